@@ -86,3 +86,7 @@ uint64_t array_layout_bytes(const struct array_shape *s, uint32_t levels) {
     }
     return all;
 }
+
+uint64_t array_layout_charge(uint64_t bytes) {
+    return whole(bytes, ARRAY_LAYOUT_PIECE);
+}

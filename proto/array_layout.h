@@ -15,6 +15,7 @@
 #define ARRAY_LAYOUT_ALIGN 512u /* bytes: of an array and of each level */
 #define ARRAY_LAYOUT_PITCH 32u  /* rows are whole multiples of it */
 #define ARRAY_LAYOUT_LEVELS 16u
+#define ARRAY_LAYOUT_PIECE (64ull << 10)
 /* Elements that a record may say, whatever the device takes. */
 #define ARRAY_LAYOUT_LINEAR_MAX (1u << 28) /* of linear memory */
 #define ARRAY_LAYOUT_SIDE_MAX (1u << 17)   /* of everything else, along each axis */
@@ -46,5 +47,8 @@ uint32_t array_layout_levels(const struct array_shape *s);
 void array_layout_level(const struct array_shape *s, uint32_t level, struct array_level *out);
 /* Of that many levels; UINT64_MAX: more than any device has. */
 uint64_t array_layout_bytes(const struct array_shape *s, uint32_t levels);
+/* What an array of so many bytes is charged with where it is the device's own, which does not say
+ * what it takes: whole pieces of what drivers give out. */
+uint64_t array_layout_charge(uint64_t bytes);
 
 #endif

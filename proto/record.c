@@ -344,6 +344,48 @@ static int check_texture(const struct wire_texture *t, struct why *why) {
     return 0;
 }
 
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static uint32_t at_least_one(uint32_t size) {
+    return size ? size : 1;
+}
+
+bool record_array_shape(const struct wire_array *a, struct array_shape *out) {
+    const uint32_t layered = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP;
+    struct array_element e;
+    if (!array_layout_element((CUarray_format)a->format, a->channels, &e)) return false;
+    *out = (struct array_shape){a->width, at_least_one(a->height), at_least_one(a->depth), e.bytes,
+                                (a->flags & layered) != 0};
+    return true;
+}
+
+/* How its dimensions go together; what the device takes of them is the device's to say. */
+static bool dimensions_ok(const struct wire_array *a) {
+    const uint32_t known = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
+                           CUDA_ARRAY3D_TEXTURE_GATHER;
+    bool layers = a->flags & CUDA_ARRAY3D_LAYERED, cube = a->flags & CUDA_ARRAY3D_CUBEMAP;
+    if (a->flags & ~known || a->width - 1 >= ARRAY_LAYOUT_SIDE_MAX ||
+        a->height > ARRAY_LAYOUT_SIDE_MAX || a->depth > ARRAY_LAYOUT_SIDE_MAX)
+        return false;
+    if (a->depth && !a->height && !layers) return false;
+    if (cube) return a->height == a->width && a->depth && a->depth % 6 == 0;
+    return !layers || a->depth;
+}
+
+static int check_array(const struct wire_array *a, struct why *why) {
+    struct array_shape shape;
+    if (!a->rec.ticket) return refuse(why, "ARRAY_MAKE asks for nothing");
+    if (!record_array_shape(a, &shape))
+        return refuse(why, "%u channels of format 0x%x", a->channels, a->format);
+    if (!dimensions_ok(a) || a->levels > array_layout_levels(&shape))
+        return refuse(why, "an array of %ux%ux%u, %u levels, flags 0x%x", a->width, a->height,
+                      a->depth, a->levels, a->flags);
+    uint64_t bytes = array_layout_bytes(&shape, record_array_levels(a));
+    if (bytes > RECORD_EXTENT_MAX || !range_ok(a->addr, bytes) || a->addr % ARRAY_LAYOUT_ALIGN)
+        return refuse(why, "an array at 0x%" PRIx64 "+0x%" PRIx64, a->addr, bytes);
+    return 0;
+}
+
 static int check_limit(const struct wire_limit *l, struct why *why) {
     switch (l->limit) {
     case CU_LIMIT_STACK_SIZE:
@@ -444,6 +486,7 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
         return known ? 0 : refuse(why, "graph %u is out of range", g->graph);
     }
     case WIRE_TEXTURE: return check_texture(rec, why);
+    case WIRE_ARRAY_MAKE: return check_array(rec, why);
     case WIRE_LIMIT: return check_limit(rec, why);
     default: return 0; /* HOST_FUNC and PING: the head is all there is */
     }

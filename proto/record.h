@@ -7,9 +7,11 @@
 #ifndef PROTO_RECORD_H
 #define PROTO_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/array_layout.h"
 #include "proto/wire.h"
 
 #define RECORD_IMAGE_MAX (512ull << 20) /* bytes of a module's image */
@@ -31,6 +33,13 @@ static inline int record_ordered(uint16_t op) {
 
 /* Bytes from the first to the last that a checked texture may touch. */
 uint64_t record_texture_bytes(const struct wire_texture *t);
+
+/* The shape of an array's first level, from 1 where there is no such dimension; false: there are no
+ * such elements. How many levels it has, as a number from 1. */
+bool record_array_shape(const struct wire_array *a, struct array_shape *out);
+static inline uint32_t record_array_levels(const struct wire_array *a) {
+    return a->levels ? a->levels : 1;
+}
 
 /* Bytes from the first to the last touched by a side of a checked copy. */
 static inline uint64_t record_extent(uint64_t width, uint64_t height, uint64_t depth,

@@ -85,10 +85,12 @@ struct wire_windows {
  * physical memory in their second halves. */
 #define WIRE_EPHEMERAL_OFFSET(alloc_bytes) ((alloc_bytes) / 2)
 
-#define WIRE_DEVICE_CODE 1u   /* it runs machine code */
-#define WIRE_DEVICE_HOST 2u   /* of the host window it sees what HOST_SHOW named */
-#define WIRE_DEVICE_PLAIN 4u  /* kernels neither launch, change, nor decide about graphs of ours */
-#define WIRE_DEVICE_BLIND 8u  /* kernels have no textures and surfaces: there is no TEXTURE */
+#define WIRE_DEVICE_CODE 1u  /* it runs machine code */
+#define WIRE_DEVICE_HOST 2u  /* of the host window it sees what HOST_SHOW named */
+#define WIRE_DEVICE_PLAIN 4u /* kernels neither launch, change, nor decide about graphs of ours */
+/* Arrays are its own: ARRAY_MAKE says of each, and what kernels are given of a texture or surface
+ * is what TEXTURE is answered with. Else an array is memory of the client's. */
+#define WIRE_DEVICE_ARRAYS 8u
 #define WIRE_DEVICE_WHOLE 16u /* it is not split: STREAM_SHARE has no effect */
 
 /* What the client needs to know about its device, once. */
@@ -429,7 +431,9 @@ struct wire_completion {
     X(HOST_SHOW, 43, wire_mem)                \
     X(FILE_MAP, 44, wire_file_range)          \
     X(FILE_UNMAP, 45, wire_file_range)        \
-    X(FILE_DROP, 46, wire_file_range)
+    X(FILE_DROP, 46, wire_file_range)         \
+    X(ARRAY_MAKE, 47, wire_array)             \
+    X(ARRAY_DROP, 48, wire_array_drop)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -798,8 +802,30 @@ struct wire_graph_settle {
     uint64_t handle; /* of what this is a launch of, as its kernels are told it; 0: none */
 };
 
-/* A texture or surface: kernels that are sent from now on may name it. Not answered. The memory is
- * an array as array_layout.h lays it out, or one row (LINEAR), or rows of `pitch` (PITCHED). */
+/* An array that is the device's own (WIRE_DEVICE_ARRAYS); answered. What names it is the addresses
+ * at which array_layout.h would have it lie, in the alloc window, where the client has no memory:
+ * COPY and TEXTURE say these, and there alone is anything. A copy is within one level, in rows and
+ * slices of the level's pitch. It is charged to the persistent reservation. (1.5) */
+struct wire_array {
+    struct wire_record rec;
+    uint64_t addr;
+    uint32_t width, height, depth; /* elements; 0: no such dimension. depth: layers and faces too */
+    uint32_t levels;               /* 0: it is not mipmapped */
+    uint32_t format, channels;     /* CUarray_format, UNORM and SNORM too; 1, 2, 4 */
+    uint32_t flags; /* CUDA_ARRAY3D_: LAYERED, SURFACE_LDST, CUBEMAP, TEXTURE_GATHER */
+    uint32_t pad;
+};
+
+/* Takes effect when all that was sent before it is complete. Textures of it go with it. */
+struct wire_array_drop {
+    struct wire_record rec;
+    uint64_t addr;
+};
+
+/* A texture or surface: kernels that are sent from now on may name it. Answered, if it asks for
+ * that, with the uint64_t that they are given: the handle, or where arrays are the device's own,
+ * what the device says. The memory is an array as array_layout.h lays it out, or one row (LINEAR),
+ * or rows of `pitch` (PITCHED). */
 #define WIRE_TEXTURE_SURFACE 1u
 #define WIRE_TEXTURE_LAYERED 2u
 #define WIRE_TEXTURE_LINEAR 4u
@@ -811,7 +837,7 @@ struct wire_graph_settle {
 
 struct wire_texture {
     struct wire_record rec;
-    uint64_t handle;               /* what kernels are given; its low 16 bits are not in use */
+    uint64_t handle;               /* its low 16 bits are not in use; TEXTURE_DROP names it so */
     uint64_t addr, pitch;          /* bytes; pitch: only PITCHED */
     uint32_t width, height, depth; /* of all of the array's first level, 1 at least */
     uint32_t first_layer, layers;  /* that are seen; 0 and 0 unless LAYERED */
@@ -820,7 +846,8 @@ struct wire_texture {
     uint16_t flags;
     uint8_t address_mode[3];      /* CUaddress_mode */
     uint8_t filter, level_filter; /* CUfilter_mode */
-    uint8_t pad[5];
+    uint8_t anisotropy;           /* at most; 0 as 1 */
+    uint8_t pad[4];
     float level_bias, least_level, most_level, border[4];
     uint32_t pad2;
 };

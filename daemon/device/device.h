@@ -59,7 +59,7 @@ struct dev_info {
     bool runs_code;   /* machine code, not PTX alone */
     bool open_memory; /* kernels of a space may reach the memory of others */
     bool plain;       /* kernels neither launch, change, nor decide about the worker's graphs */
-    bool blind;       /* kernels have no textures and surfaces: texture_add is NULL */
+    bool arrays;      /* its own: array_create is there. Else they are memory of the windows */
     bool whole;       /* queue_share has no effect: kernels may use all multiprocessors */
     bool coarse;      /* times are when it was seen, but where dev_op.timed asks */
     bool host_hidden; /* but for its beginning, the host window, until host_show names it */
@@ -159,6 +159,20 @@ struct dev_texture_level {
     uint32_t width, height, depth; /* elements, 1 at least; depth: layers and faces of cubes too */
 };
 
+/* An array of the device's own. In the window it lies where its levels would, so that copies and
+ * textures name it by address; nothing else is there. */
+struct dev_array {
+    uint64_t addr, bytes;          /* all levels */
+    uint64_t charge_bytes;         /* of mem_used, for as long as it is there */
+    uint32_t width, height, depth; /* elements, as CUDA has them: 0: no such dimension */
+    uint32_t format, channels;     /* CUarray_format */
+    uint32_t flags;                /* CUDA_ARRAY3D_ */
+    uint32_t element_bytes;
+    bool mipmapped, normalized; /* normalized: of a format whose integers are read as numbers */
+    uint32_t level_count;
+    struct dev_texture_level levels[DEV_TEXTURE_LEVELS];
+};
+
 struct dev_texture {
     uint64_t handle; /* its low 16 bits are no other's of the space */
     uint8_t
@@ -173,6 +187,11 @@ struct dev_texture {
     uint8_t level_count;
     float level_bias, least_level, most_level, border[4];
     struct dev_texture_level levels[DEV_TEXTURE_LEVELS];
+    /* What the levels are of: the array, or memory, and what of the array. */
+    uint64_t base;
+    uint8_t of_array, first_level;
+    uint8_t element_bytes, anisotropy;
+    uint32_t first_layer;
 };
 
 /* How the backend speaks to a space's owner. Called from any of its threads. */
@@ -299,12 +318,23 @@ struct dev_ops {
     int (*global_get)(struct dev_module *module, const char *name, uint64_t *addr, uint64_t *bytes);
     uint32_t (*global_count)(struct dev_module *module);
 
-    /* Kernels can name it by its handle from now on. The caller has checked that each level's bytes
-     * lie in the space's windows; whether they are backed is looked at by who fetches. -EEXIST when
-     * the low bits of the handle are in use. NULL: the device has none. */
-    int (*texture_add)(struct dev_space *space, const struct dev_texture *texture);
-    /* Nothing of the space is in flight. Unknown handles are ignored. */
+    /* Kernels can name it from now on, by `*seen`: its handle, unless arrays are the device's own.
+     * The caller has checked that each level's bytes lie in the space's windows; whether they are
+     * backed is looked at by who fetches, or where arrays are the device's own, here. -EEXIST when
+     * the low bits of the handle are in use. */
+    int (*texture_add)(struct dev_space *space, const struct dev_texture *texture, uint64_t *seen);
+    /* By its handle. Nothing of the space is in flight. Unknown handles are ignored. */
     void (*texture_remove)(struct dev_space *space, uint64_t handle);
+
+    /* An array of the device's own: a copy that begins in it is of it, and lies in one of its
+     * levels or fails. -EEXIST where another one lies; ERR_NO_MEMORY. NULL, with the two below:
+     * arrays are memory of the windows. */
+    int (*array_create)(struct dev_space *space, const struct dev_array *array);
+    /* The one that begins there, with its textures; ignored if there is none. Nothing of the space
+     * is in flight. */
+    void (*array_destroy)(struct dev_space *space, uint64_t addr);
+    /* All of the space's. Nothing of it is in flight, nor will be. */
+    void (*array_end)(struct dev_space *space);
 
     int (*queue_create)(struct dev_space *space, int priority, struct dev_queue **out);
     /* Must be idle. */

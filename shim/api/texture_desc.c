@@ -196,6 +196,7 @@ static CUresult reading(const struct texture *t, const struct array_element *e,
         w->address_mode[k] = (uint8_t)d->addressMode[k];
     w->filter = (uint8_t)d->filterMode;
     w->level_filter = (uint8_t)d->mipmapFilterMode;
+    w->anisotropy = (uint8_t)(d->maxAnisotropy < 16 ? d->maxAnisotropy : 16);
     w->level_bias = d->mipmapLevelBias;
     w->least_level = d->minMipmapLevelClamp;
     w->most_level = d->maxMipmapLevelClamp;
@@ -208,8 +209,6 @@ CUresult texture_desc(const struct texture *t, struct wire_texture *w) {
     *w = (struct wire_texture){.height = 1, .depth = 1, .levels = 1};
     CUresult r = resource(t, &e, w);
     if (!r && !t->surface) r = reading(t, &e, w);
-    if (!r && state_is_blind())
-        r = refuse(t->surface ? "surfaces on this device" : "textures on this device", 0);
     if (r) return r;
     set_element(w, &e);
     if (t->surface) w->flags |= WIRE_TEXTURE_SURFACE;

@@ -4,9 +4,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "common/log.h"
 #include "proto/gen/prototypes.h"
 #include "shim/api/texture_desc.h"
 #include "shim/code/image.h"
+#include "shim/connection/state.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 
@@ -69,10 +71,18 @@ static const struct texture_ref *known(CUmodule module, uint64_t variable, bool 
     return NULL;
 }
 
+/* Its variables hold no object's handle. */
+static CUresult refuse(bool surface) {
+    log_warn("shim", "what=\"%s references on this device are not supported\"",
+             surface ? "surface" : "texture");
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult texture_ref_of_module(CUmodule module, const char *name, bool surface, uint64_t *handle) {
     struct image *image = image_of_module(module);
     uint64_t variable, bytes;
     if (!image) return CUDA_ERROR_INVALID_HANDLE;
+    if (state_has_arrays()) return refuse(surface);
     image_enter();
     CUresult r = image_global(image, name, &variable, &bytes);
     image_leave();

@@ -45,9 +45,9 @@ static inline bool state_is_plain(void) {
     return state.conn.device.flags & WIRE_DEVICE_PLAIN;
 }
 
-/* Its kernels have no textures and surfaces. */
-static inline bool state_is_blind(void) {
-    return state.conn.device.flags & WIRE_DEVICE_BLIND;
+/* Arrays are this device's own, not memory of the window. */
+static inline bool state_has_arrays(void) {
+    return state.conn.device.flags & WIRE_DEVICE_ARRAYS;
 }
 
 /* A part of its multiprocessors cannot be had. */

@@ -9,11 +9,13 @@
 
 #include "common/log.h"
 #include "shim/connection/shown.h"
+#include "shim/connection/state.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
+#include "shim/memory/opaque.h"
 #include "shim/memory/pool.h"
 
 #define ARRAYS 65536u
@@ -113,7 +115,7 @@ struct array *array_find_mipmapped(CUmipmappedArray handle) {
 }
 
 /* With the lock held. */
-static struct array *take(const struct array *content) {
+static struct array *enlist(const struct array *content) {
     if (!vacant_count && array_limit == ARRAYS) return NULL;
     uint32_t index = vacant_count ? vacant[--vacant_count] : array_limit++;
     struct array *a = &arrays[index];
@@ -133,7 +135,7 @@ static void forget(struct array *a) {
 
 static struct array *add(const struct array *content) {
     lock_enter(&array_lock);
-    struct array *a = take(content);
+    struct array *a = enlist(content);
     lock_leave(&array_lock);
     return a;
 }
@@ -151,14 +153,25 @@ static uint32_t at_least_one(size_t size) {
     return size ? (uint32_t)size : 1;
 }
 
+static CUresult take(struct array *a, uint64_t bytes) {
+    if (state_has_arrays())
+        return opaque_make(&a->asked, a->mipmapped ? a->levels : 0, bytes, &a->addr);
+    struct mem_place place = mem_place(bytes, LEARN_NO_STREAM);
+    return mem_take_device(&place, MEM_ARRAY, a->owner, 0, bytes, &a->addr);
+}
+
 static CUresult take_memory(struct array *a) {
     uint64_t bytes = array_layout_bytes(&a->shape, a->levels);
     if (bytes == UINT64_MAX) return CUDA_ERROR_OUT_OF_MEMORY;
-    struct mem_place place = mem_place(bytes, LEARN_NO_STREAM);
-    CUresult r = mem_take_device(&place, MEM_ARRAY, a->owner, 0, bytes, &a->addr);
-    if (r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all())
-        r = mem_take_device(&place, MEM_ARRAY, a->owner, 0, bytes, &a->addr);
-    return r;
+    CUresult r = take(a, bytes);
+    return r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all() ? take(a, bytes) : r;
+}
+
+static void give_memory(uint64_t addr) {
+    if (state_has_arrays())
+        opaque_drop(addr);
+    else
+        mem_give(addr);
 }
 
 CUresult array_create(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels, struct array **out) {
@@ -178,7 +191,7 @@ CUresult array_create(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels, struct 
     if (r) return r;
     *out = add(&a);
     if (*out) return CUDA_SUCCESS;
-    mem_give(a.addr);
+    give_memory(a.addr);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -190,7 +203,7 @@ CUresult array_destroy(struct array *a) {
     lock_enter(&array_lock);
     forget_all(a);
     lock_leave(&array_lock);
-    mem_give(addr);
+    give_memory(addr);
     return CUDA_SUCCESS;
 }
 
@@ -209,7 +222,7 @@ CUresult array_part(struct array *a, uint32_t level, CUarray *out) {
     part.asked.Height = halved(part.asked.Height, level);
     if (!part.shape.layered) part.asked.Depth = halved(part.asked.Depth, level);
     lock_enter(&array_lock);
-    struct array *made = a->parts[level] ? &arrays[a->parts[level] - 1] : take(&part);
+    struct array *made = a->parts[level] ? &arrays[a->parts[level] - 1] : enlist(&part);
     if (made) a->parts[level] = (uint32_t)(made - arrays) + 1;
     lock_leave(&array_lock);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -223,9 +236,24 @@ struct array_level array_place(const struct array *a) {
     return l;
 }
 
+/* Its level's memory is the whole one's. 0: it is not this context's own to give. */
+static uint64_t release(struct array *a, uint32_t owner) {
+    uint64_t addr = 0;
+    lock_enter(&array_lock);
+    if (a->handle && a->owner == owner) {
+        addr = a->whole ? 0 : a->addr;
+        forget(a);
+    }
+    lock_leave(&array_lock);
+    return addr;
+}
+
 void array_release(uint32_t owner) {
     lock_enter(&array_lock);
-    for (uint32_t k = 0; k < array_limit; k++)
-        if (arrays[k].handle && arrays[k].owner == owner) forget(&arrays[k]);
+    uint32_t limit = array_limit;
     lock_leave(&array_lock);
+    for (uint32_t k = 0; k < limit; k++) {
+        uint64_t addr = release(&arrays[k], owner);
+        if (addr && state_has_arrays()) opaque_drop(addr);
+    }
 }

@@ -21,7 +21,7 @@ struct array {
     CUDA_ARRAY3D_DESCRIPTOR asked; /* of its own level; 0: no such dimension */
     struct array_element element;
     struct array_shape shape;            /* of level 0 */
-    uint64_t addr;                       /* of level 0 */
+    uint64_t addr;                       /* of level 0; of the device's own, a name (opaque.h) */
     uint32_t level, levels;              /* the one it is; how many there are behind addr */
     struct array *whole;                 /* of a level: the mipmapped array, whose memory it is */
     uint32_t parts[ARRAY_LAYOUT_LEVELS]; /* its levels that are arrays: place + 1 */
@@ -42,7 +42,7 @@ struct array *array_find_mipmapped(CUmipmappedArray handle);
 /* Where its own level lies: offset counts from `addr`. */
 struct array_level array_place(const struct array *a);
 
-/* The context ended: its arrays' memory is freed by mem_release. */
+/* The context ended: its arrays' memory, unless it is the device's own, is freed by mem_release. */
 void array_release(uint32_t owner);
 
 #endif

@@ -35,7 +35,7 @@ __thread struct mem_thread mem_self;
 
 static struct vmem device[MEM_WINDOWS], host;
 static struct learn *lifetimes;
-static uint64_t segment_bytes; /* held, and asked for */
+static uint64_t segment_bytes; /* held, and asked for; of arrays too */
 /* Of these: the worker has yet to say, so that its credit is none. */
 static uint64_t asked_bytes[MEM_WINDOWS];
 static pthread_mutex_t mem_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -359,6 +359,12 @@ void mem_segment_told(enum mem_window window, uint64_t bytes, bool granted) {
     lock_enter(&mem_lock);
     asked_bytes[window] -= bytes;
     if (!granted) segment_bytes -= bytes;
+    lock_leave(&mem_lock);
+}
+
+void mem_count_array(uint64_t bytes, bool made) {
+    lock_enter(&mem_lock);
+    segment_bytes = made ? segment_bytes + bytes : segment_bytes - bytes;
     lock_leave(&mem_lock);
 }
 

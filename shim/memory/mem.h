@@ -100,6 +100,8 @@ void mem_unreserve(uint64_t addr, uint64_t bytes);
  * Meanwhile and afterwards they are no credit for blocks of the window. */
 void mem_segment_ask(enum mem_window window, uint64_t bytes);
 void mem_segment_told(enum mem_window window, uint64_t bytes, bool granted);
+/* Memory of the device that is at no address: arrays of its own. Only for the books. */
+void mem_count_array(uint64_t bytes, bool made);
 /* Whole granules of reserved addresses show it from its beginning, or nothing any more; the process
  * has it no more. These only write the books, as mem_keep. */
 void mem_segment_show(uint32_t segment, uint64_t addr, uint64_t bytes);

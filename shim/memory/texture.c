@@ -8,12 +8,15 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shim/connection/reply.h"
+#include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
+#include "shim/memory/mem.h"
 
 #define NUMBERS WIRE_TEXTURES
 
@@ -23,7 +26,8 @@ struct numbers {
 };
 
 static struct texture *objects[NUMBERS];
-static uint64_t last_handle[NUMBERS]; /* that the worker knows; 0: none */
+static uint32_t buckets[1 << 16], next_in_bucket[NUMBERS]; /* number + 1; 0: none */
+static uint64_t last_handle[NUMBERS];                      /* that the worker knows; 0: none */
 static uint16_t generations[NUMBERS];
 static uint32_t texture_limit;      /* numbers from here on were never used */
 static struct numbers ready, ended; /* the worker knows none of these; it knows these still */
@@ -85,6 +89,48 @@ static enum handle_kind kind_of(bool surface) {
     return surface ? HANDLE_SURFACE : HANDLE_TEXTURE;
 }
 
+/* ---- by handle; with the lock held ----------------------------------------------------------- */
+
+static uint32_t bucket_of(uint64_t handle) {
+    return (uint32_t)(handle * 0x9e3779b97f4a7c15u >> 48);
+}
+
+static void enlist(struct texture *t) {
+    uint32_t *bucket = &buckets[bucket_of(t->handle)];
+    objects[t->number] = t;
+    next_in_bucket[t->number] = *bucket;
+    *bucket = t->number + 1;
+}
+
+static void strike(const struct texture *t) {
+    uint32_t *at = &buckets[bucket_of(t->handle)];
+    while (*at != t->number + 1)
+        at = &next_in_bucket[*at - 1];
+    *at = next_in_bucket[t->number];
+    objects[t->number] = NULL;
+}
+
+/* A texture's and a surface's may be equal. */
+static struct texture *find(uint64_t handle, bool surface) {
+    for (uint32_t k = buckets[bucket_of(handle)]; k; k = next_in_bucket[k - 1]) {
+        struct texture *t = objects[k - 1];
+        if (t->handle == handle && t->surface == surface) return t;
+    }
+    return NULL;
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static CUresult tell(struct wire_texture *rec, uint64_t *seen) {
+    struct reply answer;
+    *seen = rec->handle;
+    if (!state_has_arrays()) return submit_record(rec, sizeof(*rec), NULL, 0);
+    mem_tell_all(); /* linear memory has to be there */
+    CUresult r = reply_call(rec, sizeof(*rec), NULL, 0, &answer);
+    if (!r) memcpy(seen, answer.data, sizeof(*seen));
+    return r;
+}
+
 CUresult texture_create(const struct wire_texture *w, const struct texture *content,
                         uint64_t *handle) {
     struct wire_texture rec = *w;
@@ -98,34 +144,26 @@ CUresult texture_create(const struct wire_texture *w, const struct texture *cont
     }
     *t = *content;
     t->owner = ctx_current()->index;
-    t->handle = handle_make(kind_of(t->surface), ++generations[number], number);
+    t->number = number;
     rec.rec = (struct wire_record){.op = WIRE_TEXTURE};
-    rec.handle = t->handle;
-    r = submit_record(&rec, sizeof(rec), NULL, 0);
+    rec.handle = handle_make(kind_of(t->surface), ++generations[number], number);
+    r = tell(&rec, &t->handle);
+    *handle = t->handle;
     lock_enter(&texture_lock);
     last_handle[number] = rec.handle;
     if (r)
         put(&ended, number);
     else
-        objects[number] = t;
+        enlist(t);
     lock_leave(&texture_lock);
     if (r) free(t);
-    *handle = rec.handle;
     return r;
 }
 
 /* With the lock held. */
-static struct texture *find(uint64_t handle, bool surface) {
-    uint32_t index = handle_index(kind_of(surface), (const void *)(uintptr_t)handle);
-    struct texture *t = index < NUMBERS ? objects[index] : NULL;
-    return t && t->handle == handle ? t : NULL;
-}
-
-/* With the lock held. */
 static void end(struct texture *t) {
-    uint16_t number = (uint16_t)t->handle;
-    objects[number] = NULL;
-    put(&ended, number);
+    strike(t);
+    put(&ended, t->number);
     free(t);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Texture and surface objects: what the worker was told of each, and what the program asked for.
- * Kernels name them by number; a destroyed one's number is used again when nothing that was sent
- * can mean the old one. Any thread.
+ * The worker knows them by number; a destroyed one's number is used again when nothing that was
+ * sent can mean the old one. Kernels name them by a handle, in which that number is, or where
+ * arrays are the device's own, by whatever it says. Any thread.
  */
 #ifndef SHIM_MEMORY_TEXTURE_H
 #define SHIM_MEMORY_TEXTURE_H
@@ -14,7 +15,8 @@
 #include "proto/wire.h"
 
 struct texture {
-    uint64_t handle; /* 0 while the number is free */
+    uint64_t handle; /* what the program and its kernels have */
+    uint32_t number; /* what the worker knows it by */
     uint32_t owner;  /* index of the context */
     bool surface, viewed;
     CUDA_RESOURCE_DESC resource;
@@ -23,7 +25,8 @@ struct texture {
 };
 
 /* Tells the worker. `w`: the record, but for its head and handle; `content`: the rest, without
- * handle and owner. One record, no waiting, unless all numbers were used once. */
+ * handle, number and owner. One record, no waiting, unless all numbers were used once, or the
+ * device is asked for the handle. */
 CUresult texture_create(const struct wire_texture *w, const struct texture *content,
                         uint64_t *handle);
 /* False for what is none. */

@@ -17,10 +17,12 @@
 #include "shim/memory/hostmem.h"
 #include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
+#include "shim/memory/opaque.h"
 #include "shim/memory/staging.h"
 #include "shim/memory/stray.h"
 
-enum place { PLACE_BAD, PLACE_DEVICE, PLACE_PINNED, PLACE_PAGEABLE };
+/* PLACE_ARRAY: of an array of the device's own, whose rows are rows. */
+enum place { PLACE_BAD, PLACE_DEVICE, PLACE_ARRAY, PLACE_PINNED, PLACE_PAGEABLE };
 
 /* From the first byte to the last, overflow refused. */
 static bool extent(const struct transfer *t, uint64_t pitch, uint64_t slice, uint64_t *bytes) {
@@ -57,6 +59,7 @@ static enum place classify(uint64_t *at, uint64_t bytes, bool written) {
     }
     if (stray_has(addr, bytes)) return PLACE_DEVICE;
     if (!conn_in_device(c, addr) && !conn_in_host(c, addr)) return classify_host(at, bytes);
+    if (opaque_has(addr, bytes)) return PLACE_ARRAY;
     if (!lookup_range(addr, bytes, &b)) return PLACE_BAD;
     if (!b.device) return PLACE_PINNED;
     if (written) mem_written(&b);
@@ -239,7 +242,7 @@ CUresult transfer_check(struct transfer *t, unsigned int flags, struct transfer_
     if ((flags & TRANSFER_DST_DEVICE && dst == PLACE_PAGEABLE) ||
         (flags & TRANSFER_SRC_DEVICE && src == PLACE_PAGEABLE))
         return CUDA_ERROR_INVALID_VALUE;
-    flatten(t);
+    if (dst != PLACE_ARRAY && src != PLACE_ARRAY) flatten(t);
     *places = (struct transfer_places){dst == PLACE_PAGEABLE, src == PLACE_PAGEABLE,
                                        dst == PLACE_PINNED, src == PLACE_PINNED};
     return CUDA_SUCCESS;

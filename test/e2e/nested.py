@@ -2,14 +2,14 @@
 """What cannot be asked of a daemon on the real driver, or cannot yet, and so not of a nested one: test -> why."""
 
 OF_THE_SOFTWARE_GPU = "a real GPU has one capability, and computes"
-NO_TEXTURES = "textures are not made by the driver yet"
+NO_REFERENCES = "texture references are not bound by the driver yet"
 NO_RECOVERY = "whoever runs beside it loses the context"
 NO_MANAGED = "a program's __managed__ variables lie where the driver put them"
 NO_GRAPHS = "the device's runtime does not know graphs of ours"
 ITS_WORDS = "the driver below refuses it, in other words and at another moment"
 IN_NESTING = "the window of a nested worker is too small for one more worker in it, and shows no files"
 
-PROGRAMS = {"textures": NO_TEXTURES, "texture_refs": NO_TEXTURES, "managed": NO_MANAGED}
+PROGRAMS = {"texture_refs": NO_REFERENCES, "managed": NO_MANAGED}
 
 TESTS = {
     "test_managed_variables": NO_MANAGED,
@@ -30,8 +30,8 @@ TESTS = {
     "test_offender_misaligned": NO_RECOVERY,
     "test_offender_trap": NO_RECOVERY,
     "test_offender_assert": NO_RECOVERY,
-    "test_offender_texture": NO_TEXTURES,
-    "test_offender_surface": NO_TEXTURES,
+    "test_offender_texture": NO_RECOVERY,
+    "test_offender_surface": NO_RECOVERY,
     "test_offender_kernel_timeout": NO_RECOVERY,
     "test_killed_in_an_endless_kernel": NO_RECOVERY,
     "test_kernel_fails_on_another_stream": NO_RECOVERY,

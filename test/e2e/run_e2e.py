@@ -101,6 +101,21 @@ def test_programs_together():
         wait_for("all jobs have left", lambda: not d.jobs())
 
 
+def test_jobs_that_end_amid_textures_leave_nothing():
+    """Killed at one place after another, with arrays, textures and copies of them under way."""
+    with Daemon() as d:
+        for launches in range(0, 24, 2):
+            p = d.start([program("textures")])
+            wait_for("it is under way or through", lambda: p.poll() is not None or
+                     any(j["launches"] >= launches for j in d.jobs()))
+            p.kill()
+            p.wait()
+        wait_for("all jobs have left", lambda: not d.jobs())
+        gpu = d.ctl_json("gpu", "list")["gpus"][0]
+        equal((gpu["memory_used_bytes"], gpu["granted_bytes"], gpu["worker_restarts"]), (0, 0, 0), "what is left")
+        equal(d.checksum([program("textures")]), solo("textures"), "checksum of textures after that")
+
+
 def test_jobs_are_listed_while_they_run():
     with Daemon() as d:
         p = d.start([program("train"), "2000"], SALUS_JOB_NAME="spirals")

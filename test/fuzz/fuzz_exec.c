@@ -8,6 +8,7 @@
  * on have the rest of their number before the body.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,11 +60,12 @@ static int checked_memset(struct dev_queue *queue, const struct dev_memset *m, s
     return fakedev.memset(queue, &nothing, op);
 }
 
-static void begin(void) {
+/* Arrays are memory or, every other time, the device's own. */
+static void begin(bool arrays) {
+    ops = arrays ? fakedev_arrays : fakedev;
+    ops.copy = checked_copy;
+    ops.memset = checked_memset;
     if (!bench) {
-        ops = fakedev;
-        ops.copy = checked_copy;
-        ops.memset = checked_memset;
         struct worker_config config = {.ops = &ops,
                                        .policy = {.exclusive = -1, .swap = -1, .inflight_cap = 4}};
         config.policy = (struct policy_config){.exclusive = -1, .swap = -1, .max_lanes = 1};
@@ -167,7 +169,7 @@ static void end(void) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    begin();
+    begin(size & 1);
     while (size >= 2) {
         uint8_t bytes = data[0], op = data[1];
         if (bytes > size - 2) bytes = (uint8_t)(size - 2);

@@ -46,6 +46,14 @@ static void accepted(const void *rec, uint32_t bytes) {
             abort();
         break;
     }
+    case WIRE_ARRAY_MAKE: {
+        const struct wire_array *a = rec;
+        struct array_shape shape;
+        uint32_t levels = record_array_levels(a);
+        if (!record_array_shape(a, &shape) || levels > ARRAY_LAYOUT_LEVELS) abort();
+        if (array_layout_bytes(&shape, levels) + a->addr < a->addr) abort();
+        break;
+    }
     case WIRE_FUNC_GET:
         if (strlen((const char *)(f + 1)) + 1 != f->name_bytes) abort();
         break;

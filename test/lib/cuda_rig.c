@@ -55,9 +55,9 @@ const char *cuda_rig_complaint(const struct cuda_rig *r) {
     if (said[0] || !memcmp(&l, &nothing, sizeof(l))) return said;
     snprintf(said, sizeof(said),
              "left: contexts %u reservations %u memories %u maps %u registrations %u pinned %u "
-             "streams %u events %u modules %u greens %u",
+             "streams %u events %u modules %u greens %u arrays %u textures %u",
              l.contexts, l.reservations, l.memories, l.maps, l.registrations, l.pinned, l.streams,
-             l.events, l.modules, l.greens);
+             l.events, l.modules, l.greens, l.arrays, l.textures);
     return said;
 }
 

@@ -72,6 +72,7 @@ struct dev_space {
     struct dev_chunk **chunks; /* one a page of the alloc window */
     uint32_t inflight, modules;
     struct dev_texture textures[FAKEDEV_TEXTURES]; /* handle 0: none */
+    struct dev_array arrays[FAKEDEV_ARRAYS];       /* bytes 0: none */
 };
 
 struct dev_queue {
@@ -230,6 +231,8 @@ static int fake_space_create(struct dev *dev, struct dev_windows *windows,
 static void fake_space_destroy(struct dev_space *s) {
     if (s->inflight || !list_empty(&s->queues) || s->modules)
         fake_violation(s->dev, "space destroyed in use");
+    for (uint32_t k = 0; k < FAKEDEV_ARRAYS; k++)
+        if (s->arrays[k].bytes) fake_violation(s->dev, "space destroyed with arrays");
     munmap((void *)(uintptr_t)s->windows.dev_base,
            s->windows.alloc_bytes + s->windows.module_bytes);
     for (uint64_t i = 0; i < s->windows.alloc_bytes / FAKEDEV_GRANULARITY; i++)
@@ -471,7 +474,8 @@ static uint32_t fake_global_count(struct dev_module *m) {
 
 /* ---- textures -------------------------------------------------------------------------------- */
 
-static int fake_texture_add(struct dev_space *s, const struct dev_texture *t) {
+static int fake_texture_add(struct dev_space *s, const struct dev_texture *t, uint64_t *seen) {
+    *seen = t->handle;
     const uint32_t number = (uint16_t)t->handle;
     if (number >= FAKEDEV_TEXTURES) return -ENOMEM;
     if (s->textures[number].handle) return -EEXIST;
@@ -483,6 +487,47 @@ static void fake_texture_remove(struct dev_space *s, uint64_t handle) {
     struct dev_texture *t = &s->textures[(uint16_t)handle % FAKEDEV_TEXTURES];
     if (s->inflight) fake_violation(s->dev, "texture removed while in use");
     if (t->handle == handle) t->handle = 0;
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static int fake_seen_texture_add(struct dev_space *s, const struct dev_texture *t, uint64_t *seen) {
+    int err = t->levels[0].width == 13 ? -EINVAL : fake_texture_add(s, t, seen);
+    *seen = FAKEDEV_SEEN(t->handle);
+    return err;
+}
+
+static int fake_array_create(struct dev_space *s, const struct dev_array *a) {
+    struct dev_array *place = NULL;
+    for (uint32_t k = 0; k < FAKEDEV_ARRAYS; k++) {
+        struct dev_array *other = &s->arrays[k];
+        if (!other->bytes)
+            place = other;
+        else if (a->addr < other->addr + other->bytes && other->addr < a->addr + a->bytes)
+            return -EEXIST;
+    }
+    if (a->width == 13) return -EINVAL;
+    if (!place || s->dev->memory_used + a->charge_bytes > FAKE_MEMORY) return ERR_NO_MEMORY;
+    s->dev->memory_used += a->charge_bytes;
+    *place = *a;
+    return 0;
+}
+
+static void fake_array_drop(struct dev_space *s, struct dev_array *a) {
+    if (!a->bytes) return;
+    if (s->inflight) fake_violation(s->dev, "array destroyed while in use");
+    s->dev->memory_used -= a->charge_bytes;
+    a->bytes = 0;
+}
+
+static void fake_array_destroy(struct dev_space *s, uint64_t addr) {
+    for (uint32_t k = 0; k < FAKEDEV_ARRAYS; k++)
+        if (s->arrays[k].addr == addr) fake_array_drop(s, &s->arrays[k]);
+}
+
+static void fake_array_end(struct dev_space *s) {
+    for (uint32_t k = 0; k < FAKEDEV_ARRAYS; k++)
+        fake_array_drop(s, &s->arrays[k]);
 }
 
 /* ---- queues ---------------------------------------------------------------------------------- */
@@ -596,49 +641,31 @@ static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_
     return 0;
 }
 
-const struct dev_ops fakedev = {
-    .name = "fakedev",
-    .open = fake_open,
-    .close = fake_close,
-    .info = fake_info,
-    .describe = fake_describe,
-    .event_fd = fake_event_fd,
-    .poll = fake_poll,
-    .arm = fake_arm,
-    .space_create = fake_space_create,
-    .host_map = fake_host_map,
-    .space_destroy = fake_space_destroy,
-    .space_cancel = fake_space_cancel,
-    .chunk_create = fake_chunk_create,
-    .chunk_destroy = fake_chunk_destroy,
-    .chunk_map = fake_chunk_map,
-    .chunk_unmap = fake_chunk_unmap,
-    .chunk_copy = fake_chunk_copy,
-    .chunk_save = fake_chunk_save,
-    .chunk_load = fake_chunk_load,
-    .chunk_clear = fake_chunk_clear,
-    .peek = fake_peek,
-    .mem_used = fake_mem_used,
-    .module_read = fake_module_read,
-    .module_place = fake_module_place,
-    .module_remove = fake_module_remove,
-    .module_free = fake_module_free,
-    .func_count = fake_func_count,
-    .func_name = fake_func_name,
-    .func_get = fake_func_get,
-    .global_get = fake_global_get,
-    .global_count = fake_global_count,
-    .texture_add = fake_texture_add,
-    .texture_remove = fake_texture_remove,
-    .queue_create = fake_queue_create,
-    .queue_destroy = fake_queue_destroy,
-    .queue_level = fake_queue_level,
-    .queue_share = fake_queue_share,
-    .queue_time = fake_queue_time,
-    .launch = fake_launch,
-    .copy = fake_copy,
-    .memset = fake_memset,
-};
+#define FAKE_OPS                                                                                   \
+    .open = fake_open, .close = fake_close, .info = fake_info, .describe = fake_describe,          \
+    .event_fd = fake_event_fd, .poll = fake_poll, .arm = fake_arm,                                 \
+    .space_create = fake_space_create, .host_map = fake_host_map,                                  \
+    .space_destroy = fake_space_destroy, .space_cancel = fake_space_cancel,                        \
+    .chunk_create = fake_chunk_create, .chunk_destroy = fake_chunk_destroy,                        \
+    .chunk_map = fake_chunk_map, .chunk_unmap = fake_chunk_unmap, .chunk_copy = fake_chunk_copy,   \
+    .chunk_save = fake_chunk_save, .chunk_load = fake_chunk_load, .chunk_clear = fake_chunk_clear, \
+    .peek = fake_peek, .mem_used = fake_mem_used, .module_read = fake_module_read,                 \
+    .module_place = fake_module_place, .module_remove = fake_module_remove,                        \
+    .module_free = fake_module_free, .func_count = fake_func_count, .func_name = fake_func_name,   \
+    .func_get = fake_func_get, .global_get = fake_global_get, .global_count = fake_global_count,   \
+    .texture_remove = fake_texture_remove, .queue_create = fake_queue_create,                      \
+    .queue_destroy = fake_queue_destroy, .queue_level = fake_queue_level,                          \
+    .queue_share = fake_queue_share, .queue_time = fake_queue_time, .launch = fake_launch,         \
+    .copy = fake_copy, .memset = fake_memset
+
+const struct dev_ops fakedev = {.name = "fakedev", .texture_add = fake_texture_add, FAKE_OPS};
+
+const struct dev_ops fakedev_arrays = {.name = "fakedev",
+                                       .texture_add = fake_seen_texture_add,
+                                       .array_create = fake_array_create,
+                                       .array_destroy = fake_array_destroy,
+                                       .array_end = fake_array_end,
+                                       FAKE_OPS};
 
 /* ---- the test's side ------------------------------------------------------------------------- */
 
@@ -663,6 +690,14 @@ uint32_t fakedev_reads(struct dev *dev) {
 
 bool fakedev_await_reads(struct dev *dev, uint32_t count) {
     return PATIENCE_UNTIL(fakedev_reads(dev) >= count);
+}
+
+uint32_t fakedev_array_count(const struct dev *dev) {
+    const struct list *pos;
+    uint32_t count = 0;
+    list_each(pos, &dev->spaces) for (uint32_t k = 0; k < FAKEDEV_ARRAYS; k++) count +=
+        list_entry(pos, struct dev_space, link)->arrays[k].bytes != 0;
+    return count;
 }
 
 const struct dev_texture *fakedev_texture(const struct dev *dev, uint32_t number) {

@@ -26,6 +26,13 @@
 #define FAKEDEV_BYTES_S 500000000000ull
 
 extern const struct dev_ops fakedev;
+/* The same, with arrays of its own: so many in a space, and what kernels are given of a texture. It
+ * refuses textures that are 13 wide, and arrays. */
+extern const struct dev_ops fakedev_arrays;
+#define FAKEDEV_ARRAYS 8u
+#define FAKEDEV_SEEN(handle) ((handle) ^ 0x5ee00000000)
+/* How many arrays there are. */
+uint32_t fakedev_array_count(const struct dev *dev);
 
 /* While held, operations stay on their queues until fakedev_finish. */
 void fakedev_hold(struct dev *dev, bool held);

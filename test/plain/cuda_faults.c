@@ -18,6 +18,8 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/worker/front/texturing.h"
+#include "proto/array_layout.h"
 #include "test/lib/cuda_rig.h"
 #include "test/lib/devmodule.h"
 
@@ -61,6 +63,7 @@ struct job {
     struct dev_module *modules[2];
     struct dev_queue *queue;
     struct dev_func *append;
+    bool has_array[2]; /* the second has levels */
     struct rig_op ops[OPS];
     uint32_t submitted;
     bool appended[OPS], all_well;
@@ -182,6 +185,86 @@ static void copy_rows(struct job *j, uint64_t dst, uint64_t src) {
     sent(j, rig.ops->copy(j->queue, &copy, &j->ops[j->submitted].dev));
 }
 
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+#define ARRAY_AT (32 * RIG_GRANULE)
+#define ARRAY_SIDE 16u /* bytes */
+
+static struct wire_array array_of(const struct job *j, int which) {
+    return (struct wire_array){.addr = j->space.windows.dev_base + ARRAY_AT + which * RIG_GRANULE,
+                               .width = ARRAY_SIDE,
+                               .height = ARRAY_SIDE,
+                               .levels = which ? 3 : 0,
+                               .format = CU_AD_FORMAT_UNSIGNED_INT8,
+                               .channels = 1};
+}
+
+static void make_array(struct job *j, int which) {
+    const struct wire_array w = array_of(j, which);
+    const struct dev_array a = texturing_describe_array(&w);
+    j->has_array[which] = !rig.ops->array_create(j->space.space, &a);
+    if (!j->has_array[which]) j->all_well = false;
+}
+
+/* Of the array or, where there is none, of memory. */
+static void show(struct job *j, uint64_t number, const struct wire_array *a, uint16_t flags) {
+    struct wire_texture w = {.handle = number,
+                             .addr = a ? a->addr : j->space.windows.dev_base,
+                             .width = ARRAY_SIDE,
+                             .height = a ? ARRAY_SIDE : 1,
+                             .depth = 1,
+                             .levels = (uint8_t)(a && a->levels ? a->levels : 1),
+                             .format = CU_AD_FORMAT_UNSIGNED_INT8,
+                             .channels = 1,
+                             .flags = flags};
+    const struct dev_texture t = texturing_describe(&w);
+    uint64_t seen;
+    if (rig.ops->texture_add(j->space.space, &t, &seen)) j->all_well = false;
+}
+
+static void show_arrays(struct job *j) {
+    const struct wire_array flat = array_of(j, 0), levels = array_of(j, 1);
+    show(j, 1, NULL, WIRE_TEXTURE_LINEAR);
+    if (j->has_array[0]) show(j, 2, &flat, WIRE_TEXTURE_SURFACE);
+    if (j->has_array[1]) show(j, 3, &levels, WIRE_TEXTURE_NORMALIZED_COORDS);
+    rig.ops->texture_remove(j->space.space, 1);
+}
+
+static void copy_square(struct job *j, uint64_t dst, uint64_t dst_pitch, uint64_t src,
+                        uint64_t src_pitch) {
+    const struct dev_copy copy = {.dst = dst,
+                                  .src = src,
+                                  .width_bytes = ARRAY_SIDE,
+                                  .height = ARRAY_SIDE,
+                                  .depth = 1,
+                                  .dst_pitch = dst_pitch,
+                                  .src_pitch = src_pitch};
+    j->ops[j->submitted] = (struct rig_op){0};
+    sent(j, rig.ops->copy(j->queue, &copy, &j->ops[j->submitted].dev));
+}
+
+#define SQUARE (1u << 16) /* of the host window, in bytes */
+
+/* From the host into one, to the other, and back. */
+static void fill_arrays(struct job *j) {
+    const uint64_t a = array_of(j, 0).addr, b = array_of(j, 1).addr;
+    const uint64_t host = j->space.windows.host_base + SQUARE;
+    if (!j->has_array[0] || !j->has_array[1]) return;
+    memset((char *)j->space.host + SQUARE, 0x3c, ARRAY_SIDE * ARRAY_SIDE);
+    copy_square(j, a, ARRAY_LAYOUT_PITCH, host, ARRAY_SIDE);
+    copy_square(j, b, ARRAY_LAYOUT_PITCH, a, ARRAY_LAYOUT_PITCH);
+    copy_square(j, host + SQUARE, ARRAY_SIDE, b, ARRAY_LAYOUT_PITCH);
+}
+
+static void check_arrays(const struct job *j) {
+    const char *square = (const char *)j->space.host + 2 * SQUARE;
+    for (uint32_t i = 0; i < ARRAY_SIDE * ARRAY_SIDE; i++)
+        if (square[i] != 0x3c) {
+            complain("byte %u of an array is wrong", i);
+            return;
+        }
+}
+
 /* Each writes to a place of its own, from `area`, so that each result can be looked at. */
 static void work(struct job *j) {
     uint64_t area = j->space.windows.dev_base + RIG_GRANULE, host = j->space.windows.host_base;
@@ -212,6 +295,10 @@ static void work(struct job *j) {
         append(j);
     rig.ops->queue_share(j->queue, 0);
     append(j);
+    for (int i = 0; i < 2; i++)
+        make_array(j, i);
+    show_arrays(j);
+    fill_arrays(j);
 }
 
 /* It did not come to do anything. */
@@ -242,6 +329,7 @@ static void check_job(struct job *j) {
     if (j->mapped && !rig.ops->lost(rig.dev)) check_list(j);
     if (!j->all_well || rig.ops->lost(rig.dev)) return;
     const uint32_t *area = cuda_rig_words(j->space.windows.dev_base + RIG_GRANULE);
+    check_arrays(j);
     if (area[0] != 77 || j->space.host[16] != 77) complain("copied wrongly");
     for (uint32_t bytes = 1; bytes <= 8; bytes *= 2)
         for (int row = 0; row < 3; row++)
@@ -297,6 +385,8 @@ static bool scenario(void) {
         check_job(&jobs[i]);
         well &= jobs[i].all_well;
         if (!never_was(&jobs[i])) well &= look(&jobs[i]);
+        if (jobs[i].has_space)
+            rig.ops->array_destroy(jobs[i].space.space, array_of(&jobs[i], 0).addr);
         end(&jobs[i]);
     }
     return well;

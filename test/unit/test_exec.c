@@ -445,21 +445,6 @@ Test(exec, a_texture_of_what_is_not_the_clients_own_ends_it) {
     expelled_for_texture(FAKEDEV_TEXTURES, 0, 1, "texture 8: ");
 }
 
-Test(exec, a_texture_on_a_device_that_has_none_ends_the_client) {
-    struct dev_ops blind = fakedev;
-    blind.texture_add = NULL;
-    struct world w = {.b = wirebench_start(&blind, 0)};
-    w.c = wireclient_attach(w.b);
-    w.dev = w.b->worker->dev;
-    struct wire_worker_msg msg;
-    struct wire_texture t = picture(w.c, 1, 0);
-    make(w.c, &t);
-    cr_assert(wirebench_hear(w.b, &msg, NULL));
-    cr_expect_eq(msg.kind, WIRE_EXPELLED);
-    cr_expect_neq(strstr(msg.text, "this device has none"), NULL, "'%s'", msg.text);
-    end(&w);
-}
-
 Test(exec, memory_outside_the_alloc_window_ends_the_client) {
     struct world w = begin();
     struct wire_worker_msg msg;

@@ -36,6 +36,7 @@ union any {
     struct wire_graph_offer offer;
     struct wire_texture texture;
     struct wire_limit limit;
+    struct wire_array array;
     unsigned char bytes[512];
 };
 
@@ -95,6 +96,16 @@ static uint32_t valid(uint16_t op, union any *r) {
         r->texture.format = CU_AD_FORMAT_FLOAT;
         r->texture.channels = 4;
         r->texture.flags = WIRE_TEXTURE_LAYERED;
+        break;
+    case WIRE_ARRAY_MAKE: /* the same */
+        r->array.addr = 4096;
+        r->array.width = 100;
+        r->array.height = 50;
+        r->array.depth = 3;
+        r->array.levels = 7;
+        r->array.format = CU_AD_FORMAT_UNORM_INT16X4;
+        r->array.channels = 4;
+        r->array.flags = CUDA_ARRAY3D_LAYERED;
         break;
     case WIRE_MODULE_LOAD:
         r->load.image_bytes = 100;
@@ -300,6 +311,49 @@ Test(record, textures) {
     REFUSED(WIRE_TEXTURE, texture.flags, WIRE_TEXTURE_LAYERED | WIRE_TEXTURE_PITCHED);
     ACCEPTED(WIRE_TEXTURE, texture.levels, 5);
     ACCEPTED(WIRE_TEXTURE, texture.width, 1u << 17);
+}
+
+Test(record, arrays) {
+    REFUSED(WIRE_ARRAY_MAKE, rec.ticket, 0);
+    REFUSED(WIRE_ARRAY_MAKE, array.format, 0);
+    REFUSED(WIRE_ARRAY_MAKE, array.format, CU_AD_FORMAT_BC1_UNORM);
+    REFUSED(WIRE_ARRAY_MAKE, array.channels, 3);
+    REFUSED(WIRE_ARRAY_MAKE, array.channels, 2); /* the format has four */
+    REFUSED(WIRE_ARRAY_MAKE, array.flags, CUDA_ARRAY3D_LAYERED | 256);
+    REFUSED(WIRE_ARRAY_MAKE, array.flags, CUDA_ARRAY3D_CUBEMAP);
+    REFUSED(WIRE_ARRAY_MAKE, array.width, 0);
+    REFUSED(WIRE_ARRAY_MAKE, array.width, (1u << 17) + 1);
+    REFUSED(WIRE_ARRAY_MAKE, array.width, UINT32_MAX);
+    REFUSED(WIRE_ARRAY_MAKE, array.height, UINT32_MAX);
+    REFUSED(WIRE_ARRAY_MAKE, array.depth, UINT32_MAX);
+    REFUSED(WIRE_ARRAY_MAKE, array.depth, 0); /* of layers there is one */
+    REFUSED(WIRE_ARRAY_MAKE, array.levels, 8);
+    REFUSED(WIRE_ARRAY_MAKE, array.levels, UINT32_MAX);
+    REFUSED(WIRE_ARRAY_MAKE, array.addr, 4096 + 256);
+    REFUSED(WIRE_ARRAY_MAKE, array.addr, UINT64_MAX - 4095);
+    ACCEPTED(WIRE_ARRAY_MAKE, array.levels, 0);
+    ACCEPTED(WIRE_ARRAY_MAKE, array.height, 0);
+    ACCEPTED(WIRE_ARRAY_MAKE, array.flags, 0);
+    union any r;
+    uint32_t bytes = valid(WIRE_ARRAY_MAKE, &r);
+    r.array.flags = 0;
+    r.array.height = 0;
+    cr_expect_eq(check(&r, bytes), ERR_PROTOCOL, "a depth without a height");
+    r.array = (struct wire_array){.rec = r.rec,
+                                  .addr = 512,
+                                  .width = 1u << 17,
+                                  .levels = 1,
+                                  .height = 1u << 17,
+                                  .depth = 1u << 17,
+                                  .channels = 1,
+                                  .format = CU_AD_FORMAT_UNSIGNED_INT8};
+    cr_expect_eq(check(&r, bytes), ERR_PROTOCOL, "more than any device has");
+    r.array.width = r.array.height = 64;
+    r.array.depth = 12;
+    r.array.flags = CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED;
+    cr_expect_eq(check(&r, bytes), 0);
+    r.array.depth = 13;
+    cr_expect_eq(check(&r, bytes), ERR_PROTOCOL);
 }
 
 static int check_flat(uint32_t width, uint32_t height, uint64_t pitch, uint16_t flags) {

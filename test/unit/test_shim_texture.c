@@ -375,23 +375,6 @@ Test(shim_texture, surfaces_are_of_arrays) {
     cr_assert_eq(cuSurfObjectCreate(&s, &r), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* A handle that names nothing would end the kernel's context, everybody's on a GPU. */
-Test(shim_texture, a_device_without_them_has_none) {
-    CUDA_RESOURCE_DESC r = of_array(make(shape(8, 8, 0, CUDA_ARRAY3D_SURFACE_LDST)));
-    CUsurfObject s;
-    CUtexObject t;
-    state.conn.device.flags |= WIRE_DEVICE_BLIND;
-    rig_forget();
-    cr_expect_eq(cuSurfObjectCreate(&s, &r), CUDA_ERROR_NOT_SUPPORTED);
-    cr_expect_eq(cuTexObjectCreate(&t, &r, &plain, NULL), CUDA_ERROR_NOT_SUPPORTED);
-    r = of_linear(device, 4096);
-    cr_expect_eq(cuTexObjectCreate(&t, &r, &plain, NULL), CUDA_ERROR_NOT_SUPPORTED);
-    r = of_linear(device, 0);
-    cr_expect_eq(cuTexObjectCreate(&t, &r, &plain, NULL), CUDA_ERROR_INVALID_VALUE,
-                 "mistakes first");
-    cr_expect_eq(rig_count(), 0);
-}
-
 /* A number comes again only when the worker has dropped it, and answered that it did. */
 Test(shim_texture, numbers_are_dropped_before_they_come_again) {
     static uint64_t used[WIRE_TEXTURES], live[16];

@@ -36,6 +36,7 @@ struct chunks {
     CUdeviceptr window;         /* granule * limit, where they are shown to the worker */
     struct dev_chunk *list;     /* [limit], of which `made` have memory */
     struct dev_chunk *free;
+    uint64_t array_bytes; /* what arrays are charged with, which are no chunks */
 };
 
 /* `bytes`: at most so much. 0, -errno or ERR_*. */

@@ -18,6 +18,7 @@
 #include "daemon/device/cuda/cuda_share.h"
 #include "daemon/device/cuda/cuda_space.h"
 #include "daemon/device/cuda/cuda_text.h"
+#include "daemon/device/cuda/cuda_texture.h"
 #include "daemon/device/cuda/cuda_time.h"
 #include "daemon/device/device.h"
 
@@ -69,7 +70,7 @@ static int describe_limits(struct dev *dev) {
     i->mem_clock_khz = attribute(dev, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &err);
     i->mem_bus_bits = attribute(dev, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &err);
     i->l2_bytes = attribute(dev, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &err);
-    i->runs_code = i->host_hidden = i->plain = i->open_memory = i->blind = true;
+    i->runs_code = i->host_hidden = i->plain = i->open_memory = i->arrays = true;
     i->levels = dev->context.greatest_priority < dev->context.least_priority ? QUEUE_LEVELS : 1;
     i->bytes_s = (uint64_t)i->mem_clock_khz * 1000 * (i->mem_bus_bits / 8) * 2; /* double rate */
     i->insts_s = (uint64_t)i->sm_count * 128 * i->clock_khz * 1000;
@@ -220,6 +221,11 @@ static int create_space(struct dev *dev, struct dev_windows *windows,
     return 0;
 }
 
+static void destroy_space(struct dev_space *space) {
+    cuda_texture_finish(space);
+    cuda_space_destroy(space);
+}
+
 static void cancel_space(struct dev_space *space) {
     space->cancelled_ns = fdutil_now_ns();
     cuda_queues_cancel(&space->dev->queues, space);
@@ -263,7 +269,7 @@ static int peek(struct dev_space *space, uint64_t addr, uint32_t bytes, uint64_t
 }
 
 static uint64_t mem_used(struct dev *dev) {
-    return dev->chunks.used * dev->chunks.granule;
+    return dev->chunks.used * dev->chunks.granule + dev->chunks.array_bytes;
 }
 
 /* ---- queues ---------------------------------------------------------------------------------- */
@@ -283,7 +289,7 @@ const struct dev_ops dev_cuda = {
     .poll = poll_done,
     .arm = arm_event,
     .space_create = create_space,
-    .space_destroy = cuda_space_destroy,
+    .space_destroy = destroy_space,
     .space_cancel = cancel_space,
     .space_owns = cuda_space_in_globals,
     .host_show = cuda_space_host_show,
@@ -307,6 +313,11 @@ const struct dev_ops dev_cuda = {
     .func_get = cuda_module_func_get,
     .global_get = cuda_module_global_get,
     .global_count = cuda_module_global_count,
+    .texture_add = cuda_texture_add,
+    .texture_remove = cuda_texture_remove,
+    .array_create = cuda_array_create,
+    .array_destroy = cuda_texture_drop_array,
+    .array_end = cuda_texture_drop_arrays,
     .queue_create = create_queue,
     .queue_destroy = cuda_queue_destroy,
     .queue_level = cuda_queue_level,

@@ -200,7 +200,7 @@ static int give(struct dev_queue *q, CUstream stream, const struct task *t) {
     struct context *c = q->all->context;
     switch (t->kind) {
     case TASK_LAUNCH: return operation_launch(c, stream, &t->launch);
-    case TASK_COPY: return operation_copy(c, stream, &t->copy);
+    case TASK_COPY: return operation_copy(q->space, stream, &t->copy);
     default: return operation_memset(c, stream, &t->memset);
     }
 }

@@ -22,6 +22,18 @@
  * size. */
 #define SPACE_HOST_PIECE (8ull << 20)
 
+/* By address: cuda_array.h. */
+struct arrays {
+    struct array **items;
+    uint32_t count, room;
+};
+
+/* By the low 16 bits of their numbers: cuda_texture.h. Those of an array are in its list. */
+struct textures {
+    struct texture **items; /* NULL: there was none yet */
+    struct list of_memory;
+};
+
 struct dev_space {
     struct dev *dev;
     struct chunks *chunks;
@@ -32,6 +44,8 @@ struct dev_space {
     uint64_t clear;          /* the latest clear that was begun before; 0: none */
     uint64_t peeked;         /* that peeks have waited for */
     struct list globals; /* struct global, of modules: what copies may touch outside the windows */
+    struct arrays arrays;
+    struct textures textures;
     uint64_t cancelled_ns; /* when it was; 0: it was not */
     const struct dev_space_ops *ops;
     void *ops_arg;

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "common/err.h"
+#include "daemon/device/cuda/cuda_array.h"
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
@@ -61,8 +62,10 @@ static CUresult copy_rows(const struct driver *d, CUstream stream, const struct 
     return d->cuMemcpy2DAsync_v2(&copy, stream);
 }
 
-int operation_copy(struct context *c, CUstream stream, const struct dev_copy *k) {
+int operation_copy(const struct dev_space *s, CUstream stream, const struct dev_copy *k) {
+    struct context *c = s->chunks->context;
     CUresult r = CUDA_SUCCESS;
+    if (cuda_array_touched(s, k)) return cuda_array_copy(s, stream, k);
     if (!k->width_bytes || !k->height) return 0;
     for (uint64_t i = 0; !r && i < k->depth; i++)
         r = copy_rows(&c->driver, stream, k, i);
@@ -82,8 +85,11 @@ static int check_rows(const struct dev_space *s, uint64_t base, uint64_t width, 
 /* All at once where that is so, which it mostly is. */
 static int check_box(const struct dev_space *s, uint64_t base, const struct dev_copy *k,
                      uint64_t pitch, uint64_t slice, uint64_t *addr) {
-    int err = 0;
     if (!k->width_bytes || !k->height || !k->depth) return 0;
+    int err = cuda_array_check(s, k, base, pitch, slice);
+    *addr = base;
+    if (err != -ENOENT) return err;
+    err = 0;
     uint64_t extent = (k->depth - 1) * slice + (k->height - 1) * pitch + k->width_bytes;
     if (cuda_space_has(s, base, extent)) return 0;
     for (uint64_t i = 0; !err && i < k->depth; i++)

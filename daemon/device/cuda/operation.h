@@ -12,7 +12,7 @@
 /* Each puts its work into the stream, or says why not: then some of it may be there. 0, -errno or
  * ERR_*. */
 int operation_launch(struct context *c, CUstream stream, const struct dev_launch *l);
-int operation_copy(struct context *c, CUstream stream, const struct dev_copy *k);
+int operation_copy(const struct dev_space *s, CUstream stream, const struct dev_copy *k);
 int operation_memset(struct context *c, CUstream stream, const struct dev_memset *m);
 
 /* 0, or ERR_ILLEGAL_ADDRESS with the first address in `*addr`: something that is touched is not

@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/allowance.h"
+#include "daemon/worker/engine/arrays.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/sharing.h"
 #include "daemon/worker/engine/unload.h"
@@ -61,6 +63,32 @@ int defer_texture_drop(struct client *c, const struct wire_texture_drop *drop) {
     return 0;
 }
 
+int defer_array_drop(struct client *c, const struct wire_array_drop *drop) {
+    struct op *op = op_take(&c->pool, WIRE_ARRAY_DROP, 0);
+    if (!op) return -ENOMEM;
+    op->array = *drop;
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
+static int add_ask(struct client *c, uint16_t kind, const void *ask, uint32_t bytes) {
+    struct op *op = op_take(&c->pool, kind, bytes);
+    if (!op) return -ENOMEM;
+    memcpy(op_params(op), ask, bytes);
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
+int defer_array(struct client *c, const struct arrays_make *ask) {
+    return add_ask(c, WIRE_ARRAY_MAKE, ask, sizeof(*ask));
+}
+
+int defer_texture(struct client *c, const struct arrays_texture *ask) {
+    return add_ask(c, WIRE_TEXTURE, ask, sizeof(*ask));
+}
+
 static void do_back(struct client *c, const struct wire_mem *mem) {
     int err = c->com.fault;
     if (!err) err = allowance_back(c, mem->addr, mem->bytes);
@@ -93,6 +121,7 @@ static bool is_quiet_needed(const struct op *op) {
     case WIRE_MEM_UNBACK:
     case WIRE_MEM_SHARE:
     case WIRE_MODULE_UNLOAD:
+    case WIRE_ARRAY_DROP:
     case WIRE_TEXTURE_DROP: return true;
     default: return false; /* its place among the others is all it waits for */
     }
@@ -116,6 +145,9 @@ void defer_run(struct client *c) {
         case WIRE_MEM_UNBACK: do_unback(c, &op->mem); break;
         case WIRE_MODULE_UNLOAD: unload_module(c, op->module); break;
         case WIRE_TEXTURE_DROP: do_texture_drop(c, &op->texture); break;
+        case WIRE_TEXTURE: arrays_texture(c, op_params(op)); break;
+        case WIRE_ARRAY_MAKE: arrays_make(c, op_params(op)); break;
+        case WIRE_ARRAY_DROP: arrays_drop(c, &op->array); break;
         default: sharing_act(c, &op->segment);
         }
         op_give(&c->pool, op);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Records that take effect only when everything the client sent before them is complete: giving
- * memory back, sharing it, unloading modules and dropping textures. While one waits, what the
- * client sent after it does not start, so that nothing of the client is on the device when it takes
- * effect.
+ * memory back, sharing it, unloading modules, dropping textures and arrays. While one waits, what
+ * the client sent after it does not start, so that nothing of the client is on the device when it
+ * takes effect.
  */
 #ifndef DAEMON_WORKER_ENGINE_DEFER_H
 #define DAEMON_WORKER_ENGINE_DEFER_H
@@ -20,10 +20,16 @@ struct module;
 int defer_unback(struct client *c, const struct wire_mem *mem);
 int defer_unload(struct client *c, struct module *module);
 int defer_texture_drop(struct client *c, const struct wire_texture_drop *drop);
+int defer_array_drop(struct client *c, const struct wire_array_drop *drop);
 /* Backing is immediate, unless something waits already: then it takes its turn behind it. */
 int defer_back(struct client *c, const struct wire_mem *mem);
 /* So are segments (MEM_MAKE and the following). */
 int defer_segment(struct client *c, const struct wire_segment *rec);
+/* And where arrays are the device's own, these and their textures. Copied. */
+struct arrays_make;
+struct arrays_texture;
+int defer_array(struct client *c, const struct arrays_make *ask);
+int defer_texture(struct client *c, const struct arrays_texture *ask);
 
 /* Carries out what has become due. */
 void defer_run(struct client *c);

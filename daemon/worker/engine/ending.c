@@ -6,6 +6,7 @@
 
 #include "common/atomics.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/engine/arrays.h"
 #include "daemon/worker/engine/clearing.h"
 #include "daemon/worker/engine/defer.h"
 #include "daemon/worker/engine/engine.h"
@@ -20,6 +21,7 @@
 void ending_release(struct client *c) {
     if (!c->memory) return;
     unload_all(c);
+    arrays_release(c);
     memory_destroy(c->memory);
     c->memory = NULL;
     residency_leave(c);

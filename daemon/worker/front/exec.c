@@ -426,6 +426,14 @@ static int run_texture_drop(struct exec *x, const void *rec) {
     return texturing_drop(x->c, rec, x->why, x->why_bytes);
 }
 
+static int run_array_make(struct exec *x, const void *rec) {
+    return texturing_array(x->c, rec, x->why, x->why_bytes);
+}
+
+static int run_array_drop(struct exec *x, const void *rec) {
+    return texturing_array_drop(x->c, rec, x->why, x->why_bytes);
+}
+
 static int run_mem_use(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
     if (client_dead(x->c)) return 0;
@@ -535,6 +543,8 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_MEM_SHARE] = run_segment,
     [WIRE_TEXTURE] = run_texture,
     [WIRE_TEXTURE_DROP] = run_texture_drop,
+    [WIRE_ARRAY_MAKE] = run_array_make,
+    [WIRE_ARRAY_DROP] = run_array_drop,
     [WIRE_FILE_MAP] = run_file,
     [WIRE_FILE_UNMAP] = run_file,
     [WIRE_FILE_DROP] = run_file,

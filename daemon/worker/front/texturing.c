@@ -8,7 +8,9 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/engine/arrays.h"
 #include "daemon/worker/engine/defer.h"
+#include "daemon/worker/page/reply.h"
 #include "proto/array_layout.h"
 #include "proto/record.h"
 
@@ -50,7 +52,15 @@ struct dev_texture texturing_describe(const struct wire_texture *w) {
         .level_bias = w->level_bias,
         .least_level = w->least_level,
         .most_level = w->most_level,
+        .base = w->addr,
+        .of_array = !(w->flags & (WIRE_TEXTURE_LINEAR | WIRE_TEXTURE_PITCHED)),
+        .first_level = w->first_level,
+        .first_layer = w->first_layer,
+        .anisotropy = w->anisotropy,
     };
+    struct array_element e;
+    array_layout_element((CUarray_format)w->format, w->channels, &e);
+    t.element_bytes = (uint8_t)e.bytes;
     memcpy(t.address_mode, w->address_mode, sizeof(t.address_mode));
     memcpy(t.border, w->border, sizeof(t.border));
     for (uint32_t k = 0; k < w->levels; k++)
@@ -58,30 +68,104 @@ struct dev_texture texturing_describe(const struct wire_texture *w) {
     return t;
 }
 
+struct dev_array texturing_describe_array(const struct wire_array *w) {
+    struct array_shape shape;
+    struct array_element e;
+    record_array_shape(w, &shape);
+    array_layout_element((CUarray_format)w->format, w->channels, &e);
+    struct dev_array a = {.addr = w->addr,
+                          .width = w->width,
+                          .height = w->height,
+                          .depth = w->depth,
+                          .format = w->format,
+                          .channels = w->channels,
+                          .flags = w->flags,
+                          .element_bytes = e.bytes,
+                          .mipmapped = w->levels > 0,
+                          .normalized = e.normalized,
+                          .level_count = record_array_levels(w)};
+    for (uint32_t k = 0; k < a.level_count; k++) {
+        struct array_level l;
+        array_layout_level(&shape, k, &l);
+        a.levels[k] = (struct dev_texture_level){.addr = w->addr + l.offset,
+                                                 .pitch = l.pitch,
+                                                 .slice = l.slice,
+                                                 .width = l.width,
+                                                 .height = l.height,
+                                                 .depth = l.depth};
+    }
+    a.bytes = array_layout_bytes(&shape, a.level_count);
+    a.charge_bytes = array_layout_charge(a.bytes);
+    return a;
+}
+
+static int out_of_memory(char *why, size_t why_bytes) {
+    snprintf(why, why_bytes, "out of memory");
+    return ERR_PROTOCOL;
+}
+
+/* The device's own is made in its turn, and answered. */
+static int add_later(struct client *c, const struct wire_texture *w, char *why, size_t why_bytes) {
+    const struct arrays_texture ask = {.rec = w->rec, .texture = texturing_describe(w)};
+    return defer_texture(c, &ask) ? out_of_memory(why, why_bytes) : 0;
+}
+
+/* In the window, where the client's own memory would be. */
+static bool in_alloc(const struct client *c, uint64_t addr, uint64_t bytes) {
+    const struct wire_windows *win = &c->windows;
+    uint64_t most = WIRE_EPHEMERAL_OFFSET(win->alloc_bytes);
+    return addr >= win->dev_base && bytes <= most && addr - win->dev_base <= most - bytes;
+}
+
+int texturing_array(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_array *w = rec;
+    if (!c->worker->ops->array_create) {
+        snprintf(why, why_bytes, "an array, which this device has none of");
+        return ERR_PROTOCOL;
+    }
+    const struct arrays_make ask = {.rec = w->rec, .array = texturing_describe_array(w)};
+    if (!in_alloc(c, w->addr, ask.array.bytes)) {
+        snprintf(why, why_bytes, "an array at 0x%" PRIx64 ", which is not in the client's window",
+                 w->addr);
+        return ERR_PROTOCOL;
+    }
+    return defer_array(c, &ask) ? out_of_memory(why, why_bytes) : 0;
+}
+
+int texturing_array_drop(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    if (!c->worker->ops->array_create) {
+        snprintf(why, why_bytes, "an array, which this device has none of");
+        return ERR_PROTOCOL;
+    }
+    return defer_array_drop(c, rec) ? out_of_memory(why, why_bytes) : 0;
+}
+
 /* A dead client's kernels run no more. */
 int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_texture *w = rec;
     const struct dev_ops *ops = c->worker->ops;
-    if (client_dead(c)) return 0;
-    if (!ops->texture_add) {
-        snprintf(why, why_bytes, "a texture, of which this device has none");
-        return ERR_PROTOCOL;
+    if (client_dead(c)) {
+        reply_status(&c->com, &w->rec, c->com.fault);
+        return 0;
     }
     if (!client_owns(c, w->addr, record_texture_bytes(w))) {
         snprintf(why, why_bytes, "a texture at 0x%" PRIx64 ", which is not the client's memory",
                  w->addr);
         return ERR_PROTOCOL;
     }
+    if (ops->array_create) return add_later(c, w, why, why_bytes);
     const struct dev_texture t = texturing_describe(w);
-    int err = ops->texture_add(c->space, &t);
-    if (!err) return 0;
+    uint64_t seen;
+    int err = ops->texture_add(c->space, &t, &seen);
+    if (!err) {
+        reply_send(&c->com, &w->rec, 0, &seen, sizeof(seen));
+        return 0;
+    }
     snprintf(why, why_bytes, "texture %u: %s", (uint16_t)w->handle,
              err == -EEXIST ? "its number is in use" : err_text(err));
     return ERR_PROTOCOL;
 }
 
 int texturing_drop(struct client *c, const void *rec, char *why, size_t why_bytes) {
-    if (!defer_texture_drop(c, rec)) return 0;
-    snprintf(why, why_bytes, "out of memory");
-    return ERR_PROTOCOL;
+    return defer_texture_drop(c, rec) ? out_of_memory(why, why_bytes) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Textures and surfaces that clients describe: checked, and handed to the device, which knows them
- * by handle. Threads: the worker's.
+ * Arrays, textures and surfaces that clients describe: checked, and handed to the device, which
+ * knows textures by handle and arrays by address. Threads: the worker's.
  */
 #ifndef DAEMON_WORKER_FRONT_TEXTURING_H
 #define DAEMON_WORKER_FRONT_TEXTURING_H
@@ -15,9 +15,12 @@ struct client;
 
 /* A checked record as the device is told it. Pure. */
 struct dev_texture texturing_describe(const struct wire_texture *w);
+struct dev_array texturing_describe_array(const struct wire_array *w);
 
 /* Records that were checked (record.h). 0, or ERR_PROTOCOL with `why`. */
 int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes);
 int texturing_drop(struct client *c, const void *rec, char *why, size_t why_bytes);
+int texturing_array(struct client *c, const void *rec, char *why, size_t why_bytes);
+int texturing_array_drop(struct client *c, const void *rec, char *why, size_t why_bytes);
 
 #endif

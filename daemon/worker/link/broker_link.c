@@ -53,7 +53,7 @@ int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, i
 
 static uint32_t flags_of(const struct dev_info *d) {
     return (d->runs_code ? WIRE_DEVICE_CODE : 0u) | (d->host_hidden ? WIRE_DEVICE_HOST : 0u) |
-           (d->plain ? WIRE_DEVICE_PLAIN : 0u) | (d->blind ? WIRE_DEVICE_BLIND : 0u) |
+           (d->plain ? WIRE_DEVICE_PLAIN : 0u) | (d->arrays ? WIRE_DEVICE_ARRAYS : 0u) |
            (d->whole ? WIRE_DEVICE_WHOLE : 0u);
 }
 

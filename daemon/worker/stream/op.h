@@ -77,6 +77,7 @@ struct op {
         struct wire_segment segment;      /* deferred */
         struct module *module;            /* deferred */
         struct wire_texture_drop texture; /* deferred */
+        struct wire_array_drop array;     /* deferred */
     };
     uint64_t submitted_ns; /* to the device */
     unsigned char inline_params[OP_INLINE_BYTES];

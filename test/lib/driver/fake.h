@@ -33,12 +33,21 @@ struct fake_options {
 /* What has not been given back. */
 struct fake_left {
     uint32_t contexts, reservations, memories, maps, registrations, pinned, streams, events,
-        modules, greens;
+        modules, greens, arrays, textures;
 };
 
 struct fake_launch {
     unsigned int grid[3], block[3], cluster[3], shared_bytes;
     int cooperative, shared_allowed;
+};
+
+/* As the caller described it, but for the array. */
+struct fake_texture {
+    CUDA_RESOURCE_DESC resource;
+    CUDA_TEXTURE_DESC reading;
+    CUDA_RESOURCE_VIEW_DESC view;
+    bool viewed, surface;
+    uint32_t level; /* of the array that it is of */
 };
 
 enum fake_kind { FAKE_COPY, FAKE_FILL, FAKE_LAUNCH, FAKE_WRITE, FAKE_RECORD, FAKE_WAIT };
@@ -64,6 +73,7 @@ struct fake_control {
     /* The context ends with this result: no stream moves any more, all calls say it. */
     void (*end)(CUresult fatal);
     struct fake_launch (*last_launch)(void);
+    struct fake_texture (*last_texture)(void);
     /* What the device's clock says from now on, in nanoseconds; 0: as the host's, but an hour off.
      */
     void (*set_clock)(uint64_t ns);

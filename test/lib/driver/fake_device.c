@@ -87,6 +87,7 @@ static void forget(struct object *o) {
     switch (o->kind) {
     case OBJECT_STREAM:
     case OBJECT_EVENT: fake_stream_forget(o); break;
+    case OBJECT_ARRAY: fake_array_forget(o); break;
     default: fake_memory_forget(o);
     }
 }
@@ -126,7 +127,10 @@ static struct fake_left left(void) {
                           [OBJECT_LIBRARY] = &l.modules,
                           [OBJECT_FUNC] = NULL,
                           [OBJECT_GLOBAL] = NULL,
-                          [OBJECT_GREEN] = &l.greens};
+                          [OBJECT_GREEN] = &l.greens,
+                          [OBJECT_ARRAY] = &l.arrays,
+                          [OBJECT_MIPMAPPED] = &l.arrays,
+                          [OBJECT_TEXTURE] = &l.textures};
     for (const struct object *o = fake.objects; o; o = o->next)
         if (counts[o->kind]) ++*counts[o->kind];
     return l;
@@ -160,6 +164,11 @@ static struct fake_launch last_launch(void) {
     return fake.last_launch;
 }
 
+static struct fake_texture last_texture(void) {
+    FAKE_GUARD;
+    return fake.last_texture;
+}
+
 static void set_clock(uint64_t ns) {
     FAKE_GUARD;
     fake.clock_ns = ns;
@@ -184,6 +193,7 @@ const struct fake_control fake_control = {.start = start,
                                           .run = run,
                                           .end = end,
                                           .last_launch = last_launch,
+                                          .last_texture = last_texture,
                                           .set_clock = set_clock,
                                           .calls = calls,
                                           .ran = ran};

@@ -25,6 +25,9 @@ enum object_kind {
     OBJECT_FUNC,
     OBJECT_GLOBAL,
     OBJECT_GREEN,
+    OBJECT_ARRAY, /* or a level of a mipmapped one, its owner */
+    OBJECT_MIPMAPPED,
+    OBJECT_TEXTURE, /* or surface (index); its owner: the array */
 };
 
 /* When an event is reached; the event, and who waits, hold it. */
@@ -81,6 +84,7 @@ struct fake_state {
     CUresult fatal;
     char misuse[256];
     struct fake_launch last_launch;
+    struct fake_texture last_texture;
     struct fake_ran ran[4096];
     uint32_t ran_count;
     uint64_t random;
@@ -115,6 +119,7 @@ void fake_object_free(struct object *o);
 /* All of it may be read and written by kernels; copies may touch memory of the host besides. */
 bool fake_memory_reached(uint64_t addr, uint64_t bytes, bool by_copy);
 void fake_memory_forget(struct object *o);
+void fake_array_forget(struct object *o);
 void fake_stream_forget(struct object *o);
 void fake_stream_engine_stop(void);
 void fake_stream_run(void);

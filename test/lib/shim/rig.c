@@ -131,6 +131,9 @@ static void reply(const struct wire_record *rec) {
         if (strcmp((const char *)rec + sizeof(struct wire_global_get), "reference") == 0)
             global.bytes = 8;
         answer(rec, 0, &global, sizeof(global));
+    } else if (rec->op == WIRE_TEXTURE) {
+        uint64_t seen = RIG_SEEN((uint16_t)((const struct wire_texture *)rec)->handle);
+        answer(rec, 0, &seen, sizeof(seen));
     } else if (is_signal(rec->op))
         answer(rec, 0, &signal, sizeof(signal));
     else if (gives_key(rec->op))

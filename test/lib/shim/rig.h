@@ -25,6 +25,9 @@
 #define RIG_HOST_BYTES (256ull << 20)
 #define RIG_KEY 4711 /* of every segment, and the next number: two granules */
 
+/* What kernels are given of a texture or surface whose number is this, of those that ask. */
+#define RIG_SEEN(number) (0x5ee0000000ull + (number) / 2)
+
 /* Connects, and makes the primary context current on this thread. Once a process. */
 void rig_begin(void);
 

@@ -238,7 +238,8 @@ int space_host_remove(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     return set_ranges(s, ranges_without(s->ranges, addr, addr + bytes));
 }
 
-int space_texture_add(struct dev_space *s, const struct dev_texture *texture) {
+int space_texture_add(struct dev_space *s, const struct dev_texture *texture, uint64_t *seen) {
+    *seen = texture->handle;
     if (!s->textures) s->textures = textures_create();
     return s->textures ? textures_add(s->textures, texture) : -ENOMEM;
 }

@@ -60,7 +60,7 @@ void space_module_free(struct dev_space *space, struct list *owner);
 int space_host_add(struct dev_space *s, uint64_t addr, uint64_t bytes);
 int space_host_remove(struct dev_space *s, uint64_t addr, uint64_t bytes);
 int space_host_map(struct dev_space *space, uint64_t addr, uint64_t bytes, int fd, uint64_t offset);
-int space_texture_add(struct dev_space *space, const struct dev_texture *texture);
+int space_texture_add(struct dev_space *space, const struct dev_texture *texture, uint64_t *seen);
 void space_texture_remove(struct dev_space *space, uint64_t handle);
 
 #endif

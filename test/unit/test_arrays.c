@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Arrays and textures where they are the device's own: charged before they are made, answered in
+ * their turn, and gone with whoever made them.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "daemon/worker/client.h"
+#include "proto/array_layout.h"
+#include "test/lib/fakedev.h"
+#include "test/lib/wireclient.h"
+
+#define PAGE FAKEDEV_GRANULARITY
+
+struct world {
+    struct wirebench *b;
+    struct wireclient *c;
+    struct dev *dev;
+};
+
+static struct world begin(void) {
+    struct world w = {.b = wirebench_start(&fakedev_arrays, 0)};
+    w.c = wireclient_attach(w.b);
+    w.dev = w.b->worker->dev;
+    return w;
+}
+
+/* With whatever there was. */
+static void end(struct world *w) {
+    const char *what = "";
+    wireclient_detach(w->c);
+    cr_expect_eq(fakedev_array_count(w->dev), 0);
+    cr_expect_eq(fakedev_arrays.mem_used(w->dev), 0);
+    cr_expect_eq(fakedev_violations(w->dev, &what), 0, "%s", what);
+    wireclient_free(w->c);
+    wirebench_stop(w->b);
+}
+
+/* Rows of bytes, at pages of the window. */
+static uint64_t make(struct world *w, uint32_t page, uint32_t width, uint32_t height) {
+    struct wire_array a = {.addr = w->c->windows.dev_base + page * PAGE,
+                           .width = width,
+                           .height = height,
+                           .format = CU_AD_FORMAT_UNSIGNED_INT8,
+                           .channels = 1};
+    return wireclient_send(w->c, WIRE_ARRAY_MAKE, 0, true, &a, sizeof(a), NULL, 0);
+}
+
+static uint64_t drop(struct world *w, uint32_t page) {
+    struct wire_array_drop d = {.addr = w->c->windows.dev_base + page * PAGE};
+    return wireclient_send(w->c, WIRE_ARRAY_DROP, 0, true, &d, sizeof(d), NULL, 0);
+}
+
+static uint64_t texture(struct world *w, uint64_t handle, uint32_t width) {
+    struct wire_texture t = {.handle = handle,
+                             .addr = w->c->windows.dev_base,
+                             .width = width,
+                             .height = 1,
+                             .depth = 1,
+                             .levels = 1,
+                             .format = CU_AD_FORMAT_UNSIGNED_INT8,
+                             .channels = 1};
+    return wireclient_send(w->c, WIRE_TEXTURE, 0, true, &t, sizeof(t), NULL, 0);
+}
+
+static uint64_t charged(const struct world *w) {
+    return client_find(w->b->worker, w->c->job_id)->credit.modules;
+}
+
+Test(arrays, charged_as_long_as_they_are_there) {
+    struct world w = begin();
+    cr_expect_eq(wireclient_result(w.c, make(&w, 1, 4096, 1024)), 0);
+    cr_expect_eq(charged(&w), 4096 * 1024);
+    cr_expect_eq(wireclient_result(w.c, make(&w, 5, 1, 0)), 0);
+    cr_expect_eq(charged(&w), 4096 * 1024 + ARRAY_LAYOUT_PIECE);
+    cr_expect_eq(wireclient_result(w.c, make(&w, 2, 32, 0)), -EEXIST, "inside of another");
+    cr_expect_eq(wireclient_result(w.c, make(&w, 9, 13, 0)), -EINVAL, "none that the device has");
+    cr_expect_eq(charged(&w), 4096 * 1024 + ARRAY_LAYOUT_PIECE);
+    cr_expect_eq(wireclient_result(w.c, drop(&w, 1)), 0);
+    cr_expect_eq(charged(&w), ARRAY_LAYOUT_PIECE);
+    cr_expect_eq(wireclient_result(w.c, drop(&w, 1)), 0);
+    cr_expect_eq(wireclient_result(w.c, drop(&w, 7)), 0);
+    cr_expect_eq(charged(&w), ARRAY_LAYOUT_PIECE);
+    cr_expect_eq(fakedev_array_count(w.dev), 1);
+    cr_expect_eq(wireclient_fault(w.c), 0);
+    end(&w);
+}
+
+/* Of 256 MiB. */
+Test(arrays, no_more_than_there_is) {
+    struct world w[5] = {begin()};
+    for (int k = 0; k < 4; k++) {
+        w[k] = (struct world){w[0].b, k ? wireclient_attach(w[0].b) : w[0].c, w[0].dev};
+        cr_expect_eq(wireclient_result(w[k].c, make(&w[k], 1, 65536, 992)), 0);
+    }
+    w[4] = (struct world){w[0].b, wireclient_attach(w[0].b), w[0].dev};
+    cr_expect_eq(wireclient_result(w[4].c, make(&w[4], 1, 65536, 992)), ERR_NO_MEMORY);
+    cr_expect_eq(charged(&w[4]), 0);
+    cr_expect_eq(wireclient_fault(w[4].c), 0);
+    wireclient_detach(w[2].c);
+    cr_expect_eq(wireclient_result(w[4].c, make(&w[4], 1, 65536, 992)), 0);
+    for (int k = 1; k < 5; k++) {
+        if (k != 2) wireclient_detach(w[k].c);
+        wireclient_free(w[k].c);
+    }
+    end(&w[0]);
+}
+
+Test(arrays, a_dropped_one_is_there_for_the_launches_before_it) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "kern");
+    cr_assert_eq(wireclient_result(w.c, make(&w, 1, 64, 64)), 0);
+    fakedev_hold(w.dev, true);
+    wireclient_launch(w.c, 0, 0, 1);
+    uint64_t gone = drop(&w, 1), next = make(&w, 1, 32, 32);
+    cr_expect_eq(wireclient_result(w.c, gone), -EAGAIN);
+    cr_expect_eq(wireclient_result(w.c, next), -EAGAIN, "it is in the way still");
+    cr_expect_eq(fakedev_array_count(w.dev), 1);
+    fakedev_finish_all(w.dev);
+    cr_expect_eq(wireclient_result(w.c, gone), 0);
+    cr_expect_eq(wireclient_result(w.c, next), 0);
+    cr_expect_eq(fakedev_array_count(w.dev), 1);
+    end(&w);
+}
+
+Test(arrays, a_texture_is_answered_with_what_kernels_are_given) {
+    struct world w = begin();
+    uint64_t ticket = texture(&w, 0x70003, 16), seen = 0;
+    wirebench_run(w.b);
+    const struct wire_reply *reply = wireclient_reply(w.c, ticket);
+    cr_assert(reply && !reply->result && reply->bytes == sizeof(seen));
+    memcpy(&seen, reply->data, sizeof(seen));
+    cr_expect_eq(seen, FAKEDEV_SEEN(0x70003));
+    cr_assert_not_null(fakedev_texture(w.dev, 3));
+    cr_expect(fakedev_texture(w.dev, 3)->of_array);
+    cr_expect_eq(wireclient_result(w.c, texture(&w, 0x70004, 13)), -EINVAL);
+    cr_expect_eq(wireclient_result(w.c, texture(&w, 0x70003, 16)), -EEXIST);
+    cr_expect_eq(wireclient_fault(w.c), 0, "it lives");
+    end(&w);
+}
+
+/* What was freed before makes room for it, and linear memory is there. */
+Test(arrays, made_behind_what_waits) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "kern");
+    fakedev_hold(w.dev, true);
+    wireclient_mem(w.c, WIRE_MEM_BACK, 0, PAGE);
+    wireclient_launch(w.c, 0, 0, 1);
+    wireclient_mem(w.c, WIRE_MEM_UNBACK, 0, PAGE);
+    uint64_t array = make(&w, 1, 64, 64), object = texture(&w, 1, 16);
+    cr_expect_eq(wireclient_result(w.c, array), -EAGAIN);
+    cr_expect_eq(wireclient_result(w.c, object), -EAGAIN);
+    fakedev_finish_all(w.dev);
+    cr_expect_eq(wireclient_result(w.c, array), 0);
+    cr_expect_eq(wireclient_result(w.c, object), 0);
+    end(&w);
+}
+
+Test(arrays, they_go_with_a_dead_clients_memory) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "fault");
+    cr_assert_eq(wireclient_result(w.c, make(&w, 1, 64, 64)), 0);
+    wireclient_launch(w.c, 0, 0, 1);
+    wirebench_run(w.b);
+    cr_expect_neq(wireclient_fault(w.c), 0);
+    cr_expect_eq(fakedev_array_count(w.dev), 0, "before it has left");
+    cr_expect_eq(wireclient_result(w.c, make(&w, 1, 64, 64)), ERR_ILLEGAL_ADDRESS);
+    cr_expect_eq(wireclient_result(w.c, texture(&w, 1, 16)), ERR_ILLEGAL_ADDRESS);
+    cr_expect_eq(wireclient_result(w.c, drop(&w, 1)), ERR_ILLEGAL_ADDRESS);
+    cr_expect_eq(charged(&w), 0);
+    end(&w);
+}
+
+Test(arrays, they_go_with_a_client_that_leaves_in_the_middle) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "kern");
+    fakedev_hold(w.dev, true);
+    for (uint32_t k = 1; k < 5; k++)
+        make(&w, k, 64, 64);
+    wireclient_launch(w.c, 0, 0, 1);
+    drop(&w, 2);
+    make(&w, 6, 64, 64);
+    texture(&w, 1, 16);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_array_count(w.dev), 4);
+    fakedev_hold(w.dev, false);
+    end(&w);
+}
+
+static void expelled_for(const struct dev_ops *ops, uint16_t op, uint64_t offset,
+                         const char *reason) {
+    struct world w = {.b = wirebench_start(ops, 0)};
+    struct wire_worker_msg msg;
+    w.c = wireclient_attach(w.b);
+    w.dev = w.b->worker->dev;
+    struct wire_array a = {.addr = w.c->windows.dev_base + offset,
+                           .width = 64,
+                           .height = 64,
+                           .format = CU_AD_FORMAT_UNSIGNED_INT8,
+                           .channels = 1};
+    uint32_t bytes = op == WIRE_ARRAY_MAKE ? sizeof(a) : sizeof(struct wire_array_drop);
+    wireclient_send(w.c, op, 0, true, &a, bytes, NULL, 0);
+    cr_assert(wirebench_hear(w.b, &msg, NULL), "not expelled for: %s", reason);
+    cr_expect_eq(msg.kind, WIRE_EXPELLED);
+    cr_expect_neq(strstr(msg.text, reason), NULL, "'%s' does not say '%s'", msg.text, reason);
+    end(&w);
+}
+
+Test(arrays, what_cannot_be_ends_the_client) {
+    const uint64_t half = WIRE_EPHEMERAL_OFFSET(WIRECLIENT_ALLOC_BYTES);
+    expelled_for(&fakedev, WIRE_ARRAY_MAKE, 0, "this device has none of");
+    expelled_for(&fakedev, WIRE_ARRAY_DROP, 0, "this device has none of");
+    expelled_for(&fakedev_arrays, WIRE_ARRAY_MAKE, half - 2048, "not in the client's window");
+    expelled_for(&fakedev_arrays, WIRE_ARRAY_MAKE, UINT64_MAX - 511, "not in the client's window");
+}
