@@ -89,11 +89,13 @@ check-e2e: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## nvcc
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py $(E2E)
 # The same on the real driver, which is our own library below a second daemon (test/e2e/nested.py has what is left out).
 NESTED_PARTS := programs feature separate values unified registered linked graph virtual marks ipc callbacks jobs_are
-# A worker that takes operations for complete before they are, whom a driver out of order gives away.
-EARLY_WORKER := $(BUILD)/mutants/salus-gpu-early
-$(EARLY_WORKER): $(BUILD)/salus-gpu test/mutants/device/cuda-number-first.mutant
+# Workers that nesting must find out: one that takes operations for complete before they are, whom a driver out of order
+# gives away, and one that does not ask whether its driver is there still.
+EARLY_WORKER := $(BUILD)/mutants/salus-gpu-cuda-number-first
+DEAF_WORKER := $(BUILD)/mutants/salus-gpu-cuda-never-asked
+$(EARLY_WORKER) $(DEAF_WORKER): $(BUILD)/mutants/salus-gpu-%: $(BUILD)/salus-gpu test/mutants/device/%.mutant
 	@mkdir -p $(@D)
-	$(Q)BUILD=$(BUILD) scripts/mutants link device/cuda-number-first salus-gpu $@
+	$(Q)BUILD=$(BUILD) scripts/mutants link device/$* salus-gpu $@
 check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FAULTY_DRIVER) $(EARLY_WORKER)
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_e2e.py $(or $(E2E),$(NESTED_PARTS))
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py
@@ -105,10 +107,12 @@ check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FA
 .PHONY: check-long-nested
 check-long: check-long-nested
 check-long-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FAULTY_DRIVER) \
-		$(BUILD)/mutants/salus-gpu-no-void
+		$(BUILD)/mutants/salus-gpu-no-void $(DEAF_WORKER)
 	for suite in e2e ending sharing gpus "users --long" "chaos --kills 500"; do set -- $$suite; name=$$1; shift; \
 		BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_$$name.py "$$@" || exit 1; done
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py --rounds 100 moment
+	SALUS_TEST_NESTED=1 SALUS_TEST_PATIENCE=30 BUILD=$(BUILD) scripts/must-fail "chaos: a deaf worker" "not within 30 s" \
+		$(PYTHON) test/e2e/run_chaos.py --kills 200 --worker $(abspath $(DEAF_WORKER))
 	for try in 1 2 3; do SALUS_TEST_NESTED=1 $(NO_VOID_IS_FOUND) && exit 0; done; exit 1
 check-sharing: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_sharing.py $(E2E)
