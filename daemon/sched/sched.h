@@ -63,6 +63,7 @@ struct sched_spec {
     uint32_t user;             /* jobs of different users never share one, but for share_users */
     bool unknown;              /* P and E are not: it takes what is free, until SCHED_MEASURED */
     bool paused;
+    bool fixed;                /* some of its memory cannot leave the device: never swapped out */
     uint64_t iterations;       /* in all; 0: not known */
     uint64_t duration_ns;      /* device time that it needs in all; 0: not known */
     uint64_t admit_timeout_ns; /* refused when it waited so long; 0: never */
@@ -86,6 +87,7 @@ enum sched_event_kind {
     SCHED_LEFT,      /* job: gone; its waiting operations are forgotten, running ones still end */
     SCHED_JOINED,    /* job, spec: wants to be admitted */
     SCHED_SET,       /* job, spec: weight, priority, paused, iterations, duration_ns, request_ns */
+    SCHED_FIXED,     /* job: is fixed from now on */
     SCHED_WANTED,    /* job: swapped out, and it would do something now */
     SCHED_SUBMITTED, /* job, submitted: eligible */
     SCHED_TIME,      /* nothing but the time: what ARM asked for */

@@ -54,6 +54,7 @@ struct client {
     bool null;              /* its kernels take time and compute nothing */
     bool wanted;    /* swapped out, and the scheduler was told that it has something to do */
     bool displaced; /* some of its memory is not on the device, or its lane not clear */
+    bool fixed;     /* it has, or had, arrays that cannot leave the device */
     bool stranded;  /* data of an earlier iteration is in its lane: residency.h */
     bool abandoned; /* nothing of it will be submitted any more */
     bool expelled, leaving;

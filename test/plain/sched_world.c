@@ -123,6 +123,7 @@ static void take_action(struct world *w, const struct sched_action *a) {
         break;
     case SCHED_SWAP_OUT:
         if (j->running_count) fail(w, "loses its memory while it runs", a->job);
+        if (j->spec.fixed) fail(w, "loses memory that cannot leave the device", a->job);
         j->out = true;
         break;
     case SCHED_SPILL:
@@ -197,6 +198,10 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
         else
             j->spec.paused = !j->spec.paused;
         e[count++] = (struct sched_event){.kind = SCHED_SET, .job = id, .spec = j->spec};
+    }
+    if (rnd(w, 400) == 0 && !j->out && j->admitted) {
+        j->spec.fixed = true;
+        e[count++] = (struct sched_event){.kind = SCHED_FIXED, .job = id};
     }
     if (w->now_ns < j->asleep_ns) return count;
     if (rnd(w, 100) == 0) j->asleep_ns = w->now_ns + rnd(w, 5000);

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/worker/client.h"
 #include "proto/array_layout.h"
 #include "test/lib/fakedev.h"
+#include "test/lib/patience.h"
 #include "test/lib/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY
@@ -187,6 +189,37 @@ Test(arrays, they_go_with_a_client_that_leaves_in_the_middle) {
     wirebench_run(w.b);
     cr_expect_eq(fakedev_array_count(w.dev), 4);
     fakedev_hold(w.dev, false);
+    end(&w);
+}
+
+/* A shorter job would have its memory otherwise (test_residency). */
+Test(arrays, who_has_some_is_not_swapped_out) {
+    struct worker_config config = {.ops = &fakedev_arrays,
+                                   .policy = {.lane = "srtf", .exclusive = -1, .swap = 1}};
+    struct world w = {.b = wirebench_start_as(&config)};
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED,
+                           .persistent_bytes = 200ull << 20,
+                           .iterations = 1000,
+                           .duration_ns = 1000ull << 30};
+    w.dev = w.b->worker->dev;
+    struct world a = {w.b, wireclient_attach_as(w.b, &job, 0), w.dev};
+    wireclient_kernels(a.c, "kern");
+    cr_assert_eq(wireclient_result(a.c, make(&a, 1, 64, 64)), 0);
+    cr_assert_eq(wireclient_result(a.c, drop(&a, 1)), 0);
+    cr_assert_eq(wireclient_result(a.c, make(&a, 2, 64, 64)), 0);
+    wireclient_launch(a.c, 0, 0, 1);
+    wireclient_say(a.c, WIRE_ITERATION);
+    wirebench_run(w.b);
+    cr_assert(PATIENCE_UNTIL(!w.b->worker->early_count || (wirebench_run(w.b), false)));
+    job.iterations = 2;
+    job.duration_ns = 1000;
+    w.c = wireclient_attach_as(w.b, &job, 0);
+    uint64_t array = make(&w, 1, 64, 64);
+    cr_expect_eq(wireclient_result(w.c, array), -EAGAIN, "it waits");
+    cr_expect_eq(atom_load_relaxed(&a.c->com->stats.swaps), 0);
+    wireclient_detach(a.c);
+    wireclient_free(a.c);
+    cr_expect_eq(wireclient_result(w.c, array), 0);
     end(&w);
 }
 

@@ -442,6 +442,22 @@ Test(turn, srtf_swaps_a_longer_job_out_for_a_shorter_one) {
     sched_destroy(s);
 }
 
+Test(turn, who_is_fixed_stays_where_it_is) {
+    struct sched *s = make((struct policy_config){.lane = "srtf", .exclusive = -1, .swap = 1}, 10);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(6,2)d1000\n"
+                      "@1 1:10 1:11/1 1&\n"
+                      "@2 +2(5,4)d50 2:20\n"
+                      "@3 1=10*100 1|\n"
+                      "@4 1=11 1| -1\n",
+                      "@0 lane 0=2, admit 1@0\n"
+                      "@1 switch 1, run 1:10\n"
+                      "@2\n"
+                      "@3 run 1:11\n"
+                      "@4 lane 0=0, lane 0=4, admit 2@0, switch 2, run 2:20\n");
+    sched_destroy(s);
+}
+
 /* Nobody of them gets any service, so that nobody ranks behind another. */
 Test(turn, who_only_holds_memory_makes_room_within_a_lease) {
     struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = 1}, 10);

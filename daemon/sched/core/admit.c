@@ -268,7 +268,7 @@ static bool is_behind(const struct sched *s, uint32_t job, uint32_t k) {
     const struct order_node *head = &s->st.jobs[job].node;
     const struct sched_job *j = &s->st.jobs[k];
     uint64_t rank = s->lane_policy->rank(&s->st, k), margin = s->lane_policy->swap_margin(&s->st);
-    if (j->spec.unknown || !gain_bytes(s, k)) return false;
+    if (j->spec.unknown || j->spec.fixed || !gain_bytes(s, k)) return false;
     if (is_idle(s, k)) return j->spec.priority <= head->priority;
     if (!is_still(s, k) || !lanes_persistent(s->st.lanes, k)) return false;
     if (j->spec.priority != head->priority) return j->spec.priority < head->priority;

@@ -82,6 +82,7 @@ static void add_options(struct notation_out *o, const struct sched_spec *s) {
                 n->bytes == 4 ? (uint64_t)(uint32_t)value : (uint64_t)value);
     }
     if (s->paused) add(o, "p");
+    if (s->fixed) add(o, "f");
 }
 
 static void add_joined(struct notation_out *o, const struct sched_event *e) {
@@ -138,6 +139,7 @@ size_t notation_event(char *out, const struct sched_event *e) {
     case SCHED_MEASURED: add(&o, "%u!%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
     case SCHED_BOUNDARY: add(&o, "%u|", e->job); break;
     case SCHED_WANTED: add(&o, "%u^", e->job); break;
+    case SCHED_FIXED: add(&o, "%u&", e->job); break;
     case SCHED_LEFT: add(&o, "-%u", e->job); break;
     case SCHED_JOINED: add_joined(&o, e); break;
     case SCHED_SET:
@@ -176,9 +178,9 @@ static const char *why_name(enum sched_why why) {
 }
 
 static const char *kind_name(enum sched_event_kind kind) {
-    static const char *const names[SCHED_EVENTS] = {"policy",   "done",      "asked",  "measured",
-                                                    "boundary", "left",      "joined", "set",
-                                                    "wanted",   "submitted", "time"};
+    static const char *const names[SCHED_EVENTS] = {"policy",   "done",   "asked",     "measured",
+                                                    "boundary", "left",   "joined",    "set",
+                                                    "fixed",    "wanted", "submitted", "time"};
     return (uint32_t)kind < SCHED_EVENTS ? names[kind] : "?";
 }
 
@@ -262,6 +264,8 @@ static void take_options(struct notation_in *in, struct sched_spec *spec) {
     while (in->at && *in->at)
         if (take_char(in, 'p'))
             spec->paused = true;
+        else if (take_char(in, 'f'))
+            spec->fixed = true;
         else if (!take_option(in, spec))
             in->at = NULL;
 }
@@ -313,6 +317,8 @@ static void take_of_job(struct notation_in *in, struct sched_event *e) {
         e->kind = SCHED_BOUNDARY;
     } else if (take_char(in, '^')) {
         e->kind = SCHED_WANTED;
+    } else if (take_char(in, '&')) {
+        e->kind = SCHED_FIXED;
     } else if (take_char(in, '%')) {
         e->kind = SCHED_SET;
         take_options(in, &e->spec);

@@ -9,7 +9,8 @@
  *   +J(P,E)opts        job J joined; (?P,E): its needs are not known; (0,0) may be left out, as the
  *                      zeroes of (?0,0) may
  *     wN hN iN dN      opts: weight, high priority, iterations, duration_ns,
- *     tN gN uN qN p          admission timeout, group, user, request_ns, paused
+ *     tN gN uN qN p          admission timeout, group, user, request_ns, paused,
+ *     f                      fixed
  *   -J                 it left
  *   J:N/K              its operation N of iteration K submitted (/0 may be left out): of memory
  *   J:N/K#cS*D~T%C,M   a kernel of class c, m or u (compute, memory, unknown) that needs S SMs for
@@ -19,6 +20,7 @@
  *   J|                 boundary
  *   J?P,E              asked
  *   J!P,E              measured
+ *   J&                 fixed: it is not swapped out any more
  *   J^                 wanted: it would do something, but is swapped out
  *   J%opts             set, to these options and the defaults of all others
  *   policy(KEY=VALUE,...)  a configuration; what is not said is the policy's own

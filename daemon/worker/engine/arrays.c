@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/allowance.h"
+#include "daemon/worker/engine/engine.h"
 #include "daemon/worker/page/reply.h"
 
 /* A dead client's memory may be gone already, and with it what it may use. */
@@ -15,11 +16,18 @@ static int refusal(const struct client *c) {
     return c->memory ? 0 : ERR_NO_MEMORY;
 }
 
+/* Where it is once it was, so that nobody needs to know of each that goes. */
+static void fix(struct client *c) {
+    if (!c->fixed) engine_fixed(c);
+    c->fixed = true;
+}
+
 void arrays_make(struct client *c, const struct arrays_make *ask) {
     uint64_t bytes = ask->array.charge_bytes;
     int err = refusal(c);
     if (!err && bytes > c->worker->info.memory_bytes) err = ERR_NO_MEMORY;
     if (!err) err = allowance_module(c, bytes);
+    if (!err) fix(c);
     if (!err) {
         err = c->worker->ops->array_create(c->space, &ask->array);
         if (err) allowance_module_gone(c, bytes);

@@ -199,6 +199,10 @@ void engine_boundary(struct client *c) {
     add_event(c->worker, SCHED_BOUNDARY, c->job_id);
 }
 
+void engine_fixed(struct client *c) {
+    add_event(c->worker, SCHED_FIXED, c->job_id);
+}
+
 void engine_wanted(struct client *c) {
     add_event(c->worker, SCHED_WANTED, c->job_id);
 }

@@ -15,6 +15,8 @@ void engine_done(struct worker *w, const struct op *op);
 void engine_joined(struct client *c, const struct sched_spec *spec);
 /* The client's current iteration is complete. */
 void engine_boundary(struct client *c);
+/* Some of its memory cannot leave the device from now on. */
+void engine_fixed(struct client *c);
 /* Swapped out, it has something to do. */
 void engine_wanted(struct client *c);
 /* Its P and E are those of its credit from now on, as measured. */
