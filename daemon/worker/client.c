@@ -161,6 +161,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     list_init(&c->link);
     list_init(&c->fault_link);
     list_init(&c->clearing);
+    list_init(&c->parts);
     watch_init(&c->watch);
     op_pool_init(&c->pool);
     launching_init(&c->launching, w->seed);
@@ -211,6 +212,7 @@ void client_destroy(struct client *c) {
     list_remove(&c->link);
     list_remove(&c->fault_link);
     list_remove(&c->clearing);
+    list_remove(&c->parts);
     watch_forget(&c->watch);
     boundary_finish(&c->boundary);
     lifetime_finish(&c->lifetime);

@@ -80,6 +80,7 @@ struct client {
     struct credit credit;
     uint32_t lane;                    /* SCHED_NO_LANE until it is admitted */
     struct list clearing;             /* worker.clearing */
+    struct list parts;                /* worker.parts */
     struct op *parked, **parked_last; /* they run once its lane is clear: clearing.h */
 
     /* What it shares with us. */

@@ -14,6 +14,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/engine/defer.h"
 #include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/passing.h"
@@ -101,7 +102,7 @@ static void look_after_device(struct worker *w) {
 unsigned loop_once(struct worker *w) {
     w->now_ns = fdutil_now_ns();
     engine_time(w);
-    unsigned done = pump_collect(w);
+    unsigned done = pump_collect(w) + defer_go_on(w);
     if (w->loading_count) done += loading_collect(w);
     done += chan_sweep(w) + engine_clear(w);
     if (!list_empty(&w->watching)) done += watching_look(w);

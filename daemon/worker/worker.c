@@ -58,6 +58,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->faulted);
     list_init(&w->passing);
     list_init(&w->clearing);
+    list_init(&w->parts);
     list_init(&w->watching);
     list_init(&w->exported);
     list_init(&w->signals);

@@ -67,6 +67,7 @@ struct worker {
     struct list active;         /* stream.active: streams that may have something to do */
     struct list faulted;        /* client.fault_link: to be abandoned at the next safe point */
     struct list passing;        /* client.boundary.link: may be at a boundary */
+    struct list parts;          /* client.parts: memory that comes or goes, and is not finished */
     struct list clearing;       /* client.clearing: what they may use of their lanes is cleared */
     struct list watching;       /* client.watch.link: streams of theirs wait for a value */
     bool clear_always;          /* between jobs of one user as well */

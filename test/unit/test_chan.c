@@ -5,12 +5,14 @@
  * held back; its neighbour notices nothing.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/atomics.h"
+#include "daemon/worker/loop.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/patience.h"
 #include "test/lib/wireclient.h"
@@ -54,6 +56,96 @@ static void end(struct world *w) {
     wireclient_free(w->good);
     wirebench_stop(w->b);
 }
+
+/* ---- much memory at once --------------------------------------------------------------------- */
+
+#define PAGE FAKEDEV_GRANULARITY
+#define PART 8u /* granules between which others have their turn */
+
+/* Rounds of the loop until it is answered, in each of which the neighbour's next launch runs. */
+static int rounds_until(struct world *w, uint64_t ticket) {
+    int rounds = 0;
+    while (!wireclient_reply(w->bad, ticket)) {
+        uint64_t used = fakedev.mem_used(w->dev);
+        uint64_t seq = wireclient_launch(w->good, 0, 0, ++w->tokens);
+        loop_once(w->b->worker);
+        loop_once(w->b->worker); /* sees that it is complete */
+        uint64_t now = fakedev.mem_used(w->dev);
+        cr_assert_eq(wireclient_done(w->good, 0), seq);
+        cr_assert_leq(now > used ? now - used : used - now, 2 * PART * PAGE);
+        cr_assert(++rounds < 100);
+    }
+    return rounds;
+}
+
+Test(chan, others_go_on_while_much_memory_comes_and_goes) {
+    struct world w = begin();
+    uint64_t ticket = wireclient_mem(w.bad, WIRE_MEM_BACK, 0, 29 * PAGE);
+    cr_assert_geq(rounds_until(&w, ticket), 2);
+    cr_assert_eq(wireclient_result(w.bad, ticket), 0);
+    cr_assert_eq(fakedev.mem_used(w.dev), 29 * PAGE);
+    ticket = wireclient_mem(w.bad, WIRE_MEM_UNBACK, 0, 29 * PAGE);
+    cr_assert_geq(rounds_until(&w, ticket), 2);
+    cr_assert_eq(wireclient_result(w.bad, ticket), 0);
+    cr_assert_eq(fakedev.mem_used(w.dev), 0);
+    end(&w);
+}
+
+Test(chan, what_comes_behind_memory_finds_all_of_it) {
+    struct world w = begin();
+    uint64_t last = w.bad->windows.dev_base + 29 * PAGE - 64;
+    wireclient_mem(w.bad, WIRE_MEM_BACK, 0, 29 * PAGE);
+    strcpy(w.bad->host, "behind it");
+    uint64_t seq = wireclient_copy(w.bad, 0, last, w.bad->windows.host_base, 16);
+    int rounds = 0;
+    for (; wireclient_done(w.bad, 0) != seq && rounds < 100; rounds++) {
+        cr_assert_eq(*(const char *)(uintptr_t)last, 0, "too early");
+        if (fakedev.mem_used(w.dev) < 29 * PAGE) loop_once(w.b->worker);
+        if (fakedev.mem_used(w.dev) < 29 * PAGE) cr_assert_neq(wireclient_done(w.bad, 0), seq);
+        if (fakedev.mem_used(w.dev) == 29 * PAGE) wirebench_run(w.b);
+    }
+    cr_assert(rounds > 1 && rounds < 100);
+    cr_assert_str_eq((const char *)(uintptr_t)last, "behind it");
+    end(&w);
+}
+
+/* A part of it is refused: the others are taken back, but not under what runs. */
+Test(chan, memory_that_is_refused_in_part_is_not_had) {
+    struct world w = begin();
+    wireclient_mem(w.bad, WIRE_MEM_BACK, 20 * PAGE, PAGE);
+    wirebench_run(w.b);
+    fakedev_hold(w.dev, true);
+    wireclient_launch(w.bad, 0, 0, 1);
+    uint64_t ticket = wireclient_mem(w.bad, WIRE_MEM_BACK, 0, 29 * PAGE);
+    wirebench_run(w.b);
+    cr_assert_null(wireclient_reply(w.bad, ticket));
+    fakedev_hold(w.dev, false);
+    cr_assert_eq(wireclient_result(w.bad, ticket), -EEXIST);
+    cr_assert_eq(fakedev.mem_used(w.dev), PAGE);
+    ticket = wireclient_mem(w.bad, WIRE_MEM_BACK, 0, 20 * PAGE);
+    cr_assert_eq(wireclient_result(w.bad, ticket), 0);
+    end(&w);
+}
+
+/* Whoever ends in the middle of it leaves nothing. */
+Test(chan, a_client_ends_while_its_memory_comes) {
+    struct world w = begin();
+    wireclient_mem(w.bad, WIRE_MEM_BACK, 0, 29 * PAGE);
+    loop_once(w.b->worker);
+    cr_assert_gt(fakedev.mem_used(w.dev), 0);
+    cr_assert_lt(fakedev.mem_used(w.dev), 29 * PAGE);
+    wireclient_detach(w.bad);
+    for (int i = 0; i < 100 && fakedev.mem_used(w.dev); i++)
+        wirebench_run(w.b);
+    cr_assert_eq(fakedev.mem_used(w.dev), 0);
+    neighbour_works(&w);
+    wireclient_detach(w.good);
+    wireclient_free(w.bad);
+    wireclient_free(w.good);
+    wirebench_stop(w.b);
+}
+
+/* ---- hostile --------------------------------------------------------------------------------- */
 
 static void expect_expelled(struct world *w) {
     struct wire_worker_msg msg;

@@ -38,10 +38,14 @@ static void note_used(struct client *c) {
     credit_used(&c->credit, c->memory, c->com.page);
 }
 
-int allowance_back(struct client *c, uint64_t addr, uint64_t bytes) {
+int allowance_ask(struct client *c, uint64_t addr, uint64_t bytes) {
     bool persistent = addr < client_ephemeral(c);
     if (!c->memory) return ERR_NO_MEMORY;
-    int err = ask_more(c, persistent ? bytes : 0, persistent ? 0 : bytes);
+    return ask_more(c, persistent ? bytes : 0, persistent ? 0 : bytes);
+}
+
+int allowance_back(struct client *c, uint64_t addr, uint64_t bytes) {
+    int err = allowance_ask(c, addr, bytes);
     if (!err) err = memory_back(c->memory, addr, bytes);
     if (err) return err;
     clearing_count(c);

@@ -18,7 +18,9 @@ struct client;
 struct segment;
 struct wire_record;
 
-/* Whole granules in one of the windows. 0, ERR_NO_MEMORY or -errno. */
+/* Whole granules in one of the windows. 0, ERR_NO_MEMORY or -errno. Who backs them in parts asks
+ * for all of it before. */
+int allowance_ask(struct client *c, uint64_t addr, uint64_t bytes);
 int allowance_back(struct client *c, uint64_t addr, uint64_t bytes);
 int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes);
 /* Segments: with so many bytes more, by MAKE (of the lane if ephemeral) or OPEN of

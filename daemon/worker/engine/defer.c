@@ -22,7 +22,9 @@
 static int add_record(struct client *c, uint16_t kind, const struct wire_mem *mem) {
     struct op *op = op_take(&c->pool, kind, 0);
     if (!op) return -ENOMEM;
-    op->mem = *mem;
+    op->mem.rec = *mem;
+    op->mem.done_bytes = 0;
+    op->mem.err = 0;
     deferred_add(&c->streams, op);
     defer_run(c);
     return 0;
@@ -89,9 +91,20 @@ int defer_texture(struct client *c, const struct arrays_texture *ask) {
     return add_ask(c, WIRE_TEXTURE, ask, sizeof(*ask));
 }
 
-static void do_back(struct client *c, const struct wire_mem *mem) {
-    int err = c->com.fault;
-    if (!err) err = allowance_back(c, mem->addr, mem->bytes);
+/* ---- memory, in parts ------------------------------------------------------------------------ */
+
+/* What the device takes for one call of it is little for so many granules; then others have their
+ * turn. */
+#define DEFER_GRANULES 8u
+
+/* The next part; 0: that was all. */
+static uint64_t part_of(const struct client *c, const struct op *op) {
+    uint64_t left = op->mem.rec.bytes - op->mem.done_bytes;
+    uint64_t most = DEFER_GRANULES * c->worker->info.granularity_bytes;
+    return left < most ? left : most;
+}
+
+static void answer_back(struct client *c, const struct wire_mem *mem, int err) {
     allowance_answer(c, &mem->rec, err, mem->bytes);
     if (!err || mem->rec.ticket) return;
     char text[256];
@@ -102,13 +115,48 @@ static void do_back(struct client *c, const struct wire_mem *mem) {
     fault_raise(c, err, text);
 }
 
-static void do_unback(struct client *c, const struct wire_mem *mem) {
-    int err = allowance_unback(c, mem->addr, mem->bytes);
+static int back_part(struct client *c, struct op *op) {
+    const struct wire_mem *mem = &op->mem.rec;
+    uint64_t part = part_of(c, op);
+    int err = c->com.fault;
+    if (!err && !op->mem.done_bytes) err = allowance_ask(c, mem->addr, mem->bytes);
+    if (!err) err = allowance_back(c, mem->addr + op->mem.done_bytes, part);
+    if (!err) op->mem.done_bytes += part;
+    return err;
+}
+
+/* Whether it is finished. What was done of one that fails goes once nothing of the client is on the
+ * device: a dead one's goes with all that it had. */
+static bool do_back(struct client *c, struct op *op) {
+    const struct wire_mem *mem = &op->mem.rec;
+    int err = op->mem.err;
+    if (err) {
+        if (!client_dead(c)) allowance_unback(c, mem->addr, op->mem.done_bytes);
+    } else {
+        err = back_part(c, op);
+        if (!err && part_of(c, op)) return false;
+        op->mem.err = err;
+        if (err && op->mem.done_bytes && !client_dead(c)) return false;
+    }
+    answer_back(c, mem, err);
+    return true;
+}
+
+/* Whether it is finished. */
+static bool do_unback(struct client *c, struct op *op) {
+    const struct wire_mem *mem = &op->mem.rec;
+    uint64_t part = part_of(c, op);
+    int err = allowance_unback(c, mem->addr + op->mem.done_bytes, part);
+    op->mem.done_bytes += part;
+    if (!err && part_of(c, op) && !client_dead(c)) return false;
     if (err)
         log_warn("client", "job=%u name=\"%s\" unback=0x%llx bytes=%llu error=%d", c->job_id,
                  c->name, (unsigned long long)mem->addr, (unsigned long long)mem->bytes, err);
     reply_status(&c->com, &mem->rec, err);
+    return true;
 }
+
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void do_texture_drop(struct client *c, const struct wire_texture_drop *drop) {
     const struct dev_ops *ops = c->worker->ops;
@@ -118,6 +166,7 @@ static void do_texture_drop(struct client *c, const struct wire_texture_drop *dr
 
 static bool is_quiet_needed(const struct op *op) {
     switch (op->kind) {
+    case WIRE_MEM_BACK: return op->mem.err; /* part of it is taken back */
     case WIRE_MEM_UNBACK:
     case WIRE_MEM_SHARE:
     case WIRE_MODULE_UNLOAD:
@@ -134,27 +183,49 @@ static bool is_due(const struct client *c) {
     return deferred_due(&c->streams) && c->inflight == 0;
 }
 
+/* Whether it is finished: if not, it goes on in the loop's next round. */
+static bool act(struct client *c, struct op *op) {
+    switch (op->kind) {
+    case WIRE_MEM_BACK: return do_back(c, op);
+    case WIRE_MEM_UNBACK: return do_unback(c, op);
+    case WIRE_MODULE_UNLOAD: unload_module(c, op->module); return true;
+    case WIRE_TEXTURE_DROP: do_texture_drop(c, &op->texture); return true;
+    case WIRE_TEXTURE: arrays_texture(c, op_params(op)); return true;
+    case WIRE_ARRAY_MAKE: arrays_make(c, op_params(op)); return true;
+    case WIRE_ARRAY_DROP: arrays_drop(c, &op->array); return true;
+    default: sharing_act(c, &op->segment); return true;
+    }
+}
+
 void defer_run(struct client *c) {
     bool any = false;
+    if (!list_empty(&c->parts) && !client_dead(c)) return; /* in its turn */
     if (c->deferring) return; /* kicked streams are only queued, but be safe against a cycle */
     c->deferring = true;
     while (c->streams.deferred && is_due(c)) {
-        struct op *op = deferred_take(&c->streams);
-        switch (op->kind) {
-        case WIRE_MEM_BACK: do_back(c, &op->mem); break;
-        case WIRE_MEM_UNBACK: do_unback(c, &op->mem); break;
-        case WIRE_MODULE_UNLOAD: unload_module(c, op->module); break;
-        case WIRE_TEXTURE_DROP: do_texture_drop(c, &op->texture); break;
-        case WIRE_TEXTURE: arrays_texture(c, op_params(op)); break;
-        case WIRE_ARRAY_MAKE: arrays_make(c, op_params(op)); break;
-        case WIRE_ARRAY_DROP: arrays_drop(c, &op->array); break;
-        default: sharing_act(c, &op->segment);
+        if (!act(c, c->streams.deferred)) {
+            list_remove(&c->parts);
+            list_append(&c->worker->parts, &c->parts);
+            break;
         }
-        op_give(&c->pool, op);
+        op_give(&c->pool, deferred_take(&c->streams));
         any = true;
     }
     c->deferring = false;
     if (!any) return;
     c->worker->board.stale = true;
     stream_kick_list(&c->streams.fenced);
+}
+
+unsigned defer_go_on(struct worker *w) {
+    unsigned count = 0;
+    const struct list *pos;
+    list_each(pos, &w->parts) count++;
+    /* Those that are not finished come behind these. */
+    for (unsigned i = 0; i < count && !list_empty(&w->parts); i++) {
+        struct client *c = list_entry(w->parts.next, struct client, parts);
+        list_remove(&c->parts);
+        defer_run(c);
+    }
+    return count;
 }

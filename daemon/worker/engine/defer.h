@@ -3,7 +3,7 @@
  * Records that take effect only when everything the client sent before them is complete: giving
  * memory back, sharing it, unloading modules, dropping textures and arrays. While one waits, what
  * the client sent after it does not start, so that nothing of the client is on the device when it
- * takes effect.
+ * takes effect. Much memory comes and goes in parts, between which everybody else goes on.
  */
 #ifndef DAEMON_WORKER_ENGINE_DEFER_H
 #define DAEMON_WORKER_ENGINE_DEFER_H
@@ -15,13 +15,14 @@
 
 struct client;
 struct module;
+struct worker;
 
 /* 0 or -ENOMEM. */
 int defer_unback(struct client *c, const struct wire_mem *mem);
 int defer_unload(struct client *c, struct module *module);
 int defer_texture_drop(struct client *c, const struct wire_texture_drop *drop);
 int defer_array_drop(struct client *c, const struct wire_array_drop *drop);
-/* Backing is immediate, unless something waits already: then it takes its turn behind it. */
+/* Backing begins at once, unless something waits already: then it takes its turn behind it. */
 int defer_back(struct client *c, const struct wire_mem *mem);
 /* So are segments (MEM_MAKE and the following). */
 int defer_segment(struct client *c, const struct wire_segment *rec);
@@ -33,5 +34,7 @@ int defer_texture(struct client *c, const struct arrays_texture *ask);
 
 /* Carries out what has become due. */
 void defer_run(struct client *c);
+/* The next part of what is not finished, of each client: how many. */
+unsigned defer_go_on(struct worker *w);
 
 #endif

@@ -71,9 +71,13 @@ struct op {
             uint32_t bytes, compare; /* WIRE_VALUE_* */
         } value;
         uint64_t token;
-        struct graph_choice choice;       /* holds its graph */
-        struct environment *environment;  /* that settles */
-        struct wire_mem mem;              /* deferred */
+        struct graph_choice choice;      /* holds its graph */
+        struct environment *environment; /* that settles */
+        struct {
+            struct wire_mem rec;
+            uint64_t done_bytes;          /* of it */
+            int err;                      /* what was done is taken back because of this */
+        } mem;                            /* deferred */
         struct wire_segment segment;      /* deferred */
         struct module *module;            /* deferred */
         struct wire_texture_drop texture; /* deferred */
