@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/fdutil.h"
 #include "test/lib/cuda_rig.h"
 #include "test/lib/devmodule.h"
 #include "test/lib/patience.h"
@@ -26,6 +27,7 @@ static struct dev_chunk *chunks[4];
 static struct dev_module *module;
 static struct dev_queue *queue, *other;
 static struct rig_op ops[MANY];
+static uint64_t opening_ns, opened_ns;
 
 static struct dev_func *func(const char *name) {
     struct dev_func *f = NULL;
@@ -39,7 +41,9 @@ static void open_with(const struct fake_options *options, bool faulty) {
     char why[256];
     cuda_rig_load(&rig, faulty);
     rig.fake->start(options);
+    opening_ns = fdutil_now_ns();
     cr_assert_eq(cuda_rig_open(&rig), 0);
+    opened_ns = fdutil_now_ns();
     cr_assert_eq(cuda_rig_space(&rig, &space, 0), 0);
     cr_assert_eq(cuda_rig_map(&rig, &space, 0, 4, chunks), 0);
     cr_assert_eq(devmodule_load(rig.ops, space.space, 0, RIG_IMAGE, sizeof(RIG_IMAGE), &module, why,
@@ -461,6 +465,18 @@ static uint64_t distance(uint64_t a, uint64_t b) {
     return a > b ? a - b : b - a;
 }
 
+/* What the device's clock cannot have said yet, and sets it to that once it may have: when it was
+ * opened is known to lie between two looks at ours. */
+static uint64_t soon(void) {
+    return CLOCK_NS + fdutil_now_ns() - opening_ns;
+}
+
+static void clock_to(uint64_t device_ns) {
+    while (CLOCK_NS + fdutil_now_ns() - opened_ns < device_ns)
+        continue;
+    rig.fake->set_clock(device_ns);
+}
+
 /* Calls of a launch and of its completion. What keeps the clocks together comes in between once a
  * second, so that of some launches the least count. */
 static uint32_t calls_of_launch(bool timed, bool asked) {
@@ -489,15 +505,16 @@ Test(cuda_queue, times_are_calls_that_nobody_makes_who_does_not_ask) {
 /* On a device whose clock is not the worker's. */
 Test(cuda_queue, an_operation_s_times_are_the_device_s_if_it_asks) {
     rig.timed = true;
-    append(0);
-    rig.fake->set_clock(CLOCK_NS - 300 * MS);
+    append(0), append(1);
+    uint64_t began = soon();
+    clock_to(began);
     cr_assert(rig.fake->step(FIRST_STREAM), "it begins");
-    rig.fake->set_clock(CLOCK_NS - 296 * MS);
-    rig.fake->run();
-    append(1);
-    rig.fake->set_clock(CLOCK_NS - 290 * MS);
+    clock_to(began + 4 * MS);
+    for (int i = 0; i < 3; i++)
+        cr_assert(rig.fake->step(FIRST_STREAM), "it runs, ends, and says so");
+    clock_to(began + 10 * MS);
     cr_assert(rig.fake->step(FIRST_STREAM));
-    rig.fake->set_clock(CLOCK_NS - 288 * MS);
+    clock_to(began + 12 * MS);
     rig.fake->run();
     cr_assert_eq(cuda_rig_poll(&rig), 2);
     cr_assert(ops[0].dev.timed && ops[1].dev.timed);
@@ -507,17 +524,35 @@ Test(cuda_queue, an_operation_s_times_are_the_device_s_if_it_asks) {
     cr_assert_leq(distance(ops[1].dev.end_ns - ops[0].dev.end_ns, 8 * MS), BITS_NS);
 }
 
+/* Clocks that disagree have no operation end before it was given to the driver: what a client
+ * recorded before it would be later. */
+Test(cuda_queue, no_operation_ends_before_it_began) {
+    rig.fake->set_clock(CLOCK_NS / 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint64_t before = fdutil_now_ns();
+        rig.timed = i == 0;
+        append(i);
+        rig.ops->queue_time(queue, &ops[i].dev);
+        rig.fake->run();
+        cr_assert_eq(cuda_rig_poll(&rig), 1);
+        cr_assert_geq(ops[i].dev.start_ns, before);
+        cr_assert_geq(ops[i].dev.end_ns, ops[i].dev.start_ns);
+        cr_assert_leq(ops[i].dev.end_ns, fdutil_now_ns());
+    }
+}
+
 Test(cuda_queue, an_end_is_asked_for_while_it_runs) {
     append(0);
-    rig.fake->set_clock(CLOCK_NS - 300 * MS);
     cr_assert(rig.fake->step(FIRST_STREAM), "it runs");
     rig.ops->queue_time(queue, &ops[0].dev);
     rig.fake->step(FIRST_STREAM);
     cr_assert_eq(cuda_rig_poll(&rig), 0, "its end is not known yet");
-    rig.fake->run();
     append(1);
     rig.ops->queue_time(queue, &ops[1].dev);
-    rig.fake->set_clock(CLOCK_NS - 293 * MS);
+    uint64_t given = soon();
+    clock_to(given);
+    cr_assert(rig.fake->step(FIRST_STREAM), "its end");
+    clock_to(given + 7 * MS);
     rig.fake->run();
     cr_assert_eq(cuda_rig_poll(&rig), 2);
     cr_assert_leq(distance(ops[1].dev.end_ns - ops[0].dev.end_ns, 7 * MS), BITS_NS);

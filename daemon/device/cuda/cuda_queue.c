@@ -150,18 +150,26 @@ static void free_task(struct task *t) {
     free(t);
 }
 
+static uint64_t between(uint64_t value, uint64_t least, uint64_t most) {
+    if (value < least) value = least;
+    return value < most ? value : most;
+}
+
 /* As the driver says it, or else as it was seen: it began when it was given to the driver or when
- * the one before it had ended. `now_ns`: when it was seen to be complete. */
+ * the one before it had ended. However far the clocks are apart, it did not begin before it was
+ * given to the driver, nor end after `now_ns`, when it was seen to be complete. */
 static void note_times(struct dev_queue *q, const struct task *t, uint64_t now_ns) {
     struct times *times = q->all->times;
     struct dev_op *op = t->op;
     uint64_t before_ns = t->issued_ns > q->last_end_ns ? t->issued_ns : q->last_end_ns;
     bool ended = cuda_time_of(times, t->ended, &op->end_ns);
     op->timed = ended && cuda_time_of(times, t->began, &op->start_ns);
-    if (!ended || op->end_ns > now_ns) op->end_ns = now_ns; /* as far as the clocks agree */
-    if (!op->timed) op->start_ns = before_ns;
-    if (op->start_ns > op->end_ns) op->start_ns = op->end_ns;
-    op->busy_ns = op->end_ns - op->start_ns;
+    uint64_t took_ns = op->timed && op->end_ns > op->start_ns ? op->end_ns - op->start_ns : 0;
+    if (!ended) op->end_ns = now_ns;
+    if (op->timed && op->start_ns < t->issued_ns) op->end_ns = t->issued_ns + took_ns;
+    op->end_ns = between(op->end_ns, t->issued_ns, now_ns);
+    op->start_ns = between(op->timed ? op->end_ns - took_ns : before_ns, t->issued_ns, op->end_ns);
+    op->busy_ns = op->timed ? took_ns : op->end_ns - op->start_ns;
     if (op->end_ns > q->last_end_ns) q->last_end_ns = op->end_ns;
     cuda_time_drop(times, t->began);
     cuda_time_drop(times, t->ended);
