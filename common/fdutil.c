@@ -76,6 +76,10 @@ int fdutil_check_lasting(int fd, uint64_t *bytes) {
     return 0;
 }
 
+int fdutil_is_memfd(int fd) {
+    return fd >= 0 && fcntl(fd, F_GET_SEALS) >= 0;
+}
+
 int fdutil_send(int sock, const void *msg, size_t bytes, const int *fds, int nfds) {
     if (nfds < 0 || nfds > FDUTIL_MAX_FDS || bytes == 0) return -EINVAL;
     union fd_control control;

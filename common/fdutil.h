@@ -37,6 +37,9 @@ int fdutil_check_sealed(int fd, size_t bytes);
  * what it holds now. Else -EINVAL. Another process may punch holes into it, which read as zeros. */
 int fdutil_check_lasting(int fd, uint64_t *bytes);
 
+/* Whether `fd` is a memfd, sealed or not: a file whose use and end wait for nobody. */
+int fdutil_is_memfd(int fd);
+
 /* One message (of at least one byte) with `nfds` descriptors over a SOCK_SEQPACKET socket, EINTR
  * retried. Whole message or -errno. Receiving returns its length (0 at end of file); *nfds says how
  * many descriptors `fds` has room for and becomes how many came (both NULL: none are expected). A

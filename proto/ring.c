@@ -48,6 +48,11 @@ void ring_rx_init(struct ring_rx *rx, struct ring_memory *mem, _Atomic uint64_t 
     *rx = (struct ring_rx){.mem = mem, .credit = credit};
 }
 
+void ring_rx_resume(struct ring_rx *rx, uint64_t next) {
+    rx->next = next;
+    rx->published = atom_load_relaxed(rx->credit);
+}
+
 /* At most a slot's body, without a call. The last piece overlaps the one before it. */
 static inline void copy_in(unsigned char *to, const unsigned char *from, uint32_t bytes) {
     if (bytes >= 16) {
@@ -169,6 +174,10 @@ static int read_slots(struct ring_rx *rx, unsigned char *buf, uint32_t bytes) {
 }
 
 int ring_pop(struct ring_rx *rx, void *buf, uint32_t cap) {
+    if (rx->next - rx->published >= QUARTER) {
+        rx->published = rx->next;
+        atom_store_release(rx->credit, rx->next);
+    }
     struct ring_slot *first = slot_at(rx->mem, rx->next);
     uint64_t word = atom_load_acquire(&first->word);
     uint64_t lap = word >> LENGTH_BITS, wanted = lap_of(rx->next);
@@ -187,10 +196,6 @@ int ring_pop(struct ring_rx *rx, void *buf, uint32_t cap) {
     }
     /* The caller validates the copy; no compiler may fetch a field from shared memory again. */
     atom_compiler_fence();
-    if (rx->next - rx->published >= QUARTER) {
-        rx->published = rx->next;
-        atom_store_release(rx->credit, rx->next);
-    }
     return (int)bytes;
 }
 

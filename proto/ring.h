@@ -9,7 +9,8 @@
  * is copied by itself, so nothing is padded. The first slot's word is stored last, with release, so
  * a reader sees all of a record or none. Cursors are private to each side: nothing that the peer
  * writes is ever used as an index. The consumer publishes how far it has read ("credit") once every
- * quarter of the ring; a full ring is the backpressure.
+ * quarter of the ring, when it comes for the next record, so that it has taken care of those before
+ * it; a full ring is the backpressure.
  *
  * What a consumer can meet in the slot it looks at: the previous lap's number (zeroed memory in the
  * first lap), which means empty; its own lap's number with a length of 1..RING_RECORD_MAX; anything
@@ -55,6 +56,10 @@ struct ring_rx {
 
 void ring_tx_init(struct ring_tx *tx, struct ring_memory *mem, const _Atomic uint64_t *credit);
 void ring_rx_init(struct ring_rx *rx, struct ring_memory *mem, _Atomic uint64_t *credit);
+
+/* Of a ring that another consumer read up to `next`: whatever of that it published, at most the
+ * ring's slots are left. */
+void ring_rx_resume(struct ring_rx *rx, uint64_t next);
 
 /* Publishes head||tail as one record. 0; -EAGAIN when the ring has no room (nothing is written);
  * -EMSGSIZE above RING_RECORD_MAX; -EINVAL for an empty record. Does not ring the doorbell. */

@@ -6,8 +6,8 @@
  *
  * Sockets are SOCK_SEQPACKET: one struct is one message.
  *   client -> broker: wire_hello; broker -> client: wire_offer (+ fds) or a refusal;
- *   client -> broker: wire_answer; broker -> client: wire_welcome. Then the socket only says, by
- *   closing, that the other side is gone.
+ *   client -> broker: wire_answer; broker -> client: wire_welcome. Then wire_file one way and
+ *   wire_moved the other; and by closing it says that the other side is gone.
  *   anybody -> broker: wire_question; broker -> it: wire_view or a refusal, and the end.
  *   broker <-> worker: wire_worker_msg, and kernel_wire_batch (kernel_wire.h).
  */
@@ -23,7 +23,7 @@
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
 #define WIRE_MAJOR 1
-#define WIRE_MINOR 5
+#define WIRE_MINOR 6
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
@@ -151,6 +151,19 @@ struct wire_file {
     uint64_t ticket;
 };
 
+/* ---- another worker, after the welcome ---------------------------------------------------------
+ */
+
+#define WIRE_MOVED_MAGIC 0x4d4c4153u /* "SALM" */
+
+/* broker -> client, with one descriptor: the completion memfd of the worker that has the job from
+ * now on. It goes where the one before it was; all that stood there stands in it. Sent before
+ * wire_submission.moved says the same number, and only to who said 1.6 or later in his hello. */
+struct wire_moved {
+    uint32_t magic;
+    uint32_t number; /* 1 for the first, then one more each time */
+};
+
 /* ---- questions, instead of a hello --------------------------------------------------------------
  */
 
@@ -190,9 +203,11 @@ struct wire_view {
 /* ---- broker <-> worker ----------------------------------------------------------------------- */
 
 enum wire_worker_kind {
-    WIRE_READY = 1,    /* worker -> broker: device opened; `device`, `result`, `text` */
+    WIRE_READY = 1,    /* worker -> broker: device opened; `device`, `result`, `text`, `flags`, fds
+                          board and, where the device's memory outlives it, that memory */
     WIRE_ATTACH = 2,   /* broker -> worker: job, windows, fds submission, host, doorbell */
-    WIRE_ATTACHED = 3, /* worker -> broker: job, result (-EEXIST: windows collide), fd completion */
+    WIRE_ATTACHED = 3, /* worker -> broker: job, result (-EEXIST: windows collide), fds completion
+                          and, where the job could outlive the worker, its estate */
     WIRE_DETACH = 4,   /* broker -> worker: the client is gone; cancel, drop, free. `result`: what
                           it was told, 0 when it went by itself */
     WIRE_DETACHED = 5, /* worker -> broker: its memory is back */
@@ -212,7 +227,15 @@ enum wire_worker_kind {
                           for_ns; without fd: so long from now on, 0: no longer */
     WIRE_FILE = 17,    /* broker -> worker: `file` of job_id, fd; without: it could not be sent */
     WIRE_FILED = 18,   /* worker -> broker: that was answered; job_id may send another */
+    WIRE_RESTORE = 19, /* broker -> worker: as ATTACH, of a job that an earlier worker had, at its
+                          very windows; fds submission, host, doorbell, completion of that worker,
+                          estate. Answered by ATTACHED, fd completion; its estate is the same */
+    WIRE_RESTORED = 20, /* broker -> worker, which reads no ring before: there are no more of them,
+                           or there were none. ATTACHes of others come afterwards */
 };
+
+/* flags of WIRE_READY: it goes on with the device memory that it was given, and what is in it. */
+#define WIRE_READY_ADOPTED 1u
 
 /* The broker's own job, with which it tries a new worker before anybody else may: trial.h. */
 #define WIRE_TRIAL_JOB 0xfffffffeu
@@ -229,7 +252,7 @@ struct wire_worker_msg {
     int32_t result;
     int32_t pid;
     uint32_t uid;
-    uint32_t pad;
+    uint32_t flags; /* WIRE_READY_* */
     struct wire_windows windows;
     struct wire_device device;
     char name[64];
@@ -277,13 +300,15 @@ struct wire_submission {
         __attribute__((aligned(64))); /* futex: a client thread parks */
     _Atomic uint32_t
         lost; /* set by the broker: the worker is gone (an ERR_* negated), then a wake */
+    _Atomic uint32_t moved; /* set by the broker: the number of the wire_moved that it sent last,
+                               then a wake. On the line of `lost`: whoever waits looks at both */
     _Atomic uint64_t callbacks_done __attribute__((aligned(64))); /* host functions that returned */
     _Atomic uint64_t text_read; /* how far the client has printed wire_completion.text */
     struct ring_memory ring __attribute__((aligned(4096)));
 };
 
-/* ---- completion memfd: made by each worker, read-only for everybody else ----------------------
- */
+/* ---- completion memfd: made by each worker, read-only for everybody else. Of a job that outlives
+ * its worker the next one makes another, which begins as a copy -------------------------------- */
 
 #define WIRE_STREAMS 4096u /* stream ids are below this; id 0 is the legacy default stream */
 #define WIRE_EVENTS 65536u /* event ids are below this */

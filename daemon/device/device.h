@@ -42,6 +42,10 @@ struct dev_config {
     uint64_t cancel_timeout_ns;
     const char *driver; /* cuda: as dlopen takes it; NULL: libcuda.so.1 */
     uint32_t index;     /* which of the GPUs that are served; cuda: of the driver's */
+    /* Memory of a device that was opened before, as its memory_fd gave it; the caller's. What is in
+     * it stays, for chunk_adopt and others, until memory_settle. memory_bytes must be that
+     * device's, or 0; else open gives -EINVAL, as where there is no such thing. 0 or less: none. */
+    int memory_fd;
 };
 
 struct dev_info {
@@ -75,6 +79,12 @@ struct dev_windows {
     uint64_t host_base, host_bytes;
     uint64_t managed_bytes; /* last part of host_bytes: the backend's, for managed variables */
 };
+
+/* A granule of a module's variables, and the chunk that it shows. */
+struct dev_granule {
+    uint64_t addr, chunk; /* as chunk_id says; DEV_NO_CHUNK: it lies in the host window */
+};
+#define DEV_NO_CHUNK UINT64_MAX
 
 struct dev_param {
     uint32_t offset, bytes;
@@ -219,6 +229,15 @@ struct dev_ops {
      * be. */
     int (*lost)(struct dev *dev);
 
+    /* The device's memory, which outlives the process for as long as somebody holds it: a memfd
+     * that stays the device's. NULL: it does not outlive it; then all operations about adopting
+     * are NULL, too. */
+    int (*memory_fd)(const struct dev *dev);
+    /* Ends what open began on memory of a device before: what nobody adopted is zeroed and free.
+     * Until then chunk_create gives -EBUSY, and what chunk_destroy takes back is as it was.
+     * Otherwise nothing. */
+    void (*memory_settle)(struct dev *dev);
+
     /* Becomes readable when poll() has completions and was asked to arm(). */
     int (*event_fd)(struct dev *dev);
     /* Completed operations as a list through `next`, in completion order; NULL when none. */
@@ -258,6 +277,10 @@ struct dev_ops {
      * complete with ERR_CANCELLED without running. Asynchronous; the completions come by poll().
      * An image that is being read for it, or will be, may end with ERR_CANCELLED. */
     void (*space_cancel)(struct dev_space *space);
+    /* Why the space cannot be made again in another process, for people and for as long as it is
+     * there; NULL: it can. To be asked again when a kernel of it is complete, before anybody is
+     * told so. NULL where chunk_adopt is. */
+    const char *(*space_unrestorable)(const struct dev_space *space);
 
     /* Whether this is memory of the space that lies outside its windows, as variables of modules do
      * where a driver chooses their place. NULL: none does. */
@@ -276,6 +299,15 @@ struct dev_ops {
     int (*chunk_create)(struct dev *dev, struct dev_chunk **out);
     /* Mapped nowhere. Accepts NULL. */
     void (*chunk_destroy)(struct dev *dev, struct dev_chunk *chunk);
+    /* Which part of the device's memory it is, below memory_bytes / granularity_bytes. */
+    uint64_t (*chunk_id)(const struct dev *dev, const struct dev_chunk *chunk);
+    /* The part with this number, with what is in it, between open and memory_settle. -EINVAL: there
+     * is none; -EEXIST: it is in use; -ENOENT: too late. */
+    int (*chunk_adopt)(struct dev *dev, uint64_t id, struct dev_chunk **out);
+    /* The same in two steps: it stays, also after memory_settle, for a chunk_adopt or
+     * module_place_at to come, or until it is renounced. What is no promise cannot be renounced. */
+    int (*chunk_promise)(struct dev *dev, uint64_t id);
+    void (*chunk_renounce)(struct dev *dev, uint64_t id);
     /* chunks[i] appears at addr + i * granularity, in the alloc window; the chunk stays the
      * caller's. -EEXIST when any place is taken, with nothing mapped. */
     int (*chunk_map)(struct dev_space *space, uint64_t addr, struct dev_chunk *const *chunks,
@@ -283,6 +315,13 @@ struct dev_ops {
     /* The caller guarantees that no operation of the space is in flight. -ENOENT when any place is
      * not mapped, with nothing unmapped. */
     int (*chunk_unmap)(struct dev_space *space, uint64_t addr, uint32_t count);
+    /* Host memory that outlives the process with the device's: granularity_bytes, zeros, for
+     * chunk_save and chunk_load. NULL: there is none left. The others as for chunks; numbers of
+     * these are no chunks'. All NULL: there is no such thing. */
+    void *(*spare_make)(struct dev *dev);
+    void (*spare_free)(struct dev *dev, void *host);
+    uint64_t (*spare_id)(const struct dev *dev, const void *host);
+    int (*spare_adopt)(struct dev *dev, uint64_t id, void **out);
     /* Whole chunks, at once; nothing that touches them is in flight. `host`: granularity_bytes. */
     int (*chunk_copy)(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
     int (*chunk_save)(struct dev *dev, void *host, const struct dev_chunk *chunk);
@@ -305,6 +344,14 @@ struct dev_ops {
     /* Gives it what its variables and its kernels need of the space. ERR_NO_MEMORY and others, with
      * `why` as above: then it has nothing. */
     int (*module_place)(struct dev_module *module, char *why, size_t why_bytes);
+    /* Where its variables lie: how many granules, of which the first `cap` are stored. In order of
+     * their addresses, and one behind the other. */
+    uint32_t (*module_where)(const struct dev_module *module, struct dev_granule *out,
+                             uint32_t cap);
+    /* module_place, of an image that was placed before: these are its variables, and are not
+     * initialised. Chunks are adopted. -EINVAL where that cannot be, and chunk_adopt's. */
+    int (*module_place_at)(struct dev_module *module, const struct dev_granule *where,
+                           uint32_t count, char *why, size_t why_bytes);
     /* Takes that back; it is only to be freed. No launch of it may be in flight. */
     void (*module_remove)(struct dev_module *module);
     /* Beside. One that has nothing of its space, which may be gone. Accepts NULL. */

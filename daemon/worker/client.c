@@ -11,13 +11,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/worker/estate/promise.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_swap.h"
 
 #define CLIENT_ADDRESS_END (1ull << 47)
 
-enum { FD_SUBMISSION, FD_HOST, FD_DOORBELL };
+enum { FD_SUBMISSION, FD_HOST, FD_DOORBELL, FD_COMPLETION, FD_ESTATE };
 
 /* ---- mapping --------------------------------------------------------------------------------- */
 
@@ -54,7 +58,20 @@ static int map_host(struct client *c, int fd) {
     return 0;
 }
 
-static int map_pages(struct client *c, const int *fds, int *completion_fd) {
+/* All that stood on the page of an earlier worker, but for what is of the worker itself. */
+static int copy_page(struct wire_completion *page, int fd) {
+    int err = fdutil_check_sealed(fd, sizeof(*page));
+    if (err) return err;
+    const struct wire_completion *old = mmap(NULL, sizeof(*old), PROT_READ, MAP_SHARED, fd, 0);
+    if (old == MAP_FAILED) return -errno;
+    memcpy(page, old, offsetof(struct wire_completion, description));
+    munmap((void *)(uintptr_t)old, sizeof(*old));
+    atom_store_relaxed(&page->stats.queued, 0);
+    memset(&page->running, 0, sizeof(page->running));
+    return atom_load_relaxed(&page->fault.cuda) ? -ENOTRECOVERABLE : 0;
+}
+
+static int map_pages(struct client *c, const int *fds, int nfds, int *completion_fd) {
     int err = fdutil_check_sealed(fds[FD_SUBMISSION], sizeof(*c->sub));
     if (!err) err = fdutil_check_sealed(fds[FD_HOST], c->windows.host_bytes);
     if (err) return err;
@@ -70,6 +87,8 @@ static int map_pages(struct client *c, const int *fds, int *completion_fd) {
     if (com == MAP_FAILED) return -errno;
     c->com.page = com;
     c->com.page->description = c->worker->description;
+    if (nfds == CLIENT_AGAIN) err = copy_page(com, fds[FD_COMPLETION]);
+    if (err) return err;
     madvise(com, sizeof(*c->com.page), MADV_DONTFORK);
     text_attach(&c->text, com, sub);
     return fdutil_seal_readonly(*completion_fd);
@@ -113,7 +132,43 @@ static int open_space(struct client *c) {
     if (err) return err;
     memory_set_owner(c->memory, owner_of(c));
     c->streams.space = c->space;
-    return stream_open(&c->streams, 0, false, 0, 1);
+    return stream_open(&c->streams, 0, false, 0,
+                       atom_load_relaxed(&c->com.page->stream_done[0]) + 1);
+}
+
+static uint64_t page_count(const struct client *c) {
+    return c->windows.alloc_bytes / c->worker->info.granularity_bytes;
+}
+
+/* A client without an estate is served, and ends with this worker. */
+static void open_estate(struct client *c) {
+    if (!c->worker->ops->memory_fd || c->job_id == WIRE_TRIAL_JOB) return;
+    if (estate_create(&c->estate, page_count(c))) return;
+    if (memory_estate_keep(c->memory, c->estate.memory)) estate_close(&c->estate);
+}
+
+/* Of one that an earlier worker had: its memory, and what of it is said on its page. */
+static int take_estate(struct client *c, int *fd, char *why, size_t why_bytes) {
+    int err = estate_open(&c->estate, page_count(c), *fd);
+    *fd = -1;
+    if (err) return err;
+    const struct wire_completion *page = c->com.page;
+    const struct estate_header *h = c->estate.header;
+    const char *lacks = estate_lacks(&c->estate);
+    if (lacks) {
+        snprintf(why, why_bytes, "it cannot go on with another worker: %s", lacks);
+        return -EPERM;
+    }
+    if (!callback_restore(&c->callbacks, &c->com, atom_load_relaxed(&h->callbacks_done)))
+        err = -EINVAL;
+    if (!err) err = memory_adopt(c->memory, c->estate.memory);
+    if (err) return err;
+    c->displaced = memory_spilled(c->memory) || memory_swapped(c->memory);
+    c->stranded = memory_spilled(c->memory); /* until a boundary says that it is not needed */
+    c->lifetime.uses = atom_load_relaxed(&h->uses);
+    c->lifetime.filled_uses = atom_load_relaxed(&page->boundary_filled);
+    c->boundary.earlier = atom_load_relaxed(&page->boundaries);
+    return 0;
 }
 
 /* What the job is told of the device, where that is not what it says itself; 0: as it says. */
@@ -155,7 +210,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     c->credit = credit_of(w, &msg->job);
     c->lane = SCHED_NO_LANE;
     c->throttled = CLIENT_WAITS;
-    c->doorbell = c->files.window = -1;
+    c->doorbell = c->files.window = c->estate.fd = -1;
     c->parked_last = &c->parked;
     snprintf(c->name, sizeof(c->name), "%.*s", (int)sizeof(msg->name) - 1, msg->name);
     list_init(&c->link);
@@ -175,17 +230,20 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     return NULL;
 }
 
-int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int *completion_fd,
-                  struct client **out) {
+int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds,
+                  int *completion_fd, struct client **out, char *why, size_t why_bytes) {
+    bool again = nfds == CLIENT_AGAIN;
     int err = check_windows(w, &msg->windows);
     struct client *c = err ? NULL : new_client(w, msg);
     *completion_fd = -1;
     if (!err && !c) err = -ENOMEM;
-    if (!err) err = map_pages(c, fds, completion_fd);
+    if (!err) err = map_pages(c, fds, nfds, completion_fd);
     if (!err) err = map_host(c, fds[FD_HOST]);
     if (!err) err = open_space(c);
     if (!err) err = set_capability(c, msg->job.capability);
     if (!err) err = set_null(c, &msg->job);
+    if (!err && again) err = take_estate(c, &fds[FD_ESTATE], why, why_bytes);
+    if (!err && !again) open_estate(c);
     if (!err) {
         const struct dev_windows dev = device_windows(c);
         hostfile_init(&c->files, w->ops, c->space, &dev, &w->closed, fds[FD_HOST]);
@@ -193,6 +251,7 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
         c->doorbell = fds[FD_DOORBELL];
         fds[FD_DOORBELL] = -1;
         ring_rx_init(&c->rx, &c->sub->ring, &c->com.page->credit);
+        if (again) ring_rx_resume(&c->rx, log_ring_next(&c->estate.log));
         list_append(&w->clients, &c->link);
         w->client_count++;
         *out = c;
@@ -200,7 +259,7 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
         fdutil_close(completion_fd);
         client_destroy(c);
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < nfds; i++)
         fdutil_close(&fds[i]);
     return err;
 }
@@ -229,6 +288,9 @@ void client_destroy(struct client *c) {
     object_finish(&c->objects);
     graph_finish(&c->graphs);
     op_pool_finish(&c->pool);
+    if (c->replay.promised) promise_renounce(&c->estate.log, w->ops, w->dev);
+    replay_forget(&c->replay);
+    estate_close(&c->estate);
     text_finish(&c->text);
     free(c);
 }

@@ -16,6 +16,8 @@
 #include <stdint.h>
 
 #include "common/list.h"
+#include "daemon/worker/estate/again.h"
+#include "daemon/worker/estate/estate.h"
 #include "daemon/worker/iteration/boundary.h"
 #include "daemon/worker/kernel/object.h"
 #include "daemon/worker/kernel/profiling.h"
@@ -73,6 +75,10 @@ struct client {
     struct launching launching;
     struct watch watch;
 
+    /* What outlives this worker, and what an earlier one left. */
+    struct estate estate;
+    struct replay replay;
+
     /* What it may use, and where that is. */
     struct lifetime lifetime;
     struct wire_limits limits; /* of all of its user's clients */
@@ -96,11 +102,14 @@ struct client {
     struct callbacks callbacks;
 };
 
-/* Maps what the broker sent (`fds`: submission, host, doorbell; taken over in any case) and opens a
- * space. On success *completion_fd is the caller's to send and close. -EEXIST when the windows
- * collide with what is mapped here. */
-int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int *completion_fd,
-                  struct client **out);
+#define CLIENT_FDS 3   /* submission, host, doorbell */
+#define CLIENT_AGAIN 5 /* these, and of an earlier worker's: completion page, estate */
+
+/* Maps what the broker sent (`fds`: so many as it says, CLIENT_FDS or CLIENT_AGAIN; taken over in
+ * any case) and opens a space. On success *completion_fd is the caller's to send and close. -EEXIST
+ * when the windows collide with what is mapped here. Of an earlier worker's, `why` may say more. */
+int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds,
+                  int *completion_fd, struct client **out, char *why, size_t why_bytes);
 /* Its memory was released. */
 void client_destroy(struct client *c);
 

@@ -106,7 +106,7 @@ unsigned loop_once(struct worker *w) {
     if (w->loading_count) done += loading_collect(w);
     done += chan_sweep(w) + engine_clear(w);
     if (!list_empty(&w->watching)) done += watching_look(w);
-    pump_run(w);
+    if (!w->restoring) pump_run(w);
     wake_clients(w);
     if (w->leaving_count) order_reap(w);
     tick(w);
@@ -125,7 +125,7 @@ static uint64_t park_ns(const struct worker *w) {
 }
 
 bool loop_idle(const struct worker *w) {
-    return !pump_pending(w) && !order_pending(w) && !loading_pending(w);
+    return (w->restoring || !pump_pending(w)) && !order_pending(w) && !loading_pending(w);
 }
 
 /* Ask to be woken, look once more, sleep. */

@@ -39,6 +39,7 @@ enum option_id {
     OPT_KERNEL_POLICY,
     OPT_SET,
     OPT_CRASH_EVENTS,
+    OPT_MEMORY_FD,
 };
 
 static const struct option options[] = {
@@ -60,6 +61,7 @@ static const struct option options[] = {
     {"kernel-policy", required_argument, NULL, OPT_KERNEL_POLICY},
     {"set", required_argument, NULL, OPT_SET},
     {"crash-events", required_argument, NULL, OPT_CRASH_EVENTS},
+    {"memory-fd", required_argument, NULL, OPT_MEMORY_FD},
     {0},
 };
 
@@ -69,7 +71,7 @@ static const char usage[] =
     "                 [--kernel-timeout-ns NS] [--cancel-timeout-ns NS] [--share-users 0|1]\n"
     "                 [--windows-base ADDRESS] [--windows-end ADDRESS]\n"
     "                 [--clear-always 0|1] [--lane-policy NAME] [--kernel-policy NAME]\n"
-    "                 [--set FIELD=NUMBER]... [--crash-events FILE]\n"
+    "                 [--set FIELD=NUMBER]... [--crash-events FILE] [--memory-fd N]\n"
     "Started by salusd. 0 means the default; FIELD is a knob of common/policies.def.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
@@ -124,6 +126,10 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
         if (!number(arg, 1 << 20, &fd)) return false;
         c->broker_fd = (int)fd;
         return true;
+    case OPT_MEMORY_FD:
+        if (!number(arg, 1 << 20, &fd)) return false;
+        c->device.memory_fd = (int)fd;
+        return true;
     case OPT_DEVICE: *device = arg; return true;
     case OPT_DEVICE_MEMORY: return number(arg, UINT64_MAX, &c->device.memory_bytes);
     case OPT_SM_COUNT: return number32(arg, &c->device.sm_count);
@@ -173,7 +179,7 @@ int main(int argc, char **argv) {
     if (err) {
         log_error("worker", "device=%s error=%s text=\"%s\"", device ? device : "-", err_name(err),
                   why);
-        broker_link_ready(config.broker_fd, NULL, NULL, -1, err, why);
+        broker_link_ready(config.broker_fd, NULL, NULL, NULL, err, why);
         log_finish();
         return 1;
     }
@@ -181,8 +187,9 @@ int main(int argc, char **argv) {
              w->info.name, (unsigned long long)w->info.memory_bytes, w->info.sm_count);
     show_update(w, true);
     crash_recorder(w->events_link.recorder);
-    if (broker_link_ready(w->link.fd, &w->info, &w->description, w->board.fd, 0, "") == 0)
-        loop_run(w);
+    const struct broker_link_fds fds = {
+        w->board.fd, w->ops->memory_fd ? w->ops->memory_fd(w->dev) : -1, w->restoring};
+    if (broker_link_ready(w->link.fd, &w->info, &w->description, &fds, 0, "") == 0) loop_run(w);
     crash_recorder(NULL);
     if (!w->ending) log_info("worker", "the broker is gone");
     loop_finish(w);

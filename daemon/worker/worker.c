@@ -42,6 +42,15 @@ static uint32_t device_threads(const struct worker_config *config, uint32_t core
     return config->device.threads ? config->device.threads : cores;
 }
 
+/* With the memory of an earlier worker, if that is of its kind and size. */
+static int open_device(struct worker *w, struct dev_config config) {
+    int err = w->ops->open(&w->dev, &config);
+    w->restoring = !err && config.memory_fd > 0;
+    if (!err || config.memory_fd <= 0) return err;
+    config.memory_fd = 0;
+    return w->ops->open(&w->dev, &config);
+}
+
 int worker_create(struct worker **out, const struct worker_config *config, char *why,
                   size_t why_bytes) {
     struct worker *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
@@ -71,7 +80,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     char policy_why[160] = "the scheduler cannot be made";
     const char *step = "the device cannot be opened";
     struct sched_config sched = {.policy = config->policy, .share_users = config->share_users};
-    int err = w->ops->open(&w->dev, &config->device);
+    int err = open_device(w, config->device);
     if (err) goto fail;
     w->ops->info(w->dev, &w->info);
     err = describe_device(w->ops, w->dev, &w->info, &w->description, &step);

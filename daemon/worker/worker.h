@@ -78,7 +78,8 @@ struct worker {
     uint32_t kernel_generation; /* of the latest WIRE_FORGET */
 
     struct broker_link link;
-    int ending; /* why all clients end with this worker; 0: the broker is gone */
+    bool restoring; /* clients of an earlier worker are still to come: no other is read */
+    int ending;     /* why all clients end with this worker; 0: the broker is gone */
     int epoll_fd;
     uint32_t cores;
     uint64_t now_ns; /* read once a sweep */

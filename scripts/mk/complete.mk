@@ -2,19 +2,22 @@
 # What ends early, and what runs again and again.
 
 # ---- what a job sees of the ends of others, and of its own -------------------------------------------
-# check-chaos: each way in which work ends early, under load; then kills of everything at random beside
+# check-chaos: each way in which work ends early, under load; jobs that go on with the next worker; then kills of everything at random beside
 # jobs that verify every round, and the same with a worker that shows dropped work as complete, which
 # must be found out. check-long-chaos: a thousand kills.
 CHAOS_KILLS ?= 60
 # Now and then such a worker ends of its fault before a job has looked at what it got.
 NO_VOID_IS_FOUND = BUILD=$(BUILD) scripts/must-fail "chaos: no-void" "a wrong result with success" \
 	$(PYTHON) test/e2e/run_chaos.py --kills 200 --worker $(abspath $(BUILD))/mutants/salus-gpu-no-void
-.PHONY: check-chaos check-long-chaos check-long-chaos-asan check-repeat check-long-repeat
+.PHONY: check-chaos check-long-chaos check-long-chaos-asan check-long-recovery check-repeat check-long-repeat
 check-chaos: all e2e-programs $(BUILD)/mutants/salus-gpu-no-void
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_ending.py $(E2E)
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_recovery.py $(E2E)
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_chaos.py --kills $(CHAOS_KILLS)
 	for try in 1 2 3; do $(NO_VOID_IS_FOUND) && exit 0; done; exit 1
-check-long: check-long-chaos check-long-chaos-asan
+check-long: check-long-chaos check-long-chaos-asan check-long-recovery
+check-long-recovery: all e2e-programs
+	BUILD=$(BUILD) SALUS_RECOVERY_ROUNDS=25 $(PYTHON) test/e2e/run_recovery.py
 check-long-chaos: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_chaos.py --kills 1000
 # The daemons under ASan and UBSan: what ends in the middle is where memory errors and leaks would be.

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
@@ -276,6 +277,64 @@ int conn_open(struct conn *c) {
         log_error("shim",
                   "what=\"not computed: kernels of this program take an estimated time and compute "
                   "nothing\" do=\"unset SALUS_DEVICE_MODE\"");
+    return err;
+}
+
+/* ---- another worker -------------------------------------------------------------------------- */
+
+/* The next message, which lies there already, and its descriptor (-1: this process has as many as
+ * it may). */
+static int receive_moved(const struct conn *c, struct wire_moved *m, int *fd) {
+    struct pollfd p = {.fd = c->sock, .events = POLLIN};
+    int nfds = 1;
+    *fd = -1;
+    if (poll(&p, 1, 0) <= 0) return ERR_PROTOCOL;
+    int n = fdutil_recv(c->sock, m, sizeof(*m), fd, &nfds);
+    if (n <= 0) return ERR_BROKER_LOST;
+    if (nfds <= 0) *fd = -1;
+    if (n == sizeof(*m) && m->magic == WIRE_MOVED_MAGIC && nfds) return 0;
+    fdutil_close(fd);
+    return ERR_PROTOCOL;
+}
+
+/* The last of those up to `number`; what was between is of workers that are gone. */
+static int receive_page(const struct conn *c, uint32_t number, int *page) {
+    struct wire_moved m = {0};
+    int err = 0;
+    *page = -1;
+    while (!err && m.number != number) {
+        fdutil_close(page);
+        err = receive_moved(c, &m, page);
+    }
+    if (!err && *page < 0) err = -EMFILE;
+    if (!err && fdutil_check_sealed(*page, sizeof(struct wire_completion))) err = ERR_PROTOCOL;
+    return err;
+}
+
+/* Threads that read there see the one or the other, and never nothing. */
+static int put_page(const struct conn *c, int page) {
+    size_t bytes = sizeof(struct wire_completion);
+    void *place = (void *)(uintptr_t)c->completion, *map = map_shared(0, bytes, PROT_READ, page);
+    if (!map) return -errno;
+    if (mremap(map, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED) return 0;
+    int err = -errno;
+    munmap(map, bytes);
+    return err;
+}
+
+int conn_follow(struct conn *c) {
+    uint32_t number = atom_load_acquire(&c->submission->moved);
+    if (number == atom_load_relaxed(&c->moved)) return 0; /* another thread was first */
+    int page;
+    int err = receive_page(c, number, &page);
+    if (!err) err = put_page(c, page);
+    fdutil_close(&page);
+    atom_store_release(&c->moved, number);
+    if (err)
+        log_error(
+            "shim",
+            "what=\"cannot follow this job to another GPU worker\" job=%u error=%s text=\"%s\"",
+            c->job_id, err_name(err), err_text(err));
     return err;
 }
 

@@ -67,7 +67,8 @@ void state_lose(int err) {
 CUresult state_say(uint32_t fault) {
     static _Atomic uint32_t said;
     const char *text = state.conn.completion->fault.text;
-    if (fault == CUDA_ERROR_OUT_OF_MEMORY && !atom_exchange(&said, 1))
+    bool ours = fault == CUDA_ERROR_OUT_OF_MEMORY || (int)fault == err_cuda(ERR_WORKER_LOST);
+    if (ours && !atom_exchange(&said, 1))
         log_error("shim", "what=\"salusd ended this job\" job=%u reason=\"%.*s\"",
                   state.conn.job_id, (int)sizeof(state.conn.completion->fault.text), text);
     return (CUresult)fault;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The process's one connection and whether it may be used. Written by cuInit under its mutex and
- * published once by `alive`; read-only afterwards, but for `lost`.
+ * published once by `alive`; read-only afterwards, but for `lost` and `conn.moved`.
  */
 #ifndef SHIM_CONNECTION_STATE_H
 #define SHIM_CONNECTION_STATE_H

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "shim/connection/state.h"
+#include "shim/connection/wait.h"
 #include "shim/lock.h"
 
 #define TEXT_PIECE 4096
@@ -67,5 +68,7 @@ void text_flush(void) {
 
 /* After main: what the last kernels wrote. */
 static __attribute__((destructor)) void drain_at_exit(void) {
-    if (state_ready() == CUDA_SUCCESS) text_flush();
+    if (state_ready()) return;
+    wait_follow();
+    text_flush();
 }

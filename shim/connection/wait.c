@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -25,12 +26,23 @@
 /* A sleeper looks this often whether anybody is left to wake it. */
 #define WAIT_TICK_NS 50000000l
 
+bool wait_follow(void) {
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    uint32_t number = atom_load_acquire(&state.conn.submission->moved);
+    if (__builtin_expect(number == atom_load_acquire(&state.conn.moved), 1)) return false;
+    lock_enter(&turn);
+    int err = conn_follow(&state.conn);
+    lock_leave(&turn);
+    if (err) state_lose(err == ERR_BROKER_LOST ? err : ERR_WORKER_LOST);
+    return true;
+}
+
 /* The worker's or the broker's end, latched. */
 static CUresult gone(bool ask_kernel) {
     uint32_t lost = atom_load_acquire(&state.conn.submission->lost);
     if (lost)
         state_lose(-(int)lost);
-    else if (ask_kernel && conn_closed(&state.conn))
+    else if (!wait_follow() && ask_kernel && conn_closed(&state.conn))
         state_lose(ERR_BROKER_LOST);
     return state_fault();
 }
@@ -42,6 +54,7 @@ static CUresult sleep_until(bool (*ready)(const void *arg), const void *arg) {
         /* A full fence: the flag must be seen before the condition is looked at again. */
         atom_exchange(sleeping, 1);
         if (ready(arg)) return CUDA_SUCCESS;
+        if (wait_follow() && ready(arg)) return CUDA_SUCCESS; /* who woke us may have meant this */
         CUresult r = gone(false);
         if (r) return r;
         long slept = syscall(SYS_futex, sleeping, FUTEX_WAIT, 1, &tick, NULL, 0);

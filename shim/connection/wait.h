@@ -20,6 +20,10 @@ CUresult wait_until(bool (*ready)(const void *arg), const void *arg);
  * left to do it. Programs poll instead of waiting, so this too has to notice. */
 CUresult wait_not_ready(void);
 
+/* Where another worker has the job by now, its page is looked at from here on; true: so it was.
+ * Whoever waits or asks does so by himself. */
+bool wait_follow(void);
+
 /* Until stream `id` has completed `seq`: 0 only when nothing of the client has failed by then. */
 CUresult wait_stream(uint32_t id, uint64_t seq);
 

@@ -528,7 +528,7 @@ def test_profiles_survive_the_worker_and_the_daemon():
         wait_for("the next", lambda: d.ctl_json("status")["status"]["worker_restarts"] == 1
                  and d.ctl_json("status")["status"]["state"] == "ok")
         equal(profiles(d), first, "after the worker's end")
-        contains(d.log(), "event=taken hints=0 profiles=2 restored=2", "the worker's log")
+        wait_for("the worker's log", lambda: "event=taken hints=0 profiles=2 restored=2" in d.log())
         launch(d, 3)
         second = learned(d, 7)
         d.process.terminate()

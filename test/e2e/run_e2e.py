@@ -543,8 +543,9 @@ def test_garbage_in_the_ring():
 # ---- deaths --------------------------------------------------------------------------------------
 
 def test_worker_killed():
-    """Every client gets an error and none hangs; the next job finds a new worker."""
-    with Daemon() as d:
+    """Every client gets an error and none hangs; the next job finds a new worker. Those that go on with it are
+    run_recovery.py's."""
+    with Daemon("--recovery", "no") as d:
         jobs = [d.start([program("train"), "1000000"]) for _ in range(3)]
         wait_for("the jobs run", lambda: sum(j["launches"] > 0 for j in d.jobs()) == 3)
         old = d.worker_pid()

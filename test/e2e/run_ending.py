@@ -85,7 +85,8 @@ def test_broker_told_to_end_and_started_again():
 
 
 def worker_ends(how):
-    with Daemon() as d:
+    """Who would go on with the next one: run_recovery.py."""
+    with Daemon("--recovery", "no") as d:
         for _ in range(TIMES):
             jobs = start(d)
             old = d.worker_pid()

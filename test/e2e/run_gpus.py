@@ -150,7 +150,7 @@ def test_jobs_on_both_compute_what_they_compute_alone():
 def test_a_worker_that_is_killed_takes_its_own_jobs_alone():
     with Daemon() as d:
         alone = d.checksum([program("train"), "1000"])
-    with Two() as d:
+    with Two("--recovery", "no") as d:
         lost = d.start(LONG, SALUS_GPU="0")
         kept = d.start([program("train"), "1000"], SALUS_GPU="1")
         wait_for("both run", lambda: all(n > 100 for n in launches(d).values()))

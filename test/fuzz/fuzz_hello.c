@@ -24,7 +24,7 @@
 static struct server *server;
 static int worker_fd = -1;
 
-static int launch(void *arg, uint32_t gpu, int fd) {
+static int launch(void *arg, uint32_t gpu, int fd, int memory_fd) {
     struct wire_worker_msg ready = {.kind = WIRE_READY};
 
     ready.device.memory_bytes = 1u << 30;

@@ -116,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     room_used = 0;
     choose_handlers(size);
     if (ptx_parse((const char *)data, size, &ptx, why, sizeof(why))) return 0;
-    struct code_env env = {alloc_var, NULL};
+    struct code_env env = {.alloc = alloc_var};
     if (code_module_create(&m, ptx)) {
         ptx_module_free(ptx);
         return 0;

@@ -62,9 +62,16 @@ static void answer_trial(struct broker_rig_worker *w, int fd, const struct wire_
     fdutil_close(&completion);
 }
 
+static uint64_t inode_of(int fd) {
+    struct stat st = {0};
+
+    if (fd >= 0 && fstat(fd, &st) < 0) fail("fstat");
+    return st.st_ino;
+}
+
 static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m) {
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = m->job_id};
-    int completion = -1;
+    int completion = -1, estate = -1;
 
     atomic_store(&w->last_dev_base, m->windows.dev_base);
     if (atomic_load(&w->collide) > 0) {
@@ -81,10 +88,57 @@ static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worke
         if (w->page) munmap(w->page, whole);
         w->page = make_page("fake-completion", bytes, whole, &completion);
         w->last_attach = *m;
+        if (atomic_load(&w->estates)) estate = fdutil_memfd("fake-estate", 4096, 0);
+        w->estate_inode = inode_of(estate);
         pthread_mutex_unlock(&shown);
         atomic_fetch_add(&w->attached, 1);
     }
-    fdutil_send(fd, &reply, sizeof(reply), &completion, completion >= 0 ? 1 : 0);
+    fdutil_send(fd, &reply, sizeof(reply), (int[]){completion, estate},
+                completion < 0 ? 0
+                : estate < 0   ? 1
+                               : 2);
+    fdutil_close(&completion);
+    fdutil_close(&estate);
+}
+
+/* A page of its own, with what stands in the one that came. */
+static int take_page(struct broker_rig_worker *w, int old) {
+    size_t whole = sizeof(struct wire_completion);
+    size_t bytes = atomic_load(&w->bad_restore) ? 4096 : whole;
+    void *before = mmap(NULL, whole, PROT_READ, MAP_SHARED, old, 0);
+    int fd = -1;
+
+    if (before == MAP_FAILED) fail("the page before");
+    if (w->page) munmap(w->page, whole);
+    w->page = make_page("fake-completion", bytes, whole, &fd);
+    if (w->page) memcpy(w->page, before, whole);
+    munmap(before, whole);
+    return fd;
+}
+
+static void answer_restore(struct broker_rig_worker *w, int fd, const struct wire_worker_msg *m,
+                           const int *fds) {
+    struct wire_worker_msg reply = {
+        .kind = WIRE_ATTACHED, .job_id = m->job_id, .result = atomic_load(&w->restore_result)};
+    int completion = -1, at = atomic_load(&w->restores);
+
+    pthread_mutex_lock(&shown);
+    w->last_restore = *m;
+    w->restore_ids[at % 64] = m->job_id;
+    for (int i = 0; i < 5; i++)
+        w->restore_inodes[i] = inode_of(fds[i]);
+    if (reply.result < 0)
+        strcpy(reply.text, "kernel k was under way");
+    else
+        completion = take_page(w, fds[3]);
+    pthread_mutex_unlock(&shown);
+    atomic_fetch_add(&w->restores, 1);
+    if (atomic_load(&w->restore_dies) > 0) {
+        atomic_fetch_sub(&w->restore_dies, 1);
+        shutdown(fd, SHUT_RDWR);
+    } else if (!atomic_load(&w->restore_silent)) {
+        fdutil_send(fd, &reply, sizeof(reply), &completion, completion >= 0);
+    }
     fdutil_close(&completion);
 }
 
@@ -126,7 +180,7 @@ static void take_kernels(struct broker_rig_worker *w, int memfd) {
     atomic_fetch_add(&w->kernels, 1);
 }
 
-static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m, int memfd) {
+static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m, const int *fds) {
     if (m->job_id == WIRE_TRIAL_JOB && m->kind == WIRE_DETACH) {
         struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = m->job_id};
 
@@ -135,6 +189,10 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
         answer_trial(w, fd, m);
     } else if (m->kind == WIRE_ATTACH) {
         answer_attach(w, fd, m);
+    } else if (m->kind == WIRE_RESTORE) {
+        answer_restore(w, fd, m, fds);
+    } else if (m->kind == WIRE_RESTORED) {
+        atomic_fetch_add(&w->restored, 1);
     } else if (m->kind == WIRE_SET_JOB || m->kind == WIRE_SET_POLICY) {
         answer_set(w, fd, m);
     } else if (m->kind == WIRE_LIMITS) {
@@ -143,9 +201,9 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
         pthread_mutex_unlock(&shown);
         atomic_fetch_add(&w->limits, 1);
     } else if (m->kind == WIRE_FILE) {
-        answer_file(w, fd, m, memfd);
+        answer_file(w, fd, m, fds[0]);
     } else if (m->kind == WIRE_KERNELS) {
-        take_kernels(w, memfd);
+        take_kernels(w, fds[0]);
     } else if (m->kind == WIRE_FORGET) {
         pthread_mutex_lock(&shown);
         w->last_forget = *m;
@@ -160,9 +218,9 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
     }
 }
 
-static void say_ready(struct broker_rig_worker *w, int fd) {
+static void say_ready(struct broker_rig_worker *w, int fd, int given) {
     struct wire_worker_msg m = {.kind = WIRE_READY, .result = atomic_load(&w->ready_result)};
-    int board = -1;
+    int fds[2] = {-1, -1};
 
     strcpy(m.device.name, "Fake GPU");
     m.device.memory_bytes = 1ull << 30;
@@ -180,11 +238,19 @@ static void say_ready(struct broker_rig_worker *w, int fd) {
     if (!atomic_load(&w->no_board)) {
         pthread_mutex_lock(&shown);
         if (w->board) munmap(w->board, sizeof(*w->board));
-        w->board = make_page("fake-board", sizeof(*w->board), sizeof(*w->board), &board);
+        w->board = make_page("fake-board", sizeof(*w->board), sizeof(*w->board), &fds[0]);
         pthread_mutex_unlock(&shown);
     }
-    fdutil_send(fd, &m, sizeof(m), &board, board >= 0);
-    fdutil_close(&board);
+    if (given >= 0 && !atomic_load(&w->fresh)) {
+        m.flags = WIRE_READY_ADOPTED;
+        fds[1] = dup(given);
+    } else if (atomic_load(&w->estates)) {
+        fds[1] = fdutil_memfd("fake-memory", 4096, 1);
+    }
+    atomic_store(&w->memory_inode, inode_of(fds[1]));
+    fdutil_send(fd, &m, sizeof(m), fds, fds[1] >= 0 ? 2 : fds[0] >= 0);
+    for (int i = 0; i < 2; i++)
+        fdutil_close(&fds[i]);
     m = (struct wire_worker_msg){.kind = 99, .job_id = 7};
     if (atomic_load(&w->nonsense)) fdutil_send(fd, &m, sizeof(m), NULL, 0);
 }
@@ -193,7 +259,7 @@ static void say_ready(struct broker_rig_worker *w, int fd) {
  * worker's may be in w->fd. */
 struct launched {
     struct broker_rig_worker *w;
-    int fd;
+    int fd, given;
 };
 
 static void note_silence(struct broker_rig_worker *w, uint64_t since_ns) {
@@ -216,22 +282,23 @@ static void beat(struct broker_rig_worker *w, int fd, uint64_t *spoke_ns) {
 
 static void *worker_main(void *arg) {
     struct broker_rig_worker *w = ((struct launched *)arg)->w;
-    int fd = ((struct launched *)arg)->fd;
+    int fd = ((struct launched *)arg)->fd, given = ((struct launched *)arg)->given;
     uint64_t spoke_ns = fdutil_now_ns();
 
     free(arg);
-    if (!atomic_load(&w->never_ready)) say_ready(w, fd);
+    if (!atomic_load(&w->never_ready)) say_ready(w, fd, given);
+    fdutil_close(&given);
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         struct wire_worker_msg m;
-        int fds[4] = {-1, -1, -1, -1}, nfds = 4;
+        int fds[5] = {-1, -1, -1, -1, -1}, nfds = 5;
 
         if (poll(&p, 1, REST_MS) == 0) {
             beat(w, fd, &spoke_ns);
             continue;
         }
         if (fdutil_recv(fd, &m, sizeof(m), fds, &nfds) <= 0) break;
-        obey(w, fd, &m, fds[0]);
+        obey(w, fd, &m, fds);
         for (int i = 0; i < nfds; i++)
             fdutil_close(&fds[i]);
     }
@@ -242,7 +309,7 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
-static int launch_fake(void *arg, uint32_t gpu, int fd) {
+static int launch_fake(void *arg, uint32_t gpu, int fd, int memory_fd) {
     struct broker_rig *r = arg;
     struct broker_rig_worker *w = gpu == 0 ? &r->worker : &r->second;
     pthread_t t;
@@ -254,7 +321,8 @@ static int launch_fake(void *arg, uint32_t gpu, int fd) {
     }
     struct launched *l = malloc(sizeof(*l));
     if (!l) return -ENOMEM;
-    *l = (struct launched){w, fd};
+    atomic_store(&w->given_inode, inode_of(memory_fd));
+    *l = (struct launched){w, fd, memory_fd < 0 ? -1 : dup(memory_fd)};
     atomic_store(&w->fd, fd);
     atomic_fetch_add(&w->running, 1);
     if (pthread_create(&t, NULL, worker_main, l) != 0) {

@@ -18,23 +18,33 @@
 
 /* How the fake worker behaves; set before or while it runs. */
 struct broker_rig_worker {
-    _Atomic int ready_result;   /* of READY */
-    _Atomic int fail_ready;     /* the next n READY have the result -EIO */
-    _Atomic int never_ready;    /* says nothing at all */
-    _Atomic int silent;         /* stops its heartbeat */
-    _Atomic int collide;        /* the next n ATTACH are answered with -EEXIST */
-    _Atomic int attach_result;  /* of ATTACHED, when negative */
-    _Atomic int bad_completion; /* passes a memfd that is too small */
-    _Atomic int keep;           /* does not answer DETACH */
-    _Atomic int nonsense;       /* sends a message of no known kind after READY */
-    _Atomic int set_result;     /* of DID, the answer to SET_JOB and SET_POLICY */
-    _Atomic int set_silent;     /* does not answer them */
-    _Atomic int no_board;       /* sends none with READY */
-    _Atomic int launch_result;  /* when negative: it cannot be started */
-    _Atomic int trial_result;   /* of ATTACHED of the broker's own job */
-    _Atomic int trial_silent;   /* does not answer it */
-    _Atomic int trials;         /* times it came */
-    _Atomic int launches;       /* times it was started */
+    _Atomic int ready_result;      /* of READY */
+    _Atomic int fail_ready;        /* the next n READY have the result -EIO */
+    _Atomic int never_ready;       /* says nothing at all */
+    _Atomic int silent;            /* stops its heartbeat */
+    _Atomic int collide;           /* the next n ATTACH are answered with -EEXIST */
+    _Atomic int attach_result;     /* of ATTACHED, when negative */
+    _Atomic int bad_completion;    /* passes a memfd that is too small */
+    _Atomic int keep;              /* does not answer DETACH */
+    _Atomic int nonsense;          /* sends a message of no known kind after READY */
+    _Atomic int set_result;        /* of DID, the answer to SET_JOB and SET_POLICY */
+    _Atomic int set_silent;        /* does not answer them */
+    _Atomic int no_board;          /* sends none with READY */
+    _Atomic int launch_result;     /* when negative: it cannot be started */
+    _Atomic int trial_result;      /* of ATTACHED of the broker's own job */
+    _Atomic int trial_silent;      /* does not answer it */
+    _Atomic int trials;            /* times it came */
+    _Atomic int estates;           /* keeps estates, and its device's memory outlives it */
+    _Atomic int fresh;             /* does not go on with memory that it is given */
+    _Atomic int restore_result;    /* of ATTACHED, the answer to RESTORE, when negative */
+    _Atomic int restore_dies;      /* the next n RESTORE end it */
+    _Atomic int restore_silent;    /* does not answer RESTORE */
+    _Atomic int bad_restore;       /* passes a page that is too small */
+    _Atomic int restores;          /* RESTORE that came */
+    _Atomic int restored;          /* RESTORED that came */
+    _Atomic uint64_t memory_inode; /* of the latest worker's memory; 0: it has none */
+    _Atomic uint64_t given_inode;  /* of that which it was given; 0: none */
+    _Atomic int launches;          /* times it was started */
     _Atomic int attached, detached;
     _Atomic int sets;               /* SET_JOB and SET_POLICY that came */
     _Atomic int kernels;            /* WIRE_KERNELS that came */
@@ -50,7 +60,10 @@ struct broker_rig_worker {
     _Atomic int rests;              /* times it found nothing to do, and had closed all it had */
     _Atomic uint64_t silence_ns;    /* the longest without a heartbeat */
     /* The latest of each, to be read once its counter says that it came. */
-    struct wire_worker_msg last_attach, last_set, last_forget, last_limits, last_file;
+    struct wire_worker_msg last_attach, last_set, last_forget, last_limits, last_file, last_restore;
+    uint64_t restore_inodes[5];         /* of that one's descriptors */
+    uint32_t restore_ids[64];           /* jobs, in the order in which they came */
+    uint64_t estate_inode;              /* of the job attached last */
     uint32_t last_hints, last_profiles; /* that were in WIRE_KERNELS */
     struct wire_completion *page;       /* of the job attached last; mapped for good */
     struct wire_board *board;           /* of the worker started last; mapped for good */

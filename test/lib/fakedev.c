@@ -301,6 +301,16 @@ static void fake_chunk_destroy(struct dev *dev, struct dev_chunk *c) {
     c->used = false;
 }
 
+static uint64_t fake_chunk_id(const struct dev *dev, const struct dev_chunk *c) {
+    return (uint64_t)(c - dev->chunks);
+}
+
+/* It is never opened again. */
+static int fake_chunk_adopt(struct dev *dev, uint64_t id, struct dev_chunk **out) {
+    *out = NULL;
+    return id < FAKE_CHUNKS ? -ENOENT : -EINVAL;
+}
+
 /* The page's number, or -EINVAL: whole chunks in the alloc window. */
 static int64_t fake_page(struct dev_space *s, uint64_t addr, uint32_t count) {
     uint64_t pages = s->windows.alloc_bytes / FAKEDEV_GRANULARITY;
@@ -647,12 +657,13 @@ static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_
     .space_create = fake_space_create, .host_map = fake_host_map,                                  \
     .space_destroy = fake_space_destroy, .space_cancel = fake_space_cancel,                        \
     .chunk_create = fake_chunk_create, .chunk_destroy = fake_chunk_destroy,                        \
-    .chunk_map = fake_chunk_map, .chunk_unmap = fake_chunk_unmap, .chunk_copy = fake_chunk_copy,   \
-    .chunk_save = fake_chunk_save, .chunk_load = fake_chunk_load, .chunk_clear = fake_chunk_clear, \
-    .peek = fake_peek, .mem_used = fake_mem_used, .module_read = fake_module_read,                 \
-    .module_place = fake_module_place, .module_remove = fake_module_remove,                        \
-    .module_free = fake_module_free, .func_count = fake_func_count, .func_name = fake_func_name,   \
-    .func_get = fake_func_get, .global_get = fake_global_get, .global_count = fake_global_count,   \
+    .chunk_id = fake_chunk_id, .chunk_adopt = fake_chunk_adopt, .chunk_map = fake_chunk_map,       \
+    .chunk_unmap = fake_chunk_unmap, .chunk_copy = fake_chunk_copy, .chunk_save = fake_chunk_save, \
+    .chunk_load = fake_chunk_load, .chunk_clear = fake_chunk_clear, .peek = fake_peek,             \
+    .mem_used = fake_mem_used, .module_read = fake_module_read, .module_place = fake_module_place, \
+    .module_remove = fake_module_remove, .module_free = fake_module_free,                          \
+    .func_count = fake_func_count, .func_name = fake_func_name, .func_get = fake_func_get,         \
+    .global_get = fake_global_get, .global_count = fake_global_count,                              \
     .texture_remove = fake_texture_remove, .queue_create = fake_queue_create,                      \
     .queue_destroy = fake_queue_destroy, .queue_level = fake_queue_level,                          \
     .queue_share = fake_queue_share, .queue_time = fake_queue_time, .launch = fake_launch,         \

@@ -49,7 +49,7 @@ static uint64_t env_alloc(void *arg, uint64_t bytes, uint64_t align) {
 struct ptxrun *ptxrun_create(const char *text, size_t bytes, int may_fail) {
     struct ptxrun *r = calloc(1, sizeof(*r));
     struct ptx_module *ptx = NULL;
-    struct code_env env = {env_alloc, r};
+    struct code_env env = {.alloc = env_alloc, .arg = r};
     r->ranges = ranges_with(NULL, 0, 0);
     r->slice = 100000;
     r->threads = 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Threads of one program in the library at once, beside a scripted worker (test/lib/shim/rig.h):
- * what they allocate, launch, load and wait for. Under TSan, and compiled to abort where one would
- * wait with a lock held. In the end the records have to be an order that a worker can follow:
- * memory is there before it is used, and numbers of streams have no gap.
+ * what they allocate, launch, load and wait for, while the job moves from worker to worker. Under
+ * TSan, and compiled to abort where one would wait with a lock held. In the end the records have to
+ * be an order that a worker can follow: memory is there before it is used, and numbers of streams
+ * have no gap.
  *
  *   shim_threads [rounds]
  */
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 
 #include "shim/connection/state.h"
+#include "shim/connection/wait.h"
 #include "test/lib/shim/rig.h"
 
 #define THREADS 4
@@ -152,6 +154,7 @@ static void *run(void *arg) {
     for (int i = 0; i < rounds; i++) {
         step(j);
         if (i % 300 == 0) rig_credit(pick(j, 40), pick(j, 40));
+        if (i % 100 == 50) rig_move();
     }
     return NULL;
 }
@@ -206,6 +209,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < THREADS; i++)
         pthread_join(jobs[i].thread, NULL);
     uint32_t count = rig_count();
+    wait_follow();
+    if (atom_load_acquire(&state.conn.moved) != rig_moved()) mistake(count, "a page that is old");
     for (uint32_t i = 0; i < count; i++) {
         follow_memory(i, rig_record(i, NULL));
         follow_stream(i, rig_record(i, NULL));

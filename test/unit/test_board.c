@@ -52,7 +52,9 @@ Test(board, the_broker_gets_it_read_only_with_the_first_message) {
     struct worker *w = b->worker;
     struct wire_worker_msg msg;
     int fd = -1;
-    cr_assert_eq(broker_link_ready(w->link.fd, &w->info, &w->description, w->board.fd, 0, ""), 0);
+    cr_assert_eq(broker_link_ready(w->link.fd, &w->info, &w->description,
+                                   &(struct broker_link_fds){w->board.fd, -1, false}, 0, ""),
+                 0);
     cr_assert(wirebench_hear(b, &msg, &fd));
     cr_assert_geq(fd, 0);
     cr_expect_eq(fdutil_check_sealed(fd, sizeof(struct wire_board)), 0);

@@ -610,15 +610,15 @@ Test(exec, readiness_says_what_the_device_is_or_why_there_is_none) {
     struct world w = begin();
     struct wire_worker_msg msg;
     cr_assert_eq(broker_link_ready(w.b->worker->link.fd, &w.b->worker->info,
-                                   &w.b->worker->description, -1, 0, ""),
+                                   &w.b->worker->description, NULL, 0, ""),
                  0);
     cr_assert(wirebench_hear(w.b, &msg, NULL));
     cr_expect_eq(msg.kind, WIRE_READY);
     cr_expect_eq(msg.pid, getpid());
     cr_expect_str_eq(msg.device.name, "fake device");
     cr_expect_eq(msg.device.granularity_bytes, PAGE);
-    cr_assert_eq(broker_link_ready(w.b->worker->link.fd, NULL, NULL, -1, -ENODEV, "no such device"),
-                 0);
+    cr_assert_eq(
+        broker_link_ready(w.b->worker->link.fd, NULL, NULL, NULL, -ENODEV, "no such device"), 0);
     cr_assert(wirebench_hear(w.b, &msg, NULL));
     cr_expect_eq(msg.result, -ENODEV);
     cr_expect_str_eq(msg.text, "no such device");

@@ -4,7 +4,8 @@
  * no device: a private page is a cell, a lane and a segment are rows of cells, a page of it names
  * one by number. A segment of the lane is numbers of cells there, which any number of pages name.
  * After every call each page must show its cell, the device must hold as many chunks as the model,
- * and memory_check must be content. On the fake device calls fail at random as well.
+ * and memory_check must be content. On the fake device calls fail at random as well. On the
+ * software GPU the process ends now and then, and another one adopts what it left.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -15,8 +16,11 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/fdutil.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
+#include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_estate.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_swap.h"
@@ -71,6 +75,7 @@ struct model_segment {
 struct model_lane {
     uint64_t cells[SLOTS];
     uint32_t count;
+    int last; /* whose bytes are there: who entered last, or was restored; -1: nobody's */
 };
 
 struct model {
@@ -79,11 +84,16 @@ struct model {
     struct model_segment segments[SEGMENTS];
 };
 
-static const struct dev_ops *ops;
+static const struct dev_ops *base; /* that is called, by those that watch over the estates */
+static struct dev_ops watching;
+static const struct dev_ops *ops = &watching;
 static struct dev *dev;
 static struct dev_space *spaces[CLIENTS];
 static struct memory *mem[CLIENTS];
 static struct memory_lane *lanes[LANES];
+static struct memory_estate *estates[CLIENTS];
+static uint32_t restored, lost;
+static bool leaving; /* what is in the estates is of a process that has ended */
 static struct model model;
 static uint64_t tokens, state;
 static uint64_t memory_chunks;
@@ -99,6 +109,63 @@ static uint64_t page_at(int client, uint32_t page) {
 
 static volatile uint64_t *word_at(uint64_t addr) {
     return (volatile uint64_t *)(uintptr_t)addr;
+}
+
+/* ---- watching -------------------------------------------------------------------------------- */
+
+static const struct memory_estate *unbacking; /* whose pages are being taken away; NULL: nobody's */
+
+/* A client's estate says that its bytes are there: were this process to end now, that would be so.
+ */
+static bool is_named(uint64_t chunk) {
+    for (int i = 0; i < CLIENTS; i++) {
+        const struct memory_estate *e = estates[i];
+        uint64_t first = e->changing >> 32, count = (uint32_t)e->changing;
+        for (uint64_t k = 0; k < PAGES && !e->loss && !leaving; k++) {
+            uint64_t word = e->pages[k], kind = word & 7;
+            bool counts = kind == 1 || kind == 3 || kind >= 6 || (kind == 2 && e->in_lane);
+            if (!(word & 16) && counts && word >> 8 == chunk && (k < first || k - first >= count))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void watch_destroy(struct dev *d, struct dev_chunk *c) {
+    cr_assert(!unbacking || unbacking->changing, "pages go one by one");
+    cr_assert(!c || !is_named(base->chunk_id(d, c)), "a chunk is given back and still named");
+    base->chunk_destroy(d, c);
+}
+
+static int watch_copy(struct dev *d, struct dev_chunk *to, const struct dev_chunk *from) {
+    cr_assert_not(is_named(base->chunk_id(d, to)), "a chunk is named before it is filled");
+    return base->chunk_copy(d, to, from);
+}
+
+static int watch_load(struct dev *d, struct dev_chunk *to, const void *host) {
+    cr_assert_not(is_named(base->chunk_id(d, to)), "a chunk is named before it is loaded");
+    return base->chunk_load(d, to, host);
+}
+
+static int watch_save(struct dev *d, void *host, const struct dev_chunk *from) {
+    if (base->spare_id)
+        cr_assert_not(is_named(base->spare_id(d, host)), "a spare is named before it is filled");
+    return base->chunk_save(d, host, from);
+}
+
+static void watch_spare_free(struct dev *d, void *host) {
+    cr_assert(!host || !is_named(base->spare_id(d, host)), "a spare is given back and still named");
+    base->spare_free(d, host);
+}
+
+static void watch(const struct dev_ops *on) {
+    base = on;
+    watching = *on;
+    watching.chunk_destroy = watch_destroy;
+    watching.chunk_copy = watch_copy;
+    watching.chunk_load = watch_load;
+    watching.chunk_save = watch_save;
+    if (base->spare_free) watching.spare_free = watch_spare_free;
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -228,7 +295,9 @@ static int do_back(int i, struct model_client *c) {
 static int do_unback(int i, struct model_client *c) {
     uint32_t first = dice(PAGES), count = 1 + dice(3);
     bool odd = first + count > PAGES || (first < HALF && first + count > HALF), missing = false;
+    unbacking = estates[i];
     int err = memory_unback(mem[i], page_at(i, first), count * GRAN);
+    unbacking = NULL;
     if (odd) return expect(err, -EINVAL);
     for (uint32_t k = first; k < first + count; k++)
         missing |= c->pages[k].where == NOWHERE;
@@ -277,8 +346,16 @@ static int do_join(int i, struct model_client *c) {
     uint32_t end = model_slots_end(c), n = 0;
     for (uint32_t slot = 0; slot < end; slot++)
         if (model_used(c, slot)) model_move(c, slot, n++);
+    if (c->lane >= 0 && c->lane != lane && model.lanes[c->lane].last == i)
+        model.lanes[c->lane].last = -1;
     c->lane = lane;
     if (lane >= 0) model_reach(lane, n);
+    return 0;
+}
+
+static int do_enter(int i, struct model_client *c) {
+    memory_enter(mem[i], 0);
+    if (c->lane >= 0) model.lanes[c->lane].last = i;
     return 0;
 }
 
@@ -333,6 +410,7 @@ static int do_restore(int i, struct model_client *c) {
         if (!err) at->bytes = IN_LANE;
     }
     if (n && c->lane < 0) return expect(err, -EINVAL);
+    if (n) model.lanes[c->lane].last = i;
     cr_assert_eq(moved, err ? 0 : n * GRAN);
     return err;
 }
@@ -488,7 +566,7 @@ static void compare_client(int i, struct model_client *c, const char *when) {
         const struct model_page *p = &c->pages[k];
         const uint64_t *cell = model_cell(c, k);
         persistent += p->where == PRIVATE || p->where == PLACED;
-        if (!cell && ops == &dev_soft)
+        if (!cell && base == &dev_soft)
             cr_assert(!readable(page_at(i, k)), "%s: client %d page %u is seen", when, i, k);
         for (uint64_t at = 0; cell && at < GRAN; at += GRAN / 8 - 8)
             cr_assert_eq(*word_at(page_at(i, k) + at), *cell, "%s: client %d page %u", when, i, k);
@@ -518,13 +596,13 @@ static void compare(const char *when) {
     for (int i = 0; i < LANES; i++)
         cr_assert_eq(memory_lane_bytes(lanes[i]), model.lanes[i].count * GRAN, "%s", when);
     cr_assert_eq(ops->mem_used(dev), model_chunks() * GRAN, "%s", when);
-    if (ops == &fakedev) cr_assert_eq(fakedev_violations(dev, &what), 0, "%s: %s", when, what);
+    if (base == &fakedev) cr_assert_eq(fakedev_violations(dev, &what), 0, "%s: %s", when, what);
 }
 
 static int (*const calls[])(int i, struct model_client *c) = {
     do_write, do_write,   do_back,      do_back,      do_unback, do_keep, do_shrink, do_join,
     do_back,  do_restore, do_swap,      do_spill,     do_make,   do_open, do_show,   do_show,
-    do_close, do_share,   do_make_lane, do_make_lane, do_show,   do_show,
+    do_close, do_share,   do_make_lane, do_make_lane, do_show,   do_show, do_enter,
 };
 
 /* The last one that is left of a segment's holders lets go of it, and it cannot follow those that
@@ -533,13 +611,10 @@ static bool may_strand(uint32_t call) {
     return calls[call] == do_close || calls[call] == do_unback;
 }
 
-static void play(const struct dev_ops *on, uint64_t seed) {
+static void open_world(int memory_fd) {
     static const struct dev_space_ops space_ops;
-    struct dev_config config = {.memory_bytes = memory_chunks * GRAN, .threads = 1};
-    char when[64];
-    ops = on;
-    state = seed;
-    memset(&model, 0, sizeof(model));
+    struct dev_config config = {
+        .memory_bytes = memory_chunks * GRAN, .threads = 1, .memory_fd = memory_fd};
     cr_assert_eq(ops->open(&dev, &config), 0);
     for (int i = 0; i < LANES; i++)
         cr_assert_eq(memory_lane_create(&lanes[i], ops, dev), 0);
@@ -547,24 +622,10 @@ static void play(const struct dev_ops *on, uint64_t seed) {
         struct dev_windows w = {page_at(i, 0), PAGES * GRAN, GRAN, 0, 0, 0};
         cr_assert_eq(ops->space_create(dev, &w, &space_ops, NULL, &spaces[i]), 0);
         cr_assert_eq(memory_create(&mem[i], ops, dev, spaces[i], &w, GRAN), 0);
-        model.clients[i].lane = -1;
-        for (int k = 0; k < NUMBERS; k++)
-            model.clients[i].numbers[k] = -1;
     }
-    uint32_t failures = 0;
-    for (int step = 0; step < STEPS; step++) {
-        int i = (int)dice(CLIENTS);
-        uint32_t call = dice(sizeof(calls) / sizeof(*calls));
-        snprintf(when, sizeof(when), "seed %lu step %d call %u", seed, step, call);
-        bool fails = !dice(3) && !may_strand(call);
-        if (ops == &fakedev) fakedev_fail(dev, fails ? 1 + dice(6) : 0, false);
-        int err = calls[call](i, &model.clients[i]);
-        if (ops == &fakedev) fakedev_fail(dev, 0, false);
-        failures += err != 0;
-        cr_assert(!err || err == ERR_NO_MEMORY || err == -EIO, "%s: %d", when, err);
-        compare(when);
-    }
-    cr_expect_gt(failures, STEPS / 100, "seed %lu: hardly anything went wrong", seed);
+}
+
+static void close_world(void) {
     for (int i = 0; i < CLIENTS; i++) {
         memory_destroy(mem[i]);
         ops->space_destroy(spaces[i]);
@@ -575,13 +636,142 @@ static void play(const struct dev_ops *on, uint64_t seed) {
     ops->close(dev);
 }
 
+static void forget_client(int i) {
+    struct model_client *c = &model.clients[i];
+    *c = (struct model_client){.lane = -1};
+    for (int k = 0; k < NUMBERS; k++)
+        c->numbers[k] = -1;
+    memset(estates[i], 0, memory_estate_bytes(PAGES));
+    cr_assert_eq(memory_estate_keep(mem[i], estates[i]), 0);
+}
+
+/* ---- the process ends ------------------------------------------------------------------------ */
+
+/* It holds segments. */
+static bool model_lacks(const struct model_client *c) {
+    bool lacks = false;
+    for (int k = 0; k < NUMBERS; k++)
+        lacks |= c->numbers[k] >= 0;
+    for (uint32_t k = 0; k < PAGES; k++)
+        lacks |= c->pages[k].where == PLACED;
+    return lacks;
+}
+
+/* Whoever had its bytes in the lane has them elsewhere, and nobody is in a lane. */
+static void model_adopt(int i, struct model_client *c) {
+    struct model_slot slots[SLOTS] = {{0}};
+    uint32_t n = 0;
+    bool own = false;
+    for (uint32_t k = 0; k < PAGES; k++) {
+        struct model_page *p = &c->pages[k];
+        own |= p->where == PRIVATE;
+        if (p->where != LANE) continue;
+        slots[n] = c->slots[p->slot];
+        if (slots[n].bytes == IN_LANE && c->lane >= 0 && model.lanes[c->lane].last == i)
+            slots[n] = (struct model_slot){SPILLED, model.lanes[c->lane].cells[p->slot]};
+        p->slot = n++;
+    }
+    memcpy(c->slots, slots, sizeof(slots));
+    c->lane = -1;
+    c->swapped &= own; /* nothing of it can be */
+}
+
+/* As the descriptor that somebody else has shows it. */
+static int copy_memory(void) {
+    int from = ops->memory_fd(dev);
+    uint64_t bytes_of_file = (uint64_t)lseek(from, 0, SEEK_END);
+    int to = fdutil_memfd("copy", bytes_of_file, 0);
+    void *bytes = mmap(NULL, bytes_of_file, PROT_READ, MAP_SHARED, from, 0);
+    cr_assert(to >= 0 && bytes != MAP_FAILED);
+    off_t at = 0;
+    while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
+        off_t end = lseek(from, at, SEEK_HOLE);
+        while (at < end) {
+            ssize_t n = pwrite(to, (char *)bytes + at, (size_t)(end - at), at);
+            cr_assert_gt(n, 0);
+            at += n;
+        }
+    }
+    munmap(bytes, bytes_of_file);
+    return to;
+}
+
+static void die(const char *when) {
+    struct memory_estate *left[CLIENTS];
+    size_t bytes = memory_estate_bytes(PAGES);
+    int fd = copy_memory();
+    for (int i = 0; i < CLIENTS; i++)
+        memcpy(left[i] = malloc(bytes), estates[i], bytes);
+    close_world();
+    open_world(fd);
+    close(fd);
+    leaving = true;
+    for (int i = 0; i < CLIENTS; i++) {
+        struct model_client *c = &model.clients[i];
+        bool lacks = model_lacks(c);
+        memcpy(estates[i], left[i], bytes);
+        free(left[i]);
+        cr_assert_eq(memory_estate_lacks(estates[i]) != NULL, lacks, "%s: client %d", when, i);
+        cr_assert_eq(memory_adopt(mem[i], estates[i]), lacks ? -EPERM : 0, "%s: client %d", when,
+                     i);
+        if (lacks)
+            forget_client(i);
+        else
+            model_adopt(i, c);
+        restored += !lacks;
+        lost += lacks;
+    }
+    ops->memory_settle(dev);
+    leaving = false;
+    model_forget();
+    for (int i = 0; i < LANES; i++)
+        model.lanes[i] = (struct model_lane){.last = -1};
+}
+
+static void play(const struct dev_ops *on, uint64_t seed) {
+    char when[64];
+    watch(on);
+    state = seed;
+    memset(&model, 0, sizeof(model));
+    open_world(-1);
+    for (int i = 0; i < LANES; i++)
+        model.lanes[i].last = -1;
+    for (int i = 0; i < CLIENTS; i++) {
+        estates[i] = malloc(memory_estate_bytes(PAGES));
+        forget_client(i);
+    }
+    uint32_t failures = 0;
+    for (int step = 0; step < STEPS; step++) {
+        int i = (int)dice(CLIENTS);
+        uint32_t call = dice(sizeof(calls) / sizeof(*calls));
+        snprintf(when, sizeof(when), "seed %lu step %d call %u", seed, step, call);
+        bool fails = !dice(3) && !may_strand(call);
+        if (base == &fakedev) fakedev_fail(dev, fails ? 1 + dice(6) : 0, false);
+        int err = calls[call](i, &model.clients[i]);
+        if (base == &fakedev) fakedev_fail(dev, 0, false);
+        failures += err != 0;
+        cr_assert(!err || err == ERR_NO_MEMORY || err == -EIO, "%s: %d", when, err);
+        compare(when);
+        if (base != &dev_soft || dice(50)) continue;
+        die(when);
+        compare(when);
+    }
+    cr_expect_gt(failures, STEPS / 200, "seed %lu: hardly anything went wrong: %u", seed, failures);
+    close_world();
+    for (int i = 0; i < CLIENTS; i++)
+        free(estates[i]);
+}
+
 Test(memory_model, on_a_device_that_fails_at_random) {
     for (uint64_t seed = 1; seed <= 4; seed++)
         play(&fakedev, seed);
 }
 
 Test(memory_model, on_a_software_gpu_that_is_too_small) {
-    memory_chunks = 20; /* all that could be backed is 36, and the lanes */
+    memory_chunks = 12; /* all that could be backed is 36, and the lanes */
     for (uint64_t seed = 101; seed <= 104; seed++)
         play(&dev_soft, seed);
+    cr_log_info("restored %u, lost %u", restored, lost);
+    cr_expect_gt(restored, 100);
+    cr_expect_gt(lost, 20);
 }

@@ -27,6 +27,9 @@ struct state state;
 static struct wire_completion *completion;
 static bool socket_closed;
 static uint64_t host_used;
+static struct wire_completion *next_page; /* of the worker that has the job next, or NULL */
+static int follow_result;
+static _Atomic int follows;
 
 CUresult state_say(uint32_t fault) {
     return (CUresult)fault;
@@ -38,6 +41,16 @@ void state_lose(int err) {
 
 bool conn_closed(const struct conn *c) {
     return socket_closed;
+}
+
+int conn_follow(struct conn *c) {
+    uint32_t number = atom_load_acquire(&c->submission->moved);
+
+    if (number == atom_load_relaxed(&c->moved)) return 0;
+    follows++;
+    if (next_page) *completion = *next_page; /* it stays where it is */
+    atom_store_release(&c->moved, number);
+    return follow_result;
 }
 
 void mem_tell(void) {}

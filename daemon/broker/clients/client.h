@@ -52,6 +52,7 @@ struct client {
 
     struct user *user;     /* counts it: as a job from its welcome on */
     struct wire_job asked; /* in its hello */
+    uint16_t minor;        /* of the protocol that its library speaks */
     uint32_t asked_gpu;    /* there or in its question, 1 above its number; 0: none */
     struct gpu *gpu;       /* chosen for it, so far; NULL: none yet */
     struct job job;        /* with what we know beside that */
@@ -61,6 +62,7 @@ struct client {
     uint64_t pinned_bytes; /* of that, in use when it was last looked at */
     int tries;             /* windows that were tried */
     bool lending;          /* the worker is being told of a file: lending.h */
+    bool held;             /* nothing is read of it, for no worker has its job */
     struct wire_file lent; /* of which one */
     uint32_t job_id;       /* of the latest attachment; 0 before */
     struct attachment *attachment;

@@ -34,7 +34,7 @@ static void on_readable(uv_poll_t *p, int status, int events) {
     unsigned char buf[sizeof(struct wire_hello) + 64];
     int fd = -1, nfds = running ? 1 : 0, n;
 
-    if (c->lending) { /* only its end is watched for */
+    if (c->lending || c->held) { /* only its end is watched for */
         client_ended(c, "socket closed");
         return;
     }

@@ -50,6 +50,11 @@ void ending_worker_lost(struct client *c) {
     client_ended(c, "the GPU worker died");
 }
 
+void ending_not_restored(struct client *c, int err) {
+    client_lose(c, err);
+    client_ended(c, "no worker goes on with it");
+}
+
 void ending_kill(struct client *c, uid_t uid) {
     if (c->state != CLIENT_RUNNING) {
         refuse_client(c, ERR_ENDED, "%s", err_text(ERR_ENDED));

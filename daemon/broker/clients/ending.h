@@ -14,6 +14,8 @@ void ending_expelled(struct client *c, const struct wire_worker_msg *msg);
 /* The worker ended, and the attachment is gone with it. One to which nothing was promised yet waits
  * for the next worker. */
 void ending_worker_lost(struct client *c);
+/* The next worker will not have the job, either: `err` is what it is told, `a->why` the reason. */
+void ending_not_restored(struct client *c, int err);
 /* By an operator, `uid`. */
 void ending_kill(struct client *c, uid_t uid);
 /* Its user has more than it may. */

@@ -18,6 +18,8 @@
 #include "daemon/broker/scarce.h"
 #include "proto/gen/calls.h"
 
+#define MOVED_MINOR 6 /* libraries that do not know wire_moved are of an earlier one */
+
 /* ---- windows --------------------------------------------------------------------------------- */
 
 /* Other jobs have them, or (tries > 0) something of the client or of the worker lies there. */
@@ -194,7 +196,7 @@ void handshake_again(struct client *c) {
 
 /* ---- the worker's answer --------------------------------------------------------------------- */
 
-static void offer(struct client *c, const struct wire_worker_msg *msg, int completion_fd) {
+static void offer(struct client *c, const struct wire_worker_msg *msg) {
     struct wire_offer o = {.magic = WIRE_MAGIC,
                            .major = WIRE_MAJOR,
                            .minor = WIRE_MINOR,
@@ -203,7 +205,7 @@ static void offer(struct client *c, const struct wire_worker_msg *msg, int compl
                            .windows = c->attachment->windows,
                            .device = c->gpu->worker.device};
     int err, fds[WIRE_FD_COUNT] = {[WIRE_FD_SUBMISSION] = c->pages.submission_fd,
-                                   [WIRE_FD_COMPLETION] = completion_fd,
+                                   [WIRE_FD_COMPLETION] = c->attachment->completion_fd,
                                    [WIRE_FD_HOST] = c->pages.host_fd,
                                    [WIRE_FD_DOORBELL] = c->pages.doorbell_fd};
 
@@ -225,7 +227,7 @@ static void take_place(struct attachment *a, const struct wire_worker_msg *msg) 
     if (msg->windows.dev_base) a->windows.dev_base = msg->windows.dev_base;
 }
 
-int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd) {
+int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int fds[2]) {
     int err = msg->result;
 
     if (c->state != CLIENT_ATTACHING) return ERR_PROTOCOL;
@@ -235,7 +237,7 @@ int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int 
     } else if (err < 0) {
         refuse_client(c, err, "the GPU worker refused: %.200s",
                       *msg->text ? msg->text : err_text(err));
-    } else if (fdutil_scarce(err = attachments_see(c->attachment, completion_fd))) {
+    } else if (fdutil_scarce(err = attachments_see(c->attachment, &fds[0], &fds[1]))) {
         refuse_scarce(c, err);
     } else if (err < 0) {
         refuse_client(c, ERR_PROTOCOL,
@@ -243,7 +245,7 @@ int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int 
                       err_text(err));
     } else {
         take_place(c->attachment, msg);
-        offer(c, msg, completion_fd);
+        offer(c, msg);
     }
     return 0;
 }
@@ -278,17 +280,31 @@ void handshake_hello(struct client *c, const void *msg, size_t bytes) {
     memcpy(c->job.name, h.name, sizeof(c->job.name));
     c->asked = c->job.spec = h.job;
     c->asked_gpu = h.gpu;
+    c->minor = h.minor;
     if (h.spec_hash != CALL_SPEC_HASH)
         log_info("client", "event=spec-differs pid=%d theirs=%016llx ours=%016llx", (int)c->job.pid,
                  (unsigned long long)h.spec_hash, (unsigned long long)CALL_SPEC_HASH);
     if (!refuse_excess(c) && !refuse_full(c)) handshake_begin(c);
 }
 
+/* Whether the descriptors are kept by which the job could go on with another worker; of the last
+ * ones that we may have they are none. */
+static bool may_outlive_worker(const struct client *c) {
+    const struct attachment *a = c->attachment;
+
+    return a->estate_fd >= 0 && c->minor >= MOVED_MINOR &&
+           strcmp(c->clients->config->recovery, "yes") == 0 &&
+           !scarce_fd(a->completion_fd, false) && !scarce_fd(a->estate_fd, false);
+}
+
 static void welcome(struct client *c) {
     struct wire_welcome w = {.magic = WIRE_MAGIC};
 
     expiry_stop(&c->deadline);
-    pages_close_fds(&c->pages);
+    if (!may_outlive_worker(c)) {
+        attachments_bind(c->attachment);
+        pages_close_fds(&c->pages);
+    }
     c->state = CLIENT_RUNNING;
     c->clients->running++;
     users_move(c->user, USERS_HANDSHAKE, USERS_JOB);

@@ -16,9 +16,9 @@ void handshake_answer(struct client *c, const void *msg, size_t bytes);
 /* It goes on, or waits until there is a worker. */
 void handshake_begin(struct client *c);
 
-/* The worker's answer to ATTACH; `completion_fd` stays the caller's (-1: none came; FDUTIL_LOST as
- * -EMFILE). ERR_PROTOCOL: nothing was asked. */
-int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int completion_fd);
+/* The worker's answer to ATTACH with the descriptors of attachments_see (-1: none came; FDUTIL_LOST
+ * as -EMFILE). ERR_PROTOCOL: nothing was asked. */
+int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int fds[2]);
 
 /* The worker went; nothing was promised yet: the next one takes it, or another GPU's. */
 void handshake_again(struct client *c);

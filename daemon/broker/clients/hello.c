@@ -58,6 +58,7 @@ int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, siz
         return ERR_PROTOCOL;
     }
     take_name(h.name, sizeof(h.name), out->name);
+    out->minor = h.minor;
     out->spec_hash = h.spec_hash;
     out->gpu = h.gpu;
     out->job = h.job;

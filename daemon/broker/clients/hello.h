@@ -17,6 +17,7 @@
 
 struct hello {
     char name[HELLO_NAME_BYTES]; /* printable, never empty; the client's own claim and no more */
+    uint16_t minor;
     uint64_t spec_hash;
     uint32_t gpu;        /* that it asks for, 1 above its number; 0: none */
     struct wire_job job; /* within bounds */

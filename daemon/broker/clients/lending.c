@@ -52,6 +52,16 @@ bool lending_done(struct client *c) {
     return true;
 }
 
+void lending_hold(struct client *c) {
+    c->held = true;
+    uv_poll_start(&c->readable, UV_DISCONNECT, c->on_readable);
+}
+
+void lending_resume(struct client *c) {
+    c->held = false;
+    uv_poll_start(&c->readable, UV_READABLE, c->on_readable);
+}
+
 bool lending_lost(struct client *c, int err) {
     if (c->lending) tell(c, -1, err);
     return c->lending;

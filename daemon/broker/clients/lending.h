@@ -19,6 +19,10 @@ void lending_take(struct client *c, const void *msg, size_t bytes, int fd);
 /* The worker answered; false: nothing was asked. */
 bool lending_done(struct client *c);
 
+/* No worker has its job: nothing is read of it, but its end. / One has it again. */
+void lending_hold(struct client *c);
+void lending_resume(struct client *c);
+
 /* The descriptor could not be sent after all; false: none was being sent. */
 bool lending_lost(struct client *c, int err);
 

@@ -17,7 +17,8 @@ static const char *state_of(const struct worker *w) {
     switch (w->state) {
     case WORKER_READY: return "ready";
     case WORKER_STARTING:
-    case WORKER_TRYING: return "starting";
+    case WORKER_TRYING:
+    case WORKER_RESTORING: return "starting";
     case WORKER_FAILED: return "failed";
     default: return "down";
     }
@@ -47,6 +48,7 @@ static void fill_gpu(const struct gpu *g, struct ctl_gpu *r) {
     snprintf(r->trouble, sizeof(r->trouble), "%s", w->trouble);
     r->worker_pid = (uint64_t)w->channel.pid;
     r->worker_restarts = w->restarts;
+    r->recovered = w->recovered;
     r->jobs = gpu_jobs(g);
     snprintf(r->lane_policy, sizeof(r->lane_policy), "%s", g->changes.policy.lane);
     snprintf(r->kernel_policy, sizeof(r->kernel_policy), "%s", g->changes.policy.kernel);

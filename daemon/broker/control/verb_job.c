@@ -136,7 +136,7 @@ static int change(struct asking *q, struct gpu *g, struct attachment *a, uint32_
     if (outranks(q, above))
         return asking_refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl tenant list'");
     err = changes_job(&g->changes, a, &spec, q->requester);
-    return err < 0 ? err : 1;
+    return err > 0 ? verb_outcome(q) : err < 0 ? err : 1;
 }
 
 int verb_job_set(struct asking *q) {

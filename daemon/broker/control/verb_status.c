@@ -20,6 +20,7 @@ static void count_workers(const struct gpus *all, struct ctl_status *r) {
     for (uint32_t i = 0; i < all->count; i++) {
         r->gpus_ready += worker_ready(&all->items[i].worker);
         r->worker_restarts += all->items[i].worker.restarts;
+        r->recovered += all->items[i].worker.recovered;
     }
 }
 

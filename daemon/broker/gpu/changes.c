@@ -30,6 +30,21 @@ void changes_init(struct changes *all, const struct policy_config *policy,
     all->worker = worker;
 }
 
+static void log_change(const struct change *c, int result, const char *text) {
+    enum log_level level = result < 0 ? LOG_WARN : LOG_INFO;
+    char end[sizeof(((struct wire_worker_msg *)0)->text) + 40];
+
+    snprintf(end, sizeof(end), result < 0 ? "error=%s why=\"%s\"" : "result=ok", err_name(result),
+             text);
+    if (c->job_id)
+        log_write("client", level, "event=set job=%u%s weight=%u priority=%d paused=%d %s",
+                  c->job_id, c->job.flags & WIRE_JOB_NULL ? " " JOB_TAG : "", c->job.weight,
+                  c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED), end);
+    else
+        log_each("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->policy.lane,
+                 c->policy.kernel, (int)c->policy.swap, end);
+}
+
 /* ---- telling the worker ---------------------------------------------------------------------- */
 
 static struct change *add_change(struct changes *all, struct control *requester) {
@@ -49,8 +64,14 @@ static void free_change(struct change *c) {
 /* Where telling fails the worker is lost, and changes_lost answers. */
 int changes_job(struct changes *all, struct attachment *a, const struct wire_job *spec,
                 struct control *requester) {
-    struct change *c = add_change(all, requester);
+    struct change *c;
 
+    if (a->place == ATTACHMENT_ORPHAN) {
+        a->job.spec = *spec;
+        log_change(&(struct change){.job_id = a->job_id, .job = *spec}, 0, "");
+        return 1;
+    }
+    c = add_change(all, requester);
     if (!c) return -ENOMEM;
     c->job_id = a->job_id;
     c->job_before = a->job.spec;
@@ -94,21 +115,6 @@ static void take_back(struct changes *all, const struct change *c) {
     if (a && memcmp(&a->job.spec, &c->job, sizeof(c->job)) == 0) a->job.spec = c->job_before;
     if (c->job_id == 0 && knobs_same(&all->policy, &c->policy))
         all->policy = all->told = c->policy_before;
-}
-
-static void log_change(const struct change *c, int result, const char *text) {
-    enum log_level level = result < 0 ? LOG_WARN : LOG_INFO;
-    char end[sizeof(((struct wire_worker_msg *)0)->text) + 40];
-
-    snprintf(end, sizeof(end), result < 0 ? "error=%s why=\"%s\"" : "result=ok", err_name(result),
-             text);
-    if (c->job_id)
-        log_write("client", level, "event=set job=%u%s weight=%u priority=%d paused=%d %s",
-                  c->job_id, c->job.flags & WIRE_JOB_NULL ? " " JOB_TAG : "", c->job.weight,
-                  c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED), end);
-    else
-        log_each("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->policy.lane,
-                 c->policy.kernel, (int)c->policy.swap, end);
 }
 
 int changes_did(struct changes *all, const struct wire_worker_msg *msg,

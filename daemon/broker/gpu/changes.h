@@ -24,7 +24,8 @@ struct changes {
 void changes_init(struct changes *all, const struct policy_config *policy,
                   struct attachments *attachments, struct worker *worker);
 
-/* Tells the worker; `asker` (or NULL) waits for its answer. 0 or -ENOMEM. */
+/* Tells the worker; `asker` (or NULL) waits for its answer. 0 or -ENOMEM. 1: no worker has the job
+ * now, and the next one is told when it gets it. */
 int changes_job(struct changes *all, struct attachment *a, const struct wire_job *spec,
                 struct control *requester);
 int changes_policy(struct changes *all, const struct policy_config *policy,

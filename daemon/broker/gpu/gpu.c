@@ -12,6 +12,7 @@ void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
     config_gpus_apply(config, number, &g->config);
     policy_config_read(&policy, &g->config);
     channel_init(&g->worker.channel);
+    g->worker.memory_fd = -1;
     attachments_init(&g->attachments, &g->config, &g->worker.channel);
     changes_init(&g->changes, &policy, &g->attachments, &g->worker);
     kernel_link_init(&g->kernels, stores, &g->worker);

@@ -34,6 +34,7 @@ struct attachment *attachments_find(const struct attachments *as, uint32_t job_i
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
 static void free_attachment(struct attachments *as, struct attachment *a) {
+    attachments_bind(a);
     pages_unmap_completion(a->completion);
     groups_put(&as->groups, a->group);
     slots_put(&as->slots, a->slot);
@@ -50,25 +51,35 @@ static struct attachment *make_attachment(struct attachments *as, const struct a
                             .slot = slot,
                             .windows = slots_windows(&as->slots, slot),
                             .client = ask->client,
+                            .completion_fd = -1,
+                            .estate_fd = -1,
                             .job = *ask->job,
                             .group = groups_take(&as->groups, ask->job->uid, ask->job->spec.group)};
     a->windows.host_bytes = ask->host_bytes;
     return a;
 }
 
-static int tell_attach(struct attachments *as, const struct attachment *a,
-                       const struct attachments_ask *ask) {
-    struct wire_worker_msg msg = {.kind = WIRE_ATTACH,
+/* Of either kind, with the job as it is. */
+static struct wire_worker_msg describe(const struct attachment *a, uint32_t kind,
+                                       struct wire_limits limits) {
+    struct wire_worker_msg msg = {.kind = kind,
                                   .job_id = a->job_id,
                                   .pid = a->job.pid,
                                   .uid = a->job.uid,
                                   .windows = a->windows,
-                                  .limits = ask->limits,
+                                  .limits = limits,
                                   .job = a->job.spec,
                                   .group = a->group};
-    int fds[] = {ask->pages->submission_fd, ask->pages->host_fd, ask->pages->doorbell_fd};
 
     memcpy(msg.name, a->job.name, sizeof(msg.name));
+    return msg;
+}
+
+static int tell_attach(struct attachments *as, const struct attachment *a,
+                       const struct attachments_ask *ask) {
+    struct wire_worker_msg msg = describe(a, WIRE_ATTACH, ask->limits);
+    int fds[] = {ask->pages->submission_fd, ask->pages->host_fd, ask->pages->doorbell_fd};
+
     return channel_tell(as->channel, &msg, fds, 3);
 }
 
@@ -93,14 +104,37 @@ int attachments_attach(struct attachments *as, const struct attachments_ask *ask
     return 0;
 }
 
-int attachments_see(struct attachment *a, int completion_fd) {
+static void take_fd(int *to, int *from) {
+    fdutil_close(to);
+    *to = *from;
+    *from = -1;
+}
+
+int attachments_see(struct attachment *a, int *completion_fd, int *estate_fd) {
     const struct wire_completion *c;
-    int err = pages_map_completion(completion_fd, &c);
+    int err = pages_map_completion(*completion_fd, &c);
 
     if (err < 0) return err;
     pages_unmap_completion(a->completion);
     a->completion = c;
+    take_fd(&a->completion_fd, completion_fd);
+    if (fdutil_is_memfd(*estate_fd)) take_fd(&a->estate_fd, estate_fd);
     return 0;
+}
+
+int attachments_restore(struct attachments *as, struct attachment *a, const struct pages *pages,
+                        struct wire_limits limits) {
+    struct wire_worker_msg msg = describe(a, WIRE_RESTORE, limits);
+    int fds[] = {pages->submission_fd, pages->host_fd, pages->doorbell_fd, a->completion_fd,
+                 a->estate_fd};
+
+    a->place = ATTACHMENT_ASKED;
+    return channel_tell(as->channel, &msg, fds, 5);
+}
+
+void attachments_bind(struct attachment *a) {
+    fdutil_close(&a->completion_fd);
+    fdutil_close(&a->estate_fd);
 }
 
 void attachments_set(struct attachments *as, const struct attachment *a) {
@@ -116,6 +150,7 @@ void attachments_detach(struct attachments *as, struct attachment *a) {
     a->client = NULL;
     a->detached = true;
     a->detached_ns = fdutil_now_ns();
+    if (a->place == ATTACHMENT_ORPHAN) return;
     channel_tell(as->channel, &msg, NULL, 0);
 }
 

@@ -34,6 +34,13 @@ struct load {
     uint32_t permille;
 };
 
+/* Who has a job. */
+enum attachment_place {
+    ATTACHMENT_WORKER, /* the worker */
+    ATTACHMENT_ORPHAN, /* nobody: its worker ended, and the next is to have it: life/recovery.h */
+    ATTACHMENT_ASKED   /* RESTORE was sent */
+};
+
 struct attachment {
     struct list link;
     uint32_t job_id;
@@ -43,6 +50,12 @@ struct attachment {
     struct job job;        /* its spec as the worker has it, or was told to */
     uint32_t group;
     const struct wire_completion *completion; /* its first page, read-only, or NULL */
+    /* What the next worker would need beside the client's pages; -1: not open, and it is none. */
+    int completion_fd, estate_fd;
+    enum attachment_place place;
+    unsigned moves;    /* workers in a row that ended, each soon after it had the job */
+    uint64_t taken_ns; /* when the worker took it over from the one before; 0: it is the first */
+    uint32_t moved;    /* number of the latest wire_moved */
     struct overdue overdue;
     struct load load;
     bool welcomed;        /* it became a job that people saw */
@@ -78,12 +91,20 @@ struct attachment *attachments_find(const struct attachments *as, uint32_t job_i
  * windows are left. fdutil_scarce: it was not sent. Else negative: the worker is being ended. */
 int attachments_attach(struct attachments *as, const struct attachments_ask *ask, int from,
                        struct attachment **out);
-/* The worker's answer: maps the completion page; pages_map_completion's errors. */
-int attachments_see(struct attachment *a, int completion_fd);
+/* The worker's answer, with its completion page, which is mapped, and the job's estate (-1: none).
+ * Takes both over and leaves -1, unless it fails: pages_map_completion's errors. */
+int attachments_see(struct attachment *a, int *completion_fd, int *estate_fd);
+
+/* Sends RESTORE: errors as of attachments_attach, but for -ENOSPC. */
+int attachments_restore(struct attachments *as, struct attachment *a, const struct pages *pages,
+                        struct wire_limits limits);
+/* It will end with its worker: closes what another one would need. */
+void attachments_bind(struct attachment *a);
 
 /* Tells the worker of a->job.spec. Where it fails the worker is being ended. */
 void attachments_set(struct attachments *as, const struct attachment *a);
-/* The client is gone or wants other windows: tells the worker, which answers DETACHED. */
+/* The client is gone or wants other windows: tells the worker, which answers DETACHED; an orphan
+ * goes with recovery_next. */
 void attachments_detach(struct attachments *as, struct attachment *a);
 /* The worker has let go of it, or is gone: its windows are free again, `a` is freed. */
 void attachments_remove(struct attachments *as, struct attachment *a);

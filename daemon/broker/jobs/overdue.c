@@ -24,6 +24,11 @@ enum why {
 
 /* ---- who waits for whom ---------------------------------------------------------------------- */
 
+/* On the page of a worker that is gone nothing runs any more. */
+static void view_of(const struct attachment *a, struct running_view *v) {
+    running_view(a->place == ATTACHMENT_WORKER ? a->completion : NULL, v);
+}
+
 /* For people: "42 s", "12 min", "3 h". */
 static void print_age(uint64_t ns, char *out, size_t cap) {
     uint64_t s = ns / NS_PER_S;
@@ -58,7 +63,7 @@ static const struct attachment *find_culprit(const struct attachments *as,
         int better;
 
         if (o == a || !o->completion) continue;
-        running_view(o->completion, &v);
+        view_of(o, &v);
         if (v.age_ns == 0 || v.age_ns < least_ns) continue;
         better = found ? relevance(o, lane) - relevance(found, lane) : 1;
         if (better < 0 || (better == 0 && v.age_ns <= view->age_ns)) continue;
@@ -127,7 +132,7 @@ void overdue_look(struct attachments *as, uint64_t overdue_ns) {
         struct attachment *a = list_entry(pos, struct attachment, link);
         struct running_view v;
 
-        running_view(a->completion, &v);
+        view_of(a, &v);
         if (!overdue_due(&a->overdue, v.since_ns, v.age_ns, overdue_ns)) continue;
         log_warn("client",
                  "event=overdue job=%u pid=%d uid=%u name=\"%s\" what=\"%s\" launch=%" PRIu64

@@ -72,14 +72,19 @@ uint64_t pages_pinned(const struct pages *p) {
     return (uint64_t)st.st_blocks * 512;
 }
 
-void pages_lose(struct pages *p, int err) {
-    struct wire_submission *s = p->submission;
-
-    if (!s) return;
-    atom_store_release(&s->lost, (uint32_t)-err);
-    /* A thread that is about to park has set client_sleeping and looks at `lost` once more. */
+/* A thread that is about to park has set client_sleeping and looks at `word` once more. */
+static void tell_threads(struct wire_submission *s, _Atomic uint32_t *word, uint32_t value) {
+    atom_store_release(word, value);
     atom_exchange(&s->client_sleeping, 0);
     syscall(SYS_futex, &s->client_sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void pages_lose(struct pages *p, int err) {
+    if (p->submission) tell_threads(p->submission, &p->submission->lost, (uint32_t)-err);
+}
+
+void pages_move(struct pages *p, uint32_t number) {
+    if (p->submission) tell_threads(p->submission, &p->submission->moved, number);
 }
 
 int pages_map_completion(int fd, const struct wire_completion **out) {

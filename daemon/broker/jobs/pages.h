@@ -12,7 +12,7 @@
 
 struct pages {
     int submission_fd, doorbell_fd;     /* until pages_close_fds; -1: not open */
-    int host_fd;                        /* to the end, to see how much of it is in use */
+    int host_fd;                        /* to the end, also to see how much of it is in use */
     struct wire_submission *submission; /* mapped, or NULL */
 };
 
@@ -21,7 +21,7 @@ void pages_init(struct pages *p);
 /* Submission memfd (mapped), host memfd of so many bytes, doorbell. 0 or -errno with what was made
  * undone. */
 int pages_create(struct pages *p, uint64_t host_bytes);
-/* The client has its own copies now; the host memory's stays. */
+/* The client has its own copies now, and no other worker will get any; the host memory's stays. */
 void pages_close_fds(struct pages *p);
 void pages_finish(struct pages *p);
 
@@ -30,6 +30,9 @@ uint64_t pages_pinned(const struct pages *p);
 
 /* Stores `err` (negative) in submission.lost and wakes every parked thread of the client. */
 void pages_lose(struct pages *p, int err);
+
+/* Stores the number of the wire_moved that was sent, and wakes every parked thread likewise. */
+void pages_move(struct pages *p, uint32_t number);
 
 /* The first page of a worker's completion memfd, mapped read-only. Keeps nothing of `fd`. -EINVAL
  * when it is not a sealed memfd of the right size. */

@@ -74,6 +74,7 @@ static const char *state_of(const struct attachment *a, const struct ctl_job *r)
     if (a->how && strcmp(a->how, "refused") == 0) return "refused";
     if (!a->client) return "ending";
     if (!a->welcomed) return "starting";
+    if (a->place != ATTACHMENT_WORKER) return "moving";
     if (r->fault) return "faulted";
     if (a->job.spec.flags & WIRE_JOB_PAUSED) return "paused";
     return r->position > 0 ? "waiting" : "running";
@@ -100,6 +101,11 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
         fill_running(a, r);
         fill_words(&a->completion->stats, r);
         r->fault = read_fault(a->completion, r->fault_text, sizeof(r->fault_text));
+    }
+    if (a->place != ATTACHMENT_WORKER) {
+        r->running_ns = 0;
+        r->running[0] = '\0';
+        snprintf(r->why, sizeof(r->why), "its GPU worker ended: waits for the next one");
     }
     if (*a->why) snprintf(r->why, sizeof(r->why), "%s", a->why);
     snprintf(r->state, sizeof(r->state), "%s", state_of(a, r));

@@ -19,8 +19,7 @@
 #include "daemon/broker/jobs/overdue.h"
 #include "daemon/broker/jobs/share.h"
 
-/* The job's last moment: its counters are final. */
-static void end_job(struct broker *b, struct gpu *g, struct attachment *a) {
+void inbox_end_job(struct broker *b, struct gpu *g, struct attachment *a) {
     const struct wire_stats *st = a->completion ? &a->completion->stats : NULL;
 
     if (a->welcomed) history_add(b->history, a);
@@ -39,16 +38,16 @@ static void on_beat(struct broker *b, struct gpu *g) {
     pinned_look(&b->clients);
 }
 
-static int on_attached(struct attachment *a, const struct wire_worker_msg *msg, int fd) {
+static int on_attached(struct attachment *a, const struct wire_worker_msg *msg, int fds[2]) {
     if (!a) return ERR_PROTOCOL;
-    return a->client ? handshake_attached(a->client, msg, fd) : 0;
+    return a->client ? handshake_attached(a->client, msg, fds) : 0;
 }
 
 static int on_detached(struct broker *b, struct gpu *g, struct attachment *a) {
-    if (!a || !a->detached) return ERR_PROTOCOL;
+    if (!a || !a->detached || a->place != ATTACHMENT_WORKER) return ERR_PROTOCOL;
     log_debug("worker", "event=detached job=%u after_us=%llu", a->job_id,
               (unsigned long long)((fdutil_now_ns() - a->detached_ns) / 1000));
-    end_job(b, g, a);
+    inbox_end_job(b, g, a);
     return 0;
 }
 
@@ -82,12 +81,13 @@ static int on_did(struct gpu *g, const struct wire_worker_msg *msg) {
     return err;
 }
 
-int inbox_take(struct broker *b, struct gpu *g, const struct wire_worker_msg *msg, int fd) {
+int inbox_take(struct broker *b, struct gpu *g, const struct wire_worker_msg *msg, int fds[2]) {
     struct attachment *a = attachments_find(&g->attachments, msg->job_id);
 
+    if (a && a->place == ATTACHMENT_ORPHAN) a = NULL; /* this worker knows nothing of it */
     switch (msg->kind) {
     case WIRE_BEAT: on_beat(b, g); return 0;
-    case WIRE_ATTACHED: return on_attached(a, msg, fd);
+    case WIRE_ATTACHED: return on_attached(a, msg, fds);
     case WIRE_DETACHED: return on_detached(b, g, a);
     case WIRE_FILED: return on_filed(a);
     case WIRE_EXPELLED: return on_expelled(a, msg);
@@ -104,30 +104,16 @@ void inbox_not_sent(struct gpu *g, uint32_t job_id, int err) {
     struct attachment *a = attachments_find(&g->attachments, job_id);
 
     if (a && a->client && lending_lost(a->client, err)) return;
-    on_attached(a, &reply, -1);
+    on_attached(a, &reply, (int[]){-1, -1});
 }
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-static void tell_requesters(struct gpu *g, const char *why) {
+void inbox_worker_gone(struct gpu *g, const char *why) {
     char text[CTL_TEXT_BYTES];
     struct control *requester;
 
     snprintf(text, sizeof(text), "the GPU worker is gone: %s", why);
     while (changes_lost(&g->changes, &requester))
         if (requester) control_done(requester, ERR_WORKER_LOST, text);
-}
-
-void inbox_worker_gone(struct broker *b, struct gpu *g, const char *why) {
-    struct list *list = &g->attachments.list;
-
-    tell_requesters(g, why);
-    while (!list_empty(list)) {
-        struct attachment *a = list_entry(list->next, struct attachment, link);
-        struct client *c = a->client;
-
-        if (c) attachments_say_how(a, "lost", "the GPU worker ended: %.200s", g->worker.trouble);
-        end_job(b, g, a);
-        if (c) ending_worker_lost(c);
-    }
 }

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 struct server_hooks {
-    /* Starts a worker of that GPU that speaks over `fd`, which it now owns. 0 or -errno. */
-    int (*launch)(void *arg, uint32_t gpu, int fd);
+    /* Starts a worker of that GPU that speaks over `fd`, which it now owns. It may go on with
+     * device memory of `memory_fd`, which stays the caller's; -1: there is none. 0 or -errno. */
+    int (*launch)(void *arg, uint32_t gpu, int fd, int memory_fd);
     void *arg;
 };
 

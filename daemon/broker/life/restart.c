@@ -8,7 +8,6 @@
 #include "common/log.h"
 
 #define NS_PER_MS 1000000u
-#define DELAY_MS 20         /* after a worker that had been ready */
 #define OFTEN_DELAY_MS 1000 /* after the 10th such restart within a minute */
 #define DELAY_FIRST 100ull  /* doubling while none gets ready */
 #define DELAY_MAX 10000
@@ -30,7 +29,7 @@ uint64_t restart_delay_ms(struct restart *r, enum restart_cause cause) {
     r->count++;
     if (cause == RESTART_SHORTAGE) return SHORTAGE_DELAY_MS;
     if (cause == RESTART_FAILED) return after_failure(r);
-    if (oldest == 0 || now - oldest > OFTEN_NS) return DELAY_MS;
+    if (oldest == 0 || now - oldest > OFTEN_NS) return RESTART_DELAY_MS;
     log_warn("worker", "event=restarts-often count=%d within_ms=%llu delay_ms=%d", RESTART_OFTEN,
              (unsigned long long)((now - oldest) / NS_PER_MS), OFTEN_DELAY_MS);
     return OFTEN_DELAY_MS;

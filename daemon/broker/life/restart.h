@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RESTART_OFTEN 10 /* within a minute */
+#define RESTART_OFTEN 10    /* within a minute */
+#define RESTART_DELAY_MS 20 /* after a worker that had been ready */
 
 /* How the latest worker ended. */
 enum restart_cause {

@@ -92,11 +92,10 @@ static void open_board(struct worker *w, int fd) {
     if (!w->board) log_warn("worker", "event=no-board why=\"%s\"", err_text(err));
 }
 
-/* The trial job is gone again: others may come. */
-static void on_tried(struct supervise *v) {
+/* All have what is theirs: others may come. */
+static void serve(struct supervise *v) {
     struct worker *w = worker_of(v);
 
-    trial_end(&v->trial);
     w->state = WORKER_READY;
     v->restart.failures = 0;
     w->trouble[0] = '\0';
@@ -112,7 +111,35 @@ static void on_tried(struct supervise *v) {
     announce_state(v->announce);
 }
 
-static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int board_fd) {
+/* It has as long for each of the jobs that it is to go on with as for its start. */
+static void restore_next(struct supervise *v) {
+    still_alive(v);
+    if (recovery_next(&v->recovery) > 0) serve(v);
+}
+
+/* The trial job is gone again. */
+static void on_tried(struct supervise *v) {
+    trial_end(&v->trial);
+    worker_of(v)->state = WORKER_RESTORING;
+    restore_next(v);
+}
+
+/* Its memory, where that will outlive it; and whether what is in it belongs to orphans. */
+static void take_memory(struct supervise *v, const struct wire_worker_msg *msg, int *fd) {
+    struct worker *w = worker_of(v);
+    bool adopted = v->given_memory && (msg->flags & WIRE_READY_ADOPTED);
+
+    if (!adopted) {
+        recovery_lose_all(&v->recovery, "the next worker did not go on with the device's memory");
+        fdutil_close(&w->memory_fd);
+    }
+    if (!fdutil_is_memfd(*fd)) return;
+    fdutil_close(&w->memory_fd);
+    w->memory_fd = *fd;
+    *fd = -1;
+}
+
+static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
     struct worker *w = worker_of(v);
     char why[160];
     int err;
@@ -124,16 +151,17 @@ static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int
     }
     w->state = WORKER_TRYING;
     gpu_opened(v->gpu, &msg->device);
-    open_board(w, board_fd);
+    open_board(w, fds[0]);
+    take_memory(v, msg, &fds[1]);
     still_alive(v); /* once for all that the trial takes */
     err = trial_begin(&v->trial, why, sizeof(why));
     v->shortage = is_shortage(err);
     if (err < 0) lose_worker(v, "no job would be served: %s", why);
 }
 
-static void on_trial_attached(struct supervise *v, const struct wire_worker_msg *msg, int fd) {
+static void on_trial_attached(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
     char why[224];
-    int err = trial_attached(&v->trial, msg, fd, why, sizeof(why));
+    int err = trial_attached(&v->trial, msg, fds, why, sizeof(why));
 
     v->shortage = is_shortage(err);
     if (err < 0) lose_worker(v, "no job would be served: %s", why);
@@ -142,70 +170,95 @@ static void on_trial_attached(struct supervise *v, const struct wire_worker_msg 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
 /* A worker that starts says nothing of jobs. */
-static int on_starting(struct supervise *v, const struct wire_worker_msg *msg, int fd) {
+static int on_starting(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
     if (msg->kind == WIRE_READY)
-        on_ready(v, msg, fd);
+        on_ready(v, msg, fds);
     else if (msg->kind != WIRE_BEAT)
         return ERR_PROTOCOL;
     return 0;
 }
 
-static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fd) {
+/* The answer to RESTORE. */
+static int on_restored(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
+    int err = recovery_attached(&v->recovery, msg, fds);
+
+    if (err == 0) restore_next(v);
+    return err;
+}
+
+static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fds[2]) {
     struct worker *w = worker_of(v);
     int err;
 
     printable_quote(msg->text, sizeof(msg->text));
     printable_quote(msg->device.name, sizeof(msg->device.name));
-    if (w->state == WORKER_STARTING) return on_starting(v, msg, fd);
+    if (w->state == WORKER_STARTING) return on_starting(v, msg, fds);
     if (msg->kind == WIRE_ATTACHED && msg->job_id == WIRE_TRIAL_JOB && v->trial.attachment) {
-        on_trial_attached(v, msg, fd);
+        on_trial_attached(v, msg, fds);
         return 0;
     }
-    err = inbox_take(v->broker, v->gpu, msg, fd);
+    if (msg->kind == WIRE_ATTACHED && w->state == WORKER_RESTORING) return on_restored(v, msg, fds);
+    err = inbox_take(v->broker, v->gpu, msg, fds);
     if (err == 0 && msg->kind == WIRE_DETACHED && w->state == WORKER_TRYING && !v->trial.attachment)
         on_tried(v);
     return err;
 }
 
 /* A message of either kind, of so many bytes. */
-static int on_any(struct supervise *v, union kernel_wire_message *m, int bytes, int fd) {
+static int on_any(struct supervise *v, union kernel_wire_message *m, int bytes, int fds[2]) {
     if (bytes == (int)sizeof(m->msg) && m->msg.kind != WIRE_PROFILES)
-        return on_message(v, &m->msg, fd);
+        return on_message(v, &m->msg, fds);
     if (!kernel_wire_is_batch(m, (size_t)bytes) || worker_of(v)->state == WORKER_STARTING)
         return ERR_PROTOCOL;
     kernel_link_learn(&v->gpu->kernels, &m->batch);
     return 0;
 }
 
+/* What came of the descriptors, -1 where there are none; -EMFILE where there was no room. */
+static void settle_fds(int fds[2], int n, int nfds) {
+    for (int i = 0; i < 2; i++)
+        if (n <= 0 || i >= nfds) fds[i] = n > 0 && nfds == FDUTIL_LOST ? -EMFILE : -1;
+}
+
 /* One message: false when no more can be read now. */
 static bool receive(struct supervise *v) {
     struct worker *w = worker_of(v);
     union kernel_wire_message m;
-    int fd = -1, nfds = 1;
-    int n = fdutil_recv(w->channel.fd, &m, sizeof(m), &fd, &nfds);
+    int fds[2] = {-1, -1}, nfds = 2;
+    int n = fdutil_recv(w->channel.fd, &m, sizeof(m), fds, &nfds);
 
     if (n == -EAGAIN) return false;
-    if (nfds <= 0 || n <= 0) fd = nfds == FDUTIL_LOST ? -EMFILE : -1;
+    settle_fds(fds, n, nfds);
     if (n <= 0) {
         v->hung_up = true;
         lose_worker(v, "it closed its socket%s%s", n < 0 ? ": " : "", n < 0 ? err_text(n) : "");
-    } else if (on_any(v, &m, n, fd) < 0) {
+    } else if (on_any(v, &m, n, fds) < 0) {
         lose_worker(v, "protocol error: message kind %u of %d bytes, job %u",
                     n >= 4 ? m.msg.kind : 0, n, n == sizeof(m.msg) ? m.msg.job_id : 0);
-    } else if (w->channel.fd >= 0 && w->state != WORKER_TRYING) {
+    } else if (w->channel.fd >= 0 && w->state != WORKER_TRYING && w->state != WORKER_RESTORING) {
         still_alive(v);
     }
-    fdutil_close(&fd);
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0) fdutil_close(&fds[i]);
     return w->channel.fd >= 0;
 }
 
-/* Descriptors that cannot be sent are the newcomer's loss alone. */
+/* Descriptors that cannot be sent are the job's loss alone. */
+static void not_sent(struct supervise *v, uint32_t job_id, int why) {
+    const struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = job_id, .result = why};
+
+    if (v->recovery.asked && v->recovery.asked->job_id == job_id)
+        on_restored(v, &reply, (int[]){-1, -1});
+    else
+        inbox_not_sent(v->gpu, job_id, why);
+}
+
 static int flush(struct supervise *v) {
     uint32_t job_id;
     int err, why;
 
     while ((err = channel_flush(&worker_of(v)->channel, &job_id, &why)) > 0)
-        inbox_not_sent(v->gpu, job_id, why);
+        not_sent(v, job_id, why);
     return err;
 }
 
@@ -236,6 +289,7 @@ static void close_worker(struct supervise *v) {
 static void give_up(struct supervise *v) {
     struct worker *w = worker_of(v);
 
+    recovery_lose_all(&v->recovery, "the GPU worker was given up");
     w->state = WORKER_FAILED;
     clients_worker_failed(&v->broker->clients, v->gpu);
     announce_state(v->announce);
@@ -244,20 +298,32 @@ static void give_up(struct supervise *v) {
               v->announce->failed ? "" : " retry=\"SIGHUP, or 'salusctl gpu retry'\"");
 }
 
-/* The next start, or none. */
-static void start_later(struct supervise *v, bool had_been_ready) {
+/* Orphans wait as long as a start may take, and for as many that fail as workers may end. */
+static void look_after_orphans(struct supervise *v, bool had_jobs) {
+    uint64_t waited_ns;
+
+    recovery_worker_gone(&v->recovery, had_jobs);
+    waited_ns = fdutil_now_ns() - v->recovery.since_ns;
+    if (v->restart.failures >= RECOVERY_TRIES || waited_ns / NS_PER_MS >= START_TIMEOUT_MS)
+        recovery_lose_all(&v->recovery, "no other worker was ready in time");
+}
+
+/* The next start, or none. `had_jobs`: the one before had them, or was to have them. */
+static void start_later(struct supervise *v, bool had_jobs) {
     struct worker *w = worker_of(v);
-    enum restart_cause cause = v->shortage      ? RESTART_SHORTAGE
-                               : had_been_ready ? RESTART_SERVED
-                                                : RESTART_FAILED;
+    enum restart_cause cause = v->shortage ? RESTART_SHORTAGE
+                               : had_jobs  ? RESTART_SERVED
+                                           : RESTART_FAILED;
     uint64_t delay = restart_delay_ms(&v->restart, cause);
 
     w->restarts = v->restart.count;
     w->state = WORKER_DOWN;
+    inbox_worker_gone(v->gpu, w->trouble);
+    look_after_orphans(v, had_jobs);
+    if (delay == RESTART_DELAY_MS && recovery_waits(&v->recovery)) delay = 0;
     log_error("worker", "event=lost gpu=%u pid=%d why=\"%s\" restart_in_ms=%llu restarts=%llu",
               v->gpu->number, (int)w->channel.pid, w->trouble, (unsigned long long)delay,
               (unsigned long long)w->restarts);
-    inbox_worker_gone(v->broker, v->gpu, w->trouble);
     if (cause == RESTART_FAILED && v->restart.failures >= v->broker->config.worker_tries) {
         give_up(v);
         return;
@@ -268,7 +334,7 @@ static void start_later(struct supervise *v, bool had_been_ready) {
 
 static void lose_worker(struct supervise *v, const char *fmt, ...) {
     struct worker *w = worker_of(v);
-    bool was_ready = worker_ready(w);
+    bool had_jobs = worker_ready(w) || w->state == WORKER_RESTORING;
     pid_t pid = w->channel.pid;
     va_list ap;
 
@@ -277,7 +343,7 @@ static void lose_worker(struct supervise *v, const char *fmt, ...) {
     va_end(ap);
     close_worker(v);
     if (pid > 0) kill(pid, SIGKILL); /* our child, not reaped yet: the number is its own */
-    start_later(v, was_ready);
+    start_later(v, had_jobs);
 }
 
 static void on_process_closed(uv_handle_t *h) {
@@ -319,10 +385,12 @@ static int launch(struct supervise *v, int fd) {
                          .policy = &g->changes.policy,
                          .device_memory_bytes = g->worker.device.memory_bytes,
                          .fd = fd,
+                         .memory_fd = g->worker.memory_fd,
                          .on_exit = on_exit_status};
     int err;
 
-    if (v->hooks.launch) return v->hooks.launch(v->hooks.arg, g->number, fd);
+    v->given_memory = what.memory_fd >= 0;
+    if (v->hooks.launch) return v->hooks.launch(v->hooks.arg, g->number, fd, what.memory_fd);
     v->process.data = v;
     err = spawn_worker(&what, v->broker->loop, &v->process, &v->process_open);
     fdutil_close(&fd);
@@ -384,6 +452,7 @@ void supervise_init(struct supervise *v, struct broker *b, struct gpu *g,
     v->gpu = g;
     if (hooks) v->hooks = *hooks;
     v->announce = announce;
+    recovery_init(&v->recovery, b, g);
     trial_init(&v->trial, &g->attachments, g->config.window_host_bytes);
     w->state = WORKER_DOWN;
     snprintf(w->trouble, sizeof(w->trouble), "it is being started");
@@ -413,7 +482,10 @@ void supervise_stop(struct supervise *v) {
     uv_timer_stop(&v->timer);
     uv_close((uv_handle_t *)&w->retry, NULL);
     if (w->channel.fd >= 0) close_worker(v);
-    inbox_worker_gone(v->broker, v->gpu, "salusd is being stopped");
+    inbox_worker_gone(v->gpu, "salusd is being stopped");
+    recovery_worker_gone(&v->recovery, false);
+    recovery_lose_all(&v->recovery, "salusd is being stopped");
+    fdutil_close(&w->memory_fd);
     if (v->process_open)
         uv_timer_start(&v->timer, on_stop_timeout, STOP_TIMEOUT_MS, 0);
     else

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The life of a GPU's worker: launched, tried, READY, watched by its heartbeat, ended, launched
- * again. The worker may die at any time and owes us nothing; its end is the end of every job it
- * had, and each of them is told. A worker that speaks nonsense is ended like one that is silent.
- * Starts that fail in a row come with growing pauses, and after worker_tries of them no more come
- * by themselves. What becomes of one GPU's worker is nothing to the others.
+ * again. The worker may die at any time and owes us nothing; jobs that can go on with the next
+ * one do (recovery.h), the others end with it and are told. A worker that speaks nonsense is ended
+ * like one that is silent. Starts that fail in a row come with growing pauses, and after
+ * worker_tries of them no more come by themselves. What becomes of one GPU's worker is nothing to
+ * the others.
  *
  * Owner: struct server, one for each GPU. Thread: the loop's.
  */
@@ -14,6 +15,7 @@
 #include "daemon/broker/broker.h"
 #include "daemon/broker/life/announce.h"
 #include "daemon/broker/life/launch.h"
+#include "daemon/broker/life/recovery.h"
 #include "daemon/broker/life/restart.h"
 #include "daemon/broker/life/silence.h"
 #include "daemon/broker/life/trial.h"
@@ -28,10 +30,12 @@ struct supervise {
     uv_timer_t timer; /* DOWN: start; else: the worker must speak before it fires */
     struct silence silence;
     struct trial trial;
+    struct recovery recovery;
     struct restart restart;
     uint64_t started_ns;
-    bool shortage; /* the latest one was lost for what we lacked, not for what it did */
-    bool hung_up;  /* it closed its socket: why shows when it is reaped */
+    bool given_memory; /* the latest one, of the one before */
+    bool shortage;     /* the latest one was lost for what we lacked, not for what it did */
+    bool hung_up;      /* it closed its socket: why shows when it is reaped */
 };
 
 void supervise_init(struct supervise *v, struct broker *b, struct gpu *g,

@@ -48,14 +48,13 @@ int trial_begin(struct trial *t, char *why, size_t cap) {
     return err;
 }
 
-int trial_attached(struct trial *t, const struct wire_worker_msg *msg, int completion_fd, char *why,
+int trial_attached(struct trial *t, const struct wire_worker_msg *msg, int fds[2], char *why,
                    size_t cap) {
     struct attachment *a = t->attachment;
     int err = msg->result;
 
-    if (err == 0 && completion_fd < -1)
-        err = completion_fd; /* it came, and we had no room for it */
-    if (err == 0) err = attachments_see(a, completion_fd);
+    if (err == 0 && fds[0] < -1) err = fds[0]; /* it came, and we had no room for it */
+    if (err == 0) err = attachments_see(a, &fds[0], &fds[1]);
     if (err < 0 && err != -EEXIST) {
         snprintf(why, cap, "%.200s", *msg->text ? msg->text : err_text(err));
         return err;

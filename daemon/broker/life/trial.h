@@ -24,10 +24,10 @@ void trial_init(struct trial *t, struct attachments *attachments, uint64_t host_
 /* 0: the worker is asked. Negative: it cannot be, with the reason in `why`. */
 int trial_begin(struct trial *t, char *why, size_t cap);
 
-/* Its ATTACHED came. 0: it is being detached, and with DETACHED the worker is ready; 1: other
- * windows are tried; negative with the reason in `why`. Keeps nothing of `completion_fd`; -errno
- * there: it was lost for want of descriptors. */
-int trial_attached(struct trial *t, const struct wire_worker_msg *msg, int completion_fd, char *why,
+/* Its ATTACHED came, with the descriptors of attachments_see. 0: it is being detached, and with
+ * DETACHED the worker has done it; 1: other windows are tried; negative with the reason in `why`.
+ * -errno as a descriptor: it was lost for want of room. */
+int trial_attached(struct trial *t, const struct wire_worker_msg *msg, int fds[2], char *why,
                    size_t cap);
 
 /* Lets go of its pages; also when there are none. */

@@ -18,7 +18,7 @@
 struct message {
     struct list link;
     struct wire_worker_msg msg;
-    int fds[3], nfds; /* ours */
+    int fds[CHANNEL_FDS], nfds; /* ours */
 };
 
 void channel_init(struct channel *c) {

@@ -14,6 +14,8 @@
 #include "common/list.h"
 #include "proto/wire.h"
 
+#define CHANNEL_FDS 5 /* that go along with a message, at most */
+
 struct channel {
     int fd;    /* -1: no worker */
     pid_t pid; /* of our child; 0: it is reaped, or no child of ours */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker has the socket as descriptor 3, no input, and our standard error.
+ * The worker has the socket as descriptor 3, no input, and our standard error; memory to go on with
+ * as descriptor 4.
  */
 #include "daemon/broker/worker/spawn.h"
 
@@ -17,6 +18,7 @@
 #include "proto/capability.h"
 
 #define WORKER_FD "3"
+#define MEMORY_FD "4"
 #define NUMBER_BYTES 64
 #define PART_MOST (16ull << 30) /* of a software GPU that may choose */
 #define ARGS_MAX (48 + 2 * KNOBS)
@@ -93,18 +95,20 @@ int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *proces
     uv_stdio_container_t stdio[] = {{.flags = UV_IGNORE},
                                     {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
                                     {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-                                    {.flags = UV_INHERIT_FD, .data.fd = what->fd}};
+                                    {.flags = UV_INHERIT_FD, .data.fd = what->fd},
+                                    {.flags = UV_INHERIT_FD, .data.fd = what->memory_fd}};
     uv_process_options_t options = {.file = path,
                                     .args = command.args,
                                     .exit_cb = what->on_exit,
                                     .cwd = "/",
                                     .stdio = stdio,
-                                    .stdio_count = sizeof(stdio) / sizeof(stdio[0])};
+                                    .stdio_count = what->memory_fd < 0 ? 4 : 5};
     int err = worker_path_find(c, path, sizeof(path));
 
     *open = false;
     if (err < 0) return err;
     add_text(&command, "--broker-fd", WORKER_FD);
+    if (what->memory_fd >= 0) add_text(&command, "--memory-fd", MEMORY_FD);
     add_text(&command, "--device", c->device);
     add_number(&command, "--gpu", what->gpu);
     add_number(&command, "--device-memory", memory_of(what));

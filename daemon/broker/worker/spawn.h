@@ -20,6 +20,7 @@ struct spawn {
     const struct policy_config *policy;
     uint64_t device_memory_bytes; /* where the configuration says nothing; 0: the device's own */
     int fd;                       /* its end of the socket pair, which stays the caller's */
+    int memory_fd; /* device memory for it to go on with; stays the caller's; -1: none */
     uv_exit_cb on_exit;
 };
 

@@ -14,11 +14,12 @@
 #include "daemon/broker/worker/channel.h"
 
 enum worker_state {
-    WORKER_DOWN,     /* the next one is started after a while */
-    WORKER_STARTING, /* launched, not READY */
-    WORKER_TRYING,   /* its device is open; the trial job is attached and let go: life/trial.h */
-    WORKER_READY,    /* a job would be served */
-    WORKER_FAILED,   /* given up after worker_tries, until somebody asks for another */
+    WORKER_DOWN,      /* the next one is started after a while */
+    WORKER_STARTING,  /* launched, not READY */
+    WORKER_TRYING,    /* its device is open; the trial job is attached and let go: life/trial.h */
+    WORKER_RESTORING, /* jobs that outlived the one before are given to it: life/recovery.h */
+    WORKER_READY,     /* a job would be served */
+    WORKER_FAILED,    /* given up after worker_tries, until somebody asks for another */
     WORKER_STOPPED
 };
 
@@ -27,9 +28,11 @@ struct worker {
     struct channel channel;
     struct wire_device device;      /* of the latest that opened it */
     const struct wire_board *board; /* of this one, or NULL: board.h */
+    int memory_fd; /* of the device, where that outlives the worker; -1: it does not */
     uint64_t restarts;
-    uv_async_t retry;  /* wakes who starts workers */
-    char trouble[256]; /* why there is no worker; empty when there is */
+    uint64_t recovered; /* times that a job of one went on with the next */
+    uv_async_t retry;   /* wakes who starts workers */
+    char trouble[256];  /* why there is no worker; empty when there is */
 };
 
 static inline bool worker_ready(const struct worker *w) {

@@ -97,6 +97,12 @@ int defer_texture(struct client *c, const struct arrays_texture *ask) {
  * turn. */
 #define DEFER_GRANULES 8u
 
+/* The first that an earlier worker had not counted: it may have done it, or some of it. */
+static bool is_again(const struct client *c) {
+    return c->replay.restored &&
+           atom_load_relaxed(&c->estate.header->deferred_done) == c->replay.deferred_done;
+}
+
 /* The next part; 0: that was all. */
 static uint64_t part_of(const struct client *c, const struct op *op) {
     uint64_t left = op->mem.rec.bytes - op->mem.done_bytes;
@@ -121,6 +127,7 @@ static int back_part(struct client *c, struct op *op) {
     int err = c->com.fault;
     if (!err && !op->mem.done_bytes) err = allowance_ask(c, mem->addr, mem->bytes);
     if (!err) err = allowance_back(c, mem->addr + op->mem.done_bytes, part);
+    if (err == -EEXIST && is_again(c)) err = 0;
     if (!err) op->mem.done_bytes += part;
     return err;
 }
@@ -147,6 +154,7 @@ static bool do_unback(struct client *c, struct op *op) {
     const struct wire_mem *mem = &op->mem.rec;
     uint64_t part = part_of(c, op);
     int err = allowance_unback(c, mem->addr + op->mem.done_bytes, part);
+    if (err == -ENOENT && is_again(c)) err = 0;
     op->mem.done_bytes += part;
     if (!err && part_of(c, op) && !client_dead(c)) return false;
     if (err)
@@ -209,6 +217,7 @@ void defer_run(struct client *c) {
             break;
         }
         op_give(&c->pool, deferred_take(&c->streams));
+        estate_deferred_over(&c->estate);
         any = true;
     }
     c->deferring = false;

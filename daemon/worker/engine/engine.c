@@ -94,6 +94,7 @@ void engine_run(struct worker *w, struct op *op) {
         clearing_park(c, op);
         return;
     }
+    estate_begin(&c->estate, s->id, op->seq);
     int err = client_dead(c) ? c->com.fault : submit_op(w, c, op);
     s->state = STREAM_READY;
     if (client_dead(c) || err < 0) {
@@ -142,7 +143,8 @@ void engine_step(struct worker *w) {
     struct recorder *recorder = w->events_link.recorder;
     struct event_batch taken = w->events;
     struct sched_actions actions;
-    if (w->stepping) { /* its actions would be overwritten */
+    if (w->restoring) return; /* what it would give away may be another's, who is still to come */
+    if (w->stepping) {        /* its actions would be overwritten */
         log_error("worker", "a step within a step");
         abort();
     }

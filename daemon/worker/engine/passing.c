@@ -30,7 +30,7 @@ static void begin_pass(struct client *c) {
     boundary_begin(b, c->streams.pushed, c->worker->now_ns);
     atom_store_relaxed(&page->boundary_uses, c->lifetime.uses);
     atom_store_relaxed(&page->boundary_filled, c->lifetime.filled_uses);
-    atom_store_release(&page->boundaries, b->reading);
+    atom_store_release(&page->boundaries, b->earlier + b->reading);
     if (boundary_over(b)) boundary_ready(b, &c->worker->passing);
 }
 

@@ -23,6 +23,13 @@
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
+/* What its kernels have taken for themselves cannot be restored. */
+static void note_own_memory(struct client *c) {
+    const struct dev_ops *ops = c->worker->ops;
+    if (ops->space_unrestorable && ops->space_unrestorable(c->space))
+        estate_note_lack(&c->estate, ESTATE_KERNELS);
+}
+
 static void op_ended(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = client_of(s);
@@ -35,6 +42,7 @@ static void op_ended(struct worker *w, struct op *op) {
     else
         stats_add(&c->com.page->stats.busy_ns, op->dev.busy_ns);
     engine_done(w, op);
+    if (op->kind == WIRE_LAUNCH && estate_whole(&c->estate)) note_own_memory(c);
     if (op->dev.result && !client_dead(c)) fault_raise_op(c, op);
     progress_retire(c, s);
     if (c->abandoned && !client_busy(c)) ending_release(c);
@@ -59,11 +67,13 @@ static bool begin_op(struct worker *w, struct client *c, struct op *op) {
             stream_block(op->stream, &c->callbacks.waiters);
         return false;
     case WIRE_GRAPH_CHOICE:
+        estate_begin(&c->estate, op->stream->id, op->seq);
         if (choice_begin(op->stream))
             fault_raise(c, -ENOMEM, "out of memory for a conditional node");
         return false;
     case WIRE_GRAPH_SETTLE:
         op->state = OP_POSTED;
+        estate_begin(&c->estate, op->stream->id, op->seq);
         launching_settle(&c->launching, op->environment);
         return false;
     case WIRE_VALUE_WAIT: return watching_begin(c, op);

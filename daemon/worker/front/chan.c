@@ -12,8 +12,10 @@
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/progress.h"
+#include "daemon/worker/front/book.h"
 #include "daemon/worker/front/choosing.h"
 #include "daemon/worker/front/exec.h"
+#include "daemon/worker/front/replay.h"
 #include "daemon/worker/page/reply.h"
 #include "proto/record.h"
 
@@ -29,20 +31,34 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
     }
     for (int i = 0; i < count; i++) {
         struct op *op = callback_take(&c->callbacks);
+        if (!op) continue; /* an earlier worker saw that it is complete */
         struct stream *s = op->stream;
         op->state = OP_DONE;
         op->dev.end_ns = w->now_ns;
         s->state = STREAM_READY;
         progress_retire(c, s);
+        estate_callback_over(&c->estate, c->callbacks.done);
     }
     if (count) stream_kick_list(&c->callbacks.waiters);
     return (unsigned)count;
 }
 
-/* The next record, from a launched graph first: as ring_pop. */
+/* What the client is to be restored by has it before it is acted on; of graphs, whose records can
+ * be read again, only which blocks are alive. */
+static void book(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph) {
+    if (c->replay.active) return;
+    if (!graph || rec->op == WIRE_MEM_USE || rec->op == WIRE_MEM_DROP)
+        book_record(c, rec, bytes, graph);
+}
+
+/* The next record, from a launched graph first, then what an earlier worker had read: as ring_pop.
+ */
 static int take_record(struct worker *w, struct client *c, struct graph **graph) {
     *graph = NULL;
-    if (!graph_replaying(&c->graphs)) return ring_pop(&c->rx, w->record, RING_RECORD_MAX);
+    if (!graph_replaying(&c->graphs)) {
+        int again = c->replay.active ? replay_next(c, w->record) : 0;
+        return again ? again : ring_pop(&c->rx, w->record, RING_RECORD_MAX);
+    }
     int bytes = (int)graph_next(&c->graphs, w->record);
     *graph = graph_latest(&c->graphs);
     return bytes;
@@ -60,6 +76,7 @@ static unsigned drain_ring(struct worker *w, struct client *c) {
         int err = bytes < 0 ? ERR_PROTOCOL : 0;
         if (err) snprintf(why, sizeof(why), "the ring is not as any client leaves it");
         if (!err) err = record_check(w->record, (uint32_t)bytes, why, sizeof(why));
+        if (!err) book(c, (const void *)w->record, (uint32_t)bytes, graph != NULL);
         if (!err) err = exec_record(c, w->record, graph, why, sizeof(why));
         if (err) fault_expel(c, why);
     }
@@ -67,10 +84,14 @@ static unsigned drain_ring(struct worker *w, struct client *c) {
     return count;
 }
 
+static bool has_next(const struct client *c) {
+    return graph_replaying(&c->graphs) || c->replay.active || ring_ready(&c->rx);
+}
+
 /* Swapped out, it would go on if it had its memory; nobody has said so yet. */
 static bool is_hungry(struct client *c) {
     if (!(c->throttled & CLIENT_OUT) || c->wanted || c->leaving || c->expelled) return false;
-    return c->errand || c->streams.deferred || graph_replaying(&c->graphs) || ring_ready(&c->rx);
+    return c->errand || c->streams.deferred || has_next(c);
 }
 
 static unsigned ask_back(struct client *c) {
@@ -83,6 +104,7 @@ static unsigned ask_back(struct client *c) {
 unsigned chan_sweep(struct worker *w) {
     unsigned count = 0;
     struct list *pos;
+    if (w->restoring) return 0; /* who is to come has memory that others must not be given */
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         count += drain_ring(w, c) + ask_back(c);
@@ -117,9 +139,10 @@ void chan_disarm(struct worker *w) {
 
 bool chan_ready(struct worker *w) {
     struct list *pos;
+    if (w->restoring) return false;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        if (client_accepts(c) && (graph_replaying(&c->graphs) || ring_ready(&c->rx))) return true;
+        if (client_accepts(c) && has_next(c)) return true;
         if (is_hungry(c)) return true;
         if (client_dead(c)) continue;
         if (choosing_ready(c) || callback_ready(&c->callbacks, c->sub)) return true;

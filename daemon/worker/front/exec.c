@@ -20,6 +20,7 @@
 #include "daemon/worker/engine/progress.h"
 #include "daemon/worker/front/launchlog.h"
 #include "daemon/worker/front/loading.h"
+#include "daemon/worker/front/replay.h"
 #include "daemon/worker/front/signaling.h"
 #include "daemon/worker/front/texturing.h"
 #include "daemon/worker/page/reply.h"
@@ -255,6 +256,7 @@ static int run_stream_wait(struct exec *x, const void *rec) {
     if (body) return wait_stream(x, body->lanes[w->on], body->before[w->on] + w->on_seq);
     if (w->on & WIRE_ON_SIGNAL) return wait_signal(x, w->on & ~WIRE_ON_SIGNAL);
     struct stream *on = x->c->streams.streams[w->on];
+    if (!on && x->c->replay.active) return wait_stream(x, x->stream, 0); /* it is complete */
     if (!on || w->on_seq >= on->next)
         return refuse(x, "wait for operation %" PRIu64 " of stream %u, which was never sent",
                       w->on_seq, w->on);
@@ -311,6 +313,7 @@ static int run_host_func(struct exec *x, const void *rec) {
     struct op *op = new_op(x, WIRE_HOST_FUNC, 0);
     if (!op) return ERR_PROTOCOL;
     op->token = h->token;
+    if (x->c->replay.active) callback_again(&x->c->callbacks, op, &x->c->com);
     return push_op(x, op);
 }
 
@@ -426,6 +429,13 @@ static int run_texture_drop(struct exec *x, const void *rec) {
     return texturing_drop(x->c, rec, x->why, x->why_bytes);
 }
 
+/* A block of a graph that is read again may be alive already. */
+static int use_again(struct client *c, const struct wire_mem *m) {
+    char why[256];
+    lifetime_use(&c->lifetime, m->addr, m->bytes, why, sizeof(why));
+    return 0;
+}
+
 static int run_array_make(struct exec *x, const void *rec) {
     return texturing_array(x->c, rec, x->why, x->why_bytes);
 }
@@ -437,13 +447,17 @@ static int run_array_drop(struct exec *x, const void *rec) {
 static int run_mem_use(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
     if (client_dead(x->c)) return 0;
-    if (!x->graph) lifetime_announced(&x->c->lifetime);
+    if (x->c->replay.active) return use_again(x->c, m);
+    if (!x->graph) {
+        lifetime_announced(&x->c->lifetime);
+        estate_uses(&x->c->estate, x->c->lifetime.uses);
+    }
     return lifetime_use(&x->c->lifetime, m->addr, m->bytes, x->why, x->why_bytes);
 }
 
 static int run_mem_drop(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
-    if (client_dead(x->c)) return 0;
+    if (client_dead(x->c) || (x->c->replay.active && x->graph)) return 0;
     int err = lifetime_drop(&x->c->lifetime, m->addr, m->bytes, x->why, x->why_bytes);
     if (!err) iteration_drop(x->c->boundary.detector, x->c->lifetime.live_bytes);
     return err;
@@ -566,10 +580,12 @@ int exec_record(struct client *c, const void *rec, struct graph *graph, char *wh
     if (record_ordered(r->op)) {
         x.stream = stream_find(&c->streams, r->stream);
         if (!x.stream) return refuse(&x, "stream %u does not exist", r->stream);
+        if (c->replay.active && r->seq < x.stream->next) return 0; /* of a graph, and complete */
         if (r->seq != x.stream->next)
             return refuse(&x, "stream %u is at %" PRIu64 ", the record says %" PRIu64, r->stream,
                           x.stream->next, r->seq);
     }
+    if (c->replay.active && x.stream) replay_judge(c, r);
     int err = handlers[r->op](&x, rec);
     if (!err) launchlog_record(c, rec);
     return err;

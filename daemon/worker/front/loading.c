@@ -17,6 +17,8 @@
 #include "daemon/worker/engine/defer.h"
 #include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/fault.h"
+#include "daemon/worker/front/book.h"
+#include "daemon/worker/front/replay.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
@@ -31,7 +33,8 @@ struct loading {
     struct client *client;
     const struct dev_ops *ops;
     void (*finish)(struct client *c, struct loading *l); /* in the loop; then it is nobody's */
-    const void *image;                                   /* the client's, of MODULE_LOAD */
+    const void *image;           /* of MODULE_LOAD: the client's; NULL: `kept` is filled already */
+    void *kept;                  /* room for it in the client's estate; NULL: it is not kept */
     struct module *module, made; /* of which FUNC_GET is; which MODULE_LOAD makes */
     struct dev_func *func;
     struct dev_func_info info;
@@ -64,13 +67,14 @@ static void begin(struct loading *l, void (*run)(struct errand *),
 
 static void show_why(struct client *c, const struct wire_module_load *m, const char *text) {
     char *out = client_host(c, m->why, m->why_bytes);
-    if (out && m->why_bytes) snprintf(out, m->why_bytes, "%s", text);
+    if (m->rec.ticket && out && m->why_bytes) snprintf(out, m->why_bytes, "%s", text);
 }
 
 static void refuse_load(struct client *c, const struct wire_module_load *m, int err,
                         const char *text) {
     if (!text[0]) text = err_text(err);
     show_why(c, m, text);
+    book_refused(c);
     log_warn("module", "job=%u name=\"%s\" module=%u bytes=%" PRIu64 " error=%s text=\"%s\"",
              c->job_id, c->name, m->module, m->image_bytes, err_name(err), text);
     reply_status(&c->com, &m->rec, err);
@@ -81,21 +85,29 @@ static void refuse_load(struct client *c, const struct wire_module_load *m, int 
 static void read_image(struct errand *e) {
     struct loading *l = list_entry(e, struct loading, errand);
     const struct wire_module_load *m = (const void *)l->rec;
-    void *image = malloc(m->image_bytes);
+    void *image = l->kept ? l->kept : malloc(m->image_bytes);
     l->err = image ? 0 : -ENOMEM;
     if (!image) return;
-    memcpy(image, l->image, m->image_bytes);
+    if (l->image) memcpy(image, l->image, m->image_bytes);
     l->made.fingerprint = object_fingerprint(m->image_bytes, image, m->image_bytes);
     l->err = l->ops->module_read(l->client->space, m->capability, image, m->image_bytes,
                                  &l->made.dev, l->text, sizeof(l->text));
-    free(image);
+    if (!l->kept) free(image);
+}
+
+/* Anew, or where an earlier worker had put it. */
+static int place(struct client *c, struct loading *l) {
+    uint32_t count;
+    const struct dev_granule *where = replay_place(c, l->made.id, &count);
+    if (!c->replay.placed) return l->ops->module_place(l->made.dev, l->text, sizeof(l->text));
+    return l->ops->module_place_at(l->made.dev, where, count, l->text, sizeof(l->text));
 }
 
 /* Into the client's memory. How much it takes is not known before. */
 static int place_module(struct client *c, struct loading *l) {
     struct dev *dev = c->worker->dev;
     uint64_t before = l->ops->mem_used(dev);
-    int err = l->ops->module_place(l->made.dev, l->text, sizeof(l->text));
+    int err = place(c, l);
     if (err) return err;
     l->made.bytes = l->ops->mem_used(dev) - before;
     err = allowance_module(c, l->made.bytes);
@@ -134,6 +146,7 @@ static void finish_load(struct client *c, struct loading *l) {
     if (!err) err = place_module(c, l);
     if (!err) err = keep_module(c, l);
     if (!err) {
+        book_module(c, &l->made);
         reply_module(c, l);
         free(l);
         return;
@@ -161,7 +174,8 @@ int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes)
         refuse_load(c, m, err ? err : -ENOMEM, "");
         return 0;
     }
-    l->image = image;
+    l->kept = book_image(c);
+    l->image = replay_has_image(c) ? NULL : image;
     l->made = (struct module){.ops = l->ops, .id = m->module, .image_bytes = m->image_bytes};
     begin(l, read_image, finish_load, m->image_bytes);
     return 0;
@@ -197,6 +211,7 @@ static void put_params(struct client *c, const struct wire_func_get *g,
                        const struct dev_func_info *info) {
     uint32_t count = info->param_count < g->params_cap ? info->param_count : g->params_cap;
     struct wire_param *out = client_host(c, g->params, count * sizeof(*out));
+    if (!g->rec.ticket) return; /* it has them, and the place may be another's by now */
     for (uint32_t i = 0; out && i < count; i++)
         out[i] = (struct wire_param){info->params[i].offset, info->params[i].bytes};
 }
@@ -233,6 +248,7 @@ static void reply_func(struct client *c, const struct wire_func_get *g,
 /* The answer is the reason, as text. */
 static void refuse_func(struct client *c, const struct wire_func_get *g, int err,
                         const char *text) {
+    book_refused(c);
     if (err != ERR_NOT_FOUND || *text) /* programs ask for names that may be there */
         log_warn("module", "job=%u name=\"%s\" kernel=%.300s error=%s text=\"%s\"", c->job_id,
                  c->name, (const char *)(g + 1), err_name(err), text);

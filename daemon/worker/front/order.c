@@ -19,10 +19,9 @@
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/front/kernel_link.h"
+#include "daemon/worker/front/replay.h"
 #include "daemon/worker/page/reply.h"
 #include "proto/job.h"
-
-#define ORDER_FDS 3 /* submission, host, doorbell */
 
 /* ---- who has left ---------------------------------------------------------------------------- */
 
@@ -90,9 +89,9 @@ static struct sched_spec job_spec(const struct client *c, const struct wire_work
 }
 
 static int attach_client(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds,
-                         int *completion_fd) {
+                         int *completion_fd, char *why, size_t why_bytes) {
     struct client *c;
-    if (nfds != ORDER_FDS) {
+    if (nfds != (msg->kind == WIRE_RESTORE ? CLIENT_AGAIN : CLIENT_FDS)) {
         for (int i = 0; i < nfds; i++)
             fdutil_close(&fds[i]);
         return nfds == FDUTIL_LOST ? -EMFILE : -EPROTO;
@@ -104,8 +103,14 @@ static int attach_client(struct worker *w, const struct wire_worker_msg *msg, in
             fdutil_close(&fds[i]);
         return err;
     }
-    err = client_create(w, msg, fds, completion_fd, &c);
+    err = client_create(w, msg, fds, nfds, completion_fd, &c, why, why_bytes);
     if (err) return err;
+    if (nfds == CLIENT_AGAIN) err = replay_begin(c);
+    if (err) {
+        client_destroy(c);
+        fdutil_close(completion_fd);
+        return err;
+    }
     tenant_share(w, c->uid);
     struct sched_spec spec = job_spec(c, msg);
     engine_joined(c, &spec);
@@ -122,7 +127,9 @@ static int attach_client(struct worker *w, const struct wire_worker_msg *msg, in
 /* With the descriptor that goes along; that none can is the newcomer's loss, not ours. */
 static int say_attached(struct worker *w, const struct wire_worker_msg *reply, int fd) {
     struct client *c = client_find(w, reply->job_id);
-    int err = broker_link_give(&w->link, reply, fd);
+    const int given[] = {fd, c->estate.fd};
+    bool kept = !c->replay.restored && c->estate.fd >= 0;
+    int err = broker_link_give(&w->link, reply, given, kept ? 2 : 1);
     if (!err) return 0;
     epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
     undo_attach(c);
@@ -154,7 +161,8 @@ static const char *remedy(const struct worker *w, const struct wire_job *job, in
 static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
     int completion_fd = -1;
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = msg->job_id};
-    reply.result = attach_client(w, msg, fds, nfds, &completion_fd);
+    char why[160] = "";
+    reply.result = attach_client(w, msg, fds, nfds, &completion_fd, why, sizeof(why));
     describe_to(w, &msg->job, &reply.device);
     reply.windows = reply.result ? msg->windows : client_find(w, msg->job_id)->windows;
     if (!reply.result) reply.result = say_attached(w, &reply, completion_fd);
@@ -164,8 +172,11 @@ static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int
               "job=%u name=\"%.63s\" pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
               reply.result ? err_name(reply.result) : "ok");
     if (!reply.result) return;
-    snprintf(reply.text, sizeof(reply.text), "attaching failed: %s%s", err_text(reply.result),
-             remedy(w, &msg->job, reply.result));
+    if (why[0])
+        snprintf(reply.text, sizeof(reply.text), "%s", why);
+    else
+        snprintf(reply.text, sizeof(reply.text), "attaching failed: %s%s", err_text(reply.result),
+                 remedy(w, &msg->job, reply.result));
     broker_link_say(&w->link, &reply);
 }
 
@@ -217,6 +228,7 @@ static void take_file(struct worker *w, const struct wire_worker_msg *msg, int *
     struct wire_worker_msg reply = {.kind = WIRE_FILED, .job_id = msg->job_id};
     bool known = c && !c->leaving && f->file < WIRE_FILES && f->reply < WIRE_REPLIES;
     int err = msg->result < 0 ? msg->result : -EMFILE;
+    if (known) estate_note_lack(&c->estate, ESTATE_FILES);
     if (known && nfds == 1) {
         err = hostfile_take(&c->files, f->file, fds[0]);
         fds[0] = -1;
@@ -230,6 +242,12 @@ static void take_file(struct worker *w, const struct wire_worker_msg *msg, int *
     broker_link_say(&w->link, &reply);
 }
 
+/* All who were here before an earlier worker ended have what is theirs. */
+static void take_restored(struct worker *w) {
+    w->restoring = false;
+    if (w->ops->memory_settle) w->ops->memory_settle(w->dev);
+}
+
 /* False when it is none of these. */
 static bool take_order(struct worker *w, const struct wire_worker_msg *msg) {
     switch (msg->kind) {
@@ -237,6 +255,7 @@ static bool take_order(struct worker *w, const struct wire_worker_msg *msg) {
     case WIRE_SET_JOB: take_set_job(w, msg); return true;
     case WIRE_SET_POLICY: take_set_policy(w, msg); return true;
     case WIRE_FORGET: kernel_link_forget(w, msg); return true;
+    case WIRE_RESTORED: take_restored(w); return true;
     case WIRE_LIMITS: tenant_set(w, msg->uid, &msg->limits); return true;
     case WIRE_KERNELS:
     case WIRE_EVENTS: return true; /* taken already */
@@ -252,7 +271,7 @@ static bool read_one(struct worker *w) {
     if (poll(&p, 1, 0) <= 0) return false;
     int n = fdutil_recv(w->link.fd, &msg, sizeof(msg), fds, &nfds);
     if (n == -EAGAIN) return false;
-    if (n == (int)sizeof(msg) && msg.kind == WIRE_ATTACH) {
+    if (n == (int)sizeof(msg) && (msg.kind == WIRE_ATTACH || msg.kind == WIRE_RESTORE)) {
         msg.name[sizeof(msg.name) - 1] = 0;
         take_attach(w, &msg, fds, nfds);
         return true;

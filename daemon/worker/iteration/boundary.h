@@ -21,6 +21,7 @@
 struct boundary {
     struct iteration *detector;
     uint32_t current;  /* what the scheduler lets run */
+    uint64_t earlier;  /* boundaries that the client was told of by an earlier worker */
     uint32_t reading;  /* what the next record belongs to: current, or the one after it */
     uint64_t open[2];  /* operations accepted and not complete, by the iteration's lowest bit */
     uint64_t first_op; /* the number of the next operation when `reading` began */

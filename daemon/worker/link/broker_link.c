@@ -43,8 +43,9 @@ void broker_link_say(struct broker_link *l, const struct wire_worker_msg *msg) {
     if (err) broker_link_lost(l, msg->kind, err);
 }
 
-int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, int fd) {
-    int err = send_msg(l->fd, msg, &fd, 1);
+int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, const int *fds,
+                     int nfds) {
+    int err = send_msg(l->fd, msg, fds, nfds);
     if (err && !fdutil_scarce(err)) broker_link_lost(l, msg->kind, err);
     return fdutil_scarce(err) ? err : 0;
 }
@@ -88,12 +89,15 @@ void broker_link_describe(struct wire_device *out, const struct dev_info *d,
 }
 
 int broker_link_ready(int broker_fd, const struct dev_info *info,
-                      const struct description *described, int board_fd, int result,
-                      const char *text) {
+                      const struct description *described, const struct broker_link_fds *fds,
+                      int result, const char *text) {
     struct wire_worker_msg msg = {.kind = WIRE_READY, .result = result, .pid = getpid()};
     if (info) broker_link_describe(&msg.device, info, described);
     snprintf(msg.text, sizeof(msg.text), "%s", text);
-    return send_msg(broker_fd, &msg, &board_fd, board_fd >= 0 ? 1 : 0);
+    if (!fds) return send_msg(broker_fd, &msg, NULL, 0);
+    const int given[] = {fds->board, fds->memory};
+    msg.flags = fds->adopted ? WIRE_READY_ADOPTED : 0;
+    return send_msg(broker_fd, &msg, given, fds->memory >= 0 ? 2 : 1);
 }
 
 void broker_link_beat(struct broker_link *l) {

@@ -24,19 +24,26 @@ struct broker_link {
 void broker_link_describe(struct wire_device *out, const struct dev_info *d,
                           const struct description *described);
 
-/* Says what the device is, with the worker's board; or, with `result` < 0 and a text, why there is
- * none (`info` and `described` NULL, `board_fd` -1). */
+/* What the broker is to have of the worker. */
+struct broker_link_fds {
+    int board, memory; /* -1: none */
+    bool adopted;      /* it goes on with the memory that it was given */
+};
+
+/* Says what the device is, with the worker's descriptors; or, with `result` < 0 and a text, why
+ * there is none (`info` and `described` NULL, no descriptors). */
 int broker_link_ready(int broker_fd, const struct dev_info *info,
-                      const struct description *described, int board_fd, int result,
-                      const char *text);
+                      const struct description *described, const struct broker_link_fds *fds,
+                      int result, const char *text);
 void broker_link_beat(struct broker_link *l);
 void broker_link_expelled(struct broker_link *l, uint32_t job_id, const char *why);
 /* The scheduler will never admit it. */
 void broker_link_refused(struct broker_link *l, uint32_t job_id, const char *why);
 
 void broker_link_say(struct broker_link *l, const struct wire_worker_msg *msg);
-/* With a descriptor, which stays the caller's. An error: there are too few for it to go along. */
-int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, int fd);
+/* With descriptors, which stay the caller's. An error: there are too few for them to go along. */
+int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, const int *fds,
+                     int nfds);
 
 /* What sending or receiving returned means that the broker ended. */
 bool broker_link_closed(int result);

@@ -58,8 +58,19 @@ static int back_private(struct memory *m, uint32_t first, uint32_t count) {
     for (uint32_t i = 0; !err && i < count; i++) {
         m->pages[first + i].state = PAGE_PRIVATE;
         m->pages[first + i].chunk = plan.made[i];
+        memory_note(m, first + i, &m->pages[first + i]);
     }
     return memory_plan_end(&plan, err);
+}
+
+static int back_persistent(struct memory *m, uint32_t first, uint32_t count) {
+    int err = m->swapped ? 0 : back_private(m, first, count);
+    for (uint32_t i = 0; m->swapped && i < count; i++) { /* zeros, without taking anything */
+        m->pages[first + i].state = PAGE_SWAPPED;
+        memory_note(m, first + i, &m->pages[first + i]);
+    }
+    if (!err) m->persistent += count;
+    return err;
 }
 
 int memory_back(struct memory *m, uint64_t addr, uint64_t bytes) {
@@ -68,11 +79,10 @@ int memory_back(struct memory *m, uint64_t addr, uint64_t bytes) {
     if (err) return err;
     for (uint32_t i = 0; i < count; i++)
         if (m->pages[first + i].state != PAGE_NONE) return -EEXIST;
-    if (first >= m->page_count / 2) return memory_lane_back(m, first, count);
-    if (!m->swapped) err = back_private(m, first, count);
-    for (uint32_t i = 0; m->swapped && i < count; i++) /* zeros, without taking anything */
-        m->pages[first + i].state = PAGE_SWAPPED;
-    if (!err) m->persistent += count;
+    memory_note_changing(m, first, count);
+    err = first < m->page_count / 2 ? back_persistent(m, first, count)
+                                    : memory_lane_back(m, first, count);
+    memory_note_changed(m);
     return err;
 }
 
@@ -87,8 +97,10 @@ int memory_unback(struct memory *m, uint64_t addr, uint64_t bytes) {
     for (uint32_t i = 0; !err && i < count; i++)
         memory_plan_add(&plan, first + i, NULL);
     if (!err) err = memory_plan_run(&plan);
+    if (!err) memory_note_changing(m, first, count);
     for (uint32_t i = 0; !err && i < count; i++)
         memory_release(m, &m->pages[first + i]);
+    memory_note_changed(m);
     return memory_plan_end(&plan, err);
 }
 

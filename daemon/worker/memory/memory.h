@@ -25,7 +25,8 @@ int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *de
                   struct dev_space *space, const struct dev_windows *windows, uint64_t granule);
 void memory_destroy(struct memory *m); /* unmaps all, before space_destroy; accepts NULL */
 
-/* Whole granules, all in one half. -EEXIST when any is in use, -ENOENT on unback when any is not.
+/* Whole granules, all in one half; with an estate (memory_estate.h) all of it is done or nothing,
+ * whenever the process ends. -EEXIST when any is in use, -ENOENT on unback when any is not.
  * Backing ephemeral pages without a lane: ERR_NO_MEMORY. Ephemeral memory shows what the lane's
  * latest user left, if that was one of the same owner. */
 int memory_back(struct memory *m, uint64_t addr, uint64_t bytes);

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 
 #include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_estate.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/segment.h"
 
 struct check_counts {
     uint32_t persistent, placed, kept, kept_shown, swapped, ephemeral, lane_held, spilled, chunks;
+    uint32_t hosted;
 };
 
 /* A page of a segment, which its client holds. */
@@ -76,6 +78,7 @@ static const char *wrong_slot(const struct slot *s, uint32_t i, struct check_cou
     c->ephemeral++;
     c->lane_held += s->holding != NULL;
     c->spilled += s->state != SLOT_LANE;
+    c->hosted += s->state == SLOT_SPILLED_HOST;
     c->chunks += s->state == SLOT_SPILLED;
     if (s->state == SLOT_SPILLED && !s->chunk) return "a chunk is missing";
     if (s->state == SLOT_SPILLED_HOST && !s->host) return "spilled bytes are missing";
@@ -94,6 +97,7 @@ static const char *wrong_slots(const struct memory *m, struct check_counts *c) {
     if (c->ephemeral != m->ephemeral) return "slots in use are miscounted";
     if (c->lane_held != m->lane_held) return "slots of segments are miscounted";
     if (c->spilled != m->spilled) return "spilled slots are miscounted";
+    if (c->hosted != m->hosted) return "slots in host memory are miscounted";
     if (m->slot_end && !memory_slot_used(&m->slots[m->slot_end - 1])) return "slots end too late";
     for (uint32_t i = m->slot_end; i < m->slot_room; i++)
         if (memory_slot_used(&m->slots[i])) return "slots end too early";
@@ -174,9 +178,12 @@ const char *memory_check(const struct memory *m) {
     if (c.placed != m->placed) return "placed pages are miscounted";
     if (c.kept != m->kept) return "kept pages are miscounted";
     if (c.kept_shown != m->kept_shown) return "kept pages that were shown are miscounted";
-    if (c.swapped != (m->swapped ? m->persistent : 0)) return "some private pages are swapped";
+    uint32_t swapped = m->swapped ? m->persistent : 0;
+    if (m->partly ? c.swapped > swapped : c.swapped != swapped)
+        return "some private pages are swapped";
     const char *what = wrong_holdings(m);
     if (!what) what = wrong_lane_holdings(m);
     if (!what) what = wrong_slots(m, &c);
-    return what ? what : wrong_chunks(m, c.chunks);
+    if (!what) what = wrong_chunks(m, c.chunks);
+    return what ? what : memory_estate_check(m);
 }

@@ -25,18 +25,26 @@ static int clear_chunks(struct memory *m, uint32_t slot, uint32_t count) {
     struct memory_lane *lane = m->lane;
     int err = lane->ops->chunk_clear(lane->dev, lane->chunks + slot, count);
     if (err) return err;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         lane->owners[slot + i] = 0;
+        if (is_shown(m, slot + i)) memory_note_slot(m, slot + i);
+    }
     lane->cleared += count;
     m->cleared += count;
     return 0;
+}
+
+static void own_slot(struct memory *m, uint32_t slot) {
+    if (memory_clear_own(m, slot)) return;
+    m->lane->owners[slot] = m->owner;
+    if (is_shown(m, slot)) memory_note_slot(m, slot);
 }
 
 /* As far as nothing has to be cleared. The lane may have shrunk. */
 static void clear_in_passing(struct memory *m) {
     if (m->clear_end > m->lane->count) m->clear_end = m->lane->count;
     for (; m->clear_next < m->clear_end && !is_foreign(m, m->clear_next); m->clear_next++)
-        if (is_shown(m, m->clear_next)) m->lane->owners[m->clear_next] = m->owner;
+        if (is_shown(m, m->clear_next)) own_slot(m, m->clear_next);
 }
 
 void memory_enter(struct memory *m, uint64_t bytes) {
@@ -46,6 +54,7 @@ void memory_enter(struct memory *m, uint64_t bytes) {
     if (pages < m->slot_end) pages = m->slot_end;
     if (lane->holder) lane->holder->clear_next = lane->holder->clear_end = 0;
     lane->holder = m;
+    memory_note_lane(m);
     m->clear_next = 0;
     m->clear_end = pages < lane->count ? (uint32_t)pages : lane->count;
     clear_in_passing(m);
@@ -76,7 +85,7 @@ int memory_clear_slot(struct memory *m, uint32_t slot) {
         int err = clear_chunks(m, slot, 1);
         if (err) return err;
     }
-    m->lane->owners[slot] = m->owner;
+    own_slot(m, slot);
     return 0;
 }
 

@@ -78,13 +78,14 @@ uint64_t memory_lane_bytes(const struct memory_lane *lane) {
 }
 
 void memory_lane_leave(struct memory *m) {
+    memory_note_no_lane(m);
     list_remove(&m->lane_link);
     if (m->lane && m->lane->holder == m) m->lane->holder = NULL;
     m->clear_next = m->clear_end = 0;
     m->lane = NULL;
 }
 
-static int grow_slots(struct memory *m, uint32_t room) {
+int memory_lane_room(struct memory *m, uint32_t room) {
     if (room <= m->slot_room) return 0;
     room += room / 2 + 16;
     struct slot *slots = realloc(m->slots, room * sizeof(*slots));
@@ -96,7 +97,7 @@ static int grow_slots(struct memory *m, uint32_t room) {
     return 0;
 }
 
-/* The lowest free slots, in order, as the holding's. There is room, see grow_slots. */
+/* The lowest free slots, in order, as the holding's. There is room, see memory_lane_room. */
 static void take_slots(struct memory *m, struct holding *h) {
     uint32_t slot = 0;
     for (uint32_t i = 0; i < h->slot_count; i++) {
@@ -124,7 +125,7 @@ int memory_lane_take(struct memory *m, uint32_t count, struct holding *h) {
     struct memory_lane *lane = m->lane;
     if (!lane) return ERR_NO_MEMORY;
     uint32_t before = lane->count;
-    int err = grow_slots(m, m->ephemeral + count);
+    int err = memory_lane_room(m, m->ephemeral + count);
     if (err) return err;
     if (!(h->slots = calloc(count, sizeof(*h->slots)))) return -ENOMEM;
     h->slot_count = count;
@@ -207,17 +208,21 @@ static int plan_join(struct memory *m, struct memory_lane *lane, struct memory_p
 int memory_join(struct memory *m, struct memory_lane *lane) {
     struct memory_plan plan;
     uint32_t before = lane ? lane->count : 0;
+    bool noted = m->lane && m->lane == lane && lane->noted == m;
     int err = plan_join(m, lane, &plan);
     if (err) {
         if (lane) trim_chunks(lane, before);
         return memory_plan_end(&plan, err);
     }
+    memory_note_no_lane(m);
     pack_slots(m);
     if (lane != m->lane) {
         memory_lane_leave(m);
         m->lane = lane;
         if (lane) list_append(&lane->members, &m->lane_link);
     }
+    memory_note_slots(m);
+    if (noted) memory_note_lane(m);
     return memory_plan_end(&plan, 0);
 }
 
@@ -241,8 +246,10 @@ static int lane_keep_bytes(const struct memory *m, uint32_t slot, struct dev_chu
 /* The page has its bytes for itself from now on. */
 static void keep_page(struct memory *m, struct page *p, struct dev_chunk *chunk) {
     bool shown = p->shown;
-    memory_release(m, p);
-    *p = (struct page){.state = PAGE_PRIVATE, .mapped = true, .shown = shown, .chunk = chunk};
+    struct page kept = {.state = PAGE_PRIVATE, .mapped = true, .shown = shown, .chunk = chunk};
+    memory_note(m, (uint32_t)(p - m->pages), &kept);
+    memory_give_back(m, p);
+    *p = kept;
     m->persistent++;
     m->kept++;
     m->kept_shown += shown;

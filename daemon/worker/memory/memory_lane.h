@@ -45,5 +45,7 @@ int memory_lane_show(struct memory *m, struct holding *h, uint32_t first, uint32
 /* Pages of the ephemeral half come into use; the client leaves its lane. */
 int memory_lane_back(struct memory *m, uint32_t first, uint32_t count);
 void memory_lane_leave(struct memory *m);
+/* The client can have so many slots from now on. 0 or -ENOMEM. */
+int memory_lane_room(struct memory *m, uint32_t room);
 
 #endif

@@ -30,21 +30,23 @@ static int reach_number(struct memory *m, uint32_t id) {
     return 0;
 }
 
-static struct holding *new_holding(struct list *among) {
+static struct holding *new_holding(struct memory *m, struct list *among) {
     struct holding *h = calloc(1, sizeof(*h));
     if (h) list_append(among, &h->link);
+    memory_note_loss(m);
     return h;
 }
 
-static void free_holding(struct holding *h) {
+static void free_holding(struct memory *m, struct holding *h) {
     list_remove(&h->link);
     free(h);
+    memory_note_loss(m);
 }
 
 static int take_number(struct memory *m, uint32_t id, struct list *among, struct holding **out) {
     int err = find(m, id) ? -EEXIST : reach_number(m, id);
     if (err) return err;
-    *out = new_holding(among);
+    *out = new_holding(m, among);
     return *out ? 0 : -ENOMEM;
 }
 
@@ -69,7 +71,7 @@ int memory_segment_make(struct memory *m, uint32_t id, uint64_t bytes, uint32_t 
     if (err) return err;
     err = segment_create(&s, m->ops, m->dev, (uint32_t)count, uid, m->swapped);
     if (err)
-        free_holding(h);
+        free_holding(m, h);
     else
         give_number(m, id, h, s);
     return err;
@@ -83,7 +85,7 @@ int memory_segment_make_lane(struct memory *m, uint32_t id, uint64_t bytes) {
     if (err) return err;
     err = memory_lane_take(m, (uint32_t)count, h);
     if (err)
-        free_holding(h);
+        free_holding(m, h);
     else
         m->numbers[id] = h;
     return err;
@@ -116,7 +118,7 @@ int memory_segment_close(struct memory *m, uint32_t id) {
     } else {
         memory_lane_give(m, h);
     }
-    free_holding(h);
+    free_holding(m, h);
     return 0;
 }
 
@@ -131,11 +133,12 @@ uint64_t memory_held(const struct memory *m) {
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-static void show_page(struct page *p, struct holding *h, uint32_t index) {
+static void show_page(struct memory *m, struct page *p, struct holding *h, uint32_t index) {
     p->state = PAGE_SEGMENT;
     p->slot = index;
     p->holding = h;
     h->pages++;
+    memory_note(m, (uint32_t)(p - m->pages), p);
 }
 
 static int show_segment(struct memory *m, struct holding *h, uint32_t first, uint32_t count) {
@@ -145,7 +148,7 @@ static int show_segment(struct memory *m, struct holding *h, uint32_t first, uin
         memory_plan_add(&plan, first + i, h->segment->chunks[i]);
     if (!err) err = memory_plan_run(&plan);
     for (uint32_t i = 0; !err && i < count; i++)
-        show_page(&m->pages[first + i], h, i);
+        show_page(m, &m->pages[first + i], h, i);
     return memory_plan_end(&plan, err);
 }
 
@@ -180,17 +183,17 @@ static bool all_private(const struct memory *m, uint32_t first, uint32_t count) 
 /* The pages go on showing the same chunks, which are the segment's from now on. */
 static int adopt_pages(struct memory *m, uint32_t first, uint32_t count, uint32_t uid,
                        struct segment **out) {
-    struct holding *h = new_holding(&m->holdings);
+    struct holding *h = new_holding(m, &m->holdings);
     struct dev_chunk **chunks = calloc(count, sizeof(struct dev_chunk *));
     int err = h && chunks ? 0 : -ENOMEM;
     for (uint32_t i = 0; !err && i < count; i++)
         chunks[i] = m->pages[first + i].chunk;
     if (!err) err = segment_adopt(out, m->ops, m->dev, chunks, count, uid);
     for (uint32_t i = 0; !err && i < count; i++)
-        show_page(&m->pages[first + i], h, i);
+        show_page(m, &m->pages[first + i], h, i);
     free(chunks);
     if (err) {
-        if (h) free_holding(h);
+        if (h) free_holding(m, h);
         return err;
     }
     h->segment = *out;
@@ -219,7 +222,7 @@ void memory_hide_page(struct memory *m, struct page *p) {
     m->placed--;
     if (h->pages) return;
     segment_drop(h->segment, m->swapped);
-    free_holding(h);
+    free_holding(m, h);
 }
 
 void memory_drop_holdings(struct memory *m) {
@@ -227,12 +230,12 @@ void memory_drop_holdings(struct memory *m) {
     list_each_safe(pos, tmp, &m->holdings) {
         struct holding *h = list_entry(pos, struct holding, link);
         segment_drop(h->segment, m->swapped);
-        free_holding(h);
+        free_holding(m, h);
     }
     list_each_safe(pos, tmp, &m->lane_holdings) {
         struct holding *h = list_entry(pos, struct holding, link);
         memory_lane_give(m, h);
-        free_holding(h);
+        free_holding(m, h);
     }
     free(m->numbers);
 }

@@ -9,14 +9,17 @@
 
 #include "daemon/worker/memory/segment.h"
 
-/* Mapped one by one, since they come and go one by one; not from malloc, which would keep them. */
+/* From the device, which may have some that outlives the process; else mapped one by one, since
+ * they come and go one by one, and not from malloc, which would keep them. */
 void *memory_host_make(const struct memory *m) {
+    if (m->ops->spare_make) return m->ops->spare_make(m->dev);
     void *p = mmap(NULL, m->granule, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
 void memory_host_free(const struct memory *m, void *host) {
-    if (host) munmap(host, m->granule);
+    if (m->ops->spare_free) m->ops->spare_free(m->dev, host);
+    if (!m->ops->spare_free && host) munmap(host, m->granule);
 }
 
 bool memory_slot_used(const struct slot *s) {
@@ -31,17 +34,21 @@ void memory_show_slot(struct memory *m, uint32_t page, uint32_t slot, struct hol
     m->pages[page].holding = h;
     m->slots[slot].page = page;
     if (h) h->pages++;
+    memory_note(m, page, &m->pages[page]);
 }
 
 void memory_free_slot(struct memory *m, uint32_t slot) {
     struct slot *s = &m->slots[slot];
     if (s->state == SLOT_SPILLED) m->ops->chunk_destroy(m->dev, s->chunk);
     if (s->state == SLOT_SPILLED_HOST) memory_host_free(m, s->host);
+    bool hosted = s->state == SLOT_SPILLED_HOST;
     m->spilled -= s->state != SLOT_LANE;
+    m->hosted -= hosted;
     *s = (struct slot){.page = MEMORY_NO_PAGE};
     m->ephemeral--;
     while (m->slot_end && !memory_slot_used(&m->slots[m->slot_end - 1]))
         m->slot_end--;
+    if (hosted) memory_note_loss(m);
 }
 
 static void leave_slot(struct memory *m, const struct page *page) {
@@ -76,6 +83,11 @@ static void leave_segment(struct memory *m, struct page *page) {
 }
 
 void memory_release(struct memory *m, struct page *page) {
+    if (page->state != PAGE_NONE) memory_note(m, (uint32_t)(page - m->pages), NULL);
+    memory_give_back(m, page);
+}
+
+void memory_give_back(struct memory *m, struct page *page) {
     switch (page->state) {
     case PAGE_NONE: return;
     case PAGE_PRIVATE: m->ops->chunk_destroy(m->dev, page->chunk); break;

@@ -96,7 +96,10 @@ struct memory {
     uint32_t ephemeral;  /* slots in use */
     uint32_t lane_held;  /* of these: segments' */
     uint32_t spilled;    /* of all of them */
+    uint32_t hosted;     /* of these: to host memory */
     bool swapped;
+    bool partly; /* adopted of a process that ended while it swapped: some is on the device */
+    struct memory_estate *estate; /* NULL: nothing is kept */
 
     uint64_t owner;                 /* whose bytes it writes */
     uint32_t clear_next, clear_end; /* slots that memory_clear has yet to look at */
@@ -111,14 +114,17 @@ struct memory_lane {
     uint64_t *owners; /* of what is in each; 0: zeros, or nobody's */
     uint32_t count, room;
     struct memory *holder; /* who entered last, while it is a member */
+    struct memory *noted;  /* whose bytes are in it: memory_note_lane; NULL: nobody's */
     uint64_t cleared;      /* chunks */
     struct list members;   /* memory.lane_link */
 };
 
 void *memory_host_make(const struct memory *m); /* a granule; NULL: none */
 void memory_host_free(const struct memory *m, void *host);
-/* Gives back all that an unmapped page has; it is in use no longer. */
+/* Gives back all that an unmapped page has; it is in use no longer. The estate says so before; or,
+ * give_back, says something else of it already. */
 void memory_release(struct memory *m, struct page *page);
+void memory_give_back(struct memory *m, struct page *page);
 bool memory_slot_used(const struct slot *s);
 /* The page, which shows nothing, shows the slot. */
 void memory_show_slot(struct memory *m, uint32_t page, uint32_t slot, struct holding *h);
@@ -135,5 +141,24 @@ int memory_whole(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t
 /* The pages that a range of bytes touches; -EINVAL when it leaves the window. */
 int memory_touched(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
                    uint32_t *count);
+
+/* ---- what the estate says, in memory_estate.c; without one nothing is done ------------------- */
+
+/* The page is about to become, or has become, what `as` says; NULL: to show nothing. */
+void memory_note(struct memory *m, uint32_t page, const struct page *as);
+/* The same of all pages that show the slot, which is as it says. */
+void memory_note_slot(struct memory *m, uint32_t slot);
+/* No entry of these pages counts until memory_note_changed: they change together. */
+void memory_note_changing(struct memory *m, uint32_t first, uint32_t count);
+void memory_note_changed(struct memory *m);
+/* What is in its lane are this client's bytes from now on, where they are its owner's at all:
+ * before anything is written there for it. Nobody's: before it leaves the lane, or its slots move.
+ */
+void memory_note_lane(struct memory *m);
+void memory_note_no_lane(struct memory *m);
+/* All slots that are in use. */
+void memory_note_slots(struct memory *m);
+/* Whether it lacks anything; before anything goes where it would be lost, and when it is back. */
+void memory_note_loss(struct memory *m);
 
 #endif

@@ -43,6 +43,9 @@ int memory_spill(struct memory *m, bool to_host, uint64_t *moved_bytes) {
             s->chunk = plan.made[n++];
     }
     m->spilled += n;
+    m->hosted += to_host ? n : 0;
+    memory_note_loss(m);
+    memory_note_slots(m);
     *moved_bytes = n * m->granule;
     return memory_plan_end(&plan, 0);
 }
@@ -55,6 +58,7 @@ int memory_restore(struct memory *m, uint64_t *moved_bytes) {
     *moved_bytes = 0;
     if (!m->spilled) return 0;
     if (!m->lane) return -EINVAL;
+    memory_note_lane(m);
     for (uint32_t slot = 0; slot < m->slot_end; slot++) {
         const struct slot *s = &m->slots[slot];
         if (!swap_elsewhere(s)) continue;
@@ -68,15 +72,18 @@ int memory_restore(struct memory *m, uint64_t *moved_bytes) {
     for (uint32_t slot = 0; slot < m->slot_end; slot++) {
         struct slot *s = &m->slots[slot];
         if (!swap_elsewhere(s)) continue;
-        if (s->state == SLOT_SPILLED)
-            m->ops->chunk_destroy(m->dev, s->chunk);
-        else
-            memory_host_free(m, s->host);
+        const struct slot spilled = *s;
         s->state = SLOT_LANE;
         s->chunk = NULL;
+        memory_note_slot(m, slot);
+        if (spilled.state == SLOT_SPILLED)
+            m->ops->chunk_destroy(m->dev, spilled.chunk);
+        else
+            memory_host_free(m, spilled.host);
     }
     *moved_bytes = m->spilled * m->granule;
-    m->spilled = 0;
+    m->spilled = m->hosted = 0;
+    memory_note_loss(m);
     return 0;
 }
 
@@ -117,16 +124,21 @@ static void let_chunks_go(struct memory *m, const struct memory_plan *plan) {
     for (uint32_t i = 0; i < m->page_count && n < plan->host_count; i++) {
         struct page *p = &m->pages[i];
         if (!swap_page_has_chunk(p)) continue;
-        m->ops->chunk_destroy(m->dev, p->chunk);
+        struct dev_chunk *chunk = p->chunk;
         p->state = PAGE_SWAPPED;
         p->host = plan->hosts[n++];
+        memory_note(m, i, p);
+        m->ops->chunk_destroy(m->dev, chunk);
     }
     for (uint32_t slot = 0; slot < m->slot_end && n < plan->host_count; slot++) {
         struct slot *s = &m->slots[slot];
         if (!swap_slot_has_chunk(s)) continue;
-        m->ops->chunk_destroy(m->dev, s->chunk);
+        struct dev_chunk *chunk = s->chunk;
         s->state = SLOT_SPILLED_HOST;
         s->host = plan->hosts[n++];
+        m->hosted++;
+        memory_note_slot(m, slot);
+        m->ops->chunk_destroy(m->dev, chunk);
     }
 }
 
@@ -195,8 +207,9 @@ int memory_swap_out(struct memory *m, uint64_t *moved_bytes) {
     if (!err && (err = memory_plan_run(&plan))) enter_segments(m);
     if (err) return memory_plan_end(&plan, err);
     settle_segments(m);
-    let_chunks_go(m, &plan);
     m->swapped = true;
+    memory_note_loss(m);
+    let_chunks_go(m, &plan);
     *moved_bytes += count * m->granule;
     return memory_plan_end(&plan, 0);
 }
@@ -217,9 +230,16 @@ static int load_pages(struct memory *m, struct memory_plan *plan, uint64_t *move
     return err;
 }
 
+static uint32_t count_swapped(const struct memory *m) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; m->partly && i < m->page_count; i++)
+        n += m->pages[i].state == PAGE_SWAPPED;
+    return m->partly ? n : m->persistent;
+}
+
 int memory_swap_in(struct memory *m, uint64_t *moved_bytes) {
     struct memory_plan plan;
-    uint32_t count = m->swapped ? m->persistent : 0, n = 0;
+    uint32_t count = m->swapped ? count_swapped(m) : 0, n = 0;
     *moved_bytes = 0;
     if (!m->swapped) return 0;
     int err = memory_plan_begin(&plan, m, count + count_shown(m), count, 0);
@@ -235,11 +255,14 @@ int memory_swap_in(struct memory *m, uint64_t *moved_bytes) {
     for (uint32_t i = 0; n < count; i++) {
         struct page *p = &m->pages[i];
         if (p->state != PAGE_SWAPPED) continue;
-        memory_host_free(m, p->host);
+        void *host = p->host;
         p->state = PAGE_PRIVATE;
         p->chunk = plan.made[n++];
+        memory_note(m, i, p);
+        memory_host_free(m, host);
     }
-    m->swapped = false;
+    m->swapped = m->partly = false;
+    memory_note_loss(m);
     return memory_plan_end(&plan, 0);
 }
 

@@ -11,11 +11,13 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/fdutil.h"
 #include "daemon/worker/stream/graph.h"
 #include "proto/record.h"
 #include "proto/ring.h"
@@ -23,6 +25,10 @@
 #include "shim/connection/submit.h"
 #include "shim/memory/mem.h"
 #include "test/lib/description.h"
+
+#ifdef __SANITIZE_THREAD__
+void __tsan_release(void *addr);
+#endif
 
 #define REFUSED_TEXT 200
 
@@ -56,7 +62,20 @@ static struct {
     const struct rig_kernel *kernels;
     uint32_t kernel_count;
     struct graphs graphs;
+    int peer; /* of conn.sock */
+    uint32_t moved;
 } rig = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The library reads a page that moved at another address than we write it at, which TSan takes for
+ * other memory: it is told that what was written before this word is stored is there behind it. */
+static void publish(const void *word) {
+#ifdef __SANITIZE_THREAD__
+    __tsan_release((char *)(uintptr_t)state.conn.completion +
+                   ((const char *)word - (const char *)rig.com));
+#else
+    (void)word;
+#endif
+}
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -67,6 +86,7 @@ static void answer(const struct wire_record *rec, int32_t result, const void *da
     r->cuda = 0;
     r->bytes = bytes;
     if (bytes) memcpy(r->data, data, bytes);
+    publish(&r->ticket);
     atom_store_release(&r->ticket, rec->ticket);
 }
 
@@ -158,6 +178,7 @@ static void carry_out(const struct wire_record *rec) {
         const struct wire_event_record *e = (const void *)rec;
         atom_store_relaxed(&rig.com->event_ns[e->event], rec->seq * 1000000);
     }
+    publish(&rig.com->stream_done[rec->stream]);
     atom_store_release(&rig.com->stream_done[rec->stream], rec->seq);
 }
 
@@ -327,13 +348,50 @@ void rig_refuse(uint16_t op, int32_t err, const char *text) {
     pthread_mutex_unlock(&rig.lock);
 }
 
+/* ---- another worker -------------------------------------------------------------------------- */
+
+/* A page as a worker makes it, with what stands in ours; it is ours from now on. */
+static int next_page(void) {
+    int fd = fdutil_memfd("completion", sizeof(struct wire_completion), 1);
+    must(fd >= 0, "no memfd");
+    void *map =
+        mmap(NULL, sizeof(struct wire_completion), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    must(map != MAP_FAILED && fdutil_seal_readonly(fd) == 0, "no page");
+    memcpy(map, rig.com, sizeof(struct wire_completion));
+    if (rig.moved) munmap(rig.com, sizeof(struct wire_completion));
+    rig.com = map;
+    rig.rx.credit = &rig.com->credit;
+    return fd;
+}
+
+void rig_move(void) {
+    pthread_mutex_lock(&rig.lock);
+    int fd = next_page();
+    struct wire_moved m = {.magic = WIRE_MOVED_MAGIC, .number = ++rig.moved};
+    must(fdutil_send(rig.peer, &m, sizeof(m), &fd, 1) == 0, "not sent");
+    close(fd);
+    atom_store_release(&state.conn.submission->moved, m.number);
+    wake();
+    pthread_mutex_unlock(&rig.lock);
+}
+
+int rig_peer(void) {
+    return rig.peer;
+}
+
+uint32_t rig_moved(void) {
+    return rig.moved;
+}
+
 void rig_fault(CUresult result) {
     atom_store_release(&rig.com->fault.cuda, (uint32_t)result);
 }
 
 void rig_credit(uint64_t persistent, uint64_t ephemeral) {
+    pthread_mutex_lock(&rig.lock);
     atom_store_relaxed(&rig.com->persistent_credit, persistent);
     atom_store_relaxed(&rig.com->ephemeral_credit, ephemeral);
+    pthread_mutex_unlock(&rig.lock);
 }
 
 static uint64_t token(uint64_t number) {
@@ -350,6 +408,7 @@ void rig_callback(void) {
     pthread_mutex_lock(&rig.lock);
     read_all();
     rig.com->callbacks[rig.posted % WIRE_CALLBACKS] = token(rig.posted);
+    publish(&rig.com->callbacks_posted);
     atom_store_release(&rig.com->callbacks_posted, rig.posted + 1);
     wake();
     pthread_mutex_unlock(&rig.lock);
@@ -412,8 +471,9 @@ static void *page(size_t bytes) {
     return p;
 }
 
-static void connect(void) {
+static void make_conn(void) {
     struct conn *c = &state.conn;
+    int pair[2];
     c->windows = (struct wire_windows){window(RIG_ALLOC_BYTES + RIG_MODULE_BYTES), RIG_ALLOC_BYTES,
                                        RIG_MODULE_BYTES, window(RIG_HOST_BYTES), RIG_HOST_BYTES};
     c->device = (struct wire_device){
@@ -435,14 +495,16 @@ static void connect(void) {
     c->completion = rig.com = page(sizeof(*rig.com));
     atom_store_relaxed(&rig.com->worker_cpu, UINT32_MAX);
     c->doorbell = eventfd(0, EFD_NONBLOCK);
-    c->sock = eventfd(0, EFD_NONBLOCK); /* never says that the other side is gone */
+    must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0, "no sockets");
+    c->sock = pair[0];
+    rig.peer = pair[1]; /* never says that the other side is gone */
 }
 
 void rig_begin(void) {
     static _Atomic uint32_t alive = 1;
     pthread_t thread;
     CUcontext ctx;
-    connect();
+    make_conn();
     rig_credit(64, 64);
     ring_rx_init(&rig.rx, &state.conn.submission->ring, &rig.com->credit);
     must(mem_init() == 0, "no memory");

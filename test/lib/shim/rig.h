@@ -56,6 +56,14 @@ void rig_answer(void);
 void rig_await_request(void);
 /* The next requests with this op fail with it; 0: no longer. */
 void rig_refuse(uint16_t op, int32_t err, const char *text);
+/* Another worker has the job: its page, with what stands in the one before, is sent, and the word
+ * is said. From here on it alone writes; who looks at the old page sees no more. */
+void rig_move(void);
+/* The broker's side of the socket; and the number of the latest, when
+ * nobody moves it. */
+int rig_peer(void);
+uint32_t rig_moved(void);
+
 /* Ends the context with this result. */
 void rig_fault(CUresult result);
 /* Credit in granules, in each window. */

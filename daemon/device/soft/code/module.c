@@ -26,6 +26,7 @@ static bool code_is_placed(const struct ptx_var *v) {
 
 struct code_layout {
     uint64_t bytes, align, base;
+    bool filled;
     const struct ptx_var *unresolved;
 };
 
@@ -67,7 +68,7 @@ static void code_note_address(struct code_module *m, const struct ptx_func *f) {
 /* Fills initialisers in; symbols were resolved to addresses by now. */
 static void code_initialise(struct code_module *m, struct ptx_var *v, struct code_layout *layout) {
     unsigned char *at = (unsigned char *)(uintptr_t)v->offset;
-    if (v->init) memcpy(at, v->init, v->bytes);
+    if (v->init && !layout->filled) memcpy(at, v->init, v->bytes);
     for (uint32_t i = 0; i < v->reloc_count; i++) {
         const struct ptx_reloc *r = &v->relocs[i];
         struct ptx_var *target = ptx_find_var(m->ptx, r->symbol);
@@ -84,7 +85,7 @@ static void code_initialise(struct code_module *m, struct ptx_var *v, struct cod
         }
         value = (value + (uint64_t)r->addend) >> (r->shift & 63);
         if (r->bytes > 8 || r->at > v->bytes || r->bytes > v->bytes - r->at) continue;
-        memcpy(at + r->at, &value, r->bytes);
+        if (!layout->filled) memcpy(at + r->at, &value, r->bytes);
     }
 }
 
@@ -107,7 +108,7 @@ static void code_scan_addresses(struct code_module *m) {
 
 int code_module_place(struct code_module *m, const struct code_env *env, char *why,
                       size_t why_bytes) {
-    struct code_layout layout = {.align = 256};
+    struct code_layout layout = {.align = 256, .filled = env->filled};
     code_each_var(m->ptx, code_measure, m, &layout);
     if (!layout.unresolved && layout.bytes) {
         layout.base = env->alloc(env->arg, layout.bytes, layout.align);

@@ -38,6 +38,7 @@ struct code_module {
 struct code_env {
     uint64_t (*alloc)(void *arg, uint64_t bytes, uint64_t align);
     void *arg;
+    bool filled; /* the memory is as variables of this module left it, and stays so */
 };
 
 /* Takes `ptx` over on success. 0 or -ENOMEM. */

@@ -14,29 +14,59 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "common/fdutil.h"
 
 struct dev_chunk {
-    bool used; /* its place in the array is its place in the file */
+    bool used;     /* its place in the array is its place in the file */
+    bool promised; /* to who adopts it: used, and nobody's yet */
 };
 
-int chunk_open(struct chunks *c, uint64_t bytes) {
+/* Sparse: what is not used costs nothing but numbers. */
+#define SPARES_A_CHUNK 15u
+
+static uint64_t file_bytes(uint64_t device_bytes) {
+    return device_bytes * (1 + SPARES_A_CHUNK);
+}
+
+/* A descriptor of our own of what the caller has, if that is memory of a device of such a size. */
+static int open_old(struct chunks *c, int fd) {
+    uint64_t bytes;
+    int err = fdutil_check_lasting(fd, &bytes);
+    if (err) return err;
+    if (!c->bytes) c->bytes = bytes / (1 + SPARES_A_CHUNK);
+    if (bytes != file_bytes(c->bytes) || !bytes || c->bytes % CHUNK_BYTES) return -EINVAL;
+    c->old = true;
+    c->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return c->fd < 0 ? -errno : 0;
+}
+
+static int open_new(struct chunks *c) {
+    c->fd = fdutil_memfd("salus-device-memory", file_bytes(c->bytes), 0);
+    return c->fd < 0 ? c->fd : 0;
+}
+
+int chunk_open(struct chunks *c, uint64_t bytes, int fd) {
     *c = (struct chunks){.bytes = bytes, .fd = -1, .memory = MAP_FAILED};
-    c->count = bytes / CHUNK_BYTES;
-    c->list = calloc(c->count + 1, sizeof(*c->list));
+    int err = fd > 0 ? open_old(c, fd) : open_new(c);
+    if (err) return err;
+    c->count = c->bytes / CHUNK_BYTES;
+    c->all = c->count * (1 + SPARES_A_CHUNK);
+    c->next_spare = c->count;
+    c->list = calloc(c->all + 1, sizeof(*c->list));
     if (!c->list) return -ENOMEM;
-    c->fd = fdutil_memfd("salus-device-memory", bytes, 0);
-    if (c->fd < 0) return c->fd;
-    c->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
+    c->memory = mmap(NULL, file_bytes(c->bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                     c->fd, 0);
     if (c->memory == MAP_FAILED) return -errno;
-    madvise(c->memory, bytes, MADV_HUGEPAGE);
+    madvise(c->memory, file_bytes(c->bytes), MADV_HUGEPAGE);
+    madvise(c->memory + c->bytes, file_bytes(c->bytes) - c->bytes, MADV_DONTDUMP);
     return 0;
 }
 
 void chunk_close(struct chunks *c) {
-    if (c->memory != MAP_FAILED) munmap(c->memory, c->bytes);
+    if (c->memory != MAP_FAILED) munmap(c->memory, file_bytes(c->bytes));
     fdutil_close(&c->fd);
     free(c->list);
 }
@@ -66,10 +96,93 @@ static unsigned char *bytes_of(const struct chunks *c, const struct dev_chunk *c
     return c->memory + chunk_offset(c, chunk);
 }
 
+uint64_t chunk_id(const struct chunks *c, const struct dev_chunk *chunk) {
+    return (uint64_t)(chunk - c->list);
+}
+
+int chunk_adopt(struct chunks *c, uint64_t id, struct dev_chunk **out) {
+    *out = NULL;
+    if (id >= c->count) return -EINVAL;
+    int err = c->list[id].promised ? 0 : chunk_promise(c, id);
+    if (err) return err;
+    c->list[id].promised = false;
+    *out = &c->list[id];
+    return 0;
+}
+
+int chunk_promise(struct chunks *c, uint64_t id) {
+    if (id >= c->count) return -EINVAL;
+    if (c->list[id].used) return -EEXIST;
+    if (!c->old) return -ENOENT;
+    if (!chunk_charge(c, CHUNK_BYTES)) return ERR_NO_MEMORY;
+    c->list[id].used = c->list[id].promised = true;
+    return 0;
+}
+
+void chunk_renounce(struct chunks *c, uint64_t id) {
+    if (id >= c->count || !c->list[id].promised) return;
+    c->list[id].promised = false;
+    chunk_destroy(c, &c->list[id]);
+}
+
+/* Bytes of the file become zeros, and cost nothing. */
+static void punch(const struct chunks *c, uint64_t first, uint64_t count) {
+    uint64_t at = first * CHUNK_BYTES, bytes = count * CHUNK_BYTES;
+    if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes) < 0)
+        memset(c->memory + at, 0, bytes);
+}
+
+void chunk_settle(struct chunks *c) {
+    for (uint64_t i = 0, n; c->old && i < c->all; i += n + 1) {
+        for (n = 0; i + n < c->all && !c->list[i + n].used; n++)
+            continue;
+        if (n) punch(c, i, n);
+    }
+    c->old = false;
+}
+
+/* ---- spares ---------------------------------------------------------------------------------- */
+
+/* Behind the latest one that was made, round and round. */
+void *chunk_spare_make(struct chunks *c) {
+    for (uint64_t n = c->count; !c->old && n < c->all; n++) {
+        uint64_t i = c->next_spare;
+        c->next_spare = i + 1 < c->all ? i + 1 : c->count;
+        if (c->list[i].used) continue;
+        c->list[i].used = true;
+        return bytes_of(c, &c->list[i]);
+    }
+    return NULL;
+}
+
+uint64_t chunk_spare_id(const struct chunks *c, const void *host) {
+    return (uint64_t)((const unsigned char *)host - c->memory) / CHUNK_BYTES;
+}
+
+void chunk_spare_free(struct chunks *c, void *host) {
+    if (!host) return;
+    uint64_t id = chunk_spare_id(c, host);
+    if (!c->old) punch(c, id, 1);
+    c->list[id].used = false;
+}
+
+int chunk_spare_adopt(struct chunks *c, uint64_t id, void **out) {
+    *out = NULL;
+    if (id < c->count || id >= c->all) return -EINVAL;
+    if (c->list[id].used) return -EEXIST;
+    if (!c->old) return -ENOENT;
+    c->list[id].used = true;
+    *out = bytes_of(c, &c->list[id]);
+    return 0;
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
 /* Behind the latest one where that is free, so that chunks made one after the other are neighbours
  * and are mapped together; else the lowest. */
 int chunk_create(struct chunks *c, struct dev_chunk **out) {
     *out = NULL;
+    if (c->old) return -EBUSY; /* who knows whose it is */
     if (!chunk_charge(c, CHUNK_BYTES)) return ERR_NO_MEMORY;
     uint64_t i = c->next;
     if (i == c->count || c->list[i].used) /* there is one: the account says so */
@@ -83,9 +196,7 @@ int chunk_create(struct chunks *c, struct dev_chunk **out) {
 
 void chunk_destroy(struct chunks *c, struct dev_chunk *chunk) {
     if (!chunk) return;
-    if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)chunk_offset(c, chunk),
-                  CHUNK_BYTES) < 0)
-        memset(bytes_of(c, chunk), 0, CHUNK_BYTES);
+    if (!c->old) punch(c, chunk_id(c, chunk), 1);
     chunk->used = false;
     chunk_refund(c, CHUNK_BYTES);
 }
@@ -94,12 +205,24 @@ void chunk_copy(struct chunks *c, struct dev_chunk *dst, const struct dev_chunk 
     memcpy(bytes_of(c, dst), bytes_of(c, src), CHUNK_BYTES);
 }
 
+static bool is_spare(const struct chunks *c, const void *host) {
+    return (const unsigned char *)host >= c->memory &&
+           (const unsigned char *)host < c->memory + file_bytes(c->bytes);
+}
+
+/* A spare is written and read as a file: a process that touches it pays for every page. */
 void chunk_save(struct chunks *c, void *host, const struct dev_chunk *chunk) {
-    memcpy(host, bytes_of(c, chunk), CHUNK_BYTES);
+    const unsigned char *from = bytes_of(c, chunk);
+    off_t at = is_spare(c, host) ? (off_t)((unsigned char *)host - c->memory) : -1;
+    if (at < 0 || pwrite(c->fd, from, CHUNK_BYTES, at) != (ssize_t)CHUNK_BYTES)
+        memcpy(host, from, CHUNK_BYTES);
 }
 
 void chunk_load(struct chunks *c, struct dev_chunk *chunk, const void *host) {
-    memcpy(bytes_of(c, chunk), host, CHUNK_BYTES);
+    unsigned char *to = bytes_of(c, chunk);
+    off_t at = is_spare(c, host) ? (off_t)((const unsigned char *)host - c->memory) : -1;
+    if (at < 0 || pread(c->fd, to, CHUNK_BYTES, at) != (ssize_t)CHUNK_BYTES)
+        memcpy(to, host, CHUNK_BYTES);
 }
 
 /* Not by punching holes: to give the pages back takes ten times as long as to fill them, and the

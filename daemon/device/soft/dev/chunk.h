@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The software GPU's physical memory: one file, cut into chunks (device.h says what they are).
- * Where a chunk lies in it is what a mapping needs to know. Memory that needs no chunk counts as
- * well, so that all of it together is never more than the device has.
+ * Behind them the same file has room for host memory that is to live as long: spares, which are no
+ * memory of the device's. Where a chunk lies in it is what a mapping needs to know. Memory that
+ * needs no chunk counts as well, so that all of it together is never more than the device has.
  *
  * Owner: the device. Thread: the worker's.
  */
@@ -23,10 +24,13 @@ struct chunks {
     unsigned char *memory; /* all of the file, mapped where no kernel sees it */
     struct dev_chunk *list;
     uint64_t count, next;
+    uint64_t all, next_spare; /* chunks and spares */
+    bool old;                 /* memory of a device before, not settled yet */
 };
 
-/* `bytes`: whole chunks. On failure call chunk_close as well. */
-int chunk_open(struct chunks *c, uint64_t bytes);
+/* `bytes`: whole chunks; 0: of `fd`. `fd`: device.h's memory_fd. On failure call chunk_close as
+ * well. */
+int chunk_open(struct chunks *c, uint64_t bytes, int fd);
 void chunk_close(struct chunks *c);
 
 /* For memory of other kinds; false: there is no more. */
@@ -38,6 +42,15 @@ uint64_t chunk_offset(const struct chunks *c, const struct dev_chunk *chunk);
 uint32_t chunk_run(struct dev_chunk *const *chunks, uint32_t count);
 
 /* The device's operations of these names. */
+void *chunk_spare_make(struct chunks *c);
+void chunk_spare_free(struct chunks *c, void *host);
+uint64_t chunk_spare_id(const struct chunks *c, const void *host);
+int chunk_spare_adopt(struct chunks *c, uint64_t id, void **out);
+uint64_t chunk_id(const struct chunks *c, const struct dev_chunk *chunk);
+int chunk_adopt(struct chunks *c, uint64_t id, struct dev_chunk **out);
+int chunk_promise(struct chunks *c, uint64_t id);
+void chunk_renounce(struct chunks *c, uint64_t id);
+void chunk_settle(struct chunks *c);
 int chunk_create(struct chunks *c, struct dev_chunk **out);
 void chunk_destroy(struct chunks *c, struct dev_chunk *chunk);
 void chunk_copy(struct chunks *c, struct dev_chunk *dst, const struct dev_chunk *src);

@@ -34,13 +34,12 @@ static uint64_t lay_out(const struct image *image, uint64_t *addrs) {
     return end;
 }
 
-int described_place(const struct image *image,
-                    uint64_t (*alloc)(void *arg, uint64_t bytes, uint64_t align), void *arg,
-                    uint64_t **addrs, char *why, size_t why_bytes) {
+int described_place(const struct image *image, const struct code_env *env, uint64_t **addrs,
+                    char *why, size_t why_bytes) {
     *addrs = calloc(image->var_count + 1u, sizeof(**addrs));
     if (!*addrs) return -ENOMEM;
     uint64_t bytes = lay_out(image, *addrs), base = 0;
-    if (bytes && bytes != UINT64_MAX) base = alloc(arg, bytes, VAR_ALIGN);
+    if (bytes && bytes != UINT64_MAX) base = env->alloc(env->arg, bytes, VAR_ALIGN);
     if (bytes && !base) {
         snprintf(why, why_bytes, "no room for the cubin's variables");
         return ERR_NO_MEMORY;
@@ -48,7 +47,7 @@ int described_place(const struct image *image,
     for (uint32_t i = 0; i < image->var_count; i++) {
         const struct image_var *v = &image->vars[i];
         (*addrs)[i] += base;
-        if (v->init) memcpy((void *)(uintptr_t)(*addrs)[i], v->init, v->bytes);
+        if (v->init && !env->filled) memcpy((void *)(uintptr_t)(*addrs)[i], v->init, v->bytes);
     }
     return 0;
 }

@@ -11,16 +11,16 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/soft/code/module.h"
 #include "daemon/device/soft/image/image.h"
 
 /* Whether any of the image's variables is a managed one. */
 bool described_managed(const struct image *image);
 
-/* Puts the image's variables into memory that `alloc` gives of it, as code_env's does. 0 and where
- * each of them is, malloc'd; ERR_NO_MEMORY or -ENOMEM, with `why` filled. */
-int described_place(const struct image *image,
-                    uint64_t (*alloc)(void *arg, uint64_t bytes, uint64_t align), void *arg,
-                    uint64_t **addrs, char *why, size_t why_bytes);
+/* Puts the image's variables into memory of `env`. 0 and where each of them is, malloc'd;
+ * ERR_NO_MEMORY or -ENOMEM, with `why` filled. */
+int described_place(const struct image *image, const struct code_env *env, uint64_t **addrs,
+                    char *why, size_t why_bytes);
 /* 0 or ERR_NOT_FOUND. */
 int described_global_get(const struct image *image, const uint64_t *addrs, const char *name,
                          uint64_t *addr, uint64_t *bytes);

@@ -18,14 +18,29 @@
 #include "daemon/device/soft/dev/space.h"
 #include "daemon/device/soft/ptx/ptx_runtime.h"
 
+/* All of them at once: they are where they were. */
+static uint64_t var_again(struct dev_module *m, uint64_t bytes) {
+    const struct dev_granule *where = m->where;
+    uint32_t count = m->where_count;
+    bool host = count && where[0].chunk == DEV_NO_CHUNK;
+    m->where_count = 0;
+    if (bytes > count * CHUNK_BYTES || count * CHUNK_BYTES - bytes >= CHUNK_BYTES ||
+        host != m->managed)
+        m->where_err = -EINVAL;
+    else
+        m->where_err = space_vars_adopt(m->space, where, count, &m->blocks);
+    return m->where_err ? 0 : where[0].addr;
+}
+
 /* Variables are packed into blocks of whole granules. */
 static uint64_t var_alloc(void *arg, uint64_t bytes, uint64_t align) {
     struct dev_module *m = arg;
+    if (m->where) return var_again(m, bytes);
     if (align < 256) align = 256; /* what cuModuleGetGlobal promises of any variable */
     uint64_t addr = (m->var_next + align - 1) & ~(align - 1);
     if (!m->var_next || addr > m->var_end || m->var_end - addr < bytes) {
         addr = m->managed ? space_managed_alloc(m->space, bytes, align, &m->blocks)
-                          : space_module_alloc(m->space, bytes, align, &m->blocks);
+                          : space_vars_alloc(m->space, bytes, align, &m->blocks);
         if (!addr) return 0;
         m->var_end = addr + ((bytes + CHUNK_BYTES - 1) & ~(CHUNK_BYTES - 1));
     }
@@ -164,10 +179,10 @@ int module_read(struct dev_space *space, uint32_t capability, const void *image,
 }
 
 static int place_vars(struct dev_module *m, char *why, size_t why_bytes) {
-    struct code_env env = {.alloc = var_alloc, .arg = m};
+    struct code_env env = {.alloc = var_alloc, .arg = m, .filled = m->where != NULL};
     if (m->code) return code_module_place(m->code, &env, why, why_bytes);
     if (!m->space->config.null) return 0;
-    return described_place(&m->image, var_alloc, m, &m->var_addrs, why, why_bytes);
+    return described_place(&m->image, &env, &m->var_addrs, why, why_bytes);
 }
 
 int module_place(struct dev_module *m, char *why, size_t why_bytes) {
@@ -176,6 +191,28 @@ int module_place(struct dev_module *m, char *why, size_t why_bytes) {
     if (!err) err = place_vars(m, why, why_bytes);
     if (err) module_remove(m);
     return err;
+}
+
+uint32_t module_where(const struct dev_module *m, struct dev_granule *out, uint32_t cap) {
+    return space_vars_where(m->space, &m->blocks, out, cap);
+}
+
+int module_place_at(struct dev_module *m, const struct dev_granule *where, uint32_t count,
+                    char *why, size_t why_bytes) {
+    static const struct dev_granule none;
+    m->where = count ? where : &none;
+    m->where_count = count;
+    m->where_err = 0;
+    int err = module_place(m, why, why_bytes);
+    if (!err && m->where_count) { /* it has no variables */
+        m->where_err = -EINVAL;
+        module_remove(m);
+    }
+    m->where = NULL;
+    m->where_count = 0;
+    if (!m->where_err) return err;
+    snprintf(why, why_bytes, "its variables cannot be where they were");
+    return m->where_err;
 }
 
 void module_remove(struct dev_module *m) {

@@ -22,10 +22,13 @@ struct dev_module {
     struct dev_space *space;
     uint32_t capability; /* for which its PTX was chosen: 90 for 9.0 */
     struct image image;
-    struct code_module *code;   /* NULL: of machine code only, or described by it */
-    struct list blocks;         /* its memory in the module window */
-    uint64_t var_next, var_end; /* unused rest of its last block */
-    bool managed;               /* a variable is: then all lie in the host window */
+    struct code_module *code;        /* NULL: of machine code only, or described by it */
+    struct list blocks;              /* its memory in the module window */
+    uint64_t var_next, var_end;      /* unused rest of its last block */
+    bool managed;                    /* a variable is: then all lie in the host window */
+    const struct dev_granule *where; /* module_place_at's, meanwhile, until they are taken */
+    uint32_t where_count;
+    int where_err; /* why they could not be */
     struct {
         bool heap, runtime; /* of the space's */
     } needs, has;           /* what its kernels may need; what was taken for them */
@@ -45,6 +48,9 @@ struct dev_func {
 int module_read(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
                 struct dev_module **out, char *why, size_t why_bytes);
 int module_place(struct dev_module *module, char *why, size_t why_bytes);
+uint32_t module_where(const struct dev_module *module, struct dev_granule *out, uint32_t cap);
+int module_place_at(struct dev_module *module, const struct dev_granule *where, uint32_t count,
+                    char *why, size_t why_bytes);
 void module_remove(struct dev_module *module);
 void module_free(struct dev_module *module);
 uint32_t module_func_count(struct dev_module *module);

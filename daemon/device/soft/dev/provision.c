@@ -65,6 +65,11 @@ void provision_give_heap(struct provision *p) {
     space_module_free(p->space, &p->heap_block);
 }
 
+/* Which bytes are given out is known to this process alone. */
+const char *provision_unrestorable(const struct provision *p) {
+    return p->heap && heap_touched(p->heap) ? "its kernels have memory from malloc" : NULL;
+}
+
 /* ---- the device runtime ---------------------------------------------------------------------- */
 
 static struct runtime_facts facts_of(const struct provision *p) {

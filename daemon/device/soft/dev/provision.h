@@ -45,7 +45,8 @@ void provision_give_heap(struct provision *p);
 int provision_take_runtime(struct provision *p);
 void provision_give_runtime(struct provision *p);
 
-/* The device's operations space_limit and space_limit_bytes. */
+/* The device's operations space_unrestorable, space_limit and space_limit_bytes. */
+const char *provision_unrestorable(const struct provision *p);
 int provision_limit(struct provision *p, uint32_t limit, uint64_t value);
 uint64_t provision_limit_bytes(const struct provision *p, uint32_t limit, uint64_t value);
 

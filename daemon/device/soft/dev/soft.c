@@ -78,13 +78,15 @@ static int open_dev(struct dev **out, const struct dev_config *config) {
     struct dev *dev = calloc(1, sizeof(*dev));
     if (!dev) return -ENOMEM;
     dev->config = *config;
-    if (!dev->config.memory_bytes) dev->config.memory_bytes = default_memory();
+    if (!dev->config.memory_bytes && config->memory_fd <= 0)
+        dev->config.memory_bytes = default_memory();
     dev->config.memory_bytes &= ~(CHUNK_BYTES - 1);
     if (!dev->config.sm_count) dev->config.sm_count = 16;
     if (!dev->config.threads) dev->config.threads = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     if (!dev->config.capability) dev->config.capability = SOFT_CAPABILITY;
+    int err = chunk_open(&dev->chunks, dev->config.memory_bytes, config->memory_fd);
+    dev->config.memory_bytes = dev->chunks.bytes;
     describe(dev);
-    int err = chunk_open(&dev->chunks, dev->info.memory_bytes);
     if (!err)
         err = pool_start(&dev->pool, dev->config.threads, dev->config.sm_count,
                          dev->config.kernel_timeout_ns);
@@ -184,12 +186,56 @@ static int space_null(struct dev_space *space) {
     return pool_start_clock(space->config.pool);
 }
 
+static int memory_fd(const struct dev *dev) {
+    return dev->chunks.fd;
+}
+
+static void settle_memory(struct dev *dev) {
+    chunk_settle(&dev->chunks);
+}
+
+static const char *space_unrestorable(const struct dev_space *space) {
+    return provision_unrestorable(space->provision);
+}
+
+static uint64_t id_of_chunk(const struct dev *dev, const struct dev_chunk *chunk) {
+    return chunk_id(&dev->chunks, chunk);
+}
+
+static int promise_chunk(struct dev *dev, uint64_t id) {
+    return chunk_promise(&dev->chunks, id);
+}
+
+static void renounce_chunk(struct dev *dev, uint64_t id) {
+    chunk_renounce(&dev->chunks, id);
+}
+
+static int adopt_chunk(struct dev *dev, uint64_t id, struct dev_chunk **out) {
+    return chunk_adopt(&dev->chunks, id, out);
+}
+
 static int create_chunk(struct dev *dev, struct dev_chunk **out) {
     return chunk_create(&dev->chunks, out);
 }
 
 static void destroy_chunk(struct dev *dev, struct dev_chunk *chunk) {
     chunk_destroy(&dev->chunks, chunk);
+}
+
+static void *make_spare(struct dev *dev) {
+    return chunk_spare_make(&dev->chunks);
+}
+
+static void free_spare(struct dev *dev, void *host) {
+    chunk_spare_free(&dev->chunks, host);
+}
+
+static uint64_t id_of_spare(const struct dev *dev, const void *host) {
+    return chunk_spare_id(&dev->chunks, host);
+}
+
+static int adopt_spare(struct dev *dev, uint64_t id, void **out) {
+    return chunk_spare_adopt(&dev->chunks, id, out);
 }
 
 static int copy_chunk(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src) {
@@ -230,6 +276,8 @@ const struct dev_ops dev_soft = {
     .close = close_dev,
     .info = info_of,
     .describe = describe_to,
+    .memory_fd = memory_fd,
+    .memory_settle = settle_memory,
     .event_fd = event_fd,
     .poll = poll_done,
     .arm = arm_event,
@@ -243,8 +291,17 @@ const struct dev_ops dev_soft = {
     .host_remove = space_host_remove,
     .space_destroy = destroy_space,
     .space_cancel = queue_cancel_space,
+    .space_unrestorable = space_unrestorable,
     .chunk_create = create_chunk,
     .chunk_destroy = destroy_chunk,
+    .chunk_id = id_of_chunk,
+    .chunk_adopt = adopt_chunk,
+    .chunk_promise = promise_chunk,
+    .chunk_renounce = renounce_chunk,
+    .spare_make = make_spare,
+    .spare_free = free_spare,
+    .spare_id = id_of_spare,
+    .spare_adopt = adopt_spare,
     .chunk_map = space_chunk_map,
     .chunk_unmap = space_chunk_unmap,
     .chunk_copy = copy_chunk,
@@ -255,6 +312,8 @@ const struct dev_ops dev_soft = {
     .mem_used = mem_used,
     .module_read = module_read,
     .module_place = module_place,
+    .module_where = module_where,
+    .module_place_at = module_place_at,
     .module_remove = module_remove,
     .module_free = module_free,
     .func_count = module_func_count,

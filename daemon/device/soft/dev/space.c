@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A client's memory in the worker: its device window is reserved whole with no access, and pages
- * appear where chunks are mapped (alloc part) or where modules need them (module part). The
+ * appear where chunks are mapped (alloc part, and variables of modules) or where modules need other
+ * memory (module part). The
  * ranges that its kernels may touch are exactly what is mapped, and the host window.
  */
 #include "daemon/device/soft/dev/space.h"
@@ -19,7 +20,8 @@ struct block {
     struct list space_link; /* first: space->blocks, ascending */
     struct list owner_link;
     uint64_t addr, bytes;
-    bool host; /* in the host window, which is mapped by others */
+    bool host;                 /* in the host window, which is mapped by others */
+    struct dev_chunk **chunks; /* one a granule; NULL: it is not the device's memory */
 };
 
 static void *at(uint64_t addr) {
@@ -76,7 +78,7 @@ static void reserve_range(uint64_t addr, uint64_t bytes) {
         (void)mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
-/* Memory of modules is its space's own, so it needs no chunk. */
+/* What kernels find beside variables is its space's own, and needs no chunk. */
 static int map_range(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     if (!chunk_charge(s->config.chunks, bytes)) return ERR_NO_MEMORY;
     struct ranges *next = ranges_with(s->ranges, addr, addr + bytes);
@@ -132,12 +134,9 @@ static int map_runs(struct dev_space *s, uint64_t addr, struct dev_chunk *const 
     return 0;
 }
 
-int space_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
-                    uint32_t count) {
-    uint64_t bytes = count * CHUNK_BYTES;
-    if (!in_alloc(s, addr, bytes)) return -EINVAL;
-    if (overlaps(s, addr, bytes)) return -EEXIST;
-    struct ranges *next = ranges_with(s->ranges, addr, addr + bytes);
+static int map_chunks(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
+                      uint32_t count) {
+    struct ranges *next = ranges_with(s->ranges, addr, addr + count * CHUNK_BYTES);
     if (!next) return -ENOMEM;
     int err = map_runs(s, addr, chunks, count);
     if (err) {
@@ -145,6 +144,14 @@ int space_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const 
         return err;
     }
     return set_ranges(s, next);
+}
+
+int space_chunk_map(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
+                    uint32_t count) {
+    uint64_t bytes = count * CHUNK_BYTES;
+    if (!in_alloc(s, addr, bytes)) return -EINVAL;
+    if (overlaps(s, addr, bytes)) return -EEXIST;
+    return map_chunks(s, addr, chunks, count);
 }
 
 int space_chunk_unmap(struct dev_space *s, uint64_t addr, uint32_t count) {
@@ -161,6 +168,18 @@ static struct block *block_of(struct list *space_link) {
     return list_entry(space_link, struct block, space_link);
 }
 
+/* Before `pos`. */
+static struct block *block_put(struct list *pos, uint64_t addr, uint64_t bytes,
+                               struct list *owner) {
+    struct block *b = calloc(1, sizeof(*b));
+    if (!b) return NULL;
+    b->addr = addr;
+    b->bytes = bytes;
+    list_append(pos, &b->space_link);
+    list_append(owner, &b->owner_link);
+    return b;
+}
+
 /* First fit: modules are few and live long. Whole granules, so that no two modules share a page. */
 static struct block *block_take(struct list *blocks, uint64_t addr, uint64_t end, uint64_t bytes,
                                 struct list *owner) {
@@ -169,13 +188,39 @@ static struct block *block_take(struct list *blocks, uint64_t addr, uint64_t end
         if (block_of(pos)->addr - addr >= bytes) break;
         addr = block_of(pos)->addr + block_of(pos)->bytes;
     }
-    struct block *b = end - addr >= bytes ? calloc(1, sizeof(*b)) : NULL;
-    if (!b) return NULL;
-    b->addr = addr;
-    b->bytes = bytes;
-    list_append(pos, &b->space_link); /* before `pos` */
-    list_append(owner, &b->owner_link);
-    return b;
+    return end - addr >= bytes ? block_put(pos, addr, bytes, owner) : NULL;
+}
+
+/* The end of the last gap that is large enough. */
+static struct block *block_take_last(struct list *blocks, uint64_t addr, uint64_t end,
+                                     uint64_t bytes, struct list *owner) {
+    struct list *pos = blocks;
+    for (; pos->prev != blocks; pos = pos->prev) {
+        const struct block *b = block_of(pos->prev);
+        if (end - (b->addr + b->bytes) >= bytes) break;
+        end = b->addr;
+    }
+    uint64_t lo = pos->prev == blocks ? addr : 0;
+    return end - lo >= bytes ? block_put(pos, end - bytes, bytes, owner) : NULL;
+}
+
+/* These very bytes, which lie between the two addresses. */
+static struct block *block_take_at(struct list *blocks, uint64_t at_addr, uint64_t bytes,
+                                   struct list *owner) {
+    struct list *pos;
+    list_each(pos, blocks) {
+        const struct block *b = block_of(pos);
+        if (b->addr >= at_addr + bytes) break;
+        if (b->addr + b->bytes > at_addr) return NULL;
+    }
+    return block_put(pos, at_addr, bytes, owner);
+}
+
+static void free_chunks(struct dev_space *s, struct block *b) {
+    for (uint64_t i = 0; b->chunks && i < b->bytes / CHUNK_BYTES; i++)
+        chunk_destroy(s->config.chunks, b->chunks[i]);
+    free(b->chunks);
+    b->chunks = NULL;
 }
 
 static void block_give(struct block *b) {
@@ -188,17 +233,52 @@ static uint64_t whole_granules(uint64_t bytes) {
     return (bytes + CHUNK_BYTES - 1) & ~(uint64_t)(CHUNK_BYTES - 1);
 }
 
+static uint64_t module_lo(const struct dev_space *s) {
+    return s->windows.dev_base + s->windows.alloc_bytes;
+}
+
+static bool fits_modules(const struct dev_space *s, uint64_t bytes, uint64_t align) {
+    return bytes && bytes <= s->windows.module_bytes && align <= CHUNK_BYTES;
+}
+
 uint64_t space_module_alloc(struct dev_space *s, uint64_t bytes, uint64_t align,
                             struct list *owner) {
-    const struct dev_windows *w = &s->windows;
-    uint64_t lo = w->dev_base + w->alloc_bytes;
-    if (!bytes || bytes > w->module_bytes || align > CHUNK_BYTES) return 0;
+    uint64_t lo = module_lo(s);
+    if (!fits_modules(s, bytes, align)) return 0;
     bytes = whole_granules(bytes);
-    struct block *b = block_take(&s->blocks, lo, lo + w->module_bytes, bytes, owner);
+    struct block *b = block_take_last(&s->blocks, lo, lo + s->windows.module_bytes, bytes, owner);
     if (!b) return 0;
     if (!map_range(s, b->addr, bytes)) return b->addr;
     block_give(b);
     return 0;
+}
+
+/* A chunk a granule: new ones, or those that were there. */
+static int take_chunks(struct dev_space *s, struct block *b, const struct dev_granule *where) {
+    uint64_t count = b->bytes / CHUNK_BYTES;
+    int err = 0;
+    b->chunks = calloc(count, sizeof(struct dev_chunk *));
+    if (!b->chunks) return -ENOMEM;
+    for (uint64_t i = 0; !err && i < count; i++)
+        err = where ? chunk_adopt(s->config.chunks, where[i].chunk, &b->chunks[i])
+                    : chunk_create(s->config.chunks, &b->chunks[i]);
+    return err ? err : map_chunks(s, b->addr, b->chunks, (uint32_t)count);
+}
+
+static int back_block(struct dev_space *s, struct block *b, const struct dev_granule *where) {
+    int err = take_chunks(s, b, where);
+    if (!err) return 0;
+    free_chunks(s, b);
+    block_give(b);
+    return err;
+}
+
+uint64_t space_vars_alloc(struct dev_space *s, uint64_t bytes, uint64_t align, struct list *owner) {
+    uint64_t lo = module_lo(s);
+    if (!fits_modules(s, bytes, align)) return 0;
+    struct block *b =
+        block_take(&s->blocks, lo, lo + s->windows.module_bytes, whole_granules(bytes), owner);
+    return b && !back_block(s, b, NULL) ? b->addr : 0;
 }
 
 /* The client can write there at any time: nothing that is read back from it is believed. */
@@ -215,10 +295,66 @@ uint64_t space_managed_alloc(struct dev_space *s, uint64_t bytes, uint64_t align
     return b->addr;
 }
 
+/* One behind the other, all of one kind, within [lo, lo + room). */
+static bool is_row(const struct dev_granule *where, uint32_t count, uint64_t lo, uint64_t room) {
+    uint64_t bytes = count * CHUNK_BYTES, first = where[0].addr;
+    if (first < lo || bytes > room || first - lo > room - bytes) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (where[i].addr != first + i * CHUNK_BYTES ||
+            (where[i].chunk == DEV_NO_CHUNK) != (where[0].chunk == DEV_NO_CHUNK))
+            return false;
+    return true;
+}
+
+int space_vars_adopt(struct dev_space *s, const struct dev_granule *where, uint32_t count,
+                     struct list *owner) {
+    const struct dev_windows *w = &s->windows;
+    if (!count) return -EINVAL;
+    bool host = where[0].chunk == DEV_NO_CHUNK;
+    uint64_t room = host ? w->managed_bytes : w->module_bytes;
+    uint64_t lo = host ? w->host_base + w->host_bytes - room : module_lo(s);
+    if (!is_row(where, count, lo, room) || (where[0].addr - lo) % CHUNK_BYTES) return -EINVAL;
+    struct block *b =
+        block_take_at(host ? &s->managed : &s->blocks, where[0].addr, count * CHUNK_BYTES, owner);
+    if (!b) return -EINVAL;
+    b->host = host;
+    return host ? 0 : back_block(s, b, where);
+}
+
+uint32_t space_vars_where(const struct dev_space *s, const struct list *owner,
+                          struct dev_granule *out, uint32_t cap) {
+    struct list *pos;
+    uint32_t n = 0;
+    list_each(pos, owner) {
+        const struct block *b = list_entry(pos, struct block, owner_link);
+        for (uint64_t i = 0; i < b->bytes / CHUNK_BYTES; i++, n++) {
+            uint64_t id = b->chunks ? chunk_id(s->config.chunks, b->chunks[i]) : DEV_NO_CHUNK;
+            if (n < cap) out[n] = (struct dev_granule){b->addr + i * CHUNK_BYTES, id};
+        }
+    }
+    return n;
+}
+
+/* A chunk goes back when it is seen no longer; where that cannot be had, it stays until the space
+ * ends. */
+static void unmap_chunks(struct dev_space *s, struct block *b) {
+    struct ranges *next = ranges_without(s->ranges, b->addr, b->addr + b->bytes);
+    if (!next) return;
+    reserve_range(b->addr, b->bytes);
+    set_ranges(s, next);
+    free_chunks(s, b);
+    block_give(b);
+}
+
 void space_module_free(struct dev_space *s, struct list *owner) {
     struct list *pos, *tmp;
     list_each_safe(pos, tmp, owner) {
         struct block *b = list_entry(pos, struct block, owner_link);
+        if (b->chunks) {
+            list_remove(&b->owner_link);
+            unmap_chunks(s, b);
+            continue;
+        }
         if (!b->host) unmap_range(s, b->addr, b->bytes);
         block_give(b);
     }
@@ -253,10 +389,13 @@ void space_destroy(struct dev_space *s) {
     const struct dev_windows *w = &s->windows;
     uint64_t lo = w->dev_base, hi = lo + w->alloc_bytes + w->module_bytes;
     struct list *pos, *tmp;
-    list_each_safe(pos, tmp, &s->blocks) block_give(block_of(pos));
-    list_each_safe(pos, tmp, &s->managed) block_give(block_of(pos));
     chunk_refund(s->config.chunks, s->memory_used);
     munmap(at(lo), hi - lo);
+    list_each_safe(pos, tmp, &s->blocks) {
+        free_chunks(s, block_of(pos));
+        block_give(block_of(pos));
+    }
+    list_each_safe(pos, tmp, &s->managed) block_give(block_of(pos));
     textures_destroy(s->textures);
     ranges_unref(s->ranges);
     free(s);

@@ -47,12 +47,23 @@ void space_destroy(struct dev_space *space);
 int space_chunk_map(struct dev_space *space, uint64_t addr, struct dev_chunk *const *chunks,
                     uint32_t count);
 int space_chunk_unmap(struct dev_space *space, uint64_t addr, uint32_t count);
-/* Zeroed memory of the module window, put on `owner`; 0 when there is none. */
+/* Zeroed memory of the module window, put on `owner`, that ends with the process: from the window's
+ * end, for variables are found at its beginning. 0 when there is none. */
 uint64_t space_module_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
                             struct list *owner);
+/* The same of the device's memory, for variables: from the window's beginning. */
+uint64_t space_vars_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
+                          struct list *owner);
 /* The same, of the host window's last part. */
 uint64_t space_managed_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
                              struct list *owner);
+/* What one of these two gave a space in another process, with what is in it. 0, -EINVAL, -ENOMEM
+ * and chunk_adopt's. */
+int space_vars_adopt(struct dev_space *space, const struct dev_granule *where, uint32_t count,
+                     struct list *owner);
+/* What one of these gave: device.h's module_where. */
+uint32_t space_vars_where(const struct dev_space *space, const struct list *owner,
+                          struct dev_granule *out, uint32_t cap);
 void space_module_free(struct dev_space *space, struct list *owner);
 
 /* As device.h has them. */

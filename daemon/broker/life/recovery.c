@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One RESTORE at a time: where the worker ends over one, that job and those before it were with it,
+ * and the others were not.
+ */
+#include "daemon/broker/life/recovery.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/broker/clients/ending.h"
+#include "daemon/broker/clients/lending.h"
+#include "daemon/broker/life/inbox.h"
+
+#define NS_PER_MS 1000000u
+#define WHY_BYTES 224
+
+void recovery_init(struct recovery *r, struct broker *b, struct gpu *g) {
+    *r = (struct recovery){.broker = b, .gpu = g};
+}
+
+/* ---- one that is lost ------------------------------------------------------------------------ */
+
+/* "7 (why), 9 (why)", as far as there is room. */
+static void note_lost(struct recovery *r, const struct attachment *a, const char *why) {
+    size_t used = strlen(r->names);
+
+    r->lost++;
+    snprintf(r->names + used, sizeof(r->names) - used, "%s%u (%s)", used ? ", " : "", a->job_id,
+             why);
+}
+
+/* Nobody has it, so it is gone at once. */
+static void lose_orphan(struct recovery *r, struct attachment *a, const char *why) {
+    struct client *c = a->client;
+
+    if (c) {
+        note_lost(r, a, why);
+        attachments_say_how(a, "lost", "the GPU worker ended: %.100s; it could not go on: %.120s",
+                            r->gpu->worker.trouble, why);
+    }
+    inbox_end_job(r->broker, r->gpu, a);
+    if (c) ending_worker_lost(c);
+}
+
+/* The errors that a job is told as its own; all others are the worker's end. */
+static int shown_error(int result) {
+    bool fault = result <= ERR_ILLEGAL_ADDRESS && result >= ERR_ILLEGAL_INSTRUCTION;
+
+    return fault || result == ERR_NO_MEMORY || result == ERR_DEVICE_LOST ? result : ERR_WORKER_LOST;
+}
+
+/* The worker is told as well, which may have heard of it. */
+static void lose_asked(struct recovery *r, struct attachment *a, int err, const char *why) {
+    a->place = ATTACHMENT_WORKER;
+    if (!a->client) return; /* it was detached meanwhile */
+    note_lost(r, a, why);
+    attachments_say_how(a, "lost", "the next GPU worker did not go on with it: %.200s", why);
+    ending_not_restored(a->client, shown_error(err));
+}
+
+/* ---- the worker's end ------------------------------------------------------------------------ */
+
+/* How many workers in a row ended soon after they had it. */
+static void count_move(struct attachment *a, uint64_t now_ns) {
+    bool soon =
+        a->place == ATTACHMENT_ASKED || (a->taken_ns && now_ns - a->taken_ns < RECOVERY_SOON_NS);
+
+    a->moves = soon ? a->moves + 1 : 1;
+}
+
+/* Why it ends with its worker; NULL: it does not. */
+static const char *obstacle(const struct recovery *r, const struct attachment *a) {
+    const struct client *c = a->client;
+
+    if (!c || !a->welcomed || r->broker->clients.stopping) return "";
+    if (a->estate_fd < 0 || a->completion_fd < 0 || c->pages.submission_fd < 0) return "";
+    if (strcmp(r->broker->config.recovery, "yes") != 0) return "recovery is switched off";
+    if (r->gpu->worker.memory_fd < 0) return "the device's memory went with the worker";
+    if (a->how || a->lost) return "it was ended before";
+    if (atom_load_acquire(&a->completion->fault.cuda)) return "it had failed itself";
+    if (c->lending) return "a file of it was on its way to the worker";
+    if (a->moves > RECOVERY_TRIES) return "its workers ended one after the other";
+    return NULL;
+}
+
+static void end_with_worker(struct recovery *r, struct attachment *a, const char *why) {
+    struct client *c = a->client;
+
+    if (*why) {
+        lose_orphan(r, a, why);
+        return;
+    }
+    if (c) attachments_say_how(a, "lost", "the GPU worker ended: %.200s", r->gpu->worker.trouble);
+    if (c && a->welcomed) note_lost(r, a, "nothing of it was kept");
+    inbox_end_job(r->broker, r->gpu, a);
+    if (c) ending_worker_lost(c);
+}
+
+/* The first that was not looked at yet; those that were are orphans. */
+static struct attachment *first_not_orphan(const struct recovery *r) {
+    struct list *pos;
+
+    list_each(pos, &r->gpu->attachments.list) {
+        struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->place != ATTACHMENT_ORPHAN) return a;
+    }
+    return NULL;
+}
+
+static void forget_lost(struct recovery *r) {
+    r->lost = 0;
+    r->names[0] = '\0';
+}
+
+static void log_end(const struct recovery *r) {
+    if (r->waiting + r->lost == 0) return;
+    log_warn("worker", "event=jobs gpu=%u continue=%u lost=%u%s%s%s", r->gpu->number, r->waiting,
+             r->lost, r->lost ? " which=\"" : "", r->names, r->lost ? "\"" : "");
+}
+
+void recovery_worker_gone(struct recovery *r, bool had_jobs) {
+    uint64_t now = fdutil_now_ns();
+    struct attachment *a;
+
+    r->asked = NULL;
+    r->continued = 0;
+    forget_lost(r);
+    if (had_jobs || !recovery_waits(r)) r->since_ns = now;
+    while ((a = first_not_orphan(r))) {
+        const char *why;
+
+        count_move(a, now);
+        why = obstacle(r, a);
+        if (why) {
+            end_with_worker(r, a, why);
+        } else {
+            a->place = ATTACHMENT_ORPHAN;
+            lending_hold(a->client);
+        }
+    }
+    r->waiting = gpu_jobs(r->gpu);
+    if (had_jobs) log_end(r);
+    forget_lost(r); /* that was said */
+    if (!recovery_waits(r)) fdutil_close(&r->gpu->worker.memory_fd);
+}
+
+bool recovery_waits(const struct recovery *r) {
+    const struct list *pos;
+
+    list_each(pos, &r->gpu->attachments.list) if (list_entry(pos, struct attachment, link)->place ==
+                                                  ATTACHMENT_ORPHAN) return true;
+    return false;
+}
+
+void recovery_lose_all(struct recovery *r, const char *why) {
+    struct list *pos, *tmp;
+
+    list_each_safe(pos, tmp, &r->gpu->attachments.list) {
+        struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->place == ATTACHMENT_ORPHAN) lose_orphan(r, a, why);
+    }
+    if (r->lost)
+        log_warn("worker", "event=jobs-lost gpu=%u lost=%u which=\"%s\"", r->gpu->number, r->lost,
+                 r->names);
+    forget_lost(r);
+}
+
+/* ---- the next worker ------------------------------------------------------------------------- */
+
+static struct attachment *first_orphan(const struct recovery *r) {
+    struct list *pos;
+
+    list_each(pos, &r->gpu->attachments.list) {
+        struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->place == ATTACHMENT_ORPHAN) return a;
+    }
+    return NULL;
+}
+
+/* 0; or 1: it is lost, for its descriptors cannot be sent. Where the worker is being ended it
+ * counts as asked. */
+static int ask(struct recovery *r, struct attachment *a) {
+    struct client *c = a->client;
+    int err = attachments_restore(&r->gpu->attachments, a, &c->pages, users_wire_limits(c->user));
+
+    if (!fdutil_scarce(err)) {
+        r->asked = a;
+        return 0;
+    }
+    a->place = ATTACHMENT_ORPHAN;
+    lose_orphan(r, a, err_text(err));
+    return 1;
+}
+
+static void finish(struct recovery *r) {
+    struct wire_worker_msg msg = {.kind = WIRE_RESTORED};
+
+    channel_tell(&r->gpu->worker.channel, &msg, NULL, 0);
+    if (r->continued + r->lost == 0) return;
+    log_info("worker", "event=recovered gpu=%u jobs=%u lost=%u%s%s%s after_ms=%llu", r->gpu->number,
+             r->continued, r->lost, r->lost ? " which=\"" : "", r->names, r->lost ? "\"" : "",
+             (unsigned long long)((fdutil_now_ns() - r->since_ns) / NS_PER_MS));
+}
+
+int recovery_next(struct recovery *r) {
+    struct attachment *a;
+
+    while ((a = first_orphan(r))) {
+        if (!a->client)
+            inbox_end_job(r->broker, r->gpu, a);
+        else if (ask(r, a) == 0)
+            return 0;
+    }
+    finish(r);
+    return 1;
+}
+
+/* 0, or why its threads cannot be told. */
+static int tell_client(struct attachment *a) {
+    struct wire_moved moved = {.magic = WIRE_MOVED_MAGIC, .number = a->moved + 1};
+    int err = fdutil_send(a->client->fd, &moved, sizeof(moved), &a->completion_fd, 1);
+
+    if (err < 0) return err;
+    a->moved = moved.number;
+    pages_move(&a->client->pages, moved.number);
+    return 0;
+}
+
+static void take_over(struct recovery *r, struct attachment *a) {
+    a->place = ATTACHMENT_WORKER;
+    a->taken_ns = fdutil_now_ns();
+    if (!a->client) return; /* it was detached meanwhile */
+    lending_resume(a->client);
+    r->continued++;
+    r->gpu->worker.recovered++;
+}
+
+int recovery_attached(struct recovery *r, const struct wire_worker_msg *msg, int fds[2]) {
+    struct attachment *a = r->asked;
+    char why[WHY_BYTES];
+    int err = msg->result;
+
+    if (!a || a->job_id != msg->job_id) return ERR_PROTOCOL;
+    r->asked = NULL;
+    snprintf(why, sizeof(why), "%.200s", *msg->text && err < 0 ? msg->text : err_text(err));
+    if (err == 0) {
+        if (fds[1] >= 0) fdutil_close(&fds[1]); /* it is the one that we have */
+        err = fds[0] < -1 ? fds[0] : attachments_see(a, &fds[0], &fds[1]);
+        if (err == 0 && a->client) err = tell_client(a);
+        snprintf(why, sizeof(why), "it cannot be given its new page: %s", err_text(err));
+    }
+    if (err < 0)
+        lose_asked(r, a, err, why);
+    else
+        take_over(r, a);
+    return 0;
+}

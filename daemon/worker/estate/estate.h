@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The estate of a client: all that the next worker needs, should this one end, to go on as if
+ * nothing had happened (docs/adr/0020-recovery.md). One memfd, of which the broker has a
+ * descriptor; no client ever sees it.
+ *
+ * Owner: the client. Thread: the worker's.
+ */
+#ifndef DAEMON_WORKER_ESTATE_ESTATE_H
+#define DAEMON_WORKER_ESTATE_ESTATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/atomics.h"
+#include "daemon/worker/estate/log.h"
+#include "proto/wire.h"
+
+struct memory_estate;
+
+/* Why a client cannot be restored. */
+enum estate_lack {
+    ESTATE_WHOLE,
+    ESTATE_SEGMENTS,
+    ESTATE_SIGNALS,
+    ESTATE_FILES,
+    ESTATE_OFFERS,
+    ESTATE_ARRAYS,
+    ESTATE_KERNELS,
+    ESTATE_LOG,
+    ESTATE_LACKS
+};
+
+/* Shared. */
+struct estate_header {
+    uint64_t magic, bytes; /* of the header itself: another version's is not read */
+    uint64_t pages;
+    _Atomic uint32_t lack; /* enum estate_lack; the first that came up */
+    uint32_t pad;
+    _Atomic uint64_t deferred_done;  /* of those that wait for all before them: how many are over */
+    _Atomic uint64_t callbacks_done; /* host functions whose operation is complete */
+    _Atomic uint64_t uses;           /* MEM_USE that were announced */
+    struct log_header log;
+    /* The operation of each stream that was given to the device last. */
+    _Atomic uint64_t begun[WIRE_STREAMS];
+};
+
+struct estate {
+    int fd;                       /* -1: there is none */
+    struct estate_header *header; /* NULL: likewise, and nothing is kept */
+    struct memory_estate *memory;
+    struct log log;
+    uint64_t bytes;    /* mapped */
+    uint64_t deferred; /* records that wait for all before them, so far */
+    uint64_t graph; /* where in the log the graph is whose records are being read; or UINT64_MAX */
+};
+
+/* A new one, for a window of so many granules. 0 or -errno. */
+int estate_create(struct estate *e, uint64_t pages);
+/* An earlier worker's; `fd` is taken over in any case. -EINVAL: it is none, or not whole. */
+int estate_open(struct estate *e, uint64_t pages, int fd);
+/* Also of one that is zeroed, with fd -1. */
+void estate_close(struct estate *e);
+
+/* There is one, and it lacks nothing so far. */
+static inline bool estate_whole(const struct estate *e) {
+    return e->header && atom_load_relaxed(&e->header->lack) == ESTATE_WHOLE;
+}
+
+void estate_note_lack(struct estate *e, enum estate_lack lack);
+/* For people; NULL: it lacks nothing. */
+const char *estate_lacks(const struct estate *e);
+
+/* An operation is given to the device. */
+static inline void estate_begin(struct estate *e, uint32_t stream, uint64_t seq) {
+    if (!e->header || stream >= WIRE_STREAMS) return;
+    if (seq > atom_load_relaxed(&e->header->begun[stream]))
+        atom_store_release(&e->header->begun[stream], seq);
+}
+
+/* So many host functions' operations are complete. */
+static inline void estate_callback_over(struct estate *e, uint64_t done) {
+    if (e->header) atom_store_release(&e->header->callbacks_done, done);
+}
+
+static inline void estate_uses(struct estate *e, uint64_t uses) {
+    if (e->header) atom_store_relaxed(&e->header->uses, uses);
+}
+
+static inline void estate_deferred_over(struct estate *e) {
+    if (e->header)
+        atom_store_release(&e->header->deferred_done,
+                           atom_load_relaxed(&e->header->deferred_done) + 1);
+}
+
+#endif

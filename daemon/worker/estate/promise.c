@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Promises, one a chunk.
+ */
+#include "daemon/worker/estate/promise.h"
+
+/* Where the next module's memory is, from `at` on; NULL: there is none any more. */
+static const struct dev_granule *next_place(const struct log *l, uint64_t *at, uint64_t *count) {
+    for (struct log_entry *e; (e = log_at(l, *at, at));) {
+        *count = e->tail_bytes / sizeof(struct dev_granule);
+        if (log_record(e)->op == LOG_PLACED) return log_tail(e);
+    }
+    return NULL;
+}
+
+/* The first `most` of all; how many there were. */
+static uint64_t renounce(const struct log *l, const struct dev_ops *ops, struct dev *dev,
+                         uint64_t most) {
+    uint64_t at = 0, count, seen = 0;
+    for (const struct dev_granule *g; (g = next_place(l, &at, &count));)
+        for (uint64_t i = 0; i < count && seen < most; i++, seen++)
+            if (g[i].chunk != DEV_NO_CHUNK) ops->chunk_renounce(dev, g[i].chunk);
+    return seen;
+}
+
+int promise_modules(const struct log *l, const struct dev_ops *ops, struct dev *dev) {
+    uint64_t at = 0, count, seen = 0;
+    for (const struct dev_granule *g; (g = next_place(l, &at, &count));)
+        for (uint64_t i = 0; i < count; i++, seen++) {
+            int err = g[i].chunk == DEV_NO_CHUNK ? 0 : ops->chunk_promise(dev, g[i].chunk);
+            if (!err) continue;
+            renounce(l, ops, dev, seen);
+            return err;
+        }
+    return 0;
+}
+
+void promise_renounce(const struct log *l, const struct dev_ops *ops, struct dev *dev) {
+    renounce(l, ops, dev, UINT64_MAX);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writing the log.
+ */
+#include "daemon/worker/front/book.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+
+/* They wait for all before them, and so are counted: estate_deferred_over. */
+static bool is_deferred(uint16_t op) {
+    switch (op) {
+    case WIRE_MEM_BACK:
+    case WIRE_MEM_UNBACK:
+    case WIRE_MODULE_UNLOAD:
+    case WIRE_TEXTURE_DROP: return true;
+    default: return false;
+    }
+}
+
+/* What cannot be made again. */
+static enum estate_lack lack_of(uint16_t op) {
+    switch (op) {
+    case WIRE_MEM_MAKE:
+    case WIRE_MEM_OPEN:
+    case WIRE_MEM_CLOSE:
+    case WIRE_MEM_SHOW:
+    case WIRE_MEM_EXPORT:
+    case WIRE_MEM_SHARE: return ESTATE_SEGMENTS;
+    case WIRE_SIGNAL_MAKE:
+    case WIRE_SIGNAL_OPEN:
+    case WIRE_SIGNAL_CLOSE:
+    case WIRE_SIGNAL_ASK: return ESTATE_SIGNALS;
+    case WIRE_FILE_MAP:
+    case WIRE_FILE_UNMAP:
+    case WIRE_FILE_DROP: return ESTATE_FILES;
+    case WIRE_ARRAY_MAKE:
+    case WIRE_ARRAY_DROP: return ESTATE_ARRAYS;
+    case WIRE_GRAPH_OFFER: return ESTATE_OFFERS;
+    default: return ESTATE_WHOLE;
+    }
+}
+
+static uint64_t tail_of(const struct wire_record *rec) {
+    const void *r = rec;
+    switch (rec->op) {
+    case WIRE_MODULE_LOAD: return ((const struct wire_module_load *)r)->image_bytes;
+    case WIRE_GRAPH_LAUNCH: return 8ull * ((const struct wire_graph_launch *)r)->lanes;
+    default: return 0;
+    }
+}
+
+/* All records of the graph that was launched last are read: how far its streams went. */
+static void end_graph(struct client *c) {
+    struct estate *e = &c->estate;
+    uint64_t next;
+    struct log_entry *entry = log_at(&e->log, e->graph, &next);
+    const struct wire_graph_launch *g = (const void *)log_record(entry);
+    const struct wire_graph_lane *lanes = (const void *)(g + 1);
+    uint64_t *ends = log_tail(entry);
+    for (uint32_t i = 0; i < g->lanes; i++) {
+        const struct stream *s = c->streams.streams[lanes[i].stream];
+        if (s) ends[i] = s->next;
+    }
+    e->graph = UINT64_MAX;
+}
+
+static void tidy(struct client *c) {
+    const struct log_state state = {.stream_done = c->com.page->stream_done,
+                                    .deferred_done =
+                                        atom_load_relaxed(&c->estate.header->deferred_done)};
+    log_tidy(&c->estate.log, &state);
+}
+
+static struct log_entry *reserve(struct client *c, const void *rec, uint32_t bytes, uint64_t tail) {
+    struct estate *e = &c->estate;
+    if (log_full(&e->log, bytes + tail) && e->graph == UINT64_MAX) tidy(c);
+    struct log_entry *entry = log_reserve(&e->log, rec, bytes, tail);
+    if (!entry) estate_note_lack(e, ESTATE_LOG);
+    return entry;
+}
+
+void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph) {
+    struct estate *e = &c->estate;
+    if (!estate_whole(e) || client_dead(c)) return;
+    if (e->graph != UINT64_MAX && !graph) end_graph(c);
+    enum estate_lack lack = lack_of(rec->op);
+    if (lack != ESTATE_WHOLE) {
+        estate_note_lack(e, lack);
+        return;
+    }
+    uint64_t tail = tail_of(rec);
+    struct log_entry *entry = reserve(c, rec, bytes, tail);
+    if (!entry) return;
+    entry->ring_next = c->rx.next;
+    if (is_deferred(rec->op)) entry->number = ++e->deferred;
+    if (rec->op == WIRE_MODULE_LOAD) entry->flags = LOG_FILLING;
+    if (rec->op == WIRE_GRAPH_LAUNCH) memset(log_tail(entry), 0, tail);
+    log_commit(&e->log, entry);
+    if (rec->op == WIRE_GRAPH_LAUNCH) e->graph = e->log.latest;
+}
+
+/* The latest one that was read, again or for the first time; NULL: it is not kept. */
+static struct log_entry *latest(struct client *c) {
+    if (!estate_whole(&c->estate)) return NULL;
+    return c->replay.active ? c->replay.entry : log_latest(&c->estate.log);
+}
+
+void book_refused(struct client *c) {
+    struct log_entry *e = latest(c);
+    if (e) e->flags |= LOG_VOID;
+}
+
+void *book_image(struct client *c) {
+    struct log_entry *e = latest(c);
+    return e ? log_tail(e) : NULL;
+}
+
+void book_module(struct client *c, const struct module *m) {
+    struct worker *w = c->worker;
+    struct log_entry *e = latest(c);
+    if (!e || !w->ops->module_where) return;
+    e->flags &= ~LOG_FILLING;
+    if (c->replay.placed) return; /* it stands there already */
+    struct log_placed rec = {.rec.op = LOG_PLACED, .module = m->id};
+    uint32_t count = w->ops->module_where(m->dev, NULL, 0);
+    if (c->replay.active) { /* placed anew: there is no room for it here */
+        estate_note_lack(&c->estate, ESTATE_LOG);
+        return;
+    }
+    uint64_t ring_next = e->ring_next;
+    e = reserve(c, &rec, sizeof(rec), count * sizeof(struct dev_granule));
+    if (!e) return;
+    w->ops->module_where(m->dev, log_tail(e), count);
+    e->ring_next = ring_next;
+    log_commit(&c->estate.log, e);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What an earlier worker had read, once more.
+ */
+#include "daemon/worker/front/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "daemon/worker/engine/fault.h"
+#include "daemon/worker/estate/promise.h"
+#include "proto/record.h"
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static void finish(struct client *c) {
+    struct replay *r = &c->replay;
+    struct wire_stats *s = &c->com.page->stats;
+    r->active = false;
+    atom_store_relaxed(&s->launches, r->stats.launches);
+    atom_store_relaxed(&s->copies, r->stats.copies);
+    atom_store_relaxed(&s->copied_bytes, r->stats.copied_bytes);
+    atom_store_relaxed(&s->ops, r->stats.ops);
+    atom_store_relaxed(&s->modules, r->stats.modules);
+    atom_store_relaxed(&s->functions, r->stats.functions);
+    callback_settle(&c->callbacks);
+    replay_forget(r);
+    log_info("client", "job=%u name=\"%s\" restored", c->job_id, c->name);
+}
+
+int replay_begin(struct client *c) {
+    struct replay *r = &c->replay;
+    struct estate *e = &c->estate;
+    const struct wire_completion *page = c->com.page;
+    const struct log_state state = {.stream_done = page->stream_done,
+                                    .deferred_done = atom_load_relaxed(&e->header->deferred_done)};
+    int err = log_tidy(&e->log, &state);
+    if (!err) err = promise_modules(&e->log, c->worker->ops, c->worker->dev);
+    r->promised = !err;
+    if (!err) r->begun = calloc(WIRE_STREAMS, sizeof(*r->begun));
+    if (!err && !r->begun) err = -ENOMEM;
+    if (err) return err;
+    for (uint32_t i = 0; i < WIRE_STREAMS; i++)
+        r->begun[i].seq = atom_load_relaxed(&e->header->begun[i]);
+    r->deferred_done = state.deferred_done;
+    r->stats = (struct replay_stats){
+        .launches = atom_load_relaxed(&page->stats.launches),
+        .copies = atom_load_relaxed(&page->stats.copies),
+        .copied_bytes = atom_load_relaxed(&page->stats.copied_bytes),
+        .ops = atom_load_relaxed(&page->stats.ops),
+        .modules = atom_load_relaxed(&page->stats.modules),
+        .functions = atom_load_relaxed(&page->stats.functions),
+    };
+    r->active = r->restored = true;
+    return 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* A thread has one call open at a time, so that the tickets of a place only grow. */
+static bool is_answered(const struct client *c, const struct wire_record *r) {
+    return r->ticket && atom_load_acquire(&c->com.page->replies[r->reply].ticket) >= r->ticket;
+}
+
+/* What only asks, or is said once. */
+static bool is_passing(uint16_t op) {
+    switch (op) {
+    case WIRE_GLOBAL_GET:
+    case WIRE_PING:
+    case WIRE_FUNC_NAME:
+    case WIRE_ITERATION:
+    case WIRE_IDLE: return true;
+    default: return false;
+    }
+}
+
+static void adapt(const struct client *c, struct wire_record *r) {
+    if (is_answered(c, r)) r->ticket = 0;
+    if (r->op != WIRE_STREAM_CREATE) return;
+    struct wire_stream_create *s = (void *)r;
+    uint64_t next = atom_load_relaxed(&c->com.page->stream_done[r->stream]) + 1;
+    if (next > s->first_seq) s->first_seq = next;
+}
+
+int replay_next(struct client *c, void *record) {
+    struct replay *r = &c->replay;
+    while ((r->entry = log_at(&c->estate.log, r->at, &r->at))) {
+        const struct log_entry *e = r->entry;
+        const struct wire_record *rec = log_record(e);
+        if (e->flags & LOG_VOID || rec->op == LOG_PLACED) continue;
+        if (is_passing(rec->op) && is_answered(c, rec)) continue;
+        if (e->number > c->estate.deferred) c->estate.deferred = e->number;
+        memcpy(record, rec, e->bytes);
+        adapt(c, record);
+        return (int)e->bytes;
+    }
+    finish(c);
+    return 0;
+}
+
+bool replay_has_image(const struct client *c) {
+    return c->replay.active && !(c->replay.entry->flags & LOG_FILLING);
+}
+
+/* It stands directly behind the module. */
+const struct dev_granule *replay_place(struct client *c, uint32_t module, uint32_t *count) {
+    uint64_t at = c->replay.at;
+    struct log_entry *e = c->replay.active ? log_at(&c->estate.log, at, &at) : NULL;
+    const struct log_placed *p = e ? (const void *)log_record(e) : NULL;
+    *count = 0;
+    c->replay.placed =
+        p && p->rec.op == LOG_PLACED && e->bytes == sizeof(*p) && p->module == module;
+    if (!c->replay.placed) return NULL;
+    *count = (uint32_t)(e->tail_bytes / sizeof(struct dev_granule));
+    return log_tail(e);
+}
+
+/* ---- what had begun -------------------------------------------------------------------------- */
+
+#define READS_HOST 1u
+#define WRITES_HOST 2u
+#define READS_DEVICE 4u
+#define WRITES_DEVICE 8u
+#define BOTH_WAYS(t) (((t)&3u) == 3u || ((t)&12u) == 12u)
+
+static bool in_host(const struct client *c, uint64_t addr) {
+    return addr - c->windows.host_base < c->windows.host_bytes;
+}
+
+static bool overlap(const struct wire_copy *w) {
+    uint64_t dst = record_extent(w->width_bytes, w->height, w->depth, w->dst_pitch, w->dst_slice);
+    uint64_t src = record_extent(w->width_bytes, w->height, w->depth, w->src_pitch, w->src_slice);
+    return w->dst < w->src + src && w->src < w->dst + dst;
+}
+
+/* Of a copy or a fill; 0: it is neither. */
+static uint8_t touched(const struct client *c, const struct wire_record *rec) {
+    const void *r = rec;
+    const struct wire_copy *copy = r;
+    switch (rec->op) {
+    case WIRE_COPY:
+        return (uint8_t)((in_host(c, copy->dst) ? WRITES_HOST : WRITES_DEVICE) |
+                         (in_host(c, copy->src) ? READS_HOST : READS_DEVICE));
+    case WIRE_MEMSET:
+        return in_host(c, ((const struct wire_memset *)r)->dst) ? WRITES_HOST : WRITES_DEVICE;
+    case WIRE_VALUE_WRITE:
+        return in_host(c, ((const struct wire_value *)r)->addr) ? WRITES_HOST : WRITES_DEVICE;
+    default: return 0;
+    }
+}
+
+/* Copies and fills that had begun one behind the other may be done again where none of them reads
+ * what another one has written by then. */
+static bool may_again(const struct client *c, const struct wire_record *rec, struct begun *b) {
+    uint8_t t = touched(c, rec), both = b->touched | t;
+    bool first = !b->touched;
+    if (!t) return false;
+    b->touched = both;
+    if (!BOTH_WAYS(both)) return true;
+    return first && !b->alone++ && !overlap((const void *)rec);
+}
+
+static bool is_work(uint16_t op) {
+    return op == WIRE_LAUNCH || op == WIRE_COPY || op == WIRE_MEMSET || op == WIRE_VALUE_WRITE ||
+           op == WIRE_GRAPH_CHOICE || op == WIRE_GRAPH_SETTLE;
+}
+
+static void refuse(struct client *c, const struct wire_record *rec) {
+    const struct wire_launch *l = (const void *)rec;
+    const struct func *f = rec->op == WIRE_LAUNCH ? c->objects.funcs[l->func] : NULL;
+    char text[256];
+    snprintf(text, sizeof(text),
+             "the GPU's worker ended while %s%.120s was under way: what it had done by then cannot "
+             "be undone",
+             f ? "kernel " : "", f ? f->name : record_name(rec->op));
+    if (f) snprintf(c->com.page->fault.kernel, sizeof(c->com.page->fault.kernel), "%s", f->name);
+    fault_raise(c, ERR_WORKER_LOST, text);
+}
+
+void replay_judge(struct client *c, const struct wire_record *rec) {
+    struct begun *b = &c->replay.begun[rec->stream];
+    if (rec->seq > b->seq || !is_work(rec->op) || client_dead(c)) return;
+    if (!may_again(c, rec, b)) refuse(c, rec);
+}

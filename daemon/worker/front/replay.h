@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading the log of an estate that an earlier worker wrote, in place of the ring: what was made is
+ * made again, what was not complete is done, and nothing is answered twice.
+ */
+#ifndef DAEMON_WORKER_FRONT_REPLAY_H
+#define DAEMON_WORKER_FRONT_REPLAY_H
+
+#include "daemon/worker/client.h"
+
+/* Of a client that was made of its estate: it is read from now on, once the client is admitted. 0
+ * or -ENOMEM. */
+int replay_begin(struct client *c);
+/* The next record, into RING_RECORD_MAX bytes: its length; 0: there is none any more, and the ring
+ * is read from now on. */
+int replay_next(struct client *c, void *record);
+/* An operation is read again. Where it had begun, and may not be done again, for who knows how far
+ * it came, the client has a fault. */
+void replay_judge(struct client *c, const struct wire_record *rec);
+/* Of a MODULE_LOAD that is read again: its image is in the log. */
+bool replay_has_image(const struct client *c);
+/* Where the variables of the module lie that is read again; *count 0: it has no place yet. */
+const struct dev_granule *replay_place(struct client *c, uint32_t module, uint32_t *count);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Entries, and when they count. Every store is one word, after what it says has become true and
+ * before that ends: stores of this process are seen in their order by who reads after its end.
+ */
+#include "daemon/worker/memory/memory_estate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/atomics.h"
+#include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_plan.h"
+#include "daemon/worker/memory/memory_state.h"
+
+/* An entry: its kind, flags, and in the upper bits the number of the chunk or spare. */
+enum entry_kind {
+    ENTRY_NONE,    /* the page shows nothing */
+    ENTRY_PRIVATE, /* the chunk is its own */
+    ENTRY_LANE,    /* the chunk is the lane's: in_lane */
+    ENTRY_SPILLED, /* of the lane; its bytes are in the chunk */
+    ENTRY_DEAD,    /* of the lane; it has no bytes */
+    ENTRY_LOST,    /* `loss` says how */
+    ENTRY_SWAPPED, /* its own; the bytes are in the spare */
+    ENTRY_HOSTED,  /* of the lane; the bytes are in the spare */
+};
+#define ENTRY_KIND 0x7u
+#define ENTRY_SHOWN 0x8u  /* of its own: page.shown */
+#define ENTRY_ZEROS 0x10u /* of one that is swapped: it has no spare */
+#define ENTRY_CHUNK_SHIFT 8
+
+static uint64_t chunk_entry(const struct memory *m, enum entry_kind kind,
+                            const struct dev_chunk *chunk) {
+    return kind | m->ops->chunk_id(m->dev, chunk) << ENTRY_CHUNK_SHIFT;
+}
+
+static uint64_t spare_entry(const struct memory *m, enum entry_kind kind, const void *host) {
+    if (!m->ops->spare_id) return ENTRY_LOST;
+    if (!host) return kind | ENTRY_ZEROS;
+    return kind | m->ops->spare_id(m->dev, host) << ENTRY_CHUNK_SHIFT;
+}
+
+static uint64_t slot_entry(const struct memory *m, uint32_t slot) {
+    const struct slot *s = &m->slots[slot];
+    if (s->state == SLOT_SPILLED) return chunk_entry(m, ENTRY_SPILLED, s->chunk);
+    if (s->state == SLOT_SPILLED_HOST) return spare_entry(m, ENTRY_HOSTED, s->host);
+    if (!m->lane || slot >= m->lane->count || !memory_clear_own(m, slot)) return ENTRY_DEAD;
+    return chunk_entry(m, ENTRY_LANE, m->lane->chunks[slot]);
+}
+
+static uint64_t page_entry(const struct memory *m, const struct page *p) {
+    uint64_t shown = p && p->shown ? ENTRY_SHOWN : 0;
+    switch (p ? p->state : PAGE_NONE) {
+    case PAGE_NONE: return ENTRY_NONE;
+    case PAGE_PRIVATE: return chunk_entry(m, ENTRY_PRIVATE, p->chunk) | shown;
+    case PAGE_SWAPPED: return spare_entry(m, ENTRY_SWAPPED, p->host) | shown;
+    case PAGE_LANE: return slot_entry(m, p->slot);
+    default: return ENTRY_LOST;
+    }
+}
+
+void memory_note(struct memory *m, uint32_t page, const struct page *as) {
+    if (!m->estate) return;
+    atom_compiler_fence(); /* what was filled before is filled, and nothing is freed yet */
+    atom_store_release(&m->estate->pages[page], page_entry(m, as));
+    atom_compiler_fence();
+}
+
+void memory_note_slot(struct memory *m, uint32_t slot) {
+    if (!m->estate) return;
+    for (uint32_t i = m->slots[slot].page; i != MEMORY_NO_PAGE; i = m->pages[i].next)
+        memory_note(m, i, &m->pages[i]);
+}
+
+void memory_note_slots(struct memory *m) {
+    for (uint32_t slot = 0; m->estate && slot < m->slot_end; slot++)
+        memory_note_slot(m, slot);
+}
+
+void memory_note_changing(struct memory *m, uint32_t first, uint32_t count) {
+    if (!m->estate) return;
+    atom_store_release(&m->estate->changing, (uint64_t)first << 32 | count);
+    atom_compiler_fence();
+}
+
+void memory_note_changed(struct memory *m) {
+    memory_note_changing(m, 0, 0);
+}
+
+static void set_in_lane(struct memory *m, uint32_t in_lane) {
+    if (!m->estate) return;
+    atom_compiler_fence();
+    atom_store_release(&m->estate->in_lane, in_lane);
+    atom_compiler_fence();
+}
+
+void memory_note_no_lane(struct memory *m) {
+    if (!m->lane || m->lane->noted != m) return;
+    set_in_lane(m, 0);
+    m->lane->noted = NULL;
+}
+
+void memory_note_lane(struct memory *m) {
+    struct memory_lane *lane = m->lane;
+    if (lane->noted == m) return;
+    if (lane->noted) memory_note_no_lane(lane->noted);
+    memory_note_slots(m); /* others may have been there */
+    lane->noted = m;
+    set_in_lane(m, 1);
+}
+
+static enum memory_loss find_loss(const struct memory *m) {
+    if (!list_empty(&m->holdings) || !list_empty(&m->lane_holdings)) return MEMORY_SEGMENTS;
+    bool host = m->swapped || m->hosted;
+    return host && !m->ops->spare_id ? MEMORY_HOST : MEMORY_WHOLE;
+}
+
+void memory_note_loss(struct memory *m) {
+    if (!m->estate) return;
+    atom_compiler_fence();
+    atom_store_release(&m->estate->loss, find_loss(m));
+    atom_compiler_fence();
+}
+
+/* Of whom nothing is in the lane, such entries are as they were when something was. */
+static bool is_wrong(const struct memory *m, uint32_t page) {
+    uint64_t word = atom_load_relaxed(&m->estate->pages[page]);
+    uint64_t right = page_entry(m, &m->pages[page]);
+    bool of_lane = (word & ENTRY_KIND) == ENTRY_LANE || word == ENTRY_DEAD;
+    bool is_of_lane = (right & ENTRY_KIND) == ENTRY_LANE || right == ENTRY_DEAD;
+    if (of_lane && is_of_lane && !atom_load_relaxed(&m->estate->in_lane)) return false;
+    return word != right;
+}
+
+const char *memory_estate_check(const struct memory *m) {
+    const struct memory_estate *e = m->estate;
+    if (!e) return NULL;
+    if (atom_load_relaxed(&e->changing)) return "the estate's pages are changing";
+    if (atom_load_relaxed(&e->loss) != find_loss(m)) return "the estate's loss is another";
+    if (atom_load_relaxed(&e->in_lane) != (m->lane && m->lane->noted == m))
+        return "the estate is wrong about the lane";
+    for (uint32_t i = 0; i < m->page_count; i++)
+        if (is_wrong(m, i)) return "an entry of the estate is wrong";
+    return NULL;
+}
+
+size_t memory_estate_bytes(uint32_t page_count) {
+    return sizeof(struct memory_estate) + page_count * sizeof(uint64_t);
+}
+
+const char *memory_estate_lacks(const struct memory_estate *e) {
+    static const char *const texts[MEMORY_LOSSES] = {
+        [MEMORY_SEGMENTS] = "it holds memory that may be shared",
+        [MEMORY_HOST] = "memory of it was in host memory",
+    };
+    uint32_t loss = atom_load_acquire(&e->loss);
+    return loss < MEMORY_LOSSES ? texts[loss] : "what is kept of its memory is damaged";
+}
+
+int memory_estate_keep(struct memory *m, struct memory_estate *e) {
+    if (!m->ops->chunk_id || !m->ops->chunk_adopt) return -ENOTSUP;
+    e->granule = m->granule;
+    m->estate = e;
+    atom_store_release(&e->page_count, m->page_count);
+    return 0;
+}
+
+/* ---- adopting -------------------------------------------------------------------------------- */
+
+/* What a word says; an entry that is not one: ENTRY_LOST. */
+struct entry {
+    enum entry_kind kind;
+    bool shown, zeros;
+    uint64_t chunk;
+};
+
+static bool is_changing(const struct memory_estate *e, uint32_t page) {
+    uint64_t changing = atom_load_relaxed(&e->changing);
+    uint64_t first = changing >> 32, count = (uint32_t)changing;
+    return page >= first && page - first < count;
+}
+
+static bool is_own(enum entry_kind kind) {
+    return kind == ENTRY_PRIVATE || kind == ENTRY_SWAPPED;
+}
+
+/* Such a word is written for some page of this half. */
+static bool is_right(const struct entry *e, uint64_t flags, bool upper) {
+    bool has_number = e->kind != ENTRY_NONE && e->kind != ENTRY_DEAD && !e->zeros;
+    uint64_t may =
+        (is_own(e->kind) && upper ? ENTRY_SHOWN : 0) | (e->kind == ENTRY_SWAPPED ? ENTRY_ZEROS : 0);
+    if (e->kind == ENTRY_LOST || flags & ~may || (e->chunk && !has_number)) return false;
+    return upper || e->kind == ENTRY_NONE || is_own(e->kind);
+}
+
+static struct entry read_entry(const struct memory_estate *e, uint32_t page, bool upper) {
+    uint64_t word = atom_load_relaxed(&e->pages[page]);
+    uint64_t flags = word & ((1u << ENTRY_CHUNK_SHIFT) - 1) & ~(uint64_t)ENTRY_KIND;
+    struct entry entry = {.kind = word & ENTRY_KIND,
+                          .shown = word & ENTRY_SHOWN,
+                          .zeros = word & ENTRY_ZEROS,
+                          .chunk = word >> ENTRY_CHUNK_SHIFT};
+    if (is_changing(e, page)) return (struct entry){.kind = ENTRY_NONE};
+    if (!is_right(&entry, flags, upper)) entry.kind = ENTRY_LOST;
+    if (entry.kind == ENTRY_LANE)
+        entry.kind = atom_load_relaxed(&e->in_lane) ? ENTRY_SPILLED : ENTRY_DEAD;
+    return entry;
+}
+
+static int adopt_host(struct memory *m, const struct entry *entry, void **host) {
+    *host = NULL;
+    if (entry->zeros) return 0;
+    return m->ops->spare_adopt ? m->ops->spare_adopt(m->dev, entry->chunk, host) : -EINVAL;
+}
+
+static int take_own(struct memory *m, uint32_t page, const struct entry *entry) {
+    struct page *p = &m->pages[page];
+    bool upper = page >= m->page_count / 2, swapped = entry->kind == ENTRY_SWAPPED;
+    int err = swapped ? adopt_host(m, entry, &p->host)
+                      : m->ops->chunk_adopt(m->dev, entry->chunk, &p->chunk);
+    if (err) return err;
+    p->state = swapped ? PAGE_SWAPPED : PAGE_PRIVATE;
+    p->shown = entry->shown;
+    m->persistent++;
+    m->kept += upper;
+    m->kept_shown += p->shown;
+    m->swapped |= swapped;
+    return 0;
+}
+
+/* Where the bytes of the lane's are, if they are anywhere. */
+static int take_spilled(struct memory *m, struct slot *s, const struct entry *entry) {
+    bool hosted = entry->kind == ENTRY_HOSTED;
+    int err = hosted ? adopt_host(m, entry, &s->host)
+                     : m->ops->chunk_adopt(m->dev, entry->chunk, &s->chunk);
+    if (err) return err;
+    s->state = hosted ? SLOT_SPILLED_HOST : SLOT_SPILLED;
+    m->spilled++;
+    m->hosted += hosted;
+    return 0;
+}
+
+/* In the next slot. It shows nothing until the client has a lane. */
+static int take_slot(struct memory *m, uint32_t page, const struct entry *entry) {
+    int err = memory_lane_room(m, m->slot_end + 1);
+    if (!err && entry->kind != ENTRY_DEAD) err = take_spilled(m, &m->slots[m->slot_end], entry);
+    if (err) return err;
+    memory_show_slot(m, page, m->slot_end++, NULL);
+    m->ephemeral++;
+    return 0;
+}
+
+static int take_page(struct memory *m, const struct memory_estate *e, uint32_t page) {
+    struct entry entry = read_entry(e, page, page >= m->page_count / 2);
+    switch (entry.kind) {
+    case ENTRY_NONE: return 0;
+    case ENTRY_PRIVATE:
+    case ENTRY_SWAPPED: return take_own(m, page, &entry);
+    case ENTRY_SPILLED:
+    case ENTRY_HOSTED:
+    case ENTRY_DEAD: return take_slot(m, page, &entry);
+    default: return -EINVAL;
+    }
+}
+
+static int show_private(struct memory *m) {
+    struct memory_plan plan;
+    int err = memory_plan_begin(&plan, m, m->persistent, 0, 0);
+    for (uint32_t i = 0; !err && i < m->page_count; i++)
+        if (m->pages[i].state == PAGE_PRIVATE) memory_plan_add(&plan, i, m->pages[i].chunk);
+    m->partly = m->swapped && plan.count;
+    if (!err) err = memory_plan_run(&plan);
+    return memory_plan_end(&plan, err);
+}
+
+/* What was the lane's has chunks of its own now: each entry that says so counts as the one before
+ * it did, and those that say it no longer were not counted. */
+static void note_adopted(struct memory *m) {
+    for (uint32_t i = 0; i < m->page_count; i++)
+        if (is_changing(m->estate, i)) memory_note(m, i, NULL);
+    memory_note_changed(m);
+    memory_note_slots(m);
+    set_in_lane(m, 0);
+}
+
+static void take_nothing(struct memory *m) {
+    for (uint32_t i = 0; i < m->page_count; i++)
+        memory_release(m, &m->pages[i]);
+    m->swapped = m->partly = false;
+}
+
+/* It was kept for nobody. */
+static bool is_empty(const struct memory_estate *e, uint32_t page_count) {
+    uint64_t any = atom_load_relaxed(&e->changing) | atom_load_relaxed(&e->loss) |
+                   atom_load_relaxed(&e->in_lane);
+    for (uint32_t i = 0; i < page_count; i++)
+        any |= atom_load_relaxed(&e->pages[i]);
+    return !any;
+}
+
+int memory_adopt(struct memory *m, struct memory_estate *e) {
+    uint64_t page_count = atom_load_acquire(&e->page_count);
+    if (!m->ops->chunk_adopt) return -ENOTSUP;
+    if (!page_count) return is_empty(e, m->page_count) ? memory_estate_keep(m, e) : -EINVAL;
+    if (page_count != m->page_count || e->granule != m->granule) return -EINVAL;
+    if (atom_load_relaxed(&e->in_lane) > 1) return -EINVAL;
+    if (memory_estate_lacks(e)) return -EPERM;
+    int err = 0;
+    for (uint32_t i = 0; !err && i < m->page_count; i++)
+        err = take_page(m, e, i);
+    if (!err) err = show_private(m);
+    if (err) {
+        take_nothing(m);
+        return err;
+    }
+    m->estate = e;
+    note_adopted(m);
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a client's pages show, kept where the next worker finds it (docs/adr/0020-recovery.md): in
+ * memory that outlives this process, as do the device's chunks that it names. This process may end
+ * between any two instructions, so an entry names a chunk only while the client's bytes are in it,
+ * and as long as it is nobody else's: after it is filled, and no longer when it is given back.
+ *
+ * Pages of a lane have chunks that the lane's clients share. Such entries count for the one of them
+ * whose bytes are there (memory_note_lane); what another one left in the lane does not matter.
+ *
+ * Owner: the client's. Thread: the worker's; nobody else writes.
+ */
+#ifndef DAEMON_WORKER_MEMORY_MEMORY_ESTATE_H
+#define DAEMON_WORKER_MEMORY_MEMORY_ESTATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct memory;
+
+/* Why it is not all that there is of the client's memory. */
+enum memory_loss {
+    MEMORY_WHOLE,
+    MEMORY_SEGMENTS, /* it holds segments */
+    MEMORY_HOST,     /* some of it is in this process's memory: the device has no spares */
+    MEMORY_LOSSES
+};
+
+/* Shared. */
+struct memory_estate {
+    uint64_t granule;            /* bytes */
+    _Atomic uint64_t page_count; /* of the window; 0: nothing was ever kept */
+    _Atomic uint64_t changing;   /* page << 32 | count: of these no entry counts */
+    _Atomic uint32_t loss;       /* enum memory_loss */
+    _Atomic uint32_t in_lane;    /* 1: entries of chunks of the lane count */
+    _Atomic uint64_t pages[];    /* what each shows: memory_estate.c */
+};
+
+/* For a window of so many granules. */
+size_t memory_estate_bytes(uint32_t page_count);
+/* For people, why nothing of it can be adopted at the moment; NULL: all of it can. */
+const char *memory_estate_lacks(const struct memory_estate *e);
+
+/* What the client's pages show is kept there from now on, until memory_destroy: zeroed memory that
+ * stays the caller's. It has no pages and no lane yet. -ENOTSUP: the device's chunks do not outlive
+ * the process. */
+int memory_estate_keep(struct memory *m, struct memory_estate *e);
+
+/* Between the device's open and memory_settle, of a client that is as memory_estate_keep wants it:
+ * it has what the estate says, which it keeps from now on. What was in a lane is spilled; pages of
+ * it whose bytes did not matter are there without any. What was swapped out is. Also of an estate
+ * where nothing was kept. -EPERM: it lacks something; -EINVAL: it is not one that memory*.c wrote,
+ * or of another window; chunk_adopt's, chunk_map's and memory_estate_keep's errors. Then nothing of
+ * it was taken, and nothing is kept. This process may end meanwhile, too: the estate can be adopted
+ * again. */
+int memory_adopt(struct memory *m, struct memory_estate *e);
+
+/* NULL, or what of the estate is not so; also without one. */
+const char *memory_estate_check(const struct memory *m);
+
+#endif

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Workers end, and jobs that verify their rounds go on with the next one (ADR 0020): those with nothing on the
+device all do, of the others each does or is told which kernel was under way, and nobody has a wrong result.
+
+    test/e2e/run_recovery.py [--list] [NAME-PART...]
+"""
+import os
+import random
+import re
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import PATIENCE, Daemon, program, run_tests, wait_for
+from verifying import Failed, Job
+
+JOBS = 4
+LOST = 46
+NAMES = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor", "staged", "graphs",
+         "unified", "accumulate", "trainer", "features"]
+KILLS = 2  # nobody is restored more often in a row
+ROUNDS = int(os.environ.get("SALUS_RECOVERY_ROUNDS", "1"))
+SEED = int(os.environ.get("SALUS_RECOVERY_SEED", "0")) or int(time.time())
+UNDER_WAY = re.compile(r"the GPU's worker ended while (kernel \w+|copy|memset|[A-Z_]+) was under way")
+alone = {}
+
+
+def equal(got, want, what):
+    if got != want:
+        raise AssertionError(f"{what}: {got!r}, expected {want!r}")
+
+
+def contains(text, part, what):
+    if part not in text:
+        raise AssertionError(f"{what}: no {part!r} in {text!r}")
+
+
+def numbers(daemon):
+    return {j["pid"]: j for j in daemon.jobs()}
+
+
+def at_work(daemon, jobs, launches=50):
+    """Each has launched so many more than when we began to look."""
+    before = {pid: j["launches"] for pid, j in numbers(daemon).items()}
+    wait_for("the jobs are at work", lambda: all(
+        j.pid in (now := numbers(daemon)) and now[j.pid]["launches"] >= before.get(j.pid, 0) + launches
+        for j in jobs))
+
+
+def each(daemon, jobs, verb):
+    now = numbers(daemon)
+    for job in jobs:
+        daemon.ctl("job", verb, str(now[job.pid]["id"]))
+
+
+def stand(daemon, jobs):
+    """Paused, with nothing of theirs on the device."""
+    each(daemon, jobs, "pause")
+    seen = {}
+
+    def still():
+        now = {pid: j["ops"] for pid, j in numbers(daemon).items()}
+        same, seen["ops"] = seen.get("ops") == now, now
+        return same
+    wait_for("nothing is under way", still)
+
+
+def kill_worker(daemon, how=signal.SIGKILL):
+    old = wait_for("there is a worker", daemon.worker_pid)
+    os.kill(old, how)
+    wait_for("the next one serves", lambda: daemon.worker_pid() not in (None, old)
+             and daemon.ctl_json("status")["status"]["state"] == "ok")
+
+
+def finish(daemon, jobs):
+    for job in jobs:
+        job.ask()
+    for job in jobs:
+        if job.verdict() != "finished" or job.rounds == 0:
+            raise Failed(f"job {job.pid} did not verify anything")
+    wait_for("all jobs have left", lambda: not daemon.jobs())
+    wait_for("all memory is back", lambda: daemon.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
+
+
+def test_jobs_that_stand_go_on():
+    """From worker to worker, each of which did something of theirs; and new ones come beside them."""
+    with Daemon() as d:
+        jobs = [Job(d, seed) for seed in range(JOBS)]
+        for i in range(3):
+            at_work(d, jobs)
+            stand(d, jobs)
+            kill_worker(d, signal.SIGKILL if i else signal.SIGSEGV)
+            equal({j["state"] for j in d.jobs()}, {"paused"}, "what they are")
+            each(d, jobs, "resume")
+            jobs.append(Job(d, JOBS + i))
+        status = d.ctl_json("status")["status"]
+        equal((status["worker_restarts"], status["recovered"]), (3, JOBS + JOBS + 1 + JOBS + 2), "recovered")
+        at_work(d, jobs)
+        finish(d, jobs)
+        contains(d.log(), "event=jobs gpu=0 continue=4 lost=0", "log")
+
+
+def test_jobs_at_work_go_on_or_are_told():
+    """At any moment of what they do."""
+    with Daemon() as d:
+        for i in range(6):
+            jobs = [Job(d, 10 * i + seed) for seed in range(JOBS)]
+            at_work(d, jobs)
+            for job in jobs:
+                job.causes.append("worker")
+            kill_worker(d)
+            for job in jobs:
+                job.ask()
+            ends = [(job.verdict(), job.code) for job in jobs]
+            if set(ends) - {("finished", 0), ("error", LOST)}:
+                raise Failed(f"they ended as none may: {ends}")
+            print(f"    {ends.count(('finished', 0))} of {JOBS} went on", flush=True)
+        wait_for("all jobs have left", lambda: not d.jobs())
+        wait_for("all memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
+
+
+def test_results_are_those_of_one_worker():
+    with Daemon() as d:
+        alone = d.checksum([program("train"), "2000"])
+        p = d.start([program("train"), "2000"])
+        wait_for("it runs", lambda: any(j["launches"] > 200 for j in d.jobs()))
+        stand(d, [p])
+        kill_worker(d)
+        each(d, [p], "resume")
+        out, err = p.communicate()
+        equal(p.returncode, 0, err)
+        contains(out, alone, "its checksum")
+
+
+# ---- whole programs, whose workers end at random moments ------------------------------------------
+
+def solo(name):
+    """What it says alone, and how long it takes: seconds."""
+    if name not in alone:
+        with Daemon() as d:
+            begin = time.monotonic()
+            done = d.run([program(name)])
+            equal(done.returncode, 0, done.stderr)
+            alone[name] = done.stdout, time.monotonic() - begin
+    return alone[name]
+
+
+def went_on(d, name, job):
+    """Or it failed because of a kernel, which it names."""
+    out, err = job.communicate(timeout=PATIENCE)
+    if job.returncode == 0:
+        equal(out, solo(name)[0], f"{name} after its worker ended (seed {SEED})")
+        return True
+    if not UNDER_WAY.search(err):
+        raise AssertionError(f"{name} (seed {SEED}): {out}{err}{d.log()[-3000:]}")
+    return False
+
+
+def survivors(names, rounds, *options):
+    """How many of all went on to their results."""
+    chance, count = random.Random(SEED), 0
+    longest = max(solo(n)[1] for n in names)
+    with Daemon(*options) as d:
+        for _ in range(rounds):
+            jobs = [(n, d.start([program(n)])) for n in names]
+            for _ in range(KILLS):
+                time.sleep(chance.random() * longest)
+                kill_worker(d)
+            count += sum([went_on(d, n, j) for n, j in jobs])
+        wait_for("all jobs have left", lambda: not d.jobs())
+        wait_for("all memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
+    return count
+
+
+def test_each_program_alone():
+    count = sum(survivors([name], ROUNDS) for name in NAMES)
+    print(f"    {count} of {len(NAMES) * ROUNDS} went on (seed {SEED})", flush=True)
+    if count * 3 < len(NAMES) * ROUNDS:
+        raise AssertionError("hardly any went on")
+
+
+def test_programs_together():
+    for k in range(0, len(NAMES), 5):
+        count = survivors(NAMES[k:k + 5], ROUNDS, "--lane-policy", "pack")
+        print(f"    {count} of {len(NAMES[k:k + 5]) * ROUNDS} went on (seed {SEED})", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))

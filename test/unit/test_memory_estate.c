@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is kept of a client's memory: that it says so at each moment, that nothing of another owner
+ * is ever in it, and that one which nobody wrote is refused as a whole.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_check.h"
+#include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_state.h"
+#include "daemon/worker/memory/memory_swap.h"
+#include "test/lib/fakedev.h"
+
+#define MIB (1ull << 20)
+#define GRAN (2 * MIB)
+#define BASE 0x210000000000ull
+#define STRIDE 0x10000000000ull
+#define HALF 4u
+#define PAGES (2 * HALF)
+#define CLIENTS 2
+#define CHUNKS 32u
+
+static struct dev *dev;
+static struct dev_space *spaces[CLIENTS];
+static struct memory *mem[CLIENTS];
+static struct memory_lane *lane;
+static struct memory_estate *estates[CLIENTS];
+static uint64_t state = 1;
+
+static uint32_t dice(uint32_t below) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(state >> 33) % below;
+}
+
+static uint64_t page_at(int c, uint32_t page) {
+    return BASE + (uint64_t)c * STRIDE + page * GRAN;
+}
+
+static volatile uint64_t *word_at(uint64_t addr) {
+    return (volatile uint64_t *)(uintptr_t)addr;
+}
+
+static struct dev_windows windows_of(int c) {
+    return (struct dev_windows){page_at(c, 0), PAGES * GRAN, GRAN, 0, 0, 0};
+}
+
+static void make_client(int c) {
+    struct dev_windows w = windows_of(c);
+    cr_assert_eq(memory_create(&mem[c], &dev_soft, dev, spaces[c], &w, GRAN), 0);
+    memory_set_owner(mem[c], (uint64_t)c + 1);
+}
+
+static void open_world(int memory_fd) {
+    static const struct dev_space_ops space_ops;
+    struct dev_config config = {
+        .memory_bytes = CHUNKS * GRAN, .threads = 1, .memory_fd = memory_fd};
+    cr_assert_eq(dev_soft.open(&dev, &config), 0);
+    cr_assert_eq(memory_lane_create(&lane, &dev_soft, dev), 0);
+    for (int c = 0; c < CLIENTS; c++) {
+        struct dev_windows w = windows_of(c);
+        cr_assert_eq(dev_soft.space_create(dev, &w, &space_ops, NULL, &spaces[c]), 0);
+        make_client(c);
+    }
+}
+
+static void close_world(void) {
+    for (int c = 0; c < CLIENTS; c++) {
+        memory_destroy(mem[c]);
+        dev_soft.space_destroy(spaces[c]);
+    }
+    memory_lane_destroy(lane);
+    cr_expect_eq(dev_soft.mem_used(dev), 0);
+    dev_soft.close(dev);
+}
+
+static void setup(void) {
+    open_world(-1);
+    for (int c = 0; c < CLIENTS; c++) {
+        estates[c] = calloc(1, memory_estate_bytes(PAGES));
+        cr_assert_eq(memory_estate_keep(mem[c], estates[c]), 0);
+        cr_assert_eq(memory_join(mem[c], lane), 0);
+    }
+}
+
+static void teardown(void) {
+    close_world();
+    for (int c = 0; c < CLIENTS; c++)
+        free(estates[c]);
+}
+
+TestSuite(memory_estate, .init = setup, .fini = teardown);
+
+static void turn(int c) {
+    memory_enter(mem[c], 0);
+    while (memory_unclear(mem[c]))
+        cr_assert_eq(memory_clear(mem[c], 8), 0);
+}
+
+static void expect_sound(void) {
+    const char *what;
+    for (int c = 0; c < CLIENTS; c++)
+        cr_expect_null((what = memory_check(mem[c])), "client %d: %s", c, what);
+}
+
+/* What another process finds: the device is opened again on what this one left. */
+static struct memory_estate *leave(void) {
+    struct memory_estate *left = malloc(CLIENTS * memory_estate_bytes(PAGES));
+    int from = dup(dev_soft.memory_fd(dev));
+    size_t room = 2 * CHUNKS * GRAN; /* the chunks, and the first spares */
+    unsigned char *bytes = malloc(room);
+    for (int c = 0; c < CLIENTS; c++)
+        memcpy((char *)left + (size_t)c * memory_estate_bytes(PAGES), estates[c],
+               memory_estate_bytes(PAGES));
+    cr_assert_eq(pread(from, bytes, room, 0), (ssize_t)room);
+    close_world();
+    cr_assert_eq(pwrite(from, bytes, room, 0), (ssize_t)room);
+    free(bytes);
+    open_world(from);
+    close(from);
+    return left;
+}
+
+static struct memory_estate *left_of(struct memory_estate *left, int c) {
+    return (void *)((char *)left + (size_t)c * memory_estate_bytes(PAGES));
+}
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+Test(memory_estate, all_kinds_of_pages_come_back) {
+    cr_assert_eq(memory_back(mem[0], page_at(0, 0), 2 * GRAN), 0);
+    cr_assert_eq(memory_back(mem[0], page_at(0, HALF), 3 * GRAN), 0);
+    turn(0);
+    for (uint32_t page = 0; page < HALF + 3; page += page == 1 ? HALF - 1 : 1)
+        *word_at(page_at(0, page)) = 100 + page;
+    uint64_t n;
+    cr_assert_eq(memory_keep(mem[0], page_at(0, HALF + 1), GRAN, &n), 0);
+    uint64_t persistent = memory_persistent(mem[0]), ephemeral = memory_ephemeral(mem[0]);
+    uint64_t backed_p = memory_backed_p(mem[0]), backed_e = memory_backed_e(mem[0]);
+    struct memory_estate *left = leave();
+    cr_assert_eq(memory_adopt(mem[0], left_of(left, 0)), 0);
+    cr_assert_eq(memory_adopt(mem[1], left_of(left, 1)), 0);
+    dev_soft.memory_settle(dev);
+    expect_sound();
+    cr_expect_eq(memory_persistent(mem[0]), persistent);
+    cr_expect_eq(memory_ephemeral(mem[0]), ephemeral);
+    cr_expect_eq(memory_backed_p(mem[0]), backed_p);
+    cr_expect_eq(memory_backed_e(mem[0]), backed_e);
+    cr_expect_eq(dev_soft.mem_used(dev), persistent + ephemeral);
+    cr_expect(memory_spilled(mem[0]));
+    cr_assert_eq(memory_join(mem[0], lane), 0);
+    cr_assert_eq(memory_restore(mem[0], &n), 0);
+    turn(0);
+    for (uint32_t page = 0; page < HALF + 3; page += page == 1 ? HALF - 1 : 1)
+        cr_expect_eq(*word_at(page_at(0, page)), 100 + page, "page %u", page);
+    expect_sound();
+    memory_destroy(mem[0]);
+    memory_destroy(mem[1]);
+    make_client(0);
+    make_client(1);
+    free(left);
+}
+
+/* The first one's bytes are in the lane, and the second one's entries say that some of it will be
+ * its own. */
+Test(memory_estate, what_is_not_cleared_yet_is_nobodys) {
+    cr_assert_eq(memory_back(mem[0], page_at(0, HALF), 2 * GRAN), 0);
+    turn(0);
+    *word_at(page_at(0, HALF)) = *word_at(page_at(0, HALF + 1)) = 42;
+    cr_assert_eq(memory_back(mem[1], page_at(1, HALF), 2 * GRAN), 0);
+    memory_enter(mem[1], 0);
+    cr_assert_eq(memory_clear(mem[1], 1), 0);
+    cr_assert(memory_unclear(mem[1]));
+    expect_sound();
+    struct memory_estate *left = leave();
+    cr_assert_eq(memory_adopt(mem[0], left_of(left, 0)), 0);
+    cr_assert_eq(memory_adopt(mem[1], left_of(left, 1)), 0);
+    dev_soft.memory_settle(dev);
+    cr_expect_eq(memory_ephemeral(mem[0]), 2 * GRAN);
+    cr_expect_eq(memory_ephemeral(mem[1]), 2 * GRAN);
+    cr_expect_not(memory_spilled(mem[0]), "it had lost its turn");
+    cr_expect_eq(dev_soft.mem_used(dev), GRAN, "the one that was cleared for the second");
+    cr_expect_eq(mem[1]->slots[0].state, SLOT_SPILLED);
+    static uint64_t words[GRAN / 8];
+    dev_soft.chunk_save(dev, words, mem[1]->slots[0].chunk);
+    cr_expect_eq(words[0], 0);
+    memory_destroy(mem[0]);
+    memory_destroy(mem[1]);
+    make_client(0);
+    make_client(1);
+    free(left);
+}
+
+/* As a process leaves it that ends while it backs pages, or takes them away. */
+Test(memory_estate, what_changes_counts_as_a_whole) {
+    cr_assert_eq(memory_back(mem[0], page_at(0, 0), GRAN), 0);
+    cr_assert_eq(memory_back(mem[0], page_at(0, 1), 3 * GRAN), 0);
+    struct memory_estate *left = leave();
+    left->changing = 1ull << 32 | 3;
+    cr_assert_eq(memory_adopt(mem[0], left), 0);
+    cr_expect_eq(memory_persistent(mem[0]), GRAN);
+    cr_expect_eq(memory_back(mem[0], page_at(0, 0), GRAN), -EEXIST);
+    dev_soft.memory_settle(dev);
+    cr_expect_eq(memory_back(mem[0], page_at(0, 1), 3 * GRAN), 0, "once more");
+    expect_sound();
+    memory_destroy(mem[0]);
+    make_client(0);
+    free(left);
+}
+
+Test(memory_estate, what_is_in_host_memory_comes_back) {
+    uint64_t n;
+    cr_assert_eq(memory_back(mem[0], page_at(0, HALF), GRAN), 0);
+    cr_assert_eq(memory_back(mem[0], page_at(0, 0), GRAN), 0);
+    turn(0);
+    *word_at(page_at(0, 0)) = 41;
+    *word_at(page_at(0, HALF)) = 42;
+    cr_assert_eq(memory_spill(mem[0], true, &n), 0);
+    cr_assert_eq(memory_swap_out(mem[0], &n), 0);
+    cr_assert_eq(memory_back(mem[0], page_at(0, 1), GRAN), 0);
+    cr_expect_null(memory_estate_lacks(estates[0]));
+    struct memory_estate *left = leave();
+    cr_assert_eq(memory_adopt(mem[0], left), 0);
+    cr_expect_eq(dev_soft.mem_used(dev), 0);
+    dev_soft.memory_settle(dev);
+    expect_sound();
+    cr_expect(memory_swapped(mem[0]) && memory_spilled(mem[0]));
+    cr_assert_eq(memory_join(mem[0], lane), 0);
+    cr_assert_eq(memory_swap_in(mem[0], &n), 0);
+    cr_assert_eq(memory_restore(mem[0], &n), 0);
+    cr_expect_eq(*word_at(page_at(0, 0)), 41);
+    cr_expect_eq(*word_at(page_at(0, 1)), 0);
+    cr_expect_eq(*word_at(page_at(0, HALF)), 42);
+    expect_sound();
+    memory_destroy(mem[0]);
+    make_client(0);
+    free(left);
+}
+
+/* A process that ended while it swapped. */
+Test(memory_estate, what_is_swapped_in_part_comes_back) {
+    uint64_t n;
+    cr_assert_eq(memory_back(mem[0], page_at(0, 0), GRAN), 0);
+    cr_assert_eq(memory_back(mem[1], page_at(1, 0), GRAN), 0);
+    *word_at(page_at(0, 0)) = 41;
+    *word_at(page_at(1, 0)) = 42;
+    cr_assert_eq(memory_swap_out(mem[1], &n), 0);
+    struct memory_estate *left = leave();
+    left->pages[1] = left_of(left, 1)->pages[0]; /* as if it were the first one's */
+    cr_assert_eq(memory_adopt(mem[0], left), 0);
+    dev_soft.memory_settle(dev);
+    expect_sound();
+    cr_expect(memory_swapped(mem[0]));
+    cr_expect_eq(*word_at(page_at(0, 0)), 41);
+    cr_assert_eq(memory_swap_in(mem[0], &n), 0);
+    cr_expect_eq(n, GRAN);
+    cr_expect_eq(*word_at(page_at(0, 1)), 42);
+    cr_expect_eq(dev_soft.mem_used(dev), 2 * GRAN);
+    expect_sound();
+    memory_destroy(mem[0]);
+    make_client(0);
+    free(left);
+}
+
+Test(memory_estate, without_spares_what_is_in_host_memory_is_said_to_be_missing) {
+    struct dev_ops ops = dev_soft;
+    struct memory *m;
+    struct dev_windows w = windows_of(0);
+    uint64_t n;
+    ops.spare_make = NULL;
+    ops.spare_free = NULL;
+    ops.spare_id = NULL;
+    ops.spare_adopt = NULL;
+    cr_assert_eq(memory_create(&m, &ops, dev, spaces[0], &w, GRAN), 0);
+    struct memory_estate *e = calloc(1, memory_estate_bytes(PAGES));
+    cr_expect_eq(memory_estate_keep(m, e), 0);
+    cr_assert_eq(memory_back(m, page_at(0, 0), GRAN), 0);
+    cr_expect_null(memory_estate_lacks(e));
+    cr_assert_eq(memory_swap_out(m, &n), 0);
+    cr_expect_not_null(memory_estate_lacks(e));
+    cr_expect_null(memory_check(m));
+    cr_assert_eq(memory_swap_in(m, &n), 0);
+    cr_expect_null(memory_estate_lacks(e));
+    cr_expect_null(memory_check(m));
+    memory_destroy(m);
+    free(e);
+}
+
+Test(memory_estate, a_device_that_keeps_nothing_is_no_place_for_it) {
+    struct dev_ops ops = dev_soft;
+    struct memory *m;
+    struct dev_windows w = windows_of(0);
+    ops.chunk_adopt = NULL;
+    cr_assert_eq(memory_create(&m, &ops, dev, spaces[0], &w, GRAN), 0);
+    struct memory_estate *e = calloc(1, memory_estate_bytes(PAGES));
+    cr_expect_eq(memory_estate_keep(m, e), -ENOTSUP);
+    cr_expect_eq(memory_adopt(m, e), -ENOTSUP);
+    memory_destroy(m);
+    free(e);
+}
+
+/* ---- what nobody wrote ----------------------------------------------------------------------- */
+
+static void expect_nothing(void) {
+    cr_assert_eq(dev_soft.mem_used(dev), 0);
+    for (uint32_t page = 0; page < PAGES; page++)
+        cr_assert(mem[0]->pages[page].state == PAGE_NONE && !mem[0]->pages[page].mapped);
+    cr_assert_null(mem[0]->estate);
+    cr_assert_eq(memory_persistent(mem[0]) + memory_ephemeral(mem[0]), 0);
+    cr_assert_null(memory_check(mem[0]));
+}
+
+/* Words become others, most of them nearly right. */
+static void spoil(struct memory_estate *e) {
+    uint64_t *words = (uint64_t *)e;
+    uint32_t count = (uint32_t)(memory_estate_bytes(PAGES) / 8), n = 1 + dice(4);
+    while (n--) {
+        uint64_t *word = &words[dice(4) ? count - 1 - dice(PAGES) : dice(count)];
+        switch (dice(5)) {
+        case 0: *word ^= 1ull << dice(64); break;
+        case 1: *word = dice(8) | (uint64_t)dice(CHUNKS + 2) << 8; break;
+        case 2: *word = words[dice(count)]; break;
+        case 3: *word = (uint64_t)dice(1u << 31) << 33 | dice(1u << 31); break;
+        default: *word += dice(3) - 1u; break;
+        }
+    }
+}
+
+Test(memory_estate, any_other_words_are_refused_as_a_whole) {
+    size_t bytes = memory_estate_bytes(PAGES);
+    uint64_t n;
+    uint32_t taken = 0, refused = 0;
+    cr_assert_eq(memory_back(mem[0], page_at(0, 0), 3 * GRAN), 0);
+    cr_assert_eq(memory_back(mem[0], page_at(0, HALF), 3 * GRAN), 0);
+    turn(0);
+    cr_assert_eq(memory_keep(mem[0], page_at(0, HALF), GRAN, &n), 0);
+    cr_assert_eq(memory_spill(mem[0], false, &n), 0);
+    cr_assert_eq(memory_back(mem[0], page_at(0, PAGES - 1), GRAN), 0);
+    struct memory_estate *left = leave(), *e = malloc(bytes);
+    for (int i = 0; i < 20000; i++) {
+        memcpy(e, left, bytes);
+        if (i) spoil(e);
+        int err = memory_adopt(mem[0], e);
+        cr_assert(i || !err, "as it was left: %d", err);
+        refused += err != 0;
+        taken += !err;
+        if (err) expect_nothing();
+        cr_assert(err || !memory_check(mem[0]), "%d: %s", i, memory_check(mem[0]));
+        if (err) continue;
+        memory_destroy(mem[0]);
+        make_client(0);
+    }
+    cr_log_info("taken %u, refused %u", taken, refused);
+    cr_expect_gt(taken, 1000);
+    cr_expect_gt(refused, 5000);
+    dev_soft.memory_settle(dev);
+    free(left);
+    free(e);
+}
+
+Test(memory_estate, each_wrong_entry_is_refused) {
+    static const struct {
+        uint32_t page;
+        uint64_t word;
+        int err;
+    } wrong[] = {
+        {0, 2 | 1 << 8, -EINVAL}, /* the lower half is no lane's */
+        {0, 3 | 1 << 8, -EINVAL},
+        {0, 4, -EINVAL},
+        {0, 5, -EINVAL}, /* it is lost */
+        {0, 6, -EINVAL}, /* there is no such kind */
+        {0, 7, -EINVAL},
+        {0, 6 | 2 << 8, -EINVAL},     /* that is a chunk */
+        {0, 1 | 8 | 1 << 8, -EINVAL}, /* nothing is shown there */
+        {0, 1 | 16 | 1 << 8, -EINVAL},
+        {0, 1ull << 8, -EINVAL}, /* no page, but a chunk */
+        {0, 1 | CHUNKS << 8, -EINVAL},
+        {0, 1 | UINT64_MAX << 8, -EINVAL},
+        {1, 1 | 0 << 8, -EEXIST}, /* as page 0 has it */
+        {HALF, 3 | 0 << 8, -EEXIST},
+        {HALF, 4 | 1 << 8, -EINVAL},
+        {HALF, 3 | 8 | 1 << 8, -EINVAL},
+        {HALF, 5, -EINVAL},
+    };
+    struct memory_estate *left = leave();
+    for (uint32_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        memset(left, 0, memory_estate_bytes(PAGES));
+        left->granule = GRAN;
+        left->page_count = PAGES;
+        left->pages[0] = 1 | 0 << 8;
+        left->pages[wrong[i].page] = wrong[i].word;
+        cr_expect_eq(memory_adopt(mem[0], left), wrong[i].err, "case %u", i);
+        expect_nothing();
+    }
+    memset(left, 0, memory_estate_bytes(PAGES));
+    left->granule = GRAN;
+    left->page_count = PAGES + 1;
+    cr_expect_eq(memory_adopt(mem[0], left), -EINVAL);
+    left->page_count = PAGES;
+    left->granule = GRAN / 2;
+    cr_expect_eq(memory_adopt(mem[0], left), -EINVAL);
+    left->granule = GRAN;
+    left->in_lane = 2;
+    cr_expect_eq(memory_adopt(mem[0], left), -EINVAL);
+    left->in_lane = 0;
+    left->loss = 77;
+    cr_expect_eq(memory_adopt(mem[0], left), -EPERM);
+    left->loss = MEMORY_WHOLE;
+    left->pages[HALF] = 2 | 1 << 8; /* the lane's, which is not its own */
+    cr_expect_eq(memory_adopt(mem[0], left), 0);
+    cr_expect_eq(dev_soft.mem_used(dev), 0);
+    cr_expect_eq(memory_ephemeral(mem[0]), GRAN);
+    dev_soft.memory_settle(dev);
+    memory_destroy(mem[0]);
+    make_client(0);
+    free(left);
+}
