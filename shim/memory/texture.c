@@ -2,7 +2,7 @@
  *
  * The table, by number. Numbers go from those that were never used to those that the worker has
  * dropped; when there is none left, it drops all that are destroyed, which waits once for all of
- * them.
+ * them. So do a few, where each is an object of the device's.
  */
 #include "shim/memory/texture.h"
 
@@ -19,6 +19,7 @@
 #include "shim/memory/mem.h"
 
 #define NUMBERS WIRE_TEXTURES
+#define ENDED_MOST 256 /* destroyed objects that the device keeps */
 
 struct numbers {
     uint16_t list[NUMBERS];
@@ -171,7 +172,9 @@ bool texture_destroy(uint64_t handle, bool surface) {
     lock_enter(&texture_lock);
     struct texture *t = find(handle, surface);
     if (t) end(t);
+    bool many = state_has_arrays() && ended.count >= ENDED_MOST;
     lock_leave(&texture_lock);
+    if (many) reclaim();
     return t != NULL;
 }
 

@@ -213,6 +213,28 @@ Test(shim_opaque, the_program_has_the_devices_handles) {
     cr_expect_eq(cuSurfObjectDestroy(s), CUDA_SUCCESS);
 }
 
+/* Not only when their numbers run out: they are the device's. */
+Test(shim_opaque, destroyed_objects_do_not_stay) {
+    const CUDA_RESOURCE_DESC r = of_array(make(8, 8, 0));
+    const CUDA_TEXTURE_DESC plain = {.flags = 0};
+    uint32_t made = 0, dropped = 0;
+    CUtexObject t;
+    for (int round = 0; round < 20; round++) {
+        rig_forget();
+        for (int k = 0; k < 100; k++) {
+            cr_assert_eq(cuTexObjectCreate(&t, &r, &plain, NULL), CUDA_SUCCESS);
+            cr_assert_eq(cuTexObjectDestroy(t), CUDA_SUCCESS);
+        }
+        for (uint32_t k = rig_count(); k-- > 0;) {
+            const struct wire_record *rec = rig_record(k, NULL);
+            made += rec->op == WIRE_TEXTURE;
+            dropped += rec->op == WIRE_TEXTURE_DROP;
+        }
+        cr_assert_leq(made - dropped, 300);
+    }
+    cr_assert_eq(made, 2000);
+}
+
 Test(shim_opaque, an_object_that_the_device_refuses_is_none) {
     const CUDA_RESOURCE_DESC r = of_array(make(8, 8, 0));
     const CUDA_TEXTURE_DESC plain = {.flags = 0};
