@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "daemon/device/device.h"
+#include "proto/record.h"
 
 static uint64_t padded(uint64_t bytes) {
     return (bytes + 7) & ~7ull;
@@ -63,6 +65,26 @@ uint64_t log_ring_next(const struct log *l) {
     return e ? e->ring_next : atom_load_relaxed(&l->header->ring_next);
 }
 
+uint64_t log_tail_bytes(const struct wire_record *rec) {
+    const void *r = rec;
+    switch (rec->op) {
+    case WIRE_MODULE_LOAD: return ((const struct wire_module_load *)r)->image_bytes;
+    case WIRE_GRAPH_LAUNCH: return 8ull * ((const struct wire_graph_launch *)r)->lanes;
+    default: return 0;
+    }
+}
+
+/* Whoever reads it takes its word for its ids and for the length of what is behind it. */
+static bool is_sane(const struct log_entry *e) {
+    const struct wire_record *r = log_record(e);
+    const void *rec = r;
+    if (r->op == LOG_PLACED)
+        return e->bytes == sizeof(struct log_placed) &&
+               ((const struct log_placed *)rec)->module < WIRE_MODULES &&
+               e->tail_bytes % sizeof(struct dev_granule) == 0;
+    return record_check(r, e->bytes, NULL, 0) == 0 && e->tail_bytes == log_tail_bytes(r);
+}
+
 /* Whoever wrote it may have been out of his mind. */
 static bool is_whole(const struct log *l, uint64_t at, uint64_t end) {
     const struct log_entry *e = (const struct log_entry *)(const void *)(l->memory + at);
@@ -70,7 +92,8 @@ static bool is_whole(const struct log *l, uint64_t at, uint64_t end) {
     uint64_t left = end - at - sizeof(*e);
     if (e->bytes < sizeof(struct wire_record) || e->bytes > RING_RECORD_MAX) return false;
     if (padded(e->bytes) > left) return false;
-    return e->tail_bytes <= LOG_BYTES && padded(e->tail_bytes) <= left - padded(e->bytes);
+    if (e->tail_bytes > LOG_BYTES || padded(e->tail_bytes) > left - padded(e->bytes)) return false;
+    return is_sane(e);
 }
 
 bool log_whole(const struct log *l) {

@@ -20,6 +20,10 @@
 
 #define LOG_VOID 1u    /* it was refused: nothing came of it */
 #define LOG_FILLING 2u /* what came with it is not there yet */
+/* The latest, and what it ended is dropped: it is kept for its place in the ring, and for its
+ * answer, which nobody may have given. */
+#define LOG_OVER 4u
+#define LOG_BODIES 8u /* the last of a graph that has others as bodies: they were there before */
 
 /* Beside records of clients: where the variables of the module lie, whose MODULE_LOAD is before it.
  * What comes with it is struct dev_granule. */
@@ -73,15 +77,22 @@ static inline bool log_full(const struct log *l, uint64_t bytes) {
     return atom_load_relaxed(&l->header->end) + bytes > l->limit;
 }
 
+/* Of one that was just tidied: there is so little room left that it would have to be tidied again
+ * and again, and it is long. */
+static inline bool log_crowded(const struct log *l) {
+    uint64_t end = atom_load_relaxed(&l->header->end);
+    return end > l->room - l->room / 8;
+}
+
 /* Drops what is over: operations that are complete, what was asked and is answered, what was made
- * and is gone. Keeps the latest entry. 0; -ENOMEM: nothing is dropped; ERR_PROTOCOL: it is no log.
- */
+ * and is gone. Keeps the latest entry. 0; -ENOMEM: nothing is dropped. The log must be whole. */
 int log_tidy(struct log *l, const struct log_state *state);
 
 /* Of a log that somebody else wrote, before anything else: finds the latest entry. False: it is
  * not whole. */
 bool log_find_latest(struct log *l);
-/* Whether all of the log is entries, each of them whole. */
+/* Whether all of the log is entries, each of them whole: of a record that a client may send, or
+ * LOG_PLACED, with as much behind it as it says. */
 bool log_whole(const struct log *l);
 
 /* The one at this place, and where the next one is; NULL behind the last. */
@@ -90,6 +101,8 @@ static inline const struct wire_record *log_record(const struct log_entry *e) {
     return (const struct wire_record *)(const void *)(e + 1);
 }
 void *log_tail(struct log_entry *e);
+/* How much comes with a record of a client: tail_bytes. */
+uint64_t log_tail_bytes(const struct wire_record *rec);
 /* The latest; NULL: there is none. */
 struct log_entry *log_latest(const struct log *l);
 /* What of the ring has been read. */

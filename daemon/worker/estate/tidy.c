@@ -16,11 +16,16 @@
 /* What was ended by an entry that is read already. */
 struct ends {
     const struct log_state *state;
-    bool module[WIRE_MODULES], texture[WIRE_TEXTURES], graph[WIRE_GRAPHS];
+    bool module[WIRE_MODULES], texture[WIRE_TEXTURES];
     bool limit[16];
-    /* Of streams: operations of it are open; its latest making, or end, was read. */
-    bool open[WIRE_STREAMS], stream[WIRE_STREAMS], shared[WIRE_STREAMS];
-    bool graphs;           /* some graph is alive, or being launched */
+    /* Of streams: 1 + the place of its first open operation, 0: none is; its latest making, or end,
+     * of those before that was read. */
+    uint32_t open[WIRE_STREAMS];
+    bool stream[WIRE_STREAMS], shared[WIRE_STREAMS];
+    /* Of graphs: 1 + the place of the end of the one that is being read, 0: it is alive; a launch
+     * of it is open. And the first of all that need others that were there before (LOG_BODIES). */
+    uint32_t dropped[WIRE_GRAPHS], bodies;
+    bool launched[WIRE_GRAPHS];
     struct slotmap blocks; /* MEM_DROP: tag of their addresses */
 };
 
@@ -41,40 +46,44 @@ static bool is_open(const struct ends *n, uint32_t stream, uint64_t seq) {
     return seq > atom_load_relaxed(&n->state->stream_done[stream]);
 }
 
-static bool keep_ordered(struct ends *n, const struct wire_record *r) {
-    if (r->stream >= WIRE_STREAMS || !is_open(n, r->stream, r->seq)) return false;
-    n->open[r->stream] = true;
+static void note_open(struct ends *n, uint32_t stream, uint32_t index) {
+    if (!n->open[stream]) n->open[stream] = index + 1;
+}
+
+static bool keep_ordered(struct ends *n, const struct wire_record *r, uint32_t index) {
+    if (!is_open(n, r->stream, r->seq)) return false;
+    note_open(n, r->stream, index);
     return true;
 }
 
-static bool keep_graph_launch(struct ends *n, struct log_entry *e) {
+static bool keep_graph_launch(struct ends *n, struct log_entry *e, uint32_t index) {
     const struct wire_graph_launch *g = (const void *)log_record(e);
     const struct wire_graph_lane *lanes = (const void *)(g + 1);
     const uint64_t *ends = log_tail(e);
     bool live = false;
-    if (e->bytes < sizeof(*g) + g->lanes * sizeof(*lanes) || e->tail_bytes < 8ull * g->lanes)
-        return true;
     for (uint32_t i = 0; i < g->lanes; i++) {
-        if (lanes[i].stream >= WIRE_STREAMS) return true;
         if (ends[i] && !is_open(n, lanes[i].stream, ends[i] - 1)) continue;
-        live = n->open[lanes[i].stream] = true;
+        note_open(n, lanes[i].stream, index);
+        live = true;
     }
-    if (live) n->graphs = true;
     return live;
 }
 
-/* While operations are open all of its past is needed: who comes after a destroyed one has its
- * number. */
-static bool keep_stream(struct ends *n, const struct wire_record *r) {
-    if (r->stream >= WIRE_STREAMS) return true;
+/* All that comes behind an open operation is needed: who comes after a destroyed one has its
+ * number. Before that, what it was made as last. */
+static bool is_behind_open(const struct ends *n, uint32_t stream, uint32_t index) {
+    return n->open[stream] && index >= n->open[stream];
+}
+
+static bool keep_stream(struct ends *n, const struct wire_record *r, uint32_t index) {
+    if (is_behind_open(n, r->stream, index)) return true;
     bool latest = !n->stream[r->stream];
     n->stream[r->stream] = true;
-    if (n->open[r->stream]) return true;
     return latest && r->op == WIRE_STREAM_CREATE;
 }
 
-static bool keep_share(struct ends *n, const struct wire_record *r) {
-    if (r->stream >= WIRE_STREAMS || n->open[r->stream]) return true;
+static bool keep_share(struct ends *n, const struct wire_record *r, uint32_t index) {
+    if (is_behind_open(n, r->stream, index)) return true;
     bool latest = !n->shared[r->stream] && !n->stream[r->stream];
     n->shared[r->stream] = true;
     return latest;
@@ -109,6 +118,23 @@ static bool keep_use(struct tidy *t, const struct log *l, uint64_t addr) {
     return true;
 }
 
+static bool keep_graph(struct tidy *t, const struct log_entry *e, uint32_t index) {
+    const struct wire_graph_data *d = (const void *)log_record(e);
+    struct ends *n = &t->ends;
+    uint32_t dropped = n->dropped[d->graph];
+    if (dropped && !n->launched[d->graph] && n->bodies >= dropped) return false;
+    if (dropped) t->live[dropped - 1] = true;
+    if (e->flags & LOG_BODIES) n->bodies = index;
+    return true;
+}
+
+/* It is needed where what it ended is. */
+static bool keep_graph_drop(struct ends *n, const struct wire_graph_drop *d, uint32_t index) {
+    n->dropped[d->graph] = index + 1;
+    n->launched[d->graph] = false;
+    return false;
+}
+
 static bool keep_limit(struct ends *n, const struct wire_limit *l) {
     if (l->limit >= 16) return true;
     bool latest = !n->limit[l->limit];
@@ -125,18 +151,16 @@ static bool keep(struct tidy *t, const struct log *l, const struct log_entry *e,
     struct ends *n = &t->ends;
     switch (r->op) {
     case WIRE_STREAM_CREATE:
-    case WIRE_STREAM_DESTROY: return keep_stream(n, r);
-    case WIRE_STREAM_SHARE: return keep_share(n, r);
+    case WIRE_STREAM_DESTROY: return keep_stream(n, r, index);
+    case WIRE_STREAM_SHARE: return keep_share(n, r, index);
     case WIRE_MEM_BACK:
     case WIRE_MEM_UNBACK: return !has_happened(n, e);
     case WIRE_MODULE_UNLOAD:
-        return keep_end(
-            n, e, &n->module[((const struct wire_module_unload *)rec)->module % WIRE_MODULES]);
-    case WIRE_FUNC_GET:
-        return !n->module[((const struct wire_func_get *)rec)->module % WIRE_MODULES];
-    case LOG_PLACED: return !n->module[((const struct log_placed *)rec)->module % WIRE_MODULES];
+        return keep_end(n, e, &n->module[((const struct wire_module_unload *)rec)->module]);
+    case WIRE_FUNC_GET: return !n->module[((const struct wire_func_get *)rec)->module];
+    case LOG_PLACED: return !n->module[((const struct log_placed *)rec)->module];
     case WIRE_MODULE_LOAD:
-        return keep_made(&n->module[((const struct wire_module_load *)rec)->module % WIRE_MODULES]);
+        return keep_made(&n->module[((const struct wire_module_load *)rec)->module]);
     case WIRE_TEXTURE_DROP:
         return keep_end(n, e,
                         &n->texture[(uint16_t)((const struct wire_texture_drop *)rec)->handle]);
@@ -147,12 +171,8 @@ static bool keep(struct tidy *t, const struct log *l, const struct log_entry *e,
         return false;
     case WIRE_MEM_USE: return keep_use(t, l, ((const struct wire_mem *)rec)->addr);
     case WIRE_LIMIT: return keep_limit(n, rec);
-    case WIRE_GRAPH_DATA:
-        if (!n->graph[((const struct wire_graph_data *)rec)->graph % WIRE_GRAPHS]) n->graphs = true;
-        return true; /* decided when all is read */
-    case WIRE_GRAPH_DROP:
-        n->graph[((const struct wire_graph_drop *)rec)->graph % WIRE_GRAPHS] = true;
-        return true;
+    case WIRE_GRAPH_DATA: return keep_graph(t, e, index);
+    case WIRE_GRAPH_DROP: return keep_graph_drop(n, rec, index);
     default: return false;
     }
 }
@@ -181,25 +201,44 @@ static void judge_work(const struct log *l, struct tidy *t) {
         struct log_entry *e = log_at(l, t->places[i], &next);
         const struct wire_record *r = log_record(e);
         if (!is_work(r->op)) continue;
-        t->live[i] =
-            r->op == WIRE_GRAPH_LAUNCH ? keep_graph_launch(&t->ends, e) : keep_ordered(&t->ends, r);
+        t->live[i] = r->op == WIRE_GRAPH_LAUNCH ? keep_graph_launch(&t->ends, e, (uint32_t)i)
+                                                : keep_ordered(&t->ends, r, (uint32_t)i);
     }
 }
 
 static void judge(const struct log *l, struct tidy *t) {
     uint64_t next;
+    t->ends.bodies = UINT32_MAX;
     judge_work(l, t);
     for (uint64_t i = t->count; i-- > 0;) {
         const struct log_entry *e = log_at(l, t->places[i], &next);
-        if (is_work(log_record(e)->op)) continue;
-        t->live[i] = !(e->flags & LOG_VOID) && keep(t, l, e, (uint32_t)i);
+        const struct wire_graph_launch *g = (const void *)log_record(e);
+        if (g->rec.op == WIRE_GRAPH_LAUNCH && t->live[i]) t->ends.launched[g->graph] = true;
+        if (is_work(g->rec.op)) continue;
+        t->live[i] = !(e->flags & (LOG_VOID | LOG_OVER)) && keep(t, l, e, (uint32_t)i);
     }
-    t->live[t->count - 1] = true;
-    if (t->ends.graphs) return;
-    for (uint64_t i = 0; i + 1 < t->count; i++) {
-        uint16_t op = log_record(log_at(l, t->places[i], &next))->op;
-        if (op == WIRE_GRAPH_DATA || op == WIRE_GRAPH_DROP) t->live[i] = false;
+}
+
+/* What such a record ended went, or it has taken effect: it must not be acted on again. */
+static bool is_end(uint16_t op) {
+    switch (op) {
+    case WIRE_STREAM_DESTROY:
+    case WIRE_MEM_BACK:
+    case WIRE_MEM_UNBACK:
+    case WIRE_MEM_DROP:
+    case WIRE_MODULE_UNLOAD:
+    case WIRE_TEXTURE_DROP:
+    case WIRE_GRAPH_DROP: return true;
+    default: return false;
     }
+}
+
+/* It says what of the ring was read. */
+static void keep_latest(const struct log *l, const struct tidy *t) {
+    uint64_t next, last = t->count - 1;
+    struct log_entry *e = log_at(l, t->places[last], &next);
+    if (!t->live[last] && is_end(log_record(e)->op)) e->flags |= LOG_OVER;
+    t->live[last] = true;
 }
 
 /* In place: killed in the middle of it the log is of no use, and says so. */
@@ -207,6 +246,7 @@ static void move_down(struct log *l, const struct tidy *t) {
     uint64_t to = 0, next, latest = UINT64_MAX;
     atom_store_release(&l->header->moving, 1);
     atom_compiler_fence();
+    keep_latest(l, t);
     for (uint64_t i = 0; i < t->count; i++) {
         const struct log_entry *e = log_at(l, t->places[i], &next);
         if (!t->live[i]) continue;

@@ -43,15 +43,6 @@ static enum estate_lack lack_of(uint16_t op) {
     }
 }
 
-static uint64_t tail_of(const struct wire_record *rec) {
-    const void *r = rec;
-    switch (rec->op) {
-    case WIRE_MODULE_LOAD: return ((const struct wire_module_load *)r)->image_bytes;
-    case WIRE_GRAPH_LAUNCH: return 8ull * ((const struct wire_graph_launch *)r)->lanes;
-    default: return 0;
-    }
-}
-
 /* All records of the graph that was launched last are read: how far its streams went. */
 static void end_graph(struct client *c) {
     struct estate *e = &c->estate;
@@ -72,6 +63,7 @@ static void tidy(struct client *c) {
                                     .deferred_done =
                                         atom_load_relaxed(&c->estate.header->deferred_done)};
     log_tidy(&c->estate.log, &state);
+    if (log_crowded(&c->estate.log)) estate_note_lack(&c->estate, ESTATE_LOG);
 }
 
 static struct log_entry *reserve(struct client *c, const void *rec, uint32_t bytes, uint64_t tail) {
@@ -91,7 +83,7 @@ void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes
         estate_note_lack(e, lack);
         return;
     }
-    uint64_t tail = tail_of(rec);
+    uint64_t tail = log_tail_bytes(rec);
     struct log_entry *entry = reserve(c, rec, bytes, tail);
     if (!entry) return;
     entry->ring_next = c->rx.next;
@@ -111,6 +103,11 @@ static struct log_entry *latest(struct client *c) {
 void book_refused(struct client *c) {
     struct log_entry *e = latest(c);
     if (e) e->flags |= LOG_VOID;
+}
+
+void book_bodies(struct client *c) {
+    struct log_entry *e = latest(c);
+    if (e) e->flags |= LOG_BODIES;
 }
 
 void *book_image(struct client *c) {

@@ -16,6 +16,8 @@ void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes
 
 /* Of the latest, a MODULE_LOAD or a FUNC_GET: nothing came of it. */
 void book_refused(struct client *c);
+/* Of the latest, the last GRAPH_DATA of a graph: it has bodies. */
+void book_bodies(struct client *c);
 /* Of the latest, a MODULE_LOAD: room for its image, to be filled; NULL: it is not kept. */
 void *book_image(struct client *c);
 /* It is filled, and the module is placed. */

@@ -18,6 +18,7 @@
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/progress.h"
+#include "daemon/worker/front/book.h"
 #include "daemon/worker/front/launchlog.h"
 #include "daemon/worker/front/loading.h"
 #include "daemon/worker/front/replay.h"
@@ -429,10 +430,14 @@ static int run_texture_drop(struct exec *x, const void *rec) {
     return texturing_drop(x->c, rec, x->why, x->why_bytes);
 }
 
-/* A block of a graph that is read again may be alive already. */
-static int use_again(struct client *c, const struct wire_mem *m) {
+/* The log has what a graph's records said of blocks behind its launch: only of the one that was
+ * being read it may not have all, and then says some of it twice. */
+static int block_again(struct exec *x, const struct wire_mem *m) {
+    struct lifetime *l = &x->c->lifetime;
     char why[256];
-    lifetime_use(&c->lifetime, m->addr, m->bytes, why, sizeof(why));
+    if (x->graph && replay_knows_graph(x->c)) return 0;
+    if (m->rec.op == WIRE_MEM_USE) lifetime_use(l, m->addr, m->bytes, why, sizeof(why));
+    if (m->rec.op == WIRE_MEM_DROP) lifetime_drop(l, m->addr, m->bytes, why, sizeof(why));
     return 0;
 }
 
@@ -447,7 +452,7 @@ static int run_array_drop(struct exec *x, const void *rec) {
 static int run_mem_use(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
     if (client_dead(x->c)) return 0;
-    if (x->c->replay.active) return use_again(x->c, m);
+    if (x->c->replay.active) return block_again(x, m);
     if (!x->graph) {
         lifetime_announced(&x->c->lifetime);
         estate_uses(&x->c->estate, x->c->lifetime.uses);
@@ -457,7 +462,8 @@ static int run_mem_use(struct exec *x, const void *rec) {
 
 static int run_mem_drop(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
-    if (client_dead(x->c) || (x->c->replay.active && x->graph)) return 0;
+    if (client_dead(x->c)) return 0;
+    if (x->c->replay.active) return block_again(x, m);
     int err = lifetime_drop(&x->c->lifetime, m->addr, m->bytes, x->why, x->why_bytes);
     if (!err) iteration_drop(x->c->boundary.detector, x->c->lifetime.live_bytes);
     return err;
@@ -476,7 +482,10 @@ static int run_idle(struct exec *x, const void *rec) {
 }
 
 static int run_graph_data(struct exec *x, const void *rec) {
-    return graph_data(&x->c->graphs, rec, x->why, x->why_bytes);
+    const struct wire_graph_data *d = rec;
+    int err = graph_data(&x->c->graphs, d, x->why, x->why_bytes);
+    if (!err && graph_has_bodies(&x->c->graphs, d->graph)) book_bodies(x->c);
+    return err;
 }
 
 /* What its kernels launch is in its place. */
@@ -578,9 +587,10 @@ int exec_record(struct client *c, const void *rec, struct graph *graph, char *wh
     struct exec x = {.c = c, .graph = graph, .why = why, .why_bytes = why_bytes};
     stats_add(&c->com.page->stats.ops, 1);
     if (record_ordered(r->op)) {
+        if (c->replay.active && r->seq <= atom_load_relaxed(&c->com.page->stream_done[r->stream]))
+            return 0; /* of a graph, and complete: its stream may be gone */
         x.stream = stream_find(&c->streams, r->stream);
         if (!x.stream) return refuse(&x, "stream %u does not exist", r->stream);
-        if (c->replay.active && r->seq < x.stream->next) return 0; /* of a graph, and complete */
         if (r->seq != x.stream->next)
             return refuse(&x, "stream %u is at %" PRIu64 ", the record says %" PRIu64, r->stream,
                           x.stream->next, r->seq);

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/estate/promise.h"
+#include "daemon/worker/page/reply.h"
 #include "proto/record.h"
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -47,7 +48,7 @@ int replay_begin(struct client *c) {
     if (err) return err;
     for (uint32_t i = 0; i < WIRE_STREAMS; i++)
         r->begun[i].seq = atom_load_relaxed(&e->header->begun[i]);
-    r->deferred_done = state.deferred_done;
+    r->deferred_done = e->deferred = state.deferred_done;
     r->stats = (struct replay_stats){
         .launches = atom_load_relaxed(&page->stats.launches),
         .copies = atom_load_relaxed(&page->stats.copies),
@@ -90,17 +91,33 @@ static void adapt(const struct client *c, struct wire_record *r) {
 int replay_next(struct client *c, void *record) {
     struct replay *r = &c->replay;
     while ((r->entry = log_at(&c->estate.log, r->at, &r->at))) {
-        const struct log_entry *e = r->entry;
+        struct log_entry *e = r->entry;
         const struct wire_record *rec = log_record(e);
-        if (e->flags & LOG_VOID || rec->op == LOG_PLACED) continue;
+        if (rec->op == LOG_PLACED) continue;
+        if (e->flags & LOG_VOID && (!rec->ticket || is_answered(c, rec))) continue;
+        e->flags &= ~LOG_VOID; /* refused, and nobody was told: now it may be otherwise */
         if (is_passing(rec->op) && is_answered(c, rec)) continue;
         if (e->number > c->estate.deferred) c->estate.deferred = e->number;
+        if (e->flags & LOG_OVER) {
+            if (!is_answered(c, rec)) reply_status(&c->com, rec, 0);
+            continue;
+        }
         memcpy(record, rec, e->bytes);
         adapt(c, record);
         return (int)e->bytes;
     }
     finish(c);
     return 0;
+}
+
+bool replay_knows_graph(const struct client *c) {
+    struct log_entry *e = c->replay.entry;
+    const struct wire_graph_launch *g = e ? (const void *)log_record(e) : NULL;
+    if (!g || g->rec.op != WIRE_GRAPH_LAUNCH) return false;
+    const uint64_t *ends = log_tail(e);
+    for (uint32_t i = 0; i < g->lanes; i++)
+        if (ends[i]) return true;
+    return false;
 }
 
 bool replay_has_image(const struct client *c) {

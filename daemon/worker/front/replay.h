@@ -17,6 +17,8 @@ int replay_next(struct client *c, void *record);
 /* An operation is read again. Where it had begun, and may not be done again, for who knows how far
  * it came, the client has a fault. */
 void replay_judge(struct client *c, const struct wire_record *rec);
+/* Of the graph that is read again: the log has all that its records said of blocks. */
+bool replay_knows_graph(const struct client *c);
 /* Of a MODULE_LOAD that is read again: its image is in the log. */
 bool replay_has_image(const struct client *c);
 /* Where the variables of the module lie that is read again; *count 0: it has no place yet. */

@@ -52,10 +52,6 @@ bool callback_post(struct callbacks *b, struct op *op, struct completion *com) {
     return true;
 }
 
-bool callback_ready(const struct callbacks *b, const struct wire_submission *sub) {
-    return callback_any(b) && !b->restoring && atom_load_relaxed(&sub->callbacks_done) != b->done;
-}
-
 /* Of those that returned, how many have begun here, in their order. */
 static uint64_t begun_of(const struct callbacks *b, uint64_t returned) {
     uint64_t count = 0;
@@ -65,6 +61,12 @@ static uint64_t begun_of(const struct callbacks *b, uint64_t returned) {
         count++;
     }
     return returned;
+}
+
+bool callback_ready(const struct callbacks *b, const struct wire_submission *sub) {
+    if (!callback_any(b) || b->restoring) return false;
+    uint64_t returned = atom_load_relaxed(&sub->callbacks_done) - b->done;
+    return returned && begun_of(b, returned);
 }
 
 int callback_returned(const struct callbacks *b, const struct wire_submission *sub) {

@@ -230,6 +230,11 @@ int graph_data(struct graphs *g, const struct wire_graph_data *d, char *text, si
     return graph->have_bytes == graph->total_bytes ? check_whole(graph, &why) : 0;
 }
 
+bool graph_has_bodies(const struct graphs *g, uint32_t id) {
+    const struct graph *graph = find(g, id);
+    return graph && graph->depth;
+}
+
 int graph_launch(struct graphs *g, const struct wire_graph_launch *l, char *text,
                  size_t text_bytes) {
     struct why why = {text, text_bytes};

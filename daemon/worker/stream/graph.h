@@ -68,6 +68,8 @@ static inline struct graph *graph_latest(const struct graphs *g) {
     return g->replay->latest;
 }
 
+/* Others were there before it. */
+bool graph_has_bodies(const struct graphs *g, uint32_t id);
 /* A graph that could be a body, with this number; NULL: none is, as WIRE_GRAPH_NONE. */
 struct graph *graph_find_body(const struct graphs *g, uint32_t id);
 /* It stays, whatever is dropped, until it is released as often. */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any bytes as an estate. The input is laid over the header and the beginning of the log of one
+ * that is whole otherwise: after a byte that says whether the header is as it should be (bit 0) and
+ * whether entries' lengths are made to fit (bit 1), so that the fuzzer gets past the first of them.
+ * What estate_open takes, tidying, walking and promising get through, and it stays whole.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "daemon/device/device.h"
+#include "daemon/worker/estate/estate.h"
+#include "daemon/worker/estate/promise.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define PAGES 8u
+#define HEAD                                                                             \
+    128u /* bytes of the header that are the input's: all but the streams' words, nearly \
+          */
+
+static int64_t promised;
+
+static int promise(struct dev *dev, uint64_t id) {
+    (void)dev;
+    if (id % 16 == 15) return -1;
+    promised++;
+    return 0;
+}
+
+static void renounce(struct dev *dev, uint64_t id) {
+    (void)dev;
+    (void)id;
+    promised--;
+}
+
+static const struct dev_ops ops = {.chunk_promise = promise, .chunk_renounce = renounce};
+
+/* Each entry's tail as its record wants it, as far as the input goes. */
+static void fit(struct log *l, uint64_t end) {
+    for (uint64_t at = 0, next; at + sizeof(struct log_entry) + sizeof(struct log_placed) <= end;
+         at = next) {
+        struct log_entry *e = (void *)(l->memory + at);
+        if (e->bytes > 4096) return;
+        e->bytes = e->bytes < sizeof(struct wire_record) ? sizeof(struct log_placed) : e->bytes;
+        e->tail_bytes = log_record(e)->op == LOG_PLACED
+                            ? e->tail_bytes % 8 * sizeof(struct dev_granule)
+                            : log_tail_bytes(log_record(e));
+        if (e->tail_bytes > end) return;
+        next = at + sizeof(*e) + ((e->bytes + 7ull) & ~7ull) + ((e->tail_bytes + 7) & ~7ull);
+        if (next > end) return;
+        atomic_store(&l->header->end, next);
+    }
+}
+
+static void lay(struct estate *e, const uint8_t *data, size_t size, unsigned how) {
+    size_t head = how & 1 ? 0 : size < HEAD ? size : HEAD;
+    memcpy(e->header, data, head);
+    memcpy(e->log.memory, data + head, size - head);
+    if (how & 1) atomic_store(&e->header->log.end, (size - head) & ~7ull);
+    if (how & 2) fit(&e->log, size - head);
+}
+
+static void check(struct estate *e) {
+    static _Atomic uint64_t done[WIRE_STREAMS];
+    const struct log_state state = {.stream_done = done, .deferred_done = 3};
+    uint64_t at = 0;
+    promised = 0;
+    if (promise_modules(&e->log, &ops, NULL) == 0) promise_renounce(&e->log, &ops, NULL);
+    if (promised) abort();
+    log_ring_next(&e->log);
+    if (log_tidy(&e->log, &state) || !log_whole(&e->log)) abort();
+    while (log_at(&e->log, at, &at)) {
+    }
+    if (at != atomic_load(&e->header->log.end)) abort();
+    estate_lacks(e);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct estate made, found;
+    if (size < 1) return 0;
+    if (estate_create(&made, PAGES)) abort();
+    lay(&made, data + 1, size - 1, data[0]);
+    if (estate_open(&found, PAGES, dup(made.fd)) == 0) check(&found);
+    estate_close(&found);
+    estate_close(&made);
+    return 0;
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One worker after the other for the same client: the next one is given what the last one left as
+ * it was at one moment, and goes on. The streams are held by values and host functions, so that
+ * what was under way is known; what had begun is said in the estate, as a worker that is killed
+ * would leave it.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "daemon/worker/client.h"
+#include "test/lib/wireclient.h"
+
+#define GRAN (2ull << 20)
+#define MEMORY (96ull << 20)
+#define WORDS_AT 4096u /* of the host window: what streams wait for */
+#define FROM_AT 8192u
+#define TO_AT 12288u
+
+static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                            ".visible .entry gentle() { ret; }\n";
+
+struct rig {
+    struct wirebench *b;
+    struct wireclient *c;
+};
+
+static struct worker_config config_of(int memory_fd) {
+    return (struct worker_config){
+        .ops = &dev_soft,
+        .device = {.memory_bytes = MEMORY, .threads = 1, .memory_fd = memory_fd},
+        .policy = {.exclusive = -1, .swap = -1}};
+}
+
+static struct rig begin(void) {
+    const struct worker_config config = config_of(0);
+    struct rig r = {.b = wirebench_start_as(&config)};
+    r.c = wireclient_attach(r.b);
+    return r;
+}
+
+static void end(struct rig *r) {
+    wireclient_detach(r->c);
+    wireclient_free(r->c);
+    wirebench_stop(r->b);
+}
+
+static struct client *served(const struct rig *r) {
+    return client_find(r->b->worker, r->c->job_id);
+}
+
+/* As it is now. */
+static int copy_of(int fd) {
+    struct stat s;
+    static char buf[1 << 16];
+    cr_assert_eq(fstat(fd, &s), 0);
+    int to = fdutil_memfd("copy", (uint64_t)s.st_size, 1);
+    cr_assert_geq(to, 0);
+    for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
+        off_t hole = lseek(fd, at, SEEK_HOLE);
+        for (ssize_t n; at < hole; at += n) {
+            size_t want = (size_t)(hole - at) < sizeof(buf) ? (size_t)(hole - at) : sizeof(buf);
+            n = pread(fd, buf, want, at);
+            cr_assert(n > 0 && pwrite(to, buf, (size_t)n, at) == n);
+        }
+    }
+    return to;
+}
+
+static int copy_of_page(const void *page, size_t bytes) {
+    int to = fdutil_memfd("page", bytes, 1);
+    cr_assert_eq(pwrite(to, page, bytes, 0), (ssize_t)bytes);
+    return to;
+}
+
+static void remap_submission(struct wireclient *c, int fd) {
+    munmap(c->sub, sizeof(*c->sub));
+    c->sub = mmap(NULL, sizeof(*c->sub), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cr_assert_neq(c->sub, MAP_FAILED);
+}
+
+static void meet(struct rig *r, int fds[5]) {
+    struct wireclient *c = r->c;
+    struct wire_worker_msg msg = {.kind = WIRE_RESTORE,
+                                  .job_id = c->job_id,
+                                  .windows = c->windows,
+                                  .job = c->job,
+                                  .name = "scripted"};
+    int completion = -1;
+    remap_submission(c, fds[0]);
+    cr_assert_eq(fdutil_send(r->b->sock, &msg, sizeof(msg), fds, 5), 0);
+    cr_assert(wirebench_hear(r->b, &msg, &completion));
+    cr_assert(msg.kind == WIRE_ATTACHED && msg.result == 0, "%d", msg.result);
+    munmap((void *)(uintptr_t)c->com, sizeof(*c->com));
+    c->com = mmap(NULL, sizeof(*c->com), PROT_READ, MAP_SHARED, completion, 0);
+    cr_assert_neq(c->com, MAP_FAILED);
+    fdutil_close(&completion);
+    c->tx.mem = &c->sub->ring;
+    c->tx.credit = &c->com->credit;
+    msg.kind = WIRE_RESTORED;
+    cr_assert_eq(fdutil_send(r->b->sock, &msg, sizeof(msg), NULL, 0), 0);
+}
+
+/* The worker is gone, the way it stands, and another one takes over; stream `begun`'s operation
+ * `seq` had been given to the device (0: as it was). */
+static void next_worker_when(struct rig *r, uint32_t begun, uint64_t seq) {
+    struct client *c = served(r);
+    struct estate_header *h = c->estate.header;
+    cr_assert(estate_whole(&c->estate));
+    if (seq) atomic_store(&h->begun[begun], seq);
+    int fds[] = {copy_of_page(r->c->sub, sizeof(*r->c->sub)), copy_of(c->files.window),
+                 dup(r->c->doorbell), copy_of_page(r->c->com, sizeof(*r->c->com)),
+                 copy_of(c->estate.fd)};
+    int memory = copy_of(dev_soft.memory_fd(r->b->worker->dev));
+    wirebench_stop(r->b);
+    const struct worker_config config = config_of(memory);
+    r->b = r->c->bench = wirebench_start_as(&config);
+    meet(r, fds);
+    for (int i = 0; i < 5; i++)
+        fdutil_close(&fds[i]);
+    fdutil_close(&memory);
+    wirebench_run(r->b);
+}
+
+static void next_worker(struct rig *r) {
+    next_worker_when(r, 0, 0);
+}
+
+/* ---- what it sends --------------------------------------------------------------------------- */
+
+static volatile uint32_t *word(const struct rig *r, uint32_t i) {
+    return (volatile uint32_t *)(void *)(r->c->host + WORDS_AT) + i;
+}
+
+/* The stream goes on once the word is 1. */
+static void hold(struct rig *r, uint32_t stream, uint32_t i) {
+    struct wire_value v = {.addr = (uintptr_t)word(r, i), .value = 1, .bytes = 4};
+    wireclient_send(r->c, WIRE_VALUE_WAIT, stream, false, &v, sizeof(v), NULL, 0);
+}
+
+static void let_go(struct rig *r, uint32_t i) {
+    *word(r, i) = 1;
+}
+
+static bool reaches(struct rig *r, uint32_t stream, uint64_t seq) {
+    const uint64_t end_ns = fdutil_now_ns() + 20000000000ull;
+    while (wireclient_done(r->c, stream) < seq && fdutil_now_ns() < end_ns)
+        wirebench_run(r->b);
+    return wireclient_done(r->c, stream) >= seq && !wireclient_fault(r->c);
+}
+
+static void block(struct rig *r, uint16_t op) {
+    struct wire_mem m = {.addr = r->c->windows.dev_base + WIRECLIENT_EPHEMERAL, .bytes = 512};
+    wireclient_send(r->c, op, 0, false, &m, sizeof(m), NULL, 0);
+    wirebench_run(r->b);
+}
+
+static uint64_t load(struct rig *r) {
+    cr_assert_eq(wireclient_result(r->c, wireclient_load(r->c, 0, image)), 0);
+    cr_assert_eq(wireclient_result(r->c, wireclient_func(r->c, 0, 0, "gentle")), 0);
+    return 0;
+}
+
+static uint64_t launch(struct rig *r, uint32_t stream) {
+    struct wire_launch l = {.func = 0, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+    return wireclient_send(r->c, WIRE_LAUNCH, stream, false, &l, sizeof(l), NULL, 0);
+}
+
+/* ---- stories --------------------------------------------------------------------------------- */
+
+Test(replay, what_had_not_begun_is_done_once_and_in_order) {
+    struct rig r = begin();
+    uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
+    cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
+    strcpy(r.c->host + FROM_AT, "first");
+    strcpy(r.c->host + FROM_AT + 64, "second");
+    cr_assert(reaches(&r, 0, wireclient_copy(r.c, 0, dev, host + FROM_AT, 64)));
+    wireclient_create_stream(r.c, 1, WIRE_STREAM_NONBLOCKING);
+    hold(&r, 1, 0);
+    wireclient_copy(r.c, 1, host + TO_AT, dev, 64); /* "first" */
+    wireclient_copy(r.c, 1, dev, host + FROM_AT + 64, 64);
+    uint64_t last = wireclient_copy(r.c, 1, host + TO_AT + 64, dev, 64);
+    wirebench_run(r.b);
+    for (int i = 0; i < 3; i++)
+        next_worker(&r);
+    cr_expect_str_eq(r.c->host + TO_AT, "");
+    let_go(&r, 0);
+    cr_assert(reaches(&r, 1, last));
+    cr_expect_str_eq(r.c->host + TO_AT, "first");
+    cr_expect_str_eq(r.c->host + TO_AT + 64, "second");
+    end(&r);
+}
+
+Test(replay, copies_that_had_begun_are_done_again) {
+    struct rig r = begin();
+    uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
+    cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
+    strcpy(r.c->host + FROM_AT, "again");
+    hold(&r, 0, 0);
+    wireclient_copy(r.c, 0, dev + 4096, host + FROM_AT, 64);
+    uint64_t copy = wireclient_copy(r.c, 0, dev, host + FROM_AT, 64);
+    uint64_t back = wireclient_copy(r.c, 0, host + TO_AT, dev, 64);
+    wirebench_run(r.b);
+    next_worker_when(&r, 0, copy);
+    cr_expect_eq(wireclient_fault(r.c), 0);
+    let_go(&r, 0);
+    cr_assert(reaches(&r, 0, back));
+    cr_expect_str_eq(r.c->host + TO_AT, "again");
+    end(&r);
+}
+
+/* One reads what the other has written by then. */
+Test(replay, copies_there_and_back_that_had_begun_are_not) {
+    struct rig r = begin();
+    uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
+    cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
+    hold(&r, 0, 0);
+    wireclient_copy(r.c, 0, dev, host + FROM_AT, 64);
+    uint64_t back = wireclient_copy(r.c, 0, host + FROM_AT, dev, 64);
+    wirebench_run(r.b);
+    next_worker_when(&r, 0, back);
+    cr_expect_neq(wireclient_fault(r.c), 0);
+    cr_expect(strstr(r.c->com->fault.text, "COPY was under way"), "%s", r.c->com->fault.text);
+    end(&r);
+}
+
+Test(replay, a_kernel_that_had_begun_fails_by_name) {
+    struct rig r = begin();
+    load(&r);
+    hold(&r, 0, 0);
+    uint64_t first = launch(&r, 0);
+    wirebench_run(r.b);
+    next_worker(&r); /* it had not */
+    cr_assert_eq(wireclient_fault(r.c), 0);
+    next_worker_when(&r, 0, first);
+    cr_expect_neq(wireclient_fault(r.c), 0);
+    cr_expect_str_eq(r.c->com->fault.kernel, "gentle");
+    end(&r);
+}
+
+Test(replay, kernels_that_had_not_begun_run) {
+    struct rig r = begin();
+    load(&r);
+    hold(&r, 0, 0);
+    launch(&r, 0);
+    uint64_t last = launch(&r, 0), launches;
+    wirebench_run(r.b);
+    launches = atomic_load(&r.c->com->stats.launches);
+    next_worker(&r);
+    next_worker(&r);
+    cr_expect_eq(atomic_load(&r.c->com->stats.launches), launches, "counted once");
+    let_go(&r, 0);
+    cr_assert(reaches(&r, 0, last));
+    end(&r);
+}
+
+Test(replay, nothing_is_answered_twice) {
+    struct rig r = begin();
+    uint64_t back = wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN);
+    cr_assert_eq(wireclient_result(r.c, back), 0);
+    load(&r);
+    uint64_t ping = wireclient_ping(r.c);
+    cr_assert_eq(wireclient_result(r.c, ping), 0);
+    uint64_t answers = atomic_load(&r.c->com->stats.answers);
+    next_worker(&r);
+    cr_expect_eq(atomic_load(&r.c->com->stats.answers), answers);
+    end(&r);
+}
+
+/* What waits for all before it is answered when it is there. */
+Test(replay, what_was_not_answered_is) {
+    struct rig r = begin();
+    cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
+    hold(&r, 0, 0);
+    uint64_t unback = wireclient_mem(r.c, WIRE_MEM_UNBACK, 0, GRAN);
+    cr_assert_eq(wireclient_result(r.c, unback), -EAGAIN);
+    next_worker(&r);
+    cr_assert_eq(wireclient_result(r.c, unback), -EAGAIN);
+    next_worker(&r); /* who counts from where the first one was */
+    cr_assert_eq(wireclient_result(r.c, unback), -EAGAIN);
+    let_go(&r, 0);
+    cr_assert(reaches(&r, 0, r.c->seq[0]));
+    cr_assert_eq(wireclient_result(r.c, unback), 0);
+    cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
+    end(&r);
+}
+
+/* Numbers go on: with none of the old ones in the log the next is not taken for one of them. */
+Test(replay, what_is_deferred_under_the_second_outlives_it) {
+    struct rig r = begin();
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, i * GRAN, GRAN)), 0);
+    cr_assert_eq(wireclient_result(r.c, wireclient_ping(r.c)), 0);
+    next_worker(&r);
+    hold(&r, 0, 0);
+    uint64_t unback = wireclient_mem(r.c, WIRE_MEM_UNBACK, 0, GRAN);
+    wirebench_run(r.b);
+    cr_assert_eq(wireclient_result(r.c, wireclient_ping(r.c)), 0);
+    next_worker(&r);
+    let_go(&r, 0);
+    cr_assert(reaches(&r, 0, r.c->seq[0]));
+    cr_assert_eq(wireclient_result(r.c, unback), 0);
+    cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
+    end(&r);
+}
+
+Test(replay, a_host_function_is_called_once) {
+    struct rig r = begin();
+    uint64_t func = wireclient_host_func(r.c, 0, 77);
+    wirebench_run(r.b);
+    cr_assert_eq(atomic_load(&r.c->com->callbacks_posted), 1);
+    next_worker(&r);
+    next_worker(&r);
+    cr_expect_eq(atomic_load(&r.c->com->callbacks_posted), 1);
+    cr_expect_eq(wireclient_done(r.c, 0), func - 1);
+    atomic_store(&r.c->sub->callbacks_done, 1);
+    cr_assert(reaches(&r, 0, func));
+    cr_assert(reaches(&r, 0, func));
+    uint64_t more = wireclient_host_func(r.c, 0, 78);
+    wirebench_run(r.b);
+    cr_expect_eq(atomic_load(&r.c->com->callbacks_posted), 2);
+    next_worker(&r);
+    atomic_store(&r.c->sub->callbacks_done, 2);
+    cr_assert(reaches(&r, 0, more));
+    end(&r);
+}
+
+Test(replay, it_returned_while_nobody_was_there) {
+    struct rig r = begin();
+    uint64_t func = wireclient_host_func(r.c, 0, 77);
+    wirebench_run(r.b);
+    atomic_store(&r.c->sub->callbacks_done, 1);
+    next_worker(&r);
+    cr_assert(reaches(&r, 0, func));
+    cr_expect_eq(atomic_load(&r.c->com->callbacks_posted), 1);
+    end(&r);
+}
+
+Test(replay, a_stream_that_was_made_again) {
+    struct rig r = begin();
+    wireclient_create_stream(r.c, 1, WIRE_STREAM_NONBLOCKING);
+    hold(&r, 1, 0);
+    wireclient_host_func(r.c, 1, 5);
+    wireclient_destroy_stream(r.c, 1);
+    wireclient_create_stream(r.c, 1, WIRE_STREAM_NONBLOCKING);
+    uint64_t last = wireclient_host_func(r.c, 1, 6);
+    wirebench_run(r.b);
+    next_worker(&r);
+    next_worker(&r);
+    let_go(&r, 0);
+    cr_assert(reaches(&r, 1, last - 2));
+    wirebench_run(r.b);
+    next_worker(&r);
+    atomic_store(&r.c->sub->callbacks_done, 1);
+    cr_assert(reaches(&r, 1, last - 1));
+    wirebench_run(r.b);
+    cr_expect_eq(r.c->com->callbacks[1], 6);
+    atomic_store(&r.c->sub->callbacks_done, 2);
+    cr_assert(reaches(&r, 1, last));
+    end(&r);
+}
+
+/* Posted in another order than they were sent. */
+Test(replay, the_one_that_was_called_is_known) {
+    struct rig r = begin();
+    wireclient_create_stream(r.c, 1, WIRE_STREAM_NONBLOCKING);
+    wireclient_create_stream(r.c, 2, WIRE_STREAM_NONBLOCKING);
+    hold(&r, 1, 0);
+    uint64_t first = wireclient_host_func(r.c, 1, 5), second = wireclient_host_func(r.c, 2, 6);
+    wirebench_run(r.b);
+    cr_assert_eq(r.c->com->callbacks[0], 6);
+    next_worker(&r);
+    let_go(&r, 0);
+    cr_assert(reaches(&r, 1, first - 1));
+    wirebench_run(r.b);
+    cr_assert_eq(atomic_load(&r.c->com->callbacks_posted), 2);
+    cr_expect_eq(r.c->com->callbacks[1], 5);
+    atomic_store(&r.c->sub->callbacks_done, 1);
+    cr_assert(reaches(&r, 2, second));
+    cr_expect_eq(wireclient_done(r.c, 1), first - 1);
+    end(&r);
+}
+
+/* Whatever it ended is not in the log any more. */
+Test(replay, the_last_word_is_not_said_twice) {
+    struct rig r = begin();
+    block(&r, WIRE_MEM_USE);
+    block(&r, WIRE_MEM_DROP);
+    next_worker(&r);
+    cr_assert_eq(wireclient_fault(r.c), 0);
+    block(&r, WIRE_MEM_USE);
+    next_worker(&r);
+    block(&r, WIRE_MEM_DROP);
+    cr_assert_eq(wireclient_fault(r.c), 0);
+    wireclient_create_stream(r.c, 1, 0);
+    wireclient_destroy_stream(r.c, 1);
+    wirebench_run(r.b);
+    next_worker(&r);
+    cr_assert_eq(wireclient_fault(r.c), 0);
+    load(&r);
+    struct wire_module_unload u = {.module = 0};
+    uint64_t gone = wireclient_send(r.c, WIRE_MODULE_UNLOAD, 0, true, &u, sizeof(u), NULL, 0);
+    cr_assert_eq(wireclient_result(r.c, gone), 0);
+    next_worker(&r);
+    cr_assert_eq(wireclient_fault(r.c), 0);
+    load(&r); /* under the same number */
+    cr_assert(reaches(&r, 0, launch(&r, 0)));
+    end(&r);
+}
+
+/* Where the ring was read up to is with a module's place, too, where that is all there is. */
+Test(replay, a_module_and_its_place_alone) {
+    struct rig r = begin();
+    cr_assert_eq(wireclient_result(r.c, wireclient_load(r.c, 0, image)), 0);
+    next_worker(&r);
+    cr_assert_eq(wireclient_fault(r.c), 0);
+    cr_assert_eq(wireclient_result(r.c, wireclient_func(r.c, 0, 0, "gentle")), 0);
+    cr_assert(reaches(&r, 0, launch(&r, 0)));
+    end(&r);
+}
