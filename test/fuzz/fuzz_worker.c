@@ -232,12 +232,17 @@ static void let_it_serve(void) {
     if (!worker_ready(w)) abort();
 }
 
+/* But for pipes, of which the broker has none: the fuzzer's symbolizer comes with some. */
 static int count_fds(void) {
     DIR *d = opendir("/proc/self/fd");
+    struct dirent *e;
+    char what[64];
     int n = 0;
 
-    while (readdir(d))
-        n++;
+    while ((e = readdir(d))) {
+        ssize_t length = readlinkat(dirfd(d), e->d_name, what, sizeof(what));
+        n += length < 5 || memcmp(what, "pipe:", 5) != 0;
+    }
     closedir(d);
     return n;
 }
@@ -277,6 +282,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         listen_to_broker(k);
         leave(k);
     }
+    turn();
+    end_worker(); /* it owes answers from when it was not honest */
     turn();
     let_it_serve();
     turn();
