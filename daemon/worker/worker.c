@@ -45,10 +45,11 @@ static uint32_t device_threads(const struct worker_config *config, uint32_t core
 /* With the memory of an earlier worker, if that is of its kind and size. */
 static int open_device(struct worker *w, struct dev_config config) {
     int err = w->ops->open(&w->dev, &config);
-    w->restoring = !err && config.memory_fd > 0;
-    if (!err || config.memory_fd <= 0) return err;
+    if (config.memory_fd <= 0) return err;
+    w->restoring = !err;
+    fdutil_close(&config.memory_fd); /* the device has its own */
     config.memory_fd = 0;
-    return w->ops->open(&w->dev, &config);
+    return err ? w->ops->open(&w->dev, &config) : 0;
 }
 
 int worker_create(struct worker **out, const struct worker_config *config, char *why,

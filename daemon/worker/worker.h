@@ -100,7 +100,8 @@ struct worker_config {
     int broker_fd;     /* owned by the worker from now on */
 };
 
-/* On failure `why` (>= 256 bytes) says what failed, and the broker_fd is still the caller's. */
+/* device.memory_fd is closed in any case. On failure `why` (>= 256 bytes) says what failed, and the
+ * broker_fd is still the caller's. */
 int worker_create(struct worker **out, const struct worker_config *config, char *why,
                   size_t why_bytes);
 /* No client is left; accepts NULL. */
