@@ -120,14 +120,13 @@ static void next_worker_when(struct rig *r, uint32_t begun, uint64_t seq) {
     int fds[] = {copy_of_page(r->c->sub, sizeof(*r->c->sub)), copy_of(c->files.window),
                  dup(r->c->doorbell), copy_of_page(r->c->com, sizeof(*r->c->com)),
                  copy_of(c->estate.fd)};
-    int memory = copy_of(dev_soft.memory_fd(r->b->worker->dev));
+    int memory = copy_of(dev_soft.memory_fd(r->b->worker->dev)); /* the next worker's from now on */
     wirebench_stop(r->b);
     const struct worker_config config = config_of(memory);
     r->b = r->c->bench = wirebench_start_as(&config);
     meet(r, fds);
     for (int i = 0; i < 5; i++)
         fdutil_close(&fds[i]);
-    fdutil_close(&memory);
     wirebench_run(r->b);
 }
 
