@@ -31,6 +31,12 @@ struct dev_func;   /* a kernel of a module */
 struct dev_queue;  /* an in-order stream of a space */
 struct dev_chunk;  /* granularity_bytes of physical memory */
 
+/* A part of the device's memory that outlived the process which made it. */
+struct dev_kept {
+    uint64_t id; /* as chunk_id says */
+    int fd;
+};
+
 struct dev_config {
     uint64_t memory_bytes;      /* 0: the backend's default */
     uint32_t sm_count;          /* 0: default */
@@ -46,6 +52,16 @@ struct dev_config {
      * it stays, for chunk_adopt and others, until memory_settle. memory_bytes must be that
      * device's, or 0; else open gives -EINVAL, as where there is no such thing. 0 or less: none. */
     int memory_fd;
+    /* Parts of that memory that are not in memory_fd: a descriptor each, which stays the caller's,
+     * until open is back. */
+    const struct dev_kept *kept;
+    uint32_t kept_count;
+    /* A part of the device's memory is new, and outlives this process as long as somebody holds
+     * what its descriptor names; `fd` is valid for the time of the call. On the worker's thread, in
+     * open and chunk_create. 0: somebody does; else the part ends with the process. NULL: nobody
+     * would. */
+    int (*keep)(void *arg, uint64_t id, int fd);
+    void *keep_arg;
 };
 
 struct dev_info {
