@@ -116,8 +116,12 @@ $(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
 
 .PHONY: check-unit check-plain
 JOBS ?= $(shell nproc)
-check-unit: $(UNIT) ## unit tests, as many at a time as there are processors
+check-unit: $(UNIT) $(BUILD)/proofs/late ## unit tests, as many at a time as there are processors
 	$(Q)scripts/run-tests -j$(JOBS) $(UNIT)
+	$(Q)scripts/must-fail "unit: late" "an assertion failed when its test was over" scripts/run-tests $(BUILD)/proofs/late
+$(BUILD)/proofs/late: $(BUILD)/test/proofs/late.o
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $< -lcriterion
 check-plain: $(PLAIN)
 	$(Q)scripts/run-tests -j1 $(PLAIN)
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 from typing import NamedTuple
 
+from mutation import late
 from mutation.mutant import Bad
 
 
@@ -102,7 +103,7 @@ def run(command, limit_s, **more):
     except subprocess.TimeoutExpired:
         os.killpg(p.pid, signal.SIGKILL)
         out = p.communicate()[0] + f"\nTimed out after {limit_s} s"
-    return p.returncode, out
+    return late.status(p.returncode, out), out
 
 
 def prove(build, mutant, test, text, folder):
