@@ -18,11 +18,13 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/memory/memory.h"
 #include "test/lib/wireclient.h"
 
 #define GRAN (2ull << 20)
 #define MEMORY (96ull << 20)
-#define WORDS_AT 4096u /* of the host window: what streams wait for */
+#define MEMORY_MOST (64ull << 20) /* of it, that one has */
+#define WORDS_AT 4096u            /* of the host window: what streams wait for */
 #define FROM_AT 8192u
 #define TO_AT 12288u
 
@@ -425,4 +427,33 @@ Test(replay, a_module_and_its_place_alone) {
     cr_assert_eq(wireclient_result(r.c, wireclient_func(r.c, 0, 0, "gentle")), 0);
     cr_assert(reaches(&r, 0, launch(&r, 0)));
     end(&r);
+}
+
+/* Half of it in the first parts, or all of it: what is there counts once, of a device that has not
+ * room for it twice. */
+static void back_again(uint64_t done_bytes) {
+    struct rig r = begin();
+    uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
+    cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, MEMORY_MOST)), 0);
+    for (uint64_t at = 0; at < done_bytes; at += GRAN)
+        wireclient_copy(r.c, 0, dev + at, host + FROM_AT, 8);
+    struct estate *e = &served(&r)->estate;
+    atomic_fetch_sub(&e->header->deferred_done, 1);
+    if (done_bytes < MEMORY_MOST) {
+        uint64_t rest = MEMORY_MOST - done_bytes;
+        cr_assert_eq(memory_unback(served(&r)->memory, dev + done_bytes, rest), 0);
+    }
+    next_worker(&r);
+    cr_assert_eq(wireclient_fault(r.c), 0);
+    cr_assert(reaches(&r, 0, wireclient_copy(r.c, 0, dev + MEMORY_MOST - 8, host + FROM_AT, 8)));
+    cr_expect_eq(memory_persistent(served(&r)->memory), MEMORY_MOST);
+    end(&r);
+}
+
+Test(replay, memory_that_was_backed_but_not_counted) {
+    back_again(MEMORY_MOST);
+}
+
+Test(replay, memory_that_was_backed_in_part) {
+    back_again(48ull << 20);
 }

@@ -16,6 +16,7 @@
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/sharing.h"
 #include "daemon/worker/engine/unload.h"
+#include "daemon/worker/memory/memory.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stream/deferred.h"
 
@@ -110,6 +111,12 @@ static uint64_t part_of(const struct client *c, const struct op *op) {
     return left < most ? left : most;
 }
 
+/* Of the rest of it: what an earlier worker had backed. */
+static uint64_t backed(const struct client *c, const struct op *op, uint64_t bytes) {
+    uint64_t addr = op->mem.rec.addr + op->mem.done_bytes;
+    return is_again(c) && c->memory ? memory_in_use(c->memory, addr, bytes) : 0;
+}
+
 static void answer_back(struct client *c, const struct wire_mem *mem, int err) {
     allowance_answer(c, &mem->rec, err, mem->bytes);
     if (!err || mem->rec.ticket) return;
@@ -125,9 +132,10 @@ static int back_part(struct client *c, struct op *op) {
     const struct wire_mem *mem = &op->mem.rec;
     uint64_t part = part_of(c, op);
     int err = c->com.fault;
-    if (!err && !op->mem.done_bytes) err = allowance_ask(c, mem->addr, mem->bytes);
-    if (!err) err = allowance_back(c, mem->addr + op->mem.done_bytes, part);
-    if (err == -EEXIST && is_again(c)) err = 0;
+    if (!err && !op->mem.done_bytes)
+        err = allowance_ask(c, mem->addr, mem->bytes - backed(c, op, mem->bytes));
+    if (!err && backed(c, op, part) < part)
+        err = allowance_back(c, mem->addr + op->mem.done_bytes, part);
     if (!err) op->mem.done_bytes += part;
     return err;
 }

@@ -73,6 +73,14 @@ static int back_persistent(struct memory *m, uint32_t first, uint32_t count) {
     return err;
 }
 
+uint64_t memory_in_use(const struct memory *m, uint64_t addr, uint64_t bytes) {
+    uint32_t first, count, n = 0;
+    if (memory_whole(m, addr, bytes, &first, &count)) return 0;
+    for (uint32_t i = 0; i < count; i++)
+        n += m->pages[first + i].state != PAGE_NONE;
+    return n * m->granule;
+}
+
 int memory_back(struct memory *m, uint64_t addr, uint64_t bytes) {
     uint32_t first, count;
     int err = memory_whole(m, addr, bytes, &first, &count);

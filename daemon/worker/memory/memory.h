@@ -32,6 +32,9 @@ void memory_destroy(struct memory *m); /* unmaps all, before space_destroy; acce
 int memory_back(struct memory *m, uint64_t addr, uint64_t bytes);
 int memory_unback(struct memory *m, uint64_t addr, uint64_t bytes);
 
+/* How much of this range is in use; 0 where memory_back would not take it. */
+uint64_t memory_in_use(const struct memory *m, uint64_t addr, uint64_t bytes);
+
 /* Private chunks (persistent window, and kept pages; also while they are swapped out) and what it
  * holds of segments (memory_segment.h); what it uses of its lane, by pages or segments (also while
  * that is spilled); bytes. */
