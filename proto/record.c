@@ -396,6 +396,15 @@ static int check_limit(const struct wire_limit *l, struct why *why) {
     }
 }
 
+static int check_tensor_map(const struct wire_tensor_map *t, struct why *why) {
+    const struct tensor_ask *a = &t->ask;
+    if (!t->rec.ticket) return refuse(why, "TENSOR_MAP asks for nothing");
+    if (!tensor_ask_is_sane(a))
+        return refuse(why, "a tensor map of kind %u, rank %u and type %u that cannot be", a->kind,
+                      a->rank, a->type);
+    return 0;
+}
+
 /* Smallest length of the operation; those with a tail check the rest themselves. 0: unknown. */
 static uint32_t head_bytes(uint16_t op) {
     switch (op) {
@@ -488,6 +497,7 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_TEXTURE: return check_texture(rec, why);
     case WIRE_ARRAY_MAKE: return check_array(rec, why);
     case WIRE_LIMIT: return check_limit(rec, why);
+    case WIRE_TENSOR_MAP: return check_tensor_map(rec, why);
     default: return 0; /* HOST_FUNC and PING: the head is all there is */
     }
 }

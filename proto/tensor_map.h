@@ -3,6 +3,8 @@
  * What lies in a CUtensorMap of this driver: the client writes it, kernels hand it to whoever
  * copies tiles of a tensor. Since kernels' memory is the client's, a reader copies it and then asks
  * tensor_map_is_valid before it believes a word; the client asks the same before it writes one.
+ * A device may have maps of its own, of which nobody else knows what lies in them: it is asked for
+ * each (struct tensor_ask).
  */
 #ifndef PROTO_TENSOR_MAP_H
 #define PROTO_TENSOR_MAP_H
@@ -78,6 +80,52 @@ static inline bool tensor_map_is_valid(const struct tensor_map *m) {
         if (!tensor_map_dimension_ok(m, d)) return false;
     const uint32_t row = tensor_map_row(m);
     return row % 16 == 0 && (!m->swizzle || row <= 16u << m->swizzle);
+}
+
+/* ---- asking for one -------------------------------------------------------------------------- */
+
+enum tensor_kind {
+    TENSOR_TILED,
+    TENSOR_COLUMNS, /* im2col */
+    TENSOR_WIDE,    /* im2col::w */
+    TENSOR_ADDRESS, /* `map` with another address */
+    TENSOR_CLASS,   /* `map` with another allocation class */
+    TENSOR_KINDS
+};
+
+/* A call's arguments, as the program gave them. Dimensions beyond the rank, and what a call of the
+ * kind does not have, are 0. */
+struct tensor_ask {
+    uint32_t kind, rank;
+    uint32_t type, interleave, swizzle, promotion, fill; /* CUtensorMap* */
+    uint32_t mode; /* WIDE: CUtensorMapIm2ColWideMode; CLASS: CUtensorMapAllocClass */
+    uint64_t address;
+    uint64_t size[TENSOR_MAP_RANK], stride[TENSOR_MAP_RANK - 1];
+    uint32_t step[TENSOR_MAP_RANK], box[TENSOR_MAP_RANK];     /* box: TILED */
+    uint32_t channels, pixels;                                /* COLUMNS, WIDE */
+    int32_t lower[TENSOR_MAP_IMAGE], upper[TENSOR_MAP_IMAGE]; /* the same; WIDE: the first alone */
+    uint64_t map[16];
+};
+_Static_assert(sizeof(((struct tensor_ask *)0)->map) == sizeof(CUtensorMap), "all of one");
+
+struct tensor_answer {
+    uint64_t map[16];
+    uint32_t alloc_class, pad; /* CLASS: which it has now */
+};
+
+/* Whether a driver could be asked, whoever says it: no number that CUDA does not know, and as many
+ * dimensions as there is room for. What goes together is the device's to say. */
+static inline bool tensor_ask_is_sane(const struct tensor_ask *a) {
+    if (a->kind >= TENSOR_KINDS) return false;
+    if (a->kind == TENSOR_ADDRESS) return true;
+    if (a->kind == TENSOR_CLASS) return a->mode <= CU_TENSOR_MAP_ALLOC_CLASS_LARGE;
+    return a->rank >= (a->kind == TENSOR_TILED ? 1u : 3u) && a->rank <= TENSOR_MAP_RANK &&
+           a->type <= CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B &&
+           a->interleave <= CU_TENSOR_MAP_INTERLEAVE_32B &&
+           a->swizzle <= CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B &&
+           a->promotion <= CU_TENSOR_MAP_L2_PROMOTION_L2_256B &&
+           a->fill <= CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA &&
+           a->mode <= CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128;
 }
 
 #endif

@@ -20,6 +20,7 @@
 #include "common/policy_config.h"
 #include "proto/description.h"
 #include "proto/ring.h"
+#include "proto/tensor_map.h"
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
 #define WIRE_MAJOR 1
@@ -92,6 +93,8 @@ struct wire_windows {
  * is what TEXTURE is answered with. Else an array is memory of the client's. */
 #define WIRE_DEVICE_ARRAYS 8u
 #define WIRE_DEVICE_WHOLE 16u /* it is not split: STREAM_SHARE has no effect */
+/* Tensor maps are its own: TENSOR_MAP asks for each. Else they are as tensor_map.h says. */
+#define WIRE_DEVICE_MAPS 32u
 
 /* What the client needs to know about its device, once. */
 struct wire_device {
@@ -458,7 +461,8 @@ struct wire_completion {
     X(FILE_UNMAP, 45, wire_file_range)        \
     X(FILE_DROP, 46, wire_file_range)         \
     X(ARRAY_MAKE, 47, wire_array)             \
-    X(ARRAY_DROP, 48, wire_array_drop)
+    X(ARRAY_DROP, 48, wire_array_drop)        \
+    X(TENSOR_MAP, 49, wire_tensor_map)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -880,6 +884,14 @@ struct wire_texture {
 struct wire_texture_drop { /* takes effect when all that was sent before it is complete */
     struct wire_record rec;
     uint64_t handle;
+};
+
+/* A tensor map of the device's own (WIRE_DEVICE_MAPS), answered with a struct tensor_answer. It is
+ * data of the program's: neither the worker nor the device remembers it, and where its address may
+ * be is looked at when kernels copy by it. (1.6) */
+struct wire_tensor_map {
+    struct wire_record rec;
+    struct tensor_ask ask;
 };
 
 #define WIRE_TEXTURES 65536u

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "proto/description.h"
+#include "proto/tensor_map.h"
 
 struct dev;        /* an opened device */
 struct dev_space;  /* one client's view of it */
@@ -80,6 +81,7 @@ struct dev_info {
     bool open_memory; /* kernels of a space may reach the memory of others */
     bool plain;       /* kernels neither launch, change, nor decide about the worker's graphs */
     bool arrays;      /* its own: array_create is there. Else they are memory of the windows */
+    bool maps;        /* tensor maps are its own to write: tensor_map is there */
     bool whole;       /* queue_share has no effect: kernels may use all multiprocessors */
     bool coarse;      /* times are when it was seen, but where dev_op.timed asks */
     bool host_hidden; /* but for its beginning, the host window, until host_show names it */
@@ -388,6 +390,10 @@ struct dev_ops {
     int (*texture_add)(struct dev_space *space, const struct dev_texture *texture, uint64_t *seen);
     /* By its handle. Nothing of the space is in flight. Unknown handles are ignored. */
     void (*texture_remove)(struct dev_space *space, uint64_t handle);
+
+    /* A tensor map in the device's own words, of what tensor_ask_is_sane: -EINVAL, -ENOTSUP. The
+     * address is not looked at. NULL, unless info.maps: kernels take those of tensor_map.h. */
+    int (*tensor_map)(struct dev *dev, const struct tensor_ask *ask, struct tensor_answer *out);
 
     /* An array of the device's own: a copy that begins in it is of it, and lies in one of its
      * levels or fails. -EEXIST where another one lies; ERR_NO_MEMORY. NULL, with the two below:

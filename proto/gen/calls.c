@@ -693,11 +693,11 @@ static const struct call_info calls[CALL_LIMIT] = {
     [652] = {"cuStreamEndCaptureToCig", "cuStreamEndCaptureToCig", "Ends what cuStreamBeginCaptureToCig began.", CALL_UNSUPPORTED, 13010},
     [653] = {"cuStreamEndCaptureToCig_ptsz", "cuStreamEndCaptureToCig", "Ends what cuStreamBeginCaptureToCig began.", CALL_UNSUPPORTED, 13010},
     [633] = {"cuFlushGPUDirectRDMAWrites", "cuFlushGPUDirectRDMAWrites", "Makes writes of other PCI devices visible to this one.", CALL_UNSUPPORTED, 11030},
-    [634] = {"cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", "Describes tiles of a tensor for bulk copies.", CALL_LOCAL, 12000},
-    [635] = {"cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2col", "Describes the columns of a convolution for bulk copies.", CALL_LOCAL, 12000},
-    [636] = {"cuTensorMapEncodeIm2colWide", "cuTensorMapEncodeIm2colWide", "Describes the wide columns of a convolution for bulk copies.", CALL_UNSUPPORTED, 12080},
-    [637] = {"cuTensorMapReplaceAddress", "cuTensorMapReplaceAddress", "Changes the address in a description of a tensor.", CALL_LOCAL, 12000},
-    [688] = {"cuTensorMapSetAllocationClass", "cuTensorMapSetAllocationClass", "Chooses how much memory behind a tensor may be touched; makes no difference here.", CALL_LOCAL, 13050},
+    [634] = {"cuTensorMapEncodeTiled", "cuTensorMapEncodeTiled", "Describes tiles of a tensor for bulk copies.", CALL_HAND, 12000},
+    [635] = {"cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2col", "Describes the columns of a convolution for bulk copies.", CALL_HAND, 12000},
+    [636] = {"cuTensorMapEncodeIm2colWide", "cuTensorMapEncodeIm2colWide", "Describes the wide columns of a convolution for bulk copies.", CALL_HAND, 12080},
+    [637] = {"cuTensorMapReplaceAddress", "cuTensorMapReplaceAddress", "Changes the address in a description of a tensor.", CALL_HAND, 12000},
+    [688] = {"cuTensorMapSetAllocationClass", "cuTensorMapSetAllocationClass", "Chooses how much memory behind a tensor may be touched; makes no difference on the software GPU.", CALL_HAND, 13050},
 };
 
 const struct call_info *call_info(unsigned int call)

@@ -50,6 +50,11 @@ static inline bool state_has_arrays(void) {
     return state.conn.device.flags & WIRE_DEVICE_ARRAYS;
 }
 
+/* Tensor maps are this device's own to write. */
+static inline bool state_has_maps(void) {
+    return state.conn.device.flags & WIRE_DEVICE_MAPS;
+}
+
 /* A part of its multiprocessors cannot be had. */
 static inline bool state_is_whole(void) {
     return state.conn.device.flags & WIRE_DEVICE_WHOLE;

@@ -137,7 +137,6 @@ CUresult cuStreamBeginCaptureToCig_ptsz(void);
 CUresult cuStreamEndCaptureToCig(void);
 CUresult cuStreamEndCaptureToCig_ptsz(void);
 CUresult cuFlushGPUDirectRDMAWrites(void);
-CUresult cuTensorMapEncodeIm2colWide(void);
 
 #pragma GCC visibility pop
 

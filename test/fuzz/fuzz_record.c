@@ -54,6 +54,11 @@ static void accepted(const void *rec, uint32_t bytes) {
         if (array_layout_bytes(&shape, levels) + a->addr < a->addr) abort();
         break;
     }
+    case WIRE_TENSOR_MAP: {
+        const struct tensor_ask *a = &((const struct wire_tensor_map *)rec)->ask;
+        if (a->kind < TENSOR_ADDRESS && (!a->rank || a->rank > TENSOR_MAP_RANK)) abort();
+        break;
+    }
     case WIRE_FUNC_GET:
         if (strlen((const char *)(f + 1)) + 1 != f->name_bytes) abort();
         break;

@@ -540,6 +540,15 @@ static void fake_array_end(struct dev_space *s) {
         fake_array_drop(s, &s->arrays[k]);
 }
 
+/* ---- tensor maps ----------------------------------------------------------------------------- */
+
+static int fake_tensor_map(struct dev *dev, const struct tensor_ask *a, struct tensor_answer *out) {
+    if (a->address % 16) return -EINVAL;
+    out->map[0] = FAKEDEV_SEEN(a->address);
+    out->map[15] = a->kind;
+    return 0;
+}
+
 /* ---- queues ---------------------------------------------------------------------------------- */
 
 static int fake_queue_create(struct dev_space *s, int priority, struct dev_queue **out) {
@@ -676,6 +685,7 @@ const struct dev_ops fakedev_arrays = {.name = "fakedev",
                                        .array_create = fake_array_create,
                                        .array_destroy = fake_array_destroy,
                                        .array_end = fake_array_end,
+                                       .tensor_map = fake_tensor_map,
                                        FAKE_OPS};
 
 /* ---- the test's side ------------------------------------------------------------------------- */

@@ -27,7 +27,8 @@
 
 extern const struct dev_ops fakedev;
 /* The same, with arrays of its own: so many in a space, and what kernels are given of a texture. It
- * refuses textures that are 13 wide, and arrays. */
+ * refuses textures that are 13 wide, and arrays. Tensor maps are its own as well: their first word
+ * is what is given for the address, the last one the kind. */
 extern const struct dev_ops fakedev_arrays;
 #define FAKEDEV_ARRAYS 8u
 #define FAKEDEV_SEEN(handle) ((handle) ^ 0x5ee00000000)

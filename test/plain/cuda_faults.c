@@ -337,6 +337,21 @@ static void check_job(struct job *j) {
                 complain("row %d of %u bytes filled wrongly", row, bytes);
 }
 
+/* Of each kind one; a driver that lacks what is optional says so. */
+static bool write_maps(void) {
+    bool well = true;
+    for (uint32_t kind = 0; kind < TENSOR_KINDS; kind++) {
+        const struct tensor_ask ask = {
+            .kind = kind, .rank = 3, .address = 4096, .size = {64, 64, 64}, .step = {1, 1, 1}};
+        struct tensor_answer answer = {.map = {0}};
+        int err = rig.ops->tensor_map(rig.dev, &ask, &answer);
+        if (err && (answer.map[0] || answer.map[15])) complain("a map that was refused is there");
+        if (!err && !answer.map[0]) complain("a map that was written is not there");
+        well &= !err;
+    }
+    return well;
+}
+
 /* What is said of single cells and chunks, each by itself. */
 static bool look(struct job *j) {
     uint64_t value = 0, addr, bytes;
@@ -356,6 +371,7 @@ static bool look(struct job *j) {
     if (!err) err = rig.ops->chunk_save(rig.dev, host, j->chunks[1]);
     well &= !err;
     if (!err && (host[0] != 9 || host[RIG_GRANULE - 1] != 9)) complain("a chunk was saved wrongly");
+    well &= write_maps();
     err = rig.ops->chunk_clear(rig.dev, &last, 1);
     if (!err && *cuda_rig_words(j->space.windows.dev_base + (CHUNKS - 1) * RIG_GRANULE) != 0)
         complain("a chunk was not cleared");

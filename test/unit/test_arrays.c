@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays and textures where they are the device's own: charged before they are made, answered in
- * their turn, and gone with whoever made them.
+ * Arrays, textures and tensor maps where they are the device's own: charged before they are made,
+ * answered in their turn, and gone with whoever made them; but for tensor maps, which are nobody's.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -223,6 +223,40 @@ Test(arrays, who_has_some_is_not_swapped_out) {
     end(&w);
 }
 
+static uint64_t tensor(struct world *w, uint64_t address) {
+    struct wire_tensor_map t = {.ask = {.kind = TENSOR_TILED, .rank = 2, .address = address}};
+    return wireclient_send(w->c, WIRE_TENSOR_MAP, 0, true, &t, sizeof(t), NULL, 0);
+}
+
+Test(arrays, a_tensor_map_is_answered_at_once) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "kern");
+    fakedev_hold(w.dev, true);
+    wireclient_launch(w.c, 0, 0, 1);
+    uint64_t well = tensor(&w, 0x4560), badly = tensor(&w, 0x4568);
+    wirebench_run(w.b);
+    const struct wire_reply *reply = wireclient_reply(w.c, well);
+    struct tensor_answer answer;
+    cr_assert(reply && !reply->result && reply->bytes == sizeof(answer));
+    memcpy(&answer, reply->data, sizeof(answer));
+    cr_expect(answer.map[0] == FAKEDEV_SEEN(0x4560) && answer.map[15] == TENSOR_TILED);
+    cr_expect_eq(wireclient_result(w.c, badly), -EINVAL);
+    cr_expect_eq(wireclient_reply(w.c, badly)->bytes, 0);
+    cr_expect_eq(wireclient_reply(w.c, badly)->cuda, CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(wireclient_fault(w.c), 0);
+    fakedev_hold(w.dev, false);
+    end(&w);
+}
+
+Test(arrays, a_dead_client_gets_no_tensor_map) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "fault");
+    wireclient_launch(w.c, 0, 0, 1);
+    wirebench_run(w.b);
+    cr_expect_eq(wireclient_result(w.c, tensor(&w, 4096)), ERR_ILLEGAL_ADDRESS);
+    end(&w);
+}
+
 static void expelled_for(const struct dev_ops *ops, uint16_t op, uint64_t offset,
                          const char *reason) {
     struct world w = {.b = wirebench_start(ops, 0)};
@@ -246,6 +280,14 @@ Test(arrays, what_cannot_be_ends_the_client) {
     const uint64_t half = WIRE_EPHEMERAL_OFFSET(WIRECLIENT_ALLOC_BYTES);
     expelled_for(&fakedev, WIRE_ARRAY_MAKE, 0, "this device has none of");
     expelled_for(&fakedev, WIRE_ARRAY_DROP, 0, "this device has none of");
+    struct world w = {.b = wirebench_start(&fakedev, 0)};
+    struct wire_worker_msg msg;
+    w.c = wireclient_attach(w.b);
+    w.dev = w.b->worker->dev;
+    tensor(&w, 4096);
+    cr_assert(wirebench_hear(w.b, &msg, NULL), "with a tensor map");
+    cr_expect(strstr(msg.text, "this device has none of"), "%s", msg.text);
+    end(&w);
     expelled_for(&fakedev_arrays, WIRE_ARRAY_MAKE, half - 2048, "not in the client's window");
     expelled_for(&fakedev_arrays, WIRE_ARRAY_MAKE, UINT64_MAX - 511, "not in the client's window");
 }

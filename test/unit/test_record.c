@@ -36,6 +36,7 @@ union any {
     struct wire_graph_offer offer;
     struct wire_texture texture;
     struct wire_limit limit;
+    struct wire_tensor_map tensor;
     struct wire_array array;
     unsigned char bytes[512];
 };
@@ -106,6 +107,10 @@ static uint32_t valid(uint16_t op, union any *r) {
         r->array.format = CU_AD_FORMAT_UNORM_INT16X4;
         r->array.channels = 4;
         r->array.flags = CUDA_ARRAY3D_LAYERED;
+        break;
+    case WIRE_TENSOR_MAP:
+        r->tensor.ask.kind = TENSOR_COLUMNS;
+        r->tensor.ask.rank = 4;
         break;
     case WIRE_MODULE_LOAD:
         r->load.image_bytes = 100;
@@ -311,6 +316,32 @@ Test(record, textures) {
     REFUSED(WIRE_TEXTURE, texture.flags, WIRE_TEXTURE_LAYERED | WIRE_TEXTURE_PITCHED);
     ACCEPTED(WIRE_TEXTURE, texture.levels, 5);
     ACCEPTED(WIRE_TEXTURE, texture.width, 1u << 17);
+}
+
+Test(record, tensor_maps) {
+    REFUSED(WIRE_TENSOR_MAP, rec.ticket, 0);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.kind, TENSOR_KINDS);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.rank, 0);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.rank, 2);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.rank, 6);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.rank, UINT32_MAX);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.type, CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B + 1u);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.interleave, CU_TENSOR_MAP_INTERLEAVE_32B + 1u);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.swizzle, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B + 1u);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_256B + 1u);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.fill, 2);
+    REFUSED(WIRE_TENSOR_MAP, tensor.ask.mode, 2);
+    ACCEPTED(WIRE_TENSOR_MAP, tensor.ask.rank, 5);
+    ACCEPTED(WIRE_TENSOR_MAP, tensor.ask.kind, TENSOR_ADDRESS);
+    union any r;
+    uint32_t bytes = valid(WIRE_TENSOR_MAP, &r);
+    r.tensor.ask.kind = TENSOR_TILED;
+    r.tensor.ask.rank = 1;
+    cr_expect_eq(check(&r, bytes), 0, "one dimension of tiles");
+    r.tensor.ask = (struct tensor_ask){.kind = TENSOR_CLASS, .mode = 2};
+    cr_expect_eq(check(&r, bytes), 0);
+    r.tensor.ask.mode = 3;
+    cr_expect_eq(check(&r, bytes), ERR_PROTOCOL, "no such class");
 }
 
 Test(record, arrays) {

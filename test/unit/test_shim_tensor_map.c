@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Tensor maps as the driver's calls write them: what lies in them, what is refused, and that a
- * refused call changes nothing.
+ * refused call changes nothing; of a device that has maps of its own, that it is asked, and how.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdalign.h>
 #include <string.h>
 
 #include "proto/tensor_map.h"
+#include "shim/connection/state.h"
 #include "test/lib/shim/rig.h"
 
 TestSuite(shim_tensor_map, .init = rig_begin, .timeout = 60);
@@ -160,4 +162,136 @@ Test(shim_tensor_map, all_tensors_are_of_the_small_class) {
     memset(&room, 0, sizeof(room));
     cr_expect_eq(cuTensorMapSetAllocationClass(&room, CU_TENSOR_MAP_ALLOC_CLASS_AUTO, NULL),
                  CUDA_ERROR_INVALID_VALUE, "no map");
+}
+
+/* ---- of the device's own ----------------------------------------------------------------------
+ */
+
+static void check_seen(void) {
+    for (uint64_t i = 0; i < 16; i++)
+        cr_expect_eq(room.opaque[i], RIG_SEEN(i), "word %d", (int)i);
+}
+
+/* What the worker was asked, and nothing else. */
+static struct tensor_ask was_asked(void) {
+    const struct wire_tensor_map *rec = rig_only(WIRE_TENSOR_MAP);
+    cr_assert(rec->rec.ticket != 0);
+    struct tensor_ask a = rec->ask;
+    rig_forget();
+    return a;
+}
+
+static void own_maps(void) {
+    state.conn.device.flags |= WIRE_DEVICE_MAPS;
+    rig_forget();
+}
+
+Test(shim_tensor_map, the_device_is_asked_for_columns) {
+    struct columns c = good();
+    own_maps();
+    c.interleave = CU_TENSOR_MAP_INTERLEAVE_16B; /* what our own cannot be */
+    c.steps[0] = 77;
+    cr_assert_eq(encode(&c), CUDA_SUCCESS);
+    check_seen();
+    const struct tensor_ask want = {.kind = TENSOR_COLUMNS,
+                                    .rank = 4,
+                                    .type = c.type,
+                                    .interleave = c.interleave,
+                                    .swizzle = c.swizzle,
+                                    .fill = c.fill,
+                                    .address = (uintptr_t)memory,
+                                    .size = {32, 9, 7, 3},
+                                    .stride = {64, 576, 4032},
+                                    .step = {77, 2, 1, 1},
+                                    .channels = 16,
+                                    .pixels = 64,
+                                    .lower = {-1, -2},
+                                    .upper = {1, -4}};
+    const struct tensor_ask got = was_asked();
+    cr_expect(memcmp(&got, &want, sizeof(got)) == 0);
+    cr_assert_eq(cuTensorMapEncodeIm2colWide(&room, c.type, 3, memory, c.sizes, c.strides, -5, 6,
+                                             16, 64, c.steps, c.interleave,
+                                             CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128, c.swizzle,
+                                             CU_TENSOR_MAP_L2_PROMOTION_NONE, c.fill),
+                 CUDA_SUCCESS);
+    const struct tensor_ask wide = was_asked();
+    cr_expect(wide.kind == TENSOR_WIDE && wide.mode == 1 && wide.rank == 3);
+    cr_expect(wide.lower[0] == -5 && wide.upper[0] == 6 && wide.channels == 16);
+    cr_expect(wide.pixels == 64 && !wide.size[3] && !wide.stride[2] && !wide.box[0]);
+}
+
+static CUresult tiled(uint32_t rank, const uint64_t *strides, CUtensorMapSwizzle swizzle) {
+    const uint64_t sizes[] = {64, 32, 5};
+    const uint32_t box[] = {8, 4, 2}, steps[] = {1, 2, 1};
+    return cuTensorMapEncodeTiled(&room, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, rank, memory, sizes,
+                                  strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                                  CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+Test(shim_tensor_map, the_device_is_asked_for_tiles) {
+    const uint64_t strides[] = {128, 4096};
+    own_maps();
+    cr_assert_eq(tiled(3, strides, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B), CUDA_SUCCESS);
+    check_seen();
+    const struct tensor_ask want = {.kind = TENSOR_TILED,
+                                    .rank = 3,
+                                    .type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                                    .swizzle = CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B,
+                                    .promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                                    .address = (uintptr_t)memory,
+                                    .size = {64, 32, 5},
+                                    .stride = {128, 4096},
+                                    .step = {1, 2, 1},
+                                    .box = {8, 4, 2}};
+    struct tensor_ask got = was_asked();
+    cr_expect(memcmp(&got, &want, sizeof(got)) == 0);
+    cr_assert_eq(tiled(1, NULL, CU_TENSOR_MAP_SWIZZLE_NONE), CUDA_SUCCESS);
+    got = was_asked();
+    cr_expect(got.rank == 1 && got.box[0] == 8 && !got.box[1] && !got.stride[0]);
+}
+
+Test(shim_tensor_map, the_device_changes_its_own_maps) {
+    CUtensorMapAllocClass is = CU_TENSOR_MAP_ALLOC_CLASS_AUTO;
+    own_maps();
+    memset(&room, 0x21, sizeof(room));
+    const CUtensorMap before = room;
+    cr_assert_eq(cuTensorMapReplaceAddress(&room, memory + 64), CUDA_SUCCESS);
+    check_seen();
+    struct tensor_ask got = was_asked();
+    cr_expect(got.kind == TENSOR_ADDRESS && got.address == (uintptr_t)memory + 64);
+    cr_expect(memcmp(got.map, &before, sizeof(before)) == 0);
+    room = before;
+    cr_assert_eq(cuTensorMapSetAllocationClass(&room, CU_TENSOR_MAP_ALLOC_CLASS_LARGE, &is),
+                 CUDA_SUCCESS);
+    check_seen();
+    cr_expect_eq(is, CU_TENSOR_MAP_ALLOC_CLASS_LARGE);
+    got = was_asked();
+    cr_expect(got.kind == TENSOR_CLASS && got.mode == CU_TENSOR_MAP_ALLOC_CLASS_LARGE);
+    cr_expect(memcmp(got.map, &before, sizeof(before)) == 0);
+}
+
+Test(shim_tensor_map, what_the_device_refuses_changes_nothing) {
+    own_maps();
+    rig_refuse(WIRE_TENSOR_MAP, -EINVAL, NULL);
+    INVALID((void)0);
+    cr_expect_eq(rig_count(), 1);
+    rig_refuse(0, 0, NULL);
+    rig_forget();
+    INVALID(c.rank = 6);
+    INVALID(c.rank = 0);
+    INVALID(c.map = NULL);
+    INVALID(c.map = (CUtensorMap *)((char *)&room + 32));
+    INVALID(c.type = (CUtensorMapDataType)99);
+    INVALID(c.fill = (CUtensorMapFloatOOBfill)2);
+    cr_expect_eq(rig_count(), 0, "which would end the job");
+}
+
+Test(shim_tensor_map, wide_columns_are_refused_by_name_where_maps_are_ours) {
+    const struct columns c = good();
+    cr_expect_eq(cuTensorMapEncodeIm2colWide(&room, c.type, 3, memory, c.sizes, c.strides, -5, 6,
+                                             16, 64, c.steps, c.interleave,
+                                             CU_TENSOR_MAP_IM2COL_WIDE_MODE_W, c.swizzle,
+                                             CU_TENSOR_MAP_L2_PROMOTION_NONE, c.fill),
+                 CUDA_ERROR_NOT_SUPPORTED);
 }

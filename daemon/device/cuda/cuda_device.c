@@ -17,6 +17,7 @@
 #include "daemon/device/cuda/cuda_queue.h"
 #include "daemon/device/cuda/cuda_share.h"
 #include "daemon/device/cuda/cuda_space.h"
+#include "daemon/device/cuda/cuda_tensor.h"
 #include "daemon/device/cuda/cuda_text.h"
 #include "daemon/device/cuda/cuda_texture.h"
 #include "daemon/device/cuda/cuda_time.h"
@@ -70,7 +71,8 @@ static int describe_limits(struct dev *dev) {
     i->mem_clock_khz = attribute(dev, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &err);
     i->mem_bus_bits = attribute(dev, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &err);
     i->l2_bytes = attribute(dev, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &err);
-    i->runs_code = i->host_hidden = i->plain = i->open_memory = i->arrays = true;
+    i->runs_code = i->host_hidden = i->plain = i->open_memory = true;
+    i->arrays = i->maps = true;
     i->levels = dev->context.greatest_priority < dev->context.least_priority ? QUEUE_LEVELS : 1;
     i->bytes_s = (uint64_t)i->mem_clock_khz * 1000 * (i->mem_bus_bits / 8) * 2; /* double rate */
     i->insts_s = (uint64_t)i->sm_count * 128 * i->clock_khz * 1000;
@@ -272,6 +274,10 @@ static uint64_t mem_used(struct dev *dev) {
     return dev->chunks.used * dev->chunks.granule + dev->chunks.array_bytes;
 }
 
+static int tensor_map(struct dev *dev, const struct tensor_ask *ask, struct tensor_answer *out) {
+    return cuda_tensor_map(&dev->context, ask, out);
+}
+
 /* ---- queues ---------------------------------------------------------------------------------- */
 
 static int create_queue(struct dev_space *space, int priority, struct dev_queue **out) {
@@ -315,6 +321,7 @@ const struct dev_ops dev_cuda = {
     .global_count = cuda_module_global_count,
     .texture_add = cuda_texture_add,
     .texture_remove = cuda_texture_remove,
+    .tensor_map = tensor_map,
     .array_create = cuda_array_create,
     .array_destroy = cuda_texture_drop_array,
     .array_end = cuda_texture_drop_arrays,

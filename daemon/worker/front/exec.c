@@ -530,6 +530,18 @@ static int run_limit(struct exec *x, const void *rec) {
     return 0;
 }
 
+/* At once: of no stream, and of no memory either. */
+static int run_tensor_map(struct exec *x, const void *rec) {
+    const struct wire_tensor_map *t = rec;
+    struct worker *w = x->c->worker;
+    struct tensor_answer answer = {0};
+    if (!w->ops->tensor_map) return refuse(x, "a tensor map, which this device has none of");
+    int err = x->c->com.fault;
+    if (!err) err = w->ops->tensor_map(w->dev, &t->ask, &answer);
+    reply_send(&x->c->com, &t->rec, err, &answer, err ? 0 : sizeof(answer));
+    return 0;
+}
+
 static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_LAUNCH] = run_launch,
     [WIRE_COPY] = run_copy,
@@ -579,6 +591,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_VALUE_WAIT] = run_value_wait,
     [WIRE_VALUE_WRITE] = run_value_write,
     [WIRE_STREAM_SHARE] = run_stream_share,
+    [WIRE_TENSOR_MAP] = run_tensor_map,
 };
 
 int exec_record(struct client *c, const void *rec, struct graph *graph, char *why,

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "proto/gen/prototypes.h"
+#include "proto/tensor_map.h"
 
 #define FAKE_SMS \
     116u /* of its device; 8 are the least that are split off, and what is rounded to */
@@ -74,6 +75,7 @@ struct fake_control {
     void (*end)(CUresult fatal);
     struct fake_launch (*last_launch)(void);
     struct fake_texture (*last_texture)(void);
+    struct tensor_ask (*last_tensor)(void);
     /* What the device's clock says from now on, in nanoseconds; 0: as the host's, but an hour off.
      */
     void (*set_clock)(uint64_t ns);

@@ -169,6 +169,11 @@ static struct fake_texture last_texture(void) {
     return fake.last_texture;
 }
 
+static struct tensor_ask last_tensor(void) {
+    FAKE_GUARD;
+    return fake.last_tensor;
+}
+
 static void set_clock(uint64_t ns) {
     FAKE_GUARD;
     fake.clock_ns = ns;
@@ -194,6 +199,7 @@ const struct fake_control fake_control = {.start = start,
                                           .end = end,
                                           .last_launch = last_launch,
                                           .last_texture = last_texture,
+                                          .last_tensor = last_tensor,
                                           .set_clock = set_clock,
                                           .calls = calls,
                                           .ran = ran};

@@ -85,6 +85,7 @@ struct fake_state {
     char misuse[256];
     struct fake_launch last_launch;
     struct fake_texture last_texture;
+    struct tensor_ask last_tensor;
     struct fake_ran ran[4096];
     uint32_t ran_count;
     uint64_t random;
