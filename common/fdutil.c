@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -78,6 +79,23 @@ int fdutil_check_lasting(int fd, uint64_t *bytes) {
 
 int fdutil_is_memfd(int fd) {
     return fd >= 0 && fcntl(fd, F_GET_SEALS) >= 0;
+}
+
+static int is_pair(int fd) {
+    struct sockaddr_un peer;
+    socklen_t peer_bytes = sizeof(peer);
+    int domain = 0, type = 0;
+    socklen_t bytes = sizeof(int);
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_SEQPACKET &&
+           getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) == 0;
+}
+
+/* What was sent to it could be a descriptor that is slow to close. */
+int fdutil_check_end(int fd) {
+    char byte;
+    if (!is_pair(fd) || shutdown(fd, SHUT_RD) < 0) return -EINVAL;
+    return recv(fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) == 0 ? 0 : -EINVAL;
 }
 
 int fdutil_send(int sock, const void *msg, size_t bytes, const int *fds, int nfds) {

@@ -40,6 +40,11 @@ int fdutil_check_lasting(int fd, uint64_t *bytes);
 /* Whether `fd` is a memfd, sealed or not: a file whose use and end wait for nobody. */
 int fdutil_is_memfd(int fd);
 
+/* 0 when `fd` is one end of a pair of SOCK_SEQPACKET sockets, from which nothing can be read any
+ * more and in which nothing is: closing it waits for nobody, and all that it tells from now on is
+ * that the other end hangs up. Else -EINVAL. */
+int fdutil_check_end(int fd);
+
 /* One message (of at least one byte) with `nfds` descriptors over a SOCK_SEQPACKET socket, EINTR
  * retried. Whole message or -errno. Receiving returns its length (0 at end of file); *nfds says how
  * many descriptors `fds` has room for and becomes how many came (both NULL: none are expected). A

@@ -24,7 +24,7 @@
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
 #define WIRE_MAJOR 1
-#define WIRE_MINOR 6
+#define WIRE_MINOR 7
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
@@ -149,10 +149,16 @@ struct wire_welcome {
  * ticket would be; the next is read when this one is answered. (1.5) */
 struct wire_file {
     uint32_t magic;
-    uint32_t file; /* not in use */
+    uint32_t file; /* not in use; or a segment */
     uint32_t reply, pad;
     uint64_t ticket;
 };
+
+/* The same message with this magic: `file` is a segment of the client's, and the descriptor one end
+ * of a pair of SOCK_SEQPACKET sockets. The other end is a descriptor of the segment, which is kept
+ * until that end hangs up. Answered with wire_segment_reply; the client then sends
+ * the key through this end, for whoever looks into the other, and closes it. (1.7) */
+#define WIRE_KEEP_MAGIC 0x4b4c4153u /* "SALK" */
 
 /* ---- another worker, after the welcome ---------------------------------------------------------
  */
@@ -235,6 +241,8 @@ enum wire_worker_kind {
                           estate. Answered by ATTACHED, fd completion; its estate is the same */
     WIRE_RESTORED = 20, /* broker -> worker, which reads no ring before: there are no more of them,
                            or there were none. ATTACHes of others come afterwards */
+    WIRE_KEEP = 21,     /* broker -> worker: `file` of job_id is a segment, fd the end to watch; as
+                           WIRE_FILE, and answered by WIRE_FILED */
 };
 
 /* flags of WIRE_READY: it goes on with the device memory that it was given, and what is in it. */
@@ -266,7 +274,7 @@ struct wire_worker_msg {
     struct policy_config policy;
     struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
     uint64_t for_ns;           /* WIRE_EVENTS */
-    struct wire_file file;     /* WIRE_FILE */
+    struct wire_file file;     /* WIRE_FILE, WIRE_KEEP */
 };
 
 /* ---- board memfd: made by each worker, sent with READY, read-only for the broker ---------------
@@ -289,6 +297,7 @@ struct wire_board {
     struct policy_config policy;
     uint64_t capacity_bytes, granted_bytes; /* C; sum P + sum L */
     uint32_t lane_count, waiting_jobs;
+    uint64_t kept_bytes;   /* host memory, of what only descriptors of programs keep */
     uint64_t sm_threshold; /* in effect, as searched; 0: the policy has none */
     struct wire_lane lanes[WIRE_LANES];
 };

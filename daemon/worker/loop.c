@@ -63,13 +63,16 @@ static void wake_clients(struct worker *w) {
     }
 }
 
-/* Only the broker's socket has something to say. Doorbells and the device just had to wake us: the
- * next round looks at all of them. */
+/* Only the broker's socket and descriptors of segments have something to say. Doorbells and the
+ * device just had to wake us: the next round looks at all of them. */
 static void poll_descriptors(struct worker *w, int timeout_ms) {
     struct epoll_event events[LOOP_EVENTS];
     int n = epoll_wait(w->epoll_fd, events, LOOP_EVENTS, timeout_ms);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (events[i].data.fd == w->link.fd) order_read(w);
+        if (events[i].data.fd == w->keepers.epoll_fd && keepers_look(&w->keepers))
+            w->board.stale = true;
+    }
 }
 
 static void tick(struct worker *w) {

@@ -28,7 +28,7 @@ static int open_batch(struct event_batch *b) {
 static int open_epoll(struct worker *w) {
     w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (w->epoll_fd < 0) return -errno;
-    int fds[] = {w->link.fd, w->ops->event_fd(w->dev), w->errands.event_fd};
+    int fds[] = {w->link.fd, w->ops->event_fd(w->dev), w->errands.event_fd, w->keepers.epoll_fd};
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = fds[i]};
         if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0) return -errno;
@@ -60,7 +60,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     memset(w, 0, sizeof(*w));
     w->ops = config->ops;
     w->link.fd = config->broker_fd;
-    w->epoll_fd = w->board.fd = w->errands.event_fd = -1;
+    w->epoll_fd = w->board.fd = w->errands.event_fd = w->keepers.epoll_fd = -1;
     w->cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     w->dev_threads = device_threads(config, w->cores);
     list_init(&w->clients);
@@ -70,7 +70,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->clearing);
     list_init(&w->parts);
     list_init(&w->watching);
-    list_init(&w->exported);
+    list_init(&w->segments.exported);
     list_init(&w->signals);
     list_init(&w->loaded);
     w->clear_always = config->clear_always;
@@ -108,7 +108,8 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     err = errand_start(&w->errands);
     if (err) goto fail;
     step = "the event loop cannot be made";
-    err = open_epoll(w);
+    err = keepers_open(&w->keepers);
+    if (!err) err = open_epoll(w);
     if (err) goto fail;
     step = "the board cannot be made";
     err = board_create(&w->board);
@@ -130,6 +131,7 @@ void worker_destroy(struct worker *w) {
     sched_destroy(w->sched);
     kernels_destroy(w->kernels);
     lane_table_finish(&w->lanes);
+    keepers_finish(&w->keepers);
     board_destroy(&w->board);
     if (w->dev) w->ops->close(w->dev);
     fdutil_close(&w->epoll_fd);

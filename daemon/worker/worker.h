@@ -19,7 +19,9 @@
 #include "daemon/worker/link/events_link.h"
 #include "daemon/worker/load.h"
 #include "daemon/worker/memory/hostfile.h"
+#include "daemon/worker/memory/keeper.h"
 #include "daemon/worker/memory/lane_table.h"
+#include "daemon/worker/memory/segment.h"
 #include "proto/ring.h"
 #include "proto/wire.h"
 
@@ -53,8 +55,9 @@ struct worker {
 
     uint64_t seed; /* a secret, for hashes of what clients choose */
     struct lane_table lanes;
-    struct list exported; /* segment.link: those that have a key */
-    struct list signals;  /* signal.link: all */
+    struct segment_set segments;
+    struct keepers keepers;
+    struct list signals; /* signal.link: all */
     struct load load;
     struct board board;
     struct hostfile_bounds closed;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls of CUDA's virtual memory management, and the descriptors by which allocations go to other
- * processes: files that hold a key, which the worker honours for processes of the same user.
+ * processes: they carry a key, which the worker honours for processes of the same user, and keep
+ * the memory.
  */
 #include <string.h>
 
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
 #include "shim/memory/allocation.h"
+#include "shim/memory/exporting.h"
 #include "shim/memory/keyfile.h"
 #include "shim/memory/virtual.h"
 
@@ -150,17 +152,14 @@ CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocat
     CUresult r = ctx_enter_device();
     if (r) return r;
     struct allocation_info info;
-    struct keyfile key = {.kind = KEYFILE_ALLOCATION};
+    int fd;
     if (!shareableHandle || flags || !allocation_look(handle, &info))
         return CUDA_ERROR_INVALID_VALUE;
     if (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
     if (!(info.types & handleType)) return CUDA_ERROR_INVALID_VALUE;
-    r = allocation_key(handle, key.key);
-    if (r) return r;
-    int fd = keyfile_create(&key);
-    if (fd < 0) return CUDA_ERROR_OPERATING_SYSTEM;
-    memcpy(shareableHandle, &fd, sizeof(fd));
-    return CUDA_SUCCESS;
+    r = exporting_make(handle, &fd);
+    if (!r) memcpy(shareableHandle, &fd, sizeof(fd));
+    return r;
 }
 
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle,

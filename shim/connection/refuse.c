@@ -84,6 +84,13 @@ void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes) {
               shown(reason_bytes), reason);
 }
 
+void refuse_export(const char *reason, size_t reason_bytes) {
+    static _Atomic uint32_t said;
+    log_write("shim", first_or_warn(&said),
+              "what=\"a descriptor of device memory was refused\" reason=\"%.*s\"",
+              shown(reason_bytes), reason);
+}
+
 CUresult refuse_registered(const char *reason) {
     static _Atomic uint32_t said;
     refusals_note("call", "cuMemHostGetDevicePointer_v2", NULL, 0, reason, strlen(reason));

@@ -28,6 +28,9 @@ void refuse_module(size_t image_bytes, int err, const char *reason, size_t reaso
  * to end a strict job, which is told as well. */
 void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes);
 
+/* No descriptor of an allocation is to be had, for this reason; likewise. */
+void refuse_export(const char *reason, size_t reason_bytes);
+
 /* The device is not to see registered memory (docs/adr/0015-registered-memory.md), for this reason.
  */
 CUresult refuse_registered(const char *reason);

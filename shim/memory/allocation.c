@@ -187,6 +187,12 @@ CUresult allocation_key(CUmemGenericAllocationHandle handle, uint64_t *key) {
     return CUDA_SUCCESS;
 }
 
+void allocation_know(uint32_t segment, const uint64_t *key) {
+    lock_enter(&allocation_lock);
+    memcpy(allocations[segment].key, key, sizeof(allocations[segment].key));
+    lock_leave(&allocation_lock);
+}
+
 /* ---- holders --------------------------------------------------------------------------------- */
 
 static struct allocation_info describe(const struct allocation *a) {

@@ -29,7 +29,9 @@ CUresult allocation_open(const uint64_t *key, unsigned int types,
 bool allocation_look(CUmemGenericAllocationHandle handle, struct allocation_info *out);
 /* One holder of the handle less. */
 bool allocation_release(CUmemGenericAllocationHandle handle);
-/* By which others open it. */
+/* The key by which others open it, once the worker has said it. */
+void allocation_know(uint32_t segment, const uint64_t *key);
+/* The same, asked for. */
 CUresult allocation_key(CUmemGenericAllocationHandle handle, uint64_t *key);
 
 /* Addresses show it: as long as they do, it lives. */

@@ -186,6 +186,29 @@ def test_what_a_killed_process_lent_stays_with_who_has_it():
         wait_for("all jobs have left", lambda: not d.jobs())
 
 
+def gpu_of(daemon):
+    return daemon.ctl_json("gpu", "list")["gpus"][0]
+
+
+def test_descriptors_keep_what_a_killed_process_made():
+    """Also while nobody else has opened it; and no longer."""
+    with Daemon() as d:
+        d.checksum([program("heirs"), "6"])
+        wait_for("all jobs have left", lambda: not d.jobs())
+        equal(gpu_of(d)["kept_bytes"], 0, "kept after the last descriptor was closed")
+        holders = [d.start([program("heirs"), "hold"], own_group=True) for _ in range(2)]
+        for p in holders:
+            equal(p.stdout.readline(), "held\n", "what the holder says")
+        wait_for("all jobs have left", lambda: not d.jobs())
+        wait_for("what both keep is shown", lambda: gpu_of(d)["kept_bytes"] == 2 * 14 << 20)
+        for p in holders:
+            p.kill()
+            p.communicate()
+        wait_for("nothing is kept", lambda: gpu_of(d)["kept_bytes"] == 0)
+        gpu = gpu_of(d)
+        equal((gpu["memory_used_bytes"], gpu["granted_bytes"], gpu["worker_restarts"]), (0, 0, 0), "what is left")
+
+
 def marks_seen(daemon, loading, **env):
     """The `marks` program: what it says to have marked, and what the library saw."""
     done = daemon.run([program("marks")], loading, SALUS_LOG="shim:debug", **env)

@@ -96,7 +96,8 @@ static void begin(bool arrays) {
 
 /* Of the first keys that anybody has, of memory and of a signal. */
 static uint64_t key_word(uint64_t which) {
-    const struct list *exported = &bench->worker->exported, *signals = &bench->worker->signals;
+    const struct list *exported = &bench->worker->segments.exported,
+                      *signals = &bench->worker->signals;
     if (which & 2 && !list_empty(signals))
         return list_entry(signals->next, struct signal, link)->key[which & 1];
     if (list_empty(exported)) return 0;

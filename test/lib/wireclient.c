@@ -242,13 +242,13 @@ uint64_t wireclient_send(struct wireclient *wc, uint16_t op, uint32_t stream, bo
     return ordered ? r->seq : r->ticket;
 }
 
-uint64_t wireclient_file(struct wireclient *wc, uint32_t file, int fd, int result) {
+static uint64_t lend(struct wireclient *wc, bool keep, uint32_t number, int fd, int result) {
     uint64_t ticket = ++wc->ticket;
-    struct wire_worker_msg msg = {.kind = WIRE_FILE,
+    struct wire_worker_msg msg = {.kind = keep ? WIRE_KEEP : WIRE_FILE,
                                   .job_id = wc->job_id,
                                   .result = result,
-                                  .file = {.magic = WIRE_FILE_MAGIC,
-                                           .file = file,
+                                  .file = {.magic = keep ? WIRE_KEEP_MAGIC : WIRE_FILE_MAGIC,
+                                           .file = number,
                                            .reply = (uint32_t)(ticket % WIRE_REPLIES),
                                            .ticket = ticket}};
     int err = fdutil_send(wc->bench->sock, &msg, sizeof(msg), &fd, fd >= 0);
@@ -257,6 +257,14 @@ uint64_t wireclient_file(struct wireclient *wc, uint32_t file, int fd, int resul
     bench_check(wirebench_hear(wc->bench, &msg, NULL), "WIRE_FILED");
     bench_check(msg.kind == WIRE_FILED && msg.job_id == wc->job_id, "WIRE_FILED of this client");
     return ticket;
+}
+
+uint64_t wireclient_file(struct wireclient *wc, uint32_t file, int fd, int result) {
+    return lend(wc, false, file, fd, result);
+}
+
+uint64_t wireclient_keep(struct wireclient *wc, uint32_t segment, int fd, int result) {
+    return lend(wc, true, segment, fd, result);
 }
 
 uint64_t wireclient_launch(struct wireclient *wc, uint32_t stream, uint32_t func, uint64_t token) {

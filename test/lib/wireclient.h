@@ -90,6 +90,8 @@ void wireclient_destroy_stream(struct wireclient *wc, uint32_t stream);
 /* WIRE_FILE of the broker's, with the descriptor, which is closed; or without (-1), because of
  * `result`. Waits for WIRE_FILED; the ticket. */
 uint64_t wireclient_file(struct wireclient *wc, uint32_t file, int fd, int result);
+/* The same, WIRE_KEEP: the other end of a segment's descriptor. */
+uint64_t wireclient_keep(struct wireclient *wc, uint32_t segment, int fd, int result);
 /* Where the ephemeral window begins: an offset for wireclient_mem. */
 #define WIRECLIENT_EPHEMERAL (WIRECLIENT_ALLOC_BYTES / 2)
 /* MEM_BACK and its like, at an offset of the alloc window; with a ticket, or without. */

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Segments, as records: made, shown, opened by another client of the same user and by no other's,
- * and what becomes of them when one who holds them ends. On a device that moves real bytes.
+ * and what becomes of them when one who holds them ends; descriptors, which keep them. On a device
+ * that moves real bytes.
  */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/atomics.h"
 #include "common/err.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/engine/tenant.h"
+#include "daemon/worker/memory/memory_swap.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 
@@ -341,4 +348,249 @@ Test(sharing, what_a_client_backed_is_opened_by_another) {
 
 Test(sharing, what_was_to_last_an_iteration_stays_when_it_is_shared) {
     shares_at(E0);
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+static int open_fds(void) {
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void pair_of(int *fd, int *end) {
+    int pair[2];
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    *fd = pair[0];
+    *end = pair[1];
+}
+
+/* The descriptor, or why there is none. */
+static int keep(struct wireclient *c, uint32_t id, struct wire_segment_reply *key) {
+    int fd, end;
+    pair_of(&fd, &end);
+    uint64_t ticket = wireclient_keep(c, id, end, 0);
+    int err = wireclient_result(c, ticket);
+    if (!err && key) *key = *reply_of(c, ticket);
+    if (!err) return fd;
+    close(fd);
+    return err;
+}
+
+static int keep_new(struct wireclient *c, uint32_t id, uint64_t bytes,
+                    struct wire_segment_reply *key) {
+    cr_assert_eq(make(c, id, bytes), 0);
+    int fd = keep(c, id, key);
+    cr_assert_eq(shut(c, id), 0);
+    return fd;
+}
+
+/* The worker looks at what hung up once a millisecond. */
+static void let_go(int fd) {
+    uint32_t before = bench->worker->keepers.count;
+    close(fd);
+    for (int i = 0; i < 10000 && bench->worker->keepers.count == before; i++) {
+        usleep(100);
+        wirebench_run(bench);
+    }
+    cr_assert_eq(bench->worker->keepers.count, before - 1, "it was not noticed");
+}
+
+static uint64_t alone(void) {
+    return bench->worker->segments.alone_bytes / PAGE;
+}
+
+static int written(struct wireclient *c, uint32_t id, struct wire_segment_reply *key) {
+    cr_assert_eq(make(c, id, 2 * PAGE), 0);
+    cr_assert_eq(show(c, id, 0, 2 * PAGE), 0);
+    put(c, PAGE, 9);
+    return keep(c, id, key);
+}
+
+Test(sharing, a_descriptor_keeps_what_its_maker_left) {
+    struct wire_segment_reply key, same;
+    int fd = written(a, 1, &key);
+    cr_assert_geq(fd, 0);
+    cr_expect_eq(key.bytes, 2 * PAGE);
+    leave(a);
+    cr_expect_eq(used(), 0, "nobody is charged for it");
+    cr_expect_eq(alone(), 2);
+    struct wireclient *stranger = join(BOB);
+    cr_expect_eq(open_key(stranger, 7, &key), -ENOENT);
+    leave(stranger);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(open_key(b, 7, &key), 0);
+        cr_expect_eq(alone(), 0);
+        cr_expect_eq(memory_of(b), 2);
+        cr_assert_eq(show(b, 7, 0, 2 * PAGE), 0);
+        cr_expect_eq(get(b, PAGE), 9 + i);
+        put(b, PAGE, 10 + i);
+        cr_assert_eq(mem(b, WIRE_MEM_UNBACK, 0, 2 * PAGE), 0);
+        cr_assert_eq(shut(b, 7), 0);
+        cr_expect_eq(alone(), 2);
+        cr_expect_eq(used(), 0);
+    }
+    cr_assert_eq(open_key(b, 7, &key), 0);
+    int other = keep(b, 7, &same);
+    cr_expect_arr_eq(key.key, same.key, sizeof(key.key));
+    cr_assert_eq(shut(b, 7), 0);
+    let_go(fd);
+    cr_expect_eq(alone(), 2, "there is another");
+    let_go(other);
+    cr_expect_eq(alone(), 0);
+    cr_expect_eq(open_key(b, 7, &key), -ENOENT);
+    a = join(ALICE);
+}
+
+Test(sharing, a_descriptor_that_is_closed_keeps_nothing) {
+    struct wire_segment_reply key;
+    int before = open_fds();
+    let_go(written(a, 1, &key));
+    cr_expect_eq(open_fds(), before);
+    cr_expect_eq(get(a, PAGE), 9, "its maker has it");
+    cr_assert_eq(open_key(b, 7, &key), 0, "and it may be opened");
+    cr_assert_eq(shut(b, 7), 0);
+    leave(a);
+    cr_expect_eq(used() + alone(), 0);
+    cr_expect_eq(open_key(b, 7, &key), -ENOENT);
+    a = join(ALICE);
+}
+
+Test(sharing, a_descriptor_keeps_what_is_swapped_out_with_its_holder) {
+    struct wire_segment_reply key;
+    uint64_t moved;
+    int fd = written(a, 1, &key);
+    struct memory *m = client_find(bench->worker, a->job_id)->memory;
+    cr_assert_eq(memory_swap_out(m, &moved), 0);
+    cr_expect_eq(used() + alone(), 0);
+    leave(a);
+    cr_expect_eq(used(), 0);
+    cr_expect_eq(alone(), 2);
+    cr_assert_eq(open_key(b, 7, &key), 0);
+    cr_assert_eq(show(b, 7, 0, 2 * PAGE), 0);
+    cr_expect_eq(get(b, PAGE), 9);
+    let_go(fd);
+    cr_expect_eq(get(b, PAGE), 9);
+    a = join(ALICE);
+}
+
+/* Nobody's memory stays where others were told that there is room. */
+Test(sharing, what_cannot_leave_the_device_is_lost_rather_than_in_the_way) {
+    struct wire_segment_reply key;
+    const char *what;
+    int fd = written(a, 1, &key);
+    fakedev_fail(bench->worker->dev, 1, true);
+    leave(a);
+    fakedev_fail(bench->worker->dev, 0, false);
+    fakedev_violations(bench->worker->dev, &what);
+    cr_expect_eq(used() + alone(), 0);
+    cr_expect_eq(open_key(b, 7, &key), -ENOENT);
+    let_go(fd);
+    cr_expect_eq(used() + alone(), 0);
+    a = join(ALICE);
+}
+
+Test(sharing, descriptors_keep_no_more_than_the_user_may) {
+    int fds[4];
+    for (int i = 0; i < 4; i++) {
+        fds[i] = keep_new(a, 1, DEVICE / 4, NULL);
+        cr_assert_geq(fds[i], 0);
+    }
+    cr_assert_eq(make(a, 1, PAGE), 0);
+    cr_expect_eq(keep(a, 1, NULL), ERR_NO_MEMORY);
+    cr_expect_eq(keep_new(b, 1, PAGE, NULL), ERR_NO_MEMORY, "they are of one user");
+    struct wireclient *stranger = join(BOB);
+    int its = keep_new(stranger, 1, DEVICE / 2, NULL);
+    cr_expect_geq(its, 0, "and he of another");
+    leave(stranger);
+    let_go(fds[0]);
+    int fd = keep(a, 1, NULL), again = keep(a, 1, NULL);
+    cr_expect(fd >= 0 && again >= 0);
+    const struct wire_limits limits = {.device_bytes = DEVICE / 2};
+    tenant_set(bench->worker, ALICE, &limits);
+    cr_assert_eq(make(a, 2, PAGE), 0);
+    cr_expect_eq(keep(a, 2, NULL), ERR_NO_MEMORY, "he may have less now");
+    let_go(fds[1]);
+    cr_expect_eq(keep(a, 2, NULL), ERR_NO_MEMORY);
+    let_go(fds[2]);
+    let_go(keep(a, 2, NULL));
+    let_go(fds[3]);
+    let_go(its);
+    let_go(fd);
+    let_go(again);
+    cr_expect_eq(alone(), 0);
+}
+
+Test(sharing, a_user_leaves_descriptors_for_others) {
+    int fds[2], its;
+    bench->worker->keepers.room = 4;
+    cr_assert_eq(make(a, 1, PAGE), 0);
+    for (int i = 0; i < 2; i++)
+        cr_assert_geq(fds[i] = keep(a, 1, NULL), 0);
+    int before = open_fds();
+    cr_expect_eq(keep(a, 1, NULL), -EMFILE);
+    cr_expect_eq(open_fds(), before);
+    struct wireclient *stranger = join(BOB);
+    cr_assert_eq(make(stranger, 1, PAGE), 0);
+    cr_assert_geq(its = keep(stranger, 1, NULL), 0);
+    cr_expect_eq(keep(stranger, 1, NULL), -EMFILE);
+    let_go(fds[0]);
+    let_go(fds[1]);
+    cr_assert_geq(fds[0] = keep(stranger, 1, NULL), 0);
+    cr_expect_eq(keep(stranger, 1, NULL), -EMFILE);
+    leave(stranger);
+    let_go(fds[0]);
+    let_go(its);
+}
+
+/* It has our end as well, or has closed all; or there is no such segment. */
+Test(sharing, what_a_client_does_with_both_ends_is_its_own_affair) {
+    struct wire_segment_reply key;
+    int fd, end;
+    cr_assert_eq(make(a, 1, PAGE), 0);
+    pair_of(&fd, &end);
+    int ours = dup(end);
+    cr_assert_eq(wireclient_result(a, wireclient_keep(a, 1, end, 0)), 0);
+    let_go(fd);
+    wirebench_run(bench);
+    int others = keep(a, 1, &key);
+    usleep(3000);
+    wirebench_run(bench);
+    cr_expect_eq(bench->worker->keepers.count, 1);
+    close(ours);
+    let_go(others);
+    int before = open_fds();
+    pair_of(&fd, &end);
+    close(fd);
+    cr_expect_eq(wireclient_result(a, wireclient_keep(a, 1, end, 0)), 0);
+    for (int i = 0; i < 1000 && bench->worker->keepers.count; i++) {
+        usleep(1000);
+        wirebench_run(bench);
+    }
+    cr_expect_eq(bench->worker->keepers.count, 0);
+    cr_expect_eq(keep(a, 2, NULL), -ENOENT);
+    cr_expect_eq(wireclient_result(a, wireclient_keep(a, 1, -1, -EINVAL)), -EINVAL);
+    cr_expect_eq(wireclient_result(a, wireclient_keep(a, 1, -1, 0)), -EMFILE);
+    wireclient_copy(b, 0, b->windows.dev_base, 4096, 4096); /* not its memory */
+    wirebench_run(bench);
+    cr_expect_lt(keep(b, 1, NULL), 0);
+    cr_expect_eq(open_fds(), before);
+}
+
+/* As often as a program that never stops. */
+Test(sharing, three_hundred_descriptors_leave_nothing) {
+    int before = open_fds();
+    for (int i = 0; i < 300; i++) {
+        struct wire_segment_reply key;
+        int fd = keep_new(i % 2 ? a : b, 1, (uint64_t)(1 + i % 3) * PAGE, &key);
+        cr_assert_geq(fd, 0);
+        cr_assert_eq(open_key(i % 2 ? b : a, 2, &key), 0);
+        let_go(fd);
+        cr_assert_eq(shut(i % 2 ? b : a, 2), 0);
+        cr_assert_eq(used() + alone(), 0);
+    }
+    cr_expect_eq(open_fds(), before);
 }

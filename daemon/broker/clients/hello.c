@@ -106,11 +106,12 @@ int hello_check_file(const void *msg, size_t bytes, struct wire_file *out, char 
     struct wire_file f = {0};
 
     memcpy(&f, msg, bytes < sizeof(f) ? bytes : sizeof(f));
-    if (bytes != sizeof(f) || f.magic != WIRE_FILE_MAGIC) {
+    if (bytes != sizeof(f) || (f.magic != WIRE_FILE_MAGIC && f.magic != WIRE_KEEP_MAGIC)) {
         snprintf(why, cap, "it spoke after its welcome, and not of a file");
         return ERR_PROTOCOL;
     }
-    if (f.file >= WIRE_FILES || f.reply >= WIRE_REPLIES || f.pad || !f.ticket) {
+    if (f.file >= (f.magic == WIRE_KEEP_MAGIC ? WIRE_SEGMENTS : WIRE_FILES) ||
+        f.reply >= WIRE_REPLIES || f.pad || !f.ticket) {
         snprintf(why, cap, "what it says of a file is malformed");
         return ERR_PROTOCOL;
     }

@@ -34,7 +34,8 @@ int hello_check_question(const void *msg, size_t bytes, uint32_t *gpu, char *why
 /* The answer to an offer: 0 with *accepted, or ERR_PROTOCOL with the reason. */
 int hello_check_answer(const void *msg, size_t bytes, bool *accepted, char *why, size_t cap);
 
-/* A file of a client that runs: 0, or ERR_PROTOCOL with the reason. */
+/* A file of a client that runs, or a descriptor of a segment: 0, or ERR_PROTOCOL with the reason.
+ */
 int hello_check_file(const void *msg, size_t bytes, struct wire_file *out, char *why, size_t cap);
 
 #endif

@@ -11,20 +11,27 @@
 #include "daemon/broker/clients/hello.h"
 #include "daemon/broker/scarce.h"
 
+static bool is_keep(const struct client *c) {
+    return c->lent.magic == WIRE_KEEP_MAGIC;
+}
+
 static int tell(const struct client *c, int fd, int why) {
-    struct wire_worker_msg msg = {
-        .kind = WIRE_FILE, .job_id = c->job_id, .result = why, .file = c->lent};
+    struct wire_worker_msg msg = {.kind = is_keep(c) ? WIRE_KEEP : WIRE_FILE,
+                                  .job_id = c->job_id,
+                                  .result = why,
+                                  .file = c->lent};
 
     return channel_tell(&c->gpu->worker.channel, &msg, &fd, fd >= 0);
 }
 
 /* Of a descriptor that its owner may not be able to close the worker must not be the one who has to
- * (file systems of users): it gets memfds alone. */
-static int check_file(int fd) {
+ * (file systems of users): it gets memfds alone, and sockets with nothing in them. */
+static int check_file(int fd, bool keep) {
     uint64_t bytes;
 
     if (fd == -EMFILE || (fd >= 0 && scarce_fd(fd, false))) return -EMFILE;
-    return fd < 0 ? -EINVAL : fdutil_check_lasting(fd, &bytes);
+    if (fd < 0) return -EINVAL;
+    return keep ? fdutil_check_end(fd) : fdutil_check_lasting(fd, &bytes);
 }
 
 void lending_take(struct client *c, const void *msg, size_t bytes, int fd) {
@@ -38,7 +45,7 @@ void lending_take(struct client *c, const void *msg, size_t bytes, int fd) {
     }
     c->lending = true;
     uv_poll_start(&c->readable, UV_DISCONNECT, c->on_readable);
-    err = check_file(fd);
+    err = check_file(fd, is_keep(c));
     kept = err ? -1 : fd;
     err = tell(c, kept, err);
     if (kept >= 0 && fdutil_scarce(err)) tell(c, -1, err);

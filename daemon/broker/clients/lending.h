@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file of a running client on its way to the worker (wire_file), which answers in the client's
- * own page. One at a time: until the worker has said that it answered, nothing more is read of
- * the client, so that its files never fill the channel.
+ * A file of a running client, or a descriptor of a segment of its, on its way to the worker
+ * (wire_file), which answers in the client's own page. One at a time: until the worker has said
+ * that it answered, nothing more is read of the client, so that its files never fill the channel.
  *
  * Thread: the loop's.
  */

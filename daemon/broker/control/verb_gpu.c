@@ -61,6 +61,7 @@ static void fill_gpu(const struct gpu *g, struct ctl_gpu *r) {
     r->memory_used_bytes = memory_used(&g->attachments);
     if (!board_read(w->board, &board)) return;
     r->granted_bytes = board.granted_bytes;
+    r->kept_bytes = board.kept_bytes;
     r->lanes = board.lane_count;
     r->waiting = board.waiting_jobs;
 }

@@ -10,10 +10,15 @@
 #define DAEMON_WORKER_ENGINE_SHARING_H
 
 struct client;
+struct wire_file;
 struct wire_segment;
 
 /* MEM_MAKE and the following, checked: carried out and answered. MEM_SHARE: nothing of the client
  * is in flight. */
 void sharing_act(struct client *c, const struct wire_segment *rec);
+
+/* A descriptor of a segment of the client's: `fd`, the other end of it, is taken over in any case.
+ * `err`: why there is none. Answered. */
+void sharing_keep(struct client *c, const struct wire_file *f, int fd, int err);
 
 #endif

@@ -17,6 +17,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/sharing.h"
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/front/kernel_link.h"
 #include "daemon/worker/front/replay.h"
@@ -220,25 +221,35 @@ static void take_set_policy(struct worker *w, const struct wire_worker_msg *msg)
     reply_done(w, msg, err, why);
 }
 
-/* Where it came without, the broker says why, or there was no room for it here. */
+static void answer_file(struct client *c, const struct wire_file *f, int fd, int err) {
+    struct wire_record asked = {.reply = (uint16_t)f->reply, .ticket = f->ticket};
+    estate_note_lack(&c->estate, ESTATE_FILES);
+    if (!err) err = hostfile_take(&c->files, f->file, fd);
+    reply_status(&c->com, &asked, err);
+}
+
+static void answer_keep(struct client *c, const struct wire_file *f, int fd, int err) {
+    estate_note_lack(&c->estate, ESTATE_SEGMENTS);
+    sharing_keep(c, f, fd, err);
+}
+
+/* A file, or a descriptor of a segment. Where it came without, the broker says why, or there was no
+ * room for it here. */
 static void take_file(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
     const struct wire_file *f = &msg->file;
+    bool keep = msg->kind == WIRE_KEEP;
     struct client *c = client_find(w, msg->job_id);
-    struct wire_record asked = {.reply = (uint16_t)f->reply, .ticket = f->ticket};
     struct wire_worker_msg reply = {.kind = WIRE_FILED, .job_id = msg->job_id};
-    bool known = c && !c->leaving && f->file < WIRE_FILES && f->reply < WIRE_REPLIES;
-    int err = msg->result < 0 ? msg->result : -EMFILE;
-    if (known) estate_note_lack(&c->estate, ESTATE_FILES);
-    if (known && nfds == 1) {
-        err = hostfile_take(&c->files, f->file, fds[0]);
-        fds[0] = -1;
+    bool known = c && !c->leaving && f->file < (keep ? WIRE_SEGMENTS : WIRE_FILES) &&
+                 f->reply < WIRE_REPLIES;
+    int err = nfds == 1 ? 0 : msg->result < 0 ? msg->result : -EMFILE;
+    if (known) {
+        (keep ? answer_keep : answer_file)(c, f, err ? -1 : fds[0], err);
+        if (!err) fds[0] = -1;
+        reply_wake(&c->com, &c->sub->client_sleeping);
     }
     for (int i = 0; i < nfds; i++)
         fdutil_close(&fds[i]);
-    if (known) {
-        reply_status(&c->com, &asked, err);
-        reply_wake(&c->com, &c->sub->client_sleeping);
-    }
     broker_link_say(&w->link, &reply);
 }
 
@@ -276,7 +287,7 @@ static bool read_one(struct worker *w) {
         take_attach(w, &msg, fds, nfds);
         return true;
     }
-    if (n == (int)sizeof(msg) && msg.kind == WIRE_FILE) {
+    if (n == (int)sizeof(msg) && (msg.kind == WIRE_FILE || msg.kind == WIRE_KEEP)) {
         take_file(w, &msg, fds, nfds);
         return true;
     }

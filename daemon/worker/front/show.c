@@ -69,6 +69,7 @@ static void write_board(struct worker *w) {
     atom_exchange(&b->seq, seq + 1); /* what follows is not visible before */
     b->policy = *sched_policy_config(w->sched);
     b->capacity_bytes = w->info.memory_bytes;
+    b->kept_bytes = w->segments.alone_bytes;
     b->lane_count = count;
     b->waiting_jobs = waiting;
     b->sm_threshold = sched_sm_threshold(w->sched);

@@ -132,7 +132,7 @@ int segment_adopt(struct segment **out, const struct dev_ops *ops, struct dev *d
 }
 
 void segment_hold(struct segment *s, bool away) {
-    s->holders++;
+    if (s->holders++ == 0) s->set->alone_bytes -= s->count * s->granule;
     s->present += !away;
 }
 
@@ -144,35 +144,72 @@ void segment_enter(struct segment *s) {
     s->present++;
 }
 
+/* Nobody is charged for it on the device, where it must not stay: who would open it is told that it
+ * is not there. */
+static void lose(struct segment *s, int err) {
+    log_error("memory",
+              "chunks=%u lost=\"only descriptors held it, and host memory is out\" error=%d",
+              s->count, err);
+    list_remove(&s->link);
+    destroy_chunks(s);
+    s->lost = true;
+}
+
+static void leave_alone(struct segment *s) {
+    uint64_t moved = 0;
+    int err = segment_save(s, &moved);
+    if (err)
+        lose(s, err);
+    else
+        s->set->alone_bytes += s->count * s->granule;
+    segment_settle(s);
+}
+
 /* Where those that are left are all swapped out, and it cannot follow them, it stays: that is more
  * than they are charged for, until one of them comes back. */
-void segment_drop(struct segment *s, bool away) {
-    if (--s->holders == 0) {
-        destroy(s);
-        return;
-    }
-    if (away) return;
+static void follow_holders(struct segment *s) {
     uint64_t moved = 0;
-    segment_leave(s);
     int err = segment_save(s, &moved);
     if (err) log_error("memory", "chunks=%u cannot_follow_its_holders error=%d", s->count, err);
     segment_settle(s);
 }
 
+void segment_drop(struct segment *s, bool away) {
+    s->holders--;
+    if (!away) segment_leave(s);
+    if (!s->holders && !s->keepers)
+        destroy(s);
+    else if (!s->holders)
+        leave_alone(s);
+    else if (!away)
+        follow_holders(s);
+}
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-int segment_export(struct segment *s, struct list *exported) {
-    if (!list_empty(&s->link)) return 0;
+int segment_export(struct segment *s, struct segment_set *set) {
+    if (s->set) return 0;
     if (getrandom(s->key, sizeof(s->key), 0) != sizeof(s->key)) return -EAGAIN;
-    list_append(exported, &s->link);
+    list_append(&set->exported, &s->link);
+    s->set = set;
     return 0;
 }
 
-struct segment *segment_find(const struct list *exported, const uint64_t *key, uint32_t uid) {
+struct segment *segment_find(const struct segment_set *set, const uint64_t *key, uint32_t uid) {
     const struct list *pos;
-    list_each(pos, exported) {
+    list_each(pos, &set->exported) {
         struct segment *s = list_entry(pos, struct segment, link);
         if (s->key[0] == key[0] && s->key[1] == key[1]) return s->uid == uid ? s : NULL;
     }
     return NULL;
+}
+
+void segment_keep(struct segment *s) {
+    s->keepers++;
+}
+
+void segment_unkeep(struct segment *s) {
+    if (--s->keepers || s->holders) return;
+    if (!s->lost) s->set->alone_bytes -= s->count * s->granule;
+    destroy(s);
 }

@@ -5,9 +5,10 @@
  *
  * Each holder is charged for all of it (credit.h), so that whichever of them is on the device has
  * room for it there. Who is swapped out takes his part in it along: with the last of them it goes
- * to host memory, with the first it comes back. With its last holder it ends.
+ * to host memory, with the first it comes back. With its last holder it ends, unless programs have
+ * descriptors of it (keeper.h): then it is alone, in host memory, until somebody opens it again.
  *
- * Owner: its holders. Thread: the worker's. Errors: 0, ERR_NO_MEMORY or -errno.
+ * Owner: its holders and keepers. Thread: the worker's. Errors: 0, ERR_NO_MEMORY or -errno.
  */
 #ifndef DAEMON_WORKER_MEMORY_SEGMENT_H
 #define DAEMON_WORKER_MEMORY_SEGMENT_H
@@ -18,6 +19,12 @@
 #include "common/list.h"
 #include "daemon/device/device.h"
 
+/* Those that have a key. */
+struct segment_set {
+    struct list exported; /* segment.link */
+    uint64_t alone_bytes; /* of those that no client holds */
+};
+
 struct segment {
     const struct dev_ops *ops;
     struct dev *dev;
@@ -26,9 +33,12 @@ struct segment {
     struct dev_chunk **chunks; /* NULL each: what they held is in `hosts` */
     void **hosts;              /* a granule each, NULL for zeros; NULL: nothing was saved */
     uint32_t holders, present; /* and how many of them are not swapped out */
-    uint32_t uid;              /* whose clients may open it */
-    uint64_t key[2];           /* a secret: who has it may open it */
-    struct list link;          /* among those that have one */
+    uint32_t keepers;          /* descriptors that programs have of it */
+    bool lost;               /* it was alone, and could not go to host memory: its bytes are gone */
+    uint32_t uid;            /* whose clients may open it */
+    uint64_t key[2];         /* a secret: who has it may open it */
+    struct segment_set *set; /* where it is found; NULL: it has no key */
+    struct list link;
 };
 
 /* With one holder, who is swapped out when he is `away`. New chunks, zero-filled; or these, taken
@@ -42,8 +52,11 @@ void segment_hold(struct segment *s, bool away);
 void segment_drop(struct segment *s, bool away);
 
 /* It has a key from now on, and is found by it by clients of its user; NULL: there is none. */
-int segment_export(struct segment *s, struct list *exported);
-struct segment *segment_find(const struct list *exported, const uint64_t *key, uint32_t uid);
+int segment_export(struct segment *s, struct segment_set *set);
+struct segment *segment_find(const struct segment_set *set, const uint64_t *key, uint32_t uid);
+/* It has a key: a descriptor keeps it from now on, and no longer. */
+void segment_keep(struct segment *s);
+void segment_unkeep(struct segment *s);
 
 /* A holder is swapped out: leaves all that it holds, saves what nobody is left of, and settles when
  * no page of it shows them any more. It comes back: loads what is not there, shows it, enters all,
