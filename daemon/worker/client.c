@@ -147,6 +147,15 @@ static void open_estate(struct client *c) {
     if (memory_estate_keep(c->memory, c->estate.memory)) estate_close(&c->estate);
 }
 
+/* All that the job knows of its memory is addresses. */
+static int check_place(const struct client *c, const struct wire_windows *was, char *why,
+                       size_t why_bytes) {
+    if (c->windows.dev_base == was->dev_base) return 0;
+    snprintf(why, why_bytes,
+             "it cannot go on with another worker: the driver has its addresses elsewhere");
+    return -EADDRNOTAVAIL;
+}
+
 /* Of one that an earlier worker had: its memory, and what of it is said on its page. */
 static int take_estate(struct client *c, int *fd, char *why, size_t why_bytes) {
     int err = estate_open(&c->estate, page_count(c), *fd);
@@ -161,8 +170,13 @@ static int take_estate(struct client *c, int *fd, char *why, size_t why_bytes) {
     }
     if (!callback_restore(&c->callbacks, &c->com, atom_load_relaxed(&h->callbacks_done)))
         err = -EINVAL;
-    if (!err) err = memory_adopt(c->memory, c->estate.memory);
     if (err) return err;
+    err = memory_adopt(c->memory, c->estate.memory);
+    if (err) {
+        snprintf(why, why_bytes, "it cannot go on with another worker: its memory: %s",
+                 err_text(err));
+        return err;
+    }
     c->displaced = memory_spilled(c->memory) || memory_swapped(c->memory);
     c->stranded = memory_spilled(c->memory); /* until a boundary says that it is not needed */
     c->lifetime.uses = atom_load_relaxed(&h->uses);
@@ -240,6 +254,7 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     if (!err) err = map_pages(c, fds, nfds, completion_fd);
     if (!err) err = map_host(c, fds[FD_HOST]);
     if (!err) err = open_space(c);
+    if (!err && again) err = check_place(c, &msg->windows, why, why_bytes);
     if (!err) err = set_capability(c, msg->job.capability);
     if (!err) err = set_null(c, &msg->job);
     if (!err && again) err = take_estate(c, &fds[FD_ESTATE], why, why_bytes);

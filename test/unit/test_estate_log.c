@@ -618,3 +618,33 @@ Test(estate_log, nobody_reads_on_behind_its_end) {
         use_all();
     }
 }
+
+static uint64_t count_shows(uint64_t *launches_before) {
+    uint64_t at = 0, count = 0;
+    *launches_before = 0;
+    for (struct log_entry *e; (e = log_at(&journal, at, &at));) {
+        *launches_before += log_record(e)->op == WIRE_LAUNCH && !count;
+        count += log_record(e)->op == WIRE_HOST_SHOW;
+    }
+    return count;
+}
+
+/* Host memory that the device was shown is shown again, before the work that needs it; once. */
+Test(estate_log, what_was_shown_stays_shown) {
+    static const uint64_t places[][2] = {{4096, 64}, {8192, 64}, {4096, 128}, {4096, 64}};
+    uint64_t launches;
+    begin(1);
+    for (uint32_t i = 0; i < 40; i++) {
+        struct wire_mem m = {
+            .rec.op = WIRE_HOST_SHOW, .addr = places[i % 4][0], .bytes = places[i % 4][1]};
+        put(&m, sizeof(m), 0, false);
+        send_op(0, 0);
+        tidy_up();
+    }
+    cr_expect_eq(count_shows(&launches), 3);
+    cr_expect_eq(launches, 0);
+    done[0] = now.next[0];
+    do_ask();
+    tidy_up();
+    cr_expect_eq(count_shows(&launches), 3);
+}

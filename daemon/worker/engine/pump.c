@@ -23,13 +23,6 @@
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
-/* What its kernels have taken for themselves cannot be restored. */
-static void note_own_memory(struct client *c) {
-    const struct dev_ops *ops = c->worker->ops;
-    if (ops->space_unrestorable && ops->space_unrestorable(c->space))
-        estate_note_lack(&c->estate, ESTATE_KERNELS);
-}
-
 static void op_ended(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = client_of(s);
@@ -42,7 +35,7 @@ static void op_ended(struct worker *w, struct op *op) {
     else
         stats_add(&c->com.page->stats.busy_ns, op->dev.busy_ns);
     engine_done(w, op);
-    if (op->kind == WIRE_LAUNCH && estate_whole(&c->estate)) note_own_memory(c);
+    if (op->kind == WIRE_LAUNCH) estate_ask(&c->estate, w->ops, c->space);
     if (op->dev.result && !client_dead(c)) fault_raise_op(c, op);
     progress_retire(c, s);
     if (c->abandoned && !client_busy(c)) ending_release(c);

@@ -5,10 +5,12 @@
 #include "daemon/worker/estate/estate.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "common/fdutil.h"
+#include "daemon/device/device.h"
 #include "daemon/worker/memory/memory_estate.h"
 
 #define ESTATE_MAGIC 0x4554415453455aull
@@ -70,18 +72,30 @@ void estate_note_lack(struct estate *e, enum estate_lack lack) {
         atom_store_release(&e->header->lack, lack);
 }
 
+void estate_ask(struct estate *e, const struct dev_ops *ops, const struct dev_space *space) {
+    if (!estate_whole(e) || !ops->space_unrestorable) return;
+    const char *why = ops->space_unrestorable(space);
+    if (!why) return;
+    snprintf(e->header->device, sizeof(e->header->device), "%s", why);
+    estate_note_lack(e, ESTATE_DEVICE);
+}
+
 static const char *const texts[ESTATE_LACKS] = {
     [ESTATE_SEGMENTS] = "it has memory handles, or shares memory with other processes",
     [ESTATE_SIGNALS] = "it shares events with other processes",
     [ESTATE_FILES] = "it has registered shared memory",
     [ESTATE_OFFERS] = "its kernels may launch graphs",
     [ESTATE_ARRAYS] = "it has arrays of the driver's",
-    [ESTATE_KERNELS] = "its kernels have memory of their own",
+    [ESTATE_TEXTURES] = "it has textures, whose handles the driver chooses",
+    [ESTATE_DEVICE] = "the device cannot have what it had",
     [ESTATE_LOG] = "what it made is more than is kept",
 };
 
 const char *estate_lacks(const struct estate *e) {
     uint32_t lack = e->header ? atom_load_relaxed(&e->header->lack) : ESTATE_LOG;
+    if (lack == ESTATE_DEVICE && e->header->device[0] &&
+        memchr(e->header->device, '\0', sizeof(e->header->device)))
+        return e->header->device;
     if (lack != ESTATE_WHOLE || !e->header) return texts[lack < ESTATE_LACKS ? lack : ESTATE_LOG];
     return memory_estate_lacks(e->memory);
 }

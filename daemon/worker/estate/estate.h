@@ -16,6 +16,8 @@
 #include "daemon/worker/estate/log.h"
 #include "proto/wire.h"
 
+struct dev_ops;
+struct dev_space;
 struct memory_estate;
 
 /* Why a client cannot be restored. */
@@ -26,7 +28,8 @@ enum estate_lack {
     ESTATE_FILES,
     ESTATE_OFFERS,
     ESTATE_ARRAYS,
-    ESTATE_KERNELS,
+    ESTATE_TEXTURES,
+    ESTATE_DEVICE,
     ESTATE_LOG,
     ESTATE_LACKS
 };
@@ -40,6 +43,7 @@ struct estate_header {
     _Atomic uint64_t deferred_done;  /* of those that wait for all before them: how many are over */
     _Atomic uint64_t callbacks_done; /* host functions whose operation is complete */
     _Atomic uint64_t uses;           /* MEM_USE that were announced */
+    char device[160]; /* ESTATE_DEVICE: what the device said; a string before that is the lack */
     struct log_header log;
     /* The operation of each stream that was given to the device last. */
     _Atomic uint64_t begun[WIRE_STREAMS];
@@ -68,6 +72,9 @@ static inline bool estate_whole(const struct estate *e) {
 }
 
 void estate_note_lack(struct estate *e, enum estate_lack lack);
+/* Asks the device whether the space can be made again: before anybody is told of what may have
+ * changed that. */
+void estate_ask(struct estate *e, const struct dev_ops *ops, const struct dev_space *space);
 /* For people; NULL: it lacks nothing. */
 const char *estate_lacks(const struct estate *e);
 

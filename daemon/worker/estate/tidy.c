@@ -27,6 +27,7 @@ struct ends {
     uint32_t dropped[WIRE_GRAPHS], bodies;
     bool launched[WIRE_GRAPHS];
     struct slotmap blocks; /* MEM_DROP: tag of their addresses */
+    struct slotmap shows;  /* HOST_SHOW: the same */
 };
 
 struct tidy {
@@ -118,6 +119,19 @@ static bool keep_use(struct tidy *t, const struct log *l, uint64_t addr) {
     return true;
 }
 
+/* What is shown stays so: the first of equals, which work behind it may need. */
+static bool keep_show(struct tidy *t, const struct log *l, const struct wire_mem *m,
+                      uint32_t index) {
+    struct slotmap_walk w = slotmap_walk(&t->ends.shows, m->addr);
+    for (uint32_t i; (i = slotmap_next(&t->ends.shows, &w)) != SLOTMAP_NONE;) {
+        const struct log_entry *e = (const void *)(l->memory + t->places[i]);
+        const struct wire_mem *first = (const void *)log_record(e);
+        if (first->addr == m->addr && first->bytes == m->bytes) return false;
+    }
+    slotmap_add(&t->ends.shows, m->addr, index);
+    return true;
+}
+
 static bool keep_graph(struct tidy *t, const struct log_entry *e, uint32_t index) {
     const struct wire_graph_data *d = (const void *)log_record(e);
     struct ends *n = &t->ends;
@@ -195,11 +209,12 @@ static bool is_work(uint16_t op) {
 }
 
 /* Which streams have some decides about their other records. */
-static void judge_work(const struct log *l, struct tidy *t) {
+static void judge_first(const struct log *l, struct tidy *t) {
     uint64_t next;
     for (uint64_t i = 0; i < t->count; i++) {
         struct log_entry *e = log_at(l, t->places[i], &next);
         const struct wire_record *r = log_record(e);
+        if (r->op == WIRE_HOST_SHOW) t->live[i] = keep_show(t, l, (const void *)r, (uint32_t)i);
         if (!is_work(r->op)) continue;
         t->live[i] = r->op == WIRE_GRAPH_LAUNCH ? keep_graph_launch(&t->ends, e, (uint32_t)i)
                                                 : keep_ordered(&t->ends, r, (uint32_t)i);
@@ -209,12 +224,12 @@ static void judge_work(const struct log *l, struct tidy *t) {
 static void judge(const struct log *l, struct tidy *t) {
     uint64_t next;
     t->ends.bodies = UINT32_MAX;
-    judge_work(l, t);
+    judge_first(l, t);
     for (uint64_t i = t->count; i-- > 0;) {
         const struct log_entry *e = log_at(l, t->places[i], &next);
         const struct wire_graph_launch *g = (const void *)log_record(e);
         if (g->rec.op == WIRE_GRAPH_LAUNCH && t->live[i]) t->ends.launched[g->graph] = true;
-        if (is_work(g->rec.op)) continue;
+        if (is_work(g->rec.op) || g->rec.op == WIRE_HOST_SHOW) continue;
         t->live[i] = !(e->flags & (LOG_VOID | LOG_OVER)) && keep(t, l, e, (uint32_t)i);
     }
 }
@@ -268,7 +283,9 @@ static void set_limit(struct log *l) {
 static int make(struct tidy *t, uint64_t count) {
     t->places = malloc(count * sizeof(*t->places));
     t->live = malloc(count * sizeof(*t->live));
-    return t->places && t->live ? slotmap_reserve(&t->ends.blocks, (uint32_t)count) : -ENOMEM;
+    if (!t->places || !t->live) return -ENOMEM;
+    int err = slotmap_reserve(&t->ends.blocks, (uint32_t)count);
+    return err ? err : slotmap_reserve(&t->ends.shows, (uint32_t)count);
 }
 
 int log_tidy(struct log *l, const struct log_state *state) {
@@ -287,6 +304,7 @@ int log_tidy(struct log *l, const struct log_state *state) {
         free(t->places);
         free(t->live);
         slotmap_finish(&t->ends.blocks);
+        slotmap_finish(&t->ends.shows);
     }
     free(t);
     return err;

@@ -20,9 +20,10 @@ static bool is_deferred(uint16_t op) {
     }
 }
 
-/* What cannot be made again. */
-static enum estate_lack lack_of(uint16_t op) {
+/* What cannot be made again. Where arrays are the device's own, so are handles of textures. */
+static enum estate_lack lack_of(const struct dev_ops *ops, uint16_t op) {
     switch (op) {
+    case WIRE_TEXTURE: return ops->array_create ? ESTATE_TEXTURES : ESTATE_WHOLE;
     case WIRE_MEM_MAKE:
     case WIRE_MEM_OPEN:
     case WIRE_MEM_CLOSE:
@@ -78,7 +79,7 @@ void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes
     struct estate *e = &c->estate;
     if (!estate_whole(e) || client_dead(c)) return;
     if (e->graph != UINT64_MAX && !graph) end_graph(c);
-    enum estate_lack lack = lack_of(rec->op);
+    enum estate_lack lack = lack_of(c->worker->ops, rec->op);
     if (lack != ESTATE_WHOLE) {
         estate_note_lack(e, lack);
         return;

@@ -147,10 +147,12 @@ static void finish_load(struct client *c, struct loading *l) {
     if (!err) err = keep_module(c, l);
     if (!err) {
         book_module(c, &l->made);
+        estate_ask(&c->estate, l->ops, c->space);
         reply_module(c, l);
         free(l);
         return;
     }
+    replay_lost(c, m->module, l->text[0] ? l->text : err_text(err));
     refuse_load(c, m, err, l->text);
     l->errand = (struct errand){.run = free_read, .last = true};
     errand_give(&c->worker->errands, &l->errand, object_line(m->image_bytes));
@@ -346,6 +348,7 @@ int loading_global_get(struct client *c, const void *rec, char *why, size_t why_
     struct module *m = find_module(c, g->module, why, why_bytes);
     if (!m) return ERR_PROTOCOL;
     int err = c->worker->ops->global_get(m->dev, (const char *)(g + 1), &reply.addr, &reply.bytes);
+    estate_ask(&c->estate, c->worker->ops, c->space);
     reply_send(&c->com, &g->rec, err, &reply, err ? 0 : sizeof(reply));
     return 0;
 }

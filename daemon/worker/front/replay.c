@@ -138,6 +138,15 @@ const struct dev_granule *replay_place(struct client *c, uint32_t module, uint32
     return log_tail(e);
 }
 
+void replay_lost(struct client *c, uint32_t module, const char *why) {
+    uint32_t count;
+    char text[256];
+    replay_place(c, module, &count);
+    if (!c->replay.active || !c->replay.placed) return;
+    snprintf(text, sizeof(text), "it cannot go on with another worker: %.180s", why);
+    fault_raise(c, ERR_WORKER_LOST, text);
+}
+
 /* ---- what had begun -------------------------------------------------------------------------- */
 
 #define READS_HOST 1u

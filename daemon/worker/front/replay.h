@@ -23,5 +23,7 @@ bool replay_knows_graph(const struct client *c);
 bool replay_has_image(const struct client *c);
 /* Where the variables of the module lie that is read again; *count 0: it has no place yet. */
 const struct dev_granule *replay_place(struct client *c, uint32_t module, uint32_t *count);
+/* It cannot be loaded, for this reason. Where it was before, the client cannot go on. */
+void replay_lost(struct client *c, uint32_t module, const char *why);
 
 #endif
