@@ -48,8 +48,7 @@ struct dev_config {
      * 0: for ever. */
     uint64_t cancel_timeout_ns;
     const char *driver; /* cuda: as dlopen takes it; NULL: libcuda.so.1 */
-    uint32_t index;     /* which of the GPUs that are served; cuda: of the driver's, too, unless */
-    const char *device_id; /* which that is: its index or how its UUID begins; NULL: `index` */
+    uint32_t index;     /* which of the GPUs that are served; cuda: of the driver's */
     /* Memory of a device that was opened before, as its memory_fd gave it; the caller's. What is in
      * it stays, for chunk_adopt and others, until memory_settle. memory_bytes must be that
      * device's, or 0; else open gives -EINVAL, as where there is no such thing. 0 or less: none. */
@@ -69,8 +68,6 @@ struct dev_config {
 struct dev_info {
     char name[64];
     uint8_t uuid[16];
-    bool has_index;
-    uint32_t index; /* with its driver, if it has one */
     uint64_t memory_bytes, granularity_bytes;
     uint32_t sm_count, cc_major, cc_minor;
     uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;
@@ -106,6 +103,8 @@ struct dev_granule {
     uint64_t addr, chunk; /* as chunk_id says; DEV_NO_CHUNK: it lies in the host window */
 };
 #define DEV_NO_CHUNK UINT64_MAX
+/* Of a chunk that ends with the process, as far as the device knows. */
+#define DEV_NOT_KEPT (UINT64_MAX >> 8)
 
 struct dev_param {
     uint32_t offset, bytes;
@@ -320,7 +319,8 @@ struct dev_ops {
     int (*chunk_create)(struct dev *dev, struct dev_chunk **out);
     /* Mapped nowhere. Accepts NULL. */
     void (*chunk_destroy)(struct dev *dev, struct dev_chunk *chunk);
-    /* Which part of the device's memory it is, below memory_bytes / granularity_bytes. */
+    /* Which part of the device's memory it is, below memory_bytes / granularity_bytes; or
+     * DEV_NOT_KEPT. */
     uint64_t (*chunk_id)(const struct dev *dev, const struct dev_chunk *chunk);
     /* The part with this number, with what is in it, between open and memory_settle. -EINVAL: there
      * is none; -EEXIST: it is in use; -ENOENT: too late. */

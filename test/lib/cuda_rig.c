@@ -2,6 +2,7 @@
 #include "test/lib/cuda_rig.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +37,9 @@ void cuda_rig_load(struct cuda_rig *r, bool faulty) {
 }
 
 int cuda_rig_open(struct cuda_rig *r) {
-    const struct dev_config config = {.driver = r->path, .memory_bytes = 32 * RIG_GRANULE};
-    int err = r->ops->open(&r->dev, &config);
+    r->config.driver = r->path;
+    r->config.memory_bytes = RIG_CHUNKS * RIG_GRANULE;
+    int err = r->ops->open(&r->dev, &r->config);
     if (!err) r->ops->info(r->dev, &r->info);
     return err;
 }
@@ -45,6 +47,44 @@ int cuda_rig_open(struct cuda_rig *r) {
 void cuda_rig_close(struct cuda_rig *r) {
     r->ops->close(r->dev);
     r->dev = NULL;
+}
+
+/* In the place of what had that number. */
+static int keep(void *arg, uint64_t id, int fd) {
+    struct cuda_rig *r = arg;
+    uint32_t i = 0;
+    if (r->keep_result) return r->keep_result;
+    while (i < r->kept_count && r->kept[i].id != id)
+        i++;
+    if (id >= RIG_CHUNKS || i == RIG_CHUNKS) abort();
+    if (i < r->kept_count) close(r->kept[i].fd);
+    r->kept[i] = (struct dev_kept){id, fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+    if (i == r->kept_count) r->kept_count++;
+    return 0;
+}
+
+void cuda_rig_keep(struct cuda_rig *r) {
+    r->config.keep = keep;
+    r->config.keep_arg = r;
+}
+
+int cuda_rig_die(struct cuda_rig *r, const struct fake_options *options) {
+    if (!r->config.memory_fd)
+        r->config.memory_fd = fcntl(r->ops->memory_fd(r->dev), F_DUPFD_CLOEXEC, 0);
+    r->fake->end(CUDA_ERROR_UNKNOWN);
+    cuda_rig_close(r);
+    if (r->faulty) r->faulty->set(NULL);
+    r->fake->start(options);
+    r->config.kept = r->kept;
+    r->config.kept_count = r->kept_count;
+    return cuda_rig_open(r);
+}
+
+void cuda_rig_drop(struct cuda_rig *r) {
+    while (r->kept_count)
+        close(r->kept[--r->kept_count].fd);
+    if (r->config.memory_fd > 0) close(r->config.memory_fd);
+    r->config = (struct dev_config){0};
 }
 
 const char *cuda_rig_complaint(const struct cuda_rig *r) {

@@ -28,15 +28,22 @@ struct rig_op {
     uint32_t done;     /* how often it has completed */
 };
 
+#define RIG_CHUNKS 32u /* that the device has */
+
 struct cuda_rig {
     const struct dev_ops *ops;
     const struct fake_control *fake;
     const struct faulty_control *faulty; /* NULL: not in front of it */
     char path[4096];
+    struct dev_config config; /* it is opened with this, and what the rig knows itself */
     struct dev *dev;
     struct dev_info info;
-    bool timed;    /* operations from now on ask for their times */
-    uint32_t done; /* operations that have completed */
+    /* As the broker has it: what outlives the device, once cuda_rig_keep was said. */
+    struct dev_kept kept[RIG_CHUNKS];
+    uint32_t kept_count;
+    int keep_result; /* of what is to be kept from now on */
+    bool timed;      /* operations from now on ask for their times */
+    uint32_t done;   /* operations that have completed */
 };
 
 struct rig_space {
@@ -50,6 +57,13 @@ void cuda_rig_load(struct cuda_rig *r, bool faulty);
 /* 0 or what the device said. Closed by the first call of cuda_rig_close. */
 int cuda_rig_open(struct cuda_rig *r);
 void cuda_rig_close(struct cuda_rig *r);
+/* Memory of devices that are opened from now on is kept. */
+void cuda_rig_keep(struct cuda_rig *r);
+/* The device's process ends, and nothing of it comes to its end any more; the next one opens a
+ * device on what is left. What open said. */
+int cuda_rig_die(struct cuda_rig *r, const struct fake_options *options);
+/* Nothing is kept any more. */
+void cuda_rig_drop(struct cuda_rig *r);
 /* "": nothing was misused, and nothing is left. Until the next call. */
 const char *cuda_rig_complaint(const struct cuda_rig *r);
 

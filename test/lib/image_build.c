@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <lz4.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -140,8 +141,8 @@ static void add_kernel(struct elf *e, const struct image_build_kernel *k, int re
     Elf64_Sym s = {
         .st_name = (uint32_t)e->strings.len,
         .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-        .st_other = 0x10,
-        .st_shndx = 1,
+        .st_other = k->function ? 0 : 0x10,
+        .st_shndx = k->missing ? 0 : 1,
     };
     buf_append(&e->strings, k->name, strlen(k->name) + 1);
     buf_append(&e->symbols, &s, sizeof(s));
@@ -160,10 +161,12 @@ static void add_vars(struct elf *e, const struct image_build_var *vars, size_t c
     for (int place = 0; place < PLACES; place++) {
         struct buf data;
         uint64_t bytes = 0;
+        bool relocated = false;
         buf_init(&data);
         for (size_t i = 0; i < count; i++) {
             const struct image_build_var *v = &vars[i];
             if (place_of(v) != (enum place)place) continue;
+            relocated |= v->relocated;
             Elf64_Sym s = {
                 .st_name = (uint32_t)e->strings.len,
                 .st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT),
@@ -183,6 +186,7 @@ static void add_vars(struct elf *e, const struct image_build_var *vars, size_t c
         if (bytes)
             add_section(e, place_names[place], "", place == ZEROS ? SHT_NOBITS : SHT_PROGBITS,
                         place == ZEROS ? NULL : &data, bytes);
+        if (relocated) add_section(e, ".rela", place_names[place], SHT_RELA, NULL, 0);
         buf_finish(&data);
     }
 }

@@ -37,13 +37,14 @@ struct image_build_kernel {
     uint16_t param_bytes;
     const struct image_param *params;
     size_t param_count;
+    int function, missing; /* it is no kernel; nor is it in this file */
 };
 
 struct image_build_var {
     const char *name;
     const void *init; /* NULL: in the section of zeros */
     uint32_t bytes;
-    int constant, managed;
+    int constant, managed, relocated;
 };
 
 /* Appends a cubin for `target` with these kernels. */

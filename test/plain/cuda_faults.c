@@ -9,6 +9,7 @@
  * cuda_faults [MOST [CALL]]: at most so many of each kind, the first and the last among them.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -408,6 +409,61 @@ static bool scenario(void) {
     return well;
 }
 
+/* ---- memory that outlives it ----------------------------------------------------------------- */
+
+#define LASTING 2u /* chunks, of which the first is adopted */
+
+/* Filled, as far as that can be. DEV_NOT_KEPT: it does not outlive the device. */
+static uint64_t fill_one(uint8_t value) {
+    static uint8_t host[RIG_GRANULE];
+    struct dev_chunk *chunk;
+    memset(host, value, sizeof(host));
+    if (rig.ops->chunk_create(rig.dev, &chunk)) return DEV_NOT_KEPT;
+    if (rig.ops->chunk_load(rig.dev, chunk, host)) return DEV_NOT_KEPT;
+    return rig.ops->chunk_id(rig.dev, chunk);
+}
+
+/* What is adopted is as it was, what else there is works. */
+static bool look_again(uint64_t id) {
+    static uint8_t host[RIG_GRANULE];
+    struct dev_chunk *chunk = NULL, *more = NULL;
+    int err = rig.ops->chunk_adopt(rig.dev, id, &chunk);
+    rig.ops->memory_settle(rig.dev);
+    memset(host, 0, sizeof(host));
+    if (!err) err = rig.ops->chunk_save(rig.dev, host, chunk);
+    if (!err && (host[0] != 0x41 || memcmp(host, host + 1, sizeof(host) - 1) != 0))
+        complain("what was adopted is not as it was");
+    int other = rig.ops->chunk_create(rig.dev, &more);
+    if (!other) other = rig.ops->chunk_save(rig.dev, host, more);
+    if (!other && (host[0] || memcmp(host, host + 1, sizeof(host) - 1) != 0))
+        complain("what nobody adopted is not zero");
+    rig.ops->chunk_destroy(rig.dev, chunk);
+    rig.ops->chunk_destroy(rig.dev, more);
+    return !err && !other;
+}
+
+/* A device, and another one on what that left. Whether all of it went well. */
+static bool outlive(void) {
+    cuda_rig_keep(&rig);
+    bool well = false, opened = !cuda_rig_open(&rig);
+    uint64_t ids[LASTING];
+    for (uint32_t i = 0; opened && i < LASTING; i++)
+        ids[i] = fill_one((uint8_t)(0x41 + i));
+    if (opened) {
+        rig.config.memory_fd = fcntl(rig.ops->memory_fd(rig.dev), F_DUPFD_CLOEXEC, 0);
+        rig.config.kept = rig.kept;
+        rig.config.kept_count = rig.kept_count;
+        cuda_rig_close(&rig);
+        opened = !cuda_rig_open(&rig);
+    }
+    if (opened) {
+        well = look_again(ids[0]);
+        cuda_rig_close(&rig);
+    }
+    cuda_rig_drop(&rig);
+    return well;
+}
+
 /* ---- each failure ---------------------------------------------------------------------------- */
 
 static void start(uint32_t seed) {
@@ -446,6 +502,7 @@ static void try(uint32_t call, uint32_t nth, unsigned int way) {
         if (rig.faulty->fired()) check_after(call, fatal);
         cuda_rig_close(&rig);
     }
+    outlive();
     fired += rig.faulty->fired() > 0;
     if (!fatal) check_rest(call);
     if (!err || fatal) return;
@@ -455,6 +512,7 @@ static void try(uint32_t call, uint32_t nth, unsigned int way) {
         check_after(call, false);
         cuda_rig_close(&rig);
     }
+    if (!outlive() && !rig.faulty->gives_back(call)) complain("its memory does not outlive it");
 }
 
 /* How often each kind is called where nothing fails. */
@@ -463,6 +521,7 @@ static void count_calls(uint32_t *counts) {
     start(0);
     if (cuda_rig_open(&rig) || !scenario()) complain("does not go well");
     cuda_rig_close(&rig);
+    if (!outlive()) complain("its memory does not outlive it");
     check_rest(0);
     for (uint32_t call = 0; call < rig.faulty->call_count; call++)
         counts[call] = rig.faulty->count(call);

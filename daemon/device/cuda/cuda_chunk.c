@@ -5,9 +5,14 @@
 #include "daemon/device/cuda/cuda_chunk.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "common/atomics.h"
 #include "common/err.h"
+#include "common/fdutil.h"
 
 /* With descriptors, so that memory can outlive this process. */
 CUmemAllocationProp cuda_chunk_prop(CUdevice device) {
@@ -22,33 +27,98 @@ static int result(struct chunks *c, CUresult r) {
     return context_result(c->context, r);
 }
 
-int cuda_chunk_open(struct chunks *c, struct context *context, uint64_t granule, uint64_t bytes) {
-    const struct driver *d = &context->driver;
-    *c = (struct chunks){.context = context, .granule = granule, .limit = bytes / granule};
+/* Where the GPU says how far clears are. */
+static int open_cleared(struct chunks *c) {
+    const struct driver *d = &c->context->driver;
+    struct lasting_head *head = c->lasting->head;
+    int err = result(
+        c, d->cuMemHostRegister_v2(head, LASTING_HEAD_BYTES,
+                                   CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+    if (err) return err;
+    err = result(c, d->cuMemHostGetDevicePointer_v2(&c->cleared_at, head, 0));
+    if (err) d->cuMemHostUnregister(head);
+    c->cleared_at += err ? 0 : offsetof(struct lasting_head, cleared);
+    return err;
+}
+
+/* Clears that an earlier process began never come to their ends: ours have other numbers. */
+static void begin_numbers(struct chunks *c) {
+    c->clears = atom_load_relaxed(&c->lasting->head->cleared);
+    for (uint64_t i = 0; c->old && i < c->limit; i++) {
+        uint64_t clear = atom_load_relaxed(&c->lasting->bytes_of[i]);
+        if (clear != LASTING_FOREIGN && clear > c->clears) c->clears = clear;
+    }
+    c->settled = c->told = c->clears;
+}
+
+/* Where they were: nobody else's window was there then. */
+static int open_window(struct chunks *c) {
+    struct lasting_head *head = c->lasting->head;
+    int err = result(c, c->context->driver.cuMemAddressReserve(&c->window, c->limit * c->granule,
+                                                               c->granule, head->window, 0));
+    if (!err) head->window = c->window;
+    return err;
+}
+
+static int open_streams(struct chunks *c) {
+    const struct context *x = c->context;
+    int err = result(c, x->driver.cuStreamCreateWithPriority(&c->stream, CU_STREAM_NON_BLOCKING,
+                                                             x->least_priority));
+    if (err) return err;
+    return result(c, x->driver.cuStreamCreateWithPriority(&c->clearing, CU_STREAM_NON_BLOCKING,
+                                                          x->least_priority));
+}
+
+/* Descriptors of our own, which become chunks when somebody wants these. */
+static int take_kept(struct chunks *c, const struct dev_config *config) {
+    for (uint32_t i = 0; c->old && i < config->kept_count; i++) {
+        const struct dev_kept *k = &config->kept[i];
+        if (k->id >= c->limit || c->list[k->id].fd) return -EINVAL;
+        int fd = fcntl(k->fd, F_DUPFD_CLOEXEC, 3);
+        if (fd < 0) return -errno;
+        c->list[k->id].fd = fd;
+    }
+    return 0;
+}
+
+int cuda_chunk_open(struct chunks *c, struct context *context, struct lasting *lasting,
+                    const struct dev_config *config) {
+    *c = (struct chunks){.context = context,
+                         .lasting = lasting,
+                         .keep = config->keep,
+                         .keep_arg = config->keep_arg,
+                         .granule = lasting->head->granule,
+                         .limit = lasting->chunk_count,
+                         .old = lasting->old};
     c->list = calloc(c->limit + 1, sizeof(*c->list));
     if (!c->list) return -ENOMEM;
-    int err = result(c, d->cuMemAddressReserve(&c->window, c->limit * granule, granule, 0, 0));
-    if (!err)
-        err = result(c, d->cuStreamCreateWithPriority(&c->stream, CU_STREAM_NON_BLOCKING,
-                                                      context->least_priority));
-    if (!err)
-        err = result(c, d->cuStreamCreateWithPriority(&c->clearing, CU_STREAM_NON_BLOCKING,
-                                                      context->least_priority));
+    begin_numbers(c);
+    int err = take_kept(c, config);
+    if (!err) err = open_cleared(c);
+    if (!err) err = open_window(c);
+    if (!err) err = open_streams(c);
     if (err) cuda_chunk_close(c);
     return err;
+}
+
+static void close_chunk(struct chunks *c, struct dev_chunk *chunk) {
+    const struct driver *d = &c->context->driver;
+    if (chunk->fd) close(chunk->fd);
+    if (!chunk->made) return;
+    d->cuMemUnmap(chunk->address, c->granule);
+    d->cuMemRelease(chunk->handle);
 }
 
 void cuda_chunk_close(struct chunks *c) {
     const struct driver *d = c->context ? &c->context->driver : NULL;
     if (d && c->clearing) cuda_chunk_settle(c);
-    for (uint64_t i = 0; d && c->list && i < c->made; i++) {
-        d->cuMemUnmap(c->list[i].address, c->granule);
-        d->cuMemRelease(c->list[i].handle);
-    }
+    for (uint64_t i = 0; d && c->list && i < c->limit; i++)
+        close_chunk(c, &c->list[i]);
     if (d && c->cleared) d->cuEventDestroy_v2(c->cleared);
     if (d && c->clearing) d->cuStreamDestroy_v2(c->clearing);
     if (d && c->stream) d->cuStreamDestroy_v2(c->stream);
     if (d && c->window) d->cuMemAddressFree(c->window, c->limit * c->granule);
+    if (d && c->cleared_at) d->cuMemHostUnregister(c->lasting->head);
     free(c->list);
     *c = (struct chunks){0};
 }
@@ -68,46 +138,170 @@ int cuda_chunk_allow(struct chunks *c, CUdeviceptr at, uint64_t bytes) {
     return result(c, c->context->driver.cuMemSetAccess(at, bytes, &desc, 1));
 }
 
-/* Another one of the driver, shown to the worker. */
-static int make(struct chunks *c, struct dev_chunk **out) {
-    const struct driver *d = &c->context->driver;
-    struct dev_chunk *chunk = &c->list[c->made];
-    CUmemAllocationProp prop = cuda_chunk_prop(c->context->device);
-    *chunk = (struct dev_chunk){.address = c->window + c->made * c->granule};
-    int err = result(c, d->cuMemCreate(&chunk->handle, c->granule, &prop, 0));
-    if (err) return err;
-    err = cuda_chunk_show(c, chunk->address, chunk);
+/* ---- made and taken -------------------------------------------------------------------------- */
+
+static uint64_t number_of(const struct chunks *c, const struct dev_chunk *chunk) {
+    return (uint64_t)(chunk - c->list);
+}
+
+/* What is in it, for a process to come. */
+static void note_bytes(struct chunks *c, const struct dev_chunk *chunk, uint64_t whose) {
+    atom_store_release(&c->lasting->bytes_of[number_of(c, chunk)], whose);
+}
+
+/* What `handle` names is its memory, as the worker sees it. Where that cannot be, it is released.
+ */
+static int give_memory(struct chunks *c, struct dev_chunk *chunk,
+                       CUmemGenericAllocationHandle handle) {
+    chunk->handle = handle;
+    chunk->address = c->window + number_of(c, chunk) * c->granule;
+    int err = cuda_chunk_show(c, chunk->address, chunk);
     if (!err) {
         err = cuda_chunk_allow(c, chunk->address, c->granule);
         if (err) cuda_chunk_hide(c, chunk->address);
     }
-    if (err) {
-        d->cuMemRelease(chunk->handle);
-        return err;
-    }
-    c->made++;
-    *out = chunk;
+    if (err) c->context->driver.cuMemRelease(handle);
+    chunk->made = !err;
+    return err;
+}
+
+/* Without it the chunk is as good, and ends with the process. */
+static void let_keep(struct chunks *c, struct dev_chunk *chunk) {
+    int fd = -1;
+    chunk->kept = false;
+    if (!c->keep) return;
+    if (result(c, c->context->driver.cuMemExportToShareableHandle(
+                      &fd, chunk->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
+        return;
+    chunk->kept = !c->keep(c->keep_arg, number_of(c, chunk), fd);
+    fdutil_close(&fd);
+}
+
+/* Another one of the driver. */
+static int make(struct chunks *c, struct dev_chunk *chunk) {
+    CUmemAllocationProp prop = cuda_chunk_prop(c->context->device);
+    CUmemGenericAllocationHandle handle;
+    int err = result(c, c->context->driver.cuMemCreate(&handle, c->granule, &prop, 0));
+    if (!err) err = give_memory(c, chunk, handle);
+    if (!err) let_keep(c, chunk);
+    return err;
+}
+
+/* The one that an earlier process made. */
+static int import(struct chunks *c, struct dev_chunk *chunk) {
+    CUmemGenericAllocationHandle handle;
+    int err = result(
+        c, c->context->driver.cuMemImportFromShareableHandle(
+               &handle, (void *)(uintptr_t)chunk->fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    if (!err) err = give_memory(c, chunk, handle);
+    if (err) return err;
+    fdutil_close(&chunk->fd);
+    chunk->fd = 0;
+    chunk->kept = true;
     return 0;
 }
 
-int cuda_chunk_create(struct chunks *c, struct dev_chunk **out) {
+/* What cannot be taken any more makes room: who keeps a descriptor gets another one of its number.
+ */
+static int take_memory(struct chunks *c, struct dev_chunk *chunk) {
+    if (chunk->made) return 0;
+    if (chunk->fd && !import(c, chunk)) return 0;
+    if (chunk->fd) close(chunk->fd);
+    chunk->fd = 0;
+    return make(c, chunk);
+}
+
+static void give_free(struct chunks *c, struct dev_chunk *chunk) {
+    chunk->next_free = c->free;
+    c->free = chunk;
+}
+
+/* There is one: not all are used. */
+static struct dev_chunk *take_free(struct chunks *c) {
     struct dev_chunk *chunk = c->free;
+    if (chunk)
+        c->free = chunk->next_free;
+    else
+        chunk = &c->list[c->fresh++];
+    return chunk;
+}
+
+int cuda_chunk_create(struct chunks *c, struct dev_chunk **out) {
     *out = NULL;
+    if (c->old) return -EBUSY;
     if (c->used == c->limit) return ERR_NO_MEMORY;
-    if (chunk) c->free = chunk->next_free;
-    int err = chunk ? 0 : make(c, &chunk);
-    if (err) return err;
+    struct dev_chunk *chunk = take_free(c);
+    note_bytes(c, chunk, LASTING_FOREIGN);
+    int err = take_memory(c, chunk);
+    if (err) {
+        give_free(c, chunk);
+        return err;
+    }
     c->used++;
-    chunk->foreign = true;
+    chunk->used = chunk->foreign = true;
     *out = chunk;
     return 0;
 }
 
 void cuda_chunk_destroy(struct chunks *c, struct dev_chunk *chunk) {
     if (!chunk) return;
-    chunk->next_free = c->free;
-    c->free = chunk;
+    chunk->used = false;
     c->used--;
+    if (!c->old) give_free(c, chunk);
+}
+
+/* ---- an earlier process's -------------------------------------------------------------------- */
+
+uint64_t cuda_chunk_id(const struct chunks *c, const struct dev_chunk *chunk) {
+    return chunk->kept ? number_of(c, chunk) : DEV_NOT_KEPT;
+}
+
+/* A clear that was begun and is not complete was before all that its owner's operations did. */
+static int end_clear(struct chunks *c, struct dev_chunk *chunk) {
+    uint64_t whose = atom_load_acquire(&c->lasting->bytes_of[number_of(c, chunk)]);
+    if (whose <= atom_load_acquire(&c->lasting->head->cleared)) return 0;
+    return cuda_chunk_clear(c, &chunk, 1);
+}
+
+int cuda_chunk_promise(struct chunks *c, uint64_t id) {
+    if (id >= c->limit) return -EINVAL;
+    struct dev_chunk *chunk = &c->list[id];
+    if (chunk->used) return -EEXIST;
+    if (!c->old) return -ENOENT;
+    if (!chunk->made && !chunk->fd) return -EINVAL;
+    int err = chunk->made ? 0 : import(c, chunk);
+    if (!err) err = end_clear(c, chunk);
+    if (err) return err;
+    note_bytes(c, chunk, LASTING_OWN);
+    chunk->used = chunk->promised = true;
+    c->used++;
+    return 0;
+}
+
+int cuda_chunk_adopt(struct chunks *c, uint64_t id, struct dev_chunk **out) {
+    *out = NULL;
+    int err = id < c->limit && c->list[id].promised ? 0 : cuda_chunk_promise(c, id);
+    if (err) return err;
+    c->list[id].promised = false;
+    *out = &c->list[id];
+    return 0;
+}
+
+void cuda_chunk_renounce(struct chunks *c, uint64_t id) {
+    if (id >= c->limit || !c->list[id].promised) return;
+    c->list[id].promised = false;
+    cuda_chunk_destroy(c, &c->list[id]);
+}
+
+/* The lowest is the first to be taken; what was never made comes last. */
+void cuda_chunk_free_rest(struct chunks *c) {
+    if (!c->old) return;
+    c->old = false;
+    c->fresh = c->limit;
+    for (uint64_t i = c->limit; i-- > 0;)
+        if (!c->list[i].used && !c->list[i].made && !c->list[i].fd) give_free(c, &c->list[i]);
+    for (uint64_t i = c->limit; i-- > 0;)
+        if (!c->list[i].used && (c->list[i].made || c->list[i].fd)) give_free(c, &c->list[i]);
 }
 
 /* ---- clears ---------------------------------------------------------------------------------- */
@@ -124,7 +318,17 @@ static int begin_clear(struct chunks *c, struct dev_chunk *chunk) {
     if (err) return err;
     chunk->foreign = false;
     chunk->clear = ++c->clears;
+    note_bytes(c, chunk, chunk->clear);
     return 0;
+}
+
+/* The GPU says so where it outlives us, before it does anything that waits for it. */
+static int tell_clears(struct chunks *c) {
+    if (c->told == c->clears) return 0;
+    int err = result(
+        c, c->context->driver.cuStreamWriteValue64_v2(c->clearing, c->cleared_at, c->clears, 0));
+    if (!err) c->told = c->clears;
+    return err;
 }
 
 bool cuda_chunk_pending(struct chunks *c, uint64_t clear) {
@@ -143,6 +347,7 @@ int cuda_chunk_begin_clear(struct chunks *c, struct dev_chunk *const *chunks, ui
         if (chunks[i]->foreign) err = begin_clear(c, chunks[i]);
         if (chunks[i]->clear > latest) latest = chunks[i]->clear;
     }
+    if (!err) err = tell_clears(c);
     *pending = !err && cuda_chunk_pending(c, latest);
     return err;
 }
@@ -187,8 +392,10 @@ static int transfer(struct chunks *c, CUdeviceptr dst, CUdeviceptr src) {
 static int fill(struct chunks *c, struct dev_chunk *dst, CUdeviceptr src) {
     int err = follow_clear(c, dst);
     if (!err) err = transfer(c, dst->address, src);
-    if (!err) dst->foreign = false;
-    return err;
+    if (err) return err;
+    dst->foreign = false;
+    note_bytes(c, dst, LASTING_OWN);
+    return 0;
 }
 
 int cuda_chunk_copy(struct chunks *c, struct dev_chunk *dst, const struct dev_chunk *src) {
@@ -213,7 +420,9 @@ int cuda_chunk_clear(struct chunks *c, struct dev_chunk *const *chunks, uint32_t
     for (uint32_t i = 0; !err && !r && i < count; i++)
         r = c->context->driver.cuMemsetD32Async(chunks[i]->address, 0, c->granule / 4, c->stream);
     int ended = finish(c, r);
-    for (uint32_t i = 0; !err && !ended && i < count; i++)
+    for (uint32_t i = 0; !err && !ended && i < count; i++) {
         chunks[i]->foreign = false;
+        note_bytes(c, chunks[i], LASTING_OWN);
+    }
     return err ? err : ended;
 }

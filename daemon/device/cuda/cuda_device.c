@@ -13,10 +13,12 @@
 #include "daemon/device/cuda/context.h"
 #include "daemon/device/cuda/cuda_chunk.h"
 #include "daemon/device/cuda/cuda_describe.h"
+#include "daemon/device/cuda/cuda_lasting.h"
 #include "daemon/device/cuda/cuda_module.h"
 #include "daemon/device/cuda/cuda_queue.h"
 #include "daemon/device/cuda/cuda_share.h"
 #include "daemon/device/cuda/cuda_space.h"
+#include "daemon/device/cuda/cuda_spare.h"
 #include "daemon/device/cuda/cuda_tensor.h"
 #include "daemon/device/cuda/cuda_text.h"
 #include "daemon/device/cuda/cuda_texture.h"
@@ -30,7 +32,9 @@
 
 struct dev {
     struct context context;
+    struct lasting lasting;
     struct chunks chunks;
+    struct spares spares;
     struct shares shares;
     struct queues queues;
     struct texts texts;
@@ -84,8 +88,6 @@ static int describe_limits(struct dev *dev) {
 static int describe_identity(struct dev *dev) {
     const struct driver *d = &dev->context.driver;
     CUuuid uuid;
-    dev->info.has_index = true;
-    dev->info.index = dev->context.index;
     int err =
         context_result(&dev->context, d->cuDeviceGetName(dev->info.name, sizeof(dev->info.name),
                                                          dev->context.device));
@@ -95,24 +97,31 @@ static int describe_identity(struct dev *dev) {
     return err;
 }
 
-/* What is free now, or as much of it as was asked for. */
-static int describe_memory(struct dev *dev, uint64_t asked, char *why, size_t why_bytes) {
-    const struct driver *d = &dev->context.driver;
+static int describe_granule(struct dev *dev) {
     CUmemAllocationProp prop = cuda_chunk_prop(dev->context.device);
-    size_t granule = 0, free_bytes = 0, total = 0;
-    int err = context_result(&dev->context, d->cuMemGetAllocationGranularity(
-                                                &granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    if (!err) err = context_result(&dev->context, d->cuMemGetInfo_v2(&free_bytes, &total));
+    size_t granule = 0;
+    CUresult r = dev->context.driver.cuMemGetAllocationGranularity(
+        &granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    dev->info.granularity_bytes = granule;
+    return r || granule ? context_result(&dev->context, r) : ERR_DRIVER;
+}
+
+/* What is free now, or as much of it as was asked for. Not where memory of an earlier process's is
+ * there still: that says how much it is (open_memory). */
+static int describe_memory(struct dev *dev, uint64_t asked, char *why, size_t why_bytes) {
+    uint64_t granule = dev->info.granularity_bytes;
+    size_t free_bytes = 0, total = 0;
+    int err =
+        context_result(&dev->context, dev->context.driver.cuMemGetInfo_v2(&free_bytes, &total));
     if (err) return err;
     uint64_t keep = free_bytes / CUDA_KEEP_PART;
     if (keep < CUDA_KEEP_LEAST) keep = CUDA_KEEP_LEAST;
     uint64_t most = free_bytes > keep ? free_bytes - keep : 0;
     if (asked && asked < most) most = asked;
-    if (most < granule || !granule) {
+    if (most < granule) {
         snprintf(why, why_bytes, "of %zu MiB only %zu are free", total >> 20, free_bytes >> 20);
         return ERR_NO_MEMORY;
     }
-    dev->info.granularity_bytes = granule;
     dev->info.memory_bytes = most / granule * granule;
     return 0;
 }
@@ -153,21 +162,30 @@ static void close_dev(struct dev *dev) {
         context_close(&dev->context);
     }
     cuda_text_close(&dev->texts);
+    cuda_spare_close(&dev->spares);
+    cuda_lasting_close(&dev->lasting);
     free(dev);
+}
+
+static int open_memory(struct dev *dev, const struct dev_config *config) {
+    int err = cuda_lasting_open(&dev->lasting, config, &dev->info);
+    if (!err) err = cuda_spare_open(&dev->spares, &dev->lasting);
+    return err ? err : cuda_chunk_open(&dev->chunks, &dev->context, &dev->lasting, config);
 }
 
 static int open_parts(struct dev *dev, const struct dev_config *config, char *why,
                       size_t why_bytes) {
     int err = cuda_text_open(&dev->texts);
-    if (!err) err = context_open(&dev->context, config, why, why_bytes);
+    if (!err) err = context_open(&dev->context, config->driver, config->index, why, why_bytes);
     if (err) return err;
     dev->context.texts = &dev->texts;
     err = describe_identity(dev);
-    if (!err) err = describe_memory(dev, config->memory_bytes, why, why_bytes);
+    if (!err) err = describe_granule(dev);
+    if (!err && config->memory_fd <= 0)
+        err = describe_memory(dev, config->memory_bytes, why, why_bytes);
     if (!err) err = describe_limits(dev);
     if (err) return err;
-    err = cuda_chunk_open(&dev->chunks, &dev->context, dev->info.granularity_bytes,
-                          dev->info.memory_bytes);
+    err = open_memory(dev, config);
     if (!err) err = cuda_share_open(&dev->shares, &dev->context, dev->info.sm_count);
     dev->info.whole = !dev->shares.count;
     if (!err) err = cuda_queues_open(&dev->queues, &dev->context, &dev->shares, &dev->times);
@@ -185,6 +203,7 @@ static int open_dev(struct dev **out, const struct dev_config *config) {
     struct dev *dev = calloc(1, sizeof(*dev));
     *out = NULL;
     if (!dev) return -ENOMEM;
+    dev->lasting.fd = -1;
     int err = open_parts(dev, config, why, sizeof(why));
     if (err) {
         log_error("device", "the GPU cannot be opened: %s", why[0] ? why : err_text(err));
@@ -235,12 +254,53 @@ static void cancel_space(struct dev_space *space) {
     cuda_queues_cancel(&space->dev->queues, space);
 }
 
+static int memory_fd(const struct dev *dev) {
+    return dev->lasting.fd;
+}
+
+static void settle_memory(struct dev *dev) {
+    cuda_chunk_free_rest(&dev->chunks);
+    cuda_spare_settle(&dev->spares);
+}
+
 static int create_chunk(struct dev *dev, struct dev_chunk **out) {
     return cuda_chunk_create(&dev->chunks, out);
 }
 
 static void destroy_chunk(struct dev *dev, struct dev_chunk *chunk) {
     cuda_chunk_destroy(&dev->chunks, chunk);
+}
+
+static uint64_t id_of_chunk(const struct dev *dev, const struct dev_chunk *chunk) {
+    return cuda_chunk_id(&dev->chunks, chunk);
+}
+
+static int adopt_chunk(struct dev *dev, uint64_t id, struct dev_chunk **out) {
+    return cuda_chunk_adopt(&dev->chunks, id, out);
+}
+
+static int promise_chunk(struct dev *dev, uint64_t id) {
+    return cuda_chunk_promise(&dev->chunks, id);
+}
+
+static void renounce_chunk(struct dev *dev, uint64_t id) {
+    cuda_chunk_renounce(&dev->chunks, id);
+}
+
+static void *make_spare(struct dev *dev) {
+    return cuda_spare_make(&dev->spares);
+}
+
+static void free_spare(struct dev *dev, void *host) {
+    cuda_spare_free(&dev->spares, host);
+}
+
+static uint64_t id_of_spare(const struct dev *dev, const void *host) {
+    return cuda_spare_id(&dev->spares, host);
+}
+
+static int adopt_spare(struct dev *dev, uint64_t id, void **out) {
+    return cuda_spare_adopt(&dev->spares, id, out);
 }
 
 static int copy_chunk(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src) {
@@ -293,17 +353,28 @@ const struct dev_ops dev_cuda = {
     .info = info_of,
     .describe = describe,
     .lost = lost,
+    .memory_fd = memory_fd,
+    .memory_settle = settle_memory,
     .event_fd = event_fd,
     .poll = poll_done,
     .arm = arm_event,
     .space_create = create_space,
     .space_destroy = destroy_space,
     .space_cancel = cancel_space,
+    .space_unrestorable = cuda_space_unrestorable,
     .space_owns = cuda_space_in_globals,
     .host_show = cuda_space_host_show,
     .host_shown = cuda_space_host_shown,
     .chunk_create = create_chunk,
     .chunk_destroy = destroy_chunk,
+    .chunk_id = id_of_chunk,
+    .chunk_adopt = adopt_chunk,
+    .chunk_promise = promise_chunk,
+    .chunk_renounce = renounce_chunk,
+    .spare_make = make_spare,
+    .spare_free = free_spare,
+    .spare_id = id_of_spare,
+    .spare_adopt = adopt_spare,
     .chunk_map = cuda_space_chunk_map,
     .chunk_unmap = cuda_space_chunk_unmap,
     .chunk_copy = copy_chunk,
@@ -314,6 +385,8 @@ const struct dev_ops dev_cuda = {
     .mem_used = mem_used,
     .module_read = cuda_module_read,
     .module_place = cuda_module_place,
+    .module_where = cuda_module_where,
+    .module_place_at = cuda_module_place_at,
     .module_remove = cuda_module_remove,
     .module_free = cuda_module_free,
     .func_count = cuda_module_func_count,

@@ -58,11 +58,42 @@ static void unload(struct dev_module *m) {
         context_result(m->context, d->cuModuleUnload(m->handle));
 }
 
-static bool may_print(const struct context *c, const void *image, size_t bytes) {
+static uint32_t capability_of(const struct context *c) {
     int major = 0, minor = 0;
     c->driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, c->device);
     c->driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, c->device);
-    return cuda_prints(image, bytes, (uint32_t)(10 * major + minor));
+    return (uint32_t)(10 * major + minor);
+}
+
+/* Where a variable lies that the driver does not tell of, nobody can compare. */
+static int find_one(struct dev_module *m, uint32_t i) {
+    CUdeviceptr at = 0;
+    size_t bytes = 0;
+    const char *name = m->again.names[i];
+    CUresult r = m->context->driver.cuModuleGetGlobal_v2(&at, &bytes, m->handle, name);
+    m->where[i] = (struct dev_granule){at, DEV_NO_CHUNK};
+    if (r == CUDA_ERROR_NOT_FOUND)
+        snprintf(m->again.lacks, sizeof(m->again.lacks),
+                 "the driver does not tell where variable %.96s of a module lies", name);
+    return r == CUDA_ERROR_NOT_FOUND ? 0 : context_result(m->context, r);
+}
+
+static int find_places(struct dev_module *m) {
+    int err = 0;
+    if (m->again.lacks[0]) return 0;
+    m->where = calloc(m->again.count + 1, sizeof(*m->where));
+    if (!m->where) return -ENOMEM;
+    for (uint32_t i = 0; !err && i < m->again.count; i++)
+        err = find_one(m, i);
+    return err;
+}
+
+/* What else is to be known of it. */
+static int look_at(struct dev_module *m, const void *image, size_t bytes) {
+    uint32_t capability = capability_of(m->context);
+    m->prints = cuda_prints(image, bytes, capability);
+    int err = cuda_again_read(&m->again, image, bytes, capability);
+    return err ? err : find_places(m);
 }
 
 static int name_funcs(struct dev_module *m) {
@@ -97,7 +128,7 @@ int cuda_module_read(struct dev_space *space, uint32_t capability, const void *i
     int err = context_enter(m->context);
     if (!err) err = load(m, image, bytes, why, why_bytes);
     if (!err) err = name_funcs(m);
-    if (!err) m->prints = may_print(m->context, image, bytes);
+    if (!err) err = look_at(m, image, bytes);
     if (err)
         cuda_module_free(m);
     else
@@ -107,8 +138,29 @@ int cuda_module_read(struct dev_space *space, uint32_t capability, const void *i
 
 /* The driver gave it its memory when it was loaded. */
 int cuda_module_place(struct dev_module *m, char *why, size_t why_bytes) {
-    (void)m, (void)why, (void)why_bytes;
+    (void)why, (void)why_bytes;
+    if (m->again.lacks[0]) cuda_space_lacks(m->space, m->again.lacks);
     return 0;
+}
+
+uint32_t cuda_module_where(const struct dev_module *m, struct dev_granule *out, uint32_t cap) {
+    uint32_t count = m->again.lacks[0] ? 0 : m->again.count;
+    for (uint32_t i = 0; i < count && i < cap; i++)
+        out[i] = m->where[i];
+    return count;
+}
+
+int cuda_module_place_at(struct dev_module *m, const struct dev_granule *where, uint32_t count,
+                         char *why, size_t why_bytes) {
+    uint32_t i = 0;
+    snprintf(why, why_bytes, "%s", m->again.lacks);
+    if (m->again.lacks[0] || count != m->again.count) return -EINVAL;
+    while (i < count && where[i].addr == m->where[i].addr && where[i].chunk == DEV_NO_CHUNK)
+        i++;
+    if (i == count) return cuda_module_place(m, why, why_bytes);
+    snprintf(why, why_bytes, "variable %.96s of a module is elsewhere than it was",
+             m->again.names[i]);
+    return -EINVAL;
 }
 
 void cuda_module_remove(struct dev_module *m) {
@@ -126,6 +178,8 @@ void cuda_module_free(struct dev_module *m) {
     for (uint32_t i = 0; i < m->name_count; i++)
         free(m->names[i]);
     free(m->names);
+    free(m->where);
+    cuda_again_finish(&m->again);
     free(m);
 }
 
@@ -240,6 +294,13 @@ int cuda_func_allow_shared(struct dev_func *f, uint32_t bytes) {
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
+/* Who has its address can write it, a constant too. */
+static void lack_known(struct dev_module *m, const char *name) {
+    char text[160];
+    snprintf(text, sizeof(text), "variable %.96s of a module changes with the context", name);
+    cuda_space_lacks(m->space, text);
+}
+
 int cuda_module_global_get(struct dev_module *m, const char *name, uint64_t *addr,
                            uint64_t *bytes) {
     CUdeviceptr at = 0;
@@ -248,6 +309,7 @@ int cuda_module_global_get(struct dev_module *m, const char *name, uint64_t *add
                              m->context->driver.cuModuleGetGlobal_v2(&at, &size, m->handle, name));
     if (!err) err = cuda_space_add_global(m->space, m, at, size);
     if (err) return err;
+    lack_known(m, name);
     *addr = at;
     *bytes = size;
     return 0;

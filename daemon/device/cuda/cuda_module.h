@@ -7,6 +7,7 @@
 #ifndef DAEMON_DEVICE_CUDA_CUDA_MODULE_H
 #define DAEMON_DEVICE_CUDA_CUDA_MODULE_H
 
+#include "daemon/device/cuda/cuda_again.h"
 #include "daemon/device/cuda/cuda_space.h"
 #include "daemon/device/device.h"
 
@@ -25,8 +26,10 @@ struct dev_module {
     struct context *context;
     CUlibrary library; /* that `handle` is of; NULL: it is of none */
     CUmodule handle;
-    bool prints;  /* kernels of it may */
-    char **names; /* of its kernels */
+    bool prints; /* kernels of it may */
+    struct cuda_again again;
+    struct dev_granule *where; /* each of again.names; NULL: it cannot be loaded again */
+    char **names;              /* of its kernels */
     uint32_t name_count;
     struct dev_func *funcs; /* those that were asked for */
 };
@@ -34,6 +37,11 @@ struct dev_module {
 int cuda_module_read(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
                      struct dev_module **out, char *why, size_t why_bytes);
 int cuda_module_place(struct dev_module *m, char *why, size_t why_bytes);
+/* What has to be where it is, for the module to be loaded again. */
+uint32_t cuda_module_where(const struct dev_module *m, struct dev_granule *out, uint32_t cap);
+/* -EINVAL: it is elsewhere, or there is more that cannot be had again. */
+int cuda_module_place_at(struct dev_module *m, const struct dev_granule *where, uint32_t count,
+                         char *why, size_t why_bytes);
 void cuda_module_remove(struct dev_module *m);
 void cuda_module_free(struct dev_module *m);
 uint32_t cuda_module_func_count(struct dev_module *m);

@@ -5,6 +5,7 @@
 #include "daemon/device/cuda/cuda_space.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/atomics.h"
@@ -230,6 +231,14 @@ void cuda_space_destroy(struct dev_space *s) {
     free(s->shown);
     free(s->registered);
     free(s);
+}
+
+void cuda_space_lacks(struct dev_space *s, const char *why) {
+    if (!s->lacks[0]) snprintf(s->lacks, sizeof(s->lacks), "%s", why);
+}
+
+const char *cuda_space_unrestorable(const struct dev_space *s) {
+    return s->lacks[0] ? s->lacks : NULL;
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */

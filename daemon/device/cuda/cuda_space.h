@@ -47,6 +47,7 @@ struct dev_space {
     struct arrays arrays;
     struct textures textures;
     uint64_t cancelled_ns; /* when it was; 0: it was not */
+    char lacks[160];       /* why it cannot be made again in another process; "": it can */
     const struct dev_space_ops *ops;
     void *ops_arg;
 };
@@ -75,6 +76,11 @@ int cuda_space_host_show(struct dev_space *s, uint64_t addr, uint64_t bytes);
 int cuda_space_follow(struct dev_space *s, CUstream stream, uint64_t *seen);
 
 bool cuda_space_host_shown(const struct dev_space *s, uint64_t addr, uint64_t bytes);
+
+/* It cannot be made again, for this reason unless there was one before. */
+void cuda_space_lacks(struct dev_space *s, const char *why);
+/* As dev_ops has it. */
+const char *cuda_space_unrestorable(const struct dev_space *s);
 
 int cuda_space_add_global(struct dev_space *s, const struct dev_module *module, uint64_t addr,
                           uint64_t bytes);

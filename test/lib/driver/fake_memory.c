@@ -3,9 +3,11 @@
  * Virtual memory, held strictly to CUDA's rules, and host memory that the device sees. Physical
  * memory is a memfd, so that one may be shown at several addresses.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "test/lib/driver/fake_state.h"
@@ -136,6 +138,35 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
     if (!o) return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE, "no memory, or none any more");
     fake_memory_forget(o); /* what is mapped of it stays */
     fake_object_free(o);
+    return CUDA_SUCCESS;
+}
+
+/* What a descriptor names stays as long as that does, whoever made it. */
+CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags) {
+    FAKE_CALL(true);
+    const struct object *o = fake_object(OBJECT_MEMORY, at(handle));
+    if (!o) return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE, "no memory, or none any more");
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags)
+        return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE, "not as a descriptor");
+    int fd = fcntl(o->fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) return CUDA_ERROR_OPERATING_SYSTEM;
+    memcpy(out, &fd, sizeof(fd));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *shared,
+                                        CUmemAllocationHandleType type) {
+    FAKE_CALL(true);
+    struct stat st;
+    int fd = (int)(uintptr_t)shared;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || fstat(fd, &st))
+        return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE, "no descriptor");
+    if (!st.st_size || !is_whole((uint64_t)st.st_size)) return CUDA_ERROR_INVALID_VALUE;
+    struct object *o = fake_object_new(OBJECT_MEMORY, 0, (uint64_t)st.st_size);
+    o->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (o->fd < 0) abort();
+    *handle = o->id;
     return CUDA_SUCCESS;
 }
 

@@ -3,7 +3,8 @@
  * Images: lines of text behind "fake":
  *     kernel NAME [bytes of each parameter...]     what it does: fake_kernels.c
  *     global NAME BYTES
- * alone, in a fatbin, or of several fatbins behind a wrapper, as the runtime registers them.
+ * alone, in a fatbin, or of several fatbins behind a wrapper, as the runtime registers them. The
+ * same may stand in a comment of PTX, which is the rest of the image then.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,10 +60,17 @@ static CUresult add_global(struct object *module, char *words) {
     return CUDA_SUCCESS;
 }
 
+static char *lines_of(const char *image) {
+    const char *begin = !strncmp(image, ".version", 8) ? strstr(image, "/*fake\n") : NULL;
+    const char *end = begin ? strstr(begin, "*/") : NULL;
+    if (end) return strndup(begin + 7, (size_t)(end - begin) - 7);
+    return strncmp(image, "fake\n", 5) ? NULL : strdup(image + 5);
+}
+
 static CUresult parse(struct object *module, const char *image) {
-    if (strncmp(image, "fake\n", 5) != 0) return CUDA_ERROR_INVALID_IMAGE;
     CUresult r = CUDA_SUCCESS;
-    char *text = strdup(image + 5), *save = NULL;
+    char *text = lines_of(image), *save = NULL;
+    if (!text) return CUDA_ERROR_INVALID_IMAGE;
     for (char *line = strtok_r(text, "\n", &save); line && !r; line = strtok_r(NULL, "\n", &save)) {
         if (!strncmp(line, "kernel ", 7))
             r = add_kernel(module, line + 7);

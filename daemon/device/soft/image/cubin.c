@@ -15,7 +15,6 @@
 #include "daemon/device/soft/image/nvinfo.h"
 
 #define CUBIN_MACHINE 190          /* EM_CUDA */
-#define CUBIN_ENTRY_FLAG 0x10      /* st_other of a kernel */
 #define CUBIN_RESERVED_SHARED 1024 /* bytes the system keeps of each block's shared memory */
 
 struct cubin {

@@ -11,6 +11,8 @@
 
 #include "daemon/device/soft/image/image_kernel.h"
 
+#define CUBIN_ENTRY_FLAG 0x10 /* st_other of a kernel */
+
 /* 75 for sm_75; 0: not a cubin. */
 uint32_t cubin_target(const void *image, size_t bytes);
 
