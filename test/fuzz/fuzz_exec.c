@@ -5,13 +5,16 @@
  * own bookkeeping says, a neighbour in its lane runs its iterations undisturbed, and when they are
  * detached nothing of them is left. Input: {u8 bytes, u8 op, body}...; sequence numbers are put
  * right on seven of eight ordered records, so that the fuzzer gets deep. Operations from MORE_OPS
- * on have the rest of their number before the body.
+ * on have the rest of their number before the body. Between them it has descriptors of segments
+ * made, of its own or the neighbour's, and closes them.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
@@ -25,6 +28,7 @@
 #define MORE_OPS 28u
 #define FILES 2u /* that the client sent */
 #define FILE_BYTES (1u << 20)
+#define DESCRIPTORS 8u
 #define PEER_ENDED 709u /* CUDA_ERROR_CONTEXT_IS_DESTROYED */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct wirebench *bench;
 static struct wireclient *client, *neighbour;
 static struct dev_ops ops;
+static int descriptors[DESCRIPTORS]; /* of segments; -1: none */
 
 static bool within(const struct wireclient *c, uint64_t addr, uint64_t bytes) {
     const struct wire_windows *w = &c->windows;
@@ -90,6 +95,8 @@ static void begin(bool arrays) {
            sizeof(struct wire_node));
     for (uint32_t i = 0; i < FILES; i++)
         wireclient_file(client, i, fdutil_memfd("file", FILE_BYTES, 0), 0);
+    for (uint32_t i = 0; i < DESCRIPTORS; i++)
+        descriptors[i] = -1;
     fakedev_forget_launches(bench->worker->dev);
     fakedev_hold(bench->worker->dev, true);
 }
@@ -132,6 +139,44 @@ static void send(const uint8_t *body, uint8_t bytes, uint8_t op) {
     ring_push(&client->tx, rec, (uint32_t)sizeof(*r) + bytes, NULL, 0); /* full: it is lost */
 }
 
+/* The client may be expelled meanwhile. */
+static void keep(struct wireclient *wc, uint32_t segment, int *fd) {
+    int pair[2];
+    uint64_t ticket = ++wc->ticket;
+    struct wire_worker_msg msg = {
+        .kind = WIRE_KEEP,
+        .job_id = wc->job_id,
+        .file = {WIRE_KEEP_MAGIC, segment, (uint32_t)(ticket % WIRE_REPLIES), 0, ticket}};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) abort();
+    if (fdutil_send(bench->sock, &msg, sizeof(msg), &pair[1], 1) < 0) abort();
+    close(pair[1]);
+    *fd = pair[0];
+    do
+        if (!wirebench_hear(bench, &msg, NULL)) abort();
+    while (msg.kind != WIRE_FILED);
+}
+
+static void keep_or_close(uint8_t what) {
+    int *fd = &descriptors[what % DESCRIPTORS];
+    if (*fd >= 0)
+        fdutil_close(fd);
+    else
+        keep(what & 8 ? neighbour : client, what >> 4, fd);
+}
+
+/* The worker notices all. */
+static void close_descriptors(void) {
+    for (uint32_t i = 0; i < DESCRIPTORS; i++)
+        fdutil_close(&descriptors[i]);
+    for (int i = 0; i < 10000 && bench->worker->keepers.count; i++) {
+        usleep(500);
+        wirebench_run(bench);
+    }
+    if (bench->worker->keepers.count || bench->worker->segments.alone_bytes ||
+        !list_empty(&bench->worker->segments.exported))
+        abort();
+}
+
 static void check_memory(const struct wireclient *wc) {
     const struct client *c = client_find(bench->worker, wc->job_id);
     const char *broken = c && c->memory ? memory_check(c->memory) : NULL;
@@ -161,6 +206,7 @@ static void end(void) {
     uint32_t fault = wireclient_fault(neighbour);
     if (fault && fault != PEER_ENDED) abort(); /* it may wait for what the client recorded */
     wireclient_detach(neighbour);
+    close_descriptors();
     if (fakedev_violations(bench->worker->dev, &what) || fakedev_spaces(bench->worker->dev) ||
         bench->worker->load.inflight || ops.mem_used(bench->worker->dev) ||
         bench->worker->held_count)
@@ -180,6 +226,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             check_memory(client);
         } else if ((op & 31) == 29) {
             neighbour_iterates();
+        } else if ((op & 31) == 30 && op & 128) {
+            keep_or_close(bytes);
         } else if ((op & 31) == 30) {
             atom_store_release(&client->sub->callbacks_done,
                                atom_load_relaxed(&client->sub->callbacks_done) + bytes);

@@ -74,7 +74,7 @@ static void answer(struct wire_worker_msg *m) {
     } else if (m->kind == WIRE_DETACH) {
         m->kind = WIRE_DETACHED;
         say(m, NULL, 0);
-    } else if (m->kind == WIRE_FILE) {
+    } else if (m->kind == WIRE_FILE || m->kind == WIRE_KEEP) {
         m->kind = WIRE_FILED;
         if (honest) say(m, NULL, 0);
     }
@@ -104,8 +104,8 @@ static void end_worker(void) {
 
 /* Any message of any job, with descriptors that fit or do not. */
 static void lie(uint8_t what) {
-    struct wire_worker_msg m = {.kind = 1 + what % 21};
-    unsigned who = what / 21 % (CLIENTS + 2);
+    struct wire_worker_msg m = {.kind = 1 + what % 22};
+    unsigned who = what / 22 % (CLIENTS + 2);
     int fds[2] = {-1, -1}, nfds = what & 1 ? 2 : (what >> 1 & 1);
 
     m.job_id = who < CLIENTS ? clients[who].job : who == CLIENTS ? WIRE_TRIAL_JOB : 77;
@@ -155,14 +155,19 @@ static void join(unsigned i) {
     if (fdutil_recv(pair[1], &w, sizeof(w), NULL, NULL) != sizeof(w) || w.result != 0) leave(i);
 }
 
-static void lend(unsigned i) {
-    struct wire_file f = {.magic = WIRE_FILE_MAGIC, .file = 1, .reply = 5, .ticket = 100};
-    int fd;
+/* A file or, `keep`, the end of a segment's descriptor. */
+static void lend(unsigned i, bool keep) {
+    struct wire_file f = {
+        .magic = keep ? WIRE_KEEP_MAGIC : WIRE_FILE_MAGIC, .file = 1, .reply = 5, .ticket = 100};
+    int pair[2];
 
     if (clients[i].sock < 0) return;
-    fd = fdutil_memfd("lent", 4096, 0);
-    fdutil_send(clients[i].sock, &f, sizeof(f), &fd, 1);
-    close(fd);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) abort();
+    if (!keep) close(pair[1]);
+    if (!keep) pair[1] = fdutil_memfd("lent", 4096, 0);
+    fdutil_send(clients[i].sock, &f, sizeof(f), &pair[1], 1);
+    close(pair[0]);
+    close(pair[1]);
 }
 
 /* Each page in its turn, and the word after it; or the end, which has an error. */
@@ -255,7 +260,7 @@ static void step(uint8_t what, uint8_t arg) {
     case 3: lie(arg); break;
     case 4: honest = arg & 1; break;
     case 5: fresh = arg & 1; break;
-    case 6: lend(arg % CLIENTS); break;
+    case 6: lend(arg % CLIENTS, arg & 16); break;
     default: let_it_serve(); break;
     }
 }

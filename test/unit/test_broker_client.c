@@ -414,6 +414,51 @@ Test(broker_client, a_file_that_could_shrink_stays_here) {
     close(fd);
 }
 
+static void lend_end(int fd, uint32_t segment, int end) {
+    struct wire_file f = file_of(segment);
+
+    f.magic = WIRE_KEEP_MAGIC;
+    cr_assert_eq(fdutil_send(fd, &f, sizeof(f), &end, end >= 0), 0);
+}
+
+/* Of a segment's descriptor the other end, in which nothing is that would have to be closed. */
+Test(broker_client, the_end_of_a_descriptor_is_passed_on) {
+    const struct broker_rig_worker *w = &rig.worker;
+    struct stat st;
+    int fd, pair[2], before;
+    ino_t inode;
+
+    attach(&fd);
+    broker_rig_settle(&rig);
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    before = broker_rig_count_fds();
+    fstat(pair[1], &st);
+    lend_end(fd, WIRE_SEGMENTS - 1, pair[1]);
+    cr_assert(broker_rig_wait(&w->files, 1));
+    cr_expect_eq(atomic_load(&w->file_inode), st.st_ino);
+    cr_expect(w->last_file.kind == WIRE_KEEP && w->last_file.result == 0 &&
+              w->last_file.file.file == WIRE_SEGMENTS - 1);
+    cr_expect_eq(fdutil_send(pair[0], "x", 1, NULL, 0), -EPIPE);
+    lend_end(fd, 2, make_file(F_SEAL_SHRINK, &inode));
+    cr_assert(broker_rig_wait(&w->files, 2));
+    cr_expect(w->last_file.result == -EINVAL && atomic_load(&w->file_inode) == 0, "it is a file");
+    cr_expect_eq(w->last_file.kind, WIRE_KEEP);
+    cr_expect_eq(fdutil_send(pair[1], "x", 1, NULL, 0), 0);
+    lend_end(fd, 3, pair[0]);
+    cr_assert(broker_rig_wait(&w->files, 3));
+    cr_expect(w->last_file.result == -EINVAL && atomic_load(&w->file_inode) == 0,
+              "it is not empty");
+    lend(fd, 4, dup(pair[0]));
+    cr_assert(broker_rig_wait(&w->files, 4));
+    cr_expect(w->last_file.result == -EINVAL && atomic_load(&w->file_inode) == 0, "it is no file");
+    lend_end(fd, 5, -1);
+    cr_assert(broker_rig_wait(&w->files, 5));
+    cr_expect_eq(w->last_file.result, -EINVAL);
+    broker_rig_settle(&rig);
+    cr_expect_eq(broker_rig_count_fds(), before + 1, "the file is ours");
+    close(fd);
+}
+
 /* A client that sends without end has one on its way, and its end is seen all the same. */
 Test(broker_client, the_next_file_waits_for_the_answer) {
     struct broker_rig_worker *w = &rig.worker;
@@ -446,10 +491,10 @@ Test(broker_client, the_next_file_waits_for_the_answer) {
 }
 
 Test(broker_client, what_is_said_of_a_file_is_checked) {
-    struct wire_file bad[5];
+    struct wire_file bad[6];
     ino_t inode;
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         int file = make_file(F_SEAL_SHRINK, &inode), fd;
 
         bad[i] = file_of(0);
@@ -458,6 +503,7 @@ Test(broker_client, what_is_said_of_a_file_is_checked) {
         if (i == 2) bad[i].pad = 1;
         if (i == 3) bad[i].ticket = 0;
         if (i == 4) bad[i].magic = WIRE_MAGIC;
+        if (i == 5) bad[i] = (struct wire_file){WIRE_KEEP_MAGIC, WIRE_SEGMENTS, 5, 0, 100};
         attach(&fd);
         cr_assert_eq(fdutil_send(fd, &bad[i], sizeof(bad[i]), &file, 1), 0);
         cr_expect(broker_rig_closed(fd), "%d", i);

@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/fdutil.h"
@@ -213,4 +215,37 @@ Test(fdutil, clock_never_goes_back) {
         cr_assert_geq(now, last);
         last = now;
     }
+}
+
+/* What the other end may still do is go, which is seen. */
+Test(fdutil, an_end_of_a_pair_says_no_more_than_that_the_other_is_gone) {
+    int sv[2], other[2];
+    pair(sv);
+    cr_assert_eq(fdutil_check_end(sv[0]), 0);
+    cr_expect_eq(fdutil_send(sv[1], "x", 1, NULL, 0), -EPIPE, "nothing comes in any more");
+    cr_expect_eq(fdutil_send(sv[0], "key", 3, NULL, 0), 0, "but goes out");
+    struct pollfd p = {.fd = sv[0]};
+    cr_expect_eq(poll(&p, 1, 0), 0);
+    int copy = dup(sv[1]);
+    close(sv[1]);
+    cr_expect_eq(poll(&p, 1, 0), 0);
+    close(copy);
+    cr_expect_eq(poll(&p, 1, 0), 1);
+    cr_expect(p.revents & POLLHUP);
+    cr_expect_eq(fdutil_check_end(-1), -EINVAL);
+    pair(sv);
+    cr_assert_eq(fdutil_send(sv[1], "x", 1, NULL, 0), 0);
+    cr_expect_eq(fdutil_check_end(sv[0]), -EINVAL, "something is in it");
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+    cr_expect_eq(fdutil_check_end(other[0]), -EINVAL);
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_DGRAM, 0, other), 0);
+    cr_expect_eq(fdutil_check_end(other[0]), -EINVAL);
+    cr_assert_eq(pipe(other), 0);
+    cr_expect_eq(fdutil_check_end(other[0]), -EINVAL);
+    int alone = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    cr_expect_eq(fdutil_check_end(alone), -EINVAL);
+    struct sockaddr_un any = {.sun_family = AF_UNIX};
+    cr_assert_eq(bind(alone, (struct sockaddr *)&any, sizeof(any.sun_family)), 0);
+    cr_assert_eq(listen(alone, 1), 0);
+    cr_expect_eq(fdutil_check_end(alone), -EINVAL, "who listens never hangs up");
 }

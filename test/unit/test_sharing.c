@@ -495,10 +495,14 @@ Test(sharing, what_cannot_leave_the_device_is_lost_rather_than_in_the_way) {
 
 Test(sharing, descriptors_keep_no_more_than_the_user_may) {
     int fds[4];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         fds[i] = keep_new(a, 1, DEVICE / 4, NULL);
         cr_assert_geq(fds[i], 0);
     }
+    cr_assert_eq(make(a, 1, DEVICE / 4), 0);
+    cr_assert_geq(fds[3] = keep(a, 1, NULL), 0);
+    let_go(keep(a, 1, NULL)); /* of the same it is no more */
+    cr_assert_eq(shut(a, 1), 0);
     cr_assert_eq(make(a, 1, PAGE), 0);
     cr_expect_eq(keep(a, 1, NULL), ERR_NO_MEMORY);
     cr_expect_eq(keep_new(b, 1, PAGE, NULL), ERR_NO_MEMORY, "they are of one user");

@@ -4,9 +4,13 @@
  * wait, and that nothing is sent for what only this side needs to know.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -213,6 +217,104 @@ Test(shim_virtual, a_key_is_asked_for_once_and_known_again) {
     rig_refuse(WIRE_MEM_OPEN, ERR_NOT_FOUND, NULL);
     cr_expect_eq(import(fd, &same), CUDA_ERROR_INVALID_VALUE, "it is gone");
     close(fd);
+}
+
+/* The end that the worker has, when a descriptor of segment `number` was asked for. */
+static int other_end(uint32_t number) {
+    struct wire_file asked;
+    int end = rig_kept(&asked);
+    cr_assert_geq(end, 0, "none came");
+    cr_expect_eq(asked.file, number);
+    return end;
+}
+
+static bool hangs_up(int end) {
+    struct pollfd p = {.fd = end};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
+static CUresult try_export(CUmemGenericAllocationHandle h, int *fd) {
+    return cuMemExportToShareableHandle(fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+}
+
+Test(shim_virtual, a_descriptor_keeps_as_long_as_somebody_has_it) {
+    CUmemGenericAllocationHandle first = make(G), h = make(2 * G), same;
+    rig_keeps();
+    rig_forget();
+    int fd = export(h), end = other_end(1);
+    cr_expect_str_eq(sent(0), "", "the ring has nothing to do with it");
+    cr_expect_eq(fcntl(fd, F_GETFD), 0, "CUDA's are open across exec");
+    cr_expect_eq(send(fd, "x", 1, MSG_NOSIGNAL), -1, "who has it says nothing to the worker");
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(import(fd, &same), CUDA_SUCCESS);
+        cr_expect_eq(same, h, "its own");
+    }
+    cr_assert_eq(cuMemRelease(first), CUDA_SUCCESS);
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(cuMemRelease(h), CUDA_SUCCESS);
+    cr_expect_str_eq(sent(0), "c0 c1 ", "there is no more");
+    cr_expect(!hangs_up(end));
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(import(fd, &same), CUDA_SUCCESS, "as another process would");
+        cr_expect_str_eq(sent(0), i ? "c0 o0? " : "o0? ");
+        if (!i) cr_assert_eq(cuMemRelease(same), CUDA_SUCCESS);
+    }
+    int again = export(same), other = other_end(0), copy = dup(fd);
+    close(fd);
+    cr_expect(!hangs_up(end));
+    close(copy);
+    cr_expect(hangs_up(end) && !hangs_up(other));
+    close(again);
+    cr_expect(hangs_up(other), "nothing of it is left here");
+}
+
+Test(shim_virtual, a_descriptor_that_is_refused_leaves_nothing) {
+    CUmemGenericAllocationHandle h = make(G);
+    int fd = -7;
+    rig_keeps();
+    rig_refuse(WIRE_MEM_EXPORT, ERR_NO_MEMORY, "too many bytes");
+    cr_expect_eq(try_export(h, &fd), CUDA_ERROR_OUT_OF_MEMORY);
+    rig_refuse(WIRE_MEM_EXPORT, -EMFILE, "too many");
+    cr_expect_eq(try_export(h, &fd), CUDA_ERROR_OPERATING_SYSTEM);
+    cr_expect_eq(fd, -7);
+    rig_refuse(0, 0, NULL);
+    rig_forget();
+    cr_assert_eq(cuMemRelease(h), CUDA_SUCCESS);
+    cr_expect_str_eq(sent(0), "c0 ", "it is not held for that");
+    cr_expect_eq(try_export(h, &fd), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* Sockets of programs have all kinds of things in them, which stay there. */
+Test(shim_virtual, sockets_without_a_key_are_refused) {
+    const struct {
+        int type;
+        uint32_t kind, off; /* its magic number is */
+        size_t bytes;
+    } odd[] = {{SOCK_SEQPACKET, 77, 0, sizeof(struct keyfile)},
+               {SOCK_SEQPACKET, KEYFILE_ALLOCATION, 1, sizeof(struct keyfile)},
+               {SOCK_SEQPACKET, KEYFILE_ALLOCATION, 0, sizeof(struct keyfile) + 1},
+               {SOCK_SEQPACKET, KEYFILE_ALLOCATION, 0, sizeof(struct keyfile) - 1},
+               {SOCK_DGRAM, KEYFILE_ALLOCATION, 0, sizeof(struct keyfile)},
+               {SOCK_STREAM, KEYFILE_ALLOCATION, 0, sizeof(struct keyfile)},
+               {SOCK_SEQPACKET, KEYFILE_ALLOCATION, 0, 0}};
+    CUmemGenericAllocationHandle h;
+    struct keyfile good = {.key = {1, 2}};
+    int fd, end, pair[2];
+    char room[sizeof(good) + 1] = {0};
+    cr_assert_eq(keyfile_pair(&fd, &end), 0);
+    cr_assert_eq(keyfile_put(end, &good), 0); /* which fills in the magic */
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        struct keyfile bad = {good.magic + odd[i].off, odd[i].kind, {1, 2}};
+        memcpy(room, &bad, sizeof(bad));
+        cr_assert_eq(socketpair(AF_UNIX, odd[i].type, 0, pair), 0);
+        if (odd[i].bytes) cr_assert_eq(send(pair[1], room, odd[i].bytes, 0), (ssize_t)odd[i].bytes);
+        rig_forget();
+        cr_expect_eq(import(pair[0], &h), CUDA_ERROR_INVALID_VALUE, "%zu", i);
+        cr_expect_str_eq(sent(0), "");
+        cr_expect_eq(recv(pair[0], room, sizeof(room), MSG_DONTWAIT),
+                     odd[i].bytes ? (ssize_t)odd[i].bytes : -1);
+    }
+    cr_expect_eq(import(fd, &h), CUDA_ERROR_INVALID_VALUE, "of no kind");
 }
 
 Test(shim_virtual, what_is_no_key_is_refused) {

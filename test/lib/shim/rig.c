@@ -6,6 +6,7 @@
 #include "test/lib/shim/rig.h"
 
 #include <linux/futex.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,9 @@ static struct {
     struct graphs graphs;
     int peer; /* of conn.sock */
     uint32_t moved;
+    bool keeps;
+    struct wire_file kept;
+    int end; /* of the descriptor of that */
 } rig = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The library reads a page that moved at another address than we write it at, which TSan takes for
@@ -165,6 +169,34 @@ static void reply(const struct wire_record *rec) {
         answer(rec, 0, &segment, sizeof(segment));
     else
         answer(rec, 0, NULL, 0);
+}
+
+static void keep_segment(const struct wire_file *f, int end) {
+    static const struct wire_segment_reply segment = {{RIG_KEY, RIG_KEY + 1}, 2 * RIG_GRANULE};
+    const struct wire_record asked = {.reply = (uint16_t)f->reply, .ticket = f->ticket};
+    bool refused = rig.refused == WIRE_MEM_EXPORT;
+    must(f->magic == WIRE_KEEP_MAGIC && !f->pad, "not of a segment");
+    must(fdutil_check_end(end) == 0, "not the end of a pair");
+    fdutil_close(&rig.end);
+    rig.kept = *f;
+    if (refused)
+        close(end);
+    else
+        rig.end = end;
+    if (refused)
+        answer(&asked, rig.refusal, rig.text, (uint32_t)strlen(rig.text));
+    else
+        answer(&asked, 0, &segment, sizeof(segment));
+}
+
+static void read_peer(void) {
+    struct wire_file f;
+    struct pollfd p = {.fd = rig.peer, .events = POLLIN};
+    int end, nfds = 1;
+    while (poll(&p, 1, 0) > 0) {
+        must(fdutil_recv(rig.peer, &f, sizeof(f), &end, &nfds) == sizeof(f) && nfds == 1, "asked");
+        keep_segment(&f, end);
+    }
 }
 
 /* ---- work ------------------------------------------------------------------------------------ */
@@ -284,6 +316,7 @@ static void read_all(void) {
         take(buf, (uint32_t)n);
     }
     if (!rig.still) ring_publish(&rig.rx);
+    if (rig.keeps) read_peer();
     advance();
     wake();
 }
@@ -351,6 +384,23 @@ void rig_refuse(uint16_t op, int32_t err, const char *text) {
     memset(rig.text, 0, sizeof(rig.text));
     if (text) strncpy(rig.text, text, sizeof(rig.text) - 1);
     pthread_mutex_unlock(&rig.lock);
+}
+
+void rig_keeps(void) {
+    pthread_mutex_lock(&rig.lock);
+    state.conn.minor = 7;
+    rig.keeps = true;
+    rig.end = -1;
+    pthread_mutex_unlock(&rig.lock);
+}
+
+int rig_kept(struct wire_file *last) {
+    pthread_mutex_lock(&rig.lock);
+    int end = rig.end;
+    *last = rig.kept;
+    rig.end = -1;
+    pthread_mutex_unlock(&rig.lock);
+    return end;
 }
 
 /* ---- another worker -------------------------------------------------------------------------- */

@@ -56,6 +56,11 @@ void rig_answer(void);
 void rig_await_request(void);
 /* The next requests with this op fail with it; 0: no longer. */
 void rig_refuse(uint16_t op, int32_t err, const char *text);
+/* From now on it keeps segments for descriptors, as salusd does since 1.7: what was asked for last,
+ * and the end that came with it, which is the test's; -1: none did since. Refused as MEM_EXPORT is.
+ */
+void rig_keeps(void);
+int rig_kept(struct wire_file *last);
 /* Another worker has the job: its page, with what stands in the one before, is sent, and the word
  * is said. From here on it alone writes; who looks at the old page sees no more. */
 void rig_move(void);
