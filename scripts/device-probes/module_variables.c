@@ -26,6 +26,28 @@ static uint64_t address(CUmodule m) {
     return at;
 }
 
+static const char *const hidden_names[] = {"$str", "table"};
+
+/* What has no linkage, as strings and constants have none: what the driver says of each. */
+static void hidden(int peer, void *arg) {
+    static const char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                               ".global .align 1 .b8 $str[4] = {65, 66, 67, 0};\n"
+                               ".const .align 4 .b8 table[16] = {1, 2, 3, 4};\n"
+                               ".visible .entry e(.param .u64 p) {\n.reg .b64 %r<4>;\n"
+                               ".reg .b32 %v;\nld.param.u64 %r1, [p];\nmov.u64 %r2, $str;\n"
+                               "cvta.global.u64 %r3, %r2;\nst.global.u64 [%r1], %r3;\n"
+                               "ld.const.u32 %v, [table];\nst.global.u32 [%r1+8], %v;\nret;\n}\n";
+    CUmodule m;
+    (void)arg;
+    probe_driver_open();
+    TRY(cu.cuModuleLoadData(&m, text));
+    for (int i = 0; i < 2; i++) {
+        CUdeviceptr at;
+        size_t bytes;
+        probe_tell(peer, cu.cuModuleGetGlobal_v2(&at, &bytes, m, hidden_names[i]));
+    }
+}
+
 /* Tells where each lies; `arg`: after something else was allocated. */
 static void loader(int peer, void *arg) {
     CUdeviceptr p;
@@ -64,6 +86,11 @@ int main(void) {
     uint64_t first[MODULES + 1], beside[MODULES + 1], after[MODULES + 1], other[MODULES + 1];
     probe_begin("module_variables", "Where do module variables lie, and do they lie there in the "
                                     "next process that loads the same modules?");
+    struct probe_child h = probe_fork(hidden, NULL);
+    for (int i = 0; i < 2; i++)
+        probe_fact(i ? "hidden_constant" : "hidden_string", "%s",
+                   probe_hear(h.peer) ? "its place is not told" : "its place is told");
+    probe_join(&h, 30);
     struct probe_child a = start(false, first), b = start(false, beside);
     end(&a);
     end(&b);

@@ -41,13 +41,9 @@ static int open_cleared(struct chunks *c) {
     return err;
 }
 
-/* Clears that an earlier process began never come to their ends: ours have other numbers. */
+/* Behind those of an earlier process that are complete; what it began besides never will be. */
 static void begin_numbers(struct chunks *c) {
     c->clears = atom_load_relaxed(&c->lasting->head->cleared);
-    for (uint64_t i = 0; c->old && i < c->limit; i++) {
-        uint64_t clear = atom_load_relaxed(&c->lasting->bytes_of[i]);
-        if (clear != LASTING_FOREIGN && clear > c->clears) c->clears = clear;
-    }
     c->settled = c->told = c->clears;
 }
 
