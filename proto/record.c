@@ -396,6 +396,15 @@ static int check_limit(const struct wire_limit *l, struct why *why) {
     }
 }
 
+static int check_clusters(const struct wire_clusters *c, struct why *why) {
+    if (!c->rec.ticket) return refuse(why, "CLUSTERS asks for nothing");
+    if (c->func >= WIRE_FUNCS) return refuse(why, "function %u is out of range", c->func);
+    if (c->threads - 1 >= DESCRIPTION_THREADS_MAX || c->largest > 1 ||
+        !(c->flags & WIRE_LAUNCH_CLUSTER) || !flags_ok(c->flags))
+        return refuse(why, "clusters of %u threads a block, flags 0x%x", c->threads, c->flags);
+    return 0;
+}
+
 static int check_tensor_map(const struct wire_tensor_map *t, struct why *why) {
     const struct tensor_ask *a = &t->ask;
     if (!t->rec.ticket) return refuse(why, "TENSOR_MAP asks for nothing");
@@ -497,6 +506,7 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_TEXTURE: return check_texture(rec, why);
     case WIRE_ARRAY_MAKE: return check_array(rec, why);
     case WIRE_LIMIT: return check_limit(rec, why);
+    case WIRE_CLUSTERS: return check_clusters(rec, why);
     case WIRE_TENSOR_MAP: return check_tensor_map(rec, why);
     default: return 0; /* HOST_FUNC and PING: the head is all there is */
     }

@@ -95,6 +95,7 @@ struct wire_windows {
 #define WIRE_DEVICE_WHOLE 16u /* it is not split: STREAM_SHARE has no effect */
 /* Tensor maps are its own: TENSOR_MAP asks for each. Else they are as tensor_map.h says. */
 #define WIRE_DEVICE_MAPS 32u
+#define WIRE_DEVICE_CLUSTERS 64u /* CLUSTERS tells how many it holds; else occupancy does */
 
 /* What the client needs to know about its device, once. */
 struct wire_device {
@@ -471,7 +472,8 @@ struct wire_completion {
     X(FILE_DROP, 46, wire_file_range)         \
     X(ARRAY_MAKE, 47, wire_array)             \
     X(ARRAY_DROP, 48, wire_array_drop)        \
-    X(TENSOR_MAP, 49, wire_tensor_map)
+    X(TENSOR_MAP, 49, wire_tensor_map)        \
+    X(CLUSTERS, 50, wire_clusters)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -893,6 +895,17 @@ struct wire_texture {
 struct wire_texture_drop { /* takes effect when all that was sent before it is complete */
     struct wire_record rec;
     uint64_t handle;
+};
+
+/* How many clusters of launches like this one the device holds at once, or `largest`: the most
+ * blocks that a cluster of theirs can have. Where the device says WIRE_DEVICE_CLUSTERS; answered
+ * with a uint32_t. (1.6) */
+struct wire_clusters {
+    struct wire_record rec;
+    uint32_t func, largest;         /* largest: 0 or 1 */
+    uint32_t threads, shared_bytes; /* of a block; dynamic */
+    uint16_t flags;                 /* of a launch, with WIRE_LAUNCH_CLUSTER */
+    uint16_t pad[3];
 };
 
 /* A tensor map of the device's own (WIRE_DEVICE_MAPS), answered with a struct tensor_answer. It is

@@ -82,6 +82,7 @@ struct dev_info {
     bool plain;       /* kernels neither launch, change, nor decide about the worker's graphs */
     bool arrays;      /* its own: array_create is there. Else they are memory of the windows */
     bool maps;        /* tensor maps are its own to write: tensor_map is there */
+    bool clusters;    /* cluster_count is there: it cannot be told from other numbers */
     bool whole;       /* queue_share has no effect: kernels may use all multiprocessors */
     bool coarse;      /* times are when it was seen, but where dev_op.timed asks */
     bool host_hidden; /* but for its beginning, the host window, until host_show names it */
@@ -383,6 +384,10 @@ struct dev_ops {
      * module is removed. On failure `why` says what is wrong with it, for people; maybe nothing. */
     int (*func_get)(struct dev_module *module, const char *name, struct dev_func **out,
                     struct dev_func_info *info, char *why, size_t why_bytes);
+    /* Of launches like this one (its parameters, queue and graph apart) how many clusters the
+     * device holds at once, or `largest`: the most blocks that a cluster of theirs can have; 0:
+     * none fits. As where queue_share does nothing. NULL, unless info.clusters. */
+    int (*cluster_count)(const struct dev_launch *like, bool largest, uint32_t *count);
     int (*global_get)(struct dev_module *module, const char *name, uint64_t *addr, uint64_t *bytes);
     uint32_t (*global_count)(struct dev_module *module);
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shim/api/cluster.h"
 
+#include <string.h>
+
 #include "proto/gen/prototypes.h"
 #include "shim/api/occupancy.h"
 #include "shim/code/function.h"
 #include "shim/code/resolve.h"
+#include "shim/connection/reply.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 
@@ -112,6 +115,27 @@ static uint32_t sms_of(const CUlaunchConfig *config) {
     return occupancy_part(ctx_current() ? stream_find(config->hStream) : NULL);
 }
 
+/* `*count` is what occupancy says; the device may say less, and of all its multiprocessors, also
+ * more: those that hold a cluster have to lie together. */
+static CUresult ask_device(const struct function *f, const CUlaunchConfig *config, uint16_t flags,
+                           bool largest, uint32_t *count) {
+    struct wire_clusters rec = {.rec = {.op = WIRE_CLUSTERS},
+                                .func = f->id,
+                                .largest = largest,
+                                .threads = block_threads(config),
+                                .shared_bytes = config->sharedMemBytes,
+                                .flags = flags};
+    struct reply answer = {0};
+    uint32_t said;
+    if (!*count || flags == CLUSTER_NONE || !state_counts_clusters()) return CUDA_SUCCESS;
+    CUresult r = reply_call(&rec, sizeof(rec), NULL, 0, &answer);
+    if (r) return r;
+    if (answer.bytes != sizeof(said)) return CUDA_ERROR_UNKNOWN;
+    memcpy(&said, answer.data, sizeof(said));
+    if (said < *count || (!largest && sms_of(config) == state.conn.device.sm_count)) *count = said;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
                                             const CUlaunchConfig *config) {
     struct function *f;
@@ -120,9 +144,11 @@ CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
     if (r) return r;
     if (!clusterSize || !config || (config->numAttrs && !config->attrs))
         return CUDA_ERROR_INVALID_VALUE;
-    *clusterSize = (int)most_blocks(f, mode_of(config), block_threads(config),
-                                    config->sharedMemBytes, sms_of(config));
-    return CUDA_SUCCESS;
+    uint32_t most = most_blocks(f, mode_of(config), block_threads(config), config->sharedMemBytes,
+                                sms_of(config));
+    r = ask_device(f, config, wire_cluster_flags(most ? most : 1, 1, 1), true, &most);
+    if (!r) *clusterSize = (int)most;
+    return r;
 }
 
 CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
@@ -140,6 +166,8 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
      * have any size find the largest. */
     bool fits = size <= most_blocks(f, mode_of(config), threads, config->sharedMemBytes, sms);
     resident = fits ? occupancy_resident(f, threads, config->sharedMemBytes) : 0;
-    *numClusters = (int)(resident * sms / size);
-    return CUDA_SUCCESS;
+    uint32_t count = resident * sms / size;
+    if (size > 1) r = ask_device(f, config, sides_of(config, f), false, &count);
+    if (!r) *numClusters = (int)count;
+    return r;
 }

@@ -55,6 +55,11 @@ static inline bool state_has_maps(void) {
     return state.conn.device.flags & WIRE_DEVICE_MAPS;
 }
 
+/* How many clusters it holds, this device is asked. */
+static inline bool state_counts_clusters(void) {
+    return state.conn.device.flags & WIRE_DEVICE_CLUSTERS;
+}
+
 /* A part of its multiprocessors cannot be had. */
 static inline bool state_is_whole(void) {
     return state.conn.device.flags & WIRE_DEVICE_WHOLE;

@@ -540,6 +540,13 @@ static void fake_array_end(struct dev_space *s) {
         fake_array_drop(s, &s->arrays[k]);
 }
 
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+static int fake_cluster_count(const struct dev_launch *like, bool largest, uint32_t *count) {
+    *count = largest ? 4 : 1000 * like->block[0] + 10 * like->cluster[0] + like->grid[2];
+    return like->shared_bytes == 13 ? -EINVAL : 0;
+}
+
 /* ---- tensor maps ----------------------------------------------------------------------------- */
 
 static int fake_tensor_map(struct dev *dev, const struct tensor_ask *a, struct tensor_answer *out) {
@@ -685,6 +692,7 @@ const struct dev_ops fakedev_arrays = {.name = "fakedev",
                                        .array_create = fake_array_create,
                                        .array_destroy = fake_array_destroy,
                                        .array_end = fake_array_end,
+                                       .cluster_count = fake_cluster_count,
                                        .tensor_map = fake_tensor_map,
                                        FAKE_OPS};
 

@@ -28,7 +28,9 @@
 extern const struct dev_ops fakedev;
 /* The same, with arrays of its own: so many in a space, and what kernels are given of a texture. It
  * refuses textures that are 13 wide, and arrays. Tensor maps are its own as well: their first word
- * is what is given for the address, the last one the kind. */
+ * is what is given for the address, the last one the kind. Of clusters it holds 1000 times the
+ * threads, 10 times their width and their depth; the largest has 4 blocks; and 13 bytes of shared
+ * memory are refused. */
 extern const struct dev_ops fakedev_arrays;
 #define FAKEDEV_ARRAYS 8u
 #define FAKEDEV_SEEN(handle) ((handle) ^ 0x5ee00000000)

@@ -338,6 +338,19 @@ static void check_job(struct job *j) {
                 complain("row %d of %u bytes filled wrongly", row, bytes);
 }
 
+static bool count_clusters(const struct job *j) {
+    struct dev_launch like = {
+        .func = j->append, .grid = {2, 1, 1}, .block = {32, 1, 1}, .cluster = {2, 1, 1}};
+    bool well = true;
+    for (int largest = 0; j->append && largest < 2; largest++) {
+        uint32_t count = 77;
+        int err = rig.ops->cluster_count(&like, largest, &count);
+        if (!err && count != (largest ? 4 : FAKE_SMS / 2 - 1)) complain("%u clusters", count);
+        well &= !err;
+    }
+    return well;
+}
+
 /* Of each kind one; a driver that lacks what is optional says so. */
 static bool write_maps(void) {
     bool well = true;
@@ -373,6 +386,7 @@ static bool look(struct job *j) {
     well &= !err;
     if (!err && (host[0] != 9 || host[RIG_GRANULE - 1] != 9)) complain("a chunk was saved wrongly");
     well &= write_maps();
+    well &= count_clusters(j);
     err = rig.ops->chunk_clear(rig.dev, &last, 1);
     if (!err && *cuda_rig_words(j->space.windows.dev_base + (CHUNKS - 1) * RIG_GRANULE) != 0)
         complain("a chunk was not cleared");

@@ -73,6 +73,28 @@ Test(cuda_module, what_is_said_of_a_kernel) {
     devmodule_unload(rig.ops, m);
 }
 
+/* The driver counts what lies together, and shared memory is allowed before it is asked. */
+Test(cuda_module, clusters_are_the_drivers_to_count) {
+    struct dev_module *m = loaded(RIG_IMAGE);
+    struct dev_func_info info;
+    struct dev_launch like = {.grid = {2, 1, 2}, .block = {1024, 1, 1}, .cluster = {2, 1, 2}};
+    uint32_t count;
+    char why[256];
+    cr_assert_eq(rig.ops->func_get(m, "fill", &like.func, &info, why, sizeof(why)), 0);
+    like.shared_bytes = 100 << 10;
+    cr_expect(rig.info.clusters);
+    cr_expect_eq(rig.ops->cluster_count(&like, false, &count), 0);
+    cr_expect_eq(count, FAKE_SMS / 4 - 1);
+    cr_expect_eq(rig.ops->cluster_count(&like, true, &count), 0);
+    cr_expect_eq(count, 2);
+    like.grid[1] = like.cluster[1] = 2;
+    cr_expect_eq(rig.ops->cluster_count(&like, false, &count), 0, "it is no mistake to ask");
+    cr_expect_eq(count, 0);
+    like.shared_bytes = 228 << 10;
+    cr_expect_neq(rig.ops->cluster_count(&like, false, &count), 0);
+    devmodule_unload(rig.ops, m);
+}
+
 Test(cuda_module, an_image_that_is_none_is_explained) {
     struct dev_module *m = (void *)&rig;
     char why[256] = "";

@@ -87,6 +87,45 @@ Test(exec, modules_functions_and_globals) {
     end(&w);
 }
 
+static uint64_t clusters(struct world *w, uint32_t func, uint32_t threads, uint32_t shared,
+                         uint32_t largest) {
+    struct wire_clusters k = {.func = func,
+                              .largest = largest,
+                              .threads = threads,
+                              .shared_bytes = shared,
+                              .flags = wire_cluster_flags(2, 1, 3)};
+    return wireclient_send(w->c, WIRE_CLUSTERS, 0, true, &k, sizeof(k), NULL, 0);
+}
+
+static uint32_t clusters_of(struct world *w, uint32_t threads, uint32_t shared, uint32_t largest) {
+    uint64_t t = clusters(w, 500, threads, shared, largest);
+    uint32_t count = 0;
+    cr_assert_eq(wireclient_result(w->c, t), 0);
+    cr_assert_eq(wireclient_reply(w->c, t)->bytes, sizeof(count));
+    memcpy(&count, wireclient_reply(w->c, t)->data, sizeof(count));
+    return count;
+}
+
+Test(exec, clusters_are_counted_by_the_device) {
+    struct world w = {.b = wirebench_start(&fakedev_arrays, 0)};
+    struct wire_worker_msg msg;
+    w.c = wireclient_attach(w.b);
+    w.dev = w.b->worker->dev;
+    cr_assert_eq(wireclient_result(w.c, wireclient_load(w.c, 3, "FAKE one two")), 0);
+    cr_assert_eq(wireclient_result(w.c, wireclient_func(w.c, 3, 500, "two")), 0);
+    cr_expect_eq(clusters_of(&w, 512, 99000, 0), 512023);
+    cr_expect_eq(clusters_of(&w, 512, 99000, 1), 4);
+    cr_expect_eq(clusters_of(&w, 513, 0, 0), 0, "no launch has so many threads");
+    cr_expect_eq(clusters_of(&w, 32, 99001, 1), 0, "nor so much shared memory");
+    cr_expect_eq(clusters_of(&w, 32, UINT32_MAX, 1), 0);
+    cr_expect_eq(wireclient_result(w.c, clusters(&w, 500, 32, 13, 0)), -EINVAL);
+    cr_expect_eq(wireclient_fault(w.c), 0);
+    clusters(&w, 501, 32, 0, 0);
+    cr_assert(wirebench_hear(w.b, &msg, NULL));
+    cr_expect(strstr(msg.text, "function 501 does not exist"), "%s", msg.text);
+    end(&w);
+}
+
 /* Whoever asks waits: salusctl shows how often a program did. */
 Test(exec, answers_are_counted) {
     struct world w = begin();
@@ -411,6 +450,9 @@ Test(exec, what_is_not_the_clients_own_ends_it) {
     expelled(WIRE_STREAM_WAIT, 0, RECORD(wire_stream_wait, .on = 0, .on_seq = 2), "never sent");
     expelled(WIRE_STREAM_DESTROY, 5, RECORD(wire_stream_destroy, .rec = {0}), "stream 5");
     expelled(WIRE_MODULE_UNLOAD, 0, RECORD(wire_module_unload, .module = 7), "module 7");
+    expelled(WIRE_CLUSTERS, 0,
+             RECORD(wire_clusters, .threads = 1, .flags = wire_cluster_flags(2, 1, 1)),
+             "which this device does not count");
     expelled(WIRE_FUNC_NAME, 0, RECORD(wire_func_name, .cap = 1), "outside the host window");
     expelled(WIRE_FUNC_NAME, 0, RECORD(wire_func_name, .module = 1), "module 1");
     expelled(WIRE_MODULE_LOAD, 0, RECORD(wire_module_load, .module = 1, .image_bytes = 5),

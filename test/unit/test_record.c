@@ -37,6 +37,7 @@ union any {
     struct wire_texture texture;
     struct wire_limit limit;
     struct wire_tensor_map tensor;
+    struct wire_clusters clusters;
     struct wire_array array;
     unsigned char bytes[512];
 };
@@ -107,6 +108,10 @@ static uint32_t valid(uint16_t op, union any *r) {
         r->array.format = CU_AD_FORMAT_UNORM_INT16X4;
         r->array.channels = 4;
         r->array.flags = CUDA_ARRAY3D_LAYERED;
+        break;
+    case WIRE_CLUSTERS:
+        r->clusters.threads = 1024;
+        r->clusters.flags = wire_cluster_flags(4, 2, 2);
         break;
     case WIRE_TENSOR_MAP:
         r->tensor.ask.kind = TENSOR_COLUMNS;
@@ -316,6 +321,18 @@ Test(record, textures) {
     REFUSED(WIRE_TEXTURE, texture.flags, WIRE_TEXTURE_LAYERED | WIRE_TEXTURE_PITCHED);
     ACCEPTED(WIRE_TEXTURE, texture.levels, 5);
     ACCEPTED(WIRE_TEXTURE, texture.width, 1u << 17);
+}
+
+Test(record, clusters_that_are_asked_for) {
+    REFUSED(WIRE_CLUSTERS, rec.ticket, 0);
+    REFUSED(WIRE_CLUSTERS, clusters.func, WIRE_FUNCS);
+    REFUSED(WIRE_CLUSTERS, clusters.largest, 2);
+    REFUSED(WIRE_CLUSTERS, clusters.threads, 0);
+    REFUSED(WIRE_CLUSTERS, clusters.threads, 1025);
+    REFUSED(WIRE_CLUSTERS, clusters.flags, 0);
+    REFUSED(WIRE_CLUSTERS, clusters.flags, wire_cluster_flags(4, 4, 2));
+    ACCEPTED(WIRE_CLUSTERS, clusters.shared_bytes, UINT32_MAX);
+    ACCEPTED(WIRE_CLUSTERS, clusters.largest, 1);
 }
 
 Test(record, tensor_maps) {

@@ -4,6 +4,7 @@
  * which CUDA refuses sends nothing.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -447,6 +448,59 @@ static CUresult launch_clustered(CUfunction f, unsigned int grid, unsigned int x
                                  unsigned int z) {
     CUlaunchConfig config = clustered(grid, x, y, z);
     return cuLaunchKernelEx(&config, f, NULL, NULL);
+}
+
+static int active(const CUlaunchConfig *config) {
+    int count = -1;
+    cr_assert_eq(cuOccupancyMaxActiveClusters(&count, plain, config), CUDA_SUCCESS);
+    return count;
+}
+
+static int largest(const CUlaunchConfig *config) {
+    int blocks = -1;
+    cr_assert_eq(cuOccupancyMaxPotentialClusterSize(&blocks, plain, config), CUDA_SUCCESS);
+    return blocks;
+}
+
+Test(shim_launch, the_device_counts_clusters) {
+    CUlaunchConfig config = clustered(8, 2, 1, 1);
+    const int own = active(&config);
+    cr_expect_gt(own, RIG_CLUSTERS);
+    cr_expect_eq(largest(&config), 8);
+    cr_expect_eq(rig_count(), 0, "by what it says of itself");
+    state.conn.device.flags |= WIRE_DEVICE_CLUSTERS;
+    config.blockDimX = 16;
+    config.blockDimY = config.blockDimZ = 2;
+    config.sharedMemBytes = 1000;
+    cr_expect_eq(active(&config), RIG_CLUSTERS);
+    const struct wire_clusters *k = rig_only(WIRE_CLUSTERS);
+    cr_expect(k->threads == 64 && k->shared_bytes == 1000 && !k->largest);
+    cr_expect_eq(k->flags, wire_cluster_flags(2, 1, 1));
+    cr_expect_eq(largest(&config), 4);
+    k = rig_record(1, NULL);
+    cr_expect(k->rec.op == WIRE_CLUSTERS && k->largest && k->threads == 64);
+    rig_forget();
+    config.numAttrs = 0;
+    cr_expect_gt(active(&config), own, "blocks by themselves lie anywhere");
+    config.blockDimX = 2000;
+    cr_expect_eq(largest(&config), 0);
+    cr_expect_eq(rig_count(), 0, "which would end the job");
+    config = clustered(8, 2, 1, 1);
+    rig_refuse(WIRE_CLUSTERS, -EINVAL, NULL);
+    int count = 77;
+    cr_expect_eq(cuOccupancyMaxActiveClusters(&count, plain, &config), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(count, 77);
+}
+
+Test(shim_launch, a_part_of_the_device_holds_no_more_than_fit) {
+    CUcontext context;
+    CUlaunchConfig config = clustered(8, 2, 1, 1);
+    CUstream s = enter_green(&context);
+    config.blockDimX = 1024;
+    config.hStream = s;
+    cr_expect_eq(active(&config), 2);
+    state.conn.device.flags |= WIRE_DEVICE_CLUSTERS;
+    cr_expect_eq(active(&config), 2, "the device was asked about all of it");
 }
 
 /* ---- modes of a launch ----------------------------------------------------------------------- */

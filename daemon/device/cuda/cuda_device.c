@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "daemon/device/cuda/context.h"
 #include "daemon/device/cuda/cuda_chunk.h"
+#include "daemon/device/cuda/cuda_cluster.h"
 #include "daemon/device/cuda/cuda_describe.h"
 #include "daemon/device/cuda/cuda_lasting.h"
 #include "daemon/device/cuda/cuda_module.h"
@@ -76,7 +77,7 @@ static int describe_limits(struct dev *dev) {
     i->mem_bus_bits = attribute(dev, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &err);
     i->l2_bytes = attribute(dev, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &err);
     i->runs_code = i->host_hidden = i->plain = i->open_memory = true;
-    i->arrays = i->maps = true;
+    i->arrays = i->maps = i->clusters = true;
     i->levels = dev->context.greatest_priority < dev->context.least_priority ? QUEUE_LEVELS : 1;
     i->bytes_s = (uint64_t)i->mem_clock_khz * 1000 * (i->mem_bus_bits / 8) * 2; /* double rate */
     i->insts_s = (uint64_t)i->sm_count * 128 * i->clock_khz * 1000;
@@ -396,6 +397,7 @@ const struct dev_ops dev_cuda = {
     .global_count = cuda_module_global_count,
     .texture_add = cuda_texture_add,
     .texture_remove = cuda_texture_remove,
+    .cluster_count = cuda_cluster_count,
     .tensor_map = tensor_map,
     .array_create = cuda_array_create,
     .array_destroy = cuda_texture_drop_array,

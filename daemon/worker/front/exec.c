@@ -542,6 +542,27 @@ static int run_tensor_map(struct exec *x, const void *rec) {
     return 0;
 }
 
+/* What a launch would be refused for holds no clusters. */
+static int run_clusters(struct exec *x, const void *rec) {
+    const struct wire_clusters *k = rec;
+    struct worker *w = x->c->worker;
+    struct func *f = x->c->objects.funcs[k->func];
+    struct dev_launch like = {.block = {k->threads, 1, 1}, .shared_bytes = k->shared_bytes};
+    uint32_t count = 0;
+    if (!w->ops->cluster_count) return refuse(x, "clusters, which this device does not count");
+    int err = x->c->com.fault;
+    if (!err && !f) return refuse(x, "function %u does not exist", k->func);
+    for (uint32_t axis = 0; axis < 3; axis++)
+        like.grid[axis] = like.cluster[axis] = wire_cluster_side(k->flags, axis);
+    if (!err && k->threads <= f->max_threads &&
+        (uint64_t)k->shared_bytes + f->shared_bytes <= w->info.shared_optin_bytes) {
+        like.func = f->dev;
+        err = w->ops->cluster_count(&like, k->largest, &count);
+    }
+    reply_send(&x->c->com, &k->rec, err, &count, err ? 0 : sizeof(count));
+    return 0;
+}
+
 static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_LAUNCH] = run_launch,
     [WIRE_COPY] = run_copy,
@@ -592,6 +613,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_VALUE_WRITE] = run_value_write,
     [WIRE_STREAM_SHARE] = run_stream_share,
     [WIRE_TENSOR_MAP] = run_tensor_map,
+    [WIRE_CLUSTERS] = run_clusters,
 };
 
 int exec_record(struct client *c, const void *rec, struct graph *graph, char *why,

@@ -75,6 +75,7 @@ static bool is_passing(uint16_t op) {
     case WIRE_PING:
     case WIRE_FUNC_NAME:
     case WIRE_TENSOR_MAP:
+    case WIRE_CLUSTERS:
     case WIRE_ITERATION:
     case WIRE_IDLE: return true;
     default: return false;

@@ -55,7 +55,8 @@ int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, c
 static uint32_t flags_of(const struct dev_info *d) {
     return (d->runs_code ? WIRE_DEVICE_CODE : 0u) | (d->host_hidden ? WIRE_DEVICE_HOST : 0u) |
            (d->plain ? WIRE_DEVICE_PLAIN : 0u) | (d->arrays ? WIRE_DEVICE_ARRAYS : 0u) |
-           (d->whole ? WIRE_DEVICE_WHOLE : 0u) | (d->maps ? WIRE_DEVICE_MAPS : 0u);
+           (d->whole ? WIRE_DEVICE_WHOLE : 0u) | (d->maps ? WIRE_DEVICE_MAPS : 0u) |
+           (d->clusters ? WIRE_DEVICE_CLUSTERS : 0u);
 }
 
 void broker_link_describe(struct wire_device *out, const struct dev_info *d,

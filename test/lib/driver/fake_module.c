@@ -269,6 +269,39 @@ CUresult cuFuncSetAttribute(CUfunction func, CUfunction_attribute attribute, int
     return CUDA_SUCCESS;
 }
 
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+static const char *check_like(const struct object *f, const CUlaunchConfig *c) {
+    if (!f) return "no function, or none any more";
+    if (!c->gridDimX || !c->gridDimY || !c->gridDimZ) return "of no grid";
+    if (!c->blockDimX || !c->blockDimY || !c->blockDimZ) return "of no blocks";
+    return c->sharedMemBytes > (unsigned int)f->shared_allowed ? "more shared memory than allowed"
+                                                               : NULL;
+}
+
+/* As if few multiprocessors lay together; less of them for blocks of many threads. */
+CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction func, const CUlaunchConfig *c) {
+    FAKE_CALL(true);
+    const char *wrong = check_like(fake_object(OBJECT_FUNC, func), c);
+    if (wrong) return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE, wrong);
+    *size = c->blockDimX > 512 ? 2 : 4;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction func, const CUlaunchConfig *c) {
+    FAKE_CALL(true);
+    const char *wrong = check_like(fake_object(OBJECT_FUNC, func), c);
+    if (!wrong && (c->numAttrs != 1 || c->attrs->id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION))
+        wrong = "of no clusters";
+    if (wrong) return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE, wrong);
+    const unsigned int x = c->attrs->value.clusterDim.x, y = c->attrs->value.clusterDim.y;
+    const unsigned int z = c->attrs->value.clusterDim.z;
+    if (c->gridDimX % x || c->gridDimY % y || c->gridDimZ % z || x * y * z > 4)
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    *count = (int)(FAKE_SMS / (x * y * z)) - 1;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuFuncGetParamInfo(CUfunction func, size_t index, size_t *offset, size_t *bytes) {
     FAKE_CALL(true);
     const struct object *f = fake_object(OBJECT_FUNC, func);

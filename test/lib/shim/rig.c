@@ -158,6 +158,9 @@ static void reply(const struct wire_record *rec) {
     } else if (rec->op == WIRE_TEXTURE) {
         uint64_t seen = RIG_SEEN((uint16_t)((const struct wire_texture *)rec)->handle);
         answer(rec, 0, &seen, sizeof(seen));
+    } else if (rec->op == WIRE_CLUSTERS) {
+        uint32_t count = ((const struct wire_clusters *)rec)->largest ? 4 : RIG_CLUSTERS;
+        answer(rec, 0, &count, sizeof(count));
     } else if (rec->op == WIRE_TENSOR_MAP) {
         struct tensor_answer map = {.alloc_class = CU_TENSOR_MAP_ALLOC_CLASS_LARGE};
         for (uint64_t i = 0; i < 16; i++)

@@ -26,6 +26,7 @@
 #define RIG_KEY 4711 /* of every segment, and the next number: two granules */
 
 /* What kernels are given of a texture or surface whose number is this, of those that ask. */
+#define RIG_CLUSTERS 3 /* that are active; of 4 blocks at most */
 #define RIG_SEEN(number) (0x5ee0000000ull + (number) / 2)
 
 /* Connects, and makes the primary context current on this thread. Once a process. */
