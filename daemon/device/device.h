@@ -169,6 +169,19 @@ struct dev_launch {
     struct dev_graph *graph; /* that it is part of, for as long as it runs; NULL: none */
 };
 
+/* Of global memory, host windows and variables of modules. */
+enum dev_touch {
+    DEV_READS,           /* this range, or some of it */
+    DEV_WRITES,          /* the same; whoever did it again would write the same places */
+    DEV_READS_VARIABLES, /* of its module, wherever these are */
+    DEV_READS_ALL,       /* nobody knows what */
+};
+
+struct dev_touched {
+    enum dev_touch kind;
+    uint64_t addr, bytes; /* of a range; it does not wrap */
+};
+
 struct dev_copy {
     uint64_t dst, src, width_bytes, height, depth;
     uint64_t dst_pitch, src_pitch, dst_slice, src_slice;
@@ -434,6 +447,13 @@ struct dev_ops {
      * Arguments were validated by the caller against the windows and the function's limits; memory
      * inside the windows that is not backed must still be caught here (ERR_ILLEGAL_ADDRESS). */
     int (*launch)(struct dev_queue *queue, const struct dev_launch *launch, struct dev_op *op);
+    /* All that this launch can touch, as far as its kernel's code and its parameters say, each told
+     * to `see`, which ends it by an error. Takes milliseconds. `image`: what module_read was given
+     * of its module. -ENOTSUP, with `why` (>= 256 bytes), where that is not known. NULL: it never
+     * is. */
+    int (*launch_touches)(const struct dev_launch *launch, const void *image, size_t bytes,
+                          int (*see)(void *arg, const struct dev_touched *t), void *arg, char *why,
+                          size_t why_bytes);
     int (*copy)(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
     int (*memset)(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);
     /* Takes `ns` of so many multiprocessors, and does nothing: in its queue's order, and beside

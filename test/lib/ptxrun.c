@@ -16,6 +16,7 @@
 #include "daemon/device/soft/isa/select.h"
 #include "daemon/device/soft/ptx/ptx_ir.h"
 #include "test/lib/patience.h"
+#include "test/lib/watched.h"
 
 static void die(const char *what, const char *why) {
     fprintf(stderr, "ptxrun: %s: %s\n", what, why);
@@ -43,7 +44,12 @@ void *ptxrun_alloc(struct ptxrun *r, size_t bytes) {
 }
 
 static uint64_t env_alloc(void *arg, uint64_t bytes, uint64_t align) {
-    return (uint64_t)(uintptr_t)take_block(arg, bytes, align);
+    struct ptxrun *r = arg;
+    uint64_t at = (uint64_t)(uintptr_t)take_block(r, bytes, align);
+    struct ranges *variables = ranges_with(r->variables, at, at + bytes);
+    ranges_unref(r->variables);
+    r->variables = variables;
+    return at;
 }
 
 struct ptxrun *ptxrun_create(const char *text, size_t bytes, int may_fail) {
@@ -51,6 +57,7 @@ struct ptxrun *ptxrun_create(const char *text, size_t bytes, int may_fail) {
     struct ptx_module *ptx = NULL;
     struct code_env env = {.alloc = env_alloc, .arg = r};
     r->ranges = ranges_with(NULL, 0, 0);
+    r->variables = ranges_with(NULL, 0, 0);
     r->slice = 100000;
     r->threads = 1;
     int err = ptx_parse(text, bytes, &ptx, r->why, sizeof(r->why));
@@ -103,6 +110,7 @@ void ptxrun_destroy(struct ptxrun *r) {
     if (r->runtime) runtime_finish(r->runtime);
     free(r->runtime);
     ranges_unref(r->ranges);
+    ranges_unref(r->variables);
     for (uint32_t i = 0; i < r->block_count; i++)
         munmap(r->blocks[i], r->block_bytes[i]);
     free(r);
@@ -163,6 +171,40 @@ static void run_family(struct ptxrun *r, struct family *f) {
         pthread_join(threads[i], NULL);
 }
 
+static int run_config(struct ptxrun *r, const struct launch_config *config) {
+    struct family f = {0};
+    memset(&r->result, 0, sizeof(r->result));
+    int err = family_begin(&f, config);
+    if (err) return err;
+    run_family(r, &f);
+    family_result(&f, &r->result);
+    family_finish(&f);
+    return r->result.err;
+}
+
+/* Where it is known what the launch touches it may touch nothing else. */
+static int run_watched(struct ptxrun *r, const struct ptx_func *f, struct launch_config *config) {
+    struct dev_launch launch = {.shared_bytes = config->shared_bytes,
+                                .params = config->params,
+                                .param_bytes = config->param_bytes};
+    struct watched w;
+    uint64_t at;
+    memcpy(launch.grid, config->grid, sizeof(launch.grid));
+    memcpy(launch.block, config->block, sizeof(launch.block));
+    watched_look(&w, f, &launch);
+    struct ranges *seen = w.known ? watched_begin(&w, r->ranges, r->variables) : NULL;
+    if (seen) config->ranges = seen;
+    int err = run_config(r, config);
+    if (seen && !err && !watched_end(&w, &at)) die(f->name, "it wrote what it is said not to");
+    snprintf(r->touches, sizeof(r->touches), "%s",
+             !w.known               ? w.why
+             : watched_harmless(&w) ? "harmless"
+                                    : "reads what it writes");
+    watched_finish(&w);
+    ranges_unref(seen);
+    return err;
+}
+
 int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
                    const uint32_t block[3], const uint64_t *params, uint32_t count) {
     struct code_kernel *k;
@@ -191,15 +233,7 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
     memcpy(config.grid, grid, sizeof(config.grid));
     memcpy(config.block, block, sizeof(config.block));
     memcpy(config.cluster, r->cluster, sizeof(config.cluster));
-    struct family f = {0};
-    memset(&r->result, 0, sizeof(r->result));
-    err = family_begin(&f, &config);
-    if (!err) {
-        run_family(r, &f);
-        family_result(&f, &r->result);
-        family_finish(&f);
-        err = r->result.err;
-    }
+    err = run_watched(r, info.func, &config);
     free(room);
     return err;
 }

@@ -2,7 +2,8 @@
  *
  * Runs PTX text without a device: parse, load, launch on this thread or several. Buffers are ranges
  * of exactly the size asked for, so that the byte behind them is out of bounds. Failures that a
- * test does not ask about print and abort.
+ * test does not ask about print and abort. Launches of which daemon/device/touch knows what they
+ * touch may touch nothing else.
  */
 #ifndef TEST_LIB_PTXRUN_H
 #define TEST_LIB_PTXRUN_H
@@ -19,13 +20,14 @@
 
 struct ptxrun {
     struct code_module *module;
-    struct ranges *ranges;
-    struct heap *heap;         /* NULL unless the test makes one */
-    struct textures *textures; /* the same */
-    struct runtime *runtime;   /* the device runtime; NULL unless ptxrun_runtime made one */
+    struct ranges *ranges, *variables; /* variables: those of the module among them */
+    struct heap *heap;                 /* NULL unless the test makes one */
+    struct textures *textures;         /* the same */
+    struct runtime *runtime;           /* the device runtime; NULL unless ptxrun_runtime made one */
     struct grid_result result;
     char why[256];
-    char text[8192]; /* what kernels printed and asserted */
+    char touches[256]; /* of the latest launch: "harmless" to do again, or why not */
+    char text[8192];   /* what kernels printed and asserted */
     size_t text_len;
     uint32_t slice;      /* budget of a step */
     uint32_t threads;    /* that step the grid; 1: the caller's */
