@@ -185,6 +185,15 @@ Test(touch, tiles_of_matrices) {
     done(&l);
 }
 
+Test(touch, a_place_that_two_ways_lead_to) {
+    struct look l = with("setp.lt.u32 %p1,%r5,10; mov.u64 %d4,%d1; @%p1 bra N; mov.u64 %d4,%d2;"
+                         "N: st.global.u32 [%d4],%r1;",
+                         (struct buffers){A, B, C, 0}, 1, 256);
+    cr_assert(l.w.known, "%s", l.w.why);
+    is(l.w.writes, 0, A, B - A + 4);
+    done(&l);
+}
+
 /* Two conditions in one, and what either says where both must hold. */
 Test(touch, conditions_that_were_joined) {
     struct look l = with("setp.lt.u32 %p1,%r5,10; setp.gt.u32 %p2,%r5,3; and.pred %p3,%p1,%p2;"

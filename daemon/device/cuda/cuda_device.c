@@ -23,6 +23,7 @@
 #include "daemon/device/cuda/cuda_tensor.h"
 #include "daemon/device/cuda/cuda_text.h"
 #include "daemon/device/cuda/cuda_texture.h"
+#include "daemon/device/cuda/cuda_touch.h"
 #include "daemon/device/cuda/cuda_time.h"
 #include "daemon/device/device.h"
 
@@ -408,6 +409,7 @@ const struct dev_ops dev_cuda = {
     .queue_share = cuda_queue_share,
     .queue_time = cuda_queue_time,
     .launch = cuda_queue_launch,
+    .launch_touches = cuda_touch_launch,
     .copy = cuda_queue_copy,
     .memset = cuda_queue_memset,
 };

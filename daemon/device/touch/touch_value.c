@@ -270,11 +270,10 @@ bool touch_holds(const struct touch_value *a, const struct touch_value *b, uint3
     return a->var == b->var && holds(a, b->lo, b->len, mask);
 }
 
-/* From the beginning of a on, until both are in it. */
+/* From the beginning of a on to the end of b, which is not in a. */
 static uint64_t both_from(const struct touch_value *a, const struct touch_value *b, uint64_t mask) {
     uint64_t from = (b->lo - a->lo) & mask;
-    if (b->len > mask - from) return mask;
-    return from + b->len > a->len ? from + b->len : a->len;
+    return b->len > mask - from ? mask : from + b->len;
 }
 
 struct touch_value touch_either(const struct touch_value *a, const struct touch_value *b,

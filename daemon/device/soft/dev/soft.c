@@ -19,6 +19,7 @@
 #include "daemon/device/soft/dev/provision.h"
 #include "daemon/device/soft/dev/queue.h"
 #include "daemon/device/soft/dev/space.h"
+#include "daemon/device/soft/dev/touching.h"
 #include "daemon/device/soft/exec/clock.h"
 #include "daemon/device/soft/image/image.h"
 
@@ -328,6 +329,7 @@ const struct dev_ops dev_soft = {
     .queue_level = queue_level,
     .queue_share = queue_share,
     .launch = queue_launch,
+    .launch_touches = touching_launch,
     .copy = queue_copy,
     .memset = queue_memset,
     .spend = queue_spend,

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a launch on the driver touches, by the PTX beside its machine code (daemon/device/touch).
+ */
+#ifndef DAEMON_DEVICE_CUDA_CUDA_TOUCH_H
+#define DAEMON_DEVICE_CUDA_CUDA_TOUCH_H
+
+#include "daemon/device/device.h"
+
+int cuda_touch_launch(const struct dev_launch *launch, const void *image, size_t bytes,
+                      int (*see)(void *arg, const struct dev_touched *t), void *arg, char *why,
+                      size_t why_bytes);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The function as it was parsed, and what it does with a launch.
+ */
+#include "daemon/device/soft/dev/touching.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "daemon/device/soft/code/kernel.h"
+#include "daemon/device/soft/dev/module.h"
+#include "daemon/device/touch/touch.h"
+
+int touching_launch(const struct dev_launch *launch, const void *image, size_t bytes,
+                    int (*see)(void *arg, const struct dev_touched *t), void *arg, char *why,
+                    size_t why_bytes) {
+    struct code_kernel_info k;
+    (void)image, (void)bytes;
+    if (!launch->func->kernel) {
+        snprintf(why, why_bytes, "it has no PTX");
+        return -ENOTSUP;
+    }
+    code_kernel_info(launch->func->kernel, &k);
+    return touch_kernel(k.func, launch, see, arg, why, why_bytes);
+}

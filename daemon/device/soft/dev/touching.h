@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a launch of the software GPU touches, as its module's PTX says (daemon/device/touch).
+ */
+#ifndef DAEMON_DEVICE_SOFT_DEV_TOUCHING_H
+#define DAEMON_DEVICE_SOFT_DEV_TOUCHING_H
+
+#include "daemon/device/device.h"
+
+/* The module has its PTX still: the image is not looked at. */
+int touching_launch(const struct dev_launch *launch, const void *image, size_t bytes,
+                    int (*see)(void *arg, const struct dev_touched *t), void *arg, char *why,
+                    size_t why_bytes);
+
+#endif
