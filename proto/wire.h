@@ -9,7 +9,7 @@
  *   client -> broker: wire_answer; broker -> client: wire_welcome. Then wire_file one way and
  *   wire_moved the other; and by closing it says that the other side is gone.
  *   anybody -> broker: wire_question; broker -> it: wire_view or a refusal, and the end.
- *   broker <-> worker: wire_worker_msg, and kernel_wire_batch (kernel_wire.h).
+ *   broker <-> worker: wire_worker_msg, kernel_wire_batch (kernel_wire.h), wire_part.
  */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
@@ -244,6 +244,7 @@ enum wire_worker_kind {
                            or there were none. ATTACHes of others come afterwards */
     WIRE_KEEP = 21,     /* broker -> worker: `file` of job_id is a segment, fd the end to watch; as
                            WIRE_FILE, and answered by WIRE_FILED */
+    WIRE_PART = 22,     /* worker -> broker: a wire_part, also before READY */
 };
 
 /* flags of WIRE_READY: it goes on with the device memory that it was given, and what is in it. */
@@ -276,6 +277,24 @@ struct wire_worker_msg {
     struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
     uint64_t for_ns;           /* WIRE_EVENTS */
     struct wire_file file;     /* WIRE_FILE, WIRE_KEEP */
+};
+
+/* worker -> broker, with one descriptor: this part of the device's memory, and no longer what had
+ * the number before. Without: nothing has it. The next worker is given them all. */
+struct wire_part {
+    uint32_t kind; /* WIRE_PART */
+    uint32_t reserved;
+    uint64_t id; /* below WIRE_PARTS */
+};
+
+#define WIRE_PARTS (1u << 20) /* parts of a device's memory, at most */
+
+/* What the next worker is given: an array of these is a memfd, and the descriptors are those that
+ * it is started with. */
+struct wire_kept {
+    uint64_t id;
+    int32_t fd;
+    uint32_t reserved;
 };
 
 /* ---- board memfd: made by each worker, sent with READY, read-only for the broker ---------------

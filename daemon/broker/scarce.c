@@ -17,3 +17,10 @@ bool scarce_fd(int fd, bool operators) {
     if (operators) keep /= 2;
     return (rlim_t)fd + keep >= limit.rlim_cur;
 }
+
+bool scarce_for_memory(int fd) {
+    struct rlimit limit = {0};
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+    return (rlim_t)fd >= limit.rlim_cur / 4 * 3;
+}

@@ -40,6 +40,8 @@ enum option_id {
     OPT_SET,
     OPT_CRASH_EVENTS,
     OPT_MEMORY_FD,
+    OPT_KEPT_FD,
+    OPT_KEEP,
 };
 
 static const struct option options[] = {
@@ -62,6 +64,8 @@ static const struct option options[] = {
     {"set", required_argument, NULL, OPT_SET},
     {"crash-events", required_argument, NULL, OPT_CRASH_EVENTS},
     {"memory-fd", required_argument, NULL, OPT_MEMORY_FD},
+    {"kept-fd", required_argument, NULL, OPT_KEPT_FD},
+    {"keep", required_argument, NULL, OPT_KEEP},
     {0},
 };
 
@@ -72,6 +76,7 @@ static const char usage[] =
     "                 [--windows-base ADDRESS] [--windows-end ADDRESS]\n"
     "                 [--clear-always 0|1] [--lane-policy NAME] [--kernel-policy NAME]\n"
     "                 [--set FIELD=NUMBER]... [--crash-events FILE] [--memory-fd N]\n"
+    "                 [--kept-fd N] [--keep 0|1]\n"
     "Started by salusd. 0 means the default; FIELD is a knob of common/policies.def.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
@@ -130,6 +135,11 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
         if (!number(arg, 1 << 20, &fd)) return false;
         c->device.memory_fd = (int)fd;
         return true;
+    case OPT_KEPT_FD:
+        if (!number(arg, 1 << 20, &fd)) return false;
+        c->kept_fd = (int)fd;
+        return true;
+    case OPT_KEEP: return flag(arg, &c->keep);
     case OPT_DEVICE: *device = arg; return true;
     case OPT_DEVICE_MEMORY: return number(arg, UINT64_MAX, &c->device.memory_bytes);
     case OPT_SM_COUNT: return number32(arg, &c->device.sm_count);

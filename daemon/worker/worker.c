@@ -16,6 +16,7 @@
 #include "common/fdutil.h"
 #include "daemon/worker/kernel/profiling.h"
 #include "daemon/worker/link/describe.h"
+#include "daemon/worker/link/kept.h"
 
 #define WORKER_FIRST_EVENTS 256u
 
@@ -43,13 +44,22 @@ static uint32_t device_threads(const struct worker_config *config, uint32_t core
 }
 
 /* With the memory of an earlier worker, if that is of its kind and size. */
-static int open_device(struct worker *w, struct dev_config config) {
+static int open_device(struct worker *w, const struct worker_config *c) {
+    struct dev_config config = c->device;
+    struct kept kept;
+    kept_read(&kept, c->kept_fd);
+    config.kept = kept.parts;
+    config.kept_count = kept.count;
+    config.keep = c->keep ? broker_link_keep : NULL;
+    config.keep_arg = &w->link;
+    bool given = config.memory_fd > 0 || kept.count;
     int err = w->ops->open(&w->dev, &config);
-    if (config.memory_fd <= 0) return err;
-    w->restoring = !err;
-    fdutil_close(&config.memory_fd); /* the device has its own */
-    config.memory_fd = 0;
-    return err ? w->ops->open(&w->dev, &config) : 0;
+    w->restoring = given && !err;
+    kept_finish(&kept); /* the device has its own */
+    if (config.memory_fd > 0) fdutil_close(&config.memory_fd);
+    config.kept = NULL;
+    config.memory_fd = config.kept_count = 0;
+    return given && err ? w->ops->open(&w->dev, &config) : err;
 }
 
 int worker_create(struct worker **out, const struct worker_config *config, char *why,
@@ -81,7 +91,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     char policy_why[160] = "the scheduler cannot be made";
     const char *step = "the device cannot be opened";
     struct sched_config sched = {.policy = config->policy, .share_users = config->share_users};
-    int err = open_device(w, config->device);
+    int err = open_device(w, config);
     if (err) goto fail;
     w->ops->info(w->dev, &w->info);
     err = describe_device(w->ops, w->dev, &w->info, &w->description, &step);

@@ -100,11 +100,13 @@ struct worker_config {
     bool share_users;              /* of a lane */
     struct hostfile_bounds closed; /* address windows, those of jobs to come as well */
     bool clear_always; /* what a job left in a lane, for jobs of the same user as well */
+    int kept_fd;       /* a list of parts of its memory, kept.h; 0: none */
+    bool keep;         /* the broker is given what the device's memory is made of */
     int broker_fd;     /* owned by the worker from now on */
 };
 
-/* device.memory_fd is closed in any case. On failure `why` (>= 256 bytes) says what failed, and the
- * broker_fd is still the caller's. */
+/* device.memory_fd, and kept_fd with what it names, are closed in any case. On failure `why` (>=
+ * 256 bytes) says what failed, and the broker_fd is still the caller's. */
 int worker_create(struct worker **out, const struct worker_config *config, char *why,
                   size_t why_bytes);
 /* No client is left; accepts NULL. */

@@ -24,13 +24,13 @@
 static struct server *server;
 static int worker_fd = -1;
 
-static int launch(void *arg, uint32_t gpu, int fd, int memory_fd) {
+static int launch(void *arg, const struct spawn_launch *l) {
     struct wire_worker_msg ready = {.kind = WIRE_READY};
 
     ready.device.memory_bytes = 1u << 30;
     if (worker_fd >= 0) close(worker_fd);
-    worker_fd = fd;
-    return fdutil_send(fd, &ready, sizeof(ready), NULL, 0);
+    worker_fd = l->fd;
+    return fdutil_send(l->fd, &ready, sizeof(ready), NULL, 0);
 }
 
 static void remove_dir(void) {

@@ -40,15 +40,28 @@ static void say(struct wire_worker_msg *m, const int *fds, int nfds) {
     if (worker_fd >= 0) fdutil_send(worker_fd, m, sizeof(*m), fds, nfds);
 }
 
-static int launch(void *arg, uint32_t gpu, int fd, int memory_fd) {
+/* Each once and in order, and there. */
+static void look_at_parts(int list) {
+    struct wire_kept parts[8];
+    ssize_t n = list < 0 ? 0 : pread(list, parts, sizeof(parts), 0);
+
+    if (n % (ssize_t)sizeof(parts[0]) || (list >= 0 && n <= 0)) abort();
+    for (ssize_t i = 0; i < n / (ssize_t)sizeof(parts[0]); i++) {
+        if (i && parts[i].id <= parts[i - 1].id) abort();
+        if (parts[i].id >= 8 || !fdutil_is_memfd(parts[i].fd)) abort();
+    }
+}
+
+static int launch(void *arg, const struct spawn_launch *l) {
     struct wire_worker_msg ready = {.kind = WIRE_READY};
     int fds[2] = {fdutil_memfd("board", sizeof(struct wire_board), 0), -1};
 
     if (worker_fd >= 0) close(worker_fd);
-    worker_fd = fd;
+    worker_fd = l->fd;
+    look_at_parts(l->kept_fd);
     ready.device.memory_bytes = 1u << 30;
-    fds[1] = memory_fd >= 0 && !fresh ? dup(memory_fd) : fdutil_memfd("memory", 4096, 1);
-    if (memory_fd >= 0 && !fresh) ready.flags = WIRE_READY_ADOPTED;
+    fds[1] = l->memory_fd >= 0 && !fresh ? dup(l->memory_fd) : fdutil_memfd("memory", 4096, 1);
+    if (l->memory_fd >= 0 && !fresh) ready.flags = WIRE_READY_ADOPTED;
     fresh = false;
     say(&ready, fds, 2);
     close(fds[0]);
@@ -104,8 +117,8 @@ static void end_worker(void) {
 
 /* Any message of any job, with descriptors that fit or do not. */
 static void lie(uint8_t what) {
-    struct wire_worker_msg m = {.kind = 1 + what % 22};
-    unsigned who = what / 22 % (CLIENTS + 2);
+    struct wire_worker_msg m = {.kind = 1 + what % 23};
+    unsigned who = what / 23 % (CLIENTS + 2);
     int fds[2] = {-1, -1}, nfds = what & 1 ? 2 : (what >> 1 & 1);
 
     m.job_id = who < CLIENTS ? clients[who].job : who == CLIENTS ? WIRE_TRIAL_JOB : 77;
@@ -115,6 +128,18 @@ static void lie(uint8_t what) {
             what & 32 ? dup(STDERR_FILENO) : fdutil_memfd("any", sizeof(struct wire_completion), 0);
     say(&m, fds, nfds);
     for (int i = 0; i < nfds; i++)
+        close(fds[i]);
+}
+
+/* Parts of its memory, in pieces and with what is none; and numbers that there are not. */
+static void keep(uint8_t what) {
+    struct wire_part m[2] = {{.kind = what & 16 ? 77 : WIRE_PART, .id = what & 7}};
+    int fds[2] = {fdutil_memfd("part", 4096, 0), fdutil_memfd("part", 4096, 0)};
+    size_t bytes = what & 32 ? sizeof(m[0]) - 1 + (what & 2) : sizeof(m[0]);
+
+    if (what & 64) m[0].id = WIRE_PARTS + (what & 1);
+    if (worker_fd >= 0) fdutil_send(worker_fd, m, bytes, fds, what & 8 ? what & 2 : 1);
+    for (int i = 0; i < 2; i++)
         close(fds[i]);
 }
 
@@ -253,7 +278,7 @@ static int count_fds(void) {
 }
 
 static void step(uint8_t what, uint8_t arg) {
-    switch (what % 8) {
+    switch (what % 9) {
     case 0: join(arg % CLIENTS); break;
     case 1: leave(arg % CLIENTS); break;
     case 2: end_worker(); break;
@@ -261,6 +286,7 @@ static void step(uint8_t what, uint8_t arg) {
     case 4: honest = arg & 1; break;
     case 5: fresh = arg & 1; break;
     case 6: lend(arg % CLIENTS, arg & 16); break;
+    case 8: keep(arg); break;
     default: let_it_serve(); break;
     }
 }

@@ -200,7 +200,7 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
         w->last_limits = *m;
         pthread_mutex_unlock(&shown);
         atomic_fetch_add(&w->limits, 1);
-    } else if (m->kind == WIRE_FILE || m->kind == WIRE_KEEP) {
+    } else if (m->kind == WIRE_FILE || m->kind == WIRE_PART) {
         answer_file(w, fd, m, fds[0]);
     } else if (m->kind == WIRE_KERNELS) {
         take_kernels(w, fds[0]);
@@ -218,7 +218,26 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
     }
 }
 
-static void say_ready(struct broker_rig_worker *w, int fd, int given) {
+/* What it was given of the one before. */
+struct given {
+    bool any;
+    int memory; /* -1: none */
+};
+
+static void keep_part(int sock, uint64_t id, int fd) {
+    struct wire_part m = {.kind = WIRE_PART, .id = id};
+
+    if (fdutil_send(sock, &m, sizeof(m), &fd, fd >= 0) < 0) fail("keep");
+}
+
+static void keep_early(int sock) {
+    int part = fdutil_memfd("early", 4096, 0);
+
+    keep_part(sock, 1, part);
+    fdutil_close(&part);
+}
+
+static void say_ready(struct broker_rig_worker *w, int fd, struct given given) {
     struct wire_worker_msg m = {.kind = WIRE_READY, .result = atomic_load(&w->ready_result)};
     int fds[2] = {-1, -1};
 
@@ -241,13 +260,14 @@ static void say_ready(struct broker_rig_worker *w, int fd, int given) {
         w->board = make_page("fake-board", sizeof(*w->board), sizeof(*w->board), &fds[0]);
         pthread_mutex_unlock(&shown);
     }
-    if (given >= 0 && !atomic_load(&w->fresh)) {
-        m.flags = WIRE_READY_ADOPTED;
-        fds[1] = dup(given);
-    } else if (atomic_load(&w->estates)) {
+    if (given.any && !atomic_load(&w->fresh)) m.flags = WIRE_READY_ADOPTED;
+    if (m.flags && given.memory >= 0) {
+        fds[1] = dup(given.memory);
+    } else if (atomic_load(&w->estates) && !atomic_load(&w->in_parts)) {
         fds[1] = fdutil_memfd("fake-memory", 4096, 1);
     }
     atomic_store(&w->memory_inode, inode_of(fds[1]));
+    if (atomic_load(&w->early_part)) keep_early(fd);
     fdutil_send(fd, &m, sizeof(m), fds, fds[1] >= 0 ? 2 : fds[0] >= 0);
     for (int i = 0; i < 2; i++)
         fdutil_close(&fds[i]);
@@ -259,7 +279,8 @@ static void say_ready(struct broker_rig_worker *w, int fd, int given) {
  * worker's may be in w->fd. */
 struct launched {
     struct broker_rig_worker *w;
-    int fd, given;
+    int fd;
+    struct given given;
 };
 
 static void note_silence(struct broker_rig_worker *w, uint64_t since_ns) {
@@ -282,12 +303,13 @@ static void beat(struct broker_rig_worker *w, int fd, uint64_t *spoke_ns) {
 
 static void *worker_main(void *arg) {
     struct broker_rig_worker *w = ((struct launched *)arg)->w;
-    int fd = ((struct launched *)arg)->fd, given = ((struct launched *)arg)->given;
+    struct given given = ((struct launched *)arg)->given;
+    int fd = ((struct launched *)arg)->fd;
     uint64_t spoke_ns = fdutil_now_ns();
 
     free(arg);
     if (!atomic_load(&w->never_ready)) say_ready(w, fd, given);
-    fdutil_close(&given);
+    fdutil_close(&given.memory);
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         struct wire_worker_msg m;
@@ -309,9 +331,34 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
-static int launch_fake(void *arg, uint32_t gpu, int fd, int memory_fd) {
+static void drop_parts(struct broker_rig_worker *w) {
+    for (uint32_t i = 0; i < w->part_count; i++)
+        close(w->parts[i].fd);
+    free(w->parts);
+    w->parts = NULL;
+    w->part_count = 0;
+}
+
+/* As a process would, which has descriptors of its own. */
+static void take_parts(struct broker_rig_worker *w, int list) {
+    struct stat st = {0};
+
+    pthread_mutex_lock(&shown);
+    drop_parts(w);
+    if (list >= 0 && fstat(list, &st) < 0) fail("fstat");
+    w->parts = malloc((size_t)st.st_size + 1);
+    if (st.st_size && pread(list, w->parts, (size_t)st.st_size, 0) != st.st_size) fail("pread");
+    w->part_count = (uint32_t)((size_t)st.st_size / sizeof(*w->parts));
+    for (uint32_t i = 0; i < w->part_count; i++)
+        w->parts[i].fd = fcntl(w->parts[i].fd, F_DUPFD_CLOEXEC, 0);
+    pthread_mutex_unlock(&shown);
+}
+
+static int launch_fake(void *arg, const struct spawn_launch *launch) {
     struct broker_rig *r = arg;
-    struct broker_rig_worker *w = gpu == 0 ? &r->worker : &r->second;
+    struct broker_rig_worker *w = launch->gpu == 0 ? &r->worker : &r->second;
+    int fd = launch->fd, memory_fd = launch->memory_fd;
+    struct given given = {memory_fd >= 0 || launch->kept_fd >= 0, -1};
     pthread_t t;
 
     if (atomic_load(&w->launch_result) < 0) {
@@ -322,7 +369,9 @@ static int launch_fake(void *arg, uint32_t gpu, int fd, int memory_fd) {
     struct launched *l = malloc(sizeof(*l));
     if (!l) return -ENOMEM;
     atomic_store(&w->given_inode, inode_of(memory_fd));
-    *l = (struct launched){w, fd, memory_fd < 0 ? -1 : dup(memory_fd)};
+    take_parts(w, launch->kept_fd);
+    if (memory_fd >= 0) given.memory = dup(memory_fd);
+    *l = (struct launched){w, fd, given};
     atomic_store(&w->fd, fd);
     atomic_fetch_add(&w->running, 1);
     if (pthread_create(&t, NULL, worker_main, l) != 0) {
@@ -351,6 +400,10 @@ void broker_rig_kill_worker(struct broker_rig *r) {
 
 void broker_rig_say(struct broker_rig *r, const struct wire_worker_msg *msg) {
     if (fdutil_send(atomic_load(&r->worker.fd), msg, sizeof(*msg), NULL, 0) < 0) fail("say");
+}
+
+void broker_rig_keep(struct broker_rig *r, uint64_t id, int fd) {
+    keep_part(atomic_load(&r->worker.fd), id, fd);
 }
 
 void broker_rig_learned(struct broker_rig *r, const struct kernel_wire_batch *b, size_t bytes) {
@@ -456,6 +509,8 @@ void broker_rig_stop_keep(struct broker_rig *r) {
 
 void broker_rig_stop(struct broker_rig *r) {
     broker_rig_stop_keep(r);
+    drop_parts(&r->worker);
+    drop_parts(&r->second);
     if (r->worker.page) munmap(r->worker.page, sizeof(*r->worker.page));
     if (r->worker.board) munmap(r->worker.board, sizeof(*r->worker.board));
     if (r->second.page) munmap(r->second.page, sizeof(*r->second.page));

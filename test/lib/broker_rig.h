@@ -35,6 +35,8 @@ struct broker_rig_worker {
     _Atomic int trial_silent;      /* does not answer it */
     _Atomic int trials;            /* times it came */
     _Atomic int estates;           /* keeps estates, and its device's memory outlives it */
+    _Atomic int in_parts;          /* that memory is no memfd */
+    _Atomic int early_part;        /* KEEPs part 1 before READY */
     _Atomic int fresh;             /* does not go on with memory that it is given */
     _Atomic int restore_result;    /* of ATTACHED, the answer to RESTORE, when negative */
     _Atomic int restore_dies;      /* the next n RESTORE end it */
@@ -67,7 +69,9 @@ struct broker_rig_worker {
     uint32_t last_hints, last_profiles; /* that were in WIRE_KERNELS */
     struct wire_completion *page;       /* of the job attached last; mapped for good */
     struct wire_board *board;           /* of the worker started last; mapped for good */
-    uint32_t sm_count;                  /* of its device; 0: 4. Set before it runs */
+    struct wire_kept *parts;            /* that the latest one was given, with copies of them */
+    uint32_t part_count;
+    uint32_t sm_count; /* of its device; 0: 4. Set before it runs */
 };
 
 struct broker_rig {
@@ -97,6 +101,9 @@ void broker_rig_settle(struct broker_rig *r);
 void broker_rig_kill_worker(struct broker_rig *r);
 /* Sends a message as the worker. */
 void broker_rig_say(struct broker_rig *r, const struct wire_worker_msg *msg);
+
+/* Sends a part of its device's memory, which stays the caller's; below 0: without. */
+void broker_rig_keep(struct broker_rig *r, uint64_t id, int fd);
 
 /* Sends what it learned of kernels, `bytes` of it. */
 void broker_rig_learned(struct broker_rig *r, const struct kernel_wire_batch *b, size_t bytes);

@@ -5,12 +5,11 @@
 #ifndef DAEMON_BROKER_LIFE_LAUNCH_H
 #define DAEMON_BROKER_LIFE_LAUNCH_H
 
-#include <stdint.h>
+#include "daemon/broker/worker/spawn.h"
 
 struct server_hooks {
-    /* Starts a worker of that GPU that speaks over `fd`, which it now owns. It may go on with
-     * device memory of `memory_fd`, which stays the caller's; -1: there is none. 0 or -errno. */
-    int (*launch)(void *arg, uint32_t gpu, int fd, int memory_fd);
+    /* Starts a worker; the socket is its own from now on, in any case. 0 or -errno. */
+    int (*launch)(void *arg, const struct spawn_launch *l);
     void *arg;
 };
 

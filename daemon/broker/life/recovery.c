@@ -81,7 +81,8 @@ static const char *obstacle(const struct recovery *r, const struct attachment *a
     if (!c || !a->welcomed || r->broker->clients.stopping) return "";
     if (a->estate_fd < 0 || a->completion_fd < 0 || c->pages.submission_fd < 0) return "";
     if (strcmp(r->broker->config.recovery, "yes") != 0) return "recovery is switched off";
-    if (r->gpu->worker.memory_fd < 0) return "the device's memory went with the worker";
+    if (r->gpu->worker.memory_fd < 0 && r->gpu->worker.keeping.count == 0)
+        return "the device's memory went with the worker";
     if (a->how || a->lost) return "it was ended before";
     if (atom_load_acquire(&a->completion->fault.cuda)) return "it had failed itself";
     if (c->lending) return "a file of it was on its way to the worker";
@@ -148,14 +149,23 @@ void recovery_worker_gone(struct recovery *r, bool had_jobs) {
     r->waiting = gpu_jobs(r->gpu);
     if (had_jobs) log_end(r);
     forget_lost(r); /* that was said */
-    if (!recovery_waits(r)) fdutil_close(&r->gpu->worker.memory_fd);
+    recovery_free_memory(r);
+}
+
+void recovery_free_memory(struct recovery *r) {
+    if (recovery_waits(r)) return;
+    fdutil_close(&r->gpu->worker.memory_fd);
+    keeping_clear(&r->gpu->worker.keeping, r->broker->loop);
 }
 
 bool recovery_waits(const struct recovery *r) {
     const struct list *pos;
 
-    list_each(pos, &r->gpu->attachments.list) if (list_entry(pos, struct attachment, link)->place ==
-                                                  ATTACHMENT_ORPHAN) return true;
+    list_each(pos, &r->gpu->attachments.list) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->place == ATTACHMENT_ORPHAN && a->client) return true;
+    }
     return false;
 }
 

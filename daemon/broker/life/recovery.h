@@ -33,7 +33,7 @@ void recovery_init(struct recovery *r, struct broker *b, struct gpu *g);
  * and told. `had_jobs`: it got so far as to have any. */
 void recovery_worker_gone(struct recovery *r, bool had_jobs);
 
-/* Whether there are orphans. */
+/* Whether there are orphans that are not gone themselves. */
 bool recovery_waits(const struct recovery *r);
 
 /* Asks the worker for the next: 0. 1: there is none left, and it was told. */
@@ -42,6 +42,10 @@ int recovery_next(struct recovery *r);
 /* Its answer, with the descriptors of attachments_see (-1: none came; -errno: lost for want of
  * room): 0, or ERR_PROTOCOL where it was not asked for this one. */
 int recovery_attached(struct recovery *r, const struct wire_worker_msg *msg, int fds[2]);
+
+/* There is no worker: where there is no orphan either, what is held of its device's memory is let
+ * go of. */
+void recovery_free_memory(struct recovery *r);
 
 /* No worker will have the orphans. */
 void recovery_lose_all(struct recovery *r, const char *why);

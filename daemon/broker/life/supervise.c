@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "common/fdutil.h"
@@ -132,6 +133,7 @@ static void take_memory(struct supervise *v, const struct wire_worker_msg *msg, 
     if (!adopted) {
         recovery_lose_all(&v->recovery, "the next worker did not go on with the device's memory");
         fdutil_close(&w->memory_fd);
+        keeping_forget(&w->keeping, v->broker->loop);
     }
     if (!fdutil_is_memfd(*fd)) return;
     fdutil_close(&w->memory_fd);
@@ -204,8 +206,18 @@ static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fds[
     return err;
 }
 
-/* A message of either kind, of so many bytes. */
-static int on_any(struct supervise *v, union kernel_wire_message *m, int bytes, int fds[2]) {
+/* Whatever it is receives into. */
+union message {
+    union kernel_wire_message any;
+    struct wire_part part;
+};
+
+/* A message of any kind, of so many bytes. */
+static int on_any(struct supervise *v, union message *message, int bytes, int fds[2]) {
+    union kernel_wire_message *m = &message->any;
+
+    if (bytes == (int)sizeof(message->part) && message->part.kind == WIRE_PART)
+        return keeping_take(&worker_of(v)->keeping, message->part.id, &fds[0]);
     if (bytes == (int)sizeof(m->msg) && m->msg.kind != WIRE_PROFILES)
         return on_message(v, &m->msg, fds);
     if (!kernel_wire_is_batch(m, (size_t)bytes) || worker_of(v)->state == WORKER_STARTING)
@@ -223,20 +235,19 @@ static void settle_fds(int fds[2], int n, int nfds) {
 /* One message: false when no more can be read now. */
 static bool receive(struct supervise *v) {
     struct worker *w = worker_of(v);
-    union kernel_wire_message m;
+    union message message;
+    const struct wire_worker_msg *m = &message.any.msg;
     int fds[2] = {-1, -1}, nfds = 2;
-    int n = fdutil_recv(w->channel.fd, &m, sizeof(m), fds, &nfds);
+    int n = fdutil_recv(w->channel.fd, &message, sizeof(message), fds, &nfds);
 
     if (n == -EAGAIN) return false;
     settle_fds(fds, n, nfds);
     if (n <= 0) {
         v->hung_up = true;
         lose_worker(v, "it closed its socket%s%s", n < 0 ? ": " : "", n < 0 ? err_text(n) : "");
-    } else if (on_any(v, &m, n, fds) < 0) {
-        lose_worker(v, "protocol error: message kind %u of %d bytes, job %u",
-                    n >= 4 ? m.msg.kind : 0, n, n == sizeof(m.msg) ? m.msg.job_id : 0);
-    } else if (w->channel.fd >= 0 && w->state != WORKER_TRYING && w->state != WORKER_RESTORING) {
-        still_alive(v);
+    } else if (on_any(v, &message, n, fds) < 0) {
+        lose_worker(v, "protocol error: message kind %u of %d bytes, job %u", n >= 4 ? m->kind : 0,
+                    n, n == sizeof(*m) ? m->job_id : 0);
     }
     for (int i = 0; i < 2; i++)
         if (fds[i] >= 0) fdutil_close(&fds[i]);
@@ -264,13 +275,17 @@ static int flush(struct supervise *v) {
 
 static void on_poll(uv_poll_t *p, int status, int events) {
     struct supervise *v = p->data;
+    const struct worker *w = worker_of(v);
+    int heard = 0;
 
     if (status == 0 && (events & UV_WRITABLE) && flush(v) < 0) {
         lose_worker(v, "its socket broke");
         return;
     }
-    for (int i = 0; i < BATCH && receive(v); i++) {
-    }
+    while (heard < BATCH && receive(v))
+        heard++;
+    if (heard && w->channel.fd >= 0 && w->state != WORKER_TRYING && w->state != WORKER_RESTORING)
+        still_alive(v);
 }
 
 /* ---- its end --------------------------------------------------------------------------------- */
@@ -290,6 +305,7 @@ static void give_up(struct supervise *v) {
     struct worker *w = worker_of(v);
 
     recovery_lose_all(&v->recovery, "the GPU worker was given up");
+    recovery_free_memory(&v->recovery);
     w->state = WORKER_FAILED;
     clients_worker_failed(&v->broker->clients, v->gpu);
     announce_state(v->announce);
@@ -378,26 +394,42 @@ static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
 
 /* ---- its beginning --------------------------------------------------------------------------- */
 
-static int launch(struct supervise *v, int fd) {
+/* As a process. */
+static int launch_process(struct supervise *v, const struct spawn_launch *l) {
     struct gpu *g = v->gpu;
     struct spawn what = {.config = &g->config,
-                         .gpu = g->number,
                          .policy = &g->changes.policy,
                          .device_memory_bytes = g->worker.device.memory_bytes,
-                         .fd = fd,
-                         .memory_fd = g->worker.memory_fd,
+                         .keeping = &g->worker.keeping,
+                         .launch = *l,
                          .on_exit = on_exit_status};
     int err;
 
-    v->given_memory = what.memory_fd >= 0;
-    if (v->hooks.launch) return v->hooks.launch(v->hooks.arg, g->number, fd, what.memory_fd);
     v->process.data = v;
     err = spawn_worker(&what, v->broker->loop, &v->process, &v->process_open);
-    fdutil_close(&fd);
+    close(l->fd);
     if (err == 0)
         g->worker.channel.pid = v->process.pid;
     else if (v->process_open)
         uv_close((uv_handle_t *)&v->process, on_process_closed);
+    return err;
+}
+
+/* With all that is held of the memory of the one before. `fd` is its own. */
+static int launch(struct supervise *v, int fd) {
+    struct worker *w = worker_of(v);
+    struct spawn_launch l = {v->gpu->number, fd, w->memory_fd, -1};
+    int err;
+
+    if (w->keeping.count) l.kept_fd = keeping_list(&w->keeping);
+    if (l.kept_fd < -1) {
+        close(fd);
+        return l.kept_fd;
+    }
+    v->given_memory = l.memory_fd >= 0 || l.kept_fd >= 0;
+    keeping_begin(&w->keeping);
+    err = v->hooks.launch ? v->hooks.launch(v->hooks.arg, &l) : launch_process(v, &l);
+    fdutil_close(&l.kept_fd);
     return err;
 }
 
@@ -428,7 +460,9 @@ static void start_now(uv_timer_t *t) {
     struct supervise *v = t->data;
 
     v->hung_up = v->shortage = false;
-    if (v->process_open) /* the one before has not been reaped yet */
+    recovery_free_memory(&v->recovery);
+    /* The one before has not been reaped yet, or its memory is not free. */
+    if (v->process_open || worker_of(v)->keeping.closing)
         uv_timer_start(&v->timer, start_now, REAP_MS, 0);
     else
         start(v);
@@ -486,6 +520,7 @@ void supervise_stop(struct supervise *v) {
     recovery_worker_gone(&v->recovery, false);
     recovery_lose_all(&v->recovery, "salusd is being stopped");
     fdutil_close(&w->memory_fd);
+    keeping_finish(&w->keeping);
     if (v->process_open)
         uv_timer_start(&v->timer, on_stop_timeout, STOP_TIMEOUT_MS, 0);
     else

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The worker has the socket as descriptor 3, no input, and our standard error; memory to go on with
- * as descriptor 4.
+ * as descriptor 4, and a list of parts of it as 5. These have the numbers that they have here, so
+ * that no more descriptors are needed than there are.
  */
 #include "daemon/broker/worker/spawn.h"
 
@@ -9,6 +10,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +21,8 @@
 
 #define WORKER_FD "3"
 #define MEMORY_FD "4"
+#define KEPT_FD "5"
+#define STDIO_FIRST 6 /* all of these */
 #define NUMBER_BYTES 64
 #define PART_MOST (16ull << 30) /* of a software GPU that may choose */
 #define ARGS_MAX (48 + 2 * KNOBS)
@@ -76,10 +80,10 @@ static uint64_t memory_of(const struct spawn *what) {
 }
 
 static void crash_path(const struct spawn *what, char *out, size_t cap) {
-    if (what->gpu == 0)
+    if (what->launch.gpu == 0)
         snprintf(out, cap, "%s/" SPAWN_CRASH_EVENTS, what->config->run_dir);
     else
-        snprintf(out, cap, "%s/worker.%u.events", what->config->run_dir, what->gpu);
+        snprintf(out, cap, "%s/worker.%u.events", what->config->run_dir, what->launch.gpu);
 }
 
 /* Of the windows that jobs will have: the first that are free, with room for some that are not. */
@@ -88,43 +92,80 @@ static uint64_t windows_end(const struct config *c) {
     return end < CONFIG_WINDOW_END ? end : CONFIG_WINDOW_END;
 }
 
-int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *process, bool *open) {
+/* ---- its descriptors ------------------------------------------------------------------------- */
+
+static uv_stdio_container_t pass(int fd) {
+    if (fd < 0) return (uv_stdio_container_t){.flags = UV_IGNORE};
+    return (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = fd};
+}
+
+static int count_stdio(const struct spawn *what) {
+    int fd, count = STDIO_FIRST;
+
+    if (what->launch.kept_fd < 0) return count;
+    for (uint32_t id = 0; (fd = keeping_next(what->keeping, &id)) >= 0; id++)
+        if (fd >= count) count = fd + 1;
+    return count;
+}
+
+/* To be freed; NULL: there is no room. */
+static uv_stdio_container_t *make_stdio(const struct spawn *what, int count) {
+    uv_stdio_container_t *stdio = calloc((size_t)count, sizeof(*stdio)); /* all UV_IGNORE */
+    int fd;
+
+    if (!stdio) return NULL;
+    stdio[1] = stdio[2] = pass(STDERR_FILENO);
+    stdio[3] = pass(what->launch.fd);
+    stdio[4] = pass(what->launch.memory_fd);
+    stdio[5] = pass(what->launch.kept_fd);
+    if (what->launch.kept_fd < 0) return stdio;
+    for (uint32_t id = 0; (fd = keeping_next(what->keeping, &id)) >= 0; id++)
+        stdio[fd] = pass(fd);
+    return stdio;
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static void add_options(struct command *command, const struct spawn *what, const char *crash) {
     const struct config *c = what->config;
+
+    add_text(command, "--broker-fd", WORKER_FD);
+    if (what->launch.memory_fd >= 0) add_text(command, "--memory-fd", MEMORY_FD);
+    if (what->launch.kept_fd >= 0) add_text(command, "--kept-fd", KEPT_FD);
+    add_number(command, "--keep", strcmp(c->recovery, "yes") == 0);
+    add_text(command, "--device", c->device);
+    add_number(command, "--gpu", what->launch.gpu);
+    add_number(command, "--device-memory", memory_of(what));
+    add_number(command, "--sm-count", c->sm_count);
+    add_number(command, "--capability", capability_parse(c->capability));
+    if (c->driver[0]) add_text(command, "--driver", c->driver);
+    add_number(command, "--threads", c->device_threads);
+    add_number(command, "--cancel-timeout-ns", c->cancel_timeout);
+    add_number(command, "--kernel-timeout-ns", c->kernel_timeout);
+    add_number(command, "--windows-base", c->window_base);
+    add_number(command, "--windows-end", windows_end(c));
+    add_number(command, "--share-users", strcmp(c->share_users, "yes") == 0);
+    add_number(command, "--clear-always", strcmp(c->clear, "always") == 0);
+    add_policy(command, what->policy);
+    add_text(command, "--crash-events", crash);
+}
+
+int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *process, bool *open) {
     char path[PATH_MAX + 32], crash[PATH_MAX + 32];
     struct command command = {.args = {path}, .count = 1};
-    uv_stdio_container_t stdio[] = {{.flags = UV_IGNORE},
-                                    {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-                                    {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-                                    {.flags = UV_INHERIT_FD, .data.fd = what->fd},
-                                    {.flags = UV_INHERIT_FD, .data.fd = what->memory_fd}};
-    uv_process_options_t options = {.file = path,
-                                    .args = command.args,
-                                    .exit_cb = what->on_exit,
-                                    .cwd = "/",
-                                    .stdio = stdio,
-                                    .stdio_count = what->memory_fd < 0 ? 4 : 5};
-    int err = worker_path_find(c, path, sizeof(path));
+    uv_process_options_t options = {
+        .file = path, .args = command.args, .exit_cb = what->on_exit, .cwd = "/"};
+    int err = worker_path_find(what->config, path, sizeof(path));
 
     *open = false;
     if (err < 0) return err;
-    add_text(&command, "--broker-fd", WORKER_FD);
-    if (what->memory_fd >= 0) add_text(&command, "--memory-fd", MEMORY_FD);
-    add_text(&command, "--device", c->device);
-    add_number(&command, "--gpu", what->gpu);
-    add_number(&command, "--device-memory", memory_of(what));
-    add_number(&command, "--sm-count", c->sm_count);
-    add_number(&command, "--capability", capability_parse(c->capability));
-    if (c->driver[0]) add_text(&command, "--driver", c->driver);
-    add_number(&command, "--threads", c->device_threads);
-    add_number(&command, "--cancel-timeout-ns", c->cancel_timeout);
-    add_number(&command, "--kernel-timeout-ns", c->kernel_timeout);
-    add_number(&command, "--windows-base", c->window_base);
-    add_number(&command, "--windows-end", windows_end(c));
-    add_number(&command, "--share-users", strcmp(c->share_users, "yes") == 0);
-    add_number(&command, "--clear-always", strcmp(c->clear, "always") == 0);
-    add_policy(&command, what->policy);
+    options.stdio_count = count_stdio(what);
+    options.stdio = make_stdio(what, options.stdio_count);
+    if (!options.stdio) return -ENOMEM;
     crash_path(what, crash, sizeof(crash));
-    add_text(&command, "--crash-events", crash);
-    *open = true;                             /* even a failed start leaves a handle to close */
-    return uv_spawn(loop, process, &options); /* libuv's errors are -errno */
+    add_options(&command, what, crash);
+    *open = true;                            /* even a failed start leaves a handle to close */
+    err = uv_spawn(loop, process, &options); /* libuv's errors are -errno */
+    free(options.stdio);
+    return err;
 }

@@ -8,19 +8,27 @@
 #include <uv.h>
 
 #include "daemon/broker/config/config.h"
+#include "daemon/broker/worker/keeping.h"
 #include "proto/wire.h"
 
 /* In the run directory: what the scheduler of a worker that crashed went by. Of GPU n but the first
  * "worker.<n>.events". */
 #define SPAWN_CRASH_EVENTS "worker.events"
 
+/* What one worker is given. But for `fd` they stay the caller's; -1: there is none. */
+struct spawn_launch {
+    uint32_t gpu;  /* its number */
+    int fd;        /* its end of the socket pair */
+    int memory_fd; /* device memory for it to go on with */
+    int kept_fd;   /* a list of parts of that: an array of wire_kept */
+};
+
 struct spawn {
     const struct config *config; /* the GPU's */
-    uint32_t gpu;                /* its number */
     const struct policy_config *policy;
-    uint64_t device_memory_bytes; /* where the configuration says nothing; 0: the device's own */
-    int fd;                       /* its end of the socket pair, which stays the caller's */
-    int memory_fd; /* device memory for it to go on with; stays the caller's; -1: none */
+    uint64_t device_memory_bytes;  /* where the configuration says nothing; 0: the device's own */
+    const struct keeping *keeping; /* what the list names */
+    struct spawn_launch launch;    /* `fd` stays the caller's, too */
     uv_exit_cb on_exit;
 };
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "daemon/broker/worker/channel.h"
+#include "daemon/broker/worker/keeping.h"
 
 enum worker_state {
     WORKER_DOWN,      /* the next one is started after a while */
@@ -28,7 +29,8 @@ struct worker {
     struct channel channel;
     struct wire_device device;      /* of the latest that opened it */
     const struct wire_board *board; /* of this one, or NULL: board.h */
-    int memory_fd; /* of the device, where that outlives the worker; -1: it does not */
+    int memory_fd;          /* of the device, where that outlives the worker; -1: it does not */
+    struct keeping keeping; /* parts of that memory that are not in memory_fd */
     uint64_t restarts;
     uint64_t recovered; /* times that a job of one went on with the next */
     uv_async_t retry;   /* wakes who starts workers */

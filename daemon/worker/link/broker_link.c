@@ -17,14 +17,18 @@
 
 /* The socket may be non-blocking, and the broker briefly busy; it reads or dies. Without
  * descriptors a message waits for memory as well. */
-static int send_msg(int fd, const struct wire_worker_msg *msg, const int *fds, int nfds) {
+static int send_bytes(int fd, const void *msg, size_t bytes, const int *fds, int nfds) {
     for (;;) {
-        int err = fdutil_send(fd, msg, sizeof(*msg), fds, nfds);
+        int err = fdutil_send(fd, msg, bytes, fds, nfds);
         if (err != -EAGAIN && (nfds > 0 || !fdutil_scarce(err))) return err;
         struct pollfd p = {.fd = fd, .events = POLLOUT};
         poll(&p, 1, 1000);
         if (err != -EAGAIN) usleep(1000);
     }
+}
+
+static int send_msg(int fd, const struct wire_worker_msg *msg, const int *fds, int nfds) {
+    return send_bytes(fd, msg, sizeof(*msg), fds, nfds);
 }
 
 /* The broker ended; with messages of ours unread, it is a reset that tells us. */
@@ -48,6 +52,16 @@ int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, c
     int err = send_msg(l->fd, msg, fds, nfds);
     if (err && !fdutil_scarce(err)) broker_link_lost(l, msg->kind, err);
     return fdutil_scarce(err) ? err : 0;
+}
+
+int broker_link_keep(void *link, uint64_t id, int fd) {
+    struct broker_link *l = link;
+    const struct wire_part msg = {.kind = WIRE_PART, .id = id};
+    if (id >= WIRE_PARTS) return -EINVAL;
+    int err = send_bytes(l->fd, &msg, sizeof(msg), &fd, 1);
+    int lost = fdutil_scarce(err) ? send_bytes(l->fd, &msg, sizeof(msg), NULL, 0) : err;
+    if (lost) broker_link_lost(l, WIRE_PART, lost);
+    return err;
 }
 
 /* ---- what we say ----------------------------------------------------------------------------- */

@@ -45,6 +45,10 @@ void broker_link_say(struct broker_link *l, const struct wire_worker_msg *msg);
 int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, const int *fds,
                      int nfds);
 
+/* dev_config.keep, of a link: says it and waits for room, as with all that the broker is told. An
+ * error: it is not held, nor is what had the number before. */
+int broker_link_keep(void *link, uint64_t id, int fd);
+
 /* What sending or receiving returned means that the broker ended. */
 bool broker_link_closed(int result);
 /* The link is over: a message of that kind could not be sent. An error only where the broker did

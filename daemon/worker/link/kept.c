@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The list is the broker's; only what a part needs to be one is looked at.
+ */
+#include "daemon/worker/link/kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "proto/wire.h"
+
+/* Descriptors above the standard ones, which no program that the driver may start is to have. */
+static bool take_parts(struct kept *k, const struct wire_kept *list, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct wire_kept part = list[i];
+        if (part.id >= WIRE_PARTS || part.fd < 3 || fcntl(part.fd, F_SETFD, FD_CLOEXEC) < 0)
+            return false;
+        k->parts[k->count++] = (struct dev_kept){.id = part.id, .fd = part.fd};
+    }
+    return true;
+}
+
+static int read_list(struct kept *k, int fd) {
+    struct stat st;
+    if (fstat(fd, &st) < 0) return -errno;
+    size_t bytes = st.st_size > 0 ? (size_t)st.st_size : 0,
+           count = bytes / sizeof(struct wire_kept);
+    if (!count || bytes % sizeof(struct wire_kept) || count > WIRE_PARTS) return -EINVAL;
+    const struct wire_kept *list = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (list == MAP_FAILED) return -errno;
+    k->parts = malloc(count * sizeof(*k->parts));
+    int err = !k->parts ? -ENOMEM : take_parts(k, list, count) ? 0 : -EINVAL;
+    munmap((void *)list, bytes);
+    return err;
+}
+
+void kept_read(struct kept *k, int list_fd) {
+    *k = (struct kept){0};
+    if (list_fd <= 0) return;
+    int err = read_list(k, list_fd);
+    fdutil_close(&list_fd);
+    if (!err) return;
+    log_error("worker", "what is left of the device's memory cannot be read: %s", err_text(err));
+    kept_finish(k);
+}
+
+void kept_finish(struct kept *k) {
+    for (uint32_t i = 0; i < k->count; i++)
+        fdutil_close(&k->parts[i].fd);
+    free(k->parts);
+    *k = (struct kept){0};
+}
