@@ -110,8 +110,9 @@ struct wire_device {
     uint32_t library_capability; /* that NVIDIA's libraries are told: 130 for 13.0; 0: as others */
     uint32_t flags;              /* WIRE_DEVICE_* */
     uint32_t pci_domain, pci_bus, pci_slot; /* the description's, for who has none: NVML (1.5) */
-    uint32_t gpu; /* its number with salusd; jobs see it as device 0. Since 1.5 */
-    uint32_t reserved[2];
+    uint32_t gpu;          /* its number with salusd; jobs see it as device 0. Since 1.5 */
+    uint32_t driver_index; /* what its driver calls it, + 1; 0: it has no driver. Since 1.6 */
+    uint32_t reserved;
 };
 
 struct wire_offer {

@@ -33,6 +33,7 @@ static const struct render_column job_columns[] = {{"ID", "id"},
                                                    {NULL, NULL}};
 
 static const struct render_column gpu_columns[] = {{"ID", "id"},
+                                                   {"INDEX", "index"},
                                                    {"NAME", "name"},
                                                    {"STATE", "state"},
                                                    {"MEMORY", "memory_bytes"},
@@ -44,6 +45,7 @@ static const struct render_column gpu_columns[] = {{"ID", "id"},
                                                    {"WAITING", "waiting"},
                                                    {"POLICY", "lane_policy"},
                                                    {"WITHIN", "kernel_policy"},
+                                                   {"UUID", "uuid"},
                                                    {NULL, NULL}};
 
 static const struct render_column lane_columns[] = {{"GPU", "gpu"},

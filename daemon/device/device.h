@@ -48,7 +48,8 @@ struct dev_config {
      * 0: for ever. */
     uint64_t cancel_timeout_ns;
     const char *driver; /* cuda: as dlopen takes it; NULL: libcuda.so.1 */
-    uint32_t index;     /* which of the GPUs that are served; cuda: of the driver's */
+    uint32_t index;     /* which of the GPUs that are served; cuda: of the driver's, too, unless */
+    const char *device_id; /* which that is: its index or how its UUID begins; NULL: `index` */
     /* Memory of a device that was opened before, as its memory_fd gave it; the caller's. What is in
      * it stays, for chunk_adopt and others, until memory_settle. memory_bytes must be that
      * device's, or 0; else open gives -EINVAL, as where there is no such thing. 0 or less: none. */
@@ -68,6 +69,8 @@ struct dev_config {
 struct dev_info {
     char name[64];
     uint8_t uuid[16];
+    bool has_index;
+    uint32_t index; /* with its driver, if it has one */
     uint64_t memory_bytes, granularity_bytes;
     uint32_t sm_count, cc_major, cc_minor;
     uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;

@@ -28,6 +28,7 @@ enum option_id {
     OPT_CAPABILITY,
     OPT_DRIVER,
     OPT_GPU,
+    OPT_DEVICE_ID,
     OPT_THREADS,
     OPT_KERNEL_TIMEOUT,
     OPT_CANCEL_TIMEOUT,
@@ -52,6 +53,7 @@ static const struct option options[] = {
     {"capability", required_argument, NULL, OPT_CAPABILITY},
     {"driver", required_argument, NULL, OPT_DRIVER},
     {"gpu", required_argument, NULL, OPT_GPU},
+    {"device-id", required_argument, NULL, OPT_DEVICE_ID},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"kernel-timeout-ns", required_argument, NULL, OPT_KERNEL_TIMEOUT},
     {"cancel-timeout-ns", required_argument, NULL, OPT_CANCEL_TIMEOUT},
@@ -146,6 +148,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
     case OPT_CAPABILITY: return number32(arg, &c->device.capability);
     case OPT_DRIVER: c->device.driver = arg[0] ? arg : NULL; return true;
     case OPT_GPU: return number32(arg, &c->device.index);
+    case OPT_DEVICE_ID: c->device.device_id = arg[0] ? arg : NULL; return true;
     case OPT_THREADS: return number32(arg, &c->device.threads);
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
     case OPT_CANCEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.cancel_timeout_ns);

@@ -135,6 +135,19 @@ def test_the_list_shows_both():
                   "which worker is on which GPU below")
 
 
+def test_a_gpu_by_its_uuid():
+    """Of the software GPU there is no choice. Nested: a worker is on one below that has this UUID, or gets none."""
+    made = "GPU-73616c75-732d-736f-6674-2d6770752d0"
+    with Two(text=f"[gpu 1]\ndevice_id = {made}1\n") as d:
+        first, second = d.gpus()
+        equal((first["uuid"], second["uuid"]), (made + "0", made + "1"), "UUIDs")
+        equal((first["index"], second["index"]), ("0", "0") if NESTED else ("", ""), "indices")
+    if not NESTED:
+        return
+    with Two(text=f"[gpu 1]\ndevice_id = {made}0\n", ready=1) as d:
+        wait_for("what is wrong", lambda: f"no GPU has the UUID {made}0: the driver has 0: {made}1" in d.log())
+
+
 def test_jobs_on_both_compute_what_they_compute_alone():
     with Daemon() as d:
         alone = d.checksum(TRAIN)

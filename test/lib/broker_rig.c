@@ -242,6 +242,7 @@ static void say_ready(struct broker_rig_worker *w, int fd, struct given given) {
     int fds[2] = {-1, -1};
 
     strcpy(m.device.name, "Fake GPU");
+    m.device.driver_index = 4;
     m.device.memory_bytes = 1ull << 30;
     m.device.granularity_bytes = 2u << 20;
     m.device.sm_count = w->sm_count ? w->sm_count : 4;

@@ -91,6 +91,40 @@ Test(config_gpus, what_is_wrong_is_said_with_its_line) {
     }
 }
 
+Test(config_gpus, each_is_another_device) {
+    static const struct {
+        const char *text, *error; /* NULL: none */
+    } sets[] = {
+        {"device = cuda\n", NULL},
+        {"device_id = GPU-8932f937-d72c\n", NULL},
+        {"device = cuda\n[gpu 0]\ndevice_id = 1\n[gpu 1]\ndevice_id = 0\n", NULL},
+        {"device = cuda\n[gpu 0]\ndevice_id = 1\n",
+         "device_id: GPUs 0 and 1 are both the driver's 1\n"},
+        {"device = cuda\n[gpu 1]\ndevice_id = 0\n",
+         ": device_id: GPUs 0 and 1 are both the driver's 0\n"},
+        {"device = cuda\ndevice_id = GPU-8932f937\n",
+         ":4: device_id: GPUs 0 and 1 are both the driver's GPU-8932f937\n"},
+        {"device = cuda\n[gpu 0]\ndevice_id = GPU-AB\n[gpu 1]\ndevice_id = GPU-ab\n",
+         "both the driver's GPU-ab\n"},
+        {"device = cuda\n[gpu 0]\ndevice_id = GPU-xy\n",
+         ":5: device_id: 'GPU-xy' is not an index, or how a UUID begins, such as GPU-8932f937\n"},
+        {"device_id = -1\n", ":3: device_id: '-1' is not an index"},
+        {"device_id = /dev/nvidia0\n", ":3: device_id: '/dev/nvidia0' is not an index"},
+        {"device_id = 1234567890\n", ":3: device_id: '1234567890' is not an index"},
+        {"device = cuda\ndevice_id = 1\n[gpu 1]\ndevice = soft\n", NULL},
+        {"device = cuda\ndevice_id = 1\n[gpu 1]\ndriver = /other.so\n", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        char text[256];
+
+        snprintf(text, sizeof(text), "[gpu]\ngpus = 2\n%s", sets[i].text);
+        cr_expect_eq(load(&config, text), sets[i].error != NULL, "%s: %s", text, errors);
+        if (sets[i].error)
+            cr_expect_not_null(strstr(errors, sets[i].error), "%s: %s", text, errors);
+    }
+}
+
 Test(config_gpus, so_many_values_and_no_more) {
     static const char *const names[] = {"sm_count",    "device_threads", "device_memory",
                                         "lease",       "max_lanes",      "overtakes",

@@ -425,11 +425,12 @@ Test(ctl_cli_daemon, the_gpu_is_shown) {
 
     broker_rig_attach(fd, fds);
     CTL("gpu", "list");
-    EXPECT(
-        0,
-        "ID  NAME      STATE  MEMORY  GRANTED  USED  SMS  LANES  JOBS  WAITING  POLICY  WITHIN\n"
-        "0   Fake GPU  ready  1 GiB   0 B      0 B   4    0      1     0        fair    streams\n",
-        "");
+    EXPECT(0,
+           "ID  INDEX  NAME      STATE  MEMORY  GRANTED  USED  SMS  LANES  JOBS  WAITING  POLICY  "
+           "WITHIN   UUID\n"
+           "0   3      Fake GPU  ready  1 GiB   0 B      0 B   4    0      1     0        fair    "
+           "streams  GPU-00000000-0000-0000-0000-000000000000\n",
+           "");
     CTL("gpu", "show", "0", "--json");
     cr_assert_str_eq(clirun_text(clirun_json("gpu"), "compute"), "9.0");
     cr_assert_str_eq(clirun_text(clirun_json("gpu"), "uuid"),

@@ -13,6 +13,7 @@
 #include <sys/un.h>
 
 #include "daemon/broker/config/config_value.h"
+#include "proto/uuid.h"
 
 #define RELOAD true
 #define RESTART false
@@ -38,7 +39,8 @@ static const struct config_option table[] = {
 #define TABLE_LENGTH ((int)(sizeof(table) / sizeof(table[0])))
 
 static bool is_text(const struct config_option *o) {
-    return o->type == CONFIG_PATH || o->type == CONFIG_FILE || o->type == CONFIG_CHOICE;
+    return o->type == CONFIG_PATH || o->type == CONFIG_FILE || o->type == CONFIG_DEVICE ||
+           o->type == CONFIG_CHOICE;
 }
 
 static char *text_of(const struct config *c, const struct config_option *o) {
@@ -100,14 +102,23 @@ const char *config_nearest(const char *name) {
     return best;
 }
 
+/* Whether text is one that an option of this type takes; choices are looked at elsewhere. */
+static bool is_taken(enum config_type type, const char *value) {
+    size_t n = strlen(value);
+
+    if (!n || *value == '/') return type != CONFIG_DEVICE || !n;
+    if (type == CONFIG_DEVICE)
+        return uuid_may_begin(value) || (n < 10 && strspn(value, "0123456789") == n);
+    return type == CONFIG_CHOICE || (type == CONFIG_FILE && !strchr(value, '/'));
+}
+
 static int set_text(struct config *c, const struct config_option *o, const char *value, char *why,
                     size_t cap) {
     if (strlen(value) >= CONFIG_TEXT_BYTES) {
         snprintf(why, cap, "%s: longer than %d bytes", o->name, CONFIG_TEXT_BYTES - 1);
         return -EINVAL;
     }
-    if (*value && *value != '/' &&
-        (o->type == CONFIG_PATH || (o->type == CONFIG_FILE && strchr(value, '/')))) {
+    if (!is_taken(o->type, value)) {
         snprintf(why, cap, "%s: '%.100s' is not %s", o->name, value,
                  config_value_expected(o->type));
         return -EINVAL;

@@ -29,6 +29,7 @@
 
 #define CONFIG_FIELD_PATH(name) char name[CONFIG_TEXT_BYTES]
 #define CONFIG_FIELD_FILE(name) char name[CONFIG_TEXT_BYTES]
+#define CONFIG_FIELD_DEVICE(name) char name[CONFIG_TEXT_BYTES]
 #define CONFIG_FIELD_CHOICE(name) char name[CONFIG_TEXT_BYTES]
 #define CONFIG_FIELD_BYTES(name) uint64_t name
 #define CONFIG_FIELD_COUNT(name) uint64_t name

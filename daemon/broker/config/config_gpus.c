@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/units.h"
 #include "daemon/broker/config/config.h"
@@ -122,6 +123,32 @@ static int check_gpu(const struct config *c, uint32_t gpu, FILE *errors) {
     return own.device_memory == c->device_memory ? 0 : config_check_memory(&own, errors);
 }
 
+/* Which of the driver's it is, as far as that can be told by what was said. */
+static void device_of(const struct config *c, uint32_t gpu, struct config *own,
+                      char id[CONFIG_TEXT_BYTES]) {
+    config_gpus_apply(c, gpu, own);
+    if (own->device_id[0])
+        snprintf(id, CONFIG_TEXT_BYTES, "%s", own->device_id);
+    else
+        snprintf(id, CONFIG_TEXT_BYTES, "%u", gpu);
+}
+
+/* No two have one GPU: each would take all of its memory. */
+static int check_device(const struct config *c, uint32_t gpu, FILE *errors) {
+    char id[CONFIG_TEXT_BYTES], other_id[CONFIG_TEXT_BYTES];
+    struct config own, other;
+
+    device_of(c, gpu, &own, id);
+    for (uint32_t i = 0; i < gpu && strcmp(own.device, "cuda") == 0; i++) {
+        device_of(c, i, &other, other_id);
+        if (strcmp(other.device, "cuda") == 0 && strcmp(other.driver, own.driver) == 0 &&
+            strcasecmp(id, other_id) == 0)
+            return config_complain(&own, CONFIG_O_device_id, errors,
+                                   "GPUs %u and %u are both the driver's %s", i, gpu, id);
+    }
+    return 0;
+}
+
 int config_gpus_check(const struct config *c, FILE *errors) {
     int bad = 0;
 
@@ -135,6 +162,8 @@ int config_gpus_check(const struct config *c, FILE *errors) {
     }
     for (uint32_t gpu = 0; c->gpu_rule_count && gpu < c->gpus; gpu++)
         bad += check_gpu(c, gpu, errors);
+    for (uint32_t gpu = 1; gpu < c->gpus; gpu++)
+        bad += check_device(c, gpu, errors);
     return bad;
 }
 

@@ -12,6 +12,7 @@
 enum config_type {
     CONFIG_PATH,
     CONFIG_FILE,
+    CONFIG_DEVICE,
     CONFIG_CHOICE,
     CONFIG_BYTES,
     CONFIG_COUNT,

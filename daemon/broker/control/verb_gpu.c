@@ -55,6 +55,7 @@ static void fill_gpu(const struct gpu *g, struct ctl_gpu *r) {
     if (d->memory_bytes == 0) return; /* no worker was ever ready */
     printable_copy(r->name, d->name, sizeof(d->name));
     uuid_print(d->uuid, r->uuid);
+    if (d->driver_index) snprintf(r->index, sizeof(r->index), "%u", d->driver_index - 1);
     snprintf(r->compute, sizeof(r->compute), "%u.%u", d->cc_major, d->cc_minor);
     r->memory_bytes = d->memory_bytes;
     r->sms = d->sm_count;

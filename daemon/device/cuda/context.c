@@ -11,6 +11,8 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/device/cuda/choice.h"
+#include "daemon/device/device.h"
 
 /* Whose context this thread has. */
 static _Thread_local const struct context *current;
@@ -24,16 +26,12 @@ static int refuse(const struct driver *d, const char *what, CUresult r, char *wh
     return driver_error(r);
 }
 
-static int find_device(struct context *c, uint32_t index, char *why, size_t why_bytes) {
+static int find_device(struct context *c, uint32_t number, const char *id, char *why,
+                       size_t why_bytes) {
     const struct driver *d = &c->driver;
-    int count = 0;
-    CUresult r = d->cuDeviceGetCount(&count);
-    if (r) return refuse(d, "no count of devices", r, why, why_bytes);
-    if (count < 0 || index >= (uint32_t)count) {
-        snprintf(why, why_bytes, "there is no GPU %u: the driver has %d", index, count);
-        return -ENODEV;
-    }
-    r = d->cuDeviceGet(&c->device, (int)index);
+    int err = choice_find(d, number, id, &c->index, why, why_bytes);
+    if (err) return err;
+    CUresult r = d->cuDeviceGet(&c->device, (int)c->index);
     return r ? refuse(d, "no device", r, why, why_bytes) : 0;
 }
 
@@ -49,10 +47,10 @@ static int take_context(struct context *c, char *why, size_t why_bytes) {
     return r ? refuse(d, "no priorities", r, why, why_bytes) : 0;
 }
 
-int context_open(struct context *c, const char *path, uint32_t index, char *why, size_t why_bytes) {
+int context_open(struct context *c, const struct dev_config *config, char *why, size_t why_bytes) {
     *c = (struct context){0};
-    int err = driver_load(&c->driver, path, why, why_bytes);
-    if (!err) err = find_device(c, index, why, why_bytes);
+    int err = driver_load(&c->driver, config->driver, why, why_bytes);
+    if (!err) err = find_device(c, config->index, config->device_id, why, why_bytes);
     if (!err) err = take_context(c, why, why_bytes);
     if (err) context_close(c);
     return err;

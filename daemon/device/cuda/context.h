@@ -14,19 +14,21 @@
 
 #include "daemon/device/cuda/driver.h"
 
+struct dev_config;
 struct texts;
 
 struct context {
     struct driver driver;
     CUdevice device;
+    uint32_t index; /* of that, with the driver */
     CUcontext handle;
     int least_priority, greatest_priority; /* CUDA's: the greatest is the lower number */
     struct texts *texts;                   /* what its kernels print */
     _Atomic int fatal;                     /* the first CUresult that ended it; 0: it works */
 };
 
-/* `index`: which of the driver's devices. 0, -errno or ERR_* with the reason in `why`. */
-int context_open(struct context *c, const char *path, uint32_t index, char *why, size_t why_bytes);
+/* 0, -errno or ERR_* with the reason in `why`. */
+int context_open(struct context *c, const struct dev_config *config, char *why, size_t why_bytes);
 void context_close(struct context *c);
 
 /* Before anything else that a thread calls of the driver: what fails then says so. Any thread. */

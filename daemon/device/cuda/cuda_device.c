@@ -90,6 +90,8 @@ static int describe_limits(struct dev *dev) {
 static int describe_identity(struct dev *dev) {
     const struct driver *d = &dev->context.driver;
     CUuuid uuid;
+    dev->info.has_index = true;
+    dev->info.index = dev->context.index;
     int err =
         context_result(&dev->context, d->cuDeviceGetName(dev->info.name, sizeof(dev->info.name),
                                                          dev->context.device));
@@ -178,7 +180,7 @@ static int open_memory(struct dev *dev, const struct dev_config *config) {
 static int open_parts(struct dev *dev, const struct dev_config *config, char *why,
                       size_t why_bytes) {
     int err = cuda_text_open(&dev->texts);
-    if (!err) err = context_open(&dev->context, config->driver, config->index, why, why_bytes);
+    if (!err) err = context_open(&dev->context, config, why, why_bytes);
     if (err) return err;
     dev->context.texts = &dev->texts;
     err = describe_identity(dev);

@@ -28,6 +28,7 @@ struct fake_options {
     bool host_elsewhere;          /* registered memory has another address on the device */
     bool stepping;                /* streams stand still but for step() and who waits for them */
     uint64_t clock_ns;            /* as set_clock */
+    uint32_t devices;             /* 0: one; they differ in the last byte of their UUIDs: 5a + n */
     uint32_t shuffle;             /* seed of the order between streams, and of naps; 0: none */
 };
 

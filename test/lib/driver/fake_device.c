@@ -101,6 +101,7 @@ static void start(const struct fake_options *options) {
     }
     fake.options = *options;
     if (!fake.options.granule) fake.options.granule = 64 << 10;
+    if (!fake.options.devices) fake.options.devices = 1;
     if (!fake.options.free_bytes) fake.options.free_bytes = 1ull << 30;
     fake.last_id += 0x1000;
     fake.random = options->shuffle;
@@ -229,15 +230,19 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
     return cuGetErrorName(error, text);
 }
 
+static bool device_exists(int ordinal) {
+    return ordinal >= 0 && (uint32_t)ordinal < fake.options.devices;
+}
+
 CUresult cuDeviceGet(CUdevice *device, int ordinal) {
     FAKE_CALL(false);
-    *device = 0;
-    return ordinal ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+    *device = ordinal;
+    return device_exists(ordinal) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult cuDeviceGetCount(int *count) {
     FAKE_CALL(false);
-    *count = 1;
+    *count = (int)fake.options.devices;
     return CUDA_SUCCESS;
 }
 
@@ -250,6 +255,7 @@ CUresult cuDeviceGetName(char *name, int bytes, CUdevice device) {
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
     FAKE_CALL(false);
     memset(uuid, 0x5a, sizeof(*uuid));
+    uuid->bytes[15] = (char)(0x5a + device);
     return CUDA_SUCCESS;
 }
 
