@@ -2,11 +2,11 @@
 # Two users: check-users fills memory as one and looks for it as the other, in the real daemon.
 # Needs root, for two uids; else it says that it was skipped.
 .PHONY: check-users check-users-long check-long
-check-users: all $(call e2e_bin,default-static,secret) $(BUILD)/test/e2e/nvml_reader
+check-users: all $(call e2e_bin,default-static,secret heirs ipc) $(BUILD)/test/e2e/nvml_reader
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_users.py $(E2E)
 # More rounds, sizes, kills and policies.
 check-long: check-users-long
-check-users-long: all $(call e2e_bin,default-static,secret) $(BUILD)/test/e2e/nvml_reader
+check-users-long: all $(call e2e_bin,default-static,secret heirs ipc) $(BUILD)/test/e2e/nvml_reader
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_users.py --long
 
 BENCHES += $(BUILD)/test/bench/clear_bench

@@ -13,6 +13,7 @@ import io
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -207,6 +208,35 @@ def test_descriptors_keep_what_a_killed_process_made():
         wait_for("nothing is kept", lambda: gpu_of(d)["kept_bytes"] == 0)
         gpu = gpu_of(d)
         equal((gpu["memory_used_bytes"], gpu["granted_bytes"], gpu["worker_restarts"]), (0, 0, 0), "what is left")
+
+
+def kept_until(d, how, want):
+    """The program's descriptors are refused with these words; another job runs beside it, and in the end all is back."""
+    job = subprocess.Popen([program("heirs"), how], env=d.environment(), text=True, stdin=subprocess.PIPE,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    equal(job.stdout.readline(), want, "what it says")
+    d.checksum([program("vecadd")])
+    _, err = job.communicate("", timeout=PATIENCE)
+    contains(err, "a descriptor of device memory was refused", "its standard error")
+    wait_for("nothing is kept", lambda: gpu_of(d)["kept_bytes"] == 0)
+
+
+def test_descriptors_of_memory_keep_no_more_than_the_device_has():
+    with Daemon("--device-memory", "256MiB") as d:
+        for _ in range(2):
+            kept_until(d, "greedy", "refused with 2 after 256 MiB\n")
+        equal(d.jobs(), [], "jobs")
+
+
+def test_descriptors_of_memory_leave_some_for_others():
+    """A worker has as many as the broker: of half of them one user gets half."""
+    with Daemon() as d:
+        worker = d.worker_pid()
+        resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, (300, 300))
+        os.kill(worker, signal.SIGKILL)
+        wait_for("another worker", lambda: d.worker_pid() not in (0, None, worker))
+        for _ in range(2):
+            kept_until(d, "many", "refused with 304 after 75\n")
 
 
 def marks_seen(daemon, loading, **env):

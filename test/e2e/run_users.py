@@ -10,6 +10,7 @@ the tests are counted as skipped. What must be found is tried as well: between j
 """
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -42,10 +43,10 @@ class Shared(Daemon):
         os.chmod(self.run_dir, 0o755)
         return super().__enter__()
 
-    def job(self, uid, *argv, word=WORD, **env):
+    def job(self, uid, *argv, word=WORD, fds=(), **env):
         p = subprocess.Popen(argv, env=self.environment(**word, **env), text=True, errors="replace",
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             user=uid, group=uid, extra_groups=[], cwd="/")
+                             user=uid, group=uid, extra_groups=[], cwd="/", pass_fds=fds)
         p.uid = uid
         return p
 
@@ -128,6 +129,25 @@ def test_what_one_user_lends_is_not_there_for_another():
             out, err = p.communicate(timeout=PATIENCE)
             require(out == want, f"user {uid} got {out!r}, expected {want!r}\n{err}")
             done(lender)
+
+
+def test_descriptors_of_one_user_open_nothing_for_another():
+    """He may have one, and so keep the other's memory, whose end it outlives."""
+    for uid, want in ((BOB, 1), (ALICE, 0)):
+        with Shared(*ROOM, *BOTH) as d:
+            ends = socket.socketpair()
+            lender, opener = (d.job(who, program("heirs"), how, str(end.fileno()), fds=[end.fileno()])
+                              for who, how, end in zip((ALICE, uid), ("lend", "open"), ends))
+            require(lender.stdout.readline() == "lent\n", "nothing was lent")
+            require(opener.stdout.readline() == "got\n", "nothing came")
+            for end in ends:
+                end.close()
+            kill(lender)
+            kept = lambda: d.ctl_json("gpu", "list")["gpus"][0]["kept_bytes"]
+            wait_for("the descriptor keeps it", lambda: kept() == 2 << 20)
+            out, err = opener.communicate(timeout=PATIENCE)
+            require(out == f"opening it gives {want}\n", f"user {uid} got {out!r}\n{err}")
+            wait_for("it is gone", lambda: kept() == 0)
 
 
 def side_by_side(*options, users=(ALICE, BOB), rounds=ROUNDS, leave=False):

@@ -123,7 +123,7 @@ static void relocate(unsigned char *body, size_t bytes) {
     }
 }
 
-static void send(const uint8_t *body, uint8_t bytes, uint8_t op) {
+static void put(const uint8_t *body, uint8_t bytes, uint8_t op) {
     _Alignas(8) unsigned char rec[sizeof(struct wire_record) + 256] = {0};
     struct wire_record *r = (struct wire_record *)rec;
     r->op = op & 31;
@@ -232,7 +232,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             atom_store_release(&client->sub->callbacks_done,
                                atom_load_relaxed(&client->sub->callbacks_done) + bytes);
         } else {
-            send(data + 2, bytes, op);
+            put(data + 2, bytes, op);
         }
         data += 2 + bytes;
         size -= 2u + bytes;

@@ -5,7 +5,10 @@
  * it; and another.
  *   heirs [ROUNDS]
  *   heirs hold     the parent has them until it is killed
- *   heirs greedy   makes descriptors until it is refused one, and says how many MiB they keep */
+ *   heirs greedy   makes descriptors until it is refused one, and says how much they keep; of one
+ *   heirs many     allocation, and says how many there are. Both keep them until their input ends
+ *   heirs lend FD  sends a descriptor through this socket, and waits for its input to end
+ *   heirs open FD  gets it, waits for its input to end, and says what opening it gives */
 #include <cuda.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -213,25 +216,71 @@ static int hold(void) {
         pause();
 }
 
-static int greedy(void) {
-    for (int n = 0;; n++) {
-        CUmemGenericAllocationHandle handle = make(16 * GRANULE);
-        int fd;
-        CUresult r =
-            cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-        WORKS(cuMemRelease(handle));
-        if (r == CUDA_SUCCESS) continue;
-        printf("refused with %d after %d MiB\n", (int)r, n * 32);
-        return 0;
-    }
+/* ---- several users, and much of it ----------------------------------------------------------- */
+
+static int await_end(void) {
+    char byte;
+    fflush(stdout);
+    while (read(0, &byte, 1) > 0)
+        ;
+    return 0;
 }
 
+static CUresult try_export(CUmemGenericAllocationHandle handle) {
+    int fd;
+    return cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+}
+
+static int greedy(void) {
+    CUresult r = CUDA_SUCCESS;
+    int n = 0;
+    CHECK(cudaFree(NULL));
+    while (r == CUDA_SUCCESS) {
+        CUmemGenericAllocationHandle handle = make(8 * GRANULE);
+        r = try_export(handle);
+        n += r == CUDA_SUCCESS;
+        WORKS(cuMemRelease(handle));
+    }
+    printf("refused with %d after %d MiB\n", (int)r, n * 16);
+    return await_end();
+}
+
+static int many(void) {
+    CUresult r = CUDA_SUCCESS;
+    int n = 0;
+    CHECK(cudaFree(NULL));
+    CUmemGenericAllocationHandle handle = make(GRANULE);
+    while ((r = try_export(handle)) == CUDA_SUCCESS)
+        n++;
+    printf("refused with %d after %d\n", (int)r, n);
+    return await_end();
+}
+
+static int lend(void) {
+    CHECK(cudaFree(NULL));
+    say_fd(export_of(make(GRANULE)));
+    puts("lent");
+    return await_end();
+}
+
+static int open_lent(void) {
+    CUmemGenericAllocationHandle handle;
+    int fd = hear_fd();
+    puts("got");
+    await_end();
+    CHECK(cudaFree(NULL));
+    printf("opening it gives %d\n",
+           (int)cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd,
+                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    return 0;
+}
 int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "hold")) return hold();
-    if (argc > 1 && !strcmp(argv[1], "greedy")) {
-        CHECK(cudaFree(NULL));
-        return greedy();
-    }
+    if (argc > 1 && !strcmp(argv[1], "greedy")) return greedy();
+    if (argc > 1 && !strcmp(argv[1], "many")) return many();
+    if (argc > 2) peer = atoi(argv[2]);
+    if (argc > 2 && !strcmp(argv[1], "lend")) return lend();
+    if (argc > 2 && !strcmp(argv[1], "open")) return open_lent();
     int rounds = rounds_arg(argc, argv, 3);
     uint64_t sum = CHECKSUM_START;
     for (int i = 0; i < rounds; i++) {
