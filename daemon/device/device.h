@@ -137,6 +137,10 @@ struct dev_op {
     /* Set before it is submitted: what follows is to be the device's own, though that cost calls.
      * Once complete: whether it is. Without a meaning unless info.coarse. */
     bool timed;
+    /* Of one that ends because the device is lost: whether it may have begun, and if it is a kernel
+     * that may have been what did it, how many there are of these. */
+    bool begun;
+    uint16_t suspects;
     /* CLOCK_MONOTONIC. The device began with it, which is not when it was submitted or came to the
      * head of its queue, and was through with it. It need not have run all the time between. */
     uint64_t start_ns, end_ns;
@@ -262,8 +266,9 @@ struct dev_ops {
      * What does not pass description_check ends the worker. */
     void (*describe)(struct dev *dev, struct description *out);
     /* 0 while it works. Else ERR_*: it never will again in this process, whatever did it; all that
-     * was in flight has completed or does so with the next poll, with an error. NULL: that cannot
-     * be. */
+     * was in flight has completed or does so with the next poll: first what had run to its end,
+     * then all else with ERR_DEVICE_LOST, but for kernels of the one space that can have done it:
+     * they say what they did. NULL: that cannot be. */
     int (*lost)(struct dev *dev);
 
     /* The device's memory, which outlives the process for as long as somebody holds it: a memfd

@@ -725,15 +725,68 @@ Test(cuda_queue, who_comes_too_late_did_not_do_it) {
     cr_assert_eq(ops[1].dev.result, ERR_DEVICE_LOST);
 }
 
+static void fault(struct dev_queue *q, uint32_t i) {
+    cuda_rig_launch(&rig, q, func("fault"), &ops[i], 8, (uint64_t[]){CUDA_ERROR_LAUNCH_FAILED});
+}
+
+static void fill(struct dev_queue *q, uint32_t i) {
+    cuda_rig_launch(&rig, q, func("append"), &ops[i], 16, (uint64_t[]){base(), 1});
+}
+
+static void check_end(uint32_t i, int result, bool begun, uint32_t suspects) {
+    cr_expect_eq(ops[i].dev.result, result, "%u: %d", i, ops[i].dev.result);
+    cr_expect_eq(ops[i].dev.begun, begun, "%u", i);
+    cr_expect_eq(ops[i].dev.suspects, suspects, "%u", i);
+}
+
+/* Of two jobs, so that nobody knows whose. What stands behind them did not begin. */
 Test(cuda_queue, one_of_two_did_it) {
-    cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
-    cuda_rig_launch(&rig, queue, func("fault"), &ops[0], 8, (uint64_t[]){CUDA_ERROR_LAUNCH_FAILED});
-    cuda_rig_launch(&rig, other, func("append"), &ops[1], 16, (uint64_t[]){base(), 1});
+    struct rig_space job;
+    cr_assert_eq(cuda_rig_space(&rig, &job, 1), 0);
+    cr_assert_eq(rig.ops->queue_create(job.space, 0, &other), 0);
+    fault(queue, 0);
+    fill(queue, 1);
+    fill(other, 2);
+    fill(other, 3);
     rig.fake->step(FIRST_STREAM);
-    cr_assert(cuda_rig_wait(&rig, 2));
-    cr_assert_eq(ops[0].dev.result, ERR_DEVICE_LOST);
-    cr_assert_eq(ops[1].dev.result, ERR_DEVICE_LOST);
-    cr_assert(strstr(ops[1].dev.fault_text, "one of the 2 kernels"));
+    cr_assert(cuda_rig_wait(&rig, 4));
+    check_end(0, ERR_DEVICE_LOST, true, 2);
+    check_end(1, ERR_DEVICE_LOST, false, 0);
+    check_end(2, ERR_DEVICE_LOST, true, 2);
+    check_end(3, ERR_DEVICE_LOST, false, 0);
+    cr_assert(strstr(ops[2].dev.fault_text, "one of the 2 kernels that"));
+    rig.ops->queue_destroy(other);
+    other = NULL;
+    cuda_rig_space_end(&rig, &job);
+}
+
+/* Which of its kernels it was nobody knows, but it was the job. */
+Test(cuda_queue, a_job_that_is_alone_did_it) {
+    cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
+    fault(queue, 0);
+    fill(other, 1);
+    fill(other, 2);
+    rig.fake->step(FIRST_STREAM);
+    cr_assert(cuda_rig_wait(&rig, 3));
+    check_end(0, ERR_LAUNCH_FAILED, true, 2);
+    check_end(1, ERR_LAUNCH_FAILED, true, 2);
+    check_end(2, ERR_DEVICE_LOST, false, 0);
+    cr_assert(strstr(ops[1].dev.fault_text, "one of the 2 kernels of this job"));
+}
+
+/* What stands at the head of another stream is under way, but no kernel, and can have done nothing;
+ * what was complete before is, whoever looks. */
+Test(cuda_queue, copies_and_what_is_complete_are_no_suspects) {
+    cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
+    cuda_rig_fill(&rig, other, &ops[2], base(), 1, 1);
+    fill(queue, 0);
+    fault(queue, 1);
+    for (int i = 0; i < 4; i++)
+        rig.fake->step(FIRST_STREAM);
+    cr_assert(cuda_rig_wait(&rig, 3));
+    check_end(0, 0, false, 0);
+    check_end(1, ERR_LAUNCH_FAILED, true, 1);
+    check_end(2, ERR_DEVICE_LOST, true, 0);
 }
 
 /* A peek of an innocent one does not say that its address is wrong. */

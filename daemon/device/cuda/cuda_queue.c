@@ -366,25 +366,49 @@ static bool is_back(const struct dev_queue *q, const struct task *t) {
 }
 
 /* Of each stream, the first operation that did not come back was under way; those that failed
- * before they began aside. NULL: it can have done nothing. */
-static const struct task *suspect_of(const struct dev_queue *q) {
-    const struct task *t = q->first;
-    if (q->all->culprit && q != q->all->culprit) return NULL;
-    while (t && t->issued && (t->op->result || is_back(q, t)))
+ * before they began aside. NULL: there is none. */
+static struct task *head_of(const struct dev_queue *q) {
+    struct task *t = q->first;
+    while (t && t->issued && t->op->result)
         t = t->next;
-    return t && t->issued && t->kind == TASK_LAUNCH ? t : NULL;
+    return t && t->issued ? t : NULL;
 }
 
-static void blame(struct dev_op *op, const struct queues *qs, uint32_t suspects) {
+/* It can be what ended the context. */
+static bool is_suspect(const struct dev_queue *q, const struct task *t) {
+    return t && t->kind == TASK_LAUNCH && (!q->all->culprit || q == q->all->culprit);
+}
+
+/* How many there are, and of which space all of them are; NULL: not of one. */
+struct suspects {
+    uint32_t count;
+    const struct dev_space *space;
+};
+
+static struct suspects find_suspects(const struct queues *qs) {
+    struct suspects s = {0};
+    const struct list *pos;
+    list_each(pos, &qs->busy) {
+        const struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        if (!is_suspect(q, head_of(q))) continue;
+        if (!s.count++) s.space = q->space;
+        if (s.space != q->space) s.space = NULL;
+    }
+    return s;
+}
+
+/* Where all that may have done it are one job's, that is who did it. */
+static void blame(struct dev_op *op, const struct queues *qs, const struct suspects *s) {
     CUresult fatal = (CUresult)context_fatal(qs->context);
     const char *name = driver_name(&qs->context->driver, fatal);
-    op->result = suspects == 1 ? driver_error(fatal) : ERR_DEVICE_LOST;
-    if (suspects == 1)
+    op->suspects = (uint16_t)(s->count < UINT16_MAX ? s->count : UINT16_MAX);
+    op->result = s->space ? driver_error(fatal) : ERR_DEVICE_LOST;
+    if (s->count == 1)
         snprintf(op->fault_text, sizeof(op->fault_text), "%s: it ended the GPU's context", name);
     else
         snprintf(op->fault_text, sizeof(op->fault_text),
-                 "%s: one of the %u kernels that ran just then ended the GPU's context", name,
-                 suspects);
+                 "%s: one of the %u kernels %sthat ran just then ended the GPU's context", name,
+                 s->count, s->space ? "of this job " : "");
 }
 
 /* What they printed up to now. */
@@ -398,24 +422,37 @@ static void settle_texts(struct queues *qs) {
     cuda_text_settle(qs->context->texts);
 }
 
+/* What was complete when it ended, and was not looked at since: before all that failed. */
+static void bury_complete(struct queues *qs, uint64_t now_ns) {
+    const struct list *pos;
+    list_each(pos, &qs->busy) {
+        struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        q->seen = atom_load_acquire(&q->word->done);
+        while (q->first && is_back(q, q->first))
+            complete(q, now_ns);
+    }
+}
+
+static void bury_queue(struct dev_queue *q, const struct suspects *s, uint64_t now_ns) {
+    struct task *head = head_of(q);
+    if (head) head->op->begun = true;
+    if (is_suspect(q, head)) blame(head->op, q->all, s);
+    while (q->first) {
+        struct dev_op *op = q->first->op;
+        if (!op->result) op->result = ERR_DEVICE_LOST;
+        complete(q, now_ns);
+    }
+    set_busy(q, false);
+}
+
 static void bury(struct queues *qs) {
     struct list *pos, *tmp;
-    uint32_t suspects = 0;
     settle_texts(qs);
     uint64_t now_ns = fdutil_now_ns();
-    list_each(pos, &qs->busy) suspects +=
-        suspect_of(list_entry(pos, struct dev_queue, busy)) != NULL;
-    list_each_safe(pos, tmp, &qs->busy) {
-        struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
-        const struct task *suspect = suspect_of(q);
-        if (suspect) blame(suspect->op, qs, suspects);
-        while (q->first) {
-            struct dev_op *op = q->first->op;
-            if (!op->result && !is_back(q, q->first)) op->result = ERR_DEVICE_LOST;
-            complete(q, now_ns);
-        }
-        set_busy(q, false);
-    }
+    bury_complete(qs, now_ns);
+    const struct suspects s = find_suspects(qs);
+    list_each_safe(pos, tmp, &qs->busy)
+        bury_queue(list_entry(pos, struct dev_queue, busy), &s, now_ns);
 }
 
 /* Nobody else would say it: a stream that died writes no more. */
