@@ -246,6 +246,8 @@ enum wire_worker_kind {
     WIRE_KEEP = 21,     /* broker -> worker: `file` of job_id is a segment, fd the end to watch; as
                            WIRE_FILE, and answered by WIRE_FILED */
     WIRE_PART = 22,     /* worker -> broker: a wire_part, also before READY */
+    WIRE_BROKE = 23,    /* worker -> broker: the device is lost (`result`), and so is the worker. A
+                           kernel of job_id did it, or 0: who did it is not known; `text` */
 };
 
 /* flags of WIRE_READY: it goes on with the device memory that it was given, and what is in it. */

@@ -236,6 +236,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     launching_init(&c->launching, w->seed);
     text_init(&c->text);
     c->profiling = (struct profiling){.kernels = w->kernels, .info = &w->info, .uid = c->uid};
+    c->com.estate = &c->estate;
     int err = boundary_init(&c->boundary);
     int streams = stream_set_init(&c->streams, w->ops, &c->com, &w->active);
     int objects = object_init(&c->objects);

@@ -17,9 +17,12 @@
 #include "daemon/worker/engine/defer.h"
 #include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/lost.h"
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/pump.h"
 #include "daemon/worker/engine/running.h"
+#include "daemon/worker/engine/trying.h"
 #include "daemon/worker/engine/watching.h"
 #include "daemon/worker/front/chan.h"
 #include "daemon/worker/front/kernel_link.h"
@@ -92,20 +95,25 @@ static void tick(struct worker *w) {
     if (w->telling) kernel_link_tell(w);
 }
 
-/* Its operations have ended and said why; the others learn of it with the end of this process, and
- * the broker starts another. */
-static void look_after_device(struct worker *w) {
-    int err = w->ops->lost ? w->ops->lost(w->dev) : 0;
-    if (!err || w->ending) return;
+/* Nothing is done from here on: what the next worker goes on with stays as it is. The broker hears
+ * what this one died of, and starts that. */
+static bool is_over(struct worker *w) {
+    int err = worker_lost(w);
+    if (!err || w->ending) return err;
+    pump_collect(w); /* all that was in flight, whoever saw it first */
     w->ending = ERR_DEVICE_LOST;
-    w->link.over = true;
     log_error("worker", "event=device_lost error=%s: ending", err_name(err));
+    lost_say(w, err);
+    w->link.over = true;
+    return true;
 }
 
 unsigned loop_once(struct worker *w) {
     w->now_ns = fdutil_now_ns();
     engine_time(w);
-    unsigned done = pump_collect(w) + defer_go_on(w);
+    unsigned done = pump_collect(w);
+    if (is_over(w)) return 0;
+    done += defer_go_on(w);
     if (w->loading_count) done += loading_collect(w);
     done += chan_sweep(w) + engine_clear(w);
     if (!list_empty(&w->watching)) done += watching_look(w);
@@ -113,7 +121,6 @@ unsigned loop_once(struct worker *w) {
     wake_clients(w);
     if (w->leaving_count) order_reap(w);
     tick(w);
-    look_after_device(w);
     return done;
 }
 
@@ -122,6 +129,7 @@ static uint64_t park_ns(const struct worker *w) {
     if (running_next_ns(w) < until) until = running_next_ns(w);
     if (w->arm_ns && w->arm_ns < until) until = w->arm_ns;
     if (watching_next_ns(w) < until) until = watching_next_ns(w);
+    if (trying_next_ns(w) < until) until = trying_next_ns(w);
     if (w->held_count && w->now_ns + LOOP_HELD_NS < until) until = w->now_ns + LOOP_HELD_NS;
     if ((w->early_count || w->telling) && w->now_ns + TICK_NS < until) until = w->now_ns + TICK_NS;
     return until > w->now_ns ? until - w->now_ns : 0;
@@ -178,6 +186,16 @@ static void end_clients(struct worker *w) {
         pump_run(w);
     }
     list_each_safe(pos, tmp, &w->clients) ending_destroy(list_entry(pos, struct client, link));
+}
+
+/* Their memory and what was under way are the next worker's, or nobody's. */
+void loop_leave(struct worker *w) {
+    struct list *pos;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        fault_void(c, w->ending);
+        reply_wake(&c->com, &c->sub->client_sleeping);
+    }
 }
 
 void loop_finish(struct worker *w) {

@@ -14,6 +14,9 @@ void loop_run(struct worker *w);
 unsigned loop_once(struct worker *w);
 /* True when nothing is left to do of which no descriptor tells: it may sleep. */
 bool loop_idle(const struct worker *w);
+/* The device is lost, and the process is to end at once: tells those whom no other worker goes on
+ * with. */
+void loop_leave(struct worker *w);
 /* Ends every client, then the worker. */
 void loop_finish(struct worker *w);
 

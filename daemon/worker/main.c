@@ -204,9 +204,14 @@ int main(int argc, char **argv) {
         w->board.fd, w->ops->memory_fd ? w->ops->memory_fd(w->dev) : -1, w->restoring};
     if (broker_link_ready(w->link.fd, &w->info, &w->description, &fds, 0, "") == 0) loop_run(w);
     crash_recorder(NULL);
-    if (!w->ending) log_info("worker", "the broker is gone");
-    loop_finish(w);
+    bool lost = w->ending;
+    if (!lost) log_info("worker", "the broker is gone");
+    if (lost)
+        loop_leave(w);
+    else
+        loop_finish(w);
     if (launchlog_close()) log_warn("worker", "the launch log is not complete");
     log_finish();
+    if (lost) _exit(0); /* the driver takes nothing down of a context that is dead */
     return 0;
 }

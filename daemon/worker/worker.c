@@ -83,6 +83,8 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->segments.exported);
     list_init(&w->signals);
     list_init(&w->loaded);
+    w->trying.waiting_last = &w->trying.waiting;
+    w->trying.held_last = &w->trying.held;
     w->clear_always = config->clear_always;
     w->closed = config->closed;
     if (getrandom(&w->seed, sizeof(w->seed), 0) != sizeof(w->seed))

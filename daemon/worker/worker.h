@@ -36,6 +36,15 @@ struct event_batch {
     uint32_t count, cap;
 };
 
+/* Kernels on trial (engine/trying.h), in lists through op.next. */
+struct trying {
+    struct op *waiting, **waiting_last; /* to run alone, in this order */
+    struct op *held, **held_last;       /* all others that may run, meanwhile */
+    const struct op *alone;             /* on trial, on the device */
+    uint64_t kernels;                   /* on the device */
+    uint64_t since_ns;                  /* when the first of `waiting` came, or `alone` began */
+};
+
 struct worker {
     const struct dev_ops *ops;
     struct dev *dev;
@@ -50,6 +59,7 @@ struct worker {
     uint64_t steps;                 /* of the scheduler, so far */
     uint64_t arm_ns;                /* it wants one then, at the latest; 0: it does not */
     bool stepping;                  /* its actions are being carried out */
+    struct trying trying;
     uint32_t asker; /* the job that was asked for last, and whether it was granted */
     bool granted;
 
@@ -81,8 +91,10 @@ struct worker {
     uint32_t kernel_generation; /* of the latest WIRE_FORGET */
 
     struct broker_link link;
-    bool restoring; /* clients of an earlier worker are still to come: no other is read */
-    int ending;     /* why all clients end with this worker; 0: the broker is gone */
+    bool restoring;    /* clients of an earlier worker are still to come: no other is read */
+    int ending;        /* why all clients end with this worker; 0: the broker is gone */
+    uint32_t culprit;  /* the job whose kernel ended the device; 0: not known */
+    uint32_t suspects; /* kernels that may have been what did it */
     int epoll_fd;
     uint32_t cores;
     uint64_t now_ns; /* read once a sweep */
@@ -111,5 +123,10 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
                   size_t why_bytes);
 /* No client is left; accepts NULL. */
 void worker_destroy(struct worker *w);
+
+/* Why the device will not work again in this process; 0: it works. */
+static inline int worker_lost(const struct worker *w) {
+    return w->ops->lost ? w->ops->lost(w->dev) : 0;
+}
 
 #endif

@@ -343,6 +343,100 @@ Test(broker_recovery, who_failed_ends_and_the_others_go_on) {
     broker_rig_stop(&rig);
 }
 
+/* It is the one that came last, and says so. */
+static void break_context(uint32_t job) {
+    struct wire_worker_msg msg = {.kind = WIRE_BROKE,
+                                  .job_id = job,
+                                  .result = ERR_ILLEGAL_ADDRESS,
+                                  .text = "kernel k, launch 7"};
+    if (job) {
+        strcpy(rig.worker.page->fault.text, "it did it");
+        strcpy(rig.worker.page->fault.kernel, "k");
+        rig.worker.page->fault.launch = 7;
+        atomic_store(&rig.worker.page->stats.faults, 1);
+        atomic_store(&rig.worker.page->fault.cuda, 700);
+    }
+    broker_rig_say(&rig, &msg);
+    broker_rig_kill_worker(&rig);
+}
+
+Test(broker_recovery, who_ended_the_context_ends_by_its_fault) {
+    struct runner bad;
+
+    broker_rig_start(&rig);
+    bad = attach();
+    break_context(bad.id);
+    expect_lost(&bad, ERR_WORKER_LOST);
+    expect_history(&bad, "faulted", "kernel k, launch 7: it did it");
+    let_go(&bad);
+    broker_rig_stop(&rig);
+}
+
+/* The kernel's name is not everybody's to know. */
+Test(broker_recovery, who_ends_with_it_is_told_which_job_did_it) {
+    struct wire_hello h = broker_rig_hello();
+    struct runner old, bad;
+    char why[160];
+
+    h.minor = 5; /* no worker goes on with it */
+    broker_rig_start(&rig);
+    old = attach_as(&h);
+    bad = attach();
+    break_context(bad.id);
+    expect_lost(&old, ERR_WORKER_LOST);
+    expect_lost(&bad, ERR_WORKER_LOST);
+    snprintf(why, sizeof(why), "the GPU worker ended: job %u ended the GPU's context: %s", bad.id,
+             err_text(ERR_ILLEGAL_ADDRESS));
+    connect_asker();
+    cr_assert(ask(CTL_V_history_list, 0));
+    cr_assert_eq(asker.count, 2);
+    cr_expect_str_eq(asker.items[0].ended.why, why, "%s", asker.items[0].ended.why);
+    close(asker.fd);
+    let_go(&old);
+    let_go(&bad);
+    broker_rig_stop(&rig);
+}
+
+/* More of them than workers may end in a row: each takes one job with it. */
+Test(broker_recovery, whose_neighbours_end_the_context_goes_on) {
+    struct runner good, bad;
+
+    broker_rig_start(&rig);
+    good = attach();
+    for (uint32_t i = 1; i <= RECOVERY_TRIES + 2; i++) {
+        bad = attach();
+        break_context(bad.id);
+        expect_lost(&bad, ERR_WORKER_LOST);
+        expect_moved(&good, i);
+        cr_assert(broker_rig_wait(&rig.worker.restored, (int)i + 1));
+        let_go(&bad);
+    }
+    let_go(&good);
+    broker_rig_stop(&rig);
+}
+
+/* Nobody is known to have done it: it counts for all. */
+Test(broker_recovery, a_context_that_ends_by_itself_again_and_again_takes_them_along) {
+    struct runner a;
+
+    broker_rig_start(&rig);
+    a = attach();
+    for (uint32_t i = 1; i <= RECOVERY_TRIES; i++) {
+        break_context(0);
+        expect_moved(&a, i);
+        cr_assert(broker_rig_wait(&rig.worker.restored, (int)i + 1));
+    }
+    break_context(0);
+    expect_lost(&a, ERR_WORKER_LOST);
+    expect_history(
+        &a, "lost",
+        "the GPU worker ended: the GPU's context ended: a kernel touched memory that is "
+        "not its client's: kernel k, launch 7; it could not go on: its workers ended one "
+        "after the other");
+    let_go(&a);
+    broker_rig_stop(&rig);
+}
+
 /* Its error is the client's where it is of a kernel. */
 static void expect_refused(int result, int shown) {
     struct runner a, next;

@@ -248,6 +248,42 @@ Test(replay, a_kernel_that_had_begun_fails_by_name) {
     end(&r);
 }
 
+/* It is said where it may have been what ended that worker, and of that one alone. */
+Test(replay, a_suspect_is_told_so) {
+    struct rig r = begin();
+    load(&r);
+    hold(&r, 0, 0);
+    uint64_t first = launch(&r, 0);
+    wirebench_run(r.b);
+    atomic_store(&served(&r)->estate.header->suspects, 3);
+    next_worker_when(&r, 0, first);
+    cr_expect(strstr(r.c->com->fault.text, "was under way, one of 3 that may have ended it"), "%s",
+              r.c->com->fault.text);
+    cr_expect_eq(atomic_load(&served(&r)->estate.header->suspects), 0);
+    end(&r);
+}
+
+/* What is read again is marked, and nothing else. */
+Test(replay, what_had_begun_is_known_until_it_runs) {
+    struct rig r = begin();
+    uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
+    cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
+    hold(&r, 0, 0);
+    uint64_t first = wireclient_copy(r.c, 0, dev, host + FROM_AT, 64);
+    wireclient_copy(r.c, 0, dev, host + FROM_AT, 64);
+    wirebench_run(r.b);
+    atomic_store(&served(&r)->estate.header->suspects, 3);
+    next_worker_when(&r, 0, first);
+    cr_assert_eq(wireclient_fault(r.c), 0);
+    const struct stream *s = served(&r)->streams.streams[0];
+    cr_expect(stream_at(s, first)->again);
+    cr_expect_not(stream_at(s, first + 1)->again);
+    cr_expect_eq(served(&r)->replay.suspects, 3);
+    let_go(&r, 0);
+    cr_assert(reaches(&r, 0, first + 1));
+    end(&r);
+}
+
 Test(replay, kernels_that_had_not_begun_run) {
     struct rig r = begin();
     load(&r);

@@ -35,14 +35,20 @@ static void note_lost(struct recovery *r, const struct attachment *a, const char
              why);
 }
 
+static bool has_failed(const struct attachment *a) {
+    return a->completion && atom_load_acquire(&a->completion->fault.cuda);
+}
+
 /* Nobody has it, so it is gone at once. */
 static void lose_orphan(struct recovery *r, struct attachment *a, const char *why) {
     struct client *c = a->client;
 
     if (c) {
         note_lost(r, a, why);
-        attachments_say_how(a, "lost", "the GPU worker ended: %.100s; it could not go on: %.120s",
-                            r->gpu->worker.trouble, why);
+        if (!has_failed(a)) /* else its fault says it */
+            attachments_say_how(a, "lost",
+                                "the GPU worker ended: %.100s; it could not go on: %.120s",
+                                r->gpu->worker.trouble, why);
     }
     inbox_end_job(r->broker, r->gpu, a);
     if (c) ending_worker_lost(c);
@@ -66,10 +72,19 @@ static void lose_asked(struct recovery *r, struct attachment *a, int err, const 
 
 /* ---- the worker's end ------------------------------------------------------------------------ */
 
+/* Whoever ended it is known, and does so once: its page says so. */
+static bool is_named(const struct recovery *r) {
+    const struct attachment *a = attachments_find(&r->gpu->attachments, r->culprit);
+
+    return r->culprit && a && has_failed(a);
+}
+
 /* How many workers in a row ended soon after they had it. */
-static void count_move(struct attachment *a, uint64_t now_ns) {
+static void count_move(struct attachment *a, bool named, uint64_t now_ns) {
     bool soon =
         a->place == ATTACHMENT_ASKED || (a->taken_ns && now_ns - a->taken_ns < RECOVERY_SOON_NS);
+
+    if (named && a->place != ATTACHMENT_ASKED) return;
 
     a->moves = soon ? a->moves + 1 : 1;
 }
@@ -84,7 +99,7 @@ static const char *obstacle(const struct recovery *r, const struct attachment *a
     if (r->gpu->worker.memory_fd < 0 && r->gpu->worker.keeping.count == 0)
         return "the device's memory went with the worker";
     if (a->how || a->lost) return "it was ended before";
-    if (atom_load_acquire(&a->completion->fault.cuda)) return "it had failed itself";
+    if (has_failed(a)) return "it had failed itself";
     if (c->lending) return "a file of it was on its way to the worker";
     if (a->moves > RECOVERY_TRIES) return "its workers ended one after the other";
     return NULL;
@@ -128,8 +143,10 @@ static void log_end(const struct recovery *r) {
 
 void recovery_worker_gone(struct recovery *r, bool had_jobs) {
     uint64_t now = fdutil_now_ns();
+    bool named = is_named(r);
     struct attachment *a;
 
+    r->culprit = 0;
     r->asked = NULL;
     r->continued = 0;
     forget_lost(r);
@@ -137,7 +154,7 @@ void recovery_worker_gone(struct recovery *r, bool had_jobs) {
     while ((a = first_not_orphan(r))) {
         const char *why;
 
-        count_move(a, now);
+        count_move(a, named, now);
         why = obstacle(r, a);
         if (why) {
             end_with_worker(r, a, why);

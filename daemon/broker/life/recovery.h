@@ -12,7 +12,9 @@
 
 #include "daemon/broker/broker.h"
 
-#define RECOVERY_TRIES 3u /* workers that may end in a row, each soon after it had a job */
+/* Workers that may end in a row, each soon after it had a job; but for those that a job ended who
+ * is known, and goes. */
+#define RECOVERY_TRIES 3u
 #define RECOVERY_SOON_NS 10000000000ull
 #define RECOVERY_LOST_BYTES 320
 
@@ -20,6 +22,7 @@ struct recovery {
     struct broker *broker;
     struct gpu *gpu;
     struct attachment *asked; /* of which the worker's answer is awaited */
+    uint32_t culprit;   /* the job whose kernel ended the device, as the worker says; 0: none */
     uint64_t since_ns;  /* when the latest worker ended that had jobs, or could have had them */
     unsigned waiting;   /* orphans then */
     unsigned continued; /* of these, by now */

@@ -188,6 +188,23 @@ static int on_restored(struct supervise *v, const struct wire_worker_msg *msg, i
     return err;
 }
 
+/* Its device is lost. The kernel's name is for the log: who did it may be another user's. */
+static int on_broke(struct supervise *v, const struct wire_worker_msg *msg) {
+    const struct attachment *a = attachments_find(&v->gpu->attachments, msg->job_id);
+
+    if (msg->job_id && (!a || a->place == ATTACHMENT_ORPHAN)) return ERR_PROTOCOL;
+    v->recovery.culprit = msg->job_id;
+    if (msg->job_id)
+        snprintf(v->last_words, sizeof(v->last_words), "job %u ended the GPU's context: %s",
+                 msg->job_id, err_text(msg->result));
+    else
+        snprintf(v->last_words, sizeof(v->last_words), "the GPU's context ended: %s%s%.60s",
+                 err_text(msg->result), *msg->text ? ": " : "", msg->text);
+    log_error("worker", "event=context-lost gpu=%u job=%u error=%s why=\"%.200s\"", v->gpu->number,
+              msg->job_id, err_name(msg->result), msg->text);
+    return 0;
+}
+
 static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fds[2]) {
     struct worker *w = worker_of(v);
     int err;
@@ -200,6 +217,7 @@ static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fds[
         return 0;
     }
     if (msg->kind == WIRE_ATTACHED && w->state == WORKER_RESTORING) return on_restored(v, msg, fds);
+    if (msg->kind == WIRE_BROKE) return on_broke(v, msg);
     err = inbox_take(v->broker, v->gpu, msg, fds);
     if (err == 0 && msg->kind == WIRE_DETACHED && w->state == WORKER_TRYING && !v->trial.attachment)
         on_tried(v);
@@ -357,6 +375,7 @@ static void lose_worker(struct supervise *v, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(w->trouble, sizeof(w->trouble), fmt, ap);
     va_end(ap);
+    if (*v->last_words) snprintf(w->trouble, sizeof(w->trouble), "%s", v->last_words);
     close_worker(v);
     if (pid > 0) kill(pid, SIGKILL); /* our child, not reaped yet: the number is its own */
     start_later(v, had_jobs);
@@ -388,7 +407,7 @@ static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
     worker_of(v)->channel.pid = 0;
     log_info("worker", "event=exited gpu=%u status=%d signal=%d", v->gpu->number, (int)status,
              signal);
-    if (v->hung_up) say_end(worker_of(v), (int)status, signal);
+    if (v->hung_up && !*v->last_words) say_end(worker_of(v), (int)status, signal);
     uv_close((uv_handle_t *)p, on_process_closed);
 }
 
@@ -460,6 +479,7 @@ static void start_now(uv_timer_t *t) {
     struct supervise *v = t->data;
 
     v->hung_up = v->shortage = false;
+    v->last_words[0] = '\0';
     recovery_free_memory(&v->recovery);
     /* The one before has not been reaped yet, or its memory is not free. */
     if (v->process_open || worker_of(v)->keeping.closing)

@@ -33,9 +33,10 @@ struct supervise {
     struct recovery recovery;
     struct restart restart;
     uint64_t started_ns;
-    bool given_memory; /* the latest one, of the one before */
-    bool shortage;     /* the latest one was lost for what we lacked, not for what it did */
-    bool hung_up;      /* it closed its socket: why shows when it is reaped */
+    bool given_memory;    /* the latest one, of the one before */
+    bool shortage;        /* the latest one was lost for what we lacked, not for what it did */
+    bool hung_up;         /* it closed its socket: why shows when it is reaped */
+    char last_words[160]; /* what it said that it would end of; empty: nothing */
 };
 
 void supervise_init(struct supervise *v, struct broker *b, struct gpu *g,

@@ -218,14 +218,14 @@ void defer_run(struct client *c) {
     if (!list_empty(&c->parts) && !client_dead(c)) return; /* in its turn */
     if (c->deferring) return; /* kicked streams are only queued, but be safe against a cycle */
     c->deferring = true;
-    while (c->streams.deferred && is_due(c)) {
+    while (c->streams.deferred && is_due(c) && !worker_lost(c->worker)) {
         if (!act(c, c->streams.deferred)) {
             list_remove(&c->parts);
             list_append(&c->worker->parts, &c->parts);
             break;
         }
         op_give(&c->pool, deferred_take(&c->streams));
-        estate_deferred_over(&c->estate);
+        if (!worker_lost(c->worker)) estate_deferred_over(&c->estate);
         any = true;
     }
     c->deferring = false;

@@ -34,6 +34,7 @@ void ending_abandon(struct client *c, int err) {
     c->abandoned = true;
     c->throttled &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
     if (clearing_pending(c)) engine_unpark(c); /* before the scheduler hears of it */
+    engine_untry(c);
     if (c->errand) errand_cancel(&c->worker->errands, c->errand);
     if (!client_busy(c)) ending_release(c); /* before the scheduler gives it to others */
     engine_left(c);

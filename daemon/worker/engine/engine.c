@@ -9,7 +9,9 @@
 #include "common/log.h"
 #include "daemon/worker/engine/clearing.h"
 #include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/lost.h"
 #include "daemon/worker/engine/residency.h"
+#include "daemon/worker/engine/trying.h"
 #include "daemon/worker/kernel/estimate.h"
 #include "daemon/worker/kernel/profiling.h"
 
@@ -94,12 +96,14 @@ void engine_run(struct worker *w, struct op *op) {
         clearing_park(c, op);
         return;
     }
-    estate_begin(&c->estate, s->id, op->seq);
+    if (!client_dead(c) && trying_holds(w, op)) return;
+    if (!client_dead(c)) estate_begin(&c->estate, s->id, op->seq);
     int err = client_dead(c) ? c->com.fault : submit_op(w, c, op);
     s->state = STREAM_READY;
     if (client_dead(c) || err < 0) {
         op->state = OP_DONE;
         op->dev.result = err;
+        lost_note(w, op);
         engine_done(w, op);
         if (!client_dead(c)) fault_raise_op(c, op);
         return; /* the client is abandoned at the next safe point, which retires this too */
@@ -107,6 +111,7 @@ void engine_run(struct worker *w, struct op *op) {
     op->state = OP_RUNNING;
     op->submitted_ns = w->now_ns;
     load_begin(&w->load, &c->inflight, w->now_ns);
+    trying_began(w, op);
     s->cursor++;
     if (s->cursor == s->next) return;
     stream_kick(s);
@@ -189,6 +194,20 @@ unsigned engine_clear(struct worker *w) {
         if (clearing_step(c)) engine_unpark(c);
     }
     return count;
+}
+
+/* ---- on trial -------------------------------------------------------------------------------- */
+
+void engine_try(struct worker *w) {
+    for (struct op *op; (op = trying_next(w));)
+        engine_run(w, op);
+}
+
+void engine_untry(struct client *c) {
+    for (struct op *op = trying_forget(c), *next; op; op = next) {
+        next = op->next;
+        engine_run(c->worker, op);
+    }
 }
 
 /* ---- events of whole clients ----------------------------------------------------------------- */

@@ -36,11 +36,16 @@ void engine_policy(struct worker *w, const struct policy_config *policy);
 /* The scheduler forgets the client's waiting operations, before this returns. */
 void engine_left(struct client *c);
 
-/* The scheduler lets it run: to the device, unless its client's lane is not clear yet. */
+/* The scheduler lets it run: to the device, unless its client's lane is not clear yet, or it is a
+ * kernel and one on trial comes first. */
 void engine_run(struct worker *w, struct op *op);
 /* The next chunks of each client whose lane is cleared; how many clients. Not within a step. */
 unsigned engine_clear(struct worker *w);
 /* What was parked of the client runs, or ends when it is dead. */
 void engine_unpark(struct client *c);
+/* Kernels that may run now go on. Not within a step. */
+void engine_try(struct worker *w);
+/* Those of a dead client that wait for a trial, or for its end, end. */
+void engine_untry(struct client *c);
 
 #endif

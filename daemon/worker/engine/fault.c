@@ -29,6 +29,18 @@ static void set_fault(struct client *c, int err) {
     if (list_empty(&c->fault_link)) list_append(&c->worker->faulted, &c->fault_link);
 }
 
+/* It is dead for this worker alone. */
+static bool is_spared(const struct client *c) {
+    return c->com.fault == ERR_DEVICE_LOST && !atom_load_relaxed(&c->com.page->fault.cuda);
+}
+
+/* True: it is not told. Nothing of it is shown as complete any more. */
+static bool spare(struct client *c, int err) {
+    if (!completion_withholds(&c->com, err)) return false;
+    c->com.fault = err;
+    return true;
+}
+
 static void describe_op(const struct op *op, char *text, size_t cap) {
     const char *what = op->dev.fault_text[0] ? op->dev.fault_text : err_text(op->dev.result);
     switch (op->kind) {
@@ -48,7 +60,7 @@ static void describe_op(const struct op *op, char *text, size_t cap) {
 }
 
 void fault_raise_op(struct client *c, const struct op *op) {
-    if (c->com.fault) return;
+    if ((c->com.fault && !is_spared(c)) || spare(c, op->dev.result)) return;
     struct wire_fault *f = &c->com.page->fault;
     const char *kernel = op->kind == WIRE_LAUNCH ? op->launch.func->name : "";
     f->stream = stream_root(op->stream)->id;
@@ -65,7 +77,7 @@ void fault_raise_op(struct client *c, const struct op *op) {
 }
 
 void fault_raise(struct client *c, int err, const char *text) {
-    if (c->com.fault) return;
+    if (c->com.fault || spare(c, err)) return;
     snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", text);
     set_fault(c, err);
     log_error("fault", "job=%u name=\"%s\" error=%s text=\"%s\"", c->job_id, c->name, err_name(err),
@@ -73,7 +85,7 @@ void fault_raise(struct client *c, int err, const char *text) {
 }
 
 void fault_void(struct client *c, int err) {
-    if (c->com.fault) return;
+    if (c->com.fault || spare(c, err)) return;
     snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", err_text(err));
     show_fault(c, err);
 }

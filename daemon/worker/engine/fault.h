@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What ends a client's context: an operation that failed, or a broken protocol. The fault is sticky
- * and names the kernel and the launch. The client is abandoned at the next safe point.
+ * and names the kernel and the launch. The client is abandoned at the next safe point. That the
+ * device is lost (ERR_DEVICE_LOST) ends nobody with whom another worker goes on (completion.h).
  */
 #ifndef DAEMON_WORKER_ENGINE_FAULT_H
 #define DAEMON_WORKER_ENGINE_FAULT_H
@@ -9,7 +10,7 @@
 struct client;
 struct op;
 
-/* op->dev.result says what failed. Only the first fault of a client counts. */
+/* op->dev.result says what failed. Only the first fault of a client that it is told counts. */
 void fault_raise_op(struct client *c, const struct op *op);
 /* Anything else that ends its context, with a text for people. */
 void fault_raise(struct client *c, int err, const char *text);

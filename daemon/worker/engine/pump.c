@@ -11,9 +11,11 @@
 #include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/lost.h"
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/progress.h"
 #include "daemon/worker/engine/running.h"
+#include "daemon/worker/engine/trying.h"
 #include "daemon/worker/engine/watching.h"
 #include "daemon/worker/stats.h"
 #include "daemon/worker/stream/choice.h"
@@ -29,6 +31,8 @@ static void op_ended(struct worker *w, struct op *op) {
     if (s->next - op->seq > PUMP_AHEAD) op_prefetch(stream_at(s, op->seq + PUMP_AHEAD));
     load_end(&w->load, &c->inflight, w->now_ns);
     op->state = OP_DONE;
+    trying_ended(w, op);
+    lost_note(w, op);
     if (!c->null) profiling_ended(w->kernels, op, w->load.mixed_ns, w->info.coarse);
     if (op == c->shown)
         running_over(c, op);
@@ -36,7 +40,7 @@ static void op_ended(struct worker *w, struct op *op) {
         stats_add(&c->com.page->stats.busy_ns, op->dev.busy_ns);
     engine_done(w, op);
     if (op->kind == WIRE_LAUNCH) estate_ask(&c->estate, w->ops, c->space);
-    if (op->dev.result && !client_dead(c)) fault_raise_op(c, op);
+    if (op->dev.result && (op->dev.suspects || !client_dead(c))) fault_raise_op(c, op);
     progress_retire(c, s);
     if (c->abandoned && !client_busy(c)) ending_release(c);
 }
@@ -91,7 +95,8 @@ static void take_boundary(struct client *c) {
 
 bool pump_pending(const struct worker *w) {
     return !list_empty(&w->active) || !list_empty(&w->passing) || w->events.count ||
-           !list_empty(&w->faulted) || !list_empty(&w->clearing) || !list_empty(&w->parts);
+           !list_empty(&w->faulted) || !list_empty(&w->clearing) || !list_empty(&w->parts) ||
+           trying_ready(w);
 }
 
 /* Boundaries before the operations behind them: so events come in the order in which the scheduler
@@ -112,6 +117,8 @@ void pump_run(struct worker *w) {
             struct client *c = list_entry(w->faulted.next, struct client, fault_link);
             list_remove(&c->fault_link);
             ending_abandon(c, c->com.fault);
+        } else if (trying_ready(w)) {
+            engine_try(w);
         } else {
             return;
         }

@@ -32,6 +32,7 @@ struct replay {
     struct log_entry *entry; /* that was read last */
     struct begun *begun;     /* [WIRE_STREAMS] */
     uint64_t deferred_done;  /* when it began */
+    uint32_t suspects;       /* as its estate had it: its kernels that had begun are on trial */
     struct replay_stats stats;
 };
 

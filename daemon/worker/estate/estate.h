@@ -39,7 +39,8 @@ struct estate_header {
     uint64_t magic, bytes; /* of the header itself: another version's is not read */
     uint64_t pages;
     _Atomic uint32_t lack; /* enum estate_lack; the first that came up */
-    uint32_t pad;
+    /* A kernel of it is one of so many that may have ended the device; 0: none of it may have. */
+    _Atomic uint32_t suspects;
     _Atomic uint64_t deferred_done;  /* of those that wait for all before them: how many are over */
     _Atomic uint64_t callbacks_done; /* host functions whose operation is complete */
     _Atomic uint64_t uses;           /* MEM_USE that were announced */
@@ -83,6 +84,17 @@ static inline void estate_begin(struct estate *e, uint32_t stream, uint64_t seq)
     if (!e->header || stream >= WIRE_STREAMS) return;
     if (seq > atom_load_relaxed(&e->header->begun[stream]))
         atom_store_release(&e->header->begun[stream], seq);
+}
+
+/* It was not, nor anything behind it: it certainly did not begin. */
+static inline void estate_take_back(struct estate *e, uint32_t stream, uint64_t seq) {
+    if (!e->header || stream >= WIRE_STREAMS) return;
+    if (seq <= atom_load_relaxed(&e->header->begun[stream]))
+        atom_store_release(&e->header->begun[stream], seq - 1);
+}
+
+static inline void estate_suspect(struct estate *e, uint32_t suspects) {
+    if (e->header) atom_store_release(&e->header->suspects, suspects);
 }
 
 /* So many host functions' operations are complete. */

@@ -35,6 +35,7 @@ struct exec {
     struct stream *stream;   /* stream-ordered records only */
     struct graph *graph;     /* that the record was read of; NULL: it came in the ring */
     const struct body *body; /* which that graph is; NULL: the client launched it */
+    bool again;              /* an earlier worker had given it to the device */
     char *why;
     size_t why_bytes;
 };
@@ -68,7 +69,11 @@ static int push_launch(struct exec *x, struct op *op, uint64_t fingerprint) {
 
 static struct op *new_op(struct exec *x, uint16_t kind, uint32_t param_bytes) {
     struct op *op = op_take(&x->c->pool, kind, param_bytes);
-    if (!op) refuse(x, "out of memory for an operation");
+    if (!op) {
+        refuse(x, "out of memory for an operation");
+        return NULL;
+    }
+    op->again = x->again;
     return op;
 }
 
@@ -630,7 +635,10 @@ int exec_record(struct client *c, const void *rec, struct graph *graph, char *wh
             return refuse(&x, "stream %u is at %" PRIu64 ", the record says %" PRIu64, r->stream,
                           x.stream->next, r->seq);
     }
-    if (c->replay.active && x.stream) replay_judge(c, r);
+    if (c->replay.active && x.stream) {
+        x.again = replay_had_begun(c, r);
+        replay_judge(c, r);
+    }
     int err = handlers[r->op](&x, rec);
     if (!err) launchlog_record(c, rec);
     return err;

@@ -29,6 +29,7 @@ static void finish(struct client *c) {
     atom_store_relaxed(&s->ops, r->stats.ops);
     atom_store_relaxed(&s->modules, r->stats.modules);
     atom_store_relaxed(&s->functions, r->stats.functions);
+    estate_suspect(&c->estate, 0); /* who they are is known */
     callback_settle(&c->callbacks);
     replay_forget(r);
     log_info("client", "job=%u name=\"%s\" restored", c->job_id, c->name);
@@ -48,6 +49,7 @@ int replay_begin(struct client *c) {
     if (err) return err;
     for (uint32_t i = 0; i < WIRE_STREAMS; i++)
         r->begun[i].seq = atom_load_relaxed(&e->header->begun[i]);
+    r->suspects = atom_load_relaxed(&e->header->suspects);
     r->deferred_done = e->deferred = state.deferred_done;
     r->stats = (struct replay_stats){
         .launches = atom_load_relaxed(&page->stats.launches),
@@ -201,17 +203,24 @@ static bool is_work(uint16_t op) {
 static void refuse(struct client *c, const struct wire_record *rec) {
     const struct wire_launch *l = (const void *)rec;
     const struct func *f = rec->op == WIRE_LAUNCH ? c->objects.funcs[l->func] : NULL;
-    char text[256];
+    char text[256], suspects[64] = "";
+    if (f && c->replay.suspects)
+        snprintf(suspects, sizeof(suspects), ", one of %u that may have ended it",
+                 c->replay.suspects);
     snprintf(text, sizeof(text),
-             "the GPU's worker ended while %s%.120s was under way: what it had done by then cannot "
-             "be undone",
-             f ? "kernel " : "", f ? f->name : record_name(rec->op));
+             "the GPU's worker ended while %s%.110s was under way%s: what it had done by then "
+             "cannot be undone",
+             f ? "kernel " : "", f ? f->name : record_name(rec->op), suspects);
     if (f) snprintf(c->com.page->fault.kernel, sizeof(c->com.page->fault.kernel), "%s", f->name);
     fault_raise(c, ERR_WORKER_LOST, text);
 }
 
+bool replay_had_begun(const struct client *c, const struct wire_record *rec) {
+    return rec->seq <= c->replay.begun[rec->stream].seq;
+}
+
 void replay_judge(struct client *c, const struct wire_record *rec) {
     struct begun *b = &c->replay.begun[rec->stream];
-    if (rec->seq > b->seq || !is_work(rec->op) || client_dead(c)) return;
+    if (!replay_had_begun(c, rec) || !is_work(rec->op) || client_dead(c)) return;
     if (!may_again(c, rec, b)) refuse(c, rec);
 }

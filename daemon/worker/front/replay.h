@@ -14,7 +14,9 @@ int replay_begin(struct client *c);
 /* The next record, into RING_RECORD_MAX bytes: its length; 0: there is none any more, and the ring
  * is read from now on. */
 int replay_next(struct client *c, void *record);
-/* An operation is read again. Where it had begun, and may not be done again, for who knows how far
+/* An operation is read again: an earlier worker had given it to the device. */
+bool replay_had_begun(const struct client *c, const struct wire_record *rec);
+/* The same. Where it had begun, and may not be done again, for who knows how far
  * it came, the client has a fault. */
 void replay_judge(struct client *c, const struct wire_record *rec);
 /* Of the graph that is read again: the log has all that its records said of blocks. */

@@ -31,6 +31,7 @@ void reply_send(struct completion *com, const struct wire_record *rec, int err, 
         err = com->fault;
         bytes = 0;
     }
+    if (completion_withholds(com, err)) return;
     struct wire_reply *r = &com->page->replies[rec->reply];
     r->result = err;
     r->cuda = err ? reply_cuda(err) : 0;

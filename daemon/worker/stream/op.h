@@ -45,8 +45,9 @@ struct op {
     uint32_t iteration;
     uint8_t kind;  /* enum wire_op */
     uint8_t state; /* enum op_state */
-    uint8_t blocking;
-    uint8_t room; /* which pool the parameters came from */
+    uint8_t blocking : 1;
+    uint8_t again : 1; /* an earlier worker had given it to the device */
+    uint8_t room;      /* which pool the parameters came from */
     union {
         struct {
             struct dev_launch args;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels on trial: the device ended while they were under way and others too, so that nobody knows
+ * which of them did it (lost.h). Done again by the next worker, each runs alone: while it does, and
+ * while the next one waits for that, the device is given no other kernel. Ends the device again,
+ * that is who did it. Copies and fills are as ever.
+ *
+ * An operation comes here once the scheduler lets it run, and counts there as running. Nobody waits
+ * longer than TRYING_NS: two kernels may wait for each other.
+ *
+ * Owner: the worker. Thread: the worker's.
+ */
+#ifndef DAEMON_WORKER_ENGINE_TRYING_H
+#define DAEMON_WORKER_ENGINE_TRYING_H
+
+#include "daemon/worker/client.h"
+
+#define TRYING_NS 5000000000ull
+
+bool trying_hold(struct worker *w, struct op *op);
+/* It is not to be given to the device now: it is kept until trying_next or trying_forget has it. */
+static inline bool trying_holds(struct worker *w, struct op *op) {
+    const struct trying *t = &w->trying;
+    if (op->kind != WIRE_LAUNCH || !(op->again || t->alone || t->waiting)) return false;
+    return trying_hold(w, op);
+}
+
+void trying_note_alone(struct worker *w, const struct op *op);
+/* It was given to the device. */
+static inline void trying_began(struct worker *w, const struct op *op) {
+    if (op->kind != WIRE_LAUNCH) return;
+    w->trying.kernels++;
+    if (op->again) trying_note_alone(w, op);
+}
+
+/* The device is done with it. */
+static inline void trying_ended(struct worker *w, const struct op *op) {
+    if (op->kind != WIRE_LAUNCH) return;
+    w->trying.kernels--;
+    if (op == w->trying.alone) w->trying.alone = NULL;
+}
+
+/* Whether trying_next has one. */
+bool trying_ready(const struct worker *w);
+/* When it will at the latest; UINT64_MAX: nothing waits. */
+uint64_t trying_next_ns(const struct worker *w);
+/* The next to run; NULL: none yet. */
+struct op *trying_next(struct worker *w);
+/* The client's, through op.next: it is dead. */
+struct op *trying_forget(struct client *c);
+
+#endif
