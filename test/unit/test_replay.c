@@ -465,6 +465,28 @@ Test(replay, a_module_and_its_place_alone) {
     end(&r);
 }
 
+/* As it is when the worker ends while the module is being loaded. */
+static void forget_place(struct estate *e) {
+    uint64_t at = 0, next;
+    for (struct log_entry *l; (l = log_at(&e->log, at, &next)); at = next)
+        if (log_record(l)->op == LOG_PLACED) break;
+    atomic_store(&e->header->log.end, at);
+}
+
+Test(replay, a_module_that_was_being_loaded) {
+    struct rig r = begin();
+    cr_assert_eq(wireclient_result(r.c, wireclient_load(r.c, 0, image)), 0);
+    forget_place(&served(&r)->estate);
+    next_worker(&r);
+    cr_assert_eq(wireclient_fault(r.c), 0);
+    cr_assert(estate_whole(&served(&r)->estate), "it has a place now");
+    cr_assert_eq(wireclient_result(r.c, wireclient_func(r.c, 0, 0, "gentle")), 0);
+    next_worker(&r);
+    cr_assert_eq(wireclient_fault(r.c), 0);
+    cr_assert(reaches(&r, 0, launch(&r, 0)));
+    end(&r);
+}
+
 /* Half of it in the first parts, or all of it: what is there counts once, of a device that has not
  * room for it twice. */
 static void back_again(uint64_t done_bytes) {

@@ -116,20 +116,28 @@ void *book_image(struct client *c) {
     return e ? log_tail(e) : NULL;
 }
 
+/* Directly behind its module. What is read again must not move: where there is more behind that, as
+ * nobody sends while a module is loaded, it is not kept. */
+static struct log_entry *reserve_place(struct client *c, const struct module *m, uint32_t count) {
+    struct estate *e = &c->estate;
+    const struct log_placed rec = {.rec.op = LOG_PLACED, .module = m->id};
+    uint64_t tail = count * sizeof(struct dev_granule), next;
+    if (!c->replay.active) return reserve(c, &rec, sizeof(rec), tail);
+    bool last = !log_at(&e->log, c->replay.at, &next);
+    struct log_entry *entry = last ? log_reserve(&e->log, &rec, sizeof(rec), tail) : NULL;
+    if (!entry) estate_note_lack(e, ESTATE_LOG);
+    return entry;
+}
+
 void book_module(struct client *c, const struct module *m) {
     struct worker *w = c->worker;
     struct log_entry *e = latest(c);
     if (!e || !w->ops->module_where) return;
     e->flags &= ~LOG_FILLING;
     if (c->replay.placed) return; /* it stands there already */
-    struct log_placed rec = {.rec.op = LOG_PLACED, .module = m->id};
-    uint32_t count = w->ops->module_where(m->dev, NULL, 0);
-    if (c->replay.active) { /* placed anew: there is no room for it here */
-        estate_note_lack(&c->estate, ESTATE_LOG);
-        return;
-    }
     uint64_t ring_next = e->ring_next;
-    e = reserve(c, &rec, sizeof(rec), count * sizeof(struct dev_granule));
+    uint32_t count = w->ops->module_where(m->dev, NULL, 0);
+    e = reserve_place(c, m, count);
     if (!e) return;
     w->ops->module_where(m->dev, log_tail(e), count);
     e->ring_next = ring_next;
