@@ -38,6 +38,13 @@ struct dev_kept {
     int fd;
 };
 
+/* How it is learnt that the device is through with something. */
+enum dev_completion {
+    DEV_COMPLETION_WORDS,  /* that it writes */
+    DEV_COMPLETION_EVENTS, /* that are asked */
+    DEV_COMPLETION_AUTO    /* whatever is sooner */
+};
+
 struct dev_config {
     uint64_t memory_bytes;      /* 0: the backend's default */
     uint32_t sm_count;          /* 0: default */
@@ -50,6 +57,7 @@ struct dev_config {
     const char *driver; /* cuda: as dlopen takes it; NULL: libcuda.so.1 */
     uint32_t index;     /* which of the GPUs that are served; cuda: of the driver's, too, unless */
     const char *device_id; /* which that is: its index or how its UUID begins; NULL: `index` */
+    enum dev_completion completion; /* cuda */
     /* Memory of a device that was opened before, as its memory_fd gave it; the caller's. What is in
      * it stays, for chunk_adopt and others, until memory_settle. memory_bytes must be that
      * device's, or 0; else open gives -EINVAL, as where there is no such thing. 0 or less: none. */

@@ -29,6 +29,7 @@ enum option_id {
     OPT_DRIVER,
     OPT_GPU,
     OPT_DEVICE_ID,
+    OPT_COMPLETION,
     OPT_THREADS,
     OPT_KERNEL_TIMEOUT,
     OPT_CANCEL_TIMEOUT,
@@ -54,6 +55,7 @@ static const struct option options[] = {
     {"driver", required_argument, NULL, OPT_DRIVER},
     {"gpu", required_argument, NULL, OPT_GPU},
     {"device-id", required_argument, NULL, OPT_DEVICE_ID},
+    {"completion", required_argument, NULL, OPT_COMPLETION},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"kernel-timeout-ns", required_argument, NULL, OPT_KERNEL_TIMEOUT},
     {"cancel-timeout-ns", required_argument, NULL, OPT_CANCEL_TIMEOUT},
@@ -126,6 +128,18 @@ static bool take_name(const char *name, char out[POLICY_NAME_BYTES]) {
     return false;
 }
 
+static bool take_completion(const char *arg, enum dev_completion *out) {
+    static const char *const names[] = {[DEV_COMPLETION_WORDS] = "words",
+                                        [DEV_COMPLETION_EVENTS] = "events",
+                                        [DEV_COMPLETION_AUTO] = "auto"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(arg, names[i]) != 0) continue;
+        *out = (enum dev_completion)i;
+        return true;
+    }
+    return false;
+}
+
 static bool take_option(int id, const char *arg, struct worker_config *c, const char **device) {
     uint64_t fd;
     switch (id) {
@@ -149,6 +163,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
     case OPT_DRIVER: c->device.driver = arg[0] ? arg : NULL; return true;
     case OPT_GPU: return number32(arg, &c->device.index);
     case OPT_DEVICE_ID: c->device.device_id = arg[0] ? arg : NULL; return true;
+    case OPT_COMPLETION: return take_completion(arg, &c->device.completion);
     case OPT_THREADS: return number32(arg, &c->device.threads);
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
     case OPT_CANCEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.cancel_timeout_ns);

@@ -481,6 +481,9 @@ static bool outlive(void) {
 /* ---- each failure ---------------------------------------------------------------------------- */
 
 static void start(uint32_t seed) {
+    static const enum dev_completion all[] = {DEV_COMPLETION_AUTO, DEV_COMPLETION_WORDS,
+                                              DEV_COMPLETION_EVENTS};
+    rig.config.completion = all[seed % 3];
     rig.faulty->set(NULL);
     rig.fake->start(&(struct fake_options){.greatest = -2, .shuffle = seed});
 }

@@ -28,6 +28,7 @@ static struct dev_module *module;
 static struct dev_queue *queue, *other;
 static struct rig_op ops[MANY];
 static uint64_t opening_ns, opened_ns;
+static enum dev_completion way;
 
 static struct dev_func *func(const char *name) {
     struct dev_func *f = NULL;
@@ -40,6 +41,7 @@ static struct dev_func *func(const char *name) {
 static void open_with(const struct fake_options *options, bool faulty) {
     char why[256];
     cuda_rig_load(&rig, faulty);
+    rig.config.completion = way;
     rig.fake->start(options);
     opening_ns = fdutil_now_ns();
     cr_assert_eq(cuda_rig_open(&rig), 0);
@@ -83,10 +85,27 @@ static int append(uint32_t i) {
     return cuda_rig_launch(&rig, queue, func("append"), &ops[i], 16, (uint64_t[]){base(), i + 1});
 }
 
+static void open_events(void) {
+    way = DEV_COMPLETION_EVENTS;
+    open_stepping();
+}
+
 TestSuite(cuda_queue, .init = open_stepping, .fini = close_all);
+TestSuite(cuda_events, .init = open_events, .fini = close_all);
 TestSuite(cuda_faulty, .init = open_faulty, .fini = close_all);
 
-Test(cuda_queue, completes_when_it_has_run_and_not_before) {
+/* By words, and by events. */
+#define BOTH(name)            \
+    static void name(void);   \
+    Test(cuda_queue, name) {  \
+        name();               \
+    }                         \
+    Test(cuda_events, name) { \
+        name();               \
+    }                         \
+    static void name(void)
+
+BOTH(completes_when_it_has_run_and_not_before) {
     cr_assert_eq(cuda_rig_fill(&rig, queue, &ops[0], base(), 7, 100), 0);
     cr_assert_eq(cuda_rig_poll(&rig), 0);
     cr_assert(rig.fake->step(FIRST_STREAM), "the fill");
@@ -100,7 +119,7 @@ Test(cuda_queue, completes_when_it_has_run_and_not_before) {
     cr_assert_not(rig.fake->step(FIRST_STREAM));
 }
 
-Test(cuda_queue, the_data_is_there_with_the_completion) {
+BOTH(the_data_is_there_with_the_completion) {
     for (uint32_t i = 0; i < 10; i++)
         cr_assert_eq(cuda_rig_fill(&rig, queue, &ops[i], base(), i + 1, 100), 0);
     for (uint32_t i = 0; i < 10; i++) {
@@ -111,7 +130,7 @@ Test(cuda_queue, the_data_is_there_with_the_completion) {
     }
 }
 
-Test(cuda_queue, no_more_than_its_depth_is_in_the_driver) {
+BOTH(no_more_than_its_depth_is_in_the_driver) {
     for (uint32_t i = 0; i < MANY; i++)
         cr_assert_eq(append(i), 0);
     uint32_t steps = 0;
@@ -130,7 +149,7 @@ Test(cuda_queue, no_more_than_its_depth_is_in_the_driver) {
     }
 }
 
-Test(cuda_queue, parameters_of_what_waits_are_kept) {
+BOTH(parameters_of_what_waits_are_kept) {
     uint64_t params[2] = {base(), 0};
     for (uint32_t i = 0; i < MANY; i++) {
         params[1] = i + 1;
@@ -145,7 +164,7 @@ Test(cuda_queue, parameters_of_what_waits_are_kept) {
 }
 
 /* Of the other level's stream nothing runs before what was given to the first one. */
-Test(cuda_queue, order_is_kept_from_level_to_level) {
+BOTH(order_is_kept_from_level_to_level) {
     cr_assert_eq(rig.info.levels, 2);
     append(0), append(1);
     rig.ops->queue_level(queue, 1);
@@ -163,7 +182,7 @@ Test(cuda_queue, order_is_kept_from_level_to_level) {
         cr_assert_eq(list[i + 1], i + 1);
 }
 
-Test(cuda_queue, level_1_is_above_every_job_s_priority) {
+BOTH(level_1_is_above_every_job_s_priority) {
     struct dev_queue *eager;
     struct fake_ran ran[64];
     cr_assert_eq(rig.ops->queue_create(space.space, -5, &eager), 0);
@@ -198,7 +217,7 @@ static struct fake_ran share_asked(struct dev_queue *q, uint32_t sms) {
     return share_of(q);
 }
 
-Test(cuda_queue, a_share_is_the_largest_that_is_no_larger) {
+BOTH(a_share_is_the_largest_that_is_no_larger) {
     cr_assert_not(rig.info.whole);
     cr_assert_eq(rig.info.sm_count, FAKE_SMS);
     cr_assert_eq(share_of(queue).sms, 0, "all of it, as it begins");
@@ -214,7 +233,7 @@ Test(cuda_queue, a_share_is_the_largest_that_is_no_larger) {
     cr_assert_eq(share_asked(queue, 0).sms, 0);
 }
 
-Test(cuda_queue, shares_change_level_with_their_queue) {
+BOTH(shares_change_level_with_their_queue) {
     rig.ops->queue_share(queue, 24);
     rig.ops->queue_level(queue, 1);
     struct fake_ran above = share_of(queue);
@@ -225,7 +244,7 @@ Test(cuda_queue, shares_change_level_with_their_queue) {
 }
 
 /* Of the other share's stream nothing runs before what was given to the first one. */
-Test(cuda_queue, order_is_kept_from_share_to_share) {
+BOTH(order_is_kept_from_share_to_share) {
     static const uint32_t shares[] = {0, 24, 80, 24, 0};
     for (uint32_t i = 0; i < 5; i++) {
         rig.ops->queue_share(queue, shares[i]);
@@ -243,7 +262,7 @@ Test(cuda_queue, order_is_kept_from_share_to_share) {
 }
 
 /* Two halves of a device are not the same half, and whoever leaves one leaves it to others. */
-Test(cuda_queue, two_shares_are_beside_each_other_where_they_fit) {
+BOTH(two_shares_are_beside_each_other_where_they_fit) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
     uint64_t first = share_asked(queue, 56).green;
     cr_assert_neq(share_asked(other, 56).green, first);
@@ -253,7 +272,7 @@ Test(cuda_queue, two_shares_are_beside_each_other_where_they_fit) {
     cr_assert_eq(share_asked(queue, 80).green, share_asked(other, 80).green, "there is one");
 }
 
-Test(cuda_queue, what_is_gone_has_no_share) {
+BOTH(what_is_gone_has_no_share) {
     uint64_t first = 0;
     for (int i = 0; i < 3; i++) {
         cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
@@ -267,7 +286,7 @@ Test(cuda_queue, what_is_gone_has_no_share) {
 
 /* ---- cancelled ------------------------------------------------------------------------------- */
 
-Test(cuda_queue, cancelled_is_what_the_driver_does_not_have) {
+BOTH(cancelled_is_what_the_driver_does_not_have) {
     for (uint32_t i = 0; i < MANY; i++)
         append(i);
     rig.ops->space_cancel(space.space);
@@ -284,7 +303,7 @@ Test(cuda_queue, cancelled_is_what_the_driver_does_not_have) {
     cr_assert_eq(cuda_rig_poll(&rig), 1);
 }
 
-Test(cuda_queue, what_is_not_backed_fails_in_its_turn) {
+BOTH(what_is_not_backed_fails_in_its_turn) {
     uint64_t beyond = base() + 4 * RIG_GRANULE;
     cuda_rig_fill(&rig, queue, &ops[0], base(), 1, 4);
     cr_assert_eq(cuda_rig_fill(&rig, queue, &ops[1], beyond - 4, 9, 2), 0);
@@ -303,7 +322,7 @@ Test(cuda_queue, what_is_not_backed_fails_in_its_turn) {
 }
 
 /* Who polls what is written last would take it for a sign that all before is done. */
-Test(cuda_queue, nothing_runs_behind_what_failed) {
+BOTH(nothing_runs_behind_what_failed) {
     cuda_rig_fill(&rig, queue, &ops[0], base() + 4 * RIG_GRANULE, 1, 4);
     for (uint32_t i = 1; i < MANY; i++) /* those that the driver would not have yet as well */
         cr_assert_eq(append(i), 0);
@@ -326,7 +345,7 @@ Test(cuda_queue, nothing_runs_behind_what_failed) {
 
 /* A chunk that was somebody's is cleared behind whatever the device is at. Nobody waits for that
  * but who uses it. */
-Test(cuda_queue, others_go_on_while_a_chunk_is_cleared) {
+BOTH(others_go_on_while_a_chunk_is_cleared) {
     struct rig_space another;
     struct dev_chunk *fresh[3];
     uint64_t at;
@@ -364,7 +383,7 @@ Test(cuda_queue, others_go_on_while_a_chunk_is_cleared) {
 
 /* ---- copies and fills ------------------------------------------------------------------------ */
 
-Test(cuda_queue, boxes_are_copied_row_by_row) {
+BOTH(boxes_are_copied_row_by_row) {
     uint8_t *host = (uint8_t *)space.host, *dev = (uint8_t *)cuda_rig_words(base());
     const struct dev_copy in = {.dst = base(),
                                 .src = (uintptr_t)host,
@@ -389,7 +408,7 @@ Test(cuda_queue, boxes_are_copied_row_by_row) {
     cr_assert_arr_eq(dev, want, sizeof(want));
 }
 
-Test(cuda_queue, fills_of_each_width_in_rows) {
+BOTH(fills_of_each_width_in_rows) {
     static const uint64_t value = 0x8877665544332211ull;
     uint8_t *dev = (uint8_t *)cuda_rig_words(base());
     for (uint32_t bytes = 1; bytes <= 8; bytes *= 2) {
@@ -416,7 +435,7 @@ Test(cuda_queue, fills_of_each_width_in_rows) {
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-Test(cuda_queue, launches_are_what_they_say) {
+BOTH(launches_are_what_they_say) {
     uint64_t params[] = {base(), 4, 9};
     const struct dev_launch launch = {.func = func("fill"),
                                       .grid = {2, 3, 4},
@@ -439,7 +458,7 @@ Test(cuda_queue, launches_are_what_they_say) {
     cr_assert_eq(l.shared_bytes, 100 << 10);
 }
 
-Test(cuda_queue, what_the_driver_refuses_is_the_operation_s_error) {
+BOTH(what_the_driver_refuses_is_the_operation_s_error) {
     uint64_t params[] = {base(), 4, 9};
     const struct dev_launch launch = {.func = func("fill"),
                                       .grid = {1, 1, 1},
@@ -503,7 +522,7 @@ Test(cuda_queue, times_are_calls_that_nobody_makes_who_does_not_ask) {
 }
 
 /* On a device whose clock is not the worker's. */
-Test(cuda_queue, an_operation_s_times_are_the_device_s_if_it_asks) {
+BOTH(an_operation_s_times_are_the_device_s_if_it_asks) {
     rig.timed = true;
     append(0), append(1);
     uint64_t began = soon();
@@ -526,7 +545,7 @@ Test(cuda_queue, an_operation_s_times_are_the_device_s_if_it_asks) {
 
 /* Clocks that disagree have no operation end before it was given to the driver: what a client
  * recorded before it would be later. */
-Test(cuda_queue, no_operation_ends_before_it_began) {
+BOTH(no_operation_ends_before_it_began) {
     rig.fake->set_clock(CLOCK_NS / 2);
     for (uint32_t i = 0; i < 2; i++) {
         uint64_t before = fdutil_now_ns();
@@ -541,7 +560,7 @@ Test(cuda_queue, no_operation_ends_before_it_began) {
     }
 }
 
-Test(cuda_queue, an_end_is_asked_for_while_it_runs) {
+BOTH(an_end_is_asked_for_while_it_runs) {
     append(0);
     cr_assert(rig.fake->step(FIRST_STREAM), "it runs");
     rig.ops->queue_time(queue, &ops[0].dev);
@@ -561,7 +580,7 @@ Test(cuda_queue, an_end_is_asked_for_while_it_runs) {
 }
 
 /* What the driver does not have yet is asked for both. */
-Test(cuda_queue, an_end_is_asked_for_before_it_is_the_driver_s) {
+BOTH(an_end_is_asked_for_before_it_is_the_driver_s) {
     for (uint32_t i = 0; i <= DEPTH; i++)
         append(i);
     rig.ops->queue_time(queue, &ops[0].dev); /* not the latest: it stays as it is */
@@ -670,7 +689,7 @@ static bool is_readable(void) {
     return poll(&p, 1, 0) > 0;
 }
 
-Test(cuda_queue, a_sleeper_is_woken_by_what_completes) {
+BOTH(a_sleeper_is_woken_by_what_completes) {
     cr_assert_eq(rig.ops->arm(rig.dev), 0, "nothing is on its way");
     append(0);
     cr_assert_eq(rig.ops->arm(rig.dev), 0);
@@ -684,7 +703,7 @@ Test(cuda_queue, a_sleeper_is_woken_by_what_completes) {
     cr_assert_eq(cuda_rig_poll(&rig), 1);
 }
 
-Test(cuda_queue, a_sleeper_is_woken_by_the_end_of_the_context) {
+BOTH(a_sleeper_is_woken_by_the_end_of_the_context) {
     append(0);
     cr_assert_eq(rig.ops->arm(rig.dev), 0);
     rig.fake->end(CUDA_ERROR_ECC_UNCORRECTABLE);
@@ -696,7 +715,7 @@ Test(cuda_queue, a_sleeper_is_woken_by_the_end_of_the_context) {
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-Test(cuda_queue, who_ended_the_context_is_named_where_it_can_be_known) {
+BOTH(who_ended_the_context_is_named_where_it_can_be_known) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
     cuda_rig_launch(&rig, queue, func("fault"), &ops[0], 8,
                     (uint64_t[]){CUDA_ERROR_ILLEGAL_ADDRESS});
@@ -713,7 +732,7 @@ Test(cuda_queue, who_ended_the_context_is_named_where_it_can_be_known) {
 }
 
 /* A launch that comes just behind the end learns of it first, and is nobody's fault. */
-Test(cuda_queue, who_comes_too_late_did_not_do_it) {
+BOTH(who_comes_too_late_did_not_do_it) {
     struct dev_func *late = func("append");
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
     cuda_rig_launch(&rig, queue, func("fault"), &ops[0], 8,
@@ -740,7 +759,7 @@ static void check_end(uint32_t i, int result, bool begun, uint32_t suspects) {
 }
 
 /* Of two jobs, so that nobody knows whose. What stands behind them did not begin. */
-Test(cuda_queue, one_of_two_did_it) {
+BOTH(one_of_two_did_it) {
     struct rig_space job;
     cr_assert_eq(cuda_rig_space(&rig, &job, 1), 0);
     cr_assert_eq(rig.ops->queue_create(job.space, 0, &other), 0);
@@ -761,7 +780,7 @@ Test(cuda_queue, one_of_two_did_it) {
 }
 
 /* Which of its kernels it was nobody knows, but it was the job. */
-Test(cuda_queue, a_job_that_is_alone_did_it) {
+BOTH(a_job_that_is_alone_did_it) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
     fault(queue, 0);
     fill(other, 1);
@@ -790,7 +809,7 @@ Test(cuda_queue, copies_and_what_is_complete_are_no_suspects) {
 }
 
 /* A peek of an innocent one does not say that its address is wrong. */
-Test(cuda_queue, after_the_end_all_say_that_it_is_over) {
+BOTH(after_the_end_all_say_that_it_is_over) {
     uint64_t value;
     struct dev_chunk *more;
     rig.fake->end(CUDA_ERROR_ILLEGAL_ADDRESS);

@@ -140,6 +140,7 @@ static void add_options(struct command *command, const struct spawn *what, const
     add_number(command, "--capability", capability_parse(c->capability));
     if (c->driver[0]) add_text(command, "--driver", c->driver);
     if (c->device_id[0]) add_text(command, "--device-id", c->device_id);
+    add_text(command, "--completion", c->completion);
     add_number(command, "--threads", c->device_threads);
     add_number(command, "--cancel-timeout-ns", c->cancel_timeout);
     add_number(command, "--kernel-timeout-ns", c->kernel_timeout);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words that streams write, and the thread that looks at them for a sleeper.
+ * Words that streams write or events that they reach, and the thread that looks at them for a
+ * sleeper.
  */
 #include "daemon/device/cuda/cuda_completion.h"
 
@@ -44,6 +45,7 @@ static int add_page(struct completions *c) {
     c->pages = page;
     for (uint32_t i = COMPLETION_WORDS; i-- > 0;) {
         struct word *w = &page->words[i];
+        *w = (struct word){0};
         w->address = address + i * sizeof(*w) + offsetof(struct word, done);
         w->next_free = c->free;
         c->free = w;
@@ -56,6 +58,7 @@ struct word *cuda_completion_take(struct completions *c) {
     struct word *w = c->free;
     c->free = w->next_free;
     atom_store_relaxed(&w->done, 0);
+    w->count = 0;
     return w;
 }
 
@@ -64,11 +67,66 @@ void cuda_completion_give(struct completions *c, struct word *word) {
     c->free = word;
 }
 
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static int record(struct completions *c, struct word *w, CUstream stream, uint64_t number) {
+    const struct driver *d = &c->context->driver;
+    if (!w->marks) w->marks = calloc(COMPLETION_MARKS, sizeof(*w->marks));
+    if (!w->marks || w->count == COMPLETION_MARKS) return -ENOMEM;
+    struct mark *m = &w->marks[(w->first + w->count) % COMPLETION_MARKS];
+    int err = 0;
+    if (!m->event)
+        err = context_result(c->context, d->cuEventCreate(&m->event, CU_EVENT_DISABLE_TIMING));
+    if (!err) err = context_result(c->context, d->cuEventRecord(m->event, stream));
+    if (err) return err;
+    m->number = number;
+    w->count++;
+    return 0;
+}
+
+int cuda_completion_sign(struct completions *c, struct word *w, CUstream stream, uint64_t number) {
+    const struct driver *d = &c->context->driver;
+    if (c->way == DEV_COMPLETION_EVENTS) return record(c, w, stream, number);
+    return context_result(c->context, d->cuStreamWriteValue64_v2(stream, w->address, number, 0));
+}
+
+/* What else it says than that it was not reached is the context's end, which others hear of. */
+static bool is_reached(struct completions *c, CUevent event) {
+    CUresult r = c->context->driver.cuEventQuery(event);
+    if (r != CUDA_ERROR_NOT_READY) context_result(c->context, r);
+    return r == CUDA_SUCCESS;
+}
+
+uint64_t cuda_completion_look(struct completions *c, struct word *w) {
+    while (w->count && is_reached(c, w->marks[w->first].event)) {
+        atom_store_relaxed(&w->done, w->marks[w->first].number);
+        w->first = (w->first + 1) % COMPLETION_MARKS;
+        w->count--;
+    }
+    return atom_load_acquire(&w->done);
+}
+
+void cuda_completion_set(struct word *w, uint64_t number) {
+    w->count = 0;
+    atom_store_release(&w->done, number);
+}
+
+static void end_marks(struct completions *c, struct word *w) {
+    for (uint32_t i = 0; w->marks && i < COMPLETION_MARKS; i++)
+        if (w->marks[i].event)
+            context_result(c->context, c->context->driver.cuEventDestroy_v2(w->marks[i].event));
+    free(w->marks);
+}
+
 /* ---- the waiter ------------------------------------------------------------------------------ */
 
-static bool changed(const struct completions *c) {
-    for (uint32_t i = 0; i < c->count; i++)
-        if (atom_load_relaxed(&c->watched[i]->done) != c->seen[i]) return true;
+/* Of a word that has events only the worker says what is done: it is woken to look. */
+static bool changed(struct completions *c) {
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct word *w = c->watched[i];
+        if (atom_load_relaxed(&w->done) != c->seen[i]) return true;
+        if (w->watched && is_reached(c, w->watched)) return true;
+    }
     return false;
 }
 
@@ -95,6 +153,7 @@ static void watch(struct completions *c) {
 
 static void *waiter_main(void *arg) {
     struct completions *c = arg;
+    context_enter(c->context);
     pthread_mutex_lock(&c->lock);
     while (!c->stopping) {
         if (c->armed)
@@ -106,9 +165,11 @@ static void *waiter_main(void *arg) {
     return NULL;
 }
 
-void cuda_completion_arm(struct completions *c, const struct word *const *words,
-                         const uint64_t *seen, uint32_t count) {
+void cuda_completion_arm(struct completions *c, struct word *const *words, const uint64_t *seen,
+                         uint32_t count) {
     pthread_mutex_lock(&c->lock);
+    for (uint32_t i = 0; i < count; i++)
+        words[i]->watched = words[i]->count ? words[i]->marks[words[i]->first].event : NULL;
     c->watched = words;
     c->seen = seen;
     c->count = count;
@@ -128,9 +189,9 @@ void cuda_completion_disarm(struct completions *c) {
         continue;
 }
 
-int cuda_completion_open(struct completions *c, struct context *context) {
-    *c = (struct completions){.context = context,
-                              .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+int cuda_completion_open(struct completions *c, struct context *context, enum dev_completion way) {
+    *c = (struct completions){
+        .context = context, .way = way, .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->wake, NULL);
     if (c->event_fd < 0) return -errno;
@@ -149,6 +210,8 @@ void cuda_completion_close(struct completions *c) {
     }
     for (struct word_page *p = c->pages, *next; p; p = next) {
         next = p->next;
+        for (uint32_t i = 0; i < COMPLETION_WORDS; i++)
+            end_marks(c, &p->words[i]);
         c->context->driver.cuMemFreeHost(p->words);
         free(p);
     }

@@ -23,8 +23,8 @@
 #include "daemon/device/cuda/cuda_tensor.h"
 #include "daemon/device/cuda/cuda_text.h"
 #include "daemon/device/cuda/cuda_texture.h"
-#include "daemon/device/cuda/cuda_touch.h"
 #include "daemon/device/cuda/cuda_time.h"
+#include "daemon/device/cuda/cuda_touch.h"
 #include "daemon/device/device.h"
 
 /* Of what is free, for what the driver takes besides: code and variables of modules, local memory,
@@ -192,7 +192,9 @@ static int open_parts(struct dev *dev, const struct dev_config *config, char *wh
     err = open_memory(dev, config);
     if (!err) err = cuda_share_open(&dev->shares, &dev->context, dev->info.sm_count);
     dev->info.whole = !dev->shares.count;
-    if (!err) err = cuda_queues_open(&dev->queues, &dev->context, &dev->shares, &dev->times);
+    if (!err)
+        err = cuda_queues_open(&dev->queues, &dev->context, &dev->shares, &dev->times,
+                               config->completion);
     dev->queues.kernel_timeout_ns = config->kernel_timeout_ns;
     dev->queues.cancel_timeout_ns = config->cancel_timeout_ns;
     if (!err) err = cuda_text_start(&dev->texts, &dev->context, dev->queues.words.event_fd);

@@ -13,6 +13,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/cuda/completion_trial.h"
 #include "daemon/device/cuda/cuda_text.h"
 #include "daemon/device/cuda/operation.h"
 
@@ -222,10 +223,9 @@ static void note_error(struct dev_op *op, int err) {
 /* Its number comes back when it is complete, and all before it. Without that the operation would
  * never end: then it is waited for here. */
 static void sign(struct dev_queue *q, CUstream stream, const struct task *t) {
-    const struct driver *d = &q->all->context->driver;
-    int err = result(q, d->cuStreamWriteValue64_v2(stream, q->word->address, t->number, 0));
+    int err = cuda_completion_sign(&q->all->words, q->word, stream, t->number);
     if (!err || context_settle(q->all->context, stream)) return;
-    atom_store_release(&q->word->done, t->number);
+    cuda_completion_set(q->word, t->number);
 }
 
 static void issue(struct dev_queue *q, struct task *t) {
@@ -309,7 +309,7 @@ void cuda_queue_time(struct dev_queue *q, struct dev_op *op) {
     if (!t || t->op != op || t->ended) return;
     op->timed = true;
     if (!t->issued || prints(t) || context_fatal(q->all->context)) return;
-    if (atom_load_acquire(&q->word->done) >= t->number) return;
+    if (cuda_completion_look(&q->all->words, q->word) >= t->number) return;
     CUstream stream = q->streams[q->current];
     t->ended = cuda_time_mark(q->all->times, stream);
     if (!t->ended) return;
@@ -350,7 +350,7 @@ static bool came(const struct dev_queue *q) {
 }
 
 static void collect(struct dev_queue *q) {
-    uint64_t done = atom_load_acquire(&q->word->done);
+    uint64_t done = cuda_completion_look(&q->all->words, q->word);
     if (done == q->seen && !came(q)) return;
     uint64_t now_ns = fdutil_now_ns();
     q->seen = done;
@@ -511,7 +511,7 @@ struct dev_op *cuda_queues_poll(struct queues *qs) {
 static int need_room(struct queues *qs) {
     if (qs->busy_count <= qs->room) return 0;
     uint32_t room = 2 * qs->busy_count;
-    const struct word **watched = realloc(qs->watched, room * sizeof(*watched));
+    struct word **watched = realloc(qs->watched, room * sizeof(*watched));
     if (watched) qs->watched = watched;
     uint64_t *seen = realloc(qs->seen, room * sizeof(*seen));
     if (seen) qs->seen = seen;
@@ -532,7 +532,7 @@ int cuda_queues_arm(struct queues *qs) {
     if (need_room(qs)) return 1; /* it goes on looking itself */
     list_each(pos, &qs->busy) {
         const struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
-        if (atom_load_acquire(&q->word->done) != q->seen || came(q)) return 1;
+        if (cuda_completion_look(&q->all->words, q->word) != q->seen || came(q)) return 1;
         qs->watched[n] = q->word;
         qs->seen[n++] = q->seen;
     }
@@ -544,11 +544,12 @@ int cuda_queues_arm(struct queues *qs) {
 /* ---- queues ---------------------------------------------------------------------------------- */
 
 int cuda_queues_open(struct queues *qs, struct context *context, struct shares *shares,
-                     struct times *times) {
+                     struct times *times, enum dev_completion way) {
     *qs = (struct queues){.context = context, .shares = shares, .times = times};
     list_init(&qs->busy);
     qs->last = &qs->done;
-    return cuda_completion_open(&qs->words, context);
+    int err = cuda_completion_open(&qs->words, context, way);
+    return err ? err : completion_trial(&qs->words);
 }
 
 void cuda_queues_close(struct queues *qs) {

@@ -31,7 +31,7 @@ struct queues {
     struct list busy; /* queue.busy: those with an operation */
     uint32_t busy_count;
     struct dev_op *done, **last; /* until the worker asks */
-    const struct word **watched; /* of the busy ones, while the worker sleeps */
+    struct word **watched;       /* of the busy ones, while the worker sleeps */
     uint64_t *seen;
     uint32_t room;                                 /* of both arrays */
     uint64_t kernel_timeout_ns, cancel_timeout_ns; /* as dev_config has them */
@@ -41,7 +41,7 @@ struct queues {
 };
 
 int cuda_queues_open(struct queues *qs, struct context *context, struct shares *shares,
-                     struct times *times);
+                     struct times *times, enum dev_completion way);
 void cuda_queues_close(struct queues *qs);
 
 /* What is complete, in order; NULL: nothing. When the context is lost, that is everything: what may
