@@ -78,6 +78,13 @@ BELOW = ("--sm-count", "--capability", "--device-threads", "--kernel-timeout")
 ABOVE = ["--device", "cuda", "--window-base", "0x600000000000", "--window-alloc-bytes", "1GiB",
          "--window-module-bytes", "64MiB"]
 
+# A nested worker has the addresses of its place in the daemon below, where each process on a GPU has all: it begins
+# when the one before has left that.
+ALONE = """#!/bin/sh
+while {ctl} --run-dir {below} job list | grep -q worker; do sleep 0.01; done
+exec {worker} "$@"
+"""
+
 
 class Daemon:
     """A private salusd with its worker. Use as a context manager.
@@ -105,7 +112,16 @@ class Daemon:
         if "--device-memory" not in self.options:
             self.options += ["--device-memory", memory]
         self.options += [*ABOVE, "--driver", os.path.join(BUILD, "shim", "libcuda.so.1")]
+        if "--worker" not in self.options:
+            self.options += ["--worker", self._alone()]
         self.env = {**os.environ, "SALUS_RUN_DIR": self.below.run_dir, "SALUS_JOB_NAME": "worker"}
+
+    def _alone(self):
+        path = os.path.join(self.run_dir, "salus-gpu-alone")
+        with open(path, "w") as f:
+            f.write(ALONE.format(ctl=tool("salusctl"), below=self.below.run_dir, worker=tool("salus-gpu")))
+        os.chmod(path, 0o755)
+        return path
 
     def __enter__(self):
         return self.boot()

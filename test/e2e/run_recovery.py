@@ -13,8 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import harness
-from harness import PATIENCE, program, run_tests, tool, wait_for
+from harness import PATIENCE, Daemon, program, run_tests, wait_for
 from verifying import Failed, Job
 
 JOBS = 4
@@ -27,24 +26,6 @@ ROUNDS = int(os.environ.get("SALUS_RECOVERY_ROUNDS", "1"))
 SEED = int(os.environ.get("SALUS_RECOVERY_SEED", "0")) or int(time.time())
 UNDER_WAY = re.compile(r"the GPU's worker ended while (kernel \w+|copy|memset|[A-Z_]+) was under way")
 alone = {}
-
-
-# A nested worker has the addresses of its place in the daemon below, where each process on a GPU has all: it begins
-# when the one before has left that.
-ALONE = """#!/bin/sh
-while {ctl} --run-dir {below} job list | grep -q worker; do sleep 0.01; done
-exec {worker} "$@"
-"""
-
-
-class Daemon(harness.Daemon):
-    def _put_below(self):
-        super()._put_below()
-        path = os.path.join(self.run_dir, "salus-gpu-alone")
-        with open(path, "w") as f:
-            f.write(ALONE.format(ctl=tool("salusctl"), below=self.below.run_dir, worker=tool("salus-gpu")))
-        os.chmod(path, 0o755)
-        self.options += ["--worker", path]
 
 
 def equal(got, want, what):

@@ -404,11 +404,14 @@ Test(broker_recovery, whose_neighbours_end_the_context_goes_on) {
     broker_rig_start(&rig);
     good = attach();
     for (uint32_t i = 1; i <= RECOVERY_TRIES + 2; i++) {
+        break_context(0); /* they are suspects at first */
+        expect_moved(&good, 2 * i - 1);
+        cr_assert(broker_rig_wait(&rig.worker.restored, 2 * (int)i));
         bad = attach();
         break_context(bad.id);
         expect_lost(&bad, ERR_WORKER_LOST);
-        expect_moved(&good, i);
-        cr_assert(broker_rig_wait(&rig.worker.restored, (int)i + 1));
+        expect_moved(&good, 2 * i);
+        cr_assert(broker_rig_wait(&rig.worker.restored, 2 * (int)i + 1));
         let_go(&bad);
     }
     let_go(&good);

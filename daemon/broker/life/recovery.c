@@ -84,9 +84,10 @@ static void count_move(struct attachment *a, bool named, uint64_t now_ns) {
     bool soon =
         a->place == ATTACHMENT_ASKED || (a->taken_ns && now_ns - a->taken_ns < RECOVERY_SOON_NS);
 
-    if (named && a->place != ATTACHMENT_ASKED) return;
-
-    a->moves = soon ? a->moves + 1 : 1;
+    if (named && a->place != ATTACHMENT_ASKED)
+        a->moves = 0; /* and of those before, nobody knew who did it */
+    else
+        a->moves = soon ? a->moves + 1 : 1;
 }
 
 /* Why it ends with its worker; NULL: it does not. */
