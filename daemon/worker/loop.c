@@ -173,6 +173,7 @@ void loop_run(struct worker *w) {
 /* The device and all errands must be done with everything before its memory goes. */
 static void end_clients(struct worker *w) {
     struct list *pos, *tmp;
+    keepers_finish(&w->keepers); /* nothing is kept beyond our own end: nor saved for that */
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         c->leaving = true;

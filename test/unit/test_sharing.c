@@ -13,6 +13,8 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
+#include "common/fdutil.h"
+#include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/memory/memory_swap.h"
@@ -403,6 +405,29 @@ static uint64_t alone(void) {
     return bench->worker->segments.alone_bytes / PAGE;
 }
 
+/* Beats among what the worker has said. */
+static int drain(void) {
+    union kernel_wire_message in;
+    int beats = 0;
+    while (recv(bench->sock, &in, sizeof(in), MSG_DONTWAIT) == sizeof(in.msg))
+        beats += in.msg.kind == WIRE_BEAT;
+    return beats;
+}
+
+/* As leave, and the beats meanwhile. */
+static int leave_heard(struct wireclient *c) {
+    struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = c->job_id};
+    int beats = 0;
+    cr_assert_eq(fdutil_send(bench->sock, &msg, sizeof(msg), NULL, 0), 0);
+    while (client_find(bench->worker, c->job_id)) {
+        usleep(1000);
+        wirebench_run(bench);
+        beats += drain();
+    }
+    wireclient_free(c);
+    return beats;
+}
+
 static int written(struct wireclient *c, uint32_t id, struct wire_segment_reply *key) {
     cr_assert_eq(make(c, id, 2 * PAGE), 0);
     cr_assert_eq(show(c, id, 0, 2 * PAGE), 0);
@@ -475,6 +500,53 @@ Test(sharing, a_descriptor_keeps_what_is_swapped_out_with_its_holder) {
     let_go(fd);
     cr_expect_eq(get(b, PAGE), 9);
     a = join(ALICE);
+}
+
+/* The broker ends a worker that it does not hear: what takes long is said in between. */
+Test(sharing, the_worker_is_heard_while_it_copies_what_is_kept) {
+    int fd, beats;
+    for (int ends = 0; ends < 2; ends++) {
+        cr_assert_eq(make(a, 1, 2 * PAGE), 0);
+        cr_assert_geq(fd = keep(a, 1, NULL), 0);
+        cr_assert_eq(show(a, 1, 0, PAGE), 0);
+        put(a, 0, 7);
+        cr_expect_eq(shut(a, 1), -EBUSY);
+        put(a, 0, 8); /* and is kept as it is in the end */
+        struct wire_segment_reply key = export(a, 1);
+        cr_assert_eq(mem(a, WIRE_MEM_UNBACK, 0, PAGE), 0);
+        uint64_t beat_ns = bench->worker->beat_ns;
+        bench->worker->beat_ns = UINT64_MAX; /* no others */
+        drain();
+        if (!ends) cr_assert_eq(shut(a, 1), 0);
+        beats = ends ? leave_heard(a) : drain();
+        bench->worker->beat_ns = beat_ns;
+        cr_expect_geq(beats, 1);
+        cr_assert_eq(open_key(b, 2, &key), 0);
+        cr_assert_eq(show(b, 2, 0, PAGE), 0);
+        cr_expect_eq(get(b, 0), 8);
+        cr_assert_eq(mem(b, WIRE_MEM_UNBACK, 0, PAGE), 0);
+        let_go(fd);
+        cr_assert_eq(shut(b, 2), 0);
+    }
+    a = join(ALICE);
+}
+
+Test(sharing, what_others_go_on_writing_is_kept_as_it_is_in_the_end) {
+    struct wire_segment_reply key;
+    uint64_t moved;
+    int fd = written(a, 1, &key);
+    cr_assert_eq(open_key(b, 2, &key), 0);
+    cr_assert_eq(show(b, 2, 0, 2 * PAGE), 0);
+    cr_assert_eq(memory_swap_out(client_find(bench->worker, a->job_id)->memory, &moved), 0);
+    leave(a);
+    put(b, PAGE, 77);
+    leave(b);
+    a = join(ALICE);
+    b = join(ALICE);
+    cr_assert_eq(open_key(b, 2, &key), 0);
+    cr_assert_eq(show(b, 2, 0, 2 * PAGE), 0);
+    cr_expect_eq(get(b, PAGE), 77);
+    let_go(fd);
 }
 
 /* Nobody's memory stays where others were told that there is room. */

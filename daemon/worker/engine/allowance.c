@@ -82,6 +82,9 @@ int allowance_open(struct client *c, uint32_t id, struct segment *s) {
 
 int allowance_close(struct client *c, uint32_t id) {
     if (!c->memory) return 0;
+    /* Which may be much to copy: the broker hears of us meanwhile. */
+    while (memory_segment_save_ahead(c->memory, id, SEGMENT_AHEAD))
+        broker_link_beat(&c->worker->link);
     int err = memory_segment_close(c->memory, id);
     if (!err) note_used(c);
     return err;

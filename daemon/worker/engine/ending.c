@@ -17,9 +17,14 @@
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/engine/unload.h"
 #include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_segment.h"
+#include "daemon/worker/memory/segment.h"
 
 void ending_release(struct client *c) {
     if (!c->memory) return;
+    /* The broker waits for no more than some: it hears of us. */
+    while (memory_segments_save_ahead(c->memory, SEGMENT_AHEAD))
+        broker_link_beat(&c->worker->link);
     unload_all(c);
     arrays_release(c);
     memory_destroy(c->memory);

@@ -122,6 +122,22 @@ int memory_segment_close(struct memory *m, uint32_t id) {
     return 0;
 }
 
+uint32_t memory_segments_save_ahead(struct memory *m, uint32_t most) {
+    struct list *pos;
+    uint32_t saved = 0;
+    list_each(pos, &m->holdings) {
+        struct holding *h = list_entry(pos, struct holding, link);
+        saved += segment_save_ahead(h->segment, most - saved);
+    }
+    return saved;
+}
+
+/* What a page shows may be written to, and is not closed. */
+uint32_t memory_segment_save_ahead(struct memory *m, uint32_t id, uint32_t most) {
+    const struct holding *h = find(m, id);
+    return h && h->segment && !h->pages ? segment_save_ahead(h->segment, most) : 0;
+}
+
 struct segment *memory_segment_find(const struct memory *m, uint32_t id) {
     const struct holding *h = find(m, id);
     return h ? h->segment : NULL;

@@ -34,6 +34,10 @@ int memory_segment_close(struct memory *m, uint32_t id);
  * -EINVAL when it is shorter, or in the other window; -ENOENT. */
 int memory_segment_show(struct memory *m, uint32_t id, uint64_t addr, uint64_t bytes);
 
+/* segment_save_ahead: of all that it holds, before memory_destroy; of one, before it is closed. */
+uint32_t memory_segments_save_ahead(struct memory *m, uint32_t most);
+uint32_t memory_segment_save_ahead(struct memory *m, uint32_t id, uint32_t most);
+
 /* The segment with this number; NULL: none, or the lane's. */
 struct segment *memory_segment_find(const struct memory *m, uint32_t id);
 /* The one that these pages of its own are from now on: whole granules, with chunks of their own or

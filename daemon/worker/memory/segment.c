@@ -165,6 +165,21 @@ static void leave_alone(struct segment *s) {
     segment_settle(s);
 }
 
+uint32_t segment_save_ahead(struct segment *s, uint32_t most) {
+    uint32_t saved = 0;
+    int err = 0;
+    if (!s->keepers || s->holders != 1 || !on_device(s)) return 0;
+    if (!s->hosts) s->hosts = calloc(s->count, sizeof(*s->hosts));
+    for (uint32_t i = 0; s->hosts && !err && i < s->count && saved < most; i++) {
+        if (s->hosts[i]) continue;
+        err = save_chunk(s, i);
+        saved++;
+    }
+    if (!err) return saved;
+    free_hosts(s);
+    return 0;
+}
+
 /* Where those that are left are all swapped out, and it cannot follow them, it stays: that is more
  * than they are charged for, until one of them comes back. */
 static void follow_holders(struct segment *s) {

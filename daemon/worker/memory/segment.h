@@ -19,6 +19,8 @@
 #include "common/list.h"
 #include "daemon/device/device.h"
 
+#define SEGMENT_AHEAD 256u /* chunks that are saved in less than a second or two */
+
 /* Those that have a key. */
 struct segment_set {
     struct list exported; /* segment.link */
@@ -57,6 +59,10 @@ struct segment *segment_find(const struct segment_set *set, const uint64_t *key,
 /* It has a key: a descriptor keeps it from now on, and no longer. */
 void segment_keep(struct segment *s);
 void segment_unkeep(struct segment *s);
+/* Its only holder, who has nothing in flight, lets it go next: so many chunks of what descriptors
+ * keep are saved ahead, for the caller to do something else in between. How many there were; 0:
+ * all is done, or cannot be. */
+uint32_t segment_save_ahead(struct segment *s, uint32_t most);
 
 /* A holder is swapped out: leaves all that it holds, saves what nobody is left of, and settles when
  * no page of it shows them any more. It comes back: loads what is not there, shows it, enters all,
