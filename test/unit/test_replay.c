@@ -29,7 +29,19 @@
 #define TO_AT 12288u
 
 static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
-                            ".visible .entry gentle() { ret; }\n";
+                            ".visible .entry gentle() { ret; }\n"
+                            /* *q = *p + 1 */
+                            ".visible .entry next(.param .u64 pp,.param .u64 pq) {\n"
+                            ".reg .b64 %d<3>; .reg .b32 %r<3>; ld.param.u64 %d1,[pp];\n"
+                            "ld.param.u64 %d2,[pq]; ld.global.u32 %r1,[%d1];\n"
+                            "add.s32 %r1,%r1,1; st.global.u32 [%d2],%r1; ret; }\n"
+                            ".global .u32 step = 3;\n"
+                            /* the same, but for the number */
+                            ".visible .entry steps(.param .u64 pp,.param .u64 pq) {\n"
+                            ".reg .b64 %d<3>; .reg .b32 %r<3>; ld.param.u64 %d1,[pp];\n"
+                            "ld.param.u64 %d2,[pq]; ld.global.u32 %r1,[%d1];\n"
+                            "ld.global.u32 %r2,[step]; add.s32 %r1,%r1,%r2;\n"
+                            "st.global.u32 [%d2],%r1; ret; }\n";
 
 struct rig {
     struct wirebench *b;
@@ -234,18 +246,123 @@ Test(replay, copies_there_and_back_that_had_begun_are_not) {
     end(&r);
 }
 
-Test(replay, a_kernel_that_had_begun_fails_by_name) {
-    struct rig r = begin();
-    load(&r);
-    hold(&r, 0, 0);
-    uint64_t first = launch(&r, 0);
-    wirebench_run(r.b);
-    next_worker(&r); /* it had not */
-    cr_assert_eq(wireclient_fault(r.c), 0);
-    next_worker_when(&r, 0, first);
-    cr_expect_neq(wireclient_fault(r.c), 0);
-    cr_expect_str_eq(r.c->com->fault.kernel, "gentle");
-    end(&r);
+/* What was given to the device last is the latest of these; they go on once the word is 1. */
+struct begun_rig {
+    struct rig r;
+    uint64_t dev, host;
+};
+
+static struct begun_rig begin_held(void) {
+    struct begun_rig g = {.r = begin()};
+    g.dev = g.r.c->windows.dev_base;
+    g.host = (uintptr_t)g.r.c->host;
+    cr_assert_eq(wireclient_result(g.r.c, wireclient_mem(g.r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
+    load(&g.r);
+    cr_assert_eq(wireclient_result(g.r.c, wireclient_func(g.r.c, 0, 1, "next")), 0);
+    cr_assert_eq(wireclient_result(g.r.c, wireclient_func(g.r.c, 0, 2, "steps")), 0);
+    *(uint32_t *)(void *)(g.r.c->host + FROM_AT) = 5;
+    cr_assert(reaches(&g.r, 0, wireclient_copy(g.r.c, 0, g.dev, g.host + FROM_AT, 4)));
+    wireclient_create_stream(g.r.c, 1, WIRE_STREAM_NONBLOCKING);
+    hold(&g.r, 0, 0);
+    hold(&g.r, 1, 0);
+    return g;
+}
+
+static uint64_t next(struct begun_rig *g, uint32_t stream, uint32_t func, uint64_t p, uint64_t q) {
+    struct wire_launch l = {.func = func, .grid = {1, 1, 1}, .block = {1, 1, 1}, .param_bytes = 16};
+    uint64_t params[2] = {p, q};
+    return wireclient_send(g->r.c, WIRE_LAUNCH, stream, false, &l, sizeof(l), params, 16);
+}
+
+static void say_begun(struct begun_rig *g, uint32_t stream, uint64_t seq) {
+    wirebench_run(g->r.b);
+    atomic_store(&served(&g->r)->estate.header->begun[stream], seq);
+}
+
+static void goes_on(struct begun_rig *g, uint64_t at, uint32_t want) {
+    next_worker(&g->r);
+    cr_expect_eq(wireclient_fault(g->r.c), 0, "%s", g->r.c->com->fault.text);
+    let_go(&g->r, 0);
+    cr_assert(reaches(&g->r, 1, g->r.c->seq[1]) && reaches(&g->r, 0, g->r.c->seq[0]), "%s",
+              g->r.c->com->fault.text);
+    cr_assert(reaches(&g->r, 0, wireclient_copy(g->r.c, 0, g->host + TO_AT, at, 4)));
+    cr_expect_eq(*(uint32_t *)(void *)(g->r.c->host + TO_AT), want);
+    end(&g->r);
+}
+
+static void fails(struct begun_rig *g, const char *kernel, const char *why) {
+    next_worker(&g->r);
+    cr_expect_neq(wireclient_fault(g->r.c), 0);
+    cr_expect(strstr(g->r.c->com->fault.text, why), "%s", g->r.c->com->fault.text);
+    cr_expect_str_eq(g->r.c->com->fault.kernel, kernel);
+    end(&g->r);
+}
+
+Test(replay, a_kernel_that_had_begun_runs_again) {
+    struct begun_rig g = begin_held();
+    next(&g, 0, 1, g.dev, g.dev + 64);
+    say_begun(&g, 0, next(&g, 0, 1, g.dev + 64, g.dev + 128)); /* what was written before */
+    goes_on(&g, g.dev + 128, 7);
+}
+
+Test(replay, a_kernel_in_place_that_had_begun_fails_by_name) {
+    struct begun_rig g = begin_held();
+    say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev + 2));
+    fails(&g, "next",
+          "kernel next was under way: what it had done by then cannot be undone: it reads");
+}
+
+Test(replay, what_a_later_one_wrote_is_not_read_again) {
+    struct begun_rig g = begin_held();
+    next(&g, 0, 1, g.dev, g.dev + 64);
+    say_begun(&g, 0, next(&g, 0, 1, g.dev + 64, g.dev));
+    fails(&g, "next", "others use what one writes");
+}
+
+/* Nobody knows which of them was first. */
+Test(replay, two_streams_that_had_begun_must_not_meet) {
+    struct begun_rig g = begin_held();
+    say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev + 64));
+    say_begun(&g, 1, next(&g, 1, 1, g.dev + 64, g.dev + 128));
+    fails(&g, "next", "others use what one writes");
+    g = begin_held();
+    say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev + 64));
+    say_begun(&g, 1, next(&g, 1, 1, g.dev + 4, g.dev + 66));
+    fails(&g, "next", "others use what one writes");
+    g = begin_held();
+    say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev + 64));
+    say_begun(&g, 1, next(&g, 1, 1, g.dev, g.dev + 128));
+    goes_on(&g, g.dev + 128, 6);
+}
+
+/* The host may have seen the value, and have used what the kernel reads for something else. */
+Test(replay, what_the_host_may_have_been_told_is_over_is_not_done_again) {
+    struct begun_rig g = begin_held();
+    struct wire_value v = {.addr = g.host + TO_AT + 64, .value = 1, .bytes = 4};
+    next(&g, 0, 1, g.host + FROM_AT, g.dev + 64);
+    say_begun(&g, 0, wireclient_send(g.r.c, WIRE_VALUE_WRITE, 0, false, &v, sizeof(v), NULL, 0));
+    fails(&g, "", "others use what one writes");
+    g = begin_held();
+    v.addr = g.host + TO_AT + 64;
+    next(&g, 0, 1, g.dev, g.dev + 64);
+    say_begun(&g, 0, wireclient_send(g.r.c, WIRE_VALUE_WRITE, 0, false, &v, sizeof(v), NULL, 0));
+    goes_on(&g, g.dev + 64, 6);
+}
+
+Test(replay, a_variable_is_not_written_behind_its_reader) {
+    struct begun_rig g = begin_held();
+    struct wire_global_get ask = {.module = 0, .name_bytes = 5};
+    uint64_t got = wireclient_send(g.r.c, WIRE_GLOBAL_GET, 0, true, &ask, sizeof(ask), "step", 5);
+    cr_assert_eq(wireclient_result(g.r.c, got), 0);
+    const struct wire_global_reply *where = (const void *)wireclient_reply(g.r.c, got)->data;
+    uint64_t step = where->addr;
+    next(&g, 0, 2, g.dev, g.dev + 64);
+    say_begun(&g, 0, wireclient_copy(g.r.c, 0, step, g.host + FROM_AT, 4));
+    fails(&g, "", "others use what one writes");
+    g = begin_held();
+    next(&g, 0, 2, g.dev, g.dev + 64);
+    say_begun(&g, 0, wireclient_copy(g.r.c, 0, g.dev + 256, g.host + FROM_AT, 4));
+    goes_on(&g, g.dev + 64, 8);
 }
 
 /* It is said where it may have been what ended that worker, and of that one alone. */

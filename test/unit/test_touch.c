@@ -297,22 +297,22 @@ Test(touch, what_may_be_otherwise_next_time_says_not_where_to_write) {
             "may go elsewhere");
     refused("mov.u32 %r9,%smid; and.b32 %r9,%r9,3; mul.wide.u32 %d4,%r9,4; add.s64 %d5,%d1,%d4;"
             "st.global.u32 [%d5],%r1;",
-            "may write elsewhere");
+            "may write something else");
     refused("atom.shared.add.u32 %r9,[sh],1; and.b32 %r9,%r9,3; mul.wide.u32 %d4,%r9,4;"
             "add.s64 %d5,%d1,%d4; st.global.u32 [%d5],%r1;",
-            "may write elsewhere");
+            "may write something else");
     refused("mov.u32 %r9,%clock; setp.gt.u32 %p2,%r9,5; @%p2 st.global.u32 [%d1],%r1;",
-            "may write elsewhere");
+            "may write something else");
     refused("ld.shared.u32 %r8,[sh]; setp.gt.u32 %p2,%r8,5; @%p2 st.global.u32 [%d1],%r1;"
             "mov.u32 %r9,%clock; st.shared.u32 [sh],%r9;",
-            "may write elsewhere");
+            "may write something else");
     refused("red.shared.add.f32 [sh],%f1; ld.shared.f32 %f2,[sh]; setp.gt.f32 %p2,%f2,%f1;"
             "@%p2 bra OUT; st.global.u32 [%d1],%r1;",
             "may go elsewhere");
+    refused("mov.u32 %r9,%clock; st.global.u32 [%d1],%r9;", "may write something else");
     refused("activemask.b32 %r9; setp.gt.u32 %p2,%r9,5; @%p2 bra OUT;", "may go elsewhere");
     struct look l = with("red.shared.add.u32 [sh],1; bar.sync 0; ld.shared.u32 %r8,[sh];"
-                         "setp.gt.u32 %p2,%r8,5; @%p2 bra OUT; mov.u32 %r9,%clock;"
-                         "st.global.u32 [%d1],%r9;",
+                         "setp.gt.u32 %p2,%r8,5; @%p2 bra OUT; st.global.u32 [%d1],%r8;",
                          (struct buffers){A, B, C, 0}, 1, 1);
     cr_expect(l.w.known, "%s", l.w.why);
     done(&l);

@@ -75,7 +75,7 @@ static void note_write(struct touch_walk *w, const struct ptx_inst *i, const str
                        uint64_t bytes, bool tainted) {
     switch (place_of(at, bytes)) {
     case PLACE_GLOBAL:
-        if (tainted || at->tainted) touch_refuse(w, i, "may write elsewhere when it is done again");
+        if (tainted || at->tainted) touch_refuse(w, i, "may write something else when it is done again");
         extend(&w->writes[i - w->func->insts], at, bytes);
         break;
     case PLACE_VARIABLES: touch_refuse(w, i, "writes a variable of its module"); break;
@@ -184,8 +184,7 @@ static void store(struct touch_walk *w, struct touch_state *s, const struct ptx_
     }
     if (is_strong(i)) return touch_refuse(w, i, "may show others how far it is");
     struct touch_value at = address(w, s, i, a);
-    note_write(w, i, &at, bytes_of(w, i), when);
-    if (at.var) w->inner_tainted |= data;
+    note_write(w, i, &at, bytes_of(w, i), when || data);
 }
 
 /* ---- atomics --------------------------------------------------------------------------------- */

@@ -9,12 +9,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "daemon/device/device.h"
+
 struct log_entry;
 
-/* Of a stream: what was given to the device last, and what of that is done again touches. */
-struct begun {
-    uint64_t seq;
-    uint8_t touched, alone;
+/* A range of memory of an operation that is done again. */
+struct redone {
+    struct dev_touched touched;
+    uint32_t stream, op; /* op: the how manieth it is */
+    bool says;           /* what it writes may be there to tell the host something */
 };
 
 /* Counters as they were: nothing that is read again counts again. */
@@ -30,15 +33,20 @@ struct replay {
     bool placed;   /* the module that is being read has its place already */
     uint64_t at;   /* in the log: what comes next */
     struct log_entry *entry; /* that was read last */
-    struct begun *begun;     /* [WIRE_STREAMS] */
-    uint64_t deferred_done;  /* when it began */
-    uint32_t suspects;       /* as its estate had it: its kernels that had begun are on trial */
+    uint64_t *begun;         /* [WIRE_STREAMS]: what was given to the device last */
+    struct redone *redone;   /* of all that is done again */
+    uint32_t redone_count, redone_room, redone_ops;
+    uint64_t deferred_done; /* when it began */
+    uint32_t suspects;      /* as its estate had it: its kernels that had begun are on trial */
     struct replay_stats stats;
 };
 
 static inline void replay_forget(struct replay *r) {
     free(r->begun);
+    free(r->redone);
     r->begun = NULL;
+    r->redone = NULL;
+    r->redone_count = r->redone_room = 0;
 }
 
 #endif

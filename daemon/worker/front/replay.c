@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/estate/promise.h"
+#include "daemon/worker/front/redo.h"
 #include "daemon/worker/page/reply.h"
 #include "proto/record.h"
 
@@ -48,7 +49,7 @@ int replay_begin(struct client *c) {
     if (!err && !r->begun) err = -ENOMEM;
     if (err) return err;
     for (uint32_t i = 0; i < WIRE_STREAMS; i++)
-        r->begun[i].seq = atom_load_relaxed(&e->header->begun[i]);
+        r->begun[i] = atom_load_relaxed(&e->header->begun[i]);
     r->suspects = atom_load_relaxed(&e->header->suspects);
     r->deferred_done = e->deferred = state.deferred_done;
     r->stats = (struct replay_stats){
@@ -152,75 +153,33 @@ void replay_lost(struct client *c, uint32_t module, const char *why) {
 
 /* ---- what had begun -------------------------------------------------------------------------- */
 
-#define READS_HOST 1u
-#define WRITES_HOST 2u
-#define READS_DEVICE 4u
-#define WRITES_DEVICE 8u
-#define BOTH_WAYS(t) (((t)&3u) == 3u || ((t)&12u) == 12u)
-
-static bool in_host(const struct client *c, uint64_t addr) {
-    return addr - c->windows.host_base < c->windows.host_bytes;
-}
-
-static bool overlap(const struct wire_copy *w) {
-    uint64_t dst = record_extent(w->width_bytes, w->height, w->depth, w->dst_pitch, w->dst_slice);
-    uint64_t src = record_extent(w->width_bytes, w->height, w->depth, w->src_pitch, w->src_slice);
-    return w->dst < w->src + src && w->src < w->dst + dst;
-}
-
-/* Of a copy or a fill; 0: it is neither. */
-static uint8_t touched(const struct client *c, const struct wire_record *rec) {
-    const void *r = rec;
-    const struct wire_copy *copy = r;
-    switch (rec->op) {
-    case WIRE_COPY:
-        return (uint8_t)((in_host(c, copy->dst) ? WRITES_HOST : WRITES_DEVICE) |
-                         (in_host(c, copy->src) ? READS_HOST : READS_DEVICE));
-    case WIRE_MEMSET:
-        return in_host(c, ((const struct wire_memset *)r)->dst) ? WRITES_HOST : WRITES_DEVICE;
-    case WIRE_VALUE_WRITE:
-        return in_host(c, ((const struct wire_value *)r)->addr) ? WRITES_HOST : WRITES_DEVICE;
-    default: return 0;
-    }
-}
-
-/* Copies and fills that had begun one behind the other may be done again where none of them reads
- * what another one has written by then. */
-static bool may_again(const struct client *c, const struct wire_record *rec, struct begun *b) {
-    uint8_t t = touched(c, rec), both = b->touched | t;
-    bool first = !b->touched;
-    if (!t) return false;
-    b->touched = both;
-    if (!BOTH_WAYS(both)) return true;
-    return first && !b->alone++ && !overlap((const void *)rec);
-}
-
 static bool is_work(uint16_t op) {
     return op == WIRE_LAUNCH || op == WIRE_COPY || op == WIRE_MEMSET || op == WIRE_VALUE_WRITE ||
            op == WIRE_GRAPH_CHOICE || op == WIRE_GRAPH_SETTLE;
 }
 
-static void refuse(struct client *c, const struct wire_record *rec) {
+static void refuse(struct client *c, const struct wire_record *rec, const char *why) {
     const struct wire_launch *l = (const void *)rec;
     const struct func *f = rec->op == WIRE_LAUNCH ? c->objects.funcs[l->func] : NULL;
-    char text[256], suspects[64] = "";
+    char text[512], suspects[64] = "";
     if (f && c->replay.suspects)
         snprintf(suspects, sizeof(suspects), ", one of %u that may have ended it",
                  c->replay.suspects);
     snprintf(text, sizeof(text),
              "the GPU's worker ended while %s%.110s was under way%s: what it had done by then "
-             "cannot be undone",
-             f ? "kernel " : "", f ? f->name : record_name(rec->op), suspects);
+             "cannot be undone%s%s",
+             f ? "kernel " : "", f ? f->name : record_name(rec->op), suspects, why[0] ? ": " : "",
+             why);
     if (f) snprintf(c->com.page->fault.kernel, sizeof(c->com.page->fault.kernel), "%s", f->name);
     fault_raise(c, ERR_WORKER_LOST, text);
 }
 
 bool replay_had_begun(const struct client *c, const struct wire_record *rec) {
-    return rec->seq <= c->replay.begun[rec->stream].seq;
+    return rec->seq <= c->replay.begun[rec->stream];
 }
 
 void replay_judge(struct client *c, const struct wire_record *rec) {
-    struct begun *b = &c->replay.begun[rec->stream];
+    char why[256];
     if (!replay_had_begun(c, rec) || !is_work(rec->op) || client_dead(c)) return;
-    if (!may_again(c, rec, b)) refuse(c, rec);
+    if (!redo_may(c, rec, why, sizeof(why))) refuse(c, rec, why);
 }
