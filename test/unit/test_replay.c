@@ -367,17 +367,14 @@ Test(replay, a_variable_is_not_written_behind_its_reader) {
 
 /* It is said where it may have been what ended that worker, and of that one alone. */
 Test(replay, a_suspect_is_told_so) {
-    struct rig r = begin();
-    load(&r);
-    hold(&r, 0, 0);
-    uint64_t first = launch(&r, 0);
-    wirebench_run(r.b);
-    atomic_store(&served(&r)->estate.header->suspects, 3);
-    next_worker_when(&r, 0, first);
-    cr_expect(strstr(r.c->com->fault.text, "was under way, one of 3 that may have ended it"), "%s",
-              r.c->com->fault.text);
-    cr_expect_eq(atomic_load(&served(&r)->estate.header->suspects), 0);
-    end(&r);
+    struct begun_rig g = begin_held();
+    say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev));
+    atomic_store(&served(&g.r)->estate.header->suspects, 3);
+    next_worker(&g.r);
+    cr_expect(strstr(g.r.c->com->fault.text, "was under way, one of 3 that may have ended it"),
+              "%s", g.r.c->com->fault.text);
+    cr_expect_eq(atomic_load(&served(&g.r)->estate.header->suspects), 0);
+    end(&g.r);
 }
 
 /* What is read again is marked, and nothing else. */
