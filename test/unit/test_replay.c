@@ -409,6 +409,8 @@ Test(replay, kernels_that_had_not_begun_run) {
     next_worker(&r);
     next_worker(&r);
     cr_expect_eq(atomic_load(&r.c->com->stats.launches), launches, "counted once");
+    const struct stream *s = served(&r)->streams.streams[0];
+    cr_expect_eq(stream_at(s, last)->launch.number, launches, "by the number that it had");
     let_go(&r, 0);
     cr_assert(reaches(&r, 0, last));
     end(&r);

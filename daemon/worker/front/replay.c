@@ -16,6 +16,7 @@
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/front/redo.h"
 #include "daemon/worker/page/reply.h"
+#include "daemon/worker/stats.h"
 #include "proto/record.h"
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -34,6 +35,14 @@ static void finish(struct client *c) {
     callback_settle(&c->callbacks);
     replay_forget(r);
     log_info("client", "job=%u name=\"%s\" restored", c->job_id, c->name);
+}
+
+/* Launches in the log, which were counted when they were read first. */
+static uint64_t count_launches(const struct log *l) {
+    uint64_t at = 0, count = 0;
+    for (const struct log_entry *e; (e = log_at(l, at, &at));)
+        count += log_record(e)->op == WIRE_LAUNCH && !(e->flags & (LOG_VOID | LOG_OVER));
+    return count;
 }
 
 int replay_begin(struct client *c) {
@@ -60,6 +69,7 @@ int replay_begin(struct client *c) {
         .modules = atom_load_relaxed(&page->stats.modules),
         .functions = atom_load_relaxed(&page->stats.functions),
     };
+    stats_sub(&c->com.page->stats.launches, count_launches(&e->log)); /* they keep their numbers */
     r->active = r->restored = true;
     return 0;
 }
