@@ -102,6 +102,7 @@ check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FA
 	BUILD=$(BUILD) scripts/must-fail "faults: an early worker" "WRONG|wrong data" \
 		$(PYTHON) test/e2e/run_faults.py --worker $(abspath $(EARLY_WORKER)) disorder
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_chaos.py --kills 25
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_culprit.py
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_users.py killed wait_rather finds lends
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_gpus.py shows_both on_both policies
 .PHONY: check-long-nested
