@@ -456,6 +456,7 @@ Test(broker_control, lanes_are_read_from_the_board) {
     cr_assert_eq(asker.count, 0);
     b->lane_count = 2;
     b->granted_bytes = 700;
+    b->kept_bytes = 300;
     b->waiting_jobs = 4;
     b->lanes[0] = (struct wire_lane){.lane = 0, .jobs = 2, .holder = job, .bytes = 512};
     b->lanes[1] = (struct wire_lane){
@@ -475,6 +476,7 @@ Test(broker_control, lanes_are_read_from_the_board) {
     cr_assert_eq(asker.items[0].gpu.lanes, 2);
     cr_assert_eq(asker.items[0].gpu.waiting, 4);
     cr_assert_eq(asker.items[0].gpu.granted_bytes, 700);
+    cr_assert_eq(asker.items[0].gpu.kept_bytes, 300);
 }
 
 Test(broker_control, a_full_board_fits_one_message_and_a_torn_one_is_not_shown) {

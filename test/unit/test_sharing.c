@@ -17,6 +17,7 @@
 #include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/tenant.h"
+#include "daemon/worker/front/show.h"
 #include "daemon/worker/memory/memory_swap.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
@@ -401,7 +402,10 @@ static void let_go(int fd) {
     cr_assert_eq(bench->worker->keepers.count, before - 1, "it was not noticed");
 }
 
+/* Which is what people are shown. */
 static uint64_t alone(void) {
+    show_update(bench->worker, true);
+    cr_expect_eq(bench->worker->board.page->kept_bytes, bench->worker->segments.alone_bytes);
     return bench->worker->segments.alone_bytes / PAGE;
 }
 
