@@ -101,6 +101,7 @@ check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FA
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py
 	BUILD=$(BUILD) scripts/must-fail "faults: an early worker" "WRONG|wrong data" \
 		$(PYTHON) test/e2e/run_faults.py --worker $(abspath $(EARLY_WORKER)) disorder
+	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_recovery.py
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_chaos.py --kills 25
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_culprit.py
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_users.py killed wait_rather finds lends
@@ -109,7 +110,7 @@ check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FA
 check-long: check-long-nested
 check-long-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FAULTY_DRIVER) \
 		$(BUILD)/mutants/salus-gpu-no-void $(DEAF_WORKER)
-	for suite in e2e ending sharing gpus "users --long" "chaos --kills 500"; do set -- $$suite; name=$$1; shift; \
+	for suite in e2e ending recovery sharing gpus "users --long" "chaos --kills 500"; do set -- $$suite; name=$$1; shift; \
 		BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_$$name.py "$$@" || exit 1; done
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py --rounds 100 moment
 	SALUS_TEST_NESTED=1 SALUS_TEST_PATIENCE=30 BUILD=$(BUILD) scripts/must-fail "chaos: a deaf worker" "not within 30 s" \

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -46,17 +47,21 @@ static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
 struct rig {
     struct wirebench *b;
     struct wireclient *c;
+    char refused[256]; /* by the next worker, that is, why */
 };
+
+static struct dev_ops ops; /* the software GPU's, as the test has them */
 
 static struct worker_config config_of(int memory_fd) {
     return (struct worker_config){
-        .ops = &dev_soft,
+        .ops = &ops,
         .device = {.memory_bytes = MEMORY, .threads = 1, .memory_fd = memory_fd},
         .policy = {.exclusive = -1, .swap = -1}};
 }
 
 static struct rig begin(void) {
     const struct worker_config config = config_of(0);
+    if (!ops.open) ops = dev_soft;
     struct rig r = {.b = wirebench_start_as(&config)};
     r.c = wireclient_attach(r.b);
     return r;
@@ -113,7 +118,9 @@ static void meet(struct rig *r, int fds[5]) {
     remap_submission(c, fds[0]);
     cr_assert_eq(fdutil_send(r->b->sock, &msg, sizeof(msg), fds, 5), 0);
     cr_assert(wirebench_hear(r->b, &msg, &completion));
-    cr_assert(msg.kind == WIRE_ATTACHED && msg.result == 0, "%d", msg.result);
+    cr_assert_eq(msg.kind, WIRE_ATTACHED);
+    snprintf(r->refused, sizeof(r->refused), "%s", msg.result ? msg.text : "");
+    if (msg.result) return;
     munmap((void *)(uintptr_t)c->com, sizeof(*c->com));
     c->com = mmap(NULL, sizeof(*c->com), PROT_READ, MAP_SHARED, completion, 0);
     cr_assert_neq(c->com, MAP_FAILED);
@@ -141,11 +148,12 @@ static void next_worker_when(struct rig *r, uint32_t begun, uint64_t seq) {
     meet(r, fds);
     for (int i = 0; i < 5; i++)
         fdutil_close(&fds[i]);
-    wirebench_run(r->b);
+    if (!r->refused[0]) wirebench_run(r->b);
 }
 
 static void next_worker(struct rig *r) {
     next_worker_when(r, 0, 0);
+    cr_assert_str_eq(r->refused, "");
 }
 
 /* ---- what it sends --------------------------------------------------------------------------- */
@@ -600,6 +608,72 @@ Test(replay, a_module_that_was_being_loaded) {
     next_worker(&r);
     cr_assert_eq(wireclient_fault(r.c), 0);
     cr_assert(reaches(&r, 0, launch(&r, 0)));
+    end(&r);
+}
+
+/* ---- what the device cannot have again ------------------------------------------------------- */
+
+static int refuse_place(struct dev_module *m, const struct dev_granule *where, uint32_t count,
+                        char *why, size_t why_bytes) {
+    (void)m, (void)where, (void)count;
+    snprintf(why, why_bytes, "variable x of a module is elsewhere than it was");
+    return -EINVAL;
+}
+
+static int reserve_elsewhere(struct dev *dev, struct dev_windows *windows,
+                             const struct dev_space_ops *space_ops, void *arg,
+                             struct dev_space **out) {
+    windows->dev_base -= 1ull << 40;
+    return dev_soft.space_create(dev, windows, space_ops, arg, out);
+}
+
+static const char *said; /* by the device, of any space */
+
+static const char *say(const struct dev_space *space) {
+    (void)space;
+    return said;
+}
+
+Test(replay, a_module_that_cannot_be_had_again_ends_its_job_by_name) {
+    struct rig r = begin();
+    load(&r);
+    ops.module_place_at = refuse_place;
+    next_worker(&r);
+    cr_expect_neq(wireclient_fault(r.c), 0);
+    cr_expect(strstr(r.c->com->fault.text, "variable x of a module"), "%s", r.c->com->fault.text);
+    end(&r);
+}
+
+Test(replay, addresses_that_are_elsewhere_end_the_job_by_name) {
+    struct rig r = begin();
+    ops.space_create = reserve_elsewhere;
+    next_worker_when(&r, 0, 0);
+    cr_expect(strstr(r.refused, "addresses elsewhere"), "%s", r.refused);
+    wireclient_free(r.c);
+    wirebench_stop(r.b);
+}
+
+static const char *lack(const struct rig *r) {
+    const char *text = estate_lacks(&served(r)->estate);
+    return text ? text : "";
+}
+
+/* Of modules, and of who is told where their variables lie: both before that is answered. */
+Test(replay, the_device_is_asked_when_it_may_matter) {
+    struct wire_global_get g = {.module = 0, .name_bytes = 5};
+    ops = dev_soft;
+    ops.space_unrestorable = say;
+    struct rig r = begin();
+    load(&r);
+    cr_expect_str_eq(lack(&r), "");
+    said = "variable x of a module changes";
+    wireclient_result(r.c,
+                      wireclient_send(r.c, WIRE_GLOBAL_GET, 0, true, &g, sizeof(g), "none", 5));
+    cr_expect_str_eq(lack(&r), said);
+    end(&r);
+    r = begin();
+    load(&r);
+    cr_expect_str_eq(lack(&r), said);
     end(&r);
 }
 
