@@ -426,7 +426,7 @@ static char *arguments_of_the_worker(void) {
 Test(broker_worker, the_configuration_is_its_command_line) {
     static const char begin[] =
         "--broker-fd 3 --keep 1 --device soft --gpu 0 --device-memory 12345 --sm-count 0 "
-        "--capability 90 "
+        "--capability 90 --completion auto "
         "--threads 0 --cancel-timeout-ns 10000000000 --kernel-timeout-ns 0 "
         "--windows-base 35184372088832 --windows-end 70368744177664 --share-users 0 "
         "--clear-always 0 --lane-policy srtf "
