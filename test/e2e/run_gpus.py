@@ -160,6 +160,15 @@ def test_jobs_on_both_compute_what_they_compute_alone():
         equal(sorted(j["gpu"] for j in history(d, 4)), [0, 0, 1, 1], "GPUs of the history")
 
 
+def test_words_and_events_say_the_same():
+    with Two(text="[gpu 1]\ncompletion = events\n") as d:
+        sums = [checksum_of(d.run_on(gpu, TRAIN), d) for gpu in (0, 1)]
+        equal(sums[0], sums[1], "checksums")
+    with Two(text="completion = auto\n[gpu 1]\ncompletion = auto\n") as d:
+        equal(checksum_of(d.run_on(1, TRAIN), d), sums[0], "checksum")
+        equal("event=completion words_ns=" in d.log(), NESTED, "tried where it is a driver's")
+
+
 def test_a_worker_that_is_killed_takes_its_own_jobs_alone():
     with Daemon() as d:
         alone = d.checksum([program("train"), "1000"])
