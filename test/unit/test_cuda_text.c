@@ -176,7 +176,7 @@ static const struct dev_space_ops space_ops = {.text = put_text};
 static void setup(void) {
     cr_assert_eq(cuda_text_open(&texts), 0);
     context.texts = &texts;
-    cr_assert_eq(cuda_queues_open(&all, &context, &shares, &times), 0);
+    cr_assert_eq(cuda_queues_open(&all, &context, &shares, &times, DEV_COMPLETION_WORDS), 0);
     cr_assert_eq(cuda_text_start(&texts, &context, all.words.event_fd), 0);
     for (int i = 0; i < 2; i++) {
         jobs[i].space.ops = &space_ops;

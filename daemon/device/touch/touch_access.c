@@ -75,7 +75,8 @@ static void note_write(struct touch_walk *w, const struct ptx_inst *i, const str
                        uint64_t bytes, bool tainted) {
     switch (place_of(at, bytes)) {
     case PLACE_GLOBAL:
-        if (tainted || at->tainted) touch_refuse(w, i, "may write something else when it is done again");
+        if (tainted || at->tainted)
+            touch_refuse(w, i, "may write something else when it is done again");
         extend(&w->writes[i - w->func->insts], at, bytes);
         break;
     case PLACE_VARIABLES: touch_refuse(w, i, "writes a variable of its module"); break;
