@@ -200,7 +200,7 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
         w->last_limits = *m;
         pthread_mutex_unlock(&shown);
         atomic_fetch_add(&w->limits, 1);
-    } else if (m->kind == WIRE_FILE || m->kind == WIRE_PART) {
+    } else if (m->kind == WIRE_FILE || m->kind == WIRE_KEEP) {
         answer_file(w, fd, m, fds[0]);
     } else if (m->kind == WIRE_KERNELS) {
         take_kernels(w, fds[0]);
