@@ -69,7 +69,8 @@ static uint64_t total(const struct ranges *r) {
     return bytes;
 }
 
-static void keep(struct watched *w) {
+void watched_keep(struct watched *w) {
+    free(w->before);
     unsigned char *at = w->before = malloc(total(w->all) + 1);
     for (uint32_t i = 0; i < w->all->count; i++) {
         uint64_t bytes = w->all->items[i].hi - w->all->items[i].lo;
@@ -82,20 +83,28 @@ struct ranges *watched_begin(struct watched *w, const struct ranges *all,
                              const struct ranges *variables) {
     struct ranges *seen = ranges_with(NULL, 0, 0);
     w->all = all;
-    keep(w);
+    watched_keep(w);
     add_common(&seen, all, w->reads_all ? all : w->reads);
     add_common(&seen, all, w->writes);
     if (w->reads_variables) add_common(&seen, all, variables);
     return seen;
 }
 
-bool watched_end(const struct watched *w, uint64_t *at) {
+static bool same(const struct watched *w, const struct ranges *but, uint64_t *at) {
     const unsigned char *was = w->before;
     for (uint32_t i = 0; i < w->all->count; i++)
         for (uint64_t a = w->all->items[i].lo; a < w->all->items[i].hi; a++, was++)
-            if (*(const unsigned char *)(uintptr_t)a != *was && !ranges_find(w->writes, a, 1)) {
+            if (*(const unsigned char *)(uintptr_t)a != *was && !(but && ranges_find(but, a, 1))) {
                 *at = a;
                 return false;
             }
     return true;
+}
+
+bool watched_end(const struct watched *w, uint64_t *at) {
+    return same(w, w->writes, at);
+}
+
+bool watched_same(const struct watched *w, uint64_t *at) {
+    return same(w, NULL, at);
 }

@@ -35,5 +35,8 @@ struct ranges *watched_begin(struct watched *w, const struct ranges *all,
                              const struct ranges *variables);
 /* It ran. False: it wrote elsewhere, to `*at`. */
 bool watched_end(const struct watched *w, uint64_t *at);
+/* What is there now is what there was; `keep`: what is there now is to be. */
+void watched_keep(struct watched *w);
+bool watched_same(const struct watched *w, uint64_t *at);
 
 #endif

@@ -258,6 +258,7 @@ static void check_steps(const struct shape *s, const struct pattern *p) {
     stepped_bytes = s->count * s->bytes;
     stepped_torn = stepped_count = 0;
     step_kernel(r, stepped_loads ? PTX_OP_ld : PTX_OP_st);
+    r->beside = 1;
     int err = ptxrun_launch(r, "main", 1, 32, 2, cells, (uint64_t)(uintptr_t)out);
     cr_assert_eq(err, 0, "%s: %s%s", s->access, r->why, r->result.text);
     cr_assert_gt(stepped_count, 30, "the handler was not stepped through");

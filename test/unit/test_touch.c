@@ -310,6 +310,11 @@ Test(touch, what_may_be_otherwise_next_time_says_not_where_to_write) {
             "@%p2 bra OUT; st.global.u32 [%d1],%r1;",
             "may go elsewhere");
     refused("mov.u32 %r9,%clock; st.global.u32 [%d1],%r9;", "may write something else");
+    refused("mov.u64 %d4,sh; cvta.shared.u64 %d5,%d4; st.global.u64 [%d1],%d5;",
+            "may write something else");
+    refused("mov.u64 %d4,sh; cvta.shared.u64 %d5,%d4; and.b64 %d6,%d5,256; add.s64 %d6,%d6,%d1;"
+            "st.global.u32 [%d6],%r1;",
+            "may write something else");
     refused("activemask.b32 %r9; setp.gt.u32 %p2,%r9,5; @%p2 bra OUT;", "may go elsewhere");
     struct look l = with("red.shared.add.u32 [sh],1; bar.sync 0; ld.shared.u32 %r8,[sh];"
                          "setp.gt.u32 %p2,%r8,5; @%p2 bra OUT; st.global.u32 [%d1],%r8;",

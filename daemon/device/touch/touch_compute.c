@@ -201,6 +201,7 @@ static void convert_address(struct touch_walk *w, struct touch_state *s, const s
         v.var = i->space == PTX_CONST ? &constant_memory : &shared_memory;
         v.id = 0;
     }
+    v.generic = v.var && (!to || i->space == PTX_GLOBAL);
     touch_store(w, s, i, ptx_operand_at(i, 0), v);
 }
 

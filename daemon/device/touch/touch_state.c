@@ -135,7 +135,7 @@ static struct touch_value grown(const struct touch_state *s, const struct touch_
                                 const struct touch_value *now, uint32_t bits, bool all) {
     struct touch_value r = touch_either(old, now, bits);
     struct touch_signed was = touch_as_signed(old, bits), is = touch_as_signed(&r, bits);
-    bool tainted = r.tainted;
+    bool tainted = r.tainted || r.generic;
     if (is.lo != was.lo) is.lo = next_bound(s, bits, is.lo, false);
     if (is.hi != was.hi) is.hi = next_bound(s, bits, is.hi, true);
     r = r.var || all ? touch_any(bits) : touch_range(is.lo, is.hi, bits);

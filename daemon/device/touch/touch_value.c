@@ -25,7 +25,9 @@ struct touch_value touch_range(wide lo, wide hi, uint32_t bits) {
 
 static struct touch_value tainted(struct touch_value v, const struct touch_value *a,
                                   const struct touch_value *b) {
-    v.tainted = a->tainted || b->tainted;
+    bool generic = a->generic || b->generic;
+    v.generic = v.var && generic;
+    v.tainted = a->tainted || b->tainted || (generic && !v.var);
     return v;
 }
 
@@ -50,8 +52,7 @@ struct touch_value touch_low(const struct touch_value *v, uint32_t bits) {
     else
         low.lo &= touch_mask(bits);
     low.id = 0;
-    low.tainted = v->tainted;
-    return low;
+    return tainted(low, v, v);
 }
 
 struct touch_value touch_extend(const struct touch_value *v, uint32_t from, uint32_t to,
@@ -265,7 +266,7 @@ static bool holds(const struct touch_value *a, uint64_t lo, uint64_t len, uint64
 
 bool touch_holds(const struct touch_value *a, const struct touch_value *b, uint32_t bits) {
     uint64_t mask = touch_mask(bits);
-    if (!a->tainted && b->tainted) return false;
+    if ((!a->tainted && b->tainted) || (!a->generic && b->generic)) return false;
     if (a->len == mask && !a->var) return true;
     return a->var == b->var && holds(a, b->lo, b->len, mask);
 }

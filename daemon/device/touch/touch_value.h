@@ -18,6 +18,9 @@ struct touch_value {
     const struct ptx_var *var;
     uint32_t id;  /* registers of a state with the same one hold the same; 0: not known */
     bool tainted; /* it may be another one if the launch is done again */
+    /* The address of a variable as numbers of all memory go: that may be another one, too; what is
+     * there is the same. */
+    bool generic;
 };
 
 /* Of one sign: the least run that does not wrap there. */

@@ -85,20 +85,22 @@ struct touch_value touch_operand(struct touch_walk *w, const struct touch_state 
     case PTX_OPND_VAR:
         v = touch_number((uint64_t)o->offset, bits);
         v.var = o->var->linked ? o->var->linked : o->var;
+        v.generic = v.var->space == PTX_GLOBAL;
         return v;
     default: v.tainted = touch_operand_tainted(s, o); return v;
     }
 }
 
 bool touch_operand_tainted(const struct touch_state *s, const struct ptx_operand *o) {
-    bool tainted = false;
+    bool tainted = o->kind == PTX_OPND_VAR && o->var->space == PTX_GLOBAL;
     if (o->kind == PTX_OPND_SREG) return o->sreg > PTX_SREG_NCTAID_Z && !is_fixed(o->sreg);
     if (o->kind == PTX_OPND_VEC)
         for (uint32_t k = 0; k < o->elem_count; k++)
             tainted |= touch_operand_tainted(s, &o->elems[k]);
     if ((o->kind != PTX_OPND_REG && o->kind != PTX_OPND_ADDR) || o->reg < 0) return tainted;
     if (s->func->regs[o->reg].type == PTX_PRED) return s->preds[s->pred_of[o->reg]].tainted;
-    return s->values[o->reg].tainted;
+    const struct touch_value *v = &s->values[o->reg];
+    return v->tainted || (v->generic && o->kind == PTX_OPND_REG);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */

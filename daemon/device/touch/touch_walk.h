@@ -34,7 +34,8 @@ void touch_refuse(struct touch_walk *w, const struct ptx_inst *i, const char *do
 /* What an operand of so many bits may hold. */
 struct touch_value touch_operand(struct touch_walk *w, const struct touch_state *s,
                                  const struct ptx_operand *o, uint32_t bits);
-/* Any register in it is tainted; of predicates, too. */
+/* Any register in it is tainted, predicates too, or as a number; what an address names is not
+ * asked. */
 bool touch_operand_tainted(const struct touch_state *s, const struct ptx_operand *o);
 /* The instruction's result: where its guard may be false, or what was there before. */
 void touch_store(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i,
