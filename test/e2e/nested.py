@@ -3,7 +3,7 @@
 
 OF_THE_SOFTWARE_GPU = "a real GPU has one capability, and computes"
 NO_REFERENCES = "texture references are not bound by the driver yet"
-NO_RECOVERY = "whoever runs beside it loses the context"
+NO_RECOVERY = "the driver ends its context, and who has a kernel under way then that is not done again fails, too"
 NO_MANAGED = "a program's __managed__ variables lie where the driver put them"
 NO_GRAPHS = "the device's runtime does not know graphs of ours"
 ITS_WORDS = "the driver below refuses it, in other words and at another moment"

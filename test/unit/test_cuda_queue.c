@@ -770,9 +770,9 @@ BOTH(one_of_two_did_it) {
     rig.fake->step(FIRST_STREAM);
     cr_assert(cuda_rig_wait(&rig, 4));
     check_end(0, ERR_DEVICE_LOST, true, 2);
-    check_end(1, ERR_DEVICE_LOST, false, 0);
+    check_end(1, ERR_DEVICE_LOST, way == DEV_COMPLETION_EVENTS, 0);
     check_end(2, ERR_DEVICE_LOST, true, 2);
-    check_end(3, ERR_DEVICE_LOST, false, 0);
+    check_end(3, ERR_DEVICE_LOST, way == DEV_COMPLETION_EVENTS, 0);
     cr_assert(strstr(ops[2].dev.fault_text, "one of the 2 kernels that"));
     rig.ops->queue_destroy(other);
     other = NULL;
@@ -789,7 +789,7 @@ BOTH(a_job_that_is_alone_did_it) {
     cr_assert(cuda_rig_wait(&rig, 3));
     check_end(0, ERR_LAUNCH_FAILED, true, 2);
     check_end(1, ERR_LAUNCH_FAILED, true, 2);
-    check_end(2, ERR_DEVICE_LOST, false, 0);
+    check_end(2, ERR_DEVICE_LOST, way == DEV_COMPLETION_EVENTS, 0);
     cr_assert(strstr(ops[1].dev.fault_text, "one of the 2 kernels of this job"));
 }
 
@@ -798,14 +798,28 @@ BOTH(a_job_that_is_alone_did_it) {
 Test(cuda_queue, copies_and_what_is_complete_are_no_suspects) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
     cuda_rig_fill(&rig, other, &ops[2], base(), 1, 1);
+    cuda_rig_fill(&rig, other, &ops[3], base(), 1, 1);
+    fill(other, 4);
     fill(queue, 0);
     fault(queue, 1);
     for (int i = 0; i < 4; i++)
         rig.fake->step(FIRST_STREAM);
-    cr_assert(cuda_rig_wait(&rig, 3));
+    cr_assert(cuda_rig_wait(&rig, 5));
     check_end(0, 0, false, 0);
     check_end(1, ERR_LAUNCH_FAILED, true, 1);
     check_end(2, ERR_DEVICE_LOST, true, 0);
+    check_end(3, ERR_DEVICE_LOST, true, 0);
+    check_end(4, ERR_DEVICE_LOST, false, 0);
+}
+
+/* Its streams may go on, until the process ends. */
+Test(cuda_queue, what_is_ended_by_us_may_all_have_begun) {
+    fill(queue, 0);
+    fill(queue, 1);
+    rig.fake->end(CUDA_ERROR_UNKNOWN);
+    cr_assert(cuda_rig_wait(&rig, 2));
+    cr_expect(ops[0].dev.begun);
+    cr_expect(ops[1].dev.begun);
 }
 
 /* A peek of an innocent one does not say that its address is wrong. */

@@ -374,9 +374,36 @@ static struct task *head_of(const struct dev_queue *q) {
     return t && t->issued ? t : NULL;
 }
 
-/* It can be what ended the context. */
-static bool is_suspect(const struct dev_queue *q, const struct task *t) {
-    return t && t->kind == TASK_LAUNCH && (!q->all->culprit || q == q->all->culprit);
+/* Whether what stands behind a kernel of the queue's has certainly not begun: words say what was
+ * complete, the driver has ended the context, not we, and the queue never had another stream than
+ * the first, whose kernels all end at once. */
+static bool is_exact(const struct dev_queue *q) {
+    const struct queues *qs = q->all;
+    for (uint32_t i = 1; i < QUEUE_STREAMS; i++)
+        if (q->streams[i]) return false;
+    return qs->words.way != DEV_COMPLETION_EVENTS && !qs->culprit &&
+           context_fatal(qs->context) != CUDA_ERROR_UNKNOWN;
+}
+
+/* Copies may go on for a while after the kernels. */
+static void note_begun(struct dev_queue *q, struct task *head) {
+    bool exact = is_exact(q);
+    for (struct task *t = head; t && t->issued; t = t->next) {
+        bool kernel = t->kind == TASK_LAUNCH;
+        t->op->begun = !t->op->result && (!exact || !kernel || t == head);
+        if (exact && kernel) return;
+    }
+}
+
+/* What can have ended the context, of the queue: a kernel under way. Events do not say whether the
+ * copies before it were complete. NULL: nothing. */
+static struct task *suspect_of(const struct dev_queue *q) {
+    const struct queues *qs = q->all;
+    struct task *t = head_of(q);
+    if (qs->culprit && q != qs->culprit) return NULL;
+    while (qs->words.way == DEV_COMPLETION_EVENTS && t && (t->kind != TASK_LAUNCH || t->op->result))
+        t = t->next;
+    return t && t->issued && t->kind == TASK_LAUNCH ? t : NULL;
 }
 
 /* How many there are, and of which space all of them are; NULL: not of one. */
@@ -390,7 +417,7 @@ static struct suspects find_suspects(const struct queues *qs) {
     const struct list *pos;
     list_each(pos, &qs->busy) {
         const struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
-        if (!is_suspect(q, head_of(q))) continue;
+        if (!suspect_of(q)) continue;
         if (!s.count++) s.space = q->space;
         if (s.space != q->space) s.space = NULL;
     }
@@ -434,9 +461,9 @@ static void bury_complete(struct queues *qs, uint64_t now_ns) {
 }
 
 static void bury_queue(struct dev_queue *q, const struct suspects *s, uint64_t now_ns) {
-    struct task *head = head_of(q);
-    if (head) head->op->begun = true;
-    if (is_suspect(q, head)) blame(head->op, q->all, s);
+    struct task *suspect = suspect_of(q);
+    note_begun(q, head_of(q));
+    if (suspect) blame(suspect->op, q->all, s);
     while (q->first) {
         struct dev_op *op = q->first->op;
         if (!op->result) op->result = ERR_DEVICE_LOST;
