@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Any text as PTX; a line "//unit" separates units, which are then linked. What is accepted keeps
- * the promises of ptx_ir.h.
+ * the promises of ptx_ir.h, and what launches of its kernels touch can be asked for.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/touch/touch.h"
 #include "test/lib/ptx_check.h"
 
 #define FUZZ_UNITS 4
@@ -15,9 +16,26 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static int see(void *arg, const struct dev_touched *t) {
+    (void)arg;
+    bool range = t->kind == DEV_READS || t->kind == DEV_WRITES;
+    if (range && (!t->bytes || t->bytes - 1 > UINT64_MAX - t->addr)) abort();
+    return 0;
+}
+
+static void touch(const struct ptx_module *m) {
+    static const uint64_t params[8] = {1ull << 32, 2ull << 32, 3ull << 32, 1000, 7, 1};
+    const struct dev_launch launch = {
+        .grid = {4, 2, 1}, .block = {64, 1, 1}, .params = params, .param_bytes = sizeof(params)};
+    char why[256];
+    for (uint32_t i = 0; i < m->func_count; i++)
+        if (m->funcs[i]->entry && m->funcs[i]->defined)
+            touch_kernel(m->funcs[i], &launch, see, NULL, why, sizeof(why));
+}
+
 static void must_hold(const struct ptx_module *m) {
     const char *bad = ptx_check(m);
-    if (!bad) return;
+    if (!bad) return touch(m);
     fprintf(stderr, "accepted %s\n", bad);
     abort();
 }

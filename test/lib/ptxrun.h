@@ -34,7 +34,7 @@ struct ptxrun {
     uint32_t shared;     /* dynamic shared memory of launches */
     uint32_t cluster[3]; /* of launches; zeros: none */
     int cooperative;
-    int beside; /* somebody else writes to its memory meanwhile: launches are not watched */
+    int beside; /* launches are not watched: somebody else writes meanwhile, or time is measured */
     /* Of one thread; then the grid is cancelled, as it is when patience ends. 0: any number. Where
      * threads wait for one another they are no measure: one may have no CPU for so long. */
     uint64_t max_steps;
