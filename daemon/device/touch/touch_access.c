@@ -239,7 +239,7 @@ static void copy_async(struct touch_walk *w, struct touch_state *s, const struct
     const struct ptx_operand *bytes = ptx_operand_at(i, 2);
     for (uint32_t k = 0; k < sizeof(waits) / sizeof(waits[0]); k++)
         if (!strcmp(i->text, waits[k])) return;
-    if ((strncmp(i->text, "cp.async.ca.", 12) && strncmp(i->text, "cp.async.cg.", 12)) ||
+    if ((strncmp(i->text, "cp.async.ca.", 12) != 0 && strncmp(i->text, "cp.async.cg.", 12) != 0) ||
         bytes->kind != PTX_OPND_IMM)
         return touch_refuse(w, i, NULL);
     struct touch_value at = address(w, s, i, ptx_operand_at(i, 1));
@@ -266,7 +266,7 @@ static void matrix(struct touch_walk *w, struct touch_state *s, const struct ptx
 
 /* Between blocks, launches and the host; what orders threads of one block is nobody else's. */
 static void order(struct touch_walk *w, const struct ptx_inst *i) {
-    if (strcmp(i->text, "membar.cta") && !strstr(i->text, ".cta"))
+    if (strcmp(i->text, "membar.cta") != 0 && !strstr(i->text, ".cta"))
         touch_refuse(w, i, "may order what others see of it");
 }
 
