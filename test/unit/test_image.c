@@ -19,8 +19,8 @@ static enum image_use use; /* what images are read for */
 
 static const struct image_param params[] = {{0, 0, 8, 0}, {1, 8, 4, 0}};
 static const struct image_build_kernel kernels[] = {
-    {"first", 40, 512, 400, {256, 1, 1}, 12, params, 2},
-    {"second", 8, 0, 0, {0}, 0, NULL, 0},
+    {"first", 40, 512, 400, {256, 1, 1}, 12, params, 2, 0, 0},
+    {"second", 8, 0, 0, {0}, 0, NULL, 0, 0, 0},
 };
 
 static void start(void) {
@@ -286,10 +286,10 @@ Test(image, text) {
 
 static const unsigned char words[] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const struct image_build_var vars[] = {
-    {"zeros", NULL, 100, 0, 0},
-    {"filled", words, 8, 0, 0},
-    {"shared_with_host", words + 4, 4, 0, 1},
-    {"constant", words + 1, 3, 1, 0},
+    {"zeros", NULL, 100, 0, 0, 0},
+    {"filled", words, 8, 0, 0, 0},
+    {"shared_with_host", words + 4, 4, 0, 1, 0},
+    {"constant", words + 1, 3, 1, 0, 0},
 };
 
 static void build_with_vars(void) {
@@ -378,7 +378,7 @@ Test(image, contents_told_twice) {
     static unsigned char big[100000];
     struct image_build_var many[40];
     for (int i = 0; i < 40; i++)
-        many[i] = (struct image_build_var){i ? "v" : "big", big, i ? 1 : sizeof(big), 0, 0};
+        many[i] = (struct image_build_var){i ? "v" : "big", big, i ? 1 : sizeof(big), 0, 0, 0};
     buf_clear(&cubin);
     use = IMAGE_DESCRIBE;
     image_build_cubin_vars(&cubin, 90, NULL, 0, many, 40);

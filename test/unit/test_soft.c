@@ -171,12 +171,13 @@ static struct dev_module *load_cubin(struct dev_space *s, int err) {
     static const struct image_param params[] = {{0, 0, 8, 0}, {1, 8, 4, 0}};
     static const struct image_param wrong[] = {{0, 8, 8, 0}};
     static const struct image_build_kernel kernels[] = {
-        {"k", 40, 512, 400, {256, 1, 1}, 12, params, 2},
-        {"wrong", 8, 0, 0, {0}, 12, wrong, 1},
-        {"no_total", 8, 0, 0, {0}, 0, params, 2},
+        {"k", 40, 512, 400, {256, 1, 1}, 12, params, 2, 0, 0},
+        {"wrong", 8, 0, 0, {0}, 12, wrong, 1, 0, 0},
+        {"no_total", 8, 0, 0, {0}, 0, params, 2, 0, 0},
     };
-    static const struct image_build_var vars[] = {
-        {"zeros", NULL, 5, 0, 0}, {"filled", "abcdefg", 8, 0, 0}, {"constant", "xyz", 4, 1, 0}};
+    static const struct image_build_var vars[] = {{"zeros", NULL, 5, 0, 0, 0},
+                                                  {"filled", "abcdefg", 8, 0, 0, 0},
+                                                  {"constant", "xyz", 4, 1, 0, 0}};
     struct buf cubin;
     struct dev_module *m;
     char why[256];
@@ -249,7 +250,8 @@ Test(soft, variables_of_machine_code_are_there) {
 }
 
 Test(soft, too_many_variables_are_refused) {
-    struct image_build_var vars[2] = {{"small", NULL, 8, 0, 0}, {"large", NULL, UINT32_MAX, 0, 0}};
+    struct image_build_var vars[2] = {{"small", NULL, 8, 0, 0, 0},
+                                      {"large", NULL, UINT32_MAX, 0, 0, 0}};
     struct buf cubin;
     struct dev_module *m;
     char why[256];
