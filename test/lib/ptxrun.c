@@ -191,7 +191,7 @@ static int run_watched(struct ptxrun *r, const struct ptx_func *f, struct launch
     uint64_t at;
     memcpy(launch.grid, config->grid, sizeof(launch.grid));
     memcpy(launch.block, config->block, sizeof(launch.block));
-    if (r->beside) return run_config(r, config);
+    if (r->beside || !watched_wanted()) return run_config(r, config);
     watched_look(&w, f, &launch);
     struct ranges *seen = w.known ? watched_begin(&w, r->ranges, r->variables) : NULL;
     if (seen) config->ranges = seen;

@@ -22,6 +22,10 @@ struct watched {
     unsigned char *before;    /* what is in those */
 };
 
+/* Whether one more launch of this process is to be: the first SALUS_TEST_WATCHED are, 40 by
+ * default; some take as long to look at as a hundred take to run. */
+bool watched_wanted(void);
+
 /* watched_finish follows. */
 void watched_look(struct watched *w, const struct ptx_func *f, const struct dev_launch *launch);
 void watched_finish(struct watched *w);
