@@ -574,8 +574,9 @@ Test(broker_recovery, a_client_that_ends_meanwhile_leaves_nothing) {
     let_it_be_ready();
     expect_moved(&b, 1);
     expect_none_given(&a);
-    cr_expect_eq(rig.server->broker.gpus.items[0].worker.recovered, 1);
     cr_assert(broker_rig_wait(&rig.worker.restored, 2));
+    cr_expect_eq(rig.server->broker.gpus.items[0].worker.recovered, 1);
+    cr_expect_eq(atomic_load(&rig.worker.detached), 0, "it never had that job");
     broker_rig_settle(&rig);
     cr_assert(PATIENCE_UNTIL(broker_rig_count_fds() <= before));
     let_go(&b);
