@@ -225,7 +225,7 @@ def test_descriptors_of_memory_keep_no_more_than_the_device_has():
     with Daemon("--device-memory", "256MiB") as d:
         for _ in range(2):
             kept_until(d, "greedy", "refused with 2 after 256 MiB\n")
-        equal(d.jobs(), [], "jobs")
+        wait_for("all jobs have left", lambda: not d.jobs())
 
 
 def test_descriptors_of_memory_leave_some_for_others():
