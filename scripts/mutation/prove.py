@@ -39,6 +39,8 @@ PROOFS = {
     "launch_threads": Proof("test/plain/launch_threads", ("{program}", "50"), "line [0-9]+: not so"),
     "cuda_faults": Proof("test/plain/cuda_faults", ("{program}", "3"), "^cuda_faults: .*(, |[1-9][0-9]* complaints)",
                          limit_s=300),
+    "cuda_faults_of": Proof("test/plain/cuda_faults", ("{program}", "100", "{case}"),
+                            "^cuda_faults: .*(, |[1-9][0-9]* complaints)", cases="daemon/device/cuda/calls.def", limit_s=300),
     "sched_world": Proof("test/plain/sched_world", ("{program}", "1", "60"), "sched_world: |sched: "),
     "random_programs": Proof(
         "test/random/play",

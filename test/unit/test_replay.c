@@ -217,6 +217,7 @@ Test(replay, what_had_not_begun_is_done_once_and_in_order) {
     let_go(&r, 0);
     cr_assert(reaches(&r, 1, last));
     cr_expect_str_eq(r.c->host + TO_AT, "first");
+    cr_expect_eq(atomic_load(&r.c->com->stats.copies), 4, "each counts once");
     cr_expect_str_eq(r.c->host + TO_AT + 64, "second");
     end(&r);
 }

@@ -19,6 +19,7 @@
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/front/show.h"
 #include "daemon/worker/memory/memory_swap.h"
+#include "daemon/worker/memory/segment.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 
@@ -472,6 +473,22 @@ Test(sharing, a_descriptor_keeps_what_its_maker_left) {
     cr_expect_eq(alone(), 0);
     cr_expect_eq(open_key(b, 7, &key), -ENOENT);
     a = join(ALICE);
+}
+
+/* Whoever drops it: nothing has to be saved ahead. */
+Test(sharing, a_segment_that_only_descriptors_keep_leaves_the_device) {
+    struct segment_set set = {0};
+    struct segment *s;
+    list_init(&set.exported);
+    cr_assert_eq(segment_create(&s, bench->worker->ops, bench->worker->dev, 2, ALICE, false), 0);
+    cr_assert_eq(segment_export(s, &set), 0);
+    segment_keep(s);
+    cr_expect_eq(used(), 2 * PAGE);
+    segment_drop(s, false);
+    cr_expect_eq(used(), 0, "nobody is charged for it");
+    cr_expect_eq(set.alone_bytes, 2 * PAGE);
+    segment_unkeep(s);
+    cr_expect_eq(set.alone_bytes, 0);
 }
 
 Test(sharing, a_descriptor_that_is_closed_keeps_nothing) {
