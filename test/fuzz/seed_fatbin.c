@@ -26,8 +26,8 @@ int main(int argc, char **argv) {
     if (argc != 4) return 2;
     static const struct image_param params[] = {{0, 0, 8, 0}, {1, 8, 4, 0}, {2, 16, 5000, 1}};
     const struct image_build_kernel kernels[] = {
-        {"k", 32, 512, 400, {256, 1, 1}, 5016, params, 3},
-        {"empty", 8, 0, 0, {0}, 0, NULL, 0},
+        {"k", 32, 512, 400, {256, 1, 1}, 5016, params, 3, 0, 0},
+        {"empty", 8, 0, 0, {0}, 0, NULL, 0, 0, 0},
     };
     struct buf cubin, out;
     buf_init(&cubin);
@@ -47,10 +47,10 @@ int main(int argc, char **argv) {
     save(argv[1], "cubin", &out);
     buf_append(&out, ptx, sizeof(ptx));
     save(argv[1], "ptx", &out);
-    static const struct image_build_var vars[] = {{"zeros", NULL, 4096, 0, 0},
-                                                  {"filled", ptx, 64, 0, 0},
-                                                  {"both", ptx, 8, 0, 1},
-                                                  {"constant", ptx, 16, 1, 0}};
+    static const struct image_build_var vars[] = {{"zeros", NULL, 4096, 0, 0, 0},
+                                                  {"filled", ptx, 64, 0, 0, 0},
+                                                  {"both", ptx, 8, 0, 1, 0},
+                                                  {"constant", ptx, 16, 1, 0, 0}};
     image_build_cubin_vars(&out, 90, kernels, 2, vars, 4);
     save(argv[3], "variables", &out);
     image_build_cubin_vars(&out, 90, kernels, 1, vars, 2);
