@@ -7,10 +7,15 @@
 #define X(name, text) text,
 static const char *const whys[] = {REASON_WHY(X)};
 static const char *const sources[] = {REASON_SOURCE(X)};
+static const char *const savepoints[] = {REASON_SAVEPOINT(X)};
 #undef X
 
 const char *reason_why(unsigned long long number) {
     return number < sizeof(whys) / sizeof(whys[0]) ? whys[number] : "?";
+}
+
+const char *reason_savepoint(unsigned long long number) {
+    return number < sizeof(savepoints) / sizeof(savepoints[0]) ? savepoints[number] : "?";
 }
 
 const char *reason_source(unsigned long long number) {

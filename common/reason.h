@@ -27,10 +27,21 @@
     X(MARK, "marks")          \
     X(PERIOD, "period")       \
     X(GAP, "idle gaps")
+
+/* X(NAME, text): enum savepoint_reason, why a job that asked for them has none. */
+#define REASON_SAVEPOINT(X)                                                     \
+    X(NONE, "")                                                                  \
+    X(FIRST, "no boundary was passed yet, nor was all complete")                 \
+    X(CHANGED, "since the latest it got or gave back memory, or loaded code")    \
+    X(ONCE, "since the latest it did what cannot be done again")                 \
+    X(ROOM, "there is no room for its memory, or for what it copies")            \
+    X(HOST, "its kernels know addresses of host memory")                         \
+    X(LACK, "it cannot go on with another worker")
 /* clang-format on */
 
 /* Static strings; "?" for a number that is not in the list. */
 const char *reason_why(unsigned long long number);
 const char *reason_source(unsigned long long number);
+const char *reason_savepoint(unsigned long long number);
 
 #endif

@@ -14,7 +14,7 @@
 #include "common/units.h"
 #include "proto/capability.h"
 
-enum kind { BYTES, COUNT, SIGNED, TIME, TEXT, CAPABILITY, MODE };
+enum kind { BYTES, COUNT, SIGNED, TIME, TEXT, CAPABILITY, MODE, SWITCH };
 
 struct option {
     const char *variable;
@@ -60,7 +60,7 @@ static bool good_group(const char *group, size_t cap) {
 }
 
 int job_check(struct wire_job *job, char *why) {
-    if (job->flags & ~(WIRE_JOB_RESERVED | WIRE_JOB_NULL))
+    if (job->flags & ~(WIRE_JOB_RESERVED | WIRE_JOB_NULL | WIRE_JOB_SAVEPOINTS))
         return bad(why, "the job has flags that are unknown here: 0x%x", job->flags);
     if (job->capability && !capability_known(job->capability))
         return bad(why, "compute capability %u.%u is not one of " CAPABILITY_CHOICES,
@@ -127,6 +127,16 @@ static int set_mode(struct wire_job *job, const char *variable, const char *valu
     return 0;
 }
 
+/* `most` is the flag. */
+static int set_switch(struct wire_job *job, const struct option *o, const char *value, char *why) {
+    bool yes = strcmp(value, "yes") == 0;
+
+    if (!yes && strcmp(value, "no") != 0)
+        return bad(why, "%s: '%.40s' is not yes or no", o->variable, value);
+    job->flags = (uint16_t)(yes ? job->flags | o->most : job->flags & ~o->most);
+    return 0;
+}
+
 static const char *expected(enum kind kind) {
     if (kind == BYTES) return "a size such as 512MiB";
     return kind == TIME ? "a time with its unit, such as 30s" : "a whole number";
@@ -154,6 +164,7 @@ static int set(struct wire_job *job, const struct option *o, const char *value, 
     case TEXT: return set_group(job, o->variable, value, why);
     case CAPABILITY: return set_capability(job, o->variable, value, why);
     case MODE: return set_mode(job, o->variable, value, why);
+    case SWITCH: return set_switch(job, o, value, why);
     default: return set_number(job, o, value, why);
     }
 }

@@ -43,7 +43,9 @@
     X("capability", "SALUS_CAPABILITY", CAPABILITY, capability, 0, 0,                       \
       "compute capability that the software GPU reports to it, such as 12.0")               \
     X("device-mode", "SALUS_DEVICE_MODE", MODE, flags, 0, 0,                                \
-      "compute; or null: kernels take an estimated time and compute nothing")
+      "compute; or null: kernels take an estimated time and compute nothing")               \
+    X("savepoints", "SALUS_SAVEPOINTS", SWITCH, flags, 0, WIRE_JOB_SAVEPOINTS,             \
+      "yes: its memory is saved at boundaries, to go back to when the GPU fails; or no")
 /* clang-format on */
 
 /* The number of the GPU that it wants, as `salusctl gpu list` has it. */

@@ -24,7 +24,7 @@
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
 #define WIRE_MAJOR 1
-#define WIRE_MINOR 7
+#define WIRE_MINOR 8
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
@@ -47,6 +47,7 @@ struct wire_job {
 #define WIRE_JOB_RESERVED 1u /* persistent_bytes and ephemeral_bytes are given */
 #define WIRE_JOB_PAUSED 2u   /* broker -> worker */
 #define WIRE_JOB_NULL 4u     /* its kernels take time and compute nothing, from hello to its end */
+#define WIRE_JOB_SAVEPOINTS 8u /* its memory is saved at boundaries, to go back to. Since 1.8 */
 
 struct wire_hello {
     uint32_t magic;
@@ -413,6 +414,17 @@ struct wire_running {
     char what[136];    /* "kernel <name>", "copy", "memset" */
 };
 
+/* Of a job whose memory is saved at boundaries. Times are CLOCK_MONOTONIC. */
+struct wire_savepoint {
+    _Atomic uint64_t every_ns; /* 0: it did not ask */
+    _Atomic uint64_t taken_ns; /* the latest that it could go back to; 0: there is none */
+    _Atomic uint64_t bytes;    /* that were saved for it */
+    _Atomic uint64_t count;    /* taken so far */
+    _Atomic uint64_t took_ns;  /* the latest, from the boundary until the job went on */
+    _Atomic uint64_t returns;  /* times that it went back */
+    _Atomic uint64_t reason;   /* why there is none: enum savepoint_reason */
+};
+
 struct wire_completion {
     _Atomic uint64_t credit __attribute__((aligned(64)));  /* ring slots consumed */
     _Atomic uint64_t spin_ns __attribute__((aligned(64))); /* how long a waiter may spin */
@@ -438,8 +450,9 @@ struct wire_completion {
     char text[WIRE_TEXT_BYTES]; /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a
                                    byte ring; a record that does not fit is dropped */
     /* Of the device, the same for all jobs; there before the page is offered, and never changed.
-     * The page ends where it does: what is new of either comes after it. */
+     * The page ended where it does: what is new of either comes after it. */
     struct description description;
+    struct wire_savepoint savepoint; /* since 1.8 */
 };
 
 /* ---- records --------------------------------------------------------------------------------- */

@@ -200,6 +200,8 @@ struct dev_touched {
 struct dev_copy {
     uint64_t dst, src, width_bytes, height, depth;
     uint64_t dst_pitch, src_pitch, dst_slice, src_slice;
+    bool from_caller; /* src is memory of the caller's, which stays as it is until this is complete
+                       */
 };
 
 struct dev_memset {
@@ -377,6 +379,10 @@ struct dev_ops {
     int (*chunk_copy)(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
     int (*chunk_save)(struct dev *dev, void *host, const struct dev_chunk *chunk);
     int (*chunk_load)(struct dev *dev, struct dev_chunk *chunk, const void *host);
+    /* The same of variables' memory, by the number of the chunk that module_where tells. NULL: what
+     * is there when a worker ends is all that there was. */
+    int (*granule_save)(struct dev *dev, void *host, uint64_t chunk);
+    int (*granule_load)(struct dev *dev, uint64_t chunk, const void *host);
     /* The same: zero-filled. The caller gives few chunks at a time and waits for no more than these
      * (a fill on a stream of the backend's own, on hardware); mapped or not. */
     int (*chunk_clear)(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count);

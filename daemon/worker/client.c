@@ -17,6 +17,7 @@
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/memory/memory_swap.h"
 
 #define CLIENT_ADDRESS_END (1ull << 47)
@@ -65,6 +66,7 @@ static int copy_page(struct wire_completion *page, int fd) {
     const struct wire_completion *old = mmap(NULL, sizeof(*old), PROT_READ, MAP_SHARED, fd, 0);
     if (old == MAP_FAILED) return -errno;
     memcpy(page, old, offsetof(struct wire_completion, description));
+    memcpy(&page->savepoint, &old->savepoint, sizeof(page->savepoint));
     munmap((void *)(uintptr_t)old, sizeof(*old));
     atom_store_relaxed(&page->stats.queued, 0);
     memset(&page->running, 0, sizeof(page->running));
@@ -101,7 +103,9 @@ static uint64_t owner_of(const struct client *c) {
 
 /* From the device's threads. */
 static void put_text(void *arg, int to_stderr, const char *text, size_t bytes) {
-    text_put(&((struct client *)arg)->text, to_stderr, text, bytes);
+    struct client *c = arg;
+    savepoint_void(&c->estate.savepoint, SAVEPOINT_ONCE);
+    text_put(&c->text, to_stderr, text, bytes);
 }
 
 static int ask_graph(void *arg, struct dev_graph *from, uint64_t handle, enum dev_graph_order how) {
@@ -147,6 +151,40 @@ static void open_estate(struct client *c) {
     if (memory_estate_keep(c->memory, c->estate.memory)) estate_close(&c->estate);
 }
 
+static void want_savepoints(struct client *c, const struct wire_job *job) {
+    const struct worker *w = c->worker;
+    if (!(job->flags & WIRE_JOB_SAVEPOINTS) || !w->savepoint_ns) return;
+    estate_want_savepoints(&c->estate, w->savepoint_ns, &c->com.page->savepoint);
+}
+
+/* Something was given to the device and is not complete. */
+static bool is_under_way(const struct client *c) {
+    const struct estate_header *h = c->estate.header;
+    bool any = false;
+    for (uint32_t i = 0; i < WIRE_STREAMS; i++)
+        any |= atom_load_relaxed(&h->begun[i]) > atom_load_relaxed(&c->com.page->stream_done[i]);
+    return any;
+}
+
+/* To where its memory was saved, if it must and can. What is saved is the next one's as well. */
+static int take_savepoint(struct client *c) {
+    const struct worker *w = c->worker;
+    struct savepoint *k = &c->estate.savepoint;
+    if (!k->header) return 0;
+    bool returning = atom_load_relaxed(&k->header->returning);
+    if (!savepoint_open(k, c->com.page)) return returning ? -EPERM : 0;
+    int err = memory_saved_adopt(c->memory, c->estate.memory);
+    if (!err) err = variables_adopt(&c->variables, w->ops, w->dev, k);
+    if (err) {
+        savepoint_void(k, SAVEPOINT_ROOM);
+        return returning ? err : 0;
+    }
+    if (!is_under_way(c) && !returning) return 0;
+    c->replay.back = true;
+    atom_store_release(&k->header->returning, 1);
+    return 0;
+}
+
 /* All that the job knows of its memory is addresses. */
 static int check_place(const struct client *c, const struct wire_windows *was, char *why,
                        size_t why_bytes) {
@@ -157,10 +195,12 @@ static int check_place(const struct client *c, const struct wire_windows *was, c
 }
 
 /* Of one that an earlier worker had: its memory, and what of it is said on its page. */
-static int take_estate(struct client *c, int *fd, char *why, size_t why_bytes) {
+static int take_estate(struct client *c, const struct wire_job *job, int *fd, char *why,
+                       size_t why_bytes) {
     int err = estate_open(&c->estate, page_count(c), *fd);
     *fd = -1;
     if (err) return err;
+    want_savepoints(c, job);
     const struct wire_completion *page = c->com.page;
     const struct estate_header *h = c->estate.header;
     const char *lacks = estate_lacks(&c->estate);
@@ -170,8 +210,10 @@ static int take_estate(struct client *c, int *fd, char *why, size_t why_bytes) {
     }
     if (!callback_restore(&c->callbacks, &c->com, atom_load_relaxed(&h->callbacks_done)))
         err = -EINVAL;
+    if (!err) err = take_savepoint(c);
     if (err) return err;
-    err = memory_adopt(c->memory, c->estate.memory);
+    err = c->replay.back ? memory_return(c->memory, c->estate.memory)
+                         : memory_adopt(c->memory, c->estate.memory);
     if (err) {
         snprintf(why, why_bytes, "it cannot go on with another worker: its memory: %s",
                  err_text(err));
@@ -258,8 +300,9 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     if (!err && again) err = check_place(c, &msg->windows, why, why_bytes);
     if (!err) err = set_capability(c, msg->job.capability);
     if (!err) err = set_null(c, &msg->job);
-    if (!err && again) err = take_estate(c, &fds[FD_ESTATE], why, why_bytes);
+    if (!err && again) err = take_estate(c, &msg->job, &fds[FD_ESTATE], why, why_bytes);
     if (!err && !again) open_estate(c);
+    if (!err && !again) want_savepoints(c, &msg->job);
     if (!err) {
         const struct dev_windows dev = device_windows(c);
         hostfile_init(&c->files, w->ops, c->space, &dev, &w->closed, fds[FD_HOST]);
@@ -302,6 +345,7 @@ void client_destroy(struct client *c) {
     fdutil_close(&c->doorbell);
     hostfile_finish(&c->files);
     object_finish(&c->objects);
+    variables_finish(&c->variables, w->ops, w->dev);
     graph_finish(&c->graphs);
     op_pool_finish(&c->pool);
     if (c->replay.promised) promise_renounce(&c->estate.log, w->ops, w->dev);

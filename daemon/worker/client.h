@@ -21,6 +21,7 @@
 #include "daemon/worker/iteration/boundary.h"
 #include "daemon/worker/kernel/object.h"
 #include "daemon/worker/kernel/profiling.h"
+#include "daemon/worker/kernel/variables.h"
 #include "daemon/worker/memory/credit.h"
 #include "daemon/worker/memory/hostfile.h"
 #include "daemon/worker/memory/lifetime.h"
@@ -43,6 +44,7 @@ struct memory;
 #define CLIENT_WAITS 1u /* for admission */
 #define CLIENT_OUT 2u   /* for its memory: swapped out */
 #define CLIENT_LOADS 4u /* for its errand: what it sent behind it comes after it */
+#define CLIENT_SAVES 8u /* for its memory to be saved: saving.h */
 
 /* What each operation touches comes first, on a few cache lines. */
 struct client {
@@ -67,7 +69,8 @@ struct client {
     struct boundary boundary;
     struct profiling profiling;
     struct objects objects;
-    struct errand *errand; /* under way for it, of the worker's; NULL: none. loading.h */
+    struct variables variables; /* of its modules, saved */
+    struct errand *errand;      /* under way for it, of the worker's; NULL: none. loading.h */
     struct signals signals;
     struct op_pool pool;
     struct ring_rx rx;
@@ -131,11 +134,16 @@ static inline struct client *client_of(const struct stream *s) {
     return list_entry(s->set, struct client, streams);
 }
 
+/* One is being done again, and the next comes after it: savepoint.h. */
+static inline bool client_catches_up(const struct client *c) {
+    return c->replay.awaited && c->replay.awaited->head <= c->replay.awaited_seq;
+}
+
 /* True when its next record may be read now. */
 static inline bool client_accepts(const struct client *c) {
     const struct stream_set *s = &c->streams;
     return !c->leaving && !c->expelled && !c->throttled && !boundary_holds(&c->boundary) &&
-           s->pushed - s->completed + s->deferred_count < c->quota;
+           !client_catches_up(c) && s->pushed - s->completed + s->deferred_count < c->quota;
 }
 
 /* True while another thread may be at what is the client's. */

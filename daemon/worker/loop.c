@@ -22,6 +22,7 @@
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/pump.h"
 #include "daemon/worker/engine/running.h"
+#include "daemon/worker/engine/saving.h"
 #include "daemon/worker/engine/trying.h"
 #include "daemon/worker/engine/watching.h"
 #include "daemon/worker/front/chan.h"
@@ -115,7 +116,7 @@ unsigned loop_once(struct worker *w) {
     if (is_over(w)) return 0;
     done += defer_go_on(w);
     if (w->loading_count) done += loading_collect(w);
-    done += chan_sweep(w) + engine_clear(w);
+    done += chan_sweep(w) + engine_clear(w) + saving_step(w);
     if (!list_empty(&w->watching)) done += watching_look(w);
     if (!w->restoring) pump_run(w);
     wake_clients(w);

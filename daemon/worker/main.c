@@ -44,6 +44,7 @@ enum option_id {
     OPT_MEMORY_FD,
     OPT_KEPT_FD,
     OPT_KEEP,
+    OPT_SAVEPOINT,
 };
 
 static const struct option options[] = {
@@ -70,6 +71,7 @@ static const struct option options[] = {
     {"memory-fd", required_argument, NULL, OPT_MEMORY_FD},
     {"kept-fd", required_argument, NULL, OPT_KEPT_FD},
     {"keep", required_argument, NULL, OPT_KEEP},
+    {"savepoint-ns", required_argument, NULL, OPT_SAVEPOINT},
     {0},
 };
 
@@ -80,7 +82,7 @@ static const char usage[] =
     "                 [--windows-base ADDRESS] [--windows-end ADDRESS]\n"
     "                 [--clear-always 0|1] [--lane-policy NAME] [--kernel-policy NAME]\n"
     "                 [--set FIELD=NUMBER]... [--crash-events FILE] [--memory-fd N]\n"
-    "                 [--kept-fd N] [--keep 0|1]\n"
+    "                 [--kept-fd N] [--keep 0|1] [--savepoint-ns NS]\n"
     "Started by salusd. 0 means the default; FIELD is a knob of common/policies.def.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
@@ -156,6 +158,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
         c->kept_fd = (int)fd;
         return true;
     case OPT_KEEP: return flag(arg, &c->keep);
+    case OPT_SAVEPOINT: return number(arg, UINT64_MAX, &c->savepoint_ns);
     case OPT_DEVICE: *device = arg; return true;
     case OPT_DEVICE_MEMORY: return number(arg, UINT64_MAX, &c->device.memory_bytes);
     case OPT_SM_COUNT: return number32(arg, &c->device.sm_count);

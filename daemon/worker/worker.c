@@ -79,6 +79,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->passing);
     list_init(&w->clearing);
     list_init(&w->parts);
+    list_init(&w->saving);
     list_init(&w->watching);
     list_init(&w->segments.exported);
     list_init(&w->signals);
@@ -86,6 +87,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     w->trying.waiting_last = &w->trying.waiting;
     w->trying.held_last = &w->trying.held;
     w->clear_always = config->clear_always;
+    w->savepoint_ns = config->savepoint_ns;
     w->closed = config->closed;
     if (getrandom(&w->seed, sizeof(w->seed), 0) != sizeof(w->seed))
         w->seed = fdutil_now_ns(); /* worse, but no reason not to serve */

@@ -81,8 +81,10 @@ struct worker {
     struct list faulted;        /* client.fault_link: to be abandoned at the next safe point */
     struct list passing;        /* client.boundary.link: may be at a boundary */
     struct list parts;          /* client.parts: memory that comes or goes, and is not finished */
+    struct list saving;         /* client.estate.savepoint.link: their memory is being saved */
     struct list clearing;       /* client.clearing: what they may use of their lanes is cleared */
     struct list watching;       /* client.watch.link: streams of theirs wait for a value */
+    uint64_t savepoint_ns;      /* how often memory is saved of who asks for that */
     bool clear_always;          /* between jobs of one user as well */
     uint32_t held_count;        /* clients with a record that waits for one */
     uint32_t early_count;       /* clients at one, whose next operation may come any moment */
@@ -111,10 +113,11 @@ struct worker_config {
     struct policy_config policy;
     bool share_users;              /* of a lane */
     struct hostfile_bounds closed; /* address windows, those of jobs to come as well */
-    bool clear_always; /* what a job left in a lane, for jobs of the same user as well */
-    int kept_fd;       /* a list of parts of its memory, kept.h; 0: none */
-    bool keep;         /* the broker is given what the device's memory is made of */
-    int broker_fd;     /* owned by the worker from now on */
+    bool clear_always;     /* what a job left in a lane, for jobs of the same user as well */
+    int kept_fd;           /* a list of parts of its memory, kept.h; 0: none */
+    uint64_t savepoint_ns; /* how often memory is saved of who asks for that */
+    bool keep;             /* the broker is given what the device's memory is made of */
+    int broker_fd;         /* owned by the worker from now on */
 };
 
 /* device.memory_fd, and kept_fd with what it names, are closed in any case. On failure `why` (>=

@@ -318,12 +318,12 @@ static void expect_nothing(void) {
     cr_assert_null(memory_check(mem[0]));
 }
 
-/* Words become others, most of them nearly right. */
+/* Words become others, most of them nearly right: mostly what pages show, before what is saved. */
 static void spoil(struct memory_estate *e) {
     uint64_t *words = (uint64_t *)e;
     uint32_t count = (uint32_t)(memory_estate_bytes(PAGES) / 8), n = 1 + dice(4);
     while (n--) {
-        uint64_t *word = &words[dice(4) ? count - 1 - dice(PAGES) : dice(count)];
+        uint64_t *word = &words[dice(4) ? count - PAGES - 1 - dice(PAGES) : dice(count)];
         switch (dice(5)) {
         case 0: *word ^= 1ull << dice(64); break;
         case 1: *word = dice(8) | (uint64_t)dice(CHUNKS + 2) << 8; break;

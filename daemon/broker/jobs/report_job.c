@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "common/fdutil.h"
 #include "common/reason.h"
 #include "daemon/broker/config/limits.h"
 #include "daemon/broker/jobs/running.h"
@@ -70,6 +71,20 @@ static void fill_words(const struct wire_stats *st, struct ctl_job *r) {
         snprintf(r->reservation, sizeof(r->reservation), "measured");
 }
 
+static void fill_savepoint(const struct wire_savepoint *k, struct ctl_job *r) {
+    uint64_t taken_ns = atom_load_relaxed(&k->taken_ns);
+    uint64_t now_ns = fdutil_now_ns();
+    bool asked = atom_load_relaxed(&k->every_ns);
+
+    r->savepoints = atom_load_relaxed(&k->count);
+    r->savepoint_age_ns = taken_ns && now_ns > taken_ns ? now_ns - taken_ns : 0;
+    r->savepoint_bytes = taken_ns ? atom_load_relaxed(&k->bytes) : 0;
+    r->savepoint_took_ns = atom_load_relaxed(&k->took_ns);
+    r->returns = atom_load_relaxed(&k->returns);
+    snprintf(r->savepoint_why, sizeof(r->savepoint_why), "%s",
+             asked ? reason_savepoint(atom_load_relaxed(&k->reason)) : "off");
+}
+
 static const char *state_of(const struct attachment *a, const struct ctl_job *r) {
     if (a->how && strcmp(a->how, "refused") == 0) return "refused";
     if (!a->client) return "ending";
@@ -100,6 +115,7 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
         fill_counters(&a->completion->stats, r);
         fill_running(a, r);
         fill_words(&a->completion->stats, r);
+        fill_savepoint(&a->completion->savepoint, r);
         r->fault = read_fault(a->completion, r->fault_text, sizeof(r->fault_text));
     }
     if (a->place != ATTACHMENT_WORKER) {

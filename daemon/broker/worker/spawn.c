@@ -147,6 +147,7 @@ static void add_options(struct command *command, const struct spawn *what, const
     add_number(command, "--windows-base", c->window_base);
     add_number(command, "--windows-end", windows_end(c));
     add_number(command, "--share-users", strcmp(c->share_users, "yes") == 0);
+    add_number(command, "--savepoint-ns", c->savepoint_every);
     add_number(command, "--clear-always", strcmp(c->clear, "always") == 0);
     add_policy(command, what->policy);
     add_text(command, "--crash-events", crash);

@@ -11,6 +11,7 @@
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/lost.h"
 #include "daemon/worker/engine/residency.h"
+#include "daemon/worker/engine/saving.h"
 #include "daemon/worker/engine/trying.h"
 #include "daemon/worker/kernel/estimate.h"
 #include "daemon/worker/kernel/profiling.h"
@@ -76,14 +77,16 @@ static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *o
     return w->ops->spend(op->stream->queue, known->sms, ns, &op->dev);
 }
 
-static int submit_op(struct worker *w, const struct client *c, struct op *op) {
+static int submit_op(struct worker *w, struct client *c, struct op *op) {
     struct dev_queue *queue = op->stream->queue;
     if (op->dev.result) return op->dev.result; /* refused when it was read; it fails in its turn */
     if (w->info.coarse && profiling_asks(op)) op->dev.timed = true;
     switch (op->kind) {
     case WIRE_LAUNCH:
         return c->null ? spend_launch(w, op) : w->ops->launch(queue, &op->launch.args, &op->dev);
-    case WIRE_COPY: return w->ops->copy(queue, &op->copy, &op->dev);
+    case WIRE_COPY:
+        if (c->estate.savepoint.header) saving_copy(c, op);
+        return w->ops->copy(queue, &op->copy, &op->dev);
     default: return w->ops->memset(queue, &op->memset, &op->dev);
     }
 }

@@ -11,6 +11,7 @@
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/progress.h"
+#include "daemon/worker/engine/saving.h"
 #include "daemon/worker/stats.h"
 
 /* A mark comes before the iteration's first operation, often by microseconds. Passed at once, the
@@ -105,7 +106,7 @@ void passing_look(struct client *c) {
     bool over = !client_dead(c) && boundary_over(b);
     set_early(c, over && c->streams.pushed == b->first_op && !boundary_holds(b) &&
                      c->worker->now_ns - b->begun_ns < PASSING_MOMENT_NS);
-    if (!over || b->early) return;
+    if (!over || b->early || saving_begins(c)) return;
     c->stranded = false;
     stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, keep_block, c));
     if (++b->passed == BOUNDARY_MEASURED && !c->credit.known) allowance_word(c);

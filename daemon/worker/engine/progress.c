@@ -5,6 +5,7 @@
 #include "daemon/worker/engine/progress.h"
 
 #include "daemon/worker/engine/defer.h"
+#include "daemon/worker/engine/saving.h"
 
 void progress_retire(struct client *c, struct stream *s) {
     struct op *op = stream_retire(s);
@@ -17,6 +18,7 @@ void progress_retire(struct client *c, struct stream *s) {
     }
     if (s->parent) body_retired(s, count);
     if (c->streams.deferred) defer_run(c);
+    saving_look(c);
 }
 
 void progress_end_aside(struct client *c, struct stream *s) {

@@ -12,6 +12,7 @@
 #include "daemon/device/device.h"
 
 struct log_entry;
+struct stream;
 
 /* A range of memory of an operation that is done again. */
 struct redone {
@@ -31,7 +32,14 @@ struct replay {
     bool promised; /* memory of modules in the log was: client_destroy renounces what is left of it
                     */
     bool placed;   /* the module that is being read has its place already */
-    uint64_t at;   /* in the log: what comes next */
+    /* Its memory is as it was at its savepoint: what was complete since then is done again, one
+     * operation after the other, and nobody is told. */
+    bool back;
+    uint64_t done_end;            /* behind the last of these in the log */
+    const struct stream *awaited; /* the latest, and its number there; NULL: none */
+    uint64_t awaited_seq;
+    uint64_t done_again;     /* how many so far */
+    uint64_t at;             /* in the log: what comes next */
     struct log_entry *entry; /* that was read last */
     uint64_t *begun;         /* [WIRE_STREAMS]: what was given to the device last */
     struct redone *redone;   /* of all that is done again */
@@ -40,6 +48,11 @@ struct replay {
     uint32_t suspects;      /* as its estate had it: its kernels that had begun are on trial */
     struct replay_stats stats;
 };
+
+/* What is read now may be before something that is done again: it is in its iteration. */
+static inline bool replay_catches_up(const struct replay *r) {
+    return r->back && r->active && r->at <= r->done_end;
+}
 
 static inline void replay_forget(struct replay *r) {
     free(r->begun);

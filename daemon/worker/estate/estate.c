@@ -23,7 +23,7 @@ static uint64_t whole_pages(uint64_t bytes) {
 static int map(struct estate *e, uint64_t pages) {
     uint64_t memory_at = whole_pages(sizeof(struct estate_header));
     uint64_t log_at = memory_at + whole_pages(memory_estate_bytes((uint32_t)pages));
-    e->bytes = log_at + LOG_BYTES;
+    e->bytes = log_at + LOG_BYTES + SAVEPOINT_DATA_BYTES;
     if (e->fd < 0) e->fd = fdutil_memfd("salus-estate", e->bytes, 1);
     if (e->fd < 0) return e->fd;
     int err = fdutil_check_sealed(e->fd, e->bytes);
@@ -61,15 +61,26 @@ int estate_open(struct estate *e, uint64_t pages, int fd) {
     return err;
 }
 
+void estate_want_savepoints(struct estate *e, uint64_t every_ns, struct wire_savepoint *shown) {
+    bool first = !atom_load_relaxed(&shown->every_ns);
+    atom_store_relaxed(&shown->every_ns, every_ns);
+    if (first) atom_store_relaxed(&shown->reason, e->header ? SAVEPOINT_FIRST : SAVEPOINT_LACK);
+    if (!e->header) return;
+    savepoint_attach(&e->savepoint, &e->header->savepoint, e->log.memory + LOG_BYTES, shown);
+    e->savepoint.every_ns = every_ns;
+}
+
 void estate_close(struct estate *e) {
+    savepoint_finish(&e->savepoint);
     if (e->header) munmap(e->header, e->bytes);
     fdutil_close(&e->fd);
     *e = (struct estate){.fd = -1};
 }
 
 void estate_note_lack(struct estate *e, enum estate_lack lack) {
-    if (e->header && atom_load_relaxed(&e->header->lack) == ESTATE_WHOLE)
-        atom_store_release(&e->header->lack, lack);
+    if (!e->header || atom_load_relaxed(&e->header->lack) != ESTATE_WHOLE) return;
+    savepoint_never(&e->savepoint, SAVEPOINT_LACK);
+    atom_store_release(&e->header->lack, lack);
 }
 
 void estate_ask(struct estate *e, const struct dev_ops *ops, const struct dev_space *space) {

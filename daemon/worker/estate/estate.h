@@ -14,6 +14,7 @@
 
 #include "common/atomics.h"
 #include "daemon/worker/estate/log.h"
+#include "daemon/worker/estate/savepoint.h"
 #include "proto/wire.h"
 
 struct dev_ops;
@@ -46,6 +47,7 @@ struct estate_header {
     _Atomic uint64_t uses;           /* MEM_USE that were announced */
     char device[160]; /* ESTATE_DEVICE: what the device said; a string before that is the lack */
     struct log_header log;
+    struct savepoint_header savepoint;
     /* The operation of each stream that was given to the device last. */
     _Atomic uint64_t begun[WIRE_STREAMS];
 };
@@ -55,8 +57,9 @@ struct estate {
     struct estate_header *header; /* NULL: likewise, and nothing is kept */
     struct memory_estate *memory;
     struct log log;
-    uint64_t bytes;    /* mapped */
-    uint64_t deferred; /* records that wait for all before them, so far */
+    struct savepoint savepoint; /* of who asks for them */
+    uint64_t bytes;             /* mapped */
+    uint64_t deferred;          /* records that wait for all before them, so far */
     uint64_t graph; /* where in the log the graph is whose records are being read; or UINT64_MAX */
 };
 
@@ -67,9 +70,18 @@ int estate_open(struct estate *e, uint64_t pages, int fd);
 /* Also of one that is zeroed, with fd -1. */
 void estate_close(struct estate *e);
 
+/* The client asks for savepoints. */
+void estate_want_savepoints(struct estate *e, uint64_t every_ns, struct wire_savepoint *shown);
+
 /* There is one, and it lacks nothing so far. */
 static inline bool estate_whole(const struct estate *e) {
     return e->header && atom_load_relaxed(&e->header->lack) == ESTATE_WHOLE;
+}
+
+/* What of each stream nobody will ask for again: the log may drop it. */
+static inline const _Atomic uint64_t *estate_over(const struct estate *e,
+                                                  const struct wire_completion *page) {
+    return savepoint_whole(&e->savepoint) ? e->header->savepoint.done : page->stream_done;
 }
 
 void estate_note_lack(struct estate *e, enum estate_lack lack);

@@ -44,6 +44,28 @@ static enum estate_lack lack_of(const struct dev_ops *ops, uint16_t op) {
     }
 }
 
+/* What makes a savepoint void: what the client has is another from now on, or it is not known what
+ * this did, to do it again. */
+static enum savepoint_reason void_of(uint16_t op) {
+    switch (op) {
+    case WIRE_MEM_BACK:
+    case WIRE_MEM_UNBACK:
+    case WIRE_MODULE_LOAD:
+    case WIRE_MODULE_UNLOAD:
+    case WIRE_TEXTURE_DROP: return SAVEPOINT_CHANGED;
+    case WIRE_VALUE_WAIT:
+    case WIRE_GRAPH_CHOICE:
+    case WIRE_GRAPH_SETTLE:
+    case WIRE_LIMIT: return SAVEPOINT_ONCE;
+    default: return SAVEPOINT_NONE;
+    }
+}
+
+void book_savepoint(struct client *c, uint16_t op) {
+    enum savepoint_reason reason = void_of(op);
+    if (reason != SAVEPOINT_NONE) savepoint_void(&c->estate.savepoint, reason);
+}
+
 /* All records of the graph that was launched last are read: how far its streams went. */
 static void end_graph(struct client *c) {
     struct estate *e = &c->estate;
@@ -59,11 +81,20 @@ static void end_graph(struct client *c) {
     e->graph = UINT64_MAX;
 }
 
-static void tidy(struct client *c) {
-    const struct log_state state = {.stream_done = c->com.page->stream_done,
+static void drop_over(struct client *c) {
+    const struct log_state state = {.stream_done = estate_over(&c->estate, c->com.page),
                                     .deferred_done =
                                         atom_load_relaxed(&c->estate.header->deferred_done)};
     log_tidy(&c->estate.log, &state);
+}
+
+/* What is kept to go back to is the first that goes. */
+static void tidy(struct client *c) {
+    drop_over(c);
+    if (log_crowded(&c->estate.log) && savepoint_whole(&c->estate.savepoint)) {
+        savepoint_void(&c->estate.savepoint, SAVEPOINT_ROOM);
+        drop_over(c);
+    }
     if (log_crowded(&c->estate.log)) estate_note_lack(&c->estate, ESTATE_LOG);
 }
 

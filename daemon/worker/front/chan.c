@@ -47,6 +47,7 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
  * be read again, only which blocks are alive. */
 static void book(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph) {
     if (c->replay.active) return;
+    if (c->estate.savepoint.header) book_savepoint(c, rec->op);
     if (!graph || rec->op == WIRE_MEM_USE || rec->op == WIRE_MEM_DROP)
         book_record(c, rec, bytes, graph);
 }

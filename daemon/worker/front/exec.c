@@ -18,6 +18,7 @@
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/progress.h"
+#include "daemon/worker/engine/saving.h"
 #include "daemon/worker/front/book.h"
 #include "daemon/worker/front/launchlog.h"
 #include "daemon/worker/front/loading.h"
@@ -36,6 +37,7 @@ struct exec {
     struct graph *graph;     /* that the record was read of; NULL: it came in the ring */
     const struct body *body; /* which that graph is; NULL: the client launched it */
     bool again;              /* an earlier worker had given it to the device */
+    const void *data;        /* of a copy that is done again: what its source held */
     char *why;
     size_t why_bytes;
 };
@@ -63,7 +65,10 @@ static int push_op(struct exec *x, struct op *op) {
 
 /* Launches, and what stands for some. */
 static int push_launch(struct exec *x, struct op *op, uint64_t fingerprint) {
-    if (x->body) return push_op(x, op);
+    if (x->body || replay_catches_up(&x->c->replay)) {
+        lifetime_launch(&x->c->lifetime);
+        return push_op(x, op);
+    }
     return passing_launch(x->c, x->stream, op, fingerprint) ? drop_op(x, op) : 0;
 }
 
@@ -145,6 +150,7 @@ static int run_launch(struct exec *x, const void *rec) {
     const struct wire_launch *l = rec;
     struct client *c = x->c;
     struct func *f = c->objects.funcs[l->func];
+    if (savepoint_possible(&c->estate.savepoint)) saving_words(c, l + 1, l->param_bytes / 8);
     stats_add(&c->com.page->stats.launches, 1);
     if (client_dead(c)) return launch_dead(x);
     if (!f || !object_again(f, l)) {
@@ -187,6 +193,12 @@ static int run_copy(struct exec *x, const void *rec) {
                                  .src_slice = w->src_slice};
     uint64_t rows = w->height, slices = w->depth, width = w->width_bytes;
     note_outside(op, c, w->src, record_extent(width, rows, slices, w->src_pitch, w->src_slice));
+    if (x->data) {
+        op->copy.from_caller = true;
+        op->copy.src = (uintptr_t)x->data;
+        op->copy.src_pitch = width;
+        op->copy.src_slice = width * rows;
+    }
     note_writes(op, c, w->dst, record_extent(width, rows, slices, w->dst_pitch, w->dst_slice));
     stats_add(&c->com.page->stats.copies, 1);
     stats_add(&c->com.page->stats.copied_bytes, width * rows * slices);
@@ -295,6 +307,7 @@ static int run_value_write(struct exec *x, const void *rec) {
     const struct wire_value *v = rec;
     struct op *op = new_op(x, WIRE_MEMSET, 0);
     if (!op) return ERR_PROTOCOL;
+    saving_address(x->c, v->value);
     op->memset = (struct dev_memset){
         .dst = v->addr, .width_elems = 1, .height = 1, .value = v->value, .elem_bytes = v->bytes};
     note_writes(op, x->c, v->addr, v->bytes);
@@ -621,20 +634,41 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_CLUSTERS] = run_clusters,
 };
 
+/* It takes its place in its stream, and is over. */
+static int pass(struct exec *x) {
+    struct op *op = new_op(x, WIRE_STREAM_WAIT, 0);
+    if (!op) return ERR_PROTOCOL;
+    op->wait.on = x->stream;
+    op->wait.seq = 0;
+    op->wait.point = NULL;
+    return push_op(x, op);
+}
+
+static int run_again(struct exec *x, const struct wire_record *r) {
+    enum replay_how how = replay_how(x->c, r, &x->data);
+    if (how == REPLAY_LOST)
+        fault_raise(x->c, ERR_WORKER_LOST, "the GPU's worker ended, and a copy was not kept");
+    int err = how == REPLAY_RUN || how == REPLAY_DATA ? handlers[r->op](x, r) : pass(x);
+    if (!err) replay_await(x->c, x->stream, r->seq);
+    return err;
+}
+
 int exec_record(struct client *c, const void *rec, struct graph *graph, char *why,
                 size_t why_bytes) {
     const struct wire_record *r = rec;
     struct exec x = {.c = c, .graph = graph, .why = why, .why_bytes = why_bytes};
+    enum replay_turn turn = REPLAY_NOW;
     stats_add(&c->com.page->stats.ops, 1);
     if (record_ordered(r->op)) {
-        if (c->replay.active && r->seq <= atom_load_relaxed(&c->com.page->stream_done[r->stream]))
-            return 0; /* of a graph, and complete: its stream may be gone */
+        turn = replay_turn(c, r);
+        if (turn == REPLAY_PAST) return 0; /* its stream may be gone */
         x.stream = stream_find(&c->streams, r->stream);
         if (!x.stream) return refuse(&x, "stream %u does not exist", r->stream);
         if (r->seq != x.stream->next)
             return refuse(&x, "stream %u is at %" PRIu64 ", the record says %" PRIu64, r->stream,
                           x.stream->next, r->seq);
     }
+    if (turn == REPLAY_AGAIN) return run_again(&x, r);
     if (c->replay.active && x.stream) {
         x.again = replay_had_begun(c, r);
         replay_judge(c, r);

@@ -17,6 +17,7 @@
 #include "daemon/worker/engine/defer.h"
 #include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/saving.h"
 #include "daemon/worker/front/book.h"
 #include "daemon/worker/front/replay.h"
 #include "daemon/worker/page/reply.h"
@@ -145,6 +146,7 @@ static void finish_load(struct client *c, struct loading *l) {
     int err = c->com.fault ? c->com.fault : l->err;
     if (!err) err = place_module(c, l);
     if (!err) err = keep_module(c, l);
+    if (!err) replay_variables(c, &l->made);
     if (!err) {
         book_module(c, &l->made);
         estate_ask(&c->estate, l->ops, c->space);
@@ -349,6 +351,7 @@ int loading_global_get(struct client *c, const void *rec, char *why, size_t why_
     if (!m) return ERR_PROTOCOL;
     int err = c->worker->ops->global_get(m->dev, (const char *)(g + 1), &reply.addr, &reply.bytes);
     estate_ask(&c->estate, c->worker->ops, c->space);
+    if (!err) saving_address(c, reply.addr);
     reply_send(&c->com, &g->rec, err, &reply, err ? 0 : sizeof(reply));
     return 0;
 }

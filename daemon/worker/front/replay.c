@@ -5,6 +5,7 @@
 #include "daemon/worker/front/replay.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,16 @@
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
+/* All that was complete is done again: its memory is what its page says. */
+static void came_back(struct client *c) {
+    struct savepoint *k = &c->estate.savepoint;
+    c->replay.awaited = NULL;
+    atom_store_release(&k->header->returning, 0);
+    stats_add(&k->shown->returns, 1);
+    log_info("savepoint", "job=%u name=\"%s\" went back operations=%" PRIu64, c->job_id, c->name,
+             c->replay.done_again);
+}
+
 static void finish(struct client *c) {
     struct replay *r = &c->replay;
     struct wire_stats *s = &c->com.page->stats;
@@ -33,6 +44,7 @@ static void finish(struct client *c) {
     atom_store_relaxed(&s->functions, r->stats.functions);
     estate_suspect(&c->estate, 0); /* who they are is known */
     callback_settle(&c->callbacks);
+    if (r->back) came_back(c);
     replay_forget(r);
     log_info("client", "job=%u name=\"%s\" restored", c->job_id, c->name);
 }
@@ -45,11 +57,86 @@ static uint64_t count_launches(const struct log *l) {
     return count;
 }
 
+/* ---- what was complete, and is done again ---------------------------------------------------- */
+
+static bool is_done_again(const struct client *c, uint32_t stream, uint64_t seq) {
+    return !savepoint_past(&c->estate.savepoint, stream, seq) &&
+           seq <= atom_load_relaxed(&c->com.page->stream_done[stream]);
+}
+
+/* Of one whose records are not all complete, some may be. */
+static bool graph_has_done_again(const struct client *c, struct log_entry *e) {
+    const struct wire_graph_launch *g = (const void *)log_record(e);
+    const struct wire_graph_lane *lanes = (const void *)(g + 1);
+    const uint64_t *ends = log_tail(e);
+    for (uint32_t i = 0; i < g->lanes; i++) {
+        uint32_t s = lanes[i].stream;
+        if (ends[i] && savepoint_past(&c->estate.savepoint, s, ends[i] - 1)) continue;
+        if (lanes[i].first_seq <= atom_load_relaxed(&c->com.page->stream_done[s])) return true;
+    }
+    return false;
+}
+
+static bool has_done_again(const struct client *c, struct log_entry *e) {
+    const struct wire_record *rec = log_record(e);
+    if (rec->op == WIRE_GRAPH_LAUNCH) return graph_has_done_again(c, e);
+    return record_ordered(rec->op) && is_done_again(c, rec->stream, rec->seq);
+}
+
+static uint64_t end_of_done(const struct client *c) {
+    uint64_t at = 0, end = 0;
+    for (struct log_entry *e; (e = log_at(&c->estate.log, at, &at));)
+        if (has_done_again(c, e)) end = at;
+    return end;
+}
+
+enum replay_turn replay_turn(struct client *c, const struct wire_record *rec) {
+    if (!c->replay.active) return REPLAY_NOW;
+    if (c->replay.back && is_done_again(c, rec->stream, rec->seq)) return REPLAY_AGAIN;
+    return rec->seq <= atom_load_relaxed(&c->com.page->stream_done[rec->stream]) ? REPLAY_PAST
+                                                                                 : REPLAY_NOW;
+}
+
+void replay_await(struct client *c, const struct stream *s, uint64_t seq) {
+    c->replay.awaited = s;
+    c->replay.awaited_seq = seq;
+    c->replay.done_again++;
+}
+
+/* The host has its memory to itself again since it was complete: nothing is written there. */
+static bool in_host(const struct client *c, uint64_t addr) {
+    return client_host(c, addr, 1) != NULL;
+}
+
+static enum replay_how copy_how(struct client *c, const struct wire_copy *y, const void **data) {
+    uint64_t bytes = y->width_bytes * y->height * y->depth;
+    if (in_host(c, y->dst)) return REPLAY_PASS;
+    if (!in_host(c, y->src)) return REPLAY_RUN;
+    *data = savepoint_find(&c->estate.savepoint, y->rec.stream, y->rec.seq, bytes);
+    return *data ? REPLAY_DATA : REPLAY_LOST;
+}
+
+enum replay_how replay_how(struct client *c, const struct wire_record *rec, const void **data) {
+    const void *r = rec;
+    *data = NULL;
+    switch (rec->op) {
+    case WIRE_LAUNCH: return REPLAY_RUN;
+    case WIRE_COPY: return copy_how(c, r, data);
+    case WIRE_MEMSET:
+        return in_host(c, ((const struct wire_memset *)r)->dst) ? REPLAY_PASS : REPLAY_RUN;
+    case WIRE_VALUE_WRITE:
+        return in_host(c, ((const struct wire_value *)r)->addr) ? REPLAY_PASS : REPLAY_RUN;
+    default: return REPLAY_PASS;
+    }
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
 int replay_begin(struct client *c) {
     struct replay *r = &c->replay;
     struct estate *e = &c->estate;
     const struct wire_completion *page = c->com.page;
-    const struct log_state state = {.stream_done = page->stream_done,
+    const struct log_state state = {.stream_done = estate_over(e, page),
                                     .deferred_done = atom_load_relaxed(&e->header->deferred_done)};
     int err = log_tidy(&e->log, &state);
     if (!err) err = promise_modules(&e->log, c->worker->ops, c->worker->dev);
@@ -71,6 +158,9 @@ int replay_begin(struct client *c) {
     };
     stats_sub(&c->com.page->stats.launches, count_launches(&e->log)); /* they keep their numbers */
     r->active = r->restored = true;
+    if (!r->back) return 0;
+    stream_rewind(c->streams.streams[0], atom_load_relaxed(&e->header->savepoint.done[0]) + 1);
+    r->done_end = end_of_done(c);
     return 0;
 }
 
@@ -99,7 +189,9 @@ static void adapt(const struct client *c, struct wire_record *r) {
     if (is_answered(c, r)) r->ticket = 0;
     if (r->op != WIRE_STREAM_CREATE) return;
     struct wire_stream_create *s = (void *)r;
-    uint64_t next = atom_load_relaxed(&c->com.page->stream_done[r->stream]) + 1;
+    const _Atomic uint64_t *done =
+        c->replay.back ? c->estate.header->savepoint.done : c->com.page->stream_done;
+    uint64_t next = atom_load_relaxed(&done[r->stream]) + 1;
     if (next > s->first_seq) s->first_seq = next;
 }
 
@@ -152,6 +244,13 @@ const struct dev_granule *replay_place(struct client *c, uint32_t module, uint32
     return log_tail(e);
 }
 
+void replay_variables(struct client *c, const struct module *m) {
+    const struct worker *w = c->worker;
+    if (!c->replay.active || !c->replay.back) return;
+    int err = variables_load(&c->variables, w->ops, w->dev, &c->estate.savepoint, m);
+    if (err) fault_raise(c, ERR_WORKER_LOST, "its variables were not saved");
+}
+
 void replay_lost(struct client *c, uint32_t module, const char *why) {
     uint32_t count;
     char text[256];
@@ -190,6 +289,6 @@ bool replay_had_begun(const struct client *c, const struct wire_record *rec) {
 
 void replay_judge(struct client *c, const struct wire_record *rec) {
     char why[256];
-    if (!replay_had_begun(c, rec) || !is_work(rec->op) || client_dead(c)) return;
+    if (c->replay.back || !replay_had_begun(c, rec) || !is_work(rec->op) || client_dead(c)) return;
     if (!redo_may(c, rec, why, sizeof(why))) refuse(c, rec, why);
 }

@@ -9,6 +9,7 @@
 
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_plan.h"
+#include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/memory/memory_state.h"
 
 int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *dev,
@@ -44,6 +45,7 @@ void memory_destroy(struct memory *m) {
         memory_release(m, &m->pages[i]);
     memory_drop_holdings(m);
     memory_lane_leave(m);
+    memory_saved_finish(m);
     free(m->slots);
     free(m->pages);
     free(m);

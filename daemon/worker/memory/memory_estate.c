@@ -146,7 +146,7 @@ const char *memory_estate_check(const struct memory *m) {
 }
 
 size_t memory_estate_bytes(uint32_t page_count) {
-    return sizeof(struct memory_estate) + page_count * sizeof(uint64_t);
+    return sizeof(struct memory_estate) + 2ull * page_count * sizeof(uint64_t);
 }
 
 const char *memory_estate_lacks(const struct memory_estate *e) {
@@ -173,6 +173,7 @@ struct entry {
     enum entry_kind kind;
     bool shown, zeros;
     uint64_t chunk;
+    void *saved; /* the bytes are these; NULL: they are where it says */
 };
 
 static bool is_changing(const struct memory_estate *e, uint32_t page) {
@@ -208,9 +209,19 @@ static struct entry read_entry(const struct memory_estate *e, uint32_t page, boo
     return entry;
 }
 
+/* A page of a client that goes back: it is there as before, but with what was saved of it. */
+static struct entry as_saved(const struct memory *m, struct entry entry, uint32_t page) {
+    if (entry.kind == ENTRY_NONE || entry.kind == ENTRY_LOST) return entry;
+    bool own = is_own(entry.kind), any = m->saved[page];
+    entry.saved = any ? m->saved[page] : NULL;
+    entry.zeros = own && !any;
+    entry.kind = own ? ENTRY_SWAPPED : any ? ENTRY_HOSTED : ENTRY_DEAD;
+    return entry;
+}
+
 static int adopt_host(struct memory *m, const struct entry *entry, void **host) {
-    *host = NULL;
-    if (entry->zeros) return 0;
+    *host = entry->saved;
+    if (entry->zeros || entry->saved) return 0;
     return m->ops->spare_adopt ? m->ops->spare_adopt(m->dev, entry->chunk, host) : -EINVAL;
 }
 
@@ -251,8 +262,9 @@ static int take_slot(struct memory *m, uint32_t page, const struct entry *entry)
     return 0;
 }
 
-static int take_page(struct memory *m, const struct memory_estate *e, uint32_t page) {
+static int take_page(struct memory *m, const struct memory_estate *e, uint32_t page, bool back) {
     struct entry entry = read_entry(e, page, page >= m->page_count / 2);
+    if (back) entry = as_saved(m, entry, page);
     switch (entry.kind) {
     case ENTRY_NONE: return 0;
     case ENTRY_PRIVATE:
@@ -275,10 +287,12 @@ static int show_private(struct memory *m) {
 }
 
 /* What was the lane's has chunks of its own now: each entry that says so counts as the one before
- * it did, and those that say it no longer were not counted. */
-static void note_adopted(struct memory *m) {
+ * it did, and those that say it no longer were not counted. Who goes back does so again, whatever
+ * they say, until it has done again what was done. */
+static void note_adopted(struct memory *m, bool back) {
     for (uint32_t i = 0; i < m->page_count; i++)
-        if (is_changing(m->estate, i)) memory_note(m, i, NULL);
+        if (is_changing(m->estate, i) || (back && m->pages[i].state == PAGE_SWAPPED))
+            memory_note(m, i, m->pages[i].state ? &m->pages[i] : NULL);
     memory_note_changed(m);
     memory_note_slots(m);
     set_in_lane(m, 0);
@@ -299,7 +313,7 @@ static bool is_empty(const struct memory_estate *e, uint32_t page_count) {
     return !any;
 }
 
-int memory_adopt(struct memory *m, struct memory_estate *e) {
+static int adopt(struct memory *m, struct memory_estate *e, bool back) {
     uint64_t page_count = atom_load_acquire(&e->page_count);
     if (!m->ops->chunk_adopt) return -ENOTSUP;
     if (!page_count) return is_empty(e, m->page_count) ? memory_estate_keep(m, e) : -EINVAL;
@@ -308,13 +322,22 @@ int memory_adopt(struct memory *m, struct memory_estate *e) {
     if (memory_estate_lacks(e)) return -EPERM;
     int err = 0;
     for (uint32_t i = 0; !err && i < m->page_count; i++)
-        err = take_page(m, e, i);
+        err = take_page(m, e, i, back);
     if (!err) err = show_private(m);
     if (err) {
         take_nothing(m);
         return err;
     }
     m->estate = e;
-    note_adopted(m);
+    note_adopted(m, back);
     return 0;
+}
+
+int memory_adopt(struct memory *m, struct memory_estate *e) {
+    return adopt(m, e, false);
+}
+
+int memory_return(struct memory *m, struct memory_estate *e) {
+    int err = m->saved ? memory_saved_lend(m) : -EINVAL;
+    return err ? err : adopt(m, e, true);
 }

@@ -33,7 +33,8 @@ struct memory_estate {
     _Atomic uint64_t changing;   /* page << 32 | count: of these no entry counts */
     _Atomic uint32_t loss;       /* enum memory_loss */
     _Atomic uint32_t in_lane;    /* 1: entries of chunks of the lane count */
-    _Atomic uint64_t pages[];    /* what each shows: memory_estate.c */
+    /* What each shows: memory_estate.c; then what is saved of each: memory_saved.c. */
+    _Atomic uint64_t pages[];
 };
 
 /* For a window of so many granules. */
@@ -54,6 +55,9 @@ int memory_estate_keep(struct memory *m, struct memory_estate *e);
  * it was taken, and nothing is kept. This process may end meanwhile, too: the estate can be adopted
  * again. */
 int memory_adopt(struct memory *m, struct memory_estate *e);
+/* The same, after memory_saved_adopt, of a client whose memory becomes what was saved: it is
+ * swapped out, and its bytes are the copies. */
+int memory_return(struct memory *m, struct memory_estate *e);
 
 /* NULL, or what of the estate is not so; also without one. */
 const char *memory_estate_check(const struct memory *m);

@@ -18,6 +18,7 @@ void *memory_host_make(const struct memory *m) {
 }
 
 void memory_host_free(const struct memory *m, void *host) {
+    if (memory_saved_has(m, host)) return;
     if (m->ops->spare_free) m->ops->spare_free(m->dev, host);
     if (!m->ops->spare_free && host) munmap(host, m->granule);
 }

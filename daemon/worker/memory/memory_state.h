@@ -101,6 +101,12 @@ struct memory {
     bool partly; /* adopted of a process that ended while it swapped: some is on the device */
     struct memory_estate *estate; /* NULL: nothing is kept */
 
+    /* Of each page, how it was at one moment: memory_saved.h; NULL: it had no bytes, or nothing is
+     * saved. What the client's own memory is since it went back to that, in order: these are not
+     * its own to free. */
+    void **saved, **lent;
+    uint32_t saved_count, lent_count;
+
     uint64_t owner;                 /* whose bytes it writes */
     uint32_t clear_next, clear_end; /* slots that memory_clear has yet to look at */
     uint64_t cleared;               /* chunks, for it */
@@ -121,6 +127,9 @@ struct memory_lane {
 
 void *memory_host_make(const struct memory *m); /* a granule; NULL: none */
 void memory_host_free(const struct memory *m, void *host);
+/* What is saved becomes the client's memory as well. 0 or -ENOMEM. Whether this is of it. */
+int memory_saved_lend(struct memory *m);
+bool memory_saved_has(const struct memory *m, const void *host);
 /* Gives back all that an unmapped page has; it is in use no longer. The estate says so before; or,
  * give_back, says something else of it already. */
 void memory_release(struct memory *m, struct page *page);

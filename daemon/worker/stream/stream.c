@@ -20,6 +20,7 @@
 static void publish_done(struct stream *s) {
     struct completion *com = s->set->com;
     if (completion_dead(com) || s->parent) return;
+    if (s->head - 1 < atom_load_relaxed(&com->page->stream_done[s->id])) return; /* done again */
     atom_store_release(&com->page->stream_done[s->id], s->head - 1);
     com->published = true;
 }
@@ -140,6 +141,10 @@ int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int prior
         publish_done(s);
     }
     return 0;
+}
+
+void stream_rewind(struct stream *s, uint64_t seq) {
+    s->head = s->cursor = s->next = seq;
 }
 
 struct stream *stream_open_inner(struct stream *parent) {

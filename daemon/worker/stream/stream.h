@@ -100,6 +100,8 @@ void stream_set_level(struct stream_set *set, uint32_t level);
  * -errno, or ERR_PROTOCOL when it exists or the numbers go back. */
 int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int priority,
                 uint64_t first_seq);
+/* It is empty, and goes on with this number, which the client may have been told is complete. */
+void stream_rewind(struct stream *s, uint64_t seq);
 /* Its kernels run on at most so many of the device's multiprocessors, if that can tell; 0: all. */
 void stream_share(struct stream *s, uint32_t sms);
 /* The end of what is under way in it now is to be the device's own time; of stream 0, of what is in

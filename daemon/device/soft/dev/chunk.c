@@ -100,6 +100,10 @@ uint64_t chunk_id(const struct chunks *c, const struct dev_chunk *chunk) {
     return (uint64_t)(chunk - c->list);
 }
 
+struct dev_chunk *chunk_numbered(const struct chunks *c, uint64_t id) {
+    return id < c->count && c->list[id].used ? &c->list[id] : NULL;
+}
+
 int chunk_adopt(struct chunks *c, uint64_t id, struct dev_chunk **out) {
     *out = NULL;
     if (id >= c->count) return -EINVAL;

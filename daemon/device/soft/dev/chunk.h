@@ -38,6 +38,8 @@ bool chunk_charge(struct chunks *c, uint64_t bytes);
 void chunk_refund(struct chunks *c, uint64_t bytes);
 
 uint64_t chunk_offset(const struct chunks *c, const struct dev_chunk *chunk);
+/* Of those that somebody has; NULL: nobody has it. */
+struct dev_chunk *chunk_numbered(const struct chunks *c, uint64_t id);
 /* How many of the first chunks lie behind one another in the file; at least 1. */
 uint32_t chunk_run(struct dev_chunk *const *chunks, uint32_t count);
 

@@ -254,6 +254,20 @@ static int load_chunk(struct dev *dev, struct dev_chunk *chunk, const void *host
     return 0;
 }
 
+static int save_granule(struct dev *dev, void *host, uint64_t chunk) {
+    const struct dev_chunk *from = chunk_numbered(&dev->chunks, chunk);
+    if (!from) return -EINVAL;
+    chunk_save(&dev->chunks, host, from);
+    return 0;
+}
+
+static int load_granule(struct dev *dev, uint64_t chunk, const void *host) {
+    struct dev_chunk *to = chunk_numbered(&dev->chunks, chunk);
+    if (!to) return -EINVAL;
+    chunk_load(&dev->chunks, to, host);
+    return 0;
+}
+
 static int clear_chunks(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count) {
     chunk_clear(&dev->chunks, chunks, count);
     return 0;
@@ -308,6 +322,8 @@ const struct dev_ops dev_soft = {
     .chunk_copy = copy_chunk,
     .chunk_save = save_chunk,
     .chunk_load = load_chunk,
+    .granule_save = save_granule,
+    .granule_load = load_granule,
     .chunk_clear = clear_chunks,
     .peek = peek,
     .mem_used = mem_used,

@@ -55,7 +55,7 @@ static int copy_piece(const struct transfer *t, const struct ranges *ranges, uin
     }
     uint64_t src = t->copy.src + y * t->copy.src_pitch + z * t->copy.src_slice + t->at;
     *fault_addr = src;
-    if (!ranges_find(ranges, src, bytes)) return ERR_ILLEGAL_ADDRESS;
+    if (!t->copy.from_caller && !ranges_find(ranges, src, bytes)) return ERR_ILLEGAL_ADDRESS;
     memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, bytes);
     return 0;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Savepoints (estate/savepoint.h) of clients that asked for them: at a boundary of its
+ * iterations, or when all that it sent is complete, its memory is saved, a part of it in each round
+ * of the loop; until then the boundary is not passed, or no more is read. How often the
+ * configuration says, and no more than a twentieth of the client's time is spent on it.
+ *
+ * Owner: the worker. Thread: its own.
+ */
+#ifndef DAEMON_WORKER_ENGINE_SAVING_H
+#define DAEMON_WORKER_ENGINE_SAVING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+struct op;
+struct worker;
+
+/* At a boundary, before it is passed. True: it is saved first, and the boundary is looked at again
+ * when it is over. */
+bool saving_begins(struct client *c);
+/* All that it sent may be complete. */
+void saving_look(struct client *c);
+/* The next part of each; how many clients there were. */
+unsigned saving_step(struct worker *w);
+
+/* A copy is about to be given to the device: what it brings from host memory is kept. */
+void saving_copy(struct client *c, const struct op *op);
+/* Words of a launch's parameters, or of what is copied: one may be an address of host memory, of
+ * which kernels may read what is another the next time. */
+void saving_words(struct client *c, const void *bytes, uint64_t count);
+/* The client was told this address of a variable. */
+void saving_address(struct client *c, uint64_t addr);
+
+#endif
