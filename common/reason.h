@@ -31,8 +31,7 @@
 /* X(NAME, text): enum savepoint_reason, why a job that asked for them has none. */
 #define REASON_SAVEPOINT(X)                                                     \
     X(NONE, "")                                                                  \
-    X(FIRST, "no boundary was passed yet, nor was all complete")                 \
-    X(CHANGED, "since the latest it got or gave back memory, or loaded code")    \
+    X(CHANGED, "since the latest it gave back memory, a texture or code")        \
     X(ONCE, "since the latest it did what cannot be done again")                 \
     X(ROOM, "there is no room for its memory, or for what it copies")            \
     X(HOST, "its kernels know addresses of host memory")                         \

@@ -151,14 +151,20 @@ static void open_estate(struct client *c) {
     if (memory_estate_keep(c->memory, c->estate.memory)) estate_close(&c->estate);
 }
 
-static void want_savepoints(struct client *c, const struct wire_job *job) {
+static bool want_savepoints(struct client *c, const struct wire_job *job) {
     const struct worker *w = c->worker;
-    if (!(job->flags & WIRE_JOB_SAVEPOINTS) || !w->savepoint_ns) return;
+    if (!(job->flags & WIRE_JOB_SAVEPOINTS) || !w->savepoint_ns) return false;
     estate_want_savepoints(&c->estate, w->savepoint_ns, &c->com.page->savepoint);
+    return c->estate.savepoint.header;
 }
 
-/* Something was given to the device and is not complete. */
-static bool is_under_way(const struct client *c) {
+/* Its beginning, when it had nothing, is the first: that needs no saving. */
+static void begin_savepoints(struct client *c, const struct wire_job *job) {
+    struct savepoint *k = &c->estate.savepoint;
+    if (want_savepoints(c, job)) savepoint_commit(k, c->com.page, savepoint_begin(k), 0);
+}
+
+bool client_under_way(const struct client *c) {
     const struct estate_header *h = c->estate.header;
     bool any = false;
     for (uint32_t i = 0; i < WIRE_STREAMS; i++)
@@ -179,7 +185,7 @@ static int take_savepoint(struct client *c) {
         savepoint_void(k, SAVEPOINT_ROOM);
         return returning ? err : 0;
     }
-    if (!is_under_way(c) && !returning) return 0;
+    if (!client_under_way(c) && !returning) return 0;
     c->replay.back = true;
     atom_store_release(&k->header->returning, 1);
     return 0;
@@ -302,7 +308,7 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     if (!err) err = set_null(c, &msg->job);
     if (!err && again) err = take_estate(c, &msg->job, &fds[FD_ESTATE], why, why_bytes);
     if (!err && !again) open_estate(c);
-    if (!err && !again) want_savepoints(c, &msg->job);
+    if (!err && !again) begin_savepoints(c, &msg->job);
     if (!err) {
         const struct dev_windows dev = device_windows(c);
         hostfile_init(&c->files, w->ops, c->space, &dev, &w->closed, fds[FD_HOST]);

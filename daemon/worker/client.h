@@ -116,6 +116,11 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
 /* Its memory was released. */
 void client_destroy(struct client *c);
 
+/* Of one with an estate: something was given to the device, by whatever worker, and is not
+ * complete.
+ */
+bool client_under_way(const struct client *c);
+
 /* The client with this job id, or NULL. */
 struct client *client_find(const struct worker *w, uint32_t job_id);
 

@@ -37,6 +37,8 @@ GRAPH_TOPICS = ["capture", "info", "forkjoin", "invalid", "modes", "tograph", "e
                 "clone", "child", "random", "large", "copies", "objects", "threads", "order", "memory"]
 VALUE_TOPICS = ["processes", "ping_pong", "host", "comparisons", "batches", "graphs"]
 HONEST = [("matmul", 8), ("histogram", 8), ("train", 150)]
+STEADY = [("accumulate", 200), ("train", 1000)]  # they keep what they have from iteration to iteration
+OFTEN = ["--savepoint-every", "20ms"]
 
 solo_cache = {}
 
@@ -68,8 +70,22 @@ def solo(name, rounds=None):
     return solo_cache[key]
 
 
-def start_honest(daemon):
-    return [(n, r, daemon.start([program(n), str(r)])) for n, r in HONEST]
+def start_honest(daemon, **environment):
+    return [(n, r, daemon.start([program(n), str(r)], **environment)) for n, r in HONEST]
+
+
+def start_bystanders(daemon):
+    """Honest programs beside one that ends the context of a real driver: there they go back to savepoints."""
+    if not NESTED:
+        return start_honest(daemon)
+    started = [(n, r, daemon.start([program(n), str(r)], SALUS_SAVEPOINTS="yes")) for n, r in STEADY]
+    for name, _, p in started:
+        wait_for(f"{name} has a savepoint", lambda: p.poll() is not None or saved(daemon, p.pid))
+    return started
+
+
+def saved(daemon, pid):
+    return any(j["pid"] == pid and j["launches"] > 200 and not j["savepoint_why"] for j in daemon.jobs())
 
 
 def check_honest(started, daemon):
@@ -515,9 +531,9 @@ def test_demo_fails_on_a_difference():
 def offence(what, code, parts, options=()):
     """Three honest programs beside one that misbehaves: it gets CUDA's error, they do not notice."""
     def run():
-        with Daemon(*options) as d:
-            honest = start_honest(d)
-            done = d.run([program("offender"), what], SALUS_JOB_NAME="offender")
+        with Daemon(*OFTEN, *options) as d:
+            honest = start_bystanders(d)
+            done = d.run([program("offender"), what], SALUS_JOB_NAME="offender", SALUS_SAVEPOINTS="yes")
             equal(done.returncode, code % 256, f"CUDA error of {what}: {done.stdout}{done.stderr}")
             for part in parts:
                 logged(d, part, "the worker's log and the program's stderr", done.stderr)
@@ -539,8 +555,8 @@ test_offender_kernel_timeout = offence("endless", 702, ["kernel=_Z7endlessPVi"],
 
 def test_killed_in_an_endless_kernel():
     """kill -9: the kernel ends at its next slice and its memory is back, beside honest programs."""
-    with Daemon() as d:
-        honest = start_honest(d)
+    with Daemon(*OFTEN) as d:
+        honest = start_bystanders(d)
         p = d.start([program("offender"), "endless"], SALUS_JOB_NAME="doomed")
         equal(p.stdout.readline(), "launched endless\n", "output")
         wait_for("the job is listed", lambda: any(j["name"] == "doomed" for j in d.jobs()))

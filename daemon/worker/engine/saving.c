@@ -48,21 +48,25 @@ static void look_again(struct client *c) {
     if (!client_dead(c)) boundary_ready(&c->boundary, &c->worker->passing);
 }
 
-bool saving_begins(struct client *c) {
+/* False: it has none from now on. */
+static bool begin(struct client *c) {
     struct savepoint *k = &c->estate.savepoint;
-    if (!k->header) return false;
-    if (!list_empty(&k->link)) return true;
-    if (!is_due(c)) return false;
     k->began_ns = fdutil_now_ns();
     k->begun = savepoint_begin(k);
     k->page = k->granule = 0;
     int err = variables_list(&c->objects, c->worker->ops, k);
-    if (err) {
+    if (err)
         give_up(c, err);
-        return false;
-    }
-    list_append(&c->worker->saving, &k->link);
-    return true;
+    else
+        list_append(&c->worker->saving, &k->link);
+    return !err;
+}
+
+bool saving_begins(struct client *c) {
+    const struct savepoint *k = &c->estate.savepoint;
+    if (!k->header) return false;
+    if (!list_empty(&k->link)) return true;
+    return is_due(c) && begin(c);
 }
 
 void saving_look(struct client *c) {
@@ -73,11 +77,18 @@ void saving_look(struct client *c) {
     if (saving_begins(c)) c->throttled |= CLIENT_SAVES;
 }
 
+void saving_restored(struct client *c) {
+    const struct savepoint *k = &c->estate.savepoint;
+    if (!savepoint_possible(k) || savepoint_whole(k) || client_under_way(c)) return;
+    if (begin(c)) c->throttled |= CLIENT_SAVES;
+}
+
 /* ---- in parts -------------------------------------------------------------------------------- */
 
 static bool is_saved(const struct client *c) {
     const struct savepoint *k = &c->estate.savepoint;
-    return memory_save_over(c->memory, k->page) && k->granule >= k->header->granule_count;
+    return memory_save_over(c->memory, k->page) &&
+           k->granule >= atom_load_relaxed(&k->header->granule_count);
 }
 
 static int save_part(struct client *c) {
@@ -91,17 +102,12 @@ static int save_part(struct client *c) {
 
 static void commit(struct client *c) {
     struct savepoint *k = &c->estate.savepoint;
-    struct wire_savepoint *shown = k->shown;
+    if (!savepoint_commit(k, c->com.page, k->begun, memory_saved_bytes(c->memory))) return;
     uint64_t now_ns = fdutil_now_ns(), took_ns = now_ns - k->began_ns;
-    uint64_t apart_ns = SAVING_APART * took_ns;
-    if (!savepoint_commit(k, c->com.page, k->begun)) return;
-    k->due_ns = now_ns + (apart_ns > k->every_ns ? apart_ns : k->every_ns);
-    k->soonest_ns = now_ns + apart_ns;
-    atom_store_relaxed(&shown->took_ns, took_ns);
-    atom_store_relaxed(&shown->bytes, memory_saved_bytes(c->memory));
-    atom_store_relaxed(&shown->reason, SAVEPOINT_NONE);
-    atom_store_relaxed(&shown->taken_ns, now_ns);
-    stats_add(&shown->count, 1);
+    k->soonest_ns = now_ns + SAVING_APART * took_ns;
+    if (k->due_ns < k->soonest_ns) k->due_ns = k->soonest_ns;
+    atom_store_relaxed(&k->shown->took_ns, took_ns);
+    stats_add(&k->shown->count, 1);
 }
 
 /* Something may have been done to the client meanwhile. */
@@ -114,6 +120,7 @@ static bool may_go_on(const struct client *c) {
 unsigned saving_step(struct worker *w) {
     struct list *pos, *tmp;
     unsigned count = 0;
+    if (w->restoring) return 0; /* there is no room yet */
     list_each_safe(pos, tmp, &w->saving) {
         struct client *c = list_entry(pos, struct client, estate.savepoint.link);
         int err = may_go_on(c) ? save_part(c) : 0;
@@ -124,6 +131,21 @@ unsigned saving_step(struct worker *w) {
         look_again(c);
     }
     return count;
+}
+
+/* Nothing was given to the device by this worker. */
+static bool is_untouched(const struct client *c) {
+    return !c->inflight && !c->streams.completed;
+}
+
+void saving_module(struct client *c, const struct module *m, bool again) {
+    const struct worker *w = c->worker;
+    struct savepoint *k = &c->estate.savepoint;
+    if (!k->header || (again && savepoint_whole(k) && variables_saved(w->ops, k, m))) return;
+    bool may = savepoint_whole(k) && (!again || is_untouched(c));
+    int err = may ? variables_add(&c->variables, w->ops, w->dev, k, m) : -EBUSY;
+    if (err == -EADDRNOTAVAIL) savepoint_never(k, SAVEPOINT_HOST);
+    if (err) savepoint_void(k, SAVEPOINT_CHANGED);
 }
 
 /* ---- what comes from host memory ------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct client;
+struct module;
 struct op;
 struct worker;
 
@@ -25,6 +26,12 @@ void saving_look(struct client *c);
 /* The next part of each; how many clients there were. */
 unsigned saving_step(struct worker *w);
 
+/* The module was just placed, and nothing of it has run: a savepoint that counts has its variables
+ * from now on, too. `again`: an earlier worker had placed it, and it may have. */
+void saving_module(struct client *c, const struct module *m, bool again);
+/* Of an earlier worker's client, before anything of it is read: where it has no savepoint, and
+ * nothing of it was under way, its memory is saved first. */
+void saving_restored(struct client *c);
 /* A copy is about to be given to the device: what it brings from host memory is kept. */
 void saving_copy(struct client *c, const struct op *op);
 /* Words of a launch's parameters, or of what is copied: one may be an address of host memory, of

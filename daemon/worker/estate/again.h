@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "daemon/device/device.h"
+#include "daemon/worker/estate/estate.h"
 
 struct log_entry;
 struct stream;
@@ -19,11 +20,6 @@ struct redone {
     struct dev_touched touched;
     uint32_t stream, op; /* op: the how manieth it is */
     bool says;           /* what it writes may be there to tell the host something */
-};
-
-/* Counters as they were: nothing that is read again counts again. */
-struct replay_stats {
-    uint64_t launches, copies, copied_bytes, ops, modules, functions;
 };
 
 struct replay {

@@ -62,9 +62,8 @@ int estate_open(struct estate *e, uint64_t pages, int fd) {
 }
 
 void estate_want_savepoints(struct estate *e, uint64_t every_ns, struct wire_savepoint *shown) {
-    bool first = !atom_load_relaxed(&shown->every_ns);
+    if (!e->header) atom_store_relaxed(&shown->reason, SAVEPOINT_LACK);
     atom_store_relaxed(&shown->every_ns, every_ns);
-    if (first) atom_store_relaxed(&shown->reason, e->header ? SAVEPOINT_FIRST : SAVEPOINT_LACK);
     if (!e->header) return;
     savepoint_attach(&e->savepoint, &e->header->savepoint, e->log.memory + LOG_BYTES, shown);
     e->savepoint.every_ns = every_ns;

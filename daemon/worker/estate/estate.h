@@ -35,6 +35,11 @@ enum estate_lack {
     ESTATE_LACKS
 };
 
+/* Counters as they were: nothing that is read again counts again. */
+struct replay_stats {
+    uint64_t launches, copies, copied_bytes, ops, modules, functions;
+};
+
 /* Shared. */
 struct estate_header {
     uint64_t magic, bytes; /* of the header itself: another version's is not read */
@@ -45,6 +50,8 @@ struct estate_header {
     _Atomic uint64_t deferred_done;  /* of those that wait for all before them: how many are over */
     _Atomic uint64_t callbacks_done; /* host functions whose operation is complete */
     _Atomic uint64_t uses;           /* MEM_USE that were announced */
+    _Atomic uint32_t counting;       /* `counts` are true, not the page's */
+    struct replay_stats counts;
     char device[160]; /* ESTATE_DEVICE: what the device said; a string before that is the lack */
     struct log_header log;
     struct savepoint_header savepoint;

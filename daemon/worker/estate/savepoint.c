@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/fdutil.h"
+
 static uint64_t padded(uint64_t bytes) {
     return (bytes + 7) & ~(uint64_t)7;
 }
@@ -52,12 +54,18 @@ uint32_t savepoint_begin(struct savepoint *k) {
     return atom_load_relaxed(&k->voids);
 }
 
-bool savepoint_commit(struct savepoint *k, const struct wire_completion *page, uint32_t voids) {
+bool savepoint_commit(struct savepoint *k, const struct wire_completion *page, uint32_t voids,
+                      uint64_t bytes) {
     struct savepoint_header *h = k->header;
+    uint64_t now_ns = fdutil_now_ns();
     if (!savepoint_possible(k) || atom_load_relaxed(&k->voids) != voids) return false;
     for (uint32_t i = 0; i < WIRE_STREAMS; i++)
         atom_store_relaxed(&h->done[i], atom_load_relaxed(&page->stream_done[i]));
     atom_store_release(&h->whole, 1);
+    k->due_ns = now_ns + k->every_ns;
+    atom_store_relaxed(&k->shown->bytes, bytes);
+    atom_store_relaxed(&k->shown->reason, SAVEPOINT_NONE);
+    atom_store_relaxed(&k->shown->taken_ns, now_ns);
     return true;
 }
 
@@ -112,7 +120,8 @@ static int index_data(struct savepoint *k) {
 
 bool savepoint_open(struct savepoint *k, const struct wire_completion *page) {
     const struct savepoint_header *h = k->header;
-    if (!savepoint_whole(k) || h->granule_count > SAVEPOINT_GRANULES) return false;
+    if (!savepoint_whole(k) || atom_load_relaxed(&h->granule_count) > SAVEPOINT_GRANULES)
+        return false;
     for (uint32_t i = 0; i < WIRE_STREAMS; i++)
         if (atom_load_relaxed(&h->done[i]) > atom_load_relaxed(&page->stream_done[i])) return false;
     return index_data(k) == 0;

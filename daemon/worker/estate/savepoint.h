@@ -32,7 +32,7 @@ struct savepoint_header {
      * its page says. */
     _Atomic uint32_t returning;
     _Atomic uint32_t never; /* enum savepoint_reason: it can have none any more */
-    uint32_t granule_count;
+    _Atomic uint32_t granule_count;
     _Atomic uint64_t data_end;
     /* Of each granule of variables: the chunk, and the spare where its bytes are. */
     struct {
@@ -61,7 +61,7 @@ struct savepoint {
     struct slotmap by_op;            /* of a client that goes back: places in `data` */
     /* Taking the next one: engine/saving.h. */
     uint64_t every_ns, due_ns, began_ns;
-    uint64_t soonest_ns;    /* and no sooner, should the latest become void */
+    uint64_t soonest_ns;    /* no sooner, should the latest become void */
     struct list link;       /* worker.saving: it is under way */
     uint32_t page, granule; /* what is saved next */
     uint32_t begun;         /* `voids` when it began */
@@ -87,9 +87,11 @@ void savepoint_never(struct savepoint *k, enum savepoint_reason reason);
 /* Memory is about to be saved: nothing counts until savepoint_commit, and what was kept of copies
  * is dropped. The number of times that it was void: commit wants it to be the same. */
 uint32_t savepoint_begin(struct savepoint *k);
-/* Nothing of the client is on the device, and all of its memory is saved: that is where it goes
- * back to. False: something made it void meanwhile. */
-bool savepoint_commit(struct savepoint *k, const struct wire_completion *page, uint32_t voids);
+/* Nothing of the client is on the device, and all of its memory is saved, in so many bytes: that is
+ * where it goes back to, and the next is due in every_ns. False: something made it void meanwhile.
+ */
+bool savepoint_commit(struct savepoint *k, const struct wire_completion *page, uint32_t voids,
+                      uint64_t bytes);
 
 /* Room for what an operation copies, which counts with savepoint_keep; NULL: it has become void,
  * since there is none. */

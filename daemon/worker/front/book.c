@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "common/log.h"
+#include "proto/record.h"
 
 /* They wait for all before them, and so are counted: estate_deferred_over. */
 static bool is_deferred(uint16_t op) {
@@ -44,13 +46,11 @@ static enum estate_lack lack_of(const struct dev_ops *ops, uint16_t op) {
     }
 }
 
-/* What makes a savepoint void: what the client has is another from now on, or it is not known what
- * this did, to do it again. */
+/* What makes a savepoint void: the client no longer has what it had then, or it is not known what
+ * this did, to do it again. Memory that it gets is zeros when it goes back. */
 static enum savepoint_reason void_of(uint16_t op) {
     switch (op) {
-    case WIRE_MEM_BACK:
     case WIRE_MEM_UNBACK:
-    case WIRE_MODULE_LOAD:
     case WIRE_MODULE_UNLOAD:
     case WIRE_TEXTURE_DROP: return SAVEPOINT_CHANGED;
     case WIRE_VALUE_WAIT:
@@ -63,7 +63,11 @@ static enum savepoint_reason void_of(uint16_t op) {
 
 void book_savepoint(struct client *c, uint16_t op) {
     enum savepoint_reason reason = void_of(op);
-    if (reason != SAVEPOINT_NONE) savepoint_void(&c->estate.savepoint, reason);
+    if (reason == SAVEPOINT_NONE) return;
+    if (savepoint_whole(&c->estate.savepoint))
+        log_debug("savepoint", "job=%u name=\"%s\" void record=%s", c->job_id, c->name,
+                  record_name(op));
+    savepoint_void(&c->estate.savepoint, reason);
 }
 
 /* All records of the graph that was launched last are read: how far its streams went. */

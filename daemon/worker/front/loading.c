@@ -146,8 +146,9 @@ static void finish_load(struct client *c, struct loading *l) {
     int err = c->com.fault ? c->com.fault : l->err;
     if (!err) err = place_module(c, l);
     if (!err) err = keep_module(c, l);
-    if (!err) replay_variables(c, &l->made);
     if (!err) {
+        bool again = c->replay.active && c->replay.placed;
+        if (!replay_variables(c, &l->made)) saving_module(c, &l->made, again);
         book_module(c, &l->made);
         estate_ask(&c->estate, l->ops, c->space);
         reply_module(c, l);

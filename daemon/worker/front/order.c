@@ -17,6 +17,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/saving.h"
 #include "daemon/worker/engine/sharing.h"
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/front/kernel_link.h"
@@ -112,6 +113,7 @@ static int attach_client(struct worker *w, const struct wire_worker_msg *msg, in
         fdutil_close(completion_fd);
         return err;
     }
+    if (c->replay.restored) saving_restored(c);
     tenant_share(w, c->uid);
     struct sched_spec spec = job_spec(c, msg);
     engine_joined(c, &spec);

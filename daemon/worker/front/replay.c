@@ -36,6 +36,7 @@ static void finish(struct client *c) {
     struct replay *r = &c->replay;
     struct wire_stats *s = &c->com.page->stats;
     r->active = false;
+    atom_store_release(&c->estate.header->counting, 0);
     atom_store_relaxed(&s->launches, r->stats.launches);
     atom_store_relaxed(&s->copies, r->stats.copies);
     atom_store_relaxed(&s->copied_bytes, r->stats.copied_bytes);
@@ -132,6 +133,24 @@ enum replay_how replay_how(struct client *c, const struct wire_record *rec, cons
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
+/* What the page said before anything was read again, also where an earlier worker ended while it
+ * was. */
+static struct replay_stats counts_of(struct client *c) {
+    struct estate_header *h = c->estate.header;
+    const struct wire_stats *s = &c->com.page->stats;
+    if (atom_load_relaxed(&h->counting)) return h->counts;
+    h->counts = (struct replay_stats){
+        .launches = atom_load_relaxed(&s->launches),
+        .copies = atom_load_relaxed(&s->copies),
+        .copied_bytes = atom_load_relaxed(&s->copied_bytes),
+        .ops = atom_load_relaxed(&s->ops),
+        .modules = atom_load_relaxed(&s->modules),
+        .functions = atom_load_relaxed(&s->functions),
+    };
+    atom_store_release(&h->counting, 1);
+    return h->counts;
+}
+
 int replay_begin(struct client *c) {
     struct replay *r = &c->replay;
     struct estate *e = &c->estate;
@@ -148,15 +167,9 @@ int replay_begin(struct client *c) {
         r->begun[i] = atom_load_relaxed(&e->header->begun[i]);
     r->suspects = atom_load_relaxed(&e->header->suspects);
     r->deferred_done = e->deferred = state.deferred_done;
-    r->stats = (struct replay_stats){
-        .launches = atom_load_relaxed(&page->stats.launches),
-        .copies = atom_load_relaxed(&page->stats.copies),
-        .copied_bytes = atom_load_relaxed(&page->stats.copied_bytes),
-        .ops = atom_load_relaxed(&page->stats.ops),
-        .modules = atom_load_relaxed(&page->stats.modules),
-        .functions = atom_load_relaxed(&page->stats.functions),
-    };
-    stats_sub(&c->com.page->stats.launches, count_launches(&e->log)); /* they keep their numbers */
+    r->stats = counts_of(c);
+    /* They keep their numbers. */
+    atom_store_relaxed(&c->com.page->stats.launches, r->stats.launches - count_launches(&e->log));
     r->active = r->restored = true;
     if (!r->back) return 0;
     stream_rewind(c->streams.streams[0], atom_load_relaxed(&e->header->savepoint.done[0]) + 1);
@@ -244,11 +257,12 @@ const struct dev_granule *replay_place(struct client *c, uint32_t module, uint32
     return log_tail(e);
 }
 
-void replay_variables(struct client *c, const struct module *m) {
+bool replay_variables(struct client *c, const struct module *m) {
     const struct worker *w = c->worker;
-    if (!c->replay.active || !c->replay.back) return;
+    if (!c->replay.active || !c->replay.placed || !c->replay.back) return false;
     int err = variables_load(&c->variables, w->ops, w->dev, &c->estate.savepoint, m);
-    if (err) fault_raise(c, ERR_WORKER_LOST, "its variables were not saved");
+    if (err) fault_raise(c, ERR_WORKER_LOST, "it cannot go back: its variables were not saved");
+    return true;
 }
 
 void replay_lost(struct client *c, uint32_t module, const char *why) {

@@ -40,8 +40,10 @@ bool replay_knows_graph(const struct client *c);
 bool replay_has_image(const struct client *c);
 /* Where the variables of the module lie that is read again; *count 0: it has no place yet. */
 const struct dev_granule *replay_place(struct client *c, uint32_t module, uint32_t *count);
-/* It is placed: where the client goes back, its variables do. */
-void replay_variables(struct client *c, const struct module *m);
+/* It is placed. True: an earlier worker had it there, and the client goes back: so did its
+ * variables.
+ */
+bool replay_variables(struct client *c, const struct module *m);
 /* It cannot be loaded, for this reason. Where it was before, the client cannot go on. */
 void replay_lost(struct client *c, uint32_t module, const char *why);
 

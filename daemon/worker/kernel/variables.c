@@ -6,38 +6,83 @@
 
 #include <errno.h>
 
+#include "common/atomics.h"
+
+static uint32_t count_of(const struct savepoint_header *h) {
+    return atom_load_relaxed(&h->granule_count);
+}
+
+/* The later one of two: of the earlier one the worker ended before it was placed. UINT32_MAX: it is
+ * not there. */
+static uint32_t find(const struct savepoint_header *h, uint64_t chunk) {
+    uint32_t i = count_of(h);
+    while (i > 0 && h->granules[i - 1].chunk != chunk)
+        i--;
+    return i - 1;
+}
+
+/* Of one module, behind those that are there; not counted yet. */
 static int list_module(const struct dev_ops *ops, const struct module *m,
-                       struct savepoint_header *h) {
+                       struct savepoint_header *h, uint32_t *count) {
     struct dev_granule where[SAVEPOINT_GRANULES];
-    uint32_t room = SAVEPOINT_GRANULES - h->granule_count;
-    uint32_t count = ops->module_where(m->dev, where, room);
-    if (count > room) return -ENOSPC;
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t first = count_of(h);
+    *count = ops->module_where(m->dev, where, SAVEPOINT_GRANULES - first);
+    if (*count > SAVEPOINT_GRANULES - first) return -ENOSPC;
+    for (uint32_t i = 0; i < *count; i++) {
         if (where[i].chunk == DEV_NO_CHUNK) return -EADDRNOTAVAIL;
-        h->granules[h->granule_count++].chunk = where[i].chunk;
+        h->granules[first + i].chunk = where[i].chunk;
     }
     return 0;
 }
 
 int variables_list(const struct objects *o, const struct dev_ops *ops, struct savepoint *k) {
+    struct savepoint_header *h = k->header;
+    uint32_t count = 0;
     int err = 0;
-    k->header->granule_count = 0;
+    atom_store_relaxed(&h->granule_count, 0);
     if (!ops->granule_save || !ops->module_where) return 0;
-    for (const struct module *m = object_next(o, 0); m && !err; m = object_next(o, m->id + 1))
-        err = list_module(ops, m, k->header);
+    for (const struct module *m = object_next(o, 0); m && !err; m = object_next(o, m->id + 1)) {
+        err = list_module(ops, m, h, &count);
+        if (!err) atom_store_relaxed(&h->granule_count, count_of(h) + count);
+    }
     return err;
+}
+
+static int save_one(struct variables *v, const struct dev_ops *ops, struct dev *dev,
+                    struct savepoint_header *h, uint32_t i) {
+    if (!v->spares[i]) v->spares[i] = ops->spare_make(dev);
+    if (!v->spares[i]) return -ENOMEM;
+    h->granules[i].spare = ops->spare_id(dev, v->spares[i]);
+    return ops->granule_save(dev, v->spares[i], h->granules[i].chunk);
+}
+
+int variables_add(struct variables *v, const struct dev_ops *ops, struct dev *dev,
+                  struct savepoint *k, const struct module *m) {
+    struct savepoint_header *h = k->header;
+    uint32_t first = count_of(h), count = 0;
+    if (!ops->granule_save || !ops->module_where) return 0;
+    int err = list_module(ops, m, h, &count);
+    for (uint32_t i = first; !err && i < first + count; i++)
+        err = save_one(v, ops, dev, h, i);
+    if (!err) atom_store_release(&h->granule_count, first + count);
+    return err;
+}
+
+bool variables_saved(const struct dev_ops *ops, const struct savepoint *k, const struct module *m) {
+    struct dev_granule where[SAVEPOINT_GRANULES];
+    if (!ops->granule_save || !ops->module_where) return true;
+    uint32_t count = ops->module_where(m->dev, where, SAVEPOINT_GRANULES);
+    bool all = count <= SAVEPOINT_GRANULES;
+    for (uint32_t i = 0; all && i < count; i++)
+        all = find(k->header, where[i].chunk) < UINT32_MAX;
+    return all;
 }
 
 int variables_save(struct variables *v, const struct dev_ops *ops, struct dev *dev,
                    struct savepoint *k, uint32_t *at, uint32_t most) {
-    struct savepoint_header *h = k->header;
     int err = 0;
-    for (uint32_t n = 0; !err && n < most && *at < h->granule_count; n++, (*at)++) {
-        void **spare = &v->spares[*at];
-        if (!*spare) *spare = ops->spare_make(dev);
-        err = *spare ? ops->granule_save(dev, *spare, h->granules[*at].chunk) : -ENOMEM;
-        if (!err) h->granules[*at].spare = ops->spare_id(dev, *spare);
-    }
+    for (uint32_t n = 0; !err && n < most && *at < count_of(k->header); n++, (*at)++)
+        err = save_one(v, ops, dev, k->header, *at);
     return err;
 }
 
@@ -45,17 +90,10 @@ int variables_adopt(struct variables *v, const struct dev_ops *ops, struct dev *
                     struct savepoint *k) {
     const struct savepoint_header *h = k->header;
     int err = 0;
-    for (uint32_t i = 0; !err && i < h->granule_count; i++)
+    for (uint32_t i = 0; !err && i < count_of(h); i++)
         err = ops->spare_adopt(dev, h->granules[i].spare, &v->spares[i]);
     if (err) variables_finish(v, ops, dev);
     return err;
-}
-
-static const void *find(const struct variables *v, const struct savepoint_header *h,
-                        uint64_t chunk) {
-    for (uint32_t i = 0; i < h->granule_count; i++)
-        if (h->granules[i].chunk == chunk) return v->spares[i];
-    return NULL;
 }
 
 int variables_load(const struct variables *v, const struct dev_ops *ops, struct dev *dev,
@@ -65,8 +103,8 @@ int variables_load(const struct variables *v, const struct dev_ops *ops, struct 
     uint32_t count = ops->module_where(m->dev, where, SAVEPOINT_GRANULES);
     int err = count > SAVEPOINT_GRANULES ? -ENOENT : 0;
     for (uint32_t i = 0; !err && i < count; i++) {
-        const void *saved = find(v, k->header, where[i].chunk);
-        err = saved ? ops->granule_load(dev, where[i].chunk, saved) : -ENOENT;
+        uint32_t at = find(k->header, where[i].chunk);
+        err = at < UINT32_MAX ? ops->granule_load(dev, where[i].chunk, v->spares[at]) : -ENOENT;
     }
     return err;
 }

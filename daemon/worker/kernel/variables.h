@@ -10,6 +10,7 @@
 #ifndef DAEMON_WORKER_KERNEL_VARIABLES_H
 #define DAEMON_WORKER_KERNEL_VARIABLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/device/device.h"
@@ -23,6 +24,12 @@ struct variables {
 /* Where they are, of all modules: into the savepoint's header, which does not count now. 0;
  * -ENOSPC: they are too many; -EADDRNOTAVAIL: some are in host memory. */
 int variables_list(const struct objects *o, const struct dev_ops *ops, struct savepoint *k);
+/* The module was just placed, and nothing of it has run: into the savepoint, which counts. 0,
+ * -ENOSPC, -EADDRNOTAVAIL, -ENOMEM or the device's error. */
+int variables_add(struct variables *v, const struct dev_ops *ops, struct dev *dev,
+                  struct savepoint *k, const struct module *m);
+/* They are in it already, all of them. */
+bool variables_saved(const struct dev_ops *ops, const struct savepoint *k, const struct module *m);
 /* Saves from the granule *at on, at most so many; *at is where to go on, h->granule_count at the
  * end. 0, -ENOMEM, or the device's error. */
 int variables_save(struct variables *v, const struct dev_ops *ops, struct dev *dev,
