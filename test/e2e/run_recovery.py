@@ -29,6 +29,7 @@ ROUNDS = int(os.environ.get("SALUS_RECOVERY_ROUNDS", "1"))
 SEED = int(os.environ.get("SALUS_RECOVERY_SEED", "0")) or int(time.time())
 UNDER_WAY = re.compile(r"the GPU's worker ended while (kernel \w+|copy|memset|[A-Z_]+) was under way: "
                        r"what it had done by then cannot be undone(: .*)?")
+RECOVERED = re.compile(r"event=recovered .* reaped_us=(\d+) opened_us=(\d+) tried_us=(\d+) restored_us=(\d+)")
 alone = {}
 
 
@@ -105,6 +106,8 @@ def test_jobs_that_stand_go_on():
         at_work(d, jobs)
         finish(d, jobs)
         contains(d.log(), "event=jobs gpu=0 continue=4 lost=0", "log")
+        steps = [int(us) for us in RECOVERED.search(d.log()).groups()]
+        equal(sorted(steps), steps, "what the log says of when it was reaped, opened, tried and restored")
 
 
 def test_jobs_at_work_go_on_or_are_told():

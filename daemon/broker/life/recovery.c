@@ -18,6 +18,7 @@
 #include "daemon/broker/life/inbox.h"
 
 #define NS_PER_MS 1000000u
+#define NS_PER_US 1000u
 #define WHY_BYTES 224
 
 void recovery_init(struct recovery *r, struct broker *b, struct gpu *g) {
@@ -229,14 +230,26 @@ static int ask(struct recovery *r, struct attachment *a) {
     return 1;
 }
 
+void recovery_reach(struct recovery *r, enum recovery_step step) {
+    r->reached_ns[step] = fdutil_now_ns();
+}
+
+static unsigned long long reached_us(const struct recovery *r, enum recovery_step step) {
+    return (r->reached_ns[step] - r->since_ns) / NS_PER_US;
+}
+
 static void finish(struct recovery *r) {
     struct wire_worker_msg msg = {.kind = WIRE_RESTORED};
 
     channel_tell(&r->gpu->worker.channel, &msg, NULL, 0);
     if (r->continued + r->lost == 0) return;
-    log_info("worker", "event=recovered gpu=%u jobs=%u lost=%u%s%s%s after_ms=%llu", r->gpu->number,
-             r->continued, r->lost, r->lost ? " which=\"" : "", r->names, r->lost ? "\"" : "",
-             (unsigned long long)((fdutil_now_ns() - r->since_ns) / NS_PER_MS));
+    unsigned long long after_us = (fdutil_now_ns() - r->since_ns) / NS_PER_US;
+    log_info("worker",
+             "event=recovered gpu=%u jobs=%u lost=%u%s%s%s after_ms=%llu reaped_us=%llu "
+             "opened_us=%llu tried_us=%llu restored_us=%llu",
+             r->gpu->number, r->continued, r->lost, r->lost ? " which=\"" : "", r->names,
+             r->lost ? "\"" : "", after_us / 1000, reached_us(r, RECOVERY_REAPED),
+             reached_us(r, RECOVERY_OPENED), reached_us(r, RECOVERY_TRIED), after_us);
 }
 
 int recovery_next(struct recovery *r) {

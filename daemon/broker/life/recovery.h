@@ -18,16 +18,25 @@
 #define RECOVERY_SOON_NS 10000000000ull
 #define RECOVERY_LOST_BYTES 320
 
+/* On the way to the next worker. */
+enum recovery_step {
+    RECOVERY_REAPED, /* nothing is left of the one before: the next is started */
+    RECOVERY_OPENED, /* it has its device */
+    RECOVERY_TRIED,  /* it had a job of ours; from here on it is asked for the orphans */
+    RECOVERY_STEPS
+};
+
 struct recovery {
     struct broker *broker;
     struct gpu *gpu;
     struct attachment *asked; /* of which the worker's answer is awaited */
-    uint32_t culprit;   /* the job whose kernel ended the device, as the worker says; 0: none */
-    uint64_t since_ns;  /* when the latest worker ended that had jobs, or could have had them */
-    unsigned waiting;   /* orphans then */
-    unsigned continued; /* of these, by now */
-    unsigned lost;      /* since the log said how many */
-    char names[RECOVERY_LOST_BYTES]; /* jobs that are lost, and why; for the log */
+    uint32_t culprit;  /* the job whose kernel ended the device, as the worker says; 0: none */
+    uint64_t since_ns; /* when the latest worker ended that had jobs, or could have had them */
+    uint64_t reached_ns[RECOVERY_STEPS]; /* each of the latest start; for the log */
+    unsigned waiting;                    /* orphans then */
+    unsigned continued;                  /* of these, by now */
+    unsigned lost;                       /* since the log said how many */
+    char names[RECOVERY_LOST_BYTES];     /* jobs that are lost, and why; for the log */
 };
 
 void recovery_init(struct recovery *r, struct broker *b, struct gpu *g);
@@ -35,6 +44,8 @@ void recovery_init(struct recovery *r, struct broker *b, struct gpu *g);
 /* The worker is gone, for the reason in its trouble: what can go on is an orphan, all else is ended
  * and told. `had_jobs`: it got so far as to have any. */
 void recovery_worker_gone(struct recovery *r, bool had_jobs);
+
+void recovery_reach(struct recovery *r, enum recovery_step step);
 
 /* Whether there are orphans that are not gone themselves. */
 bool recovery_waits(const struct recovery *r);

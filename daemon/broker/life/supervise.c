@@ -25,7 +25,7 @@
 #define NS_PER_MS 1000000u
 #define START_TIMEOUT_MS 60000 /* a GPU's context takes seconds to make */
 #define STOP_TIMEOUT_MS 2000
-#define REAP_MS 10 /* between looks whether the one before is reaped */
+#define FREE_MS 10 /* between looks whether the memory of the one before is free */
 #define BATCH 64   /* messages read before the loop looks at others */
 
 static void lose_worker(struct supervise *v, const char *fmt, ...)
@@ -121,6 +121,7 @@ static void restore_next(struct supervise *v) {
 /* The trial job is gone again. */
 static void on_tried(struct supervise *v) {
     trial_end(&v->trial);
+    recovery_reach(&v->recovery, RECOVERY_TRIED);
     worker_of(v)->state = WORKER_RESTORING;
     restore_next(v);
 }
@@ -152,6 +153,7 @@ static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int
         return;
     }
     w->state = WORKER_TRYING;
+    recovery_reach(&v->recovery, RECOVERY_OPENED);
     gpu_opened(v->gpu, &msg->device);
     open_board(w, fds[0]);
     take_memory(v, msg, &fds[1]);
@@ -385,7 +387,10 @@ static void on_process_closed(uv_handle_t *h) {
     struct supervise *v = h->data;
 
     v->process_open = false;
-    if (worker_of(v)->state == WORKER_STOPPED) uv_close((uv_handle_t *)&v->timer, NULL);
+    if (worker_of(v)->state == WORKER_STOPPED)
+        uv_close((uv_handle_t *)&v->timer, NULL);
+    else if (v->due)
+        start_now(&v->timer);
 }
 
 /* A better reason than that its socket was closed. */
@@ -463,6 +468,7 @@ static void start(struct supervise *v) {
         return;
     }
     v->started_ns = fdutil_now_ns();
+    recovery_reach(&v->recovery, RECOVERY_REAPED);
     w->state = WORKER_STARTING;
     channel_open(&w->channel, pair[0], v->broker->loop, on_poll, v);
     changes_started(&v->gpu->changes);
@@ -481,9 +487,10 @@ static void start_now(uv_timer_t *t) {
     v->hung_up = v->shortage = false;
     v->last_words[0] = '\0';
     recovery_free_memory(&v->recovery);
-    /* The one before has not been reaped yet, or its memory is not free. */
-    if (v->process_open || worker_of(v)->keeping.closing)
-        uv_timer_start(&v->timer, start_now, REAP_MS, 0);
+    v->due = v->process_open;
+    if (v->due) return; /* it goes on when the one before is reaped */
+    if (worker_of(v)->keeping.closing)
+        uv_timer_start(&v->timer, start_now, FREE_MS, 0);
     else
         start(v);
 }

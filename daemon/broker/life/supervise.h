@@ -26,6 +26,7 @@ struct supervise {
     struct server_hooks hooks;
     struct announce *announce;
     bool process_open;
+    bool due; /* DOWN: it is time for the next one, once the process of the one before is reaped */
     uv_process_t process;
     uv_timer_t timer; /* DOWN: start; else: the worker must speak before it fires */
     struct silence silence;
