@@ -81,6 +81,15 @@ int fdutil_is_memfd(int fd) {
     return fd >= 0 && fcntl(fd, F_GET_SEALS) >= 0;
 }
 
+int fdutil_written(int fd, uint64_t from, uint64_t *at, uint64_t *end) {
+    off_t data = lseek(fd, (off_t)from, SEEK_DATA);
+    off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+    if (hole < 0) return -errno;
+    *at = (uint64_t)data;
+    *end = (uint64_t)hole;
+    return 0;
+}
+
 static int is_pair(int fd) {
     struct sockaddr_un peer;
     socklen_t peer_bytes = sizeof(peer);

@@ -40,6 +40,11 @@ int fdutil_check_lasting(int fd, uint64_t *bytes);
 /* Whether `fd` is a memfd, sealed or not: a file whose use and end wait for nobody. */
 int fdutil_is_memfd(int fd);
 
+/* What was written of a memfd, at or behind `from`: from *at to *end, whole pages of the system's.
+ * Between such ranges are zeros that take no memory, and would when a mapping of them is read. 0;
+ * -ENXIO: there is no more; or another -errno. */
+int fdutil_written(int fd, uint64_t from, uint64_t *at, uint64_t *end);
+
 /* 0 when `fd` is one end of a pair of SOCK_SEQPACKET sockets, from which nothing can be read any
  * more and in which nothing is: closing it waits for nobody, and all that it tells from now on is
  * that the other end hangs up. Else -EINVAL. */

@@ -59,15 +59,21 @@ static int map_host(struct client *c, int fd) {
     return 0;
 }
 
-/* All that stood on the page of an earlier worker, but for what is of the worker itself. */
+/* All that stood on the page of an earlier worker, but for what is of the worker itself. Most of it
+ * was never written: there is nothing to copy, nor to take memory for. */
 static int copy_page(struct wire_completion *page, int fd) {
+    const uint64_t bytes = offsetof(struct wire_completion, description);
     int err = fdutil_check_sealed(fd, sizeof(*page));
     if (err) return err;
-    const struct wire_completion *old = mmap(NULL, sizeof(*old), PROT_READ, MAP_SHARED, fd, 0);
-    if (old == MAP_FAILED) return -errno;
-    memcpy(page, old, offsetof(struct wire_completion, description));
-    memcpy(&page->savepoint, &old->savepoint, sizeof(page->savepoint));
-    munmap((void *)(uintptr_t)old, sizeof(*old));
+    for (uint64_t at, end = 0; !(err = fdutil_written(fd, end, &at, &end)) && at < bytes;) {
+        size_t part = (end < bytes ? end : bytes) - at;
+        if (pread(fd, (char *)page + at, part, (off_t)at) != (ssize_t)part) return -EIO;
+    }
+    if (err && err != -ENXIO) return err;
+    const size_t saved = sizeof(page->savepoint);
+    if (pread(fd, &page->savepoint, saved, offsetof(struct wire_completion, savepoint)) !=
+        (ssize_t)saved)
+        return -EIO;
     atom_store_relaxed(&page->stats.queued, 0);
     memset(&page->running, 0, sizeof(page->running));
     return atom_load_relaxed(&page->fault.cuda) ? -ENOTRECOVERABLE : 0;
@@ -218,8 +224,9 @@ static int take_estate(struct client *c, const struct wire_job *job, int *fd, ch
         err = -EINVAL;
     if (!err) err = take_savepoint(c);
     if (err) return err;
-    err = c->replay.back ? memory_return(c->memory, c->estate.memory)
-                         : memory_adopt(c->memory, c->estate.memory);
+    err = c->replay.back
+              ? memory_return(c->memory, c->estate.memory, c->estate.fd, estate_memory_at())
+              : memory_adopt(c->memory, c->estate.memory, c->estate.fd, estate_memory_at());
     if (err) {
         snprintf(why, why_bytes, "it cannot go on with another worker: its memory: %s",
                  err_text(err));

@@ -44,6 +44,25 @@ Test(fdutil, memfd_has_fixed_size_and_is_zeroed) {
         cr_assert_eq(p[i], 0);
 }
 
+Test(fdutil, what_was_written_is_found) {
+    const uint64_t page = 4096;
+    int fd = fdutil_memfd("t", 100 * page, 0);
+    uint64_t at = 0, end = 0;
+    cr_expect_eq(fdutil_written(fd, 0, &at, &end), -ENXIO);
+    cr_assert_eq(pwrite(fd, "a", 1, (off_t)(10 * page + 7)), 1);
+    cr_assert_eq(pwrite(fd, "b", 1, (off_t)(11 * page)), 1);
+    cr_assert_eq(pwrite(fd, "c", 1, (off_t)(99 * page)), 1);
+    cr_assert_eq(fdutil_written(fd, 0, &at, &end), 0);
+    cr_expect(at == 10 * page && end == 12 * page, "%lu to %lu", at, end);
+    cr_assert_eq(fdutil_written(fd, 11 * page + 8, &at, &end), 0);
+    cr_expect(at == 11 * page + 8 && end == 12 * page, "%lu to %lu", at, end);
+    cr_assert_eq(fdutil_written(fd, end, &at, &end), 0);
+    cr_expect(at == 99 * page && end == 100 * page, "%lu to %lu", at, end);
+    cr_expect_eq(fdutil_written(fd, end, &at, &end), -ENXIO);
+    cr_expect_eq(fdutil_written(-1, 0, &at, &end), -EBADF);
+    close(fd);
+}
+
 Test(fdutil, sealed_readonly_keeps_only_the_makers_mapping) {
     int fd = fdutil_memfd("t", 4096, 1);
     char *mine = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/fdutil.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
@@ -146,8 +149,8 @@ Test(memory_estate, all_kinds_of_pages_come_back) {
     uint64_t persistent = memory_persistent(mem[0]), ephemeral = memory_ephemeral(mem[0]);
     uint64_t backed_p = memory_backed_p(mem[0]), backed_e = memory_backed_e(mem[0]);
     struct memory_estate *left = leave();
-    cr_assert_eq(memory_adopt(mem[0], left_of(left, 0)), 0);
-    cr_assert_eq(memory_adopt(mem[1], left_of(left, 1)), 0);
+    cr_assert_eq(memory_adopt(mem[0], left_of(left, 0), -1, 0), 0);
+    cr_assert_eq(memory_adopt(mem[1], left_of(left, 1), -1, 0), 0);
     dev_soft.memory_settle(dev);
     expect_sound();
     cr_expect_eq(memory_persistent(mem[0]), persistent);
@@ -181,8 +184,8 @@ Test(memory_estate, what_is_not_cleared_yet_is_nobodys) {
     cr_assert(memory_unclear(mem[1]));
     expect_sound();
     struct memory_estate *left = leave();
-    cr_assert_eq(memory_adopt(mem[0], left_of(left, 0)), 0);
-    cr_assert_eq(memory_adopt(mem[1], left_of(left, 1)), 0);
+    cr_assert_eq(memory_adopt(mem[0], left_of(left, 0), -1, 0), 0);
+    cr_assert_eq(memory_adopt(mem[1], left_of(left, 1), -1, 0), 0);
     dev_soft.memory_settle(dev);
     cr_expect_eq(memory_ephemeral(mem[0]), 2 * GRAN);
     cr_expect_eq(memory_ephemeral(mem[1]), 2 * GRAN);
@@ -205,7 +208,7 @@ Test(memory_estate, what_changes_counts_as_a_whole) {
     cr_assert_eq(memory_back(mem[0], page_at(0, 1), 3 * GRAN), 0);
     struct memory_estate *left = leave();
     left->changing = 1ull << 32 | 3;
-    cr_assert_eq(memory_adopt(mem[0], left), 0);
+    cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
     cr_expect_eq(memory_persistent(mem[0]), GRAN);
     cr_expect_eq(memory_back(mem[0], page_at(0, 0), GRAN), -EEXIST);
     dev_soft.memory_settle(dev);
@@ -228,7 +231,7 @@ Test(memory_estate, what_is_in_host_memory_comes_back) {
     cr_assert_eq(memory_back(mem[0], page_at(0, 1), GRAN), 0);
     cr_expect_null(memory_estate_lacks(estates[0]));
     struct memory_estate *left = leave();
-    cr_assert_eq(memory_adopt(mem[0], left), 0);
+    cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
     cr_expect_eq(dev_soft.mem_used(dev), 0);
     dev_soft.memory_settle(dev);
     expect_sound();
@@ -255,7 +258,7 @@ Test(memory_estate, what_is_swapped_in_part_comes_back) {
     cr_assert_eq(memory_swap_out(mem[1], &n), 0);
     struct memory_estate *left = leave();
     left->pages[1] = left_of(left, 1)->pages[0]; /* as if it were the first one's */
-    cr_assert_eq(memory_adopt(mem[0], left), 0);
+    cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
     dev_soft.memory_settle(dev);
     expect_sound();
     cr_expect(memory_swapped(mem[0]));
@@ -302,7 +305,7 @@ Test(memory_estate, a_device_that_keeps_nothing_is_no_place_for_it) {
     cr_assert_eq(memory_create(&m, &ops, dev, spaces[0], &w, GRAN), 0);
     struct memory_estate *e = calloc(1, memory_estate_bytes(PAGES));
     cr_expect_eq(memory_estate_keep(m, e), -ENOTSUP);
-    cr_expect_eq(memory_adopt(m, e), -ENOTSUP);
+    cr_expect_eq(memory_adopt(m, e, -1, 0), -ENOTSUP);
     memory_destroy(m);
     free(e);
 }
@@ -348,7 +351,7 @@ Test(memory_estate, any_other_words_are_refused_as_a_whole) {
     for (int i = 0; i < 20000; i++) {
         memcpy(e, left, bytes);
         if (i) spoil(e);
-        int err = memory_adopt(mem[0], e);
+        int err = memory_adopt(mem[0], e, -1, 0);
         cr_assert(i || !err, "as it was left: %d", err);
         refused += err != 0;
         taken += !err;
@@ -397,29 +400,69 @@ Test(memory_estate, each_wrong_entry_is_refused) {
         left->page_count = PAGES;
         left->pages[0] = 1 | 0 << 8;
         left->pages[wrong[i].page] = wrong[i].word;
-        cr_expect_eq(memory_adopt(mem[0], left), wrong[i].err, "case %u", i);
+        cr_expect_eq(memory_adopt(mem[0], left, -1, 0), wrong[i].err, "case %u", i);
         expect_nothing();
     }
     memset(left, 0, memory_estate_bytes(PAGES));
     left->granule = GRAN;
     left->page_count = PAGES + 1;
-    cr_expect_eq(memory_adopt(mem[0], left), -EINVAL);
+    cr_expect_eq(memory_adopt(mem[0], left, -1, 0), -EINVAL);
     left->page_count = PAGES;
     left->granule = GRAN / 2;
-    cr_expect_eq(memory_adopt(mem[0], left), -EINVAL);
+    cr_expect_eq(memory_adopt(mem[0], left, -1, 0), -EINVAL);
     left->granule = GRAN;
     left->in_lane = 2;
-    cr_expect_eq(memory_adopt(mem[0], left), -EINVAL);
+    cr_expect_eq(memory_adopt(mem[0], left, -1, 0), -EINVAL);
     left->in_lane = 0;
     left->loss = 77;
-    cr_expect_eq(memory_adopt(mem[0], left), -EPERM);
+    cr_expect_eq(memory_adopt(mem[0], left, -1, 0), -EPERM);
     left->loss = MEMORY_WHOLE;
     left->pages[HALF] = 2 | 1 << 8; /* the lane's, which is not its own */
-    cr_expect_eq(memory_adopt(mem[0], left), 0);
+    cr_expect_eq(memory_adopt(mem[0], left, -1, 0), 0);
     cr_expect_eq(dev_soft.mem_used(dev), 0);
     cr_expect_eq(memory_ephemeral(mem[0]), GRAN);
     dev_soft.memory_settle(dev);
     memory_destroy(mem[0]);
     make_client(0);
     free(left);
+}
+
+static int64_t blocks_of(int fd) {
+    struct stat st;
+    cr_assert_eq(fstat(fd, &st), 0);
+    return st.st_blocks;
+}
+
+/* A large window, of which little was used: on each side of the borders of what was written. */
+Test(memory_estate, what_was_never_written_is_not_looked_at) {
+    static const uint32_t used[] = {0, 507, 508, 509, 20000, 20001, (1u << 15) - 1};
+    const uint32_t pages = 1u << 16, count = sizeof(used) / sizeof(*used);
+    const uint64_t at = 4096, bytes = at + memory_estate_bytes(pages);
+    static const struct dev_space_ops space_ops;
+    struct dev_windows w = {page_at(CLIENTS, 0), pages * GRAN, GRAN, 0, 0, 0};
+    struct memory *m;
+    struct dev_space *space;
+    int fd = fdutil_memfd("estate", bytes, 0);
+    char *file = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cr_assert_neq(file, MAP_FAILED);
+    struct memory_estate *e = (void *)(file + at);
+    e->granule = GRAN;
+    e->page_count = pages;
+    for (uint32_t i = 0; i < count; i++)
+        e->pages[used[i]] = 1 | (uint64_t)i << 8;
+    free(leave());
+    cr_assert_eq(dev_soft.space_create(dev, &w, &space_ops, NULL, &space), 0);
+    cr_assert_eq(memory_create(&m, &dev_soft, dev, space, &w, GRAN), 0);
+    int64_t before = blocks_of(fd);
+    cr_assert_eq(memory_adopt(m, e, fd, at), 0);
+    cr_expect_eq(blocks_of(fd), before, "%ld blocks of %ld", (long)blocks_of(fd), (long)before);
+    cr_expect_eq(memory_persistent(m), count * GRAN);
+    dev_soft.memory_settle(dev);
+    for (uint32_t i = 0; i < count; i++)
+        *word_at(page_at(CLIENTS, used[i])) = i;
+    cr_expect_null(memory_check(m));
+    memory_destroy(m);
+    dev_soft.space_destroy(space);
+    munmap(file, bytes);
+    close(fd);
 }

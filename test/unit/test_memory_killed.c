@@ -184,11 +184,11 @@ static bool has_nothing(int c) {
 }
 
 static void adopt_client(int c) {
-    int err = memory_adopt(mem[c], estates[c]);
+    int err = memory_adopt(mem[c], estates[c], -1, 0);
     if (err == -EPERM && ledger->elsewhere[c]) {
         ledger->lost++;
         empty_estate(c);
-        err = memory_adopt(mem[c], estates[c]);
+        err = memory_adopt(mem[c], estates[c], -1, 0);
     }
     if (err) wrong("client %d cannot be adopted: %d", c, err);
     if (ledger->elsewhere[c] && has_nothing(c)) forget_client(c);

@@ -712,8 +712,8 @@ static void die(const char *when) {
         memcpy(estates[i], left[i], bytes);
         free(left[i]);
         cr_assert_eq(memory_estate_lacks(estates[i]) != NULL, lacks, "%s: client %d", when, i);
-        cr_assert_eq(memory_adopt(mem[i], estates[i]), lacks ? -EPERM : 0, "%s: client %d", when,
-                     i);
+        cr_assert_eq(memory_adopt(mem[i], estates[i], -1, 0), lacks ? -EPERM : 0, "%s: client %d",
+                     when, i);
         if (lacks)
             forget_client(i);
         else

@@ -20,8 +20,12 @@ static uint64_t whole_pages(uint64_t bytes) {
     return (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
+uint64_t estate_memory_at(void) {
+    return whole_pages(sizeof(struct estate_header));
+}
+
 static int map(struct estate *e, uint64_t pages) {
-    uint64_t memory_at = whole_pages(sizeof(struct estate_header));
+    uint64_t memory_at = estate_memory_at();
     uint64_t log_at = memory_at + whole_pages(memory_estate_bytes((uint32_t)pages));
     e->bytes = log_at + LOG_BYTES + SAVEPOINT_DATA_BYTES;
     if (e->fd < 0) e->fd = fdutil_memfd("salus-estate", e->bytes, 1);

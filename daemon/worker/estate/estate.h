@@ -74,6 +74,8 @@ struct estate {
 int estate_create(struct estate *e, uint64_t pages);
 /* An earlier worker's; `fd` is taken over in any case. -EINVAL: it is none, or not whole. */
 int estate_open(struct estate *e, uint64_t pages, int fd);
+/* Where in the file `memory` is: bytes. */
+uint64_t estate_memory_at(void);
 /* Also of one that is zeroed, with fd -1. */
 void estate_close(struct estate *e);
 

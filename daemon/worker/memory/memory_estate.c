@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "common/atomics.h"
+#include "common/fdutil.h"
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_plan.h"
@@ -168,6 +169,37 @@ int memory_estate_keep(struct memory *m, struct memory_estate *e) {
 
 /* ---- adopting -------------------------------------------------------------------------------- */
 
+/* The pages that may have an entry, one after the other: `page` is the latest. A window has a
+ * hundred thousand, of which a client uses few. */
+struct walk {
+    int fd;
+    uint64_t at; /* of the first one's entry in that file */
+    uint32_t page, next, end, count;
+};
+
+static struct walk walk_of(const struct memory *m, int fd, uint64_t at) {
+    return (struct walk){
+        .fd = fd, .at = at + offsetof(struct memory_estate, pages), .count = m->page_count};
+}
+
+/* Goes on in what was written next; where that is not known, with all. False: there is no more. */
+static bool walk_on(struct walk *w) {
+    const uint64_t word = sizeof(uint64_t), from = w->at + w->end * word;
+    uint64_t at = from, end = UINT64_MAX;
+    if (fdutil_written(w->fd, from, &at, &end) == -ENXIO) return false;
+    at = (at - w->at) / word;
+    end = (end - w->at) / word;
+    w->next = (uint32_t)(at < w->count ? at : w->count);
+    w->end = (uint32_t)(end < w->count ? end : w->count);
+    return w->next < w->end;
+}
+
+static bool walk_next(struct walk *w) {
+    if (w->next == w->count || (w->next == w->end && !walk_on(w))) return false;
+    w->page = w->next++;
+    return true;
+}
+
 /* What a word says; an entry that is not one: ENTRY_LOST. */
 struct entry {
     enum entry_kind kind;
@@ -276,11 +308,13 @@ static int take_page(struct memory *m, const struct memory_estate *e, uint32_t p
     }
 }
 
-static int show_private(struct memory *m) {
+static int show_private(struct memory *m, struct walk w) {
     struct memory_plan plan;
     int err = memory_plan_begin(&plan, m, m->persistent, 0, 0);
-    for (uint32_t i = 0; !err && i < m->page_count; i++)
-        if (m->pages[i].state == PAGE_PRIVATE) memory_plan_add(&plan, i, m->pages[i].chunk);
+    while (!err && walk_next(&w)) {
+        const struct page *p = &m->pages[w.page];
+        if (p->state == PAGE_PRIVATE) memory_plan_add(&plan, w.page, p->chunk);
+    }
     m->partly = m->swapped && plan.count;
     if (!err) err = memory_plan_run(&plan);
     return memory_plan_end(&plan, err);
@@ -289,18 +323,20 @@ static int show_private(struct memory *m) {
 /* What was the lane's has chunks of its own now: each entry that says so counts as the one before
  * it did, and those that say it no longer were not counted. Who goes back does so again, whatever
  * they say, until it has done again what was done. */
-static void note_adopted(struct memory *m, bool back) {
-    for (uint32_t i = 0; i < m->page_count; i++)
-        if (is_changing(m->estate, i) || (back && m->pages[i].state == PAGE_SWAPPED))
-            memory_note(m, i, m->pages[i].state ? &m->pages[i] : NULL);
+static void note_adopted(struct memory *m, struct walk w, bool back) {
+    while (walk_next(&w)) {
+        const struct page *p = &m->pages[w.page];
+        if (is_changing(m->estate, w.page) || (back && p->state == PAGE_SWAPPED))
+            memory_note(m, w.page, p->state ? p : NULL);
+    }
     memory_note_changed(m);
     memory_note_slots(m);
     set_in_lane(m, 0);
 }
 
-static void take_nothing(struct memory *m) {
-    for (uint32_t i = 0; i < m->page_count; i++)
-        memory_release(m, &m->pages[i]);
+static void take_nothing(struct memory *m, struct walk w) {
+    while (walk_next(&w))
+        memory_release(m, &m->pages[w.page]);
     m->swapped = m->partly = false;
 }
 
@@ -313,7 +349,8 @@ static bool is_empty(const struct memory_estate *e, uint32_t page_count) {
     return !any;
 }
 
-static int adopt(struct memory *m, struct memory_estate *e, bool back) {
+static int adopt(struct memory *m, struct memory_estate *e, int fd, uint64_t at, bool back) {
+    const struct walk all = walk_of(m, fd, at);
     uint64_t page_count = atom_load_acquire(&e->page_count);
     if (!m->ops->chunk_adopt) return -ENOTSUP;
     if (!page_count) return is_empty(e, m->page_count) ? memory_estate_keep(m, e) : -EINVAL;
@@ -321,23 +358,23 @@ static int adopt(struct memory *m, struct memory_estate *e, bool back) {
     if (atom_load_relaxed(&e->in_lane) > 1) return -EINVAL;
     if (memory_estate_lacks(e)) return -EPERM;
     int err = 0;
-    for (uint32_t i = 0; !err && i < m->page_count; i++)
-        err = take_page(m, e, i, back);
-    if (!err) err = show_private(m);
+    for (struct walk w = all; !err && walk_next(&w);)
+        err = take_page(m, e, w.page, back);
+    if (!err) err = show_private(m, all);
     if (err) {
-        take_nothing(m);
+        take_nothing(m, all);
         return err;
     }
     m->estate = e;
-    note_adopted(m, back);
+    note_adopted(m, all, back);
     return 0;
 }
 
-int memory_adopt(struct memory *m, struct memory_estate *e) {
-    return adopt(m, e, false);
+int memory_adopt(struct memory *m, struct memory_estate *e, int fd, uint64_t at) {
+    return adopt(m, e, fd, at, false);
 }
 
-int memory_return(struct memory *m, struct memory_estate *e) {
+int memory_return(struct memory *m, struct memory_estate *e, int fd, uint64_t at) {
     int err = m->saved ? memory_saved_lend(m) : -EINVAL;
-    return err ? err : adopt(m, e, true);
+    return err ? err : adopt(m, e, fd, at, true);
 }

@@ -50,14 +50,15 @@ int memory_estate_keep(struct memory *m, struct memory_estate *e);
 /* Between the device's open and memory_settle, of a client that is as memory_estate_keep wants it:
  * it has what the estate says, which it keeps from now on. What was in a lane is spilled; pages of
  * it whose bytes did not matter are there without any. What was swapped out is. Also of an estate
- * where nothing was kept. -EPERM: it lacks something; -EINVAL: it is not one that memory*.c wrote,
- * or of another window; chunk_adopt's, chunk_map's and memory_estate_keep's errors. Then nothing of
- * it was taken, and nothing is kept. This process may end meanwhile, too: the estate can be adopted
- * again. */
-int memory_adopt(struct memory *m, struct memory_estate *e);
+ * where nothing was kept. It lies in the file `fd` at `at` bytes, of which only what was written is
+ * looked at; -1: in other memory, and all of it is. -EPERM: it lacks something; -EINVAL: it is not
+ * one that memory*.c wrote, or of another window; chunk_adopt's, chunk_map's and
+ * memory_estate_keep's errors. Then nothing of it was taken, and nothing is kept. This process may
+ * end meanwhile, too: the estate can be adopted again. */
+int memory_adopt(struct memory *m, struct memory_estate *e, int fd, uint64_t at);
 /* The same, after memory_saved_adopt, of a client whose memory becomes what was saved: it is
  * swapped out, and its bytes are the copies. */
-int memory_return(struct memory *m, struct memory_estate *e);
+int memory_return(struct memory *m, struct memory_estate *e, int fd, uint64_t at);
 
 /* NULL, or what of the estate is not so; also without one. */
 const char *memory_estate_check(const struct memory *m);
