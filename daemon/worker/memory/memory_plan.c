@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "daemon/worker/memory/spare.h"
 
 int memory_plan_begin(struct memory_plan *plan, struct memory *m, uint32_t moves, uint32_t made,
                       uint32_t hosts) {
@@ -22,7 +23,8 @@ int memory_plan_begin(struct memory_plan *plan, struct memory *m, uint32_t moves
         if (err) return err;
     }
     for (; plan->host_count < hosts; plan->host_count++)
-        if (!(plan->hosts[plan->host_count] = memory_host_make(m))) return -ENOMEM;
+        if (!(plan->hosts[plan->host_count] = spare_make(m->ops, m->dev, m->granule)))
+            return -ENOMEM;
     return 0;
 }
 
@@ -30,7 +32,7 @@ int memory_plan_end(struct memory_plan *plan, int err) {
     for (uint32_t i = 0; err && i < plan->made_count; i++)
         plan->m->ops->chunk_destroy(plan->m->dev, plan->made[i]);
     for (uint32_t i = 0; err && i < plan->host_count; i++)
-        memory_host_free(plan->m, plan->hosts[i]);
+        spare_free(plan->m->ops, plan->m->dev, plan->m->granule, plan->hosts[i]);
     free(plan->moves);
     free(plan->scratch);
     free(plan->made);

@@ -5,22 +5,12 @@
 #include "daemon/worker/memory/memory_state.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "daemon/worker/memory/segment.h"
-
-/* From the device, which may have some that outlives the process; else mapped one by one, since
- * they come and go one by one, and not from malloc, which would keep them. */
-void *memory_host_make(const struct memory *m) {
-    if (m->ops->spare_make) return m->ops->spare_make(m->dev);
-    void *p = mmap(NULL, m->granule, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
+#include "daemon/worker/memory/spare.h"
 
 void memory_host_free(const struct memory *m, void *host) {
-    if (memory_saved_has(m, host)) return;
-    if (m->ops->spare_free) m->ops->spare_free(m->dev, host);
-    if (!m->ops->spare_free && host) munmap(host, m->granule);
+    if (!memory_saved_has(m, host)) spare_free(m->ops, m->dev, m->granule, host);
 }
 
 bool memory_slot_used(const struct slot *s) {

@@ -6,10 +6,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 
 #include "common/log.h"
+#include "daemon/worker/memory/spare.h"
 
 /* ---- the bytes ------------------------------------------------------------------------------- */
 
@@ -34,16 +34,14 @@ static int create_chunks(struct segment *s) {
 
 static void free_hosts(struct segment *s) {
     for (uint32_t i = 0; s->hosts && i < s->count; i++)
-        if (s->hosts[i]) munmap(s->hosts[i], s->granule);
+        spare_free(s->ops, s->dev, s->granule, s->hosts[i]);
     free(s->hosts);
     s->hosts = NULL;
 }
 
 static int save_chunk(struct segment *s, uint32_t i) {
-    void *host = mmap(NULL, s->granule, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (host == MAP_FAILED) return -ENOMEM;
-    s->hosts[i] = host;
-    return s->ops->chunk_save(s->dev, host, s->chunks[i]);
+    s->hosts[i] = spare_make(s->ops, s->dev, s->granule);
+    return s->hosts[i] ? s->ops->chunk_save(s->dev, s->hosts[i], s->chunks[i]) : -ENOMEM;
 }
 
 int segment_save(struct segment *s, uint64_t *moved_bytes) {

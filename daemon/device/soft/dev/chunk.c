@@ -214,7 +214,8 @@ static bool is_spare(const struct chunks *c, const void *host) {
            (const unsigned char *)host < c->memory + file_bytes(c->bytes);
 }
 
-/* A spare is written and read as a file: a process that touches it pays for every page. */
+/* What is written here is written as to a file: a process that touches memory which is new to it
+ * pays for every page, and new pages are cleared before. */
 void chunk_save(struct chunks *c, void *host, const struct dev_chunk *chunk) {
     const unsigned char *from = bytes_of(c, chunk);
     off_t at = is_spare(c, host) ? (off_t)((unsigned char *)host - c->memory) : -1;
@@ -223,10 +224,9 @@ void chunk_save(struct chunks *c, void *host, const struct dev_chunk *chunk) {
 }
 
 void chunk_load(struct chunks *c, struct dev_chunk *chunk, const void *host) {
-    unsigned char *to = bytes_of(c, chunk);
-    off_t at = is_spare(c, host) ? (off_t)((const unsigned char *)host - c->memory) : -1;
-    if (at < 0 || pread(c->fd, to, CHUNK_BYTES, at) != (ssize_t)CHUNK_BYTES)
-        memcpy(to, host, CHUNK_BYTES);
+    off_t at = (off_t)chunk_offset(c, chunk);
+    if (pwrite(c->fd, host, CHUNK_BYTES, at) != (ssize_t)CHUNK_BYTES)
+        memcpy(bytes_of(c, chunk), host, CHUNK_BYTES);
 }
 
 /* Not by punching holes: to give the pages back takes ten times as long as to fill them, and the
