@@ -30,7 +30,8 @@ struct dev_space;  /* one client's view of it */
 struct dev_module; /* code and variables, loaded into a space */
 struct dev_func;   /* a kernel of a module */
 struct dev_queue;  /* an in-order stream of a space */
-struct dev_chunk;  /* granularity_bytes of physical memory */
+struct dev_chunk;
+struct dev_retired; /* granularity_bytes of physical memory */
 
 /* A part of the device's memory that outlived the process which made it. */
 struct dev_kept {
@@ -375,6 +376,13 @@ struct dev_ops {
     void (*spare_free)(struct dev *dev, void *host);
     uint64_t (*spare_id)(const struct dev *dev, const void *host);
     int (*spare_adopt)(struct dev *dev, uint64_t id, void **out);
+    /* A chunk that is mapped nowhere takes no part of the device's memory any more, and keeps what
+     * is in it: the caller has `*out` in its place. -ENOMEM: it stays a chunk. Revived it is one
+     * again, with another number maybe. ERR_NO_MEMORY: the device is full, and it stays retired.
+     * retired_free: nobody wants it. All NULL: its bytes must be saved and loaded. */
+    int (*chunk_retire)(struct dev *dev, struct dev_chunk *chunk, struct dev_retired **out);
+    int (*chunk_revive)(struct dev *dev, struct dev_retired *retired, struct dev_chunk **out);
+    void (*retired_free)(struct dev *dev, struct dev_retired *retired);
     /* Whole chunks, at once; nothing that touches them is in flight. `host`: granularity_bytes. */
     int (*chunk_copy)(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
     int (*chunk_save)(struct dev *dev, void *host, const struct dev_chunk *chunk);

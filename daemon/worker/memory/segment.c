@@ -39,6 +39,50 @@ static void free_hosts(struct segment *s) {
     s->hosts = NULL;
 }
 
+static void free_retired(struct segment *s) {
+    for (uint32_t i = 0; s->retired && i < s->count; i++)
+        s->ops->retired_free(s->dev, s->retired[i]);
+    free(s->retired);
+    s->retired = NULL;
+}
+
+/* All that are retired are chunks again. On failure some are, until segment_settle. */
+static int revive(struct segment *s) {
+    int err = 0;
+    for (uint32_t i = 0; i < s->count && !err; i++) {
+        if (s->retired[i]) err = s->ops->chunk_revive(s->dev, s->retired[i], &s->chunks[i]);
+        if (!err) s->retired[i] = NULL;
+    }
+    if (!err) free_retired(s);
+    return err;
+}
+
+/* Nobody holds it. False: the device has no such thing, or cannot now, and nothing has changed. */
+static bool retire(struct segment *s) {
+    if (!s->ops->chunk_retire) return false;
+    if (!s->retired) s->retired = calloc(s->count, sizeof(*s->retired));
+    int err = s->retired ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < s->count && !err; i++) {
+        if (!s->chunks[i]) continue;
+        err = s->ops->chunk_retire(s->dev, s->chunks[i], &s->retired[i]);
+        if (!err) s->chunks[i] = NULL;
+    }
+    if (err) revive(s);
+    return !err;
+}
+
+/* Nobody is charged for it on the device, where it must not stay: who would open it is told that it
+ * is not there. */
+static void lose(struct segment *s, int err) {
+    log_error("memory",
+              "chunks=%u lost=\"only descriptors held it, and host memory is out\" error=%d",
+              s->count, err);
+    list_remove(&s->link);
+    destroy_chunks(s);
+    free_retired(s);
+    s->lost = true;
+}
+
 static int save_chunk(struct segment *s, uint32_t i) {
     s->hosts[i] = spare_make(s->ops, s->dev, s->granule);
     return s->hosts[i] ? s->ops->chunk_save(s->dev, s->hosts[i], s->chunks[i]) : -ENOMEM;
@@ -59,6 +103,7 @@ int segment_save(struct segment *s, uint64_t *moved_bytes) {
 
 int segment_load(struct segment *s, uint64_t *moved_bytes) {
     if (on_device(s)) return 0;
+    if (s->retired) return revive(s);
     int err = create_chunks(s);
     for (uint32_t i = 0; i < s->count && !err; i++) {
         if (!s->hosts[i]) continue;
@@ -69,9 +114,18 @@ int segment_load(struct segment *s, uint64_t *moved_bytes) {
     return err;
 }
 
-/* Of two copies the one that is not needed goes. */
+/* It was loaded, and stays alone. */
+static void retire_again(struct segment *s) {
+    if (retire(s)) return;
+    s->set->alone_bytes -= s->count * s->granule;
+    lose(s, -ENOMEM);
+}
+
+/* Of two copies the one that is not needed goes; what was retired is again, where nobody came. */
 void segment_settle(struct segment *s) {
-    if (!on_device(s) || !s->hosts) return;
+    if (!on_device(s)) return;
+    if (!s->hosts && !s->holders) retire_again(s);
+    if (!s->hosts) return;
     if (s->present)
         free_hosts(s);
     else
@@ -83,6 +137,7 @@ void segment_settle(struct segment *s) {
 static void destroy(struct segment *s) {
     list_remove(&s->link);
     if (on_device(s)) destroy_chunks(s);
+    free_retired(s);
     free_hosts(s);
     free(s->chunks);
     free(s);
@@ -142,31 +197,20 @@ void segment_enter(struct segment *s) {
     s->present++;
 }
 
-/* Nobody is charged for it on the device, where it must not stay: who would open it is told that it
- * is not there. */
-static void lose(struct segment *s, int err) {
-    log_error("memory",
-              "chunks=%u lost=\"only descriptors held it, and host memory is out\" error=%d",
-              s->count, err);
-    list_remove(&s->link);
-    destroy_chunks(s);
-    s->lost = true;
-}
-
 static void leave_alone(struct segment *s) {
     uint64_t moved = 0;
-    int err = segment_save(s, &moved);
+    int err = on_device(s) && retire(s) ? 0 : segment_save(s, &moved);
     if (err)
         lose(s, err);
     else
         s->set->alone_bytes += s->count * s->granule;
-    segment_settle(s);
+    if (!s->retired) segment_settle(s);
 }
 
 uint32_t segment_save_ahead(struct segment *s, uint32_t most) {
     uint32_t saved = 0;
     int err = 0;
-    if (!s->keepers || s->holders != 1 || !on_device(s)) return 0;
+    if (!s->keepers || s->holders != 1 || !on_device(s) || s->ops->chunk_retire) return 0;
     if (!s->hosts) s->hosts = calloc(s->count, sizeof(*s->hosts));
     for (uint32_t i = 0; s->hosts && !err && i < s->count && saved < most; i++) {
         if (s->hosts[i]) continue;

@@ -6,7 +6,8 @@
  * Each holder is charged for all of it (credit.h), so that whichever of them is on the device has
  * room for it there. Who is swapped out takes his part in it along: with the last of them it goes
  * to host memory, with the first it comes back. With its last holder it ends, unless programs have
- * descriptors of it (keeper.h): then it is alone, in host memory, until somebody opens it again.
+ * descriptors of it (keeper.h): then it is alone until somebody opens it again, in host memory or,
+ * where the device's memory is that, retired where it is.
  *
  * Owner: its holders and keepers. Thread: the worker's. Errors: 0, ERR_NO_MEMORY or -errno.
  */
@@ -31,11 +32,12 @@ struct segment {
     const struct dev_ops *ops;
     struct dev *dev;
     uint64_t granule;
-    uint32_t count;            /* chunks */
-    struct dev_chunk **chunks; /* NULL each: what they held is in `hosts` */
-    void **hosts;              /* a granule each, NULL for zeros; NULL: nothing was saved */
-    uint32_t holders, present; /* and how many of them are not swapped out */
-    uint32_t keepers;          /* descriptors that programs have of it */
+    uint32_t count;               /* chunks */
+    struct dev_chunk **chunks;    /* NULL each: what they held is in `hosts` */
+    void **hosts;                 /* a granule each, NULL for zeros; NULL: nothing was saved */
+    struct dev_retired **retired; /* each of them; NULL: they are not */
+    uint32_t holders, present;    /* and how many of them are not swapped out */
+    uint32_t keepers;             /* descriptors that programs have of it */
     bool lost;               /* it was alone, and could not go to host memory: its bytes are gone */
     uint32_t uid;            /* whose clients may open it */
     uint64_t key[2];         /* a secret: who has it may open it */

@@ -24,6 +24,13 @@ struct dev_chunk {
     bool promised; /* to who adopts it: used, and nobody's yet */
 };
 
+/* What was a chunk, and is charged to nobody. */
+struct dev_retired {
+    struct list link;        /* chunks.retired, while it has a place there */
+    struct dev_chunk *place; /* NULL: another has it */
+    void *spare;             /* then its bytes are here */
+};
+
 /* Sparse: what is not used costs nothing but numbers. */
 #define SPARES_A_CHUNK 15u
 
@@ -50,6 +57,7 @@ static int open_new(struct chunks *c) {
 
 int chunk_open(struct chunks *c, uint64_t bytes, int fd) {
     *c = (struct chunks){.bytes = bytes, .fd = -1, .memory = MAP_FAILED};
+    list_init(&c->retired);
     int err = fd > 0 ? open_old(c, fd) : open_new(c);
     if (err) return err;
     c->count = c->bytes / CHUNK_BYTES;
@@ -182,19 +190,42 @@ int chunk_spare_adopt(struct chunks *c, uint64_t id, void **out) {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
+/* The place of one that is retired, whose bytes move out; NULL: there is no room for them. */
+static struct dev_chunk *clear_place(struct chunks *c) {
+    void *spare = list_empty(&c->retired) ? NULL : chunk_spare_make(c);
+    if (!spare) return NULL;
+    struct dev_retired *r = list_entry(c->retired.next, struct dev_retired, link);
+    struct dev_chunk *place = r->place;
+    chunk_save(c, spare, place);
+    r->spare = spare;
+    r->place = NULL;
+    list_remove(&r->link);
+    punch(c, chunk_id(c, place), 1);
+    return place;
+}
+
 /* Behind the latest one where that is free, so that chunks made one after the other are neighbours
- * and are mapped together; else the lowest. */
+ * and are mapped together; else the lowest. Only those that are retired may have all the rest. */
+static struct dev_chunk *find_place(struct chunks *c) {
+    uint64_t i = c->next;
+    if (i == c->count || c->list[i].used)
+        for (i = 0; i < c->count && c->list[i].used; i++)
+            continue;
+    if (i == c->count) return clear_place(c);
+    c->next = i + 1;
+    return &c->list[i];
+}
+
 int chunk_create(struct chunks *c, struct dev_chunk **out) {
     *out = NULL;
     if (c->old) return -EBUSY; /* who knows whose it is */
     if (!chunk_charge(c, CHUNK_BYTES)) return ERR_NO_MEMORY;
-    uint64_t i = c->next;
-    if (i == c->count || c->list[i].used) /* there is one: the account says so */
-        for (i = 0; c->list[i].used; i++)
-            continue;
-    c->next = i + 1;
-    c->list[i].used = true;
-    *out = &c->list[i];
+    *out = find_place(c);
+    if (!*out) {
+        chunk_refund(c, CHUNK_BYTES);
+        return ERR_NO_MEMORY;
+    }
+    (*out)->used = true;
     return 0;
 }
 
@@ -203,6 +234,49 @@ void chunk_destroy(struct chunks *c, struct dev_chunk *chunk) {
     if (!c->old) punch(c, chunk_id(c, chunk), 1);
     chunk->used = false;
     chunk_refund(c, CHUNK_BYTES);
+}
+
+int chunk_retire(struct chunks *c, struct dev_chunk *chunk, struct dev_retired **out) {
+    struct dev_retired *r = calloc(1, sizeof(*r));
+    *out = r;
+    if (!r) return -ENOMEM;
+    r->place = chunk;
+    list_append(&c->retired, &r->link);
+    chunk_refund(c, CHUNK_BYTES);
+    return 0;
+}
+
+/* Into another place: its own is taken. */
+static int move_in(struct chunks *c, struct dev_retired *r, struct dev_chunk **out) {
+    int err = chunk_create(c, out);
+    if (err) return err;
+    chunk_load(c, *out, r->spare);
+    chunk_spare_free(c, r->spare);
+    free(r);
+    return 0;
+}
+
+int chunk_revive(struct chunks *c, struct dev_retired *retired, struct dev_chunk **out) {
+    *out = NULL;
+    if (!retired->place) return move_in(c, retired, out);
+    if (!chunk_charge(c, CHUNK_BYTES)) return ERR_NO_MEMORY;
+    *out = retired->place;
+    list_remove(&retired->link);
+    free(retired);
+    return 0;
+}
+
+void chunk_retired_free(struct chunks *c, struct dev_retired *retired) {
+    struct dev_chunk *chunk;
+    if (!retired) return;
+    if (retired->place) {
+        chunk = retired->place;
+        if (!c->old) punch(c, chunk_id(c, chunk), 1);
+        chunk->used = false;
+    }
+    list_remove(&retired->link);
+    chunk_spare_free(c, retired->spare);
+    free(retired);
 }
 
 void chunk_copy(struct chunks *c, struct dev_chunk *dst, const struct dev_chunk *src) {

@@ -13,9 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/list.h"
+
 #define CHUNK_BYTES (2ull << 20)
 
 struct dev_chunk;
+struct dev_retired;
 
 struct chunks {
     uint64_t bytes; /* of the device */
@@ -25,6 +28,7 @@ struct chunks {
     struct dev_chunk *list;
     uint64_t count, next;
     uint64_t all, next_spare; /* chunks and spares */
+    struct list retired;      /* that have a chunk's place, until it is wanted */
     bool old;                 /* memory of a device before, not settled yet */
 };
 
@@ -55,6 +59,9 @@ void chunk_renounce(struct chunks *c, uint64_t id);
 void chunk_settle(struct chunks *c);
 int chunk_create(struct chunks *c, struct dev_chunk **out);
 void chunk_destroy(struct chunks *c, struct dev_chunk *chunk);
+int chunk_retire(struct chunks *c, struct dev_chunk *chunk, struct dev_retired **out);
+int chunk_revive(struct chunks *c, struct dev_retired *retired, struct dev_chunk **out);
+void chunk_retired_free(struct chunks *c, struct dev_retired *retired);
 void chunk_copy(struct chunks *c, struct dev_chunk *dst, const struct dev_chunk *src);
 void chunk_save(struct chunks *c, void *host, const struct dev_chunk *chunk);
 void chunk_load(struct chunks *c, struct dev_chunk *chunk, const void *host);

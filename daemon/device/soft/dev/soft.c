@@ -223,6 +223,18 @@ static void destroy_chunk(struct dev *dev, struct dev_chunk *chunk) {
     chunk_destroy(&dev->chunks, chunk);
 }
 
+static int retire_chunk(struct dev *dev, struct dev_chunk *chunk, struct dev_retired **out) {
+    return chunk_retire(&dev->chunks, chunk, out);
+}
+
+static int revive_chunk(struct dev *dev, struct dev_retired *retired, struct dev_chunk **out) {
+    return chunk_revive(&dev->chunks, retired, out);
+}
+
+static void free_retired(struct dev *dev, struct dev_retired *retired) {
+    chunk_retired_free(&dev->chunks, retired);
+}
+
 static void *make_spare(struct dev *dev) {
     return chunk_spare_make(&dev->chunks);
 }
@@ -308,6 +320,9 @@ const struct dev_ops dev_soft = {
     .space_cancel = queue_cancel_space,
     .space_unrestorable = space_unrestorable,
     .chunk_create = create_chunk,
+    .chunk_retire = retire_chunk,
+    .chunk_revive = revive_chunk,
+    .retired_free = free_retired,
     .chunk_destroy = destroy_chunk,
     .chunk_id = id_of_chunk,
     .chunk_adopt = adopt_chunk,
