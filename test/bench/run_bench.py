@@ -22,6 +22,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 import nesting  # noqa: E402
+import recovery  # noqa: E402
 from harness import BUILD, Daemon, launch_system_calls, tool  # noqa: E402
 
 CLIENTS = 8
@@ -87,6 +88,10 @@ def copy(samples):
 
 def level(samples):
     return nesting.measure(records, SHORT)
+
+
+def ended_worker(samples):
+    return recovery.measure(SHORT)
 
 
 def load_run(daemon, mode, clients, turns):
@@ -275,7 +280,8 @@ def machine():
 
 
 def main():
-    stack = {"shim": shim, "copy": copy, "load": load, "alone": alone, "calls": calls, "nesting": level}
+    stack = {"shim": shim, "copy": copy, "load": load, "alone": alone, "calls": calls, "nesting": level,
+             "recovery": ended_worker}
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--samples", type=int, help="of those measured beside the floor")
