@@ -105,6 +105,28 @@ Test(cuda_lasting, what_is_adopted_is_as_it_was) {
     hide(again, 0);
 }
 
+/* There may be forty thousand. What the worker fills or copies it gets to see then. */
+Test(cuda_lasting, what_is_adopted_takes_one_call) {
+    static uint8_t bytes[RIG_GRANULE];
+    struct dev_chunk *chunks[2], *again[2];
+    cr_assert_eq(cuda_rig_map(&rig, &space, 0, 2, chunks), 0);
+    memset(cuda_rig_words(base()), 0x31, 2 * RIG_GRANULE);
+    uint64_t ids[] = {id_of(chunks[0]), id_of(chunks[1])};
+    die();
+    uint32_t before = rig.fake->calls();
+    cr_assert_eq(adopt(ids[0], &again[0]), 0);
+    cr_assert_eq(adopt(ids[1], &again[1]), 0);
+    cr_expect_eq(rig.fake->calls() - before, 2);
+    cr_assert_eq(rig.ops->chunk_save(rig.dev, bytes, again[0]), 0);
+    cr_expect_eq(bytes[RIG_GRANULE - 1], 0x31);
+    cr_assert_eq(rig.ops->chunk_copy(rig.dev, again[1], again[0]), 0);
+    cr_assert_eq(rig.ops->chunk_clear(rig.dev, &again[0], 1), 0);
+    cr_expect(is_all(show(again[0], 0), 0));
+    cr_expect(is_all(show(again[1], 1), 0x31));
+    hide(again[0], 0);
+    hide(again[1], 1);
+}
+
 /* Whoever has what nobody adopted sees zeros, and no memory is made while there is some. */
 Test(cuda_lasting, what_nobody_adopted_is_anybodys_and_zero) {
     struct dev_chunk *chunks[RIG_CHUNKS], *again;

@@ -101,7 +101,7 @@ static void close_chunk(struct chunks *c, struct dev_chunk *chunk) {
     const struct driver *d = &c->context->driver;
     if (chunk->fd) close(chunk->fd);
     if (!chunk->made) return;
-    d->cuMemUnmap(chunk->address, c->granule);
+    if (chunk->seen) d->cuMemUnmap(chunk->address, c->granule);
     d->cuMemRelease(chunk->handle);
 }
 
@@ -145,20 +145,24 @@ static void note_bytes(struct chunks *c, const struct dev_chunk *chunk, uint64_t
     atom_store_release(&c->lasting->bytes_of[number_of(c, chunk)], whose);
 }
 
-/* What `handle` names is its memory, as the worker sees it. Where that cannot be, it is released.
- */
-static int give_memory(struct chunks *c, struct dev_chunk *chunk,
-                       CUmemGenericAllocationHandle handle) {
-    chunk->handle = handle;
+/* The worker sees it: what an earlier process made it seldom needs to, and each is two calls. */
+static int see(struct chunks *c, const struct dev_chunk *whose) {
+    struct dev_chunk *chunk = &c->list[number_of(c, whose)];
+    if (chunk->seen) return 0;
     chunk->address = c->window + number_of(c, chunk) * c->granule;
     int err = cuda_chunk_show(c, chunk->address, chunk);
-    if (!err) {
-        err = cuda_chunk_allow(c, chunk->address, c->granule);
-        if (err) cuda_chunk_hide(c, chunk->address);
-    }
-    if (err) c->context->driver.cuMemRelease(handle);
-    chunk->made = !err;
+    if (err) return err;
+    err = cuda_chunk_allow(c, chunk->address, c->granule);
+    if (err) cuda_chunk_hide(c, chunk->address);
+    chunk->seen = !err;
     return err;
+}
+
+/* What `handle` names is its memory. */
+static void give_memory(struct dev_chunk *chunk, CUmemGenericAllocationHandle handle) {
+    chunk->handle = handle;
+    chunk->made = true;
+    chunk->seen = false;
 }
 
 /* Without it the chunk is as good, and ends with the process. */
@@ -178,9 +182,16 @@ static int make(struct chunks *c, struct dev_chunk *chunk) {
     CUmemAllocationProp prop = cuda_chunk_prop(c->context->device);
     CUmemGenericAllocationHandle handle;
     int err = result(c, c->context->driver.cuMemCreate(&handle, c->granule, &prop, 0));
-    if (!err) err = give_memory(c, chunk, handle);
-    if (!err) let_keep(c, chunk);
-    return err;
+    if (err) return err;
+    give_memory(chunk, handle);
+    err = see(c, chunk);
+    if (err) {
+        c->context->driver.cuMemRelease(handle);
+        chunk->made = false;
+        return err;
+    }
+    let_keep(c, chunk);
+    return 0;
 }
 
 /* The one that an earlier process made. */
@@ -189,8 +200,8 @@ static int import(struct chunks *c, struct dev_chunk *chunk) {
     int err = result(
         c, c->context->driver.cuMemImportFromShareableHandle(
                &handle, (void *)(uintptr_t)chunk->fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-    if (!err) err = give_memory(c, chunk, handle);
     if (err) return err;
+    give_memory(chunk, handle);
     fdutil_close(&chunk->fd);
     chunk->fd = 0;
     chunk->kept = true;
@@ -309,8 +320,10 @@ int cuda_chunk_settle(struct chunks *c) {
 }
 
 static int begin_clear(struct chunks *c, struct dev_chunk *chunk) {
-    int err = result(
-        c, c->context->driver.cuMemsetD32Async(chunk->address, 0, c->granule / 4, c->clearing));
+    int err = see(c, chunk);
+    if (!err)
+        err = result(
+            c, c->context->driver.cuMemsetD32Async(chunk->address, 0, c->granule / 4, c->clearing));
     if (err) return err;
     chunk->foreign = false;
     chunk->clear = ++c->clears;
@@ -376,7 +389,7 @@ static int finish(struct chunks *c, CUresult r) {
 
 /* To the caller it is zero, whenever that becomes true. */
 static int begin_read(struct chunks *c, const struct dev_chunk *chunk) {
-    int err = chunk->foreign ? begin_clear(c, &c->list[chunk - c->list]) : 0;
+    int err = chunk->foreign ? begin_clear(c, &c->list[number_of(c, chunk)]) : see(c, chunk);
     return err ? err : follow_clear(c, chunk);
 }
 
@@ -386,7 +399,8 @@ static int transfer(struct chunks *c, CUdeviceptr dst, CUdeviceptr src) {
 
 /* All of it is written: what was in it does not matter. */
 static int fill(struct chunks *c, struct dev_chunk *dst, CUdeviceptr src) {
-    int err = follow_clear(c, dst);
+    int err = see(c, dst);
+    if (!err) err = follow_clear(c, dst);
     if (!err) err = transfer(c, dst->address, src);
     if (err) return err;
     dst->foreign = false;
@@ -411,8 +425,10 @@ int cuda_chunk_load(struct chunks *c, struct dev_chunk *chunk, const void *host)
 int cuda_chunk_clear(struct chunks *c, struct dev_chunk *const *chunks, uint32_t count) {
     CUresult r = CUDA_SUCCESS;
     int err = 0;
-    for (uint32_t i = 0; !err && i < count; i++)
-        err = follow_clear(c, chunks[i]);
+    for (uint32_t i = 0; !err && i < count; i++) {
+        err = see(c, chunks[i]);
+        if (!err) err = follow_clear(c, chunks[i]);
+    }
     for (uint32_t i = 0; !err && !r && i < count; i++)
         r = c->context->driver.cuMemsetD32Async(chunks[i]->address, 0, c->granule / 4, c->stream);
     int ended = finish(c, r);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Physical memory of a GPU: pieces of one size, each of which the driver maps whole or not at all
- * (cuMemMap takes no part of one). Each is also shown at an address of the worker's own, where it
- * is filled and copied, whoever else it is shown to. What was made is kept for the next who wants
- * one, and is cleared when it is first shown to a space: on a stream of its own, for which streams
- * that may touch it wait, and the worker does not.
+ * (cuMemMap takes no part of one). What the worker itself fills or copies is also shown at an
+ * address of its own, from the first time on, whoever else it is shown to. What was made is kept
+ * for the next who wants one, and is cleared when it is first shown to a space: on a stream of its
+ * own, for which streams that may touch it wait, and the worker does not.
  *
  * Who keeps a descriptor of a chunk keeps its memory (dev_config.keep). A device that is opened on
  * such descriptors takes what it has of these when somebody adopts it, or wants a chunk. Whose
@@ -26,7 +26,8 @@ struct dev_chunk {
     CUmemGenericAllocationHandle handle;
     CUdeviceptr address; /* the worker's own */
     int fd;              /* of memory that an earlier process made, until it is taken; 0: none */
-    bool made;           /* it has memory, which the worker sees */
+    bool made;           /* it has memory */
+    bool seen;           /* which the worker sees at `address` */
     bool kept;           /* which outlives the process */
     bool used, promised; /* somebody has it; it is for who adopts it */
     bool foreign;        /* somebody's bytes are in it, who had it before: nobody has seen it */
