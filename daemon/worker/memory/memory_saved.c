@@ -57,8 +57,8 @@ static int fill(const struct memory *m, void *host, const struct source *from) {
 static int save_page(struct memory *m, uint32_t i, bool *had) {
     const struct source from = source_of(m, &m->pages[i]);
     *had = from.chunk || from.host;
-    if (!*had) {
-        if (m->saved[i]) atom_store_relaxed(&words_of(m, m->estate)[i], 0);
+    if (!*had) { /* nor may an earlier worker's word be taken for it */
+        atom_store_relaxed(&words_of(m, m->estate)[i], 0);
         return 0;
     }
     if (!m->saved[i]) {
