@@ -7,19 +7,15 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/worker/client.h"
 #include "daemon/worker/memory/memory.h"
+#include "test/lib/succession.h"
 #include "test/lib/wireclient.h"
 
 #define GRAN (2ull << 20)
@@ -44,170 +40,66 @@ static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                             "ld.global.u32 %r2,[step]; add.s32 %r1,%r1,%r2;\n"
                             "st.global.u32 [%d2],%r1; ret; }\n";
 
-struct rig {
-    struct wirebench *b;
-    struct wireclient *c;
-    char refused[256];     /* by the next worker, that is, why */
-    int64_t before, after; /* memory that its page took: blocks of 512 bytes */
-};
-
 static struct dev_ops ops; /* the software GPU's, as the test has them */
 
-static struct worker_config config_of(int memory_fd) {
-    return (struct worker_config){
-        .ops = &ops,
-        .device = {.memory_bytes = MEMORY, .threads = 1, .memory_fd = memory_fd},
-        .policy = {.exclusive = -1, .swap = -1}};
-}
-
-static struct rig begin(void) {
-    const struct worker_config config = config_of(0);
+static struct succession begin(void) {
     if (!ops.open) ops = dev_soft;
-    struct rig r = {.b = wirebench_start_as(&config)};
-    r.c = wireclient_attach(r.b);
-    return r;
+    const struct worker_config config = {.ops = &ops,
+                                         .device = {.memory_bytes = MEMORY, .threads = 1},
+                                         .policy = {.exclusive = -1, .swap = -1}};
+    return succession_begin(&config, NULL);
 }
 
-static void end(struct rig *r) {
-    wireclient_detach(r->c);
-    wireclient_free(r->c);
-    wirebench_stop(r->b);
+/* Another worker takes over; stream `begun`'s operation `seq` had been given to the device (0: as
+ * it was). */
+static void next_worker_when(struct succession *r, uint32_t begun, uint64_t seq) {
+    struct estate *e = &succession_client(r)->estate;
+    cr_assert(estate_whole(e));
+    if (seq) atomic_store(&e->header->begun[begun], seq);
+    succession_next(r);
 }
 
-static struct client *served(const struct rig *r) {
-    return client_find(r->b->worker, r->c->job_id);
-}
-
-/* As it is now. */
-static int copy_of(int fd) {
-    struct stat s;
-    static char buf[1 << 16];
-    cr_assert_eq(fstat(fd, &s), 0);
-    int to = fdutil_memfd("copy", (uint64_t)s.st_size, 1);
-    cr_assert_geq(to, 0);
-    for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
-        off_t hole = lseek(fd, at, SEEK_HOLE);
-        for (ssize_t n; at < hole; at += n) {
-            size_t want = (size_t)(hole - at) < sizeof(buf) ? (size_t)(hole - at) : sizeof(buf);
-            n = pread(fd, buf, want, at);
-            cr_assert(n > 0 && pwrite(to, buf, (size_t)n, at) == n);
-        }
-    }
-    return to;
-}
-
-static int64_t blocks_of(int fd) {
-    struct stat s;
-    cr_assert_eq(fstat(fd, &s), 0);
-    return s.st_blocks;
-}
-
-/* Zeros are where nobody ever wrote. */
-static int copy_of_page(const void *page, size_t bytes) {
-    static const char zeros[4096];
-    const char *from = page;
-    int to = fdutil_memfd("page", bytes, 1);
-    for (size_t at = 0, n; at < bytes; at += n) {
-        n = bytes - at < sizeof(zeros) ? bytes - at : sizeof(zeros);
-        if (!memcmp(from + at, zeros, n)) continue;
-        cr_assert_eq(pwrite(to, from + at, n, (off_t)at), (ssize_t)n);
-    }
-    return to;
-}
-
-static void remap_submission(struct wireclient *c, int fd) {
-    munmap(c->sub, sizeof(*c->sub));
-    c->sub = mmap(NULL, sizeof(*c->sub), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    cr_assert_neq(c->sub, MAP_FAILED);
-}
-
-static void meet(struct rig *r, int fds[5]) {
-    struct wireclient *c = r->c;
-    struct wire_worker_msg msg = {.kind = WIRE_RESTORE,
-                                  .job_id = c->job_id,
-                                  .windows = c->windows,
-                                  .job = c->job,
-                                  .name = "scripted"};
-    int completion = -1;
-    remap_submission(c, fds[0]);
-    cr_assert_eq(fdutil_send(r->b->sock, &msg, sizeof(msg), fds, 5), 0);
-    cr_assert(wirebench_hear(r->b, &msg, &completion));
-    cr_assert_eq(msg.kind, WIRE_ATTACHED);
-    snprintf(r->refused, sizeof(r->refused), "%s", msg.result ? msg.text : "");
-    if (msg.result) return;
-    munmap((void *)(uintptr_t)c->com, sizeof(*c->com));
-    c->com = mmap(NULL, sizeof(*c->com), PROT_READ, MAP_SHARED, completion, 0);
-    cr_assert_neq(c->com, MAP_FAILED);
-    r->before = blocks_of(fds[3]);
-    r->after = blocks_of(completion);
-    fdutil_close(&completion);
-    c->tx.mem = &c->sub->ring;
-    c->tx.credit = &c->com->credit;
-    msg.kind = WIRE_RESTORED;
-    cr_assert_eq(fdutil_send(r->b->sock, &msg, sizeof(msg), NULL, 0), 0);
-}
-
-/* The worker is gone, the way it stands, and another one takes over; stream `begun`'s operation
- * `seq` had been given to the device (0: as it was). */
-static void next_worker_when(struct rig *r, uint32_t begun, uint64_t seq) {
-    struct client *c = served(r);
-    struct estate_header *h = c->estate.header;
-    cr_assert(estate_whole(&c->estate));
-    if (seq) atomic_store(&h->begun[begun], seq);
-    int fds[] = {copy_of_page(r->c->sub, sizeof(*r->c->sub)), copy_of(c->files.window),
-                 dup(r->c->doorbell), copy_of_page(r->c->com, sizeof(*r->c->com)),
-                 copy_of(c->estate.fd)};
-    int memory = copy_of(dev_soft.memory_fd(r->b->worker->dev)); /* the next worker's from now on */
-    wirebench_stop(r->b);
-    const struct worker_config config = config_of(memory);
-    r->b = r->c->bench = wirebench_start_as(&config);
-    meet(r, fds);
-    for (int i = 0; i < 5; i++)
-        fdutil_close(&fds[i]);
-    if (!r->refused[0]) wirebench_run(r->b);
-}
-
-static void next_worker(struct rig *r) {
+static void next_worker(struct succession *r) {
     next_worker_when(r, 0, 0);
     cr_assert_str_eq(r->refused, "");
 }
 
 /* ---- what it sends --------------------------------------------------------------------------- */
 
-static volatile uint32_t *word(const struct rig *r, uint32_t i) {
+static volatile uint32_t *word(const struct succession *r, uint32_t i) {
     return (volatile uint32_t *)(void *)(r->c->host + WORDS_AT) + i;
 }
 
 /* The stream goes on once the word is 1. */
-static void hold(struct rig *r, uint32_t stream, uint32_t i) {
+static void hold(struct succession *r, uint32_t stream, uint32_t i) {
     struct wire_value v = {.addr = (uintptr_t)word(r, i), .value = 1, .bytes = 4};
     wireclient_send(r->c, WIRE_VALUE_WAIT, stream, false, &v, sizeof(v), NULL, 0);
 }
 
-static void let_go(struct rig *r, uint32_t i) {
+static void let_go(struct succession *r, uint32_t i) {
     *word(r, i) = 1;
 }
 
-static bool reaches(struct rig *r, uint32_t stream, uint64_t seq) {
+static bool reaches(struct succession *r, uint32_t stream, uint64_t seq) {
     const uint64_t end_ns = fdutil_now_ns() + 20000000000ull;
     while (wireclient_done(r->c, stream) < seq && fdutil_now_ns() < end_ns)
         wirebench_run(r->b);
     return wireclient_done(r->c, stream) >= seq && !wireclient_fault(r->c);
 }
 
-static void block(struct rig *r, uint16_t op) {
+static void block(struct succession *r, uint16_t op) {
     struct wire_mem m = {.addr = r->c->windows.dev_base + WIRECLIENT_EPHEMERAL, .bytes = 512};
     wireclient_send(r->c, op, 0, false, &m, sizeof(m), NULL, 0);
     wirebench_run(r->b);
 }
 
-static uint64_t load(struct rig *r) {
+static uint64_t load(struct succession *r) {
     cr_assert_eq(wireclient_result(r->c, wireclient_load(r->c, 0, image)), 0);
     cr_assert_eq(wireclient_result(r->c, wireclient_func(r->c, 0, 0, "gentle")), 0);
     return 0;
 }
 
-static uint64_t launch(struct rig *r, uint32_t stream) {
+static uint64_t launch(struct succession *r, uint32_t stream) {
     struct wire_launch l = {.func = 0, .grid = {1, 1, 1}, .block = {1, 1, 1}};
     return wireclient_send(r->c, WIRE_LAUNCH, stream, false, &l, sizeof(l), NULL, 0);
 }
@@ -216,22 +108,22 @@ static uint64_t launch(struct rig *r, uint32_t stream) {
 
 /* Of a page the worker's own part is new: what it is doing, and the device. */
 Test(replay, a_page_takes_no_more_memory_than_it_did) {
-    struct rig r = begin();
+    struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
     cr_assert(reaches(&r, 0, wireclient_copy(r.c, 0, dev, host + FROM_AT, 64)));
     uint64_t done = wireclient_done(r.c, 0);
-    served(&r)->com.page->text[WIRE_TEXT_BYTES - 1] = 7; /* far from all else */
+    succession_client(&r)->com.page->text[WIRE_TEXT_BYTES - 1] = 7; /* far from all else */
     next_worker(&r);
     cr_expect_eq(wireclient_done(r.c, 0), done);
     cr_expect_eq(r.c->com->text[WIRE_TEXT_BYTES - 1], 7);
     cr_expect_leq(r.after, r.before + 16384 / 512, "%ld blocks after %ld", (long)r.after,
                   (long)r.before);
-    end(&r);
+    succession_end(&r);
 }
 
 Test(replay, what_had_not_begun_is_done_once_and_in_order) {
-    struct rig r = begin();
+    struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
     strcpy(r.c->host + FROM_AT, "first");
@@ -251,11 +143,11 @@ Test(replay, what_had_not_begun_is_done_once_and_in_order) {
     cr_expect_str_eq(r.c->host + TO_AT, "first");
     cr_expect_eq(atomic_load(&r.c->com->stats.copies), 4, "each counts once");
     cr_expect_str_eq(r.c->host + TO_AT + 64, "second");
-    end(&r);
+    succession_end(&r);
 }
 
 Test(replay, copies_that_had_begun_are_done_again) {
-    struct rig r = begin();
+    struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
     strcpy(r.c->host + FROM_AT, "again");
@@ -269,12 +161,12 @@ Test(replay, copies_that_had_begun_are_done_again) {
     let_go(&r, 0);
     cr_assert(reaches(&r, 0, back));
     cr_expect_str_eq(r.c->host + TO_AT, "again");
-    end(&r);
+    succession_end(&r);
 }
 
 /* One reads what the other has written by then. */
 Test(replay, copies_there_and_back_that_had_begun_are_not) {
-    struct rig r = begin();
+    struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
     hold(&r, 0, 0);
@@ -284,12 +176,12 @@ Test(replay, copies_there_and_back_that_had_begun_are_not) {
     next_worker_when(&r, 0, back);
     cr_expect_neq(wireclient_fault(r.c), 0);
     cr_expect(strstr(r.c->com->fault.text, "COPY was under way"), "%s", r.c->com->fault.text);
-    end(&r);
+    succession_end(&r);
 }
 
 /* What was given to the device last is the latest of these; they go on once the word is 1. */
 struct begun_rig {
-    struct rig r;
+    struct succession r;
     uint64_t dev, host;
 };
 
@@ -317,7 +209,7 @@ static uint64_t next(struct begun_rig *g, uint32_t stream, uint32_t func, uint64
 
 static void say_begun(struct begun_rig *g, uint32_t stream, uint64_t seq) {
     wirebench_run(g->r.b);
-    atomic_store(&served(&g->r)->estate.header->begun[stream], seq);
+    atomic_store(&succession_client(&g->r)->estate.header->begun[stream], seq);
 }
 
 static void goes_on(struct begun_rig *g, uint64_t at, uint32_t want) {
@@ -328,7 +220,7 @@ static void goes_on(struct begun_rig *g, uint64_t at, uint32_t want) {
               g->r.c->com->fault.text);
     cr_assert(reaches(&g->r, 0, wireclient_copy(g->r.c, 0, g->host + TO_AT, at, 4)));
     cr_expect_eq(*(uint32_t *)(void *)(g->r.c->host + TO_AT), want);
-    end(&g->r);
+    succession_end(&g->r);
 }
 
 static void fails(struct begun_rig *g, const char *kernel, const char *why) {
@@ -336,7 +228,7 @@ static void fails(struct begun_rig *g, const char *kernel, const char *why) {
     cr_expect_neq(wireclient_fault(g->r.c), 0);
     cr_expect(strstr(g->r.c->com->fault.text, why), "%s", g->r.c->com->fault.text);
     cr_expect_str_eq(g->r.c->com->fault.kernel, kernel);
-    end(&g->r);
+    succession_end(&g->r);
 }
 
 Test(replay, a_kernel_that_had_begun_runs_again) {
@@ -410,37 +302,37 @@ Test(replay, a_variable_is_not_written_behind_its_reader) {
 Test(replay, a_suspect_is_told_so) {
     struct begun_rig g = begin_held();
     say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev));
-    atomic_store(&served(&g.r)->estate.header->suspects, 3);
+    atomic_store(&succession_client(&g.r)->estate.header->suspects, 3);
     next_worker(&g.r);
     cr_expect(strstr(g.r.c->com->fault.text, "was under way, one of 3 that may have ended it"),
               "%s", g.r.c->com->fault.text);
-    cr_expect_eq(atomic_load(&served(&g.r)->estate.header->suspects), 0);
-    end(&g.r);
+    cr_expect_eq(atomic_load(&succession_client(&g.r)->estate.header->suspects), 0);
+    succession_end(&g.r);
 }
 
 /* What is read again is marked, and nothing else. */
 Test(replay, what_had_begun_is_known_until_it_runs) {
-    struct rig r = begin();
+    struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
     hold(&r, 0, 0);
     uint64_t first = wireclient_copy(r.c, 0, dev, host + FROM_AT, 64);
     wireclient_copy(r.c, 0, dev, host + FROM_AT, 64);
     wirebench_run(r.b);
-    atomic_store(&served(&r)->estate.header->suspects, 3);
+    atomic_store(&succession_client(&r)->estate.header->suspects, 3);
     next_worker_when(&r, 0, first);
     cr_assert_eq(wireclient_fault(r.c), 0);
-    const struct stream *s = served(&r)->streams.streams[0];
+    const struct stream *s = succession_client(&r)->streams.streams[0];
     cr_expect(stream_at(s, first)->again);
     cr_expect_not(stream_at(s, first + 1)->again);
-    cr_expect_eq(served(&r)->replay.suspects, 3);
+    cr_expect_eq(succession_client(&r)->replay.suspects, 3);
     let_go(&r, 0);
     cr_assert(reaches(&r, 0, first + 1));
-    end(&r);
+    succession_end(&r);
 }
 
 Test(replay, kernels_that_had_not_begun_run) {
-    struct rig r = begin();
+    struct succession r = begin();
     load(&r);
     hold(&r, 0, 0);
     launch(&r, 0);
@@ -450,15 +342,15 @@ Test(replay, kernels_that_had_not_begun_run) {
     next_worker(&r);
     next_worker(&r);
     cr_expect_eq(atomic_load(&r.c->com->stats.launches), launches, "counted once");
-    const struct stream *s = served(&r)->streams.streams[0];
+    const struct stream *s = succession_client(&r)->streams.streams[0];
     cr_expect_eq(stream_at(s, last)->launch.number, launches, "by the number that it had");
     let_go(&r, 0);
     cr_assert(reaches(&r, 0, last));
-    end(&r);
+    succession_end(&r);
 }
 
 Test(replay, nothing_is_answered_twice) {
-    struct rig r = begin();
+    struct succession r = begin();
     uint64_t back = wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN);
     cr_assert_eq(wireclient_result(r.c, back), 0);
     load(&r);
@@ -467,12 +359,12 @@ Test(replay, nothing_is_answered_twice) {
     uint64_t answers = atomic_load(&r.c->com->stats.answers);
     next_worker(&r);
     cr_expect_eq(atomic_load(&r.c->com->stats.answers), answers);
-    end(&r);
+    succession_end(&r);
 }
 
 /* What waits for all before it is answered when it is there. */
 Test(replay, what_was_not_answered_is) {
-    struct rig r = begin();
+    struct succession r = begin();
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
     hold(&r, 0, 0);
     uint64_t unback = wireclient_mem(r.c, WIRE_MEM_UNBACK, 0, GRAN);
@@ -485,12 +377,12 @@ Test(replay, what_was_not_answered_is) {
     cr_assert(reaches(&r, 0, r.c->seq[0]));
     cr_assert_eq(wireclient_result(r.c, unback), 0);
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
-    end(&r);
+    succession_end(&r);
 }
 
 /* Numbers go on: with none of the old ones in the log the next is not taken for one of them. */
 Test(replay, what_is_deferred_under_the_second_outlives_it) {
-    struct rig r = begin();
+    struct succession r = begin();
     for (int i = 0; i < 3; i++)
         cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, i * GRAN, GRAN)), 0);
     cr_assert_eq(wireclient_result(r.c, wireclient_ping(r.c)), 0);
@@ -504,11 +396,11 @@ Test(replay, what_is_deferred_under_the_second_outlives_it) {
     cr_assert(reaches(&r, 0, r.c->seq[0]));
     cr_assert_eq(wireclient_result(r.c, unback), 0);
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
-    end(&r);
+    succession_end(&r);
 }
 
 Test(replay, a_host_function_is_called_once) {
-    struct rig r = begin();
+    struct succession r = begin();
     uint64_t func = wireclient_host_func(r.c, 0, 77);
     wirebench_run(r.b);
     cr_assert_eq(atomic_load(&r.c->com->callbacks_posted), 1);
@@ -525,22 +417,22 @@ Test(replay, a_host_function_is_called_once) {
     next_worker(&r);
     atomic_store(&r.c->sub->callbacks_done, 2);
     cr_assert(reaches(&r, 0, more));
-    end(&r);
+    succession_end(&r);
 }
 
 Test(replay, it_returned_while_nobody_was_there) {
-    struct rig r = begin();
+    struct succession r = begin();
     uint64_t func = wireclient_host_func(r.c, 0, 77);
     wirebench_run(r.b);
     atomic_store(&r.c->sub->callbacks_done, 1);
     next_worker(&r);
     cr_assert(reaches(&r, 0, func));
     cr_expect_eq(atomic_load(&r.c->com->callbacks_posted), 1);
-    end(&r);
+    succession_end(&r);
 }
 
 Test(replay, a_stream_that_was_made_again) {
-    struct rig r = begin();
+    struct succession r = begin();
     wireclient_create_stream(r.c, 1, WIRE_STREAM_NONBLOCKING);
     hold(&r, 1, 0);
     wireclient_host_func(r.c, 1, 5);
@@ -560,12 +452,12 @@ Test(replay, a_stream_that_was_made_again) {
     cr_expect_eq(r.c->com->callbacks[1], 6);
     atomic_store(&r.c->sub->callbacks_done, 2);
     cr_assert(reaches(&r, 1, last));
-    end(&r);
+    succession_end(&r);
 }
 
 /* Posted in another order than they were sent. */
 Test(replay, the_one_that_was_called_is_known) {
-    struct rig r = begin();
+    struct succession r = begin();
     wireclient_create_stream(r.c, 1, WIRE_STREAM_NONBLOCKING);
     wireclient_create_stream(r.c, 2, WIRE_STREAM_NONBLOCKING);
     hold(&r, 1, 0);
@@ -581,12 +473,12 @@ Test(replay, the_one_that_was_called_is_known) {
     atomic_store(&r.c->sub->callbacks_done, 1);
     cr_assert(reaches(&r, 2, second));
     cr_expect_eq(wireclient_done(r.c, 1), first - 1);
-    end(&r);
+    succession_end(&r);
 }
 
 /* Whatever it ended is not in the log any more. */
 Test(replay, the_last_word_is_not_said_twice) {
-    struct rig r = begin();
+    struct succession r = begin();
     block(&r, WIRE_MEM_USE);
     block(&r, WIRE_MEM_DROP);
     next_worker(&r);
@@ -608,18 +500,18 @@ Test(replay, the_last_word_is_not_said_twice) {
     cr_assert_eq(wireclient_fault(r.c), 0);
     load(&r); /* under the same number */
     cr_assert(reaches(&r, 0, launch(&r, 0)));
-    end(&r);
+    succession_end(&r);
 }
 
 /* Where the ring was read up to is with a module's place, too, where that is all there is. */
 Test(replay, a_module_and_its_place_alone) {
-    struct rig r = begin();
+    struct succession r = begin();
     cr_assert_eq(wireclient_result(r.c, wireclient_load(r.c, 0, image)), 0);
     next_worker(&r);
     cr_assert_eq(wireclient_fault(r.c), 0);
     cr_assert_eq(wireclient_result(r.c, wireclient_func(r.c, 0, 0, "gentle")), 0);
     cr_assert(reaches(&r, 0, launch(&r, 0)));
-    end(&r);
+    succession_end(&r);
 }
 
 /* As it is when the worker ends while the module is being loaded. */
@@ -631,17 +523,17 @@ static void forget_place(struct estate *e) {
 }
 
 Test(replay, a_module_that_was_being_loaded) {
-    struct rig r = begin();
+    struct succession r = begin();
     cr_assert_eq(wireclient_result(r.c, wireclient_load(r.c, 0, image)), 0);
-    forget_place(&served(&r)->estate);
+    forget_place(&succession_client(&r)->estate);
     next_worker(&r);
     cr_assert_eq(wireclient_fault(r.c), 0);
-    cr_assert(estate_whole(&served(&r)->estate), "it has a place now");
+    cr_assert(estate_whole(&succession_client(&r)->estate), "it has a place now");
     cr_assert_eq(wireclient_result(r.c, wireclient_func(r.c, 0, 0, "gentle")), 0);
     next_worker(&r);
     cr_assert_eq(wireclient_fault(r.c), 0);
     cr_assert(reaches(&r, 0, launch(&r, 0)));
-    end(&r);
+    succession_end(&r);
 }
 
 /* ---- what the device cannot have again ------------------------------------------------------- */
@@ -668,17 +560,17 @@ static const char *say(const struct dev_space *space) {
 }
 
 Test(replay, a_module_that_cannot_be_had_again_ends_its_job_by_name) {
-    struct rig r = begin();
+    struct succession r = begin();
     load(&r);
     ops.module_place_at = refuse_place;
     next_worker(&r);
     cr_expect_neq(wireclient_fault(r.c), 0);
     cr_expect(strstr(r.c->com->fault.text, "variable x of a module"), "%s", r.c->com->fault.text);
-    end(&r);
+    succession_end(&r);
 }
 
 Test(replay, addresses_that_are_elsewhere_end_the_job_by_name) {
-    struct rig r = begin();
+    struct succession r = begin();
     ops.space_create = reserve_elsewhere;
     next_worker_when(&r, 0, 0);
     cr_expect(strstr(r.refused, "addresses elsewhere"), "%s", r.refused);
@@ -686,8 +578,8 @@ Test(replay, addresses_that_are_elsewhere_end_the_job_by_name) {
     wirebench_stop(r.b);
 }
 
-static const char *lack(const struct rig *r) {
-    const char *text = estate_lacks(&served(r)->estate);
+static const char *lack(const struct succession *r) {
+    const char *text = estate_lacks(&succession_client(r)->estate);
     return text ? text : "";
 }
 
@@ -696,39 +588,39 @@ Test(replay, the_device_is_asked_when_it_may_matter) {
     struct wire_global_get g = {.module = 0, .name_bytes = 5};
     ops = dev_soft;
     ops.space_unrestorable = say;
-    struct rig r = begin();
+    struct succession r = begin();
     load(&r);
     cr_expect_str_eq(lack(&r), "");
     said = "variable x of a module changes";
     wireclient_result(r.c,
                       wireclient_send(r.c, WIRE_GLOBAL_GET, 0, true, &g, sizeof(g), "none", 5));
     cr_expect_str_eq(lack(&r), said);
-    end(&r);
+    succession_end(&r);
     r = begin();
     load(&r);
     cr_expect_str_eq(lack(&r), said);
-    end(&r);
+    succession_end(&r);
 }
 
 /* Half of it in the first parts, or all of it: what is there counts once, of a device that has not
  * room for it twice. */
 static void back_again(uint64_t done_bytes) {
-    struct rig r = begin();
+    struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, MEMORY_MOST)), 0);
     for (uint64_t at = 0; at < done_bytes; at += GRAN)
         wireclient_copy(r.c, 0, dev + at, host + FROM_AT, 8);
-    struct estate *e = &served(&r)->estate;
+    struct estate *e = &succession_client(&r)->estate;
     atomic_fetch_sub(&e->header->deferred_done, 1);
     if (done_bytes < MEMORY_MOST) {
         uint64_t rest = MEMORY_MOST - done_bytes;
-        cr_assert_eq(memory_unback(served(&r)->memory, dev + done_bytes, rest), 0);
+        cr_assert_eq(memory_unback(succession_client(&r)->memory, dev + done_bytes, rest), 0);
     }
     next_worker(&r);
     cr_assert_eq(wireclient_fault(r.c), 0);
     cr_assert(reaches(&r, 0, wireclient_copy(r.c, 0, dev + MEMORY_MOST - 8, host + FROM_AT, 8)));
-    cr_expect_eq(memory_persistent(served(&r)->memory), MEMORY_MOST);
-    end(&r);
+    cr_expect_eq(memory_persistent(succession_client(&r)->memory), MEMORY_MOST);
+    succession_end(&r);
 }
 
 Test(replay, memory_that_was_backed_but_not_counted) {
