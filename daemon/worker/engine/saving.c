@@ -29,6 +29,7 @@ static bool has_memory(const struct client *c) {
 
 static bool is_due(const struct client *c) {
     const struct savepoint *k = &c->estate.savepoint;
+    if (c->boundary.current < k->settles) return false;
     return savepoint_possible(k) && estate_whole(&c->estate) && c->memory && has_memory(c) &&
            c->worker->now_ns >= (savepoint_whole(k) ? k->due_ns : k->soonest_ns) && !c->inflight &&
            !c->replay.active;
@@ -71,9 +72,10 @@ bool saving_begins(struct client *c) {
 
 void saving_look(struct client *c) {
     const struct stream_set *s = &c->streams;
-    if (!c->estate.savepoint.header || s->pushed != s->completed || s->deferred || c->errand)
-        return;
+    struct savepoint *k = &c->estate.savepoint;
+    if (!k->header || s->pushed != s->completed || s->deferred || c->errand) return;
     if (boundary_holds(&c->boundary) || graph_replaying(&c->graphs)) return;
+    k->settles = 0;
     if (saving_begins(c)) c->throttled |= CLIENT_SAVES;
 }
 

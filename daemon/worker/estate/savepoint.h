@@ -65,6 +65,7 @@ struct savepoint {
     struct list link;       /* worker.saving: it is under way */
     uint32_t page, granule; /* what is saved next */
     uint32_t begun;         /* `voids` when it began */
+    uint32_t settles;       /* what was read and makes one void is over with this iteration */
 };
 
 void savepoint_attach(struct savepoint *k, struct savepoint_header *header, void *data,

@@ -61,13 +61,17 @@ static enum savepoint_reason void_of(uint16_t op) {
     }
 }
 
+/* It is of the iteration that is being read, or begins the next one. */
 void book_savepoint(struct client *c, uint16_t op) {
+    struct savepoint *k = &c->estate.savepoint;
     enum savepoint_reason reason = void_of(op);
     if (reason == SAVEPOINT_NONE) return;
-    if (savepoint_whole(&c->estate.savepoint))
+    k->settles = c->boundary.reading + 1;
+    if (c->replay.active) return;
+    if (savepoint_whole(k))
         log_debug("savepoint", "job=%u name=\"%s\" void record=%s", c->job_id, c->name,
                   record_name(op));
-    savepoint_void(&c->estate.savepoint, reason);
+    savepoint_void(k, reason);
 }
 
 /* All records of the graph that was launched last are read: how far its streams went. */

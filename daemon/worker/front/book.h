@@ -13,7 +13,8 @@
 
 /* A checked record, of the ring or (`graph`) of a graph that is being read. */
 void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph);
-/* The same, of who has savepoints: such a record may make the latest void. */
+/* The same, of who has savepoints, also when it is read again: such a record may make the latest
+ * void, and there is none before it is over. */
 void book_savepoint(struct client *c, uint16_t op);
 
 /* Of the latest, a MODULE_LOAD or a FUNC_GET: nothing came of it. */

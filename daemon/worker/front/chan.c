@@ -46,8 +46,8 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
 /* What the client is to be restored by has it before it is acted on; of graphs, whose records can
  * be read again, only which blocks are alive. */
 static void book(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph) {
-    if (c->replay.active) return;
     if (c->estate.savepoint.header) book_savepoint(c, rec->op);
+    if (c->replay.active) return;
     if (!graph || rec->op == WIRE_MEM_USE || rec->op == WIRE_MEM_DROP)
         book_record(c, rec, bytes, graph);
 }
