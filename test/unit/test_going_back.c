@@ -516,19 +516,24 @@ Test(going_back, who_must_and_cannot_ends) {
     setup(); /* for the end */
 }
 
+/* With nothing under way: launches that had not begun keep their numbers. */
 Test(going_back, nobody_goes_back_for_nothing) {
     begin_with(5);
     launch(0, APPLY, 0, 1);
     launch(0, APPLY, 0, 1); /* 49 */
     all_complete();
     hold();
-    launch(HOLDS, APPLY, 0, 1); /* 148 */
+    uint64_t last = launch(HOLDS, APPLY, 0, 1); /* 148 */
     wirebench_run(r.b);
+    uint64_t launches = atomic_load(&r.c->com->stats.launches);
     succession_next(&r);
     no_more();
     go_on();
     cr_expect_not(succession_client(&r)->replay.back);
     cr_expect_eq(returns(), 0);
+    cr_expect_eq(atomic_load(&r.c->com->stats.launches), launches);
+    const struct stream *s = succession_client(&r)->streams.streams[HOLDS];
+    cr_expect_eq(stream_at(s, last)->launch.number, launches);
     ends_with(148);
 }
 

@@ -50,14 +50,6 @@ static void finish(struct client *c) {
     log_info("client", "job=%u name=\"%s\" restored", c->job_id, c->name);
 }
 
-/* Launches in the log, which were counted when they were read first. */
-static uint64_t count_launches(const struct log *l) {
-    uint64_t at = 0, count = 0;
-    for (const struct log_entry *e; (e = log_at(l, at, &at));)
-        count += log_record(e)->op == WIRE_LAUNCH && !(e->flags & (LOG_VOID | LOG_OVER));
-    return count;
-}
-
 /* ---- what was complete, and is done again ---------------------------------------------------- */
 
 static bool is_done_again(const struct client *c, uint32_t stream, uint64_t seq) {
@@ -151,6 +143,18 @@ static struct replay_stats counts_of(struct client *c) {
     return h->counts;
 }
 
+/* Launches in the log, which were counted when they were read first, and are again. */
+static uint64_t count_launches(struct client *c) {
+    const struct log *l = &c->estate.log;
+    uint64_t at = 0, count = 0;
+    for (const struct log_entry *e; (e = log_at(l, at, &at));) {
+        const struct wire_record *rec = log_record(e);
+        bool read = rec->op == WIRE_LAUNCH && !(e->flags & (LOG_VOID | LOG_OVER));
+        count += read && replay_turn(c, rec) != REPLAY_PAST;
+    }
+    return count;
+}
+
 int replay_begin(struct client *c) {
     struct replay *r = &c->replay;
     struct estate *e = &c->estate;
@@ -168,9 +172,9 @@ int replay_begin(struct client *c) {
     r->suspects = atom_load_relaxed(&e->header->suspects);
     r->deferred_done = e->deferred = state.deferred_done;
     r->stats = counts_of(c);
-    /* They keep their numbers. */
-    atom_store_relaxed(&c->com.page->stats.launches, r->stats.launches - count_launches(&e->log));
     r->active = r->restored = true;
+    /* They keep their numbers. */
+    atom_store_relaxed(&c->com.page->stats.launches, r->stats.launches - count_launches(c));
     if (!r->back) return 0;
     stream_rewind(c->streams.streams[0], atom_load_relaxed(&e->header->savepoint.done[0]) + 1);
     r->done_end = end_of_done(c);
