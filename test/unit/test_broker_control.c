@@ -20,6 +20,7 @@
 #include "daemon/broker/jobs/report_job.h"
 #include "daemon/broker/server_parts.h"
 #include "daemon/sched/sched.h"
+#include "daemon/worker/estate/savepoint.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/patience.h"
@@ -541,6 +542,41 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
               j->iteration_ns == 16 && j->waited_ns == 17 && j->survivors == 18 &&
               j->switches == 19 && j->switched_bytes == 20 && j->swaps == 21 &&
               j->demand_milli == 22);
+}
+
+Test(broker_control, a_job_shows_its_savepoint) {
+    struct wire_savepoint *k = &rig.worker.page->savepoint;
+    const struct ctl_job *j = job_now();
+    const uint64_t second_ns = 1000000000;
+
+    cr_assert_str_eq(j->savepoint_why, "off", "it did not ask");
+    atom_store_relaxed(&k->every_ns, second_ns);
+    atom_store_relaxed(&k->reason, SAVEPOINT_FIRST);
+    job_now();
+    cr_assert_str_eq(j->savepoint_why, "no boundary was passed yet, nor was all complete");
+    cr_assert(!j->savepoints && !j->savepoint_age_ns && !j->savepoint_bytes && !j->returns);
+    atom_store_relaxed(&k->reason, SAVEPOINT_NONE);
+    atom_store_relaxed(&k->taken_ns, fdutil_now_ns() - 60 * second_ns);
+    atom_store_relaxed(&k->bytes, 11);
+    atom_store_relaxed(&k->count, 12);
+    atom_store_relaxed(&k->took_ns, 13);
+    atom_store_relaxed(&k->returns, 14);
+    job_now();
+    cr_assert_str_eq(j->savepoint_why, "", "there is one");
+    cr_assert(j->savepoints == 12 && j->savepoint_bytes == 11 && j->savepoint_took_ns == 13 &&
+              j->returns == 14);
+    cr_assert(j->savepoint_age_ns >= 60 * second_ns && j->savepoint_age_ns < 3600 * second_ns);
+    atom_store_relaxed(&k->taken_ns, 0); /* void */
+    atom_store_relaxed(&k->reason, SAVEPOINT_CHANGED);
+    job_now();
+    cr_assert(!j->savepoint_age_ns && !j->savepoint_bytes && j->savepoints == 12);
+    cr_assert_str_eq(j->savepoint_why,
+                     "since the latest it got or gave back memory, or loaded code");
+    atom_store_relaxed(&k->taken_ns, UINT64_MAX); /* the worker's clock is its own affair */
+    atom_store_relaxed(&k->reason, 99);
+    job_now();
+    cr_assert_eq(j->savepoint_age_ns, 0);
+    cr_assert_str_eq(j->savepoint_why, "?");
 }
 
 /* ---- what runs for long ---------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "common/reason.h"
 #include "common/units.h"
 #include "daemon/sched/sched.h"
+#include "daemon/worker/estate/savepoint.h"
 #include "daemon/worker/iteration/iteration.h"
 #include "proto/capability.h"
 #include "proto/job.h"
@@ -80,6 +81,12 @@ Test(job, what_is_wrong_is_said_and_changes_nothing) {
     }
     expect_wrong("SALUS_DEVICE_MODE", "nul", "SALUS_DEVICE_MODE: 'nul' is not compute or null");
     expect_wrong("SALUS_DEVICE_MODE", "", "SALUS_DEVICE_MODE: '' is not compute or null");
+    const char *switches[] = {"", "yes ", "Yes", "1", "on", "y", "no!"};
+    for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "SALUS_SAVEPOINTS: '%s' is not yes or no", switches[i]);
+        expect_wrong("SALUS_SAVEPOINTS", switches[i], text);
+    }
     cr_assert_eq(job_set(&job, "SALUS_TARIFF", "1", why), -ENOENT);
 }
 
@@ -91,6 +98,23 @@ Test(job, a_mode_is_a_flag_beside_the_others) {
     cr_expect_eq(job_check(&j, why), 0);
     cr_expect_eq(j.flags, WIRE_JOB_RESERVED | WIRE_JOB_NULL);
     cr_assert_eq(job_set(&j, "SALUS_DEVICE_MODE", "compute", why), 0);
+    cr_expect_eq(j.flags, WIRE_JOB_RESERVED);
+}
+
+Test(job, a_switch_is_a_flag_beside_the_others) {
+    struct wire_job j = {.flags = WIRE_JOB_RESERVED | WIRE_JOB_NULL};
+
+    cr_assert_eq(job_set(&j, "SALUS_SAVEPOINTS", "no", why), 0);
+    cr_expect_eq(j.flags, WIRE_JOB_RESERVED | WIRE_JOB_NULL);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(job_set(&j, "SALUS_SAVEPOINTS", "yes", why), 0);
+        cr_expect_eq(j.flags, WIRE_JOB_RESERVED | WIRE_JOB_NULL | WIRE_JOB_SAVEPOINTS);
+    }
+    cr_expect_eq(job_check(&j, why), 0);
+    cr_expect_eq(j.flags, WIRE_JOB_RESERVED | WIRE_JOB_NULL | WIRE_JOB_SAVEPOINTS);
+    cr_assert_eq(job_set(&j, "SALUS_DEVICE_MODE", "compute", why), 0);
+    cr_expect_eq(j.flags, WIRE_JOB_RESERVED | WIRE_JOB_SAVEPOINTS);
+    cr_assert_eq(job_set(&j, "SALUS_SAVEPOINTS", "no", why), 0);
     cr_expect_eq(j.flags, WIRE_JOB_RESERVED);
 }
 
@@ -215,4 +239,9 @@ Test(reason, numbers_have_words) {
     cr_assert_str_eq(reason_why(99), "?");
     cr_assert_str_eq(reason_source(ITERATION_PERIOD), "period");
     cr_assert_str_eq(reason_source(UINT64_MAX), "?");
+    cr_assert_str_eq(reason_savepoint(SAVEPOINT_NONE), "");
+    cr_assert_str_eq(reason_savepoint(SAVEPOINT_HOST), "its kernels know addresses of host memory");
+    cr_assert_str_eq(reason_savepoint(SAVEPOINT_LACK), "it cannot go on with another worker");
+    cr_assert_str_eq(reason_savepoint(SAVEPOINT_LACK + 1), "?");
+    cr_assert_str_eq(reason_savepoint(UINT64_MAX), "?");
 }
