@@ -551,9 +551,9 @@ Test(broker_control, a_job_shows_its_savepoint) {
 
     cr_assert_str_eq(j->savepoint_why, "off", "it did not ask");
     atom_store_relaxed(&k->every_ns, second_ns);
-    atom_store_relaxed(&k->reason, SAVEPOINT_FIRST);
+    atom_store_relaxed(&k->reason, SAVEPOINT_ONCE);
     job_now();
-    cr_assert_str_eq(j->savepoint_why, "no boundary was passed yet, nor was all complete");
+    cr_assert_str_eq(j->savepoint_why, "since the latest it did what cannot be done again");
     cr_assert(!j->savepoints && !j->savepoint_age_ns && !j->savepoint_bytes && !j->returns);
     atom_store_relaxed(&k->reason, SAVEPOINT_NONE);
     atom_store_relaxed(&k->taken_ns, fdutil_now_ns() - 60 * second_ns);
@@ -571,7 +571,7 @@ Test(broker_control, a_job_shows_its_savepoint) {
     job_now();
     cr_assert(!j->savepoint_age_ns && !j->savepoint_bytes && j->savepoints == 12);
     cr_assert_str_eq(j->savepoint_why,
-                     "since the latest it got or gave back memory, or loaded code");
+                     "since the latest it gave back memory, a texture or code");
     atom_store_relaxed(&k->taken_ns, UINT64_MAX); /* the worker's clock is its own affair */
     atom_store_relaxed(&k->reason, 99);
     job_now();

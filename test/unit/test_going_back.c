@@ -626,11 +626,11 @@ Test(going_back, void_when_what_it_has_is_another) {
     struct wire_module_unload unload = {.module = 1};
     begin_with(5);
     wireclient_mem(r.c, WIRE_MEM_BACK, GRAN, GRAN);
-    expect_void("back", SAVEPOINT_CHANGED);
+    cr_expect(is_whole(), "it gets memory");
     wireclient_mem(r.c, WIRE_MEM_UNBACK, GRAN, GRAN);
     expect_void("unback", SAVEPOINT_CHANGED);
     wireclient_load(r.c, 1, image);
-    expect_void("load", SAVEPOINT_CHANGED);
+    cr_expect(is_whole(), "it gets code");
     wireclient_send(r.c, WIRE_MODULE_UNLOAD, 0, true, &unload, sizeof(unload), NULL, 0);
     expect_void("unload", SAVEPOINT_CHANGED);
 }
@@ -719,16 +719,32 @@ Test(going_back, none_is_taken_before_a_wait_that_is_open) {
     cr_expect(is_whole(), "it is over");
 }
 
-Test(going_back, none_is_taken_before_memory_that_is_to_come) {
+/* Its variables are as they were when it came. */
+Test(going_back, code_that_came_since_then) {
     begin_with(5);
+    wireclient_load(r.c, 1, image);
+    all_complete();
+    cr_expect(is_whole());
+    cr_expect_gt(atomic_load(&point()->header->granule_count), 1);
+    hold();
+    launch(HOLDS, APPLY, 0, 1);
+    go_back_within(HOLDS);
+    cr_expect_str_empty(r.refused);
+    cr_expect_not(client_dead(succession_client(&r)));
+    ends_with(16);
+}
+
+/* It was zeros when it came. */
+Test(going_back, memory_that_came_since_then) {
+    begin_with(5);
+    savepoint_void(point(), SAVEPOINT_CHANGED);
     hold();
     launch(HOLDS, APPLY, 0, 1);
     begin_next_iteration();
     wireclient_mem_silent(r.c, WIRE_MEM_BACK, GRAN, GRAN);
     pass_a_boundary();
-    cr_expect_not(savepoint_whole(point()));
+    cr_expect(savepoint_whole(point()));
     let_all_go();
-    save();
     launch(0, APPLY, 0, 1);
     wireclient_copy(r.c, 0, dev + GRAN, dev, 4);
     all_complete();
@@ -740,11 +756,12 @@ Test(going_back, none_is_taken_before_memory_that_is_to_come) {
     ends_with(before * 3 + 1);
 }
 
-/* It comes in parts, under the next worker as well. */
-Test(going_back, nor_before_memory_that_an_earlier_worker_was_asked_for) {
+/* It goes in parts, under the next worker as well. */
+Test(going_back, nor_before_memory_goes_that_an_earlier_worker_was_told_of) {
     begin_with(5);
+    wireclient_mem(r.c, WIRE_MEM_BACK, GRAN, 20 * GRAN);
     hold();
-    wireclient_mem_silent(r.c, WIRE_MEM_BACK, GRAN, 20 * GRAN);
+    wireclient_mem_silent(r.c, WIRE_MEM_UNBACK, GRAN, 20 * GRAN);
     wirebench_run(r.b);
     succession_next(&r);
     no_more();

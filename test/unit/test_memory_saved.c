@@ -166,8 +166,8 @@ static void expect_sound(void) {
 
 static void go_back(void) {
     cr_assert_eq(memory_saved_adopt(mem[0], estates[0]), 0);
-    cr_assert_eq(memory_return(mem[0], estates[0]), 0);
-    cr_assert_eq(memory_adopt(mem[1], estates[1]), 0);
+    cr_assert_eq(memory_return(mem[0], estates[0], -1, 0), 0);
+    cr_assert_eq(memory_adopt(mem[1], estates[1], -1, 0), 0);
     ops.memory_settle(dev);
     expect_sound();
 }
@@ -392,8 +392,8 @@ Test(memory_saved, words_of_an_earlier_one_go) {
     save(ALL);
     cr_assert_eq(memory_unback(mem[0], page_at(0, 0), GRAN), 0);
     die();
-    cr_assert_eq(memory_adopt(mem[0], estates[0]), 0);
-    cr_assert_eq(memory_adopt(mem[1], estates[1]), 0);
+    cr_assert_eq(memory_adopt(mem[0], estates[0], -1, 0), 0);
+    cr_assert_eq(memory_adopt(mem[1], estates[1], -1, 0), 0);
     ops.memory_settle(dev);
     cr_assert_eq(memory_join(mem[1], lane), 0);
     turn(1); /* what was the first one's in the lane is nobody's */
@@ -418,7 +418,7 @@ Test(memory_saved, without_spares_there_is_none) {
     cr_assert_eq(memory_estate_keep(m, e), 0);
     cr_expect_eq(memory_save(m, &page, ALL), -ENOTSUP);
     cr_expect_eq(memory_saved_adopt(m, e), -ENOTSUP);
-    cr_expect_eq(memory_return(m, e), -EINVAL, "nothing is saved");
+    cr_expect_eq(memory_return(m, e, -1, 0), -EINVAL, "nothing is saved");
     memory_destroy(m);
     free(e);
 }
@@ -528,7 +528,7 @@ Test(memory_saved, any_other_words_are_refused_as_a_whole, .timeout = 120) {
         int adopted = memory_saved_adopt(mem[0], e);
         cr_assert(!adopted || count_spares() == 0, "%d: some of it was taken", i);
         cr_assert(!adopted || !mem[0]->saved);
-        int err = adopted ? adopted : memory_return(mem[0], e);
+        int err = adopted ? adopted : memory_return(mem[0], e, -1, 0);
         cr_assert(i || !err, "as it was left: %d", err);
         unadopted += adopted != 0;
         refused += !adopted && err;

@@ -202,7 +202,7 @@ static bool go_back(void) {
     if (!ledger->whole || (!ledger->returning && !dice(3))) return false;
     ledger->again += ledger->returning;
     atom_store_release(&ledger->returning, 1);
-    must(memory_return(mem[0], estates[0]), "return");
+    must(memory_return(mem[0], estates[0], -1, 0), "return");
     for (uint32_t page = 0; page < PAGES; page++)
         check_page(page);
     return true;
@@ -210,7 +210,7 @@ static bool go_back(void) {
 
 /* It had gone on from there: what it has is another's affair (test_memory_killed). */
 static void resume(void) {
-    must(memory_adopt(mem[0], estates[0]), "adopt");
+    must(memory_adopt(mem[0], estates[0], -1, 0), "adopt");
     for (uint32_t page = 0; page < PAGES; page++)
         ledger->has[page] = mem[0]->pages[page].state != PAGE_NONE;
 }
@@ -218,7 +218,7 @@ static void resume(void) {
 static void take_over(void) {
     bool back = go_back();
     if (!back) resume();
-    must(memory_adopt(mem[1], estates[1]), "adopt the other one");
+    must(memory_adopt(mem[1], estates[1], -1, 0), "adopt the other one");
     dev_soft.memory_settle(dev);
     for (int c = 0; c < CLIENTS; c++)
         must(memory_join(mem[c], lane), "join");

@@ -31,7 +31,7 @@ static void setup(void) {
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     cr_assert_neq(data, MAP_FAILED);
     cr_assert_eq(mprotect(data, SAVEPOINT_DATA_BYTES, PROT_READ | PROT_WRITE), 0);
-    shown = (struct wire_savepoint){.reason = SAVEPOINT_FIRST};
+    shown = (struct wire_savepoint){.reason = SAVEPOINT_CHANGED};
     savepoint_attach(&point, header, data, &shown);
 }
 
@@ -52,9 +52,8 @@ static bool open_again(void) {
 }
 
 static void take(void) {
-    cr_assert(savepoint_commit(&point, page, savepoint_begin(&point)));
-    atomic_store(&shown.reason, SAVEPOINT_NONE);
-    atomic_store(&shown.taken_ns, 1);
+    cr_assert(savepoint_commit(&point, page, savepoint_begin(&point), 9));
+    cr_assert(shown.reason == SAVEPOINT_NONE && shown.taken_ns && shown.bytes == 9);
 }
 
 static void keep(uint32_t stream, uint64_t seq, const char *text, uint64_t bytes) {
@@ -82,7 +81,7 @@ Test(savepoint, it_counts_from_commit_on) {
     cr_expect(savepoint_possible(&point));
     uint32_t voids = savepoint_begin(&point);
     cr_expect_not(savepoint_whole(&point));
-    cr_expect(savepoint_commit(&point, page, voids));
+    cr_expect(savepoint_commit(&point, page, voids, 9));
     cr_expect(savepoint_whole(&point));
     cr_expect(savepoint_past(&point, 0, 5) && !savepoint_past(&point, 0, 6));
     cr_expect(savepoint_past(&point, WIRE_STREAMS - 1, 7));
@@ -107,12 +106,12 @@ Test(savepoint, void_until_the_next_is_taken) {
 Test(savepoint, void_between_begin_and_commit_is_none) {
     uint32_t voids = savepoint_begin(&point);
     savepoint_void(&point, SAVEPOINT_CHANGED);
-    cr_expect_not(savepoint_commit(&point, page, voids));
+    cr_expect_not(savepoint_commit(&point, page, voids, 9));
     cr_expect_not(savepoint_whole(&point));
     take();
     voids = savepoint_begin(&point); /* of one that counted before */
     savepoint_void(&point, SAVEPOINT_ONCE);
-    cr_expect_not(savepoint_commit(&point, page, voids));
+    cr_expect_not(savepoint_commit(&point, page, voids, 9));
     cr_expect_not(savepoint_whole(&point));
 }
 
@@ -120,7 +119,7 @@ Test(savepoint, never_is_for_good) {
     take();
     uint32_t voids = savepoint_begin(&point);
     savepoint_never(&point, SAVEPOINT_HOST);
-    cr_expect_not(savepoint_commit(&point, page, voids));
+    cr_expect_not(savepoint_commit(&point, page, voids, 9));
     cr_expect_not(savepoint_possible(&point));
     savepoint_never(&point, SAVEPOINT_LACK);
     cr_expect_eq(atomic_load(&shown.reason), SAVEPOINT_HOST, "the first reason stays");

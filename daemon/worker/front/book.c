@@ -67,7 +67,6 @@ void book_savepoint(struct client *c, uint16_t op) {
     enum savepoint_reason reason = void_of(op);
     if (reason == SAVEPOINT_NONE) return;
     k->settles = c->boundary.reading + 1;
-    if (c->replay.active) return;
     if (savepoint_whole(k))
         log_debug("savepoint", "job=%u name=\"%s\" void record=%s", c->job_id, c->name,
                   record_name(op));
