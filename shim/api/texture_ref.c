@@ -131,6 +131,7 @@ CUresult texture_ref_update(struct texture_ref *t) {
     if (!t->variable || (!t->bound && !t->object)) return r;
     if (t->bound && !texture_desc(&t->as, &w)) r = texture_create(&w, &t->as, &made);
     if (!r) r = cuMemcpyHtoD_v2(t->variable, &made, sizeof(made));
+    if (!r) r = cuStreamSynchronize(CU_STREAM_LEGACY); /* other streams need not wait for it */
     if (r) return r;
     if (t->object) texture_destroy(t->object, t->as.surface);
     t->object = made;

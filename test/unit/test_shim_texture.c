@@ -4,9 +4,12 @@
  * when a number is used again.
  */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/atomics.h"
 #include "proto/array_layout.h"
 #include "shim/connection/state.h"
 #include "test/lib/shim/rig.h"
@@ -482,6 +485,30 @@ Test(shim_texture, a_reference_is_an_object_of_what_it_was_told) {
     cr_assert_eq(rig_count(), 0, "nothing has changed");
     cr_assert_eq(cuTexRefSetFilterMode(t, CU_TR_FILTER_MODE_POINT), CUDA_SUCCESS);
     cr_assert_eq(made()->filter, 0);
+}
+
+/* Once somebody waits for the stream that tells the module of the object: nobody else does. */
+static void *let_go(void *ended) {
+    const _Atomic uint32_t *sleeping = &state.conn.submission->client_sleeping;
+    while (!atom_load_relaxed((_Atomic bool *)ended) && !atom_load_relaxed(sleeping))
+        usleep(100);
+    if (!atom_load_relaxed((_Atomic bool *)ended)) rig_hold_streams(false);
+    return NULL;
+}
+
+/* A stream of its own may be at a kernel that reads by it as soon as the call is back. */
+Test(shim_texture, a_reference_is_told_when_the_call_is_back) {
+    CUmodule module;
+    CUtexref t = reference(&module);
+    static _Atomic bool ended;
+    pthread_t other;
+    rig_hold_streams(true);
+    cr_assert_eq(pthread_create(&other, NULL, let_go, (void *)&ended), 0);
+    cr_assert_eq(cuTexRefSetAddress_v2(NULL, t, device, 4096), CUDA_SUCCESS);
+    cr_expect_eq(cuStreamQuery(CU_STREAM_LEGACY), CUDA_SUCCESS);
+    atom_store_relaxed(&ended, true);
+    pthread_join(other, NULL);
+    rig_hold_streams(false);
 }
 
 Test(shim_texture, a_reference_ends_with_its_module) {
