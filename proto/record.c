@@ -344,6 +344,20 @@ static int check_texture(const struct wire_texture *t, struct why *why) {
     return 0;
 }
 
+static int check_texture_ref(const struct wire_texture_ref *t, uint32_t bytes, struct why *why) {
+    if (!t->texture.rec.ticket) return refuse(why, "TEXTURE_REF asks for nothing");
+    if (t->module >= WIRE_MODULES) return refuse(why, "module %u is out of range", t->module);
+    if (t->bound > 1 || t->texture.handle)
+        return refuse(why, "a reference bound %u times, handle 0x%" PRIx64, t->bound,
+                      t->texture.handle);
+    if (!t->bound && t->texture.flags & ~WIRE_TEXTURE_SURFACE)
+        return refuse(why, "a reference to nothing, flags 0x%x", t->texture.flags);
+    if (t->name_bytes > WIRE_REFERENCE_NAME)
+        return refuse(why, "a name of %u bytes", t->name_bytes);
+    int err = t->bound ? check_texture(&t->texture, why) : 0;
+    return err ? err : check_name(t, bytes, sizeof(*t), t->name_bytes, why);
+}
+
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 static uint32_t at_least_one(uint32_t size) {
@@ -427,7 +441,8 @@ static uint32_t head_bytes(uint16_t op) {
 
 static bool has_tail(uint16_t op) {
     return op == WIRE_LAUNCH || op == WIRE_FUNC_GET || op == WIRE_GLOBAL_GET ||
-           op == WIRE_GRAPH_DATA || op == WIRE_GRAPH_LAUNCH || op == WIRE_GRAPH_CHOICE;
+           op == WIRE_GRAPH_DATA || op == WIRE_GRAPH_LAUNCH || op == WIRE_GRAPH_CHOICE ||
+           op == WIRE_TEXTURE_REF;
 }
 
 /* What all records have, of one whose operation takes `head` bytes, or with a tail at least. */
@@ -504,6 +519,7 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
         return known ? 0 : refuse(why, "graph %u is out of range", g->graph);
     }
     case WIRE_TEXTURE: return check_texture(rec, why);
+    case WIRE_TEXTURE_REF: return check_texture_ref(rec, bytes, why);
     case WIRE_ARRAY_MAKE: return check_array(rec, why);
     case WIRE_LIMIT: return check_limit(rec, why);
     case WIRE_CLUSTERS: return check_clusters(rec, why);

@@ -508,7 +508,8 @@ struct wire_completion {
     X(ARRAY_MAKE, 47, wire_array)             \
     X(ARRAY_DROP, 48, wire_array_drop)        \
     X(TENSOR_MAP, 49, wire_tensor_map)        \
-    X(CLUSTERS, 50, wire_clusters)
+    X(CLUSTERS, 50, wire_clusters)            \
+    X(TEXTURE_REF, 51, wire_texture_ref)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -926,6 +927,18 @@ struct wire_texture {
     float level_bias, least_level, most_level, border[4];
     uint32_t pad2;
 };
+
+/* What a texture or surface reference of a module (`.texref`, `.surfref`) reads from now on, where
+ * arrays are the device's own; else it is a variable, in which a handle is. Takes effect when all
+ * that was sent before it is complete. Followed by the NUL-terminated name; answered:
+ * ERR_NOT_FOUND where the module has none of this name. (1.8) */
+struct wire_texture_ref {
+    struct wire_texture texture; /* its record is this one's, its handle 0 */
+    uint32_t module, name_bytes; /* with the NUL */
+    uint32_t bound, pad;         /* bound 0: to nothing; of `texture` only SURFACE counts then */
+};
+
+#define WIRE_REFERENCE_NAME 4096u /* bytes of a name, at most */
 
 struct wire_texture_drop { /* takes effect when all that was sent before it is complete */
     struct wire_record rec;

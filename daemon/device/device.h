@@ -442,6 +442,15 @@ struct dev_ops {
     /* By its handle. Nothing of the space is in flight. Unknown handles are ignored. */
     void (*texture_remove)(struct dev_space *space, uint64_t handle);
 
+    /* What kernels of the module read by its texture reference of this name, or its surface's, from
+     * now on; NULL: nothing, if it read something. That may not be a part of an array, other than
+     * one level of it, nor elements read as others: -ENOTSUP. Once it was told of something, it
+     * need not be unbound before its array or module ends. Nothing of the space is in flight.
+     * ERR_NOT_FOUND: there is none. NULL, unless info.arrays: references are variables, in which a
+     * texture's handle is. */
+    int (*module_reference)(struct dev_module *module, const char *name, bool surface,
+                            const struct dev_texture *texture);
+
     /* A tensor map in the device's own words, of what tensor_ask_is_sane: -EINVAL, -ENOTSUP. The
      * address is not looked at. NULL, unless info.maps: kernels take those of tensor_map.h. */
     int (*tensor_map)(struct dev *dev, const struct tensor_ask *ask, struct tensor_answer *out);

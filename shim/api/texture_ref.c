@@ -3,16 +3,20 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/log.h"
 #include "proto/gen/prototypes.h"
 #include "shim/api/texture_desc.h"
 #include "shim/code/image.h"
+#include "shim/connection/reply.h"
 #include "shim/connection/state.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
+#include "shim/memory/mem.h"
 
 #define PLACES 1024u
+#define REFERENCES_SINCE 8 /* minor version of the protocol */
 
 static struct texture_ref *refs[PLACES];
 static uint16_t generations[PLACES];
@@ -43,9 +47,11 @@ static uint32_t take_place(void) {
 }
 
 /* With the lock held. As the runtime's are at first: single floats, of the nearest element. */
-static CUresult add(CUmodule module, uint64_t variable, bool surface, uint64_t *handle) {
+static CUresult add(CUmodule module, uint64_t variable, const char *name, bool surface,
+                    uint64_t *handle) {
     const uint32_t place = take_place();
-    struct texture_ref *t = place < PLACES ? calloc(1, sizeof(*t)) : NULL;
+    const size_t name_bytes = strlen(name) + 1;
+    struct texture_ref *t = place < PLACES ? calloc(1, sizeof(*t) + name_bytes) : NULL;
     if (!t) return CUDA_ERROR_OUT_OF_MEMORY;
     *t = (struct texture_ref){
         .handle = handle_make(kind_of(surface), ++generations[place], place),
@@ -57,50 +63,111 @@ static CUresult add(CUmodule module, uint64_t variable, bool surface, uint64_t *
     };
     for (int k = 0; k < 3; k++)
         t->as.reading.addressMode[k] = CU_TR_ADDRESS_MODE_CLAMP;
+    memcpy(t->name, name, name_bytes);
     refs[place] = t;
     *handle = t->handle;
     return CUDA_SUCCESS;
 }
 
 /* With the lock held. */
-static const struct texture_ref *known(CUmodule module, uint64_t variable, bool surface) {
+static const struct texture_ref *known(CUmodule module, const char *name, bool surface) {
     for (uint32_t k = 0; k < PLACES; k++)
-        if (refs[k] && refs[k]->module == module && refs[k]->variable == variable &&
-            refs[k]->as.surface == surface)
+        if (refs[k] && refs[k]->module == module && refs[k]->as.surface == surface &&
+            !strcmp(refs[k]->name, name))
             return refs[k];
     return NULL;
 }
 
-/* Its variables hold no object's handle. */
+/* ---- the device's own ------------------------------------------------------------------------ */
+
 static CUresult refuse(bool surface) {
-    log_warn("shim", "what=\"%s references on this device are not supported\"",
+    log_warn("shim", "what=\"%s references on this device need a newer salusd\"",
              surface ? "surface" : "texture");
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* Entered. What `w` describes, or NULL: nothing; of one that reads nothing it only asks for it. */
+static CUresult tell(struct image *image, const char *name, bool surface,
+                     const struct wire_texture *w) {
+    const size_t name_bytes = strlen(name) + 1;
+    if (name_bytes < 2 || name_bytes > WIRE_REFERENCE_NAME) return CUDA_ERROR_NOT_FOUND;
+    CUresult r = image_load(image, NULL);
+    if (r) return r;
+    struct wire_texture_ref rec = {
+        .module = image->index, .name_bytes = (uint32_t)name_bytes, .bound = w != NULL};
+    if (w) rec.texture = *w;
+    if (surface) rec.texture.flags |= WIRE_TEXTURE_SURFACE;
+    rec.texture.rec = (struct wire_record){.op = WIRE_TEXTURE_REF};
+    mem_tell_all(); /* linear memory has to be there */
+    return reply_call(&rec, sizeof(rec), name, (uint32_t)name_bytes, NULL);
+}
+
+static CUresult tell_again(struct texture_ref *t) {
+    struct image *image = image_of_module(t->module);
+    struct wire_texture w;
+    const bool reads = t->bound && !texture_desc(&t->as, &w);
+    if (!reads && !t->told) return CUDA_SUCCESS;
+    image_enter();
+    CUresult r =
+        image ? tell(image, t->name, t->as.surface, reads ? &w : NULL) : CUDA_ERROR_INVALID_VALUE;
+    image_leave();
+    t->told = reads && !r;
+    return r;
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* Entered. */
+static CUresult find_variable(struct image *image, const char *name, uint64_t *variable) {
+    uint64_t bytes;
+    CUresult r = image_global(image, name, variable, &bytes);
+    return r || bytes == sizeof(uint64_t) ? r : CUDA_ERROR_NOT_FOUND;
+}
+
+static CUresult put_object(struct texture_ref *t) {
+    struct wire_texture w;
+    uint64_t made = 0;
+    CUresult r = CUDA_SUCCESS;
+    if (!t->bound && !t->object) return r;
+    if (t->bound && !texture_desc(&t->as, &w)) r = texture_create(&w, &t->as, &made);
+    if (!r) r = cuMemcpyHtoD_v2(t->variable, &made, sizeof(made));
+    if (!r) r = cuStreamSynchronize(CU_STREAM_LEGACY); /* other streams need not wait for it */
+    if (r) return r;
+    if (t->object) texture_destroy(t->object, t->as.surface);
+    t->object = made;
+    return CUDA_SUCCESS;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
 CUresult texture_ref_of_module(CUmodule module, const char *name, bool surface, uint64_t *handle) {
     struct image *image = image_of_module(module);
-    uint64_t variable, bytes;
+    uint64_t variable = 0;
     if (!image) return CUDA_ERROR_INVALID_HANDLE;
-    if (state_has_arrays()) return refuse(surface);
+    if (state_has_arrays() && state.conn.minor < REFERENCES_SINCE) return refuse(surface);
+    lock_enter(&texture_ref_lock);
+    const struct texture_ref *t = known(module, name, surface);
+    if (t) *handle = t->handle;
+    lock_leave(&texture_ref_lock);
+    if (t) return CUDA_SUCCESS;
     image_enter();
-    CUresult r = image_global(image, name, &variable, &bytes);
+    CUresult r = state_has_arrays() ? tell(image, name, surface, NULL)
+                                    : find_variable(image, name, &variable);
     image_leave();
     if (r) return r;
-    if (bytes != sizeof(uint64_t)) return CUDA_ERROR_NOT_FOUND;
     lock_enter(&texture_ref_lock);
-    const struct texture_ref *t = known(module, variable, surface);
+    t = known(module, name, surface); /* another thread's */
     if (t)
         *handle = t->handle;
     else
-        r = add(module, variable, surface, handle);
+        r = add(module, variable, name, surface, handle);
     lock_leave(&texture_ref_lock);
     return r;
 }
 
 CUresult texture_ref_create(uint64_t *handle) {
     lock_enter(&texture_ref_lock);
-    CUresult r = add(NULL, 0, false, handle);
+    CUresult r = add(NULL, 0, "", false, handle);
     lock_leave(&texture_ref_lock);
     return r;
 }
@@ -125,17 +192,8 @@ bool texture_ref_destroy(uint64_t handle) {
 
 /* What is said one by one may make no object in between: that is no error. */
 CUresult texture_ref_update(struct texture_ref *t) {
-    struct wire_texture w;
-    uint64_t made = 0;
-    CUresult r = CUDA_SUCCESS;
-    if (!t->variable || (!t->bound && !t->object)) return r;
-    if (t->bound && !texture_desc(&t->as, &w)) r = texture_create(&w, &t->as, &made);
-    if (!r) r = cuMemcpyHtoD_v2(t->variable, &made, sizeof(made));
-    if (!r) r = cuStreamSynchronize(CU_STREAM_LEGACY); /* other streams need not wait for it */
-    if (r) return r;
-    if (t->object) texture_destroy(t->object, t->as.surface);
-    t->object = made;
-    return CUDA_SUCCESS;
+    if (!t->module) return CUDA_SUCCESS;
+    return t->variable ? put_object(t) : tell_again(t);
 }
 
 /* Whatever else is said of it. */

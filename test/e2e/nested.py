@@ -2,7 +2,6 @@
 """What cannot be asked of a daemon on the real driver, or cannot yet, and so not of a nested one: test -> why."""
 
 OF_THE_SOFTWARE_GPU = "a real GPU has one capability, and computes"
-NO_REFERENCES = "texture references are not bound by the driver yet"
 NO_RECOVERY = "the driver ends its context, and who has a kernel under way then that is not done again fails, too"
 NO_ARRAYS = "an array of the driver's goes with its context: who has one is not tried alone"
 ITS_TEXT = "what an assertion says goes to the driver's log"
@@ -11,7 +10,7 @@ NO_GRAPHS = "the device's runtime does not know graphs of ours"
 ITS_WORDS = "the driver below refuses it, in other words and at another moment"
 IN_NESTING = "the window of a nested worker is too small for one more worker in it, and shows no files"
 
-PROGRAMS = {"texture_refs": NO_REFERENCES, "managed": NO_MANAGED}
+PROGRAMS = {"managed": NO_MANAGED}
 
 TESTS = {
     "test_managed_variables": NO_MANAGED,

@@ -46,6 +46,14 @@ static void accepted(const void *rec, uint32_t bytes) {
             abort();
         break;
     }
+    case WIRE_TEXTURE_REF: {
+        const struct wire_texture_ref *t = rec;
+        const char *name = (const char *)(t + 1);
+        if (bytes != sizeof(*t) + t->name_bytes || strlen(name) + 1 != t->name_bytes) abort();
+        if (t->bound && record_texture_bytes(&t->texture) + t->texture.addr < t->texture.addr)
+            abort();
+        break;
+    }
     case WIRE_ARRAY_MAKE: {
         const struct wire_array *a = rec;
         struct array_shape shape;

@@ -61,6 +61,7 @@ struct dev {
     uint32_t reads;
     uint32_t most_inflight, violations, asked;
     const char *violation;
+    struct fakedev_reference reference;
 };
 
 struct dev_space {
@@ -540,6 +541,20 @@ static void fake_array_end(struct dev_space *s) {
         fake_array_drop(s, &s->arrays[k]);
 }
 
+/* ---- references ------------------------------------------------------------------------------ */
+
+static int fake_module_reference(struct dev_module *m, const char *name, bool surface,
+                                 const struct dev_texture *t) {
+    struct fakedev_reference *r = &m->dev->reference;
+    if (m->space->inflight) fake_violation(m->dev, "a reference told while in use");
+    if (strncmp(name, "ref", 3) != 0) return ERR_NOT_FOUND;
+    if (t && t->surface != surface) fake_violation(m->dev, "a surface for a texture");
+    *r = (struct fakedev_reference){.count = r->count + 1, .surface = surface};
+    snprintf(r->name, sizeof(r->name), "%s", name);
+    if (t) r->texture = *t;
+    return 0;
+}
+
 /* ---- clusters -------------------------------------------------------------------------------- */
 
 static int fake_cluster_count(const struct dev_launch *like, bool largest, uint32_t *count) {
@@ -693,6 +708,7 @@ const struct dev_ops fakedev_arrays = {.name = "fakedev",
                                        .array_destroy = fake_array_destroy,
                                        .array_end = fake_array_end,
                                        .cluster_count = fake_cluster_count,
+                                       .module_reference = fake_module_reference,
                                        .tensor_map = fake_tensor_map,
                                        FAKE_OPS};
 
@@ -719,6 +735,10 @@ uint32_t fakedev_reads(struct dev *dev) {
 
 bool fakedev_await_reads(struct dev *dev, uint32_t count) {
     return PATIENCE_UNTIL(fakedev_reads(dev) >= count);
+}
+
+struct fakedev_reference fakedev_reference(const struct dev *dev) {
+    return dev->reference;
 }
 
 uint32_t fakedev_array_count(const struct dev *dev) {

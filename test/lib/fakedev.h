@@ -30,10 +30,19 @@ extern const struct dev_ops fakedev;
  * refuses textures that are 13 wide, and arrays. Tensor maps are its own as well: their first word
  * is what is given for the address, the last one the kind. Of clusters it holds 1000 times the
  * threads, 10 times their width and their depth; the largest has 4 blocks; and 13 bytes of shared
- * memory are refused. */
+ * memory are refused. Modules have references that are called ref... */
 extern const struct dev_ops fakedev_arrays;
 #define FAKEDEV_ARRAYS 8u
 #define FAKEDEV_SEEN(handle) ((handle) ^ 0x5ee00000000)
+/* What references were told, all together: how often, the latest name, and what it reads;
+ * `level_count` 0: nothing. */
+struct fakedev_reference {
+    uint32_t count;
+    char name[64];
+    bool surface;
+    struct dev_texture texture;
+};
+struct fakedev_reference fakedev_reference(const struct dev *dev);
 /* How many arrays there are. */
 uint32_t fakedev_array_count(const struct dev *dev);
 

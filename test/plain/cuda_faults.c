@@ -26,6 +26,7 @@
 
 #define OPS 40u
 #define CHUNKS 3u
+#define IMAGE RIG_IMAGE "texref line\ntexref plane\nsurfref sheet\n"
 
 static const struct {
     const char *name;
@@ -129,7 +130,7 @@ static int begin(struct job *j, unsigned int nth) {
     j->mapped = !err;
     if (err && j->has_space) map_again(j);
     if (!err) err = rig.ops->host_show(j->space.space, j->space.windows.host_base, RIG_HOST);
-    if (!err) err = load(j, RIG_IMAGE, strlen(RIG_IMAGE), &j->modules[0]);
+    if (!err) err = load(j, IMAGE, strlen(IMAGE), &j->modules[0]);
     if (!err) err = load(j, units, bytes, &j->modules[1]);
     if (!err) err = rig.ops->queue_create(j->space.space, 0, &j->queue);
     return err;
@@ -197,7 +198,8 @@ static struct wire_array array_of(const struct job *j, int which) {
                                .height = ARRAY_SIDE,
                                .levels = which ? 3 : 0,
                                .format = CU_AD_FORMAT_UNSIGNED_INT8,
-                               .channels = 1};
+                               .channels = 1,
+                               .flags = which ? 0 : CUDA_ARRAY3D_SURFACE_LDST};
 }
 
 static void make_array(struct job *j, int which) {
@@ -208,7 +210,8 @@ static void make_array(struct job *j, int which) {
 }
 
 /* Of the array or, where there is none, of memory. */
-static void show(struct job *j, uint64_t number, const struct wire_array *a, uint16_t flags) {
+static struct dev_texture seen_as(const struct job *j, uint64_t number, const struct wire_array *a,
+                                  uint16_t flags) {
     struct wire_texture w = {.handle = number,
                              .addr = a ? a->addr : j->space.windows.dev_base,
                              .width = ARRAY_SIDE,
@@ -218,7 +221,12 @@ static void show(struct job *j, uint64_t number, const struct wire_array *a, uin
                              .format = CU_AD_FORMAT_UNSIGNED_INT8,
                              .channels = 1,
                              .flags = flags};
-    const struct dev_texture t = texturing_describe(&w);
+    if (flags & WIRE_TEXTURE_PITCHED) w.pitch = ARRAY_LAYOUT_PITCH;
+    return texturing_describe(&w);
+}
+
+static void show(struct job *j, uint64_t number, const struct wire_array *a, uint16_t flags) {
+    const struct dev_texture t = seen_as(j, number, a, flags);
     uint64_t seen;
     if (rig.ops->texture_add(j->space.space, &t, &seen)) j->all_well = false;
 }
@@ -229,6 +237,23 @@ static void show_arrays(struct job *j) {
     if (j->has_array[0]) show(j, 2, &flat, WIRE_TEXTURE_SURFACE);
     if (j->has_array[1]) show(j, 3, &levels, WIRE_TEXTURE_NORMALIZED_COORDS);
     rig.ops->texture_remove(j->space.space, 1);
+}
+
+static void refer(struct job *j, const char *name, const struct wire_array *a, uint16_t flags) {
+    const struct dev_texture t = seen_as(j, 0, a, flags);
+    if (rig.ops->module_reference(j->modules[0], name, t.surface, &t)) j->all_well = false;
+}
+
+/* Each to one thing after the other; what they read in the end goes before their module. */
+static void refer_to_arrays(struct job *j) {
+    const struct wire_array flat = array_of(j, 0), levels = array_of(j, 1);
+    refer(j, "line", NULL, WIRE_TEXTURE_LINEAR);
+    refer(j, "plane", NULL, WIRE_TEXTURE_PITCHED);
+    if (j->has_array[0]) refer(j, "plane", &flat, 0);
+    if (j->has_array[0]) refer(j, "sheet", &flat, WIRE_TEXTURE_SURFACE);
+    if (j->has_array[1]) refer(j, "line", &levels, WIRE_TEXTURE_NORMALIZED_COORDS);
+    if (rig.ops->module_reference(j->modules[0], "line", false, NULL)) j->all_well = false;
+    if (j->has_array[1]) refer(j, "line", &levels, WIRE_TEXTURE_NORMALIZED_COORDS);
 }
 
 static void copy_square(struct job *j, uint64_t dst, uint64_t dst_pitch, uint64_t src,
@@ -299,6 +324,7 @@ static void work(struct job *j) {
     for (int i = 0; i < 2; i++)
         make_array(j, i);
     show_arrays(j);
+    refer_to_arrays(j);
     fill_arrays(j);
 }
 

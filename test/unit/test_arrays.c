@@ -257,6 +257,129 @@ Test(arrays, a_dead_client_gets_no_tensor_map) {
     end(&w);
 }
 
+/* ---- references ------------------------------------------------------------------------------ */
+
+#define MODULE 0u /* wireclient_kernels' */
+
+static uint64_t refer(struct world *w, const char *name, bool bound, uint16_t flags) {
+    struct wire_texture_ref t = {.texture = {.flags = flags},
+                                 .module = MODULE,
+                                 .bound = bound,
+                                 .name_bytes = (uint32_t)strlen(name) + 1};
+    if (bound) {
+        t.texture.addr = w->c->windows.dev_base;
+        t.texture.width = 16;
+        t.texture.height = t.texture.depth = t.texture.levels = t.texture.channels = 1;
+        t.texture.format = CU_AD_FORMAT_UNSIGNED_INT8;
+    }
+    return wireclient_send(w->c, WIRE_TEXTURE_REF, 0, true, &t, sizeof(t), name, t.name_bytes);
+}
+
+Test(arrays, a_reference_is_told_what_it_reads) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "kern");
+    cr_expect_eq(wireclient_result(w.c, refer(&w, "reference", true, 0)), 0);
+    struct fakedev_reference told = fakedev_reference(w.dev);
+    cr_expect(told.count == 1 && !strcmp(told.name, "reference") && !told.surface);
+    cr_expect(told.texture.level_count == 1 && told.texture.base == w.c->windows.dev_base);
+    cr_expect(told.texture.levels[0].width == 16 && told.texture.of_array);
+    cr_expect_eq(wireclient_result(w.c, refer(&w, "refer", true, WIRE_TEXTURE_SURFACE)), 0);
+    told = fakedev_reference(w.dev);
+    cr_expect(told.count == 2 && !strcmp(told.name, "refer") && told.surface);
+    cr_expect(told.texture.surface);
+    cr_expect_eq(wireclient_result(w.c, refer(&w, "refer", false, WIRE_TEXTURE_SURFACE)), 0);
+    told = fakedev_reference(w.dev);
+    cr_expect(told.count == 3 && told.surface && !told.texture.level_count, "nothing");
+    cr_expect_eq(wireclient_result(w.c, refer(&w, "none", true, 0)), ERR_NOT_FOUND);
+    cr_expect_eq(wireclient_fault(w.c), 0);
+    end(&w);
+}
+
+/* Kernels before it read what they did. */
+Test(arrays, a_reference_is_told_between_launches) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "kern");
+    fakedev_hold(w.dev, true);
+    wireclient_launch(w.c, 0, 0, 1);
+    uint64_t told = refer(&w, "reference", true, 0);
+    wireclient_launch(w.c, 0, 0, 1);
+    cr_expect_eq(wireclient_result(w.c, told), -EAGAIN);
+    cr_expect_eq(fakedev_reference(w.dev).count, 0);
+    cr_expect_eq(fakedev_launches(w.dev), 1, "the other waits for it");
+    fakedev_finish_all(w.dev);
+    cr_expect_eq(wireclient_result(w.c, told), 0);
+    cr_expect_eq(fakedev_reference(w.dev).count, 1);
+    cr_expect_eq(fakedev_launches(w.dev), 2);
+    fakedev_hold(w.dev, false);
+    end(&w);
+}
+
+Test(arrays, a_reference_is_told_before_its_module_goes) {
+    struct world w = begin();
+    struct wire_module_unload gone = {.module = MODULE};
+    wireclient_kernels(w.c, "kern");
+    fakedev_hold(w.dev, true);
+    wireclient_launch(w.c, 0, 0, 1);
+    uint64_t told = refer(&w, "reference", true, 0);
+    wireclient_send(w.c, WIRE_MODULE_UNLOAD, 0, true, &gone, sizeof(gone), NULL, 0);
+    cr_expect_eq(wireclient_result(w.c, told), -EAGAIN);
+    fakedev_finish_all(w.dev);
+    cr_expect_eq(wireclient_result(w.c, told), 0);
+    cr_expect_eq(fakedev_reference(w.dev).count, 1);
+    fakedev_hold(w.dev, false);
+    end(&w);
+}
+
+/* Nor one that was asked for before it died, whose module is gone by then. */
+Test(arrays, a_dead_client_tells_no_reference) {
+    struct world w = begin();
+    wireclient_kernels(w.c, "fault");
+    fakedev_hold(w.dev, true);
+    wireclient_launch(w.c, 0, 0, 1);
+    uint64_t before = refer(&w, "reference", true, 0);
+    cr_expect_eq(wireclient_result(w.c, before), -EAGAIN);
+    fakedev_hold(w.dev, false);
+    fakedev_finish_all(w.dev);
+    cr_expect_eq(wireclient_result(w.c, before), ERR_ILLEGAL_ADDRESS);
+    cr_expect_eq(wireclient_result(w.c, refer(&w, "reference", true, 0)), ERR_ILLEGAL_ADDRESS);
+    cr_expect_eq(fakedev_reference(w.dev).count, 0);
+    end(&w);
+}
+
+#define HALF_OUTSIDE UINT64_MAX
+
+static void expelled_for_reference(const struct dev_ops *ops, uint32_t module, uint64_t addr,
+                                   const char *reason) {
+    struct world w = {.b = wirebench_start(ops, 0)};
+    struct wire_worker_msg msg;
+    struct wire_texture_ref t = {.module = module, .bound = 1, .name_bytes = 4};
+    w.c = wireclient_attach(w.b);
+    w.dev = w.b->worker->dev;
+    wireclient_kernels(w.c, "kern");
+    if (!addr) addr = w.c->windows.dev_base;
+    if (addr == HALF_OUTSIDE) addr = w.c->windows.host_base + w.c->windows.host_bytes - 8;
+    t.texture = (struct wire_texture){.addr = addr,
+                                      .width = 16,
+                                      .height = 1,
+                                      .depth = 1,
+                                      .levels = 1,
+                                      .format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                      .channels = 1};
+    wireclient_send(w.c, WIRE_TEXTURE_REF, 0, true, &t, sizeof(t), "ref", 4);
+    cr_assert(wirebench_hear(w.b, &msg, NULL), "not expelled for: %s", reason);
+    cr_expect_eq(msg.kind, WIRE_EXPELLED);
+    cr_expect_neq(strstr(msg.text, reason), NULL, "'%s' does not say '%s'", msg.text, reason);
+    cr_expect_eq(fakedev_reference(w.dev).count, 0);
+    end(&w);
+}
+
+Test(arrays, references_that_cannot_be_end_the_client) {
+    expelled_for_reference(&fakedev, MODULE, 0, "this device has none of");
+    expelled_for_reference(&fakedev_arrays, MODULE + 1, 0, "module 1 is not loaded");
+    expelled_for_reference(&fakedev_arrays, MODULE, 4096, "not the client's memory");
+    expelled_for_reference(&fakedev_arrays, MODULE, HALF_OUTSIDE, "not the client's memory");
+}
+
 static void expelled_for(const struct dev_ops *ops, uint16_t op, uint64_t offset,
                          const char *reason) {
     struct world w = {.b = wirebench_start(ops, 0)};

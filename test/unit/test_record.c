@@ -35,11 +35,12 @@ union any {
     struct wire_choice choice;
     struct wire_graph_offer offer;
     struct wire_texture texture;
+    struct wire_texture_ref reference;
     struct wire_limit limit;
     struct wire_tensor_map tensor;
     struct wire_clusters clusters;
     struct wire_array array;
-    unsigned char bytes[512];
+    unsigned char bytes[sizeof(struct wire_texture_ref) + WIRE_REFERENCE_NAME + 64];
 };
 
 static uint32_t head_of(uint16_t op) {
@@ -99,6 +100,20 @@ static uint32_t valid(uint16_t op, union any *r) {
         r->texture.channels = 4;
         r->texture.flags = WIRE_TEXTURE_LAYERED;
         break;
+    case WIRE_TEXTURE_REF: /* of linear memory */
+        r->reference = (struct wire_texture_ref){.texture = {.rec = r->rec,
+                                                             .addr = 4096,
+                                                             .width = 100,
+                                                             .height = 1,
+                                                             .depth = 1,
+                                                             .levels = 1,
+                                                             .format = CU_AD_FORMAT_FLOAT,
+                                                             .channels = 4,
+                                                             .flags = WIRE_TEXTURE_LINEAR},
+                                                 .bound = 1,
+                                                 .name_bytes = 5};
+        memcpy(r->bytes + sizeof(r->reference), "line", 5);
+        return sizeof(r->reference) + 5;
     case WIRE_ARRAY_MAKE: /* the same */
         r->array.addr = 4096;
         r->array.width = 100;
@@ -314,6 +329,13 @@ Test(record, textures) {
     REFUSED(WIRE_TEXTURE, texture.flags, 0); /* layers of a volume */
     REFUSED(WIRE_TEXTURE, texture.addr, 4104);
     REFUSED(WIRE_TEXTURE, texture.addr, UINT64_MAX - 4095);
+    REFUSED(WIRE_TEXTURE_REF, rec.ticket, 0);
+    REFUSED(WIRE_TEXTURE_REF, reference.module, WIRE_MODULES);
+    REFUSED(WIRE_TEXTURE_REF, reference.bound, 2);
+    REFUSED(WIRE_TEXTURE_REF, reference.bound, 0); /* in a row */
+    REFUSED(WIRE_TEXTURE_REF, reference.name_bytes, 4);
+    REFUSED(WIRE_TEXTURE_REF, texture.handle, 1);
+    REFUSED(WIRE_TEXTURE_REF, texture.width, 0);
     REFUSED(WIRE_TEXTURE, texture.address_mode[2], 4);
     REFUSED(WIRE_TEXTURE, texture.filter, 2);
     REFUSED(WIRE_TEXTURE, texture.level_filter, 2);
@@ -428,6 +450,24 @@ Test(record, textures_of_plain_memory) {
     cr_expect_eq(check_flat(100, 50, 1608, pitched), ERR_PROTOCOL, "misaligned rows");
     cr_expect_eq(check_flat(100, 50, UINT64_MAX - 15, pitched), ERR_PROTOCOL);
     cr_expect_eq(check_flat(1u << 17, 1u << 17, 0, 0), 0);
+}
+
+Test(record, references) {
+    union any r;
+    uint32_t bytes = valid(WIRE_TEXTURE_REF, &r);
+    r.reference.bound = 0;
+    r.texture.flags = WIRE_TEXTURE_SURFACE;
+    r.texture.width = 0;
+    cr_expect_eq(check(&r, bytes), 0, "to nothing");
+    bytes = valid(WIRE_TEXTURE_REF, &r);
+    memset(r.bytes + sizeof(r.reference), 'a', WIRE_REFERENCE_NAME);
+    r.bytes[sizeof(r.reference) + WIRE_REFERENCE_NAME - 1] = 0;
+    r.reference.name_bytes = WIRE_REFERENCE_NAME;
+    bytes = sizeof(r.reference) + WIRE_REFERENCE_NAME;
+    cr_expect_eq(check(&r, bytes), 0);
+    memcpy(r.bytes + bytes - 1, "a", 2);
+    r.reference.name_bytes++;
+    cr_expect_eq(check(&r, bytes + 1), ERR_PROTOCOL, "a name that is too long");
 }
 
 Test(record, textures_end_where_their_last_level_does) {

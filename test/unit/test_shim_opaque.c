@@ -17,6 +17,7 @@ static CUdeviceptr device;
 static void begin(void) {
     rig_begin();
     state.conn.device.flags |= WIRE_DEVICE_ARRAYS;
+    state.conn.minor = WIRE_MINOR;
     cr_assert_eq(cuMemAlloc_v2(&device, 1 << 20), CUDA_SUCCESS);
     rig_forget();
 }
@@ -246,11 +247,91 @@ Test(shim_opaque, an_object_that_the_device_refuses_is_none) {
     cr_expect_eq(cuTexObjectDestroy(t), CUDA_SUCCESS);
 }
 
-Test(shim_opaque, references_are_refused) {
-    CUmodule module;
+/* ---- references ------------------------------------------------------------------------------ */
+
+static CUmodule module;
+
+static CUtexref reference(const char *name) {
+    CUtexref t = NULL;
+    if (!module) cr_assert_eq(cuModuleLoadData(&module, rig_ptx), CUDA_SUCCESS);
+    cr_assert_eq(cuModuleGetTexRef(&t, module, name), CUDA_SUCCESS);
+    return t;
+}
+
+/* The latest record, of this reference. */
+static const struct wire_texture_ref *told(const char *name) {
+    const struct wire_texture_ref *w = rig_record(rig_count() - 1, NULL);
+    cr_assert_eq(w->texture.rec.op, WIRE_TEXTURE_REF);
+    cr_assert(w->texture.rec.ticket && !w->texture.handle);
+    cr_assert_str_eq((const char *)(w + 1), name);
+    cr_assert_eq(w->name_bytes, strlen(name) + 1);
+    return w;
+}
+
+Test(shim_opaque, a_reference_is_asked_for_by_its_name) {
+    CUsurfref s, again;
+    CUtexref t = reference("plane");
+    cr_expect(!told("plane")->bound && !told("plane")->texture.flags);
+    cr_assert_eq(cuModuleGetSurfRef(&s, module, "sheet"), CUDA_SUCCESS);
+    cr_expect(!told("sheet")->bound && told("sheet")->texture.flags == WIRE_TEXTURE_SURFACE);
+    rig_forget();
+    cr_expect_eq(reference("plane"), t);
+    cr_assert_eq(cuModuleGetSurfRef(&again, module, "sheet"), CUDA_SUCCESS);
+    cr_expect_eq(again, s);
+    cr_expect_eq(rig_count(), 0, "once");
+    rig_refuse(WIRE_TEXTURE_REF, ERR_NOT_FOUND, NULL);
+    cr_expect_eq(cuModuleGetTexRef(&t, module, "none"), CUDA_ERROR_NOT_FOUND);
+    cr_expect_eq(cuModuleGetTexRef(&t, module, ""), CUDA_ERROR_NOT_FOUND);
+}
+
+Test(shim_opaque, a_reference_is_told_whatever_is_said_of_it) {
+    CUtexref t = reference("plane");
+    CUarray a = make(8, 4, 0);
+    float border[] = {1, 2, 3, 4};
+    rig_forget();
+    cr_assert_eq(cuTexRefSetFilterMode(t, CU_TR_FILTER_MODE_LINEAR), CUDA_SUCCESS);
+    cr_expect_eq(rig_count(), 0, "it reads nothing yet");
+    cr_assert_eq(cuTexRefSetArray(t, a, CU_TRSA_OVERRIDE_FORMAT), CUDA_SUCCESS);
+    const struct wire_texture_ref *w = told("plane");
+    cr_expect(w->bound && w->texture.width == 8 && w->texture.height == 4 && w->texture.filter);
+    cr_assert_eq(cuTexRefSetBorderColor(t, border), CUDA_SUCCESS);
+    cr_expect_eq(told("plane")->texture.border[2], 3);
+    cr_assert_eq(cuTexRefSetFlags(t, CU_TRSF_NORMALIZED_COORDINATES), CUDA_SUCCESS);
+    cr_expect(told("plane")->texture.flags & WIRE_TEXTURE_NORMALIZED_COORDS);
+    cr_expect_eq(rig_count(), 3);
+    cr_assert_eq(cuTexRefSetArray(t, NULL, CU_TRSA_OVERRIDE_FORMAT), CUDA_SUCCESS);
+    cr_expect(!told("plane")->bound && !told("plane")->texture.width);
+    cr_assert_eq(cuTexRefSetFlags(t, 0), CUDA_SUCCESS);
+    cr_expect_eq(rig_count(), 4, "it reads nothing any more");
+}
+
+/* What makes no texture: an array that is gone, and levels without normalised coordinates. */
+Test(shim_opaque, what_cannot_be_read_is_nothing) {
+    CUtexref t = reference("plane");
+    CUarray a = make(8, 4, 0);
+    const CUDA_ARRAY3D_DESCRIPTOR s = shape(40, 16, 0, 0);
+    CUmipmappedArray mips;
+    cr_assert_eq(cuMipmappedArrayCreate(&mips, &s, 3), CUDA_SUCCESS);
+    cr_assert_eq(cuTexRefSetArray(t, a, CU_TRSA_OVERRIDE_FORMAT), CUDA_SUCCESS);
+    cr_assert_eq(cuArrayDestroy(a), CUDA_SUCCESS);
+    cr_assert_eq(cuTexRefSetFilterMode(t, CU_TR_FILTER_MODE_LINEAR), CUDA_SUCCESS);
+    cr_expect(!told("plane")->bound);
+    rig_forget();
+    cr_assert_eq(cuTexRefSetMipmappedArray(t, mips, CU_TRSA_OVERRIDE_FORMAT), CUDA_SUCCESS);
+    cr_expect_eq(rig_count(), 0);
+    cr_assert_eq(cuTexRefSetFlags(t, CU_TRSF_NORMALIZED_COORDINATES), CUDA_SUCCESS);
+    cr_expect(told("plane")->bound && told("plane")->texture.levels == 3);
+    rig_refuse(WIRE_TEXTURE_REF, -EINVAL, NULL);
+    cr_expect_eq(cuTexRefSetFilterMode(t, CU_TR_FILTER_MODE_POINT), CUDA_ERROR_INVALID_VALUE);
+}
+
+Test(shim_opaque, a_daemon_that_is_older_knows_no_references) {
     CUtexref t;
     CUsurfref s;
     cr_assert_eq(cuModuleLoadData(&module, rig_ptx), CUDA_SUCCESS);
+    state.conn.minor = 7;
+    rig_forget();
     cr_expect_eq(cuModuleGetTexRef(&t, module, "reference"), CUDA_ERROR_NOT_SUPPORTED);
     cr_expect_eq(cuModuleGetSurfRef(&s, module, "reference"), CUDA_ERROR_NOT_SUPPORTED);
+    cr_expect_eq(rig_count(), 0);
 }

@@ -24,6 +24,7 @@ struct context {
     CUcontext handle;
     int least_priority, greatest_priority; /* CUDA's: the greatest is the lower number */
     struct texts *texts;                   /* what its kernels print */
+    CUarray blank;                         /* cuda_reference.h; NULL: not needed yet */
     _Atomic int fatal;                     /* the first CUresult that ended it; 0: it works */
 };
 

@@ -17,6 +17,7 @@
 #include "daemon/device/cuda/cuda_lasting.h"
 #include "daemon/device/cuda/cuda_module.h"
 #include "daemon/device/cuda/cuda_queue.h"
+#include "daemon/device/cuda/cuda_reference.h"
 #include "daemon/device/cuda/cuda_share.h"
 #include "daemon/device/cuda/cuda_space.h"
 #include "daemon/device/cuda/cuda_spare.h"
@@ -161,6 +162,7 @@ static void close_dev(struct dev *dev) {
         cuda_share_close(&dev->shares);
         cuda_time_close(&dev->times);
         cuda_chunk_close(&dev->chunks);
+        cuda_reference_close(&dev->context);
         if (dev->stream) d->cuStreamDestroy_v2(dev->stream);
         if (dev->cell) d->cuMemFreeHost(dev->cell);
         context_close(&dev->context);
@@ -253,6 +255,11 @@ static int create_space(struct dev *dev, struct dev_windows *windows,
 static void destroy_space(struct dev_space *space) {
     cuda_texture_finish(space);
     cuda_space_destroy(space);
+}
+
+static void remove_module(struct dev_module *module) {
+    cuda_reference_drop_module(module);
+    cuda_module_remove(module);
 }
 
 static void cancel_space(struct dev_space *space) {
@@ -393,7 +400,7 @@ const struct dev_ops dev_cuda = {
     .module_place = cuda_module_place,
     .module_where = cuda_module_where,
     .module_place_at = cuda_module_place_at,
-    .module_remove = cuda_module_remove,
+    .module_remove = remove_module,
     .module_free = cuda_module_free,
     .func_count = cuda_module_func_count,
     .func_name = cuda_module_func_name,
@@ -402,6 +409,7 @@ const struct dev_ops dev_cuda = {
     .global_count = cuda_module_global_count,
     .texture_add = cuda_texture_add,
     .texture_remove = cuda_texture_remove,
+    .module_reference = cuda_reference_set,
     .cluster_count = cuda_cluster_count,
     .tensor_map = tensor_map,
     .array_create = cuda_array_create,

@@ -50,6 +50,7 @@ static struct dev_space *new_space(struct chunks *chunks, const struct dev_windo
     s->chunks = chunks;
     s->windows = *w;
     list_init(&s->globals);
+    list_init(&s->references.all);
     s->shown = calloc(1, w->alloc_bytes / chunks->granule / 8 + 1);
     s->registered = calloc(host_pieces(s) + 1, sizeof(*s->registered));
     if (s->shown && s->registered) return s;

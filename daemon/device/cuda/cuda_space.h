@@ -34,6 +34,12 @@ struct textures {
     struct list of_memory;
 };
 
+/* That were told of something: cuda_reference.h. */
+struct references {
+    struct list all;
+    uint32_t count;
+};
+
 struct dev_space {
     struct dev *dev;
     struct chunks *chunks;
@@ -46,6 +52,7 @@ struct dev_space {
     struct list globals; /* struct global, of modules: what copies may touch outside the windows */
     struct arrays arrays;
     struct textures textures;
+    struct references references;
     uint64_t cancelled_ns; /* when it was; 0: it was not */
     char lacks[160];       /* why it cannot be made again in another process; "": it can */
     const struct dev_space_ops *ops;

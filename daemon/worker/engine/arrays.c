@@ -50,6 +50,15 @@ void arrays_texture(struct client *c, const struct arrays_texture *ask) {
     reply_send(&c->com, &ask->rec, err, &seen, err ? 0 : sizeof(seen));
 }
 
+/* A module that is unloaded later is there still. */
+void arrays_reference(struct client *c, const struct arrays_reference *ask) {
+    int err = refusal(c);
+    if (!err)
+        err = c->worker->ops->module_reference(ask->module->dev, ask->name, ask->texture.surface,
+                                               ask->bound ? &ask->texture : NULL);
+    reply_status(&c->com, &ask->rec, err);
+}
+
 void arrays_release(struct client *c) {
     const struct dev_ops *ops = c->worker->ops;
     if (!ops->array_end) return;

@@ -14,6 +14,7 @@
 #include "proto/wire.h"
 
 struct client;
+struct module;
 
 /* Checked records, and what the device is told of them. */
 struct arrays_make {
@@ -24,10 +25,18 @@ struct arrays_texture {
     struct wire_record rec;
     struct dev_texture texture;
 };
+struct arrays_reference {
+    struct wire_record rec;
+    struct module *module;
+    bool bound;
+    struct dev_texture texture; /* unless bound, `surface` alone */
+    char name[];
+};
 
 void arrays_make(struct client *c, const struct arrays_make *ask);
 void arrays_drop(struct client *c, const struct wire_array_drop *drop);
 void arrays_texture(struct client *c, const struct arrays_texture *ask);
+void arrays_reference(struct client *c, const struct arrays_reference *ask);
 /* All that the client has. */
 void arrays_release(struct client *c);
 

@@ -92,6 +92,17 @@ int defer_texture(struct client *c, const struct arrays_texture *ask) {
     return add_ask(c, WIRE_TEXTURE, ask, sizeof(*ask));
 }
 
+int defer_reference(struct client *c, const struct arrays_reference *ask, const char *name,
+                    uint32_t name_bytes) {
+    struct op *op = op_take(&c->pool, WIRE_TEXTURE_REF, (uint32_t)sizeof(*ask) + name_bytes);
+    if (!op) return -ENOMEM;
+    memcpy(op_params(op), ask, sizeof(*ask));
+    memcpy((char *)op_params(op) + sizeof(*ask), name, name_bytes);
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
 /* ---- memory, in parts ------------------------------------------------------------------------ */
 
 /* What the device takes for one call of it is little for so many granules; then others have their
@@ -187,6 +198,7 @@ static bool is_quiet_needed(const struct op *op) {
     case WIRE_MEM_SHARE:
     case WIRE_MODULE_UNLOAD:
     case WIRE_ARRAY_DROP:
+    case WIRE_TEXTURE_REF:
     case WIRE_TEXTURE_DROP: return true;
     default: return false; /* its place among the others is all it waits for */
     }
@@ -207,6 +219,7 @@ static bool act(struct client *c, struct op *op) {
     case WIRE_MODULE_UNLOAD: unload_module(c, op->module); return true;
     case WIRE_TEXTURE_DROP: do_texture_drop(c, &op->texture); return true;
     case WIRE_TEXTURE: arrays_texture(c, op_params(op)); return true;
+    case WIRE_TEXTURE_REF: arrays_reference(c, op_params(op)); return true;
     case WIRE_ARRAY_MAKE: arrays_make(c, op_params(op)); return true;
     case WIRE_ARRAY_DROP: arrays_drop(c, &op->array); return true;
     default: sharing_act(c, &op->segment); return true;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Records that take effect only when everything the client sent before them is complete: giving
- * memory back, sharing it, unloading modules, dropping textures and arrays. While one waits, what
- * the client sent after it does not start, so that nothing of the client is on the device when it
- * takes effect. Much memory comes and goes in parts, between which everybody else goes on.
+ * memory back, sharing it, unloading modules, dropping textures and arrays, telling references what
+ * they read. While one waits, what the client sent after it does not start, so that nothing of the
+ * client is on the device when it takes effect. Much memory comes and goes in parts, between which
+ * everybody else goes on.
  */
 #ifndef DAEMON_WORKER_ENGINE_DEFER_H
 #define DAEMON_WORKER_ENGINE_DEFER_H
@@ -22,6 +23,10 @@ int defer_unback(struct client *c, const struct wire_mem *mem);
 int defer_unload(struct client *c, struct module *module);
 int defer_texture_drop(struct client *c, const struct wire_texture_drop *drop);
 int defer_array_drop(struct client *c, const struct wire_array_drop *drop);
+/* The name goes into `ask`'s, behind it. Copied. */
+struct arrays_reference;
+int defer_reference(struct client *c, const struct arrays_reference *ask, const char *name,
+                    uint32_t name_bytes);
 /* Backing begins at once, unless something waits already: then it takes its turn behind it. */
 int defer_back(struct client *c, const struct wire_mem *mem);
 /* So are segments (MEM_MAKE and the following). */

@@ -100,7 +100,7 @@ static const char *const texts[ESTATE_LACKS] = {
     [ESTATE_FILES] = "it has registered shared memory",
     [ESTATE_OFFERS] = "its kernels may launch graphs",
     [ESTATE_ARRAYS] = "it has arrays of the driver's",
-    [ESTATE_TEXTURES] = "it has textures, whose handles the driver chooses",
+    [ESTATE_TEXTURES] = "it has textures, whose handles the driver chooses, or bound a reference",
     [ESTATE_DEVICE] = "the device cannot have what it had",
     [ESTATE_LOG] = "what it made is more than is kept",
 };

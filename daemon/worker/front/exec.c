@@ -444,6 +444,10 @@ static int run_texture(struct exec *x, const void *rec) {
     return texturing_add(x->c, rec, x->why, x->why_bytes);
 }
 
+static int run_texture_ref(struct exec *x, const void *rec) {
+    return texturing_reference(x->c, rec, x->why, x->why_bytes);
+}
+
 static int run_texture_drop(struct exec *x, const void *rec) {
     return texturing_drop(x->c, rec, x->why, x->why_bytes);
 }
@@ -632,6 +636,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_STREAM_SHARE] = run_stream_share,
     [WIRE_TENSOR_MAP] = run_tensor_map,
     [WIRE_CLUSTERS] = run_clusters,
+    [WIRE_TEXTURE_REF] = run_texture_ref,
 };
 
 /* It takes its place in its stream, and is over. */

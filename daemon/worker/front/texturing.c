@@ -166,6 +166,33 @@ int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes
     return ERR_PROTOCOL;
 }
 
+int texturing_reference(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_texture_ref *w = rec;
+    struct module *m = c->objects.modules[w->module];
+    if (client_dead(c)) {
+        reply_status(&c->com, &w->texture.rec, c->com.fault);
+        return 0;
+    }
+    if (!c->worker->ops->module_reference) {
+        snprintf(why, why_bytes, "a reference, which this device has none of");
+        return ERR_PROTOCOL;
+    }
+    if (!m) {
+        snprintf(why, why_bytes, "module %u is not loaded", w->module);
+        return ERR_PROTOCOL;
+    }
+    if (w->bound && !client_owns(c, w->texture.addr, record_texture_bytes(&w->texture))) {
+        snprintf(why, why_bytes, "a reference to 0x%" PRIx64 ", which is not the client's memory",
+                 w->texture.addr);
+        return ERR_PROTOCOL;
+    }
+    struct arrays_reference ask = {.rec = w->texture.rec, .module = m, .bound = w->bound};
+    if (w->bound) ask.texture = texturing_describe(&w->texture);
+    ask.texture.surface = (w->texture.flags & WIRE_TEXTURE_SURFACE) != 0;
+    const char *name = (const char *)(w + 1);
+    return defer_reference(c, &ask, name, w->name_bytes) ? out_of_memory(why, why_bytes) : 0;
+}
+
 int texturing_drop(struct client *c, const void *rec, char *why, size_t why_bytes) {
     return defer_texture_drop(c, rec) ? out_of_memory(why, why_bytes) : 0;
 }

@@ -19,6 +19,7 @@ struct dev_array texturing_describe_array(const struct wire_array *w);
 
 /* Records that were checked (record.h). 0, or ERR_PROTOCOL with `why`. */
 int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes);
+int texturing_reference(struct client *c, const void *rec, char *why, size_t why_bytes);
 int texturing_drop(struct client *c, const void *rec, char *why, size_t why_bytes);
 int texturing_array(struct client *c, const void *rec, char *why, size_t why_bytes);
 int texturing_array_drop(struct client *c, const void *rec, char *why, size_t why_bytes);

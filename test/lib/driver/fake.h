@@ -49,7 +49,8 @@ struct fake_texture {
     CUDA_TEXTURE_DESC reading;
     CUDA_RESOURCE_VIEW_DESC view;
     bool viewed, surface;
-    uint32_t level; /* of the array that it is of */
+    uint32_t level;    /* of the array that it is of */
+    uint64_t elements; /* of a reference: of that level, of 4 bytes; 0: it was told of no array */
 };
 
 enum fake_kind { FAKE_COPY, FAKE_FILL, FAKE_LAUNCH, FAKE_WRITE, FAKE_RECORD, FAKE_WAIT };
@@ -77,6 +78,8 @@ struct fake_control {
     struct fake_launch (*last_launch)(void);
     struct fake_texture (*last_texture)(void);
     struct tensor_ask (*last_tensor)(void);
+    /* What the reference of this name was told, in whatever module. */
+    struct fake_texture (*reference)(const char *name);
     /* What the device's clock says from now on, in nanoseconds; 0: as the host's, but an hour off.
      */
     void (*set_clock)(uint64_t ns);

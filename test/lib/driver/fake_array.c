@@ -17,7 +17,7 @@ static void *at(uint64_t addr) {
 
 /* ---- shapes: params of an object ------------------------------------------------------------- */
 
-enum { ROW_BYTES, ROWS, SLICES, LEVEL, DEPTH, LAYERED };
+enum { ROW_BYTES, ROWS, SLICES, LEVEL = FAKE_LEVEL, DEPTH, LAYERED, STORED = FAKE_STORED };
 
 static uint32_t channel_bytes(CUarray_format f) {
     switch (f) {
@@ -54,6 +54,7 @@ static struct object *new_level(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t level
     o->params[SLICES] = slices;
     o->params[LEVEL] = level;
     o->params[LAYERED] = is_layered(d);
+    o->params[STORED] = (d->Flags & CUDA_ARRAY3D_SURFACE_LDST) != 0;
     return o;
 }
 
@@ -90,6 +91,8 @@ static void check_unused(const struct object *array, const char *call) {
     for (const struct object *o = fake.objects; o; o = o->next) {
         if (o->kind == OBJECT_TEXTURE && o->owner == array)
             fake_misuse(CUDA_SUCCESS, call, "with a texture of it");
+        if (o->kind == OBJECT_REFERENCE && o->reads == array)
+            fake_misuse(CUDA_SUCCESS, call, "with a reference to it");
         for (const struct item *i = o->kind == OBJECT_STREAM ? o->first : NULL; i; i = i->next)
             if (uses(i, array)) fake_misuse(CUDA_SUCCESS, call, "with copies of it under way");
     }

@@ -131,7 +131,8 @@ static struct fake_left left(void) {
                           [OBJECT_GREEN] = &l.greens,
                           [OBJECT_ARRAY] = &l.arrays,
                           [OBJECT_MIPMAPPED] = &l.arrays,
-                          [OBJECT_TEXTURE] = &l.textures};
+                          [OBJECT_TEXTURE] = &l.textures,
+                          [OBJECT_REFERENCE] = NULL};
     for (const struct object *o = fake.objects; o; o = o->next)
         if (counts[o->kind]) ++*counts[o->kind];
     return l;
@@ -175,6 +176,14 @@ static struct tensor_ask last_tensor(void) {
     return fake.last_tensor;
 }
 
+static struct fake_texture reference(const char *name) {
+    FAKE_GUARD;
+    const struct object *o = fake.objects;
+    while (o && (o->kind != OBJECT_REFERENCE || strcmp(o->name, name) != 0))
+        o = o->next;
+    return o ? o->told : (struct fake_texture){.level = UINT32_MAX};
+}
+
 static void set_clock(uint64_t ns) {
     FAKE_GUARD;
     fake.clock_ns = ns;
@@ -201,6 +210,7 @@ const struct fake_control fake_control = {.start = start,
                                           .last_launch = last_launch,
                                           .last_texture = last_texture,
                                           .last_tensor = last_tensor,
+                                          .reference = reference,
                                           .set_clock = set_clock,
                                           .calls = calls,
                                           .ran = ran};

@@ -3,6 +3,8 @@
  * Images: lines of text behind "fake":
  *     kernel NAME [bytes of each parameter...]     what it does: fake_kernels.c
  *     global NAME BYTES
+ *     texref NAME
+ *     surfref NAME
  * alone, in a fatbin, or of several fatbins behind a wrapper, as the runtime registers them. The
  * same may stand in a comment of PTX, which is the rest of the image then.
  */
@@ -60,6 +62,14 @@ static CUresult add_global(struct object *module, char *words) {
     return CUDA_SUCCESS;
 }
 
+static CUresult add_reference(struct object *module, const char *name, bool surface) {
+    struct object *r = fake_object_new(OBJECT_REFERENCE, 0, 0);
+    r->owner = module;
+    r->index = r->told.surface = surface;
+    snprintf(r->name, sizeof(r->name), "%s", name);
+    return CUDA_SUCCESS;
+}
+
 static char *lines_of(const char *image) {
     const char *begin = !strncmp(image, ".version", 8) ? strstr(image, "/*fake\n") : NULL;
     const char *end = begin ? strstr(begin, "*/") : NULL;
@@ -76,6 +86,10 @@ static CUresult parse(struct object *module, const char *image) {
             r = add_kernel(module, line + 7);
         else if (!strncmp(line, "global ", 7))
             r = add_global(module, line + 7);
+        else if (!strncmp(line, "texref ", 7))
+            r = add_reference(module, line + 7, false);
+        else if (!strncmp(line, "surfref ", 8))
+            r = add_reference(module, line + 8, true);
         else
             r = CUDA_ERROR_INVALID_IMAGE;
     }
@@ -185,7 +199,8 @@ CUresult cuLibraryUnload(CUlibrary library) {
 
 /* ---- what is in them ------------------------------------------------------------------------- */
 
-static struct object *named(enum object_kind kind, const struct object *module, const char *name) {
+struct object *fake_module_named(enum object_kind kind, const struct object *module,
+                                 const char *name) {
     struct object *o = fake.objects;
     while (o && (o->kind != kind || o->owner != module || strcmp(o->name, name) != 0))
         o = o->next;
@@ -196,7 +211,7 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
     FAKE_CALL(true);
     const struct object *m = fake_object(OBJECT_MODULE, module);
     if (!m) return FAKE_MISUSE(CUDA_ERROR_INVALID_HANDLE, "no module, or none any more");
-    const struct object *f = named(OBJECT_FUNC, m, name);
+    const struct object *f = fake_module_named(OBJECT_FUNC, m, name);
     if (f) *out = at(f->id);
     return f ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
@@ -231,7 +246,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *addr, size_t *bytes, CUmodule module,
     FAKE_CALL(true);
     const struct object *m = fake_object(OBJECT_MODULE, module);
     if (!m) return FAKE_MISUSE(CUDA_ERROR_INVALID_HANDLE, "no module, or none any more");
-    const struct object *g = named(OBJECT_GLOBAL, m, name);
+    const struct object *g = fake_module_named(OBJECT_GLOBAL, m, name);
     if (!g) return CUDA_ERROR_NOT_FOUND;
     *addr = g->addr;
     *bytes = g->bytes;

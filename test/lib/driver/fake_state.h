@@ -27,8 +27,12 @@ enum object_kind {
     OBJECT_GREEN,
     OBJECT_ARRAY, /* or a level of a mipmapped one, its owner */
     OBJECT_MIPMAPPED,
-    OBJECT_TEXTURE, /* or surface (index); its owner: the array */
+    OBJECT_TEXTURE,   /* or surface (index); its owner: the array */
+    OBJECT_REFERENCE, /* the same; its owner: the module */
 };
+
+/* Of an array's params: which level of its owner, and whether kernels may write it. */
+enum { FAKE_LEVEL = 3, FAKE_STORED = 6 };
 
 /* When an event is reached; the event, and who waits, hold it. */
 struct mark {
@@ -63,7 +67,9 @@ struct object {
     bool allowed;               /* of a map: cuMemSetAccess was said */
     struct item *first, **last; /* of a stream */
     struct mark *mark;          /* of an event: its latest record */
-    char name[64];              /* of a function or variable */
+    char name[64];              /* of a function, variable or reference */
+    struct object *reads;       /* of a reference: an array; NULL: memory, or nothing */
+    struct fake_texture told;   /* the same: of what it reads, and how */
     fake_kernel kernel;
     uint32_t params[16], param_count;
     int shared_allowed, shared_bytes;
@@ -121,6 +127,8 @@ void fake_object_free(struct object *o);
 bool fake_memory_reached(uint64_t addr, uint64_t bytes, bool by_copy);
 void fake_memory_forget(struct object *o);
 void fake_array_forget(struct object *o);
+struct object *fake_module_named(enum object_kind kind, const struct object *module,
+                                 const char *name);
 void fake_stream_forget(struct object *o);
 void fake_stream_engine_stop(void);
 void fake_stream_run(void);
