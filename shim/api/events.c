@@ -108,6 +108,7 @@ CUresult cuEventQuery(CUevent hEvent) {
 CUresult cuEventSynchronize(CUevent hEvent) {
     struct event *e;
     CUresult r = enter_recorded(hEvent, &e);
+    if (r && state_ready() == CUDA_SUCCESS) text_flush();
     if (r) return r;
     if (event_captured(e)) return capture_refuse_event(e);
     r = capture_gate();

@@ -64,8 +64,10 @@ CUresult cuStreamQuery(CUstream hStream) {
 CUresult cuStreamSynchronize(CUstream hStream) {
     struct stream *s;
     CUresult r = enter_sent(hStream, &s);
-    if (r) return r;
-    r = stream_wait(s);
+    if (!r)
+        r = stream_wait(s);
+    else if (state_ready() == CUDA_SUCCESS)
+        text_flush(); /* of what ended the context, say */
     if (r) return r;
     pool_release_threshold();
     mark_idle();

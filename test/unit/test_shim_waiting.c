@@ -8,7 +8,9 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
@@ -261,4 +263,48 @@ Test(shim_waiting, a_record_that_might_have_to_wait_is_found, .signal = SIGABRT)
     struct wire_ping ping = {.rec = {.op = WIRE_PING}};
     lock_take(&lock);
     submit_record(&ping, sizeof(ping), NULL, 0);
+}
+
+/* ---- what kernels said ----------------------------------------------------------------------- */
+
+/* What the call wrote to descriptor 2. */
+static const char *said_by(CUresult (*call)(void *arg), void *arg, CUresult want) {
+    static char text[256];
+    int before = dup(STDERR_FILENO), fd = memfd_create("said", 0);
+    dup2(fd, STDERR_FILENO);
+    CUresult r = call(arg);
+    dup2(before, STDERR_FILENO);
+    ssize_t bytes = pread(fd, text, sizeof(text) - 1, 0);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    close(fd);
+    close(before);
+    cr_expect_eq(r, want);
+    return text;
+}
+
+static CUresult wait_for_stream(void *arg) {
+    return cuStreamSynchronize(arg);
+}
+
+static CUresult wait_for_event(void *arg) {
+    return cuEventSynchronize(arg);
+}
+
+static CUresult ask_stream(void *arg) {
+    return cuStreamQuery(arg);
+}
+
+/* Of a context that is known to have ended, too: a failed assertion is what ended it. */
+Test(shim_waiting, text_is_shown_by_who_waits_in_vain) {
+    CUstream s;
+    CUevent e;
+    cr_assert_eq(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    cr_assert_eq(cuEventCreate(&e, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+    cr_assert_eq(cuEventRecord(e, s), CUDA_SUCCESS);
+    rig_text(true, "it failed\n");
+    rig_fault(CUDA_ERROR_ASSERT);
+    cr_expect_str_eq(said_by(ask_stream, s, CUDA_ERROR_ASSERT), "");
+    cr_expect_str_eq(said_by(wait_for_stream, s, CUDA_ERROR_ASSERT), "it failed\n");
+    rig_text(true, "again\n");
+    cr_expect_str_eq(said_by(wait_for_event, e, CUDA_ERROR_ASSERT), "again\n");
 }

@@ -445,6 +445,15 @@ void rig_fault(CUresult result) {
     atom_store_release(&rig.com->fault.cuda, (uint32_t)result);
 }
 
+void rig_text(bool to_stderr, const char *text) {
+    uint32_t head[2] = {(uint32_t)strlen(text), to_stderr};
+    uint64_t written = atom_load_relaxed(&rig.com->text_written);
+    must(written + sizeof(head) + head[0] <= WIRE_TEXT_BYTES, "no more text than once around");
+    memcpy(rig.com->text + written, head, sizeof(head));
+    memcpy(rig.com->text + written + sizeof(head), text, head[0]);
+    atom_store_release(&rig.com->text_written, written + sizeof(head) + head[0]);
+}
+
 void rig_credit(uint64_t persistent, uint64_t ephemeral) {
     pthread_mutex_lock(&rig.lock);
     atom_store_relaxed(&rig.com->persistent_credit, persistent);

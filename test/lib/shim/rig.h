@@ -72,6 +72,8 @@ uint32_t rig_moved(void);
 
 /* Ends the context with this result. */
 void rig_fault(CUresult result);
+/* A kernel wrote this, to the program's standard error or output. */
+void rig_text(bool to_stderr, const char *text);
 /* Credit in granules, in each window. */
 void rig_credit(uint64_t persistent, uint64_t ephemeral);
 /* Hands the oldest host function back, and waits until it ran. Its stream stands until then. */
