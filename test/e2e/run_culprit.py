@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Who breaks the context of a real GPU is named, and everybody else goes on: jobs at work beside one whose kernel makes an
-illegal access at some moment, again and again (ADR 0018, 0020). Nested, where kernels that were under way are done again.
+illegal access at some moment, again and again (ADR 0018, 0020); an assertion that fails says its text to its job. Nested, where kernels that were under way are done again.
 
     test/e2e/run_culprit.py [--list] [NAME-PART...]
 """
@@ -17,6 +17,8 @@ from harness import PATIENCE, Nested, program, run_tests, wait_for
 ROUNDS = int(os.environ.get("SALUS_CULPRIT_ROUNDS", "8"))
 SEED = int(os.environ.get("SALUS_CULPRIT_SEED", "0")) or int(time.time())
 ILLEGAL_ADDRESS = 700
+ASSERT = 710
+SAID = "thread: [3,0,0] Assertion `p[threadIdx.x] == 0 && threadIdx.x < 3` failed."
 # What they launch reads nothing that it writes.
 BYSTANDERS = [("vecadd", "250"), ("matmul", "100")]
 JOBS = 7
@@ -63,6 +65,20 @@ def test_who_broke_it_is_named_and_the_others_go_on():
         for j in jobs:
             check(d, j, alone, ROUNDS)
         print(f"    named {ROUNDS} of {ROUNDS}; after_ms {AFTER.findall(d.log())} (seed {SEED})", flush=True)
+
+
+def test_a_failed_assertion_is_told_to_its_job():
+    """What it said is why it ended, and in the log as ever."""
+    with Nested() as d:
+        culprit = d.start([program("offender"), "assert"])
+        _, err = culprit.communicate(timeout=PATIENCE)
+        wait_for("it is in the history", lambda: any(e["pid"] == culprit.pid for e in ended(d)))
+        entry = next(e for e in ended(d) if e["pid"] == culprit.pid)
+        for where, text in (("standard error", err), ("history", entry["why"]), ("log", d.log())):
+            if SAID not in text:
+                raise AssertionError(f"{where} lacks what the assertion said: {text}\n{d.log()[-6000:]}")
+        if err.count(SAID) != 1 or culprit.returncode != ASSERT % 256 or entry["fault"] != ASSERT:
+            raise AssertionError(f"{culprit.returncode} {entry}\n{err}")
 
 
 def check(d, job, alone, i):

@@ -39,7 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!image) return 0;
     if (size) memcpy(image, data, size);
     image_extent(image, size);
-    cuda_prints(image, size, 90);
+    bool asserts;
+    cuda_prints(image, size, 90, &asserts);
     for (int use = IMAGE_RUN; use <= IMAGE_DESCRIBE; use++) {
         int err = image_read(image, size, 90, (enum image_use)use, &m, why, sizeof(why));
         if (err && !why[0]) abort();

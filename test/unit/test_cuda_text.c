@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/atomics.h"
@@ -39,6 +40,8 @@ static struct {
     char buffer[4096]; /* what was printed */
     uint64_t words[COMPLETION_WORDS * 8] __attribute__((aligned(64)));
     bool lost;
+    bool says_at_once; /* also when somebody asks */
+    const char *said;  /* to descriptor 2, of failed assertions, when somebody waits */
     bool slow;         /* to write down what was printed */
     _Atomic bool held; /* nothing is written down */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -48,6 +51,11 @@ static void write_down(void) {
     fputs(fake.buffer, stdout); /* not flushed */
     fake.buffer[0] = '\0';
     pthread_mutex_unlock(&fake.lock);
+}
+
+static void say(void) {
+    if (fake.said) fputs(fake.said, stderr);
+    fake.said = NULL;
 }
 
 static CUresult set_current(CUcontext c) {
@@ -87,6 +95,7 @@ static CUresult stream_destroy(CUstream s) {
 
 static CUresult stream_query(CUstream s) {
     (void)s;
+    if (fake.lost && fake.says_at_once) say();
     return fake.lost ? CUDA_ERROR_ASSERT : CUDA_ERROR_NOT_READY;
 }
 
@@ -97,6 +106,7 @@ static CUresult synchronize(CUstream s) {
     while (atom_load_acquire(&fake.held))
         usleep(100);
     write_down();
+    say();
     return fake.lost ? CUDA_ERROR_ASSERT : CUDA_SUCCESS;
 }
 
@@ -140,6 +150,7 @@ struct job {
     struct dev_queue *queues[2];
     char *text; /* that it got */
     size_t bytes, room;
+    char said[1024]; /* to its standard error */
 };
 
 static struct context context = {.driver = {.cuCtxSetCurrent = set_current,
@@ -160,11 +171,17 @@ static struct queues all;
 static struct job jobs[2];
 static struct dev_module printing = {.context = &context, .prints = true},
                          silent = {.context = &context};
-static struct dev_func prints = {.module = &printing}, prints_not = {.module = &silent};
+static struct dev_module asserting = {.context = &context, .asserts = true};
+static struct dev_func prints = {.module = &printing}, prints_not = {.module = &silent},
+                       may_fail = {.module = &asserting};
 
 static void put_text(void *arg, int to_stderr, const char *text, size_t bytes) {
     struct job *j = arg;
-    cr_assert_eq(to_stderr, 0);
+    if (to_stderr) {
+        cr_assert_lt(strlen(j->said) + bytes, sizeof(j->said));
+        strncat(j->said, text, bytes);
+        return;
+    }
     if (j->bytes + bytes > j->room)
         cr_assert_not_null(j->text = realloc(j->text, j->room = 2 * (j->bytes + bytes)));
     memcpy(j->text + j->bytes, text, bytes);
@@ -366,6 +383,96 @@ Test(cuda_text, a_lost_context_ends_all_turns) {
     holds(1, "");
 }
 
+/* ---- assertions ------------------------------------------------------------------------------ */
+
+#define FAILED(thread)                                                                     \
+    "a.cu:22: void f(int*): block: [0,0,0], thread: [" #thread ",0,0] Assertion `x == 0` " \
+    "failed.\n"
+#define LOGGED "2026-11-24T16:00:00Z info worker of=another thread\n"
+
+/* What comes to descriptor 2 while all of it is buried, but for the device's own line. */
+static const char *log_of_burial(int operations) {
+    static char text[4096];
+    int before = dup(STDERR_FILENO), fd = memfd_create("log", 0), n = 0;
+    dup2(fd, STDERR_FILENO);
+    fake.lost = true;
+    bool ended = PATIENCE_UNTIL((n += look()) >= operations);
+    dup2(before, STDERR_FILENO);
+    cr_assert(ended && n == operations);
+    ssize_t bytes = pread(fd, text, sizeof(text) - 1, 0);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    close(fd);
+    close(before);
+    char *own = strstr(text, "event=context_lost");
+    cr_assert_not_null(own);
+    while (own > text && own[-1] != '\n')
+        own--;
+    char *next = strchr(own, '\n') + 1;
+    memmove(own, next, strlen(next) + 1);
+    return text;
+}
+
+Test(cuda_text, an_assertion_is_told_to_who_failed_and_logged) {
+    struct dev_op ops[2];
+    submit(0, 0, &prints_not, "", &ops[0]);
+    submit(0, 0, &prints_not, "", &ops[1]);
+    fake.said = FAILED(1) LOGGED FAILED(3);
+    cr_expect_str_eq(log_of_burial(2), FAILED(1) LOGGED FAILED(3));
+    cr_expect_str_eq(jobs[0].said, FAILED(1) FAILED(3), "nobody else's lines");
+    cr_expect_eq(ops[0].result, ERR_ASSERT);
+    cr_expect_str_eq(ops[0].fault_text, "a.cu:22: void f(int*): block: [0,0,0], thread: [1,0,0] "
+                                        "Assertion `x == 0` failed.");
+}
+
+/* Which of them it was nobody can say. */
+Test(cuda_text, an_assertion_of_some_job_is_logged_alone) {
+    struct dev_op ops[2];
+    submit(0, 0, &prints_not, "", &ops[0]);
+    submit(1, 0, &prints_not, "", &ops[1]);
+    fake.said = FAILED(1);
+    cr_expect_str_eq(log_of_burial(2), FAILED(1));
+    cr_expect(!jobs[0].said[0] && !jobs[1].said[0]);
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(ops[i].result, ERR_DEVICE_LOST);
+        cr_expect(!strstr(ops[i].fault_text, "a.cu"), "%s", ops[i].fault_text);
+    }
+}
+
+/* Nor is any other suspected of it. */
+Test(cuda_text, who_names_no_assertion_had_none_that_failed) {
+    struct dev_op ops[2];
+    submit(0, 0, &prints_not, "", &ops[0]);
+    submit(1, 0, &may_fail, "", &ops[1]);
+    fake.said = FAILED(1);
+    log_of_burial(2);
+    cr_expect_str_eq(jobs[1].said, FAILED(1));
+    cr_expect(!jobs[0].said[0]);
+    cr_expect_eq(ops[0].result, ERR_DEVICE_LOST);
+    cr_expect_eq(ops[0].suspects, 0);
+    cr_expect_eq(ops[1].result, ERR_ASSERT);
+}
+
+/* A driver that writes it when it is asked, and not when it is waited for. */
+Test(cuda_text, an_assertion_that_a_question_brings) {
+    struct dev_op op;
+    submit(0, 0, &prints_not, "", &op);
+    fake.said = FAILED(1);
+    fake.says_at_once = true;
+    cr_expect_str_eq(log_of_burial(1), FAILED(1));
+    cr_expect_str_eq(jobs[0].said, FAILED(1));
+}
+
+/* Before anything else waits: else it would come to the log alone. */
+Test(cuda_text, an_assertion_of_a_job_that_prints) {
+    struct dev_op op;
+    submit(0, 0, &prints, "", &op);
+    strcpy(fake.buffer, "before it died\n");
+    fake.said = FAILED(1);
+    cr_expect_str_eq(log_of_burial(1), FAILED(1));
+    cr_expect_str_eq(jobs[0].said, FAILED(1));
+    holds(0, "before it died\n");
+}
+
 /* It is complete, and nobody's fault, though its text is not there yet. */
 Test(cuda_text, a_complete_one_is_not_blamed) {
     struct dev_op ops[2];
@@ -453,32 +560,46 @@ static size_t make_fatbin(unsigned char *at, const char *own, const char *other,
     return header + bytes;
 }
 
+static bool asserts;
+
 Test(cuda_prints, a_name_decides) {
     static const char ptx[] = ".version 8.0\n.extern .func (.param .b32 r) vprintf\n";
-    cr_assert(cuda_prints(ptx, sizeof(ptx), 90));
-    cr_assert_not(cuda_prints(ptx, 20, 90));
+    cr_assert(cuda_prints(ptx, sizeof(ptx), 90, &asserts));
+    cr_assert_not(asserts);
+    cr_assert_not(cuda_prints(ptx, 20, 90, &asserts));
+}
+
+Test(cuda_prints, of_assertions_too) {
+    unsigned char image[1024];
+    cr_assert_not(cuda_prints(image, make_fatbin(image, "__assertfail", "", ""), 90, &asserts));
+    cr_assert(asserts);
+    size_t bytes = make_fatbin(image, "vprintf", NULL, NULL);
+    bytes += make_fatbin(image + bytes, "__assertfail", NULL, NULL);
+    cr_assert(cuda_prints(image, bytes, 90, &asserts));
+    cr_assert(asserts, "of another unit");
 }
 
 Test(cuda_prints, what_the_gpu_would_run_decides) {
     unsigned char image[1024];
-    cr_assert(cuda_prints(image, make_fatbin(image, "vprintf", "", ""), 90));
-    cr_assert_not(cuda_prints(image, make_fatbin(image, "", "vprintf", "vprintf"), 90));
-    cr_assert(cuda_prints(image, make_fatbin(image, NULL, "", "vprintf"), 90));
-    cr_assert_not(cuda_prints(image, make_fatbin(image, NULL, "vprintf", ""), 90));
+    cr_assert(cuda_prints(image, make_fatbin(image, "vprintf", "", ""), 90, &asserts));
+    cr_assert_not(cuda_prints(image, make_fatbin(image, "", "vprintf", "vprintf"), 90, &asserts));
+    cr_assert(cuda_prints(image, make_fatbin(image, NULL, "", "vprintf"), 90, &asserts));
+    cr_assert_not(cuda_prints(image, make_fatbin(image, NULL, "vprintf", ""), 90, &asserts));
 }
 
 Test(cuda_prints, any_of_several_units_does) {
     unsigned char image[1024];
     size_t bytes = make_fatbin(image, "", NULL, NULL);
     bytes += make_fatbin(image + bytes, "vprintf", NULL, NULL);
-    cr_assert(cuda_prints(image, bytes, 90));
+    cr_assert(cuda_prints(image, bytes, 90, &asserts));
+    cr_assert_not(asserts);
 }
 
 Test(cuda_prints, what_cannot_be_read_may) {
     unsigned char image[1024];
     size_t bytes = make_fatbin(image, "quiet", NULL, NULL);
     uint32_t packed = FATBIN_LZ4;
-    cr_assert_not(cuda_prints(image, bytes, 90));
+    cr_assert_not(cuda_prints(image, bytes, 90, &asserts));
     memcpy(image + FATBIN_HEADER_BYTES + 40, &packed, sizeof(packed));
-    cr_assert(cuda_prints(image, bytes, 90));
+    cr_assert(cuda_prints(image, bytes, 90, &asserts) && asserts);
 }

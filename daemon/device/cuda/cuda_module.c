@@ -91,7 +91,7 @@ static int find_places(struct dev_module *m) {
 /* What else is to be known of it. */
 static int look_at(struct dev_module *m, const void *image, size_t bytes) {
     uint32_t capability = capability_of(m->context);
-    m->prints = cuda_prints(image, bytes, capability);
+    m->prints = cuda_prints(image, bytes, capability, &m->asserts);
     int err = cuda_again_read(&m->again, image, bytes, capability);
     return err ? err : find_places(m);
 }

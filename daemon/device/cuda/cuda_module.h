@@ -26,7 +26,8 @@ struct dev_module {
     struct context *context;
     CUlibrary library; /* that `handle` is of; NULL: it is of none */
     CUmodule handle;
-    bool prints; /* kernels of it may */
+    bool prints;  /* kernels of it may */
+    bool asserts; /* the same: assertions of theirs may fail */
     struct cuda_again again;
     struct dev_granule *where; /* each of again.names; NULL: it cannot be loaded again */
     char **names;              /* of its kernels */

@@ -9,13 +9,25 @@
 
 #include "daemon/device/cuda/cuda_code.h"
 
-static const char name[] = "vprintf";
+struct says {
+    bool prints, asserts;
+};
 
-static bool names_it(void *arg, const void *code, size_t bytes) {
-    (void)arg;
-    return !code || memmem(code, bytes, name, sizeof(name) - 1) != NULL;
+static bool names(const void *code, size_t bytes, const char *name) {
+    return !code || memmem(code, bytes, name, strlen(name)) != NULL;
 }
 
-bool cuda_prints(const void *image, size_t bytes, uint32_t capability) {
-    return cuda_code_any(image, bytes, capability, names_it, NULL);
+/* Until both are known. */
+static bool look(void *arg, const void *code, size_t bytes) {
+    struct says *s = arg;
+    if (!s->prints) s->prints = names(code, bytes, "vprintf");
+    if (!s->asserts) s->asserts = names(code, bytes, "__assertfail");
+    return s->prints && s->asserts;
+}
+
+bool cuda_prints(const void *image, size_t bytes, uint32_t capability, bool *asserts) {
+    struct says s = {false, false};
+    cuda_code_any(image, bytes, capability, look, &s);
+    *asserts = s.asserts;
+    return s.prints;
 }

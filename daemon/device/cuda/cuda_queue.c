@@ -395,6 +395,11 @@ static void note_begun(struct dev_queue *q, struct task *head) {
     }
 }
 
+/* Who names no assertion had none that failed. */
+static bool may_do(const struct task *t, const struct queues *qs) {
+    return !qs->asserted || t->launch.func->module->asserts;
+}
+
 /* What can have ended the context, of the queue: a kernel under way. Events do not say whether the
  * copies before it were complete. NULL: nothing. */
 static struct task *suspect_of(const struct dev_queue *q) {
@@ -403,7 +408,7 @@ static struct task *suspect_of(const struct dev_queue *q) {
     if (qs->culprit && q != qs->culprit) return NULL;
     while (qs->words.way == DEV_COMPLETION_EVENTS && t && (t->kind != TASK_LAUNCH || t->op->result))
         t = t->next;
-    return t && t->issued && t->kind == TASK_LAUNCH ? t : NULL;
+    return t && t->issued && t->kind == TASK_LAUNCH && may_do(t, qs) ? t : NULL;
 }
 
 /* How many there are, and of which space all of them are; NULL: not of one. */
@@ -424,13 +429,25 @@ static struct suspects find_suspects(const struct queues *qs) {
     return s;
 }
 
+/* Where none names one, it may be any. */
+static struct suspects settle_suspects(struct queues *qs) {
+    qs->asserted = context_fatal(qs->context) == CUDA_ERROR_ASSERT;
+    const struct suspects s = find_suspects(qs);
+    if (s.count || !qs->asserted) return s;
+    qs->asserted = false;
+    return find_suspects(qs);
+}
+
 /* Where all that may have done it are one job's, that is who did it. */
 static void blame(struct dev_op *op, const struct queues *qs, const struct suspects *s) {
     CUresult fatal = (CUresult)context_fatal(qs->context);
     const char *name = driver_name(&qs->context->driver, fatal);
+    int said = s->space ? cuda_assertion_first(&qs->assertion) : 0;
     op->suspects = (uint16_t)(s->count < UINT16_MAX ? s->count : UINT16_MAX);
     op->result = s->space ? driver_error(fatal) : ERR_DEVICE_LOST;
-    if (s->count == 1)
+    if (said)
+        snprintf(op->fault_text, sizeof(op->fault_text), "%.*s", said, qs->assertion.text);
+    else if (s->count == 1)
         snprintf(op->fault_text, sizeof(op->fault_text), "%s: it ended the GPU's context", name);
     else
         snprintf(op->fault_text, sizeof(op->fault_text),
@@ -472,12 +489,23 @@ static void bury_queue(struct dev_queue *q, const struct suspects *s, uint64_t n
     set_busy(q, false);
 }
 
+/* Before anything else waits, as that would make the driver write. It does not take long. */
+static void hear_assertion(struct queues *qs) {
+    const struct dev_queue *q = list_entry(qs->busy.next, struct dev_queue, busy);
+    if (list_empty(&qs->busy) || context_fatal(qs->context) != CUDA_ERROR_ASSERT) return;
+    cuda_assertion_listen(&qs->assertion);
+    result(q, qs->context->driver.cuStreamSynchronize(q->streams[q->current]));
+    cuda_assertion_hear(&qs->assertion);
+}
+
 static void bury(struct queues *qs) {
     struct list *pos, *tmp;
+    hear_assertion(qs);
     settle_texts(qs);
     uint64_t now_ns = fdutil_now_ns();
     bury_complete(qs, now_ns);
-    const struct suspects s = find_suspects(qs);
+    const struct suspects s = settle_suspects(qs);
+    if (s.count && s.space) cuda_assertion_give(&qs->assertion, s.space->ops, s.space->ops_arg);
     list_each_safe(pos, tmp, &qs->busy)
         bury_queue(list_entry(pos, struct dev_queue, busy), &s, now_ns);
 }
@@ -485,7 +513,10 @@ static void bury(struct queues *qs) {
 /* Nobody else would say it: a stream that died writes no more. */
 static void ask_alive(struct queues *qs) {
     const struct dev_queue *q = list_entry(qs->busy.next, struct dev_queue, busy);
-    result(q, qs->context->driver.cuStreamQuery(q->streams[q->current]));
+    cuda_assertion_listen(&qs->assertion);
+    CUresult r = qs->context->driver.cuStreamQuery(q->streams[q->current]);
+    cuda_assertion_hear(&qs->assertion);
+    result(q, r);
 }
 
 static bool is_overdue(const struct dev_queue *q, uint64_t now_ns) {
@@ -575,6 +606,7 @@ int cuda_queues_open(struct queues *qs, struct context *context, struct shares *
     *qs = (struct queues){.context = context, .shares = shares, .times = times};
     list_init(&qs->busy);
     qs->last = &qs->done;
+    cuda_assertion_open(&qs->assertion);
     int err = cuda_completion_open(&qs->words, context, way);
     return err ? err : completion_trial(&qs->words);
 }
@@ -583,6 +615,7 @@ void cuda_queues_close(struct queues *qs) {
     if (!qs->context) return;
     wake_up(qs);
     cuda_completion_close(&qs->words);
+    cuda_assertion_close(&qs->assertion);
     free(qs->watched);
     free(qs->seen);
 }

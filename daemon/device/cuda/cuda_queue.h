@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "common/list.h"
+#include "daemon/device/cuda/cuda_assertion.h"
 #include "daemon/device/cuda/cuda_completion.h"
 #include "daemon/device/cuda/cuda_share.h"
 #include "daemon/device/cuda/cuda_space.h"
@@ -35,6 +36,8 @@ struct queues {
     uint64_t *seen;
     uint32_t room;                                 /* of both arrays */
     uint64_t kernel_timeout_ns, cancel_timeout_ns; /* as dev_config has them */
+    struct assertion assertion;
+    bool asserted; /* only kernels that name an assertion can have ended the context */
     const struct dev_queue *culprit; /* whose kernel outlived one of them; NULL: none */
     bool asleep;                     /* the worker, with its arrays watched */
     uint32_t rounds;                 /* of looking, since the context was asked whether it lives */
