@@ -109,6 +109,7 @@ uint32_t ready_of_classes(const struct sched *s) {
     if (c->first[CLASS_HIGH] != CLASSES_NONE) return state_oldest(st, c->first[CLASS_HIGH]);
     uint32_t first = c->first[CLASS_BEST], job = first;
     if (first == CLASSES_NONE) return SCHED_NONE;
+    if (s->policy->next) return s->policy->next(st);
     do {
         uint32_t op = state_runnable(st, job, SCHED_MEMORY);
         if (op != SCHED_NONE) return op;

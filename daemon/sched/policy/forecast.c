@@ -96,11 +96,10 @@ static uint64_t wait_ns(const struct forecast_use *high, const struct forecast_u
     return slower < waits ? slower : waits;
 }
 
-bool forecast_room(const struct forecast *f, const struct forecast_use *one,
-                   const struct forecast_use *heads) {
-    if (f->count == 0) return false;
+int32_t forecast_free(const struct forecast *f, const struct forecast_use *heads) {
+    if (f->count == 0) return -1;
     uint32_t now = f->ended < f->count ? f->steps[f->ended].slots : 0;
-    return one->slots + heads->slots + now <= CONTENTION_SLOTS;
+    return (int32_t)CONTENTION_SLOTS - (int32_t)heads->slots - (int32_t)now;
 }
 
 uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct forecast_use *one,
@@ -109,14 +108,16 @@ uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct 
                                 .compute = one->compute + heads->compute,
                                 .memory = one->memory + heads->memory};
     uint64_t at = 0, delay = 0, passed = now_ns - f->since_ns;
+    uint32_t step = f->count ? f->ended % f->count : 0;
     for (uint32_t i = 0; f->count && i < lookahead && at < one->ns; i++) {
-        const struct forecast_use *high = &f->steps[(f->ended + i) % f->count];
+        const struct forecast_use *high = &f->steps[step];
         uint64_t left = high->ns;
         if (i == 0) left = passed < left ? left - passed : 0;
         uint64_t both = left < one->ns - at ? left : one->ns - at;
         delay += shared_ns(high, both, &best);
         if (i > 0 && at < one->wave_ns) delay += wait_ns(high, &best, one->wave_ns - at);
         at += left;
+        if (++step == f->count) step = 0;
     }
     return delay;
 }

@@ -53,10 +53,14 @@ static inline bool forecast_more(const struct forecast *f) {
     return f->ended < f->count;
 }
 
-/* `one` has slots of its own beside the request's kernel and `heads`, those that run. Of a request
- * that is not known: never. */
-bool forecast_room(const struct forecast *f, const struct forecast_use *one,
-                   const struct forecast_use *heads);
+/* The slots that are left beside the request's kernel and `heads`, those that run; below 0: too
+ * many are taken, or the request is not known. */
+int32_t forecast_free(const struct forecast *f, const struct forecast_use *heads);
+/* `one` has slots of its own there. */
+static inline bool forecast_room(const struct forecast *f, const struct forecast_use *one,
+                                 const struct forecast_use *heads) {
+    return (int32_t)one->slots <= forecast_free(f, heads);
+}
 /* The delay, ns, when `one` begins now beside `heads`; at most `lookahead` kernels are looked at.
  */
 uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct forecast_use *one,

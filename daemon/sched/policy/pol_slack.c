@@ -17,6 +17,7 @@
  */
 #include "daemon/sched/policy/forecast.h"
 #include "daemon/sched/policy/policy.h"
+#include "daemon/sched/policy/waiting.h"
 
 #define LEAD_NS 10000u   /* a stream has its next kernel so long before it runs dry */
 #define HOST_NS 50000u   /* between two launches of a host that does not wait */
@@ -25,18 +26,23 @@
 #define STEADY_MILLI 950 /* of a job's requests: when so many come promptly, none is late */
 
 struct job {
-    struct forecast sequence;  /* high-priority: the kernels of its request */
-    struct forecast_use takes; /* best-effort: the kernel that the device is at for it */
-    uint64_t spent_ns;         /* of the request's slack */
-    uint64_t until_ns;         /* when what it has on the device will be over */
-    uint32_t prompt_milli;     /* of its requests that came without a pause, a mean that follows */
-    bool open;                 /* a request is there */
+    struct waiting_job waiting; /* best-effort: first, as waiting.h wants it */
+    struct forecast sequence;   /* high-priority: the kernels of its request */
+    struct forecast_use takes;  /* best-effort: the kernel that the device is at for it */
+    uint64_t spent_ns;          /* of the request's slack */
+    uint64_t until_ns;          /* when what it has on the device will be over */
+    uint32_t prompt_milli;      /* of its requests that came without a pause, a mean that follows */
+    bool runs;                  /* best-effort: it is one of the runners */
+    bool open;                  /* a request is there */
     bool late;
 };
 
 struct slack {
     struct forecast_use heads; /* the kernels that best-effort jobs are at, together: those queued
                                   behind take nothing yet */
+    struct waiting waiting;    /* best-effort jobs that have an operation to run */
+    uint32_t runners;          /* best-effort jobs that have something on the device */
+    uint32_t runners_sum;      /* of their slots: which one it is, when it is one */
 };
 
 static struct job *job_of(const struct sched_state *st, uint32_t job) {
@@ -52,6 +58,16 @@ static struct forecast_use takes(const struct sched_state *st, uint32_t job) {
     return forecast_use(&o->kernel, o->kernel.mean_ns, st->sms);
 }
 
+static void count_runner(const struct sched_state *st, uint32_t job) {
+    struct slack *s = st->own.policy;
+    struct job *j = job_of(st, job);
+    bool runs = classes_of(&st->classes, job) == CLASS_BEST && st->jobs[job].running > 0;
+    if (runs == j->runs) return;
+    j->runs = runs;
+    s->runners += runs ? 1 : -1u;
+    s->runners_sum += runs ? job : -job;
+}
+
 /* The device may be at another kernel of the job. */
 static void moved(const struct sched_state *st, uint32_t job) {
     struct slack *s = st->own.policy;
@@ -61,6 +77,7 @@ static void moved(const struct sched_state *st, uint32_t job) {
     s->heads.compute += new.compute - old->compute;
     s->heads.memory += new.memory - old->memory;
     *old = new;
+    count_runner(st, job);
 }
 
 /* ---- whether a kernel may go -------------------------------------------------------------------
@@ -93,48 +110,139 @@ static uint64_t allowed_ns(const struct sched_state *st, uint32_t job) {
 }
 
 /* It has its slots beside what runs, and every request that is there can afford it. */
-static bool fits(const struct sched_state *st, uint32_t op) {
+static bool fits(const struct sched_state *st, const struct forecast_use *one) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
-    const struct sched_op *o = &st->ops[op];
-    struct forecast_use one = forecast_use(&o->kernel, state_expected_ns(st, o), st->sms);
     for (uint32_t i = 0; i < c->high_count; i++) {
         const struct job *j = job_of(st, c->high[i]);
         if (!j->open) continue;
-        if (!forecast_room(&j->sequence, &one, &s->heads)) return false;
-        if (j->spent_ns + delay_ns(st, j, &one) > allowed_ns(st, c->high[i])) return false;
+        if (!forecast_room(&j->sequence, one, &s->heads)) return false;
+        if (j->spent_ns + delay_ns(st, j, one) > allowed_ns(st, c->high[i])) return false;
     }
     return true;
 }
 
-static bool may(const struct sched_state *st, uint32_t op) {
+/* ---- who is next -------------------------------------------------------------------------------
+ */
+
+static struct waiting_in waiting_of(const struct sched_state *st) {
+    struct slack *s = st->own.policy;
+    return (struct waiting_in){&s->waiting, st->own.jobs, sizeof(struct job)};
+}
+
+static void place(const struct sched_state *st, struct waiting_in in, uint32_t job) {
+    const struct job *j = job_of(st, job);
+    uint64_t turn = classes_turn(&st->classes, job);
+    waiting_take(in, job);
+    if (classes_of(&st->classes, job) == CLASS_HIGH) return;
+    if (state_runnable(st, job, SCHED_MEMORY) != SCHED_NONE) {
+        waiting_copy(in, job, turn);
+        return;
+    }
+    uint32_t op = state_runnable(st, job, SCHED_KERNEL);
+    if (op == SCHED_NONE) return;
+    const struct sched_op *o = &st->ops[op];
+    struct forecast_use use = forecast_use(&o->kernel, state_expected_ns(st, o), st->sms);
+    if (j->until_ns > st->now_ns + LEAD_NS)
+        waiting_sleep(in, job, j->until_ns, use);
+    else
+        waiting_wake(in, job, turn, use);
+}
+
+/* Whoever is marked is placed; whoever slept long enough is awake. */
+static void settle(const struct sched_state *st, struct waiting_in in) {
+    uint32_t job;
+    while ((job = waiting_marked(in)) != WAITING_NONE)
+        place(st, in, job);
+    while ((job = waiting_first_asleep(in.all)) != WAITING_NONE) {
+        struct waiting_job *w = waiting_job(in, job);
+        if (w->key > st->now_ns + LEAD_NS) break;
+        waiting_take(in, job);
+        waiting_wake(in, job, classes_turn(&st->classes, job), w->use);
+    }
+}
+
+/* Something about the job changed: it is placed anew, or forgotten before its item is. */
+static void mark(const struct sched_state *st, uint32_t job) {
+    struct waiting_in in = waiting_of(st);
+    waiting_mark(in, job);
+    if (st->jobs[job].left) settle(st, in);
+}
+
+/* The slots that every request that is there leaves. */
+static int32_t free_slots(const struct sched_state *st) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
-    uint32_t job = st->ops[op].job;
-    if (c->high_count == 0) return true;
-    if (job_of(st, job)->until_ns > st->now_ns + LEAD_NS) return false;
-    if (busy(st)) return fits(st, op);
-    return c->running[CLASS_BEST] == st->jobs[job].running ||
-           s->heads.wave_ns <= c->request_ns / 1000 * st->config->dur_threshold;
+    int32_t least = INT32_MAX;
+    for (uint32_t i = 0; i < c->high_count; i++) {
+        const struct job *j = job_of(st, c->high[i]);
+        int32_t slots = j->open ? forecast_free(&j->sequence, &s->heads) : INT32_MAX;
+        if (slots < least) least = slots;
+    }
+    return least;
+}
+
+/* The first one awake by turn, before `turn`, of those whose kernel needs no more than `slots` and,
+ * beside a request, fits. */
+static uint32_t first_awake(const struct sched_state *st, uint64_t turn, int32_t slots,
+                            bool beside) {
+    const struct waiting_in in = waiting_of(st);
+    uint32_t best = SCHED_NONE;
+    uint64_t lists = slots < 0 ? 0 : waiting_lists(in.all, (uint32_t)slots);
+    for (; lists; lists &= lists - 1) {
+        uint32_t job = waiting_kind(in.all, (uint32_t)__builtin_ctzll(lists));
+        for (; job != WAITING_NONE; job = waiting_next_kind(in, job)) {
+            const struct waiting_job *w = waiting_job(in, job);
+            if (w->key >= turn || (beside && !fits(st, &w->use))) continue;
+            best = job;
+            turn = w->key;
+        }
+    }
+    return best;
+}
+
+/* While no request is there: of anybody, or of the only one who has something on the device. */
+static uint32_t first_alone(const struct sched_state *st, uint64_t turn) {
+    const struct slack *s = st->own.policy;
+    uint64_t most_ns = st->classes.request_ns / 1000 * st->config->dur_threshold;
+    if (s->runners == 0 || s->heads.wave_ns <= most_ns)
+        return first_awake(st, turn, INT32_MAX, false);
+    if (s->runners > 1) return SCHED_NONE;
+    const struct waiting_job *w = waiting_job(waiting_of(st), s->runners_sum);
+    return w->place == WAITING_AWAKE && w->key < turn ? s->runners_sum : SCHED_NONE;
+}
+
+static uint32_t next(const struct sched_state *st) {
+    const struct slack *s = st->own.policy;
+    uint32_t first = st->classes.first[CLASS_BEST];
+    if (st->classes.high_count) {
+        settle(st, waiting_of(st));
+        first = waiting_first_copy(&s->waiting);
+        uint64_t turn = first == SCHED_NONE ? UINT64_MAX : classes_turn(&st->classes, first);
+        uint32_t job =
+            busy(st) ? first_awake(st, turn, free_slots(st), true) : first_alone(st, turn);
+        if (job != SCHED_NONE) return state_runnable(st, job, SCHED_KERNEL);
+        if (first == SCHED_NONE) return SCHED_NONE;
+    }
+    uint32_t copy = state_runnable(st, first, SCHED_MEMORY);
+    return copy != SCHED_NONE ? copy : state_runnable(st, first, SCHED_KERNEL);
 }
 
 /* When a stream is about to run dry, or a request turns out to wait for its host. */
 static uint64_t wake(const struct sched_state *st) {
+    const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
     uint64_t at = SCHED_NEVER;
-    uint32_t first = c->first[CLASS_BEST], job = first;
-    if (first == SCHED_NONE || c->high_count == 0) return at;
+    if (c->first[CLASS_BEST] == SCHED_NONE || c->high_count == 0) return at;
     for (uint32_t i = 0; i < c->high_count && c->running[CLASS_HIGH] == 0; i++) {
         const struct job *j = job_of(st, c->high[i]);
         uint64_t ns = j->sequence.since_ns + HOST_NS;
         if (between(st, j) && ns < at) at = ns;
     }
-    do {
-        uint64_t ns = job_of(st, job)->until_ns;
-        if (ns > st->now_ns + LEAD_NS && ns - LEAD_NS < at) at = ns - LEAD_NS;
-        job = classes_next(c, job);
-    } while (job != first);
-    return at;
+    uint32_t asleep = waiting_first_asleep(&s->waiting);
+    if (asleep == WAITING_NONE) return at;
+    uint64_t ns = waiting_job(waiting_of(st), asleep)->key - LEAD_NS;
+    return ns < at ? ns : at;
 }
 
 /* ---- what happens ------------------------------------------------------------------------------
@@ -161,31 +269,54 @@ static void charge(const struct sched_state *st, const struct forecast_use *one)
     }
 }
 
+/* A best-effort job's kernel was sent: the one that its job was awake with, mostly. */
+static void send(const struct sched_state *st, const struct sched_op *o) {
+    struct job *j = job_of(st, o->job);
+    const struct waiting_job *w = &j->waiting;
+    if (w->place == WAITING_AWAKE && !w->marked) {
+        charge(st, &w->use);
+    } else if (st->classes.high_count) {
+        struct forecast_use one = forecast_use(&o->kernel, o->expected_ns, st->sms);
+        charge(st, &one);
+    }
+    j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->expected_ns;
+}
+
+/* Only what comes to the front of a queue counts. */
+static void submitted(const struct sched_state *st, uint32_t op) {
+    uint32_t job = st->ops[op].job;
+    if (!classes_has(&st->classes, job) || !state_kernel(&st->ops[op])) mark(st, job);
+}
+
 static void started(const struct sched_state *st, uint32_t op) {
     const struct sched_op *o = &st->ops[op];
     struct job *j = job_of(st, o->job);
-    bool high = classes_of(&st->classes, o->job) == CLASS_HIGH;
-    if (high && !j->open) open_request(st, o->job);
-    if (!state_kernel(o)) return;
-    struct forecast_use one = forecast_use(&o->kernel, o->expected_ns, st->sms);
-    if (high) {
-        forecast_began(&j->sequence, st->now_ns, one);
+    if (classes_of(&st->classes, o->job) == CLASS_BEST) {
+        if (state_kernel(o)) send(st, o);
+        moved(st, o->job);
+        mark(st, o->job);
         return;
     }
-    charge(st, &one);
-    j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->expected_ns;
-    moved(st, o->job);
+    if (!j->open) open_request(st, o->job);
+    if (state_kernel(o))
+        forecast_began(&j->sequence, st->now_ns, forecast_use(&o->kernel, o->expected_ns, st->sms));
 }
 
 static void ended(const struct sched_state *st, uint32_t op) {
     const struct sched_op *o = &st->ops[op];
     struct job *j = job_of(st, o->job);
     uint32_t i = st->jobs[o->job].head[SCHED_RUNNING];
-    if (classes_of(&st->classes, o->job) == CLASS_HIGH && state_kernel(o))
-        forecast_ended(&j->sequence, st->now_ns);
+    bool high = classes_of(&st->classes, o->job) == CLASS_HIGH;
+    if (high && state_kernel(o)) forecast_ended(&j->sequence, st->now_ns);
     for (j->until_ns = st->now_ns; i != SCHED_NONE; i = st->ops[i].next)
         j->until_ns += st->ops[i].expected_ns;
     moved(st, o->job);
+    if (!high) mark(st, o->job);
+}
+
+static void changed(const struct sched_state *st, uint32_t job) {
+    moved(st, job);
+    mark(st, job);
 }
 
 static void iterated(const struct sched_state *st, uint32_t job) {
@@ -199,21 +330,47 @@ static bool blocks(void *item, memory_visit *visit, void *arg) {
     return forecast_memory(&j->sequence, visit, arg);
 }
 
+/* ---- checks ------------------------------------------------------------------------------------
+ */
+
+/* A job that nothing has happened to since is where it belongs. */
+static const char *check_place(const struct sched_state *st, uint32_t job) {
+    const struct classes *c = &st->classes;
+    const struct waiting_job *w = &job_of(st, job)->waiting;
+    uint32_t following = classes_next(c, job);
+    if (w->marked) return NULL;
+    bool copy = state_runnable(st, job, SCHED_MEMORY) != SCHED_NONE;
+    bool in = classes_of(c, job) == CLASS_BEST && classes_has(c, job);
+    if (copy != (w->place == WAITING_COPIES) && in)
+        return "slack: a memory operation is overlooked";
+    if (in != (w->place != WAITING_NOWHERE)) return "slack: a job waits that has nothing to run";
+    if (!in) return NULL;
+    if (w->place != WAITING_ASLEEP && w->key != classes_turn(c, job))
+        return "slack: a job waits at another place than its turn";
+    return following == c->first[CLASS_BEST] || classes_turn(c, job) < classes_turn(c, following)
+               ? NULL
+               : "turns do not rise along the ring";
+}
+
 static const char *check(const struct sched_state *st) {
     const struct slack *s = st->own.policy;
     struct forecast_use sum = {0};
+    uint32_t runners = 0;
     for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        const char *broken = st->jobs[job].used ? check_place(st, job) : NULL;
+        if (broken) return broken;
         if (!st->jobs[job].used) continue;
         struct forecast_use u = takes(st, job);
         sum.wave_ns += u.wave_ns;
         sum.slots += u.slots;
         sum.compute += u.compute;
         sum.memory += u.memory;
+        runners += classes_of(&st->classes, job) == CLASS_BEST && st->jobs[job].running > 0;
     }
-    return sum.wave_ns == s->heads.wave_ns && sum.slots == s->heads.slots &&
-                   sum.compute == s->heads.compute && sum.memory == s->heads.memory
-               ? NULL
-               : "slack: what best-effort jobs take of the device was miscounted";
+    if (sum.wave_ns != s->heads.wave_ns || sum.slots != s->heads.slots ||
+        sum.compute != s->heads.compute || sum.memory != s->heads.memory || runners != s->runners)
+        return "slack: what best-effort jobs take of the device was miscounted";
+    return waiting_check(waiting_of(st), st->jobs_cap);
 }
 
 const struct policy pol_slack = {
@@ -222,10 +379,11 @@ const struct policy pol_slack = {
     .classes = true,
     .own_bytes = sizeof(struct slack),
     .job_bytes = sizeof(struct job),
-    .may = may,
+    .next = next,
+    .submitted = submitted,
     .started = started,
     .ended = ended,
-    .changed = moved,
+    .changed = changed,
     .iterated = iterated,
     .wake = wake,
     .blocks = blocks,

@@ -43,6 +43,10 @@ struct policy {
      * Changes nothing. By rank, a decision then looks at all jobs that have an operation to run.
      * NULL: yes. */
     bool (*may)(const struct sched_state *st, uint32_t op);
+    /* Of classes, in place of asking `may` of one job after the other: the best-effort operation
+     * to go now, or SCHED_NONE. The first, by its job's turn (classes_turn), that is a memory
+     * operation or a kernel that may go. Some best-effort job has an operation to run. */
+    uint32_t (*next)(const struct sched_state *st);
 
     /* `op` has begun to wait: it is at the end of its job's list already. */
     void (*submitted)(const struct sched_state *st, uint32_t op);

@@ -47,6 +47,7 @@ static void join(struct classes *c, uint32_t job) {
     struct class_slot *s = &c->slots[job];
     uint32_t *first = &c->first[s->class];
     s->in = true;
+    s->turn = ++c->turns;
     if (*first == CLASSES_NONE) {
         *first = s->prev = s->next = job;
         return;
@@ -74,8 +75,10 @@ void classes_wants(struct classes *c, uint32_t job, bool wants) {
 }
 
 void classes_served(struct classes *c, uint32_t job) {
-    const struct class_slot *s = &c->slots[job];
-    if (s->in && c->first[s->class] == job) c->first[s->class] = s->next;
+    struct class_slot *s = &c->slots[job];
+    if (!s->in || c->first[s->class] != job) return;
+    c->first[s->class] = s->next;
+    s->turn = ++c->turns; /* it is the last now */
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@ enum class { CLASS_BEST, CLASS_HIGH, CLASS_COUNT };
 
 /* A job's place in its class's ring. */
 struct class_slot {
+    uint64_t turn; /* while it is there: rises along the ring, from who is served next */
     uint32_t prev, next;
     uint32_t at; /* in `high`, when it is there */
     bool in;
@@ -28,6 +29,7 @@ struct class_slot {
 struct classes {
     struct class_slot *slots;      /* by job */
     uint32_t cap;                  /* jobs there is room for */
+    uint64_t turns;                /* given out so far */
     uint32_t first[CLASS_COUNT];   /* who is served next; CLASSES_NONE: nobody wants */
     uint32_t running[CLASS_COUNT]; /* operations on the device */
     uint32_t kernels;              /* best-effort kernels on the device */
@@ -62,6 +64,11 @@ static inline enum class classes_of(const struct classes *c, uint32_t job) {
 /* It is in its class's ring. */
 static inline bool classes_has(const struct classes *c, uint32_t job) {
     return c->slots[job].in;
+}
+
+/* Of jobs in a ring the smaller one is served first. */
+static inline uint64_t classes_turn(const struct classes *c, uint32_t job) {
+    return c->slots[job].turn;
 }
 
 /* Who of the ring is served after `job`. */
