@@ -2,6 +2,7 @@
 # The simulator: the program, its library, what its tests link, the papers' experiments.
 #   make sim-papers    the Salus paper's experiments; tables and a picture in $(BUILD)/sim-papers
 #   make sim-orion     the Orion paper's, with the tables of kernels in ../shared/data/orion; 20 min
+#   make sim-arrivals  what slack gains by foreseeing requests, with the same tables; 10 min
 #   make calibrate-contention   the search for the parameters in daemon/sched/policy/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments
 SIM := $(call src,daemon/sim)
@@ -22,7 +23,7 @@ $(BUILD)/test/sim/calibrate: $(BUILD)/test/sim/calibrate.o $(SIM_LIBS)
 .PHONY: calibrate-contention
 calibrate-contention: $(BUILD)/test/sim/calibrate
 	$(Q)$<
-.PHONY: install-sim uninstall-sim sim-papers sim-orion check-sim
+.PHONY: install-sim uninstall-sim sim-papers sim-orion sim-arrivals check-sim
 install: install-sim
 uninstall: uninstall-sim
 install-sim: $(BUILD)/salus-sim
@@ -34,6 +35,8 @@ sim-papers: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers
 sim-orion: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-orion
+sim-arrivals: $(BUILD)/salus-sim
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-arrivals
 check-sim: $(BUILD)/salus-sim check-sim-orion
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/sim/run_sim.py
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers --quick
