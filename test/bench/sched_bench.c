@@ -241,7 +241,8 @@ static struct bench *create_crowd(uint32_t jobs) {
                                              .swap = -1,
                                              .priorities = -1,
                                              .by_class = -1,
-                                             .by_size = -1}};
+                                             .by_size = -1,
+                                             .foresee = -1}};
     if (!b || sched_create(&b->s, &config, NULL, 0)) abort();
     b->jobs = jobs;
     for (uint32_t i = 0; i < jobs; i++) {

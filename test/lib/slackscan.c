@@ -4,7 +4,9 @@
  */
 #include "test/lib/slackscan.h"
 
+#include "daemon/sched/policy/arrival.h"
 #include "daemon/sched/policy/forecast.h"
+#include "daemon/sched/policy/holding.h"
 
 #define LEAD_NS 10000u   /* a stream has its next kernel so long before it runs dry */
 #define HOST_NS 50000u   /* between two launches of a host that does not wait */
@@ -20,11 +22,13 @@ struct job {
     uint32_t prompt_milli;     /* of its requests that came without a pause, a mean that follows */
     bool open;                 /* a request is there */
     bool late;
+    struct arrival arrival;
 };
 
 struct slack {
     struct forecast_use heads; /* the kernels that best-effort jobs are at, together: those queued
                                   behind take nothing yet */
+    struct holding holding;
 };
 
 static struct job *job_of(const struct sched_state *st, uint32_t job) {
@@ -95,6 +99,42 @@ static bool fits(const struct sched_state *st, uint32_t op) {
     return true;
 }
 
+/* The next request of the job is expected, and not there. */
+static bool is_foreseen(const struct sched_state *st, uint32_t job) {
+    const struct arrival *a = &job_of(st, job)->arrival;
+    return st->config->foresee && !job_of(st, job)->open && a->next_ns + a->error_ns > st->now_ns;
+}
+
+static bool any_foreseen(const struct sched_state *st) {
+    for (uint32_t i = 0; i < st->classes.high_count; i++)
+        if (is_foreseen(st, st->classes.high[i])) return true;
+    return false;
+}
+
+/* The kernel would delay a request that is foreseen by more than its slack. */
+static bool is_held(const struct sched_state *st, uint32_t op) {
+    const struct slack *s = st->own.policy;
+    const struct classes *c = &st->classes;
+    const struct sched_op *o = &st->ops[op];
+    struct forecast_use one = forecast_use(&o->kernel, state_expected_ns(st, o), st->sms);
+    for (uint32_t i = 0; i < c->high_count; i++) {
+        const struct job *j = job_of(st, c->high[i]);
+        const struct arrival *a = &j->arrival;
+        if (!is_foreseen(st, c->high[i]) || one.ns < 2 * a->error_ns) continue;
+        uint64_t from = a->next_ns - a->error_ns, to = st->now_ns + LEAD_NS + one.ns;
+        if (from < st->now_ns) from = st->now_ns;
+        if (to <= from) continue;
+        struct forecast_use left = one;
+        left.ns = to - from;
+        if (left.wave_ns > left.ns) left.wave_ns = left.ns;
+        uint64_t most = state_request_ns(&st->jobs[c->high[i]]) / 1000 * st->config->slack;
+        if (forecast_delay_of_next(&j->sequence, &left, &s->heads, st->config->lookahead) > most &&
+            holding_affords(&s->holding, a->next_ns + a->error_ns - st->now_ns))
+            return true;
+    }
+    return false;
+}
+
 static bool may(const struct sched_state *st, uint32_t op) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
@@ -106,8 +146,28 @@ static bool may(const struct sched_state *st, uint32_t op) {
            s->heads.wave_ns <= c->request_ns / 1000 * st->config->dur_threshold;
 }
 
+static uint32_t next(const struct sched_state *st) {
+    struct slack *s = st->own.policy;
+    const struct classes *c = &st->classes;
+    uint32_t first = c->first[CLASS_BEST], job = first;
+    bool held = false;
+    if (any_foreseen(st) || s->holding.held) holding_settle(&s->holding, st->now_ns);
+    do {
+        uint32_t op = state_runnable(st, job, SCHED_MEMORY);
+        if (op != SCHED_NONE) return op;
+        op = state_runnable(st, job, SCHED_KERNEL);
+        bool wanted = may(st, op), waits = wanted && is_held(st, op);
+        if (wanted && !waits) return op;
+        held |= waits;
+        job = classes_next(c, job);
+    } while (job != first);
+    s->holding.held = held;
+    return SCHED_NONE;
+}
+
 /* When a stream is about to run dry, or a request turns out to wait for its host. */
 static uint64_t wake(const struct sched_state *st) {
+    const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
     uint64_t at = SCHED_NEVER;
     uint32_t first = c->first[CLASS_BEST], job = first;
@@ -116,6 +176,11 @@ static uint64_t wake(const struct sched_state *st) {
         const struct job *j = job_of(st, c->high[i]);
         uint64_t ns = j->sequence.since_ns + HOST_NS;
         if (between(st, j) && ns < at) at = ns;
+    }
+    for (uint32_t i = 0; i < c->high_count && s->holding.held; i++) {
+        const struct arrival *a = &job_of(st, c->high[i])->arrival;
+        if (is_foreseen(st, c->high[i]) && a->next_ns + a->error_ns < at)
+            at = a->next_ns + a->error_ns;
     }
     do {
         uint64_t ns = job_of(st, job)->until_ns;
@@ -138,6 +203,7 @@ static void open_request(const struct sched_state *st, uint32_t job) {
     j->late = prompt && j->prompt_milli < STEADY_MILLI;
     j->open = true;
     j->spent_ns = 0;
+    if (st->config->foresee) arrival_came(&j->arrival, r->request_at_ns);
 }
 
 /* Every request that is there pays for a best-effort kernel, also for one that no request was asked
@@ -193,7 +259,7 @@ const struct policy slackscan = {
     .classes = true,
     .own_bytes = sizeof(struct slack),
     .job_bytes = sizeof(struct job),
-    .may = may,
+    .next = next,
     .started = started,
     .ended = ended,
     .changed = moved,

@@ -235,6 +235,7 @@ static struct policy_config make_policy(struct world *w, const char *policy) {
                               .priorities = (int)rnd(w, 3) - 1,
                               .by_class = (int)rnd(w, 3) - 1,
                               .by_size = (int)rnd(w, 3) - 1,
+                              .foresee = -1,
                               .sm_threshold = rnd(w, 2) ? 0 : rnd(w, 120),
                               .dur_threshold = rnd(w, 2) ? 0 : 1 + rnd(w, 1000),
                               .reef_queue = rnd(w, 2) ? 0 : 1 + rnd(w, 16)};

@@ -47,10 +47,15 @@ static const struct {
       .submitted = {2, {0, 0, 0, SCHED_CLASS_UNKNOWN, 0, 0}, 0}}},
     {"policy()",
      {.kind = SCHED_POLICY,
-      .policy = {.exclusive = -1, .swap = -1, .priorities = -1, .by_class = -1, .by_size = -1}}},
+      .policy = {.exclusive = -1,
+                 .swap = -1,
+                 .priorities = -1,
+                 .by_class = -1,
+                 .by_size = -1,
+                 .foresee = -1}}},
     {"policy(lane=srtf,kernel=slack,exclusive=1,swap=0,max_lanes=2,overtakes=3,lease_factor=4,"
      "lease_ns=5,inflight_cap=6,preempt_ns=7,priorities=0,by_class=1,by_size=0,sm_threshold=8,"
-     "dur_threshold=9,slack=10,lookahead=11,reef_queue=4294967295)",
+     "dur_threshold=9,slack=10,lookahead=11,foresee=1,reef_queue=4294967295)",
      {.kind = SCHED_POLICY,
       .policy = {.lane = "srtf",
                  .kernel = "slack",
@@ -66,6 +71,7 @@ static const struct {
                  .dur_threshold = 9,
                  .slack = 10,
                  .lookahead = 11,
+                 .foresee = 1,
                  .reef_queue = UINT32_MAX}}},
 };
 
@@ -194,7 +200,8 @@ Test(notation, a_configuration_is_read_as_it_is_written) {
                                         .swap = -1,
                                         .priorities = -1,
                                         .by_class = -1,
-                                        .by_size = -1}},
+                                        .by_size = -1,
+                                        .foresee = -1}},
                         again;
     char text[NOTATION_BYTES], twice[NOTATION_BYTES];
     notation_config(text, &c);

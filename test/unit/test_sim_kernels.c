@@ -300,6 +300,7 @@ static void run_random(uint64_t seed) {
         c->preempt_ns = pick(seed, 36, p, 3) ? 0 : 100 * US;
         c->dur_threshold = pick(seed, 37, p, 2) * 200;
         c->reef_queue = pick(seed, 38, p, 4);
+        c->foresee = (int)pick(seed, 39, p, 2);
         struct sim_result *r = malloc(sizeof(*r));
         char why[SIM_WHY_BYTES];
         int err = sim_run(r, &w, &config, why);

@@ -4,6 +4,7 @@
  * device has 80 SMs; a request of job 1 takes 100 us alone, so that 1 % of it is 1 us.
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +104,7 @@ Test(slack, there_is_room_only_beside_what_runs) {
 
 /* ---- the policy ------------------------------------------------------------------------------ */
 
-static struct sched *make(uint32_t slack) {
+static struct sched *make_with(uint32_t slack, int foresee) {
     struct sched *s;
     char why[160] = "";
     struct sched_config config = {.policy = {.lane = "pack",
@@ -112,11 +113,16 @@ static struct sched *make(uint32_t slack) {
                                              .swap = -1,
                                              .by_class = -1,
                                              .by_size = -1,
-                                             .slack = slack},
+                                             .slack = slack,
+                                             .foresee = foresee},
                                   .capacity_bytes = 100,
                                   .chunk_bytes = 1};
     cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);
     return s;
+}
+
+static struct sched *make(uint32_t slack) {
+    return make_with(slack, 0);
 }
 
 #define JOBS "@0 +1(1,1)h1q100000 +2(1,1) +3(1,1)\n"
@@ -232,5 +238,120 @@ Test(slack, a_request_that_waited_gets_little) {
                                     "@300000\n"
                                     "@300001 run 1:5, run 1:6\n"
                                     "@349001 switch 2\n");
+    sched_destroy(s);
+}
+
+/* ---- requests that are foreseen ---------------------------------------------------------------
+ */
+
+#define MS 1000000ull
+
+/* Requests `first` to `last`, one a millisecond from the first millisecond on, served at once; the
+ * first of their two kernels is on so many SMs. */
+static void serve(struct sched *s, uint32_t first, uint32_t last, unsigned sms) {
+    for (uint32_t i = first; i <= last; i++) {
+        char script[300];
+        unsigned long at = (i + 1) * MS, op = 2 * i + 100;
+        snprintf(script, sizeof(script),
+                 "@%lu 1:%lu/%u#c%u*50000 1:%lu/%u#c80*50000\n"
+                 "@%lu 1=%lu*50000\n@%lu 1=%lu*50000 1|\n",
+                 at, op, i, sms, op + 1, i, at + 50000, op, at + 100000, op + 1);
+        free(schedtrace_run(s, script));
+    }
+}
+
+/* Eight were served: the next one is expected at 9 ms, 20 us more or less. */
+static struct sched *make_foreseeing(int foresee, unsigned sms) {
+    struct sched *s = make_with(10, foresee);
+    free(schedtrace_run(s, JOBS));
+    serve(s, 0, 7, sms);
+    return s;
+}
+
+Test(slack, a_kernel_waits_for_a_request_that_it_would_run_into) {
+    struct sched *s = make_foreseeing(1, 8);
+    SCHEDTRACE_EXPECT(s,
+                      "@8800000 2:20#c80*300000\n"
+                      "@9000000 1:1/8#c8*50000 1:2/8#c80*50000\n"
+                      "@9050000 1=1*50000\n"
+                      "@9100000 1=2*50000 1|\n",
+                      "@8800000 switch 2, arm 9020000\n"
+                      "@9000000 run 1:1, run 1:2\n"
+                      "@9050000\n"
+                      "@9100000 run 2:20\n");
+    sched_destroy(s);
+}
+
+Test(slack, a_kernel_that_is_over_before_goes) {
+    struct sched *s = make_foreseeing(1, 8);
+    SCHEDTRACE_EXPECT(s, "@8800000 2:20#c80*160000\n", "@8800000 switch 2, run 2:20\n");
+    sched_destroy(s);
+}
+
+/* Its waves are short, but it needs the bandwidth that the second kernel of the request needs. */
+Test(slack, a_kernel_of_many_waves_waits_as_well) {
+    struct sched *s = make_foreseeing(1, 8);
+    SCHEDTRACE_EXPECT(s, "@8800000 2:20#c8000*300000\n", "@8800000 switch 2, arm 9020000\n");
+    sched_destroy(s);
+}
+
+/* It would run beside the request's first kernel, which leaves room for it. */
+Test(slack, a_kernel_that_delays_nothing_does_not_wait) {
+    struct sched *s = make_foreseeing(1, 8);
+    SCHEDTRACE_EXPECT(s, "@8810000 2:20#c8*200000\n", "@8810000 switch 2, run 2:20\n");
+    sched_destroy(s);
+}
+
+Test(slack, nobody_waits_where_that_was_not_asked_for) {
+    struct sched *s = make_foreseeing(0, 8);
+    SCHEDTRACE_EXPECT(s, "@8800000 2:20#c80*300000\n", "@8800000 switch 2, run 2:20\n");
+    sched_destroy(s);
+}
+
+Test(slack, a_request_that_does_not_come_is_waited_for_until_it_is_overdue) {
+    struct sched *s = make_foreseeing(1, 8);
+    SCHEDTRACE_EXPECT(s, "@8800000 2:20#c80*300000\n@9019999 .\n@9020000 .\n",
+                      "@8800000 switch 2, arm 9020000\n@9019999\n@9020000 run 2:20\n");
+    sched_destroy(s);
+}
+
+/* It takes 30 us, the request comes within 40. */
+Test(slack, a_short_kernel_is_not_held_back_for_longer_than_it_takes) {
+    struct sched *s = make_foreseeing(1, 80);
+    SCHEDTRACE_EXPECT(s, "@8970000 2:20#c80*30000\n", "@8970000 switch 2, run 2:20\n");
+    sched_destroy(s);
+}
+
+/* Beside a request of one job, the one of another that is expected counts too. */
+Test(slack, a_request_of_another_job_is_foreseen_beside_one_that_is_there) {
+    struct sched *s = make_foreseeing(1, 8);
+    SCHEDTRACE_EXPECT(s,
+                      "@8000200 +4(1,1)h1q100000\n"
+                      "@8000300 4:1#c8*50000\n"
+                      "@8050300 4=1*50000 4|\n"
+                      "@8700000 4:2/1#c8*1000000\n"
+                      "@8800000 2:20#c40*300000\n"
+                      "@9020000 .\n",
+                      "@8000200 lane 3=1, admit 4@3\n"
+                      "@8000300 switch 4, run 4:1\n"
+                      "@8050300\n"
+                      "@8700000 run 4:2\n"
+                      "@8800000 switch 2, arm 9020000\n"
+                      "@9020000 run 2:20\n");
+    sched_destroy(s);
+}
+
+/* No gap is long enough for it: what best-effort jobs may lose, a tenth and 100 ms, comes to an
+ * end. */
+Test(slack, a_kernel_is_not_held_back_for_ever) {
+    struct sched *s = make_foreseeing(1, 8);
+    free(schedtrace_run(s, "@8200000 2:20#c80*1200000\n"));
+    uint32_t request = 8;
+    while (request < 1000 && sched_view(s)->waiting) {
+        serve(s, request, request, 8);
+        request++;
+    }
+    cr_expect_geq(request, 8 + 110, "after request %u", request);
+    cr_expect_leq(request, 8 + 140, "after request %u", request);
     sched_destroy(s);
 }

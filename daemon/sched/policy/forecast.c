@@ -102,22 +102,37 @@ int32_t forecast_free(const struct forecast *f, const struct forecast_use *heads
     return (int32_t)CONTENTION_SLOTS - (int32_t)heads->slots - (int32_t)now;
 }
 
-uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct forecast_use *one,
-                        const struct forecast_use *heads, uint32_t lookahead) {
+/* From the kernel `step` on, which the device has been at for `passed_ns`, unless it is `to_come`
+ * as those behind it are. */
+static uint64_t walk(const struct forecast *f, uint32_t step, uint64_t passed_ns, bool to_come,
+                     const struct forecast_use *one, const struct forecast_use *heads,
+                     uint32_t lookahead) {
     struct forecast_use best = {.slots = one->slots + heads->slots,
                                 .compute = one->compute + heads->compute,
                                 .memory = one->memory + heads->memory};
-    uint64_t at = 0, delay = 0, passed = now_ns - f->since_ns;
-    uint32_t step = f->count ? f->ended % f->count : 0;
-    for (uint32_t i = 0; f->count && i < lookahead && at < one->ns; i++) {
+    uint64_t at = 0, delay = 0;
+    for (uint32_t i = 0; i < lookahead && at < one->ns; i++) {
         const struct forecast_use *high = &f->steps[step];
         uint64_t left = high->ns;
-        if (i == 0) left = passed < left ? left - passed : 0;
+        if (i == 0) left = passed_ns < left ? left - passed_ns : 0;
         uint64_t both = left < one->ns - at ? left : one->ns - at;
         delay += shared_ns(high, both, &best);
-        if (i > 0 && at < one->wave_ns) delay += wait_ns(high, &best, one->wave_ns - at);
+        if ((i > 0 || to_come) && at < one->wave_ns)
+            delay += wait_ns(high, &best, one->wave_ns - at);
         at += left;
         if (++step == f->count) step = 0;
     }
     return delay;
+}
+
+uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct forecast_use *one,
+                        const struct forecast_use *heads, uint32_t lookahead) {
+    if (f->count == 0) return 0;
+    return walk(f, f->ended % f->count, now_ns - f->since_ns, false, one, heads, lookahead);
+}
+
+uint64_t forecast_delay_of_next(const struct forecast *f, const struct forecast_use *left,
+                                const struct forecast_use *heads, uint32_t lookahead) {
+    if (f->count == 0) return 0;
+    return walk(f, 0, 0, true, left, heads, lookahead);
 }

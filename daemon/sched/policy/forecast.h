@@ -65,5 +65,8 @@ static inline bool forecast_room(const struct forecast *f, const struct forecast
  */
 uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct forecast_use *one,
                         const struct forecast_use *heads, uint32_t lookahead);
+/* The same for a request that begins, of a kernel that has `left` to do by then. */
+uint64_t forecast_delay_of_next(const struct forecast *f, const struct forecast_use *left,
+                                const struct forecast_use *heads, uint32_t lookahead);
 
 #endif

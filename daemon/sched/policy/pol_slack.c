@@ -14,8 +14,14 @@
  *
  * While no request is there, best-effort kernels go: of one stream in any case, of others too while
  * the waves that would hold up a request are no longer than `dur_threshold` of it.
+ *
+ *   foreseen      a kernel that would still run when the next request of a job is expected
+ *                 (arrival.h), and would delay it by more than its slack, waits for it, as long as
+ *                 best-effort jobs do not lose too much by that (holding.h)
  */
+#include "daemon/sched/policy/arrival.h"
 #include "daemon/sched/policy/forecast.h"
+#include "daemon/sched/policy/holding.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/policy/waiting.h"
 
@@ -35,6 +41,7 @@ struct job {
     bool runs;                  /* best-effort: it is one of the runners */
     bool open;                  /* a request is there */
     bool late;
+    struct arrival arrival; /* high-priority: when its requests come */
 };
 
 struct slack {
@@ -43,6 +50,7 @@ struct slack {
     struct waiting waiting;    /* best-effort jobs that have an operation to run */
     uint32_t runners;          /* best-effort jobs that have something on the device */
     uint32_t runners_sum;      /* of their slots: which one it is, when it is one */
+    struct holding holding;    /* kernels held back for requests that are foreseen */
 };
 
 static struct job *job_of(const struct sched_state *st, uint32_t job) {
@@ -104,8 +112,12 @@ static uint64_t delay_ns(const struct sched_state *st, const struct job *j,
     return forecast_delay(&j->sequence, st->now_ns, one, &s->heads, st->config->lookahead);
 }
 
+static uint64_t slack_ns(const struct sched_state *st, uint32_t job) {
+    return state_request_ns(&st->jobs[job]) / 1000 * st->config->slack;
+}
+
 static uint64_t allowed_ns(const struct sched_state *st, uint32_t job) {
-    uint64_t ns = state_request_ns(&st->jobs[job]) / 1000 * st->config->slack;
+    uint64_t ns = slack_ns(st, job);
     return job_of(st, job)->late ? ns / LATE_PART : ns;
 }
 
@@ -120,6 +132,56 @@ static bool fits(const struct sched_state *st, const struct forecast_use *one) {
         if (j->spent_ns + delay_ns(st, j, one) > allowed_ns(st, c->high[i])) return false;
     }
     return true;
+}
+
+/* ---- requests that are foreseen
+ * ------------------------------------------------------------------
+ */
+
+/* The next request of the job is expected, and not there. */
+static bool is_foreseen(const struct sched_state *st, uint32_t job) {
+    const struct job *j = job_of(st, job);
+    return !j->open && st->config->foresee && arrival_expected(&j->arrival, st->now_ns);
+}
+
+/* The kernel, sent now, would delay that one by more than its slack. Not one that takes less than
+ * the time within which it may come: such a one waits longer than it would be waited for. */
+static bool collides(const struct sched_state *st, uint32_t job, const struct forecast_use *one) {
+    const struct slack *s = st->own.policy;
+    const struct job *j = job_of(st, job);
+    const struct arrival *a = &j->arrival;
+    uint64_t end_ns = st->now_ns + LEAD_NS + one->ns, from_ns = a->next_ns - a->error_ns;
+    if (from_ns < st->now_ns) from_ns = st->now_ns;
+    if (2 * a->error_ns > one->ns || end_ns <= from_ns) return false;
+    struct forecast_use left = *one;
+    left.ns = end_ns - from_ns;
+    if (left.wave_ns > left.ns) left.wave_ns = left.ns;
+    return forecast_delay_of_next(&j->sequence, &left, &s->heads, st->config->lookahead) >
+           slack_ns(st, job);
+}
+
+/* The kernel is held back for some request that is foreseen. */
+static bool is_held(const struct sched_state *st, const struct forecast_use *one) {
+    const struct slack *s = st->own.policy;
+    const struct classes *c = &st->classes;
+    for (uint32_t i = 0; i < c->high_count; i++) {
+        const struct arrival *a = &job_of(st, c->high[i])->arrival;
+        if (!is_foreseen(st, c->high[i]) || !collides(st, c->high[i], one)) continue;
+        if (holding_affords(&s->holding, a->next_ns + a->error_ns - st->now_ns)) return true;
+    }
+    return false;
+}
+
+/* When the first of them is overdue. */
+static uint64_t overdue_ns(const struct sched_state *st) {
+    const struct classes *c = &st->classes;
+    uint64_t at = SCHED_NEVER;
+    for (uint32_t i = 0; i < c->high_count; i++) {
+        const struct arrival *a = &job_of(st, c->high[i])->arrival;
+        if (is_foreseen(st, c->high[i]) && a->next_ns + a->error_ns < at)
+            at = a->next_ns + a->error_ns;
+    }
+    return at;
 }
 
 /* ---- who is next -------------------------------------------------------------------------------
@@ -182,34 +244,59 @@ static int32_t free_slots(const struct sched_state *st) {
     return least;
 }
 
-/* The first one awake by turn, before `turn`, of those whose kernel needs no more than `slots` and,
- * beside a request, fits. */
-static uint32_t first_awake(const struct sched_state *st, uint64_t turn, int32_t slots,
-                            bool beside) {
+/* Who may go. */
+struct search {
+    uint64_t turn; /* only who comes before */
+    int32_t slots; /* whose kernel needs no more */
+    bool beside;   /* and, beside a request, fits */
+    bool foreseen; /* and need not be held back for one */
+    bool held;     /* somebody was */
+};
+
+static bool is_wanted(const struct sched_state *st, struct search *f, const struct waiting_job *w) {
+    if (w->key >= f->turn || (f->beside && !fits(st, &w->use))) return false;
+    bool held = f->foreseen && is_held(st, &w->use);
+    f->held |= held;
+    return !held;
+}
+
+/* The first one awake by turn. */
+static uint32_t first_awake(const struct sched_state *st, struct search *f) {
     const struct waiting_in in = waiting_of(st);
     uint32_t best = SCHED_NONE;
-    uint64_t lists = slots < 0 ? 0 : waiting_lists(in.all, (uint32_t)slots);
+    uint64_t lists = f->slots < 0 ? 0 : waiting_lists(in.all, (uint32_t)f->slots);
     for (; lists; lists &= lists - 1) {
         uint32_t job = waiting_kind(in.all, (uint32_t)__builtin_ctzll(lists));
         for (; job != WAITING_NONE; job = waiting_next_kind(in, job)) {
             const struct waiting_job *w = waiting_job(in, job);
-            if (w->key >= turn || (beside && !fits(st, &w->use))) continue;
+            if (!is_wanted(st, f, w)) continue;
             best = job;
-            turn = w->key;
+            f->turn = w->key;
         }
     }
     return best;
 }
 
 /* While no request is there: of anybody, or of the only one who has something on the device. */
-static uint32_t first_alone(const struct sched_state *st, uint64_t turn) {
+static uint32_t first_alone(const struct sched_state *st, struct search *f) {
     const struct slack *s = st->own.policy;
     uint64_t most_ns = st->classes.request_ns / 1000 * st->config->dur_threshold;
-    if (s->runners == 0 || s->heads.wave_ns <= most_ns)
-        return first_awake(st, turn, INT32_MAX, false);
+    if (s->runners == 0 || s->heads.wave_ns <= most_ns) return first_awake(st, f);
     if (s->runners > 1) return SCHED_NONE;
     const struct waiting_job *w = waiting_job(waiting_of(st), s->runners_sum);
-    return w->place == WAITING_AWAKE && w->key < turn ? s->runners_sum : SCHED_NONE;
+    return w->place == WAITING_AWAKE && is_wanted(st, f, w) ? s->runners_sum : SCHED_NONE;
+}
+
+/* Before `turn`. */
+static uint32_t next_kernel(const struct sched_state *st, uint64_t turn) {
+    struct slack *s = st->own.policy;
+    struct search f = {turn, .slots = INT32_MAX, .foreseen = overdue_ns(st) != SCHED_NEVER};
+    if (f.foreseen || s->holding.held) holding_settle(&s->holding, st->now_ns);
+    f.beside = busy(st);
+    if (f.beside) f.slots = free_slots(st);
+    uint32_t job = f.beside ? first_awake(st, &f) : first_alone(st, &f);
+    s->holding.held = job == SCHED_NONE && f.held;
+    return job;
 }
 
 static uint32_t next(const struct sched_state *st) {
@@ -219,8 +306,7 @@ static uint32_t next(const struct sched_state *st) {
         settle(st, waiting_of(st));
         first = waiting_first_copy(&s->waiting);
         uint64_t turn = first == SCHED_NONE ? UINT64_MAX : classes_turn(&st->classes, first);
-        uint32_t job =
-            busy(st) ? first_awake(st, turn, free_slots(st), true) : first_alone(st, turn);
+        uint32_t job = next_kernel(st, turn);
         if (job != SCHED_NONE) return state_runnable(st, job, SCHED_KERNEL);
         if (first == SCHED_NONE) return SCHED_NONE;
     }
@@ -228,7 +314,8 @@ static uint32_t next(const struct sched_state *st) {
     return copy != SCHED_NONE ? copy : state_runnable(st, first, SCHED_KERNEL);
 }
 
-/* When a stream is about to run dry, or a request turns out to wait for its host. */
+/* When a stream is about to run dry, a request turns out to wait for its host, or one that was
+ * foreseen not to come. */
 static uint64_t wake(const struct sched_state *st) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
@@ -238,6 +325,10 @@ static uint64_t wake(const struct sched_state *st) {
         const struct job *j = job_of(st, c->high[i]);
         uint64_t ns = j->sequence.since_ns + HOST_NS;
         if (between(st, j) && ns < at) at = ns;
+    }
+    if (s->holding.held) {
+        uint64_t ns = overdue_ns(st);
+        if (ns < at) at = ns;
     }
     uint32_t asleep = waiting_first_asleep(&s->waiting);
     if (asleep == WAITING_NONE) return at;
@@ -258,6 +349,7 @@ static void open_request(const struct sched_state *st, uint32_t job) {
     j->late = prompt && j->prompt_milli < STEADY_MILLI;
     j->open = true;
     j->spent_ns = 0;
+    if (st->config->foresee) arrival_came(&j->arrival, r->request_at_ns);
 }
 
 /* Every request that is there pays for a best-effort kernel, also for one that no request was asked
