@@ -385,7 +385,8 @@ static void started(const struct sched_state *st, uint32_t op) {
     struct job *j = job_of(st, o->job);
     if (classes_of(&st->classes, o->job) == CLASS_BEST) {
         if (state_kernel(o)) send(st, o);
-        moved(st, o->job);
+        if (st->jobs[o->job].running == 1 || state_device_kernel(st, o->job) == o)
+            moved(st, o->job); /* else the device is at another one of it, as before */
         mark(st, o->job);
         return;
     }
