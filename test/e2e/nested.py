@@ -4,7 +4,7 @@
 OF_THE_SOFTWARE_GPU = "a real GPU has one capability, and computes"
 NO_RECOVERY = "the driver ends its context, and who has a kernel under way then that is not done again fails, too"
 NO_ARRAYS = "an array of the driver's goes with its context: who has one is not tried alone"
-ITS_TEXT = "what an assertion says goes to the driver's log"
+ON_HOST_MEMORY = "its kernel reads host memory, is not done again, and so not tried alone"
 NO_MANAGED = "a program's __managed__ variables lie where the driver put them"
 NO_GRAPHS = "the device's runtime does not know graphs of ours"
 ITS_WORDS = "the driver below refuses it, in other words and at another moment"
@@ -27,7 +27,7 @@ TESTS = {
     "test_a_loop_without_end_holds_up_nobody_else": NO_GRAPHS,
     "test_native_code_of_nvcc_has_ptx": OF_THE_SOFTWARE_GPU,
     "test_offender_surface": NO_ARRAYS,
-    "test_offender_assert": ITS_TEXT,
+    "test_offender_kernel_timeout": ON_HOST_MEMORY,
     "test_kernel_fails_on_another_stream": NO_RECOVERY,
     "test_kernel_runs_too_long": NO_RECOVERY,
     "test_kernels_run_too_long_in_the_middle_of_everything": NO_RECOVERY,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers end, and jobs that verify their rounds go on with the next one (ADR 0020): those with nothing on the
 device all do, of the others each does or is told which kernel was under way that may not be done again, and
-nobody has a wrong result.
+nobody has a wrong result. Those with savepoints (ADR 0021) all go back and on.
 
     test/e2e/run_recovery.py [--list] [NAME-PART...]
 """
@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import PATIENCE, Daemon, program, run_tests, wait_for
+from harness import NESTED, PATIENCE, Daemon, program, run_tests, wait_for
 from verifying import Failed, Job
 
 JOBS = 4
@@ -25,6 +25,9 @@ NAMES = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train",
 # Their kernels read nothing that they write, and say so in their PTX.
 HARMLESS = ["vecadd", "matmul"]
 KILLS = 2  # nobody is restored more often in a row
+# With savepoints these always have one, whose kernels may all not be done again: arguments, needs.
+STEADY = {"train": ["1500"], "accumulate": ["300"], "trainer": ["30"]}
+ROOM = {"SALUS_PERSISTENT": "128MiB", "SALUS_EPHEMERAL": "64MiB"}
 ROUNDS = int(os.environ.get("SALUS_RECOVERY_ROUNDS", "1"))
 SEED = int(os.environ.get("SALUS_RECOVERY_SEED", "0")) or int(time.time())
 UNDER_WAY = re.compile(r"the GPU's worker ended while (kernel \w+|copy|memset|[A-Z_]+) was under way: "
@@ -197,6 +200,76 @@ def test_programs_together():
     for k in range(0, len(NAMES), 5):
         count = survivors(NAMES[k:k + 5], ROUNDS, "--lane-policy", "pack")
         print(f"    {count} of {len(NAMES[k:k + 5]) * ROUNDS} went on (seed {SEED})", flush=True)
+
+
+# ---- savepoints --------------------------------------------------------------------------------------
+
+def says(argv):
+    with Daemon() as d:
+        done = d.run(argv)
+        equal(done.returncode, 0, done.stderr)
+        return done.stdout
+
+
+def one(daemon, process):
+    return next((j for j in daemon.jobs() if j["pid"] == process.pid), None)
+
+
+def saved(daemon, jobs):
+    """Each can go back, and is beyond its beginning."""
+    def look():
+        now = [one(daemon, job) for job in jobs]
+        return all(j is None or j["launches"] > 20 and not j["savepoint_why"] for j in now)
+    wait_for("all jobs have a savepoint", look)
+
+
+def test_jobs_with_savepoints_go_back():
+    """With everything that they do under way, again and again: their results are those of alone."""
+    alone_ = {n: says([program(n), *a]) for n, a in STEADY.items()}
+    returns = 0
+    for every in ("10s", "20ms"):  # their beginning is the only one; or there are many
+        with Daemon("--lane-policy", "pack", "--savepoint-every", every) as d:
+            jobs = {n: d.start([program(n), *a], SALUS_SAVEPOINTS="yes", **ROOM) for n, a in STEADY.items()}
+            chance = random.Random(SEED)
+            for _ in range(KILLS):
+                saved(d, jobs.values())
+                time.sleep(chance.random() * 0.2)
+                kill_worker(d)
+            for name, job in jobs.items():
+                out, err = job.communicate(timeout=PATIENCE)
+                equal((job.returncode, out), (0, alone_[name]), f"{name} (seed {SEED}, every {every}): {err}")
+            returns += d.log().count("went back")
+    print(f"    went back {returns} times, or more", flush=True)
+    if not returns:
+        raise AssertionError("nobody went back")
+
+
+def test_programs_with_savepoints():
+    """Any program, at any moment: it goes back where it can, and else is told, as without."""
+    os.environ["SALUS_SAVEPOINTS"] = "yes"
+    try:
+        count = sum(survivors([name], ROUNDS, "--savepoint-every", "20ms") for name in NAMES)
+    finally:
+        del os.environ["SALUS_SAVEPOINTS"]
+    print(f"    {count} of {len(NAMES) * ROUNDS} went on (seed {SEED})", flush=True)
+    if count < len(NAMES) * ROUNDS / 2:
+        raise AssertionError("most were lost")
+
+
+def test_why_there_is_no_savepoint():
+    with Daemon() as d:
+        job = d.start([program("trainer"), "100"], SALUS_SAVEPOINTS="no")
+        wait_for("it runs", lambda: one(d, job))
+        equal(one(d, job)["savepoint_why"], "off", "of who did not ask")
+        job.kill()
+        job.communicate()
+        if NESTED:
+            return  # a program's managed variables are refused there
+        host = Job(d, 1, SALUS_SAVEPOINTS="yes")  # its kernels read pinned memory
+        wait_for("its kernels were given addresses", lambda: any(
+            j["savepoint_why"] == "its kernels know addresses of host memory" for j in d.jobs()))
+        host.ask()
+        equal(host.verdict(), "finished", "it")
 
 
 if __name__ == "__main__":
