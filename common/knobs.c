@@ -74,7 +74,8 @@ bool knobs_same(const struct policy_config *a, const struct policy_config *b) {
     for (int i = 0; i < KNOBS; i++)
         if (knobs_get(a, &table[i]) != knobs_get(b, &table[i])) return false;
     return strncmp(a->lane, b->lane, sizeof(a->lane)) == 0 &&
-           strncmp(a->kernel, b->kernel, sizeof(a->kernel)) == 0;
+           strncmp(a->kernel, b->kernel, sizeof(a->kernel)) == 0 &&
+           strncmp(a->control, b->control, sizeof(a->control)) == 0;
 }
 
 int64_t knobs_unset(const struct knob *k) {
@@ -158,7 +159,8 @@ int knobs_check(const struct knob *k, int64_t value, char *why, size_t cap) {
 }
 
 int knobs_check_all(const struct policy_config *c, char *why, size_t cap) {
-    if (!memchr(c->lane, 0, sizeof(c->lane)) || !memchr(c->kernel, 0, sizeof(c->kernel))) {
+    if (!memchr(c->lane, 0, sizeof(c->lane)) || !memchr(c->kernel, 0, sizeof(c->kernel)) ||
+        !memchr(c->control, 0, sizeof(c->control))) {
         if (why) snprintf(why, cap, "a policy's name does not end");
         return -EINVAL;
     }

@@ -5,16 +5,18 @@
 #ifndef COMMON_POLICIES_H
 #define COMMON_POLICIES_H
 
-#include <stdbool.h>
+enum policies_grain { POLICIES_LANE, POLICIES_KERNEL, POLICIES_CONTROL, POLICIES_GRAINS };
 
 struct policies_entry {
-    bool kernel; /* a kernel policy; else a lane policy */
+    enum policies_grain grain;
     const char *name, *sentence;
 };
 
 /* In the order of policies.def; NULL beyond the last. */
 const struct policies_entry *policies_at(int index);
 /* NULL: there is no such policy of that kind. */
-const struct policies_entry *policies_find(bool kernel, const char *name);
+const struct policies_entry *policies_find(enum policies_grain grain, const char *name);
+/* As people write it: "lane", "kernel", "control"; static. */
+const char *policies_grain_name(enum policies_grain grain);
 
 #endif

@@ -7,17 +7,18 @@
 #include "common/knobs.h"
 #include "common/policies.h"
 
-static void policies_of(bool kernel, FILE *out) {
+static void policies_of(enum policies_grain grain, FILE *out) {
+    static const char *const headings[] = {"Lane policies", "Kernel policies", "Controllers"};
     const struct policies_entry *p;
-    fprintf(out, "%s policies:\n", kernel ? "Kernel" : "Lane");
+    fprintf(out, "%s:\n", headings[grain]);
     for (int i = 0; (p = policies_at(i)); i++)
-        if (p->kernel == kernel) fprintf(out, "    %-20s %s\n", p->name, p->sentence);
+        if (p->grain == grain) fprintf(out, "    %-20s %s\n", p->name, p->sentence);
 }
 
 void policies_help(FILE *out) {
     const struct knob *k;
-    policies_of(false, out);
-    policies_of(true, out);
+    for (int grain = 0; grain < POLICIES_GRAINS; grain++)
+        policies_of((enum policies_grain)grain, out);
     fputs("Their knobs, with what they are where nothing is said:\n", out);
     for (int i = 0; (k = knobs_at(i)); i++) {
         char left[64];

@@ -33,8 +33,9 @@
 #define KNOB_NARROW_PART(name) uint32_t name; /* thousandths */
 
 struct policy_config {
-    char lane[POLICY_NAME_BYTES];   /* "": fair */
-    char kernel[POLICY_NAME_BYTES]; /* "": streams */
+    char lane[POLICY_NAME_BYTES];    /* "": fair */
+    char kernel[POLICY_NAME_BYTES];  /* "": streams */
+    char control[POLICY_NAME_BYTES]; /* "": open */
 #define KNOB(name, type, ...) KNOB_WIDE_##type(name)
 #include "common/policies.def"
 #define KNOB(name, type, ...) KNOB_NARROW_##type(name)

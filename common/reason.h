@@ -19,7 +19,9 @@
     X(TURN, "waits for its turn: another job of its lane has it")                        \
     X(PAUSED, "paused by an operator")                                                   \
     X(SWAPPED, "its persistent memory is in host memory")                                \
-    X(USER, "waits until another user's jobs have left a GPU whose kernels read everybody's memory")
+    X(USER, "waits until another user's jobs have left a GPU whose kernels read everybody's memory") \
+    X(PACED, "stands still after an iteration: a service beside it has a target of latency") \
+    X(SLO, "its target of latency is not held, and nothing is left to take from others")
 
 /* X(NAME, text): enum iteration_source. */
 #define REASON_SOURCE(X)      \

@@ -53,6 +53,9 @@ struct sched_kernel {
     uint32_t compute_milli : 15, memory_milli : 15; /* of the peaks, alone; both 0: not known */
 };
 
+/* What of a job's requests is held against its promise. */
+enum sched_slo_of { SCHED_SLO_MEAN, SCHED_SLO_P50, SCHED_SLO_P95, SCHED_SLO_P99, SCHED_SLO_KINDS };
+
 /* What a job asks for and what is known of it. Bytes are rounded up to the device's chunks. */
 struct sched_spec {
     uint64_t persistent_bytes; /* P: kept over iterations */
@@ -68,6 +71,8 @@ struct sched_spec {
     uint64_t duration_ns;      /* device time that it needs in all; 0: not known */
     uint64_t admit_timeout_ns; /* refused when it waited so long; 0: never */
     uint64_t request_ns;       /* latency of a request (iteration) alone; 0: to be learnt */
+    uint64_t slo_ns;           /* that its requests shall take no longer: its promise; 0: none */
+    uint32_t slo_of;           /* enum sched_slo_of: what of them */
 };
 
 /* P and E of a job, as it is. Bytes. */
@@ -86,7 +91,8 @@ enum sched_event_kind {
     SCHED_BOUNDARY,  /* job: its current iteration is complete, no ephemeral page is in use */
     SCHED_LEFT,      /* job: gone; its waiting operations are forgotten, running ones still end */
     SCHED_JOINED,    /* job, spec: wants to be admitted */
-    SCHED_SET,       /* job, spec: weight, priority, paused, iterations, duration_ns, request_ns */
+    SCHED_SET,       /* job, spec: weight, priority, paused, iterations, duration_ns, request_ns,
+                        slo_ns, slo_of */
     SCHED_FIXED,     /* job: is fixed from now on */
     SCHED_WANTED,    /* job: swapped out, and it would do something now */
     SCHED_SUBMITTED, /* job, submitted: eligible */
@@ -128,6 +134,8 @@ enum sched_action_kind {
     SCHED_SWAP_OUT, /* take the job's persistent chunks to host memory; it has no page in a lane */
     SCHED_SWAP_IN,  /* and back, at the same addresses */
     SCHED_LEVEL,    /* from now on job's operations have this `level` of the device's priorities */
+    SCHED_SHARE,    /* from now on job's kernels have `sms` of the multiprocessors; 0: all, as it
+                       begins */
     SCHED_ARM,      /* step again at `at_ns`, at the latest; replaces any earlier ARM */
     SCHED_REJECT, /* an event of `job` (as it said) could not be: `rejected`; it changed nothing */
     SCHED_ACTIONS
@@ -169,6 +177,7 @@ struct sched_action {
         uint64_t at_ns;
         uint64_t bytes; /* LANE; SWAP_OUT and SWAP_IN: how much, for the record */
         enum sched_why why;
+        uint32_t sms;
         uint32_t level; /* 1: before those of level 0, where the device can; 0: jobs begin there */
         struct {
             enum sched_event_kind event;
@@ -224,6 +233,13 @@ struct sched_job_view {
     uint64_t busy_ns, waited_ns; /* received; from JOINED to ADMIT */
     uint64_t request_ns;         /* latency of a request alone, given or learnt; 0: not yet */
     uint32_t inflight_cap;       /* K of this job now */
+    uint64_t slo_ns;             /* its promise; 0: none, and 0 in the next four */
+    uint32_t slo_of;
+    uint64_t measured_ns; /* of the latest control period that had a request; 0: none yet */
+    uint64_t periods, violations, stuck; /* periods with requests; in which the promise was not
+                                            kept, and in which nothing could be done about it */
+    uint64_t pause_ns;                   /* after each of its iterations */
+    uint32_t sms;                        /* of the device's multiprocessors; 0: all */
 };
 
 struct sched_lane_view {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/sched/control/service.h"
 #include "daemon/sched/jobmap.h"
 #include "daemon/sched/lanes/lane.h"
 #include "daemon/sched/queue/classes.h"
@@ -91,7 +92,12 @@ struct sched_job { /* what every operation touches comes first */
     uint64_t swap_tried;       /* releases when others were swapped out for it in vain */
     uint32_t overtaken;        /* times a later job was admitted before it */
     uint32_t admitted_prev, admitted_next; /* among the admitted */
-    enum sched_why why;                    /* why it waits for admission */
+    uint32_t service;    /* what is known of its promise; SCHED_NONE: it has none */
+    uint32_t sms;        /* that it may use; 0: all */
+    uint64_t pause_ns;   /* after each iteration */
+    uint64_t restart_ns; /* after the next one, besides */
+    uint64_t paced_ns;   /* it is not ready before; 0: it does not stand still */
+    enum sched_why why;  /* why it waits for admission */
     uint32_t next_free;
 };
 
@@ -143,6 +149,8 @@ struct sched_state {
     struct ranked ranked;
     struct classes classes;
     struct sched_own own;
+    struct service *services; /* of jobs with a promise, in no order */
+    uint32_t services_cap, services_used, free_service;
 };
 
 static inline uint32_t state_list(uint32_t iteration, enum sched_list kind) {

@@ -13,6 +13,7 @@
 
 struct device {
     struct kdev *kernels; /* NULL: iterations */
+    uint32_t sms;
     struct kdev_work *works;
     struct simdev *iterations;
     struct timers ready; /* of iterations handed over */
@@ -40,6 +41,7 @@ int device_create(struct device **out, const struct workload *w, uint32_t depth,
                   struct kdev_contention contention) {
     struct device *d = *out = calloc(1, sizeof(*d));
     if (!d) return -ENOMEM;
+    d->sms = w->sms;
     int err =
         workload_of_kernels(w) ? create_kernels(d, w, depth, contention) : create_iterations(d, w);
     if (err) {
@@ -72,6 +74,10 @@ void device_iteration(struct device *d, uint64_t now_ns, uint32_t job, uint64_t 
 void device_kernel(struct device *d, uint64_t now_ns, uint32_t job, uint64_t ready_ns,
                    uint32_t kernel, uint32_t level) {
     kdev_push(d->kernels, now_ns, job, &d->works[kernel], ready_ns, level);
+}
+
+void device_share(struct device *d, uint32_t job, uint32_t sms) {
+    if (d->kernels) kdev_share(d->kernels, job, sms ? (double)sms / d->sms : 1);
 }
 
 uint64_t device_next(struct device *d) {

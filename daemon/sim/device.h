@@ -28,6 +28,9 @@ void device_iteration(struct device *d, uint64_t now_ns, uint32_t job, uint64_t 
 void device_kernel(struct device *d, uint64_t now_ns, uint32_t job, uint64_t ready_ns,
                    uint32_t kernel, uint32_t level); /* an index into the workload's kernels */
 
+/* Kernels of the job that begin from now on use at most so many SMs; 0: all. Iterations are not
+ * kept to any. */
+void device_share(struct device *d, uint32_t job, uint32_t sms);
 /* When anything happens next; UINT64_MAX while nothing runs. */
 uint64_t device_next(struct device *d);
 /* The jobs that have an operation which has ended, one each: in ascending order; how many. */

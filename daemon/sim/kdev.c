@@ -23,6 +23,7 @@ struct item {
 struct stream {
     struct item *ring;
     uint32_t first, count;
+    double slots; /* that a kernel of it may have */
 };
 
 struct kdev {
@@ -82,7 +83,7 @@ int kdev_create(struct kdev **out, const struct kdev_contention *contention, uin
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < streams; i++)
-        d->streams[i].ring = d->items + (size_t)i * ring;
+        d->streams[i] = (struct stream){.ring = d->items + (size_t)i * ring, .slots = 1};
     return 0;
 }
 
@@ -129,8 +130,8 @@ static void settle(struct kdev *d) {
         const struct kshare_head *h = &d->running[i];
         if (h->rate <= 0) continue;
         double end_ns = h->work->duration_ns;
-        if (lacking && h->work->wave_ns > 0 && wave_matters(d, h))
-            end_ns = fmin(end_ns, (h->waves + 1) * h->work->wave_ns);
+        if (lacking && h->wave_ns > 0 && wave_matters(d, h))
+            end_ns = fmin(end_ns, (h->waves + 1) * h->wave_ns);
         uint64_t at = reach(d, end_ns - h->done_ns, h->rate);
         if (at < d->next_ns) d->next_ns = at;
     }
@@ -156,6 +157,19 @@ static void advance(struct kdev *d, uint64_t now_ns) {
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
+/* On fewer slots than it could use, its blocks take more waves of the same length. */
+static struct kshare_head head_of(const struct stream *s, const struct item *item,
+                                  uint32_t stream) {
+    const struct kdev_work *w = item->work;
+    struct kshare_head h = {.work = w, .stream = stream, .level = item->level > 0};
+    h.want = w->want;
+    h.wave_ns = w->wave_ns;
+    if (w->want <= s->slots) return h;
+    h.want = s->slots;
+    h.wave_ns = (w->wave_ns > 0 ? w->wave_ns : w->duration_ns) * h.want / w->want;
+    return h;
+}
+
 /* The stream's head begins, or waits until it is ready. */
 static void begin(struct kdev *d, uint32_t stream) {
     struct stream *s = &d->streams[stream];
@@ -168,8 +182,11 @@ static void begin(struct kdev *d, uint32_t stream) {
     uint32_t i = d->running_count++;
     for (; i > 0 && d->running[i - 1].stream > stream; i--)
         d->running[i] = d->running[i - 1];
-    d->running[i] =
-        (struct kshare_head){.work = item->work, .stream = stream, .level = item->level > 0};
+    d->running[i] = head_of(s, item, stream);
+}
+
+void kdev_share(struct kdev *d, uint32_t stream, double part) {
+    d->streams[stream].slots = part;
 }
 
 void kdev_push(struct kdev *d, uint64_t now_ns, uint32_t stream, const struct kdev_work *work,

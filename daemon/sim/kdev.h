@@ -9,8 +9,9 @@
  *           provided get most (max-min). Nothing is taken from running blocks: a kernel of n > S
  *           runs in waves of S/n of itself, at the end of each its slots are given out anew; a
  *           smaller one keeps its slots to its end. Whoever has none waits.
- *   units   A kernel with part r of its slots would use r times the arithmetic and the bandwidth
- *           that it uses alone. If that is more than there is, each unit is shared max-min, and a
+ *           A stream may be kept to a part of the slots: its kernels want no more, and take more
+ * waves. units   A kernel with part r of its slots would use r times the arithmetic and the
+ * bandwidth that it uses alone. If that is more than there is, each unit is shared max-min, and a
  *           kernel runs as fast as its scarcest unit allows. When several run, contention leaves
  *           less of a unit than one could use.
  *
@@ -41,6 +42,8 @@ void kdev_destroy(struct kdev *d); /* accepts NULL */
  * Times never decrease from call to call, and none passes kdev_next without kdev_finished. */
 void kdev_push(struct kdev *d, uint64_t now_ns, uint32_t stream, const struct kdev_work *work,
                uint64_t ready_ns, uint32_t level);
+/* Kernels of the stream that begin from now on have at most that part of the slots of all SMs. */
+void kdev_share(struct kdev *d, uint32_t stream, double part);
 /* When anything happens next; KDEV_NEVER while nothing runs. */
 uint64_t kdev_next(struct kdev *d);
 /* Takes the operations that have ended, one a stream at most: fills `streams` in ascending order;

@@ -23,10 +23,9 @@ struct kshare {
 static void end_waves(struct kshare *k) {
     for (uint32_t i = 0; i < k->count; i++) {
         struct kshare_head *h = &k->heads[i];
-        if (h->work->wave_ns <= 0) continue;
-        uint32_t waves = (uint32_t)((h->done_ns + KSHARE_LEFT_NS) / h->work->wave_ns);
-        if (waves > h->waves && h->done_ns - waves * h->work->wave_ns < KSHARE_LEFT_NS)
-            h->slots = 0;
+        if (h->wave_ns <= 0) continue;
+        uint32_t waves = (uint32_t)((h->done_ns + KSHARE_LEFT_NS) / h->wave_ns);
+        if (waves > h->waves && h->done_ns - waves * h->wave_ns < KSHARE_LEFT_NS) h->slots = 0;
         h->waves = waves;
     }
 }
@@ -47,7 +46,7 @@ static double give(struct kshare *k, uint32_t level, double left) {
             if (h->level != level || !kshare_lacks(h)) continue;
             if (h->slots == low) {
                 lowest++;
-                next = fmin(next, h->work->want);
+                next = fmin(next, h->want);
             } else {
                 next = fmin(next, h->slots);
             }
@@ -67,11 +66,11 @@ static void share_slots(struct kshare *k) {
     double left = k->contention->slots, wanted = 0;
     for (uint32_t i = 0; i < k->count; i++) {
         left -= k->heads[i].slots;
-        wanted += k->heads[i].work->want - k->heads[i].slots;
+        wanted += k->heads[i].want - k->heads[i].slots;
     }
     if (wanted <= left) {
         for (uint32_t i = 0; i < k->count; i++)
-            k->heads[i].slots = k->heads[i].work->want;
+            k->heads[i].slots = k->heads[i].want;
         return;
     }
     left = give(k, 1, left);

@@ -17,14 +17,16 @@ struct kshare_head {
     const struct kdev_work *work;
     uint32_t stream, level;
     uint32_t waves; /* that have ended */
+    double want;    /* slots: as the kernel, or what its stream may have */
+    double wave_ns; /* of one wave at full speed; 0: there is one only */
     double done_ns; /* of its time alone */
     double slots;   /* that it holds */
-    double part;    /* of the slots that it wants */
+    double part;    /* of the slots that the kernel could use */
     double rate;
 };
 
 static inline bool kshare_lacks(const struct kshare_head *h) {
-    return h->slots < h->work->want;
+    return h->slots < h->want;
 }
 
 /* Slots and rates anew, after heads were added or taken away, or when a wave has ended. Returns how

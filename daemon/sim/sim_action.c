@@ -9,7 +9,7 @@ static int on_run(struct sim *s, uint32_t job, uint64_t op) {
     const struct workload_job *w = &s->w->jobs[job];
     struct sim_job_result *r = &s->r->jobs[job];
     if (j->state != SIM_ADMITTED || j->handed == j->offered ||
-        op != (uint64_t)j->iteration * j->ops + j->handed)
+        op != (uint64_t)j->iteration * j->most_ops + j->handed)
         return sim_fail(s, -EPROTO, "operation %" PRIu64 " of %s was run without being offered", op,
                         w->name);
     if (j->handed - j->ended == s->depth)
@@ -21,7 +21,7 @@ static int on_run(struct sim *s, uint32_t job, uint64_t op) {
     if (j->handed == 0) j->started_ns = ready_ns;
     if (r->first_run_ns == SIM_NEVER) r->first_run_ns = ready_ns;
     if (w->kernels) {
-        uint32_t first = s->w->sequences[w->sequence].first;
+        uint32_t first = s->w->sequences[j->sequence].first;
         device_kernel(s->dev, s->now_ns, job, ready_ns, first + j->handed, j->level);
     } else {
         j->duration_ns = sim_duration(s, job);
@@ -101,6 +101,7 @@ static int carry_out_one(struct sim *s, const struct sched_action *a) {
     case SCHED_GRANT:
     case SCHED_DENY: return on_answer(s, job, a->kind == SCHED_GRANT);
     case SCHED_ARM: s->armed_ns = a->at_ns; break;
+    case SCHED_SHARE: device_share(s->dev, job, a->sms); break;
     case SCHED_LEVEL: s->jobs[job].level = a->level; break;
     case SCHED_REJECT:
         return sim_fail(s, -EPROTO, "an event of %s: %s", s->w->jobs[job].name,

@@ -76,11 +76,11 @@ static uint64_t gap_of(const struct sim *s, uint32_t job) {
 static void submit(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     struct sched_event *e = say(s, SCHED_SUBMITTED, job);
-    e->submitted.op = (uint64_t)j->iteration * j->ops + j->offered;
+    e->submitted.op = (uint64_t)j->iteration * j->most_ops + j->offered;
     e->submitted.iteration = s->w->jobs[job].boundaries ? j->iteration : 0;
     e->submitted.kernel.class = SCHED_CLASS_COPY;
     if (s->w->jobs[job].kernels) {
-        const struct workload_sequence *q = &s->w->sequences[s->w->jobs[job].sequence];
+        const struct workload_sequence *q = &s->w->sequences[j->sequence];
         e->submitted.kernel = s->w->kernels[q->first + j->offered].profile;
     }
     j->offered++;
@@ -91,6 +91,16 @@ static void offer(struct sim *s, uint32_t job, uint64_t at_ns) {
         timers_add(&s->offers, at_ns, job);
     else
         submit(s, job);
+}
+
+/* Which kernels the iteration that begins launches. */
+static void choose_sequence(struct sim *s, uint32_t job) {
+    struct sim_job *j = &s->jobs[job];
+    const struct workload_job *w = &s->w->jobs[job];
+    if (!w->kernels) return;
+    bool burst = j->begun_ns >= w->burst_from_ns && j->begun_ns < w->burst_until_ns;
+    j->sequence = burst ? w->burst_sequence : w->sequence;
+    j->ops = s->w->sequences[j->sequence].count;
 }
 
 /* In a closed loop the first iteration is wanted when the job may begin, the next when the one
@@ -106,6 +116,7 @@ static void begin_iteration(struct sim *s, uint32_t job, bool first) {
         j->asked_ns = j->arrived_ns;
         j->begun_ns = j->arrived_ns > s->now_ns ? j->arrived_ns : s->now_ns;
     }
+    choose_sequence(s, job);
     offer(s, job, j->begun_ns);
 }
 
@@ -116,14 +127,14 @@ static uint64_t busy_of(const struct sim *s, uint32_t job) {
     const struct workload_job *w = &s->w->jobs[job];
     if (!w->kernels) return workload_busy_ns(w, j->duration_ns);
     return workload_kernel_busy_ns(s->w,
-                                   &s->w->kernels[s->w->sequences[w->sequence].first + j->ended]);
+                                   &s->w->kernels[s->w->sequences[j->sequence].first + j->ended]);
 }
 
 /* The books, and DONE. True when the iteration is complete. */
 static bool end_operation(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     struct sched_event *e = say(s, SCHED_DONE, job);
-    e->done.op = (uint64_t)j->iteration * j->ops + j->ended;
+    e->done.op = (uint64_t)j->iteration * j->most_ops + j->ended;
     e->done.busy_ns = busy_of(s, job);
     s->r->jobs[job].busy_ns += e->done.busy_ns;
     s->r->busy_ns += (double)e->done.busy_ns;
@@ -141,7 +152,7 @@ static void count_latency(struct sim *s, uint32_t job) {
     if (!w->think_ns && w->arrivals == WORKLOAD_CLOSED) return;
     latency_add(&s->r->latency, ns);
     s->r->latency_alone_ns +=
-        (double)(w->kernels ? s->w->sequences[w->sequence].total_ns : j->duration_ns);
+        (double)(w->kernels ? s->w->sequences[j->sequence].total_ns : j->duration_ns);
 }
 
 static void end_iteration(struct sim *s, uint32_t job) {

@@ -106,7 +106,9 @@ static void fill_specs(struct sim *s) {
                                           .user = j->user,
                                           .unknown = j->unknown,
                                           .admit_timeout_ns = j->admit_timeout_ns,
-                                          .request_ns = j->request_ns};
+                                          .request_ns = j->request_ns,
+                                          .slo_ns = j->slo_ns,
+                                          .slo_of = j->slo_of};
         if (!j->unknown) {
             s->specs[i].persistent_bytes = j->persistent_bytes;
             s->specs[i].ephemeral_bytes = j->ephemeral_bytes;
@@ -116,13 +118,19 @@ static void fill_specs(struct sim *s) {
     }
 }
 
+static uint32_t most_ops(const struct workload *w, const struct workload_job *j) {
+    uint32_t ops = w->sequences[j->sequence].count, burst = w->sequences[j->burst_sequence].count;
+    return j->burst && burst > ops ? burst : ops;
+}
+
 static int init_jobs(struct sim *s) {
     for (uint32_t i = 0; i < s->w->count; i++) {
         const struct workload_job *j = &s->w->jobs[i];
         struct sim_job_result *r = &s->r->jobs[i];
         r->admitted_ns = r->first_run_ns = r->end_ns = SIM_NEVER;
-        s->jobs[i].ops = j->kernels ? s->w->sequences[j->sequence].count : 1;
+        s->jobs[i].ops = s->jobs[i].most_ops = 1;
         if (!j->kernels) continue;
+        s->jobs[i].most_ops = most_ops(s->w, j);
         r->latency = calloc(1, sizeof(*r->latency));
         if (!r->latency) return -ENOMEM;
     }

@@ -9,6 +9,7 @@
 
 #include "common/args.h"
 #include "common/knobs.h"
+#include "common/policies.h"
 #include "daemon/sim/quantity.h"
 
 #define MAX_SEEDS 1000u
@@ -79,11 +80,12 @@ static bool take_set(struct simopt *o, char *pair, FILE *err) {
     char *value = strchr(pair, '=');
     if (!value) return refuse(err, "--set: '%s' is not of the form key=value", pair);
     *value++ = '\0';
-    bool kernel = strcmp(pair, "kernel") == 0;
-    if (kernel || strcmp(pair, "lane") == 0) {
-        snprintf(kernel ? o->policy.kernel : o->policy.lane, POLICY_NAME_BYTES, "%s", value);
-        return true;
-    }
+    for (int grain = 0; grain < POLICIES_GRAINS; grain++)
+        if (strcmp(pair, policies_grain_name((enum policies_grain)grain)) == 0) {
+            char *names[] = {o->policy.lane, o->policy.kernel, o->policy.control};
+            snprintf(names[grain], POLICY_NAME_BYTES, "%s", value);
+            return true;
+        }
     const struct knob *k = knobs_find(pair);
     return k ? take_knob(&o->policy, k, value, err)
              : refuse(err, "--set: there is no key '%s'", pair);

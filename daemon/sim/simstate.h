@@ -23,7 +23,9 @@ struct sim_job {
     uint64_t started_ns;  /* its first operation could begin */
     uint64_t duration_ns; /* of the iteration, where it is one operation */
     uint32_t iteration;   /* the one that is offered or runs */
-    uint32_t ops;         /* of an iteration: 1, or kernels */
+    uint32_t ops;         /* of the iteration: 1, or kernels */
+    uint32_t most_ops;    /* of any, so that each operation has a name of its own */
+    uint32_t sequence;    /* of the workload, with kernels: of the iteration */
     uint32_t offered, handed, ended; /* of its operations: to the scheduler, to the device */
     uint32_t lane, level;
     uint8_t state;

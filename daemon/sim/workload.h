@@ -94,8 +94,14 @@ struct workload_job {
     uint64_t every_ns;   /* FIXED, POISSON */
     uint64_t launch_ns;  /* host time from one launch to the next */
     uint64_t request_ns; /* latency of an iteration alone, as the scheduler is told; 0: it learns */
-    uint32_t line;       /* of the file; 0: none */
-    uint32_t number;     /* among the jobs, in order of arrival: names its random numbers */
+    uint64_t slo_ns;     /* its promise; 0: none */
+    uint32_t slo_of;     /* enum sched_slo_of */
+    /* Iterations that begin within the burst launch this sequence instead; NULL: there is none. */
+    const char *burst;
+    uint32_t burst_sequence;
+    uint64_t burst_from_ns, burst_until_ns;
+    uint32_t line;   /* of the file; 0: none */
+    uint32_t number; /* among the jobs, in order of arrival: names its random numbers */
 };
 
 struct workload {

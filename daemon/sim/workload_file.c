@@ -22,13 +22,15 @@ static void check_grain(struct parser *p, const struct workload_job *j, uint32_t
     enum key_grain other = j->kernels ? KEY_ITERATION : KEY_KERNEL;
     for (uint32_t i = 0; i < workload_keys_job.count; i++) {
         const struct key *k = &workload_keys_job.list[i];
-        if (k->type == KEY_NAME || !(seen & 1u << i) || k->grain != other) continue;
+        if (!(seen & 1u << i) || k->grain != other) continue;
         parser_fault(p, "%s: not with%s kernels=", k->name, j->kernels ? "" : "out");
         return;
     }
     if (j->arrivals != WORKLOAD_CLOSED && j->think_ns)
         parser_fault(p, "think: not with every=: requests come by themselves");
     if (!j->kernels && !j->iteration_ns) parser_fault(p, "iteration is missing");
+    if (!j->burst != (j->burst_from_ns >= j->burst_until_ns))
+        parser_fault(p, "burst: a sequence, and burst_until after burst_from");
 }
 
 static int take_job(struct parser *p, char *rest) {

@@ -127,19 +127,24 @@ static void end_gaps(struct parser *p, uint32_t n) {
             parser_fault(p, "gaps: a second '%s'", g->name);
 }
 
-static void resolve_job(struct parser *p, struct workload_job *j) {
-    struct workload *w = p->w;
-    p->line = j->line;
-    while (j->sequence < w->sequences_count &&
-           (!w->sequences[j->sequence].name ||
-            strcmp(w->sequences[j->sequence].name, j->kernels) != 0))
-        j->sequence++;
-    if (j->sequence == w->sequences_count)
-        parser_fault(p, "kernels: there is no sequence '%.60s'", j->kernels);
+static void resolve_sequence(struct parser *p, const struct workload_job *j, const char *key,
+                             const char *name, uint32_t *out) {
+    const struct workload *w = p->w;
+    while (*out < w->sequences_count &&
+           (!w->sequences[*out].name || strcmp(w->sequences[*out].name, name) != 0))
+        ++*out;
+    if (*out == w->sequences_count)
+        parser_fault(p, "%s: there is no sequence '%.60s'", key, name);
     else
-        parser_bound(
-            p, w->sequences[j->sequence].total_ns + j->launch_ns * w->sequences[j->sequence].count,
-            j->iterations);
+        parser_bound(p, w->sequences[*out].total_ns + j->launch_ns * w->sequences[*out].count,
+                     j->iterations);
+}
+
+static void resolve_job(struct parser *p, struct workload_job *j) {
+    const struct workload *w = p->w;
+    p->line = j->line;
+    resolve_sequence(p, j, "kernels", j->kernels, &j->sequence);
+    if (j->burst) resolve_sequence(p, j, "burst", j->burst, &j->burst_sequence);
     if (!j->gaps_name) return;
     while (j->gaps < w->gaps_count &&
            (!w->gaps[j->gaps].name || strcmp(w->gaps[j->gaps].name, j->gaps_name) != 0))

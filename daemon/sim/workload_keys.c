@@ -47,6 +47,16 @@ static const struct key job_keys[] = {
      KEY_KERNEL},
     {"request", KEY_TIME, JOB(request_ns), 0, WORKLOAD_MAX_TIME_NS, 0, false,
      "a time from 0 to 1000h", KEY_ANY},
+    {"slo", KEY_TIME, JOB(slo_ns), 0, WORKLOAD_MAX_TIME_NS, 0, false, "a time from 0 to 1000h",
+     KEY_ANY},
+    {"slo_of", KEY_SLO_OF, JOB(slo_of), 0, 0, SCHED_SLO_MEAN, false, "mean, p50, p95 or p99",
+     KEY_ANY},
+    {"burst", KEY_NAME, JOB(burst), 1, WORKLOAD_MAX_NAME_BYTES, 0, false, NAME_EXPECTED,
+     KEY_KERNEL},
+    {"burst_from", KEY_TIME, JOB(burst_from_ns), 0, WORKLOAD_MAX_TIME_NS, 0, false,
+     "a time from 0 to 1000h", KEY_KERNEL},
+    {"burst_until", KEY_TIME, JOB(burst_until_ns), 0, WORKLOAD_MAX_TIME_NS, 0, false,
+     "a time from 0 to 1000h", KEY_KERNEL},
     {"weight", KEY_COUNT, JOB(weight), 1, 1000000, 1, false,
      "a whole number from 1 to 1000000", KEY_ANY},
     {"priority", KEY_SIGNED, JOB(priority), 0, 1000000, 0, false,
@@ -104,6 +114,10 @@ static const char *const hints[] = {[WORKLOAD_HINT_DURATION] = "duration",
 static const char *const classes[] = {[SCHED_CLASS_UNKNOWN] = "unknown",
                                       [SCHED_CLASS_COMPUTE] = "compute",
                                       [SCHED_CLASS_MEMORY] = "memory"};
+static const char *const slos[] = {[SCHED_SLO_MEAN] = "mean",
+                                   [SCHED_SLO_P50] = "p50",
+                                   [SCHED_SLO_P95] = "p95",
+                                   [SCHED_SLO_P99] = "p99"};
 static const char *const no_yes[] = {"no", "yes"};
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -203,6 +217,7 @@ int workload_keys_take(struct arena *arena, const struct key *k, const char *tex
         break;
     case KEY_HINT: return take_word(hints, 3, text, at);
     case KEY_CLASS: return take_word(classes, 3, text, at);
+    case KEY_SLO_OF: return take_word(slos, SCHED_SLO_KINDS, text, at);
     case KEY_NO_YES:
         err = take_word(no_yes, 2, text, &word);
         *(bool *)at = word == 1;
@@ -223,7 +238,8 @@ void workload_keys_fall_back(const struct key *k, void *record) {
     case KEY_COUNT:
     case KEY_MILLI:
     case KEY_HINT:
-    case KEY_CLASS: *(uint32_t *)at = (uint32_t)k->fallback; break;
+    case KEY_CLASS:
+    case KEY_SLO_OF: *(uint32_t *)at = (uint32_t)k->fallback; break;
     case KEY_SIGNED: *(int32_t *)at = (int32_t)k->fallback; break;
     case KEY_NO_YES: *(bool *)at = k->fallback != 0; break;
     }
@@ -259,6 +275,7 @@ static void write_value(const struct key *k, const void *record, FILE *out) {
         break;
     case KEY_HINT: fputs(hints[*(const uint32_t *)at], out); return;
     case KEY_CLASS: fputs(classes[*(const uint32_t *)at], out); return;
+    case KEY_SLO_OF: fputs(slos[*(const uint32_t *)at], out); return;
     case KEY_NO_YES: fputs(no_yes[*(const bool *)at], out); return;
     }
     if (k->type == KEY_EVERY)
@@ -282,7 +299,8 @@ bool workload_keys_is_fallback(const struct key *k, const void *record) {
     case KEY_COUNT:
     case KEY_MILLI:
     case KEY_HINT:
-    case KEY_CLASS: return *(const uint32_t *)at == (uint32_t)k->fallback;
+    case KEY_CLASS:
+    case KEY_SLO_OF: return *(const uint32_t *)at == (uint32_t)k->fallback;
     case KEY_SIGNED: return *(const int32_t *)at == (int32_t)k->fallback;
     case KEY_NO_YES: return *(const bool *)at == (k->fallback != 0);
     }

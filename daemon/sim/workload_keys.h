@@ -22,6 +22,7 @@ enum key_type {
     KEY_EVERY, /* closed, a time, exp(time), gaps:NAME or shuffled:NAME */
     KEY_HINT,
     KEY_CLASS,
+    KEY_SLO_OF,
     KEY_NO_YES,
 };
 

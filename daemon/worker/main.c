@@ -39,6 +39,7 @@ enum option_id {
     OPT_CLEAR_ALWAYS,
     OPT_LANE_POLICY,
     OPT_KERNEL_POLICY,
+    OPT_CONTROL_POLICY,
     OPT_SET,
     OPT_CRASH_EVENTS,
     OPT_MEMORY_FD,
@@ -66,6 +67,7 @@ static const struct option options[] = {
     {"clear-always", required_argument, NULL, OPT_CLEAR_ALWAYS},
     {"lane-policy", required_argument, NULL, OPT_LANE_POLICY},
     {"kernel-policy", required_argument, NULL, OPT_KERNEL_POLICY},
+    {"control-policy", required_argument, NULL, OPT_CONTROL_POLICY},
     {"set", required_argument, NULL, OPT_SET},
     {"crash-events", required_argument, NULL, OPT_CRASH_EVENTS},
     {"memory-fd", required_argument, NULL, OPT_MEMORY_FD},
@@ -81,6 +83,7 @@ static const char usage[] =
     "                 [--kernel-timeout-ns NS] [--cancel-timeout-ns NS] [--share-users 0|1]\n"
     "                 [--windows-base ADDRESS] [--windows-end ADDRESS]\n"
     "                 [--clear-always 0|1] [--lane-policy NAME] [--kernel-policy NAME]\n"
+    "                 [--control-policy NAME]\n"
     "                 [--set FIELD=NUMBER]... [--crash-events FILE] [--memory-fd N]\n"
     "                 [--kept-fd N] [--keep 0|1] [--savepoint-ns NS]\n"
     "Started by salusd. 0 means the default; FIELD is a knob of common/policies.def.\n";
@@ -176,6 +179,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
     case OPT_CLEAR_ALWAYS: return flag(arg, &c->clear_always);
     case OPT_LANE_POLICY: return take_name(arg, c->policy.lane);
     case OPT_KERNEL_POLICY: return take_name(arg, c->policy.kernel);
+    case OPT_CONTROL_POLICY: return take_name(arg, c->policy.control);
     case OPT_SET: return take_set(arg, &c->policy);
     case OPT_CRASH_EVENTS: crash_watch(arg); return true;
     default: return false;

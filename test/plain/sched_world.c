@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Worlds of jobs at random, under every lane policy and every kernel policy: they arrive, wait, run
- * iterations of several operations, ask for more memory, are paused, stop reaching boundaries,
- * leave early. After every step: the invariants hold, no operation runs twice or before its
- * iteration, no two jobs run in one lane, no two users are in one unless they share, every answer
- * is given. What was recorded of a world replays to the same actions. At the end of a world nobody
- * is left waiting: what was not refused has run all that it had.
+ * Worlds of jobs at random, under every lane policy, every kernel policy and every controller: they
+ * arrive, wait, run iterations of several operations, ask for more memory, are paused, stop
+ * reaching boundaries, leave early. After every step: the invariants hold, no operation runs twice
+ * or before its iteration, no two jobs run in one lane, no two users are in one unless they share,
+ * every answer is given. What was recorded of a world replays to the same actions. At the end of a
+ * world nobody is left waiting: what was not refused has run all that it had.
  *
  *   sched_world [seed] [worlds]
  */
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sched/control/controller.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/record/recorder.h"
@@ -42,6 +43,7 @@ struct job {
     uint32_t next_submitted; /* of the next iteration, sent ahead */
     uint32_t running[OPS], running_count;
     uint32_t lane;      /* once admitted */
+    uint32_t sms;       /* that it may use; 0: all */
     uint64_t asleep_ns; /* until then it does nothing */
     bool joined, admitted, refused, left, asked, lost, out, level;
 };
@@ -51,7 +53,8 @@ struct world {
     struct recorder *r;
     struct job jobs[JOBS];
     uint64_t seed, now_ns, arm_ns, steps, ran;
-    uint64_t mixed; /* times a job came into a lane of several users */
+    uint64_t mixed;         /* times a job came into a lane of several users */
+    uint64_t shares, paces; /* that controllers gave; steps in which they held a job back */
     uint32_t users;
     bool share_users, one_user;
     const char *policy;
@@ -136,6 +139,11 @@ static void take_action(struct world *w, const struct sched_action *a) {
         if (a->level != !j->level) fail(w, "is told a level that it has", a->job);
         j->level = a->level;
         break;
+    case SCHED_SHARE:
+        if (a->sms == j->sms) fail(w, "is told a share that it has", a->job);
+        j->sms = a->sms;
+        w->shares++;
+        break;
     case SCHED_SWITCH:
         if (j->lost || j->out) fail(w, "has a turn without its memory", a->job);
         break;
@@ -195,6 +203,8 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
     if (rnd(w, 30) == 0) {
         if (rnd(w, 4) == 0)
             j->spec.priority = (int32_t)rnd(w, 3) - 1;
+        else if (rnd(w, 4) == 0)
+            j->spec.slo_ns = rnd(w, 2) ? 1 + rnd(w, 4000) : 0;
         else
             j->spec.paused = !j->spec.paused;
         e[count++] = (struct sched_event){.kind = SCHED_SET, .job = id, .spec = j->spec};
@@ -220,6 +230,19 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
     return count;
 }
 
+/* Periods of a few operations, so that they end; pauses up to some iterations. */
+static void make_control(struct world *w, struct policy_config *c) {
+    uint32_t controllers = 0;
+    while (controller_at(controllers))
+        controllers++;
+    snprintf(c->control, sizeof(c->control), "%s", controller_at(rnd(w, controllers))->name);
+    c->period_ns = 1 + rnd(w, 4000);
+    c->period_requests = 1 + rnd(w, 3);
+    c->period_cycles = 1 + rnd(w, 3);
+    c->outer_periods = 1 + rnd(w, 3);
+    c->most_pause_ns = 1 + rnd(w, 3000);
+}
+
 static struct policy_config make_policy(struct world *w, const char *policy) {
     uint32_t kernels_policies = 0;
     while (policy_at(kernels_policies))
@@ -241,6 +264,7 @@ static struct policy_config make_policy(struct world *w, const char *policy) {
                               .reef_queue = rnd(w, 2) ? 0 : 1 + rnd(w, 16)};
     snprintf(c.lane, sizeof(c.lane), "%s", policy);
     snprintf(c.kernel, sizeof(c.kernel), "%s", kernel->name);
+    make_control(w, &c);
     return c;
 }
 
@@ -251,6 +275,15 @@ static void shuffle_events(struct world *w, struct sched_event *events, uint32_t
         struct sched_event swap = events[i - 1];
         events[i - 1] = events[k];
         events[k] = swap;
+    }
+}
+
+/* That controllers did anything at all; and whom they may make stand still. */
+static void count_control(struct world *w) {
+    struct sched_job_view view;
+    for (uint32_t i = 0; i < JOBS; i++) {
+        if (!w->jobs[i].admitted || !sched_job(w->s, i + 1, &view)) continue;
+        w->paces += view.why == SCHED_WHY_PACED;
     }
 }
 
@@ -276,6 +309,7 @@ static void step(struct world *w) {
     if (broken) fail(w, broken, 0);
     for (uint32_t i = 0; i < JOBS; i++)
         if (w->jobs[i].asked) fail(w, "was not answered", i + 1);
+    count_control(w);
 }
 
 static void fill(struct world *w) {
@@ -288,7 +322,9 @@ static void fill(struct world *w) {
                                       .priority = rnd(w, 8) ? 0 : (int32_t)rnd(w, 3) - 1,
                                       .group = rnd(w, 4) ? 0 : 1 + rnd(w, 2),
                                       .user = rnd(w, w->users),
-                                      .unknown = rnd(w, 6) == 0};
+                                      .unknown = rnd(w, 6) == 0,
+                                      .slo_ns = rnd(w, 8) ? 0 : 1 + rnd(w, 4000),
+                                      .slo_of = rnd(w, 8) ? SCHED_SLO_MEAN : SCHED_SLO_P95};
         if (rnd(w, 2)) j->spec.iterations = j->iterations;
         if (rnd(w, 20) == 0) j->spec.admit_timeout_ns = 1 + rnd(w, 2000);
     }
@@ -348,7 +384,11 @@ int main(int argc, char **argv) {
     printf("sched_world: seed %llu, %u worlds a policy, %llu steps, %llu operations\n",
            (unsigned long long)seed, worlds, (unsigned long long)steps, (unsigned long long)w->ran);
     bool shared = w->mixed > 0 || worlds < 20;
+    bool controlled = (w->shares > 0 && w->paces > 0) || worlds < 20;
     if (!shared) fprintf(stderr, "sched_world: nobody ever shared a lane with another user\n");
+    if (!controlled)
+        fprintf(stderr, "sched_world: controllers did too little: %llu shares, %llu pauses\n",
+                (unsigned long long)w->shares, (unsigned long long)w->paces);
     free(w);
-    return !shared;
+    return !shared || !controlled;
 }

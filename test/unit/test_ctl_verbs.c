@@ -65,19 +65,20 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
     while (policies_at(policies))
         policies++;
     CTL("policy", "list");
-    expect_lines("KIND    NAME      CHOSEN  WHAT IT RUNS NEXT\n"
-                 "lane    fifo      0       one job at a time, in order of arrival\n");
+    expect_lines("KIND     NAME      CHOSEN  WHAT IT RUNS NEXT\n"
+                 "lane     fifo      0       one job at a time, in order of arrival\n");
     expect_lines(
-        "lane    fair      1       equal device time for the jobs of a lane, by weight\n"
-        "kernel  streams   1       every operation of the jobs that have a turn, in order of "
+        "lane     fair      1       equal device time for the jobs of a lane, by weight\n"
+        "kernel   streams   1       every operation of the jobs that have a turn, in order of "
         "arrival\n");
     cr_assert_eq(lines_out(), 1 + policies);
     CTL("policy", "list", "--json");
     expect_lines("\"knobs\":\t\"by_class by_size sm_threshold dur_threshold\"");
     CTL("policy", "set", "--lane", "srtf", "exclusive=yes", "lease=2s", "max_lanes=4",
-        "--kernel=orion", "dur_threshold=3.5%", "by_size=no", "preempt=1ms");
+        "--kernel=orion", "--control=gpucolo", "dur_threshold=3.5%", "by_size=no", "preempt=1ms");
     expect_lines("lane:             srtf\n"
                  "kernel:           orion\n"
+                 "control:          gpucolo\n"
                  "exclusive:        yes\n"
                  "swap:             no\n"
                  "max_lanes:        4\n"
@@ -90,7 +91,7 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
     expect_lines("by_size:          no\n");
     expect_lines("dur_threshold:    3.5%\n");
     expect_lines("sm_threshold_now: 0\n");
-    cr_assert_eq(lines_out(), 3 + KNOBS + 1);
+    cr_assert_eq(lines_out(), 4 + KNOBS + 1);
     cr_assert_eq(rig.worker.last_set.policy.dur_threshold, 35);
     cr_assert_str_eq(rig.worker.last_set.policy.lane, "srtf");
     cr_assert_eq(rig.worker.last_set.policy.lease_ns, 2000000000);

@@ -13,6 +13,7 @@
 #include "common/policies.h"
 #include "daemon/broker/config/policy_config.h"
 #include "daemon/ctl/keys.h"
+#include "daemon/sched/control/controller.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/record/notation.h"
@@ -24,17 +25,21 @@ static char why[CONFIG_WHY_BYTES];
 
 Test(knobs, the_policies_that_are_shown_are_those_that_are_there) {
     const struct policies_entry *p;
-    uint32_t lanes = 0, kernels = 0;
+    uint32_t lanes = 0, kernels = 0, controls = 0;
 
     for (int i = 0; (p = policies_at(i)); i++) {
-        const char *name = p->kernel ? policy_at(kernels++)->name : lane_policy_at(lanes++)->name;
+        const char *name = p->grain == POLICIES_KERNEL ? policy_at(kernels++)->name
+                           : p->grain == POLICIES_LANE ? lane_policy_at(lanes++)->name
+                                                       : controller_at(controls++)->name;
         cr_expect_str_eq(p->name, name);
         cr_expect_lt(strlen(name), POLICY_NAME_BYTES);
-        cr_expect_eq(policies_find(p->kernel, name), p);
-        cr_expect_null(policies_find(!p->kernel, name));
+        for (int grain = 0; grain < POLICIES_GRAINS; grain++)
+            cr_expect_eq(policies_find((enum policies_grain)grain, name),
+                         (int)p->grain == grain ? p : NULL);
     }
     cr_expect_null(policy_at(kernels));
     cr_expect_null(lane_policy_at(lanes));
+    cr_expect_null(controller_at(controls));
 }
 
 Test(knobs, a_knob_of_a_policy_names_one_that_there_is) {
@@ -42,8 +47,10 @@ Test(knobs, a_knob_of_a_policy_names_one_that_there_is) {
 
     for (int i = 0; (k = knobs_at(i)); i++)
         if (*k->policy)
-            cr_expect(policies_find(true, k->policy) || policies_find(false, k->policy), "%s",
-                      k->name);
+            cr_expect(policies_find(POLICIES_KERNEL, k->policy) ||
+                          policies_find(POLICIES_LANE, k->policy) ||
+                          policies_find(POLICIES_CONTROL, k->policy),
+                      "%s", k->name);
 }
 
 Test(knobs, presets_are_within_bounds_and_what_they_say) {
@@ -80,6 +87,9 @@ Test(knobs, configurations_that_differ_in_one_knob_are_not_the_same) {
     knobs_clear(&a);
     b = a;
     snprintf(b.kernel, sizeof(b.kernel), "orion");
+    cr_expect_not(knobs_same(&a, &b));
+    b = a;
+    snprintf(b.control, sizeof(b.control), "gpucolo");
     cr_expect_not(knobs_same(&a, &b));
 }
 
@@ -259,6 +269,10 @@ Test(knobs, a_name_that_does_not_end_is_refused) {
 
     knobs_clear(&c);
     memset(c.kernel, 'x', sizeof(c.kernel));
+    cr_expect_eq(sched_policy_check(&c, why, sizeof(why)), -EINVAL);
+    cr_expect_str_eq(why, "a policy's name does not end");
+    knobs_clear(&c);
+    memset(c.control, 'x', sizeof(c.control));
     cr_expect_eq(sched_policy_check(&c, why, sizeof(why)), -EINVAL);
     cr_expect_str_eq(why, "a policy's name does not end");
 }

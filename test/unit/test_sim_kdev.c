@@ -193,6 +193,27 @@ Test(sim_kdev, blocks_of_several_kernels_share_sms) {
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
+/* A quarter of the slots for stream 0: four times as long, and the rest is others'; a kernel that
+ * runs already keeps what it has. */
+Test(sim_kdev, a_stream_is_kept_to_its_part_of_the_slots) {
+    struct kdev *d = device(&plain);
+    struct kdev_work whole = slots_only(100, 1, 0), most = slots_only(100, 0.75, 0);
+    uint64_t ends[STREAMS] = {0};
+    uint32_t streams[STREAMS];
+    kdev_share(d, 0, 0.25);
+    kdev_push(d, 0, 0, &whole, 0, 0);
+    kdev_push(d, 0, 1, &most, 0, 0);
+    cr_expect_eq(kdev_next(d), 100 * US);
+    kdev_share(d, 0, 1);
+    cr_expect_eq(kdev_finished(d, 100 * US, streams), 1);
+    cr_expect_eq(streams[0], 1);
+    kdev_push(d, 100 * US, 0, &whole, 0, 0);
+    cr_expect_eq(kdev_next(d), 400 * US);
+    run_to_end(d, ends);
+    cr_expect_eq(ends[0], 500 * US);
+    kdev_destroy(d);
+}
+
 static struct kdev_work units(double us, double compute, double memory) {
     return (struct kdev_work){
         .duration_ns = us * 1e3, .want = 0.1, .compute = compute, .memory = memory};

@@ -93,6 +93,36 @@ Test(sim_workload_kernels, every_way_of_arriving) {
     workload_finish(&w);
 }
 
+Test(sim_workload_kernels, a_promise_and_a_burst) {
+    static const char text[] =
+        "device until=1s\nkernels name=a\nk 1us sms=1\nkernels name=b\nk 2us sms=1\nk 3us sms=1\n"
+        "job name=j persistent=1MiB ephemeral=1MiB kernels=a slo=90ms slo_of=p99 burst=b "
+        "burst_from=90s burst_until=290s\n";
+    struct workload w = load(text);
+    char written[1024] = "";
+    cr_expect_eq(w.jobs->slo_ns, 90000000);
+    cr_expect_eq(w.jobs->slo_of, SCHED_SLO_P99);
+    cr_expect_eq(w.jobs->burst_sequence, 1);
+    cr_expect_eq(w.jobs->burst_from_ns, 90000000000);
+    cr_expect_eq(w.jobs->burst_until_ns, 290000000000);
+    FILE *f = fmemopen(written, sizeof(written), "w");
+    workload_write(&w, f);
+    fclose(f);
+    cr_expect_str_eq(written, text);
+    workload_finish(&w);
+    expect_errors("device until=1s\nkernels name=a\nk 1us sms=1\n"
+                  "job name=j kernels=a slo_of=p42 " LITTLE "\n"
+                  "job name=j kernels=a burst=a " LITTLE "\n"
+                  "job name=j kernels=a burst_until=1s " LITTLE "\n"
+                  "job name=j kernels=a burst=c burst_until=1s " LITTLE "\n"
+                  "job name=j iteration=1s burst=a burst_until=1s " LITTLE "\n",
+                  "4: slo_of: 'p42' is not mean, p50, p95 or p99\n"
+                  "5: burst: a sequence, and burst_until after burst_from\n"
+                  "6: burst: a sequence, and burst_until after burst_from\n"
+                  "8: burst: not without kernels=\n"
+                  "7: burst: there is no sequence 'c'\n");
+}
+
 Test(sim_workload_kernels, every_fault_of_a_section_is_listed_with_its_line) {
     expect_errors("k 1us sms=1\n"
                   "kernels name=a\n"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "daemon/worker/client.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 
@@ -410,5 +411,29 @@ Test(stream, a_share_of_no_stream_is_no_clients) {
     wireclient_send(w.c, WIRE_STREAM_SHARE, 9, false, &half, sizeof(half), NULL, 0);
     wirebench_run(w.b);
     cr_expect_neq(wireclient_fault(w.c), 0);
+    end(&w);
+}
+
+/* What the scheduler leaves a job, and what its program asked for one stream: the less of the two
+ * holds, also for a stream that is opened later. */
+Test(stream, a_jobs_share_holds_for_all_its_streams) {
+    struct world w = begin(0);
+    struct wire_stream_share two = {.sms = 2};
+    struct stream_set *streams = &client_find(w.b->worker, w.c->job_id)->streams;
+    wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
+    wireclient_send(w.c, WIRE_STREAM_SHARE, 1, false, &two, sizeof(two), NULL, 0);
+    wireclient_launch(w.c, 1, 0, 1);
+    cr_expect_str_eq(launched(&w), "1");
+    stream_set_share(streams, 3);
+    cr_expect_eq(fakedev_head_share(w.dev, 0), 2);
+    stream_set_share(streams, 1);
+    cr_expect_eq(fakedev_head_share(w.dev, 0), 1);
+    wireclient_create_stream(w.c, 2, WIRE_STREAM_NONBLOCKING);
+    wireclient_launch(w.c, 2, 0, 2);
+    cr_expect_str_eq(launched(&w), "2");
+    cr_expect_eq(fakedev_head_share(w.dev, 1), 1);
+    stream_set_share(streams, 0);
+    cr_expect_eq(fakedev_head_share(w.dev, 0), 2);
+    cr_expect_eq(fakedev_head_share(w.dev, 1), 0);
     end(&w);
 }

@@ -28,6 +28,11 @@ static const char kernel_policies[] =
 #include "common/policies.def"
     ;
 
+static const char control_policies[] =
+#define CONTROL_POLICY(name, sentence) "|" #name
+#include "common/policies.def"
+    ;
+
 static const struct config_option table[] = {
 #define OPTION(section, name, type, choices, text, min, max, reload, help) \
     {#section, #name, CONFIG_##type, choices, text,                        \

@@ -18,6 +18,7 @@ void policy_config_read(struct policy_config *out, const struct config *c) {
     knobs_clear(out);
     snprintf(out->lane, sizeof(out->lane), "%.15s", c->lane_policy);
     snprintf(out->kernel, sizeof(out->kernel), "%.15s", c->kernel_policy);
+    snprintf(out->control, sizeof(out->control), "%.15s", c->control_policy);
     for (int i = 0; (k = knobs_at(i)); i++) {
         char text[CONFIG_TEXT_BYTES];
         int64_t value;
@@ -51,6 +52,7 @@ void policy_config_show(const struct policy_config *policy, uint64_t sm_threshol
     memset(out, 0, sizeof(*out));
     snprintf(out->lane, sizeof(out->lane), "%.*s", POLICY_NAME_BYTES, policy->lane);
     snprintf(out->kernel, sizeof(out->kernel), "%.*s", POLICY_NAME_BYTES, policy->kernel);
+    snprintf(out->control, sizeof(out->control), "%.*s", POLICY_NAME_BYTES, policy->control);
     for (int i = 0; i < count; i++)
         show_knob(&fields[i], policy, out);
     out->sm_threshold_now = sm_threshold;
@@ -58,10 +60,11 @@ void policy_config_show(const struct policy_config *policy, uint64_t sm_threshol
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static int take_policy(char out[POLICY_NAME_BYTES], bool kernel, const char *name, char *why) {
-    if (!policies_find(kernel, name)) {
+static int take_policy(char out[POLICY_NAME_BYTES], enum policies_grain grain, const char *name,
+                       char *why) {
+    if (!policies_find(grain, name)) {
         snprintf(why, POLICY_CONFIG_WHY_BYTES, "there is no %s policy '%.100s'",
-                 kernel ? "kernel" : "lane", name);
+                 policies_grain_name(grain), name);
         return -EINVAL;
     }
     snprintf(out, POLICY_NAME_BYTES, "%.15s", name);
@@ -87,9 +90,11 @@ int policy_config_change(struct policy_config *policy, const struct ctl_request 
     struct policy_config c = *policy;
     int err = 0;
 
-    if (ctl_msg_given(r, CTL_A_lane)) err = take_policy(c.lane, false, r->args.lane, why);
+    if (ctl_msg_given(r, CTL_A_lane)) err = take_policy(c.lane, POLICIES_LANE, r->args.lane, why);
     if (err == 0 && ctl_msg_given(r, CTL_A_kernel))
-        err = take_policy(c.kernel, true, r->args.kernel, why);
+        err = take_policy(c.kernel, POLICIES_KERNEL, r->args.kernel, why);
+    if (err == 0 && ctl_msg_given(r, CTL_A_control))
+        err = take_policy(c.control, POLICIES_CONTROL, r->args.control, why);
     for (enum ctl_arg arg = 0; err == 0 && arg < CTL_A_COUNT; arg++)
         err = take_knob(&c, r, arg, why);
     if (err < 0) return err;

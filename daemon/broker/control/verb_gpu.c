@@ -52,6 +52,7 @@ static void fill_gpu(const struct gpu *g, struct ctl_gpu *r) {
     r->jobs = gpu_jobs(g);
     snprintf(r->lane_policy, sizeof(r->lane_policy), "%s", g->changes.policy.lane);
     snprintf(r->kernel_policy, sizeof(r->kernel_policy), "%s", g->changes.policy.kernel);
+    snprintf(r->control_policy, sizeof(r->control_policy), "%s", g->changes.policy.control);
     if (d->memory_bytes == 0) return; /* no worker was ever ready */
     printable_copy(r->name, d->name, sizeof(d->name));
     uuid_print(d->uuid, r->uuid);

@@ -21,6 +21,14 @@ static void put_knobs(char *out, size_t cap, const struct policies_entry *p) {
             n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? " " : "", k->name);
 }
 
+static const char *chosen_of(const struct policy_config *c, enum policies_grain grain) {
+    switch (grain) {
+    case POLICIES_LANE: return c->lane;
+    case POLICIES_KERNEL: return c->kernel;
+    default: return c->control;
+    }
+}
+
 int verb_policy_list(struct asking *q) {
     int err = 0;
     const struct gpu *g = asking_gpu(q, &err);
@@ -32,11 +40,11 @@ int verb_policy_list(struct asking *q) {
     for (int i = 0; (p = policies_at(i)); i++) {
         struct ctl_policy r = {0};
 
-        snprintf(r.kind, sizeof(r.kind), "%s", p->kernel ? "kernel" : "lane");
+        snprintf(r.kind, sizeof(r.kind), "%s", policies_grain_name(p->grain));
         snprintf(r.name, sizeof(r.name), "%s", p->name);
         snprintf(r.sentence, sizeof(r.sentence), "%s", p->sentence);
         put_knobs(r.knobs, sizeof(r.knobs), p);
-        r.chosen = strcmp(p->kernel ? policy->kernel : policy->lane, p->name) == 0;
+        r.chosen = strcmp(chosen_of(policy, p->grain), p->name) == 0;
         ctl_msg_add(q->out, CTL_RECORD_POLICY, &r);
     }
     return asking_reply(q, 0);

@@ -41,8 +41,8 @@ static void log_change(const struct change *c, int result, const char *text) {
                   c->job_id, c->job.flags & WIRE_JOB_NULL ? " " JOB_TAG : "", c->job.weight,
                   c->job.priority, !!(c->job.flags & WIRE_JOB_PAUSED), end);
     else
-        log_each("policy", level, "event=set lane=%s kernel=%s swap=%d %s", c->policy.lane,
-                 c->policy.kernel, (int)c->policy.swap, end);
+        log_each("policy", level, "event=set lane=%s kernel=%s control=%s swap=%d %s",
+                 c->policy.lane, c->policy.kernel, c->policy.control, (int)c->policy.swap, end);
 }
 
 /* ---- telling the worker ---------------------------------------------------------------------- */

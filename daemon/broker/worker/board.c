@@ -44,6 +44,7 @@ bool board_read(const struct wire_board *b, struct wire_board *out) {
         if (out->lane_count > WIRE_LANES) out->lane_count = WIRE_LANES;
         out->policy.lane[sizeof(out->policy.lane) - 1] = '\0';
         out->policy.kernel[sizeof(out->policy.kernel) - 1] = '\0';
+        out->policy.control[sizeof(out->policy.control) - 1] = '\0';
         return true;
     }
     return false;

@@ -58,6 +58,7 @@ static void add_policy(struct command *c, const struct policy_config *policy) {
 
     add_text(c, "--lane-policy", policy->lane);
     add_text(c, "--kernel-policy", policy->kernel);
+    add_text(c, "--control-policy", policy->control);
     for (int i = 0; (k = knobs_at(i)); i++)
         add_set(c, k->field, knobs_get(policy, k));
 }

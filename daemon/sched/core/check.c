@@ -4,6 +4,7 @@
  */
 #include "daemon/sched/core/cap.h"
 #include "daemon/sched/core/core.h"
+#include "daemon/sched/core/govern.h"
 #include "daemon/sched/core/ready.h"
 
 static const char *wrong_lists(const struct sched_state *st, uint32_t job) {
@@ -40,7 +41,8 @@ static const char *wrong_turn(const struct sched *s, uint32_t job) {
     if (j->turn && d->holder != job && !j->revoked) return "a turn that nobody gave";
     if (j->turn && j->revoked && !j->running) return "a revoked turn did not end";
     if (d->holder == job && !j->turn) return "the holder of a turn does not know";
-    bool ready = !j->left && !j->turn && !j->swapped && !j->spec.paused && state_wants(j);
+    bool ready =
+        !j->left && !j->turn && !j->swapped && !j->spec.paused && !j->paced_ns && state_wants(j);
     if (!j->swapped && ready != j->node.in) return "a ready job is not queued for a turn";
     if (!ready || d->holder != SCHED_NONE) return NULL;
     uint32_t inside = st->lane[st->jobs[d->ready].lane].inside;
@@ -57,6 +59,7 @@ static const char *wrong_job(const struct sched *s, uint32_t job) {
     if (!j->admitted && (j->running || j->turn)) return "a job runs that was not admitted";
     if (j->refused && (j->admitted || j->node.in)) return "a refused job still waits";
     const char *broken = j->admitted ? wrong_turn(s, job) : NULL;
+    if (!broken) broken = govern_check(s, job);
     return broken ? broken : wrong_lists(st, job);
 }
 

@@ -14,35 +14,35 @@ static int refuse(char *why, size_t why_bytes, const char *what, const char *nam
     return -EINVAL;
 }
 
-static void fill(struct policy_config *c, const struct lane_policy *lane,
-                 const struct policy *kernel) {
+static void fill(struct policy_config *c, const struct config_named *n) {
     knobs_fill(c);
-    snprintf(c->lane, sizeof(c->lane), "%s", lane->name);
-    snprintf(c->kernel, sizeof(c->kernel), "%s", kernel->name);
-    if (c->exclusive < 0) c->exclusive = lane->exclusive || kernel->exclusive;
-    if (c->priorities < 0) c->priorities = kernel->priorities;
+    snprintf(c->lane, sizeof(c->lane), "%s", n->lane->name);
+    snprintf(c->kernel, sizeof(c->kernel), "%s", n->kernel->name);
+    snprintf(c->control, sizeof(c->control), "%s", n->control->name);
+    if (c->exclusive < 0) c->exclusive = n->lane->exclusive || n->kernel->exclusive;
+    if (c->priorities < 0) c->priorities = n->kernel->priorities;
 }
 
 int config_resolve(const struct policy_config *in, struct policy_config *out,
-                   const struct lane_policy **lane, const struct policy **kernel, char *why,
-                   size_t why_bytes) {
+                   struct config_named *named, char *why, size_t why_bytes) {
     int err = knobs_check_all(in, why, why_bytes);
     if (err) return err;
     *out = *in;
-    *lane = lane_policy_find(in->lane[0] ? in->lane : "fair");
-    *kernel = policy_find(in->kernel[0] ? in->kernel : "streams");
-    if (!*lane) return refuse(why, why_bytes, "there is no lane policy", in->lane);
-    if (!*kernel) return refuse(why, why_bytes, "there is no kernel policy", in->kernel);
-    if ((*kernel)->exclusive && in->exclusive == 0)
-        return refuse(why, why_bytes, (*kernel)->name,
+    *named = (struct config_named){lane_policy_find(in->lane[0] ? in->lane : "fair"),
+                                   policy_find(in->kernel[0] ? in->kernel : "streams"),
+                                   controller_find(in->control[0] ? in->control : "open")};
+    if (!named->lane) return refuse(why, why_bytes, "there is no lane policy", in->lane);
+    if (!named->kernel) return refuse(why, why_bytes, "there is no kernel policy", in->kernel);
+    if (!named->control) return refuse(why, why_bytes, "there is no controller", in->control);
+    if (named->kernel->exclusive && in->exclusive == 0)
+        return refuse(why, why_bytes, named->kernel->name,
                       "runs one job at a time: exclusive cannot be 0");
-    fill(out, *lane, *kernel);
+    fill(out, named);
     return 0;
 }
 
 int sched_policy_check(const struct policy_config *policy, char *why, size_t why_bytes) {
-    const struct lane_policy *lane;
-    const struct policy *kernel;
+    struct config_named named;
     struct policy_config resolved;
-    return config_resolve(policy, &resolved, &lane, &kernel, why, why_bytes);
+    return config_resolve(policy, &resolved, &named, why, why_bytes);
 }

@@ -8,13 +8,19 @@
 #include <stddef.h>
 
 #include "common/policy_config.h"
+#include "daemon/sched/control/controller.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 
-/* The configuration with every knob's value (no AUTO is left, nothing is said of none), and the two
+struct config_named {
+    const struct lane_policy *lane;
+    const struct policy *kernel;
+    const struct controller *control;
+};
+
+/* The configuration with every knob's value (no AUTO is left, nothing is said of none), and the
  * policies that it names. 0, or -EINVAL and a sentence. */
 int config_resolve(const struct policy_config *in, struct policy_config *out,
-                   const struct lane_policy **lane, const struct policy **kernel, char *why,
-                   size_t why_bytes);
+                   struct config_named *named, char *why, size_t why_bytes);
 
 #endif

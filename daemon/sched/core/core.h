@@ -3,8 +3,8 @@
  * The scheduler: its state and what it steps with. Each part of the core has a header of its own:
  * step.c takes events and runs operations, room.h reserves what a step may need, life.h begins,
  * ends and changes policies, admit.h lets jobs in, turn.h gives out turns, ready.h knows whose
- * operation is next and tells the kernel policy, own.h has that policy's memory. Nobody outside of
- * this folder includes any of them.
+ * operation is next and tells the kernel policy, own.h has that policy's memory, govern.h is for
+ * the controller what these are for policies. Nobody outside of this folder includes any of them.
  */
 #ifndef DAEMON_SCHED_CORE_CORE_H
 #define DAEMON_SCHED_CORE_CORE_H
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/sched/control/controller.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/state.h"
@@ -23,6 +24,8 @@ struct sched_entry {
     const struct policy *policy; /* NULL: none is to be */
     struct sched_own own;
     const struct lane_policy *lane_policy;
+    const struct controller *controller;
+    void *controller_own; /* of another controller than now */
     struct policy_config config;
 };
 
@@ -30,6 +33,8 @@ struct sched {
     struct sched_state st;
     const struct policy *policy;
     const struct lane_policy *lane_policy;
+    const struct controller *controller;
+    void *controller_own;
     struct policy_config config; /* with every default filled in */
     struct sched_entry entry;    /* reserved for POLICY of this step */
     struct sched_action *actions;
@@ -45,6 +50,11 @@ struct sched {
     uint64_t measure_at; /* the measured job is taken as it is */
     uint64_t
         idle_at; /* somebody waits, and no admitted job will have been idle for a lease before */
+    uint64_t paced_at;       /* nobody's pause ends before */
+    uint64_t period_at;      /* the control period is over; SCHED_NEVER: there is none */
+    uint64_t period_from_ns; /* its begin */
+    uint64_t crew;           /* whose it was, as a hash */
+    uint32_t cycles;         /* iterations of the others in it */
     uint64_t armed_at;
 };
 

@@ -13,6 +13,7 @@
 #include "daemon/sched/core/cap.h"
 #include "daemon/sched/core/config.h"
 #include "daemon/sched/core/core.h"
+#include "daemon/sched/core/govern.h"
 #include "daemon/sched/core/own.h"
 #include "daemon/sched/core/ready.h"
 #include "daemon/sched/core/turn.h"
@@ -22,16 +23,30 @@
 
 static void drop_entry(struct sched_entry *e) {
     own_drop(e->policy, 0, &e->own);
+    free(e->controller_own);
     *e = (struct sched_entry){0};
 }
 
-/* With memory of its own when it is another kernel policy than now. 0, -EINVAL, -ENOMEM. */
+/* A controller's memory, zeroed. 0 or -ENOMEM. */
+static int make_control(struct sched_entry *e) {
+    if (!e->controller->own_bytes) return 0;
+    e->controller_own = calloc(1, e->controller->own_bytes);
+    return e->controller_own ? 0 : -ENOMEM;
+}
+
+/* With memory of its own when it is another kernel policy than now, or another controller. 0,
+ * -EINVAL, -ENOMEM. */
 static int make_entry(const struct sched *s, const struct policy_config *policy,
                       struct sched_entry *out, char *why, size_t why_bytes) {
     struct sched_entry e = {0};
-    int err = config_resolve(policy, &e.config, &e.lane_policy, &e.policy, why, why_bytes);
+    struct config_named named;
+    int err = config_resolve(policy, &e.config, &named, why, why_bytes);
     if (err) return err;
-    if (e.policy != s->policy) err = own_make(e.policy, s->st.jobs_cap, &e.own);
+    e.lane_policy = named.lane;
+    e.policy = named.kernel;
+    e.controller = named.control;
+    if (e.controller != s->controller) err = make_control(&e);
+    if (!err && e.policy != s->policy) err = own_make(e.policy, s->st.jobs_cap, &e.own);
     if (err)
         drop_entry(&e);
     else
@@ -58,6 +73,13 @@ static void enter_jobs(struct sched *s, const struct sched_entry *e) {
     ready_rebuild(s);
 }
 
+static void enter_control(struct sched *s, const struct sched_entry *e) {
+    free(s->controller_own);
+    s->controller = e->controller;
+    s->controller_own = e->controller_own;
+    govern_change(s);
+}
+
 void life_change(struct sched *s) {
     struct sched_state *st = &s->st;
     struct sched_entry e = s->entry;
@@ -65,6 +87,7 @@ void life_change(struct sched *s) {
     s->entry = (struct sched_entry){0};
     s->config = e.config; /* what a policy that enters goes by */
     if (e.policy != s->policy) enter_jobs(s, &e);
+    if (e.controller != s->controller) enter_control(s, &e);
     st->lease_ns = e.config.lease_ns;
     lanes_limit(st->lanes, e.config.max_lanes);
     turn_rebuild(s, e.lane_policy, e.config.exclusive);
@@ -87,6 +110,8 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     s->st.config = &s->config;
     s->st.free_op = s->st.free_job = SCHED_NONE;
     s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;
+    s->st.free_service = SCHED_NONE;
+    s->paced_at = s->period_at = SCHED_NEVER;
     s->lease_at = s->admit_at = s->measure_at = s->idle_at = s->armed_at = SCHED_NEVER;
     s->releases = 1;
     s->share_users = config->share_users;
@@ -113,6 +138,8 @@ void sched_destroy(struct sched *s) {
     classes_finish(&s->st.classes);
     lanes_destroy(s->st.lanes);
     slotmap_finish(&s->st.map);
+    free(s->st.services);
+    free(s->controller_own);
     free(s->st.jobs);
     free(s->st.lane);
     free(s->st.domains);

@@ -15,20 +15,24 @@ bool memory_walk(struct sched **out, memory_visit *visit, void *arg) {
     struct sched *s = *out;
     struct sched_state *st = &s->st;
     s->policy = policy_find(s->config.kernel);
+    s->controller = controller_find(s->config.control);
     return MEMORY_ARRAY(st->jobs, st->jobs_cap) && MEMORY_ARRAY(st->lane, st->jobs_cap) &&
            MEMORY_ARRAY(st->domains, st->jobs_cap + 1) && MEMORY_ARRAY(st->ops, st->ops_cap) &&
            MEMORY_ARRAY(st->map.entries, slotmap_size(&st->map)) &&
            lanes_memory(&st->lanes, visit, arg) && ranked_memory(&st->ranked, visit, arg) &&
            classes_memory(&st->classes, visit, arg) && s->policy &&
-           own_memory(s->policy, st->jobs_cap, &st->own, visit, arg);
+           own_memory(s->policy, st->jobs_cap, &st->own, visit, arg) &&
+           MEMORY_ARRAY(st->services, st->services_cap) && s->controller &&
+           visit(arg, &s->controller_own, s->controller->own_bytes);
 }
 
 bool memory_restored(struct sched *s) {
     s->policy = policy_find(s->config.kernel);
     s->lane_policy = lane_policy_find(s->config.lane);
+    s->controller = controller_find(s->config.control);
     s->st.config = &s->config;
     s->entry = (struct sched_entry){0};
     s->actions = NULL;
     s->actions_cap = s->actions_count = 0;
-    return s->policy && s->lane_policy;
+    return s->policy && s->lane_policy && s->controller;
 }

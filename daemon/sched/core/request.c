@@ -7,10 +7,11 @@
  */
 #include "daemon/sched/core/request.h"
 
-void request_end(struct sched_state *st, struct sched_job *j) {
+bool request_end(struct sched_state *st, struct sched_job *j) {
     bool alone = j->requested && st->mixed_ns < j->request_at_ns && j->turn &&
                  j->turn_ns <= j->request_at_ns;
-    if (j->requested && j->done_ns > j->request_at_ns) {
+    bool served = j->requested && j->done_ns > j->request_at_ns;
+    if (served) {
         j->request_ns = j->done_ns - j->request_at_ns;
         j->gap_ns = j->request_at_ns - j->request_done_ns;
         j->request_done_ns = j->done_ns;
@@ -21,4 +22,5 @@ void request_end(struct sched_state *st, struct sched_job *j) {
     /* What came ahead of the boundary belongs to the request that begins here. */
     j->requested = j->waiting > 0;
     j->request_at_ns = st->now_ns;
+    return served;
 }

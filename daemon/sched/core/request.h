@@ -13,8 +13,8 @@ static inline void request_begin(struct sched_state *st, struct sched_job *j) {
     j->requested = true;
     j->request_at_ns = st->now_ns;
 }
-/* Its iteration is complete. */
-void request_end(struct sched_state *st, struct sched_job *j);
+/* Its iteration is complete: whether that was a request, whose request_ns is known now. */
+bool request_end(struct sched_state *st, struct sched_job *j);
 /* What is on the device changes now: until this moment, jobs may have shared it. */
 static inline void request_mixed(struct sched_state *st) {
     if (st->active > 1) st->mixed_ns = st->now_ns;

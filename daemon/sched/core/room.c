@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "daemon/sched/core/core.h"
+#include "daemon/sched/core/govern.h"
 #include "daemon/sched/core/life.h"
 #include "daemon/sched/core/own.h"
 #include "daemon/sched/core/turn.h"
@@ -85,9 +86,19 @@ static int count_joined(struct sched *s, const struct sched_event *events, uint3
     return need <= s->st.jobs_cap ? 0 : grow_jobs(s, need);
 }
 
+static int count_promises(struct sched *s, const struct sched_event *events, uint32_t count) {
+    uint32_t need = 0;
+    for (uint32_t i = 0; i < count; i++)
+        need += (events[i].kind == SCHED_JOINED || events[i].kind == SCHED_SET) &&
+                events[i].spec.slo_ns;
+    return need ? govern_reserve(s, need) : 0;
+}
+
 int room_grow(struct sched *s, const struct sched_event *events, uint32_t count, uint32_t kinds) {
     int err = grow_events(s, count);
     if (!err && kinds & 1u << SCHED_JOINED) err = count_joined(s, events, count);
+    if (!err && kinds & (1u << SCHED_JOINED | 1u << SCHED_SET))
+        err = count_promises(s, events, count);
     if (!err && kinds & 1u << SCHED_POLICY) err = life_prepare(s, events, count);
     return err;
 }

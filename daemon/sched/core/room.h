@@ -10,8 +10,9 @@
 
 #include "daemon/sched/core/core.h"
 
-#define ROOM_ACTIONS_A_JOB \
-    10u /* at most: SPILL, SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH, LEVEL */
+#define ROOM_ACTIONS_A_JOB                                                                         \
+    12u /* at most: SPILL, SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH, LEVEL, and of \
+           another controller and at the end of a period SHARE */
 #define ROOM_ACTIONS_AN_EVENT 4u /* GRANT, LANE, SPILL, SWITCH */
 #define ROOM_ACTIONS_A_STEP 64u
 
@@ -45,7 +46,7 @@ static inline int room_reserve(struct sched *s, const struct sched_event *events
                                uint32_t kinds) {
     const struct sched_state *st = &s->st;
     if (count > st->ops_cap - st->ops_used || room_actions(st, count) > s->actions_cap ||
-        kinds & (1u << SCHED_JOINED | 1u << SCHED_POLICY))
+        kinds & (1u << SCHED_JOINED | 1u << SCHED_POLICY | 1u << SCHED_SET))
         return room_grow(s, events, count, kinds);
     return 0;
 }

@@ -11,6 +11,7 @@
 #include "daemon/sched/core/admit.h"
 #include "daemon/sched/core/cap.h"
 #include "daemon/sched/core/core.h"
+#include "daemon/sched/core/govern.h"
 #include "daemon/sched/core/life.h"
 #include "daemon/sched/core/own.h"
 #include "daemon/sched/core/ready.h"
@@ -60,6 +61,7 @@ static void free_op(struct sched_state *st, uint32_t op) {
 /* Nothing of it runs any more, and it left. */
 static void end_job(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
+    govern_forget(s, job);
     admit_left(s, job);
     own_forget(s->policy, &st->own, job);
     jobmap_remove(&st->map, st->jobs[job].id, job);
@@ -76,7 +78,8 @@ static enum sched_fault take_joined(struct sched *s, const struct sched_event *e
     uint32_t job = st->free_job;
     struct sched_job *j = &st->jobs[job];
     st->free_job = j->next_free;
-    *j = (struct sched_job){.id = e->job, .lane = SCHED_NO_LANE, .used = true, .spec = e->spec};
+    *j = (struct sched_job){
+        .id = e->job, .lane = SCHED_NO_LANE, .used = true, .spec = e->spec, .service = SCHED_NONE};
     if (!j->spec.weight) j->spec.weight = 1;
     j->cap = cap_of(st, j);
     for (int list = 0; list < SCHED_LISTS; list++)
@@ -85,6 +88,7 @@ static enum sched_fault take_joined(struct sched *s, const struct sched_event *e
     j->node.arrival = st->arrivals++;
     st->jobs_used++;
     jobmap_add(&st->map, e->job, job);
+    if (j->spec.slo_ns) govern_promise(s, job);
     admit_joined(s, job);
     return SCHED_FAULT_NONE;
 }
@@ -177,7 +181,7 @@ static enum sched_fault take_boundary(struct sched *s, uint32_t job) {
     j->iterations++;
     j->iteration_ns = state_mean(j->iteration_ns, j->iteration_busy_ns);
     if (j->turn) measure_lap(st, j);
-    request_end(st, j);
+    govern_boundary(s, job, request_end(st, j));
     ready_iterated(s, job);
     j->iteration_busy_ns = 0;
     j->iteration++;
@@ -196,6 +200,11 @@ static enum sched_fault take_set(struct sched *s, uint32_t job, const struct sch
     mine->iterations = spec->iterations;
     mine->duration_ns = spec->duration_ns;
     mine->request_ns = spec->request_ns;
+    if (mine->slo_ns != spec->slo_ns || mine->slo_of != spec->slo_of) {
+        mine->slo_ns = spec->slo_ns;
+        mine->slo_of = spec->slo_of;
+        govern_promise(s, job);
+    }
     s->st.jobs[job].cap = cap_of(&s->st, &s->st.jobs[job]);
     if (paused) turn_revoke(s, job);
     turn_requeue(s, job);
@@ -318,6 +327,8 @@ static void arm_timer(struct sched *s) {
     uint64_t at = s->lease_at < s->admit_at ? s->lease_at : s->admit_at;
     if (s->measure_at < at) at = s->measure_at;
     if (s->idle_at < at) at = s->idle_at;
+    if (s->paced_at < at) at = s->paced_at;
+    if (s->period_at < at) at = s->period_at;
     uint64_t wake_at = ready_wake(s);
     if (wake_at < at) at = wake_at;
     if (at == s->armed_at) return;
@@ -334,6 +345,7 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
     s->st.now_ns = now_ns;
     s->actions_count = 0;
     take_events(s, events, count, batch);
+    govern_run(s);
     admit_run(s);
     turn_run(s);
     for (uint32_t op; (op = ready_pick(s)) != SCHED_NONE;)

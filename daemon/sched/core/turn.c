@@ -43,7 +43,8 @@ static void watch_lease(struct sched *s, const struct sched_domain *d) {
 }
 
 static bool is_eligible(const struct sched_job *j) {
-    return j->admitted && !j->left && !j->turn && !j->swapped && !j->spec.paused && state_wants(j);
+    return j->admitted && !j->left && !j->turn && !j->swapped && !j->spec.paused && !j->paced_ns &&
+           state_wants(j);
 }
 
 static void take_out(struct sched *s, uint32_t job) {

@@ -39,11 +39,32 @@ static uint32_t queue_position(const struct sched_state *st, const struct sched_
     return position;
 }
 
-static enum sched_why why_waiting(const struct sched_job *j) {
+/* Its promise was not kept in the latest period, and nothing could be done about it. */
+static bool is_stuck(const struct sched_state *st, const struct sched_job *j) {
+    return j->service != SCHED_NONE && st->services[j->service].is_stuck;
+}
+
+static enum sched_why why_waiting(const struct sched_state *st, const struct sched_job *j) {
     if (j->refused || (!j->admitted && !j->spec.paused)) return j->why;
     if (j->spec.paused) return SCHED_WHY_PAUSED;
     if (j->swapped) return SCHED_WHY_SWAPPED;
-    return !j->turn && state_wants(j) ? SCHED_WHY_TURN : SCHED_WHY_NONE;
+    if (j->paced_ns) return SCHED_WHY_PACED;
+    if (!j->turn && state_wants(j)) return SCHED_WHY_TURN;
+    return is_stuck(st, j) ? SCHED_WHY_SLO : SCHED_WHY_NONE;
+}
+
+static void show_control(const struct sched_state *st, const struct sched_job *j,
+                         struct sched_job_view *out) {
+    out->pause_ns = j->pause_ns;
+    out->sms = j->sms;
+    if (j->service == SCHED_NONE) return;
+    const struct service *v = &st->services[j->service];
+    out->slo_ns = j->spec.slo_ns;
+    out->slo_of = j->spec.slo_of;
+    out->measured_ns = v->measured_ns;
+    out->periods = v->periods;
+    out->violations = v->violations;
+    out->stuck = v->stuck;
 }
 
 static uint32_t demand_of(const struct sched_job *j) {
@@ -60,7 +81,7 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) 
     *out = (struct sched_job_view){
         .lane = j->lane,
         .position = queue_position(st, j),
-        .why = why_waiting(j),
+        .why = why_waiting(st, j),
         .turn = j->turn,
         .swapped = j->swapped,
         .weight = j->spec.weight,
@@ -73,6 +94,7 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) 
         .inflight_cap = j->cap,
         .waited_ns = (j->admitted ? j->admitted_ns : st->now_ns) - j->joined_ns,
     };
+    show_control(st, j, out);
     if (!j->admitted) return true;
     out->persistent_bytes = j->spec.unknown ? j->reserved_bytes - lanes_ephemeral(st->lanes, slot)
                                             : lanes_round(st->lanes, j->spec.persistent_bytes);

@@ -23,10 +23,16 @@ struct notation_option {
 
 #define OPTION(letter, field) \
     { letter, sizeof(((struct sched_spec *)0)->field), offsetof(struct sched_spec, field) }
-static const struct notation_option notation_options[] = {
-    OPTION('w', weight),           OPTION('h', priority),  OPTION('i', iterations),
-    OPTION('d', duration_ns),      OPTION('g', group),     OPTION('u', user),
-    OPTION('t', admit_timeout_ns), OPTION('q', request_ns)};
+static const struct notation_option notation_options[] = {OPTION('w', weight),
+                                                          OPTION('h', priority),
+                                                          OPTION('i', iterations),
+                                                          OPTION('d', duration_ns),
+                                                          OPTION('g', group),
+                                                          OPTION('u', user),
+                                                          OPTION('t', admit_timeout_ns),
+                                                          OPTION('q', request_ns),
+                                                          OPTION('s', slo_ns),
+                                                          OPTION('o', slo_of)};
 #undef OPTION
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -115,6 +121,8 @@ static void add_policy(struct notation_out *o, const struct policy_config *c) {
     if (c->lane[0]) comma = ",";
     if (c->kernel[0]) add(o, "%skernel=%.*s", comma, POLICY_NAME_BYTES - 1, c->kernel);
     if (c->kernel[0]) comma = ",";
+    if (c->control[0]) add(o, "%scontrol=%.*s", comma, POLICY_NAME_BYTES - 1, c->control);
+    if (c->control[0]) comma = ",";
     const struct knob *k;
     for (int i = 0; (k = knobs_at(i)); i++) {
         int64_t value = knobs_get(c, k);
@@ -200,6 +208,7 @@ size_t notation_action(char *out, const struct sched_action *a) {
     case SCHED_SWAP_OUT: add(&o, "out %u*%" PRIu64, a->job, a->bytes); break;
     case SCHED_SWAP_IN: add(&o, "in %u*%" PRIu64, a->job, a->bytes); break;
     case SCHED_LEVEL: add(&o, "level %u=%u", a->job, a->level); break;
+    case SCHED_SHARE: add(&o, "share %u=%u", a->job, a->sms); break;
     case SCHED_ARM: add(&o, "arm %" PRIu64, a->at_ns); break;
     case SCHED_REJECT:
         add(&o, "reject %u %s: %s", a->job, kind_name(a->rejected.event),
@@ -355,6 +364,10 @@ static void take_key(struct notation_in *in, struct policy_config *c) {
     }
     if (is_named(in, "kernel")) {
         take_name(in, c->kernel);
+        return;
+    }
+    if (is_named(in, "control")) {
+        take_name(in, c->control);
         return;
     }
     const struct knob *k;

@@ -11,6 +11,7 @@
  *     wN hN iN dN      opts: weight, high priority, iterations, duration_ns,
  *     tN gN uN qN p          admission timeout, group, user, request_ns, paused,
  *     f                      fixed
+ *     sN oN                  slo_ns, and what of the requests it is of (0 mean, 1 p50, 2 p95, 3 p99)
  *   -J                 it left
  *   J:N/K              its operation N of iteration K submitted (/0 may be left out): of memory
  *   J:N/K#cS*D~T%C,M   a kernel of class c, m or u (compute, memory, unknown) that needs S SMs for
@@ -30,7 +31,7 @@
  *
  * An action is a phrase: `run J:N`, `admit J@LANE`, `refuse J REASON`, `grant J`, `deny J`,
  * `move J@LANE`, `lane LANE=BYTES`, `switch J`, `spill J`, `restore J`, `out J*BYTES`,
- * `in J*BYTES`, `level J=N`, `arm TIME`, `reject J KIND: WHY`.
+ * `in J*BYTES`, `level J=N`, `share J=SMS`, `arm TIME`, `reject J KIND: WHY`.
  *
  * A recording is lines: NOTATION_HEAD; `config capacity=N chunk=N sms=N share_users=N [one_user=N] policy(...)`,
  * the scheduler's; where it does not begin with the scheduler, a checkpoint (checkpoint.h); then
@@ -51,7 +52,7 @@
 #define NOTATION_END "end\n"
 /* That the longest event or action takes, with its end: a policy configuration of which everything
  * is said. */
-#define NOTATION_BYTES (128 + KNOBS * 48)
+#define NOTATION_BYTES (192 + KNOBS * 48)
 
 /* They write at most NOTATION_BYTES and allocate nothing; the length. */
 size_t notation_event(char *out, const struct sched_event *e);

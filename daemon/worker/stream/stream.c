@@ -91,16 +91,31 @@ void stream_set_level(struct stream_set *set, uint32_t level) {
     }
 }
 
+/* What the program asked for, and what it may have: the less of the two. */
+static void tell_share(const struct stream *s) {
+    const struct stream_set *set = s->set;
+    bool less = set->share && (!s->share || set->share < s->share);
+    if (s->queue && set->ops->queue_share)
+        set->ops->queue_share(s->queue, less ? set->share : s->share);
+}
+
 static int open_queue(struct stream *s) {
     const struct stream_set *set = s->set;
     int err = set->ops->queue_create(set->space, s->priority, &s->queue);
     if (!err && set->level) set->ops->queue_level(s->queue, set->level);
+    if (!err && set->share) tell_share(s);
     return err;
 }
 
 void stream_share(struct stream *s, uint32_t sms) {
     s->share = sms;
-    if (s->queue && s->set->ops->queue_share) s->set->ops->queue_share(s->queue, sms);
+    tell_share(s);
+}
+
+void stream_set_share(struct stream_set *set, uint32_t sms) {
+    set->share = sms;
+    for (uint32_t i = 0; i < stream_count(set); i++)
+        if (stream_any(set, i)) tell_share(stream_any(set, i));
 }
 
 static void time_latest(const struct stream *s) {

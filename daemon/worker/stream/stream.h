@@ -76,6 +76,7 @@ struct stream_set {
     uint32_t inner_count;
     struct list due; /* body.due: those that go on with the next sweep */
     uint32_t level;  /* of the device's priorities, of all streams */
+    uint32_t share;  /* as stream_set_share was told, of all streams */
     const struct dev_ops *ops;
     struct dev_space *space;
     struct completion *com;
@@ -104,6 +105,8 @@ int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int prior
 void stream_rewind(struct stream *s, uint64_t seq);
 /* Its kernels run on at most so many of the device's multiprocessors, if that can tell; 0: all. */
 void stream_share(struct stream *s, uint32_t sms);
+/* And those of all streams, those that will be opened as well. */
+void stream_set_share(struct stream_set *set, uint32_t sms);
 /* The end of what is under way in it now is to be the device's own time; of stream 0, of what is in
  * those that it waits for. For what is behind it and tells that time. */
 void stream_time(struct stream *s);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * GPUColo: a latency is held at what was promised, no lower, so that best-effort jobs have all that
+ * the promise leaves. Two loops around two levers. The inner one moves its lever each period: "we
+ * choose a Proportional controller ... s(k+1) = u(k) + s(k)" (section V.B). The outer one is
+ * "invoked periodically but at a much coarser time granularity" and "only when the difference is
+ * bigger than a configurable threshold (e.g., 2%)" (section IV.C); it moves the other lever.
+ *
+ * The paper's outer lever restarts the job; ours costs nothing, so that the outer loop also acts as
+ * soon as the inner one has come to an end of its way. In a period one of the two levers moves:
+ * what it did is then known to be its doing.
+ *
+ * Which lever is whose: a pause changes how often a request meets a best-effort iteration, not how
+ * long it takes when it does. Above the median most requests that a quantile tells of meet one
+ * whatever the pause, so there the share is the inner lever and the pause the outer one.
+ */
+#include "daemon/sched/control/controller.h"
+#include "daemon/sched/control/lever.h"
+
+#define MEDIAN 50u
+#define LEAST_BAND 1e-3 /* thousandths, as knobs have it */
+
+enum { PAUSE, SHARE, LEVERS };
+
+struct colo {
+    struct lever levers[LEVERS];
+    double before_ns; /* what was measured before the latest move */
+    double most_ns;   /* the most that was measured of these jobs */
+    uint32_t moved;   /* PAUSE, SHARE; LEVERS: neither */
+    uint32_t periods; /* since the outer loop acted */
+    bool silent;      /* no requests came: nobody is held back, the levers stay where they were */
+    bool stuck;
+};
+
+/* ---- slopes ---------------------------------------------------------------------------------- */
+
+/* As given, in microseconds of latency a second of pause, or a whole device; 0: to be learnt. */
+static double given_slope(const struct policy_config *c, uint32_t lever) {
+    if (lever == SHARE) return -(double)c->slope_share * 1e3;
+    return -(double)c->slope_pause * 1e3 * (double)c->most_pause_ns / 1e9;
+}
+
+/* What a lever may well do, where nothing was seen of it: all of the latency that there was with
+ * the least taken. A pause of s after iterations of T leaves the job T/(T+s) of the time: that is
+ * steepest at s = 0, the latency over T. Of shares nothing of the kind is known. */
+static double expected_slope(const struct colo *c, const struct controlled *now, uint32_t lever) {
+    if (lever == SHARE || !now->cycle_ns) return -c->most_ns;
+    return -c->most_ns * (double)now->st->config->most_pause_ns / (double)now->cycle_ns;
+}
+
+static double slope_of(const struct colo *c, const struct controlled *now, uint32_t lever) {
+    double given = given_slope(now->st->config, lever);
+    if (given < 0) return given;
+    return lever_slope(&c->levers[lever], expected_slope(c, now, lever));
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* How far a lever may go: one multiprocessor is always left. */
+static double most_of(const struct controlled *now, uint32_t lever) {
+    return lever == SHARE ? 1 - 1.0 / now->st->sms : 1;
+}
+
+static bool is_at_end(const struct colo *c, const struct controlled *now, uint32_t lever) {
+    return lever_ends(&c->levers[lever], controller_error(now), most_of(now, lever));
+}
+
+static void move(struct colo *c, const struct controlled *now, uint32_t lever) {
+    double error_ns = (double)now->measured_ns - (double)now->target_ns;
+    lever_move(&c->levers[lever], error_ns, slope_of(c, now, lever), most_of(now, lever));
+    c->moved = lever;
+    c->before_ns = (double)now->measured_ns;
+}
+
+static void learn(struct colo *c, const struct controlled *now) {
+    if (c->moved < LEVERS)
+        lever_learn(&c->levers[c->moved], (double)now->measured_ns - c->before_ns);
+    c->moved = LEVERS;
+}
+
+static bool is_beyond_band(const struct controlled *now) {
+    double band = now->st->config->slo_band * LEAST_BAND, error = controller_error(now);
+    return error > band || error < -band;
+}
+
+static void step(void *own, const struct controlled *now) {
+    struct colo *c = own;
+    uint32_t inner = now->percent > MEDIAN ? SHARE : PAUSE, outer = SHARE + PAUSE - inner;
+    if (now->changed) {
+        lever_forget(&c->levers[PAUSE]);
+        lever_forget(&c->levers[SHARE]);
+        c->moved = LEVERS;
+        c->most_ns = 0;
+    }
+    bool silent = now->ruling == SCHED_NONE, was_silent = c->silent;
+    c->silent = silent;
+    c->stuck = false;
+    if (silent || was_silent) { /* what was measured is not of the levers where they are now */
+        c->moved = LEVERS;
+        return;
+    }
+    if ((double)now->measured_ns > c->most_ns) c->most_ns = (double)now->measured_ns;
+    learn(c, now);
+    c->periods++;
+    bool beyond = is_beyond_band(now), ends = is_at_end(c, now, inner);
+    bool due = c->periods >= now->st->config->outer_periods;
+    c->stuck = beyond && controller_error(now) > 0 && ends && is_at_end(c, now, outer);
+    if (beyond && (due || ends) && !is_at_end(c, now, outer)) {
+        move(c, now, outer);
+        c->periods = 0;
+    } else {
+        move(c, now, inner);
+    }
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static uint64_t pause_of(const void *own, const struct controlled *now, uint32_t job) {
+    const struct colo *c = own;
+    if (c->silent || !controller_yields(&now->st->jobs[job])) return 0;
+    return (uint64_t)(c->levers[PAUSE].at * (double)now->st->config->most_pause_ns);
+}
+
+static uint32_t sms_of(const void *own, const struct controlled *now, uint32_t job) {
+    const struct colo *c = own;
+    if (c->silent || !controller_yields(&now->st->jobs[job])) return 0;
+    return controller_sms(now->st, 1 - c->levers[SHARE].at);
+}
+
+static bool is_stuck(const void *own) {
+    const struct colo *c = own;
+    return c->stuck;
+}
+
+const struct controller control_gpucolo = {
+    .name = "gpucolo",
+    .own_bytes = sizeof(struct colo),
+    .step = step,
+    .pause = pause_of,
+    .sms = sms_of,
+    .stuck = is_stuck,
+};

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Promises, periods, and what follows from them for each job.
+ */
+#include "daemon/sched/core/govern.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/sched/core/turn.h"
+
+/* ---- services -------------------------------------------------------------------------------- */
+
+int govern_reserve(struct sched *s, uint32_t more) {
+    struct sched_state *st = &s->st;
+    uint32_t cap = st->services_cap ? st->services_cap : 4;
+    if (more <= st->services_cap - st->services_used) return 0;
+    while (cap < st->services_used + more)
+        cap *= 2;
+    struct service *grown = realloc(st->services, cap * sizeof(*grown));
+    if (!grown) return -ENOMEM;
+    st->services = grown;
+    for (uint32_t i = cap; i-- > st->services_cap; st->free_service = i) {
+        service_begin(&grown[i], SERVICE_NONE);
+        grown[i].next_free = st->free_service;
+    }
+    st->services_cap = cap;
+    return 0;
+}
+
+/* Where nobody promises anything there is none. */
+static void begin_period(struct sched *s) {
+    struct sched_state *st = &s->st;
+    s->cycles = 0;
+    s->period_from_ns = st->now_ns;
+    s->period_at =
+        st->services_used ? st->now_ns + s->config.period_ns + GOVERN_PATIENCE_NS : SCHED_NEVER;
+}
+
+static void take_service(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    uint32_t service = st->free_service;
+    st->free_service = st->services[service].next_free;
+    service_begin(&st->services[service], job);
+    st->jobs[job].service = service;
+    if (st->services_used++ == 0) begin_period(s);
+}
+
+void govern_forget(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    uint32_t service = st->jobs[job].service;
+    if (service == SCHED_NONE) return;
+    service_begin(&st->services[service], SERVICE_NONE);
+    st->services[service].next_free = st->free_service;
+    st->free_service = service;
+    st->jobs[job].service = SCHED_NONE;
+    if (--st->services_used == 0) s->period_at = st->now_ns; /* what is held back goes */
+}
+
+/* What was measured for another promise says nothing of this one. */
+void govern_promise(struct sched *s, uint32_t job) {
+    const struct sched_job *j = &s->st.jobs[job];
+    if (!j->spec.slo_ns)
+        govern_forget(s, job);
+    else if (j->service == SCHED_NONE)
+        take_service(s, job);
+    else
+        service_begin(&s->st.services[j->service], job);
+}
+
+static uint32_t percent_of(const struct sched_job *j) {
+    static const uint8_t percents[] = {
+        [SCHED_SLO_MEAN] = 0, [SCHED_SLO_P50] = 50, [SCHED_SLO_P95] = 95, [SCHED_SLO_P99] = 99};
+    return j->spec.slo_of < sizeof(percents) ? percents[j->spec.slo_of] : 0;
+}
+
+/* ---- pauses and shares ----------------------------------------------------------------------- */
+
+/* Who keeps its turn until it leaves has nobody beside it who would gain by its pause. */
+static void pace(struct sched *s, struct sched_job *j) {
+    uint64_t pause_ns = j->pause_ns + j->restart_ns;
+    j->restart_ns = 0;
+    if (pause_ns == 0 || s->lane_policy->sticky) return;
+    j->paced_ns = s->st.now_ns + pause_ns;
+    if (j->paced_ns < s->paced_at) s->paced_at = j->paced_ns;
+}
+
+static void end_pauses(struct sched *s) {
+    struct sched_state *st = &s->st;
+    if (st->now_ns < s->paced_at) return;
+    s->paced_at = SCHED_NEVER;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
+        struct sched_job *j = &st->jobs[job];
+        if (j->paced_ns > st->now_ns && j->paced_ns < s->paced_at) s->paced_at = j->paced_ns;
+        if (j->paced_ns == 0 || j->paced_ns > st->now_ns) continue;
+        j->paced_ns = 0;
+        turn_update(s, job);
+    }
+}
+
+static void share(struct sched *s, uint32_t job, uint32_t sms) {
+    struct sched_job *j = &s->st.jobs[job];
+    if (sms == j->sms) return;
+    j->sms = sms;
+    sched_emit(s, SCHED_SHARE, job)->sms = sms;
+}
+
+void govern_change(struct sched *s) {
+    struct sched_state *st = &s->st;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
+        st->jobs[job].pause_ns = st->jobs[job].restart_ns = 0;
+        share(s, job, 0);
+    }
+    begin_period(s);
+}
+
+/* ---- periods --------------------------------------------------------------------------------- */
+
+static bool has_served(const struct sched *s, const struct service *v) {
+    const struct sched_job *j = &s->st.jobs[v->job];
+    uint32_t enough = service_enough(percent_of(j));
+    if (enough < s->config.period_requests) enough = s->config.period_requests;
+    bool asked = j->admitted && !j->left && !j->spec.paused && (j->running || j->waiting);
+    return v->fresh >= enough || (v->fresh == 0 && !asked);
+}
+
+/* All who are asked have served enough, and somebody was asked. */
+static bool have_served(const struct sched *s) {
+    const struct sched_state *st = &s->st;
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < st->services_cap; i++) {
+        if (st->services[i].job == SERVICE_NONE) continue;
+        if (!has_served(s, &st->services[i])) return false;
+        asked += st->services[i].fresh > 0;
+    }
+    return asked > 0;
+}
+
+/* A boundary of somebody who yields will come. */
+static bool has_cycles(const struct sched *s) {
+    const struct sched_state *st = &s->st;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next)
+        if (controller_yields(&st->jobs[job]) && (st->jobs[job].running || st->jobs[job].waiting))
+            return true;
+    return false;
+}
+
+void govern_boundary(struct sched *s, uint32_t job, bool served) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    pace(s, j);
+    if (st->services_used == 0) return;
+    bool cycle = controller_yields(j);
+    if (served && !cycle && controller_serves(j))
+        service_served(&st->services[j->service], j->request_ns);
+    s->cycles += cycle;
+    if (st->now_ns < s->period_from_ns + s->config.period_ns || !have_served(s)) return;
+    if (cycle ? s->cycles >= s->config.period_cycles : !has_cycles(s)) s->period_at = st->now_ns;
+}
+
+/* Of two that are alike the one that came first rules. */
+static void measure(struct sched *s, struct controlled *now, uint32_t service) {
+    const struct service *v = &s->st.services[service];
+    const struct sched_job *j = &s->st.jobs[v->job];
+    uint64_t measured_ns = service_measure(v, percent_of(j));
+    if (measured_ns == 0 || !j->admitted || j->left) return;
+    struct controlled other = {.target_ns = j->spec.slo_ns, .measured_ns = measured_ns};
+    if (now->ruling != SCHED_NONE && controller_error(&other) <= controller_error(now)) return;
+    now->ruling = v->job;
+    now->target_ns = other.target_ns;
+    now->measured_ns = other.measured_ns;
+    now->percent = percent_of(j);
+}
+
+/* That they are others, or that somebody promises something else, changes this. */
+static uint64_t mix(uint64_t crew, const struct sched_job *j) {
+    crew = (crew ^ j->id) * 0x9e3779b97f4a7c15u;
+    crew = (crew ^ j->spec.slo_ns) * 0x9e3779b97f4a7c15u;
+    return (crew ^ j->spec.slo_of) * 0x9e3779b97f4a7c15u;
+}
+
+static struct controlled survey(struct sched *s) {
+    const struct sched_state *st = &s->st;
+    struct controlled now = {.st = st, .ruling = SCHED_NONE};
+    uint64_t crew = 0;
+    now.period_ns = st->now_ns - s->period_from_ns;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
+        const struct sched_job *j = &st->jobs[job];
+        if (j->left) continue;
+        crew = mix(crew, j);
+        now.services += controller_serves(j);
+        now.others += !controller_serves(j);
+        if (controller_yields(j) && j->lap_ns > now.cycle_ns) now.cycle_ns = j->lap_ns;
+    }
+    now.changed = crew != s->crew;
+    s->crew = crew;
+    for (uint32_t i = 0; i < st->services_cap; i++)
+        if (st->services[i].job != SERVICE_NONE) measure(s, &now, i);
+    return now;
+}
+
+static void answer(struct sched *s, const struct controlled *now, uint32_t job) {
+    const struct controller *c = s->controller;
+    struct sched_job *j = &s->st.jobs[job];
+    uint32_t before = j->sms;
+    if (j->left) return;
+    j->pause_ns = c->pause ? c->pause(s->controller_own, now, job) : 0;
+    share(s, job, c->sms ? c->sms(s->controller_own, now, job) : 0);
+    if (before != j->sms && c->restart) j->restart_ns = c->restart(now);
+}
+
+/* What a service measured is judged by what it promised, and a band that is no difference. */
+static void keep(struct sched *s, struct service *v, bool stuck) {
+    const struct sched_job *j = &s->st.jobs[v->job];
+    uint64_t measured_ns = service_measure(v, percent_of(j));
+    double most_ns = (double)j->spec.slo_ns * (1 + s->config.slo_band / 1e3);
+    bool violated = (double)measured_ns > most_ns;
+    service_measured(v, measured_ns, violated, stuck && violated);
+}
+
+static void end_period(struct sched *s) {
+    struct sched_state *st = &s->st;
+    const struct controller *c = s->controller;
+    struct controlled now = survey(s);
+    if (c->step) c->step(s->controller_own, &now);
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next)
+        answer(s, &now, job);
+    bool stuck = c->stuck && c->stuck(s->controller_own);
+    for (uint32_t i = 0; i < st->services_cap; i++)
+        if (st->services[i].job != SERVICE_NONE) keep(s, &st->services[i], stuck);
+    begin_period(s);
+}
+
+/* Nobody promises anything any more: the controller begins anew with whoever does next. */
+static void end_control(struct sched *s) {
+    if (s->controller->own_bytes) memset(s->controller_own, 0, s->controller->own_bytes);
+    govern_change(s);
+}
+
+void govern_look(struct sched *s) {
+    end_pauses(s);
+    if (s->st.now_ns < s->period_at) return;
+    if (s->st.services_used)
+        end_period(s);
+    else
+        end_control(s);
+}
+
+/* ---- invariants ------------------------------------------------------------------------------ */
+
+const char *govern_check(const struct sched *s, uint32_t job) {
+    const struct sched_state *st = &s->st;
+    const struct sched_job *j = &st->jobs[job];
+    if ((j->service != SCHED_NONE) != (j->spec.slo_ns != 0)) return "a promise was lost";
+    if (j->service != SCHED_NONE && st->services[j->service].job != job)
+        return "a service is another job's";
+    if (j->paced_ns && j->paced_ns < s->paced_at) return "a pause has no end";
+    if (!st->services_used && (j->pause_ns || j->sms) && j->admitted && !j->left)
+        return "a job is held back for nobody";
+    return NULL;
+}

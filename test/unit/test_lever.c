@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The law of control against plants at random: a latency l = n + m' x of a lever that stands at x.
+ * Whatever slope m it goes by, it settles where the latency is its target as long as
+ * 0 < m'/m < 2 (GPUColo, section V.B), without overshoot while m'/m <= 1; and where the target is
+ * out of reach it stands at its end. A slope that is learnt stays within that range.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "daemon/sched/control/lever.h"
+
+#define PLANTS 2000
+#define STEPS 400
+
+struct plant {
+    double n, slope, target;
+};
+
+static double draw(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(*seed >> 11) / 0x1p53;
+}
+
+static double latency(const struct plant *p, const struct lever *l) {
+    return p->n + p->slope * l->at;
+}
+
+/* A target between what the lever makes of it at both ends. */
+static struct plant reachable(uint64_t *seed) {
+    struct plant p = {.n = 1e6 + 1e9 * draw(seed)};
+    p.slope = -p.n * (0.01 + 0.9 * draw(seed));
+    p.target = p.n + p.slope * (0.05 + 0.9 * draw(seed));
+    return p;
+}
+
+static void expect_settled(const struct plant *p, const struct lever *l, const char *what) {
+    cr_assert_lt(fabs(latency(p, l) - p->target), 1e-3 * p->target,
+                 "%s: %.0f, not %.0f; slope %.0f", what, latency(p, l), p->target, p->slope);
+}
+
+Test(lever, every_slope_within_the_stable_range_settles_at_the_target) {
+    uint64_t seed = 1;
+    for (int i = 0; i < PLANTS; i++) {
+        struct plant p = reachable(&seed);
+        double ratio = 0.02 + 1.96 * draw(&seed); /* m'/m */
+        struct lever l = {.at = draw(&seed)};
+        for (int k = 0; k < 4 * STEPS; k++)
+            lever_move(&l, latency(&p, &l) - p.target, p.slope / ratio, 1);
+        expect_settled(&p, &l, "given");
+    }
+}
+
+Test(lever, a_slope_that_is_no_less_steep_than_the_true_one_never_overshoots) {
+    uint64_t seed = 2;
+    for (int i = 0; i < PLANTS; i++) {
+        struct plant p = reachable(&seed);
+        double ratio = 0.02 + 0.98 * draw(&seed);
+        struct lever l = {0};
+        for (int k = 0; k < STEPS; k++) {
+            lever_move(&l, latency(&p, &l) - p.target, p.slope / ratio, 1);
+            cr_assert_gt(latency(&p, &l), p.target * (1 - 1e-9));
+        }
+    }
+}
+
+Test(lever, beyond_the_stable_range_it_does_not_settle) {
+    struct plant p = {.n = 100, .slope = -100, .target = 60};
+    struct lever l = {.at = 0.3};
+    for (int k = 0; k < STEPS; k++)
+        lever_move(&l, latency(&p, &l) - p.target, p.slope / 2.2, 1);
+    cr_expect_gt(fabs(latency(&p, &l) - p.target), 1);
+}
+
+Test(lever, a_target_out_of_reach_leaves_it_at_its_end) {
+    uint64_t seed = 3;
+    for (int i = 0; i < PLANTS; i++) {
+        struct plant p = reachable(&seed);
+        bool above = draw(&seed) < 0.5;
+        double most = 0.5 + 0.5 * draw(&seed);
+        struct lever l = {.at = most * draw(&seed)};
+        p.target = above ? p.n * 1.1 : p.n + 1.1 * p.slope;
+        for (int k = 0; k < STEPS; k++)
+            lever_move(&l, latency(&p, &l) - p.target, p.slope * 1.2, most);
+        cr_assert_eq(l.at, above ? 0 : most);
+        cr_assert(lever_ends(&l, latency(&p, &l) - p.target, most));
+        lever_move(&l, above ? -p.slope / 4 : p.slope / 4, p.slope, most);
+        cr_assert_float_eq(l.at, above ? 0.25 : most - 0.25, 1e-9, "it comes back at once");
+    }
+}
+
+/* ---- learning --------------------------------------------------------------------------------
+ */
+
+/* One period: learns what the move before did, and moves. `noise`: of what is measured. */
+static void control(struct lever *l, const struct plant *p, double *before, double noise) {
+    double measured = latency(p, l) + noise;
+    if (*before > 0) lever_learn(l, measured - *before);
+    *before = measured;
+    lever_move(l, measured - p->target, lever_slope(l, -p->n), 1);
+}
+
+Test(lever, learnt_slopes_settle_whatever_the_plant_and_sooner_than_careful_ones) {
+    uint64_t seed = 4;
+    double learnt = 0, careful = 0;
+    for (int i = 0; i < PLANTS; i++) {
+        struct plant p = reachable(&seed);
+        struct lever l = {0}, unlearnt = {0};
+        double before = 0;
+        for (int k = 0; k < STEPS; k++) {
+            control(&l, &p, &before, 0);
+            learnt += fabs(latency(&p, &l) - p.target) / p.target;
+            lever_move(&unlearnt, latency(&p, &unlearnt) - p.target, -p.n, 1);
+            careful += fabs(latency(&p, &unlearnt) - p.target) / p.target;
+        }
+        expect_settled(&p, &l, "learnt");
+    }
+    /* The first two moves are alike: nothing is known yet. */
+    cr_expect_lt(learnt, careful * 2 / 3, "%.1f, not %.1f", learnt, careful);
+}
+
+/* With a measurement that is off by up to `part` the lever stays near: it never trusts a slope that
+ * noise made. */
+Test(lever, noise_is_not_taken_for_a_slope) {
+    uint64_t seed = 5;
+    for (int i = 0; i < PLANTS; i++) {
+        struct plant p = reachable(&seed);
+        struct lever l = {0};
+        double before = 0, sum = 0;
+        for (int k = 0; k < STEPS; k++) {
+            control(&l, &p, &before, 0.02 * p.target * (2 * draw(&seed) - 1));
+            if (k >= STEPS / 2) sum += fabs(latency(&p, &l) - p.target) / p.target;
+        }
+        cr_assert_lt(sum / (STEPS / 2), 0.05, "plant %d: slope %g of %g", i, p.slope, p.n);
+    }
+}
+
+/* The load jumps while the lever moves: the one move that it spoils makes no later one wrong. */
+Test(lever, a_load_that_changes_spoils_one_move) {
+    uint64_t seed = 6;
+    for (int i = 0; i < PLANTS; i++) {
+        struct plant p = reachable(&seed);
+        struct lever l = {0};
+        double before = 0, jump = 1 + 0.3 * draw(&seed);
+        for (int k = 0; k < STEPS; k++)
+            control(&l, &p, &before, 0);
+        p.n *= jump;
+        p.slope *= jump;
+        p.target *= jump;
+        for (int k = 0; k < STEPS; k++)
+            control(&l, &p, &before, 0);
+        expect_settled(&p, &l, "after a jump");
+    }
+}
+
+Test(lever, what_is_forgotten_is_unknown) {
+    struct lever l = {0};
+    for (int k = 0; k < 5; k++) {
+        lever_move(&l, 10, -100, 1);
+        lever_learn(&l, -5);
+    }
+    cr_expect_float_eq(lever_slope(&l, -1000), -50, 1e-6);
+    lever_forget(&l);
+    cr_expect_eq(lever_slope(&l, -1000), -1000);
+    cr_expect_float_eq(l.at, 0.5, 1e-9, "where it stands it stays");
+}
+
+/* Moves alike that did -5 and -15: -100 on the average, and it may be steeper by what that is
+ * worth. */
+Test(lever, a_slope_is_as_steep_as_its_moves_allow) {
+    struct lever l = {.moved = 0.1};
+    lever_learn(&l, -5);
+    cr_expect_eq(lever_slope(&l, -300), -300, "one move says nothing");
+    l.moved = 0.1;
+    lever_learn(&l, -15);
+    cr_expect_lt(lever_slope(&l, -300), -200);
+    cr_expect_gt(lever_slope(&l, -300), -400);
+    lever_forget(&l);
+    for (int k = 0; k < 9; k++) {
+        l.moved = 0.001;
+        lever_learn(&l, -50);
+    }
+    cr_expect_eq(lever_slope(&l, -300), -300, "of moves too short nothing is learnt");
+}
