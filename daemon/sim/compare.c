@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sched/control/controller.h"
 #include "daemon/sched/policy/policy.h"
 
 static void measure_add(struct measure *m, double value) {
@@ -79,6 +80,15 @@ static int run_alone(struct compare *c, const struct compare_config *config, uin
     return 0;
 }
 
+static void add_slos(struct compare_job *out, const struct workload *w,
+                     const struct sim_job_result *r) {
+    struct slos s;
+    slos_of(&s, w, r);
+#define X(field, decimals, heading, text) measure_add(&out->field, s.field);
+    SLOS_FIELDS(X)
+#undef X
+}
+
 static void add_run(struct compare_row *row, const struct workload *w, const struct sim_result *r,
                     const struct outcome *alone) {
     double total = 0, squares = 0;
@@ -86,6 +96,7 @@ static void add_run(struct compare_row *row, const struct workload *w, const str
         struct outcome o = outcome_of(&w->jobs[i], &r->jobs[i]);
         double part = alone[i].rate > 0 ? o.rate / alone[i].rate : 0;
         add_job(&row->jobs[i], &r->jobs[i], &o, &alone[i]);
+        add_slos(&row->jobs[i], w, &r->jobs[i]);
         total += part;
         squares += part * part;
     }
@@ -104,6 +115,8 @@ static int run_seed(struct compare *c, const struct compare_config *config, uint
                                  .contention = config->contention,
                                  .check = config->check};
         snprintf(sim.policy.kernel, POLICY_NAME_BYTES, "%s", c->rows[i].policy);
+        if (c->rows[i].control)
+            snprintf(sim.policy.control, POLICY_NAME_BYTES, "%s", c->rows[i].control);
         err = sim_run(r, c->w, &sim, why);
         if (err) return err;
         add_run(&c->rows[i], c->w, r, alone);
@@ -114,27 +127,47 @@ static int run_seed(struct compare *c, const struct compare_config *config, uint
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int add_row(struct compare *c, const struct policy *policy, const char *name, char *why) {
-    if (!policy || c->count == COMPARE_POLICIES) {
-        snprintf(why, SIM_WHY_BYTES, policy ? "too many policies" : "there is no kernel policy %s",
-                 name);
+/* With this controller, or with whichever is set. */
+static int add_row(struct compare *c, const char *policy, const char *control, char *why) {
+    if (c->count == COMPARE_ROWS) {
+        snprintf(why, SIM_WHY_BYTES, "too many policies");
         return -EINVAL;
     }
-    c->rows[c->count++].policy = policy->name;
+    c->rows[c->count].policy = policy;
+    c->rows[c->count++].control = control;
     return 0;
 }
 
-static int choose_rows(struct compare *c, const char *policies, char *why) {
+static int add_rows(struct compare *c, const struct policy *policy, const char *name,
+                    const char *controls, char *why) {
+    char names[256], *rest = names, *control;
+    int err = 0;
+    if (!policy) {
+        snprintf(why, SIM_WHY_BYTES, "there is no kernel policy %s", name);
+        return -EINVAL;
+    }
+    if (!controls) return add_row(c, policy->name, NULL, why);
+    snprintf(names, sizeof(names), "%s", controls);
+    while (!err && (control = strtok_r(rest, ",", &rest))) {
+        const struct controller *found = controller_find(control);
+        if (!found) snprintf(why, SIM_WHY_BYTES, "there is no controller %s", control);
+        err = found ? add_row(c, policy->name, found->name, why) : -EINVAL;
+    }
+    return err;
+}
+
+static int choose_rows(struct compare *c, const struct compare_config *config, char *why) {
+    const char *policies = config->policies;
     char names[256], *rest = names, *name;
     int err = 0;
     if (!policies) {
         for (uint32_t i = 0; policy_at(i) && !err; i++)
-            err = add_row(c, policy_at(i), policy_at(i)->name, why);
+            err = add_rows(c, policy_at(i), policy_at(i)->name, config->controls, why);
         return err;
     }
     snprintf(names, sizeof(names), "%s", policies);
     while (!err && (name = strtok_r(rest, ",", &rest)))
-        err = add_row(c, policy_find(name), name, why);
+        err = add_rows(c, policy_find(name), name, config->controls, why);
     return err;
 }
 
@@ -155,7 +188,7 @@ int compare_run(struct compare *out, const struct workload *w, const struct comp
         snprintf(why, SIM_WHY_BYTES, "the workload has no kernels: its jobs are iterations");
         return -EINVAL;
     }
-    int err = choose_rows(out, config->policies, why);
+    int err = choose_rows(out, config, why);
     if (err) return err;
     struct outcome *alone = calloc(w->count, sizeof(*alone));
     struct sim_result *r = malloc(sizeof(*r)); /* its histogram is large */

@@ -12,8 +12,10 @@
 #include <stdio.h>
 
 #include "daemon/sim/sim.h"
+#include "daemon/sim/slos.h"
 
-#define COMPARE_POLICIES 16
+#define COMPARE_ROWS 64
+#define COMPARE_LABEL 40
 
 /* A measure over the seeds. */
 struct measure {
@@ -30,10 +32,15 @@ struct compare_job {
     struct measure rate;                   /* iterations a second, the last one by its kernels */
     struct measure part;                   /* of the rate alone */
     struct measure behind_ns;              /* age of its oldest request when the run stopped */
+    /* Where somebody has a target (slos.h). */
+#define X(field, decimals, heading, text) struct measure field;
+    SLOS_FIELDS(X)
+#undef X
 };
 
 struct compare_row {
     const char *policy;
+    const char *control; /* NULL: of no interest */
     struct compare_job *jobs;
     struct measure total;    /* sum of the parts: the throughput of so many devices */
     struct measure fairness; /* Jain's index of the parts */
@@ -43,7 +50,7 @@ struct compare_row {
 struct compare {
     const struct workload *w;
     struct compare_row alone; /* of its jobs only */
-    struct compare_row rows[COMPARE_POLICIES];
+    struct compare_row rows[COMPARE_ROWS];
     uint32_t count;
 };
 
@@ -51,6 +58,7 @@ struct compare_config {
     struct policy_config policy;
     struct kdev_contention contention;
     const char *policies; /* kernel policies, separated by commas; NULL: all */
+    const char *controls; /* each with each of these controllers; NULL: with policy.control */
     uint64_t seed;        /* the first of */
     uint32_t seeds;
     bool check;
@@ -61,6 +69,8 @@ int compare_run(struct compare *out, const struct workload *w, const struct comp
                 char *why);
 void compare_finish(struct compare *c);
 
+/* "streams", or "streams/gpucolo". */
+void compare_label(const struct compare_row *row, char out[COMPARE_LABEL]);
 void compare_table(const struct compare *c, FILE *out);
 void compare_json(const struct compare *c, const struct compare_config *config, FILE *out);
 void compare_svg(const struct compare *c, const char *title, FILE *out);

@@ -78,9 +78,11 @@ static void panel_value(const struct panel *p, double x, const struct measure *m
 
 static void panel_name(const struct panel *p, uint32_t row) {
     double slot = PANEL / p->c->count;
+    char label[COMPARE_LABEL];
+    compare_label(&p->c->rows[row], label);
     fprintf(p->out,
             "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11\" text-anchor=\"middle\">%s</text>\n",
-            p->left + slot * (row + 0.5), TOP + HEIGHT + 16, p->c->rows[row].policy);
+            p->left + slot * (row + 0.5), TOP + HEIGHT + 16, label);
 }
 
 /* p99 / alone, a bar a job that is shown. */

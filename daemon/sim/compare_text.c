@@ -33,9 +33,23 @@ static void table_job(const struct workload_job *w, const struct compare_job *j,
     cell(&j->part, 1, "", out);
 }
 
+void compare_label(const struct compare_row *row, char out[COMPARE_LABEL]) {
+    snprintf(out, COMPARE_LABEL, "%s%s%s", row->policy, row->control ? "/" : "",
+             row->control ? row->control : "");
+}
+
+/* As wide as the longest label of those that there are. */
+static int label_width(const struct compare *c) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->rows[i].control) return 20;
+    return 9;
+}
+
 static void table_row(const struct compare *c, const struct compare_row *row, FILE *out) {
+    char label[COMPARE_LABEL];
+    compare_label(row, label);
     for (uint32_t i = 0; i < c->w->count; i++) {
-        fprintf(out, "%-9s", i ? "" : row->policy);
+        fprintf(out, "%-*s", label_width(c), i ? "" : label);
         table_job(&c->w->jobs[i], &row->jobs[i], out);
         if (i == 0 && row->total.count) {
             cell(&row->total, 1, "", out);
@@ -45,16 +59,38 @@ static void table_row(const struct compare *c, const struct compare_row *row, FI
     }
 }
 
+static struct slos slos_means(const struct compare_job *j) {
+    struct slos s;
+#define X(field, decimals, heading, text) s.field = measure_mean(&j->field);
+    SLOS_FIELDS(X)
+#undef X
+    return s;
+}
+
+static void table_slos(const struct compare *c, const struct compare_row *row, FILE *out) {
+    char label[COMPARE_LABEL];
+    compare_label(row, label);
+    for (uint32_t i = 0; i < c->w->count; i++) {
+        struct slos s = slos_means(&row->jobs[i]);
+        slos_row(i ? "" : label, &c->w->jobs[i], &s, measure_mean(&row->jobs[i].rate), out);
+    }
+}
+
 void compare_table(const struct compare *c, FILE *out) {
     static const char *const headings[] = {"P50 ms",   "P99 ms", "P99/ALONE", "ITERATIONS/S",
                                            "OF ALONE", "TOTAL",  "FAIRNESS"};
-    fprintf(out, "%-9s %-22s PRIO", "POLICY", "JOB");
+    fprintf(out, "%-*s %-22s PRIO", label_width(c), "POLICY", "JOB");
     for (size_t i = 0; i < sizeof(headings) / sizeof(headings[0]); i++)
         fprintf(out, " %*s", CELL, headings[i]);
     fputc('\n', out);
     table_row(c, &c->alone, out);
     for (uint32_t i = 0; i < c->count; i++)
         table_row(c, &c->rows[i], out);
+    if (!slos_any(c->w)) return;
+    fputc('\n', out);
+    slos_heading(out);
+    for (uint32_t i = 0; i < c->count; i++)
+        table_slos(c, &c->rows[i], out);
 }
 
 /* ---- for programs ---------------------------------------------------------------------------- */
@@ -68,7 +104,9 @@ static void json_measure(const char *name, const struct measure *m, double unit,
 }
 
 static void json_row(const struct compare *c, const struct compare_row *row, FILE *out) {
-    fprintf(out, "{\"policy\":\"%s\",\"jobs\":[", row->policy);
+    fprintf(out, "{\"policy\":\"%s\",", row->policy);
+    if (row->control) fprintf(out, "\"control\":\"%s\",", row->control);
+    fputs("\"jobs\":[", out);
     for (uint32_t i = 0; i < c->w->count; i++) {
         const struct compare_job *j = &row->jobs[i];
         fprintf(out, "%s{\"name\":\"%s\",\"priority\":%" PRId32, i ? "," : "", c->w->jobs[i].name,
@@ -81,6 +119,8 @@ static void json_row(const struct compare *c, const struct compare_row *row, FIL
         json_measure("rate", &j->rate, 1, out);
         json_measure("rate_of_alone", &j->part, 1, out);
         json_measure("behind_s", &j->behind_ns, 1e9, out);
+        struct slos s = slos_means(j);
+        slos_json(c->w, &c->w->jobs[i], &s, out);
         fputc('}', out);
     }
     fputc(']', out);

@@ -36,6 +36,19 @@ struct sim_watch {
     void (*stepped)(void *self, uint64_t now_ns, const struct sched_event *events, uint32_t count,
                     const struct sched_actions *actions);
     void (*ran)(void *self, uint32_t job, uint32_t lane, uint64_t start_ns, uint64_t end_ns);
+    /* At the end of a control period, of each admitted job. */
+    void (*controlled)(void *self, uint64_t now_ns, uint32_t job,
+                       const struct sched_job_view *view);
+};
+
+/* Of a job in a run where somebody has a target of latency (slos.h). */
+struct sim_slo {
+    uint64_t periods, violations, stuck; /* of its own target */
+    double measured_ns, error;           /* sums over these periods */
+    double seen_ns, pause_ns, sms;       /* time that was looked at, and integrals over it */
+    bool noted;
+    uint64_t noted_ns, now_pause_ns; /* latest, and what it has since then */
+    uint32_t now_sms;
 };
 
 struct sim_config {
@@ -56,6 +69,7 @@ struct sim_job_result {
     struct latency *latency; /* with kernels: of its iterations, from when they were wanted */
     bool cut;                /* it was still there when the run stopped */
     enum sched_why refused;  /* NONE: it ran to its end, or was cut */
+    struct sim_slo slo;
 };
 
 struct sim_result {

@@ -33,6 +33,7 @@ static int step(struct sim *s) {
         if (watch->stepped)
             watch->stepped(watch->self, s->now_ns, s->events, s->events_count, &actions);
     }
+    sim_note_slos(s);
     const char *broken = s->config->check ? sched_check(s->sched) : NULL;
     if (broken) return sim_fail(s, -EPROTO, "sched_check: %s", broken);
     err = sim_carry_out(s, &actions);
@@ -129,6 +130,7 @@ static int init_jobs(struct sim *s) {
         struct sim_job_result *r = &s->r->jobs[i];
         r->admitted_ns = r->first_run_ns = r->end_ns = SIM_NEVER;
         s->jobs[i].ops = s->jobs[i].most_ops = 1;
+        s->slos |= j->slo_ns > 0;
         if (!j->kernels) continue;
         s->jobs[i].most_ops = most_ops(s->w, j);
         r->latency = calloc(1, sizeof(*r->latency));

@@ -15,6 +15,7 @@
 #include "daemon/sim/sim.h"
 #include "daemon/sim/simopt.h"
 #include "daemon/sim/simreplay.h"
+#include "daemon/sim/slos.h"
 #include "daemon/sim/summary.h"
 #include "daemon/sim/timeline.h"
 #include "daemon/sim/trace.h"
@@ -31,6 +32,7 @@ static const char lane_policies[] =
 
 struct simcli {
     FILE *out, *err;
+    FILE *slos; /* rows of a table behind the first */
     struct simopt opt;
 };
 
@@ -64,10 +66,12 @@ static int print_help(FILE *out) {
           "  --trace FILE         every step as text: a line an event, an action\n"
           "  --rates FILE         iterations of each job in each window, as CSV\n"
           "  --window TIME        of --rates (1s)\n"
+          "  --slos FILE          each control period: targets, what was measured, pauses, shares\n"
           "  --check              the scheduler's invariants after every step; slow\n"
-          "With several policies, FILE.x of the four files becomes FILE-POLICY.x.\n\n"
+          "With several policies, FILE.x of these files becomes FILE-POLICY.x.\n\n"
           "compare: a workload of kernels under each kernel policy, and each job alone.\n"
           "  --policy LIST        kernel policies (all)\n"
+          "  --control LIST       controllers, each with each of these (--set control)\n"
           "  --seeds N            so many seeds from --seed on: means and spreads (1)\n"
           "  --svg FILE           the table as a picture\n"
           "  --contention SLOTS,LEFT   of the device, instead of those calibrated\n"
@@ -95,6 +99,8 @@ static int print_help(FILE *out) {
           "Measures of run:\n",
           out);
     summary_explain(out);
+    fputs("\nWhere a job has a target of latency (slo=), of each job:\n", out);
+    slos_explain(out);
     fputc('\n', out);
     policies_help(out);
     fputs(
@@ -123,10 +129,11 @@ static FILE *open_for(struct simcli *c, const char *path, const char *policy) {
 
 /* What one run is watched by. */
 struct watched {
-    struct sim_watch list[4];
+    struct sim_watch list[5];
     uint32_t count;
     struct timeline chrome, svg;
     struct rates rates;
+    struct slos_lines slos;
     FILE *trace, *rates_file;
 };
 
@@ -142,6 +149,12 @@ static int watch_begin(struct simcli *c, struct watched *o, const struct workloa
         if (!(o->rates_file = open_for(c, c->opt.rates, policy))) return SIMCLI_FAILED;
         if (rates_init(&o->rates, w, c->opt.window_ns, o->rates_file)) goto no_memory;
         o->list[o->count++] = (struct sim_watch){.self = &o->rates, .ran = rates_ran};
+    }
+    if (c->opt.slos) {
+        if (!(o->slos.out = open_for(c, c->opt.slos, policy))) return SIMCLI_FAILED;
+        o->slos.w = w;
+        slos_lines_begin(o->slos.out);
+        o->list[o->count++] = (struct sim_watch){.self = &o->slos, .controlled = slos_controlled};
     }
     if (c->opt.chrome) {
         if (timeline_init(&o->chrome, w->count, CHROME_SPANS)) goto no_memory;
@@ -173,6 +186,7 @@ static int watch_end(struct simcli *c, struct watched *o, const struct workload 
         status |= close_file(c, o->trace);
     }
     if (o->rates_file) status |= close_file(c, o->rates_file);
+    if (o->slos.out) status |= close_file(c, o->slos.out);
     if (r && c->opt.chrome && (f = open_for(c, c->opt.chrome, policy))) {
         timeline_chrome(&o->chrome, w, r, f);
         status |= close_file(c, f);
@@ -216,6 +230,7 @@ static int run_one(struct simcli *c, const struct workload *w, const char *polic
         }
         fputc('}', c->out);
     }
+    if (ran && slos_any(w)) slos_table(policy, w, r, c->slos);
     if (ran) sim_result_finish(r);
     free(r);
     return status;
@@ -232,17 +247,23 @@ static int read_workload(struct simcli *c, struct workload *w, const char *path)
     return !err ? SIMCLI_OK : err == -EINVAL ? SIMCLI_WORKLOAD : SIMCLI_FAILED;
 }
 
+static void print_slos(struct simcli *c, const char *rows) {
+    fputc('\n', c->out);
+    slos_heading(c->out);
+    fputs(rows, c->out);
+}
+
 static int verb_run(struct simcli *c, const char *path) {
     struct summary summaries[MAX_POLICIES];
     struct workload w;
     uint32_t count = 0;
     if (!c->opt.policies) c->opt.policies = &lane_policies[1];
-    char *policies = strdup(c->opt.policies), *rest = policies, *policy;
-    int status = policies ? read_workload(c, &w, path) : fail(c, SIMCLI_FAILED, "out of memory");
-    if (status) {
-        free(policies);
-        return status;
-    }
+    char *policies = strdup(c->opt.policies), *rest = policies, *policy, *slos = NULL;
+    size_t slos_bytes = 0;
+    c->slos = open_memstream(&slos, &slos_bytes);
+    int status =
+        policies && c->slos ? read_workload(c, &w, path) : fail(c, SIMCLI_FAILED, "out of memory");
+    if (status) goto out;
     if (c->opt.json)
         fprintf(c->out, "{\"schema\":1,\"seed\":%llu,\"runs\":[",
                 (unsigned long long)c->opt.generate.seed);
@@ -251,11 +272,16 @@ static int verb_run(struct simcli *c, const char *path) {
         if (status == SIMCLI_OK) status = run_one(c, &w, policy, &summaries[count], count == 0);
         count += status == SIMCLI_OK;
     }
+    fflush(c->slos);
     if (c->opt.json)
         fputs("]}\n", c->out);
     else
         summary_table(summaries, count, c->out);
+    if (!c->opt.json && slos_bytes) print_slos(c, slos);
     workload_finish(&w);
+out:
+    if (c->slos) fclose(c->slos);
+    free(slos);
     free(policies);
     return status;
 }
@@ -278,6 +304,7 @@ static int write_comparison(struct simcli *c, const struct compare *compared,
 static int verb_compare(struct simcli *c, const char *path) {
     struct compare_config config = {.policy = c->opt.policy,
                                     .policies = c->opt.policies,
+                                    .controls = c->opt.controls,
                                     .seed = c->opt.generate.seed,
                                     .seeds = c->opt.seeds,
                                     .contention = c->opt.contention,

@@ -104,6 +104,8 @@ static const char **text_option(struct simopt *o, const char *option) {
         {"--svg", &o->svg},
         {"--trace", &o->trace},
         {"--rates", &o->rates},
+        {"--slos", &o->slos},
+        {"--control", &o->controls},
         {"--kind", &o->generate.kind},
         {"--output", &o->output},
         {"-o", &o->output},

@@ -13,11 +13,12 @@
 
 struct simopt {
     const char *policies; /* separated by commas; NULL: the verb's default */
+    const char *controls; /* compare: the same of controllers; NULL: the one of `policy` */
     struct policy_config policy;
     uint32_t seeds;
     struct kdev_contention contention; /* 0: as calibrated */
     struct generate_config generate;   /* its seed is everybody's */
-    const char *output, *chrome, *svg, *trace, *rates;
+    const char *output, *chrome, *svg, *trace, *rates, *slos;
     uint64_t window_ns;
     bool json, per_job, check;
     bool any_build, trust; /* replay */

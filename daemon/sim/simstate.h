@@ -44,6 +44,7 @@ struct sim {
     struct timers offers; /* when jobs offer their next operation */
     uint32_t *done;       /* jobs of which something ended now */
     uint32_t done_count, arrived, left, depth;
+    bool slos; /* somebody has a target */
     struct sched_event *events;
     uint32_t events_count, events_cap;
     uint64_t now_ns, armed_ns, link_free_ns;
@@ -61,6 +62,11 @@ int sim_answer(struct sim *s, const struct sched_actions *actions);
 uint64_t sim_duration(const struct sim *s, uint32_t job);
 /* Whoever is still there when the run stops. */
 void sim_cut(struct sim *s);
+
+/* ---- sim_slo.c ------------------------------------------------------------------------------- */
+
+/* After a step. */
+void sim_note_slos(struct sim *s);
 
 /* ---- sim_action.c ---------------------------------------------------------------------------- */
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sim/slos.h"
+
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -146,6 +148,7 @@ void summary_json_jobs(const struct workload *w, const struct sim_result *r, FIL
     fputs("\"jobs\":[", out);
     for (uint32_t i = 0; i < r->count; i++) {
         const struct sim_job_result *j = &r->jobs[i];
+        struct slos slos;
         fprintf(out, "%s{\"name\":\"%s\",\"iterations\":%" PRIu32, i ? "," : "", w->jobs[i].name,
                 j->iterations);
         json_time("arrival_s", w->jobs[i].arrival_ns, out);
@@ -153,7 +156,10 @@ void summary_json_jobs(const struct workload *w, const struct sim_result *r, FIL
         json_time("first_run_s", j->first_run_ns, out);
         json_time("end_s", j->end_ns, out);
         json_time("busy_s", j->busy_ns, out);
-        fprintf(out, ",\"refused\":%s}", j->refused ? "true" : "false");
+        fprintf(out, ",\"refused\":%s", j->refused ? "true" : "false");
+        slos_of(&slos, w, j);
+        slos_json(w, &w->jobs[i], &slos, out);
+        fputc('}', out);
     }
     fputc(']', out);
 }

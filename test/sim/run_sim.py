@@ -214,6 +214,32 @@ def check_compare(folder, wl):
         expect(done.returncode in (1, 2) and done.stderr, f"--set {bad}: {done.returncode}")
 
 
+def check_slos(folder):
+    """What targets came to: in the tables, in JSON and period by period, the same under run and compare."""
+    wl, lines = os.path.join(HERE, "slo.wl"), os.path.join(folder, "slos.csv")
+    keys = ["--set", "period=1ms", "--set", "period_requests=2", "--set", "period_cycles=1", "--set", "most_pause=1ms"]
+    run = salus_sim("run", wl, "--policy", "pack", "--set", "control=gpucolo", *keys, "--per-job", "--slos", lines)
+    expect(run.returncode == 0, f"run with a target: {run.stderr}")
+    service, trainer = json.loads(run.stdout)["runs"][0]["jobs"]
+    expect((service["target_s"], service["target_of"]) == (150e-6, "mean"), f"the target: {service}")
+    expect("target_s" not in trainer and trainer["pause_ms"] > 0 and 0 < trainer["share"] <= 1, f"what it cost: {trainer}")
+    with open(lines) as f:
+        rows = [line.strip().split(",") for line in f]
+    expect(rows[0] == ["time_s", "job", "target_s", "measured_s", "pause_s", "share"], f"{rows[0]}")
+    measured = [float(r[3]) for r in rows[1:] if r[1] == "serve.1"]
+    expect(len(measured) > 3, f"a line a period: {rows}")
+    expect(abs(sum(measured) / len(measured) * 1e3 - service["measured_ms"]) < 1e-6, "the mean is that of the periods")
+    compared = json.loads(salus_sim("compare", wl, "--policy", "streams", "--control", "open,gpucolo", *keys, "--json").stdout)
+    expect([(r["policy"], r["control"]) for r in compared["policies"]] == [("streams", "open"), ("streams", "gpucolo")], "rows")
+    error = [r["jobs"][0]["error"] for r in compared["policies"]]
+    expect(error[1] < error[0], f"nearer to the target than without a controller: {error}")
+    table = salus_sim("compare", wl, "--policy", "streams", "--control", "open,gpucolo", *keys).stdout
+    expect(table.count("streams/gpucolo") == 2 and "VIOLATED" in table, f"both tables: {table}")
+    expect("VIOLATED" in salus_sim("run", wl, "--policy", "pack").stdout, "without a controller too")
+    expect("VIOLATED" not in salus_sim("run", os.path.join(HERE, "kernels.wl"), "--policy", "pack").stdout, "of nobody nothing")
+    expect(salus_sim("compare", wl, "--control", "lottery").returncode == 1, "an unknown controller")
+
+
 def main():
     update = "--update" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
@@ -222,6 +248,7 @@ def main():
         check_command_line(folder)
         check_outputs(folder)
         check_compare(folder, check_orion(folder))
+        check_slos(folder)
     if not failed:
         print(f"sim: {traces} traces, {damaged} damaged ones, command line and outputs as they should be")
     return 1 if failed else 0

@@ -112,13 +112,13 @@ Test(control, a_pause_begins_at_a_boundary_and_nobody_else_stands_still) {
                 "@360 .\n",
            JOINED "@1 switch 1, switch 2, run 1:10, run 2:20\n"
                   "@121\n"
-                  "@150 arm 4000000250\n"
+                  "@150 arm 4000000599\n"
                   "@151 run 1:11, run 2:21\n"
                   "@160 arm 360\n"
                   "@170\n"
                   "@200\n"
                   "@201 run 1:12\n"
-                  "@360 run 2:22, arm 4000000250\n");
+                  "@360 run 2:22, arm 4000000599\n");
 }
 
 Test(control, whoever_stands_still_says_why) {
@@ -164,7 +164,7 @@ Test(control, a_period_waits_for_requests_and_iterations_but_not_for_ever) {
             "@310 1=12 1|\n" /* one request */
             "@4000000400 .\n");
     cr_expect_eq(view(s, 1).periods, 1);
-    play(s, "@4000000401 .\n");
+    play(s, "@20000000000 .\n");
     cr_expect_eq(view(s, 1).periods, 2);
     sched_destroy(s);
 }
@@ -207,8 +207,8 @@ Test(control, when_the_controller_goes_what_it_took_comes_back) {
                 "@700 policy(" PERIOD ")\n",
            JOINED "@1 switch 1, switch 2, run 1:10, run 2:20\n"
                   "@601\n"
-                  "@602 share 2=40, arm 4000000702\n"
-                  "@700 share 2=0, arm 4000000800\n");
+                  "@602 share 2=40, arm 4000001303\n"
+                  "@700 share 2=0, arm 4000001401\n");
 }
 
 /* ---- gpucolo ---------------------------------------------------------------------------------
@@ -311,10 +311,10 @@ Test(control, gpucolo_lets_go_while_no_request_comes_and_goes_on_where_it_was) {
     play(s, JOBS "@1 1:10 2:20\n"
                  "@121 1=10 1|\n"
                  "@150 2=20 2|\n"
-                 "@4000000250 .\n");
+                 "@4000000599 .\n");
     cr_expect_eq(view(s, 2).pause_ns, 0, "nobody is asked anything");
-    play(s, "@4000000300 1:11/1 2:21/1\n"
-            "@4000000500 1=11 1| 2=21 2|\n");
+    play(s, "@4000000700 1:11/1 2:21/1\n"
+            "@4000000900 1=11 1| 2=21 2|\n");
     cr_expect_eq(view(s, 2).pause_ns, 200, "not by what was measured without a pause");
     sched_destroy(s);
 }
@@ -333,4 +333,93 @@ Test(control, gpucolo_is_ruled_by_the_service_that_is_furthest_above) {
     cr_expect_eq(view(s, 3).measured_ns, 60);
     cr_expect_eq(view(s, 1).measured_ns, 110);
     sched_destroy(s);
+}
+
+Test(control, gpucolo_may_have_the_share_first_for_a_mean_too) {
+    struct sched *s = make(GIVEN ",share_first=1");
+    uint64_t now = 0;
+    uint32_t n = 0;
+    play(s, JOBS);
+    period(s, &now, &n, 200);
+    cr_expect_eq(view(s, 2).sms, 72);
+    cr_expect_eq(view(s, 2).pause_ns, 0);
+    sched_destroy(s);
+}
+
+/* What is not known is learnt: a latency of 100 + 100 - pause/10 is at 150 within a few periods. */
+Test(control, gpucolo_learns_what_a_pause_does) {
+    struct sched *s = make(PERIOD ",control=gpucolo,most_pause_ns=1000");
+    uint64_t now = 0, latency = 0;
+    uint32_t n = 0;
+    play(s, "@0 +1(1,1)s150 +2(1,1)\n");
+    for (int i = 0; i < 12; i++) {
+        latency = 200 - view(s, 2).pause_ns / 10;
+        period(s, &now, &n, latency);
+    }
+    cr_expect_leq(latency, 152);
+    cr_expect_geq(latency, 148);
+    cr_expect_eq(view(s, 2).sms, 0);
+    sched_destroy(s);
+}
+
+/* ---- for comparison --------------------------------------------------------------------------
+ */
+
+#define FIRST_PERIOD      \
+    JOBS "@1 1:10 2:20\n" \
+         "@121 1=10 1|\n" \
+         "@150 2=20 2|\n"
+
+Test(control, simple_divides_the_device_equally) {
+    expect(PERIOD ",control=simple", FIRST_PERIOD,
+           JOINED "@1 switch 1, switch 2, run 1:10, run 2:20\n"
+                  "@121\n"
+                  "@150 share 2=40, share 1=40, arm 4000000399\n");
+}
+
+Test(control, conservative_leaves_the_others_a_fifth) {
+    expect(PERIOD ",control=conservative", FIRST_PERIOD,
+           JOINED "@1 switch 1, switch 2, run 1:10, run 2:20\n"
+                  "@121\n"
+                  "@150 share 2=16, share 1=64, arm 4000000399\n");
+}
+
+Test(control, gslice_goes_by_steps_and_its_periods) {
+    struct sched *s = make(PERIOD ",control=gslice,gslice_period_ns=700");
+    uint64_t now = 0;
+    uint32_t n = 0;
+    play(s, JOBS);
+    period(s, &now, &n, 120);
+    cr_expect_eq(view(s, 1).sms, 40);
+    cr_expect_eq(view(s, 2).sms, 40);
+    period(s, &now, &n, 120);
+    cr_expect_eq(view(s, 1).sms, 40, "not yet");
+    period(s, &now, &n, 120);
+    cr_expect_eq(view(s, 1).sms, 48);
+    cr_expect_eq(view(s, 2).sms, 32);
+    for (int i = 0; i < 6; i++)
+        period(s, &now, &n, 50);
+    cr_expect_eq(view(s, 1).sms, 32);
+    cr_expect_eq(view(s, 2).sms, 48);
+    sched_destroy(s);
+}
+
+/* Both jobs' shares changed: both stand still behind their next boundary, once. */
+Test(control, gslice_pays_for_a_restart) {
+    expect(PERIOD ",control=gslice,gslice_restart_ns=5000,gslice_period_ns=10000000",
+           FIRST_PERIOD "@151 1:11/1 2:21/1\n"
+                        "@160 1=11 1| 2=21 2|\n"
+                        "@161 1:12/2 2:22/2\n"
+                        "@5160 .\n"
+                        "@5170 1=12 1|\n"
+                        "@5171 1:13/3\n",
+           JOINED "@1 switch 1, switch 2, run 1:10, run 2:20\n"
+                  "@121\n"
+                  "@150 share 2=40, share 1=40, arm 4000000399\n"
+                  "@151 run 1:11, run 2:21\n"
+                  "@160 arm 5160\n"
+                  "@161\n"
+                  "@5160 run 1:12, run 2:22, arm 4000000399\n"
+                  "@5170\n"
+                  "@5171 run 1:13\n");
 }

@@ -65,11 +65,11 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
     while (policies_at(policies))
         policies++;
     CTL("policy", "list");
-    expect_lines("KIND     NAME      CHOSEN  WHAT IT RUNS NEXT\n"
-                 "lane     fifo      0       one job at a time, in order of arrival\n");
+    expect_lines("KIND     NAME          CHOSEN  WHAT IT RUNS NEXT\n"
+                 "lane     fifo          0       one job at a time, in order of arrival\n");
     expect_lines(
-        "lane     fair      1       equal device time for the jobs of a lane, by weight\n"
-        "kernel   streams   1       every operation of the jobs that have a turn, in order of "
+        "lane     fair          1       equal device time for the jobs of a lane, by weight\n"
+        "kernel   streams       1       every operation of the jobs that have a turn, in order of "
         "arrival\n");
     cr_assert_eq(lines_out(), 1 + policies);
     CTL("policy", "list", "--json");

@@ -55,7 +55,8 @@ static const struct {
                  .priorities = -1,
                  .by_class = -1,
                  .by_size = -1,
-                 .foresee = -1}}},
+                 .foresee = -1,
+                 .share_first = -1}}},
     {"policy(control=gpucolo)",
      {.kind = SCHED_POLICY,
       .policy = {.control = "gpucolo",
@@ -64,7 +65,8 @@ static const struct {
                  .priorities = -1,
                  .by_class = -1,
                  .by_size = -1,
-                 .foresee = -1}}},
+                 .foresee = -1,
+                 .share_first = -1}}},
     {"policy(lane=srtf,kernel=slack,exclusive=1,swap=0,max_lanes=2,overtakes=3,lease_factor=4,"
      "lease_ns=5,inflight_cap=6,preempt_ns=7,priorities=0,by_class=1,by_size=0,sm_threshold=8,"
      "dur_threshold=9,slack=10,lookahead=11,foresee=1,reef_queue=4294967295)",
@@ -84,7 +86,8 @@ static const struct {
                  .slack = 10,
                  .lookahead = 11,
                  .foresee = 1,
-                 .reef_queue = UINT32_MAX}}},
+                 .reef_queue = UINT32_MAX,
+                 .share_first = -1}}},
 };
 
 Test(notation, each_event_has_its_word) {
@@ -214,7 +217,8 @@ Test(notation, a_configuration_is_read_as_it_is_written) {
                                         .priorities = -1,
                                         .by_class = -1,
                                         .by_size = -1,
-                                        .foresee = -1}},
+                                        .foresee = -1,
+                                        .share_first = -1}},
                         again;
     char text[NOTATION_BYTES], twice[NOTATION_BYTES];
     notation_config(text, &c);

@@ -27,7 +27,8 @@ struct colo {
     double before_ns; /* what was measured before the latest move */
     double most_ns;   /* the most that was measured of these jobs */
     uint32_t moved;   /* PAUSE, SHARE; LEVERS: neither */
-    uint32_t periods; /* since the outer loop acted */
+    uint32_t periods; /* that the inner loop has left it beyond the band, on this side */
+    int32_t side;     /* of the target: 1 above, -1 below, 0 within the band */
     bool silent;      /* no requests came: nobody is held back, the levers stay where they were */
     bool stuck;
 };
@@ -78,14 +79,19 @@ static void learn(struct colo *c, const struct controlled *now) {
     c->moved = LEVERS;
 }
 
-static bool is_beyond_band(const struct controlled *now) {
+/* Since when the latency was on one side of the target, beyond the band. */
+static bool is_beyond_band(struct colo *c, const struct controlled *now) {
     double band = now->st->config->slo_band * LEAST_BAND, error = controller_error(now);
-    return error > band || error < -band;
+    int32_t side = error > band ? 1 : error < -band ? -1 : 0;
+    c->periods = side && side == c->side ? c->periods + 1 : 1;
+    c->side = side;
+    return side != 0;
 }
 
 static void step(void *own, const struct controlled *now) {
     struct colo *c = own;
-    uint32_t inner = now->percent > MEDIAN ? SHARE : PAUSE, outer = SHARE + PAUSE - inner;
+    bool share_first = now->percent > MEDIAN || now->st->config->share_first;
+    uint32_t inner = share_first ? SHARE : PAUSE, outer = SHARE + PAUSE - inner;
     if (now->changed) {
         lever_forget(&c->levers[PAUSE]);
         lever_forget(&c->levers[SHARE]);
@@ -101,8 +107,7 @@ static void step(void *own, const struct controlled *now) {
     }
     if ((double)now->measured_ns > c->most_ns) c->most_ns = (double)now->measured_ns;
     learn(c, now);
-    c->periods++;
-    bool beyond = is_beyond_band(now), ends = is_at_end(c, now, inner);
+    bool beyond = is_beyond_band(c, now), ends = is_at_end(c, now, inner);
     bool due = c->periods >= now->st->config->outer_periods;
     c->stuck = beyond && controller_error(now) > 0 && ends && is_at_end(c, now, outer);
     if (beyond && (due || ends) && !is_at_end(c, now, outer)) {

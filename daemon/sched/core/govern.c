@@ -29,13 +29,26 @@ int govern_reserve(struct sched *s, uint32_t more) {
     return 0;
 }
 
+/* An iteration of those who yield, with its pause: the longest. */
+static uint64_t cycle_ns(const struct sched_state *st) {
+    uint64_t most_ns = 0;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
+        const struct sched_job *j = &st->jobs[job];
+        uint64_t ns = j->lap_ns + j->pause_ns;
+        if (controller_yields(j) && ns > most_ns) most_ns = ns;
+    }
+    return most_ns;
+}
+
 /* Where nobody promises anything there is none. */
 static void begin_period(struct sched *s) {
     struct sched_state *st = &s->st;
     s->cycles = 0;
     s->period_from_ns = st->now_ns;
-    s->period_at =
-        st->services_used ? st->now_ns + s->config.period_ns + GOVERN_PATIENCE_NS : SCHED_NEVER;
+    s->period_at = SCHED_NEVER;
+    if (!st->services_used) return;
+    s->period_at = st->now_ns + s->config.period_ns + GOVERN_PATIENCE_NS +
+                   s->config.period_cycles * cycle_ns(st);
 }
 
 static void take_service(struct sched *s, uint32_t job) {

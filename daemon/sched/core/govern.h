@@ -6,7 +6,8 @@
  * A period is over when it is as long as it must be at least, every service that is asked has
  * served enough requests for what it promised, and the others have made enough iterations: a pause
  * shows in whole cycles of them only. It ends at one of their boundaries, where they make any, so
- * that it has no part of a cycle. Without enough of either it ends GOVERN_PATIENCE_NS later.
+ * that it has no part of a cycle. Without enough of either it ends GOVERN_PATIENCE_NS after these
+ * could be there.
  */
 #ifndef DAEMON_SCHED_CORE_GOVERN_H
 #define DAEMON_SCHED_CORE_GOVERN_H

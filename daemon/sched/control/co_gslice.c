@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * GSLICE as GPUColo extends and compares it (section VII.A): "keeps the total MPS of both jobs at
+ * 100% and increases the inference MPS (so reduces the training MPS) if the measured latency
+ * becomes longer than the SLO", every 25 s, for each change restarts the job. By steps of one size,
+ * both ways, is our reading: the paper does not say by how much. Shares alone are moved, the
+ * services' as well. gslice_restart is what a change costs: "5-15 seconds" there, nothing here.
+ */
+#include "daemon/sched/control/controller.h"
+
+#define LEAST 0.01 /* "between 1-100%" */
+
+struct gslice {
+    double services;   /* part of the multiprocessors for them, less a half: zeroed is a half */
+    uint64_t since_ns; /* how long nothing was changed */
+};
+
+static void step(void *own, const struct controlled *now) {
+    struct gslice *g = own;
+    const struct policy_config *c = now->st->config;
+    double by = c->gslice_step / 1e3, band = c->slo_band / 1e3;
+    g->since_ns += now->period_ns;
+    if (now->ruling == SCHED_NONE || g->since_ns < c->gslice_period_ns) return;
+    g->since_ns = 0;
+    if (controller_error(now) > band)
+        g->services += by;
+    else if (controller_error(now) < -band)
+        g->services -= by;
+    if (g->services > 0.5 - LEAST) g->services = 0.5 - LEAST;
+    if (g->services < LEAST - 0.5) g->services = LEAST - 0.5;
+}
+
+static uint32_t sms_of(const void *own, const struct controlled *now, uint32_t job) {
+    const struct gslice *g = own;
+    double part = 0.5 + g->services;
+    if (controller_serves(&now->st->jobs[job]))
+        return controller_sms(now->st, part / now->services);
+    return controller_sms(now->st, (1 - part) / now->others);
+}
+
+static uint64_t restart_of(const struct controlled *now) {
+    return now->st->config->gslice_restart_ns;
+}
+
+const struct controller control_gslice = {
+    .name = "gslice",
+    .own_bytes = sizeof(struct gslice),
+    .step = step,
+    .sms = sms_of,
+    .restart = restart_of,
+};
