@@ -3,6 +3,7 @@
 #   make sim-papers    the Salus paper's experiments; tables and a picture in $(BUILD)/sim-papers
 #   make sim-orion     the Orion paper's, with the tables of kernels in ../shared/data/orion; 20 min
 #   make sim-arrivals  what slack gains by foreseeing requests, with the same tables; 10 min
+#   make sim-gpucolo   GPUColo's, with jobs of its own
 #   make calibrate-contention   the search for the parameters in daemon/sched/policy/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments
 SIM := $(call src,daemon/sim)
@@ -23,7 +24,7 @@ $(BUILD)/test/sim/calibrate: $(BUILD)/test/sim/calibrate.o $(SIM_LIBS)
 .PHONY: calibrate-contention
 calibrate-contention: $(BUILD)/test/sim/calibrate
 	$(Q)$<
-.PHONY: install-sim uninstall-sim sim-papers sim-orion sim-arrivals check-sim
+.PHONY: install-sim uninstall-sim sim-papers sim-orion sim-arrivals sim-gpucolo check-sim
 install: install-sim
 uninstall: uninstall-sim
 install-sim: $(BUILD)/salus-sim
@@ -37,6 +38,8 @@ sim-orion: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-orion
 sim-arrivals: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-arrivals
+sim-gpucolo: $(BUILD)/salus-sim
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-gpucolo
 check-sim: $(BUILD)/salus-sim check-sim-orion
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/sim/run_sim.py
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers --quick
