@@ -38,11 +38,17 @@
     X(ROOM, "there is no room for its memory, or for what it copies")            \
     X(HOST, "its kernels know addresses of host memory")                         \
     X(LACK, "it cannot go on with another worker")
+
+/* X(NAME, text): enum sched_slo_of, what of a job's requests a target of latency is of. */
+#define REASON_SLO_OF(X) X(MEAN, "mean") X(P50, "p50") X(P95, "p95") X(P99, "p99")
 /* clang-format on */
 
 /* Static strings; "?" for a number that is not in the list. */
 const char *reason_why(unsigned long long number);
 const char *reason_source(unsigned long long number);
 const char *reason_savepoint(unsigned long long number);
+const char *reason_slo_of(unsigned long long number);
+/* The number of such a word; -1: it is none. */
+int reason_find_slo_of(const char *text);
 
 #endif

@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/reason.h"
 #include "common/units.h"
 #include "proto/capability.h"
 
-enum kind { BYTES, COUNT, SIGNED, TIME, TEXT, CAPABILITY, MODE, SWITCH };
+enum kind { BYTES, COUNT, SIGNED, TIME, TEXT, CAPABILITY, MODE, SWITCH, SLO_OF };
 
 struct option {
     const char *variable;
@@ -75,9 +76,11 @@ int job_check(struct wire_job *job, char *why) {
     if (job->iterations > JOB_ITERATIONS_MAX)
         return bad(why, "iterations: more than %llu", JOB_ITERATIONS_MAX);
     if (job->duration_ns > JOB_NS_MAX || job->request_ns > JOB_NS_MAX ||
-        job->admit_timeout_ns > JOB_NS_MAX)
+        job->admit_timeout_ns > JOB_NS_MAX || job->slo_ns > JOB_NS_MAX)
         return bad(why, "a time of the job is more than %llu years",
                    JOB_NS_MAX / 31557600000000000);
+    if (*reason_slo_of(job->slo_of) == '?')
+        return bad(why, "a target of latency is of %u, not of mean, p50, p95 or p99", job->slo_of);
     if (!good_group(job->group, sizeof(job->group)))
         return bad(why, "the group's name is not 1 to %zu printable characters",
                    sizeof(job->group) - 1);
@@ -137,6 +140,14 @@ static int set_switch(struct wire_job *job, const struct option *o, const char *
     return 0;
 }
 
+static int set_slo_of(struct wire_job *job, const char *variable, const char *value, char *why) {
+    int of = reason_find_slo_of(value);
+
+    if (of < 0) return bad(why, "%s: '%.40s' is not mean, p50, p95 or p99", variable, value);
+    job->slo_of = (uint32_t)of;
+    return 0;
+}
+
 static const char *expected(enum kind kind) {
     if (kind == BYTES) return "a size such as 512MiB";
     return kind == TIME ? "a time with its unit, such as 30s" : "a whole number";
@@ -163,6 +174,7 @@ static int set(struct wire_job *job, const struct option *o, const char *value, 
     switch (o->kind) {
     case TEXT: return set_group(job, o->variable, value, why);
     case CAPABILITY: return set_capability(job, o->variable, value, why);
+    case SLO_OF: return set_slo_of(job, o->variable, value, why);
     case MODE: return set_mode(job, o->variable, value, why);
     case SWITCH: return set_switch(job, o, value, why);
     default: return set_number(job, o, value, why);

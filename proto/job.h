@@ -38,6 +38,10 @@
       "device time that it needs in all")                                                   \
     X("request", "SALUS_REQUEST", TIME, request_ns, 0, JOB_NS_MAX,                          \
       "how long a request of it takes alone; else it is learnt")                            \
+    X("slo", "SALUS_SLO", TIME, slo_ns, 0, JOB_NS_MAX,                                      \
+      "that its requests shall take no longer; see the controllers")                        \
+    X("slo-of", "SALUS_SLO_OF", SLO_OF, slo_of, 0, 0,                                       \
+      "of what of them that is said: mean, p50, p95 or p99")                                \
     X("admit-timeout", "SALUS_ADMIT_TIMEOUT", TIME, admit_timeout_ns, 0, JOB_NS_MAX,        \
       "refused when it waited for admission so long; 0: never")                             \
     X("capability", "SALUS_CAPABILITY", CAPABILITY, capability, 0, 0,                       \

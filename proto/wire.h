@@ -15,6 +15,7 @@
 #define PROTO_WIRE_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/policy_config.h"
@@ -42,6 +43,10 @@ struct wire_job {
     uint64_t admit_timeout_ns;
     uint64_t profile; /* names the program and its arguments: jobs with the same are alike */
     char group[32];   /* jobs of one group of one user never share a lane */
+    /* Since 1.8: that its requests shall take no longer; 0: it has no such target. */
+    uint64_t slo_ns;
+    uint32_t slo_of; /* enum sched_slo_of: what of them */
+    uint32_t pad;
 };
 
 #define WIRE_JOB_RESERVED 1u /* persistent_bytes and ephemeral_bytes are given */
@@ -52,12 +57,14 @@ struct wire_job {
 struct wire_hello {
     uint32_t magic;
     uint16_t major, minor;
-    uint64_t spec_hash; /* of proto/driver.api; logged, never a reason to refuse */
-    int32_t pid;        /* as the client sees itself; the broker trusts SO_PEERCRED only */
-    uint32_t gpu;       /* that it asks for, SALUS_GPU + 1; 0: any. Since 1.5 */
-    char name[64];      /* what people call the job: SALUS_JOB_NAME or argv[0]'s last part */
-    struct wire_job job;
+    uint64_t spec_hash;  /* of proto/driver.api; logged, never a reason to refuse */
+    int32_t pid;         /* as the client sees itself; the broker trusts SO_PEERCRED only */
+    uint32_t gpu;        /* that it asks for, SALUS_GPU + 1; 0: any. Since 1.5 */
+    char name[64];       /* what people call the job: SALUS_JOB_NAME or argv[0]'s last part */
+    struct wire_job job; /* before 1.8, and where it has no target of latency, it ends there */
 };
+
+#define WIRE_HELLO_BYTES_1_7 (offsetof(struct wire_hello, job) + offsetof(struct wire_job, slo_ns))
 
 /* Order of the descriptors that travel with wire_offer. */
 enum wire_fd {
@@ -404,6 +411,15 @@ struct wire_fault {
     char text[256];
 };
 
+/* What a job promised about its requests, or gives up for what others did (daemon/sched/control);
+ * written by the worker alone. */
+struct wire_slo {
+    _Atomic uint64_t slo_ns, slo_of; /* 0: no target, and 0 in the next four */
+    _Atomic uint64_t measured_ns;    /* in the latest control period with a request */
+    _Atomic uint64_t periods, violations, stuck;
+    _Atomic uint64_t pause_ns, sms; /* after each iteration; multiprocessors, 0: all */
+};
+
 /* What of the job has been on the device longest, if it was so for a tenth of a second. A sequence
  * lock: odd while it is being written; stats.busy_ns changes under it when this operation ends. */
 struct wire_running {
@@ -453,6 +469,7 @@ struct wire_completion {
      * The page ended where it does: what is new of either comes after it. */
     struct description description;
     struct wire_savepoint savepoint; /* since 1.8 */
+    struct wire_slo slo; /* since 1.8 */
 };
 
 /* ---- records --------------------------------------------------------------------------------- */

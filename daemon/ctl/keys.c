@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "common/reason.h"
 #include "common/units.h"
 
 static bool parse(enum ctl_style style, const char *text, int64_t *out) {
@@ -16,6 +17,7 @@ static bool parse(enum ctl_style style, const char *text, int64_t *out) {
         *out = strcmp(text, "yes") == 0 ? 1 : strcmp(text, "no") == 0 ? 0 : -1;
         return *out >= 0 || (style == CTL_STYLE_AUTO && strcmp(text, "auto") == 0);
     }
+    if (style == CTL_STYLE_SLO_OF) return (*out = reason_find_slo_of(text)) >= 0;
     enum units units = style == CTL_STYLE_TIME   ? UNITS_TIME
                        : style == CTL_STYLE_PART ? UNITS_PART
                                                  : UNITS_NONE;
@@ -32,6 +34,7 @@ static const char *expected(enum ctl_style style) {
     case CTL_STYLE_PART: return "a percentage such as 2.5%";
     case CTL_STYLE_SWITCH: return "yes or no";
     case CTL_STYLE_AUTO: return "yes, no or auto";
+    case CTL_STYLE_SLO_OF: return "mean, p50, p95 or p99";
     default: return "a value";
     }
 }

@@ -120,10 +120,12 @@ static void draw_memory(FILE *out, int width, const struct top_view *v, const st
 }
 
 static void draw_head(FILE *out, int width, const struct top_view *v, const struct ctl_gpu *g) {
+    bool controlled = *g->control_policy && strcmp(g->control_policy, "open") != 0;
+
     line(out, width,
-         "GPU %" PRIu64 " %s, %s   policy %s + %s   %" PRIu64 " jobs, %" PRIu64 " waiting", g->id,
-         *g->name ? g->name : g->device, g->state, g->lane_policy, g->kernel_policy, g->jobs,
-         g->waiting);
+         "GPU %" PRIu64 " %s, %s   policy %s + %s%s%s   %" PRIu64 " jobs, %" PRIu64 " waiting",
+         g->id, *g->name ? g->name : g->device, g->state, g->lane_policy, g->kernel_policy,
+         controlled ? " + " : "", controlled ? g->control_policy : "", g->jobs, g->waiting);
     draw_memory(out, width, v, g);
 }
 
@@ -171,6 +173,25 @@ static void draw_job(FILE *out, int width, const struct top_view *before,
          j->turn ? "*" : " ", j->id, j->name, j->state, p, e, got, due, busy, rate, each, why);
 }
 
+/* What it promised, or gives up for what others did. */
+static void draw_slo(FILE *out, int width, const struct ctl_job *j) {
+    char target[24], measured[24], pause[24];
+
+    if (j->slo_ns) {
+        render_duration(j->slo_ns, target, sizeof(target));
+        render_duration(j->measured_ns, measured, sizeof(measured));
+        line(out, width,
+             "          target %s %s, measured %s; above it in %" PRIu64 " of %" PRIu64
+             " periods, nothing to be done in %" PRIu64,
+             j->slo_of, target, measured, j->violations, j->periods, j->stuck);
+    }
+    if (j->pause_ns) {
+        render_duration(j->pause_ns, pause, sizeof(pause));
+        line(out, width, "          stands still for %s after each iteration", pause);
+    }
+    if (j->sms) line(out, width, "          has %" PRIu64 " multiprocessors", j->sms);
+}
+
 /* The jobs of a GPU's lane, given as a job's field keeps it; 0: those in none. How many there were.
  */
 static int draw_jobs(FILE *out, int width, const struct top_view *before,
@@ -183,6 +204,7 @@ static int draw_jobs(FILE *out, int width, const struct top_view *before,
         if (j->gpu != gpu || j->lane != lane) continue;
         if (count++ == 0 && lane == 0) line(out, width, "in no lane");
         draw_job(out, width, before, now, j);
+        draw_slo(out, width, j);
     }
     return count;
 }

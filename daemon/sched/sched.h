@@ -54,7 +54,12 @@ struct sched_kernel {
 };
 
 /* What of a job's requests is held against its promise. */
-enum sched_slo_of { SCHED_SLO_MEAN, SCHED_SLO_P50, SCHED_SLO_P95, SCHED_SLO_P99, SCHED_SLO_KINDS };
+enum sched_slo_of { /* texts: reason_slo_of */
+#define X(name, text) SCHED_SLO_##name,
+                    REASON_SLO_OF(X)
+#undef X
+                        SCHED_SLO_KINDS
+};
 
 /* What a job asks for and what is known of it. Bytes are rounded up to the device's chunks. */
 struct sched_spec {

@@ -4,10 +4,7 @@
  */
 #include "daemon/sim/slos.h"
 
-static const char *const kinds[] = {[SCHED_SLO_MEAN] = "mean",
-                                    [SCHED_SLO_P50] = "p50",
-                                    [SCHED_SLO_P95] = "p95",
-                                    [SCHED_SLO_P99] = "p99"};
+#include "common/reason.h"
 
 bool slos_any(const struct workload *w) {
     for (uint32_t i = 0; i < w->count; i++)
@@ -44,7 +41,7 @@ void slos_row(const char *label, const struct workload_job *w, const struct slos
               FILE *out) {
     fprintf(out, "%-20s %-22s ", label, w->name);
     if (w->slo_ns)
-        fprintf(out, "%11.2f %5s", (double)w->slo_ns / 1e6, kinds[w->slo_of]);
+        fprintf(out, "%11.2f %5s", (double)w->slo_ns / 1e6, reason_slo_of(w->slo_of));
     else
         fprintf(out, "%11s %5s", "-", "-");
 #define X(field, decimals, heading, text) fprintf(out, " %11.*f", decimals, s->field);
@@ -78,7 +75,7 @@ void slos_json(const struct workload *w, const struct workload_job *j, const str
     if (!slos_any(w)) return;
     if (j->slo_ns)
         fprintf(out, ",\"target_s\":%.9g,\"target_of\":\"%s\"", (double)j->slo_ns / 1e9,
-                kinds[j->slo_of]);
+                reason_slo_of(j->slo_of));
 #define X(field, decimals, heading, text) fprintf(out, ",\"" #field "\":%.9g", s->field);
     SLOS_FIELDS(X)
 #undef X

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/reason.h"
 #include "daemon/sim/quantity.h"
 
 #define DEFAULT_MEMORY_BYTES (16ull << 30)
@@ -114,10 +115,11 @@ static const char *const hints[] = {[WORKLOAD_HINT_DURATION] = "duration",
 static const char *const classes[] = {[SCHED_CLASS_UNKNOWN] = "unknown",
                                       [SCHED_CLASS_COMPUTE] = "compute",
                                       [SCHED_CLASS_MEMORY] = "memory"};
-static const char *const slos[] = {[SCHED_SLO_MEAN] = "mean",
-                                   [SCHED_SLO_P50] = "p50",
-                                   [SCHED_SLO_P95] = "p95",
-                                   [SCHED_SLO_P99] = "p99"};
+static const char *const slos[] = {
+#define X(name, text) text,
+    REASON_SLO_OF(X)
+#undef X
+};
 static const char *const no_yes[] = {"no", "yes"};
 
 /* ---- reading --------------------------------------------------------------------------------- */

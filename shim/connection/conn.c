@@ -29,7 +29,9 @@
 #endif
 
 #define CONN_OFFERS 64 /* places to try before giving up */
-#define CONN_MINOR 5   /* a daemon of an older one does not describe its device */
+/* What is new behind it is not ours to read, and older daemons have none. */
+#define CONN_PAGE_BYTES offsetof(struct wire_completion, slo)
+#define CONN_MINOR 5 /* a daemon of an older one does not describe its device */
 #define CONN_WINDOW_MAX (1ull << 46)
 
 /* What the user said about the job, and which program it is. */
@@ -62,7 +64,9 @@ static int say_hello(int sock, uint32_t gpu, bool *null) {
     snprintf(hello.name, sizeof(hello.name), "%s", name);
     describe(&hello.job);
     *null = hello.job.flags & WIRE_JOB_NULL;
-    return fdutil_send(sock, &hello, sizeof(hello), NULL, 0);
+    /* An older daemon takes a hello without a target for its own. */
+    size_t bytes = hello.job.slo_ns ? sizeof(hello) : WIRE_HELLO_BYTES_1_7;
+    return fdutil_send(sock, &hello, bytes, NULL, 0);
 }
 
 static void close_all(int *fds) {
@@ -119,7 +123,7 @@ static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     if (err) return err;
     offer->device.name[sizeof(offer->device.name) - 1] = '\0';
     if (fdutil_check_sealed(fds[WIRE_FD_SUBMISSION], sizeof(struct wire_submission)) ||
-        fdutil_check_sealed(fds[WIRE_FD_COMPLETION], sizeof(struct wire_completion)) ||
+        fdutil_check_sealed(fds[WIRE_FD_COMPLETION], CONN_PAGE_BYTES) ||
         fdutil_check_sealed(fds[WIRE_FD_HOST], offer->windows.host_bytes))
         return ERR_PROTOCOL;
     return 0;
@@ -200,7 +204,7 @@ static int take_description(struct description *out, const struct wire_completio
 
 /* Maps the two rings' pages and lets the broker go on. The windows are mapped already. */
 static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
-    size_t sub_bytes = sizeof(struct wire_submission), comp_bytes = sizeof(struct wire_completion);
+    size_t sub_bytes = sizeof(struct wire_submission), comp_bytes = CONN_PAGE_BYTES;
     void *sub = map_shared(0, sub_bytes, PROT_READ | PROT_WRITE, fds[WIRE_FD_SUBMISSION]);
     void *comp = map_shared(0, comp_bytes, PROT_READ, fds[WIRE_FD_COMPLETION]);
     int err = sub && comp ? take_description(&c->description, comp) : -ENOMEM;
@@ -307,13 +311,13 @@ static int receive_page(const struct conn *c, uint32_t number, int *page) {
         err = receive_moved(c, &m, page);
     }
     if (!err && *page < 0) err = -EMFILE;
-    if (!err && fdutil_check_sealed(*page, sizeof(struct wire_completion))) err = ERR_PROTOCOL;
+    if (!err && fdutil_check_sealed(*page, CONN_PAGE_BYTES)) err = ERR_PROTOCOL;
     return err;
 }
 
 /* Threads that read there see the one or the other, and never nothing. */
 static int put_page(const struct conn *c, int page) {
-    size_t bytes = sizeof(struct wire_completion);
+    size_t bytes = CONN_PAGE_BYTES;
     void *place = (void *)(uintptr_t)c->completion, *map = map_shared(0, bytes, PROT_READ, page);
     if (!map) return -errno;
     if (mremap(map, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED) return 0;

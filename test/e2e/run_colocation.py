@@ -122,6 +122,45 @@ def test_kernel_policies_compose_with_lanes():
                   f" the service in lane {lanes['service']}", flush=True)
 
 
+def job(d, name):
+    return next(j for j in d.jobs() if j["name"] == name)
+
+
+def test_targets_of_latency_are_kept_at_the_cost_of_trainers():
+    """One that nobody can keep: the trainers stand still and have few multiprocessors, and the service says so;
+    one that is kept at once: they have all of it back; and what is computed stays the same."""
+    jobs = [service(200, 5, hold=True)] + trainers()
+    want = alone(jobs[0], *trainers(40))
+    jobs[0].env.update(SALUS_SLO="1us", SALUS_SLO_OF="p50")
+    keys = ("period=20ms", "period_requests=2", "period_cycles=2", "most_pause=20ms", "share_first=no")
+    with Daemon("--device-memory", MEMORY, "--control-policy", "gpucolo") as d, Together(d) as t:
+        d.ctl("policy", "set", *keys)
+        training = [t.start(j) for j in jobs[1:]]
+        wait_for_progress(d, training, 2)
+        serving = t.start(jobs[0])
+        serving.read_until("service ready")
+        wait_for("the target cannot be kept", lambda: job(d, "service")["stuck"])
+        served = job(d, "service")
+        if (served["slo_seconds"], served["slo_of"]) != (1e-6, "p50") or not served["measured_seconds"]:
+            raise AssertionError(f"the target is {served}")
+        for name in ("streaming", "computing"):
+            gives = job(d, name)
+            if gives["pause_seconds"] != 0.02 or gives["sms"] != 1:
+                raise AssertionError(f"{name} gives up {gives['pause_seconds']} s, has {gives['sms']} multiprocessors")
+        wait_for("a trainer says why", lambda: any("stands still" in j["why"] for j in d.jobs()))
+        d.ctl("job", "set", str(served["id"]), "slo=10h")
+        wait_for("nothing is given up", lambda: not any(j["pause_seconds"] or j["sms"] for j in d.jobs()))
+        d.ctl("job", "set", str(served["id"]), "slo=1us")
+        wait_for("it is again", lambda: job(d, "computing")["sms"])
+        d.ctl("policy", "set", "--control", "open")
+        wait_for("a controller that goes gives it back", lambda: not any(j["pause_seconds"] or j["sms"] for j in d.jobs()))
+        wait_for_progress(d, training, 9)
+        got = [r.stop() for r in training]
+        got.insert(0, serving.finish())
+        for j, g, w in zip(jobs, got, want):
+            compare(g, w, j.name)
+
+
 def refused(what, check):
     try:
         check()

@@ -165,10 +165,10 @@ def test_log_is_not_filled_by_a_client():
 
 # ---- descriptors ---------------------------------------------------------------------------------
 
-def hello(priority=0, weight=0, persistent=0, ephemeral=0):
+def hello(priority=0, weight=0, persistent=0, ephemeral=0, slo=0):
     word = persistent or ephemeral
     return HELLO.pack(MAGIC, 1, 1, 0, os.getpid(), 0, b"limits", persistent, ephemeral, 1 if word else 0,
-                      weight, priority, 0, 0, 0, 0, 0, 0, b"")
+                      weight, priority, 0, 0, 0, 0, 0, 0, b"") + (struct.pack("<QII", slo, 0, 0) if slo else b"")
 
 
 def reply(s):
@@ -603,6 +603,7 @@ def test_user_of_rank_needs_the_right():
     with OpenDaemon() as d:
         for wish, words in (({"priority": 1000}, "priority 1000 is above max_priority = 0"),
                             ({"priority": 1}, "priority 1 is above max_priority = 0"),
+                            ({"slo": 5}, "priority 1 is above max_priority = 0"),
                             ({"weight": 2}, "weight 2 is above max_weight = 1")):
             result, text, s = join_as(ALICE, d, **wish)
             equal(result, -errno.EPERM, "result")
@@ -612,6 +613,8 @@ def test_user_of_rank_needs_the_right():
         job = d.jobs()[0]["id"]
         control, = as_user(ALICE, d, 1, "ctl.sock")
         contains(ask(control, "job.set", id=job, priority=1), b"above max_priority = 0", "later")
+        contains(ask(control, "job.set", id=job, slo_ns=5), b"above max_priority = 0", "a target of latency")
+        contains(ask(control, "job.set", id=job, slo_ns=0), b"items", "none")
         contains(ask(control, "job.set", id=job, weight=1000), b"above max_weight = 1", "later")
         equal((d.jobs()[0]["priority"], d.jobs()[0]["weight"]), (-5, 1), "unchanged")
         contains(ask(control, "job.set", id=job, priority=-9), b"items", "what it may")
@@ -619,7 +622,7 @@ def test_user_of_rank_needs_the_right():
         equal((d.jobs()[0]["priority"], d.jobs()[0]["weight"]), (7, 9), "as root has it")
         result, text, s = join_as(0, d, priority=1000, weight=1000)
         equal((result, text), (0, ""), "root's")
-        equal([(e["uid"], e["how"]) for e in d.ctl_json("history")["history"][:3]], [(ALICE, "refused")] * 3,
+        equal([(e["uid"], e["how"]) for e in d.ctl_json("history")["history"][:4]], [(ALICE, "refused")] * 4,
               "history")
 
 

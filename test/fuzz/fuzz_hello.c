@@ -108,12 +108,13 @@ static void check_words(const uint8_t *msg, size_t n) {
     uint32_t gpu;
 
     if (hello_check(msg, n, &h, why, sizeof(why)) == 0) {
-        if (n != sizeof(struct wire_hello) || !*h.name || !memchr(h.name, 0, sizeof(h.name)))
+        if ((n != sizeof(struct wire_hello) && n != WIRE_HELLO_BYTES_1_7) || !*h.name ||
+            !memchr(h.name, 0, sizeof(h.name)))
             abort();
         for (const char *p = h.name; *p; p++)
             if (*p < ' ' || *p > '~' || *p == '"') abort();
-        if (h.job.weight > JOB_WEIGHT_MAX || h.job.persistent_bytes > JOB_BYTES_MAX ||
-            h.job.ephemeral_bytes > JOB_BYTES_MAX ||
+        if (h.job.slo_of > 3 || h.job.weight > JOB_WEIGHT_MAX ||
+            h.job.persistent_bytes > JOB_BYTES_MAX || h.job.ephemeral_bytes > JOB_BYTES_MAX ||
             (h.job.flags & ~(WIRE_JOB_RESERVED | WIRE_JOB_NULL)) ||
             !memchr(h.job.group, 0, sizeof(h.job.group)))
             abort();

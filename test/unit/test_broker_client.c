@@ -121,7 +121,7 @@ Test(broker_client, another_major_is_refused_with_both_versions) {
     h.major = 2;
     h.minor = 7;
     expect_refusal(&h, sizeof(h), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.7; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.8; install both from "
                    "one release");
 }
 
@@ -130,14 +130,34 @@ Test(broker_client, another_major_is_refused_whatever_its_hello_has_after_it) {
 
     h.major = 9;
     expect_refusal(&h, 16, ERR_VERSION,
-                   "the client's library speaks protocol 9.7, this salusd 1.7; install both from "
+                   "the client's library speaks protocol 9.8, this salusd 1.8; install both from "
                    "one release");
 }
 
 Test(broker_client, a_short_hello_is_refused) {
     struct wire_hello h = broker_rig_hello();
 
-    expect_refusal(&h, sizeof(h) - 1, ERR_PROTOCOL, "hello has 191 bytes, not 192");
+    expect_refusal(&h, sizeof(h) - 1, ERR_PROTOCOL, "hello has 207 bytes, not 208");
+}
+
+/* A library of 1.7 says no target, and ends its hello before that. */
+Test(broker_client, a_hello_ends_before_a_target_or_behind_it) {
+    struct wire_hello h = broker_rig_hello();
+    size_t bytes[] = {WIRE_HELLO_BYTES_1_7, sizeof(h)};
+
+    h.job.slo_ns = 90000000;
+    h.job.slo_of = 3;
+    for (int i = 0; i < 2; i++) {
+        int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+        struct wire_offer o;
+
+        fdutil_send(fd, &h, bytes[i], NULL, 0);
+        broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+        cr_assert_eq(o.result, 0, "%s", o.text);
+        cr_expect_eq(rig.worker.last_attach.job.slo_ns, i ? 90000000 : 0);
+        cr_expect_eq(rig.worker.last_attach.job.slo_of, i ? 3 : 0);
+        close(fd);
+    }
 }
 
 Test(broker_client, another_minor_and_spec_are_served) {
@@ -763,10 +783,10 @@ Test(broker_client, a_question_of_another_major_is_refused) {
     q.major = 2;
     q.minor = 7;
     expect_refusal(&q, sizeof(q), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.7; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.8; install both from "
                    "one release");
     expect_refusal(&q, 8, ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.7; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.8; install both from "
                    "one release");
 }
 

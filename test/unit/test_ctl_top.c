@@ -122,6 +122,33 @@ Test(top, a_new_job_began_at_nothing_and_a_counter_that_fell_counts_nothing) {
     cr_assert(NEAR(rate_of(0, false).share, 0));
 }
 
+Test(top, targets_are_below_the_jobs_they_are_of) {
+    char *text;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+
+    for (int i = 0; i < 4; i++)
+        jobs[1][i].lane = 0;
+    jobs[1][0].slo_ns = 90000000;
+    strcpy(jobs[1][0].slo_of, "p99");
+    jobs[1][0].measured_ns = 95000000;
+    jobs[1][0].periods = 12;
+    jobs[1][0].violations = 3;
+    jobs[1][0].stuck = 2;
+    jobs[1][1].pause_ns = 250000000;
+    jobs[1][1].sms = 7;
+    strcpy(gpus[0].control_policy, "gpucolo");
+    top_draw(f, 400, &before, &now);
+    fclose(f);
+    cr_expect(strstr(text, " + gpucolo "), "%s", text);
+    cr_expect(strstr(text, "target p99 90 ms, measured 95 ms; above it in 3 of 12 periods, nothing to be "
+                           "done in 2\n"),
+              "%s", text);
+    cr_expect(strstr(text, "stands still for 250 ms after each iteration\n"), "%s", text);
+    cr_expect(strstr(text, "has 7 multiprocessors\n"), "%s", text);
+    free(text);
+}
+
 Test(top, lines_are_cut_to_the_width) {
     char *text;
     size_t n;

@@ -121,6 +121,11 @@ Test(ctl_verbs, a_job_is_changed_paused_and_resumed) {
     CTL("job", "set", "1", "weight=7", "priority=-2", "iterations=10", "duration=1min");
     EXPECT(0, "job 1 (rig) changed: running, weight 7, priority -2\n", "");
     cr_assert_eq(rig.worker.last_set.job.duration_ns, 60000000000);
+    CTL("job", "set", "1", "slo=90ms", "slo_of=p95");
+    cr_assert_eq(rig.worker.last_set.job.slo_ns, 90000000);
+    cr_assert_eq(rig.worker.last_set.job.slo_of, SCHED_SLO_P95);
+    CTL("job", "set", "1", "slo_of=p42");
+    EXPECT(2, "", "salusctl: slo_of: 'p42' is not mean, p50, p95 or p99\n");
     CTL("job", "pause", "1");
     EXPECT(0, "job 1 (rig) paused: paused, weight 7, priority -2\n", "");
     CTL("job", "resume", "1", "--json");
@@ -133,6 +138,31 @@ Test(ctl_verbs, a_job_is_changed_paused_and_resumed) {
     CTL("job", "show", "1");
     cr_assert_not_null(strstr(clirun_out, "priority:           -2\n"), "%s", clirun_out);
     cr_assert_not_null(strstr(clirun_out, "lane:               0\n"), "%s", clirun_out);
+}
+
+Test(ctl_verbs, a_job_shows_its_target_and_what_it_gives_up) {
+    struct wire_slo *s = &rig.worker.page->slo;
+
+    atom_store_relaxed(&s->slo_ns, 90000000);
+    atom_store_relaxed(&s->slo_of, SCHED_SLO_P99);
+    atom_store_relaxed(&s->measured_ns, 95000000);
+    atom_store_relaxed(&s->periods, 12);
+    atom_store_relaxed(&s->violations, 3);
+    atom_store_relaxed(&s->stuck, 2);
+    atom_store_relaxed(&s->pause_ns, 250000000);
+    atom_store_relaxed(&s->sms, 7);
+    CTL("job", "show", "1");
+    expect_lines("slo:                90 ms\n"
+                 "slo_of:             p99\n"
+                 "measured:           95 ms\n"
+                 "periods:            12\n"
+                 "violations:         3\n"
+                 "stuck:              2\n"
+                 "pause:              250 ms\n"
+                 "sms:                7\n");
+    atom_store_relaxed(&s->slo_ns, 0);
+    CTL("job", "show", "1", "--json");
+    cr_assert_str_eq(clirun_text(clirun_json("job"), "slo_of"), "");
 }
 
 static const char *state_of(const char *job) {

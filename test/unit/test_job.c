@@ -30,6 +30,8 @@ Test(job, every_option_reaches_its_field) {
     cr_assert_eq(job_set(&job, "SALUS_DURATION", "2h", why), 0);
     cr_assert_eq(job_set(&job, "SALUS_ADMIT_TIMEOUT", "30s", why), 0);
     cr_assert_eq(job_set(&job, "SALUS_CAPABILITY", "12.1", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_SLO", "90ms", why), 0);
+    cr_assert_eq(job_set(&job, "SALUS_SLO_OF", "p99", why), 0);
     cr_assert_eq(job_set(&job, "SALUS_RUN", "4294967295", why), 0);
     cr_assert_eq(job.persistent_bytes, 3ull << 30);
     cr_assert_eq(job.ephemeral_bytes, 512ull << 20);
@@ -42,6 +44,8 @@ Test(job, every_option_reaches_its_field) {
     cr_assert_eq(job.admit_timeout_ns, 30000000000);
     cr_assert_eq(job.capability, 121);
     cr_assert_eq(job.run, UINT32_MAX);
+    cr_assert_eq(job.slo_ns, 90000000);
+    cr_assert_eq(job.slo_of, SCHED_SLO_P99);
     cr_assert_eq(job_check(&job, why), 0);
     cr_assert_eq(job_set(&job, "SALUS_PRIORITY", "12", why), 0);
     cr_assert_eq(job.priority, 12);
@@ -56,6 +60,7 @@ static void expect_wrong(const char *variable, const char *value, const char *te
 }
 
 Test(job, what_is_wrong_is_said_and_changes_nothing) {
+    expect_wrong("SALUS_SLO_OF", "p42", "SALUS_SLO_OF: 'p42' is not mean, p50, p95 or p99");
     expect_wrong("SALUS_PERSISTENT", "much",
                  "SALUS_PERSISTENT: 'much' is not a size such as 512MiB");
     expect_wrong("SALUS_PERSISTENT", "65TiB", "SALUS_PERSISTENT: 65TiB is out of range");
@@ -205,6 +210,10 @@ Test(job, the_daemon_believes_nothing) {
                    "a time of the job is more than 36 years");
     expect_refused(&(struct wire_job){.admit_timeout_ns = UINT64_MAX},
                    "a time of the job is more than 36 years");
+    expect_refused(&(struct wire_job){.slo_ns = UINT64_MAX},
+                   "a time of the job is more than 36 years");
+    expect_refused(&(struct wire_job){.slo_of = SCHED_SLO_KINDS},
+                   "a target of latency is of 4, not of mean, p50, p95 or p99");
     expect_refused(&(struct wire_job){.group = "a\nb"},
                    "the group's name is not 1 to 31 printable characters");
     memset(j.group, 'x', sizeof(j.group));
@@ -244,4 +253,8 @@ Test(reason, numbers_have_words) {
     cr_assert_str_eq(reason_savepoint(SAVEPOINT_LACK), "it cannot go on with another worker");
     cr_assert_str_eq(reason_savepoint(SAVEPOINT_LACK + 1), "?");
     cr_assert_str_eq(reason_savepoint(UINT64_MAX), "?");
+    for (int of = 0; of < SCHED_SLO_KINDS; of++)
+        cr_assert_eq(reason_find_slo_of(reason_slo_of((unsigned)of)), of);
+    cr_assert_eq(reason_find_slo_of("p98"), -1);
+    cr_assert_str_eq(reason_slo_of(SCHED_SLO_KINDS), "?");
 }

@@ -53,7 +53,7 @@ int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, siz
     }
     err = check_version(h.major, h.minor, why, cap);
     if (err < 0) return err;
-    if (bytes != sizeof(h)) {
+    if (bytes != sizeof(h) && bytes != WIRE_HELLO_BYTES_1_7) {
         snprintf(why, cap, "hello has %zu bytes, not %zu", bytes, sizeof(h));
         return ERR_PROTOCOL;
     }

@@ -122,7 +122,8 @@ int users_check_rank(struct user *u, int64_t priority, uint64_t weight, char why
 }
 
 int users_check_job(struct user *u, const struct wire_job *job, char why[USERS_WHY_BYTES]) {
-    int err = users_check_rank(u, job->priority, job->weight, why);
+    int64_t rank = users_rank(job->priority, job->slo_ns != 0);
+    int err = users_check_rank(u, rank, job->weight, why);
 
     if (err < 0) return err;
     return has_room(u, LIMIT(user_jobs), u->count[USERS_JOB], "jobs", why) ? 0 : -EBUSY;

@@ -88,10 +88,11 @@ static bool outranks(const struct asking *q, char *why) {
     const struct ctl_args *a = &q->request->args;
     struct user *u = users_find(&q->broker->users, q->uid);
     int64_t priority = ctl_msg_given(q->request, CTL_A_priority) ? a->priority : 0;
+    bool slo = ctl_msg_given(q->request, CTL_A_slo_ns) && a->slo_ns;
     uint64_t weight = ctl_msg_given(q->request, CTL_A_weight) ? a->weight : 0;
 
     if (weight > JOB_WEIGHT_MAX) weight = 0; /* which is refused anyway */
-    return u && users_check_rank(u, priority, weight, why) < 0;
+    return u && users_check_rank(u, users_rank(priority, slo), weight, why) < 0;
 }
 
 /* What job.set's arguments make of it; false with a reason when it may not be. */
@@ -111,6 +112,10 @@ static bool alter(const struct ctl_request *r, struct wire_job *spec, char *why)
     if (ctl_msg_given(r, CTL_A_iterations)) spec->iterations = a->iterations;
     if (ctl_msg_given(r, CTL_A_duration_ns)) spec->duration_ns = a->duration_ns;
     if (ctl_msg_given(r, CTL_A_request_ns)) spec->request_ns = a->request_ns;
+    if (ctl_msg_given(r, CTL_A_slo_ns)) spec->slo_ns = a->slo_ns;
+    if (ctl_msg_given(r, CTL_A_slo_of) && out_of_range(why, "slo_of", (int64_t)a->slo_of, 0, 3))
+        return false;
+    if (ctl_msg_given(r, CTL_A_slo_of)) spec->slo_of = (uint32_t)a->slo_of;
     bare = *spec;
     bare.flags &= ~WIRE_JOB_PAUSED; /* which no client may say */
     return job_check(&bare, why) == 0;

@@ -88,7 +88,7 @@ int pages_map_completion(int fd, const struct wire_completion **out) {
 
     if (fdutil_scarce(fd)) return fd;
     if (fd < 0 || fdutil_check_sealed(fd, sizeof(struct wire_completion)) < 0) return -EINVAL;
-    map = mmap(NULL, sizeof(struct wire_completion), PROT_READ, MAP_SHARED, fd, 0);
+    map = mmap(NULL, sizeof(**out), PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) return -errno;
     *out = map;
     return 0;

@@ -34,8 +34,9 @@ void pages_lose(struct pages *p, int err);
 /* Stores the number of the wire_moved that was sent, and wakes every parked thread likewise. */
 void pages_move(struct pages *p, uint32_t number);
 
-/* The first page of a worker's completion memfd, mapped read-only. Keeps nothing of `fd`. -EINVAL
- * when it is not a sealed memfd of the right size. */
+/* A worker's completion memfd, mapped read-only: fault, counters and what runs are in its first
+ * page, what targets of latency came to is in its last. Keeps nothing of `fd`. -EINVAL when it is
+ * not a sealed memfd of the right size. */
 int pages_map_completion(int fd, const struct wire_completion **out);
 void pages_unmap_completion(const struct wire_completion *c); /* accepts NULL */
 

@@ -54,6 +54,15 @@ static void fill_counters(const struct wire_stats *st, struct ctl_job *r) {
 #undef X
 }
 
+static void fill_slo(const struct wire_slo *s, struct ctl_job *r) {
+#define X(name) r->name = atom_load_relaxed(&s->name);
+    X(slo_ns)
+    X(measured_ns) X(periods) X(violations) X(stuck) X(pause_ns) X(sms)
+#undef X
+        if (r->slo_ns) snprintf(r->slo_of, sizeof(r->slo_of), "%s",
+                                reason_slo_of(atom_load_relaxed(&s->slo_of)));
+}
+
 static void fill_running(const struct attachment *a, struct ctl_job *r) {
     struct running_view v;
 
@@ -114,6 +123,7 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     if (a->completion) {
         fill_counters(&a->completion->stats, r);
         fill_running(a, r);
+        fill_slo(&a->completion->slo, r);
         fill_words(&a->completion->stats, r);
         fill_savepoint(&a->completion->savepoint, r);
         r->fault = read_fault(a->completion, r->fault_text, sizeof(r->fault_text));

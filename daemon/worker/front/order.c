@@ -87,6 +87,8 @@ static struct sched_spec job_spec(const struct client *c, const struct wire_work
                                .iterations = j->iterations,
                                .duration_ns = j->duration_ns,
                                .request_ns = j->request_ns,
+                               .slo_ns = j->slo_ns,
+                               .slo_of = j->slo_of,
                                .admit_timeout_ns = j->admit_timeout_ns};
 }
 

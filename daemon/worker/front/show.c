@@ -38,6 +38,18 @@ static void write_job(struct client *c, const struct sched_job_view *v) {
     atom_store_relaxed(&s->measured, c->boundary.passed >= BOUNDARY_MEASURED);
 }
 
+static void write_slo(struct client *c, const struct sched_job_view *v) {
+    struct wire_slo *s = &c->com.page->slo;
+    atom_store_relaxed(&s->slo_ns, v->slo_ns);
+    atom_store_relaxed(&s->slo_of, v->slo_of);
+    atom_store_relaxed(&s->measured_ns, v->measured_ns);
+    atom_store_relaxed(&s->periods, v->periods);
+    atom_store_relaxed(&s->violations, v->violations);
+    atom_store_relaxed(&s->stuck, v->stuck);
+    atom_store_relaxed(&s->pause_ns, v->pause_ns);
+    atom_store_relaxed(&s->sms, v->sms);
+}
+
 /* What the jobs were granted, beside the lanes; how many wait. */
 static uint64_t write_jobs(struct worker *w, uint32_t *waiting) {
     struct sched_job_view view;
@@ -50,6 +62,7 @@ static uint64_t write_jobs(struct worker *w, uint32_t *waiting) {
             continue;
         }
         write_job(c, &view);
+        write_slo(c, &view);
         if (view.lane == SCHED_NO_LANE)
             ++*waiting;
         else if (!view.swapped)
