@@ -217,7 +217,7 @@ def check_compare(folder, wl):
 def check_slos(folder):
     """What targets came to: in the tables, in JSON and period by period, the same under run and compare."""
     wl, lines = os.path.join(HERE, "slo.wl"), os.path.join(folder, "slos.csv")
-    keys = ["--set", "period=1ms", "--set", "period_requests=2", "--set", "period_cycles=1", "--set", "most_pause=1ms"]
+    keys = ["--set", "period=1ms", "--set", "period_requests=2", "--set", "period_cycles=1", "--set", "most_pause=1ms", "--set", "share_first=no"]
     run = salus_sim("run", wl, "--policy", "pack", "--set", "control=gpucolo", *keys, "--per-job", "--slos", lines)
     expect(run.returncode == 0, f"run with a target: {run.stderr}")
     service, trainer = json.loads(run.stdout)["runs"][0]["jobs"]

@@ -184,3 +184,47 @@ Test(board, it_is_brought_up_to_date_only_when_something_happened) {
     leave(c);
     wirebench_stop(b);
 }
+
+static void iterate(struct wirebench *b, struct wireclient *c, uint64_t token) {
+    wireclient_launch(c, 0, 0, token);
+    wireclient_say(c, WIRE_ITERATION);
+    wirebench_run(b);
+}
+
+/* Of the two jobs of four multiprocessors each has two, once a request was measured; the share goes
+ * to the device, the rest to whoever looks at the page. */
+Test(board, a_target_is_measured_and_shown_and_what_it_costs_reaches_the_device) {
+    struct policy_config policy = {.control = "simple",
+                                   .exclusive = -1,
+                                   .swap = -1,
+                                   .period_ns = 1,
+                                   .period_requests = 1,
+                                   .period_cycles = 1};
+    struct wirebench *b = begin(&policy);
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED, .slo_ns = 1, .slo_of = SCHED_SLO_P50};
+    struct wireclient *serves = wireclient_attach_as(b, &job, 0), *trains = join(b, 0, 0);
+    const struct wire_slo *s = &serves->com->slo, *t = &trains->com->slo;
+    wireclient_kernels(serves, "kern");
+    wireclient_kernels(trains, "kern");
+    for (uint64_t i = 1; i < 200 && atom_load_relaxed(&t->sms) == 0; i++) {
+        iterate(b, serves, 2 * i);
+        iterate(b, trains, 2 * i + 1);
+        look(b);
+    }
+    cr_expect_eq(atom_load_relaxed(&s->slo_ns), 1);
+    cr_expect_eq(atom_load_relaxed(&s->slo_of), SCHED_SLO_P50);
+    cr_expect_gt(atom_load_relaxed(&s->measured_ns), 1);
+    cr_expect_geq(atom_load_relaxed(&s->periods), 1);
+    cr_expect_geq(atom_load_relaxed(&s->violations), 1);
+    cr_expect_eq(atom_load_relaxed(&t->slo_ns), 0);
+    cr_expect_eq(atom_load_relaxed(&t->sms), 2);
+    fakedev_hold(b->worker->dev, true);
+    wireclient_launch(trains, 0, 0, 1000);
+    wirebench_run(b);
+    cr_expect_eq(fakedev_head_share(b->worker->dev, 0), 2);
+    fakedev_hold(b->worker->dev, false);
+    wirebench_run(b);
+    leave(serves);
+    leave(trains);
+    wirebench_stop(b);
+}

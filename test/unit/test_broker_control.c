@@ -248,6 +248,8 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
         job = broker_rig_attach(other, fds).job_id;
         if (ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 7)) _exit(7); /* above max_weight */
         if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(8);
+        if (ask(CTL_V_job_set, CTL_A_id, job, CTL_A_slo_ns, 5)) _exit(13); /* at others' cost */
+        if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(14);
         _exit(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_priority, -7) ? 0 : 10); /* its own */
     }
     waitpid(child, &status, 0);
@@ -393,7 +395,8 @@ Test(broker_control, the_policy_is_changed_live) {
     for (int i = 0; i < asker.count; i++)
         cr_assert_eq(asker.items[i].policy.chosen,
                      !strcmp(asker.items[i].policy.name, "srtf") ||
-                         !strcmp(asker.items[i].policy.name, "streams"));
+                         !strcmp(asker.items[i].policy.name, "streams") ||
+                         !strcmp(asker.items[i].policy.name, "open"));
 }
 
 Test(broker_control, a_dry_run_tells_nobody) {

@@ -17,7 +17,8 @@
 
 #define PERIOD "lane=pack,period_ns=100,period_requests=1,period_cycles=1"
 /* A pause of 1 ns takes a tenth of that away, all SMs withheld 1000 ns; the device has 80. */
-#define GIVEN PERIOD ",control=gpucolo,most_pause_ns=1000,slope_pause=100000,slope_share=1"
+#define GIVEN \
+    PERIOD ",control=gpucolo,most_pause_ns=1000,slope_pause=100000,slope_share=1,share_first=0"
 #define JOBS "@0 +1(1,1)s100 +2(1,1)\n"
 #define JOINED "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1, arm 4000000100\n"
 
@@ -139,7 +140,7 @@ Test(control, whoever_stands_still_says_why) {
 /* The first to arrive runs until it leaves: its pause would be nobody's gain. */
 Test(control, who_keeps_its_turn_has_no_pause) {
     expect("lane=fifo,period_ns=100,period_requests=1,period_cycles=1,control=gpucolo,"
-           "most_pause_ns=1000,slope_pause=100000",
+           "most_pause_ns=1000,slope_pause=100000,share_first=0",
            "@0 +2(1,1) +1(1,1)s100\n"
            "@1 2:20\n"
            "@10 2=20 2|\n"
@@ -151,8 +152,8 @@ Test(control, who_keeps_its_turn_has_no_pause) {
 }
 
 Test(control, a_period_waits_for_requests_and_iterations_but_not_for_ever) {
-    struct sched *s =
-        make("lane=pack,control=gpucolo,period_ns=100,period_requests=2,period_cycles=2");
+    struct sched *s = make(
+        "lane=pack,control=gpucolo,share_first=0,period_ns=100,period_requests=2,period_cycles=2");
     play(s, JOBS "@1 1:10 2:20\n"
                  "@150 1=10 1| 2=20 2|\n"
                  "@151 1:11/1 2:21/1\n"
@@ -200,7 +201,7 @@ Test(control, a_promise_is_made_changed_and_taken_back_live) {
 }
 
 Test(control, when_the_controller_goes_what_it_took_comes_back) {
-    expect(PERIOD ",control=gpucolo,most_pause_ns=1000,slope_share=1,outer_periods=1",
+    expect(PERIOD ",control=gpucolo,most_pause_ns=1000,slope_share=1",
            JOBS "@1 1:10 2:20\n"
                 "@601 1=10 1|\n"
                 "@602 2=20 2|\n"
@@ -335,8 +336,8 @@ Test(control, gpucolo_is_ruled_by_the_service_that_is_furthest_above) {
     sched_destroy(s);
 }
 
-Test(control, gpucolo_may_have_the_share_first_for_a_mean_too) {
-    struct sched *s = make(GIVEN ",share_first=1");
+Test(control, gpucolo_has_the_share_first_for_a_mean_too_unless_told) {
+    struct sched *s = make(PERIOD ",control=gpucolo,slope_share=1");
     uint64_t now = 0;
     uint32_t n = 0;
     play(s, JOBS);
@@ -348,7 +349,7 @@ Test(control, gpucolo_may_have_the_share_first_for_a_mean_too) {
 
 /* What is not known is learnt: a latency of 100 + 100 - pause/10 is at 150 within a few periods. */
 Test(control, gpucolo_learns_what_a_pause_does) {
-    struct sched *s = make(PERIOD ",control=gpucolo,most_pause_ns=1000");
+    struct sched *s = make(PERIOD ",control=gpucolo,most_pause_ns=1000,share_first=0");
     uint64_t now = 0, latency = 0;
     uint32_t n = 0;
     play(s, "@0 +1(1,1)s150 +2(1,1)\n");

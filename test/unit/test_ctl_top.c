@@ -141,8 +141,9 @@ Test(top, targets_are_below_the_jobs_they_are_of) {
     top_draw(f, 400, &before, &now);
     fclose(f);
     cr_expect(strstr(text, " + gpucolo "), "%s", text);
-    cr_expect(strstr(text, "target p99 90 ms, measured 95 ms; above it in 3 of 12 periods, nothing to be "
-                           "done in 2\n"),
+    cr_expect(strstr(text,
+                     "target p99 90 ms, measured 95 ms; above it in 3 of 12 periods, nothing to be "
+                     "done in 2\n"),
               "%s", text);
     cr_expect(strstr(text, "stands still for 250 ms after each iteration\n"), "%s", text);
     cr_expect(strstr(text, "has 7 multiprocessors\n"), "%s", text);

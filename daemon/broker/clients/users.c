@@ -116,6 +116,10 @@ static bool is_above(struct user *u, int limit, int64_t value, const char *what,
     return true;
 }
 
+int64_t users_rank(int64_t priority, bool slo) {
+    return slo && priority < 1 ? 1 : priority;
+}
+
 int users_check_rank(struct user *u, int64_t priority, uint64_t weight, char why[USERS_WHY_BYTES]) {
     if (is_above(u, LIMIT(max_priority), priority, "priority", why)) return -EPERM;
     return is_above(u, LIMIT(max_weight), (int64_t)weight, "weight", why) ? -EPERM : 0;

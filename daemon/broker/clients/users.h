@@ -60,9 +60,7 @@ int users_check_job(struct user *u, const struct wire_job *job, char why[USERS_W
 /* The same of a priority or a weight alone. */
 /* What a job with this priority counts as: a target of latency is kept at the cost of others, as a
  * priority above 0 is. */
-static inline int64_t users_rank(int64_t priority, bool slo) {
-    return slo && priority < 1 ? 1 : priority;
-}
+int64_t users_rank(int64_t priority, bool slo);
 int users_check_rank(struct user *u, int64_t priority, uint64_t weight, char why[USERS_WHY_BYTES]);
 
 /* 0 when a job with this reservation, if it has one, fits into the user's part of the GPU; else -1

@@ -46,6 +46,9 @@ static uint64_t read_fault(const struct wire_completion *com, char *out, size_t 
     X(persistent_bytes) X(ephemeral_bytes) X(persistent_peak_bytes) X(ephemeral_peak_bytes) \
     X(switches) X(switched_bytes) X(survivors) X(survived_bytes) X(swaps) X(swapped_bytes) \
     X(cleared_bytes)
+/* And of struct wire_slo. */
+#define SLO_COUNTERS(X) \
+    X(slo_ns) X(measured_ns) X(periods) X(violations) X(stuck) X(pause_ns) X(sms)
 /* clang-format on */
 
 static void fill_counters(const struct wire_stats *st, struct ctl_job *r) {
@@ -56,11 +59,10 @@ static void fill_counters(const struct wire_stats *st, struct ctl_job *r) {
 
 static void fill_slo(const struct wire_slo *s, struct ctl_job *r) {
 #define X(name) r->name = atom_load_relaxed(&s->name);
-    X(slo_ns)
-    X(measured_ns) X(periods) X(violations) X(stuck) X(pause_ns) X(sms)
+    SLO_COUNTERS(X)
 #undef X
-        if (r->slo_ns) snprintf(r->slo_of, sizeof(r->slo_of), "%s",
-                                reason_slo_of(atom_load_relaxed(&s->slo_of)));
+    if (r->slo_ns)
+        snprintf(r->slo_of, sizeof(r->slo_of), "%s", reason_slo_of(atom_load_relaxed(&s->slo_of)));
 }
 
 static void fill_running(const struct attachment *a, struct ctl_job *r) {
