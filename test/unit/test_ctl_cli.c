@@ -87,7 +87,7 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     CTL("job", "set", "3", "wieght=1");
     EXPECT(2, "",
            "salusctl: unknown key 'wieght'; there are weight, priority, iterations, duration, "
-           "request\n");
+           "request, slo, slo_of\n");
     CTL("job", "set", "3", "duration=5");
     EXPECT(2, "", "salusctl: duration: '5' is not a time such as 30s\n");
     CTL("policy", "set", "dur_threshold=2.55%");
