@@ -30,7 +30,7 @@
 
 #define CONN_OFFERS 64 /* places to try before giving up */
 /* What is new behind it is not ours to read, and older daemons have none. */
-#define CONN_PAGE_BYTES offsetof(struct wire_completion, slo)
+#define CONN_PAGE_BYTES offsetof(struct wire_completion, savepoint)
 #define CONN_MINOR 5 /* a daemon of an older one does not describe its device */
 #define CONN_WINDOW_MAX (1ull << 46)
 
