@@ -469,7 +469,7 @@ struct wire_completion {
      * The page ended where it does: what is new of either comes after it. */
     struct description description;
     struct wire_savepoint savepoint; /* since 1.8 */
-    struct wire_slo slo; /* since 1.8 */
+    struct wire_slo slo;             /* since 1.8 */
 };
 
 /* ---- records --------------------------------------------------------------------------------- */

@@ -573,8 +573,7 @@ Test(broker_control, a_job_shows_its_savepoint) {
     atom_store_relaxed(&k->reason, SAVEPOINT_CHANGED);
     job_now();
     cr_assert(!j->savepoint_age_ns && !j->savepoint_bytes && j->savepoints == 12);
-    cr_assert_str_eq(j->savepoint_why,
-                     "since the latest it gave back memory, a texture or code");
+    cr_assert_str_eq(j->savepoint_why, "since the latest it gave back memory, a texture or code");
     atom_store_relaxed(&k->taken_ns, UINT64_MAX); /* the worker's clock is its own affair */
     atom_store_relaxed(&k->reason, 99);
     job_now();

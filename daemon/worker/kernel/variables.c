@@ -74,7 +74,7 @@ bool variables_saved(const struct dev_ops *ops, const struct savepoint *k, const
     uint32_t count = ops->module_where(m->dev, where, SAVEPOINT_GRANULES);
     bool all = count <= SAVEPOINT_GRANULES;
     for (uint32_t i = 0; all && i < count; i++)
-        all = find(k->header, where[i].chunk) < UINT32_MAX;
+        all = find(k->header, where[i].chunk) < SAVEPOINT_GRANULES;
     return all;
 }
 
@@ -104,7 +104,8 @@ int variables_load(const struct variables *v, const struct dev_ops *ops, struct 
     int err = count > SAVEPOINT_GRANULES ? -ENOENT : 0;
     for (uint32_t i = 0; !err && i < count; i++) {
         uint32_t at = find(k->header, where[i].chunk);
-        err = at < UINT32_MAX ? ops->granule_load(dev, where[i].chunk, v->spares[at]) : -ENOENT;
+        err = at < SAVEPOINT_GRANULES ? ops->granule_load(dev, where[i].chunk, v->spares[at])
+                                      : -ENOENT;
     }
     return err;
 }

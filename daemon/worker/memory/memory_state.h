@@ -125,8 +125,8 @@ struct memory_lane {
     struct list members;   /* memory.lane_link */
 };
 
-/* A granule of host memory that the client's memory was in: back to the device, unless it is of what
- * is saved. */
+/* A granule of host memory that the client's memory was in: back to the device, unless it is of
+ * what is saved. */
 void memory_host_free(const struct memory *m, void *host);
 /* What is saved becomes the client's memory as well. 0 or -ENOMEM. Whether this is of it. */
 int memory_saved_lend(struct memory *m);
