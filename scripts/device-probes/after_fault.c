@@ -59,7 +59,7 @@ int main(void) {
     probe_driver_open();
     TRY(cu.cuDeviceGet(&dev, 0));
     TRY(cu.cuMemAlloc_v2(&p, 8));
-    CUmodule m = probe_module();
+    CUmodule m = probe_work();
     CUfunction stray = probe_function(m, "stray"), nothing = probe_function(m, "nothing");
     CUmemGenericAllocationHandle chunk = probe_chunk(probe_granule());
     LAUNCH(nothing, 1, 1, NULL);

@@ -89,91 +89,92 @@ void probe_try(CUresult r, const char *what, const char *file, int line) {
 #define REGS \
     ".reg .u32 x, y, z, v, w, h, c, k, m;\n.reg .u64 i, s, p, n, a, b, t, u;\n.reg .pred q;\n"
 
-const char probe_ptx[] =
-    ".version 7.0\n.target sm_75\n.address_size 64\n"
-    ".visible .global .align 8 .u64 probe_variable = 7;\n"
-    ".extern .func (.param .b32 ret) vprintf (.param .b64 format, .param .b64 list);\n"
-    ".global .align 1 .b8 said[9] = {115, 97, 105, 100, 32, 37, 117, 10, 0};\n"
-
-    ".visible .entry nothing(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3,\n"
-    "    .param .u64 p4, .param .u64 p5, .param .u64 p6, .param .u64 p7) { ret; }\n"
-
-    ".visible .entry fill(.param .u64 pp, .param .u64 pn, .param .u32 ps) {\n" REGS
-    "ld.param.u64 p, [pp]; ld.param.u64 n, [pn]; ld.param.u32 h, [ps];\n" INDEX
-    "FL: setp.ge.u64 q, i, n; @q bra FE;\n"
-    "cvt.u32.u64 v, i; mad.lo.u32 v, v, 0x9E3779B1, h; shl.b64 a, i, 2; add.u64 a, p, a;\n"
-    "st.global.u32 [a], v; add.u64 i, i, s; bra FL; FE: ret; }\n"
-
-    ".visible .entry check(.param .u64 pp, .param .u64 pn, .param .u32 ps, .param .u64 pw) {\n" REGS
-    "ld.param.u64 p, [pp]; ld.param.u64 n, [pn]; ld.param.u32 h, [ps]; ld.param.u64 b, "
-    "[pw];\n" INDEX "CL: setp.ge.u64 q, i, n; @q bra CE;\n"
-    "cvt.u32.u64 v, i; mad.lo.u32 v, v, 0x9E3779B1, h; shl.b64 a, i, 2; add.u64 a, p, a;\n"
-    "ld.global.u32 w, [a]; add.u64 i, i, s; setp.eq.u32 q, v, w; @q bra CL;\n"
-    "atom.global.add.u64 t, [b], 1; bra CL; CE: ret; }\n"
-
-    ".visible .entry spin(.param .u64 pf, .param .u64 ps, .param .u64 pl) {\n" REGS
-    "ld.param.u64 p, [pf]; ld.param.u64 a, [ps]; ld.param.u64 n, [pl]; mov.u64 t, %globaltimer;\n"
-    "st.volatile.global.u32 [a], 1; membar.sys;\n"
-    "SL: ld.volatile.global.u32 v, [p]; setp.ne.u32 q, v, 0; @q bra SE;\n"
-    "mov.u64 u, %globaltimer; sub.u64 u, u, t; setp.lt.u64 q, u, n; @q bra SL; SE: ret; }\n"
-
-    ".visible .entry endless(.param .u64 pp) {\n" REGS "ld.param.u64 p, [pp];\n"
-    "EL: ld.volatile.global.u32 v, [p]; setp.ne.u32 q, v, 0xffffffff; @q bra EL; ret; }\n"
-
-    ".visible .entry stray(.param .u64 pp) {\n" REGS
-    "ld.param.u64 p, [pp]; st.global.u32 [p], 1; ret; }\n"
-
-    ".visible .entry bump(.param .u64 pp) {\n" REGS "ld.param.u64 p, [pp]; mov.u32 x, %tid.x;\n"
-    "setp.ne.u32 q, x, 0; @q bra BE; mov.u32 x, %ctaid.x; setp.ne.u32 q, x, 0; @q bra BE;\n"
-    "ld.global.u32 v, [p]; add.u32 v, v, 1; st.global.u32 [p], v; BE: ret; }\n"
-
-    ".visible .entry burn(.param .u64 pp, .param .u32 pr) {\n" REGS ".reg .f32 f, g;\n"
-    "ld.param.u64 p, [pp]; ld.param.u32 k, [pr];\n" INDEX
-    "cvt.rn.f32.u32 f, z; mov.f32 g, 0f3F7FBE77; mov.u32 c, 0;\n" /* about 0.999 */
-    "UL: setp.ge.u32 q, c, k; @q bra UE;\n"
-    "fma.rn.f32 f, f, g, 0f3F000000; fma.rn.f32 f, f, g, 0f3E800000;\n"
-    "fma.rn.f32 f, f, g, 0f3F000000; fma.rn.f32 f, f, g, 0f3E800000;\n"
-    "add.u32 c, c, 1; bra UL;\n"
-    "UE: shl.b64 a, i, 2; add.u64 a, p, a; st.global.f32 [a], f; ret; }\n"
-
-    ".visible .entry where(.param .u64 pp) {\n" REGS
-    "ld.param.u64 p, [pp]; mov.u32 x, %smid; mul.wide.u32 a, x, 4; add.u64 a, p, a;\n"
-    "st.global.u32 [a], 1; ret; }\n"
-
-    ".visible .entry stamp(.param .u64 pp) {\n" REGS
-    "ld.param.u64 p, [pp]; mov.u32 x, %tid.x; setp.ne.u32 q, x, 0; @q bra PE;\n"
-    "mov.u64 t, %globaltimer; st.global.u64 [p], t; PE: ret; }\n"
-
-    ".visible .entry count(.param .u64 pp) {\n" REGS
-    "ld.param.u64 p, [pp]; ld.global.u64 a, [probe_variable]; add.u64 a, a, 1;\n"
-    "st.global.u64 [probe_variable], a; st.global.u64 [p], a; ret; }\n"
-
-    ".visible .entry say(.param .u32 pn) {\n" REGS ".local .align 8 .b8 list[8];\n"
-    "ld.param.u32 v, [pn]; mov.u32 x, %tid.x; setp.ne.u32 q, x, 0; @q bra YE;\n"
-    "mov.u64 a, list; st.local.u32 [a], v; cvta.local.u64 a, a;\n"
-    "mov.u64 b, said; cvta.global.u64 b, b;\n"
-    "{ .param .b64 one; .param .b64 two; .param .b32 back;\n"
-    "st.param.b64 [one], b; st.param.b64 [two], a; call.uni (back), vprintf, (one, two); }\n"
+#define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
+/* Of programs: nothing that a context takes along. */
+#define WORK                                                                                       \
+    ".visible .entry nothing(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3,\n"    \
+    "    .param .u64 p4, .param .u64 p5, .param .u64 p6, .param .u64 p7) { ret; }\n"               \
+    ".visible .entry fill(.param .u64 pp, .param .u64 pn, .param .u32 ps) {\n" REGS                \
+    "ld.param.u64 p, [pp]; ld.param.u64 n, [pn]; ld.param.u32 h, [ps];\n" INDEX                    \
+    "FL: setp.ge.u64 q, i, n; @q bra FE;\n"                                                        \
+    "cvt.u32.u64 v, i; mad.lo.u32 v, v, 0x9E3779B1, h; shl.b64 a, i, 2; add.u64 a, p, a;\n"        \
+    "st.global.u32 [a], v; add.u64 i, i, s; bra FL; FE: ret; }\n"                                  \
+    ".visible .entry check(.param .u64 pp, .param .u64 pn, .param .u32 ps, .param .u64 pw) "       \
+    "{\n" REGS                                                                                     \
+    "ld.param.u64 p, [pp]; ld.param.u64 n, [pn]; ld.param.u32 h, [ps]; ld.param.u64 b, "           \
+    "[pw];\n" INDEX "CL: setp.ge.u64 q, i, n; @q bra CE;\n"                                        \
+    "cvt.u32.u64 v, i; mad.lo.u32 v, v, 0x9E3779B1, h; shl.b64 a, i, 2; add.u64 a, p, a;\n"        \
+    "ld.global.u32 w, [a]; add.u64 i, i, s; setp.eq.u32 q, v, w; @q bra CL;\n"                     \
+    "atom.global.add.u64 t, [b], 1; bra CL; CE: ret; }\n"                                          \
+    ".visible .entry spin(.param .u64 pf, .param .u64 ps, .param .u64 pl) {\n" REGS                \
+    "ld.param.u64 p, [pf]; ld.param.u64 a, [ps]; ld.param.u64 n, [pl]; mov.u64 t, %globaltimer;\n" \
+    "st.volatile.global.u32 [a], 1; membar.sys;\n"                                                 \
+    "SL: ld.volatile.global.u32 v, [p]; setp.ne.u32 q, v, 0; @q bra SE;\n"                         \
+    "mov.u64 u, %globaltimer; sub.u64 u, u, t; setp.lt.u64 q, u, n; @q bra SL; SE: ret; }\n"       \
+    ".visible .entry endless(.param .u64 pp) {\n" REGS "ld.param.u64 p, [pp];\n"                   \
+    "EL: ld.volatile.global.u32 v, [p]; setp.ne.u32 q, v, 0xffffffff; @q bra EL; ret; }\n"         \
+    ".visible .entry stray(.param .u64 pp) {\n" REGS                                               \
+    "ld.param.u64 p, [pp]; st.global.u32 [p], 1; ret; }\n"                                         \
+    ".visible .entry bump(.param .u64 pp) {\n" REGS "ld.param.u64 p, [pp]; mov.u32 x, %tid.x;\n"   \
+    "setp.ne.u32 q, x, 0; @q bra BE; mov.u32 x, %ctaid.x; setp.ne.u32 q, x, 0; @q bra BE;\n"       \
+    "ld.global.u32 v, [p]; add.u32 v, v, 1; st.global.u32 [p], v; BE: ret; }\n"                    \
+    ".visible .entry burn(.param .u64 pp, .param .u32 pr) {\n" REGS ".reg .f32 f, g;\n"            \
+    "ld.param.u64 p, [pp]; ld.param.u32 k, [pr];\n" INDEX                                          \
+    "cvt.rn.f32.u32 f, z; mov.f32 g, 0f3F7FBE77; mov.u32 c, 0;\n" /* about 0.999 */                \
+    "UL: setp.ge.u32 q, c, k; @q bra UE;\n"                                                        \
+    "fma.rn.f32 f, f, g, 0f3F000000; fma.rn.f32 f, f, g, 0f3E800000;\n"                            \
+    "fma.rn.f32 f, f, g, 0f3F000000; fma.rn.f32 f, f, g, 0f3E800000;\n"                            \
+    "add.u32 c, c, 1; bra UL;\n"                                                                   \
+    "UE: shl.b64 a, i, 2; add.u64 a, p, a; st.global.f32 [a], f; ret; }\n"                         \
+    ".visible .entry where(.param .u64 pp) {\n" REGS                                               \
+    "ld.param.u64 p, [pp]; mov.u32 x, %smid; mul.wide.u32 a, x, 4; add.u64 a, p, a;\n"             \
+    "st.global.u32 [a], 1; ret; }\n"                                                               \
+    ".visible .entry stamp(.param .u64 pp) {\n" REGS                                               \
+    "ld.param.u64 p, [pp]; mov.u32 x, %tid.x; setp.ne.u32 q, x, 0; @q bra PE;\n"                   \
+    "mov.u64 t, %globaltimer; st.global.u64 [p], t; PE: ret; }\n"                                  \
+    ".visible .entry stir(.param .u64 pp, .param .u64 pn, .param .u32 pr, .param .u32 ps) "        \
+    "{\n" REGS                                                                                     \
+    "ld.param.u64 p, [pp]; ld.param.u64 n, [pn]; ld.param.u32 k, [pr]; ld.param.u32 h, "           \
+    "[ps];\n" INDEX "TL: setp.ge.u64 q, i, n; @q bra TE;\n"                                        \
+    "shl.b64 a, i, 2; add.u64 a, p, a; ld.global.u32 v, [a]; xor.b32 v, v, h; mov.u32 c, 0;\n"     \
+    "TR: setp.ge.u32 q, c, k; @q bra TS;\n"                                                        \
+    "shr.u32 w, v, 15; xor.b32 v, v, w; mad.lo.u32 v, v, 0x85EBCA77, c; add.u32 c, c, 1; bra "     \
+    "TR;\n"                                                                                        \
+    "TS: st.global.u32 [a], v; add.u64 i, i, s; bra TL; TE: ret; }\n"                              \
+    ".visible .entry fold(.param .u64 po, .param .u64 pp, .param .u64 pn) {\n" REGS                \
+    "ld.param.u64 b, [po]; ld.param.u64 p, [pp]; ld.param.u64 n, [pn]; mov.u64 u, 0;\n" INDEX      \
+    "DL: setp.ge.u64 q, i, n; @q bra DE;\n"                                                        \
+    "shl.b64 a, i, 2; add.u64 a, p, a; ld.global.u32 v, [a]; cvt.u64.u32 t, v;\n"                  \
+    "shl.b64 a, i, 1; or.b64 a, a, 1; mad.lo.u64 u, t, a, u; add.u64 i, i, s; bra DL;\n"           \
+    "DE: red.global.add.u64 [b], u; ret; }\n"
+/* A variable that is written, and text. */
+#define MORE                                                                                  \
+    ".visible .global .align 8 .u64 probe_variable = 7;\n"                                    \
+    ".extern .func (.param .b32 ret) vprintf (.param .b64 format, .param .b64 list);\n"       \
+    ".global .align 1 .b8 said[9] = {115, 97, 105, 100, 32, 37, 117, 10, 0};\n"               \
+    ".visible .entry count(.param .u64 pp) {\n" REGS                                          \
+    "ld.param.u64 p, [pp]; ld.global.u64 a, [probe_variable]; add.u64 a, a, 1;\n"             \
+    "st.global.u64 [probe_variable], a; st.global.u64 [p], a; ret; }\n"                       \
+    ".visible .entry say(.param .u32 pn) {\n" REGS ".local .align 8 .b8 list[8];\n"           \
+    "ld.param.u32 v, [pn]; mov.u32 x, %tid.x; setp.ne.u32 q, x, 0; @q bra YE;\n"              \
+    "mov.u64 a, list; st.local.u32 [a], v; cvta.local.u64 a, a;\n"                            \
+    "mov.u64 b, said; cvta.global.u64 b, b;\n"                                                \
+    "{ .param .b64 one; .param .b64 two; .param .b32 back;\n"                                 \
+    "st.param.b64 [one], b; st.param.b64 [two], a; call.uni (back), vprintf, (one, two); }\n" \
     "YE: ret; }\n"
 
-    ".visible .entry stir(.param .u64 pp, .param .u64 pn, .param .u32 pr, .param .u32 ps) {\n" REGS
-    "ld.param.u64 p, [pp]; ld.param.u64 n, [pn]; ld.param.u32 k, [pr]; ld.param.u32 h, "
-    "[ps];\n" INDEX "TL: setp.ge.u64 q, i, n; @q bra TE;\n"
-    "shl.b64 a, i, 2; add.u64 a, p, a; ld.global.u32 v, [a]; xor.b32 v, v, h; mov.u32 c, 0;\n"
-    "TR: setp.ge.u32 q, c, k; @q bra TS;\n"
-    "shr.u32 w, v, 15; xor.b32 v, v, w; mad.lo.u32 v, v, 0x85EBCA77, c; add.u32 c, c, 1; bra TR;\n"
-    "TS: st.global.u32 [a], v; add.u64 i, i, s; bra TL; TE: ret; }\n"
-
-    ".visible .entry fold(.param .u64 po, .param .u64 pp, .param .u64 pn) {\n" REGS
-    "ld.param.u64 b, [po]; ld.param.u64 p, [pp]; ld.param.u64 n, [pn]; mov.u64 u, 0;\n" INDEX
-    "DL: setp.ge.u64 q, i, n; @q bra DE;\n"
-    "shl.b64 a, i, 2; add.u64 a, p, a; ld.global.u32 v, [a]; cvt.u64.u32 t, v;\n"
-    "shl.b64 a, i, 1; or.b64 a, a, 1; mad.lo.u64 u, t, a, u; add.u64 i, i, s; bra DL;\n"
-    "DE: red.global.add.u64 [b], u; ret; }\n";
+const char probe_ptx[] = HEAD MORE WORK;
+static const char work_ptx[] = HEAD WORK;
 
 CUmodule probe_module(void) {
     CUmodule m;
     TRY(cu.cuModuleLoadData(&m, probe_ptx));
+    return m;
+}
+
+CUmodule probe_work(void) {
+    CUmodule m;
+    TRY(cu.cuModuleLoadData(&m, work_ptx));
     return m;
 }
 

@@ -137,6 +137,8 @@ const char *probe_error(CUresult r);
  * place */
 extern const char probe_ptx[];
 CUmodule probe_module(void);
+/* The same without `count` and `say`, and so without anything that ends with its context. */
+CUmodule probe_work(void);
 CUfunction probe_function(CUmodule module, const char *name);
 /* Up to 8 parameters, each of 8 bytes in memory: narrower ones are read from the low end. */
 #define PROBE_PARAMS 8

@@ -299,19 +299,19 @@ def pair(check, way, seconds, alone):
 
 def bystanders(check, part):
     """Two trainings, and a job beside them whose kernel writes to an address that nobody has: who goes on, with the
-    results of alone, and after how long."""
+    results of alone, and after how long. Under Salus all of them have savepoints."""
+    job = dict(needs(check), savepoints="yes")
     makers = [("native", lambda c: c.native()), ("salus", lambda c: c.salus("salus")), ("mps", lambda c: c.mps())]
     with contextlib.ExitStack() as stack:
         for name, way in opened(check, part, stack, makers).items():
             with Together(check, way) as t:
                 for numbers in trainings(check):
-                    t.train(numbers, **needs(check))
+                    t.train(numbers, **job)
                 if not t.ready(60):
                     part.row(f"illegal address beside two trainings, {name}: go on", None, note="they do not run")
                     continue
                 before, begin = t.mark(), time.monotonic()
-                fault = processes.ask([check.probe("after_fault")], check.environment(way.environment(**needs(check))),
-                                      check.seconds(60))
+                fault = processes.ask([check.probe("after_fault")], check.environment(way.environment(**job)), check.seconds(60))
                 after = t.mark()
                 went_on = sum(bool(a and b and b[0] > a[0]) for a, b in zip(before, after))
                 part.found(f"fault beside, {name}", {"fault": fault, "seconds": time.monotonic() - begin})

@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
     work_arguments(argc, argv, (int *[]){&iterations, &mib, &rounds}, 3);
     double *us = calloc(iterations, sizeof(*us));
     probe_driver_open();
-    CUmodule m = probe_module();
+    CUmodule m = probe_work();
     CUfunction stir = probe_function(m, "stir");
     CUstream s;
     TRY(cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));

@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < bytes / 4; i++)
         ((uint32_t *)pageable)[i] = (uint32_t)i * 2654435761u;
     probe_driver_open();
-    CUmodule m = probe_module();
+    CUmodule m = probe_work();
     TRY(cu.cuMemAlloc_v2(&data, bytes));
     TRY(cu.cuMemAllocHost_v2(&pinned, bytes));
     memcpy(pinned, pageable, bytes);

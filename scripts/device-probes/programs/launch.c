@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
     probe_begin("launch", "How long does a step take that is bound by its launches?");
     work_arguments(argc, argv, (int *[]){&steps, &launches}, 2);
     probe_driver_open();
-    CUmodule m = probe_module();
+    CUmodule m = probe_work();
     nothing = probe_function(m, "nothing");
     stir = probe_function(m, "stir");
     TRY(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

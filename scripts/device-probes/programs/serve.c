@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
     state = (uint32_t)seed;
     double *us = calloc(requests, sizeof(*us));
     probe_driver_open();
-    prepare(&s, probe_module());
+    prepare(&s, probe_work());
     for (int i = 0; i < 20; i++)
         sum = sum * 31 + serve(&s, i);
     work_say("ready %d", 20);

@@ -84,7 +84,7 @@ int main(int argc, char **argv) {
     signal(SIGTERM, on_signal);
     signal(SIGUSR1, on_signal);
     probe_driver_open();
-    prepare(&t, probe_module());
+    prepare(&t, probe_work());
     uint64_t begin = probe_now_ns();
     while (n < FIXED || (!stop && probe_now_ns() - begin < (uint64_t)seconds * 1000000000u)) {
         uint64_t at = probe_now_ns();

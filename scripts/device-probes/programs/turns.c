@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, NULL);
     probe_driver_open();
-    CUmodule m = probe_module();
+    CUmodule m = probe_work();
     CUfunction stir = probe_function(m, "stir"), stamp = probe_function(m, "stamp");
     size_t words = (size_t)kib << 8, bytes = (size_t)iterations * 16;
     CUdeviceptr model = work_filled(m, words, 31);
