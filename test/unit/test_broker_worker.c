@@ -429,7 +429,7 @@ Test(broker_worker, the_configuration_is_its_command_line) {
         "--capability 90 --completion auto "
         "--threads 0 --cancel-timeout-ns 10000000000 --kernel-timeout-ns 0 "
         "--windows-base 35184372088832 --windows-end 70368744177664 --share-users 0 "
-        "--clear-always 0 --lane-policy srtf "
+        "--savepoint-ns 10000000000 --clear-always 0 --lane-policy srtf "
         "--kernel-policy streams --control-policy open --set exclusive=0 --set swap=1 --set "
         "max_lanes=3 "
         "--set overtakes=4 --set lease_factor=5 --set lease_ns=6000000 --set inflight_cap=16 "

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/fdutil.h"
 
@@ -50,6 +51,7 @@ void savepoint_never(struct savepoint *k, enum savepoint_reason reason) {
 uint32_t savepoint_begin(struct savepoint *k) {
     atom_store_release(&k->header->whole, 0);
     atom_compiler_fence();
+    madvise(k->data, atom_load_relaxed(&k->header->data_end), MADV_REMOVE); /* its memory is free */
     atom_store_relaxed(&k->header->data_end, 0);
     return atom_load_relaxed(&k->voids);
 }

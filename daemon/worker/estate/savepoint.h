@@ -22,8 +22,8 @@
 #include "common/slotmap.h"
 #include "proto/wire.h"
 
-#define SAVEPOINT_DATA_BYTES (1ull << 30) /* of copies since then, at most; sparse */
-#define SAVEPOINT_GRANULES 512u           /* of modules' variables, at most */
+#define SAVEPOINT_DATA_BYTES (256ull << 20) /* of copies since then, at most; sparse */
+#define SAVEPOINT_GRANULES 512u             /* of modules' variables, at most */
 
 /* Shared. */
 struct savepoint_header {

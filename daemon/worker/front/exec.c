@@ -65,7 +65,8 @@ static int push_op(struct exec *x, struct op *op) {
 
 /* Launches, and what stands for some. */
 static int push_launch(struct exec *x, struct op *op, uint64_t fingerprint) {
-    if (x->body || replay_catches_up(&x->c->replay)) {
+    if (x->body) return push_op(x, op);
+    if (replay_catches_up(&x->c->replay)) { /* no boundary is found in what is done again */
         lifetime_launch(&x->c->lifetime);
         return push_op(x, op);
     }
