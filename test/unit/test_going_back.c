@@ -840,6 +840,7 @@ Test(going_back, never_with_one_in_a_later_row) {
 
 /* Before there is any: what is in the memory that is saved must not have one either. */
 Test(going_back, never_though_none_was_taken_yet) {
+    savepoint_void(point(), SAVEPOINT_CHANGED);
     put_address(0);
     wireclient_copy(r.c, 0, dev, host + FROM_AT, 8);
     all_complete();

@@ -60,7 +60,9 @@ static size_t read_all(int fd, char *text, size_t room) {
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static bool is_assertion(const char *line, size_t bytes) {
-    return memmem(line, bytes, ", thread: [", 11) && memmem(line, bytes, "] Assertion `", 13);
+    static const char thread[] = ", thread: [", words[] = "] Assertion `";
+    return line && memmem(line, bytes, thread, sizeof(thread) - 1) &&
+           memmem(line, bytes, words, sizeof(words) - 1);
 }
 
 /* With its end; what has none is none. */
