@@ -88,7 +88,7 @@ e2e-programs: $(E2E_BASE) $(E2E_PAIR_BINS)
 check-e2e: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## nvcc's programs through the real daemon; E2E=part
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_e2e.py $(E2E)
 # The same on the real driver, which is our own library below a second daemon (test/e2e/nested.py has what is left out).
-NESTED_PARTS := programs feature separate values unified registered linked graph virtual marks ipc callbacks jobs_are descriptors_keep
+NESTED_PARTS := programs offender killed_in_an_endless feature separate values unified registered linked graph virtual marks ipc callbacks jobs_are descriptors_keep
 # Workers that nesting must find out: one that takes operations for complete before they are, whom a driver out of order
 # gives away, and one that does not ask whether its driver is there still.
 EARLY_WORKER := $(BUILD)/mutants/salus-gpu-cuda-number-first

@@ -229,7 +229,7 @@ def test_policies_are_each_ones_own():
         equal([(p["lane"], p["kernel"]) for p in shown], [("fair", "orion"), ("srtf", "orion")],
               "one for all leaves the rest as it is")
         chosen = [p["name"] for p in d.ctl_json("policy", "list", "--gpu", "1")["policies"] if p["chosen"]]
-        equal(chosen, ["srtf", "orion"], "policy list --gpu 1")
+        equal(chosen, ["srtf", "orion", "open"], "policy list --gpu 1")
         os.kill(d.gpu(1)["worker_pid"], signal.SIGKILL)
         wait_for("GPU 1 is back", lambda: d.gpu(1)["worker_restarts"] == 1 and d.gpu(1)["state"] == "ready")
         equal(lanes(), ["fair", "srtf"], "its next worker has it too")
