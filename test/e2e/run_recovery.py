@@ -24,6 +24,7 @@ NAMES = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train",
          "unified", "accumulate", "trainer"]
 # Their kernels read nothing that they write, and say so in their PTX.
 HARMLESS = ["vecadd", "matmul"]
+STILL = 0.25  # seconds
 KILLS = 2  # nobody is restored more often in a row
 # With savepoints these always have one, whose kernels may all not be done again: arguments, needs.
 STEADY = {"train": ["1500"], "accumulate": ["300"], "trainer": ["30"]}
@@ -53,9 +54,14 @@ def numbers(daemon):
 def at_work(daemon, jobs, launches=50):
     """Each has launched so many more than when we began to look."""
     before = {pid: j["launches"] for pid, j in numbers(daemon).items()}
-    wait_for("the jobs are at work", lambda: all(
-        j.pid in (now := numbers(daemon)) and now[j.pid]["launches"] >= before.get(j.pid, 0) + launches
-        for j in jobs))
+
+    def look():
+        now = numbers(daemon)
+        for j in jobs:
+            if j.process.poll() is not None:
+                raise Failed(f"job {j.pid} has ended: {j.process.stderr.read()}")
+        return all(j.pid in now and now[j.pid]["launches"] >= before.get(j.pid, 0) + launches for j in jobs)
+    wait_for("the jobs are at work", look)
 
 
 def each(daemon, jobs, verb):
@@ -65,14 +71,15 @@ def each(daemon, jobs, verb):
 
 
 def stand(daemon, jobs):
-    """Paused, with nothing of theirs on the device."""
+    """Paused, with nothing of theirs on the device: for so long that a kernel which waits for a processor is through."""
     each(daemon, jobs, "pause")
-    seen = {}
+    seen = {"now": None, "since": 0}
 
     def still():
-        now = {pid: j["ops"] for pid, j in numbers(daemon).items()}
-        same, seen["ops"] = seen.get("ops") == now, now
-        return same
+        now = {pid: (j["ops"], j["busy_seconds"], j["queued"]) for pid, j in numbers(daemon).items()}
+        if now != seen["now"]:
+            seen.update(now=now, since=time.monotonic())
+        return time.monotonic() - seen["since"] > STILL
     wait_for("nothing is under way", still)
 
 

@@ -67,7 +67,7 @@ static bool is_assertion(const char *line, size_t bytes) {
 
 /* With its end; what has none is none. */
 static size_t line_at(const char *text, size_t bytes) {
-    const char *end = memchr(text, '\n', bytes);
+    const char *end = bytes ? memchr(text, '\n', bytes) : NULL;
     return end ? (size_t)(end - text) + 1 : 0;
 }
 
