@@ -208,7 +208,7 @@ Test(memory, joining_another_lane_takes_the_pages_along) {
     cr_expect_eq(words(ephemeral_at(0, 5))[0], 0, "new chunks");
     fill(ephemeral_at(0, 0), GRAN, 2);
     expect_filled(ephemeral_at(1, 0), GRAN, 1);
-    cr_assert_eq(memory_lane_shrink(lane, GRAN), 0);
+    cr_assert_eq(memory_lane_shrink(lane, GRAN, MEMORY_ALL), 0);
     cr_expect_eq(used(), 5);
     cr_assert_eq(memory_join(mem[1], second), 0);
     expect_filled(ephemeral_at(1, 0), GRAN, 2);
@@ -225,19 +225,20 @@ Test(memory, a_lane_shrinks_to_what_nobody_uses) {
     cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 2 * GRAN), 0);
     cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 5 * GRAN), 0);
     fill(ephemeral_at(0, 0), 2 * GRAN, 4);
-    cr_expect_eq(memory_lane_shrink(lane, 4 * GRAN), -EBUSY);
-    cr_expect_eq(memory_lane_shrink(lane, 5 * GRAN - 1), 0);
+    cr_expect_eq(memory_lane_shrink(lane, 4 * GRAN, MEMORY_ALL), -EBUSY);
+    cr_expect_eq(memory_lane_shrink(lane, 5 * GRAN - 1, MEMORY_ALL), 0);
     cr_expect_eq(used(), 5);
     cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 2), 3 * GRAN), 0);
-    cr_expect_eq(memory_lane_shrink(lane, 2 * GRAN), 0);
+    cr_expect_eq(memory_lane_shrink(lane, 2 * GRAN, MEMORY_ALL), 0);
     cr_expect_eq(used(), 2);
     expect_filled(ephemeral_at(0, 0), 2 * GRAN, 4);
-    cr_expect_eq(memory_lane_shrink(lane, GRAN), -EBUSY);
+    cr_expect_eq(memory_lane_shrink(lane, GRAN, MEMORY_ALL), -EBUSY);
     cr_assert_eq(memory_unback(mem[0], ephemeral_at(0, 0), GRAN), 0);
     cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 0), 2 * GRAN), 0);
-    cr_expect_eq(memory_lane_shrink(lane, GRAN), -EBUSY, "its page is on the second chunk");
+    cr_expect_eq(memory_lane_shrink(lane, GRAN, MEMORY_ALL), -EBUSY,
+                 "its page is on the second chunk");
     cr_assert_eq(memory_join(mem[0], lane), 0);
-    cr_expect_eq(memory_lane_shrink(lane, GRAN), 0, "joining its own lane closes gaps");
+    cr_expect_eq(memory_lane_shrink(lane, GRAN, MEMORY_ALL), 0, "joining its own lane closes gaps");
     cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 4 * GRAN), 0);
     cr_expect_eq(memory_lane_bytes(lane), 4 * GRAN);
 }
@@ -312,10 +313,10 @@ Test(memory, what_another_owner_wrote_is_neither_kept_nor_spilled) {
     strangers();
     cr_assert_eq(memory_keep(mem[1], ephemeral_at(1, 0), GRAN, &copied), 0);
     expect_zeros(ephemeral_at(1, 0), GRAN);
-    cr_assert_eq(memory_spill(mem[1], true, &moved), 0);
-    cr_assert_eq(memory_spill(mem[2], false, &moved), 0);
+    cr_assert_eq(memory_spill(mem[1], true, MEMORY_ALL, &moved), 0);
+    cr_assert_eq(memory_spill(mem[2], false, MEMORY_ALL, &moved), 0);
     for (int i = 1; i < CLIENTS; i++) {
-        cr_assert_eq(memory_restore(mem[i], &moved), 0);
+        cr_assert_eq(memory_restore(mem[i], MEMORY_ALL, &moved), 0);
         enter(i, 0);
         expect_zeros(ephemeral_at(i, 1), 2 * GRAN);
     }
@@ -324,10 +325,10 @@ Test(memory, what_another_owner_wrote_is_neither_kept_nor_spilled) {
 Test(memory, what_came_back_is_its_owners) {
     uint64_t moved;
     strangers();
-    cr_assert_eq(memory_spill(mem[0], true, &moved), 0);
+    cr_assert_eq(memory_spill(mem[0], true, MEMORY_ALL, &moved), 0);
     enter(1, 0);
     fill(ephemeral_at(1, 0), 3 * GRAN, 2);
-    cr_assert_eq(memory_restore(mem[0], &moved), 0);
+    cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &moved), 0);
     enter(0, 0);
     expect_filled(ephemeral_at(0, 0), 3 * GRAN, 1);
     cr_expect_eq(memory_cleared(mem[0]), 0);
@@ -434,7 +435,7 @@ static void spill_and_restore(bool to_host) {
     cr_assert_eq(memory_back(mem[0], persistent_at(0, 2), GRAN), 0);
     cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 5 * GRAN), 0);
     fill(ephemeral_at(0, 2), 3 * GRAN, 9);
-    cr_assert_eq(memory_spill(mem[0], to_host, &moved), 0);
+    cr_assert_eq(memory_spill(mem[0], to_host, MEMORY_ALL, &moved), 0);
     cr_expect_eq(moved, 3 * GRAN);
     cr_expect(memory_spilled(mem[0]));
     cr_expect_eq(used(), to_host ? 6 : 9);
@@ -443,9 +444,9 @@ static void spill_and_restore(bool to_host) {
     fill(ephemeral_at(1, 0), 5 * GRAN, 10); /* the other's turn */
     cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 8), GRAN), 0);
     cr_assert_eq(memory_unback(mem[0], ephemeral_at(0, 3), GRAN), 0);
-    cr_expect_eq(memory_lane_shrink(lane, 2 * GRAN), -EBUSY);
+    cr_expect_eq(memory_lane_shrink(lane, 2 * GRAN, MEMORY_ALL), -EBUSY);
     expect_sound();
-    cr_assert_eq(memory_restore(mem[0], &moved), 0);
+    cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &moved), 0);
     cr_expect_eq(moved, 2 * GRAN);
     cr_expect(!memory_spilled(mem[0]));
     cr_expect_eq(used(), 6);
@@ -453,7 +454,7 @@ static void spill_and_restore(bool to_host) {
         cr_assert_eq(words(ephemeral_at(0, 2))[i], noise(9, i));
         cr_assert_eq(words(ephemeral_at(0, 4))[i], noise(9, GRAN / 4 + i));
     }
-    cr_assert_eq(memory_restore(mem[0], &moved), 0);
+    cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &moved), 0);
     cr_expect_eq(moved, 0);
 }
 
@@ -486,17 +487,17 @@ Test(memory, a_peek_sees_what_the_client_wrote_and_nobody_elses) {
     expect_seen(0, ephemeral_at(0, 0) + 40, want);
     expect_seen(0, persistent_at(0, 2) + 8, 77);
     cr_expect_eq(peek(1, ephemeral_at(1, 0)), -EAGAIN, "the other one has the turn");
-    cr_assert_eq(memory_spill(mem[0], true, &moved), 0);
+    cr_assert_eq(memory_spill(mem[0], true, MEMORY_ALL, &moved), 0);
     expect_seen(0, ephemeral_at(0, 0) + 40, want);
     enter(1, 0);
     fill(ephemeral_at(1, 0), 3 * GRAN, 2);
     expect_seen(0, ephemeral_at(0, 0) + 40, want);
     expect_seen(1, ephemeral_at(1, 0) + 40, noise(2, 5));
-    cr_assert_eq(memory_swap_out(mem[0], &moved), 0);
+    cr_assert_eq(memory_swap_out(mem[0], MEMORY_ALL, &moved), 0);
     expect_seen(0, persistent_at(0, 2) + 8, 77);
     cr_assert_eq(memory_back(mem[0], persistent_at(0, 5), GRAN), 0);
     expect_seen(0, persistent_at(0, 5), 0);
-    cr_assert_eq(memory_swap_in(mem[0], &moved), 0);
+    cr_assert_eq(memory_swap_in(mem[0], MEMORY_ALL, &moved), 0);
     expect_seen(0, persistent_at(0, 2) + 8, 77);
 }
 
@@ -513,19 +514,19 @@ Test(memory, spilled_pages_can_be_kept_and_move_to_another_lane) {
     cr_assert_eq(memory_lane_create(&second, ops, dev), 0);
     cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 4 * GRAN), 0);
     fill(ephemeral_at(0, 0), 4 * GRAN, 11);
-    cr_assert_eq(memory_spill(mem[0], false, &moved), 0);
+    cr_assert_eq(memory_spill(mem[0], false, MEMORY_ALL, &moved), 0);
     cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 0), 2 * GRAN, &copied), 0);
     expect_filled(ephemeral_at(0, 0), 2 * GRAN, 11);
     cr_assert_eq(memory_join(mem[0], second), 0);
     cr_expect_eq(words(ephemeral_at(0, 2))[3], 0);
-    cr_assert_eq(memory_restore(mem[0], &moved), 0);
+    cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &moved), 0);
     cr_expect_eq(moved, 2 * GRAN);
     expect_filled(ephemeral_at(0, 0), 4 * GRAN, 11);
-    cr_assert_eq(memory_spill(mem[0], true, &moved), 0);
+    cr_assert_eq(memory_spill(mem[0], true, MEMORY_ALL, &moved), 0);
     cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 2), GRAN, &copied), 0);
     expect_filled(ephemeral_at(0, 0), 3 * GRAN, 11);
     cr_assert_eq(memory_join(mem[0], NULL), 0);
-    cr_expect_eq(memory_restore(mem[0], &moved), -EINVAL, "there is no lane to go to");
+    cr_expect_eq(memory_restore(mem[0], MEMORY_ALL, &moved), -EINVAL, "there is no lane to go to");
     memory_lane_destroy(second);
     expect_sound();
 }
@@ -539,9 +540,9 @@ Test(memory, swapped_out_and_in_at_the_same_addresses) {
     fill(persistent_at(0, 7), GRAN, 13);
     fill(ephemeral_at(0, 0), 3 * GRAN, 14);
     cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 0), GRAN, &copied), 0);
-    cr_assert_eq(memory_spill(mem[0], false, &moved), 0);
+    cr_assert_eq(memory_spill(mem[0], false, MEMORY_ALL, &moved), 0);
     cr_expect_eq(used(), 3 + 1 + 1 + 2 + 3);
-    cr_assert_eq(memory_swap_out(mem[0], &moved), 0);
+    cr_assert_eq(memory_swap_out(mem[0], MEMORY_ALL, &moved), 0);
     cr_expect_eq(moved, 7 * GRAN);
     cr_expect_eq(used(), 3, "only the lane is left on the device");
     cr_expect(memory_swapped(mem[0]));
@@ -555,7 +556,7 @@ Test(memory, swapped_out_and_in_at_the_same_addresses) {
     cr_assert_eq(memory_unback(mem[0], persistent_at(0, 1), GRAN), 0);
     cr_assert_eq(memory_back(mem[1], persistent_at(1, 0), 8 * GRAN), 0); /* somebody else's now */
     fill(persistent_at(1, 0), 8 * GRAN, 15);
-    cr_assert_eq(memory_swap_in(mem[0], &moved), 0);
+    cr_assert_eq(memory_swap_in(mem[0], MEMORY_ALL, &moved), 0);
     cr_expect_eq(moved, 4 * GRAN);
     cr_expect(!memory_swapped(mem[0]));
     cr_expect_eq(used(), 3 + 8 + 5);
@@ -567,7 +568,7 @@ Test(memory, swapped_out_and_in_at_the_same_addresses) {
         cr_assert_eq(words(persistent_at(0, 10))[i], 0);
     }
     cr_expect(!readable(persistent_at(0, 1)));
-    cr_assert_eq(memory_restore(mem[0], &moved), 0);
+    cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &moved), 0);
     expect_filled(ephemeral_at(0, 0), 3 * GRAN, 14);
     expect_filled(persistent_at(1, 0), 8 * GRAN, 15);
 }
@@ -576,17 +577,17 @@ Test(memory, what_does_not_fit_comes_back_later) {
     uint64_t moved;
     cr_assert_eq(memory_back(mem[0], persistent_at(0, 0), 16 * GRAN), 0);
     fill(persistent_at(0, 0), 16 * GRAN, 16);
-    cr_assert_eq(memory_swap_out(mem[0], &moved), 0);
+    cr_assert_eq(memory_swap_out(mem[0], MEMORY_ALL, &moved), 0);
     struct dev_chunk *c[120];
     for (int i = 0; i < 120; i++)
         cr_assert_eq(ops->chunk_create(dev, &c[i]), 0);
-    cr_expect_eq(memory_swap_in(mem[0], &moved), ERR_NO_MEMORY);
+    cr_expect_eq(memory_swap_in(mem[0], MEMORY_ALL, &moved), ERR_NO_MEMORY);
     cr_expect(memory_swapped(mem[0]));
     cr_expect_eq(used(), 120);
     expect_sound();
     for (int i = 0; i < 120; i++)
         ops->chunk_destroy(dev, c[i]);
-    cr_assert_eq(memory_swap_in(mem[0], &moved), 0);
+    cr_assert_eq(memory_swap_in(mem[0], MEMORY_ALL, &moved), 0);
     expect_filled(persistent_at(0, 0), 16 * GRAN, 16);
 }
 
@@ -602,15 +603,16 @@ Test(memory, host_memory_that_runs_out_changes_nothing) {
     for (int i = 0; i < 7; i++)
         dev_soft.spare_free(dev, spares[--count]);
     for (int i = 0; i < 2; i++) {
-        cr_expect_eq(memory_swap_out(mem[0], &moved), -ENOMEM, "nothing was lost before, either");
+        cr_expect_eq(memory_swap_out(mem[0], MEMORY_ALL, &moved), -ENOMEM,
+                     "nothing was lost before, either");
         cr_expect(!memory_swapped(mem[0]));
         expect_sound();
         expect_filled(persistent_at(0, 0), 8 * GRAN, 17);
     }
     dev_soft.spare_free(dev, spares[--count]);
-    cr_assert_eq(memory_swap_out(mem[0], &moved), 0);
+    cr_assert_eq(memory_swap_out(mem[0], MEMORY_ALL, &moved), 0);
     cr_assert_null(dev_soft.spare_make(dev));
-    cr_assert_eq(memory_swap_in(mem[0], &moved), 0);
+    cr_assert_eq(memory_swap_in(mem[0], MEMORY_ALL, &moved), 0);
     expect_filled(persistent_at(0, 0), 8 * GRAN, 17);
     while (count)
         dev_soft.spare_free(dev, spares[--count]);
@@ -622,7 +624,7 @@ Test(memory, the_check_notices) {
     struct memory *m = mem[0];
     cr_assert_eq(memory_back(m, persistent_at(0, 0), 2 * GRAN), 0);
     cr_assert_eq(memory_back(m, ephemeral_at(0, 0), GRAN), 0);
-    cr_assert_eq(memory_spill(m, false, &moved), 0);
+    cr_assert_eq(memory_spill(m, false, MEMORY_ALL, &moved), 0);
     cr_assert_eq(memory_back(m, ephemeral_at(0, 1), GRAN), 0);
     cr_assert_eq(memory_segment_make_lane(m, 3, 2 * GRAN), 0);
     cr_assert_eq(memory_segment_show(m, 3, ephemeral_at(0, 2), GRAN), 0);
@@ -642,7 +644,7 @@ Test(memory, the_check_notices) {
     SPOILT(m->lane_held, 0, "slots of segments are miscounted");
     SPOILT(m->spilled, 0, "spilled slots are miscounted");
     SPOILT(m->kept_shown, 1, "kept pages that were shown are miscounted");
-    SPOILT(m->swapped, true, "some private pages are swapped");
+    SPOILT(m->away, 1, "pages that are away are miscounted");
     SPOILT(p->chunk, m->pages[1].chunk, "a chunk is in two places");
     SPOILT(p->chunk, m->lane->chunks[0], "a chunk is in two places");
     SPOILT(p->chunk, NULL, "a chunk is missing");
@@ -665,7 +667,33 @@ Test(memory, the_check_notices) {
     SPOILT(m->lane->count, 1, "the lane is too short");
     SPOILT(m->lane->members, ((struct list){&m->lane->members, &m->lane->members}),
            "not a member of its lane");
+    cr_assert_eq(memory_swap_out(m, 1, &moved), 0);
+    SPOILT(m->swapped, false, "some private pages are swapped");
+    SPOILT(m->next_page, 2, "a page was passed over");
 #undef SPOILT
+}
+
+/* What is left after each part is as it was; the lane is left before the rest. */
+Test(memory, the_end_comes_in_parts) {
+    struct memory *m = mem[0];
+    cr_assert_eq(memory_back(m, persistent_at(0, 0), 4 * GRAN), 0);
+    cr_assert_eq(memory_back(m, persistent_at(0, 6), GRAN), 0);
+    cr_assert_eq(memory_back(m, ephemeral_at(0, 1), 3 * GRAN), 0);
+    cr_assert_eq(memory_segment_make_lane(m, 3, GRAN), 0);
+    memory_end(m);
+    cr_expect_eq(memory_drop(m, 2), 2);
+    cr_expect_null(memory_check(m));
+    cr_expect(memory_in_lane(m));
+    cr_expect_eq(memory_ephemeral(m), 2 * GRAN);
+    cr_expect_eq(memory_drop(m, 3), 3);
+    cr_expect_null(memory_check(m));
+    cr_expect_not(memory_in_lane(m));
+    cr_expect_eq(memory_ephemeral(m), 0);
+    cr_expect_eq(memory_persistent(m), 3 * GRAN);
+    cr_expect_eq(memory_drop(m, 3), 3);
+    cr_expect_null(memory_check(m));
+    cr_expect_eq(memory_drop(m, 3), 0, "all is gone");
+    cr_expect_eq(used(), 4, "but the lane's");
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -703,8 +731,11 @@ static int fail_do(int kind) {
     case FAIL_KEEP: return memory_keep(mem[0], ephemeral_at(0, 0), 8 * GRAN, &n);
     case FAIL_JOIN: return memory_join(mem[0], fail_second);
     case FAIL_SPILL:
-        return fail_undone ? memory_restore(mem[0], &n) : memory_spill(mem[0], false, &n);
-    default: return fail_undone ? memory_swap_in(mem[0], &n) : memory_swap_out(mem[0], &n);
+        return fail_undone ? memory_restore(mem[0], MEMORY_ALL, &n)
+                           : memory_spill(mem[0], false, MEMORY_ALL, &n);
+    default:
+        return fail_undone ? memory_swap_in(mem[0], MEMORY_ALL, &n)
+                           : memory_swap_out(mem[0], MEMORY_ALL, &n);
     }
 }
 
@@ -728,17 +759,20 @@ static uint32_t fail_each(int kind) {
         expect_sound();
         if (!failed) return n - 1;
         cr_assert(err == ERR_NO_MEMORY || err == -EIO, "%d", err);
-        cr_assert_eq(used(), before, "kind %d, call %u leaks", kind, n);
+        bool goes_on = kind == FAIL_SPILL && fail_undone; /* slot by slot */
+        cr_assert(goes_on ? used() <= before : used() == before, "kind %d, call %u leaks", kind, n);
         cr_assert_eq(memory_persistent(mem[0]), persistent);
         cr_assert_eq(memory_ephemeral(mem[0]), ephemeral);
-        if (!(kind == FAIL_SPILL && fail_undone)) fail_expect_bytes();
+        if (!goes_on) fail_expect_bytes();
     }
 }
 
 Test(memory_fake, a_failure_in_the_middle_changes_nothing) {
     /* chunks made, pages moved, and calls to map them */
     static const uint32_t calls[] = {5 + 1, 5 + 1, 4 + 4 + 4, 4 + 4, 4 + 4, 4};
-    static const uint32_t undo_calls[] = {0, 0, 0, 0, 4, 4 + 4 + 4};
+    /* of four slots that come back, one does before the second try fails, and two before the third
+     */
+    static const uint32_t undo_calls[] = {0, 0, 0, 0, 3, 4 + 4 + 4};
     for (int kind = 0; kind < FAIL_KINDS; kind++) {
         fail_prepare();
         fail_undone = false;

@@ -160,7 +160,7 @@ Test(memory_estate, all_kinds_of_pages_come_back) {
     cr_expect_eq(dev_soft.mem_used(dev), persistent + ephemeral);
     cr_expect(memory_spilled(mem[0]));
     cr_assert_eq(memory_join(mem[0], lane), 0);
-    cr_assert_eq(memory_restore(mem[0], &n), 0);
+    cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &n), 0);
     turn(0);
     for (uint32_t page = 0; page < HALF + 3; page += page == 1 ? HALF - 1 : 1)
         cr_expect_eq(*word_at(page_at(0, page)), 100 + page, "page %u", page);
@@ -226,8 +226,8 @@ Test(memory_estate, what_is_in_host_memory_comes_back) {
     turn(0);
     *word_at(page_at(0, 0)) = 41;
     *word_at(page_at(0, HALF)) = 42;
-    cr_assert_eq(memory_spill(mem[0], true, &n), 0);
-    cr_assert_eq(memory_swap_out(mem[0], &n), 0);
+    cr_assert_eq(memory_spill(mem[0], true, MEMORY_ALL, &n), 0);
+    cr_assert_eq(memory_swap_out(mem[0], MEMORY_ALL, &n), 0);
     cr_assert_eq(memory_back(mem[0], page_at(0, 1), GRAN), 0);
     cr_expect_null(memory_estate_lacks(estates[0]));
     struct memory_estate *left = leave();
@@ -237,8 +237,8 @@ Test(memory_estate, what_is_in_host_memory_comes_back) {
     expect_sound();
     cr_expect(memory_swapped(mem[0]) && memory_spilled(mem[0]));
     cr_assert_eq(memory_join(mem[0], lane), 0);
-    cr_assert_eq(memory_swap_in(mem[0], &n), 0);
-    cr_assert_eq(memory_restore(mem[0], &n), 0);
+    cr_assert_eq(memory_swap_in(mem[0], MEMORY_ALL, &n), 0);
+    cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &n), 0);
     cr_expect_eq(*word_at(page_at(0, 0)), 41);
     cr_expect_eq(*word_at(page_at(0, 1)), 0);
     cr_expect_eq(*word_at(page_at(0, HALF)), 42);
@@ -255,7 +255,7 @@ Test(memory_estate, what_is_swapped_in_part_comes_back) {
     cr_assert_eq(memory_back(mem[1], page_at(1, 0), GRAN), 0);
     *word_at(page_at(0, 0)) = 41;
     *word_at(page_at(1, 0)) = 42;
-    cr_assert_eq(memory_swap_out(mem[1], &n), 0);
+    cr_assert_eq(memory_swap_out(mem[1], MEMORY_ALL, &n), 0);
     struct memory_estate *left = leave();
     left->pages[1] = left_of(left, 1)->pages[0]; /* as if it were the first one's */
     cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
@@ -263,7 +263,7 @@ Test(memory_estate, what_is_swapped_in_part_comes_back) {
     expect_sound();
     cr_expect(memory_swapped(mem[0]));
     cr_expect_eq(*word_at(page_at(0, 0)), 41);
-    cr_assert_eq(memory_swap_in(mem[0], &n), 0);
+    cr_assert_eq(memory_swap_in(mem[0], MEMORY_ALL, &n), 0);
     cr_expect_eq(n, GRAN);
     cr_expect_eq(*word_at(page_at(0, 1)), 42);
     cr_expect_eq(dev_soft.mem_used(dev), 2 * GRAN);
@@ -287,10 +287,10 @@ Test(memory_estate, without_spares_what_is_in_host_memory_is_said_to_be_missing)
     cr_expect_eq(memory_estate_keep(m, e), 0);
     cr_assert_eq(memory_back(m, page_at(0, 0), GRAN), 0);
     cr_expect_null(memory_estate_lacks(e));
-    cr_assert_eq(memory_swap_out(m, &n), 0);
+    cr_assert_eq(memory_swap_out(m, MEMORY_ALL, &n), 0);
     cr_expect_not_null(memory_estate_lacks(e));
     cr_expect_null(memory_check(m));
-    cr_assert_eq(memory_swap_in(m, &n), 0);
+    cr_assert_eq(memory_swap_in(m, MEMORY_ALL, &n), 0);
     cr_expect_null(memory_estate_lacks(e));
     cr_expect_null(memory_check(m));
     memory_destroy(m);
@@ -345,7 +345,7 @@ Test(memory_estate, any_other_words_are_refused_as_a_whole) {
     cr_assert_eq(memory_back(mem[0], page_at(0, HALF), 3 * GRAN), 0);
     turn(0);
     cr_assert_eq(memory_keep(mem[0], page_at(0, HALF), GRAN, &n), 0);
-    cr_assert_eq(memory_spill(mem[0], false, &n), 0);
+    cr_assert_eq(memory_spill(mem[0], false, MEMORY_ALL, &n), 0);
     cr_assert_eq(memory_back(mem[0], page_at(0, PAGES - 1), GRAN), 0);
     struct memory_estate *left = leave(), *e = malloc(bytes);
     for (int i = 0; i < 20000; i++) {

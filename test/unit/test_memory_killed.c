@@ -281,7 +281,7 @@ static void do_write(int c) {
     static uint32_t versions;
     uint32_t page = dice(PAGES);
     struct line *l = &ledger->pages[c][page];
-    if (!mem[c]->pages[page].mapped || memory_spilled(mem[c])) return;
+    if (!mem[c]->pages[page].mapped || memory_spilled(mem[c]) || memory_swapped(mem[c])) return;
     if (in_lane(c, page) && !has_turn(c)) return;
     if (++versions <= l->after) versions = l->after + 1;
     atom_store_release(&l->after, versions);
@@ -291,18 +291,35 @@ static void do_write(int c) {
     atom_store_release(&l->known, 1);
 }
 
+/* A part, or all at once. Between two of swapping anything may be asked of anybody. */
+static uint32_t some(void) {
+    return dice(2) ? 1 + dice(2) : MEMORY_ALL;
+}
+
+static int spill(int c) {
+    uint64_t moved;
+    bool to_host = dice(2);
+    int err = 0;
+    do
+        err = memory_spill(mem[c], to_host, some(), &moved);
+    while (!err && memory_spilling(mem[c]));
+    return err;
+}
+
 static void do_turn(int c) {
     uint64_t moved;
     int lane = lane_of[c];
     if (lane == NOBODY || turn[lane] == c || memory_swapped(mem[c])) return;
     int other = turn[lane];
     if (other != NOBODY && dice(2)) {
-        if (memory_spill(mem[other], dice(2), &moved)) return;
+        if (spill(other)) return;
         turn[lane] = NOBODY;
     } else if (other != NOBODY) {
         end_turn(other);
     }
-    must(memory_restore(mem[c], &moved), "restore");
+    do
+        must(memory_restore(mem[c], some(), &moved), "restore");
+    while (memory_spilled(mem[c]));
     if (!memory_estate_lacks(estates[c])) atom_store_release(&ledger->elsewhere[c], 0);
     memory_enter(mem[c], dice(HALF) * GRAN);
     while (memory_unclear(mem[c]))
@@ -327,15 +344,13 @@ static void do_keep(int c) {
 
 static void do_swap(int c) {
     uint64_t moved;
-    if (dice(4) || memory_swapped(mem[c])) return;
-    must(memory_swap_out(mem[c], &moved), "swap out");
-    if (dice(2)) return;
-    must(memory_swap_in(mem[c], &moved), "swap in");
+    if (dice(4) && !memory_swapped(mem[c])) return;
+    must(memory_swap_out(mem[c], some(), &moved), "swap out");
 }
 
 static void do_return(int c) {
     uint64_t moved;
-    must(memory_swap_in(mem[c], &moved), "swap in");
+    must(memory_swap_in(mem[c], some(), &moved), "swap in");
 }
 
 static void do_segment(int c) {
@@ -348,7 +363,7 @@ static void do_segment(int c) {
 }
 
 static void do_shrink(int c) {
-    int err = memory_lane_shrink(lanes[dice(LANES)], dice(HALF) * GRAN);
+    int err = memory_lane_shrink(lanes[dice(LANES)], dice(HALF) * GRAN, some());
     if (err != -EBUSY) must(err, "shrink");
 }
 

@@ -182,8 +182,8 @@ static void turn(int c) {
 static void come_in(int c) {
     uint64_t n;
     if (!mem[c]->lane) cr_assert_eq(memory_join(mem[c], lane), 0);
-    cr_assert_eq(memory_swap_in(mem[c], &n), 0);
-    cr_assert_eq(memory_restore(mem[c], &n), 0);
+    cr_assert_eq(memory_swap_in(mem[c], MEMORY_ALL, &n), 0);
+    cr_assert_eq(memory_restore(mem[c], MEMORY_ALL, &n), 0);
     turn(c);
     expect_sound();
 }
@@ -228,9 +228,10 @@ enum where { HERE, SPILLED, HOSTED, SWAPPED, ALL_HOST };
 
 static void take_out(enum where where) {
     uint64_t n;
-    if (where == SPILLED || where == SWAPPED) cr_assert_eq(memory_spill(mem[0], false, &n), 0);
-    if (where == HOSTED || where == ALL_HOST) cr_assert_eq(memory_spill(mem[0], true, &n), 0);
-    if (where == SWAPPED || where == ALL_HOST) cr_assert_eq(memory_swap_out(mem[0], &n), 0);
+    bool swapped = where == SWAPPED || where == ALL_HOST;
+    bool hosted = where == HOSTED || where == ALL_HOST;
+    if (where != HERE) cr_assert_eq(memory_spill(mem[0], hosted, MEMORY_ALL, &n), 0);
+    if (swapped) cr_assert_eq(memory_swap_out(mem[0], MEMORY_ALL, &n), 0);
 }
 
 /* ---- there and back -------------------------------------------------------------------------- */
@@ -374,8 +375,8 @@ Test(memory_saved, those_that_are_lent_stay) {
     cr_expect_eq(count_spares(), OWN + SHARED, "nothing was given back");
     take_out(ALL_HOST);
     cr_expect_eq(count_spares(), 2 * (OWN + SHARED), "it has some of its own now");
-    cr_assert_eq(memory_swap_in(mem[0], &n), 0);
-    cr_assert_eq(memory_restore(mem[0], &n), 0);
+    cr_assert_eq(memory_swap_in(mem[0], MEMORY_ALL, &n), 0);
+    cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &n), 0);
     cr_expect_eq(count_spares(), OWN + SHARED);
     die();
     go_back();
@@ -446,14 +447,16 @@ Test(memory_saved, there_may_be_no_room) {
 
 static void do_other_things(void) {
     uint64_t n;
-    switch (dice(6)) {
-    case 0: memory_spill(mem[0], true, &n); break;
-    case 1: memory_spill(mem[0], false, &n); break;
-    case 2: memory_swap_out(mem[0], &n); break;
-    case 3: memory_swap_in(mem[0], &n); break;
-    case 4: come_in(0); break;
+    uint32_t some = dice(2) ? 1 + dice(2) : MEMORY_ALL;
+    switch (dice(7)) {
+    case 0: memory_spill(mem[0], true, some, &n); break;
+    case 1: memory_spill(mem[0], false, some, &n); break;
+    case 2: memory_swap_out(mem[0], some, &n); break;
+    case 3: memory_swap_in(mem[0], some, &n); break;
+    case 4: memory_restore(mem[0], some, &n); break;
+    case 5: come_in(0); break;
     default: /* another one has the lane for a while */
-        if (memory_spill(mem[0], dice(2), &n)) break;
+        if (memory_spill(mem[0], dice(2), MEMORY_ALL, &n)) break;
         turn(1);
         *word_at(page_at(1, HALF)) = 42;
     }

@@ -107,10 +107,17 @@ static void turn(int c) {
         must(memory_clear(mem[c], 1), "clear");
 }
 
+/* A part, or all at once. */
+static uint32_t some(void) {
+    return dice(2) ? 1 + dice(2) : MEMORY_ALL;
+}
+
 static void come_in(void) {
     uint64_t n;
-    must(memory_swap_in(mem[0], &n), "swap in");
-    must(memory_restore(mem[0], &n), "restore");
+    while (memory_swapped(mem[0]))
+        must(memory_swap_in(mem[0], some(), &n), "swap in");
+    while (memory_spilled(mem[0]))
+        must(memory_restore(mem[0], some(), &n), "restore");
     turn(0);
     out = false;
 }
@@ -149,9 +156,13 @@ static void do_save(void) {
 
 static void do_out(void) {
     uint64_t n;
-    must(memory_spill(mem[0], dice(2), &n), "spill");
+    bool to_host = dice(2);
+    do
+        must(memory_spill(mem[0], to_host, some(), &n), "spill");
+    while (memory_spilling(mem[0]));
     out = true;
-    if (dice(2)) must(memory_swap_out(mem[0], &n), "swap out");
+    for (uint32_t parts = dice(4); parts; parts--)
+        must(memory_swap_out(mem[0], some(), &n), "swap out");
     turn(1);
     for (uint32_t page = HALF; page < PAGES; page++)
         *word_at(page_at(1, page)) = OTHERS;

@@ -510,7 +510,7 @@ Test(sharing, a_descriptor_keeps_what_is_swapped_out_with_its_holder) {
     uint64_t moved;
     int fd = written(a, 1, &key);
     struct memory *m = client_find(bench->worker, a->job_id)->memory;
-    cr_assert_eq(memory_swap_out(m, &moved), 0);
+    cr_assert_eq(memory_swap_out(m, MEMORY_ALL, &moved), 0);
     cr_expect_eq(used() + alone(), 0);
     leave(a);
     cr_expect_eq(used(), 0);
@@ -558,7 +558,8 @@ Test(sharing, what_others_go_on_writing_is_kept_as_it_is_in_the_end) {
     int fd = written(a, 1, &key);
     cr_assert_eq(open_key(b, 2, &key), 0);
     cr_assert_eq(show(b, 2, 0, 2 * PAGE), 0);
-    cr_assert_eq(memory_swap_out(client_find(bench->worker, a->job_id)->memory, &moved), 0);
+    cr_assert_eq(memory_swap_out(client_find(bench->worker, a->job_id)->memory, MEMORY_ALL, &moved),
+                 0);
     leave(a);
     put(b, PAGE, 77);
     leave(b);

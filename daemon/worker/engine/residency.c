@@ -44,7 +44,7 @@ static void look_again(struct client *c) {
 static void spill_client(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || memory_spilled(c->memory)) return;
-    int err = memory_spill(c->memory, true, &moved);
+    int err = memory_spill(c->memory, true, MEMORY_ALL, &moved);
     stats_add(&c->com.page->stats.switched_bytes, moved);
     c->displaced = true;
     if (err) fail_client(c, "its ephemeral memory could not be taken to host memory", err);
@@ -63,7 +63,7 @@ static void restore_client(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || !memory_spilled(c->memory)) return;
     clear_lane(c->worker, c->lane, c);
-    int err = memory_restore(c->memory, &moved);
+    int err = memory_restore(c->memory, MEMORY_ALL, &moved);
     stats_add(&c->com.page->stats.switched_bytes, moved);
     look_again(c);
     if (err) fail_client(c, "its ephemeral memory could not be brought back", err);
@@ -75,7 +75,7 @@ static void swap_out(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || memory_swapped(c->memory)) return;
     if (c->stranded) spill_client(c);
-    int err = memory_swap_out(c->memory, &moved);
+    int err = memory_swap_out(c->memory, MEMORY_ALL, &moved);
     if (!err) err = memory_join(c->memory, NULL);
     stats_add(&c->com.page->stats.swaps, 1);
     stats_add(&c->com.page->stats.swapped_bytes, moved);
@@ -89,7 +89,7 @@ static void swap_in(struct client *c) {
     uint64_t moved = 0;
     if (!c->memory || !memory_swapped(c->memory)) return;
     int err = memory_join(c->memory, c->worker->lanes.items[c->lane].chunks);
-    if (!err) err = memory_swap_in(c->memory, &moved);
+    if (!err) err = memory_swap_in(c->memory, MEMORY_ALL, &moved);
     stats_add(&c->com.page->stats.swapped_bytes, moved);
     look_again(c);
     c->throttled &= (uint8_t)~CLIENT_OUT;
@@ -137,10 +137,10 @@ static void pack_lane(struct worker *w, uint32_t lane) {
 static void resize_lane(struct worker *w, uint32_t lane, uint64_t bytes) {
     if (lane_table_bytes(&w->lanes, lane) <= bytes) return;
     struct memory_lane *chunks = w->lanes.items[lane].chunks;
-    int err = memory_lane_shrink(chunks, bytes);
+    int err = memory_lane_shrink(chunks, bytes, MEMORY_ALL);
     if (err == -EBUSY) {
         pack_lane(w, lane);
-        err = memory_lane_shrink(chunks, bytes);
+        err = memory_lane_shrink(chunks, bytes, MEMORY_ALL);
     }
     if (err)
         log_warn("lane", "lane=%u bytes=%" PRIu64 " shrink=%" PRIu64 " error=%s", lane,

@@ -34,17 +34,56 @@ int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *de
     return 0;
 }
 
+/* How many pages from there on, at most so many, are alike: in use, and mapped or not. */
+static uint32_t count_alike(const struct memory *m, uint32_t page, uint32_t most) {
+    uint32_t n = 0;
+    while (n < most && page + n < m->page_count && m->pages[page + n].state != PAGE_NONE &&
+           m->pages[page + n].mapped == m->pages[page].mapped)
+        n++;
+    return n;
+}
+
+static void drop_pages(struct memory *m, uint32_t page, uint32_t count) {
+    if (m->pages[page].mapped) m->ops->chunk_unmap(m->space, m->base + page * m->granule, count);
+    for (uint32_t i = 0; i < count; i++) {
+        m->pages[page + i].mapped = false;
+        memory_release(m, &m->pages[page + i]);
+    }
+}
+
+/* From `next_page` to there. */
+static uint32_t drop_until(struct memory *m, uint32_t end, uint32_t most) {
+    uint32_t dropped = 0;
+    while (m->next_page < end && dropped < most) {
+        uint32_t n = count_alike(m, m->next_page, most - dropped);
+        if (n) drop_pages(m, m->next_page, n);
+        dropped += n;
+        m->next_page += n ? n : 1;
+    }
+    return dropped;
+}
+
+void memory_end(struct memory *m) {
+    m->next_page = m->page_count / 2;
+}
+
+/* The upper half first, so that the lane is left. */
+uint32_t memory_drop(struct memory *m, uint32_t most) {
+    uint32_t half = m->page_count / 2, dropped = 0;
+    if (m->next_page >= half) {
+        dropped = drop_until(m, m->page_count, most);
+        if (dropped == most) return dropped;
+        memory_drop_lane(m);
+        m->next_page = 0;
+    }
+    return dropped + drop_until(m, half, most - dropped);
+}
+
 void memory_destroy(struct memory *m) {
     if (!m) return;
-    for (uint32_t i = 0, n; i < m->page_count; i += n + 1) {
-        for (n = 0; i + n < m->page_count && m->pages[i + n].mapped; n++)
-            m->pages[i + n].mapped = false;
-        if (n) m->ops->chunk_unmap(m->space, m->base + i * m->granule, n);
-    }
-    for (uint32_t i = 0; i < m->page_count; i++)
-        memory_release(m, &m->pages[i]);
+    memory_end(m);
+    memory_drop(m, UINT32_MAX);
     memory_drop_holdings(m);
-    memory_lane_leave(m);
     memory_saved_finish(m);
     free(m->slots);
     free(m->pages);
@@ -70,6 +109,10 @@ static int back_persistent(struct memory *m, uint32_t first, uint32_t count) {
     for (uint32_t i = 0; m->swapped && i < count; i++) { /* zeros, without taking anything */
         m->pages[first + i].state = PAGE_SWAPPED;
         memory_note(m, first + i, &m->pages[first + i]);
+    }
+    if (m->swapped) {
+        m->away += count;
+        m->next_page = 0;
     }
     if (!err) m->persistent += count;
     return err;

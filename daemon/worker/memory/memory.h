@@ -24,6 +24,11 @@ struct memory; /* of one client */
 int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *dev,
                   struct dev_space *space, const struct dev_windows *windows, uint64_t granule);
 void memory_destroy(struct memory *m); /* unmaps all, before space_destroy; accepts NULL */
+/* The same in parts, behind which destroy has little to do: `end` once, nothing but `drop` and
+ * destroy behind it. So many granules at most are unmapped and given back; fewer were left when
+ * fewer are returned. */
+void memory_end(struct memory *m);
+uint32_t memory_drop(struct memory *m, uint32_t most);
 
 /* Whole granules, all in one half; with an estate (memory_estate.h) all of it is done or nothing,
  * whenever the process ends. -EEXIST when any is in use, -ENOENT on unback when any is not.

@@ -108,6 +108,14 @@ static const char *wrong_slots(const struct memory *m, struct check_counts *c) {
     return member ? NULL : "not a member of its lane";
 }
 
+/* The next part of swapping would not find them. */
+static const char *wrong_next(const struct memory *m) {
+    enum page_state moves = m->turned_out ? PAGE_PRIVATE : PAGE_SWAPPED;
+    for (uint32_t i = 0; m->swapped && i < m->next_page; i++)
+        if (m->pages[i].state == moves) return "a page was passed over";
+    return NULL;
+}
+
 static int by_address(const void *a, const void *b) {
     struct dev_chunk *const *x = a, *const *y = b;
     return ((uintptr_t)*x > (uintptr_t)*y) - ((uintptr_t)*x < (uintptr_t)*y);
@@ -178,10 +186,10 @@ const char *memory_check(const struct memory *m) {
     if (c.placed != m->placed) return "placed pages are miscounted";
     if (c.kept != m->kept) return "kept pages are miscounted";
     if (c.kept_shown != m->kept_shown) return "kept pages that were shown are miscounted";
-    uint32_t swapped = m->swapped ? m->persistent : 0;
-    if (m->partly ? c.swapped > swapped : c.swapped != swapped)
-        return "some private pages are swapped";
-    const char *what = wrong_holdings(m);
+    if (c.swapped != m->away) return "pages that are away are miscounted";
+    if (c.swapped && !m->swapped) return "some private pages are swapped";
+    const char *what = wrong_next(m);
+    if (!what) what = wrong_holdings(m);
     if (!what) what = wrong_lane_holdings(m);
     if (!what) what = wrong_slots(m, &c);
     if (!what) what = wrong_chunks(m, c.chunks);

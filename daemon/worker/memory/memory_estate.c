@@ -268,6 +268,7 @@ static int take_own(struct memory *m, uint32_t page, const struct entry *entry) 
     m->persistent++;
     m->kept += upper;
     m->kept_shown += p->shown;
+    m->away += swapped;
     m->swapped |= swapped;
     return 0;
 }
@@ -315,7 +316,6 @@ static int show_private(struct memory *m, struct walk w) {
         const struct page *p = &m->pages[w.page];
         if (p->state == PAGE_PRIVATE) memory_plan_add(&plan, w.page, p->chunk);
     }
-    m->partly = m->swapped && plan.count;
     if (!err) err = memory_plan_run(&plan);
     return memory_plan_end(&plan, err);
 }
@@ -337,7 +337,7 @@ static void note_adopted(struct memory *m, struct walk w, bool back) {
 static void take_nothing(struct memory *m, struct walk w) {
     while (walk_next(&w))
         memory_release(m, &m->pages[w.page]);
-    m->swapped = m->partly = false;
+    m->swapped = false;
 }
 
 /* It was kept for nobody. */

@@ -62,14 +62,15 @@ void memory_lane_destroy(struct memory_lane *lane) {
     free(lane);
 }
 
-int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes) {
+int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes, uint32_t most) {
     uint64_t count = bytes / lane->granule + (bytes % lane->granule != 0);
     struct list *pos;
     list_each(pos, &lane->members) {
         const struct memory *m = list_entry(pos, struct memory, lane_link);
         if (m->slot_end > count) return -EBUSY;
     }
-    if (count < lane->count) trim_chunks(lane, (uint32_t)count);
+    if (count >= lane->count) return 0;
+    trim_chunks(lane, lane->count - count > most ? lane->count - most : (uint32_t)count);
     return 0;
 }
 
@@ -224,6 +225,10 @@ int memory_join(struct memory *m, struct memory_lane *lane) {
     memory_note_slots(m);
     if (noted) memory_note_lane(m);
     return memory_plan_end(&plan, 0);
+}
+
+bool memory_in_lane(const struct memory *m) {
+    return m->lane != NULL;
 }
 
 uint64_t memory_keep_need(const struct memory *m, uint64_t addr, uint64_t bytes) {

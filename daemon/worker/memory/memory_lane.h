@@ -11,6 +11,7 @@
 #ifndef DAEMON_WORKER_MEMORY_MEMORY_LANE_H
 #define DAEMON_WORKER_MEMORY_MEMORY_LANE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/device/device.h"
@@ -21,8 +22,9 @@ struct memory_lane; /* the chunks of one lane */
 
 int memory_lane_create(struct memory_lane **out, const struct dev_ops *ops, struct dev *dev);
 void memory_lane_destroy(struct memory_lane *lane); /* no member left; accepts NULL */
-/* Chunks beyond `bytes` go back to the device. No member has pages on them, or -EBUSY. */
-int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes);
+/* Chunks beyond `bytes` go back to the device, so many at most. No member has pages on any of them,
+ * or -EBUSY. */
+int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes, uint32_t most);
 uint64_t memory_lane_bytes(const struct memory_lane *lane); /* backed by chunks now */
 
 /* From now on its ephemeral pages come from this lane (NULL: from none). Its pages that are in use
@@ -30,6 +32,8 @@ uint64_t memory_lane_bytes(const struct memory_lane *lane); /* backed by chunks 
  * kept before (what is spilled stays so). Joining the same lane closes the gaps that keep it from
  * shrinking. */
 int memory_join(struct memory *m, struct memory_lane *lane);
+
+bool memory_in_lane(const struct memory *m);
 
 /* Survivors: how many bytes of private chunks memory_keep would need for this range (pages of the
  * lane that it touches), and: copies these pages, spilled or not, to private chunks at the same

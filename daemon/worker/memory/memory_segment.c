@@ -248,10 +248,17 @@ void memory_drop_holdings(struct memory *m) {
         segment_drop(h->segment, m->swapped);
         free_holding(m, h);
     }
+    free(m->numbers);
+    m->numbers = NULL;
+    m->number_room = 0;
+}
+
+void memory_drop_lane(struct memory *m) {
+    struct list *pos, *tmp;
     list_each_safe(pos, tmp, &m->lane_holdings) {
         struct holding *h = list_entry(pos, struct holding, link);
         memory_lane_give(m, h);
         free_holding(m, h);
     }
-    free(m->numbers);
+    memory_lane_leave(m);
 }

@@ -88,6 +88,7 @@ void memory_give_back(struct memory *m, struct page *page) {
     }
     if (page->state == PAGE_PRIVATE || page->state == PAGE_SWAPPED) {
         m->persistent--;
+        m->away -= page->state == PAGE_SWAPPED;
         leave_persistent(m, page);
     }
     *page = (struct page){.state = PAGE_NONE};

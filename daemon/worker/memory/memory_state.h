@@ -97,8 +97,11 @@ struct memory {
     uint32_t lane_held;  /* of these: segments' */
     uint32_t spilled;    /* of all of them */
     uint32_t hosted;     /* of these: to host memory */
-    bool swapped;
-    bool partly; /* adopted of a process that ended while it swapped: some is on the device */
+    bool swapped;    /* its chunks go, or went, to host memory: not all of them are on the device */
+    uint32_t away;   /* of the persistent pages: in host memory */
+    bool spilling;   /* some of what has to be spilled is in the lane still */
+    bool turned_out; /* the latest part of swapping was one of going out */
+    uint32_t next_page;           /* where the next part of it, or of the end, looks first */
     struct memory_estate *estate; /* NULL: nothing is kept */
 
     /* Of each page, how it was at one moment: memory_saved.h; NULL: it had no bytes, or nothing is
@@ -142,9 +145,11 @@ void memory_show_slot(struct memory *m, uint32_t page, uint32_t slot, struct hol
 void memory_free_slot(struct memory *m, uint32_t slot);
 /* What a mapped page shows. */
 struct dev_chunk *memory_shown(const struct memory *m, const struct page *page);
-/* An unmapped page shows its segment no longer; the client holds none any more. */
+/* An unmapped page shows its segment no longer; the client holds none any more, and of its lane
+ * neither: it leaves that, where it has no page. */
 void memory_hide_page(struct memory *m, struct page *page);
 void memory_drop_holdings(struct memory *m);
+void memory_drop_lane(struct memory *m);
 /* Whole pages of one half, else -EINVAL. */
 int memory_whole(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
                  uint32_t *count);
