@@ -100,6 +100,7 @@ enum sched_event_kind {
                         slo_ns, slo_of */
     SCHED_FIXED,     /* job: is fixed from now on */
     SCHED_WANTED,    /* job: swapped out, and it would do something now */
+    SCHED_HELD,      /* job: the memory that it was given is on its way until now */
     SCHED_SUBMITTED, /* job, submitted: eligible */
     SCHED_TIME,      /* nothing but the time: what ARM asked for */
     SCHED_EVENTS

@@ -213,6 +213,7 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
         j->spec.fixed = true;
         e[count++] = (struct sched_event){.kind = SCHED_FIXED, .job = id};
     }
+    if (rnd(w, 50) == 0) e[count++] = (struct sched_event){.kind = SCHED_HELD, .job = id};
     if (w->now_ns < j->asleep_ns) return count;
     if (rnd(w, 100) == 0) j->asleep_ns = w->now_ns + rnd(w, 5000);
     if (j->out && rnd(w, 8)) { /* nothing that it sends is read */

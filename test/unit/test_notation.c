@@ -19,6 +19,7 @@ static const struct {
     {"-7", {.kind = SCHED_LEFT, .job = 7}},
     {"7|", {.kind = SCHED_BOUNDARY, .job = 7}},
     {"7^", {.kind = SCHED_WANTED, .job = 7}},
+    {"7~", {.kind = SCHED_HELD, .job = 7}},
     {"7&", {.kind = SCHED_FIXED, .job = 7}},
     {"7?1,2", {.kind = SCHED_ASKED, .job = 7, .need = {1, 2}}},
     {"7!1,2", {.kind = SCHED_MEASURED, .job = 7, .need = {1, 2}}},

@@ -503,6 +503,27 @@ Test(turn, who_was_idle_comes_back_for_another_idle_one) {
     sched_destroy(s);
 }
 
+/* Until its memory is there it cannot have anything to do. */
+Test(turn, who_waits_for_its_memory_is_not_idle) {
+    struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = 1}, 10);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(4,1) +2(4,1)u1\n"
+                      "@3 2:20\n"
+                      "@500 +3(4,1)u2\n"
+                      "@900 1~\n"
+                      "@1002 1~\n"
+                      "@2001 .\n"
+                      "@2002 .\n",
+                      "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
+                      "@3 switch 2, run 2:20\n"
+                      "@500 arm 1000\n"
+                      "@900\n"
+                      "@1002 arm 2002\n"
+                      "@2001\n"
+                      "@2002 out 1*4, lane 0=0, lane 2=1, admit 3@2, arm 3002\n");
+    sched_destroy(s);
+}
+
 Test(turn, who_is_idle_and_of_higher_priority_stays) {
     struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = 1}, 10);
     SCHEDTRACE_EXPECT(s,

@@ -225,6 +225,7 @@ static enum sched_fault take_of_job(struct sched *s, uint32_t job, const struct 
     case SCHED_MEASURED: admit_reserved(s, job, &e->need); break;
     case SCHED_SET: return take_set(s, job, &e->spec);
     case SCHED_WANTED: admit_wanted(s, job); break;
+    case SCHED_HELD: s->st.jobs[job].held_ns = s->st.now_ns; break;
     case SCHED_FIXED: s->st.jobs[job].spec.fixed = true; break;
     default: return SCHED_FAULT_KIND;
     }

@@ -147,6 +147,7 @@ size_t notation_event(char *out, const struct sched_event *e) {
     case SCHED_MEASURED: add(&o, "%u!%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
     case SCHED_BOUNDARY: add(&o, "%u|", e->job); break;
     case SCHED_WANTED: add(&o, "%u^", e->job); break;
+    case SCHED_HELD: add(&o, "%u~", e->job); break;
     case SCHED_FIXED: add(&o, "%u&", e->job); break;
     case SCHED_LEFT: add(&o, "-%u", e->job); break;
     case SCHED_JOINED: add_joined(&o, e); break;
@@ -186,9 +187,9 @@ static const char *why_name(enum sched_why why) {
 }
 
 static const char *kind_name(enum sched_event_kind kind) {
-    static const char *const names[SCHED_EVENTS] = {"policy",   "done",   "asked",     "measured",
-                                                    "boundary", "left",   "joined",    "set",
-                                                    "fixed",    "wanted", "submitted", "time"};
+    static const char *const names[SCHED_EVENTS] = {
+        "policy", "done",  "asked",  "measured", "boundary",  "left", "joined",
+        "set",    "fixed", "wanted", "held",     "submitted", "time"};
     return (uint32_t)kind < SCHED_EVENTS ? names[kind] : "?";
 }
 
@@ -326,6 +327,8 @@ static void take_of_job(struct notation_in *in, struct sched_event *e) {
         e->kind = SCHED_BOUNDARY;
     } else if (take_char(in, '^')) {
         e->kind = SCHED_WANTED;
+    } else if (take_char(in, '~')) {
+        e->kind = SCHED_HELD;
     } else if (take_char(in, '&')) {
         e->kind = SCHED_FIXED;
     } else if (take_char(in, '%')) {

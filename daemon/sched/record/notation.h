@@ -23,6 +23,7 @@
  *   J!P,E              measured
  *   J&                 fixed: it is not swapped out any more
  *   J^                 wanted: it would do something, but is swapped out
+ *   J~                 held: its memory is on its way until now
  *   J%opts             set, to these options and the defaults of all others
  *   policy(KEY=VALUE,...)  a configuration; what is not said is the policy's own
  *   .                  nothing but the time

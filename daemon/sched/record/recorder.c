@@ -102,6 +102,7 @@ static size_t event_bytes(const struct sched_event *e) {
     case SCHED_MEASURED: return RECORDER_BYTES(need);
     case SCHED_BOUNDARY:
     case SCHED_WANTED:
+    case SCHED_HELD:
     case SCHED_FIXED:
     case SCHED_LEFT:
     case SCHED_TIME: return RECORDER_HEAD;
