@@ -348,6 +348,7 @@ void client_destroy(struct client *c) {
     boundary_finish(&c->boundary);
     lifetime_finish(&c->lifetime);
     memory_destroy(c->memory);
+    memory_destroy(c->ending);
     launching_finish(&c->launching);
     stream_set_finish(&c->streams);
     signal_finish(&c->signals);

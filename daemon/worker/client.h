@@ -85,12 +85,14 @@ struct client {
     /* What it may use, and where that is. */
     struct lifetime lifetime;
     struct wire_limits limits; /* of all of its user's clients */
-    struct memory *memory;     /* NULL once it was released */
+    struct memory *memory;     /* NULL once it is given back */
     struct credit credit;
     uint32_t lane;                    /* SCHED_NO_LANE until it is admitted */
+    uint32_t moves;                   /* of its memory, that are not over: moves.h */
+    struct memory *ending;            /* memory that is being given back; NULL: none, or all was */
     struct list clearing;             /* worker.clearing */
     struct list parts;                /* worker.parts */
-    struct op *parked, **parked_last; /* they run once its lane is clear: clearing.h */
+    struct op *parked, **parked_last; /* they run once its memory is there, and its lane clear */
 
     /* What it shares with us. */
     struct list link, fault_link;

@@ -19,6 +19,7 @@
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/lost.h"
+#include "daemon/worker/engine/moves.h"
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/pump.h"
 #include "daemon/worker/engine/running.h"
@@ -111,9 +112,11 @@ static bool is_over(struct worker *w) {
 
 unsigned loop_once(struct worker *w) {
     w->now_ns = fdutil_now_ns();
+    if (pace_next(&w->pace)) log_debug("memory", "event=pace granules=%u", w->pace.most);
     engine_time(w);
     unsigned done = pump_collect(w);
     if (is_over(w)) return 0;
+    done += engine_move(w); /* before any step of this round */
     done += defer_go_on(w);
     if (w->loading_count) done += loading_collect(w);
     done += chan_sweep(w) + engine_clear(w) + saving_step(w);
@@ -202,5 +205,6 @@ void loop_leave(struct worker *w) {
 
 void loop_finish(struct worker *w) {
     end_clients(w);
+    moves_forget(w, NULL);
     worker_destroy(w);
 }

@@ -80,6 +80,8 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->clearing);
     list_init(&w->parts);
     list_init(&w->saving);
+    list_init(&w->moves.list);
+    w->moves.most = w->moves.left = WORKER_GRANULES;
     list_init(&w->watching);
     list_init(&w->segments.exported);
     list_init(&w->signals);

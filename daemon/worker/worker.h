@@ -22,6 +22,7 @@
 #include "daemon/worker/memory/keeper.h"
 #include "daemon/worker/memory/lane_table.h"
 #include "daemon/worker/memory/segment.h"
+#include "daemon/worker/pace.h"
 #include "proto/ring.h"
 #include "proto/wire.h"
 
@@ -43,6 +44,17 @@ struct trying {
     const struct op *alone;             /* on trial, on the device */
     uint64_t kernels;                   /* on the device */
     uint64_t since_ns;                  /* when the first of `waiting` came, or `alone` began */
+};
+
+/* What the device takes for so many is little; then others have their turn. */
+#define WORKER_GRANULES 8u
+
+/* What is to be done to clients' memory (engine/moves.h). */
+struct moves {
+    struct list list;
+    uint32_t most;  /* granules, in a round of the loop: of all clients */
+    uint32_t left;  /* of this one's, for moves that are new */
+    uint32_t parts; /* that one was done in, at most */
 };
 
 struct worker {
@@ -80,6 +92,8 @@ struct worker {
     struct list active;         /* stream.active: streams that may have something to do */
     struct list faulted;        /* client.fault_link: to be abandoned at the next safe point */
     struct list passing;        /* client.boundary.link: may be at a boundary */
+    struct moves moves;         /* memory that comes, goes or moves as the scheduler decided */
+    struct pace pace;           /* how much of it, and of `parts`, in a round of the loop */
     struct list parts;          /* client.parts: memory that comes or goes, and is not finished */
     struct list saving;         /* client.estate.savepoint.link: their memory is being saved */
     struct list clearing;       /* client.clearing: what they may use of their lanes is cleared */

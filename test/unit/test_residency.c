@@ -13,6 +13,9 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/loop.h"
+#include "daemon/worker/memory/memory_check.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/patience.h"
 #include "test/lib/wireclient.h"
@@ -26,6 +29,7 @@ struct world {
     struct wirebench *b;
     struct dev *dev;
     bool strangers;  /* every job is another user's */
+    bool parts;      /* a granule a round, and a few rounds at a time */
     int32_t favours; /* nonzero: who is waited for comes first, whoever has to go for it */
     struct wireclient *all[4];
     uint64_t kept_bytes, spilled_bytes, swaps; /* of the lives that ended */
@@ -646,6 +650,24 @@ static void life_check(struct world *w, struct life *l, uint32_t block) {
     cr_assert(right, "job %u block %u: %d instead of %d", l->c->job_id, block, got, l->byte[block]);
 }
 
+static void check_all(const struct world *w) {
+    const struct list *pos;
+    list_each(pos, &w->b->worker->clients) {
+        const struct client *c = list_entry(pos, struct client, link);
+        const struct memory *m = c->memory ? c->memory : c->ending;
+        const char *what = m ? memory_check(m) : NULL;
+        cr_assert_null(what, "job %u: %s", c->job_id, what);
+    }
+}
+
+static void life_rounds(struct world *w) {
+    for (uint32_t i = rnd(4); i > 0; i--) {
+        w->b->worker->tick_ns = 0;
+        loop_once(w->b->worker);
+        check_all(w);
+    }
+}
+
 static void life_step(struct world *w, struct life *l) {
     uint32_t pick = rnd(100);
     if (pick < 15)
@@ -660,7 +682,10 @@ static void life_step(struct world *w, struct life *l) {
         wireclient_launch(l->c, 0, 0, 1);
     else
         wireclient_say(l->c, WIRE_ITERATION);
-    if (rnd(3) == 0) wirebench_run(w->b);
+    if (w->parts)
+        life_rounds(w);
+    else if (rnd(3) == 0)
+        wirebench_run(w->b);
 }
 
 static void lives_run(struct world *w, struct life *lives, int steps) {
@@ -679,6 +704,8 @@ static void lives_run(struct world *w, struct life *lives, int steps) {
     }
 }
 
+static bool parts;
+
 /* `room`: beside the lane and P, for survivors. With little, they are spilled. */
 static void random_lives(const struct policy_config *policy, bool strangers, uint64_t room,
                          int steps) {
@@ -686,6 +713,8 @@ static void random_lives(const struct policy_config *policy, bool strangers, uin
     uint64_t lane = PAGES * PAGE, p = KEPT * PAGE;
     struct wireclient *hog = join(&w, DEVICE - lane - JOBS * p - room, 0);
     struct life lives[JOBS] = {0};
+    w.parts = parts;
+    if (parts) w.b->worker->moves.most = 1;
     for (int i = 0; i < JOBS; i++) {
         lives[i].c = join(&w, p, lane);
         lives[i].number = i;
@@ -724,27 +753,65 @@ Test(residency, and_so_when_there_is_no_room_for_survivors, .timeout = 600) {
     random_lives(&policy, false, PAGE, 4000);
 }
 
-/* Two of the three fit: whoever is waited for makes another one go to host memory. */
-Test(residency, random_lives_that_are_swapped_keep_every_byte, .timeout = 600) {
+/* And so when it is moved in parts, between which everything goes on. */
+Test(residency, random_lives_whose_memory_is_moved_in_parts, .timeout = 600) {
+    struct policy_config policy = one_lane;
+    policy.lease_ns = 1000000;
+    policy.lease_factor = 1;
+    parts = true;
+    random_lives(&policy, false, PAGE, 3000);
+    random_lives(&policy, true, PAGE, 1500);
+}
+
+static void life_join(struct world *w, struct life *l, int number) {
+    struct wire_job job = {
+        .flags = WIRE_JOB_RESERVED, .persistent_bytes = 100 * MIB, .ephemeral_bytes = PAGES * PAGE};
+    w->b->uid++;
+    *l = (struct life){.number = number, .c = wireclient_attach_as(w->b, &job, 0)};
+    w->all[number] = l->c;
+    favour(w, l->c);
+    wireclient_kernels(l->c, "kern");
+    back(l->c, 0, KEPT * PAGE);
+    memset(l->used + BLOCKS, true, KEPT);
+}
+
+/* Wherever its memory is just now, and whoever waits for that. */
+static void life_end(struct world *w, struct life *l) {
+    w->all[l->number] = NULL;
+    w->swaps += stat_of(&l->c->com->stats.swaps);
+    leave(l->c);
+}
+
+static void swapped_lives(bool in_parts) {
     struct policy_config policy = {
         .lane = "srtf", .exclusive = -1, .swap = 1, .max_lanes = 1, .lease_ns = 1000000};
     struct world w = begin_as(&policy, true);
-    struct wire_job job = {
-        .flags = WIRE_JOB_RESERVED, .persistent_bytes = 100 * MIB, .ephemeral_bytes = PAGES * PAGE};
     struct life lives[JOBS] = {0};
     w.favours = 1;
-    for (int i = 0; i < JOBS; i++) {
-        w.b->uid++;
-        lives[i].number = i;
-        lives[i].c = w.all[i] = wireclient_attach_as(w.b, &job, 0);
-        favour(&w, lives[i].c);
-        wireclient_kernels(lives[i].c, "kern");
-        back(lives[i].c, 0, KEPT * PAGE);
-        memset(lives[i].used + BLOCKS, true, KEPT);
+    w.parts = in_parts;
+    if (in_parts) w.b->worker->moves.most = 1;
+    for (int i = 0; i < JOBS; i++)
+        life_join(&w, &lives[i], i);
+    for (int i = 0; in_parts && i < 15; i++) {
+        int ends = (int)rnd(JOBS);
+        for (uint32_t steps = rnd(50); steps > 0; steps--)
+            life_step(&w, &lives[rnd(JOBS)]);
+        life_end(&w, &lives[ends]);
+        life_join(&w, &lives[ends], ends);
     }
-    lives_run(&w, lives, 800);
+    lives_run(&w, lives, in_parts ? 300 : 800);
     cr_expect_gt(w.swaps, 10, "%lu", (unsigned long)w.swaps);
+    if (in_parts) cr_expect_gt(w.b->worker->moves.parts, KEPT, "nothing was moved in parts");
     end(&w);
+}
+
+/* Two of the three fit: whoever is waited for makes another one go to host memory. */
+Test(residency, random_lives_that_are_swapped_keep_every_byte, .timeout = 600) {
+    swapped_lives(false);
+}
+
+Test(residency, random_lives_that_are_swapped_in_parts_and_end_between_them, .timeout = 600) {
+    swapped_lives(true);
 }
 
 Test(residency, a_measured_job_may_grow_while_another_is_measured) {

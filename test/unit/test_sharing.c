@@ -523,7 +523,8 @@ Test(sharing, a_descriptor_keeps_what_is_swapped_out_with_its_holder) {
     a = join(ALICE);
 }
 
-/* The broker ends a worker that it does not hear: what takes long is said in between. */
+/* The broker ends a worker that it does not hear: what takes long is said in between. The end of a
+ * job comes in parts, between which the loop goes on. */
 Test(sharing, the_worker_is_heard_while_it_copies_what_is_kept) {
     int fd, beats;
     for (int ends = 0; ends < 2; ends++) {
@@ -541,7 +542,7 @@ Test(sharing, the_worker_is_heard_while_it_copies_what_is_kept) {
         if (!ends) cr_assert_eq(shut(a, 1), 0);
         beats = ends ? leave_heard(a) : drain();
         bench->worker->beat_ns = beat_ns;
-        cr_expect_geq(beats, 1);
+        if (!ends) cr_expect_geq(beats, 1);
         cr_assert_eq(open_key(b, 2, &key), 0);
         cr_assert_eq(show(b, 2, 0, PAGE), 0);
         cr_expect_eq(get(b, 0), 8);

@@ -13,6 +13,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/clearing.h"
 #include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/moves.h"
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_lane.h"
@@ -36,6 +37,14 @@ static int ask_more(struct client *c, uint64_t more_p, uint64_t more_e) {
 
 static void note_used(struct client *c) {
     credit_used(&c->credit, c->memory, c->com.page);
+}
+
+bool allowance_lacks(const struct client *c, uint64_t addr, uint64_t bytes) {
+    bool persistent = addr < client_ephemeral(c);
+    if (!c->memory) return false;
+    uint64_t p = credit_p(&c->credit, c->memory) + (persistent ? bytes : 0);
+    uint64_t e = credit_e(c->memory) + (persistent ? 0 : bytes);
+    return credit_lacks(&c->credit, &p, &e);
 }
 
 int allowance_ask(struct client *c, uint64_t addr, uint64_t bytes) {
@@ -122,6 +131,8 @@ bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes) {
     if (memory_swapped(c->memory)) return false;
     uint64_t need = memory_keep_need(c->memory, addr, bytes);
     if (need == 0) return true;
+    uint64_t p = credit_p(&c->credit, c->memory) + need, e = 0;
+    if (moves_any(c->worker) && credit_lacks(&c->credit, &p, &e)) return false;
     int err = ask_more(c, need, 0);
     if (!err) err = memory_keep(c->memory, addr, bytes, &copied);
     stats_add(&c->com.page->stats.survived_bytes, copied);

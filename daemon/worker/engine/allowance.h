@@ -21,6 +21,8 @@ struct wire_record;
 /* Whole granules in one of the windows. 0, ERR_NO_MEMORY or -errno. Who backs them in parts asks
  * for all of it before. */
 int allowance_ask(struct client *c, uint64_t addr, uint64_t bytes);
+/* The scheduler would be asked. */
+bool allowance_lacks(const struct client *c, uint64_t addr, uint64_t bytes);
 int allowance_back(struct client *c, uint64_t addr, uint64_t bytes);
 int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes);
 /* Segments: with so many bytes more, by MAKE (of the lane if ephemeral) or OPEN of
@@ -34,8 +36,8 @@ void allowance_module_gone(struct client *c, uint64_t bytes);
 /* A limit of CUDA's, which the device may need memory for. ERR_NO_MEMORY; -EINVAL: it is too late
  * for it. */
 int allowance_limit(struct client *c, uint32_t limit, uint64_t value);
-/* A survivor's pages become the client's own; false when there is no room for them, or when it is
- * swapped out. Nothing of the client is in flight. */
+/* A survivor's pages become the client's own; false when there is no room for them, or may not be
+ * yet, or when it is swapped out. Nothing of the client is in flight. */
 bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes);
 
 /* The scheduler is told the peaks of the last two iterations: the reservation of a job that had

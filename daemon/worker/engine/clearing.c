@@ -52,9 +52,13 @@ static void fail_client(struct client *c, int err) {
 }
 
 bool clearing_step(struct client *c) {
+    uint64_t before = memory_cleared(c->memory);
     int err = client_dead(c) ? 0 : memory_clear(c->memory, CLEARING_CHUNKS);
     if (err) fail_client(c, err);
     if (client_dead(c)) return false; /* until it is abandoned */
+    struct worker *w = c->worker;
+    pace_add(&w->pace,
+             (uint32_t)((memory_cleared(c->memory) - before) / w->info.granularity_bytes));
     clearing_count(c);
     return !memory_unclear(c->memory);
 }

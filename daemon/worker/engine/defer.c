@@ -14,6 +14,7 @@
 #include "daemon/worker/engine/allowance.h"
 #include "daemon/worker/engine/arrays.h"
 #include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/moves.h"
 #include "daemon/worker/engine/sharing.h"
 #include "daemon/worker/engine/unload.h"
 #include "daemon/worker/memory/memory.h"
@@ -105,10 +106,6 @@ int defer_reference(struct client *c, const struct arrays_reference *ask, const 
 
 /* ---- memory, in parts ------------------------------------------------------------------------ */
 
-/* What the device takes for one call of it is little for so many granules; then others have their
- * turn. */
-#define DEFER_GRANULES 8u
-
 /* The first that an earlier worker had not counted: it may have done it, or some of it. */
 static bool is_again(const struct client *c) {
     return c->replay.restored &&
@@ -118,7 +115,7 @@ static bool is_again(const struct client *c) {
 /* The next part; 0: that was all. */
 static uint64_t part_of(const struct client *c, const struct op *op) {
     uint64_t left = op->mem.rec.bytes - op->mem.done_bytes;
-    uint64_t most = DEFER_GRANULES * c->worker->info.granularity_bytes;
+    uint64_t most = WORKER_GRANULES * c->worker->info.granularity_bytes;
     return left < most ? left : most;
 }
 
@@ -147,8 +144,10 @@ static int back_part(struct client *c, struct op *op) {
         err = allowance_ask(c, mem->addr, mem->bytes - backed(c, op, mem->bytes));
     if (!err && backed(c, op, part) < part)
         err = allowance_back(c, mem->addr + op->mem.done_bytes, part);
-    if (!err) op->mem.done_bytes += part;
-    return err;
+    if (err) return err;
+    op->mem.done_bytes += part;
+    pace_add(&c->worker->pace, (uint32_t)(part / c->worker->info.granularity_bytes));
+    return 0;
 }
 
 /* Whether it is finished. What was done of one that fails goes once nothing of the client is on the
@@ -175,6 +174,7 @@ static bool do_unback(struct client *c, struct op *op) {
     int err = allowance_unback(c, mem->addr + op->mem.done_bytes, part);
     if (err == -ENOENT && is_again(c)) err = 0;
     op->mem.done_bytes += part;
+    pace_add(&c->worker->pace, (uint32_t)(part / c->worker->info.granularity_bytes));
     if (!err && part_of(c, op) && !client_dead(c)) return false;
     if (err)
         log_warn("client", "job=%u name=\"%s\" unback=0x%llx bytes=%llu error=%d", c->job_id,
@@ -206,9 +206,23 @@ static bool is_quiet_needed(const struct op *op) {
 
 /* A dead client's later operations end at once, so its count alone says nothing. */
 static bool is_due(const struct client *c) {
-    if (c->throttled & CLIENT_OUT) return false;
+    if (c->throttled & CLIENT_OUT || (c->moves && !client_dead(c))) return false;
     if (!is_quiet_needed(c->streams.deferred)) return true;
     return deferred_due(&c->streams) && c->inflight == 0;
+}
+
+/* What the scheduler would give it is there only once all is moved that it decided before. */
+static bool has_to_wait(const struct client *c, const struct op *op) {
+    const struct wire_mem *mem = &op->mem.rec;
+    if (client_dead(c) || !moves_any(c->worker)) return false;
+    switch (op->kind) {
+    case WIRE_MEM_BACK: return !op->mem.done_bytes && allowance_lacks(c, mem->addr, mem->bytes);
+    case WIRE_MEM_MAKE:
+    case WIRE_MEM_OPEN:
+    case WIRE_MEM_SHARE:
+    case WIRE_ARRAY_MAKE: return true;
+    default: return false;
+    }
 }
 
 /* Whether it is finished: if not, it goes on in the loop's next round. */
@@ -232,7 +246,7 @@ void defer_run(struct client *c) {
     if (c->deferring) return; /* kicked streams are only queued, but be safe against a cycle */
     c->deferring = true;
     while (c->streams.deferred && is_due(c) && !worker_lost(c->worker)) {
-        if (!act(c, c->streams.deferred)) {
+        if (has_to_wait(c, c->streams.deferred) || !act(c, c->streams.deferred)) {
             list_remove(&c->parts);
             list_append(&c->worker->parts, &c->parts);
             break;

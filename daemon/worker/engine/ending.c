@@ -16,20 +16,12 @@
 #include "daemon/worker/engine/residency.h"
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/engine/unload.h"
-#include "daemon/worker/memory/memory.h"
-#include "daemon/worker/memory/memory_segment.h"
-#include "daemon/worker/memory/segment.h"
 
 void ending_release(struct client *c) {
     if (!c->memory) return;
-    /* The broker waits for no more than some: it hears of us. */
-    while (memory_segments_save_ahead(c->memory, SEGMENT_AHEAD))
-        broker_link_beat(&c->worker->link);
     unload_all(c);
     arrays_release(c);
-    memory_destroy(c->memory);
-    c->memory = NULL;
-    residency_leave(c);
+    residency_give(c);
     atom_store_relaxed(&c->com.page->stats.memory_bytes, 0);
 }
 
@@ -38,10 +30,11 @@ void ending_abandon(struct client *c, int err) {
     fault_void(c, err);
     c->abandoned = true;
     c->throttled &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
-    if (clearing_pending(c)) engine_unpark(c); /* before the scheduler hears of it */
+    if (c->parked || clearing_pending(c)) engine_unpark(c); /* before the scheduler hears of it */
     engine_untry(c);
     if (c->errand) errand_cancel(&c->worker->errands, c->errand);
-    if (!client_busy(c)) ending_release(c); /* before the scheduler gives it to others */
+    if (!c->inflight) residency_end(c); /* before the scheduler gives it to others */
+    if (!client_busy(c)) ending_release(c);
     engine_left(c);
     if (client_busy(c)) c->worker->ops->space_cancel(c->space);
     callback_forget(&c->callbacks);
@@ -60,6 +53,7 @@ void ending_destroy(struct client *c) {
     struct worker *w = c->worker;
     uint32_t uid = c->uid;
     ending_release(c);
+    residency_finish(c);
     client_destroy(c);
     tenant_share(w, uid);
     errand_trim(&w->errands);

@@ -12,9 +12,10 @@ struct client;
  * when it has none yet, and is there before anything is dropped. At a safe point only (not while a
  * step's actions or a poll's completions are being carried out). */
 void ending_abandon(struct client *c, int err);
-/* Gives back its device memory; nothing of it is on the device. */
+/* Its device memory goes, some each time round the loop (moves.h); nothing of it is on the device.
+ */
 void ending_release(struct client *c);
-/* The same, and frees it. */
+/* What is left of it at once, and the client is freed. */
 void ending_destroy(struct client *c);
 
 #endif

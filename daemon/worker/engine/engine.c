@@ -10,6 +10,7 @@
 #include "daemon/worker/engine/clearing.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/lost.h"
+#include "daemon/worker/engine/moves.h"
 #include "daemon/worker/engine/residency.h"
 #include "daemon/worker/engine/saving.h"
 #include "daemon/worker/engine/trying.h"
@@ -95,7 +96,7 @@ void engine_run(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = client_of(s);
     if (c->displaced) residency_return(c);
-    if (c->displaced && clearing_pending(c) && !client_dead(c)) {
+    if (c->displaced && residency_parks(c) && !client_dead(c)) {
         clearing_park(c, op);
         return;
     }
@@ -183,6 +184,17 @@ void engine_step(struct worker *w) {
     w->stepping = false;
 }
 
+/* ---- moves ----------------------------------------------------------------------------------- */
+
+unsigned engine_move(struct worker *w) {
+    const struct list *pos;
+    list_each(pos, &w->moves.list) {
+        const struct move *mv = list_entry(pos, struct move, link);
+        if (moves_comes(mv)) add_event(w, SCHED_HELD, mv->client->job_id);
+    }
+    return residency_go_on(w);
+}
+
 /* ---- clearing -------------------------------------------------------------------------------- */
 
 void engine_unpark(struct client *c) {
@@ -197,6 +209,7 @@ unsigned engine_clear(struct worker *w) {
     unsigned count = 0;
     list_each_safe(pos, tmp, &w->clearing) {
         struct client *c = list_entry(pos, struct client, clearing);
+        if (c->moves || moves_shrinks(w, c->lane)) continue;
         count++;
         if (clearing_step(c)) engine_unpark(c);
     }

@@ -39,6 +39,9 @@ void engine_left(struct client *c);
 /* The scheduler lets it run: to the device, unless its client's lane is not clear yet, or it is a
  * kernel and one on trial comes first. */
 void engine_run(struct worker *w, struct op *op);
+/* A round of what is to be moved: how many moves went on. The scheduler hears whose memory is on
+ * its way still. Not within a step. */
+unsigned engine_move(struct worker *w);
 /* The next chunks of each client whose lane is cleared; how many clients. Not within a step. */
 unsigned engine_clear(struct worker *w);
 /* What was parked of the client runs, or ends when it is dead. */

@@ -12,8 +12,10 @@
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/lost.h"
+#include "daemon/worker/engine/moves.h"
 #include "daemon/worker/engine/passing.h"
 #include "daemon/worker/engine/progress.h"
+#include "daemon/worker/engine/residency.h"
 #include "daemon/worker/engine/running.h"
 #include "daemon/worker/engine/trying.h"
 #include "daemon/worker/engine/watching.h"
@@ -42,6 +44,7 @@ static void op_ended(struct worker *w, struct op *op) {
     if (op->kind == WIRE_LAUNCH) estate_ask(&c->estate, w->ops, c->space);
     if (op->dev.result && (op->dev.suspects || !client_dead(c))) fault_raise_op(c, op);
     progress_retire(c, s);
+    if (c->abandoned && !c->inflight) residency_end(c);
     if (c->abandoned && !client_busy(c)) ending_release(c);
 }
 
@@ -96,7 +99,7 @@ static void take_boundary(struct client *c) {
 bool pump_pending(const struct worker *w) {
     return !list_empty(&w->active) || !list_empty(&w->passing) || w->events.count ||
            !list_empty(&w->faulted) || !list_empty(&w->clearing) || !list_empty(&w->parts) ||
-           !list_empty(&w->saving) || trying_ready(w);
+           !list_empty(&w->saving) || trying_ready(w) || moves_ready(w);
 }
 
 /* Boundaries before the operations behind them: so events come in the order in which the scheduler

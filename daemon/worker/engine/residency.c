@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "common/err.h"
 #include "common/log.h"
@@ -14,8 +15,11 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/clearing.h"
 #include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/moves.h"
 #include "daemon/worker/link/broker_link.h"
+#include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_swap.h"
 #include "daemon/worker/stats.h"
 
@@ -26,143 +30,353 @@ static void fail_client(struct client *c, const char *what, int err) {
     fault_raise(c, err == -ENOMEM ? ERR_NO_MEMORY : err, text);
 }
 
+/* ---- parts ------------------------------------------------------------------------------------
+ *
+ * A step of a move does what is left of its granules of this round, and says whether it is
+ * finished: if not, it is called again in the next. What it has come to is in the memory itself,
+ * and asked there.
+ */
+
+/* So much was done of it. */
+static void pay(struct worker *w, struct move *mv, uint64_t granules) {
+    uint32_t n = (uint32_t)granules;
+    mv->granules += n;
+    mv->left -= n < mv->left ? n : mv->left;
+    w->moves.left -= n < w->moves.left ? n : w->moves.left;
+    pace_add(&w->pace, n);
+}
+
+static void pay_bytes(struct worker *w, struct move *mv, uint64_t bytes) {
+    pay(w, mv, bytes / w->info.granularity_bytes);
+}
+
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-void residency_leave(struct client *c) {
+static void leave_lane(struct client *c) {
     if (c->lane == SCHED_NO_LANE) return;
     lane_table_leave(&c->worker->lanes, c->lane);
     c->lane = SCHED_NO_LANE;
 }
 
 static void look_again(struct client *c) {
-    c->displaced = c->memory &&
-                   (memory_spilled(c->memory) || memory_swapped(c->memory) || clearing_pending(c));
+    c->displaced =
+        c->memory && (memory_spilled(c->memory) || memory_swapped(c->memory) || residency_parks(c));
 }
 
 /* ---- out of the lane, and back --------------------------------------------------------------- */
 
-static void spill_client(struct client *c) {
+/* What was spilled before, and lacks what the client got since, is: it has not run. */
+static bool spill_step(struct client *c, struct move *mv) {
+    struct worker *w = c->worker;
     uint64_t moved = 0;
-    if (!c->memory || memory_spilled(c->memory)) return;
-    int err = memory_spill(c->memory, true, MEMORY_ALL, &moved);
+    if (!c->memory || (memory_spilled(c->memory) && !memory_spilling(c->memory))) return true;
+    int err = memory_spill(c->memory, true, mv->left, &moved);
     stats_add(&c->com.page->stats.switched_bytes, moved);
+    pay_bytes(w, mv, moved);
     c->displaced = true;
     if (err) fail_client(c, "its ephemeral memory could not be taken to host memory", err);
+    return err || !memory_spilling(c->memory);
 }
 
 /* Nobody else of the lane may have data in it now. */
-static void clear_lane(struct worker *w, uint32_t lane, const struct client *but) {
+static bool clear_step(struct worker *w, struct move *mv, uint32_t lane, const struct client *but) {
     struct list *pos;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
-        if (c != but && c->lane == lane && c->stranded) spill_client(c);
+        if (c == but || c->lane != lane || !c->stranded || client_dead(c)) continue;
+        if (!spill_step(c, mv)) return false;
     }
+    return true;
 }
 
-static void restore_client(struct client *c) {
-    uint64_t moved = 0;
-    if (!c->memory || !memory_spilled(c->memory)) return;
-    clear_lane(c->worker, c->lane, c);
-    int err = memory_restore(c->memory, MEMORY_ALL, &moved);
-    stats_add(&c->com.page->stats.switched_bytes, moved);
-    look_again(c);
-    if (err) fail_client(c, "its ephemeral memory could not be brought back", err);
-}
-
-/* Its lane may shrink to nothing meanwhile. At a boundary its pages there hold nothing, or what is
- * stranded, which goes to host memory first. */
-static void swap_out(struct client *c) {
-    uint64_t moved = 0;
-    if (!c->memory || memory_swapped(c->memory)) return;
-    if (c->stranded) spill_client(c);
-    int err = memory_swap_out(c->memory, MEMORY_ALL, &moved);
-    if (!err) err = memory_join(c->memory, NULL);
-    stats_add(&c->com.page->stats.swaps, 1);
-    stats_add(&c->com.page->stats.swapped_bytes, moved);
-    c->displaced = true;
-    c->throttled |= CLIENT_OUT;
-    c->wanted = false;
-    if (err) fail_client(c, "its persistent memory could not be taken to host memory", err);
-}
-
-static void swap_in(struct client *c) {
-    uint64_t moved = 0;
-    if (!c->memory || !memory_swapped(c->memory)) return;
-    int err = memory_join(c->memory, c->worker->lanes.items[c->lane].chunks);
-    if (!err) err = memory_swap_in(c->memory, MEMORY_ALL, &moved);
-    stats_add(&c->com.page->stats.swapped_bytes, moved);
-    look_again(c);
-    c->throttled &= (uint8_t)~CLIENT_OUT;
-    boundary_ready(&c->boundary, &c->worker->passing); /* for what is deferred: defer.c */
-    if (err) fail_client(c, "its persistent memory could not be brought back", err);
-}
-
-void residency_return(struct client *c) {
-    if (!c->memory) return;
-    swap_in(c);
-    restore_client(c);
-    look_again(c);
-}
-
-/* ---- actions --------------------------------------------------------------------------------- */
-
-static void move_client(struct client *c, uint32_t lane) {
+static bool restore_step(struct client *c, struct move *mv) {
     struct worker *w = c->worker;
-    if (!c->memory || c->lane == lane) return;
-    int err = lane_table_open(&w->lanes, lane, w->ops, w->dev);
-    if (c->stranded) spill_client(c);
-    if (!err) err = memory_join(c->memory, w->lanes.items[lane].chunks);
+    uint64_t moved = 0;
+    if (!c->memory || !memory_spilled(c->memory)) return true;
+    if (!clear_step(w, mv, c->lane, c)) return false;
+    int err = memory_restore(c->memory, mv->left, &moved);
+    stats_add(&c->com.page->stats.switched_bytes, moved);
+    pay_bytes(w, mv, moved);
+    if (err) fail_client(c, "its ephemeral memory could not be brought back", err);
+    return !err && !memory_spilled(c->memory);
+}
+
+/* It leaves its lane first, where others go on, and which may shrink to nothing meanwhile. At a
+ * boundary its pages there hold nothing, or what is stranded, which goes to host memory. */
+static bool out_step(struct client *c, struct move *mv) {
+    struct worker *w = c->worker;
+    uint64_t moved = 0;
+    if (!c->memory) return true;
+    if (!(c->throttled & CLIENT_OUT)) c->wanted = false;
+    c->throttled |= CLIENT_OUT;
+    if (c->stranded && !spill_step(c, mv)) return false;
+    int err = memory_in_lane(c->memory) ? memory_join(c->memory, NULL) : 0;
+    if (!err) err = memory_swap_out(c->memory, mv->left, &moved);
+    stats_add(&c->com.page->stats.swapped_bytes, moved);
+    pay_bytes(w, mv, moved);
+    if (!err && !memory_out(c->memory)) return false;
+    stats_add(&c->com.page->stats.swaps, 1);
+    if (err) fail_client(c, "its persistent memory could not be taken to host memory", err);
+    return !err;
+}
+
+/* Into its lane when all is there. */
+static bool in_step(struct client *c, struct move *mv) {
+    struct worker *w = c->worker;
+    uint64_t moved = 0;
+    if (!c->memory || !memory_swapped(c->memory)) return true;
+    uint32_t away = memory_away(c->memory);
+    int err = memory_swap_in(c->memory, mv->left, &moved);
+    stats_add(&c->com.page->stats.swapped_bytes, moved);
+    pay(w, mv, away - memory_away(c->memory));
+    if (!err && memory_swapped(c->memory)) return false;
+    if (!err) err = memory_join(c->memory, w->lanes.items[c->lane].chunks);
+    if (err) fail_client(c, "its persistent memory could not be brought back", err);
+    if (err) return false;
+    c->throttled &= (uint8_t)~CLIENT_OUT;
+    return true;
+}
+
+static bool return_step(struct client *c, struct move *mv) {
+    return in_step(c, mv) && restore_step(c, mv);
+}
+
+/* ---- whose turn it is, and where ------------------------------------------------------------- */
+
+static bool move_step(struct client *c, struct move *mv) {
+    struct worker *w = c->worker;
+    if (!c->memory || c->lane == mv->lane) return true;
+    if (c->stranded && !spill_step(c, mv)) return false;
+    int err = lane_table_open(&w->lanes, mv->lane, w->ops, w->dev);
+    if (!err) err = memory_join(c->memory, w->lanes.items[mv->lane].chunks);
     if (err) {
         fail_client(c, "its lane could not be made", err);
-        return;
+        return false;
     }
-    residency_leave(c);
-    c->lane = lane;
-    lane_table_enter(&w->lanes, lane);
-}
-
-/* Pages of a client that lie high in the lane, because lower ones were freed, are mapped anew: at
- * a boundary there is nothing in them. */
-static void pack_lane(struct worker *w, uint32_t lane) {
-    struct list *pos;
-    clear_lane(w, lane, NULL);
-    list_each(pos, &w->clients) {
-        struct client *c = list_entry(pos, struct client, link);
-        if (c->lane != lane || !c->memory || memory_spilled(c->memory)) continue;
-        int err = memory_join(c->memory, w->lanes.items[lane].chunks);
-        if (err) fail_client(c, "its lane could not be packed", err);
-    }
-}
-
-static void resize_lane(struct worker *w, uint32_t lane, uint64_t bytes) {
-    if (lane_table_bytes(&w->lanes, lane) <= bytes) return;
-    struct memory_lane *chunks = w->lanes.items[lane].chunks;
-    int err = memory_lane_shrink(chunks, bytes, MEMORY_ALL);
-    if (err == -EBUSY) {
-        pack_lane(w, lane);
-        err = memory_lane_shrink(chunks, bytes, MEMORY_ALL);
-    }
-    if (err)
-        log_warn("lane", "lane=%u bytes=%" PRIu64 " shrink=%" PRIu64 " error=%s", lane,
-                 memory_lane_bytes(chunks), bytes, err_name(err));
-}
-
-static void switch_lane(struct client *c, uint32_t lane) {
-    struct lane *l = &c->worker->lanes.items[lane];
-    clear_lane(c->worker, lane, c);
-    restore_client(c);
-    if (c->memory && !client_dead(c)) clearing_begin(c);
-    look_again(c);
-    if (l->last && l->last != c->job_id) stats_add(&c->com.page->stats.switches, 1);
-    l->last = c->job_id;
+    leave_lane(c);
+    c->lane = mv->lane;
+    lane_table_enter(&w->lanes, mv->lane);
+    return true;
 }
 
 /* Its ring is read from now on. */
-static void take_admitted(struct client *c) {
+static bool admit_step(struct client *c, struct move *mv) {
+    if (!move_step(c, mv)) return false;
     c->throttled &= (uint8_t)~CLIENT_WAITS;
     credit_admit(&c->credit);
     credit_show(&c->credit, c->memory, c->com.page);
+    return true;
 }
+
+static bool switch_step(struct client *c, struct move *mv) {
+    struct lane *l = &c->worker->lanes.items[mv->lane];
+    if (!clear_step(c->worker, mv, mv->lane, c) || !restore_step(c, mv)) return false;
+    if (c->memory && !client_dead(c)) clearing_begin(c);
+    if (l->last && l->last != c->job_id) stats_add(&c->com.page->stats.switches, 1);
+    l->last = c->job_id;
+    return true;
+}
+
+/* ---- less of a lane, or of a client ---------------------------------------------------------- */
+
+/* Pages of a client that lie high in the lane, because lower ones were freed, are mapped anew: at
+ * a boundary there is nothing in them. */
+static bool pack_step(struct worker *w, struct move *mv) {
+    struct list *pos;
+    if (!clear_step(w, mv, mv->lane, NULL)) return false;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        if (c->lane != mv->lane || !c->memory || memory_spilled(c->memory)) continue;
+        int err = memory_join(c->memory, w->lanes.items[mv->lane].chunks);
+        if (err) fail_client(c, "its lane could not be packed", err);
+    }
+    return true;
+}
+
+/* Somebody's pages there go anyway. */
+static bool is_ending_in(const struct worker *w, uint32_t lane) {
+    const struct list *pos;
+    list_each(pos, &w->clients) {
+        const struct client *c = list_entry(pos, struct client, link);
+        if (c->lane == lane && c->ending && memory_in_lane(c->ending)) return true;
+    }
+    return false;
+}
+
+static bool shrink_step(struct worker *w, struct move *mv) {
+    uint64_t before = lane_table_bytes(&w->lanes, mv->lane);
+    if (before <= mv->bytes) return true;
+    struct memory_lane *chunks = w->lanes.items[mv->lane].chunks;
+    int err = memory_lane_shrink(chunks, mv->bytes, mv->left);
+    if (err == -EBUSY) {
+        if (!pack_step(w, mv)) return false;
+        err = memory_lane_shrink(chunks, mv->bytes, mv->left);
+    }
+    pay_bytes(w, mv, before - memory_lane_bytes(chunks));
+    if (!err) return memory_lane_bytes(chunks) <= mv->bytes;
+    if (err == -EBUSY && is_ending_in(w, mv->lane)) return false;
+    log_warn("lane", "lane=%u bytes=%" PRIu64 " shrink=%" PRIu64 " error=%s", mv->lane,
+             memory_lane_bytes(chunks), mv->bytes, err_name(err));
+    return true;
+}
+
+/* The last one out takes the lane with it. */
+static bool trim_step(struct client *c, struct move *mv) {
+    struct worker *w = c->worker;
+    if (c->lane == SCHED_NO_LANE || w->lanes.items[c->lane].clients > 1) return true;
+    struct memory_lane *chunks = w->lanes.items[c->lane].chunks;
+    uint64_t before = memory_lane_bytes(chunks);
+    if (memory_lane_shrink(chunks, 0, mv->left)) return true;
+    pay_bytes(w, mv, before - memory_lane_bytes(chunks));
+    return memory_lane_bytes(chunks) == 0;
+}
+
+/* What descriptors of segments keep is saved before it goes with the rest. */
+static bool end_step(struct client *c, struct move *mv) {
+    struct worker *w = c->worker;
+    struct memory *m = c->ending;
+    pay(w, mv, memory_segments_save_ahead(m, mv->left));
+    if (mv->left) pay(w, mv, memory_drop(m, mv->left));
+    if (!mv->left || !trim_step(c, mv)) return false;
+    memory_destroy(m);
+    c->ending = NULL;
+    leave_lane(c);
+    return true;
+}
+
+/* ---- moves ----------------------------------------------------------------------------------- */
+
+static bool step(struct worker *w, struct move *mv) {
+    struct client *c = mv->client;
+    switch (mv->kind) {
+    case MOVE_ADMIT: return admit_step(c, mv);
+    case MOVE_LANE: return move_step(c, mv);
+    case MOVE_IN: return in_step(c, mv);
+    case MOVE_OUT: return out_step(c, mv);
+    case MOVE_SPILL: return spill_step(c, mv);
+    case MOVE_RESTORE: return restore_step(c, mv);
+    case MOVE_SWITCH: return switch_step(c, mv);
+    case MOVE_RETURN: return return_step(c, mv);
+    case MOVE_SHRINK: return shrink_step(w, mv);
+    default: return end_step(c, mv);
+    }
+}
+
+/* What waited for it goes on: engine_clear looks at those whose lane is cleared, and at these. */
+static void resume(struct worker *w, struct client *c) {
+    look_again(c);
+    if (c->moves || client_dead(c)) return;
+    if (c->parked && !clearing_pending(c)) list_append(&w->clearing, &c->clearing);
+    if (c->streams.deferred) boundary_ready(&c->boundary, &w->passing);
+}
+
+/* Those of a lane, before and after it is to shrink. */
+static void resume_lane(struct worker *w, uint32_t lane) {
+    struct list *pos;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        if (c->lane == lane) resume(w, c);
+    }
+}
+
+static void finish(struct worker *w, struct move *mv) {
+    struct client *c = mv->client;
+    uint32_t lane = mv->lane;
+    if (mv->parts > 1)
+        log_debug("memory", "job=%u move=%u granules=%u parts=%u most=%u", c ? c->job_id : 0,
+                  mv->kind, mv->granules, mv->parts, w->pace.most);
+    moves_remove(w, mv);
+    if (c)
+        resume(w, c);
+    else
+        resume_lane(w, lane);
+}
+
+/* A client whose move fails is dead, and that is in its place until the client's end is. */
+static unsigned go_on(struct worker *w) {
+    unsigned count = 0;
+    struct list *pos, *tmp;
+    list_each_safe(pos, tmp, &w->moves.list) {
+        struct move *mv = list_entry(pos, struct move, link);
+        if (mv->waits || !moves_may(w, mv)) continue;
+        count++;
+        mv->parts++;
+        if (!mv->has_share) mv->left = w->moves.left;
+        if (step(w, mv))
+            finish(w, mv);
+        else
+            mv->waits = !mv->left;
+    }
+    return count;
+}
+
+/* A round's granules are shared by those that may go on now, each of which has one at least; what
+ * these leave is for others. */
+unsigned residency_go_on(struct worker *w) {
+    struct list *pos;
+    uint32_t count = 0;
+    w->moves.left = w->moves.most;
+    if (!moves_any(w)) return 0;
+    list_each(pos, &w->moves.list) {
+        struct move *mv = list_entry(pos, struct move, link);
+        mv->has_share = moves_may(w, mv);
+        mv->waits = false;
+        count += mv->has_share;
+    }
+    list_each(pos, &w->moves.list) {
+        struct move *mv = list_entry(pos, struct move, link);
+        if (mv->has_share) mv->left = count < w->moves.most ? w->moves.most / count : 1;
+    }
+    return go_on(w);
+}
+
+/* Forgotten, it would leave somebody waiting for ever; the broker restarts us. */
+static struct move *must_add(struct worker *w, enum move_kind kind, struct client *c,
+                             uint32_t lane) {
+    struct move *mv = moves_add(w, kind, c, lane);
+    if (mv) return mv;
+    log_error("worker", "out of memory for a move of memory");
+    abort();
+}
+
+void residency_return(struct client *c) {
+    if (!c->memory || client_dead(c)) return;
+    if (!c->moves && (memory_swapped(c->memory) || memory_spilled(c->memory))) {
+        must_add(c->worker, MOVE_RETURN, c, SCHED_NO_LANE);
+        go_on(c->worker);
+    }
+    look_again(c);
+}
+
+bool residency_parks(const struct client *c) {
+    return c->moves || clearing_pending(c) || moves_shrinks(c->worker, c->lane);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void residency_end(struct client *c) {
+    if (c->ending || !c->memory) return;
+    if (moves_end(c->worker, c)) return;
+    log_error("worker", "out of memory for the end of a client");
+    abort();
+}
+
+void residency_give(struct client *c) {
+    residency_end(c);
+    memory_end(c->memory);
+    c->ending = c->memory;
+    c->memory = NULL;
+    go_on(c->worker);
+}
+
+void residency_finish(struct client *c) {
+    moves_forget(c->worker, c);
+    memory_destroy(c->ending);
+    c->ending = NULL;
+    leave_lane(c);
+}
+
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static void refuse_client(struct client *c, enum sched_why why) {
     char text[256];
@@ -175,25 +389,32 @@ static void refuse_client(struct client *c, enum sched_why why) {
     fault_raise(c, ERR_NO_MEMORY, text);
 }
 
-void residency_act(struct worker *w, const struct sched_action *a) {
-    if (a->kind == SCHED_LANE) {
-        resize_lane(w, a->lane, a->bytes);
-        return;
-    }
-    struct client *c = client_find(w, a->job);
-    if (!c) return; /* it left in this very step */
+static void act_on(struct client *c, const struct sched_action *a) {
+    struct worker *w = c->worker;
     switch (a->kind) {
-    case SCHED_ADMIT:
-        move_client(c, a->lane);
-        take_admitted(c);
-        break;
+    case SCHED_ADMIT: must_add(w, MOVE_ADMIT, c, a->lane); break;
     case SCHED_REFUSE: refuse_client(c, a->why); break;
-    case SCHED_MOVE: move_client(c, a->lane); break;
-    case SCHED_SWITCH: switch_lane(c, a->lane); break;
-    case SCHED_SPILL: spill_client(c); break;
-    case SCHED_RESTORE: restore_client(c); break;
-    case SCHED_SWAP_OUT: swap_out(c); break;
-    case SCHED_SWAP_IN: swap_in(c); break;
+    case SCHED_MOVE: must_add(w, MOVE_LANE, c, a->lane); break;
+    case SCHED_SWITCH: must_add(w, MOVE_SWITCH, c, a->lane); break;
+    case SCHED_SPILL: must_add(w, MOVE_SPILL, c, a->lane); break;
+    case SCHED_RESTORE: must_add(w, MOVE_RESTORE, c, a->lane); break;
+    case SCHED_SWAP_OUT: must_add(w, MOVE_OUT, c, a->lane); break;
+    case SCHED_SWAP_IN: must_add(w, MOVE_IN, c, a->lane); break;
     default: break;
     }
+}
+
+static void shrink_lane(struct worker *w, uint32_t lane, uint64_t bytes) {
+    if (!moves_any(w) && lane_table_bytes(&w->lanes, lane) <= bytes) return;
+    must_add(w, MOVE_SHRINK, NULL, lane)->bytes = bytes;
+    resume_lane(w, lane);
+}
+
+void residency_act(struct worker *w, const struct sched_action *a) {
+    struct client *c = a->kind == SCHED_LANE ? NULL : client_find(w, a->job);
+    if (a->kind == SCHED_LANE)
+        shrink_lane(w, a->lane, a->bytes);
+    else if (c && !c->abandoned)
+        act_on(c, a); /* else it left in this very step */
+    go_on(w);
 }

@@ -12,17 +12,29 @@
 #ifndef DAEMON_WORKER_ENGINE_RESIDENCY_H
 #define DAEMON_WORKER_ENGINE_RESIDENCY_H
 
+#include <stdbool.h>
+
 #include "daemon/sched/sched.h"
 
 struct client;
 struct worker;
 
-/* One action, but for RUN, GRANT, DENY and ARM. */
+/* One action, but for RUN, GRANT, DENY and ARM: it is done as far as this round goes. */
 void residency_act(struct worker *w, const struct sched_action *a);
-/* Whatever of the client is not on the device comes back, before it runs. It may die of it. It is
- * `away` afterwards only while its lane is being cleared, or when it died. */
+/* A new round: how many moves went on. */
+unsigned residency_go_on(struct worker *w);
+
+/* Whatever of the client is not on the device comes back, before it runs: `parks` until it is all
+ * there, and its lane clear. It may die of it. */
 void residency_return(struct client *c);
-/* The client's memory is gone. */
-void residency_leave(struct client *c);
+bool residency_parks(const struct client *c);
+
+/* The client is over. What else was to be done to it is not; its memory is given back, and waited
+ * for by who comes behind. */
+void residency_end(struct client *c);
+/* And from now on it may be: nothing of the client is on the device, nor is any errand of it. */
+void residency_give(struct client *c);
+/* All that is left of it, at once. */
+void residency_finish(struct client *c);
 
 #endif

@@ -17,6 +17,7 @@
 #include "daemon/worker/engine/defer.h"
 #include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/fault.h"
+#include "daemon/worker/engine/moves.h"
 #include "daemon/worker/engine/saving.h"
 #include "daemon/worker/front/book.h"
 #include "daemon/worker/front/replay.h"
@@ -390,10 +391,14 @@ int loading_show(struct client *c, const void *rec, char *why, size_t why_bytes)
 
 /* ---- what is back ---------------------------------------------------------------------------- */
 
-/* What is out of the device has no memory to give. */
+/* What is out of the device has no memory to give; and what a module takes, more than its client
+ * was granted maybe, is there once all is moved that was to be. */
 static bool may_finish(const struct errand *e) {
-    const struct client *c = list_entry(e, struct loading, errand)->client;
-    return client_dead(c) || !(c->throttled & CLIENT_OUT);
+    const struct loading *l = list_entry(e, struct loading, errand);
+    const struct client *c = l->client;
+    if (client_dead(c)) return true;
+    if (c->throttled & CLIENT_OUT || c->moves) return false;
+    return l->finish != finish_load || !moves_any(c->worker);
 }
 
 static void finish(struct worker *w, struct loading *l) {

@@ -33,7 +33,7 @@ static enum log_level log_level_of(uint32_t job_id) {
 }
 
 static bool is_reapable(const struct client *c) {
-    return c->leaving && !client_busy(c);
+    return c->leaving && !client_busy(c) && !c->moves;
 }
 
 bool order_pending(const struct worker *w) {

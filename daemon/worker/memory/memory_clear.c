@@ -47,12 +47,19 @@ static void clear_in_passing(struct memory *m) {
         if (is_shown(m, m->clear_next)) own_slot(m, m->clear_next);
 }
 
+void memory_clear_leave(struct memory *m) {
+    struct memory_lane *lane = m->lane;
+    if (!lane->holder || lane->holder == m) return;
+    lane->holder->clear_next = lane->holder->clear_end = 0;
+    lane->holder = NULL;
+}
+
 void memory_enter(struct memory *m, uint64_t bytes) {
     struct memory_lane *lane = m->lane;
     if (!lane) return;
     uint64_t pages = bytes / m->granule + (bytes % m->granule != 0);
     if (pages < m->slot_end) pages = m->slot_end;
-    if (lane->holder) lane->holder->clear_next = lane->holder->clear_end = 0;
+    memory_clear_leave(m);
     lane->holder = m;
     memory_note_lane(m);
     m->clear_next = 0;

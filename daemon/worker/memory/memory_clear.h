@@ -28,6 +28,8 @@ bool memory_unclear(const struct memory *m);
 uint64_t memory_cleared(const struct memory *m);              /* bytes, so far, for this client */
 uint64_t memory_lane_cleared(const struct memory_lane *lane); /* so far */
 
+/* Another client's bytes come into the lane: who had the turn has it no longer. */
+void memory_clear_leave(struct memory *m);
 /* Before the client shows the lane's chunk of this slot: when it has the turn, it is its own then.
  */
 int memory_clear_slot(struct memory *m, uint32_t slot);

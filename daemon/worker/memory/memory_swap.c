@@ -98,6 +98,7 @@ int memory_restore(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
     if (!m->spilled) return 0;
     if (!m->lane) return -EINVAL;
     memory_note_lane(m);
+    memory_clear_leave(m);
     for (uint32_t slot = 0; !err && most && m->spilled; slot++) {
         if (!swap_elsewhere(&m->slots[slot])) continue;
         err = restore_slot(m, slot);
