@@ -277,7 +277,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     c->limits = msg->limits;
     c->quota = WORKER_QUOTA;
     c->credit = credit_of(w, &msg->job);
-    c->lane = SCHED_NO_LANE;
+    c->lane = c->next_lane = SCHED_NO_LANE;
     c->throttled = CLIENT_WAITS;
     c->doorbell = c->files.window = c->estate.fd = -1;
     c->parked_last = &c->parked;
@@ -286,6 +286,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     list_init(&c->fault_link);
     list_init(&c->clearing);
     list_init(&c->parts);
+    list_init(&c->keeping);
     watch_init(&c->watch);
     op_pool_init(&c->pool);
     launching_init(&c->launching, w->seed);
@@ -344,6 +345,7 @@ void client_destroy(struct client *c) {
     list_remove(&c->fault_link);
     list_remove(&c->clearing);
     list_remove(&c->parts);
+    list_remove(&c->keeping);
     watch_forget(&c->watch);
     boundary_finish(&c->boundary);
     lifetime_finish(&c->lifetime);

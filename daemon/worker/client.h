@@ -88,10 +88,12 @@ struct client {
     struct memory *memory;     /* NULL once it is given back */
     struct credit credit;
     uint32_t lane;                    /* SCHED_NO_LANE until it is admitted */
+    uint32_t next_lane;               /* to which it is on its way; SCHED_NO_LANE: none */
     uint32_t moves;                   /* of its memory, that are not over: moves.h */
     struct memory *ending;            /* memory that is being given back; NULL: none, or all was */
     struct list clearing;             /* worker.clearing */
     struct list parts;                /* worker.parts */
+    struct list keeping;              /* worker.keeping */
     struct op *parked, **parked_last; /* they run once its memory is there, and its lane clear */
 
     /* What it shares with us. */

@@ -117,7 +117,7 @@ unsigned loop_once(struct worker *w) {
     unsigned done = pump_collect(w);
     if (is_over(w)) return 0;
     done += engine_move(w); /* before any step of this round */
-    done += defer_go_on(w);
+    done += defer_go_on(w) + passing_go_on(w);
     if (w->loading_count) done += loading_collect(w);
     done += chan_sweep(w) + engine_clear(w) + saving_step(w);
     if (!list_empty(&w->watching)) done += watching_look(w);

@@ -79,6 +79,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->passing);
     list_init(&w->clearing);
     list_init(&w->parts);
+    list_init(&w->keeping);
     list_init(&w->saving);
     list_init(&w->moves.list);
     w->moves.most = w->moves.left = WORKER_GRANULES;

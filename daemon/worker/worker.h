@@ -95,6 +95,7 @@ struct worker {
     struct moves moves;         /* memory that comes, goes or moves as the scheduler decided */
     struct pace pace;           /* how much of it, and of `parts`, in a round of the loop */
     struct list parts;          /* client.parts: memory that comes or goes, and is not finished */
+    struct list keeping;        /* client.keeping: at a boundary, survivors are being kept */
     struct list saving;         /* client.estate.savepoint.link: their memory is being saved */
     struct list clearing;       /* client.clearing: what they may use of their lanes is cleared */
     struct list watching;       /* client.watch.link: streams of theirs wait for a value */

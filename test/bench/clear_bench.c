@@ -16,6 +16,7 @@
 #include "common/fdutil.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
 
 #define MIB (1ull << 20)
@@ -51,7 +52,7 @@ static void open_clients(struct dev *dev, struct memory_lane *lane, struct dev_s
                                 MIB};
         must(dev_soft.space_create(dev, &w, &ops, NULL, &spaces[i]), "space");
         must(memory_create(&clients[i], &dev_soft, dev, spaces[i], &w, GRANULE), "memory");
-        must(memory_join(clients[i], lane), "lane");
+        must(memory_join(clients[i], lane, MEMORY_ALL), "lane");
         must(memory_back(clients[i], (uint64_t)(uintptr_t)ephemeral(i), BYTES), "pages");
     }
 }

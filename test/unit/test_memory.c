@@ -15,6 +15,7 @@
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_peek.h"
 #include "daemon/worker/memory/memory_segment.h"
@@ -58,7 +59,7 @@ static void rig_open(const struct dev_ops *on, uint64_t memory_bytes) {
         struct dev_windows w = {window(i), ALLOC, 4 * MIB, host, 4 * MIB, 2 * MIB};
         cr_assert_eq(ops->space_create(dev, &w, &space_ops, NULL, &spaces[i]), 0);
         cr_assert_eq(memory_create(&mem[i], ops, dev, spaces[i], &w, GRAN), 0);
-        cr_assert_eq(memory_join(mem[i], lane), 0);
+        cr_assert_eq(memory_join(mem[i], lane, MEMORY_ALL), 0);
     }
 }
 
@@ -148,7 +149,7 @@ Test(memory, whole_granules_of_one_half) {
 }
 
 Test(memory, without_a_lane_there_is_no_ephemeral_memory) {
-    cr_assert_eq(memory_join(mem[0], NULL), 0);
+    cr_assert_eq(memory_join(mem[0], NULL, MEMORY_ALL), 0);
     cr_expect_eq(memory_back(mem[0], ephemeral_at(0, 0), GRAN), ERR_NO_MEMORY);
     cr_expect_eq(memory_ephemeral(mem[0]), 0);
 }
@@ -189,7 +190,7 @@ Test(memory_fake, handing_a_lane_over_maps_and_moves_nothing) {
             words(at + page * GRAN)[1] = (uint64_t)turn;
         expect_sound();
     }
-    cr_assert_eq(memory_join(mem[0], lane), 0); /* where it is, without gaps */
+    cr_assert_eq(memory_join(mem[0], lane, MEMORY_ALL), 0); /* where it is, without gaps */
     cr_expect_eq(fakedev_maps(dev), CLIENTS);
     cr_expect_eq(fakedev_moves(dev), 0);
     cr_expect_eq(used(), 8);
@@ -202,7 +203,7 @@ Test(memory, joining_another_lane_takes_the_pages_along) {
     cr_assert_eq(memory_unback(mem[0], ephemeral_at(0, 1), 2 * GRAN), 0);
     cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), GRAN), 0);
     fill(ephemeral_at(0, 0), GRAN, 1);
-    cr_assert_eq(memory_join(mem[0], second), 0);
+    cr_assert_eq(memory_join(mem[0], second, MEMORY_ALL), 0);
     cr_expect_eq(memory_lane_bytes(second), 4 * GRAN, "as many as are in use");
     cr_expect_eq(memory_ephemeral(mem[0]), 4 * GRAN);
     cr_expect_eq(words(ephemeral_at(0, 5))[0], 0, "new chunks");
@@ -210,14 +211,14 @@ Test(memory, joining_another_lane_takes_the_pages_along) {
     expect_filled(ephemeral_at(1, 0), GRAN, 1);
     cr_assert_eq(memory_lane_shrink(lane, GRAN, MEMORY_ALL), 0);
     cr_expect_eq(used(), 5);
-    cr_assert_eq(memory_join(mem[1], second), 0);
+    cr_assert_eq(memory_join(mem[1], second, MEMORY_ALL), 0);
     expect_filled(ephemeral_at(1, 0), GRAN, 2);
-    cr_assert_eq(memory_join(mem[0], NULL), 0);
+    cr_assert_eq(memory_join(mem[0], NULL, MEMORY_ALL), 0);
     cr_expect(!readable(ephemeral_at(0, 0)));
     expect_sound();
-    cr_assert_eq(memory_join(mem[0], lane), 0);
+    cr_assert_eq(memory_join(mem[0], lane, MEMORY_ALL), 0);
     cr_expect(readable(ephemeral_at(0, 5)));
-    cr_assert_eq(memory_join(mem[1], NULL), 0);
+    cr_assert_eq(memory_join(mem[1], NULL, MEMORY_ALL), 0);
     memory_lane_destroy(second);
 }
 
@@ -237,7 +238,7 @@ Test(memory, a_lane_shrinks_to_what_nobody_uses) {
     cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 0), 2 * GRAN), 0);
     cr_expect_eq(memory_lane_shrink(lane, GRAN, MEMORY_ALL), -EBUSY,
                  "its page is on the second chunk");
-    cr_assert_eq(memory_join(mem[0], lane), 0);
+    cr_assert_eq(memory_join(mem[0], lane, MEMORY_ALL), 0);
     cr_expect_eq(memory_lane_shrink(lane, GRAN, MEMORY_ALL), 0, "joining its own lane closes gaps");
     cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 4 * GRAN), 0);
     cr_expect_eq(memory_lane_bytes(lane), 4 * GRAN);
@@ -311,7 +312,7 @@ Test(memory, what_is_backed_during_a_turn_is_cleared_first) {
 Test(memory, what_another_owner_wrote_is_neither_kept_nor_spilled) {
     uint64_t copied, moved;
     strangers();
-    cr_assert_eq(memory_keep(mem[1], ephemeral_at(1, 0), GRAN, &copied), 0);
+    cr_assert_eq(memory_keep(mem[1], ephemeral_at(1, 0), GRAN, MEMORY_ALL, &copied), 0);
     expect_zeros(ephemeral_at(1, 0), GRAN);
     cr_assert_eq(memory_spill(mem[1], true, MEMORY_ALL, &moved), 0);
     cr_assert_eq(memory_spill(mem[2], false, MEMORY_ALL, &moved), 0);
@@ -341,7 +342,7 @@ Test(memory, what_is_packed_is_its_owners) {
     strangers();
     cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 0), GRAN), 0);
     enter(1, 0);
-    cr_assert_eq(memory_join(mem[1], lane), 0);
+    cr_assert_eq(memory_join(mem[1], lane, MEMORY_ALL), 0);
     expect_sound();
     fill(ephemeral_at(1, 1), 2 * GRAN, 2);
     enter(0, 0);
@@ -352,14 +353,14 @@ Test(memory, a_lane_of_other_clients_is_cleared_too) {
     struct memory_lane *second;
     strangers();
     cr_assert_eq(memory_lane_create(&second, ops, dev), 0);
-    cr_assert_eq(memory_join(mem[2], second), 0);
+    cr_assert_eq(memory_join(mem[2], second, MEMORY_ALL), 0);
     enter(2, 0);
     fill(ephemeral_at(2, 0), 3 * GRAN, 3);
-    cr_assert_eq(memory_join(mem[0], second), 0);
+    cr_assert_eq(memory_join(mem[0], second, MEMORY_ALL), 0);
     enter(0, 0);
     expect_zeros(ephemeral_at(0, 0), 3 * GRAN);
-    cr_assert_eq(memory_join(mem[0], NULL), 0);
-    cr_assert_eq(memory_join(mem[2], NULL), 0);
+    cr_assert_eq(memory_join(mem[0], NULL, MEMORY_ALL), 0);
+    cr_assert_eq(memory_join(mem[2], NULL, MEMORY_ALL), 0);
     memory_lane_destroy(second);
     enter(1, 0);
     expect_zeros(ephemeral_at(1, 0), 3 * GRAN);
@@ -380,6 +381,35 @@ Test(memory, who_loses_the_turn_before_all_is_clear_begins_anew) {
     cr_assert_eq(memory_clear(mem[1], 8), 0, "it does no harm");
 }
 
+/* Whoever goes out half-way and turns round leaves no copy that would be older than the segment. */
+Test(memory, a_segment_goes_with_the_last_who_has_it_as_he_left_it) {
+    struct memory *a = mem[0], *b = mem[1];
+    uint64_t moved;
+    cr_assert_eq(memory_segment_make(a, 2, 3 * GRAN, 5), 0);
+    cr_assert_eq(memory_segment_fetch(a, 2, MEMORY_ALL), 0);
+    cr_assert_eq(memory_segment_open(b, 4, memory_segment_find(a, 2)), 0);
+    cr_assert_eq(memory_segment_fetch(b, 4, MEMORY_ALL), 0);
+    cr_assert_eq(memory_segment_show(a, 2, 0, persistent_at(0, 0), 3 * GRAN), 0);
+    cr_assert_eq(memory_segment_show(b, 4, 0, persistent_at(1, 0), 3 * GRAN), 0);
+    words(persistent_at(0, 2))[0] = 1;
+    cr_assert_eq(memory_swap_out(a, MEMORY_ALL, &moved), 0);
+    cr_expect_eq(moved, 0, "another has it");
+    words(persistent_at(1, 2))[0] = 2;
+    cr_assert_eq(memory_swap_out(b, MEMORY_ALL, &moved), 0);
+    cr_expect_eq(used(), 0);
+    cr_assert_eq(memory_swap_in(b, MEMORY_ALL, &moved), 0);
+    cr_expect_eq(words(persistent_at(1, 2))[0], 2);
+    cr_assert_eq(memory_swap_out(b, 3 + 1, &moved), 0);
+    cr_expect_eq(moved, GRAN, "behind its pages the first chunk");
+    cr_assert_eq(memory_swap_in(b, MEMORY_ALL, &moved), 0);
+    words(persistent_at(1, 0))[0] = 3;
+    cr_assert_eq(memory_swap_out(b, MEMORY_ALL, &moved), 0);
+    cr_assert_eq(memory_swap_in(a, MEMORY_ALL, &moved), 0);
+    cr_expect_eq(words(persistent_at(0, 0))[0], 3);
+    cr_expect_eq(words(persistent_at(0, 2))[0], 2);
+    expect_sound();
+}
+
 /* ---- survivors ------------------------------------------------------------------------------- */
 
 Test(memory_fake, a_survivor_is_copied_once_and_keeps_its_address) {
@@ -389,11 +419,11 @@ Test(memory_fake, a_survivor_is_copied_once_and_keeps_its_address) {
     fill(ephemeral_at(0, 0), 4 * GRAN, 5);
     uint64_t addr = ephemeral_at(0, 1) + 5000, bytes = GRAN; /* touches two pages */
     cr_expect_eq(memory_keep_need(mem[0], addr, bytes), 2 * GRAN);
-    cr_assert_eq(memory_keep(mem[0], addr, bytes, &copied), 0);
+    cr_assert_eq(memory_keep(mem[0], addr, bytes, MEMORY_ALL, &copied), 0);
     cr_expect_eq(copied, 2 * GRAN);
     cr_expect_eq(fakedev_moves(dev), 2);
     cr_expect_eq(memory_keep_need(mem[0], addr, bytes), 0);
-    cr_assert_eq(memory_keep(mem[0], addr, bytes, &copied), 0);
+    cr_assert_eq(memory_keep(mem[0], addr, bytes, MEMORY_ALL, &copied), 0);
     cr_expect_eq(copied, 0);
     cr_expect_eq(fakedev_moves(dev), 2, "once");
     cr_expect_eq(memory_persistent(mem[0]), 2 * GRAN);
@@ -416,14 +446,14 @@ Test(memory, a_survivor_on_the_software_gpu) {
     cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 3 * GRAN), 0);
     cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 3 * GRAN), 0);
     fill(ephemeral_at(0, 1), GRAN, 7);
-    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 1), 1, &copied), 0);
+    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 1), 1, MEMORY_ALL, &copied), 0);
     expect_filled(ephemeral_at(1, 1), GRAN, 7);
     fill(ephemeral_at(1, 0), 3 * GRAN, 8);
     expect_filled(ephemeral_at(0, 1), GRAN, 7);
     expect_filled(ephemeral_at(0, 0), GRAN, 8);
-    cr_expect_eq(memory_keep(mem[0], window(0) + ALLOC - 1, 2, &copied), -EINVAL);
+    cr_expect_eq(memory_keep(mem[0], window(0) + ALLOC - 1, 2, MEMORY_ALL, &copied), -EINVAL);
     cr_expect_eq(memory_keep_need(mem[0], window(0) - 1, 2), 0);
-    cr_expect_eq(memory_keep(mem[0], persistent_at(0, 0), ALLOC / 2, &copied), 0);
+    cr_expect_eq(memory_keep(mem[0], persistent_at(0, 0), ALLOC / 2, MEMORY_ALL, &copied), 0);
     cr_expect_eq(copied, 0, "nothing of it is in the lane");
 }
 
@@ -515,17 +545,17 @@ Test(memory, spilled_pages_can_be_kept_and_move_to_another_lane) {
     cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 0), 4 * GRAN), 0);
     fill(ephemeral_at(0, 0), 4 * GRAN, 11);
     cr_assert_eq(memory_spill(mem[0], false, MEMORY_ALL, &moved), 0);
-    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 0), 2 * GRAN, &copied), 0);
+    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 0), 2 * GRAN, MEMORY_ALL, &copied), 0);
     expect_filled(ephemeral_at(0, 0), 2 * GRAN, 11);
-    cr_assert_eq(memory_join(mem[0], second), 0);
+    cr_assert_eq(memory_join(mem[0], second, MEMORY_ALL), 0);
     cr_expect_eq(words(ephemeral_at(0, 2))[3], 0);
     cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &moved), 0);
     cr_expect_eq(moved, 2 * GRAN);
     expect_filled(ephemeral_at(0, 0), 4 * GRAN, 11);
     cr_assert_eq(memory_spill(mem[0], true, MEMORY_ALL, &moved), 0);
-    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 2), GRAN, &copied), 0);
+    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 2), GRAN, MEMORY_ALL, &copied), 0);
     expect_filled(ephemeral_at(0, 0), 3 * GRAN, 11);
-    cr_assert_eq(memory_join(mem[0], NULL), 0);
+    cr_assert_eq(memory_join(mem[0], NULL, MEMORY_ALL), 0);
     cr_expect_eq(memory_restore(mem[0], MEMORY_ALL, &moved), -EINVAL, "there is no lane to go to");
     memory_lane_destroy(second);
     expect_sound();
@@ -539,7 +569,7 @@ Test(memory, swapped_out_and_in_at_the_same_addresses) {
     fill(persistent_at(0, 0), 3 * GRAN, 12);
     fill(persistent_at(0, 7), GRAN, 13);
     fill(ephemeral_at(0, 0), 3 * GRAN, 14);
-    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 0), GRAN, &copied), 0);
+    cr_assert_eq(memory_keep(mem[0], ephemeral_at(0, 0), GRAN, MEMORY_ALL, &copied), 0);
     cr_assert_eq(memory_spill(mem[0], false, MEMORY_ALL, &moved), 0);
     cr_expect_eq(used(), 3 + 1 + 1 + 2 + 3);
     cr_assert_eq(memory_swap_out(mem[0], MEMORY_ALL, &moved), 0);
@@ -550,7 +580,7 @@ Test(memory, swapped_out_and_in_at_the_same_addresses) {
     cr_expect(!readable(persistent_at(0, 0)) && !readable(persistent_at(0, 7)));
     cr_expect(!readable(ephemeral_at(0, 0)));
     expect_sound();
-    cr_expect_eq(memory_keep(mem[0], ephemeral_at(0, 1), GRAN, &copied), -EBUSY);
+    cr_expect_eq(memory_keep(mem[0], ephemeral_at(0, 1), GRAN, MEMORY_ALL, &copied), -EBUSY);
     cr_assert_eq(memory_back(mem[0], persistent_at(0, 10), GRAN), 0);
     cr_expect_eq(used(), 3, "backed when it comes back");
     cr_assert_eq(memory_unback(mem[0], persistent_at(0, 1), GRAN), 0);
@@ -627,8 +657,8 @@ Test(memory, the_check_notices) {
     cr_assert_eq(memory_spill(m, false, MEMORY_ALL, &moved), 0);
     cr_assert_eq(memory_back(m, ephemeral_at(0, 1), GRAN), 0);
     cr_assert_eq(memory_segment_make_lane(m, 3, 2 * GRAN), 0);
-    cr_assert_eq(memory_segment_show(m, 3, ephemeral_at(0, 2), GRAN), 0);
-    cr_assert_eq(memory_segment_show(m, 3, ephemeral_at(0, 3), GRAN), 0);
+    cr_assert_eq(memory_segment_show(m, 3, 0, ephemeral_at(0, 2), GRAN), 0);
+    cr_assert_eq(memory_segment_show(m, 3, 0, ephemeral_at(0, 3), GRAN), 0);
     struct page *p = &m->pages[0], *e = &m->pages[HALF_PAGES + 1];
 #define SPOILT(place, value, text)                                           \
     do {                                                                     \
@@ -717,7 +747,7 @@ static void fail_prepare(void) {
 
 /* And a new rig for the next one. */
 static void fail_finish(void) {
-    cr_assert_eq(memory_join(mem[0], NULL), 0);
+    cr_assert_eq(memory_join(mem[0], NULL, MEMORY_ALL), 0);
     memory_lane_destroy(fail_second);
     rig_close();
     fake_open();
@@ -728,8 +758,8 @@ static int fail_do(int kind) {
     switch (kind) {
     case FAIL_BACK: return memory_back(mem[0], persistent_at(0, 8), 5 * GRAN);
     case FAIL_BACK_LANE: return memory_back(mem[0], ephemeral_at(0, 8), 5 * GRAN);
-    case FAIL_KEEP: return memory_keep(mem[0], ephemeral_at(0, 0), 8 * GRAN, &n);
-    case FAIL_JOIN: return memory_join(mem[0], fail_second);
+    case FAIL_KEEP: return memory_keep(mem[0], ephemeral_at(0, 0), 8 * GRAN, MEMORY_ALL, &n);
+    case FAIL_JOIN: return memory_join(mem[0], fail_second, MEMORY_ALL);
     case FAIL_SPILL:
         return fail_undone ? memory_restore(mem[0], MEMORY_ALL, &n)
                            : memory_spill(mem[0], false, MEMORY_ALL, &n);
@@ -759,8 +789,10 @@ static uint32_t fail_each(int kind) {
         expect_sound();
         if (!failed) return n - 1;
         cr_assert(err == ERR_NO_MEMORY || err == -EIO, "%d", err);
-        bool goes_on = kind == FAIL_SPILL && fail_undone; /* slot by slot */
-        cr_assert(goes_on ? used() <= before : used() == before, "kind %d, call %u leaks", kind, n);
+        bool joined = kind == FAIL_JOIN && mem[0]->lane == fail_second;
+        bool goes_on = joined || (kind == FAIL_SPILL && fail_undone); /* slot by slot */
+        uint64_t most = joined ? 4 + 4 + 4 + 4 : before; /* own, the lanes', and the other's */
+        cr_assert(goes_on ? used() <= most : used() == before, "kind %d, call %u leaks", kind, n);
         cr_assert_eq(memory_persistent(mem[0]), persistent);
         cr_assert_eq(memory_ephemeral(mem[0]), ephemeral);
         if (!goes_on) fail_expect_bytes();
@@ -768,8 +800,9 @@ static uint32_t fail_each(int kind) {
 }
 
 Test(memory_fake, a_failure_in_the_middle_changes_nothing) {
-    /* chunks made, pages moved, and calls to map them */
-    static const uint32_t calls[] = {5 + 1, 5 + 1, 4 + 4 + 4, 4 + 4, 4 + 4, 4};
+    /* chunks made, pages moved, and calls to map them; where the first of these fails, a lane has
+     * been joined already, and mapping is all that is left for the next try */
+    static const uint32_t calls[] = {5 + 1, 5 + 1, 4 + 4 + 4, 4 + 1, 4 + 4, 4};
     /* of four slots that come back, one does before the second try fails, and two before the third
      */
     static const uint32_t undo_calls[] = {0, 0, 0, 0, 3, 4 + 4 + 4};

@@ -18,6 +18,7 @@
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
@@ -90,7 +91,7 @@ static void setup(void) {
     for (int c = 0; c < CLIENTS; c++) {
         estates[c] = calloc(1, memory_estate_bytes(PAGES));
         cr_assert_eq(memory_estate_keep(mem[c], estates[c]), 0);
-        cr_assert_eq(memory_join(mem[c], lane), 0);
+        cr_assert_eq(memory_join(mem[c], lane, MEMORY_ALL), 0);
     }
 }
 
@@ -145,7 +146,7 @@ Test(memory_estate, all_kinds_of_pages_come_back) {
     for (uint32_t page = 0; page < HALF + 3; page += page == 1 ? HALF - 1 : 1)
         *word_at(page_at(0, page)) = 100 + page;
     uint64_t n;
-    cr_assert_eq(memory_keep(mem[0], page_at(0, HALF + 1), GRAN, &n), 0);
+    cr_assert_eq(memory_keep(mem[0], page_at(0, HALF + 1), GRAN, MEMORY_ALL, &n), 0);
     uint64_t persistent = memory_persistent(mem[0]), ephemeral = memory_ephemeral(mem[0]);
     uint64_t backed_p = memory_backed_p(mem[0]), backed_e = memory_backed_e(mem[0]);
     struct memory_estate *left = leave();
@@ -159,7 +160,7 @@ Test(memory_estate, all_kinds_of_pages_come_back) {
     cr_expect_eq(memory_backed_e(mem[0]), backed_e);
     cr_expect_eq(dev_soft.mem_used(dev), persistent + ephemeral);
     cr_expect(memory_spilled(mem[0]));
-    cr_assert_eq(memory_join(mem[0], lane), 0);
+    cr_assert_eq(memory_join(mem[0], lane, MEMORY_ALL), 0);
     cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &n), 0);
     turn(0);
     for (uint32_t page = 0; page < HALF + 3; page += page == 1 ? HALF - 1 : 1)
@@ -236,7 +237,7 @@ Test(memory_estate, what_is_in_host_memory_comes_back) {
     dev_soft.memory_settle(dev);
     expect_sound();
     cr_expect(memory_swapped(mem[0]) && memory_spilled(mem[0]));
-    cr_assert_eq(memory_join(mem[0], lane), 0);
+    cr_assert_eq(memory_join(mem[0], lane, MEMORY_ALL), 0);
     cr_assert_eq(memory_swap_in(mem[0], MEMORY_ALL, &n), 0);
     cr_assert_eq(memory_restore(mem[0], MEMORY_ALL, &n), 0);
     cr_expect_eq(*word_at(page_at(0, 0)), 41);
@@ -344,7 +345,7 @@ Test(memory_estate, any_other_words_are_refused_as_a_whole) {
     cr_assert_eq(memory_back(mem[0], page_at(0, 0), 3 * GRAN), 0);
     cr_assert_eq(memory_back(mem[0], page_at(0, HALF), 3 * GRAN), 0);
     turn(0);
-    cr_assert_eq(memory_keep(mem[0], page_at(0, HALF), GRAN, &n), 0);
+    cr_assert_eq(memory_keep(mem[0], page_at(0, HALF), GRAN, MEMORY_ALL, &n), 0);
     cr_assert_eq(memory_spill(mem[0], false, MEMORY_ALL, &n), 0);
     cr_assert_eq(memory_back(mem[0], page_at(0, PAGES - 1), GRAN), 0);
     struct memory_estate *left = leave(), *e = malloc(bytes);

@@ -23,6 +23,7 @@
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_state.h"
@@ -330,7 +331,11 @@ static void do_turn(int c) {
 static void do_join(int c) {
     int lane = (int)dice(LANES + 1) - 1;
     end_turn(c);
-    int err = memory_join(mem[c], lane < 0 ? NULL : lanes[lane]);
+    struct memory_lane *to = lane < 0 ? NULL : lanes[lane];
+    int err = 0;
+    do
+        err = memory_join(mem[c], to, some());
+    while (!err && !memory_joined(mem[c], to));
     must(err, "join");
     if (!err) lane_of[c] = lane;
 }
@@ -339,7 +344,7 @@ static void do_keep(int c) {
     uint32_t first = HALF + dice(HALF), count = 1 + dice(PAGES - first);
     uint64_t copied;
     if (memory_swapped(mem[c])) return;
-    must(memory_keep(mem[c], page_at(c, first), count * GRAN, &copied), "keep");
+    must(memory_keep(mem[c], page_at(c, first), count * GRAN, some(), &copied), "keep");
 }
 
 static void do_swap(int c) {

@@ -21,9 +21,12 @@
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_segment.h"
+#include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
+#include "daemon/worker/memory/segment.h"
 #include "test/lib/fakedev.h"
 
 #define MIB (1ull << 20)
@@ -48,7 +51,7 @@ struct model_page {
     enum where where;
     uint32_t slot;
     uint64_t cell; /* of a private page */
-    bool away;     /* which is in host memory */
+    bool away;     /* which is in host memory; or it shows a segment, but not now */
     int segment;   /* whose cell `slot` is shown, by its number or, PLACED, without one */
     int number;    /* by which it is shown; -1: by none */
 };
@@ -206,8 +209,8 @@ static void model_reach(int lane, uint32_t count) {
 static uint64_t *model_cell(struct model_client *c, uint32_t page) {
     struct model_page *p = &c->pages[page];
     if (p->where == NOWHERE) return NULL;
-    if (p->where == PRIVATE) return p->away ? NULL : &p->cell;
-    if (p->where != LANE && c->swapped) return NULL;
+    if (p->where != LANE && p->away) return NULL;
+    if (p->where == PRIVATE) return &p->cell;
     if (p->where != LANE) return &model.segments[p->segment].cells[p->slot];
     return c->lane < 0 ? NULL : &model.lanes[c->lane].cells[p->slot];
 }
@@ -239,15 +242,37 @@ static int model_free_segment(void) {
     return s;
 }
 
-static uint64_t model_segment_chunks(void) {
-    uint64_t n = 0;
-    for (int s = 0; s < SEGMENTS; s++) {
-        bool present = false;
-        for (int i = 0; i < CLIENTS; i++)
-            present |= !model.clients[i].swapped && model_holds(&model.clients[i], s);
-        n += present ? model.segments[s].count : 0;
-    }
+/* It works with it. */
+static bool model_uses(int i, int segment) {
+    const struct model_client *c = &model.clients[i];
+    bool uses = false;
+    for (int id = 0; id < NUMBERS; id++)
+        uses |= c->numbers[id] == segment && memory_segment_whole(mem[i], (uint32_t)id);
+    for (uint32_t k = 0; k < PAGES; k++)
+        uses |= c->pages[k].where == PLACED && c->pages[k].segment == segment;
+    return uses && !c->swapped;
+}
+
+static uint32_t model_there(void) {
+    uint32_t n = 0;
+    for (int s = 0; s < SEGMENTS; s++)
+        n += model.segments[s].count ? model.segments[s].real->there : 0;
     return n;
+}
+
+/* Of one that somebody works with all is there, and nothing of one whose holders are all out. */
+static uint64_t model_segment_chunks(void) {
+    for (int s = 0; s < SEGMENTS; s++) {
+        bool used = false, out = base == &dev_soft;
+        if (!model.segments[s].count) continue;
+        for (int i = 0; i < CLIENTS; i++) {
+            used |= model_uses(i, s);
+            out &= memory_out(mem[i]) || !model_holds(&model.clients[i], s);
+        }
+        if (used) cr_assert_eq(model.segments[s].real->there, model.segments[s].count);
+        if (out) cr_assert_eq(model.segments[s].real->there, 0);
+    }
+    return model_there();
 }
 
 static uint64_t model_chunks(void) {
@@ -269,6 +294,11 @@ static uint64_t model_chunks(void) {
 static int expect(int err, int want) {
     cr_assert_eq(err, want, "%d instead of %d", err, want);
     return 0;
+}
+
+/* A part, or all at once. */
+static uint32_t some(void) {
+    return dice(2) ? 1 + dice(3) : MEMORY_ALL;
 }
 
 /* ---- calls on both --------------------------------------------------------------------------- */
@@ -317,13 +347,16 @@ static int do_keep(int i, struct model_client *c) {
     for (uint64_t k = from / GRAN; k <= (from + bytes - 1) / GRAN; k++)
         n += c->pages[k].where == LANE;
     cr_assert_eq(memory_keep_need(mem[i], page_at(i, 0) + from, bytes), n * GRAN);
-    int err = memory_keep(mem[i], page_at(i, 0) + from, bytes, &copied);
+    uint32_t most = some();
+    int err = memory_keep(mem[i], page_at(i, 0) + from, bytes, most, &copied);
     if (n && c->swapped) return expect(err, -EBUSY);
+    if (n > most) n = most;
     cr_assert_eq(copied, err ? 0 : n * GRAN);
-    for (uint64_t k = from / GRAN; !err && k <= (from + bytes - 1) / GRAN; k++) {
+    for (uint64_t k = from / GRAN; !err && n && k <= (from + bytes - 1) / GRAN; k++) {
         struct model_page *p = &c->pages[k];
         const uint64_t *cell = model_cell(c, (uint32_t)k);
         if (p->where != LANE) continue;
+        n--;
         const struct model_slot *slot = &c->slots[p->slot];
         p->cell = slot->bytes != IN_LANE ? slot->saved : cell ? *cell : 0;
         p->where = PRIVATE;
@@ -341,9 +374,23 @@ static void model_move(struct model_client *c, uint32_t from, uint32_t to) {
     c->slots[to] = c->slots[from];
 }
 
+/* Until it has, or cannot; one that fails in its lane is finished. */
+static int join(int i, struct memory_lane *lane) {
+    int err = 0;
+    bool before = mem[i]->lane == lane;
+    do
+        err = memory_join(mem[i], lane, some());
+    while (!err && !(memory_joined(mem[i], lane) && (!lane || memory_packed(mem[i]))));
+    if (!err || (mem[i]->lane != lane && !before)) return err;
+    if (base == &fakedev) fakedev_fail(dev, 0, false);
+    return memory_join(mem[i], lane, MEMORY_ALL);
+}
+
 static int do_join(int i, struct model_client *c) {
     int lane = (int)dice(LANES + 1) - 1;
-    int err = memory_join(mem[i], lane < 0 ? NULL : lanes[lane]);
+    int err = join(i, lane < 0 ? NULL : lanes[lane]);
+    if (err && lane >= 0) /* what nobody needs was given back */
+        model.lanes[lane].count = (uint32_t)(memory_lane_bytes(lanes[lane]) / GRAN);
     if (err) return err;
     uint32_t end = model_slots_end(c), n = 0;
     for (uint32_t slot = 0; slot < end; slot++)
@@ -359,11 +406,6 @@ static int do_enter(int i, struct model_client *c) {
     memory_enter(mem[i], 0);
     if (c->lane >= 0) model.lanes[c->lane].last = i;
     return 0;
-}
-
-/* A part, or all at once. */
-static uint32_t some(void) {
-    return dice(2) ? 1 + dice(3) : MEMORY_ALL;
 }
 
 static int do_spill(int i, struct model_client *c) {
@@ -404,10 +446,24 @@ static int do_restore(int i, struct model_client *c) {
     return err;
 }
 
+/* It is in the persistent window, or was kept; not of the lane. */
+static bool model_stays(const struct model_page *p) {
+    return p->where != NOWHERE && p->where != LANE;
+}
+
+static uint32_t model_to_go(const struct model_client *c) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < PAGES; k++)
+        n += model_stays(&c->pages[k]) && !c->pages[k].away;
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        n += model_used(c, slot) && c->slots[slot].bytes == SPILLED;
+    return n;
+}
+
 static void model_swap_out(struct model_client *c, uint32_t most) {
     for (uint32_t k = 0; k < PAGES; k++) {
         struct model_page *p = &c->pages[k];
-        if (p->where != PRIVATE || p->away || !most) continue;
+        if (!model_stays(p) || p->away || !most) continue;
         p->away = true;
         most--;
     }
@@ -421,10 +477,10 @@ static void model_swap_out(struct model_client *c, uint32_t most) {
 }
 
 static void model_swap_in(struct model_client *c, uint32_t most) {
-    bool left = false;
+    bool left = !most;
     for (uint32_t k = 0; k < PAGES; k++) {
         struct model_page *p = &c->pages[k];
-        if (p->where != PRIVATE || !p->away) continue;
+        if (!model_stays(p) || !p->away) continue;
         left |= !most;
         p->away = !most;
         most -= most > 0;
@@ -432,28 +488,50 @@ static void model_swap_in(struct model_client *c, uint32_t most) {
     c->swapped = left;
 }
 
-static bool model_is_out(const struct model_client *c) {
-    bool out = c->swapped;
-    for (uint32_t k = 0; k < PAGES; k++)
-        out &= c->pages[k].where != PRIVATE || c->pages[k].away;
-    for (uint32_t slot = 0; slot < SLOTS; slot++)
-        out &= !model_used(c, slot) || c->slots[slot].bytes != SPILLED;
-    return out;
+/* Its pages go before its segments, which may fail behind them. */
+static int swap_out(int i, struct model_client *c) {
+    uint32_t most = some(), pages = model_to_go(c);
+    uint64_t moved;
+    if (pages > most) pages = most;
+    int err = memory_swap_out(mem[i], most, &moved);
+    cr_assert(memory_part(mem[i]) <= most);
+    if (err && (memory_part(mem[i]) < pages || !memory_swapped(mem[i]))) return err;
+    model_swap_out(c, most);
+    if (memory_out(mem[i])) cr_assert_eq(model_to_go(c), 0);
+    if (!err && most == MEMORY_ALL) cr_assert(memory_out(mem[i]));
+    return err;
+}
+
+/* Segments first. */
+static int swap_in(int i, struct model_client *c) {
+    uint32_t most = some();
+    uint64_t moved;
+    cr_assert_eq(memory_swap_in(mem[i], 0, &moved), 0); /* it turns round */
+    uint32_t before = model_there();
+    int err = memory_swap_in(mem[i], most, &moved);
+    if (err) return err;
+    cr_assert(memory_part(mem[i]) <= most);
+    model_swap_in(c, most == MEMORY_ALL ? most : most - (model_there() - before));
+    return 0;
 }
 
 /* Half out it goes on, or comes back. */
 static int do_swap(int i, struct model_client *c) {
-    uint64_t moved;
-    uint32_t most = some();
-    bool out = !c->swapped || !dice(8);
-    int err = out ? memory_swap_out(mem[i], most, &moved) : memory_swap_in(mem[i], most, &moved);
-    if (err) return err;
-    if (out)
-        model_swap_out(c, most);
-    else
-        model_swap_in(c, most);
-    cr_assert_eq(memory_out(mem[i]), model_is_out(c));
-    return 0;
+    return !c->swapped || !dice(8) ? swap_out(i, c) : swap_in(i, c);
+}
+
+/* Some of it, or all, or nothing: until the next time, or until it is swapped out and in. */
+static int fetch(int i, uint32_t id) {
+    int err = dice(4) ? 0 : memory_segment_fetch(mem[i], id, some());
+    while (!err && dice(8) && !memory_segment_whole(mem[i], id))
+        err = memory_segment_fetch(mem[i], id, some());
+    return err;
+}
+
+static int do_fetch(int i, struct model_client *c) {
+    uint32_t id = dice(NUMBERS);
+    int err = memory_segment_fetch(mem[i], id, some());
+    return c->numbers[id] < 0 ? expect(err, -ENOENT) : err;
 }
 
 static int do_make(int i, struct model_client *c) {
@@ -464,7 +542,7 @@ static int do_make(int i, struct model_client *c) {
     int s = c->numbers[id] = model_free_segment();
     model.segments[s] =
         (struct model_segment){.count = count, .real = memory_segment_find(mem[i], id)};
-    return 0;
+    return fetch(i, id);
 }
 
 static int do_make_lane(int i, struct model_client *c) {
@@ -488,8 +566,9 @@ static int do_open(int i, struct model_client *c) {
     int err = memory_segment_open(mem[i], id, model.segments[s].real);
     if (c->numbers[id] >= 0) return expect(err, -EEXIST);
     if (c->swapped) return expect(err, -EBUSY);
-    if (!err) c->numbers[id] = s;
-    return err;
+    if (err) return err;
+    c->numbers[id] = s;
+    return fetch(i, id);
 }
 
 static int do_close(int i, struct model_client *c) {
@@ -511,19 +590,25 @@ static int do_show(int i, struct model_client *c) {
     uint32_t id = dice(NUMBERS), first = dice(PAGES), count = 1 + dice(SEGMENT_MOST);
     bool of_lane = c->numbers[id] == OF_LANE, taken = false;
     bool odd = of_lane ? first < HALF || first + count > PAGES : first + count > HALF;
-    int err = memory_segment_show(mem[i], id, page_at(i, first), count * GRAN);
+    uint32_t from = dice(3) ? 0 : dice(3);
+    bool whole = memory_segment_whole(mem[i], id);
+    int err = memory_segment_show(mem[i], id, from * GRAN, page_at(i, first), count * GRAN);
     if (c->numbers[id] < 0) return expect(err, -ENOENT);
     if (odd) return expect(err, -EINVAL);
-    if (count > (of_lane ? c->lane_count[id] : model.segments[c->numbers[id]].count))
+    if (from + count > (of_lane ? c->lane_count[id] : model.segments[c->numbers[id]].count))
         return expect(err, -EINVAL);
     for (uint32_t k = first; k < first + count; k++)
         taken |= c->pages[k].where != NOWHERE;
     if (taken) return expect(err, -EEXIST);
+    if (!whole) return expect(err, -EBUSY);
     for (uint32_t k = 0; !err && k < count; k++)
         c->pages[first + k] = (struct model_page){.where = of_lane ? LANE : SHOWN,
-                                                  .slot = of_lane ? c->lane_slots[id][k] : k,
+                                                  .slot = from + k,
+                                                  .away = !of_lane && c->swapped,
                                                   .segment = c->numbers[id],
                                                   .number = (int)id};
+    for (uint32_t k = 0; !err && of_lane && k < count; k++)
+        c->pages[first + k].slot = c->lane_slots[id][from + k];
     return err;
 }
 
@@ -633,7 +718,7 @@ static int (*const calls[])(int i, struct model_client *c) = {
     do_write,     do_write,     do_back,    do_back,    do_unback, do_keep,  do_shrink,
     do_join,      do_back,      do_restore, do_swap,    do_spill,  do_make,  do_open,
     do_show,      do_show,      do_swap,    do_restore, do_spill,  do_close, do_share,
-    do_make_lane, do_make_lane, do_show,    do_show,    do_enter,
+    do_make_lane, do_make_lane, do_show,    do_show,    do_enter,  do_fetch, do_close,
 };
 
 /* The last one that is left of a segment's holders lets go of it, and it cannot follow those that

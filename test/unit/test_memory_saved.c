@@ -14,6 +14,7 @@
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/memory/memory_state.h"
@@ -128,7 +129,7 @@ static void setup(void) {
     for (int c = 0; c < CLIENTS; c++) {
         estates[c] = calloc(1, memory_estate_bytes(PAGES));
         cr_assert_eq(memory_estate_keep(mem[c], estates[c]), 0);
-        cr_assert_eq(memory_join(mem[c], lane), 0);
+        cr_assert_eq(memory_join(mem[c], lane, MEMORY_ALL), 0);
     }
 }
 
@@ -181,7 +182,7 @@ static void turn(int c) {
 /* All of it is on the device, and its lane is its own. */
 static void come_in(int c) {
     uint64_t n;
-    if (!mem[c]->lane) cr_assert_eq(memory_join(mem[c], lane), 0);
+    if (!mem[c]->lane) cr_assert_eq(memory_join(mem[c], lane, MEMORY_ALL), 0);
     cr_assert_eq(memory_swap_in(mem[c], MEMORY_ALL, &n), 0);
     cr_assert_eq(memory_restore(mem[c], MEMORY_ALL, &n), 0);
     turn(c);
@@ -316,7 +317,7 @@ Test(memory_saved, what_is_anothers_is_not_saved) {
         cr_assert_eq(memory_unback(mem[0], page_at(0, 0), OWN * GRAN), 0);
         cr_assert_eq(memory_unback(mem[0], page_at(0, HALF), SHARED * GRAN), 0);
         cr_assert_eq(memory_unback(mem[1], page_at(1, HALF), SHARED * GRAN), 0);
-        cr_assert_eq(memory_join(mem[1], lane), 0);
+        cr_assert_eq(memory_join(mem[1], lane, MEMORY_ALL), 0);
         memory_saved_finish(mem[0]);
     }
 }
@@ -396,7 +397,7 @@ Test(memory_saved, words_of_an_earlier_one_go) {
     cr_assert_eq(memory_adopt(mem[0], estates[0], -1, 0), 0);
     cr_assert_eq(memory_adopt(mem[1], estates[1], -1, 0), 0);
     ops.memory_settle(dev);
-    cr_assert_eq(memory_join(mem[1], lane), 0);
+    cr_assert_eq(memory_join(mem[1], lane, MEMORY_ALL), 0);
     turn(1); /* what was the first one's in the lane is nobody's */
     save(ALL);
     uint32_t count = count_spares();
@@ -483,7 +484,7 @@ Test(memory_saved, in_parts_while_it_comes_and_goes) {
             do_other_things();
         die();
         go_back();
-        cr_assert_eq(memory_join(mem[1], lane), 0);
+        cr_assert_eq(memory_join(mem[1], lane, MEMORY_ALL), 0);
         come_in(0);
         expect_all(version);
     }

@@ -23,6 +23,7 @@
 #define MIB (1ull << 20)
 #define E0 WIRECLIENT_EPHEMERAL
 #define MANY 24u /* granules: of who is in the way */
+#define FEW 5u   /* and in its lane */
 #define MOST 2u  /* in a round */
 
 /* ---- their order ----------------------------------------------------------------------------- */
@@ -35,6 +36,7 @@ static uint32_t order_count;
 static struct client *order_client(uint32_t lane) {
     struct client *c = &order_clients[order_count];
     c->lane = lane;
+    c->next_lane = SCHED_NO_LANE;
     c->memory = &order_memories[order_count++];
     c->memory->lane = (void *)c->memory; /* it is in one */
     return c;
@@ -89,6 +91,10 @@ Test(moves_order, all_else_comes_after_what_is_about_the_same_bytes) {
     }
     cr_expect_not(may_after(MOVE_SPILL, a, MOVE_SHRINK, NULL, 0));
     cr_expect(may_after(MOVE_SPILL, a, MOVE_SHRINK, NULL, 1));
+    cr_expect(may_after(MOVE_LANE, b, MOVE_SHRINK, NULL, 0));
+    b->next_lane = 0; /* it has pages in both */
+    cr_expect_not(may_after(MOVE_LANE, b, MOVE_SHRINK, NULL, 0));
+    cr_expect_not(may_after(MOVE_LANE, b, MOVE_SHRINK, NULL, 1));
     a->memory->lane = NULL; /* it left its lane first */
     cr_expect(may_after(MOVE_OUT, a, MOVE_SWITCH, c, 0));
     cr_expect(may_after(MOVE_OUT, a, MOVE_SHRINK, NULL, 0));
@@ -139,7 +145,7 @@ struct world {
 static struct wireclient *join(struct world *w, uint64_t persistent, uint64_t iterations) {
     struct wire_job job = {.flags = WIRE_JOB_RESERVED,
                            .persistent_bytes = persistent,
-                           .ephemeral_bytes = persistent ? 2 * PAGE : 0,
+                           .ephemeral_bytes = persistent ? FEW * PAGE : 0,
                            .iterations = iterations,
                            .duration_ns = iterations << 20};
     return wireclient_attach_as(w->b, &job, 0);
@@ -172,7 +178,7 @@ static struct world begin(void) {
     w.big = join(&w, 200 * MIB, 1000);
     wireclient_kernels(w.big, "kern");
     cr_assert_eq(wireclient_result(w.big, wireclient_mem(w.big, WIRE_MEM_BACK, 0, MANY * PAGE)), 0);
-    cr_assert_eq(wireclient_result(w.big, wireclient_mem(w.big, WIRE_MEM_BACK, E0, 2 * PAGE)), 0);
+    cr_assert_eq(wireclient_result(w.big, wireclient_mem(w.big, WIRE_MEM_BACK, E0, FEW * PAGE)), 0);
     for (uint32_t i = 0; i < MANY; i++)
         put(w.big, i * PAGE, (unsigned char)(1 + i));
     wireclient_launch(w.big, 0, 0, 1);
@@ -290,7 +296,7 @@ Test(moves, who_ends_between_two_parts_leaves_nothing) {
             turn_beside(&w);
         detach(&w, w.big);
         while (!wireclient_reply(w.next, ping)) {
-            cr_expect_leq(w.worker->ops->mem_used(w.dev), MANY * PAGE + 2 * PAGE);
+            cr_expect_leq(w.worker->ops->mem_used(w.dev), (MANY + FEW) * PAGE);
             turn_beside(&w);
         }
         cr_expect_eq(w.worker->ops->mem_used(w.dev), 0, "after %u rounds", rounds);
@@ -312,6 +318,12 @@ Test(moves, who_is_half_out_comes_back_as_it_was) {
         for (uint32_t i = 0; i < rounds && moves_any(w.worker); i++)
             turn_beside(&w);
         detach(&w, w.next);
+        const struct client *big = client_find(w.worker, w.big->job_id);
+        for (uint32_t i = 0; i < 100; i++) {
+            if (big->moves) cr_expect_eq(big->inflight, 0, "it runs, and half of it is out");
+            w.worker->tick_ns = 0;
+            loop_once(w.worker);
+        }
         for (uint32_t i = 0; i < MANY; i++)
             cr_expect_eq(get(&w, w.big, i * PAGE), 1 + i);
         cr_expect_eq(w.big->host[5 * MIB], MANY, "what waited for it saw all of it");

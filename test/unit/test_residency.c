@@ -186,6 +186,39 @@ Test(residency, what_outlives_an_iteration_gets_memory_of_its_own) {
     end(&w);
 }
 
+/* In parts, as whatever takes long; until it is over the boundary is not passed. */
+Test(residency, much_that_outlives_an_iteration_is_kept_in_parts) {
+    const uint32_t pages = 3 * WORKER_GRANULES + 1;
+    struct world w = begin(&one_lane);
+    struct worker *worker = w.b->worker;
+    struct wireclient *a = join(&w, 0, pages * PAGE);
+    back(a, E0, pages * PAGE);
+    wireclient_mem_silent(a, WIRE_MEM_USE, E0, pages * PAGE);
+    for (uint32_t i = 0; i < pages; i++)
+        put(a, E0 + i * PAGE, (unsigned char)(1 + i));
+    wireclient_launch(a, 0, 0, 1);
+    finish(&w, a);
+    worker->pace = (struct pace){0};
+    wireclient_say(a, WIRE_ITERATION);
+    uint64_t used = worker->ops->mem_used(w.dev);
+    uint32_t rounds = 0;
+    for (uint64_t kept; (kept = stat_of(&a->com->stats.survived_bytes)) < pages * PAGE; rounds++) {
+        cr_expect_eq(stat_of(&a->com->stats.iterations), 0);
+        worker->tick_ns = 0;
+        loop_once(worker);
+        cr_expect_leq(stat_of(&a->com->stats.survived_bytes) - kept, WORKER_GRANULES * PAGE);
+    }
+    cr_expect_geq(rounds, 4);
+    finish(&w, a);
+    cr_expect_leq(worker->pace.most, WORKER_GRANULES);
+    cr_expect_eq(stat_of(&a->com->stats.survivors), 1);
+    cr_expect_eq(worker->ops->mem_used(w.dev), used + pages * PAGE);
+    for (uint32_t i = 0; i < pages; i++)
+        cr_expect_eq(get(&w, a, E0 + i * PAGE), 1 + i);
+    leave(a);
+    end(&w);
+}
+
 /* The device is full, so that a survivor cannot get memory of its own. */
 Test(residency, a_survivor_without_room_waits_in_host_memory) {
     struct world w = begin(&one_lane);

@@ -18,6 +18,7 @@
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/memory/memory_state.h"
@@ -232,7 +233,7 @@ static void take_over(void) {
     must(memory_adopt(mem[1], estates[1], -1, 0), "adopt the other one");
     dev_soft.memory_settle(dev);
     for (int c = 0; c < CLIENTS; c++)
-        must(memory_join(mem[c], lane), "join");
+        must(memory_join(mem[c], lane, MEMORY_ALL), "join");
     if (mem[1]->pages[HALF].state == PAGE_NONE)
         must(memory_back(mem[1], page_at(1, HALF), HALF * GRAN), "back the other one");
     come_in();

@@ -18,6 +18,10 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/front/show.h"
+#include "daemon/worker/loop.h"
+#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_check.h"
+#include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_swap.h"
 #include "daemon/worker/memory/segment.h"
 #include "test/lib/fakedev.h"
@@ -410,29 +414,6 @@ static uint64_t alone(void) {
     return bench->worker->segments.alone_bytes / PAGE;
 }
 
-/* Beats among what the worker has said. */
-static int drain(void) {
-    union kernel_wire_message in;
-    int beats = 0;
-    while (recv(bench->sock, &in, sizeof(in), MSG_DONTWAIT) == sizeof(in.msg))
-        beats += in.msg.kind == WIRE_BEAT;
-    return beats;
-}
-
-/* As leave, and the beats meanwhile. */
-static int leave_heard(struct wireclient *c) {
-    struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = c->job_id};
-    int beats = 0;
-    cr_assert_eq(fdutil_send(bench->sock, &msg, sizeof(msg), NULL, 0), 0);
-    while (client_find(bench->worker, c->job_id)) {
-        usleep(1000);
-        wirebench_run(bench);
-        beats += drain();
-    }
-    wireclient_free(c);
-    return beats;
-}
-
 static int written(struct wireclient *c, uint32_t id, struct wire_segment_reply *key) {
     cr_assert_eq(make(c, id, 2 * PAGE), 0);
     cr_assert_eq(show(c, id, 0, 2 * PAGE), 0);
@@ -479,8 +460,12 @@ Test(sharing, a_descriptor_keeps_what_its_maker_left) {
 Test(sharing, a_segment_that_only_descriptors_keep_leaves_the_device) {
     struct segment_set set = {0};
     struct segment *s;
+    uint32_t done = 0;
+    uint64_t moved = 0;
     list_init(&set.exported);
-    cr_assert_eq(segment_create(&s, bench->worker->ops, bench->worker->dev, 2, ALICE, false), 0);
+    cr_assert_eq(segment_create(&s, bench->worker->ops, bench->worker->dev, 2, ALICE), 0);
+    cr_assert_eq(segment_load(s, SEGMENT_ALL, &done, &moved), 0);
+    segment_enter(s);
     cr_assert_eq(segment_export(s, &set), 0);
     segment_keep(s);
     cr_expect_eq(used(), 2 * PAGE);
@@ -523,26 +508,21 @@ Test(sharing, a_descriptor_keeps_what_is_swapped_out_with_its_holder) {
     a = join(ALICE);
 }
 
-/* The broker ends a worker that it does not hear: what takes long is said in between. The end of a
- * job comes in parts, between which the loop goes on. */
-Test(sharing, the_worker_is_heard_while_it_copies_what_is_kept) {
-    int fd, beats;
+Test(sharing, what_descriptors_keep_is_kept_as_it_is_in_the_end) {
     for (int ends = 0; ends < 2; ends++) {
+        int fd;
         cr_assert_eq(make(a, 1, 2 * PAGE), 0);
         cr_assert_geq(fd = keep(a, 1, NULL), 0);
         cr_assert_eq(show(a, 1, 0, PAGE), 0);
         put(a, 0, 7);
         cr_expect_eq(shut(a, 1), -EBUSY);
-        put(a, 0, 8); /* and is kept as it is in the end */
+        put(a, 0, 8); /* what was saved ahead would be the 7 */
         struct wire_segment_reply key = export(a, 1);
         cr_assert_eq(mem(a, WIRE_MEM_UNBACK, 0, PAGE), 0);
-        uint64_t beat_ns = bench->worker->beat_ns;
-        bench->worker->beat_ns = UINT64_MAX; /* no others */
-        drain();
-        if (!ends) cr_assert_eq(shut(a, 1), 0);
-        beats = ends ? leave_heard(a) : drain();
-        bench->worker->beat_ns = beat_ns;
-        if (!ends) cr_expect_geq(beats, 1);
+        if (ends)
+            leave(a);
+        else
+            cr_assert_eq(shut(a, 1), 0);
         cr_assert_eq(open_key(b, 2, &key), 0);
         cr_assert_eq(show(b, 2, 0, PAGE), 0);
         cr_expect_eq(get(b, 0), 8);
@@ -551,6 +531,104 @@ Test(sharing, the_worker_is_heard_while_it_copies_what_is_kept) {
         cr_assert_eq(shut(b, 2), 0);
     }
     a = join(ALICE);
+}
+
+/* ---- in parts -------------------------------------------------------------------------------- */
+
+#define MUCH (3 * WORKER_GRANULES + 1) /* granules */
+
+/* Rounds of the loop until it is answered by this. No round does more than its part of it. */
+static uint32_t rounds_of(struct wireclient *c, uint16_t op, struct wire_segment s, int want) {
+    struct worker *w = bench->worker;
+    uint32_t rounds = 0;
+    if (op == WIRE_MEM_SHOW || op == WIRE_MEM_SHARE) s.addr += c->windows.dev_base;
+    w->pace = (struct pace){0};
+    uint64_t ticket = wireclient_send(c, op, 0, true, &s, sizeof(s), NULL, 0);
+    for (; !wireclient_reply(c, ticket); rounds++) {
+        uint64_t before = used();
+        w->tick_ns = 0;
+        loop_once(w);
+        cr_expect_leq(before > used() ? before - used() : used() - before, WORKER_GRANULES * PAGE);
+        cr_assert_lt(rounds, 1000u, "%s", c->com->fault.text);
+    }
+    cr_expect_eq(wireclient_result(c, ticket), want);
+    pace_next(&w->pace);
+    cr_expect_leq(w->pace.most, WORKER_GRANULES);
+    return rounds;
+}
+
+Test(sharing, a_segment_comes_and_goes_in_parts) {
+    const struct wire_segment s = {.segment = 3, .bytes = MUCH * PAGE}, c = {.segment = 3};
+    cr_expect_geq(rounds_of(a, WIRE_MEM_MAKE, s, 0), 4);
+    cr_expect_eq(used(), MUCH * PAGE);
+    cr_expect_geq(rounds_of(a, WIRE_MEM_SHOW, s, 0), 4);
+    put(a, (MUCH - 1) * PAGE, 9);
+    struct wire_segment_reply key = export(a, 3);
+    const struct wire_segment o = {.segment = 5, .key = {key.key[0], key.key[1]}};
+    const struct wire_segment other = {.segment = 5, .bytes = s.bytes}, d = {.segment = 5};
+    cr_expect_leq(rounds_of(b, WIRE_MEM_OPEN, o, 0), 3, "it is there");
+    cr_assert_eq(mem(a, WIRE_MEM_UNBACK, 0, MUCH * PAGE), 0);
+    cr_expect_leq(rounds_of(a, WIRE_MEM_CLOSE, c, 0), 3, "another has it");
+    cr_expect_geq(rounds_of(b, WIRE_MEM_SHOW, other, 0), 4);
+    cr_expect_eq(get(b, (MUCH - 1) * PAGE), 9);
+    cr_assert_eq(mem(b, WIRE_MEM_UNBACK, 0, MUCH * PAGE), 0);
+    cr_expect_geq(rounds_of(b, WIRE_MEM_CLOSE, d, 0), 4);
+    cr_expect_eq(used(), 0);
+}
+
+Test(sharing, a_segment_of_the_lane_comes_in_parts) {
+    struct wire_segment s = {.segment = 3, .ephemeral = 1, .bytes = MUCH * PAGE};
+    cr_expect_geq(rounds_of(a, WIRE_MEM_MAKE, s, 0), 4);
+    s.addr = WIRECLIENT_EPHEMERAL;
+    cr_expect_geq(rounds_of(a, WIRE_MEM_SHOW, s, 0), 4);
+    put(a, s.addr + (MUCH - 1) * PAGE, 9);
+    cr_expect_eq(get(a, s.addr + (MUCH - 1) * PAGE), 9);
+}
+
+/* Where it is in the way of something, all of it goes again. */
+Test(sharing, what_is_shown_in_part_is_not_shown) {
+    const struct wire_segment s = {.segment = 3, .bytes = MUCH * PAGE};
+    rounds_of(a, WIRE_MEM_MAKE, s, 0);
+    cr_assert_eq(mem(a, WIRE_MEM_BACK, (MUCH - 1) * PAGE, PAGE), 0);
+    rounds_of(a, WIRE_MEM_SHOW, s, -EEXIST);
+    cr_assert_eq(mem(a, WIRE_MEM_BACK, 0, PAGE), 0, "nothing is there");
+    cr_assert_eq(mem(a, WIRE_MEM_UNBACK, 0, PAGE), 0);
+    cr_assert_eq(mem(a, WIRE_MEM_UNBACK, (MUCH - 1) * PAGE, PAGE), 0);
+    const struct wire_segment more = {.segment = 3, .bytes = s.bytes + PAGE}; /* than there is */
+    rounds_of(a, WIRE_MEM_SHOW, more, -EINVAL);
+    cr_assert_eq(mem(a, WIRE_MEM_BACK, 0, MUCH * PAGE), 0);
+}
+
+/* It is not found any more, nor can a descriptor have it. */
+Test(sharing, what_is_half_given_back_is_nobodys) {
+    struct worker *w = bench->worker;
+    const struct wire_segment s = {.segment = 3, .bytes = MUCH * PAGE};
+    struct wire_segment c = {.segment = 3};
+    rounds_of(a, WIRE_MEM_MAKE, s, 0);
+    struct wire_segment_reply key = export(a, 3);
+    wireclient_send(a, WIRE_MEM_CLOSE, 0, true, &c, sizeof(c), NULL, 0);
+    while (used() == MUCH * PAGE)
+        loop_once(w);
+    cr_assert_gt(used(), 0);
+    struct memory *m = client_find(w, a->job_id)->memory;
+    cr_expect_null(memory_segment_find(m, 3));
+    cr_expect_null(memory_check(m));
+    cr_expect_null(segment_find(&w->segments, key.key, ALICE));
+    leave(a);
+    cr_expect_eq(used(), 0);
+    a = join(ALICE);
+}
+
+Test(sharing, who_ends_between_two_parts_leaves_nothing) {
+    for (uint32_t rounds = 0; rounds < 4; rounds++) {
+        struct wire_segment s = {.segment = 3, .bytes = MUCH * PAGE};
+        wireclient_send(a, WIRE_MEM_MAKE, 0, true, &s, sizeof(s), NULL, 0);
+        for (uint32_t i = 0; i < rounds; i++)
+            loop_once(bench->worker);
+        leave(a);
+        cr_expect_eq(used(), 0);
+        a = join(ALICE);
+    }
 }
 
 Test(sharing, what_others_go_on_writing_is_kept_as_it_is_in_the_end) {

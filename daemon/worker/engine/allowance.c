@@ -69,14 +69,24 @@ int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes) {
     return err;
 }
 
-int allowance_make(struct client *c, uint32_t id, uint64_t bytes, bool ephemeral) {
+int allowance_make(struct client *c, uint32_t id, uint64_t bytes) {
     if (!c->memory || bytes > c->worker->info.memory_bytes) return ERR_NO_MEMORY;
-    int err = ask_more(c, ephemeral ? 0 : bytes, ephemeral ? bytes : 0);
-    if (!err)
-        err = ephemeral ? memory_segment_make_lane(c->memory, id, bytes)
-                        : memory_segment_make(c->memory, id, bytes, c->uid);
+    int err = ask_more(c, bytes, 0);
+    if (!err) err = memory_segment_make(c->memory, id, bytes, c->uid);
+    if (!err) note_used(c);
+    return err;
+}
+
+int allowance_ask_lane(struct client *c, uint64_t bytes) {
+    if (!c->memory || bytes > c->worker->info.memory_bytes) return ERR_NO_MEMORY;
+    return ask_more(c, 0, bytes);
+}
+
+int allowance_make_lane(struct client *c, uint32_t id, uint64_t bytes) {
+    int err = allowance_ask_lane(c, bytes);
+    if (!err) err = memory_segment_make_lane(c->memory, id, bytes);
     if (err) return err;
-    if (ephemeral) clearing_count(c);
+    clearing_count(c);
     note_used(c);
     return 0;
 }
@@ -91,9 +101,6 @@ int allowance_open(struct client *c, uint32_t id, struct segment *s) {
 
 int allowance_close(struct client *c, uint32_t id) {
     if (!c->memory) return 0;
-    /* Which may be much to copy: the broker hears of us meanwhile. */
-    while (memory_segment_save_ahead(c->memory, id, SEGMENT_AHEAD))
-        broker_link_beat(&c->worker->link);
     int err = memory_segment_close(c->memory, id);
     if (!err) note_used(c);
     return err;
@@ -126,15 +133,22 @@ int allowance_limit(struct client *c, uint32_t limit, uint64_t value) {
     return err;
 }
 
-bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes) {
-    uint64_t copied = 0;
-    if (memory_swapped(c->memory)) return false;
-    uint64_t need = memory_keep_need(c->memory, addr, bytes);
-    if (need == 0) return true;
+/* Room for what is still to be kept of it. */
+static bool ask_keep(struct client *c, uint64_t need) {
     uint64_t p = credit_p(&c->credit, c->memory) + need, e = 0;
+    if (memory_swapped(c->memory)) return false;
     if (moves_any(c->worker) && credit_lacks(&c->credit, &p, &e)) return false;
-    int err = ask_more(c, need, 0);
-    if (!err) err = memory_keep(c->memory, addr, bytes, &copied);
+    return ask_more(c, need, 0) == 0;
+}
+
+bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t *most) {
+    uint64_t copied = 0, need = memory_keep_need(c->memory, addr, bytes);
+    if (need == 0) return true;
+    if (!ask_keep(c, need)) return false;
+    int err = memory_keep(c->memory, addr, bytes, *most, &copied);
+    uint32_t granules = (uint32_t)(copied / c->worker->info.granularity_bytes);
+    *most -= granules;
+    pace_add(&c->worker->pace, granules);
     stats_add(&c->com.page->stats.survived_bytes, copied);
     note_used(c);
     return err == 0;

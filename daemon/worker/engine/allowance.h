@@ -25,9 +25,11 @@ int allowance_ask(struct client *c, uint64_t addr, uint64_t bytes);
 bool allowance_lacks(const struct client *c, uint64_t addr, uint64_t bytes);
 int allowance_back(struct client *c, uint64_t addr, uint64_t bytes);
 int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes);
-/* Segments: with so many bytes more, by MAKE (of the lane if ephemeral) or OPEN of
- * memory_segment.h; and less. */
-int allowance_make(struct client *c, uint32_t id, uint64_t bytes, bool ephemeral);
+/* Segments: with so many bytes more, by MAKE or OPEN, to be fetched (memory_segment.h); of the
+ * lane, which may be asked before; and closed. */
+int allowance_make(struct client *c, uint32_t id, uint64_t bytes);
+int allowance_ask_lane(struct client *c, uint64_t bytes);
+int allowance_make_lane(struct client *c, uint32_t id, uint64_t bytes);
 int allowance_open(struct client *c, uint32_t id, struct segment *s);
 int allowance_close(struct client *c, uint32_t id);
 /* Modules now take `bytes` more of the device. ERR_NO_MEMORY: they must go again. */
@@ -36,9 +38,10 @@ void allowance_module_gone(struct client *c, uint64_t bytes);
 /* A limit of CUDA's, which the device may need memory for. ERR_NO_MEMORY; -EINVAL: it is too late
  * for it. */
 int allowance_limit(struct client *c, uint32_t limit, uint64_t value);
-/* A survivor's pages become the client's own; false when there is no room for them, or may not be
- * yet, or when it is swapped out. Nothing of the client is in flight. */
-bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes);
+/* A survivor's pages become the client's own, so many granules of them at most, which are taken
+ * from `most`: there may be more, where none is left of it. False when there is no room for them,
+ * or may not be yet, or when it is swapped out. Nothing of the client is in flight. */
+bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t *most);
 
 /* The scheduler is told the peaks of the last two iterations: the reservation of a job that had
  * none. */

@@ -43,7 +43,8 @@ int defer_back(struct client *c, const struct wire_mem *mem) {
 int defer_segment(struct client *c, const struct wire_segment *rec) {
     struct op *op = op_take(&c->pool, rec->rec.op, 0);
     if (!op) return -ENOMEM;
-    op->segment = *rec;
+    op->segment.rec = *rec;
+    op->segment.done_bytes = 0;
     deferred_add(&c->streams, op);
     defer_run(c);
     return 0;
@@ -219,7 +220,7 @@ static bool has_to_wait(const struct client *c, const struct op *op) {
     case WIRE_MEM_BACK: return !op->mem.done_bytes && allowance_lacks(c, mem->addr, mem->bytes);
     case WIRE_MEM_MAKE:
     case WIRE_MEM_OPEN:
-    case WIRE_MEM_SHARE:
+    case WIRE_MEM_SHARE: return !op->segment.done_bytes;
     case WIRE_ARRAY_MAKE: return true;
     default: return false;
     }
@@ -236,7 +237,7 @@ static bool act(struct client *c, struct op *op) {
     case WIRE_TEXTURE_REF: arrays_reference(c, op_params(op)); return true;
     case WIRE_ARRAY_MAKE: arrays_make(c, op_params(op)); return true;
     case WIRE_ARRAY_DROP: arrays_drop(c, &op->array); return true;
-    default: sharing_act(c, &op->segment); return true;
+    default: return sharing_act(c, &op->segment.rec, &op->segment.done_bytes);
     }
 }
 

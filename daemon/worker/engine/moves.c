@@ -86,7 +86,8 @@ static bool uses_lane(const struct move *mv) {
 static bool comes_after(const struct move *mv, const struct move *before) {
     if (takes_memory(mv) || (mv->client && mv->client == before->client)) return true;
     uint32_t lane = lane_of(mv);
-    if (lane == SCHED_NO_LANE || lane != lane_of(before)) return false;
+    bool goes_there = before->client && before->client->next_lane == lane;
+    if (lane == SCHED_NO_LANE || (lane != lane_of(before) && !goes_there)) return false;
     if (mv->kind == MOVE_SHRINK || before->kind == MOVE_SHRINK) return true;
     return uses_lane(mv) && uses_lane(before);
 }

@@ -41,6 +41,7 @@ struct move {
     uint32_t left;            /* granules, of this round of the loop */
     bool has_share;           /* of these; else it has what others leave */
     bool waits;               /* for the next round: it had all of them */
+    bool packs;               /* what its lane's clients have is being packed, or has to be */
     uint32_t granules, parts; /* so far */
 };
 

@@ -12,6 +12,7 @@
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/progress.h"
 #include "daemon/worker/engine/saving.h"
+#include "daemon/worker/memory/memory.h"
 #include "daemon/worker/stats.h"
 
 /* A mark comes before the iteration's first operation, often by microseconds. Passed at once, the
@@ -85,9 +86,40 @@ void passing_mark(struct client *c) {
 
 /* ---- passed ---------------------------------------------------------------------------------- */
 
+/* A round's share of what the survivors need is done ahead. */
+struct ahead {
+    struct client *client;
+    uint32_t most;
+};
+
+static bool keep_part(void *arg, uint64_t addr, uint64_t bytes) {
+    struct ahead *a = arg;
+    return !allowance_keep(a->client, addr, bytes, &a->most) || a->most;
+}
+
+/* There may be more: the boundary is looked at again in the next round. */
+static bool keeps_on(struct client *c) {
+    struct ahead a = {c, WORKER_GRANULES};
+    if (lifetime_survivors(&c->lifetime, keep_part, &a)) return false;
+    list_remove(&c->keeping);
+    list_append(&c->worker->keeping, &c->keeping);
+    return true;
+}
+
+unsigned passing_go_on(struct worker *w) {
+    unsigned count = 0;
+    for (; !list_empty(&w->keeping); count++) {
+        struct client *c = list_entry(w->keeping.next, struct client, keeping);
+        list_remove(&c->keeping);
+        boundary_ready(&c->boundary, &w->passing);
+    }
+    return count;
+}
+
 static bool keep_block(void *arg, uint64_t addr, uint64_t bytes) {
     struct client *c = arg;
-    if (allowance_keep(c, addr, bytes)) return true;
+    uint32_t all = MEMORY_ALL;
+    if (allowance_keep(c, addr, bytes, &all)) return true;
     c->stranded = true; /* its lane is not left with data in it: residency.c */
     return false;
 }
@@ -106,7 +138,7 @@ void passing_look(struct client *c) {
     bool over = !client_dead(c) && boundary_over(b);
     set_early(c, over && c->streams.pushed == b->first_op && !boundary_holds(b) &&
                      c->worker->now_ns - b->begun_ns < PASSING_MOMENT_NS);
-    if (!over || b->early || saving_begins(c)) return;
+    if (!over || b->early || saving_begins(c) || keeps_on(c)) return;
     c->stranded = false;
     stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, keep_block, c));
     if (++b->passed == BOUNDARY_MEASURED && !c->credit.known) allowance_word(c);
@@ -120,6 +152,7 @@ void passing_look(struct client *c) {
 
 void passing_forget(struct client *c) {
     list_remove(&c->boundary.link);
+    list_remove(&c->keeping);
     set_early(c, false);
     release_ops(c);
 }

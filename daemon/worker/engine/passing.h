@@ -29,6 +29,8 @@ void passing_mark(struct client *c);
 /* The current iteration is looked at. If it is complete, and the client lives: survivors are kept,
  * the scheduler is told, the next one begins. At a safe point only. */
 void passing_look(struct client *c);
+/* And again, of those whose survivors are kept in parts: how many they are. */
+unsigned passing_go_on(struct worker *w);
 /* The client is dead: what is held is pushed, and completes at once like the rest. */
 void passing_forget(struct client *c);
 /* Lets those read on whose current iteration does not get on by itself, and passes boundaries after

@@ -99,7 +99,7 @@ static void take_boundary(struct client *c) {
 bool pump_pending(const struct worker *w) {
     return !list_empty(&w->active) || !list_empty(&w->passing) || w->events.count ||
            !list_empty(&w->faulted) || !list_empty(&w->clearing) || !list_empty(&w->parts) ||
-           !list_empty(&w->saving) || trying_ready(w) || moves_ready(w);
+           !list_empty(&w->saving) || !list_empty(&w->keeping) || trying_ready(w) || moves_ready(w);
 }
 
 /* Boundaries before the operations behind them: so events come in the order in which the scheduler

@@ -18,6 +18,7 @@
 #include "daemon/worker/engine/moves.h"
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_swap.h"
@@ -52,10 +53,28 @@ static void pay_bytes(struct worker *w, struct move *mv, uint64_t bytes) {
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
+static void leave_one(struct client *c, uint32_t *lane) {
+    if (*lane != SCHED_NO_LANE) lane_table_leave(&c->worker->lanes, *lane);
+    *lane = SCHED_NO_LANE;
+}
+
+/* And the one that it is on its way to. */
 static void leave_lane(struct client *c) {
-    if (c->lane == SCHED_NO_LANE) return;
-    lane_table_leave(&c->worker->lanes, c->lane);
-    c->lane = SCHED_NO_LANE;
+    leave_one(c, &c->lane);
+    leave_one(c, &c->next_lane);
+}
+
+static bool has_memory_in(const struct client *c, const struct memory *m, uint32_t lane) {
+    return m && memory_in_lane(m) && (c->lane == lane || c->next_lane == lane);
+}
+
+/* Its pages there are mapped, or (NULL) no longer. Whether it is done. */
+static bool join_step(struct client *c, struct move *mv, struct memory_lane *lane, int *err) {
+    if (memory_joined(c->memory, lane)) return true;
+    if (!mv->left) return false;
+    *err = memory_join(c->memory, lane, mv->left);
+    pay(c->worker, mv, memory_part(c->memory));
+    return !*err && memory_joined(c->memory, lane);
 }
 
 static void look_again(struct client *c) {
@@ -110,10 +129,12 @@ static bool out_step(struct client *c, struct move *mv) {
     if (!(c->throttled & CLIENT_OUT)) c->wanted = false;
     c->throttled |= CLIENT_OUT;
     if (c->stranded && !spill_step(c, mv)) return false;
-    int err = memory_in_lane(c->memory) ? memory_join(c->memory, NULL) : 0;
-    if (!err) err = memory_swap_out(c->memory, mv->left, &moved);
+    int err = 0;
+    if (join_step(c, mv, NULL, &err) && mv->left) {
+        err = memory_swap_out(c->memory, mv->left, &moved);
+        pay(w, mv, memory_part(c->memory));
+    }
     stats_add(&c->com.page->stats.swapped_bytes, moved);
-    pay_bytes(w, mv, moved);
     if (!err && !memory_out(c->memory)) return false;
     stats_add(&c->com.page->stats.swaps, 1);
     if (err) fail_client(c, "its persistent memory could not be taken to host memory", err);
@@ -124,17 +145,18 @@ static bool out_step(struct client *c, struct move *mv) {
 static bool in_step(struct client *c, struct move *mv) {
     struct worker *w = c->worker;
     uint64_t moved = 0;
-    if (!c->memory || !memory_swapped(c->memory)) return true;
-    uint32_t away = memory_away(c->memory);
-    int err = memory_swap_in(c->memory, mv->left, &moved);
-    stats_add(&c->com.page->stats.swapped_bytes, moved);
-    pay(w, mv, away - memory_away(c->memory));
-    if (!err && memory_swapped(c->memory)) return false;
-    if (!err) err = memory_join(c->memory, w->lanes.items[c->lane].chunks);
+    int err = 0;
+    if (!c->memory || (!memory_swapped(c->memory) && !(c->throttled & CLIENT_OUT))) return true;
+    if (memory_swapped(c->memory)) {
+        err = memory_swap_in(c->memory, mv->left, &moved);
+        stats_add(&c->com.page->stats.swapped_bytes, moved);
+        pay(w, mv, memory_part(c->memory));
+        if (!err && memory_swapped(c->memory)) return false;
+    }
+    bool joined = !err && join_step(c, mv, w->lanes.items[c->lane].chunks, &err);
     if (err) fail_client(c, "its persistent memory could not be brought back", err);
-    if (err) return false;
-    c->throttled &= (uint8_t)~CLIENT_OUT;
-    return true;
+    if (joined) c->throttled &= (uint8_t)~CLIENT_OUT;
+    return joined;
 }
 
 static bool return_step(struct client *c, struct move *mv) {
@@ -143,19 +165,22 @@ static bool return_step(struct client *c, struct move *mv) {
 
 /* ---- whose turn it is, and where ------------------------------------------------------------- */
 
+/* It is in both until it is in the new one alone. */
 static bool move_step(struct client *c, struct move *mv) {
     struct worker *w = c->worker;
+    int err = 0;
     if (!c->memory || c->lane == mv->lane) return true;
     if (c->stranded && !spill_step(c, mv)) return false;
-    int err = lane_table_open(&w->lanes, mv->lane, w->ops, w->dev);
-    if (!err) err = memory_join(c->memory, w->lanes.items[mv->lane].chunks);
-    if (err) {
-        fail_client(c, "its lane could not be made", err);
-        return false;
+    if (c->next_lane == SCHED_NO_LANE) {
+        err = lane_table_open(&w->lanes, mv->lane, w->ops, w->dev);
+        if (!err) lane_table_enter(&w->lanes, c->next_lane = mv->lane);
     }
-    leave_lane(c);
+    bool joined = !err && join_step(c, mv, w->lanes.items[mv->lane].chunks, &err);
+    if (err) fail_client(c, "its lane could not be made", err);
+    if (!joined) return false;
+    leave_one(c, &c->lane);
     c->lane = mv->lane;
-    lane_table_enter(&w->lanes, mv->lane);
+    c->next_lane = SCHED_NO_LANE;
     return true;
 }
 
@@ -181,15 +206,25 @@ static bool switch_step(struct client *c, struct move *mv) {
 
 /* Pages of a client that lie high in the lane, because lower ones were freed, are mapped anew: at
  * a boundary there is nothing in them. */
+static bool pack_client(struct client *c, struct move *mv) {
+    struct memory_lane *lane = c->worker->lanes.items[mv->lane].chunks;
+    if (memory_packed(c->memory)) return true;
+    if (!mv->left) return false;
+    int err = memory_join(c->memory, lane, mv->left);
+    pay(c->worker, mv, memory_part(c->memory));
+    if (err) fail_client(c, "its lane could not be packed", err);
+    return err || memory_packed(c->memory);
+}
+
 static bool pack_step(struct worker *w, struct move *mv) {
     struct list *pos;
     if (!clear_step(w, mv, mv->lane, NULL)) return false;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->lane != mv->lane || !c->memory || memory_spilled(c->memory)) continue;
-        int err = memory_join(c->memory, w->lanes.items[mv->lane].chunks);
-        if (err) fail_client(c, "its lane could not be packed", err);
+        if (memory_in_lane(c->memory) && !pack_client(c, mv)) return false;
     }
+    mv->packs = false;
     return true;
 }
 
@@ -198,17 +233,19 @@ static bool is_ending_in(const struct worker *w, uint32_t lane) {
     const struct list *pos;
     list_each(pos, &w->clients) {
         const struct client *c = list_entry(pos, struct client, link);
-        if (c->lane == lane && c->ending && memory_in_lane(c->ending)) return true;
+        if (has_memory_in(c, c->ending, lane)) return true;
     }
     return false;
 }
 
 static bool shrink_step(struct worker *w, struct move *mv) {
     uint64_t before = lane_table_bytes(&w->lanes, mv->lane);
+    if (mv->packs && !pack_step(w, mv)) return false;
     if (before <= mv->bytes) return true;
     struct memory_lane *chunks = w->lanes.items[mv->lane].chunks;
     int err = memory_lane_shrink(chunks, mv->bytes, mv->left);
     if (err == -EBUSY) {
+        mv->packs = true;
         if (!pack_step(w, mv)) return false;
         err = memory_lane_shrink(chunks, mv->bytes, mv->left);
     }
@@ -231,12 +268,11 @@ static bool trim_step(struct client *c, struct move *mv) {
     return memory_lane_bytes(chunks) == 0;
 }
 
-/* What descriptors of segments keep is saved before it goes with the rest. */
 static bool end_step(struct client *c, struct move *mv) {
     struct worker *w = c->worker;
     struct memory *m = c->ending;
-    pay(w, mv, memory_segments_save_ahead(m, mv->left));
-    if (mv->left) pay(w, mv, memory_drop(m, mv->left));
+    pay(w, mv, memory_drop(m, mv->left));
+    if (mv->left) pay(w, mv, memory_segments_drop_ahead(m, mv->left));
     if (!mv->left || !trim_step(c, mv)) return false;
     memory_destroy(m);
     c->ending = NULL;

@@ -9,13 +9,17 @@
 #ifndef DAEMON_WORKER_ENGINE_SHARING_H
 #define DAEMON_WORKER_ENGINE_SHARING_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct client;
 struct wire_file;
 struct wire_segment;
 
-/* MEM_MAKE and the following, checked: carried out and answered. MEM_SHARE: nothing of the client
- * is in flight. */
-void sharing_act(struct client *c, const struct wire_segment *rec);
+/* MEM_MAKE and the following, checked: carried out in parts, one a call, and answered. How far that
+ * is, in bytes: 0 at first. Whether it is finished. MEM_SHARE: nothing of the client is in flight.
+ */
+bool sharing_act(struct client *c, const struct wire_segment *rec, uint64_t *done);
 
 /* A descriptor of a segment of the client's: `fd`, the other end of it, is taken over in any case.
  * `err`: why there is none. Answered. */

@@ -193,6 +193,17 @@ void lifetime_mark(struct lifetime *l) {
     splice(&l->survivors, &l->filled);
 }
 
+bool lifetime_survivors(const struct lifetime *l,
+                        bool (*see)(void *arg, uint64_t addr, uint64_t bytes), void *arg) {
+    const struct list *pos;
+    if (l->crowded && !see(arg, l->base, l->bytes)) return false;
+    list_each(pos, &l->survivors) {
+        const struct lifetime_block *b = list_entry(pos, struct lifetime_block, link);
+        if (!see(arg, b->addr, b->bytes)) return false;
+    }
+    return true;
+}
+
 uint64_t lifetime_settle(struct lifetime *l, bool (*keep)(void *arg, uint64_t addr, uint64_t bytes),
                          void *arg) {
     struct list *pos, *tmp;

@@ -69,6 +69,10 @@ static inline void lifetime_launch(struct lifetime *l) {
 
 /* An iteration begins; the latest one before it is settled. */
 void lifetime_mark(struct lifetime *l);
+/* Calls `see` for the range of each that lifetime_settle would look at, until that is false: so is
+ * the answer then. */
+bool lifetime_survivors(const struct lifetime *l,
+                        bool (*see)(void *arg, uint64_t addr, uint64_t bytes), void *arg);
 /* Calls `keep` for the range of each survivor. True: its pages are the client's own now, and it is
  * not asked about again; false: it is asked about again at the next boundary, if it lives. Returns
  * how many survive for the first time. */

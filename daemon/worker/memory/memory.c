@@ -118,6 +118,10 @@ static int back_persistent(struct memory *m, uint32_t first, uint32_t count) {
     return err;
 }
 
+uint32_t memory_part(const struct memory *m) {
+    return m->part;
+}
+
 uint64_t memory_in_use(const struct memory *m, uint64_t addr, uint64_t bytes) {
     uint32_t first, count, n = 0;
     if (memory_whole(m, addr, bytes, &first, &count)) return 0;

@@ -30,6 +30,12 @@ void memory_destroy(struct memory *m); /* unmaps all, before space_destroy; acce
 void memory_end(struct memory *m);
 uint32_t memory_drop(struct memory *m, uint32_t most);
 
+/* What takes long is done in parts, by calls that say how many granules they may be about at most,
+ * here and in the other memory_*.h. How many the latest of them was about: moved, made, mapped or
+ * given back. */
+#define MEMORY_ALL UINT32_MAX /* at once */
+uint32_t memory_part(const struct memory *m);
+
 /* Whole granules, all in one half; with an estate (memory_estate.h) all of it is done or nothing,
  * whenever the process ends. -EEXIST when any is in use, -ENOENT on unback when any is not.
  * Backing ephemeral pages without a lane: ERR_NO_MEMORY. Ephemeral memory shows what the lane's

@@ -20,7 +20,8 @@ struct check_counts {
 static const char *wrong_shown(const struct memory *m, const struct page *p) {
     const struct holding *h = p->holding;
     if (p->slot >= h->segment->count) return "a page shows more than there is of a segment";
-    if (p->mapped && m->swapped) return "a page without a chunk is mapped";
+    if (p->mapped && h->away) return "a page shows a segment that is away";
+    if (h->away && !m->swapped) return "a segment that is shown is away";
     return p->mapped && !h->segment->chunks[p->slot] ? "a segment's chunk is missing" : NULL;
 }
 
@@ -111,8 +112,11 @@ static const char *wrong_slots(const struct memory *m, struct check_counts *c) {
 /* The next part of swapping would not find them. */
 static const char *wrong_next(const struct memory *m) {
     enum page_state moves = m->turned_out ? PAGE_PRIVATE : PAGE_SWAPPED;
-    for (uint32_t i = 0; m->swapped && i < m->next_page; i++)
-        if (m->pages[i].state == moves) return "a page was passed over";
+    for (uint32_t i = 0; m->swapped && i < m->next_page; i++) {
+        const struct page *p = &m->pages[i];
+        bool shows = p->state == PAGE_SEGMENT && p->mapped == m->turned_out;
+        if (p->state == moves || shows) return "a page was passed over";
+    }
     return NULL;
 }
 
@@ -161,6 +165,15 @@ static const char *wrong_lane_holdings(const struct memory *m) {
     return NULL;
 }
 
+/* Each chunk is there, or its bytes are. */
+static const char *wrong_segment(const struct segment *s) {
+    if (!s->holders || s->present > s->holders) return "a segment's holders are miscounted";
+    for (uint32_t i = 0; i < s->count; i++)
+        if ((s->chunks[i] != NULL) != (i < s->there)) return "a segment's chunks are miscounted";
+    if (s->there == s->count || s->retired) return NULL;
+    return s->saved < s->count ? "a segment's bytes are nowhere" : NULL;
+}
+
 static const char *wrong_holdings(const struct memory *m) {
     struct list *pos;
     uint64_t held = 0;
@@ -169,8 +182,10 @@ static const char *wrong_holdings(const struct memory *m) {
         const struct segment *s = h->segment;
         if (h->pages != count_shown(m, h)) return "pages of a segment are miscounted";
         if (h->placed && !h->pages) return "a segment is held for nothing";
-        if (!s->holders || s->present > s->holders) return "a segment's holders are miscounted";
-        if (!m->swapped && (!s->present || !s->chunks[0])) return "a segment is not on the device";
+        const char *what = h->ending ? NULL : wrong_segment(s);
+        if (what) return what;
+        if (!h->away && !h->ending && (!s->present || !segment_whole(s)))
+            return "a segment is not on the device";
         held += h->placed ? 0 : s->count;
     }
     return held == m->held ? NULL : "what is held of segments is miscounted";

@@ -25,6 +25,8 @@ int memory_lane_create(struct memory_lane **out, const struct dev_ops *ops, stru
     return 0;
 }
 
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
 static void trim_chunks(struct memory_lane *lane, uint32_t count) {
     while (lane->count > count)
         lane->ops->chunk_destroy(lane->dev, lane->chunks[--lane->count]);
@@ -54,6 +56,26 @@ static int reach_chunks(struct memory_lane *lane, uint32_t count) {
     return 0;
 }
 
+/* As many as its members' slots. */
+static void fit_chunks(struct memory_lane *lane) {
+    uint32_t end = 0;
+    struct list *pos;
+    list_each(pos, &lane->members) {
+        const struct memory *m = list_entry(pos, struct memory, lane_link);
+        if (m->slot_end > end) end = m->slot_end;
+    }
+    trim_chunks(lane, end);
+}
+
+int memory_lane_reach(struct memory_lane *lane, uint32_t count, uint32_t most, uint32_t *made) {
+    uint32_t before = lane->count;
+    if (count <= before) return 0;
+    int err = reach_chunks(lane, count - before > most ? before + most : count);
+    if (err) fit_chunks(lane);
+    *made += err ? 0 : lane->count - before;
+    return err;
+}
+
 void memory_lane_destroy(struct memory_lane *lane) {
     if (!lane) return;
     trim_chunks(lane, 0);
@@ -77,6 +99,8 @@ int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes, uint32_t most) 
 uint64_t memory_lane_bytes(const struct memory_lane *lane) {
     return lane->count * lane->granule;
 }
+
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 void memory_lane_leave(struct memory *m) {
     memory_note_no_lane(m);
@@ -140,14 +164,15 @@ int memory_lane_take(struct memory *m, uint32_t count, struct holding *h) {
     return err;
 }
 
-int memory_lane_show(struct memory *m, struct holding *h, uint32_t first, uint32_t count) {
+int memory_lane_show(struct memory *m, struct holding *h, uint32_t at, uint32_t first,
+                     uint32_t count) {
     struct memory_plan plan;
     int err = memory_plan_begin(&plan, m, count, 0, 0);
     for (uint32_t i = 0; !err && m->lane && i < count; i++)
-        memory_plan_add(&plan, first + i, m->lane->chunks[h->slots[i]]);
+        memory_plan_add(&plan, first + i, m->lane->chunks[h->slots[at + i]]);
     if (!err) err = memory_plan_run(&plan);
     for (uint32_t i = 0; !err && i < count; i++)
-        memory_show_slot(m, first + i, h->slots[i], h);
+        memory_show_slot(m, first + i, h->slots[at + i], h);
     return memory_plan_end(&plan, err);
 }
 
@@ -157,7 +182,7 @@ int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
     uint32_t before = m->lane ? m->lane->count : 0;
     int err = memory_lane_take(m, count, &own);
     if (err) return err;
-    err = memory_lane_show(m, &own, first, count);
+    err = memory_lane_show(m, &own, 0, first, count);
     for (uint32_t i = 0; !err && i < count; i++) {
         m->pages[first + i].holding = NULL;
         m->pages[first + i].shown = false;
@@ -167,69 +192,19 @@ int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
     return err;
 }
 
-/* Slots move to the front, in the order they had. */
-static void pack_slots(struct memory *m) {
-    uint32_t end = m->slot_end, n = 0;
-    m->slot_end = m->ephemeral;
-    for (uint32_t slot = 0; slot < end; slot++) {
-        struct slot s = m->slots[slot];
-        if (!memory_slot_used(&s)) continue;
-        m->slots[slot] = (struct slot){.page = MEMORY_NO_PAGE};
-        m->slots[n] = s;
-        if (s.holding) s.holding->slots[s.index] = n;
-        for (uint32_t page = s.page; page != MEMORY_NO_PAGE; page = m->pages[page].next)
-            m->pages[page].slot = n;
-        n++;
-    }
-}
-
-static uint32_t count_pages(const struct memory *m) {
-    uint32_t n = 0;
-    for (uint32_t slot = 0; slot < m->slot_end; slot++)
-        for (uint32_t page = m->slots[slot].page; page != MEMORY_NO_PAGE; n++)
-            page = m->pages[page].next;
-    return n;
-}
-
-/* Its slots become the lane's first chunks. */
-static int plan_join(struct memory *m, struct memory_lane *lane, struct memory_plan *plan) {
-    int err = memory_plan_begin(plan, m, count_pages(m), 0, 0);
-    if (!err && lane) err = reach_chunks(lane, m->ephemeral);
-    for (uint32_t slot = 0, n = 0; !err && slot < m->slot_end; slot++) {
-        if (!memory_slot_used(&m->slots[slot])) continue;
-        if (lane == m->lane && lane) err = memory_clear_slot(m, n);
-        for (uint32_t page = m->slots[slot].page; page != MEMORY_NO_PAGE;
-             page = m->pages[page].next)
-            memory_plan_add(plan, page, lane ? lane->chunks[n] : NULL);
-        n++;
-    }
-    return err ? err : memory_plan_run(plan);
-}
-
-int memory_join(struct memory *m, struct memory_lane *lane) {
-    struct memory_plan plan;
-    uint32_t before = lane ? lane->count : 0;
-    bool noted = m->lane && m->lane == lane && lane->noted == m;
-    int err = plan_join(m, lane, &plan);
-    if (err) {
-        if (lane) trim_chunks(lane, before);
-        return memory_plan_end(&plan, err);
-    }
-    memory_note_no_lane(m);
-    pack_slots(m);
-    if (lane != m->lane) {
-        memory_lane_leave(m);
-        m->lane = lane;
-        if (lane) list_append(&lane->members, &m->lane_link);
-    }
-    memory_note_slots(m);
-    if (noted) memory_note_lane(m);
-    return memory_plan_end(&plan, 0);
+/* Those that are free are used first. */
+int memory_lane_ahead(struct memory *m, uint64_t bytes, uint32_t most) {
+    uint64_t end = m->ephemeral + bytes / m->granule;
+    m->part = 0;
+    if (!m->lane || end > m->page_count) return 0; /* as who asks for them will hear */
+    return memory_lane_reach(m->lane, (uint32_t)end, most, &m->part);
 }
 
 bool memory_in_lane(const struct memory *m) {
     return m->lane != NULL;
 }
+
+/* ---- survivors ------------------------------------------------------------------------------- */
 
 uint64_t memory_keep_need(const struct memory *m, uint64_t addr, uint64_t bytes) {
     uint32_t first, count, need = 0;
@@ -260,16 +235,17 @@ static void keep_page(struct memory *m, struct page *p, struct dev_chunk *chunk)
     m->kept_shown += shown;
 }
 
-int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copied_bytes) {
+int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint32_t most,
+                uint64_t *copied_bytes) {
     struct memory_plan plan;
-    uint32_t first, count, n = 0;
-    uint64_t need = memory_keep_need(m, addr, bytes);
+    uint32_t first, count, n = 0, need = (uint32_t)(memory_keep_need(m, addr, bytes) / m->granule);
     *copied_bytes = 0;
     int err = memory_touched(m, addr, bytes, &first, &count);
     if (err || !need) return err;
     if (m->swapped) return -EBUSY;
-    err = memory_plan_begin(&plan, m, count, (uint32_t)(need / m->granule), 0);
-    for (uint32_t i = first; !err && i < first + count; i++) {
+    if (need > most) need = most;
+    err = memory_plan_begin(&plan, m, need, need, 0);
+    for (uint32_t i = first; !err && n < need; i++) {
         if (m->pages[i].state != PAGE_LANE) continue;
         memory_plan_add(&plan, i, plan.made[n]);
         err = lane_keep_bytes(m, m->pages[i].slot, plan.made[n++]);
@@ -278,6 +254,6 @@ int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copie
     if (err) return memory_plan_end(&plan, err);
     for (uint32_t i = first, k = 0; k < n; i++)
         if (m->pages[i].state == PAGE_LANE) keep_page(m, &m->pages[i], plan.made[k++]);
-    *copied_bytes = need;
+    *copied_bytes = need * m->granule;
     return memory_plan_end(&plan, 0);
 }

@@ -27,25 +27,27 @@ void memory_lane_destroy(struct memory_lane *lane); /* no member left; accepts N
 int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes, uint32_t most);
 uint64_t memory_lane_bytes(const struct memory_lane *lane); /* backed by chunks now */
 
-/* From now on its ephemeral pages come from this lane (NULL: from none). Its pages that are in use
- * are mapped anew, onto its first chunks; what was in them is lost: at a boundary only, survivors
- * kept before (what is spilled stays so). Joining the same lane closes the gaps that keep it from
- * shrinking. */
-int memory_join(struct memory *m, struct memory_lane *lane);
-
 bool memory_in_lane(const struct memory *m);
+/* So many chunks at most for so many bytes more of this client, before it asks for them: there were
+ * memory_part, 0 when all are there. */
+int memory_lane_ahead(struct memory *m, uint64_t bytes, uint32_t most);
 
 /* Survivors: how many bytes of private chunks memory_keep would need for this range (pages of the
- * lane that it touches), and: copies these pages, spilled or not, to private chunks at the same
- * addresses. -EBUSY while swapped out. */
+ * lane that it touches), and: copies these pages, the first `most` of them, spilled or not, to
+ * private chunks at the same addresses. -EBUSY while swapped out. */
 uint64_t memory_keep_need(const struct memory *m, uint64_t addr, uint64_t bytes);
-int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint64_t *copied_bytes);
+int memory_keep(struct memory *m, uint64_t addr, uint64_t bytes, uint32_t most,
+                uint64_t *copied_bytes);
 
 /* For memory*.c. Slots that the holding has from now on; ERR_NO_MEMORY without a lane. */
 int memory_lane_take(struct memory *m, uint32_t count, struct holding *h);
 void memory_lane_give(struct memory *m, struct holding *h);
-/* Its first slots are shown by these pages, which show nothing. */
-int memory_lane_show(struct memory *m, struct holding *h, uint32_t first, uint32_t count);
+/* Its slots from `at` on are shown by these pages, which show nothing. */
+int memory_lane_show(struct memory *m, struct holding *h, uint32_t at, uint32_t first,
+                     uint32_t count);
+/* So many chunks in all, of which at most so many are made now and added to `made`. On failure
+ * there are none that nobody's slots are in. */
+int memory_lane_reach(struct memory_lane *lane, uint32_t count, uint32_t most, uint32_t *made);
 /* Pages of the ephemeral half come into use; the client leaves its lane. */
 int memory_lane_back(struct memory *m, uint32_t first, uint32_t count);
 void memory_lane_leave(struct memory *m);

@@ -52,6 +52,7 @@ static int take_number(struct memory *m, uint32_t id, struct list *among, struct
 
 static void give_number(struct memory *m, uint32_t id, struct holding *h, struct segment *s) {
     h->segment = s;
+    h->away = true;
     m->numbers[id] = h;
     m->held += s->count;
 }
@@ -69,7 +70,7 @@ int memory_segment_make(struct memory *m, uint32_t id, uint64_t bytes, uint32_t 
     if (!count) return -EINVAL;
     int err = take_number(m, id, &m->holdings, &h);
     if (err) return err;
-    err = segment_create(&s, m->ops, m->dev, (uint32_t)count, uid, m->swapped);
+    err = segment_create(&s, m->ops, m->dev, (uint32_t)count, uid);
     if (err)
         free_holding(m, h);
     else
@@ -91,20 +92,36 @@ int memory_segment_make_lane(struct memory *m, uint32_t id, uint64_t bytes) {
     return err;
 }
 
-/* Its holders may all be swapped out. */
 int memory_segment_open(struct memory *m, uint32_t id, struct segment *s) {
     struct holding *h;
-    uint64_t moved = 0;
-    if (find(m, id)) return -EEXIST;
-    if (m->swapped) return -EBUSY;
-    int err = segment_load(s, &moved);
-    if (!err) err = take_number(m, id, &m->holdings, &h);
-    if (!err) {
-        segment_hold(s, false);
-        give_number(m, id, h, s);
-    }
-    segment_settle(s);
-    return err;
+    if (m->swapped) return find(m, id) ? -EEXIST : -EBUSY;
+    int err = take_number(m, id, &m->holdings, &h);
+    if (err) return err;
+    segment_hold(s);
+    give_number(m, id, h, s);
+    return 0;
+}
+
+/* Of a lane's segment all is there. */
+int memory_segment_fetch(struct memory *m, uint32_t id, uint32_t most) {
+    struct holding *h = find(m, id);
+    uint64_t moved;
+    m->part = 0;
+    if (!h) return -ENOENT;
+    return h->segment && !m->swapped ? memory_holding_in(m, h, most, &moved) : 0;
+}
+
+bool memory_segment_whole(const struct memory *m, uint32_t id) {
+    const struct holding *h = find(m, id);
+    return h && (!h->segment || !h->away || m->swapped);
+}
+
+static void give_back(struct memory *m, struct holding *h) {
+    if (h->segment)
+        segment_drop(h->segment, h->away);
+    else
+        memory_lane_give(m, h);
+    free_holding(m, h);
 }
 
 int memory_segment_close(struct memory *m, uint32_t id) {
@@ -112,35 +129,34 @@ int memory_segment_close(struct memory *m, uint32_t id) {
     if (!h) return -ENOENT;
     if (h->pages) return -EBUSY;
     m->numbers[id] = NULL;
-    if (h->segment) {
-        m->held -= h->segment->count;
-        segment_drop(h->segment, m->swapped);
-    } else {
-        memory_lane_give(m, h);
-    }
-    free_holding(m, h);
+    if (h->segment) m->held -= h->segment->count;
+    give_back(m, h);
     return 0;
 }
 
-uint32_t memory_segments_save_ahead(struct memory *m, uint32_t most) {
+static uint32_t drop_ahead(struct holding *h, uint32_t most) {
+    uint32_t n = segment_drop_ahead(h->segment, h->away, most);
+    h->ending |= n > 0;
+    return n;
+}
+
+uint32_t memory_segments_drop_ahead(struct memory *m, uint32_t most) {
     struct list *pos;
-    uint32_t saved = 0;
-    list_each(pos, &m->holdings) {
-        struct holding *h = list_entry(pos, struct holding, link);
-        saved += segment_save_ahead(h->segment, most - saved);
-    }
-    return saved;
+    uint32_t done = 0;
+    for (pos = m->holdings.next; done < most && pos != &m->holdings; pos = pos->next)
+        done += drop_ahead(list_entry(pos, struct holding, link), most - done);
+    return done;
 }
 
 /* What a page shows may be written to, and is not closed. */
-uint32_t memory_segment_save_ahead(struct memory *m, uint32_t id, uint32_t most) {
-    const struct holding *h = find(m, id);
-    return h && h->segment && !h->pages ? segment_save_ahead(h->segment, most) : 0;
+uint32_t memory_segment_drop_ahead(struct memory *m, uint32_t id, uint32_t most) {
+    struct holding *h = find(m, id);
+    return h && h->segment && !h->pages ? drop_ahead(h, most) : 0;
 }
 
 struct segment *memory_segment_find(const struct memory *m, uint32_t id) {
     const struct holding *h = find(m, id);
-    return h ? h->segment : NULL;
+    return h && !h->ending ? h->segment : NULL;
 }
 
 uint64_t memory_held(const struct memory *m) {
@@ -154,30 +170,36 @@ static void show_page(struct memory *m, struct page *p, struct holding *h, uint3
     p->slot = index;
     p->holding = h;
     h->pages++;
+    m->next_page = 0; /* should it have to come in */
     memory_note(m, (uint32_t)(p - m->pages), p);
 }
 
-static int show_segment(struct memory *m, struct holding *h, uint32_t first, uint32_t count) {
+static int show_segment(struct memory *m, struct holding *h, uint32_t at, uint32_t first,
+                        uint32_t count) {
     struct memory_plan plan;
+    if (h->ending || (h->away && !m->swapped)) return -EBUSY;
     int err = memory_plan_begin(&plan, m, count, 0, 0);
     for (uint32_t i = 0; !err && !m->swapped && i < count; i++)
-        memory_plan_add(&plan, first + i, h->segment->chunks[i]);
+        memory_plan_add(&plan, first + i, h->segment->chunks[at + i]);
     if (!err) err = memory_plan_run(&plan);
     for (uint32_t i = 0; !err && i < count; i++)
-        show_page(m, &m->pages[first + i], h, i);
+        show_page(m, &m->pages[first + i], h, at + i);
     return memory_plan_end(&plan, err);
 }
 
-int memory_segment_show(struct memory *m, uint32_t id, uint64_t addr, uint64_t bytes) {
+int memory_segment_show(struct memory *m, uint32_t id, uint64_t from, uint64_t addr,
+                        uint64_t bytes) {
     struct holding *h = find(m, id);
-    uint32_t first, count;
+    uint32_t first, count, at = (uint32_t)(from / m->granule);
     int err = h ? memory_whole(m, addr, bytes, &first, &count) : -ENOENT;
     if (err) return err;
     bool upper = first >= m->page_count / 2, of_lane = !h->segment;
-    if (upper != of_lane || count > (of_lane ? h->slot_count : h->segment->count)) return -EINVAL;
+    uint32_t has = of_lane ? h->slot_count : h->segment->count;
+    if (upper != of_lane || at > has || count > has - at) return -EINVAL;
     for (uint32_t i = 0; i < count; i++)
         if (m->pages[first + i].state != PAGE_NONE) return -EEXIST;
-    return of_lane ? memory_lane_show(m, h, first, count) : show_segment(m, h, first, count);
+    return of_lane ? memory_lane_show(m, h, at, first, count)
+                   : show_segment(m, h, at, first, count);
 }
 
 /* The segment that all of these pages, and no others, are: shared before; NULL: they are not. */
@@ -236,18 +258,12 @@ void memory_hide_page(struct memory *m, struct page *p) {
     h->pages--;
     if (!h->placed) return;
     m->placed--;
-    if (h->pages) return;
-    segment_drop(h->segment, m->swapped);
-    free_holding(m, h);
+    if (!h->pages) give_back(m, h);
 }
 
 void memory_drop_holdings(struct memory *m) {
     struct list *pos, *tmp;
-    list_each_safe(pos, tmp, &m->holdings) {
-        struct holding *h = list_entry(pos, struct holding, link);
-        segment_drop(h->segment, m->swapped);
-        free_holding(m, h);
-    }
+    list_each_safe(pos, tmp, &m->holdings) give_back(m, list_entry(pos, struct holding, link));
     free(m->numbers);
     m->numbers = NULL;
     m->number_room = 0;
@@ -255,10 +271,6 @@ void memory_drop_holdings(struct memory *m) {
 
 void memory_drop_lane(struct memory *m) {
     struct list *pos, *tmp;
-    list_each_safe(pos, tmp, &m->lane_holdings) {
-        struct holding *h = list_entry(pos, struct holding, link);
-        memory_lane_give(m, h);
-        free_holding(m, h);
-    }
+    list_each_safe(pos, tmp, &m->lane_holdings) give_back(m, list_entry(pos, struct holding, link));
     memory_lane_leave(m);
 }

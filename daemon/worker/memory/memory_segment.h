@@ -13,30 +13,37 @@
 #ifndef DAEMON_WORKER_MEMORY_MEMORY_SEGMENT_H
 #define DAEMON_WORKER_MEMORY_MEMORY_SEGMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct list;
 struct memory;
 struct segment;
 
-/* New, of whole granules, zero-filled; or one that there is. -EEXIST: the number is in use;
- * -EBUSY: it is swapped out. */
+/* New, of whole granules, zero-filled; or one that there is. It is there when it was fetched.
+ * -EEXIST: the number is in use; -EBUSY: it is swapped out. */
 int memory_segment_make(struct memory *m, uint32_t id, uint64_t bytes, uint32_t uid);
 int memory_segment_open(struct memory *m, uint32_t id, struct segment *s);
+/* So many granules at most of one that was made or opened come to the device, until it is `whole`;
+ * of who is swapped out they come with the rest. On failure it is closed, or fetched again. */
+int memory_segment_fetch(struct memory *m, uint32_t id, uint32_t most);
+bool memory_segment_whole(const struct memory *m, uint32_t id);
 /* New, of the lane: shows what the lane's latest user left, as memory_back. ERR_NO_MEMORY: without
  * a lane; -EEXIST. */
 int memory_segment_make_lane(struct memory *m, uint32_t id, uint64_t bytes);
 /* -ENOENT; -EBUSY while pages show it. */
 int memory_segment_close(struct memory *m, uint32_t id);
 
-/* Its first bytes appear at `addr`: whole granules of the persistent window, or of the ephemeral
- * one if it is the lane's, none of them in use, else -EEXIST. memory_unback takes them away.
- * -EINVAL when it is shorter, or in the other window; -ENOENT. */
-int memory_segment_show(struct memory *m, uint32_t id, uint64_t addr, uint64_t bytes);
+/* Its bytes from `from` on appear at `addr`: whole granules of the persistent window, or of the
+ * ephemeral one if it is the lane's, none of them in use, else -EEXIST. memory_unback takes them
+ * away. -EINVAL when it is shorter, or in the other window; -ENOENT; -EBUSY: it is not whole. */
+int memory_segment_show(struct memory *m, uint32_t id, uint64_t from, uint64_t addr,
+                        uint64_t bytes);
 
-/* segment_save_ahead: of all that it holds, before memory_destroy; of one, before it is closed. */
-uint32_t memory_segments_save_ahead(struct memory *m, uint32_t most);
-uint32_t memory_segment_save_ahead(struct memory *m, uint32_t id, uint32_t most);
+/* segment_drop_ahead: of all that it holds, before memory_destroy and when no page is left; of one,
+ * which is closed next, and not found any more. How many granules there were. */
+uint32_t memory_segments_drop_ahead(struct memory *m, uint32_t most);
+uint32_t memory_segment_drop_ahead(struct memory *m, uint32_t id, uint32_t most);
 
 /* The segment with this number; NULL: none, or the lane's. */
 struct segment *memory_segment_find(const struct memory *m, uint32_t id);

@@ -69,6 +69,8 @@ struct holding {
     uint32_t *slots, slot_count;
     uint32_t pages; /* that show it */
     bool placed;    /* it has no number, but these pages of the client's own */
+    bool away;      /* its client is not one of those who are present */
+    bool ending;    /* it is closed next, and some of it is gone */
 };
 
 struct memory {
@@ -102,6 +104,7 @@ struct memory {
     bool spilling;   /* some of what has to be spilled is in the lane still */
     bool turned_out; /* the latest part of swapping was one of going out */
     uint32_t next_page;           /* where the next part of it, or of the end, looks first */
+    uint32_t part;                /* granules that the latest part of anything was about */
     struct memory_estate *estate; /* NULL: nothing is kept */
 
     /* Of each page, how it was at one moment: memory_saved.h; NULL: it had no bytes, or nothing is
@@ -149,6 +152,11 @@ struct dev_chunk *memory_shown(const struct memory *m, const struct page *page);
  * neither: it leaves that, where it has no page. */
 void memory_hide_page(struct memory *m, struct page *page);
 void memory_drop_holdings(struct memory *m);
+/* What is held of a segment comes in, or goes out where no page shows it, in so many chunks at
+ * most, which are added to memory.part. */
+int memory_holding_in(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes);
+int memory_holding_out(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes);
+bool memory_holding_left(const struct holding *h); /* it has nothing to do to be out */
 void memory_drop_lane(struct memory *m);
 /* Whole pages of one half, else -EINVAL. */
 int memory_whole(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,

@@ -109,42 +109,129 @@ int memory_restore(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
     return err;
 }
 
-/* ---- chunks of its own ----------------------------------------------------------------------- */
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* Of two copies of one that stopped half-way the wrong one goes. */
+static void settle_segments(struct memory *m) {
+    struct list *pos;
+    list_each(pos, &m->holdings) segment_settle(list_entry(pos, struct holding, link)->segment);
+}
+
+int memory_holding_in(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes) {
+    if (!h->away) return 0;
+    int err = segment_load(h->segment, most, &m->part, moved_bytes);
+    if (err) segment_settle(h->segment);
+    if (err || !segment_whole(h->segment)) return err;
+    segment_enter(h->segment);
+    h->away = false;
+    return 0;
+}
+
+/* It is saved, left, and given back by the last one. */
+int memory_holding_out(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes) {
+    struct segment *s = h->segment;
+    uint32_t before = m->part;
+    if (!h->away) {
+        int err = segment_save(s, most, &m->part, moved_bytes);
+        if (err) segment_settle(s);
+        if (err || segment_saves(s)) return err;
+        segment_leave(s);
+        h->away = true;
+    }
+    m->part += segment_shed(s, most - (m->part - before));
+    return 0;
+}
+
+bool memory_holding_left(const struct holding *h) {
+    return h->away && !segment_sheds(h->segment);
+}
+
+typedef int holding_step(struct memory *, struct holding *, uint32_t, uint64_t *);
+
+static int step_segments(struct memory *m, uint32_t most, holding_step *step,
+                         uint64_t *moved_bytes) {
+    uint32_t before = m->part;
+    int err = 0;
+    struct list *pos = m->holdings.next;
+    for (; !err && m->part - before < most && pos != &m->holdings; pos = pos->next)
+        err =
+            step(m, list_entry(pos, struct holding, link), most - (m->part - before), moved_bytes);
+    return err;
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 /* Behind the latest part's last, or from the beginning when it was on the way back. */
 static void turn(struct memory *m, bool out) {
-    if (m->turned_out != out) m->next_page = 0;
+    m->part = 0;
+    if (m->turned_out == out) return;
+    m->next_page = 0;
     m->turned_out = out;
+    settle_segments(m);
 }
 
-static bool swap_slot_has_chunk(const struct slot *s) {
+static bool has_chunk(const struct slot *s) {
     return s->state == SLOT_SPILLED;
 }
 
-static uint32_t count_chunks(const struct memory *m) {
-    return m->persistent - m->away + m->spilled - m->hosted;
+/* It has to go out, or to come in. */
+static bool moves(const struct memory *m, const struct page *p) {
+    if (p->state == PAGE_SEGMENT) return p->mapped == m->turned_out;
+    return p->state == (m->turned_out ? PAGE_PRIVATE : PAGE_SWAPPED);
 }
 
-/* The first page from there on that has a chunk of its own, or is away. */
-static uint32_t find_page(const struct memory *m, uint32_t page, enum page_state state) {
-    while (page < m->page_count && m->pages[page].state != state)
+static uint32_t find_page(const struct memory *m, uint32_t page) {
+    while (page < m->page_count && !moves(m, &m->pages[page]))
         page++;
     return page;
 }
 
-/* The next ones, as many as there are hosts, in the order in which they are let go. They are seen
- * no longer. */
-static int save_chunks(struct memory *m, struct memory_plan *plan) {
+/* What a part is about: so many pages from next_page on, of them with memory of their own, and so
+ * many slots. */
+struct part {
+    uint32_t pages, own, slots;
+};
+
+/* Those with memory of their own are counted, so that nobody looks for more. */
+static uint32_t count_own(const struct memory *m) {
+    return m->turned_out ? m->persistent - m->away : m->away;
+}
+
+static bool shows_any(const struct memory *m) {
+    const struct list *pos;
+    list_each(pos, &m->holdings) if (list_entry(pos, struct holding, link)->pages) return true;
+    return false;
+}
+
+static bool any_left(const struct memory *m) {
+    return count_own(m) || (shows_any(m) && find_page(m, m->next_page) < m->page_count);
+}
+
+static struct part part_of(const struct memory *m, uint32_t most) {
+    struct part k = {0};
+    bool segments = shows_any(m);
+    uint32_t i = m->next_page, own = count_own(m);
+    for (; k.pages < most && (segments || k.own < own); i++, k.pages++) {
+        i = find_page(m, i);
+        if (i == m->page_count) break;
+        k.own += m->pages[i].state != PAGE_SEGMENT;
+    }
+    if (m->turned_out) k.slots = least(most - k.pages, m->spilled - m->hosted);
+    return k;
+}
+
+/* What goes is seen no longer. */
+static int save_chunks(struct memory *m, struct memory_plan *plan, const struct part *k) {
     uint32_t n = 0, i = m->next_page;
     int err = 0;
-    while (!err && n < plan->host_count) {
-        i = find_page(m, i, PAGE_PRIVATE);
-        if (i == m->page_count) break;
+    for (uint32_t p = 0; !err && p < k->pages; p++, i++) {
+        i = find_page(m, i);
         memory_plan_add(plan, i, NULL);
-        err = m->ops->chunk_save(m->dev, plan->hosts[n++], m->pages[i++].chunk);
+        if (m->pages[i].state == PAGE_PRIVATE)
+            err = m->ops->chunk_save(m->dev, plan->hosts[n++], m->pages[i].chunk);
     }
-    for (uint32_t slot = 0; !err && n < plan->host_count; slot++)
-        if (swap_slot_has_chunk(&m->slots[slot]))
+    for (uint32_t slot = 0; !err && n < k->own + k->slots; slot++)
+        if (has_chunk(&m->slots[slot]))
             err = m->ops->chunk_save(m->dev, plan->hosts[n++], m->slots[slot].chunk);
     return err;
 }
@@ -169,125 +256,55 @@ static void let_slot_go(struct memory *m, uint32_t slot, void *host) {
     m->ops->chunk_destroy(m->dev, chunk);
 }
 
-static void let_chunks_go(struct memory *m, const struct memory_plan *plan) {
+/* They are unmapped: those of segments do not move any more. */
+static void let_chunks_go(struct memory *m, const struct memory_plan *plan, const struct part *k) {
     uint32_t n = 0;
-    while (n < plan->host_count) {
-        m->next_page = find_page(m, m->next_page, PAGE_PRIVATE);
-        if (m->next_page == m->page_count) break;
+    while (n < k->own) {
+        m->next_page = find_page(m, m->next_page);
         let_page_go(m, m->next_page++, plan->hosts[n++]);
     }
-    for (uint32_t slot = 0; n < plan->host_count; slot++)
-        if (swap_slot_has_chunk(&m->slots[slot])) let_slot_go(m, slot, plan->hosts[n++]);
+    for (uint32_t slot = 0; n < k->own + k->slots; slot++)
+        if (has_chunk(&m->slots[slot])) let_slot_go(m, slot, plan->hosts[n++]);
 }
 
-/* ---- segments go, and come back, with those who hold them ------------------------------------ */
-
-static struct segment *held(struct list *link) {
-    return list_entry(link, struct holding, link)->segment;
-}
-
-static uint32_t count_shown(const struct memory *m) {
-    uint32_t n = 0;
-    struct list *pos;
-    list_each(pos, &m->holdings) n += list_entry(pos, struct holding, link)->pages;
-    return n;
-}
-
-static void settle_segments(struct memory *m) {
-    struct list *pos;
-    list_each(pos, &m->holdings) segment_settle(held(pos));
-}
-
-static void enter_segments(struct memory *m) {
-    struct list *pos;
-    list_each(pos, &m->holdings) segment_enter(held(pos));
-    settle_segments(m);
-}
-
-/* Whole or not at all; their chunks are still there, for pages show them. */
-static int leave_segments(struct memory *m, uint64_t *moved_bytes) {
-    struct list *pos;
-    int err = 0;
-    list_each(pos, &m->holdings) segment_leave(held(pos));
-    for (pos = m->holdings.next; !err && pos != &m->holdings; pos = pos->next)
-        err = segment_save(held(pos), moved_bytes);
-    if (err) enter_segments(m);
-    return err;
-}
-
-static int load_segments(struct memory *m, uint64_t *moved_bytes) {
-    int err = 0;
-    for (struct list *pos = m->holdings.next; !err && pos != &m->holdings; pos = pos->next)
-        err = segment_load(held(pos), moved_bytes);
-    if (err) settle_segments(m);
-    return err;
-}
-
-/* ---- all of a client ------------------------------------------------------------------------- */
-
-/* Segments are seen no longer. */
-static void plan_leave(const struct memory *m, struct memory_plan *plan) {
-    for (uint32_t i = 0; i < m->page_count; i++)
-        if (m->pages[i].mapped && m->pages[i].state == PAGE_SEGMENT) memory_plan_add(plan, i, NULL);
-}
-
-/* With the first part go all segments: from then on it is swapped. */
-static int go_out(struct memory *m, struct memory_plan *plan, bool first, uint64_t *moved_bytes) {
-    int err = save_chunks(m, plan);
-    if (!err && first) plan_leave(m, plan);
-    if (!err && first) err = leave_segments(m, moved_bytes);
-    if (err) return err;
-    err = memory_plan_run(plan);
-    if (err && first) enter_segments(m);
-    return err;
-}
-
-int memory_swap_out(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
+static int pages_out(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
     struct memory_plan plan;
-    bool first = !m->swapped;
-    uint32_t count = least(count_chunks(m), most);
-    *moved_bytes = 0;
-    turn(m, true);
-    int err = memory_plan_begin(&plan, m, count + (first ? count_shown(m) : 0), 0, count);
-    if (!err) err = go_out(m, &plan, first, moved_bytes);
+    struct part k = part_of(m, most);
+    int err = memory_plan_begin(&plan, m, k.pages, 0, k.own + k.slots);
+    if (!err) err = save_chunks(m, &plan, &k);
+    if (!err) err = memory_plan_run(&plan);
     if (err) return memory_plan_end(&plan, err);
-    if (first) settle_segments(m);
     m->swapped = true;
     memory_note_loss(m);
-    let_chunks_go(m, &plan);
-    *moved_bytes += count * m->granule;
+    let_chunks_go(m, &plan, &k);
+    m->part += k.pages + k.slots;
+    *moved_bytes += (k.own + k.slots) * m->granule;
     return memory_plan_end(&plan, 0);
 }
 
-/* The next ones, into the plan's new chunks. */
-static int load_pages(struct memory *m, struct memory_plan *plan, uint64_t *moved_bytes) {
-    uint32_t i = m->next_page;
+int memory_swap_out(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
+    *moved_bytes = 0;
+    turn(m, true);
+    int err = pages_out(m, most, moved_bytes);
+    if (err || m->part == most) return err;
+    return step_segments(m, most - m->part, memory_holding_out, moved_bytes);
+}
+
+/* Into the plan's new chunks; or what there is of a segment. */
+static int load_pages(struct memory *m, struct memory_plan *plan, const struct part *k,
+                      uint64_t *moved_bytes) {
+    uint32_t i = m->next_page, n = 0;
     int err = 0;
-    for (uint32_t n = 0; !err && n < plan->made_count; n++, i++) {
-        i = find_page(m, i, PAGE_SWAPPED);
+    for (uint32_t at = 0; !err && at < k->pages; at++, i++) {
+        i = find_page(m, i);
         const struct page *p = &m->pages[i];
-        memory_plan_add(plan, i, plan->made[n]);
-        if (p->host) err = m->ops->chunk_load(m->dev, plan->made[n], p->host);
-        if (p->host) *moved_bytes += m->granule;
+        bool own = p->state == PAGE_SWAPPED;
+        struct dev_chunk *to = own ? plan->made[n++] : memory_shown(m, p);
+        memory_plan_add(plan, i, to);
+        if (!own || !p->host) continue;
+        err = m->ops->chunk_load(m->dev, to, p->host);
+        *moved_bytes += m->granule;
     }
-    return err;
-}
-
-/* With the last part come all segments. */
-static int show_segments(struct memory *m, struct memory_plan *plan, uint64_t *moved_bytes) {
-    int err = load_segments(m, moved_bytes);
-    for (uint32_t i = 0; !err && i < m->page_count; i++)
-        if (m->pages[i].state == PAGE_SEGMENT)
-            memory_plan_add(plan, i, memory_shown(m, &m->pages[i]));
-    return err;
-}
-
-static int come_in(struct memory *m, struct memory_plan *plan, bool last, uint64_t *moved_bytes) {
-    int err = last ? show_segments(m, plan, moved_bytes) : 0;
-    if (err) return err;
-    err = load_pages(m, plan, moved_bytes);
-    if (!err) err = memory_plan_run(plan);
-    if (err && last) settle_segments(m);
     return err;
 }
 
@@ -301,24 +318,31 @@ static void take_page(struct memory *m, uint32_t page, struct dev_chunk *chunk) 
     memory_host_free(m, host);
 }
 
-int memory_swap_in(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
+static int pages_in(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
     struct memory_plan plan;
-    uint32_t count = least(m->away, most);
-    bool last = count == m->away;
+    struct part k = part_of(m, most);
+    int err = memory_plan_begin(&plan, m, k.pages, k.own, 0);
+    if (!err) err = load_pages(m, &plan, &k, moved_bytes);
+    if (!err) err = memory_plan_run(&plan);
+    if (err) return memory_plan_end(&plan, err);
+    for (uint32_t n = 0; n < k.own; n++) {
+        m->next_page = find_page(m, m->next_page);
+        take_page(m, m->next_page++, plan.made[n]);
+    }
+    m->part += k.pages;
+    m->swapped = any_left(m);
+    memory_note_loss(m);
+    return memory_plan_end(&plan, 0);
+}
+
+/* Segments first: their pages show what is there. */
+int memory_swap_in(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
     *moved_bytes = 0;
     if (!m->swapped) return 0;
     turn(m, false);
-    int err = memory_plan_begin(&plan, m, count + (last ? count_shown(m) : 0), count, 0);
-    if (!err) err = come_in(m, &plan, last, moved_bytes);
-    if (err) return memory_plan_end(&plan, err);
-    if (last) enter_segments(m);
-    for (uint32_t n = 0; n < count; n++) {
-        m->next_page = find_page(m, m->next_page, PAGE_SWAPPED);
-        take_page(m, m->next_page++, plan.made[n]);
-    }
-    m->swapped = !last;
-    memory_note_loss(m);
-    return memory_plan_end(&plan, 0);
+    int err = step_segments(m, most, memory_holding_in, moved_bytes);
+    if (err || m->part == most) return err;
+    return pages_in(m, most - m->part, moved_bytes);
 }
 
 bool memory_spilled(const struct memory *m) {
@@ -334,9 +358,10 @@ bool memory_swapped(const struct memory *m) {
 }
 
 bool memory_out(const struct memory *m) {
-    return m->swapped && !count_chunks(m);
-}
-
-uint32_t memory_away(const struct memory *m) {
-    return m->away;
+    const struct list *pos;
+    if (!m->swapped || !m->turned_out || m->spilled > m->hosted) return false;
+    list_each(pos, &m->holdings) {
+        if (!memory_holding_left(list_entry(pos, struct holding, link))) return false;
+    }
+    return !any_left(m);
 }

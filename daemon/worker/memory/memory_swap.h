@@ -13,11 +13,9 @@
 
 struct memory;
 
-/* In parts, of at most so many granules each; MEMORY_ALL: at once. One that fails has done nothing,
- * those before it stay done. Between two of them the client may be asked, changed and ended as
- * ever, but must not run; and where half of it went out, it may come in, and the other way round.
- */
-#define MEMORY_ALL UINT32_MAX
+/* In parts, of at most so many granules each. Of one that fails some may be done, and nothing is
+ * lost. Between two of them the client may be asked, changed and ended as ever, but must not run;
+ * and where half of it went out, it may come in, and the other way round. */
 
 /* The lease: all pages of the lane in use go elsewhere with what is in them (to private chunks, or
  * to host memory), and come back to the lane before the client runs again. They keep their places
@@ -30,12 +28,11 @@ bool memory_spilled(const struct memory *m); /* some of it is */
 
 /* All private chunks, those that hold spilled pages as well, go to host memory; persistent memory
  * comes back at the same addresses. What is backed meanwhile takes no chunk until then. Module
- * memory stays. Segments go with the first part, and come with the last. `swapped` from the first
- * part that goes out until the last that comes in; `out`: no part is left to go out. */
+ * memory stays. Segments go last, and come first. `swapped` from the first part that goes out until
+ * the last that comes in; `out`: no part is left to go out. */
 int memory_swap_out(struct memory *m, uint32_t most, uint64_t *moved_bytes);
 int memory_swap_in(struct memory *m, uint32_t most, uint64_t *moved_bytes);
 bool memory_swapped(const struct memory *m);
 bool memory_out(const struct memory *m);
-uint32_t memory_away(const struct memory *m); /* granules that have to come in */
 
 #endif

@@ -20,8 +20,6 @@
 #include "common/list.h"
 #include "daemon/device/device.h"
 
-#define SEGMENT_AHEAD 256u /* chunks that are saved in less than a second or two */
-
 /* Those that have a key. */
 struct segment_set {
     struct list exported; /* segment.link */
@@ -32,12 +30,13 @@ struct segment {
     const struct dev_ops *ops;
     struct dev *dev;
     uint64_t granule;
-    uint32_t count;               /* chunks */
-    struct dev_chunk **chunks;    /* NULL each: what they held is in `hosts` */
-    void **hosts;                 /* a granule each, NULL for zeros; NULL: nothing was saved */
-    struct dev_retired **retired; /* each of them; NULL: they are not */
-    uint32_t holders, present;    /* and how many of them are not swapped out */
-    uint32_t keepers;             /* descriptors that programs have of it */
+    uint32_t count;            /* chunks */
+    struct dev_chunk **chunks; /* the first `there` of them are; of each other one the bytes are */
+    void **hosts;              /* here, of the first `saved`, a granule each, NULL for zeros; */
+    struct dev_retired **retired; /* or it is here. NULL: none was saved; none is retired */
+    uint32_t there, saved;
+    uint32_t holders, present; /* and how many of them are not swapped out */
+    uint32_t keepers;          /* descriptors that programs have of it */
     bool lost;               /* it was alone, and could not go to host memory: its bytes are gone */
     uint32_t uid;            /* whose clients may open it */
     uint64_t key[2];         /* a secret: who has it may open it */
@@ -45,15 +44,24 @@ struct segment {
     struct list link;
 };
 
-/* With one holder, who is swapped out when he is `away`. New chunks, zero-filled; or these, taken
- * over on success. */
+/* In parts, of at most so many chunks each; SEGMENT_ALL: at once. One that fails may have done some
+ * of it, and nothing is lost: it is asked for again, or settled. */
+#define SEGMENT_ALL UINT32_MAX
+
+/* With one holder, who is away: zeros, for which there is no chunk yet. Or these chunks, taken over
+ * on success, with one who is not. */
 int segment_create(struct segment **out, const struct dev_ops *ops, struct dev *dev, uint32_t count,
-                   uint32_t uid, bool away);
+                   uint32_t uid);
 int segment_adopt(struct segment **out, const struct dev_ops *ops, struct dev *dev,
                   struct dev_chunk *const *chunks, uint32_t count, uint32_t uid);
-void segment_hold(struct segment *s, bool away);
+/* One more, who is away. */
+void segment_hold(struct segment *s);
 /* No page of this holder shows it. */
 void segment_drop(struct segment *s, bool away);
+/* The holder, who has nothing in flight and shows it nowhere, drops it next, and nothing else: what
+ * then has to be saved, or given back, is so a part of it earlier. How many chunks there were; 0:
+ * all is done, or cannot be. Where it ends with him nobody finds it any more. */
+uint32_t segment_drop_ahead(struct segment *s, bool away, uint32_t most);
 
 /* It has a key from now on, and is found by it by clients of its user; NULL: there is none. */
 int segment_export(struct segment *s, struct segment_set *set);
@@ -61,18 +69,19 @@ struct segment *segment_find(const struct segment_set *set, const uint64_t *key,
 /* It has a key: a descriptor keeps it from now on, and no longer. */
 void segment_keep(struct segment *s);
 void segment_unkeep(struct segment *s);
-/* Its only holder, who has nothing in flight, lets it go next: so many chunks of what descriptors
- * keep are saved ahead, for the caller to do something else in between. How many there were; 0:
- * all is done, or cannot be. */
-uint32_t segment_save_ahead(struct segment *s, uint32_t most);
 
-/* A holder is swapped out: leaves all that it holds, saves what nobody is left of, and settles when
- * no page of it shows them any more. It comes back: loads what is not there, shows it, enters all,
- * and settles. Settling after a failure, with all entered or left as before, undoes it. */
-void segment_leave(struct segment *s);
+/* A holder comes in: loads what is not there, and enters when it is whole. He goes out: saves it
+ * where he is the last of them (`saves`), leaves when he shows it nowhere, and sheds what nobody
+ * is left of. Who stops half-way, or turns round, settles: of two copies the one that is not needed
+ * goes. Load, save and shed add to `done` and `moved_bytes`, or say how many chunks there were. */
+bool segment_whole(const struct segment *s);
+int segment_load(struct segment *s, uint32_t most, uint32_t *done, uint64_t *moved_bytes);
 void segment_enter(struct segment *s);
-int segment_save(struct segment *s, uint64_t *moved_bytes); /* which it adds to */
-int segment_load(struct segment *s, uint64_t *moved_bytes);
+bool segment_saves(const struct segment *s);
+int segment_save(struct segment *s, uint32_t most, uint32_t *done, uint64_t *moved_bytes);
+void segment_leave(struct segment *s);
+bool segment_sheds(const struct segment *s);
+uint32_t segment_shed(struct segment *s, uint32_t most);
 void segment_settle(struct segment *s);
 
 #endif

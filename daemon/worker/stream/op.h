@@ -76,10 +76,13 @@ struct op {
         struct environment *environment; /* that settles */
         struct {
             struct wire_mem rec;
-            uint64_t done_bytes;          /* of it */
-            int err;                      /* what was done is taken back because of this */
-        } mem;                            /* deferred */
-        struct wire_segment segment;      /* deferred */
+            uint64_t done_bytes; /* of it */
+            int err;             /* what was done is taken back because of this */
+        } mem;                   /* deferred */
+        struct {
+            struct wire_segment rec;
+            uint64_t done_bytes;
+        } segment;                        /* deferred */
         struct module *module;            /* deferred */
         struct wire_texture_drop texture; /* deferred */
         struct wire_array_drop array;     /* deferred */
