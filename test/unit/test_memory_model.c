@@ -66,6 +66,7 @@ struct model_client {
     struct model_slot slots[SLOTS];
     int lane;             /* -1: none */
     int numbers[NUMBERS]; /* segments; -1: none; OF_LANE: it is these slots: */
+    bool ending[NUMBERS]; /* some of it may be gone, since it is closed next */
     uint32_t lane_slots[NUMBERS][SEGMENT_MOST], lane_count[NUMBERS];
     bool swapped;
 };
@@ -247,7 +248,8 @@ static bool model_uses(int i, int segment) {
     const struct model_client *c = &model.clients[i];
     bool uses = false;
     for (int id = 0; id < NUMBERS; id++)
-        uses |= c->numbers[id] == segment && memory_segment_whole(mem[i], (uint32_t)id);
+        uses |= c->numbers[id] == segment && !c->ending[id] &&
+                memory_segment_whole(mem[i], (uint32_t)id);
     for (uint32_t k = 0; k < PAGES; k++)
         uses |= c->pages[k].where == PLACED && c->pages[k].segment == segment;
     return uses && !c->swapped;
@@ -559,10 +561,27 @@ static int do_make_lane(int i, struct model_client *c) {
     return 0;
 }
 
+/* Whoever holds it closes it: it is not found. */
+static bool model_ends(int segment) {
+    bool ends = false;
+    for (int i = 0; i < CLIENTS; i++)
+        for (int id = 0; id < NUMBERS; id++)
+            ends |= model.clients[i].numbers[id] == segment && model.clients[i].ending[id];
+    return ends;
+}
+
+/* A part of closing it, which may be never. */
+static int do_drop_ahead(int i, struct model_client *c) {
+    uint32_t id = dice(NUMBERS);
+    if (memory_segment_drop_ahead(mem[i], id, some())) c->ending[id] = true;
+    if (c->ending[id]) cr_assert_null(memory_segment_find(mem[i], id));
+    return 0;
+}
+
 static int do_open(int i, struct model_client *c) {
     uint32_t id = dice(NUMBERS);
     int s = (int)dice(8);
-    if (!model.segments[s].count) return 0;
+    if (!model.segments[s].count || model_ends(s)) return 0;
     int err = memory_segment_open(mem[i], id, model.segments[s].real);
     if (c->numbers[id] >= 0) return expect(err, -EEXIST);
     if (c->swapped) return expect(err, -EBUSY);
@@ -581,6 +600,7 @@ static int do_close(int i, struct model_client *c) {
     if (c->numbers[id] < 0) return expect(err, -ENOENT);
     if (shown) return expect(err, -EBUSY);
     c->numbers[id] = -1;
+    c->ending[id] = false;
     c->lane_count[id] = 0;
     model_forget();
     return err;
@@ -600,7 +620,7 @@ static int do_show(int i, struct model_client *c) {
     for (uint32_t k = first; k < first + count; k++)
         taken |= c->pages[k].where != NOWHERE;
     if (taken) return expect(err, -EEXIST);
-    if (!whole) return expect(err, -EBUSY);
+    if (!whole || c->ending[id]) return expect(err, -EBUSY);
     for (uint32_t k = 0; !err && k < count; k++)
         c->pages[first + k] = (struct model_page){.where = of_lane ? LANE : SHOWN,
                                                   .slot = from + k,
@@ -715,10 +735,10 @@ static void compare(const char *when) {
 }
 
 static int (*const calls[])(int i, struct model_client *c) = {
-    do_write,     do_write,     do_back,    do_back,    do_unback, do_keep,  do_shrink,
-    do_join,      do_back,      do_restore, do_swap,    do_spill,  do_make,  do_open,
-    do_show,      do_show,      do_swap,    do_restore, do_spill,  do_close, do_share,
-    do_make_lane, do_make_lane, do_show,    do_show,    do_enter,  do_fetch, do_close,
+    do_write, do_write,   do_back,  do_back,  do_unback,     do_keep,      do_shrink,    do_join,
+    do_back,  do_restore, do_swap,  do_spill, do_make,       do_open,      do_show,      do_show,
+    do_swap,  do_restore, do_spill, do_close, do_share,      do_make_lane, do_make_lane, do_show,
+    do_show,  do_enter,   do_fetch, do_close, do_drop_ahead,
 };
 
 /* The last one that is left of a segment's holders lets go of it, and it cannot follow those that

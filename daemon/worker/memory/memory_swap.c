@@ -117,8 +117,13 @@ static void settle_segments(struct memory *m) {
     list_each(pos, &m->holdings) segment_settle(list_entry(pos, struct holding, link)->segment);
 }
 
+/* It is closed next, and some of it is gone. */
+static bool is_ending(const struct holding *h) {
+    return h->ending && segment_ends(h->segment);
+}
+
 int memory_holding_in(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes) {
-    if (!h->away) return 0;
+    if (!h->away || is_ending(h)) return 0;
     int err = segment_load(h->segment, most, &m->part, moved_bytes);
     if (err) segment_settle(h->segment);
     if (err || !segment_whole(h->segment)) return err;
@@ -131,6 +136,10 @@ int memory_holding_in(struct memory *m, struct holding *h, uint32_t most, uint64
 int memory_holding_out(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes) {
     struct segment *s = h->segment;
     uint32_t before = m->part;
+    if (is_ending(h)) {
+        m->part += segment_drop_ahead(s, h->away, most);
+        return 0;
+    }
     if (!h->away) {
         int err = segment_save(s, most, &m->part, moved_bytes);
         if (err) segment_settle(s);
@@ -143,7 +152,7 @@ int memory_holding_out(struct memory *m, struct holding *h, uint32_t most, uint6
 }
 
 bool memory_holding_left(const struct holding *h) {
-    return h->away && !segment_sheds(h->segment);
+    return is_ending(h) ? !h->segment->there : h->away && !segment_sheds(h->segment);
 }
 
 typedef int holding_step(struct memory *, struct holding *, uint32_t, uint64_t *);

@@ -262,10 +262,14 @@ void segment_drop(struct segment *s, bool away) {
         follow_holders(s);
 }
 
+bool segment_ends(const struct segment *s) {
+    return s->holders == 1 && !s->keepers;
+}
+
 uint32_t segment_drop_ahead(struct segment *s, bool away, uint32_t most) {
     uint32_t done = 0;
     uint64_t moved = 0;
-    if (s->holders == 1 && !s->keepers) {
+    if (segment_ends(s)) {
         list_remove(&s->link);
         return destroy_chunks(s, most);
     }

@@ -62,6 +62,7 @@ void segment_drop(struct segment *s, bool away);
  * then has to be saved, or given back, is so a part of it earlier. How many chunks there were; 0:
  * all is done, or cannot be. Where it ends with him nobody finds it any more. */
 uint32_t segment_drop_ahead(struct segment *s, bool away, uint32_t most);
+bool segment_ends(const struct segment *s); /* with its holder */
 
 /* It has a key from now on, and is found by it by clients of its user; NULL: there is none. */
 int segment_export(struct segment *s, struct segment_set *set);
