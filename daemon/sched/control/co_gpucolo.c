@@ -49,12 +49,6 @@ static double expected_slope(const struct colo *c, const struct controlled *now,
     return -c->most_ns * (double)now->st->config->most_pause_ns / (double)now->cycle_ns;
 }
 
-static double slope_of(const struct colo *c, const struct controlled *now, uint32_t lever) {
-    double given = given_slope(now->st->config, lever);
-    if (given < 0) return given;
-    return lever_slope(&c->levers[lever], expected_slope(c, now, lever));
-}
-
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 /* How far a lever may go: one multiprocessor is always left. */
@@ -68,7 +62,11 @@ static bool is_at_end(const struct colo *c, const struct controlled *now, uint32
 
 static void move(struct colo *c, const struct controlled *now, uint32_t lever) {
     double error_ns = (double)now->measured_ns - (double)now->target_ns;
-    lever_move(&c->levers[lever], error_ns, slope_of(c, now, lever), most_of(now, lever));
+    double given = given_slope(now->st->config, lever), most = most_of(now, lever);
+    if (given < 0)
+        lever_move(&c->levers[lever], error_ns, given, most);
+    else
+        lever_move_learnt(&c->levers[lever], error_ns, expected_slope(c, now, lever), most);
     c->moved = lever;
     c->before_ns = (double)now->measured_ns;
 }

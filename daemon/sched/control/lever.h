@@ -11,6 +11,10 @@
  * one move, not all later ones. What is used is the steepest slope that the moves allow, so that of
  * what is not known the lever goes too short a way rather than too long.
  *
+ * A slope is that of the places where the lever has been; elsewhere it may be another (a first
+ * fifth of the multiprocessors may do nothing, the last one everything). So a move by a learnt
+ * slope goes no further beyond these places than they are apart.
+ *
  * A lever at its end stays there and remembers nothing of what it would have done (anti-windup).
  * Pure.
  */
@@ -24,6 +28,7 @@ struct lever {
     double moved;      /* by its latest move; 0: nothing is to be learnt of it */
     double xx, xy, yy; /* sums over moves and what they did to the latency, fading */
     double moves;      /* how many, faded alike */
+    double low, high;  /* where it was in these, not faded; known from the first one on */
 };
 
 /* What the latest move did: the latency is now more by so much (less than 0: less). */
@@ -36,6 +41,8 @@ double lever_slope(const struct lever *l, double expected);
 /* One step of the law with this slope: `error` is what there is above the target, `most` how far
  * the lever may go. */
 void lever_move(struct lever *l, double error, double slope, double most);
+/* The same by what was learnt of the slope (lever_slope), and no further than that says. */
+void lever_move_learnt(struct lever *l, double error, double expected, double most);
 /* Whether it could go no further against such an error. */
 bool lever_ends(const struct lever *l, double error, double most);
 
