@@ -603,6 +603,23 @@ Test(soft, a_queue_has_no_more_than_its_share) {
     close_device();
 }
 
+/* A hundredth of a thread: it stands still between its slices, and goes on though nobody calls. */
+Test(soft, a_queue_has_its_share) {
+    struct dev_op op;
+    open_device(1, 0);
+    cr_assert_eq(back(space, BASE, 2 * MIB), 0);
+    dev_soft.queue_share(queue, 1);
+    for (int i = 0; i < 20; i++) {
+        launch(queue, "add", 64, BASE, 1, &op);
+        cr_assert_eq(wait_one(), &op);
+        cr_expect_eq(op.result, 0);
+    }
+    launch(queue, "forever", 64, BASE, 0, &op);
+    dev_soft.space_cancel(space);
+    cr_expect_eq(wait_one(), &op);
+    close_device();
+}
+
 /* While the one thread is busy at level 1, a dying client must not wait for it. */
 Test(soft, what_is_cancelled_waits_for_no_level) {
     open_device(1, 0);

@@ -89,15 +89,24 @@ static bool run_slice(struct pool *p, struct task *t, bool *idle) {
     return state == GRID_DONE;
 }
 
+/* A kernel whose queue has had its share. `until_ns`: when that may be over, if sooner. */
+static bool is_withheld(const struct task *t, uint64_t *until_ns) {
+    const struct allowance *a = &t->queue->allowance;
+    if (!a->sms || t->kind != TASK_LAUNCH || atom_load_relaxed(&t->cancelled)) return false;
+    uint64_t now_ns = fdutil_now_ns();
+    if (now_ns < a->due_ns && a->due_ns < *until_ns) *until_ns = a->due_ns;
+    return allowance_withholds(a, t->inside, now_ns);
+}
+
 /* The first task of a line that another thread can help with, moved to its end. Lock held. */
-static struct task *take_from(struct list *line) {
+static struct task *take_from(struct list *line, uint64_t *until_ns) {
     struct list *pos;
     list_each(pos, line) {
         struct task *t = task_of(pos);
         if (t->idle || t->done) continue;
         bool alone = t->exclusive || !family_begun(&t->family); /* it is begun by one thread */
         if (alone && t->inside) continue;
-        if (t->queue->threads && t->inside >= t->queue->threads) continue;
+        if (is_withheld(t, until_ns)) continue;
         list_remove(&t->ready_link);
         list_append(line, &t->ready_link);
         t->inside++;
@@ -106,10 +115,12 @@ static struct task *take_from(struct list *line) {
     return NULL;
 }
 
-static struct task *take_task(struct pool *p) {
+/* `until_ns`: of nobody, when it is worth to look again, at the latest. */
+static struct task *take_task(struct pool *p, uint64_t *until_ns) {
     struct task *t = NULL;
+    *until_ns = UINT64_MAX;
     for (uint32_t level = POOL_LEVELS; level-- && !t;)
-        t = take_from(&p->ready[level]);
+        t = take_from(&p->ready[level], until_ns);
     return t;
 }
 
@@ -117,6 +128,7 @@ static struct task *take_task(struct pool *p) {
 static void account_time(struct pool *p, struct task *t, uint64_t begin_ns) {
     uint64_t now = fdutil_now_ns(), timeout = p->kernel_timeout_ns;
     t->op->busy_ns += now - begin_ns;
+    if (t->kind == TASK_LAUNCH) allowance_use(&t->queue->allowance, begin_ns, now - begin_ns);
     uint64_t active = t->active_ns + now - t->active_since_ns;
     if (!t->inside) t->active_ns = active;
     if (timeout && active > timeout && !t->done) family_cancel(&t->family, ERR_KERNEL_TIMEOUT);
@@ -154,19 +166,30 @@ static void leave_task(struct pool *p, struct task *t, bool done, bool idle, uin
         finish_task(p, t);
         return;
     }
+    /* Who comes back to it at the right time may be another thread. */
+    if (t->queue->allowance.sms) pthread_cond_signal(&p->work);
     /* Idle while others are inside: one of them will come back with more, or done. */
     bool helped = t->idle;
     t->idle = idle && t->inside;
     if (helped && !t->idle) pthread_cond_broadcast(&p->work);
 }
 
+static void wait_until(struct pool *p, pthread_cond_t *what, uint64_t ns) {
+    struct timespec at = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    if (ns == UINT64_MAX)
+        pthread_cond_wait(what, &p->lock);
+    else
+        pthread_cond_timedwait(what, &p->lock, &at);
+}
+
 static void *run_thread(void *arg) {
     struct pool *p = arg;
     pthread_mutex_lock(&p->lock);
     while (!p->stopping) {
-        struct task *t = take_task(p);
+        uint64_t until_ns;
+        struct task *t = take_task(p, &until_ns);
         if (!t) {
-            pthread_cond_wait(&p->work, &p->lock);
+            wait_until(p, &p->work, until_ns);
             continue;
         }
         uint64_t begin = fdutil_now_ns();
@@ -188,14 +211,6 @@ static void *run_thread(void *arg) {
 
 /* ---- what only takes time -------------------------------------------------------------------- */
 
-static void wait_until(struct pool *p, uint64_t ns) {
-    struct timespec at = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-    if (ns == UINT64_MAX)
-        pthread_cond_wait(&p->spent, &p->lock);
-    else
-        pthread_cond_timedwait(&p->spent, &p->lock, &at);
-}
-
 static void *run_clock(void *arg) {
     struct pool *p = arg;
     prctl(PR_SET_TIMERSLACK, 1); /* ns: kernels take microseconds */
@@ -205,7 +220,7 @@ static void *run_clock(void *arg) {
         if (t)
             finish_task(p, t);
         else
-            wait_until(p, timeline_end_ns(&p->timeline));
+            wait_until(p, &p->spent, timeline_end_ns(&p->timeline));
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -232,7 +247,7 @@ int pool_start(struct pool *p, uint32_t threads, uint32_t sms, uint64_t kernel_t
     p->wanted = threads;
     p->kernel_timeout_ns = kernel_timeout_ns;
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->work, NULL);
+    init_clock_cond(&p->work);
     init_clock_cond(&p->spent);
     timeline_init(&p->timeline, sms);
     for (uint32_t level = 0; level < POOL_LEVELS; level++)

@@ -53,13 +53,10 @@ void queue_level(struct dev_queue *q, uint32_t level) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* As many of the threads as it is of the multiprocessors, and one at least. */
 void queue_share(struct dev_queue *q, uint32_t sms) {
     struct pool *p = q->space->config.pool;
     pthread_mutex_lock(&p->lock);
-    uint32_t all = p->timeline.sms;
-    q->sms = sms < all ? sms : 0;
-    q->threads = q->sms ? (uint32_t)(((uint64_t)p->wanted * q->sms + all - 1) / all) : 0;
+    allowance_set(&q->allowance, sms, p->timeline.sms, p->wanted);
     pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
 }
@@ -164,7 +161,8 @@ int queue_spend(struct dev_queue *q, uint32_t sms, uint64_t ns, struct dev_op *o
     if (!q->space->config.null) return -EPERM;
     struct task *t = task_create(q, TASK_SPEND, op, q->space->ranges, 0);
     if (!t) return -ENOMEM;
-    if (q->sms && sms > q->sms) sms = q->sms;
+    uint32_t most = q->allowance.sms;
+    if (most && sms > most) sms = most;
     t->spend = (struct spend){.ns = ns, .sms = sms ? sms : 1};
     submit_task(t);
     return 0;

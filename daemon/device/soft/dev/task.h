@@ -11,6 +11,7 @@
 
 #include "common/list.h"
 #include "daemon/device/device.h"
+#include "daemon/device/soft/dev/allowance.h"
 #include "daemon/device/soft/exec/family.h"
 #include "daemon/device/soft/exec/transfer.h"
 
@@ -22,7 +23,7 @@ struct dev_queue {
     struct list tasks;  /* first: the one that is ready or running */
     struct list failed; /* pool.failed, from when one of its operations fails until that is seen */
     uint32_t level;
-    uint32_t sms, threads; /* that its kernels may have at a time; 0: all */
+    struct allowance allowance; /* of its kernels */
 };
 
 enum task_kind { TASK_LAUNCH, TASK_TRANSFER, TASK_SPEND };
