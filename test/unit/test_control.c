@@ -181,6 +181,15 @@ Test(control, a_service_that_waits_for_admission_holds_up_no_period) {
     sched_destroy(s);
 }
 
+/* Its work waits, and no boundary of it comes. */
+Test(control, a_trainer_that_an_operator_holds_holds_up_no_period) {
+    struct sched *s = make(GIVEN);
+    play(s, JOBS "@1 1:10 2%p 2:20\n"
+                 "@121 1=10 1|\n");
+    cr_expect_eq(view(s, 1).periods, 1);
+    sched_destroy(s);
+}
+
 Test(control, a_promise_is_made_changed_and_taken_back_live) {
     struct sched *s = make(GIVEN);
     play(s, "@0 +1(1,1) +2(1,1)\n"

@@ -150,12 +150,13 @@ static bool have_served(const struct sched *s) {
     return asked > 0;
 }
 
-/* A boundary of somebody who yields will come. */
+/* A boundary of somebody who yields will come: not of one whom an operator holds. */
 static bool has_cycles(const struct sched *s) {
     const struct sched_state *st = &s->st;
-    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next)
-        if (controller_yields(&st->jobs[job]) && (st->jobs[job].running || st->jobs[job].waiting))
-            return true;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
+        const struct sched_job *j = &st->jobs[job];
+        if (controller_yields(j) && (j->running || (j->waiting && !j->spec.paused))) return true;
+    }
     return false;
 }
 
