@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Benches of the whole stack: test/bench/run_bench.py starts a private daemon for them.
-STACK_DRIVER := $(addprefix $(BUILD)/test/bench/,shim_bench copy_bench load_bench recovery_bench)
+STACK_DRIVER := $(addprefix $(BUILD)/test/bench/,shim_bench copy_bench load_bench recovery_bench slo_bench)
 STACK_BENCHES := $(STACK_DRIVER) $(BUILD)/test/bench/reply_bench
 BENCHES += $(BUILD)/test/bench/worker_bench
 STACK_COMMON := $(BUILD)/test/bench/gpu.o $(BUILD)/test/bench/floor.o $(BUILD)/libcommon.a
@@ -13,3 +13,8 @@ $(BUILD)/test/bench/reply_bench: $(BUILD)/test/bench/reply_bench.o $(STACK_COMMO
 $(BUILD)/test/bench/worker_bench: $(BUILD)/test/bench/worker_bench.o $(BUILD)/test/lib/fakedev.o $(BUILD)/test/lib/description.o \
 		$(addprefix $(BUILD)/test/lib/,wireclient.o patience.o) $(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a common.a)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DEVICE_LIBS)
+
+# How well controllers hold a latency in the real daemon, all of them; a quarter of an hour.
+.PHONY: slo-daemon
+slo-daemon: bench-programs
+	$(Q)BUILD=$(BUILD) $(PYTHON) test/bench/slo.py $(addprefix --rounds ,$(ROUNDS)) $(if $(NESTED),--nested)

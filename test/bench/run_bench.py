@@ -23,6 +23,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 import nesting  # noqa: E402
 import recovery  # noqa: E402
+import slo  # noqa: E402
 from harness import BUILD, Daemon, launch_system_calls, tool  # noqa: E402
 
 CLIENTS = 8
@@ -92,6 +93,10 @@ def level(samples):
 
 def ended_worker(samples):
     return recovery.measure(SHORT)
+
+
+def targets(samples):
+    return slo.measure(SHORT)
 
 
 def load_run(daemon, mode, clients, turns):
@@ -281,7 +286,7 @@ def machine():
 
 def main():
     stack = {"shim": shim, "copy": copy, "load": load, "alone": alone, "calls": calls, "nesting": level,
-             "recovery": ended_worker}
+             "recovery": ended_worker, "slo": targets}
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--samples", type=int, help="of those measured beside the floor")
