@@ -23,18 +23,20 @@ PAGE = os.path.join(ROOT, "docs", "results", "2026-11-gpucolo.md")
 
 SERVICE = (8, 16, 2000)  # kernels a request, blocks of each, turns of a thread
 TRAINER = (40, 16, 2000)
-UP, DOWN, END = 9.0, 29.0, 40.0  # s: when there is more work, when no more, when the run ends
+UP, DOWN, END = 4.5, 14.5, 20.0  # s: when there is more work, when no more, when the run ends
 MORE = 10                # kernels a request in between
-ALONE_S = 1.5            # how long the service is alone before and after
+ALONE_S = 2.0            # how long the service is alone before and after
+SAME = 1.15              # what is alone before and after may differ by; beyond that the machine was not ours
+SETTLED_S = 0.3          # until the trainer's last iteration is over
 SLACK = 1.5              # the target, of the latency alone
 NEAR = 0.02              # what is near the target, of it; or twice as far as the run's steady periods are from their mean
 ROW = 3                  # periods in a row that are near: it has settled
-ROUNDS = 3
-STEADY = [(5.0, 9.0), (19.0, 29.0), (35.0, 40.0)]  # windows: before, with more work, after
+ROUNDS = 8
+STEADY = [(2.5, 4.5), (9.5, 14.5), (17.5, 20.0)]  # windows: before, with more work, after
 LOOK_S = 0.05
-SCALED = "gslice_period=2500ms"  # a tenth of the paper's 25 s, as all of the run is of its
+SCALED = "gslice_period=1250ms"  # a twentieth of the paper's 25 s, as all of the run is of its
 CONTROLS = [("open", ["open"]), ("simple", ["simple"]), ("conservative", ["conservative"]),
-            ("gslice, restarts of 0.7 s", ["gslice", SCALED, "gslice_restart=700ms"]),
+            ("gslice, restarts of 0.35 s", ["gslice", SCALED, "gslice_restart=350ms"]),
             ("gslice, without", ["gslice", SCALED, "gslice_restart=0"]),
             ("gpucolo, pause first", ["gpucolo", "share_first=no"]), ("gpucolo", ["gpucolo", "share_first=yes"])]
 
@@ -94,6 +96,7 @@ class World:
         """The mean latency of the service's periods while nobody is beside it."""
         self.d.ctl("policy", "set", "--control", "open")
         self.d.ctl("job", "set", self.ids["service"], "slo=1us", "slo_of=mean")
+        time.sleep(SETTLED_S)
         watch = Watch(self.d)
         time.sleep(seconds)
         found = periods_of(watch.stop())
@@ -218,22 +221,30 @@ def cell(values, form="{:.1f}", never="never"):
     return f"{never if middle is None else form.format(middle)} ({form.format(known[0])} to {most})"
 
 
+def is_steady(run):
+    return max(run["alone"], run["again"]) <= SAME * min(run["alone"], run["again"])
+
+
+def training_of(run):
+    """Iterations while a request alone takes: the machine's speed is in both."""
+    return run["training"] * (run["alone"] + run["again"]) / 2
+
+
 def table(found):
-    head = ["", "off, %", "each period, %", "settled up, periods", "settled down", "highest, %", "lowest, %", "violations, %", "requests/s",
-            "training/s", "training, of open"]
+    head = ["", "runs", "off, %", "each period, %", "settled up, periods", "settled down", "highest, %", "lowest, %", "violations, %",
+            "training, of open"]
     rows = [head, ["---"] * len(head)]
-    for name, runs in found.items():
-        of = [r["training"] / o["training"] for r, o in zip(runs, found["open"])]
-        rows.append([name] + [cell([r[k] for r in runs]) for k in ("off", "each")] +
-                    [cell([r[k] for r in runs], "{:.0f}") for k in ("up", "down", "highest", "lowest", "violated", "requests")] +
-                    [cell([r["training"] for r in runs]), cell(of, "{:.2f}")])
-    runs = [r for rs in found.values() for r in rs]
-    drift = [abs(r["again"] / r["alone"] - 1) for r in runs]
+    kept = {name: [r for r in runs if is_steady(r)] for name, runs in found.items()}
+    base = statistics.median(training_of(r) for r in kept["open"]) if kept["open"] else float("nan")
+    for name, runs in kept.items():
+        rows.append([name, f"{len(runs)} of {len(found[name])}"] + [cell([r[k] for r in runs]) for k in ("off", "each")] +
+                    [cell([r[k] for r in runs], "{:.0f}") for k in ("up", "down", "highest", "lowest", "violated")] +
+                    [cell([training_of(r) / base for r in runs], "{:.2f}")])
+    runs = [r for rs in kept.values() for r in rs]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n\n" + \
-        f"{len(found['open'])} rounds; load of the machine (two processors, ours included) {min(r['load'] for r in runs):.1f} to " + \
+        f"Of the runs that count: load of the machine (two processors, ours included) {min(r['load'] for r in runs):.1f} to " + \
         f"{max(r['load'] for r in runs):.1f}; a request alone {1e3 * min(r['alone'] for r in runs):.2f} to " + \
-        f"{1e3 * max(r['alone'] for r in runs):.2f} ms, and after a run another by {100 * statistics.median(drift):.0f} % in the middle, " + \
-        f"{100 * max(drift):.0f} % at most; periods of a run {min(r['periods'] for r in runs)} to {max(r['periods'] for r in runs)}.\n"
+        f"{1e3 * max(r['alone'] for r in runs):.2f} ms; {min(r['periods'] for r in runs)} to {max(r['periods'] for r in runs)} periods.\n"
 
 
 def main():
