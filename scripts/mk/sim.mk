@@ -3,7 +3,7 @@
 #   make sim-papers    the Salus paper's experiments; tables and a picture in $(BUILD)/sim-papers
 #   make sim-orion     the Orion paper's, with the tables of kernels in ../shared/data/orion; 20 min
 #   make sim-arrivals  what slack gains by foreseeing requests, with the same tables; 10 min
-#   make sim-gpucolo   GPUColo's, with jobs of its own
+#   make sim-gpucolo   GPUColo's, with jobs of its own; PART=held-out: on other shapes of work, PART=jobs: twelve of them
 #   make calibrate-contention   the search for the parameters in daemon/sched/policy/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments
 SIM := $(call src,daemon/sim)
@@ -39,7 +39,7 @@ sim-orion: $(BUILD)/salus-sim
 sim-arrivals: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-arrivals
 sim-gpucolo: $(BUILD)/salus-sim
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-gpucolo
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-gpucolo $(addprefix --,$(PART))
 check-sim: $(BUILD)/salus-sim check-sim-orion
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/sim/run_sim.py
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers --quick
