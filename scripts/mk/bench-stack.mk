@@ -14,7 +14,14 @@ $(BUILD)/test/bench/worker_bench: $(BUILD)/test/bench/worker_bench.o $(BUILD)/te
 		$(addprefix $(BUILD)/test/lib/,wireclient.o patience.o) $(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a common.a)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DEVICE_LIBS)
 
+# A worker whose kernels, where they only take time, share the multiprocessors: the object is there before the library's.
+STACK_BENCHES += $(BUILD)/test/bench/salus-gpu-fluid
+$(BUILD)/test/bench/salus-gpu-fluid: $(BUILD)/daemon/worker/main.o $(BUILD)/test/bench/fluid_timeline.o \
+		$(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a common.a)
+	$(Q)$(LINK) -o $@ $^ $(DEVICE_LIBS)
+
 # How well controllers hold a latency in the real daemon, all of them; a quarter of an hour.
 .PHONY: slo-daemon
 slo-daemon: bench-programs
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/bench/slo.py $(addprefix --rounds ,$(ROUNDS)) $(if $(NESTED),--nested)
+$(BUILD)/test/unit/test_fluid_timeline: $(BUILD)/test/bench/fluid_timeline.o

@@ -8,6 +8,7 @@ runs, a trainer beside it, and each controller in turn.
 --report: puts the table into docs/results/2026-11-gpucolo.md, where the rules are.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import statistics
@@ -21,32 +22,29 @@ from harness import BUILD, ROOT, Nested, Soft, tool, wait_for  # noqa: E402
 
 PAGE = os.path.join(ROOT, "docs", "results", "2026-11-gpucolo.md")
 
-SERVICE = (8, 16, 2000)  # kernels a request, blocks of each, turns of a thread
-TRAINER = (40, 16, 2000)
-UP, DOWN, END = 4.5, 14.5, 20.0  # s: when there is more work, when no more, when the run ends
-MORE = 10                # kernels a request in between
-ALONE_S = 2.0            # how long the service is alone before and after
-SAME = 1.15              # what is alone before and after may differ by; beyond that the machine was not ours
-SETTLED_S = 0.3          # until the trainer's last iteration is over
-SLACK = 1.5              # the target, of the latency alone
-NEAR = 0.02              # what is near the target, of it; or twice as far as the run's steady periods are from their mean
+# Kernels of 4 ms where they are not computed: each fills the device of 128 multiprocessors 1,333 times.
+BLOCKS = 1333 * 32 * 128
+SERVICE, MORE, TRAINER = 17, 19, 100  # kernels of a request, of one while there is more work, of an iteration
+UP, DOWN, END = 22.5, 72.5, 100.0     # s: when there is more work, when no more, when the run ends
+STEADY = [(12.5, 22.5), (47.5, 72.5), (87.5, 100.0)]  # windows: before, with more work, after
+ALONE_S = 5.0            # how long the service is alone at first
+SLACK = 1.3              # the target, of the latency alone
+NEAR = 0.02              # what is near the target, of it
 ROW = 3                  # periods in a row that are near: it has settled
-ROUNDS = 8
-STEADY = [(2.5, 4.5), (9.5, 14.5), (17.5, 20.0)]  # windows: before, with more work, after
-LOOK_S = 0.05
-SCALED = "gslice_period=1250ms"  # a twentieth of the paper's 25 s, as all of the run is of its
+ROUNDS = 3
+LOOK_S = 0.2
 CONTROLS = [("open", ["open"]), ("simple", ["simple"]), ("conservative", ["conservative"]),
-            ("gslice, restarts of 0.35 s", ["gslice", SCALED, "gslice_restart=350ms"]),
-            ("gslice, without", ["gslice", SCALED, "gslice_restart=0"]),
+            ("gslice, restarts of 1.75 s", ["gslice", "gslice_period=6250ms", "gslice_restart=1750ms"]),
+            ("gslice, without", ["gslice", "gslice_period=6250ms", "gslice_restart=0"]),
             ("gpucolo, pause first", ["gpucolo", "share_first=no"]), ("gpucolo", ["gpucolo", "share_first=yes"])]
 
 
 class Watch:
     """What the daemon shows of its jobs, every so often: [(time, {name: job})]."""
 
-    def __init__(self, d):
+    def __init__(self, d, seconds):
         self.samples = []
-        self.process = subprocess.Popen([tool("salusctl"), "--run-dir", d.run_dir, "--json", "--watch", str(LOOK_S), "job", "list"],
+        self.process = subprocess.Popen([tool("salusctl"), "--run-dir", d.run_dir, "--json", "--watch", str(seconds), "job", "list"],
                                         text=True, stdout=subprocess.PIPE)
         self.thread = threading.Thread(target=self.read)
         self.thread.start()
@@ -60,7 +58,7 @@ class Watch:
             except json.JSONDecodeError:
                 continue
             text = ""
-            self.samples.append((time.monotonic(), {j["name"]: j for j in shown["jobs"]}))
+            self.samples.append((time.monotonic(), {j["name"].split()[0]: j for j in shown["jobs"]}))
 
     def stop(self):
         self.process.terminate()
@@ -70,21 +68,21 @@ class Watch:
 
 
 class World:
-    """A daemon with a service and a trainer, which waits."""
+    """A daemon with a service and a trainer, which waits. `scale`: of all times."""
 
-    def __init__(self, d):
-        self.d = d
-        self.service, self.trainer = (self.start(n, a) for n, a in (("service", SERVICE), ("trainer", TRAINER)))
+    def __init__(self, d, scale):
+        self.d, self.scale = d, scale
+        self.service, self.trainer = self.start("service", SERVICE), self.start("trainer", TRAINER)
         self.ids = wait_for("both jobs work", self.both)
         d.ctl("job", "pause", self.ids["trainer"])
 
-    def start(self, name, numbers):
-        env = self.d.environment("path", SALUS_JOB_NAME=name, SALUS_PERSISTENT="16MiB", SALUS_EPHEMERAL="1MiB")
-        return subprocess.Popen([os.path.join(BUILD, "test", "bench", "slo_bench"), *map(str, numbers)], env=env, text=True,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def start(self, name, kernels):
+        env = self.d.environment("path", SALUS_JOB_NAME=name, SALUS_PERSISTENT="16MiB", SALUS_EPHEMERAL="1MiB", SALUS_DEVICE_MODE="null")
+        argv = [os.path.join(BUILD, "test", "bench", "slo_bench"), str(kernels), str(round(BLOCKS * self.scale)), "1"]
+        return subprocess.Popen(argv, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def both(self):
-        jobs = {j["name"]: j for j in self.d.jobs()}
+        jobs = {j["name"].split()[0]: j for j in self.d.jobs()}
         working = all(jobs.get(n, {}).get("iterations", 0) > 3 for n in ("service", "trainer"))
         return {n: str(j["id"]) for n, j in jobs.items()} if working else None
 
@@ -92,25 +90,23 @@ class World:
         self.service.stdin.write(f"{count}\n")
         self.service.stdin.flush()
 
-    def alone_s(self, seconds):
-        """The mean latency of the service's periods while nobody is beside it."""
-        self.d.ctl("policy", "set", "--control", "open")
+    def wait(self, seconds, since):
+        time.sleep(max(0, since + seconds * self.scale - time.monotonic()))
+
+    def alone_s(self):
+        """The mean latency of the service's periods while nobody is beside it, but for the first."""
         self.d.ctl("job", "set", self.ids["service"], "slo=1us", "slo_of=mean")
-        time.sleep(SETTLED_S)
-        watch = Watch(self.d)
-        time.sleep(seconds)
-        found = periods_of(watch.stop())
-        if not found:
-            raise SystemExit("slo: the service had no period alone")
-        return statistics.fmean(p["measured"] for p in found)
+        watch, since = Watch(self.d, LOOK_S * self.scale), time.monotonic()
+        wait_for("the service has periods alone", lambda: len(periods_of(watch.samples)) > 1)
+        self.wait(ALONE_S, since)
+        return statistics.fmean(p["measured"] for p in periods_of(watch.stop())[1:])
 
     def end(self):
-        """Both say that all threads of all their kernels ran."""
         self.d.ctl("job", "resume", self.ids["trainer"])
         for p in (self.service, self.trainer):
-            p.communicate()
+            _, err = p.communicate()
             if p.returncode:
-                raise SystemExit(f"slo_bench: exit {p.returncode}")
+                raise SystemExit(f"slo_bench: exit {p.returncode}\n{err}")
 
 
 def periods_of(samples):
@@ -131,63 +127,59 @@ def iterations(samples, name):
     return seen[-1] - seen[0]
 
 
-def settles(periods, begin, near):
+def settles(periods, begin):
     """Periods from `begin` until ROW in a row are near the target; None: not before the next step."""
-    found = [abs(p["of"] - 1) <= near for p in periods if p["at"] >= begin]
+    found = [abs(p["of"] - 1) <= NEAR for p in periods if p["at"] >= begin]
     return next((i for i in range(len(found) - ROW + 1) if all(found[i:i + ROW])), None)
 
 
 def steady_figures(windows):
-    """How far from the target windows are on the average, and their periods each; and how far these are from their own mean."""
+    """How far from the target windows are on the average, and their periods each, in %."""
     if not windows:
-        return None, None, 0
-    means = [statistics.fmean(w) for w in windows]
-    spread = statistics.fmean((of - m) ** 2 for w, m in zip(windows, means) for of in w) ** 0.5
-    return (100 * statistics.fmean(abs(m - 1) for m in means),
-            100 * statistics.fmean(abs(of - 1) for w in windows for of in w), spread)
+        return None, None
+    return (100 * statistics.fmean(abs(statistics.fmean(w) - 1) for w in windows),
+            100 * statistics.fmean(abs(of - 1) for w in windows for of in w))
 
 
 def figures_of(samples, begin, scale):
     """Of a run: what its periods were beside their target, and how much was done."""
     periods, last = periods_of(samples), samples[-1][1]["service"]
     within = [[p["of"] for p in periods if begin + a * scale <= p["at"] < begin + b * scale] for a, b in STEADY]
-    off, each, spread = steady_figures([w for w in within if w])
+    off, each = steady_figures([w for w in within if w])
     up, down, seconds = begin + UP * scale, begin + DOWN * scale, samples[-1][0] - samples[0][0]
-    after, near = [p["of"] for p in periods if up <= p["at"] < begin + STEADY[1][0] * scale], max(NEAR, 2 * spread)
-    return {"off": off, "each": each, "spread": 100 * spread, "up": settles([p for p in periods if p["at"] < down], up, near),
-            "down": settles(periods, down, near), "highest": 100 * (max(after) - 1) if after else None,
-            "lowest": 100 * (min(after) - 1) if after else None, "violated": 100 * last["violations"] / max(1, last["periods"]),
-            "periods": len(periods), "training": iterations(samples, "trainer") / seconds,
-            "requests": iterations(samples, "service") / seconds}
+    after = [p["of"] for p in periods if up <= p["at"] < begin + STEADY[1][0] * scale]
+    return {"off": off, "each": each, "up": settles([p for p in periods if p["at"] < down], up), "down": settles(periods, down),
+            "highest": 100 * (max(after) - 1) if after else None, "lowest": 100 * (min(after) - 1) if after else None,
+            "violated": 100 * last["violations"] / max(1, last["periods"]), "periods": len(periods),
+            "training": iterations(samples, "trainer") / seconds, "requests": iterations(samples, "service") / seconds}
 
 
-def run(world, control, scale):
-    """One controller: alone, its steps, alone again."""
-    before = world.alone_s(ALONE_S * scale)
-    world.d.ctl("policy", "set", "--control", *control)
-    world.d.ctl("job", "set", world.ids["service"], f"slo={round(before * SLACK * 1e9)}ns")
-    watch, begin = Watch(world.d), time.monotonic()
-    world.d.ctl("job", "resume", world.ids["trainer"])
-    for until, kernels in ((UP, MORE), (DOWN, SERVICE[0]), (END, None)):
-        time.sleep(max(0, begin + until * scale - time.monotonic()))
-        if kernels:
-            world.kernels(kernels)
-    samples = watch.stop()
-    world.d.ctl("job", "pause", world.ids["trainer"])
-    return {**figures_of(samples, begin, scale), "alone": before, "again": world.alone_s(ALONE_S * scale),
-            "load": os.getloadavg()[0]}
+def run(kind, control, scale):
+    """One controller in a daemon of its own: the service alone, then beside the trainer with its steps."""
+    with kind("--sm-count", "128", "--worker", os.path.join(BUILD, "test", "bench", "salus-gpu-fluid")) as d:
+        world = World(d, scale)
+        alone = world.alone_s()
+        d.ctl("policy", "set", "--control", *control)
+        d.ctl("job", "set", world.ids["service"], f"slo={round(alone * SLACK * 1e9)}ns")
+        watch, begin = Watch(d, LOOK_S * scale), time.monotonic()
+        d.ctl("job", "resume", world.ids["trainer"])
+        for until, kernels in ((UP, MORE), (DOWN, SERVICE), (END, None)):
+            world.wait(until, begin)
+            if kernels:
+                world.kernels(kernels)
+        samples = watch.stop()
+        world.end()
+    return {**figures_of(samples, begin, scale), "alone": alone, "load": os.getloadavg()[0]}
 
 
 def rounds_of(kind, rounds, scale, controls):
-    """{name: figures of each round}: controllers in turn, so that a moment of the machine's is everybody's."""
+    """{name: figures of each round}. Those of a round run at a time: next to nothing is computed."""
     found = {name: [] for name, _ in controls}
-    with kind("--sm-count", "128") as d:
-        world = World(d)
+    with concurrent.futures.ThreadPoolExecutor(len(controls)) as pool:
         for _ in range(rounds):
-            for name, control in controls:
-                found[name].append(run(world, control, scale))
-                print(name, json.dumps(found[name][-1]), file=sys.stderr, flush=True)
-        world.end()
+            for (name, _), figures in zip(controls, pool.map(lambda c: run(kind, c[1], scale), controls)):
+                found[name].append(figures)
+                print(name, json.dumps(figures), file=sys.stderr, flush=True)
     return found
 
 
@@ -221,30 +213,20 @@ def cell(values, form="{:.1f}", never="never"):
     return f"{never if middle is None else form.format(middle)} ({form.format(known[0])} to {most})"
 
 
-def is_steady(run):
-    return max(run["alone"], run["again"]) <= SAME * min(run["alone"], run["again"])
-
-
-def training_of(run):
-    """Iterations while a request alone takes: the machine's speed is in both."""
-    return run["training"] * (run["alone"] + run["again"]) / 2
-
-
 def table(found):
-    head = ["", "runs", "off, %", "each period, %", "settled up, periods", "settled down", "highest, %", "lowest, %", "violations, %",
+    head = ["", "off, %", "each period, %", "settled up, periods", "settled down", "highest, %", "lowest, %", "violations, %", "requests/s",
             "training, of open"]
     rows = [head, ["---"] * len(head)]
-    kept = {name: [r for r in runs if is_steady(r)] for name, runs in found.items()}
-    base = statistics.median(training_of(r) for r in kept["open"]) if kept["open"] else float("nan")
-    for name, runs in kept.items():
-        rows.append([name, f"{len(runs)} of {len(found[name])}"] + [cell([r[k] for r in runs]) for k in ("off", "each")] +
-                    [cell([r[k] for r in runs], "{:.0f}") for k in ("up", "down", "highest", "lowest", "violated")] +
-                    [cell([training_of(r) / base for r in runs], "{:.2f}")])
-    runs = [r for rs in kept.values() for r in rs]
+    for name, runs in found.items():
+        of = [r["training"] / o["training"] for r, o in zip(runs, found["open"])]
+        rows.append([name] + [cell([r[k] for r in runs]) for k in ("off", "each")] +
+                    [cell([r[k] for r in runs], "{:.0f}") for k in ("up", "down")] + [cell([r[k] for r in runs]) for k in ("highest", "lowest")] +
+                    [cell([r["violated"] for r in runs], "{:.0f}"), cell([r["requests"] for r in runs]), cell(of, "{:.2f}")])
+    runs = [r for rs in found.values() for r in rs]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n\n" + \
-        f"Of the runs that count: load of the machine (two processors, ours included) {min(r['load'] for r in runs):.1f} to " + \
-        f"{max(r['load'] for r in runs):.1f}; a request alone {1e3 * min(r['alone'] for r in runs):.2f} to " + \
-        f"{1e3 * max(r['alone'] for r in runs):.2f} ms; {min(r['periods'] for r in runs)} to {max(r['periods'] for r in runs)} periods.\n"
+        f"{len(found['open'])} rounds. Load of the machine (two processors) {min(r['load'] for r in runs):.1f} to " + \
+        f"{max(r['load'] for r in runs):.1f}; a request alone {1e3 * min(r['alone'] for r in runs):.1f} to " + \
+        f"{1e3 * max(r['alone'] for r in runs):.1f} ms; {min(r['periods'] for r in runs)} to {max(r['periods'] for r in runs)} periods.\n"
 
 
 def main():

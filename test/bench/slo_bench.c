@@ -3,15 +3,17 @@
  * A job whose iterations' work is changed while it runs: one is so many kernels one behind the
  * other, of so many blocks, in which each thread turns so many times, and it is waited for. It
  * begins the next one at once. A line on its standard input is the number of kernels from then on;
- * when that ends so does it, if each thread of each kernel counted itself. A service where that is
- * a request, a trainer where it is a step.
+ * when that ends so does it, if each thread of each kernel counted itself (where kernels are
+ * computed). A service where that is a request, a trainer where it is a step.
  *
  *   slo_bench KERNELS BLOCKS TURNS
  */
 #include <dlfcn.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "test/bench/gpu.h"
@@ -65,7 +67,9 @@ int main(int argc, char **argv) {
     while (goes_on())
         iterate(mark);
     GPU(cuMemcpyDtoH_v2(&got, counter, sizeof(got)));
-    if (got != launched * blocks * THREADS) {
+    const char *mode = getenv("SALUS_DEVICE_MODE");
+    bool computed = !mode || strcmp(mode, "null") != 0;
+    if (computed && got != launched * blocks * THREADS) {
         fprintf(stderr, "%u threads counted themselves, of %u\n", got, launched * blocks * THREADS);
         return 1;
     }

@@ -328,6 +328,23 @@ Test(soft, time_is_spent_in_order) {
     close_device();
 }
 
+Test(soft, spent_time_is_as_much_longer_as_a_share_is_less) {
+    struct dev_op ops[2] = {{0}};
+    open_device(1, 0);
+    open_null();
+    dev_soft.queue_share(null_queue, 4);
+    cr_assert_eq(dev_soft.spend(null_queue, 100, 10000000, &ops[0]), 0);
+    cr_assert_eq(dev_soft.spend(null_queue, 2, 1000000, &ops[1]), 0);
+    for (int seen = 0; seen < 2;)
+        for (struct dev_op *op = wait_one(); op; op = op->next)
+            seen++;
+    cr_expect_eq(ops[0].end_ns - ops[0].start_ns, 40000000, "4 of the device's 16");
+    cr_expect_eq(ops[0].busy_ns, 10000000, "it is as much work");
+    cr_expect_eq(ops[1].end_ns - ops[1].start_ns, 1000000, "who needs less loses nothing");
+    close_null();
+    close_device();
+}
+
 /* The other space's kernels compute meanwhile, by the only thread. */
 Test(soft, spent_time_keeps_nobody_and_is_cancelled_with_its_space) {
     struct dev_op ops[3] = {{0}}, kernel = {0};

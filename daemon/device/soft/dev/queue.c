@@ -161,8 +161,11 @@ int queue_spend(struct dev_queue *q, uint32_t sms, uint64_t ns, struct dev_op *o
     if (!q->space->config.null) return -EPERM;
     struct task *t = task_create(q, TASK_SPEND, op, q->space->ranges, 0);
     if (!t) return -ENOMEM;
-    uint32_t most = q->allowance.sms;
-    if (most && sms > most) sms = most;
+    uint32_t most = q->allowance.sms, all = q->allowance.all;
+    if (most && sms > most) { /* its blocks run in more waves, of those that there would be */
+        ns = (uint64_t)((double)ns * (sms < all ? sms : all) / most);
+        sms = most;
+    }
     t->spend = (struct spend){.ns = ns, .sms = sms ? sms : 1};
     submit_task(t);
     return 0;
