@@ -330,6 +330,7 @@ struct wire_board {
     uint32_t lane_count, waiting_jobs;
     uint64_t kept_bytes;   /* host memory, of what only descriptors of programs keep */
     uint64_t sm_threshold; /* in effect, as searched; 0: the policy has none */
+    uint32_t whole;        /* 1: the device keeps no job to a part of its multiprocessors */
     struct wire_lane lanes[WIRE_LANES];
 };
 

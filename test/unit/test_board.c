@@ -75,6 +75,7 @@ Test(board, the_broker_gets_it_read_only_with_the_first_message) {
     cr_expect_eq(board->lanes[0].chunk_bytes, 2 * MIB);
     cr_expect_eq(board->lanes[0].jobs, 1);
     cr_expect_eq(board->lanes[1].bytes, 2 * MIB);
+    cr_expect_eq(board->whole, 0);
     cr_expect_str_eq(board->policy.lane, "fair");
     cr_expect_str_eq(board->policy.kernel, "streams");
     cr_expect_eq(atom_load_relaxed(&a->com->stats.lane), 1);
@@ -86,6 +87,17 @@ Test(board, the_broker_gets_it_read_only_with_the_first_message) {
     cr_expect_eq(board->granted_bytes, 0);
     munmap((void *)board, sizeof(*board));
     fdutil_close(&fd);
+    wirebench_stop(b);
+}
+
+Test(board, it_says_where_a_device_has_no_shares) {
+    struct wirebench *b = begin(&defaults);
+    look(b);
+    cr_expect_eq(b->worker->board.page->whole, 0);
+    b->worker->info.whole = true;
+    b->worker->steps++;
+    look(b);
+    cr_expect_eq(b->worker->board.page->whole, 1);
     wirebench_stop(b);
 }
 

@@ -91,7 +91,7 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
     expect_lines("by_size:          no\n");
     expect_lines("dur_threshold:    3.5%\n");
     expect_lines("sm_threshold_now: 0\n");
-    cr_assert_eq(lines_out(), 4 + KNOBS + 1);
+    cr_assert_eq(lines_out(), 4 + KNOBS + 2);
     cr_assert_eq(rig.worker.last_set.policy.dur_threshold, 35);
     cr_assert_str_eq(rig.worker.last_set.policy.lane, "srtf");
     cr_assert_eq(rig.worker.last_set.policy.lease_ns, 2000000000);
@@ -247,6 +247,16 @@ static void fill_lanes(void) {
     atom_store_relaxed(&st->iterations, 40);
     atom_store_relaxed(&st->iteration_ns, 25000000);
     atom_store_relaxed(&st->busy_ns, 1000000000);
+}
+
+Test(ctl_verbs, a_device_without_shares_is_shown) {
+    CTL("policy", "show");
+    expect_lines("shares:           yes\n");
+    rig.worker.board->whole = 1;
+    CTL("policy", "show");
+    expect_lines("shares:           no: controllers have pauses alone\n");
+    CTL("policy", "set", "--dry-run", "--control=gpucolo");
+    expect_lines("shares:           no: controllers have pauses alone\n");
 }
 
 Test(ctl_verbs, lanes_are_listed) {

@@ -50,11 +50,20 @@ int verb_policy_list(struct asking *q) {
     return asking_reply(q, 0);
 }
 
+/* The device's, as the worker has it. */
+static const char *shares_of(const struct wire_board *board) {
+    if (!board) return "unknown";
+    return board->whole ? "no: controllers have pauses alone" : "yes";
+}
+
 static int show(struct asking *q, const struct gpu *g, const struct policy_config *policy,
-                uint64_t sm_threshold) {
+                bool now) {
+    struct wire_board copy;
+    const struct wire_board *board = board_read(g->worker.board, &copy) ? &copy : NULL;
     struct ctl_policy_config r;
 
-    policy_config_show(policy, sm_threshold, &r);
+    policy_config_show(policy, board && now ? board->sm_threshold : 0, &r);
+    snprintf(r.shares, sizeof(r.shares), "%s", shares_of(board));
     r.gpu = g->number;
     return asking_record(q, CTL_RECORD_POLICY_CONFIG, &r);
 }
@@ -62,11 +71,9 @@ static int show(struct asking *q, const struct gpu *g, const struct policy_confi
 int verb_policy_show(struct asking *q) {
     int err = 0;
     const struct gpu *g = asking_gpu(q, &err);
-    struct wire_board board;
 
     if (!g) return err;
-    return show(q, g, &g->changes.policy,
-                board_read(g->worker.board, &board) ? board.sm_threshold : 0);
+    return show(q, g, &g->changes.policy, true);
 }
 
 /* ---- setting --------------------------------------------------------------------------------- */
@@ -123,7 +130,7 @@ int verb_policy_set(struct asking *q) {
     policy = g->changes.policy;
     if (policy_config_change(&policy, r, why) < 0)
         return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl policy list'");
-    if (r->args.dry_run) return show(q, g, &policy, 0);
+    if (r->args.dry_run) return show(q, g, &policy, false);
     if (!can_answer(q, one))
         return asking_refuse(q, CTL_E_FAILED, "the GPU worker is not running",
                              "see 'salusctl status'");
