@@ -25,17 +25,17 @@ PAGE = os.path.join(ROOT, "docs", "results", "2026-11-gpucolo.md")
 # Kernels of 4 ms where they are not computed: each fills the device of 128 multiprocessors 1,333 times.
 BLOCKS = 1333 * 32 * 128
 SERVICE, MORE, TRAINER = 17, 19, 100  # kernels of a request, of one while there is more work, of an iteration
-UP, DOWN, END = 22.5, 72.5, 100.0     # s: when there is more work, when no more, when the run ends
-STEADY = [(12.5, 22.5), (47.5, 72.5), (87.5, 100.0)]  # windows: before, with more work, after
+UP, DOWN, END = 90, 290, 400          # s: when there is more work, when no more, when the run ends
+STEADY = [(50, 90), (190, 290), (350, 400)]  # windows: before, with more work, after
 ALONE_S = 5.0            # how long the service is alone at first
 SLACK = 1.3              # the target, of the latency alone
 NEAR = 0.02              # what is near the target, of it
 ROW = 3                  # periods in a row that are near: it has settled
-ROUNDS = 3
-LOOK_S = 0.2
+ROUNDS = 2
+LOOK_S = 0.5
 CONTROLS = [("open", ["open"]), ("simple", ["simple"]), ("conservative", ["conservative"]),
-            ("gslice, restarts of 1.75 s", ["gslice", "gslice_period=6250ms", "gslice_restart=1750ms"]),
-            ("gslice, without", ["gslice", "gslice_period=6250ms", "gslice_restart=0"]),
+            ("gslice, restarts of 7 s", ["gslice", "gslice_period={25}ms", "gslice_restart={7}ms"]),
+            ("gslice, without", ["gslice", "gslice_period={25}ms", "gslice_restart=0"]),
             ("gpucolo, pause first", ["gpucolo", "share_first=no"]), ("gpucolo", ["gpucolo", "share_first=yes"])]
 
 
@@ -159,7 +159,7 @@ def run(kind, control, scale):
     with kind("--sm-count", "128", "--worker", os.path.join(BUILD, "test", "bench", "salus-gpu-fluid")) as d:
         world = World(d, scale)
         alone = world.alone_s()
-        d.ctl("policy", "set", "--control", *control)
+        d.ctl("policy", "set", "--control", *(c.replace("{25}", str(round(25e3 * scale))).replace("{7}", str(round(7e3 * scale))) for c in control))
         d.ctl("job", "set", world.ids["service"], f"slo={round(alone * SLACK * 1e9)}ns")
         watch, begin = Watch(d, LOOK_S * scale), time.monotonic()
         d.ctl("job", "resume", world.ids["trainer"])
@@ -188,7 +188,7 @@ def rounds_of(kind, rounds, scale, controls):
 def measure(short):
     """Open and gpucolo, once, as rows of its table: what is held, and what the training is of open's."""
     wanted = [c for c in CONTROLS if c[0] in ("open", "gpucolo")]
-    found = rounds_of(Soft, 1, 0.1 if short else 1.0, wanted)
+    found = rounds_of(Soft, 1, 0.025 if short else 0.25, wanted)
     base, rows = found["open"][0]["training"], []
     for name, _ in wanted:
         f = found[name][0]
