@@ -115,8 +115,8 @@ static void check_words(const uint8_t *msg, size_t n) {
             if (*p < ' ' || *p > '~' || *p == '"') abort();
         if (h.job.slo_of > 3 || h.job.weight > JOB_WEIGHT_MAX ||
             h.job.persistent_bytes > JOB_BYTES_MAX || h.job.ephemeral_bytes > JOB_BYTES_MAX ||
-            (h.job.flags & ~(WIRE_JOB_RESERVED | WIRE_JOB_NULL)) ||
-            !memchr(h.job.group, 0, sizeof(h.job.group)))
+            (h.job.flags & ~(WIRE_JOB_RESERVED | WIRE_JOB_NULL | WIRE_JOB_SAVEPOINTS)) ||
+            h.job.slo_ns > JOB_NS_MAX || !memchr(h.job.group, 0, sizeof(h.job.group)))
             abort();
         if (h.job.flags & WIRE_JOB_NULL && !strstr(h.name, JOB_TAG)) abort();
     } else if (!*why) {
