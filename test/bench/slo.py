@@ -39,6 +39,33 @@ CONTROLS = [("open", ["open"]), ("simple", ["simple"]), ("conservative", ["conse
             ("gpucolo, pause first", ["gpucolo", "share_first=no"]), ("gpucolo", ["gpucolo", "share_first=yes"])]
 
 
+FLUID = ("--worker", os.path.join(BUILD, "test", "bench", "salus-gpu-fluid"))
+
+
+class Fluid(Soft):
+    """On a software GPU whose kernels that only take time share it: those of all jobs here do."""
+    MODE = "null"
+
+    def __init__(self, *options):
+        super().__init__(*options, *FLUID)
+
+
+class NestedFluid(Nested):
+    """On the driver's device, whose kernels are not computed by the daemon below; this one does not know."""
+    MODE = "compute"
+
+    def __init__(self, *options):
+        super().__init__(*options)
+        self.below.options += FLUID
+        self.env["SALUS_DEVICE_MODE"] = "null"
+
+    def boot(self):
+        """The worker is one job of the daemon below, which is to hold nothing back of what both its jobs have there."""
+        super().boot()
+        self.below.ctl("policy", "set", "inflight_cap=256")
+        return self
+
+
 class Watch:
     """What the daemon shows of its jobs, every so often: [(time, {name: job})]."""
 
@@ -77,7 +104,7 @@ class World:
         d.ctl("job", "pause", self.ids["trainer"])
 
     def start(self, name, kernels):
-        env = self.d.environment("path", SALUS_JOB_NAME=name, SALUS_PERSISTENT="16MiB", SALUS_EPHEMERAL="1MiB", SALUS_DEVICE_MODE="null")
+        env = self.d.environment("path", SALUS_JOB_NAME=name, SALUS_PERSISTENT="16MiB", SALUS_EPHEMERAL="1MiB", SALUS_DEVICE_MODE=self.d.MODE)
         argv = [os.path.join(BUILD, "test", "bench", "slo_bench"), str(kernels), str(round(BLOCKS * self.scale)), "1"]
         return subprocess.Popen(argv, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -156,7 +183,7 @@ def figures_of(samples, begin, scale):
 
 def run(kind, control, scale):
     """One controller in a daemon of its own: the service alone, then beside the trainer with its steps."""
-    with kind("--sm-count", "128", "--worker", os.path.join(BUILD, "test", "bench", "salus-gpu-fluid")) as d:
+    with kind("--sm-count", "128") as d:
         world = World(d, scale)
         alone = world.alone_s()
         d.ctl("policy", "set", "--control", *(c.replace("{25}", str(round(25e3 * scale))).replace("{7}", str(round(7e3 * scale))) for c in control))
@@ -188,7 +215,7 @@ def rounds_of(kind, rounds, scale, controls):
 def measure(short):
     """Open and gpucolo, once, as rows of its table: what is held, and what the training is of open's."""
     wanted = [c for c in CONTROLS if c[0] in ("open", "gpucolo")]
-    found = rounds_of(Soft, 1, 0.025 if short else 0.25, wanted)
+    found = rounds_of(Fluid, 1, 0.025 if short else 0.25, wanted)
     base, rows = found["open"][0]["training"], []
     for name, _ in wanted:
         f = found[name][0]
@@ -236,7 +263,7 @@ def main():
     parser.add_argument("--figures", help="all of them, as JSON; what is there already is the first rounds")
     parser.add_argument("--report", action="store_true")
     args = parser.parse_args()
-    found = rounds_of(Nested if args.nested else Soft, args.rounds, 1.0, CONTROLS)
+    found = rounds_of(NestedFluid if args.nested else Fluid, args.rounds, 1.0, CONTROLS)
     if args.figures and os.path.exists(args.figures):
         with open(args.figures) as f:
             found = {name: before + found[name] for name, before in json.load(f).items()}

@@ -3,17 +3,15 @@
  * A job whose iterations' work is changed while it runs: one is so many kernels one behind the
  * other, of so many blocks, in which each thread turns so many times, and it is waited for. It
  * begins the next one at once. A line on its standard input is the number of kernels from then on;
- * when that ends so does it, if each thread of each kernel counted itself (where kernels are
- * computed). A service where that is a request, a trainer where it is a step.
+ * when that ends so does it. A service where that is a request, a trainer where it is a step. Its
+ * kernels need not be computed: nothing is looked at.
  *
  *   slo_bench KERNELS BLOCKS TURNS
  */
 #include <dlfcn.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "test/bench/gpu.h"
@@ -21,7 +19,7 @@
 #define THREADS 32u
 
 static struct gpu gpu;
-static uint32_t kernels, blocks, turns, launched; /* launches wrap as their counter does */
+static uint32_t kernels, blocks, turns;
 static CUdeviceptr counter;
 
 static void iterate(void (*mark)(void)) {
@@ -29,7 +27,6 @@ static void iterate(void (*mark)(void)) {
     for (uint32_t k = 0; k < kernels; k++)
         GPU(cuLaunchKernel(gpu.turns, blocks, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL));
     GPU(cuStreamSynchronize(NULL));
-    launched += kernels;
     if (mark) mark(); /* what comes is the next one */
 }
 
@@ -54,7 +51,6 @@ static int goes_on(void) {
 
 int main(int argc, char **argv) {
     void (*mark)(void) = NULL;
-    uint32_t got;
     if (argc != 4) return 2;
     kernels = (uint32_t)atoi(argv[1]);
     blocks = (uint32_t)atoi(argv[2]);
@@ -62,16 +58,9 @@ int main(int argc, char **argv) {
     if (!kernels || !blocks || !turns) return 2;
     *(void **)&mark = dlsym(RTLD_DEFAULT, "salus_iteration");
     gpu_start(&gpu);
-    GPU(cuMemAlloc_v2(&counter, sizeof(got)));
+    GPU(cuMemAlloc_v2(&counter, sizeof(uint32_t)));
     GPU(cuMemsetD32_v2(counter, 0, 1));
     while (goes_on())
         iterate(mark);
-    GPU(cuMemcpyDtoH_v2(&got, counter, sizeof(got)));
-    const char *mode = getenv("SALUS_DEVICE_MODE");
-    bool computed = !mode || strcmp(mode, "null") != 0;
-    if (computed && got != launched * blocks * THREADS) {
-        fprintf(stderr, "%u threads counted themselves, of %u\n", got, launched * blocks * THREADS);
-        return 1;
-    }
     return 0;
 }
