@@ -251,7 +251,7 @@ def table(found):
                     [cell([r["violated"] for r in runs], "{:.0f}"), cell([r["requests"] for r in runs]), cell(of, "{:.2f}")])
     runs = [r for rs in found.values() for r in rs]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n\n" + \
-        f"{len(found['open'])} rounds. Load of the machine (two processors) {min(r['load'] for r in runs):.1f} to " + \
+        f"Rounds: {len(found['open'])}. Load of the machine (two processors) {min(r['load'] for r in runs):.1f} to " + \
         f"{max(r['load'] for r in runs):.1f}; a request alone {1e3 * min(r['alone'] for r in runs):.1f} to " + \
         f"{1e3 * max(r['alone'] for r in runs):.1f} ms; {min(r['periods'] for r in runs)} to {max(r['periods'] for r in runs)} periods.\n"
 
