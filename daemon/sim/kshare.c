@@ -25,7 +25,8 @@ static void end_waves(struct kshare *k) {
         struct kshare_head *h = &k->heads[i];
         if (h->wave_ns <= 0) continue;
         uint32_t waves = (uint32_t)((h->done_ns + KSHARE_LEFT_NS) / h->wave_ns);
-        if (waves > h->waves && h->done_ns - waves * h->wave_ns < KSHARE_LEFT_NS) h->slots = 0;
+        if (waves > h->waves && h->done_ns - waves * h->wave_ns < KSHARE_LEFT_NS + h->rate)
+            h->slots = 0;
         h->waves = waves;
     }
 }

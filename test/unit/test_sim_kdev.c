@@ -174,6 +174,12 @@ Test(sim_kdev, slots_are_given_out_anew_when_a_wave_ends) {
     ENDS(&plain, {slots_only(40, 1, 10), 0, 0}, {slots_only(10, 1, 0), 20, 1}) ARE(50, 30);
 }
 
+/* An event is at a whole nanosecond, the end of a wave need not be. */
+Test(sim_kdev, a_wave_that_ends_between_two_nanoseconds_gives_its_slots_back) {
+    ENDS(&plain, {slots_only(40.0016, 1, 10.0004), 0, 0}, {slots_only(10, 1, 0), 13, 1})
+    ARE(50.0016, 30.0008);
+}
+
 Test(sim_kdev, the_higher_level_is_served_first_whenever_slots_are_free) {
     /* All at once: the high one has all; then the others half each. */
     ENDS(&plain, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 1, 0), 0, 0},

@@ -81,6 +81,19 @@ Test(slack, a_kernel_to_come_waits_for_the_wave_that_has_its_slots) {
     free(f.steps);
 }
 
+/* Ten waves of 1000 ns. The first waits for the wave that has begun, at .143 of its speed: 857.
+ * What it then leaves, and what the second does, goes to the next waves, so that the third waits
+ * again: for 878, 122 of that wave having gone by. */
+Test(slack, each_kernel_to_come_waits_for_the_wave_that_has_begun_by_then) {
+    struct forecast_use steps[] = {use(1000, 80, 0), use(1000, 8, 0), use(1000, 80, 0)};
+    struct forecast f = request(steps, 3);
+    struct forecast_use waves = use(10000, 800, 0);
+    cr_expect_eq(forecast_delay_of_next(&f, &waves, &nothing, 1), 857);
+    cr_expect_eq(forecast_delay_of_next(&f, &waves, &nothing, 2), 857);
+    cr_expect_eq(forecast_delay_of_next(&f, &waves, &nothing, 3), 857 + 752);
+    free(f.steps);
+}
+
 Test(slack, another_request_may_follow_at_once) {
     struct forecast_use steps[] = {use(1000, 80, 0), use(1000, 8, 0)};
     struct forecast f = request(steps, 2);
@@ -151,7 +164,7 @@ Test(slack, a_kernel_goes_beside_a_request_that_it_does_not_delay) {
 
 /* Its slack pays for one kernel that costs something, not for two. */
 Test(slack, a_request_pays_until_its_slack_is_spent) {
-    struct sched *s = make(15);
+    struct sched *s = make(12);
     SCHEDTRACE_EXPECT(s,
                       JOBS REQUEST "@200000 1:3/1#c8*50000 1:4/1#c80*50000\n"
                                    "@249000 2:20#c11*5000 2:21#c11*5000\n"

@@ -76,24 +76,76 @@ static uint32_t speed_beside(uint32_t use, uint32_t other) {
     return use <= rest ? 1000 : rest * 1000 / use;
 }
 
-/* Of `high`, over `ns` of its time, beside `best`. */
-static uint64_t shared_ns(const struct forecast_use *high, uint64_t ns,
-                          const struct forecast_use *best) {
-    uint32_t a = speed_beside(high->compute, best->compute);
-    uint32_t b = speed_beside(high->memory, best->memory), speed = a < b ? a : b;
-    return ns * 1000 / speed - ns;
+/* A best-effort kernel, with those that run beside it for as long, beside the request's. Slots are
+ * given out anew at the end of each of its waves only: what a kernel of the request leaves free
+ * goes to it, and the next one that needs more waits for the wave that has begun by then. */
+struct beside {
+    struct forecast_use use;
+    uint64_t left_ns, wave_left_ns; /* to do, and until its wave ends: at full speed */
+    uint32_t held;                  /* slots */
+};
+
+static struct beside beside_of(const struct forecast_use *one, const struct forecast_use *heads) {
+    struct beside b = {.use = *one, .left_ns = one->ns, .wave_left_ns = one->wave_ns};
+    b.use.slots += heads->slots;
+    b.use.compute += heads->compute;
+    b.use.memory += heads->memory;
+    b.held = b.use.slots;
+    return b;
 }
 
-/* Of `high`, which begins while `best` holds slots for `wave_ns` more. */
-static uint64_t wait_ns(const struct forecast_use *high, const struct forecast_use *best,
-                        uint64_t wave_ns) {
-    uint32_t free = best->slots < CONTENTION_SLOTS ? CONTENTION_SLOTS - best->slots : 0;
-    if (high->slots <= free) return 0;
-    uint64_t part = (uint64_t)free * 1000 / high->slots; /* of its slots, until the wave's end */
-    uint64_t waits = wave_ns * (1000 - part) / 1000;
-    if (part == 0) return waits;
-    uint64_t slower = high->ns * 1000 / part - high->ns;
-    return slower < waits ? slower : waits;
+/* It has got so much further. */
+static void get_on(struct beside *b, uint64_t ns) {
+    b->left_ns -= ns < b->left_ns ? ns : b->left_ns;
+    if (ns < b->wave_left_ns) {
+        b->wave_left_ns -= ns;
+        return;
+    }
+    uint64_t wave_ns = b->use.wave_ns ? b->use.wave_ns : 1;
+    b->wave_left_ns = wave_ns - (ns - b->wave_left_ns) % wave_ns;
+}
+
+/* Speed, in thousandths, of a kernel with a part of its slots, beside another one with a part of
+ * its own. */
+static uint32_t speed(const struct forecast_use *one, uint32_t part,
+                      const struct forecast_use *other, uint32_t others) {
+    uint32_t a = speed_beside(one->compute * part / 1000, other->compute * others / 1000);
+    uint32_t b = speed_beside(one->memory * part / 1000, other->memory * others / 1000);
+    return part * (a < b ? a : b) / 1000;
+}
+
+/* `high`, with so many slots and `ns` to do, side by side with what `b` holds, until it has ended
+ * or `b` has got on by `most_ns`: returns the delay, and in `ns` what is left of it. */
+static uint64_t together(struct beside *b, uint64_t most_ns, const struct forecast_use *high,
+                         uint32_t slots, uint64_t *ns) {
+    uint32_t part = high->slots ? slots * 1000 / high->slots : 1000;
+    uint32_t others = b->use.slots ? b->held * 1000 / b->use.slots : 1000;
+    uint64_t best = speed(&b->use, others, high, part), own = speed(high, part, &b->use, others);
+    if (best == 0) best = 1;
+    if (*ns * best <= most_ns * own) { /* it ends first */
+        uint64_t time_ns = *ns * 1000 / own, delay_ns = time_ns - *ns;
+        get_on(b, time_ns * best / 1000);
+        *ns = 0;
+        return delay_ns;
+    }
+    uint64_t time_ns = most_ns * 1000 / best, done_ns = (time_ns * own + 999) / 1000;
+    get_on(b, most_ns);
+    *ns -= done_ns < *ns ? done_ns : *ns;
+    return time_ns - done_ns;
+}
+
+/* By which `high` is delayed that has `ns` to do, and `begins` unless it has its slots already. */
+static uint64_t meet(struct beside *b, const struct forecast_use *high, uint64_t ns, bool begins) {
+    uint32_t free = b->held < CONTENTION_SLOTS ? CONTENTION_SLOTS - b->held : 0;
+    uint32_t rest = CONTENTION_SLOTS - high->slots; /* nobody needs more than all SMs */
+    uint64_t delay_ns = 0;
+    if (begins && high->slots > free) {
+        uint64_t wave_ns = b->wave_left_ns < b->left_ns ? b->wave_left_ns : b->left_ns;
+        delay_ns = together(b, wave_ns, high, free, &ns);
+        if (b->left_ns == 0 || ns == 0) return delay_ns; /* its wave may go on */
+    }
+    b->held = b->use.slots < rest ? b->use.slots : rest;
+    return delay_ns + together(b, b->left_ns, high, high->slots, &ns);
 }
 
 int32_t forecast_free(const struct forecast *f, const struct forecast_use *heads) {
@@ -107,22 +159,16 @@ int32_t forecast_free(const struct forecast *f, const struct forecast_use *heads
 static uint64_t walk(const struct forecast *f, uint32_t step, uint64_t passed_ns, bool to_come,
                      const struct forecast_use *one, const struct forecast_use *heads,
                      uint32_t lookahead) {
-    struct forecast_use best = {.slots = one->slots + heads->slots,
-                                .compute = one->compute + heads->compute,
-                                .memory = one->memory + heads->memory};
-    uint64_t at = 0, delay = 0;
-    for (uint32_t i = 0; i < lookahead && at < one->ns; i++) {
+    struct beside b = beside_of(one, heads);
+    uint64_t delay_ns = 0;
+    for (uint32_t i = 0; i < lookahead && b.left_ns > 0; i++) {
         const struct forecast_use *high = &f->steps[step];
-        uint64_t left = high->ns;
-        if (i == 0) left = passed_ns < left ? left - passed_ns : 0;
-        uint64_t both = left < one->ns - at ? left : one->ns - at;
-        delay += shared_ns(high, both, &best);
-        if ((i > 0 || to_come) && at < one->wave_ns)
-            delay += wait_ns(high, &best, one->wave_ns - at);
-        at += left;
+        uint64_t left_ns = high->ns;
+        if (i == 0) left_ns = passed_ns < left_ns ? left_ns - passed_ns : 0;
+        delay_ns += meet(&b, high, left_ns, i > 0 || to_come);
         if (++step == f->count) step = 0;
     }
-    return delay;
+    return delay_ns;
 }
 
 uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct forecast_use *one,

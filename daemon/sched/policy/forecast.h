@@ -6,7 +6,8 @@
  *   sequence  the kernels of a request are nearly those of the one before, and another request may
  *             follow at once
  *   slots     a kernel that begins while a best-effort wave holds SMs that it needs, waits for the
- *             end of that wave: with the device's priorities for no more than a wave
+ *             end of that wave: with the device's priorities for no more than a wave. What a kernel
+ *             of the request leaves free the best-effort one has until its next wave ends
  *   units     two kernels that use a unit (arithmetic, memory bandwidth) share it max-min, and
  *             something of it is lost to contention
  *
