@@ -48,7 +48,7 @@ static bool take_part(FILE *err, const char *option, char *text, uint64_t *milli
     if (n == 0 || text[n - 1] != '%')
         return take_number(err, option, QUANTITY_COUNT, text, UINT32_MAX, milli);
     text[n - 1] = '\0';
-    bool taken = take_number(err, option, QUANTITY_MILLI, text, 100000, milli);
+    bool taken = take_number(err, option, QUANTITY_MILLI, text, 1000000, milli);
     *milli /= 100; /* of a per cent, to of the whole */
     return taken;
 }

@@ -365,7 +365,7 @@ static uint32_t found(uint32_t most, uint32_t limit) {
     struct tune t = {0};
     tune_saw(&t, most);
     for (int i = 0; i < 400; i++)
-        tune_iteration(&t, t.value < limit ? 1000 : 2000, 1000);
+        tune_iteration(&t, t.value < limit ? 1000 : 2000, 1000, 1100);
     return t.value;
 }
 
@@ -378,13 +378,41 @@ Test(policy, the_search_finds_the_largest_threshold_that_does_no_harm) {
         }
 }
 
+Test(policy, the_search_allows_what_it_is_told_to) {
+    static const struct {
+        uint32_t allowed, found;
+    } limits[] = {{1000, 0}, {1100, 10}, {1250, 25}, {1500, 50}, {10000, 101}};
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        struct tune t = {0};
+        tune_saw(&t, 100);
+        for (int n = 0; n < 400; n++)
+            tune_iteration(&t, 1000 + 10 * t.value, 1000, limits[i].allowed);
+        cr_expect_eq(t.value, limits[i].found, "%u: %u", limits[i].allowed, t.value);
+    }
+}
+
+/* A stream stops at its first kernel that may not pass, and shows no other. */
+Test(policy, the_search_sees_the_largest_kernel_of_a_stream_that_it_held) {
+    static const uint32_t sizes[] = {10, 100, 1000, 10000, 60000};
+    struct tune t = {0};
+    uint32_t shown = 0, iterations = 0;
+    for (; t.low <= 60000 && iterations < 1000; iterations++) {
+        do
+            tune_saw(&t, sizes[shown]);
+        while (sizes[shown] < t.value && ++shown < 5);
+        if (shown == 5) shown = 4;
+        tune_iteration(&t, 1000, 1000, 1100);
+    }
+    cr_expect_lt(iterations, 10 + 8 * 20, "%u iterations", iterations);
+}
+
 Test(policy, the_search_begins_anew_when_what_was_found_does_harm) {
     struct tune t = {0};
     tune_saw(&t, 100);
     for (int i = 0; i < 400; i++)
-        tune_iteration(&t, t.value < 60 ? 1000 : 2000, 1000);
+        tune_iteration(&t, t.value < 60 ? 1000 : 2000, 1000, 1100);
     cr_expect_eq(t.value, 59);
     for (int i = 0; i < 400; i++)
-        tune_iteration(&t, t.value < 20 ? 1000 : 2000, 1000);
+        tune_iteration(&t, t.value < 20 ? 1000 : 2000, 1000, 1100);
     cr_expect_eq(t.value, 19);
 }

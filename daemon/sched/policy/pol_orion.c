@@ -75,7 +75,8 @@ static void iterated(const struct sched_state *st, uint32_t job) {
     if (!state_high(j)) return;
     bool paused = j->gap_ns >= j->request_ns / 1000 * GAP_MILLI;
     o->steady = paused ? 0 : o->steady + (o->steady < STEADY);
-    if (o->steady == STEADY && alone_ns) tune_iteration(&o->tune, j->request_ns, alone_ns);
+    if (o->steady == STEADY && alone_ns)
+        tune_iteration(&o->tune, j->request_ns, alone_ns, st->config->train_limit);
 }
 
 const struct policy pol_orion = {

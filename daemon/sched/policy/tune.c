@@ -18,16 +18,20 @@ static void try_next(struct tune *t) {
 void tune_saw(struct tune *t, uint32_t sms) {
     if (sms <= t->most) return;
     t->most = sms;
-    t->high = sms + 2;
-    if (t->value) try_next(t); /* what was found is kept, what lies above is open again */
+    t->high = sms + 2; /* what was found is kept, what lies above is open again */
+    t->let = 0;
 }
 
-void tune_iteration(struct tune *t, uint64_t ns, uint64_t alone_ns) {
+void tune_iteration(struct tune *t, uint64_t ns, uint64_t alone_ns, uint32_t allowed_milli) {
     if (t->most == 0) return;
-    if (t->value == 0 && t->low == 0) try_next(t);
+    if (t->let < TUNE_LET) {
+        t->value = UINT32_MAX;
+        if (++t->let == TUNE_LET) try_next(t);
+        return;
+    }
     t->sum_ns += ns;
     if (++t->count < TUNE_WINDOW) return;
-    uint64_t allowed_ns = alone_ns / 1000 * TUNE_ALLOWED_MILLI * t->count;
+    uint64_t allowed_ns = alone_ns / 1000 * allowed_milli * t->count;
     bool kept = t->sum_ns <= allowed_ns, found = t->high - t->low <= 1;
     if (kept)
         t->low = t->value;
