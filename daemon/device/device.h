@@ -85,7 +85,8 @@ struct dev_info {
     uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;
     uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
     uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
-    uint32_t levels; /* of queue_level; 1: none */
+    uint32_t levels;   /* of queue_level; 1: none */
+    uint64_t slice_ns; /* within which queue_still is heeded; 0 where there is none */
     /* What NVIDIA's libraries are best told of the capability (130 for 13.0): they have PTX for
      * devices that they do not know alone. 0: the truth. */
     uint32_t library_capability;
@@ -477,6 +478,10 @@ struct dev_ops {
      * a time, as far as the device can tell these apart: less, or the least that it knows; 0: on
      * all, as it begins. NULL, or info.whole: it cannot. */
     void (*queue_share)(struct dev_queue *queue, uint32_t sms);
+
+    /* Kernels of the queue stand still, those that run from the end of their slice on (slice_ns),
+     * or go on where they were; not those that are cancelled. At any time. NULL: it cannot. */
+    void (*queue_still)(struct dev_queue *queue, bool still);
 
     /* `op`, the latest of the queue and not complete, is asked its end_ns after all. NULL unless
      * info.coarse may be. */

@@ -142,7 +142,9 @@ enum sched_action_kind {
     SCHED_LEVEL,    /* from now on job's operations have this `level` of the device's priorities */
     SCHED_SHARE,    /* from now on job's kernels have `sms` of the multiprocessors; 0: all, as it
                        begins */
-    SCHED_ARM,      /* step again at `at_ns`, at the latest; replaces any earlier ARM */
+    SCHED_STILL, /* job's kernels that are on the device stand still from the end of their slice on,
+                    or go on (`still` 0); only where the device has slices */
+    SCHED_ARM,   /* step again at `at_ns`, at the latest; replaces any earlier ARM */
     SCHED_REJECT, /* an event of `job` (as it said) could not be: `rejected`; it changed nothing */
     SCHED_ACTIONS
 };
@@ -184,6 +186,7 @@ struct sched_action {
         uint64_t bytes; /* LANE; SWAP_OUT and SWAP_IN: how much, for the record */
         enum sched_why why;
         uint32_t sms;
+        uint32_t still;
         uint32_t level; /* 1: before those of level 0, where the device can; 0: jobs begin there */
         struct {
             enum sched_event_kind event;
@@ -202,8 +205,9 @@ struct sched_config {
     uint64_t capacity_bytes; /* C: the device's memory; 0: without bound */
     uint64_t chunk_bytes;    /* 0: 2 MiB */
     uint32_t sms;            /* of the device; 0: 80 */
-    bool share_users;        /* lanes take jobs of different users */
-    bool one_user;           /* nor has the device jobs of two users at a time */
+    uint64_t slice_ns; /* within which its kernels can be made to stand still; 0: they cannot */
+    bool share_users;  /* lanes take jobs of different users */
+    bool one_user;     /* nor has the device jobs of two users at a time */
 };
 
 /* -EINVAL and a sentence in `why` (>= 160 bytes, or NULL) when there is no such policy or a number

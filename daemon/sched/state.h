@@ -70,6 +70,7 @@ struct sched_job { /* what every operation touches comes first */
     bool wanted;    /* swapped: it has something to do, though no operation waits */
     bool requested; /* an operation of the current iteration came: request_at_ns is its time */
     uint8_t level;  /* of the device's priorities */
+    bool still;     /* its kernels on the device stand still */
 
     uint64_t number;                     /* the lane policy's own */
     uint64_t busy_ns, iteration_busy_ns; /* device time: in all, of the current iteration */
@@ -125,6 +126,7 @@ struct sched_state {
     uint64_t now_ns;
     uint64_t arrivals;                  /* numbers operations and jobs in order of arrival */
     uint32_t sms;                       /* of the device */
+    uint64_t slice_ns;                  /* of its kernels, which can stand still then; 0 */
     const struct policy_config *config; /* with every default filled in */
     struct sched_job *jobs;
     struct sched_op *ops;

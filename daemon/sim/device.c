@@ -28,7 +28,9 @@ static int create_kernels(struct device *d, const struct workload *w, uint32_t d
     if (!d->works) return -ENOMEM;
     for (uint32_t i = 0; i < w->kernels_count; i++)
         d->works[i] = kdev_work_of(&w->kernels[i], w->sms);
-    return kdev_create(&d->kernels, &contention, w->count, depth);
+    int err = kdev_create(&d->kernels, &contention, w->count, depth);
+    if (!err) kdev_slice(d->kernels, w->slice_ns);
+    return err;
 }
 
 static int create_iterations(struct device *d, const struct workload *w) {
@@ -78,6 +80,10 @@ void device_kernel(struct device *d, uint64_t now_ns, uint32_t job, uint64_t rea
 
 void device_share(struct device *d, uint32_t job, uint32_t sms) {
     if (d->kernels) kdev_share(d->kernels, job, sms ? (double)sms / d->sms : 1);
+}
+
+void device_still(struct device *d, uint64_t now_ns, uint32_t job, bool still) {
+    if (d->kernels) kdev_still(d->kernels, now_ns, job, still);
 }
 
 uint64_t device_next(struct device *d) {

@@ -31,6 +31,8 @@ void device_kernel(struct device *d, uint64_t now_ns, uint32_t job, uint64_t rea
 /* Kernels of the job that begin from now on use at most so many SMs; 0: all. Iterations are not
  * kept to any. */
 void device_share(struct device *d, uint32_t job, uint32_t sms);
+/* Kernels of the job stand still, or go on; only where the device has slices. */
+void device_still(struct device *d, uint64_t now_ns, uint32_t job, bool still);
 /* When anything happens next; UINT64_MAX while nothing runs. */
 uint64_t device_next(struct device *d);
 /* The jobs that have an operation which has ended, one each: in ascending order; how many. */

@@ -189,8 +189,10 @@ static int add_job(struct orion *o, const struct generate_job *j) {
 int generate_orion(struct workload *out, const struct generate_orion *config, struct buf *errors) {
     struct orion o = {.config = config, .errors = errors};
     buf_init(&o.text);
-    buf_printf(&o.text, "device dispatch=%" PRIu64 "ns until=%" PRIu64 "ns\n", config->dispatch_ns,
+    buf_printf(&o.text, "device dispatch=%" PRIu64 "ns until=%" PRIu64 "ns", config->dispatch_ns,
                config->until_ns);
+    if (config->slice_ns) buf_printf(&o.text, " slice=%" PRIu64 "ns", config->slice_ns);
+    buf_printf(&o.text, "\n");
     int err = config->count ? add_tables(&o) : refuse(&o, "no job: --high MODEL, --best MODEL");
     for (uint32_t i = 0; i < config->count && !err; i++)
         err = add_job(&o, &config->jobs[i]);

@@ -23,7 +23,7 @@ struct generate_orion {
     const char *tables; /* folder */
     struct generate_job jobs[GENERATE_JOBS];
     uint32_t count;
-    uint64_t until_ns, launch_ns, dispatch_ns;
+    uint64_t until_ns, launch_ns, dispatch_ns, slice_ns;
 };
 
 /* 0; -EINVAL or -errno with a sentence in `errors`; -ENOMEM. */

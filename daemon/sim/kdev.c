@@ -24,6 +24,7 @@ struct stream {
     struct item *ring;
     uint32_t first, count;
     double slots; /* that a kernel of it may have */
+    bool still;
 };
 
 struct kdev {
@@ -35,6 +36,7 @@ struct kdev {
     uint32_t running_count, waiting_count;
     uint32_t mask; /* of rings */
     bool settled;  /* slots, rates and next_ns are those of the running ones */
+    uint64_t slice_ns;
     uint64_t now_ns, next_ns;
     double used; /* slots, while settled */
     double active_ns, running_ns, slots_ns;
@@ -118,10 +120,42 @@ static uint64_t reach(const struct kdev *d, double left_ns, double rate) {
     return d->now_ns + whole + (ns - (double)whole >= KSHARE_LEFT_NS);
 }
 
+/* The end of a slice matters only while somebody of a higher level lacks slots. */
+static bool is_pressed(const struct kdev *d) {
+    for (uint32_t i = 0; d->slice_ns && i < d->running_count; i++)
+        if (d->running[i].level > 0 && kshare_lacks(&d->running[i])) return true;
+    return false;
+}
+
+static bool gives_way(const struct kdev *d, const struct kshare_head *h, bool pressed) {
+    return d->streams[h->stream].still || (pressed && h->level == 0);
+}
+
+static void end_slices(struct kdev *d) {
+    bool pressed = is_pressed(d);
+    for (uint32_t i = 0; d->slice_ns && i < d->running_count; i++) {
+        struct kshare_head *h = &d->running[i];
+        if (!gives_way(d, h, pressed) || (d->now_ns - h->begun_ns) % d->slice_ns != 0) continue;
+        h->slots = 0;
+        if (d->streams[h->stream].still) h->want = 0;
+    }
+}
+
+static void find_slices(struct kdev *d) {
+    bool pressed = is_pressed(d);
+    for (uint32_t i = 0; d->slice_ns && i < d->running_count; i++) {
+        const struct kshare_head *h = &d->running[i];
+        uint64_t passed_ns = d->now_ns - h->begun_ns;
+        uint64_t at = d->now_ns + d->slice_ns - passed_ns % d->slice_ns;
+        if (gives_way(d, h, pressed) && h->slots > 0 && at < d->next_ns) d->next_ns = at;
+    }
+}
+
 static void settle(struct kdev *d) {
     if (d->settled) return;
     d->settled = true;
     d->next_ns = KDEV_NEVER;
+    end_slices(d);
     d->used = kshare(d->running, d->running_count, &d->contention);
     bool lacking = false;
     for (uint32_t i = 0; i < d->running_count; i++)
@@ -140,6 +174,7 @@ static void settle(struct kdev *d) {
         uint64_t at = s->ring[s->first].ready_ns;
         if (at < d->next_ns) d->next_ns = at;
     }
+    find_slices(d);
 }
 
 static void advance(struct kdev *d, uint64_t now_ns) {
@@ -183,10 +218,26 @@ static void begin(struct kdev *d, uint32_t stream) {
     for (; i > 0 && d->running[i - 1].stream > stream; i--)
         d->running[i] = d->running[i - 1];
     d->running[i] = head_of(s, item, stream);
+    d->running[i].begun_ns = d->now_ns;
+}
+
+void kdev_slice(struct kdev *d, uint64_t ns) {
+    d->slice_ns = ns;
 }
 
 void kdev_share(struct kdev *d, uint32_t stream, double part) {
     d->streams[stream].slots = part;
+}
+
+void kdev_still(struct kdev *d, uint64_t now_ns, uint32_t stream, bool still) {
+    struct stream *s = &d->streams[stream];
+    advance(d, now_ns);
+    s->still = still;
+    d->settled = false;
+    for (uint32_t i = 0; !still && i < d->running_count; i++) {
+        struct kshare_head *h = &d->running[i];
+        if (h->stream == stream) h->want = head_of(s, &s->ring[s->first], stream).want;
+    }
 }
 
 void kdev_push(struct kdev *d, uint64_t now_ns, uint32_t stream, const struct kdev_work *work,

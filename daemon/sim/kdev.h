@@ -9,6 +9,8 @@
  *           provided get most (max-min). Nothing is taken from running blocks: a kernel of n > S
  *           runs in waves of S/n of itself, at the end of each its slots are given out anew; a
  *           smaller one keeps its slots to its end. Whoever has none waits.
+ *           On a device with slices a kernel of the lower level gives its slots back at the end of
+ *           a slice too, if one of the higher level lacks some, and goes on where it was.
  *           A stream may be kept to a part of the slots: its kernels want no more, and take more
  * waves. units   A kernel with part r of its slots would use r times the arithmetic and the
  * bandwidth that it uses alone. If that is more than there is, each unit is shared max-min, and a
@@ -42,8 +44,14 @@ void kdev_destroy(struct kdev *d); /* accepts NULL */
  * Times never decrease from call to call, and none passes kdev_next without kdev_finished. */
 void kdev_push(struct kdev *d, uint64_t now_ns, uint32_t stream, const struct kdev_work *work,
                uint64_t ready_ns, uint32_t level);
+/* Slices of kernels of level 0 are so long; 0, as at first: there are none. Before anything runs.
+ */
+void kdev_slice(struct kdev *d, uint64_t ns);
 /* Kernels of the stream that begin from now on have at most that part of the slots of all SMs. */
 void kdev_share(struct kdev *d, uint32_t stream, double part);
+/* Kernels of the stream stand still, from the end of their slice on, or go on where they were. Only
+ * where there are slices. */
+void kdev_still(struct kdev *d, uint64_t now_ns, uint32_t stream, bool still);
 /* When anything happens next; KDEV_NEVER while nothing runs. */
 uint64_t kdev_next(struct kdev *d);
 /* Takes the operations that have ended, one a stream at most: fills `streams` in ascending order;

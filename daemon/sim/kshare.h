@@ -17,6 +17,7 @@ struct kshare_head {
     const struct kdev_work *work;
     uint32_t stream, level;
     uint32_t waves; /* that have ended */
+    uint64_t begun_ns;
     double want;    /* slots: as the kernel, or what its stream may have */
     double wave_ns; /* of one wave at full speed; 0: there is one only */
     double done_ns; /* of its time alone */

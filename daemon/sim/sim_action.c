@@ -103,6 +103,7 @@ static int carry_out_one(struct sim *s, const struct sched_action *a) {
     case SCHED_ARM: s->armed_ns = a->at_ns; break;
     case SCHED_SHARE: device_share(s->dev, job, a->sms); break;
     case SCHED_LEVEL: s->jobs[job].level = a->level; break;
+    case SCHED_STILL: device_still(s->dev, s->now_ns, job, a->still); break;
     case SCHED_REJECT:
         return sim_fail(s, -EPROTO, "an event of %s: %s", s->w->jobs[job].name,
                         sched_fault_text(a->rejected.fault));

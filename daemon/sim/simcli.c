@@ -95,7 +95,8 @@ static int print_help(FILE *out) {
           "                       uniform:RATE (a second), gaps:FILE, shuffled:FILE (JSON)\n"
           "  --think TIME         orion: of the job before: host time between iterations (0)\n"
           "  --until TIME         orion: (60s)\n"
-          "  --launch TIME, --dispatch TIME   orion: (5us)\n\n"
+          "  --launch TIME, --dispatch TIME   orion: (5us)\n"
+          "  --slice TIME         orion: within which kernels can give way (0: not)\n\n"
           "Measures of run:\n",
           out);
     summary_explain(out);

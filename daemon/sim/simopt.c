@@ -137,6 +137,7 @@ static bool number_option(struct simopt *o, const char *option, struct number_op
         {"--until", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.until_ns, NULL},
         {"--launch", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.launch_ns, NULL},
         {"--dispatch", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.dispatch_ns, NULL},
+        {"--slice", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.slice_ns, NULL},
         {"--demand", QUANTITY_MILLI, 1000, NULL, &g->demand_milli},
         {"--jobs", QUANTITY_COUNT, WORKLOAD_MAX_JOBS, NULL, &g->jobs},
         {"--iterations", QUANTITY_COUNT, WORKLOAD_MAX_JOBS, NULL, &g->iterations},

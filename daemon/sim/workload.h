@@ -112,6 +112,7 @@ struct workload {
     uint64_t link_bytes;  /* a second, to and from host memory */
     bool share_users;     /* lanes take jobs of different users */
     uint64_t dispatch_ns; /* from the scheduler's RUN until the device can begin with it */
+    uint64_t slice_ns;    /* within which kernels give way to a higher level; 0: in waves */
     uint64_t until_ns;    /* the run stops here; 0: when all jobs have left */
     uint32_t sms;
     struct workload_kernel *kernels; /* of all sequences; NULL: iterations are the grain */

@@ -16,6 +16,7 @@
 #define DEFAULT_SMS 80 /* of a V100, the Orion paper's device */
 #define MIN_LINK_BYTES (1ull << 20)
 #define MAX_DISPATCH_NS 1000000000u
+#define MAX_SLICE_NS 1000000000
 
 #define JOB(member) offsetof(struct workload_job, member)
 #define DEVICE(member) offsetof(struct workload, member)
@@ -82,6 +83,8 @@ static const struct key device_keys[] = {
      "a whole number from 1 to 65536", KEY_ANY},
     {"dispatch", KEY_TIME, DEVICE(dispatch_ns), 0, MAX_DISPATCH_NS, 0, false,
      "a time from 0 to 1s, such as 5us", KEY_ANY},
+    {"slice", KEY_TIME, DEVICE(slice_ns), 0, MAX_SLICE_NS, 0, false,
+     "a time from 0 to 1s, such as 40us", KEY_ANY},
     {"share_users", KEY_NO_YES, DEVICE(share_users), 0, 0, 0, false, "yes or no", KEY_ANY},
     {"until", KEY_TIME, DEVICE(until_ns), 0, WORKLOAD_MAX_TIME_NS, 0, false,
      "a time from 0 to 1000h, such as 60s", KEY_ANY},

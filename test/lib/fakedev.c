@@ -83,6 +83,7 @@ struct dev_queue {
     struct dev_graph *graph; /* of the latest launch */
     uint32_t level;
     uint32_t sms;
+    bool still;
 };
 
 struct dev_func {
@@ -140,6 +141,7 @@ static void fake_info(struct dev *dev, struct dev_info *out) {
                              .memory_bytes = FAKE_MEMORY,
                              .granularity_bytes = FAKEDEV_GRANULARITY,
                              .sm_count = 4,
+                             .slice_ns = 1000,
                              .cc_major = 9,
                              .threads_per_sm = 2048,
                              .blocks_per_sm = 32,
@@ -593,6 +595,10 @@ static void fake_queue_share(struct dev_queue *q, uint32_t sms) {
     q->sms = sms;
 }
 
+static void fake_queue_still(struct dev_queue *q, bool still) {
+    q->still = still;
+}
+
 static void fake_queue_level(struct dev_queue *q, uint32_t level) {
     if (level >= FAKE_LEVELS) fake_violation(q->space->dev, "no such level");
     q->level = level;
@@ -697,8 +703,8 @@ static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_
     .global_get = fake_global_get, .global_count = fake_global_count,                              \
     .texture_remove = fake_texture_remove, .queue_create = fake_queue_create,                      \
     .queue_destroy = fake_queue_destroy, .queue_level = fake_queue_level,                          \
-    .queue_share = fake_queue_share, .queue_time = fake_queue_time, .launch = fake_launch,         \
-    .copy = fake_copy, .memset = fake_memset
+    .queue_share = fake_queue_share, .queue_still = fake_queue_still,                              \
+    .queue_time = fake_queue_time, .launch = fake_launch, .copy = fake_copy, .memset = fake_memset
 
 const struct dev_ops fakedev = {.name = "fakedev", .texture_add = fake_texture_add, FAKE_OPS};
 
@@ -815,6 +821,12 @@ uint32_t fakedev_head_share(const struct dev *dev, uint32_t busy_queue) {
     uint32_t count;
     const struct dev_queue *q = fake_busy_queue(dev, busy_queue, &count);
     return q ? q->sms : UINT32_MAX;
+}
+
+bool fakedev_head_stands(const struct dev *dev, uint32_t busy_queue) {
+    uint32_t count;
+    const struct dev_queue *q = fake_busy_queue(dev, busy_queue, &count);
+    return q && q->still;
 }
 
 int fakedev_ask(struct dev *dev, uint64_t token, uint64_t handle, enum dev_graph_order how) {

@@ -45,7 +45,7 @@ struct job {
     uint32_t lane;      /* once admitted */
     uint32_t sms;       /* that it may use; 0: all */
     uint64_t asleep_ns; /* until then it does nothing */
-    bool joined, admitted, refused, left, asked, lost, out, level;
+    bool joined, admitted, refused, left, asked, lost, out, level, still;
 };
 
 struct world {
@@ -55,6 +55,7 @@ struct world {
     uint64_t seed, now_ns, arm_ns, steps, ran;
     uint64_t mixed;         /* times a job came into a lane of several users */
     uint64_t shares, paces; /* that controllers gave; steps in which they held a job back */
+    uint64_t stills;        /* times that kernels on the device were to stand still */
     uint32_t users;
     bool share_users, one_user;
     const char *policy;
@@ -144,6 +145,11 @@ static void take_action(struct world *w, const struct sched_action *a) {
         j->sms = a->sms;
         w->shares++;
         break;
+    case SCHED_STILL:
+        if (a->still == j->still) fail(w, "stands still, or does not, already", a->job);
+        j->still = a->still;
+        w->stills += a->still;
+        break;
     case SCHED_SWITCH:
         if (j->lost || j->out) fail(w, "has a turn without its memory", a->job);
         break;
@@ -167,7 +173,8 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
         e[count++] = (struct sched_event){.kind = SCHED_JOINED, .job = id, .spec = j->spec};
         return count;
     }
-    if (j->running_count && rnd(w, 2)) {
+    bool ends = j->still ? rnd(w, 50) == 0 : rnd(w, 2); /* what stands still was over, or goes on */
+    if (j->running_count && ends) {
         uint32_t op = j->running[--j->running_count];
         j->done++;
         e[count++] =
@@ -260,6 +267,7 @@ static struct policy_config make_policy(struct world *w, const char *policy) {
                               .by_class = (int)rnd(w, 3) - 1,
                               .by_size = (int)rnd(w, 3) - 1,
                               .foresee = -1,
+                              .slices = -1,
                               .sm_threshold = rnd(w, 2) ? 0 : rnd(w, 120),
                               .dur_threshold = rnd(w, 2) ? 0 : 1 + rnd(w, 1000),
                               .reef_queue = rnd(w, 2) ? 0 : 1 + rnd(w, 16)};
@@ -298,7 +306,7 @@ static void step(struct world *w) {
         events[count++] = (struct sched_event){
             .kind = SCHED_POLICY, .policy = make_policy(w, lane_policy_at(rnd(w, 4))->name)};
     shuffle_events(w, events, count);
-    w->now_ns += rnd(w, 200);
+    w->now_ns += rnd(w, 2000) ? rnd(w, 200) : 100000000;
     w->steps++;
     recorder_begin(w->r, w->s, w->now_ns, events, count);
     if (sched_step(w->s, w->now_ns, events, count, &out)) fail(w, "the step failed", 0);
@@ -354,6 +362,7 @@ static void run_world(struct world *w, const char *policy) {
     struct sched_config config = {
         .capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3), .share_users = rnd(w, 3) == 0};
     config.one_user = !config.share_users && rnd(w, 2);
+    config.slice_ns = rnd(w, 2) ? 1 + rnd(w, 100) : 0;
     w->share_users = config.share_users;
     w->one_user = config.one_user;
     w->users = 1 + rnd(w, 4);
@@ -390,6 +399,8 @@ int main(int argc, char **argv) {
     if (!controlled)
         fprintf(stderr, "sched_world: controllers did too little: %llu shares, %llu pauses\n",
                 (unsigned long long)w->shares, (unsigned long long)w->paces);
+    bool stood = w->stills > 0 || worlds < 20;
+    if (!stood) fprintf(stderr, "sched_world: no kernel ever stood still\n");
     free(w);
-    return !shared || !controlled;
+    return !shared || !controlled || !stood;
 }

@@ -203,6 +203,36 @@ static void iterate(struct wirebench *b, struct wireclient *c, uint64_t token) {
     wirebench_run(b);
 }
 
+/* Nothing is known of the request, so that whatever is there stands still until it is over. */
+Test(board, what_is_to_stand_still_for_a_request_the_device_is_told) {
+    struct policy_config policy = {.kernel = "slack",
+                                   .exclusive = 0,
+                                   .swap = -1,
+                                   .priorities = -1,
+                                   .by_class = -1,
+                                   .by_size = -1,
+                                   .foresee = -1,
+                                   .slices = -1};
+    struct wirebench *b = begin(&policy);
+    struct dev *dev = b->worker->dev;
+    struct wire_job job = {.flags = WIRE_JOB_RESERVED, .priority = 1};
+    struct wireclient *serves = wireclient_attach_as(b, &job, 0), *trains = join(b, 0, 0);
+    wireclient_kernels(serves, "kern");
+    wireclient_kernels(trains, "kern");
+    fakedev_hold(dev, true);
+    wireclient_launch(trains, 0, 0, 1);
+    wirebench_run(b);
+    cr_expect_not(fakedev_head_stands(dev, 0));
+    wireclient_launch(serves, 0, 0, 2);
+    wirebench_run(b);
+    cr_expect(fakedev_head_stands(dev, 0) != fakedev_head_stands(dev, 1), "the one of the two");
+    fakedev_hold(dev, false);
+    wirebench_run(b);
+    leave(serves);
+    leave(trains);
+    wirebench_stop(b);
+}
+
 /* Of the two jobs of four multiprocessors each has two, once a request was measured; the share goes
  * to the device, the rest to whoever looks at the page. */
 Test(board, a_target_is_measured_and_shown_and_what_it_costs_reaches_the_device) {

@@ -57,6 +57,7 @@ static const struct {
                  .by_class = -1,
                  .by_size = -1,
                  .foresee = -1,
+                 .slices = -1,
                  .share_first = -1}}},
     {"policy(control=gpucolo)",
      {.kind = SCHED_POLICY,
@@ -67,10 +68,11 @@ static const struct {
                  .by_class = -1,
                  .by_size = -1,
                  .foresee = -1,
+                 .slices = -1,
                  .share_first = -1}}},
     {"policy(lane=srtf,kernel=slack,exclusive=1,swap=0,max_lanes=2,overtakes=3,lease_factor=4,"
      "lease_ns=5,inflight_cap=6,preempt_ns=7,priorities=0,by_class=1,by_size=0,sm_threshold=8,"
-     "dur_threshold=9,slack=10,lookahead=11,foresee=1,reef_queue=4294967295)",
+     "dur_threshold=9,slack=10,lookahead=11,foresee=1,slices=0,reef_queue=4294967295)",
      {.kind = SCHED_POLICY,
       .policy = {.lane = "srtf",
                  .kernel = "slack",
@@ -87,6 +89,7 @@ static const struct {
                  .slack = 10,
                  .lookahead = 11,
                  .foresee = 1,
+                 .slices = 0,
                  .reef_queue = UINT32_MAX,
                  .share_first = -1}}},
 };
@@ -194,6 +197,7 @@ Test(notation, each_action_has_its_phrase) {
         {{.kind = SCHED_SWAP_IN, .job = 1, .bytes = 2}, "in 1*2"},
         {{.kind = SCHED_LEVEL, .job = 1, .level = 1}, "level 1=1"},
         {{.kind = SCHED_SHARE, .job = 1, .sms = 9}, "share 1=9"},
+        {{.kind = SCHED_STILL, .job = 1, .still = 1}, "still 1=1"},
         {{.kind = SCHED_ARM, .at_ns = 5}, "arm 5"},
         {{.kind = SCHED_REJECT, .job = 1, .rejected = {SCHED_LEFT, SCHED_FAULT_NO_JOB}},
          "reject 1 left: there is no such job"},
@@ -219,6 +223,7 @@ Test(notation, a_configuration_is_read_as_it_is_written) {
                                         .by_class = -1,
                                         .by_size = -1,
                                         .foresee = -1,
+                                        .slices = -1,
                                         .share_first = -1}},
                         again;
     char text[NOTATION_BYTES], twice[NOTATION_BYTES];
@@ -228,6 +233,12 @@ Test(notation, a_configuration_is_read_as_it_is_written) {
     cr_assert_eq(notation_read_config(text, &again), 0);
     notation_config(twice, &again);
     cr_expect_str_eq(twice, text);
+    c.one_user = true;
+    c.slice_ns = 40000;
+    notation_config(text, &c);
+    cr_expect(strstr(text, "share_users=1 one_user=1 slice=40000 policy("), "%s", text);
+    cr_assert_eq(notation_read_config(text, &again), 0);
+    cr_expect_eq(again.slice_ns, 40000);
     cr_expect_eq(notation_read_config("config capacity=1 chunk=2 sms=3 policy()", &again), -EINVAL);
     cr_expect_eq(notation_read_config("config", &again), -EINVAL);
 }

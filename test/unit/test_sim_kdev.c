@@ -180,6 +180,46 @@ Test(sim_kdev, a_wave_that_ends_between_two_nanoseconds_gives_its_slots_back) {
     ARE(50.0016, 30.0008);
 }
 
+/* When two kernels end: one of the lower level, from 0 on, and one that comes at `comes_us`. */
+static void ends_of_two(uint64_t slice_us, struct kdev_work first, struct kdev_work second,
+                        uint64_t comes_us, uint64_t ends[STREAMS]) {
+    struct kdev *d = device(&plain);
+    kdev_slice(d, slice_us * US);
+    kdev_push(d, 0, 0, &first, 0, 0);
+    kdev_push(d, comes_us * US, 1, &second, 0, 1);
+    run_to_end(d, ends);
+    kdev_destroy(d);
+}
+
+Test(sim_kdev, a_kernel_gives_way_at_the_end_of_its_slice) {
+    uint64_t ends[STREAMS];
+    ends_of_two(4, slots_only(40, 1, 0), slots_only(10, 1, 0), 13, ends);
+    cr_expect_eq(ends[1], 26 * US, "from 16 us on: %lu", (unsigned long)ends[1]);
+    cr_expect_eq(ends[0], 50 * US, "and goes on where it was: %lu", (unsigned long)ends[0]);
+    ends_of_two(4, slots_only(40, 1, 0), slots_only(10, 0.25, 0), 13, ends);
+    cr_expect_eq(ends[1], 26 * US, "%lu", (unsigned long)ends[1]);
+    cr_expect_eq(ends[0], 42500, "it keeps what the other leaves: %lu", (unsigned long)ends[0]);
+}
+
+/* From the end of its slice, 16 us, to 30. What its stream has behind it does not begin before. */
+Test(sim_kdev, what_stands_still_goes_on_when_it_is_told) {
+    struct kdev_work first = slots_only(40, 1, 0), behind = slots_only(5, 0.5, 0);
+    struct kdev *d = device(&plain);
+    uint64_t ends[STREAMS];
+    uint32_t streams[STREAMS];
+    kdev_slice(d, 4 * US);
+    kdev_push(d, 0, 0, &first, 0, 0);
+    kdev_push(d, 0, 0, &behind, 0, 0);
+    kdev_still(d, 13 * US, 0, true);
+    cr_assert_eq(kdev_next(d), 16 * US);
+    for (uint64_t at; (at = kdev_next(d)) <= 30 * US;)
+        kdev_finished(d, at, streams);
+    kdev_still(d, 30 * US, 0, false);
+    run_to_end(d, ends);
+    cr_expect_eq(ends[0], 59 * US, "%lu", (unsigned long)ends[0]);
+    kdev_destroy(d);
+}
+
 Test(sim_kdev, the_higher_level_is_served_first_whenever_slots_are_free) {
     /* All at once: the high one has all; then the others half each. */
     ENDS(&plain, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 1, 0), 0, 0},

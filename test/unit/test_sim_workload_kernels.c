@@ -44,9 +44,10 @@ Test(sim_workload_kernels, a_sequence_and_what_the_scheduler_is_told_of_it) {
              "k 100us sms=160 class=compute compute=0.62 memory=0.18\n"
              "k 40us sms=20 class=memory\n"
              "c 30us\n"
-             "device sms=40 dispatch=3us until=2s\n");
+             "device sms=40 dispatch=3us slice=40us until=2s\n");
     cr_expect_eq(w.sms, 40);
     cr_expect_eq(w.dispatch_ns, 3000);
+    cr_expect_eq(w.slice_ns, 40000);
     cr_expect_eq(w.until_ns, 2000000000);
     cr_assert_eq(w.sequences_count, 2);
     cr_assert_eq(w.jobs->sequence, 1);

@@ -254,6 +254,164 @@ Test(slack, a_request_that_waited_gets_little) {
     sched_destroy(s);
 }
 
+/* ---- devices with slices -----------------------------------------------------------------------
+ */
+
+static struct sched *make_sliced(int slices) {
+    struct sched *s;
+    char why[160] = "";
+    struct sched_config config = {.policy = {.lane = "pack",
+                                             .kernel = "slack",
+                                             .exclusive = -1,
+                                             .swap = -1,
+                                             .priorities = -1,
+                                             .by_class = -1,
+                                             .by_size = -1,
+                                             .slack = 10,
+                                             .slices = slices},
+                                  .capacity_bytes = 100,
+                                  .chunk_bytes = 1,
+                                  .slice_ns = 40000};
+    cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);
+    return s;
+}
+
+#define LONG "@200000 2:20#c80*300000\n"
+#define SENT "@200000 switch 2, run 2:20\n"
+#define SERVED_HIGH "@1 switch 1, level 1=1, run 1:1, run 1:2\n@50001\n@100001\n"
+
+Test(slack, a_kernel_that_a_request_would_wait_for_stands_still) {
+    struct sched *s = make_sliced(1);
+    SCHEDTRACE_EXPECT(s,
+                      JOBS REQUEST LONG "@250000 1:3/1#c8*50000 1:4/1#c80*50000\n"
+                                        "@300000 1=3*50000\n"
+                                        "@350000 1=4*50000 1|\n",
+                      JOINED SERVED_HIGH SENT "@250000 run 1:3, run 1:4, still 2=1, arm 100250000\n"
+                                              "@300000\n"
+                                              "@350000 still 2=0\n");
+    sched_destroy(s);
+}
+
+/* A request of two kernels that leave half of the SMs, and use half of the arithmetic. */
+#define HALF                           \
+    "@1 1:1#c40*50000 1:2#c40*50000\n" \
+    "@50001 1=1*50000\n@100001 1=2*50000 1|\n"
+
+/* It uses the bandwidth, which is not what the request needs. */
+Test(slack, a_kernel_that_delays_nothing_goes_on_beside_a_request) {
+    struct sched *s = make_sliced(1);
+    SCHEDTRACE_EXPECT(s,
+                      JOBS HALF "@200000 2:20#m20*300000\n"
+                                "@250000 1:3/1#c40*50000 1:4/1#c40*50000\n",
+                      JOINED SERVED_HIGH SENT "@250000 run 1:3, run 1:4\n");
+    sched_destroy(s);
+}
+
+/* .445 and .445 of the arithmetic, of which .868 are left: 25 ns a microsecond, for 30 us. Of the 1
+ * us that the request may lose it leaves too little for 20 us of another one's. */
+Test(slack, what_goes_on_beside_a_request_is_paid_for) {
+    struct sched *s = make_sliced(1);
+    SCHEDTRACE_EXPECT(s,
+                      JOBS HALF "@200000 2:20#c40*80000\n"
+                                "@250000 1:3/1#c40*50000 1:4/1#c40*50000\n"
+                                "@251000 3:30#c4*20000\n"
+                                "@300000 1=3*50000\n",
+                      JOINED SERVED_HIGH SENT "@250000 run 1:3, run 1:4\n"
+                                              "@251000 switch 3\n"
+                                              "@300000\n");
+    sched_destroy(s);
+}
+
+Test(slack, nothing_stands_still_where_that_was_not_asked_for) {
+    struct sched *s = make_sliced(0);
+    SCHEDTRACE_EXPECT(s, JOBS REQUEST LONG "@250000 1:3/1#c8*50000 1:4/1#c80*50000\n",
+                      JOINED SERVED_HIGH SENT "@250000 run 1:3, run 1:4\n");
+    sched_destroy(s);
+}
+
+/* Its host waits for something: the device is free. The next request finds it still there. */
+Test(slack, what_stood_still_goes_on_when_the_request_waits_for_its_host) {
+    struct sched *s = make_sliced(1);
+    SCHEDTRACE_EXPECT(s,
+                      JOBS REQUEST LONG "@250000 1:3/1#c8*50000\n"
+                                        "@300000 1=3*50000\n"
+                                        "@350000 .\n"
+                                        "@360000 1:4/1#c80*50000\n"
+                                        "@410000 1=4*50000 1|\n"
+                                        "@420000 1:5/2#c8*50000\n",
+                      JOINED SERVED_HIGH SENT "@250000 run 1:3, still 2=1, arm 100250000\n"
+                                              "@300000 arm 350000\n"
+                                              "@350000 still 2=0\n"
+                                              "@360000 run 1:4, still 2=1, arm 100360000\n"
+                                              "@410000 still 2=0\n"
+                                              "@420000 run 1:5, still 2=1, arm 100420000\n");
+    sched_destroy(s);
+}
+
+/* What it has on the device is somebody else's business too. */
+Test(slack, nothing_stands_still_for_ever) {
+    struct sched *s = make_sliced(1);
+    SCHEDTRACE_EXPECT(s,
+                      JOBS REQUEST LONG "@250000 1:3/1#c8*50000\n"
+                                        "@100249999 .\n"
+                                        "@100250000 .\n"
+                                        "@100300000 1=3*50000\n"
+                                        "@100310000 1:4/1#c80*50000\n"
+                                        "@100360000 1=4*50000 1|\n"
+                                        "@100400000 1:5/2#c80*50000\n"
+                                        "@100410000 2=20*100 2:21#c80*300000\n"
+                                        "@100450000 1=5*50000 1|\n"
+                                        "@100460000 .\n"
+                                        "@100500000 1:6/3#c80*50000\n",
+                      JOINED SERVED_HIGH SENT "@250000 run 1:3, still 2=1, arm 100250000\n"
+                                              "@100249999\n"
+                                              "@100250000 still 2=0\n"
+                                              "@100300000\n"
+                                              "@100310000 run 1:4\n"
+                                              "@100360000\n"
+                                              "@100400000 run 1:5\n"
+                                              "@100410000\n"
+                                              "@100450000 run 2:21\n"
+                                              "@100460000\n"
+                                              "@100500000 run 1:6, still 2=1, arm 200500000\n");
+    sched_destroy(s);
+}
+
+Test(slack, what_stood_still_goes_on_under_another_policy) {
+    struct sched *s = make_sliced(1);
+    SCHEDTRACE_EXPECT(s,
+                      JOBS REQUEST LONG "@250000 1:3/1#c8*50000 1:4/1#c80*50000\n"
+                                        "@260000 policy(kernel=streams)\n",
+                      JOINED SERVED_HIGH SENT "@250000 run 1:3, run 1:4, still 2=1, arm 100250000\n"
+                                              "@260000 still 2=0\n");
+    sched_destroy(s);
+}
+
+Test(slack, who_leaves_stands_still_no_longer) {
+    struct sched *s = make_sliced(1);
+    SCHEDTRACE_EXPECT(s,
+                      JOBS REQUEST LONG "@250000 1:3/1#c8*50000 1:4/1#c80*50000\n"
+                                        "@260000 -2\n"
+                                        "@270000 2=20*100\n",
+                      JOINED SERVED_HIGH SENT "@250000 run 1:3, run 1:4, still 2=1, arm 100250000\n"
+                                              "@260000 still 2=0\n"
+                                              "@270000 lane 1=0\n");
+    sched_destroy(s);
+}
+
+/* It ended within its slice. */
+Test(slack, who_has_nothing_on_the_device_stands_still_no_longer) {
+    struct sched *s = make_sliced(1);
+    SCHEDTRACE_EXPECT(s,
+                      JOBS REQUEST LONG "@250000 1:3/1#c8*50000 1:4/1#c80*50000\n"
+                                        "@260000 2=20*100\n"
+                                        "@265000 2:21#c80*1000\n",
+                      JOINED SERVED_HIGH SENT "@250000 run 1:3, run 1:4, still 2=1, arm 100250000\n"
+                                              "@260000 still 2=0\n"
+                                              "@265000 run 2:21\n");
+    sched_destroy(s);
+}
+
 /* ---- requests that are foreseen ---------------------------------------------------------------
  */
 

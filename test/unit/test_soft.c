@@ -637,6 +637,39 @@ Test(soft, a_queue_has_its_share) {
     close_device();
 }
 
+/* One that never ends leaves the one thread to others while it stands still, and only then; a copy
+ * of its queue does not stand still. */
+Test(soft, a_kernel_stands_still_until_it_is_to_go_on) {
+    struct dev_queue *second;
+    struct dev_op ticks = {0}, small;
+    open_device(1, 0);
+    volatile uint64_t *p = (volatile uint64_t *)(uintptr_t)host;
+    cr_assert_eq(dev_soft.queue_create(space, 0, &second), 0);
+    launch(queue, "ticks", 1, host, 0, &ticks);
+    while (!p[0])
+        usleep(100);
+    dev_soft.queue_still(queue, true);
+    launch(second, "add", 1, host + 4096, 1, &small);
+    cr_assert_eq(wait_one(), &small, "and by then its slice has ended");
+    uint64_t then = p[0];
+    for (int i = 0; i < 20; i++) {
+        launch(second, "add", 1, host + 4096, 1, &small);
+        cr_assert_eq(wait_one(), &small);
+        cr_expect_eq(p[0], then, "it goes on by itself");
+    }
+    dev_soft.queue_still(queue, false);
+    while (p[0] == then)
+        usleep(100);
+    dev_soft.queue_still(queue, true);
+    launch(second, "add", 1, host + 4096, 1, &small);
+    cr_assert_eq(wait_one(), &small);
+    dev_soft.space_cancel(space);
+    cr_assert_eq(wait_one(), &ticks, "what is cancelled stands still no longer");
+    cr_expect_eq(ticks.result, ERR_CANCELLED);
+    dev_soft.queue_destroy(second);
+    close_device();
+}
+
 /* While the one thread is busy at level 1, a dying client must not wait for it. */
 Test(soft, what_is_cancelled_waits_for_no_level) {
     open_device(1, 0);

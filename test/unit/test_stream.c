@@ -414,6 +414,26 @@ Test(stream, a_share_of_no_stream_is_no_clients) {
     end(&w);
 }
 
+/* Also one that is opened meanwhile. */
+Test(stream, all_streams_of_a_job_stand_still) {
+    struct world w = begin(0);
+    struct stream_set *streams = &client_find(w.b->worker, w.c->job_id)->streams;
+    wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
+    wireclient_launch(w.c, 1, 0, 1);
+    cr_expect_str_eq(launched(&w), "1");
+    cr_expect_not(fakedev_head_stands(w.dev, 0));
+    stream_set_still(streams, true);
+    cr_expect(fakedev_head_stands(w.dev, 0));
+    wireclient_create_stream(w.c, 2, WIRE_STREAM_NONBLOCKING);
+    wireclient_launch(w.c, 2, 0, 2);
+    cr_expect_str_eq(launched(&w), "2");
+    cr_expect(fakedev_head_stands(w.dev, 1));
+    stream_set_still(streams, false);
+    cr_expect_not(fakedev_head_stands(w.dev, 0));
+    cr_expect_not(fakedev_head_stands(w.dev, 1));
+    end(&w);
+}
+
 /* What the scheduler leaves a job, and what its program asked for one stream: the less of the two
  * holds, also for a stream that is opened later. */
 Test(stream, a_jobs_share_holds_for_all_its_streams) {

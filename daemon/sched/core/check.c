@@ -58,6 +58,8 @@ static const char *wrong_job(const struct sched *s, uint32_t job) {
     if (j->left && (j->waiting || !j->running)) return "a job that left still holds a place";
     if (!j->admitted && (j->running || j->turn)) return "a job runs that was not admitted";
     if (j->refused && (j->admitted || j->node.in)) return "a refused job still waits";
+    if (j->still && (!j->running || !st->slice_ns || state_high(j)))
+        return "a job stands still that need not, or cannot";
     const char *broken = j->admitted ? wrong_turn(s, job) : NULL;
     if (!broken) broken = govern_check(s, job);
     return broken ? broken : wrong_lists(st, job);

@@ -64,10 +64,17 @@ int life_prepare(struct sched *s, const struct sched_event *events, uint32_t cou
     return 0;
 }
 
+void life_still(struct sched *s, uint32_t job, bool still) {
+    s->st.jobs[job].still = still;
+    sched_emit(s, SCHED_STILL, job)->still = still;
+}
+
 /* All operations are the new policy's. */
 static void enter_jobs(struct sched *s, const struct sched_entry *e) {
     struct sched_state *st = &s->st;
     if (s->policy) own_drop(s->policy, st->jobs_cap, &st->own);
+    for (uint32_t job = 0; job < st->jobs_cap; job++)
+        if (st->jobs[job].used && st->jobs[job].still) life_still(s, job, false);
     s->policy = e->policy;
     st->own = e->own;
     ready_rebuild(s);
@@ -107,6 +114,7 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     struct sched *s = calloc(1, sizeof(*s));
     if (!s) return -ENOMEM;
     s->st.sms = config->sms ? config->sms : LIFE_SMS;
+    s->st.slice_ns = config->slice_ns;
     s->st.config = &s->config;
     s->st.free_op = s->st.free_job = SCHED_NONE;
     s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;

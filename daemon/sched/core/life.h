@@ -13,5 +13,7 @@
 int life_prepare(struct sched *s, const struct sched_event *events, uint32_t count);
 /* Other policies from now on: s->entry, if it is ready. No operation and no place is lost. */
 void life_change(struct sched *s);
+/* The job's kernels that are on the device stand still from now on, or go on. */
+void life_still(struct sched *s, uint32_t job, bool still);
 
 #endif

@@ -324,6 +324,23 @@ static void run_op(struct sched *s, uint32_t op) {
     ready_started(s, op);
 }
 
+/* Whether anybody was told anything: then others may go. */
+static bool stand_still(struct sched *s) {
+    struct sched_state *st = &s->st;
+    bool told = false;
+    if (!st->slice_ns || !s->policy->turned) return false;
+    for (uint32_t job; (job = s->policy->turned(st)) != SCHED_NONE; told = true)
+        life_still(s, job, !st->jobs[job].still);
+    return told;
+}
+
+static void run_ops(struct sched *s) {
+    do
+        for (uint32_t op; (op = ready_pick(s)) != SCHED_NONE;)
+            run_op(s, op);
+    while (stand_still(s));
+}
+
 static void arm_timer(struct sched *s) {
     uint64_t at = s->lease_at < s->admit_at ? s->lease_at : s->admit_at;
     if (s->measure_at < at) at = s->measure_at;
@@ -349,8 +366,7 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
     govern_run(s);
     admit_run(s);
     turn_run(s);
-    for (uint32_t op; (op = ready_pick(s)) != SCHED_NONE;)
-        run_op(s, op);
+    run_ops(s);
     arm_timer(s);
     *out = (struct sched_actions){s->actions, s->actions_count};
 #if SCHED_CHECK

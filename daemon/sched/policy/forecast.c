@@ -180,5 +180,5 @@ uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct 
 uint64_t forecast_delay_of_next(const struct forecast *f, const struct forecast_use *left,
                                 const struct forecast_use *heads, uint32_t lookahead) {
     if (f->count == 0) return 0;
-    return walk(f, 0, 0, true, left, heads, lookahead);
+    return walk(f, f->ended % f->count, 0, true, left, heads, lookahead);
 }

@@ -41,6 +41,11 @@ struct forecast {
 
 /* Utilisations that are not known are typical of the class (Orion, section 3.2). */
 struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns, uint32_t sms);
+/* The same on a device on which slots are given out anew at the end of each slice as well. */
+static inline struct forecast_use forecast_sliced(struct forecast_use use, uint64_t slice_ns) {
+    if (slice_ns && use.wave_ns > slice_ns) use.wave_ns = slice_ns;
+    return use;
+}
 
 /* Its block (visit.h), which is the caller's to free. */
 bool forecast_memory(struct forecast *f, memory_visit *visit, void *arg);
@@ -66,7 +71,7 @@ static inline bool forecast_room(const struct forecast *f, const struct forecast
  */
 uint64_t forecast_delay(const struct forecast *f, uint64_t now_ns, const struct forecast_use *one,
                         const struct forecast_use *heads, uint32_t lookahead);
-/* The same for a request that begins, of a kernel that has `left` to do by then. */
+/* The same of a kernel that has `left` to do when a request begins, or goes on after a pause. */
 uint64_t forecast_delay_of_next(const struct forecast *f, const struct forecast_use *left,
                                 const struct forecast_use *heads, uint32_t lookahead);
 

@@ -18,11 +18,16 @@
  *   foreseen      a kernel that would still run when the next request of a job is expected
  *                 (arrival.h), and would delay it by more than its slack, waits for it, as long as
  *                 best-effort jobs do not lose too much by that (holding.h)
+ *   slices        where the device has them, what is there when a request comes and would delay it
+ *                 by more than its slack stands still until that is over (stand.h)
  */
+#include <stddef.h>
+
 #include "daemon/sched/policy/arrival.h"
 #include "daemon/sched/policy/forecast.h"
 #include "daemon/sched/policy/holding.h"
 #include "daemon/sched/policy/policy.h"
+#include "daemon/sched/policy/stand.h"
 #include "daemon/sched/policy/waiting.h"
 
 #define LEAD_NS 10000u   /* a stream has its next kernel so long before it runs dry */
@@ -33,6 +38,7 @@
 
 struct job {
     struct waiting_job waiting; /* best-effort: first, as waiting.h wants it */
+    struct stand_job stand;     /* best-effort: whether what it has on the device stands still */
     struct forecast sequence;   /* high-priority: the kernels of its request */
     struct forecast_use takes;  /* best-effort: the kernel that the device is at for it */
     uint64_t spent_ns;          /* of the request's slack */
@@ -40,6 +46,7 @@ struct job {
     uint32_t prompt_milli;      /* of its requests that came without a pause, a mean that follows */
     bool runs;                  /* best-effort: it is one of the runners */
     bool open;                  /* a request is there */
+    bool came;                  /* and what is on the device was not looked at yet */
     bool late;
     struct arrival arrival; /* high-priority: when its requests come */
 };
@@ -51,25 +58,56 @@ struct slack {
     uint32_t runners;          /* best-effort jobs that have something on the device */
     uint32_t runners_sum;      /* of their slots: which one it is, when it is one */
     struct holding holding;    /* kernels held back for requests that are foreseen */
+    struct stand stand;
 };
 
 static struct job *job_of(const struct sched_state *st, uint32_t job) {
     return (struct job *)st->own.jobs + job;
 }
 
+static struct stand_in stand_of(const struct sched_state *st) {
+    struct slack *s = st->own.policy;
+    return (struct stand_in){&s->stand, st->own.jobs, sizeof(struct job),
+                             offsetof(struct job, stand)};
+}
+
 /* ---- what is on the device ---------------------------------------------------------------------
  */
 
+/* Slices give slots to the higher level first, where there is one. */
+static uint64_t slice_ns(const struct sched_state *st) {
+    return st->config->slices && st->config->priorities ? st->slice_ns : 0;
+}
+
+static struct forecast_use best_use(const struct sched_state *st, const struct sched_kernel *k,
+                                    uint64_t ns) {
+    return forecast_sliced(forecast_use(k, ns, st->sms), slice_ns(st));
+}
+
+/* Who stands still takes nothing. */
 static struct forecast_use takes(const struct sched_state *st, uint32_t job) {
     const struct sched_op *o = state_device_kernel(st, job);
-    if (!o || classes_of(&st->classes, job) == CLASS_HIGH) return (struct forecast_use){0};
-    return forecast_use(&o->kernel, o->kernel.mean_ns, st->sms);
+    if (!o || classes_of(&st->classes, job) == CLASS_HIGH || job_of(st, job)->stand.stands)
+        return (struct forecast_use){0};
+    return best_use(st, &o->kernel, o->kernel.mean_ns);
+}
+
+/* It has nothing there any more, or is to have it over with: it goes on before it is forgotten. */
+static void end_standing(const struct sched_state *st, uint32_t job) {
+    const struct stand_in in = stand_of(st);
+    bool gone = st->jobs[job].left && st->jobs[job].running == 0;
+    if (gone || !st->jobs[job].still) stand_leave(in, job);
+    if (stand_job(in, job)->in) stand_set(in, job, false, st->now_ns);
 }
 
 static void count_runner(const struct sched_state *st, uint32_t job) {
     struct slack *s = st->own.policy;
     struct job *j = job_of(st, job);
     bool runs = classes_of(&st->classes, job) == CLASS_BEST && st->jobs[job].running > 0;
+    if (runs && !st->jobs[job].left)
+        stand_enter(stand_of(st), job);
+    else
+        end_standing(st, job);
     if (runs == j->runs) return;
     j->runs = runs;
     s->runners += runs ? 1 : -1u;
@@ -79,13 +117,13 @@ static void count_runner(const struct sched_state *st, uint32_t job) {
 /* The device may be at another kernel of the job. */
 static void moved(const struct sched_state *st, uint32_t job) {
     struct slack *s = st->own.policy;
+    count_runner(st, job); /* first: who stands still takes nothing */
     struct forecast_use *old = &job_of(st, job)->takes, new = takes(st, job);
     s->heads.wave_ns += new.wave_ns - old->wave_ns;
     s->heads.slots += new.slots - old->slots;
     s->heads.compute += new.compute - old->compute;
     s->heads.memory += new.memory - old->memory;
     *old = new;
-    count_runner(st, job);
 }
 
 /* ---- whether a kernel may go -------------------------------------------------------------------
@@ -156,8 +194,9 @@ static bool collides(const struct sched_state *st, uint32_t job, const struct fo
     struct forecast_use left = *one;
     left.ns = end_ns - from_ns;
     if (left.wave_ns > left.ns) left.wave_ns = left.ns;
-    return forecast_delay_of_next(&j->sequence, &left, &s->heads, st->config->lookahead) >
-           slack_ns(st, job);
+    uint64_t ns = forecast_delay_of_next(&j->sequence, &left, &s->heads, st->config->lookahead);
+    if (slice_ns(st) && ns > slice_ns(st)) ns = slice_ns(st); /* then it stands still */
+    return ns > slack_ns(st, job);
 }
 
 /* The kernel is held back for some request that is foreseen. */
@@ -204,8 +243,10 @@ static void place(const struct sched_state *st, struct waiting_in in, uint32_t j
     uint32_t op = state_runnable(st, job, SCHED_KERNEL);
     if (op == SCHED_NONE) return;
     const struct sched_op *o = &st->ops[op];
-    struct forecast_use use = forecast_use(&o->kernel, state_expected_ns(st, o), st->sms);
-    if (j->until_ns > st->now_ns + LEAD_NS)
+    struct forecast_use use = best_use(st, &o->kernel, state_expected_ns(st, o));
+    if (j->stand.stands)
+        waiting_sleep(in, job, SCHED_NEVER, use); /* until it goes on */
+    else if (j->until_ns > st->now_ns + LEAD_NS)
         waiting_sleep(in, job, j->until_ns, use);
     else
         waiting_wake(in, job, turn, use);
@@ -314,13 +355,88 @@ static uint32_t next(const struct sched_state *st) {
     return copy != SCHED_NONE ? copy : state_runnable(st, first, SCHED_KERNEL);
 }
 
+/* ---- who stands still -------------------------------------------------------------------------
+ */
+
+/* What is left of the job's kernel would delay the request by more than it may lose. */
+static bool is_in_the_way(const struct sched_state *st, uint32_t job, uint32_t of) {
+    const struct slack *s = st->own.policy;
+    const struct job *b = job_of(st, job);
+    struct job *high = job_of(st, of);
+    struct forecast_use left = b->takes, others = s->heads;
+    if (high->sequence.count == 0) return true;
+    left.ns = b->until_ns > st->now_ns ? b->until_ns - st->now_ns : 0;
+    if (left.wave_ns > left.ns) left.wave_ns = left.ns;
+    others.slots -= left.slots;
+    others.compute -= left.compute;
+    others.memory -= left.memory;
+    uint64_t ns = forecast_delay_of_next(&high->sequence, &left, &others, st->config->lookahead);
+    if (high->spent_ns + ns > allowed_ns(st, of)) return true;
+    high->spent_ns += ns;
+    return false;
+}
+
+/* Of the kernels that are there when requests come. */
+static void look_at(const struct sched_state *st, uint32_t job) {
+    const struct classes *c = &st->classes;
+    struct job *b = job_of(st, job);
+    if (b->stand.stands || b->stand.spared || !b->runs) return;
+    bool stands = false;
+    for (uint32_t i = 0; i < c->high_count && !stands; i++)
+        stands = job_of(st, c->high[i])->came && is_in_the_way(st, job, c->high[i]);
+    if (!stands) return;
+    b->stand.left_ns = b->until_ns > st->now_ns ? b->until_ns - st->now_ns : 0;
+    stand_set(stand_of(st), job, true, st->now_ns);
+    moved(st, job);
+    mark(st, job);
+}
+
+static void go_on(const struct sched_state *st, uint32_t job) {
+    struct job *b = job_of(st, job);
+    if (!b->stand.stands) return;
+    b->until_ns = st->now_ns + b->stand.left_ns;
+    stand_set(stand_of(st), job, false, st->now_ns);
+    moved(st, job);
+    mark(st, job);
+}
+
+static void look_at_all(const struct sched_state *st) {
+    const struct stand_in in = stand_of(st);
+    const struct classes *c = &st->classes;
+    bool over = in.all->count && st->now_ns >= in.all->until_ns;
+    bool goes = over || !slice_ns(st) || !busy(st);
+    uint32_t i = STAND_NONE;
+    if (!in.all->came && !(in.all->count && goes)) return;
+    while ((i = stand_next(in, i)) != STAND_NONE) {
+        if (goes)
+            go_on(st, i);
+        else
+            look_at(st, i);
+        if (over) stand_job(in, i)->spared = true;
+    }
+    for (uint32_t k = 0; k < c->high_count; k++)
+        job_of(st, c->high[k])->came = false;
+    in.all->came = false;
+}
+
+static uint32_t turned(const struct sched_state *st) {
+    const struct stand_in in = stand_of(st);
+    look_at_all(st);
+    if (!in.all->look) return SCHED_NONE;
+    for (uint32_t i = stand_next(in, STAND_NONE); i != STAND_NONE; i = stand_next(in, i))
+        if (stand_job(in, i)->stands != st->jobs[i].still) return i;
+    in.all->look = false;
+    return SCHED_NONE;
+}
+
 /* When a stream is about to run dry, a request turns out to wait for its host, or one that was
  * foreseen not to come. */
 static uint64_t wake(const struct sched_state *st) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
     uint64_t at = SCHED_NEVER;
-    if (c->first[CLASS_BEST] == SCHED_NONE || c->high_count == 0) return at;
+    if (c->first[CLASS_BEST] == SCHED_NONE && s->stand.count == 0) return at;
+    if (c->high_count == 0) return at;
     for (uint32_t i = 0; i < c->high_count && c->running[CLASS_HIGH] == 0; i++) {
         const struct job *j = job_of(st, c->high[i]);
         uint64_t ns = j->sequence.since_ns + HOST_NS;
@@ -330,14 +446,20 @@ static uint64_t wake(const struct sched_state *st) {
         uint64_t ns = overdue_ns(st);
         if (ns < at) at = ns;
     }
+    if (s->stand.count && s->stand.until_ns < at) at = s->stand.until_ns;
     uint32_t asleep = waiting_first_asleep(&s->waiting);
-    if (asleep == WAITING_NONE) return at;
-    uint64_t ns = waiting_job(waiting_of(st), asleep)->key - LEAD_NS;
-    return ns < at ? ns : at;
+    uint64_t key = asleep == WAITING_NONE ? SCHED_NEVER : waiting_job(waiting_of(st), asleep)->key;
+    return key != SCHED_NEVER && key - LEAD_NS < at ? key - LEAD_NS : at;
 }
 
 /* ---- what happens ------------------------------------------------------------------------------
  */
+
+/* What best-effort jobs have on the device is to be looked at. */
+static void has_come(const struct sched_state *st, struct job *j) {
+    struct slack *s = st->own.policy;
+    if (slice_ns(st)) s->stand.came = j->came = true;
+}
 
 /* Of a job that never pauses, a request without a pause before it is no sign of a queue. */
 static void open_request(const struct sched_state *st, uint32_t job) {
@@ -349,6 +471,7 @@ static void open_request(const struct sched_state *st, uint32_t job) {
     j->late = prompt && j->prompt_milli < STEADY_MILLI;
     j->open = true;
     j->spent_ns = 0;
+    has_come(st, j);
     if (st->config->foresee) arrival_came(&j->arrival, r->request_at_ns);
 }
 
@@ -368,7 +491,7 @@ static void send(const struct sched_state *st, const struct sched_op *o) {
     if (w->place == WAITING_AWAKE && !w->marked) {
         charge(st, &w->use);
     } else if (st->classes.high_count) {
-        struct forecast_use one = forecast_use(&o->kernel, o->expected_ns, st->sms);
+        struct forecast_use one = best_use(st, &o->kernel, o->expected_ns);
         charge(st, &one);
     }
     j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->expected_ns;
@@ -390,7 +513,10 @@ static void started(const struct sched_state *st, uint32_t op) {
         mark(st, o->job);
         return;
     }
-    if (!j->open) open_request(st, o->job);
+    if (!j->open)
+        open_request(st, o->job);
+    else if (st->jobs[o->job].running == 1 && st->now_ns >= j->sequence.since_ns + HOST_NS)
+        has_come(st, j); /* again: the device was not kept for it */
     if (state_kernel(o))
         forecast_began(&j->sequence, st->now_ns, forecast_use(&o->kernel, o->expected_ns, st->sms));
 }
@@ -403,6 +529,8 @@ static void ended(const struct sched_state *st, uint32_t op) {
     if (high && state_kernel(o)) forecast_ended(&j->sequence, st->now_ns);
     for (j->until_ns = st->now_ns; i != SCHED_NONE; i = st->ops[i].next)
         j->until_ns += st->ops[i].expected_ns;
+    j->stand.left_ns = j->until_ns - st->now_ns;
+    j->stand.spared = false;
     moved(st, o->job);
     if (!high) mark(st, o->job);
 }
@@ -463,7 +591,8 @@ static const char *check(const struct sched_state *st) {
     if (sum.wave_ns != s->heads.wave_ns || sum.slots != s->heads.slots ||
         sum.compute != s->heads.compute || sum.memory != s->heads.memory || runners != s->runners)
         return "slack: what best-effort jobs take of the device was miscounted";
-    return waiting_check(waiting_of(st), st->jobs_cap);
+    const char *broken = stand_check(stand_of(st), st->jobs_cap);
+    return broken ? broken : waiting_check(waiting_of(st), st->jobs_cap);
 }
 
 const struct policy pol_slack = {
@@ -478,6 +607,7 @@ const struct policy pol_slack = {
     .ended = ended,
     .changed = changed,
     .iterated = iterated,
+    .turned = turned,
     .wake = wake,
     .blocks = blocks,
     .check = check,

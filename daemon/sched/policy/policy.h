@@ -60,6 +60,10 @@ struct policy {
     /* An iteration of `job` is complete; its request_ns and gap_ns are of it. */
     void (*iterated)(const struct sched_state *st, uint32_t job);
 
+    /* Where the device has slices (st->slice_ns), when what may go has gone: a job whose kernels on
+     * the device are to stand still and do not, or the other way round; SCHED_NONE. Asked until it
+     * is that; st->jobs[job].still has changed by then. Whoever has nothing there goes on. */
+    uint32_t (*turned)(const struct sched_state *st);
     /* When `may` may have another answer although nothing happened; SCHED_NEVER. */
     uint64_t (*wake)(const struct sched_state *st);
     /* SM_THRESHOLD in effect. */

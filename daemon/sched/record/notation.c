@@ -173,6 +173,7 @@ size_t notation_config(char *out, const struct sched_config *c) {
     add(&o, "config capacity=%" PRIu64 " chunk=%" PRIu64 " sms=%u share_users=%d ",
         c->capacity_bytes, c->chunk_bytes, c->sms, c->share_users);
     if (c->one_user) add(&o, "one_user=1 ");
+    if (c->slice_ns) add(&o, "slice=%" PRIu64 " ", c->slice_ns);
     add_policy(&o, &c->policy);
     return o.used;
 }
@@ -210,6 +211,7 @@ size_t notation_action(char *out, const struct sched_action *a) {
     case SCHED_SWAP_IN: add(&o, "in %u*%" PRIu64, a->job, a->bytes); break;
     case SCHED_LEVEL: add(&o, "level %u=%u", a->job, a->level); break;
     case SCHED_SHARE: add(&o, "share %u=%u", a->job, a->sms); break;
+    case SCHED_STILL: add(&o, "still %u=%u", a->job, a->still); break;
     case SCHED_ARM: add(&o, "arm %" PRIu64, a->at_ns); break;
     case SCHED_REJECT:
         add(&o, "reject %u %s: %s", a->job, kind_name(a->rejected.event),
@@ -444,6 +446,8 @@ int notation_read_config(const char *line, struct sched_config *out) {
     out->share_users = take_field(&in, "share_users", 1);
     if (in.at && !strncmp(in.at, "one_user=", strlen("one_user=")))
         out->one_user = take_field(&in, "one_user", 1);
+    if (in.at && !strncmp(in.at, "slice=", strlen("slice=")))
+        out->slice_ns = take_field(&in, "slice", UINT64_MAX);
     return in.at ? notation_read_policy(in.at, &out->policy) : -EINVAL;
 }
 

@@ -146,6 +146,10 @@ static __attribute__((noinline)) void act(struct worker *w, const struct sched_a
         c = client_find(w, a->job);
         if (c) stream_set_share(&c->streams, a->sms);
         break;
+    case SCHED_STILL:
+        c = client_find(w, a->job);
+        if (c) stream_set_still(&c->streams, a->still);
+        break;
     case SCHED_ARM: w->arm_ns = a->at_ns; break;
     case SCHED_REJECT: log_rejected(a); break;
     default: residency_act(w, a);

@@ -99,11 +99,16 @@ static void tell_share(const struct stream *s) {
         set->ops->queue_share(s->queue, less ? set->share : s->share);
 }
 
+static void tell_still(const struct stream *s) {
+    if (s->queue && s->set->ops->queue_still) s->set->ops->queue_still(s->queue, s->set->still);
+}
+
 static int open_queue(struct stream *s) {
     const struct stream_set *set = s->set;
     int err = set->ops->queue_create(set->space, s->priority, &s->queue);
     if (!err && set->level) set->ops->queue_level(s->queue, set->level);
     if (!err && set->share) tell_share(s);
+    if (!err && set->still) tell_still(s);
     return err;
 }
 
@@ -116,6 +121,12 @@ void stream_set_share(struct stream_set *set, uint32_t sms) {
     set->share = sms;
     for (uint32_t i = 0; i < stream_count(set); i++)
         if (stream_any(set, i)) tell_share(stream_any(set, i));
+}
+
+void stream_set_still(struct stream_set *set, bool still) {
+    set->still = still;
+    for (uint32_t i = 0; i < stream_count(set); i++)
+        if (stream_any(set, i)) tell_still(stream_any(set, i));
 }
 
 static void time_latest(const struct stream *s) {

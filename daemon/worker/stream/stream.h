@@ -77,6 +77,7 @@ struct stream_set {
     struct list due; /* body.due: those that go on with the next sweep */
     uint32_t level;  /* of the device's priorities, of all streams */
     uint32_t share;  /* as stream_set_share was told, of all streams */
+    bool still;      /* as stream_set_still was */
     const struct dev_ops *ops;
     struct dev_space *space;
     struct completion *com;
@@ -107,6 +108,9 @@ void stream_rewind(struct stream *s, uint64_t seq);
 void stream_share(struct stream *s, uint32_t sms);
 /* And those of all streams, those that will be opened as well. */
 void stream_set_share(struct stream_set *set, uint32_t sms);
+/* Their kernels stand still on the device, or go on, if it can do that; those of streams that will
+ * be opened as well. */
+void stream_set_still(struct stream_set *set, bool still);
 /* The end of what is under way in it now is to be the device's own time; of stream 0, of what is in
  * those that it waits for. For what is behind it and tells that time. */
 void stream_time(struct stream *s);

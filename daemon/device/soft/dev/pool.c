@@ -98,12 +98,16 @@ static bool is_withheld(const struct task *t, uint64_t *until_ns) {
     return allowance_withholds(a, t->inside, now_ns);
 }
 
+static bool stands_still(const struct task *t) {
+    return t->queue->still && t->kind == TASK_LAUNCH && !atom_load_relaxed(&t->cancelled);
+}
+
 /* The first task of a line that another thread can help with, moved to its end. Lock held. */
 static struct task *take_from(struct list *line, uint64_t *until_ns) {
     struct list *pos;
     list_each(pos, line) {
         struct task *t = task_of(pos);
-        if (t->idle || t->done) continue;
+        if (t->idle || t->done || stands_still(t)) continue;
         bool alone = t->exclusive || !family_begun(&t->family); /* it is begun by one thread */
         if (alone && t->inside) continue;
         if (is_withheld(t, until_ns)) continue;

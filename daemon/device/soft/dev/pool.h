@@ -18,7 +18,8 @@
 #include "daemon/device/soft/dev/timeline.h"
 
 #define POOL_LEVELS TIMELINE_LEVELS /* of dispatch: the higher goes first */
-#define POOL_SLICE_INSTS 32768u     /* warp-instructions: some 160 us of one thread */
+#define POOL_SLICE_INSTS 32768u     /* warp-instructions */
+#define POOL_SLICE_NS 160000u       /* what they take one thread, more or less */
 #define POOL_SLICE_BYTES (1u << 20) /* of a copy: some 100 us */
 
 struct pool {

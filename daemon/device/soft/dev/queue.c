@@ -61,6 +61,14 @@ void queue_share(struct dev_queue *q, uint32_t sms) {
     pthread_mutex_unlock(&p->lock);
 }
 
+void queue_still(struct dev_queue *q, bool still) {
+    struct pool *p = q->space->config.pool;
+    pthread_mutex_lock(&p->lock);
+    q->still = still;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+}
+
 static void submit_task(struct task *t) {
     struct pool *p = t->queue->space->config.pool;
     pthread_mutex_lock(&p->lock);

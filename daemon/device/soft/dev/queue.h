@@ -18,6 +18,7 @@ void queue_level(struct dev_queue *queue, uint32_t level);
 int queue_launch(struct dev_queue *queue, const struct dev_launch *launch, struct dev_op *op);
 int queue_copy(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
 void queue_share(struct dev_queue *queue, uint32_t sms);
+void queue_still(struct dev_queue *queue, bool still);
 int queue_memset(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);
 int queue_spend(struct dev_queue *queue, uint32_t sms, uint64_t ns, struct dev_op *op);
 void queue_cancel_space(struct dev_space *space);

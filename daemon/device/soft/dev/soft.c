@@ -67,6 +67,7 @@ static void describe(struct dev *dev) {
         .mem_bus_bits = 5120,
         .l2_bytes = 50 << 20,
         .levels = POOL_LEVELS,
+        .slice_ns = POOL_SLICE_NS,
         .library_capability = IMAGE_BEYOND,
     };
     struct dev_info *i = &dev->info;
@@ -359,6 +360,7 @@ const struct dev_ops dev_soft = {
     .queue_destroy = queue_destroy,
     .queue_level = queue_level,
     .queue_share = queue_share,
+    .queue_still = queue_still,
     .launch = queue_launch,
     .launch_touches = touching_launch,
     .copy = queue_copy,

@@ -24,6 +24,7 @@ struct dev_queue {
     struct list failed; /* pool.failed, from when one of its operations fails until that is seen */
     uint32_t level;
     struct allowance allowance; /* of its kernels */
+    bool still;                 /* no thread takes its kernels */
 };
 
 enum task_kind { TASK_LAUNCH, TASK_TRANSFER, TASK_SPEND };
