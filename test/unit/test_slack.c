@@ -94,6 +94,28 @@ Test(slack, each_kernel_to_come_waits_for_the_wave_that_has_begun_by_then) {
     free(f.steps);
 }
 
+/* Kernels of which no time is known, and more of them than there are slots. */
+Test(slack, a_forecast_bears_what_cannot_be) {
+    static const uint32_t sms[] = {0, 1, 80, 100000000}, units[] = {0, 1, 1000, SCHED_MILLI_MAX};
+    static const uint64_t times[] = {0, 1, 1000, 34000000000};
+    struct forecast_use uses[64];
+    for (uint32_t i = 0; i < 64; i++) {
+        uint32_t unit = units[i % 4];
+        struct sched_kernel k = {.sms = sms[i / 16], .compute_milli = unit, .memory_milli = unit};
+        uses[i] = forecast_use(&k, times[i / 4 % 4], 80);
+    }
+    for (uint32_t i = 0; i < 64; i++) {
+        struct forecast f = request(&uses[i], 1);
+        for (uint32_t k = 0; k < 64; k++) {
+            struct forecast_use one = uses[k], heads = uses[(7 * k + i) % 64];
+            uint64_t ns = forecast_delay_of_next(&f, &one, &heads, 64);
+            ns += forecast_delay(&f, 1000000, &one, &heads, 64);
+            cr_expect_lt(ns, UINT64_MAX / 4, "%u beside %u", i, k);
+        }
+        free(f.steps);
+    }
+}
+
 Test(slack, another_request_may_follow_at_once) {
     struct forecast_use steps[] = {use(1000, 80, 0), use(1000, 8, 0)};
     struct forecast f = request(steps, 2);

@@ -105,25 +105,46 @@ static void get_on(struct beside *b, uint64_t ns) {
     b->wave_left_ns = wave_ns - (ns - b->wave_left_ns) % wave_ns;
 }
 
+/* Divisions cost more than all else here, and mostly a part is the whole. */
+static uint32_t part_of(uint32_t use, uint32_t part) {
+    return part == 1000 ? use : use * part / 1000;
+}
+
+static uint32_t part_held(uint32_t held, uint32_t wanted) {
+    return held == wanted ? 1000 : held * 1000 / wanted;
+}
+
 /* Speed, in thousandths, of a kernel with a part of its slots, beside another one with a part of
  * its own. */
 static uint32_t speed(const struct forecast_use *one, uint32_t part,
                       const struct forecast_use *other, uint32_t others) {
-    uint32_t a = speed_beside(one->compute * part / 1000, other->compute * others / 1000);
-    uint32_t b = speed_beside(one->memory * part / 1000, other->memory * others / 1000);
-    return part * (a < b ? a : b) / 1000;
+    uint32_t a = speed_beside(part_of(one->compute, part), part_of(other->compute, others));
+    uint32_t b = speed_beside(part_of(one->memory, part), part_of(other->memory, others));
+    return part_of(a < b ? a : b, part);
+}
+
+/* Both have all their slots, and there is enough of both units. */
+static bool is_free(const struct beside *b, const struct forecast_use *high, uint32_t slots) {
+    return slots == high->slots && b->held == b->use.slots &&
+           high->compute + b->use.compute <= CONTENTION_LEFT &&
+           high->memory + b->use.memory <= CONTENTION_LEFT;
 }
 
 /* `high`, with so many slots and `ns` to do, side by side with what `b` holds, until it has ended
  * or `b` has got on by `most_ns`: returns the delay, and in `ns` what is left of it. */
 static uint64_t together(struct beside *b, uint64_t most_ns, const struct forecast_use *high,
                          uint32_t slots, uint64_t *ns) {
-    uint32_t part = high->slots ? slots * 1000 / high->slots : 1000;
-    uint32_t others = b->use.slots ? b->held * 1000 / b->use.slots : 1000;
+    if (is_free(b, high, slots)) { /* most often: nothing is divided */
+        uint64_t time_ns = *ns < most_ns ? *ns : most_ns;
+        get_on(b, time_ns);
+        *ns -= time_ns;
+        return 0;
+    }
+    uint32_t part = part_held(slots, high->slots), others = part_held(b->held, b->use.slots);
     uint64_t best = speed(&b->use, others, high, part), own = speed(high, part, &b->use, others);
     if (best == 0) best = 1;
     if (*ns * best <= most_ns * own) { /* it ends first */
-        uint64_t time_ns = *ns * 1000 / own, delay_ns = time_ns - *ns;
+        uint64_t time_ns = own == 1000 ? *ns : *ns * 1000 / own, delay_ns = time_ns - *ns;
         get_on(b, time_ns * best / 1000);
         *ns = 0;
         return delay_ns;
@@ -139,6 +160,7 @@ static uint64_t meet(struct beside *b, const struct forecast_use *high, uint64_t
     uint32_t free = b->held < CONTENTION_SLOTS ? CONTENTION_SLOTS - b->held : 0;
     uint32_t rest = CONTENTION_SLOTS - high->slots; /* nobody needs more than all SMs */
     uint64_t delay_ns = 0;
+    if (ns == 0) return 0;
     if (begins && high->slots > free) {
         uint64_t wave_ns = b->wave_left_ns < b->left_ns ? b->wave_left_ns : b->left_ns;
         delay_ns = together(b, wave_ns, high, free, &ns);
