@@ -75,6 +75,7 @@ static int run_alone(struct compare *c, const struct compare_config *config, uin
         if (err) return err;
         alone[i] = outcome_of(&one.jobs[0], &r->jobs[0]);
         add_job(&c->alone.jobs[i], &r->jobs[0], &alone[i], &alone[i]);
+        c->alone.jobs[i].refused = r->jobs[0].refused;
         sim_result_finish(r);
     }
     return 0;

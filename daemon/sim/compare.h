@@ -32,6 +32,7 @@ struct compare_job {
     struct measure rate;                   /* iterations a second, the last one by its kernels */
     struct measure part;                   /* of the rate alone */
     struct measure behind_ns;              /* age of its oldest request when the run stopped */
+    enum sched_why refused;                /* alone: the device is too small for it */
     /* Where somebody has a target (slos.h). */
 #define X(field, decimals, heading, text) struct measure field;
     SLOS_FIELDS(X)

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "daemon/sim/refused.h"
+
 #define CELL 16
 
 /* ---- for people ------------------------------------------------------------------------------ */
@@ -76,6 +78,18 @@ static void table_slos(const struct compare *c, const struct compare_row *row, F
     }
 }
 
+/* Alone already: under every policy. */
+static bool refused_alone(const struct compare *c, uint32_t i, char why[REFUSED_BYTES]) {
+    const struct sim_job_result r = {.refused = c->alone.jobs[i].refused};
+    return refused_why(c->w, &r, i, why);
+}
+
+static void table_refused(const struct compare *c, FILE *out) {
+    char why[REFUSED_BYTES];
+    for (uint32_t i = 0; i < c->w->count; i++)
+        if (refused_alone(c, i, why)) fprintf(out, "%s is refused: %s\n", c->w->jobs[i].name, why);
+}
+
 void compare_table(const struct compare *c, FILE *out) {
     static const char *const headings[] = {"P50 ms",   "P99 ms", "P99/ALONE", "ITERATIONS/S",
                                            "OF ALONE", "TOTAL",  "FAIRNESS"};
@@ -86,6 +100,7 @@ void compare_table(const struct compare *c, FILE *out) {
     table_row(c, &c->alone, out);
     for (uint32_t i = 0; i < c->count; i++)
         table_row(c, &c->rows[i], out);
+    table_refused(c, out);
     if (!slos_any(c->w)) return;
     fputc('\n', out);
     slos_heading(out);
@@ -119,6 +134,8 @@ static void json_row(const struct compare *c, const struct compare_row *row, FIL
         json_measure("rate", &j->rate, 1, out);
         json_measure("rate_of_alone", &j->part, 1, out);
         json_measure("behind_s", &j->behind_ns, 1e9, out);
+        char why[REFUSED_BYTES];
+        if (refused_alone(c, i, why)) fprintf(out, ",\"why\":\"%s\"", why);
         struct slos s = slos_means(j);
         slos_json(c->w, &c->w->jobs[i], &s, out);
         fputc('}', out);

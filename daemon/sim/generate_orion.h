@@ -10,8 +10,6 @@
 #include "common/buf.h"
 #include "daemon/sim/workload.h"
 
-#define GENERATE_JOBS 64
-
 struct generate_job {
     const char *model;    /* the file's name without .csv */
     const char *arrivals; /* closed, poisson:RATE, uniform:RATE, gaps:FILE or shuffled:FILE; NULL */
@@ -20,9 +18,9 @@ struct generate_job {
 };
 
 struct generate_orion {
-    const char *tables; /* folder */
-    struct generate_job jobs[GENERATE_JOBS];
-    uint32_t count;
+    const char *tables;        /* folder */
+    struct generate_job *jobs; /* WORKLOAD_MAX_KERNEL_JOBS at most */
+    uint32_t count, cap;
     uint64_t until_ns, launch_ns, dispatch_ns, slice_ns;
 };
 

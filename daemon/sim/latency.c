@@ -14,6 +14,13 @@ static double bucket_middle(uint32_t bucket) {
     return (double)top * width + (width - 1) / 2;
 }
 
+void latency_merge(struct latency *l, const struct latency *other) {
+    for (uint32_t i = 0; i < LATENCY_BUCKETS; i++)
+        l->buckets[i] += other->buckets[i];
+    l->count += other->count;
+    l->sum_ns += other->sum_ns;
+}
+
 double latency_quantile(const struct latency *l, double q) {
     uint64_t rank = (uint64_t)ceil(q * (double)l->count), seen = 0;
     if (l->count == 0) return 0;

@@ -31,6 +31,9 @@ static inline void latency_add(struct latency *l, uint64_t ns) {
     l->sum_ns += (double)ns;
 }
 
+/* Adds all of the other. */
+void latency_merge(struct latency *l, const struct latency *other);
+
 /* The middle of the bucket that holds the q-quantile, 0 < q <= 1; 0 when empty. */
 double latency_quantile(const struct latency *l, double q);
 

@@ -64,6 +64,7 @@ struct sim_job_result {
     uint64_t admitted_ns, first_run_ns, end_ns; /* SIM_NEVER when it did not come to that */
     uint64_t busy_ns;
     uint32_t iterations;
+    double latency_ns;       /* sum over them, from when each was wanted to its end */
     double part;             /* cut: of the iteration after these, by operations */
     uint64_t behind_ns;      /* cut: how long its oldest request had been waiting or running */
     struct latency *latency; /* with kernels: of its iterations, from when they were wanted */

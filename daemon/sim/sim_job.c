@@ -148,8 +148,9 @@ static void count_latency(struct sim *s, uint32_t job) {
     const struct sim_job *j = &s->jobs[job];
     const struct workload_job *w = &s->w->jobs[job];
     uint64_t ns = s->now_ns - j->asked_ns;
+    s->r->jobs[job].latency_ns += (double)ns;
     if (s->r->jobs[job].latency) latency_add(s->r->jobs[job].latency, ns);
-    if (!w->think_ns && w->arrivals == WORKLOAD_CLOSED) return;
+    if (!workload_serves(w)) return;
     latency_add(&s->r->latency, ns);
     s->r->latency_alone_ns +=
         (double)(w->kernels ? s->w->sequences[j->sequence].total_ns : j->duration_ns);

@@ -1,51 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options, and the three verbs.
+ * What is asked for, and the verbs but run.
  */
 #include "daemon/sim/simcli.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/policies_help.h"
 #include "daemon/sim/compare.h"
-#include "daemon/sim/rates.h"
-#include "daemon/sim/sim.h"
-#include "daemon/sim/simopt.h"
 #include "daemon/sim/simreplay.h"
+#include "daemon/sim/simverb.h"
 #include "daemon/sim/slos.h"
 #include "daemon/sim/summary.h"
-#include "daemon/sim/timeline.h"
-#include "daemon/sim/trace.h"
 #include "daemon/sim/workload_file.h"
-
-#define MAX_POLICIES 16
-#define CHROME_SPANS 200000
-#define SVG_SPANS 20000
-/* ",fifo,pack": all of them. */
-static const char lane_policies[] =
-#define LANE_POLICY(name, sentence) "," #name
-#include "common/policies.def"
-    ;
-
-struct simcli {
-    FILE *out, *err;
-    FILE *slos; /* rows of a table behind the first */
-    struct simopt opt;
-};
-
-__attribute__((format(printf, 3, 4))) static int fail(struct simcli *c, int status, const char *fmt,
-                                                      ...) {
-    va_list ap;
-    fputs("salus-sim: ", c->err);
-    va_start(ap, fmt);
-    vfprintf(c->err, fmt, ap);
-    va_end(ap);
-    fputc('\n', c->err);
-    return status;
-}
 
 static int print_help(FILE *out) {
     fputs("usage: salus-sim run FILE [OPTION]...\n"
@@ -53,7 +22,8 @@ static int print_help(FILE *out) {
           "       salus-sim check FILE\n"
           "       salus-sim replay FILE [--any-build] [--trust]\n"
           "       salus-sim generate --kind KIND [OPTION]...\n\n"
-          "run: the workload under each lane policy, in virtual time. FILE may be -.\n"
+          "run: each job alone, and the workload under each lane policy, in virtual time.\n"
+          "FILE may be -.\n"
           "  --policy LIST        lane policies, separated by commas (all)\n"
           "  --kernel POLICY      the kernel policy (streams)\n"
           "  --seed N             of all that is random (1)\n"
@@ -112,181 +82,6 @@ static int print_help(FILE *out) {
     return SIMCLI_OK;
 }
 
-/* ---- run ------------------------------------------------------------------------------------- */
-
-/* FILE.x, or FILE-POLICY.x; NULL and said when it cannot be opened. */
-static FILE *open_for(struct simcli *c, const char *path, const char *policy) {
-    char full[4096];
-    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    if (dot && slash && dot < slash) dot = NULL;
-    size_t stem = dot ? (size_t)(dot - path) : strlen(path);
-    bool one = strchr(c->opt.policies, ',') == NULL;
-    snprintf(full, sizeof(full), "%.*s%s%s%s", (int)stem, path, one ? "" : "-", one ? "" : policy,
-             path + stem);
-    FILE *f = fopen(full, "we");
-    if (!f) fail(c, SIMCLI_FAILED, "%s: %s", full, strerror(errno));
-    return f;
-}
-
-/* What one run is watched by. */
-struct watched {
-    struct sim_watch list[5];
-    uint32_t count;
-    struct timeline chrome, svg;
-    struct rates rates;
-    struct slos_lines slos;
-    FILE *trace, *rates_file;
-};
-
-static int watch_begin(struct simcli *c, struct watched *o, const struct workload *w,
-                       const char *policy) {
-    *o = (struct watched){0};
-    if (c->opt.trace) {
-        if (!(o->trace = open_for(c, c->opt.trace, policy))) return SIMCLI_FAILED;
-        o->list[o->count++] =
-            (struct sim_watch){.self = o->trace, .began = trace_began, .stepped = trace_stepped};
-    }
-    if (c->opt.rates) {
-        if (!(o->rates_file = open_for(c, c->opt.rates, policy))) return SIMCLI_FAILED;
-        if (rates_init(&o->rates, w, c->opt.window_ns, o->rates_file)) goto no_memory;
-        o->list[o->count++] = (struct sim_watch){.self = &o->rates, .ran = rates_ran};
-    }
-    if (c->opt.slos) {
-        if (!(o->slos.out = open_for(c, c->opt.slos, policy))) return SIMCLI_FAILED;
-        o->slos.w = w;
-        slos_lines_begin(o->slos.out);
-        o->list[o->count++] = (struct sim_watch){.self = &o->slos, .controlled = slos_controlled};
-    }
-    if (c->opt.chrome) {
-        if (timeline_init(&o->chrome, w->count, CHROME_SPANS)) goto no_memory;
-        o->list[o->count++] = (struct sim_watch){.self = &o->chrome, .ran = timeline_ran};
-    }
-    if (c->opt.svg) {
-        if (timeline_init(&o->svg, w->count, SVG_SPANS)) goto no_memory;
-        o->list[o->count++] = (struct sim_watch){.self = &o->svg, .ran = timeline_ran};
-    }
-    return SIMCLI_OK;
-no_memory:
-    return fail(c, SIMCLI_FAILED, "out of memory");
-}
-
-static int close_file(struct simcli *c, FILE *f) {
-    bool bad = ferror(f);
-    if (fclose(f) != 0 || bad) return fail(c, SIMCLI_FAILED, "a file could not be written");
-    return SIMCLI_OK;
-}
-
-/* The files of a finished run; `r` is NULL when it failed. */
-static int watch_end(struct simcli *c, struct watched *o, const struct workload *w,
-                     const struct sim_result *r, const char *policy) {
-    int status = SIMCLI_OK;
-    FILE *f;
-    rates_finish(&o->rates);
-    if (o->trace) {
-        trace_ended(o->trace);
-        status |= close_file(c, o->trace);
-    }
-    if (o->rates_file) status |= close_file(c, o->rates_file);
-    if (o->slos.out) status |= close_file(c, o->slos.out);
-    if (r && c->opt.chrome && (f = open_for(c, c->opt.chrome, policy))) {
-        timeline_chrome(&o->chrome, w, r, f);
-        status |= close_file(c, f);
-    }
-    if (r && c->opt.svg && (f = open_for(c, c->opt.svg, policy))) {
-        if (timeline_svg(&o->svg, w, r, policy, f))
-            status = fail(c, SIMCLI_FAILED, "out of memory");
-        status |= close_file(c, f);
-    }
-    timeline_finish(&o->chrome);
-    timeline_finish(&o->svg);
-    return status;
-}
-
-static int run_one(struct simcli *c, const struct workload *w, const char *policy,
-                   struct summary *summary, bool first) {
-    struct watched watched;
-    struct sim_result *r = malloc(sizeof(*r)); /* its histogram is large */
-    char why[SIM_WHY_BYTES];
-    struct sim_config config = {
-        .policy = c->opt.policy, .seed = c->opt.generate.seed, .check = c->opt.check};
-    snprintf(config.policy.lane, POLICY_NAME_BYTES, "%s", policy);
-    if (!r) return fail(c, SIMCLI_FAILED, "out of memory");
-    int status = watch_begin(c, &watched, w, policy), err = 0;
-    config.watches = watched.list;
-    config.watches_count = watched.count;
-    if (status == SIMCLI_OK) err = sim_run(r, w, &config, why);
-    bool ran = status == SIMCLI_OK && !err;
-    if (err)
-        status = fail(c, err == -EPROTO ? SIMCLI_BROKEN : SIMCLI_FAILED, "%s: %s", policy, why);
-    if (watch_end(c, &watched, w, ran ? r : NULL, policy) && status == SIMCLI_OK)
-        status = SIMCLI_FAILED;
-    if (ran && summary_make(summary, policy, w, r))
-        status = fail(c, SIMCLI_FAILED, "out of memory");
-    if (ran && c->opt.json) {
-        fputs(first ? "{" : ",{", c->out);
-        summary_json(summary, c->out);
-        if (c->opt.per_job) {
-            fputc(',', c->out);
-            summary_json_jobs(w, r, c->out);
-        }
-        fputc('}', c->out);
-    }
-    if (ran && slos_any(w)) slos_table(policy, w, r, c->slos);
-    if (ran) sim_result_finish(r);
-    free(r);
-    return status;
-}
-
-static int read_workload(struct simcli *c, struct workload *w, const char *path) {
-    struct buf errors;
-    buf_init(&errors);
-    int err = workload_read(w, path, &errors);
-    for (char *line, *rest = (char *)buf_str(&errors); (line = strtok_r(rest, "\n", &rest));)
-        fprintf(c->err, "%s:%s%s\n", path, err == -EINVAL ? "" : " ", line);
-    buf_finish(&errors);
-    if (err == -ENOMEM) fail(c, SIMCLI_FAILED, "out of memory");
-    return !err ? SIMCLI_OK : err == -EINVAL ? SIMCLI_WORKLOAD : SIMCLI_FAILED;
-}
-
-static void print_slos(struct simcli *c, const char *rows) {
-    fputc('\n', c->out);
-    slos_heading(c->out);
-    fputs(rows, c->out);
-}
-
-static int verb_run(struct simcli *c, const char *path) {
-    struct summary summaries[MAX_POLICIES];
-    struct workload w;
-    uint32_t count = 0;
-    if (!c->opt.policies) c->opt.policies = &lane_policies[1];
-    char *policies = strdup(c->opt.policies), *rest = policies, *policy, *slos = NULL;
-    size_t slos_bytes = 0;
-    c->slos = open_memstream(&slos, &slos_bytes);
-    int status =
-        policies && c->slos ? read_workload(c, &w, path) : fail(c, SIMCLI_FAILED, "out of memory");
-    if (status) goto out;
-    if (c->opt.json)
-        fprintf(c->out, "{\"schema\":1,\"seed\":%llu,\"runs\":[",
-                (unsigned long long)c->opt.generate.seed);
-    while (status == SIMCLI_OK && (policy = strtok_r(rest, ",", &rest))) {
-        if (count == MAX_POLICIES) status = fail(c, SIMCLI_USAGE, "--policy: too many");
-        if (status == SIMCLI_OK) status = run_one(c, &w, policy, &summaries[count], count == 0);
-        count += status == SIMCLI_OK;
-    }
-    fflush(c->slos);
-    if (c->opt.json)
-        fputs("]}\n", c->out);
-    else
-        summary_table(summaries, count, c->out);
-    if (!c->opt.json && slos_bytes) print_slos(c, slos);
-    workload_finish(&w);
-out:
-    if (c->slos) fclose(c->slos);
-    free(slos);
-    free(policies);
-    return status;
-}
-
 /* ---- compare --------------------------------------------------------------------------------- */
 
 static int write_comparison(struct simcli *c, const struct compare *compared,
@@ -297,9 +92,9 @@ static int write_comparison(struct simcli *c, const struct compare *compared,
         compare_table(compared, c->out);
     if (!c->opt.svg) return SIMCLI_OK;
     FILE *f = fopen(c->opt.svg, "we");
-    if (!f) return fail(c, SIMCLI_FAILED, "%s: %s", c->opt.svg, strerror(errno));
+    if (!f) return simverb_fail(c, SIMCLI_FAILED, "%s: %s", c->opt.svg, strerror(errno));
     compare_svg(compared, title, f);
-    return close_file(c, f);
+    return simverb_close(c, f);
 }
 
 static int verb_compare(struct simcli *c, const char *path) {
@@ -314,11 +109,11 @@ static int verb_compare(struct simcli *c, const char *path) {
     struct compare compared;
     struct workload w;
     char why[SIM_WHY_BYTES];
-    int status = read_workload(c, &w, path);
+    int status = simverb_read(c, &w, path);
     if (status) return status;
     int err = compare_run(&compared, &w, &config, why);
     if (err)
-        status = fail(c, err == -EPROTO ? SIMCLI_BROKEN : SIMCLI_FAILED, "%s", why);
+        status = simverb_fail(c, err == -EPROTO ? SIMCLI_BROKEN : SIMCLI_FAILED, "%s", why);
     else
         status = write_comparison(c, &compared, &config, slash ? slash + 1 : path);
     if (!err) compare_finish(&compared);
@@ -336,7 +131,7 @@ static int verb_replay(struct simcli *c, const char *path) {
 
 static int verb_check(struct simcli *c, const char *path) {
     struct workload w;
-    int status = read_workload(c, &w, path);
+    int status = simverb_read(c, &w, path);
     if (status) return status;
     fprintf(c->out, "%s: %u jobs\n", path, w.count);
     workload_finish(&w);
@@ -347,18 +142,18 @@ static int verb_generate(struct simcli *c) {
     struct workload w;
     struct buf errors;
     FILE *f = c->out;
-    if (!c->opt.generate.kind) return fail(c, SIMCLI_USAGE, "generate: --kind is missing");
+    if (!c->opt.generate.kind) return simverb_fail(c, SIMCLI_USAGE, "generate: --kind is missing");
     buf_init(&errors);
     int status = SIMCLI_OK, err = generate(&w, &c->opt.generate, &errors);
     if (err)
-        status = fail(c, err == -EINVAL ? SIMCLI_USAGE : SIMCLI_FAILED, "%s: %.*s",
-                      c->opt.generate.kind, (int)errors.len - 1, buf_str(&errors));
+        status = simverb_fail(c, err == -EINVAL ? SIMCLI_USAGE : SIMCLI_FAILED, "%s: %.*s",
+                              c->opt.generate.kind, (int)errors.len - 1, buf_str(&errors));
     buf_finish(&errors);
     if (err) return status;
     if (c->opt.output && !(f = fopen(c->opt.output, "we")))
-        status = fail(c, SIMCLI_FAILED, "%s: %s", c->opt.output, strerror(errno));
+        status = simverb_fail(c, SIMCLI_FAILED, "%s: %s", c->opt.output, strerror(errno));
     if (f) workload_write(&w, f);
-    if (f && c->opt.output) status = close_file(c, f);
+    if (f && c->opt.output) status = simverb_close(c, f);
     workload_finish(&w);
     return status;
 }
@@ -369,12 +164,12 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0) return print_help(out);
     char **words = calloc((size_t)argc + 1, sizeof(*words));
-    if (!words) return fail(&c, SIMCLI_FAILED, "out of memory");
+    if (!words) return simverb_fail(&c, SIMCLI_FAILED, "out of memory");
     simopt_init(&c.opt);
     if (simopt_take(&c.opt, argv, words, &count, err)) {
         const char *verb = count ? words[0] : "";
         if (strcmp(verb, "run") == 0 && count == 2)
-            status = verb_run(&c, words[1]);
+            status = simrun_verb(&c, words[1]);
         else if (strcmp(verb, "compare") == 0 && count == 2)
             status = verb_compare(&c, words[1]);
         else if (strcmp(verb, "replay") == 0 && count == 2)
@@ -384,9 +179,10 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
         else if (strcmp(verb, "generate") == 0 && count == 1)
             status = verb_generate(&c);
         else
-            status = fail(&c, SIMCLI_USAGE,
-                          "run, compare, check or replay FILE, or generate; see --help");
+            status = simverb_fail(&c, SIMCLI_USAGE,
+                                  "run, compare, check or replay FILE, or generate; see --help");
     }
+    simopt_finish(&c.opt);
     free(words);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "daemon/sim/simopt.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/args.h"
@@ -21,6 +22,11 @@ void simopt_init(struct simopt *o) {
                      .orion = {.until_ns = 60000000000, .launch_ns = 5000, .dispatch_ns = 5000}},
         .window_ns = 1000000000};
     knobs_clear(&o->policy);
+}
+
+void simopt_finish(struct simopt *o) {
+    free(o->generate.orion.jobs);
+    o->generate.orion.jobs = NULL;
 }
 
 __attribute__((format(printf, 2, 3))) static bool refuse(FILE *err, const char *fmt, ...) {
@@ -157,8 +163,15 @@ static bool take_job(struct simopt *o, const char *option, char *value, FILE *er
         g->jobs[g->count - 1].arrivals = value;
         return true;
     }
-    if (g->count == GENERATE_JOBS)
-        return refuse(err, "%s: more than %d jobs", option, GENERATE_JOBS);
+    if (g->count == WORKLOAD_MAX_KERNEL_JOBS)
+        return refuse(err, "%s: more than %u jobs", option, WORKLOAD_MAX_KERNEL_JOBS);
+    if (g->count == g->cap) {
+        uint32_t cap = g->cap ? 2 * g->cap : 64;
+        struct generate_job *more = realloc(g->jobs, cap * sizeof(*more));
+        if (!more) return refuse(err, "out of memory");
+        g->jobs = more;
+        g->cap = cap;
+    }
     g->jobs[g->count++] =
         (struct generate_job){.model = value, .high = strcmp(option, "--high") == 0};
     return true;

@@ -25,6 +25,7 @@ struct simopt {
 };
 
 void simopt_init(struct simopt *o);
+void simopt_finish(struct simopt *o);
 /* Fills `words`, as long as argv, with what is no option. False with a sentence on `err`: usage. */
 bool simopt_take(struct simopt *o, char **argv, char **words, int *count, FILE *err);
 

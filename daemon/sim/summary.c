@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sim/alone.h"
+#include "daemon/sim/refused.h"
 #include "daemon/sim/slos.h"
 
 static int by_value(const void *a, const void *b) {
@@ -29,19 +31,22 @@ static double seconds(uint64_t ns) {
 
 static int add_jobs(struct summary *out, const struct workload *w, const struct sim_result *r) {
     double *jct = malloc((r->count + 1u) * sizeof(*jct)), sum = 0, queueing = 0;
-    uint32_t n = 0;
+    uint32_t n = 0, ran = 0;
     if (!jct) return -ENOMEM;
     for (uint32_t i = 0; i < r->count; i++) {
         const struct sim_job_result *j = &r->jobs[i];
         if (j->refused || j->cut) continue;
+        ran++;
+        queueing += seconds(j->first_run_ns - w->jobs[i].arrival_ns);
+        if (workload_serves(&w->jobs[i])) continue;
         jct[n] = seconds(j->end_ns - w->jobs[i].arrival_ns);
         sum += jct[n++];
-        queueing += seconds(j->first_run_ns - w->jobs[i].arrival_ns);
     }
     qsort(jct, n, sizeof(*jct), by_value);
-    out->jobs = n;
+    out->jobs = ran;
+    out->jobs_serving = ran - n;
     out->jct_mean_s = n ? sum / n : 0;
-    out->queueing_mean_s = n ? queueing / n : 0;
+    out->queueing_mean_s = ran ? queueing / ran : 0;
     out->jct_p50_s = quantile(jct, n, 50);
     out->jct_p95_s = quantile(jct, n, 95);
     free(jct);
@@ -59,8 +64,22 @@ static void add_latency(struct summary *out, const struct sim_result *r) {
     out->latency_overhead_s = (r->latency.sum_ns - r->latency_alone_ns) / n / 1e9;
 }
 
+static void add_slowdown(struct summary *out, const struct workload *w, const struct sim_result *r,
+                         const struct sim_result *alone) {
+    double sum = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        double slowdown = alone_slowdown(alone, r, w, i);
+        if (slowdown <= 0) continue;
+        sum += slowdown;
+        n++;
+        if (slowdown > out->slowdown_worst) out->slowdown_worst = slowdown;
+    }
+    out->slowdown_mean = n ? sum / n : 0;
+}
+
 int summary_make(struct summary *out, const char *policy, const struct workload *w,
-                 const struct sim_result *r) {
+                 const struct sim_result *r, const struct sim_result *alone) {
     double span = (double)(r->end_ns - r->begin_ns);
     *out = (struct summary){.policy = policy,
                             .makespan_s = span / 1e9,
@@ -76,6 +95,7 @@ int summary_make(struct summary *out, const char *policy, const struct workload 
         out->lanes_mean = r->lanes_ns / span;
     }
     add_latency(out, r);
+    if (alone) add_slowdown(out, w, r, alone);
     return add_jobs(out, w, r);
 }
 
@@ -144,7 +164,23 @@ static void json_time(const char *name, uint64_t ns, FILE *out) {
         fprintf(out, ",\"%s\":%" PRIu64 ".%09" PRIu64, name, ns / 1000000000, ns % 1000000000);
 }
 
-void summary_json_jobs(const struct workload *w, const struct sim_result *r, FILE *out) {
+/* What it serves in place of an end, what it would have been alone, why it is not there. */
+static void json_job_more(const struct workload *w, const struct sim_result *r,
+                          const struct sim_result *alone, uint32_t i, FILE *out) {
+    const struct sim_job_result *j = &r->jobs[i];
+    char why[REFUSED_BYTES];
+    double slowdown = alone ? alone_slowdown(alone, r, w, i) : 0;
+    if (workload_serves(&w->jobs[i]) && j->iterations)
+        fprintf(out, ",\"latency_mean_s\":%.9f", j->latency_ns / j->iterations / 1e9);
+    if (slowdown > 0)
+        fprintf(out, ",\"slowdown\":%.4f", slowdown);
+    else
+        fputs(",\"slowdown\":null", out);
+    if (refused_why(w, j, i, why)) fprintf(out, ",\"why\":\"%s\"", why);
+}
+
+void summary_json_jobs(const struct workload *w, const struct sim_result *r,
+                       const struct sim_result *alone, FILE *out) {
     fputs("\"jobs\":[", out);
     for (uint32_t i = 0; i < r->count; i++) {
         const struct sim_job_result *j = &r->jobs[i];
@@ -157,6 +193,7 @@ void summary_json_jobs(const struct workload *w, const struct sim_result *r, FIL
         json_time("end_s", j->end_ns, out);
         json_time("busy_s", j->busy_ns, out);
         fprintf(out, ",\"refused\":%s", j->refused ? "true" : "false");
+        json_job_more(w, r, alone, i, out);
         slos_of(&slos, w, j);
         slos_json(w, &w->jobs[i], &slos, out);
         fputc('}', out);

@@ -15,9 +15,11 @@
 #define SUMMARY_COLUMNS(X)                                                                     \
     X(makespan_s, 6, "MAKESPAN", "first arrival to last end")                                  \
     X(queueing_mean_s, 6, "QUEUEING", "arrival to first running, mean")                        \
-    X(jct_mean_s, 6, "JCT", "job completion time, arrival to end: mean")                       \
+    X(jct_mean_s, 6, "JCT", "completion time, arrival to end, of jobs that serve nobody: mean") \
     X(jct_p50_s, 6, "P50", "its median")                                                       \
     X(jct_p95_s, 6, "P95", "its 95th percentile")                                              \
+    X(slowdown_mean, 3, "SLOWDOWN", "how many times as long as alone: mean over the jobs")     \
+    X(slowdown_worst, 3, "WORST", "of the job that suffers most")                              \
     X(utilisation, 4, "UTIL", "device time used, of the makespan")                             \
     X(active, 4, "ACTIVE", "part of the makespan with an iteration running")                   \
     X(running_mean, 3, "RUNNING", "iterations running at a time, mean over the makespan")      \
@@ -27,7 +29,7 @@
     X(copied_gib, 3, "COPIED", "to and from host memory, GiB")
 /* The columns of the table of requests */
 #define SUMMARY_REQUESTS(X)                                                                    \
-    X(requests, 0, "REQUESTS", "iterations with think time")                                   \
+    X(requests, 0, "REQUESTS", "iterations of jobs that serve, those with every or think")                                   \
     X(latency_mean_s, 6, "LATENCY", "of requests, submission to end: mean")                    \
     X(latency_p50_s, 6, "P50", "its median")                                                   \
     X(latency_p95_s, 6, "P95", "its 95th percentile")                                          \
@@ -36,6 +38,7 @@
 /* In JSON only */
 #define SUMMARY_OTHERS(X)                                                                      \
     X(jobs, 0, "", "jobs that ran to their end")                                               \
+    X(jobs_serving, 0, "", "of these, jobs that serve requests: their end is in no JCT")       \
     X(iterations, 0, "", "iterations run")                                                     \
     X(steps, 0, "", "steps of the scheduler")
 #define SUMMARY_FIELDS(X) SUMMARY_COLUMNS(X) SUMMARY_REQUESTS(X) SUMMARY_OTHERS(X)
@@ -48,14 +51,16 @@ struct summary {
 #undef X
 };
 
+/* `alone`: its jobs alone, NULL where that is not known, and no slowdown then. 0 or -ENOMEM. */
 int summary_make(struct summary *out, const char *policy, const struct workload *w,
-                 const struct sim_result *r); /* 0 or -ENOMEM */
+                 const struct sim_result *r, const struct sim_result *alone);
 
 void summary_table(const struct summary *summaries, uint32_t count, FILE *out);
 /* The fields of one, without the braces around them. */
 void summary_json(const struct summary *s, FILE *out);
 /* "jobs": an array with a member a job. */
-void summary_json_jobs(const struct workload *w, const struct sim_result *r, FILE *out);
+void summary_json_jobs(const struct workload *w, const struct sim_result *r,
+                       const struct sim_result *alone, FILE *out);
 /* What the fields mean, a line each. */
 void summary_explain(FILE *out);
 

@@ -127,6 +127,12 @@ void workload_profile(struct workload *w);
 
 void workload_finish(struct workload *w);
 
+/* Whether its iterations are requests, which come by themselves or after a time to think: what
+ * counts of such a job is their latency, not when it ends. */
+static inline bool workload_serves(const struct workload_job *j) {
+    return j->think_ns > 0 || j->arrivals != WORKLOAD_CLOSED;
+}
+
 /* Device time of one undisturbed iteration of that length: what the scheduler counts. */
 static inline uint64_t workload_busy_ns(const struct workload_job *j, uint64_t duration_ns) {
     return duration_ns / 1000 * j->demand_milli + duration_ns % 1000 * j->demand_milli / 1000;

@@ -119,6 +119,9 @@ def check_outputs(folder):
     expect(first.returncode == 0 and first.stdout == second.stdout, f"the same bytes twice {first.stderr}")
     report = json.loads(first.stdout)
     expect([r["policy"] for r in report["runs"]] == ["srtf", "fair"], "a run a policy")
+    alone = {i: j["end_s"] - j["arrival_s"] for i, j in enumerate(report["alone"]["jobs"])}
+    for i, j in enumerate(report["runs"][0]["jobs"]):
+        expect(abs(j["slowdown"] - (j["end_s"] - j["arrival_s"]) / alone[i]) < 1e-3, f"a slowdown is of the time alone: {j}")
     for run in report["runs"]:
         expect(len(run["jobs"]) == 100, "a record a job")
         ends = [j["end_s"] - j["arrival_s"] for j in run["jobs"]]
@@ -178,6 +181,10 @@ def check_orion(folder):
             f.write(content)
         done = salus_sim(*args, "--high", "small", "--arrivals", "gaps:bad.json")
         expect(done.returncode == 2 and "bad.json" in done.stderr, f"{content!r}: {done.stderr}")
+    many = salus_sim(*args, *(["--best", "small"] * 200), "--until", "1ms")
+    expect(many.returncode == 0 and many.stdout.count("job name=small") == 200, f"200 jobs: {many.stderr}")
+    many = salus_sim(*args, *(["--best", "small"] * 1001))
+    expect(many.returncode == 2 and "more than 1000 jobs" in many.stderr, f"1001 jobs: {many.stderr}")
     for bad in (["--high", "absent"], [], ["--arrivals", "closed"], ["--high", "small", "--arrivals", "often"],
                 ["--high", "small", "--arrivals", "poisson:0"]):
         done = salus_sim(*args, *bad)

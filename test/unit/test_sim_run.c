@@ -325,7 +325,7 @@ Test(sim_run, a_job_that_never_fits_is_refused_and_the_others_run) {
     cr_expect_eq(r->jobs[0].refused, SCHED_WHY_TOO_LARGE);
     cr_expect_eq(r->jobs[0].first_run_ns, SIM_NEVER);
     expect_end(r, 1, MS);
-    cr_assert_eq(summary_make(&s, "fair", &w, r), 0);
+    cr_assert_eq(summary_make(&s, "fair", &w, r, NULL), 0);
     cr_expect_eq(s.jobs, 1);
     cr_expect_eq(s.refused, 1);
     cr_expect_eq(s.jct_mean_s, 0.001);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the verbs of salus-sim share: where they write, what was asked for, and how they fail.
+ */
+#ifndef DAEMON_SIM_SIMVERB_H
+#define DAEMON_SIM_SIMVERB_H
+
+#include <stdio.h>
+
+#include "daemon/sim/simcli_exit.h"
+#include "daemon/sim/simopt.h"
+#include "daemon/sim/workload.h"
+
+struct simcli {
+    FILE *out, *err;
+    struct simopt opt;
+};
+
+/* Says it on c->err; returns `status`. */
+__attribute__((format(printf, 3, 4))) int simverb_fail(struct simcli *c, int status,
+                                                       const char *fmt, ...);
+/* A workload, or its faults on c->err and an exit status. */
+int simverb_read(struct simcli *c, struct workload *w, const char *path);
+int simverb_close(struct simcli *c, FILE *f);
+
+/* The workload under each lane policy. */
+int simrun_verb(struct simcli *c, const char *path);
+
+#endif
