@@ -22,6 +22,8 @@ struct device {
 
 static int create_kernels(struct device *d, const struct workload *w, uint32_t depth,
                           struct kdev_contention contention) {
+    if (contention.slots <= 0) contention.slots = w->slots_milli / 1000.0;
+    if (contention.left <= 0) contention.left = w->left_milli / 1000.0;
     if (contention.slots <= 0) contention.slots = CONTENTION_SLOTS / 1000.0;
     if (contention.left <= 0) contention.left = CONTENTION_LEFT / 1000.0;
     d->works = malloc((w->kernels_count + 1u) * sizeof(*d->works));

@@ -93,6 +93,24 @@ static void offer(struct sim *s, uint32_t job, uint64_t at_ns) {
         submit(s, job);
 }
 
+/* The operation that its client turns to at launched_ns: what it does before the launch, and the
+ * launch itself, which the first one of an iteration has behind it. */
+static void offer_launched(struct sim *s, uint32_t job) {
+    struct sim_job *j = &s->jobs[job];
+    const struct workload_job *w = &s->w->jobs[job];
+    if (w->kernels) {
+        j->launched_ns += s->w->kernels[s->w->sequences[j->sequence].first + j->offered].host_ns;
+        if (j->offered > 0) j->launched_ns += w->launch_ns;
+    }
+    offer(s, job, j->launched_ns);
+}
+
+static bool waits(const struct sim *s, uint32_t job) {
+    const struct sim_job *j = &s->jobs[job];
+    return s->w->jobs[job].kernels && j->offered < j->ops &&
+           s->w->kernels[s->w->sequences[j->sequence].first + j->offered].waits;
+}
+
 /* Which kernels the iteration that begins launches. */
 static void choose_sequence(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
@@ -110,14 +128,16 @@ static void begin_iteration(struct sim *s, uint32_t job, bool first) {
     struct sim_job *j = &s->jobs[job];
     const struct workload_job *w = &s->w->jobs[job];
     if (w->arrivals == WORKLOAD_CLOSED) {
-        j->asked_ns = j->begun_ns = s->now_ns + (first ? 0 : think_of(s, job));
+        j->asked_ns = j->begun_ns = s->now_ns + (first ? w->start_ns : think_of(s, job));
     } else {
         j->arrived_ns = (first ? w->arrival_ns : j->arrived_ns) + gap_of(s, job);
         j->asked_ns = j->arrived_ns;
-        j->begun_ns = j->arrived_ns > s->now_ns ? j->arrived_ns : s->now_ns;
+        uint64_t ready_ns = s->now_ns + (first ? w->start_ns : 0);
+        j->begun_ns = j->arrived_ns > ready_ns ? j->arrived_ns : ready_ns;
     }
     choose_sequence(s, job);
-    offer(s, job, j->begun_ns);
+    j->launched_ns = j->begun_ns;
+    offer_launched(s, job);
 }
 
 /* ---- operations ended ------------------------------------------------------------------------ */
@@ -141,7 +161,17 @@ static bool end_operation(struct sim *s, uint32_t job) {
     s->r->operations++;
     j->ended++;
     if (j->ended == j->handed) memcheck_stopped(&s->mem, j->lane);
-    return j->ended == j->ops;
+    if (j->ended == j->ops) return true;
+    if (j->ended == j->offered && waits(s, job)) {
+        j->launched_ns = s->now_ns;
+        offer_launched(s, job);
+    }
+    return false;
+}
+
+/* Without the time between launches, which is hidden behind the kernels before. */
+static uint64_t alone_ns(const struct workload_sequence *q) {
+    return q->total_ns + q->host_ns - q->tail_ns;
 }
 
 static void count_latency(struct sim *s, uint32_t job) {
@@ -153,7 +183,7 @@ static void count_latency(struct sim *s, uint32_t job) {
     if (!workload_serves(w)) return;
     latency_add(&s->r->latency, ns);
     s->r->latency_alone_ns +=
-        (double)(w->kernels ? s->w->sequences[j->sequence].total_ns : j->duration_ns);
+        (double)(w->kernels ? alone_ns(&s->w->sequences[j->sequence]) : j->duration_ns);
 }
 
 static void end_iteration(struct sim *s, uint32_t job) {
@@ -195,6 +225,14 @@ static void end_boundaries(struct sim *s) {
     }
 }
 
+/* What its client does once the operations of an iteration have ended, before it is over; and of
+ * the last one, before the job ends. */
+static uint64_t host_behind(const struct sim *s, uint32_t job) {
+    const struct workload_job *w = &s->w->jobs[job];
+    uint64_t ns = w->kernels ? s->w->sequences[s->jobs[job].sequence].tail_ns : 0;
+    return ns + (is_over(s, job) ? w->finish_ns : 0);
+}
+
 /* What the device has finished; `done` keeps the jobs whose iteration is complete. */
 static void end_operations(struct sim *s) {
     uint32_t complete = 0;
@@ -203,6 +241,17 @@ static void end_operations(struct sim *s) {
     s->done_count = complete;
     for (uint32_t i = 0; i < complete; i++)
         end_iteration(s, s->done[i]);
+    complete = 0;
+    for (uint32_t i = 0; i < s->done_count; i++) {
+        uint64_t more_ns = host_behind(s, s->done[i]);
+        if (more_ns)
+            timers_add(&s->ends, s->now_ns + more_ns, s->done[i]);
+        else
+            s->done[complete++] = s->done[i];
+    }
+    while (timers_next(&s->ends) <= s->now_ns)
+        s->done[complete++] = timers_take(&s->ends);
+    s->done_count = complete;
 }
 
 int sim_gather(struct sim *s) {
@@ -212,7 +261,8 @@ int sim_gather(struct sim *s) {
     uint32_t due = 0;
     while (s->arrived + due < s->w->count && s->w->jobs[s->arrived + due].arrival_ns <= s->now_ns)
         due++;
-    if (reserve(s, 4 * s->done_count + due + s->offers.jobs.count + 1)) return -ENOMEM;
+    if (reserve(s, 4 * (s->done_count + s->ends.jobs.count) + due + s->offers.jobs.count + 1))
+        return -ENOMEM;
     end_operations(s);
     end_boundaries(s);
     for (uint32_t i = 0; i < s->done_count; i++)
@@ -243,10 +293,11 @@ static void ask(struct sim *s, uint32_t job) {
     say(s, SCHED_ASKED, job)->need = need_of(s, job);
 }
 
-/* The next operation is eligible now that the one before it has been handed over. */
+/* The next operation is eligible now that the one before it has been handed over, if its client
+ * does not wait for that one. */
 static void offer_next(struct sim *s, uint32_t job) {
     const struct sim_job *j = &s->jobs[job];
-    if (j->offered < j->ops) offer(s, job, j->begun_ns + j->offered * s->w->jobs[job].launch_ns);
+    if (j->offered < j->ops && !waits(s, job)) offer_launched(s, job);
 }
 
 int sim_answer(struct sim *s, const struct sched_actions *actions) {

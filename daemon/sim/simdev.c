@@ -30,7 +30,8 @@ struct simdev {
     const struct workload_job *jobs; /* for their demand */
     struct class *active[DEMANDS];   /* ascending demand */
     uint32_t active_count, running;
-    bool settled; /* rates are those of the running ones */
+    uint32_t left_milli; /* of the device, where several run */
+    bool settled;        /* rates are those of the running ones */
     uint64_t now_ns;
     double active_ns, running_ns;
 };
@@ -53,6 +54,7 @@ int simdev_create(struct simdev **out, const struct workload *w) {
         d->classes[i].demand_milli = i;
     }
     d->jobs = w->jobs;
+    d->left_milli = w->left_milli ? w->left_milli : 1000;
     return 0;
 }
 
@@ -75,7 +77,7 @@ static bool before(const void *keys, uint32_t a, uint32_t b) {
 /* ---- rates ----------------------------------------------------------------------------------- */
 
 static void settle(struct simdev *d) {
-    uint32_t left_milli = 1000, members = d->running, i = 0;
+    uint32_t left_milli = d->running > 1 ? d->left_milli : 1000, members = d->running, i = 0;
     for (; i < d->active_count; i++) {
         struct class *c = d->active[i];
         if ((uint64_t)c->demand_milli * members > left_milli) break;

@@ -19,7 +19,8 @@ enum sim_job_state { SIM_ABSENT, SIM_WAITING, SIM_ADMITTED, SIM_LEFT };
 struct sim_job {
     uint64_t arrived_ns;  /* open loop: when the request that is served next, or now, came */
     uint64_t asked_ns;    /* when the iteration was wanted: its latency counts from here */
-    uint64_t begun_ns;    /* and when its client began with it: its launches count from here */
+    uint64_t begun_ns;    /* and when its client began with it */
+    uint64_t launched_ns; /* and with what leads to the launch of its next operation */
     uint64_t started_ns;  /* its first operation could begin */
     uint64_t duration_ns; /* of the iteration, where it is one operation */
     uint32_t iteration;   /* the one that is offered or runs */
@@ -42,6 +43,7 @@ struct sim {
     struct sim_job *jobs;
     struct sched_spec *specs;
     struct timers offers; /* when jobs offer their next operation */
+    struct timers ends;   /* when iterations are over whose operations have ended */
     uint32_t *done;       /* jobs of which something ended now */
     uint32_t done_count, arrived, left, depth;
     bool slos; /* somebody has a target */

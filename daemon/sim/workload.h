@@ -50,6 +50,8 @@ struct workload_kernel {
     uint32_t class;                       /* enum sched_class */
     uint32_t compute_milli, memory_milli; /* of the device's peaks, alone; or by class */
     bool copy;                            /* a memory operation: no SM, none of the above */
+    bool waits;                           /* launched once all before it has ended */
+    uint64_t host_ns;                     /* what its client does in between; beside launch_ns */
     struct sched_kernel profile;          /* what the scheduler is told */
 };
 
@@ -59,6 +61,8 @@ struct workload_sequence {
     uint32_t first, count; /* of workload.kernels */
     uint32_t line;
     uint64_t total_ns; /* one after the other */
+    uint64_t host_ns;  /* of the client, between them */
+    uint64_t tail_ns;  /* of that, behind the last, before the iteration is over */
     uint64_t busy_ns;  /* as the scheduler counts it */
 };
 
@@ -93,6 +97,8 @@ struct workload_job {
     uint32_t gaps;
     uint64_t every_ns;   /* FIXED, POISSON */
     uint64_t launch_ns;  /* host time from one launch to the next */
+    uint64_t start_ns;   /* from admission to the first iteration */
+    uint64_t finish_ns;  /* from the last one to the job's end */
     uint64_t request_ns; /* latency of an iteration alone, as the scheduler is told; 0: it learns */
     uint64_t slo_ns;     /* its promise; 0: none */
     uint32_t slo_of;     /* enum sched_slo_of */
@@ -115,7 +121,8 @@ struct workload {
     uint64_t slice_ns;    /* within which kernels give way to a higher level; 0: in waves */
     uint64_t until_ns;    /* the run stops here; 0: when all jobs have left */
     uint32_t sms;
-    struct workload_kernel *kernels; /* of all sequences; NULL: iterations are the grain */
+    uint32_t slots_milli, left_milli; /* what work side by side finds; 0: as usual for the grain */
+    struct workload_kernel *kernels;  /* of all sequences; NULL: iterations are the grain */
     struct workload_sequence *sequences;
     uint64_t *gap_ns; /* of all traces */
     struct workload_gaps *gaps;

@@ -49,6 +49,7 @@ static int take_job(struct parser *p, char *rest) {
     if (p->faults == faults)
         parser_bound(p, j->iteration_ns + j->iteration_ns / 1000 * j->jitter_milli + j->think_ns,
                      j->iterations);
+    if (p->faults == faults) parser_bound(p, j->start_ns + j->finish_ns, 1);
     if (p->faults != faults) j->line = 0; /* enough was said of it */
     return 0;
 }
@@ -187,6 +188,13 @@ int workload_read(struct workload *out, const char *path, struct buf *errors) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+static void write_host(uint64_t ns, bool waits, FILE *out) {
+    char text[32];
+    if (waits) fputs("w\n", out);
+    quantity_print(QUANTITY_TIME, ns, text, sizeof(text));
+    if (ns) fprintf(out, "h %s\n", text);
+}
+
 static void write_sequences(const struct workload *w, FILE *out) {
     char text[32];
     for (uint32_t n = 0; n < w->sequences_count; n++) {
@@ -194,11 +202,13 @@ static void write_sequences(const struct workload *w, FILE *out) {
         fprintf(out, "kernels name=%s\n", q->name);
         for (uint32_t i = 0; i < q->count; i++) {
             const struct workload_kernel *k = &w->kernels[q->first + i];
+            write_host(k->host_ns, k->waits, out);
             quantity_print(QUANTITY_TIME, k->duration_ns, text, sizeof(text));
             fprintf(out, "%c %s", k->copy ? 'c' : 'k', text);
             if (!k->copy) workload_keys_write(&workload_keys_kernel, k, out);
             fputc('\n', out);
         }
+        write_host(q->tail_ns, false, out);
     }
 }
 

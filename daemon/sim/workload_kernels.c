@@ -51,6 +51,36 @@ static bool take_time(struct parser *p, const char *text, uint64_t max, const ch
     return false;
 }
 
+/* "h TIME" or "w": what its client does before the operation of the next line. */
+static int take_host(struct parser *p, bool waits, char *rest) {
+    uint64_t ns = 0;
+    if (p->section != SECTION_KERNELS) {
+        parser_fault(p, "time of a host in no sequence: `kernels name=...` comes first");
+        return 0;
+    }
+    if (!waits && !take_time(p, strtok_r(rest, " \t", &rest), WORKLOAD_MAX_KERNEL_NS,
+                             "a time from 1ns to 1h", &ns))
+        return 0;
+    if (strtok_r(rest, " \t", &rest)) parser_fault(p, "something follows");
+    struct workload_sequence *q = &p->w->sequences[p->w->sequences_count - 1];
+    p->host_waits |= waits;
+    p->host_ns += ns;
+    q->host_ns += ns;
+    if (q->host_ns > WORKLOAD_MAX_TIME_NS) {
+        parser_fault(p, "its host takes more than 1000 h");
+        q->host_ns = p->host_ns = 0;
+    }
+    return 0;
+}
+
+/* What a host did behind the last operation of the sequence that ends here. */
+static void take_tail(struct parser *p) {
+    if (p->section == SECTION_KERNELS)
+        p->w->sequences[p->w->sequences_count - 1].tail_ns = p->host_ns;
+    p->host_ns = 0;
+    p->host_waits = false;
+}
+
 /* "k DURATION key=value..." or "c DURATION". */
 static int take_kernel(struct parser *p, bool copy, char *rest) {
     struct workload *w = p->w;
@@ -62,7 +92,10 @@ static int take_kernel(struct parser *p, bool copy, char *rest) {
     if (parser_room((void **)&w->kernels, sizeof(*w->kernels), w->kernels_count, &p->kernels_cap))
         return -ENOMEM;
     struct workload_kernel *k = &w->kernels[w->kernels_count++];
-    *k = (struct workload_kernel){.copy = copy, .duration_ns = 1};
+    *k = (struct workload_kernel){
+        .copy = copy, .duration_ns = 1, .host_ns = p->host_ns, .waits = p->host_waits};
+    p->host_ns = 0;
+    p->host_waits = false;
     struct workload_sequence *q = &w->sequences[w->sequences_count - 1];
     q->count++;
     take_time(p, strtok_r(rest, " \t", &rest), WORKLOAD_MAX_KERNEL_NS, "a time from 1ns to 1h",
@@ -94,6 +127,8 @@ static int take_times(struct parser *p, const char *word, char *rest) {
 
 int parser_section_line(struct parser *p, const char *word, char *rest, bool *taken) {
     *taken = true;
+    if (strcmp(word, "h") == 0 || strcmp(word, "w") == 0) return take_host(p, *word == 'w', rest);
+    if (strcmp(word, "k") != 0 && strcmp(word, "c") != 0) take_tail(p);
     if (strcmp(word, "kernels") == 0) return take_sequence(p, rest);
     if (strcmp(word, "gaps") == 0) return take_gaps(p, rest);
     if (strcmp(word, "k") == 0 || strcmp(word, "c") == 0) return take_kernel(p, *word == 'c', rest);
@@ -136,7 +171,9 @@ static void resolve_sequence(struct parser *p, const struct workload_job *j, con
     if (*out == w->sequences_count)
         parser_fault(p, "%s: there is no sequence '%.60s'", key, name);
     else
-        parser_bound(p, w->sequences[*out].total_ns + j->launch_ns * w->sequences[*out].count,
+        parser_bound(p,
+                     w->sequences[*out].total_ns + w->sequences[*out].host_ns +
+                         j->launch_ns * w->sequences[*out].count,
                      j->iterations);
 }
 
@@ -171,6 +208,7 @@ static void resolve_jobs(struct parser *p) {
 }
 
 void parser_sections_end(struct parser *p) {
+    take_tail(p);
     for (uint32_t i = 0; i < p->w->sequences_count; i++)
         end_sequence(p, i);
     for (uint32_t i = 0; i < p->w->gaps_count; i++)

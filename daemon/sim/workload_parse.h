@@ -19,6 +19,8 @@ struct parser {
     uint32_t line, jobs_cap, faults;
     uint32_t kernels_cap, sequences_cap, gap_cap, gaps_cap;
     enum section section;
+    uint64_t host_ns; /* of lines h and w, for the operation that follows */
+    bool host_waits;
     bool device_seen;
 };
 

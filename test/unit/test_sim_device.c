@@ -67,6 +67,19 @@ Test(sim_device, full_ones_split_it) {
 
 /* Max-min: 0.2 is below the level and keeps its share; 0.6 and 0.8 get 0.4 each, that is 2/3 and
  * 1/2 of their speed. */
+Test(sim_device, less_is_left_where_several_run) {
+    world.left_milli = 800;
+    struct simdev *d = device((uint32_t[]){1000, 1000, 300}, 3);
+    simdev_start(d, 0, 0, 1000);
+    simdev_start(d, 0, 1, 2000);
+    expect_next(d, 2500, 0); /* .4 each */
+    expect_next(d, 3500, 1); /* and what is left of it alone */
+    simdev_start(d, 4000, 2, 100);
+    expect_next(d, 4100, 2);
+    simdev_destroy(d);
+    world.left_milli = 0;
+}
+
 Test(sim_device, the_small_one_is_served_first_and_the_rest_is_split) {
     struct simdev *d = device((uint32_t[]){600, 200, 800}, 3);
     simdev_start(d, 0, 0, 600);

@@ -106,6 +106,62 @@ Test(sim_kernels, launches_take_the_hosts_time) {
     cr_expect_eq(end_of(text, "streams", 0), 62 * US);
 }
 
+/* Launched at 10 and 15 us, which run to 50; the client waits for that, and 7 us more; the third
+ * runs to 87, and the iteration is over at 98. */
+#define HOST                                                                                   \
+    "kernels name=a\nh 10us\nk 20us sms=80\nh 5us\nk 20us sms=80\nw\nh 7us\nk 30us sms=80\nh " \
+    "11us\n"
+
+Test(sim_kernels, a_client_does_something_and_waits_between_its_launches) {
+    cr_expect_eq(end_of(HOST "job name=j kernels=a iterations=2 " JOB "\n", "streams", 0),
+                 2 * 98 * US);
+    cr_expect_eq(
+        end_of(HOST "job name=j kernels=a iterations=2 launch=1us " JOB "\n", "streams", 0),
+        2 * 99 * US, "one launch is not hidden: that behind the wait");
+    cr_expect_eq(end_of(HOST "job name=j kernels=a iterations=2 start=100us finish=50us " JOB "\n",
+                        "streams", 0),
+                 (100 + 2 * 98 + 50) * US);
+}
+
+/* Beside a job that has the device for 100 us, all that is not waited for was launched meanwhile.
+ */
+Test(sim_kernels, what_is_not_waited_for_is_launched_while_others_run) {
+    const char *text = "device slots=1 left=1\nkernels name=long\nk 100us sms=80\n" HOST
+                       "job name=l kernels=long iterations=1 priority=1 " JOB "\n"
+                       "job name=j kernels=a iterations=1 " JOB "\n";
+    /* Both kernels behind the long one, end at 140; then 7, 30 and 11. */
+    cr_expect_eq(end_of(text, "streams", 1), (100 + 40 + 7 + 30 + 11) * US);
+}
+
+/* What the client does behind its last operation is a part of its turn; before the first, not. */
+Test(sim_kernels, a_turn_lasts_until_its_client_is_done) {
+    const char *within = "kernels name=a\nk 10us sms=80\nh 30us\n";
+    const char *before = "kernels name=a\nh 30us\nk 10us sms=80\n";
+    char text[512];
+    uint64_t ends[2];
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof(text),
+                 "device memory=1GiB\n%s"
+                 "job name=x kernels=a iterations=2 persistent=1MiB ephemeral=600MiB\n"
+                 "job name=y kernels=a iterations=2 persistent=1MiB ephemeral=600MiB\n",
+                 i ? before : within);
+        ends[i] = end_of(text, "streams", 1);
+    }
+    cr_expect_eq(ends[0], 4 * 40 * US);
+    cr_expect_lt(ends[1], 4 * 40 * US);
+}
+
+Test(sim_kernels, the_device_may_say_what_work_side_by_side_finds) {
+    const char *text = "device slots=1 left=%s\nkernels name=a\nk 10us sms=80 compute=1 memory=0\n"
+                       "job name=x kernels=a iterations=1 " JOB "\n"
+                       "job name=y kernels=a iterations=1 " JOB "\n";
+    char full[512], less[512];
+    snprintf(full, sizeof(full), text, "1");
+    snprintf(less, sizeof(less), text, "0.8");
+    cr_expect_eq(end_of(full, "streams", 1), 20 * US);
+    cr_expect_eq(end_of(less, "streams", 1), 25 * US);
+}
+
 Test(sim_kernels, a_client_may_think_between_its_iterations) {
     cr_expect_eq(end_of(THREE "job name=j kernels=a think=40us iterations=3 " JOB "\n", "reef", 0),
                  260 * US);

@@ -69,6 +69,36 @@ Test(sim_workload_kernels, a_sequence_and_what_the_scheduler_is_told_of_it) {
     workload_finish(&w);
 }
 
+Test(sim_workload_kernels, what_a_host_does_between_launches) {
+    struct workload w = load("job name=j kernels=a iterations=2 start=1s finish=20ms " LITTLE "\n"
+                             "kernels name=a\nh 3us\nh 4us\nk 1us sms=1\nw\nk 2us sms=1\nw\nh 5us\n"
+                             "c 9us\nh 11us\nkernels name=b\nk 1us sms=1\n"
+                             "device slots=1.1 left=0.9\n");
+    const struct workload_kernel *k = w.kernels;
+    cr_expect(k[0].host_ns == 7000 && !k[0].waits);
+    cr_expect(k[1].host_ns == 0 && k[1].waits);
+    cr_expect(k[2].host_ns == 5000 && k[2].waits);
+    cr_expect(k[3].host_ns == 0 && !k[3].waits, "of another sequence");
+    cr_expect_eq(w.sequences[0].tail_ns, 11000);
+    cr_expect_eq(w.sequences[0].host_ns, 23000);
+    cr_expect_eq(w.sequences[0].total_ns, 12000);
+    cr_expect_eq(w.sequences[1].tail_ns, 0);
+    cr_expect_eq(w.jobs->start_ns, 1000000000);
+    cr_expect_eq(w.jobs->finish_ns, 20000000);
+    cr_expect(w.slots_milli == 1100 && w.left_milli == 900);
+    workload_finish(&w);
+    expect_errors(
+        "h 3us\nkernels name=a\nh\nh 0s\nh 2h\nw 3us\nk 1us sms=1\ndevice left=0 slots=3\n"
+        "job name=j kernels=a iterations=1 " LITTLE "\n",
+        "1: time of a host in no sequence: `kernels name=...` comes first\n"
+        "3: '' is not a time from 1ns to 1h\n"
+        "4: '0s' is not a time from 1ns to 1h\n"
+        "5: '2h' is not a time from 1ns to 1h\n"
+        "6: something follows\n"
+        "8: left: '0' is not a number from 0.001 to 1\n"
+        "8: slots: '3' is not a number from 1 to 2\n");
+}
+
 Test(sim_workload_kernels, every_way_of_arriving) {
     struct workload w = load("device until=1s\nkernels name=a\nk 1us sms=1\n"
                              "gaps name=g\n1ms 2ms 3ms\n0.5s\n"
