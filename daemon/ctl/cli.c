@@ -32,7 +32,7 @@ static const struct cli_verb verbs[] = {
     {"history", "", "jobs that ended", CTL_V_COUNT, cli_history},
     {"top", "[--batch] [-n COUNT]", "a live picture of lanes and jobs; -w SECONDS between two (1)",
      CTL_V_COUNT, cli_top},
-    {"record", "[--events] [--gpu N] [--for TIME] [--until-idle] FILE",
+    {"record", "[--events] [--kernels] [--gpu N] [--for TIME] [--until-idle] FILE",
      "write what runs as a workload for salus-sim, or what the scheduler does, until interrupted",
      CTL_V_COUNT, cli_record},
     {"run", "[OPTION]... [--] CMD [ARG]...",

@@ -8,6 +8,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/ctl/cli.h"
+#include "daemon/ctl/kernel_trace.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/record_events.h"
 #include "daemon/ctl/recording.h"
@@ -19,6 +20,7 @@ struct watching {
     struct recording recording;
     uint64_t history;
     size_t jobs;
+    struct record_lease *events; /* NULL: of kernels nothing is asked */
 };
 
 static uint64_t real_now_ns(void) {
@@ -63,13 +65,17 @@ static int see_history(struct cli *c, struct watching *w, bool keep) {
     return status;
 }
 
+static void see_gpu(struct watching *w, const struct ctl_gpu *gpu) {
+    w->recording.device_bytes = gpu->memory_bytes;
+    w->recording.soft = strcmp(gpu->device, "soft") == 0;
+}
+
 static int see_device(struct cli *c, struct watching *w) {
     struct query q;
     int status = query_ask(c, CTL_V_gpu_list, 0, false, &q);
 
     if (status != CLI_OK) return status;
-    if (q.count)
-        w->recording.device_bytes = ((const struct ctl_gpu *)query_record(&q, 0))->memory_bytes;
+    if (q.count) see_gpu(w, query_record(&q, 0));
     query_finish(&q);
     return CLI_OK;
 }
@@ -82,6 +88,7 @@ static int watch(struct cli *c, struct watching *w, uint64_t for_ns, bool until_
     while (status == CLI_OK && !cli_interrupted()) {
         status = see_jobs(c, w);
         if (status == CLI_OK) status = see_history(c, w, true);
+        if (status == CLI_OK && w->events) status = record_events_renew(c, w->events);
         if (for_ns && fdutil_now_ns() - begin >= for_ns) break;
         if (until_idle && w->jobs == 0 && w->recording.count > 0) break;
         if (status == CLI_OK) cli_sleep_ms(LOOK_MS);
@@ -98,27 +105,72 @@ static int write_file(struct cli *c, const struct watching *w, const char *path,
     return CLI_OK;
 }
 
+/* What ran, with its kernels where they were asked for; also when the daemon was gone in between.
+ */
+static int write_seen(struct cli *c, struct watching *w, const char *path, FILE *f, FILE *events) {
+    struct kernel_trace kernels;
+    int status;
+
+    kernel_trace_init(&kernels);
+    if (events) {
+        rewind(events);
+        if (kernel_trace_read(&kernels, events)) {
+            kernel_trace_finish(&kernels);
+            return no_memory(c);
+        }
+        w->recording.kernels = &kernels;
+    }
+    status = write_file(c, w, path, f);
+    kernel_trace_finish(&kernels);
+    return status;
+}
+
+/* A file without a name, for the worker to write its scheduler's events to. */
+static int begin_events(struct cli *c, struct watching *w, struct record_lease *lease,
+                        FILE **events) {
+    *events = tmpfile();
+    if (!*events) return cli_fail(c, CLI_FAILED, "a temporary file: %s", strerror(errno));
+    w->events = lease;
+    return record_events_begin(c, lease, fileno(*events));
+}
+
+static int record_seen(struct cli *c, struct watching *w, uint64_t for_ns, const char *path) {
+    struct record_lease lease;
+    FILE *events = NULL;
+    int wrote, status = cli_option(c, "--kernels") ? begin_events(c, w, &lease, &events) : CLI_OK;
+    FILE *f = status != CLI_OK ? NULL : strcmp(path, "-") == 0 ? c->out : fopen(path, "we");
+
+    if (status == CLI_OK && !f) status = cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
+    if (f) {
+        cli_catch_interrupt();
+        status = watch(c, w, for_ns, cli_option(c, "--until-idle") != NULL);
+        if (status == CLI_OK && events) status = record_events_end(c, &lease, "the events");
+        wrote = write_seen(c, w, path, f, events);
+        if (status == CLI_OK) status = wrote;
+        if (f != c->out) fclose(f);
+    }
+    if (events) fclose(events);
+    return status;
+}
+
 int cli_record(struct cli *c, int argc, char **argv) {
     const char *limit = cli_option(c, "--for"), *path = argv[0];
+    bool events = cli_option(c, "--events"), kernels = cli_option(c, "--kernels");
     struct watching w = {.history = 0};
     uint64_t for_ns = 0;
-    FILE *f;
-    int status, wrote;
+    int status;
 
     if (limit && (status = cli_take_time(c, "--for", limit, &for_ns)) != CLI_OK) return status;
-    if (cli_option(c, "--gpu") && !cli_option(c, "--events"))
-        return cli_fail(c, CLI_USAGE, "--gpu: a workload is of all GPUs; it goes with --events");
-    if (cli_option(c, "--events")) return record_events(c, for_ns, path);
+    if (events && kernels)
+        return cli_fail(c, CLI_USAGE, "--events and --kernels: into one file goes one of them");
+    if (cli_option(c, "--gpu") && !events && !kernels)
+        return cli_fail(c, CLI_USAGE,
+                        "--gpu: a workload is of all GPUs; it goes with --events and --kernels");
+    if (events) return record_events(c, for_ns, path);
     recording_init(&w.recording);
     status = see_device(c, &w);
     if (status == CLI_OK) status = see_history(c, &w, false);
-    if (status != CLI_OK) return status;
-    f = strcmp(path, "-") == 0 ? c->out : fopen(path, "we");
-    if (!f) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
-    cli_catch_interrupt();
-    status = watch(c, &w, for_ns, cli_option(c, "--until-idle") != NULL);
-    wrote = write_file(c, &w, path, f);
-    if (f != c->out) fclose(f);
+    if (status == CLI_OK) status = record_seen(c, &w, for_ns, path);
     recording_finish(&w.recording);
-    return status != CLI_OK ? status : wrote;
+    return status;
 }

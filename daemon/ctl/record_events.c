@@ -45,26 +45,48 @@ static bool is_over(int fd) {
            memcmp(end, last_line, sizeof(end)) == 0;
 }
 
+int record_events_begin(struct cli *c, struct record_lease *l, int fd) {
+    *l = (struct record_lease){.fd = fd, .renewed_ns = fdutil_now_ns()};
+    return tell(c, LEASE_NS, fd);
+}
+
+int record_events_renew(struct cli *c, struct record_lease *l) {
+    uint64_t now = fdutil_now_ns();
+
+    if (now - l->renewed_ns < RENEW_NS) return CLI_OK;
+    l->renewed_ns = now;
+    return tell(c, LEASE_NS, -1);
+}
+
+int record_events_end(struct cli *c, const struct record_lease *l, const char *what) {
+    int status = is_over(l->fd) ? CLI_OK : tell(c, 0, -1);
+
+    for (int ms = 0; status == CLI_OK && !is_over(l->fd) && ms < END_MS; ms++)
+        usleep(1000); /* also once interrupted */
+    if (status == CLI_OK && !is_over(l->fd))
+        status = cli_fail(c, CLI_FAILED,
+                          "%s: not whole: the worker is gone, records for somebody else, "
+                          "or could not write",
+                          what);
+    return status;
+}
+
 /* Until it is enough, or the worker has ended it. */
-static int wait_for_end(struct cli *c, uint64_t for_ns, int fd) {
-    uint64_t begin = fdutil_now_ns(), renewed = begin;
+static int wait_for_end(struct cli *c, uint64_t for_ns, struct record_lease *l) {
+    uint64_t begin = fdutil_now_ns();
     int status = CLI_OK;
 
-    while (status == CLI_OK && !cli_interrupted() && !is_over(fd)) {
-        uint64_t now = fdutil_now_ns();
-
-        if (for_ns && now - begin >= for_ns) break;
-        if (now - renewed >= RENEW_NS) {
-            status = tell(c, LEASE_NS, -1);
-            renewed = now;
-        }
+    while (status == CLI_OK && !cli_interrupted() && !is_over(l->fd)) {
+        if (for_ns && fdutil_now_ns() - begin >= for_ns) break;
+        status = record_events_renew(c, l);
         if (status == CLI_OK) cli_sleep_ms(LOOK_MS);
     }
-    return status == CLI_OK ? tell(c, 0, -1) : status;
+    return status;
 }
 
 int record_events(struct cli *c, uint64_t for_ns, const char *path) {
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status;
+    struct record_lease lease;
     struct stat st;
 
     if (fd < 0) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
@@ -73,15 +95,9 @@ int record_events(struct cli *c, uint64_t for_ns, const char *path) {
         return cli_fail(c, CLI_USAGE, "%s: events are recorded into a file only", path);
     }
     cli_catch_interrupt();
-    status = tell(c, LEASE_NS, fd);
-    if (status == CLI_OK) status = wait_for_end(c, for_ns, fd);
-    for (int ms = 0; status == CLI_OK && !is_over(fd) && ms < END_MS; ms++)
-        usleep(1000); /* also once interrupted */
-    if (status == CLI_OK && !is_over(fd))
-        status = cli_fail(c, CLI_FAILED,
-                          "%s: not whole: the worker is gone, records for somebody else, "
-                          "or could not write",
-                          path);
+    status = record_events_begin(c, &lease, fd);
+    if (status == CLI_OK) status = wait_for_end(c, for_ns, &lease);
+    if (status == CLI_OK) status = record_events_end(c, &lease, path);
     if (status == CLI_OK && fstat(fd, &st) == 0)
         fprintf(c->err, "salusctl: %lld bytes of events in %s; see salus-sim(1), replay\n",
                 (long long)st.st_size, path);

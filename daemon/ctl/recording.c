@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/units.h"
+#include "daemon/ctl/recording_kernels.h"
 
 #define NAME_BYTES 64
 
@@ -160,51 +161,82 @@ static const char *hint_of(const struct ctl_job *j) {
     return j->planned_iterations ? " hint=iterations" : " hint=none";
 }
 
-static bool write_job(const struct recording *r, const struct recorded *p, uint64_t first_ns,
-                      uint64_t now_ns, FILE *out) {
+static void write_needs(const struct recorded *p, const char *name, uint64_t first_ns, FILE *out) {
     const struct ctl_job *j = &p->job;
-    bool whole = j->iterations > 0 && j->iteration_ns > 0; /* boundaries were seen */
-    char name[NAME_BYTES];
 
-    print_name(j->name, name);
-    if (p->refused || j->busy_ns == 0) {
-        fprintf(out, "# %s, job %" PRIu64 ": %s\n", name, j->id,
-                p->refused ? "was refused" : "did nothing on the device");
-        return false;
-    }
     fprintf(out, "job name=%s", name);
     print_amount(out, "arrival", UNITS_TIME, j->since_ns - first_ns);
     print_amount(out, "persistent", UNITS_BYTES,
                  need(j, j->persistent_peak_bytes, j->persistent_bytes));
     print_amount(out, "ephemeral", UNITS_BYTES,
                  need(j, j->ephemeral_peak_bytes, j->ephemeral_bytes));
-    fprintf(out, " iterations=%" PRIu64, whole ? iterations_of(p) : 1);
-    print_amount(out, "iteration", UNITS_TIME, whole ? iteration_of(p) : j->busy_ns);
-    if (whole && demand_of(j) < 1000) fprintf(out, " demand=0.%03" PRIu64, demand_of(j));
-    fputs(hint_of(j), out);
-    if (!whole) fputs(" boundaries=no", out);
-    if (whole && has_requests(j)) print_amount(out, "think", UNITS_TIME, think_of(p, now_ns));
+}
+
+static void write_rest(const struct recording *r, const struct recorded *p, FILE *out) {
+    const struct ctl_job *j = &p->job;
+
     if (j->weight > 1) fprintf(out, " weight=%" PRIu64, j->weight);
     if (j->priority) fprintf(out, " priority=%" PRId64, j->priority);
     if (group_of(r, p)) fprintf(out, " group=%" PRIu64, group_of(r, p));
     if (user_of(r, p)) fprintf(out, " user=%" PRIu64, user_of(r, p));
     fputc('\n', out);
+}
+
+static void write_iterations(const struct recorded *p, bool whole, uint64_t now_ns, FILE *out) {
+    const struct ctl_job *j = &p->job;
+
+    print_amount(out, "iteration", UNITS_TIME, whole ? iteration_of(p) : j->busy_ns);
+    if (whole && demand_of(j) < 1000) fprintf(out, " demand=0.%03" PRIu64, demand_of(j));
+    if (whole && has_requests(j)) print_amount(out, "think", UNITS_TIME, think_of(p, now_ns));
+}
+
+static bool write_job(const struct recording *r, const struct recorded *p, uint64_t first_ns,
+                      uint64_t now_ns, uint32_t *lines, FILE *out) {
+    const struct ctl_job *j = &p->job;
+    bool whole = j->iterations > 0 && j->iteration_ns > 0; /* boundaries were seen */
+    char name[NAME_BYTES];
+    const char *none = p->refused        ? "was refused"
+                       : j->busy_ns == 0 ? "did nothing on the device"
+                                         : NULL;
+
+    print_name(j->name, name);
+    if (!none && r->kernels && !recording_kernels_write(r, j->id, whole, lines, out))
+        none = "no whole iteration of it was seen, or it is too long";
+    if (none) {
+        fprintf(out, "# %s, job %" PRIu64 ": %s\n", name, j->id, none);
+        return false;
+    }
+    write_needs(p, name, first_ns, out);
+    fprintf(out, " iterations=%" PRIu64, whole ? iterations_of(p) : 1);
+    if (r->kernels)
+        recording_kernels_job(r, j->id, has_requests(j), out);
+    else
+        write_iterations(p, whole, now_ns, out);
+    fputs(hint_of(j), out);
+    if (!whole) fputs(" boundaries=no", out);
+    write_rest(r, p, out);
     return true;
+}
+
+static void write_device(const struct recording *r, FILE *out) {
+    if (!r->device_bytes) return;
+    fputs("device", out);
+    print_amount(out, "memory", UNITS_BYTES, r->device_bytes);
+    if (r->kernels && r->kernels->sms) fprintf(out, " sms=%" PRIu32, r->kernels->sms);
+    if (r->kernels && r->soft) fprintf(out, " sliced=yes left=0.%03u", RECORDING_SOFT_LEFT);
+    fputc('\n', out);
 }
 
 size_t recording_write(const struct recording *r, FILE *out, uint64_t now_ns) {
     uint64_t first = UINT64_MAX;
     size_t written = 0;
+    uint32_t lines = 0;
 
     for (size_t i = 0; i < r->count; i++)
         if (r->jobs[i].job.since_ns < first) first = r->jobs[i].job.since_ns;
     fputs("# recorded by salusctl\n", out);
-    if (r->device_bytes) {
-        fputs("device", out);
-        print_amount(out, "memory", UNITS_BYTES, r->device_bytes);
-        fputc('\n', out);
-    }
+    write_device(r, out);
     for (size_t i = 0; i < r->count; i++)
-        written += write_job(r, &r->jobs[i], first, now_ns, out);
+        written += write_job(r, &r->jobs[i], first, now_ns, &lines, out);
     return written;
 }

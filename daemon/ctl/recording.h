@@ -9,7 +9,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "daemon/ctl/kernel_trace.h"
 #include "proto/ctl.h"
+
+/* What is left of the software GPU, in thousandths, where several jobs' work runs side by side:
+ * docs/results/2026-11-prediction.md. */
+#define RECORDING_SOFT_LEFT 900u
+#define RECORDING_LINES 2000000u /* of kernels, in all: the file stays readable */
 
 struct recorded {
     struct ctl_job job;
@@ -21,6 +27,8 @@ struct recording {
     struct recorded *jobs; /* in the order in which they were seen first */
     size_t count, cap;
     uint64_t device_bytes; /* 0: not known */
+    bool soft;             /* the software GPU, which gives all that runs equal slices */
+    const struct kernel_trace *kernels; /* NULL: jobs are iterations of a length */
 };
 
 void recording_init(struct recording *r);

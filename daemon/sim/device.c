@@ -26,10 +26,11 @@ static int create_kernels(struct device *d, const struct workload *w, uint32_t d
     if (contention.left <= 0) contention.left = w->left_milli / 1000.0;
     if (contention.slots <= 0) contention.slots = CONTENTION_SLOTS / 1000.0;
     if (contention.left <= 0) contention.left = CONTENTION_LEFT / 1000.0;
+    contention.sliced = w->sliced;
     d->works = malloc((w->kernels_count + 1u) * sizeof(*d->works));
     if (!d->works) return -ENOMEM;
     for (uint32_t i = 0; i < w->kernels_count; i++)
-        d->works[i] = kdev_work_of(&w->kernels[i], w->sms);
+        d->works[i] = kdev_work_of(&w->kernels[i], w->sms, w->sliced);
     int err = kdev_create(&d->kernels, &contention, w->count, depth);
     if (!err) kdev_slice(d->kernels, w->slice_ns);
     return err;

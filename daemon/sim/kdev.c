@@ -49,9 +49,10 @@ static double utilisation(uint32_t milli, uint32_t typical, double busy) {
     return milli == WORKLOAD_BY_CLASS ? typical / 1000.0 * busy : milli / 1000.0;
 }
 
-struct kdev_work kdev_work_of(const struct workload_kernel *k, uint32_t sms) {
+struct kdev_work kdev_work_of(const struct workload_kernel *k, uint32_t sms, bool sliced) {
     struct kdev_work out = {.duration_ns = (double)k->duration_ns};
-    if (k->copy) return out;
+    if (sliced) out.want = k->use_milli / 1000.0;
+    if (sliced || k->copy) return out;
     const struct contention_typical typical = contention_typical(k->class);
     double filled = (double)k->sms / sms, part = fmin(filled, 1);
     double busy = fmin(part / (typical.sms / 1000.0), 1);
@@ -193,7 +194,7 @@ static void advance(struct kdev *d, uint64_t now_ns) {
 /* ---- streams --------------------------------------------------------------------------------- */
 
 /* On fewer slots than it could use, its blocks take more waves of the same length. */
-static struct kshare_head head_of(const struct stream *s, const struct item *item,
+static struct kshare_head head_of(const struct stream *s, bool sliced, const struct item *item,
                                   uint32_t stream) {
     const struct kdev_work *w = item->work;
     struct kshare_head h = {.work = w, .stream = stream, .level = item->level > 0};
@@ -201,6 +202,7 @@ static struct kshare_head head_of(const struct stream *s, const struct item *ite
     h.wave_ns = w->wave_ns;
     if (w->want <= s->slots) return h;
     h.want = s->slots;
+    if (sliced) return h;
     h.wave_ns = (w->wave_ns > 0 ? w->wave_ns : w->duration_ns) * h.want / w->want;
     return h;
 }
@@ -217,7 +219,7 @@ static void begin(struct kdev *d, uint32_t stream) {
     uint32_t i = d->running_count++;
     for (; i > 0 && d->running[i - 1].stream > stream; i--)
         d->running[i] = d->running[i - 1];
-    d->running[i] = head_of(s, item, stream);
+    d->running[i] = head_of(s, d->contention.sliced, item, stream);
     d->running[i].begun_ns = d->now_ns;
 }
 
@@ -236,7 +238,8 @@ void kdev_still(struct kdev *d, uint64_t now_ns, uint32_t stream, bool still) {
     d->settled = false;
     for (uint32_t i = 0; !still && i < d->running_count; i++) {
         struct kshare_head *h = &d->running[i];
-        if (h->stream == stream) h->want = head_of(s, &s->ring[s->first], stream).want;
+        if (h->stream == stream)
+            h->want = head_of(s, d->contention.sliced, &s->ring[s->first], stream).want;
     }
 }
 

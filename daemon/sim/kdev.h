@@ -33,7 +33,8 @@
 
 struct kdev;
 
-struct kdev_work kdev_work_of(const struct workload_kernel *k, uint32_t sms);
+/* Of a device that is sliced: no SMs, no units, but a part of all of it. */
+struct kdev_work kdev_work_of(const struct workload_kernel *k, uint32_t sms, bool sliced);
 
 /* `depth`: operations that a stream may hold. 0 or -ENOMEM. */
 int kdev_create(struct kdev **out, const struct kdev_contention *contention, uint32_t streams,

@@ -5,6 +5,8 @@
 #ifndef DAEMON_SIM_KDEV_WORK_H
 #define DAEMON_SIM_KDEV_WORK_H
 
+#include <stdbool.h>
+
 /* A kernel as the device sees it. */
 struct kdev_work {
     double duration_ns;
@@ -13,9 +15,11 @@ struct kdev_work {
     double compute, memory; /* parts of the units that it uses alone */
 };
 
-/* The two free parameters (daemon/sched/policy/contention.h). */
+/* The two free parameters (daemon/sched/policy/contention.h). Sliced: there are no slots, what is
+ * wanted is device time, and `left` of all of it is there where several run. */
 struct kdev_contention {
     double slots, left;
+    bool sliced;
 };
 
 #endif

@@ -78,6 +78,16 @@ static void share_slots(struct kshare *k) {
     give(k, 0, left);
 }
 
+/* All anew at any moment: what runs has no slots that it keeps. */
+static void share_slices(struct kshare *k) {
+    uint32_t several = 0;
+    for (uint32_t i = 0; i < k->count; i++) {
+        k->heads[i].slots = 0;
+        several += k->heads[i].want > 0;
+    }
+    give(k, 0, give(k, 1, several > 1 ? k->contention->left : 1));
+}
+
 /* ---- units ----------------------------------------------------------------------------------- */
 
 /* Part of what each unit can do that a kernel may use: as much as it likes below the level. */
@@ -139,8 +149,12 @@ double kshare(struct kshare_head *heads, uint32_t count, const struct kdev_conte
     struct kshare k = {heads, count, contention};
     double compute = 0, memory = 0, used = 0;
     uint32_t several = 0;
-    end_waves(&k);
-    share_slots(&k);
+    if (contention->sliced) {
+        share_slices(&k);
+    } else {
+        end_waves(&k);
+        share_slots(&k);
+    }
     for (uint32_t i = 0; i < count; i++) {
         struct kshare_head *h = &heads[i];
         h->part = h->work->want <= 0 ? 1 : h->slots < SLOTS_MIN ? 0 : h->slots / h->work->want;

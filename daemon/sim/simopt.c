@@ -188,7 +188,8 @@ static bool take_contention(struct simopt *o, char *value, FILE *err) {
         return false;
     if (slots_milli < 1000 || left_milli == 0)
         return refuse(err, "--contention: SLOTS is from 1 to 2, LEFT above 0 and at most 1");
-    o->contention = (struct kdev_contention){(double)slots_milli / 1e3, (double)left_milli / 1e3};
+    o->contention = (struct kdev_contention){.slots = (double)slots_milli / 1e3,
+                                             .left = (double)left_milli / 1e3};
     return true;
 }
 

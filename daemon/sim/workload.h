@@ -50,6 +50,7 @@ struct workload_kernel {
     uint32_t class;                       /* enum sched_class */
     uint32_t compute_milli, memory_milli; /* of the device's peaks, alone; or by class */
     bool copy;                            /* a memory operation: no SM, none of the above */
+    uint32_t use_milli;                   /* of a device that is shared in slices, alone */
     bool waits;                           /* launched once all before it has ended */
     uint64_t host_ns;                     /* what its client does in between; beside launch_ns */
     struct sched_kernel profile;          /* what the scheduler is told */
@@ -121,6 +122,7 @@ struct workload {
     uint64_t slice_ns;    /* within which kernels give way to a higher level; 0: in waves */
     uint64_t until_ns;    /* the run stops here; 0: when all jobs have left */
     uint32_t sms;
+    bool sliced; /* kernels run in equal slices of time, whatever their blocks and units */
     uint32_t slots_milli, left_milli; /* what work side by side finds; 0: as usual for the grain */
     struct workload_kernel *kernels;  /* of all sequences; NULL: iterations are the grain */
     struct workload_sequence *sequences;
@@ -145,9 +147,11 @@ static inline uint64_t workload_busy_ns(const struct workload_job *j, uint64_t d
     return duration_ns / 1000 * j->demand_milli + duration_ns % 1000 * j->demand_milli / 1000;
 }
 
-/* Device time of a kernel: its time alone on the SMs that it fills. */
+/* Device time of a kernel: its time alone, of the SMs that it fills, or of what it uses. */
 static inline uint64_t workload_kernel_busy_ns(const struct workload *w,
                                                const struct workload_kernel *k) {
+    if (w->sliced)
+        return k->duration_ns / 1000 * k->use_milli + k->duration_ns % 1000 * k->use_milli / 1000;
     if (k->copy || k->sms >= w->sms) return k->duration_ns;
     return k->duration_ns / w->sms * k->sms + k->duration_ns % w->sms * k->sms / w->sms;
 }

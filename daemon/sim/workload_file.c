@@ -205,7 +205,7 @@ static void write_sequences(const struct workload *w, FILE *out) {
             write_host(k->host_ns, k->waits, out);
             quantity_print(QUANTITY_TIME, k->duration_ns, text, sizeof(text));
             fprintf(out, "%c %s", k->copy ? 'c' : 'k', text);
-            if (!k->copy) workload_keys_write(&workload_keys_kernel, k, out);
+            workload_keys_write(k->copy ? &workload_keys_copy : &workload_keys_kernel, k, out);
             fputc('\n', out);
         }
         write_host(q->tail_ns, false, out);

@@ -81,7 +81,7 @@ static void take_tail(struct parser *p) {
     p->host_waits = false;
 }
 
-/* "k DURATION key=value..." or "c DURATION". */
+/* "k DURATION key=value..." or the same with c. */
 static int take_kernel(struct parser *p, bool copy, char *rest) {
     struct workload *w = p->w;
     uint32_t seen;
@@ -105,11 +105,7 @@ static int take_kernel(struct parser *p, bool copy, char *rest) {
         parser_fault(p, "the sequence so far takes more than 1000 h");
         q->total_ns = 0;
     }
-    if (copy) {
-        if (strtok_r(rest, " \t", &rest)) parser_fault(p, "a copy has nothing but its time");
-        return 0;
-    }
-    return parser_pairs(p, &workload_keys_kernel, rest, k, &seen);
+    return parser_pairs(p, copy ? &workload_keys_copy : &workload_keys_kernel, rest, k, &seen);
 }
 
 static int take_times(struct parser *p, const char *word, char *rest) {

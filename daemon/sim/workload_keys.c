@@ -21,6 +21,11 @@
 #define JOB(member) offsetof(struct workload_job, member)
 #define DEVICE(member) offsetof(struct workload, member)
 #define KERNEL(member) offsetof(struct workload_kernel, member)
+#define USE_KEY                                                                                \
+    {                                                                                          \
+        "use", KEY_MILLI, KERNEL(use_milli), 1, 1000, 1000, false, "a number from 0.001 to 1", \
+            KEY_ANY                                                                            \
+    }
 #define NAME_EXPECTED "1 to 63 letters, digits or _-.:+"
 /* clang-format off */
 static const struct key job_keys[] = {
@@ -89,6 +94,7 @@ static const struct key device_keys[] = {
      "a time from 0 to 1s, such as 5us", KEY_ANY},
     {"slice", KEY_TIME, DEVICE(slice_ns), 0, MAX_SLICE_NS, 0, false,
      "a time from 0 to 1s, such as 40us", KEY_ANY},
+    {"sliced", KEY_NO_YES, DEVICE(sliced), 0, 0, 0, false, "yes or no", KEY_ANY},
     {"slots", KEY_MILLI, DEVICE(slots_milli), 1000, 2000, 0, false, "a number from 1 to 2",
      KEY_ANY},
     {"left", KEY_MILLI, DEVICE(left_milli), 1, 1000, 0, false, "a number from 0.001 to 1", KEY_ANY},
@@ -105,7 +111,9 @@ static const struct key kernel_keys[] = {
      "a number from 0 to 1", KEY_ANY},
     {"memory", KEY_MILLI, KERNEL(memory_milli), 0, 1000, WORKLOAD_BY_CLASS, false,
      "a number from 0 to 1", KEY_ANY},
+    USE_KEY,
 };
+static const struct key copy_keys[] = {USE_KEY};
 static const struct key name_keys[] = {
     {"name", KEY_NAME, 0, 1, WORKLOAD_MAX_NAME_BYTES, 0, true, NAME_EXPECTED, KEY_ANY},
 };
@@ -117,7 +125,8 @@ static const struct key name_keys[] = {
 #define KEYS(list) \
     { (list), sizeof(list) / sizeof((list)[0]) }
 const struct keys workload_keys_device = KEYS(device_keys), workload_keys_job = KEYS(job_keys),
-                  workload_keys_kernel = KEYS(kernel_keys), workload_keys_name = KEYS(name_keys);
+                  workload_keys_kernel = KEYS(kernel_keys), workload_keys_copy = KEYS(copy_keys),
+                  workload_keys_name = KEYS(name_keys);
 
 static const char *const hints[] = {[WORKLOAD_HINT_DURATION] = "duration",
                                     [WORKLOAD_HINT_ITERATIONS] = "iterations",

@@ -45,7 +45,7 @@ struct keys {
 };
 
 extern const struct keys workload_keys_device, workload_keys_job, workload_keys_kernel,
-    workload_keys_name;
+    workload_keys_copy, workload_keys_name;
 
 /* -EINVAL or -ERANGE: not what the key expects; -ENOMEM. */
 int workload_keys_take(struct arena *arena, const struct key *k, const char *text, void *record);

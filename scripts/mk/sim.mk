@@ -16,7 +16,7 @@ $(BUILD)/salus-sim: $(BUILD)/daemon/sim/main.o $(SIM_LIBS)
 all: $(BUILD)/salus-sim
 SIM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_sim_*.c)) \
 	$(BUILD)/test/unit/test_knobs
-$(SIM_TESTS) $(BUILD)/fuzz_workload: $(BUILD)/libsim.a
+$(SIM_TESTS) $(BUILD)/fuzz_workload $(BUILD)/fuzz_trace: $(BUILD)/libsim.a
 $(SIM_TESTS): OWN_LIBS = $(SIM_NEEDS)
 
 $(BUILD)/test/sim/calibrate: $(BUILD)/test/sim/calibrate.o $(SIM_LIBS)

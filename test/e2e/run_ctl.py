@@ -270,6 +270,31 @@ def test_a_recording_is_a_workload_for_the_simulator():
         recorder.stderr.close()
 
 
+def test_a_recording_of_kernels_is_a_workload_of_them():
+    """With each job's own kernels, in the simulator as long as they really took."""
+    trainer = [program("trainer"), "40", "2", "4", "8"]
+    with Daemon("--device-memory", "256MiB") as d:
+        path = d.run_dir + "/kernels"
+        recorder = subprocess.Popen([tool("salusctl"), "--run-dir", d.run_dir, "record", "--kernels", "--until-idle", path],
+                                    stderr=subprocess.PIPE, text=True)
+        wait_for("it records", lambda: os.path.exists(path))
+        d.checksum(trainer, SALUS_JOB_NAME="a b=c", SALUS_MARK="1", SALUS_PERSISTENT="8MiB", SALUS_EPHEMERAL="8MiB")
+        equal(recorder.wait(PATIENCE), 0, recorder.stderr.read())
+        recorder.stderr.close()
+        real = d.ctl_json("history")["history"][0]
+        with open(path) as f:
+            text = f.read()
+        if not re.search(r"^kernels name=job1\n(h \S+\n)?k \S+ sms=\d+ class=\S+.*\n((w|h \S+)\n)*k .*\n((w|h \S+)\n)*k .*\n"
+                         r"((w|h \S+)\n)*c .*\n(h \S+\n)?job name=a_b_c arrival=0 persistent=8MiB ephemeral=8MiB "
+                         r"iterations=40 kernels=job1 start=\S+ finish=\S+ hint=none$", text, re.M):
+            raise AssertionError(text)
+        r = subprocess.run([tool("salus-sim"), "run", path, "--policy", "fair", "--json"], text=True, stdout=subprocess.PIPE)
+        said, took = json.loads(r.stdout)["runs"][0]["makespan_s"], real["ended_seconds"] - real["since_seconds"]
+        print(f"    simulated {said:.3f} s, really {took:.3f}")
+        if not 0.8 < said / took < 1.25:
+            raise AssertionError(f"simulated {said} s, really {took}\n{text}")
+
+
 def test_top_shows_what_two_jobs_get():
     with Daemon("--device-memory", "1GiB", "--max-lanes", "1") as d:
         need = ["--persistent", "64MiB", "--ephemeral", "512MiB"]

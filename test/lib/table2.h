@@ -45,7 +45,7 @@ static inline double table2_speedup(const struct kdev_contention *c, int pair) {
     uint64_t at = 0;
     if (kdev_create(&d, c, 2, 1)) abort();
     for (uint32_t i = 0; i < 2; i++) {
-        works[i] = kdev_work_of(kernels[i], TABLE2_SMS);
+        works[i] = kdev_work_of(kernels[i], TABLE2_SMS, false);
         kdev_push(d, 0, i, &works[i], 0, 0);
     }
     while (kdev_next(d) != KDEV_NEVER) {

@@ -41,20 +41,23 @@ static void show(const char *what, const struct kdev_contention *c) {
 }
 
 int main(void) {
-    const struct kdev_contention frozen = {CONTENTION_SLOTS / 1000.0, CONTENTION_LEFT / 1000.0};
+    const struct kdev_contention frozen = {.slots = CONTENTION_SLOTS / 1000.0,
+                                           .left = CONTENTION_LEFT / 1000.0};
     struct kdev_contention best = frozen, low = {2, 2}, high = {0, 0};
     double least = INFINITY;
     for (int slots = SLOTS_FROM; slots <= SLOTS_TO; slots++)
         for (int left = LEFT_FROM; left <= LEFT_TO; left++) {
-            struct kdev_contention c = {slots / 1000.0, left / 1000.0};
+            struct kdev_contention c = {.slots = slots / 1000.0, .left = left / 1000.0};
             double sum = errors_squared(&c);
             if (sum < least) {
                 least = sum;
                 best = c;
             }
             if (!is_allowed(&c)) continue;
-            low = (struct kdev_contention){fmin(low.slots, c.slots), fmin(low.left, c.left)};
-            high = (struct kdev_contention){fmax(high.slots, c.slots), fmax(high.left, c.left)};
+            low = (struct kdev_contention){.slots = fmin(low.slots, c.slots),
+                                           .left = fmin(low.left, c.left)};
+            high = (struct kdev_contention){.slots = fmax(high.slots, c.slots),
+                                            .left = fmax(high.left, c.left)};
         }
     show("best", &best);
     printf("every error below 2 %%: slots %.3f to %.3f, left %.3f to %.3f\n", low.slots, high.slots,

@@ -43,14 +43,14 @@ static struct forecast_use use(const struct workload_kernel *k) {
 static double seen(const struct workload_kernel *high, uint32_t count,
                    const struct workload_kernel *best) {
     const struct kdev_contention c = {CONTENTION_SLOTS / 1000.0, CONTENTION_LEFT / 1000.0};
-    struct kdev_work works[STEPS], other = kdev_work_of(best, SMS);
+    struct kdev_work works[STEPS], other = kdev_work_of(best, SMS, false);
     struct kdev *d;
     uint32_t streams[2];
     uint64_t alone = 0, end = 0;
     cr_assert_eq(kdev_create(&d, &c, 2, STEPS), 0);
     kdev_push(d, 0, 1, &other, 0, 0);
     for (uint32_t i = 0; i < count; i++) {
-        works[i] = kdev_work_of(&high[i], SMS);
+        works[i] = kdev_work_of(&high[i], SMS, false);
         kdev_push(d, COMES_NS, 0, &works[i], 0, 1);
         alone += high[i].duration_ns;
     }

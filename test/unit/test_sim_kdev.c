@@ -16,7 +16,7 @@
 #define US 1000ull
 
 /* One slot for all SMs, units that contention leaves whole: rules one at a time. */
-static const struct kdev_contention plain = {1, 1};
+static const struct kdev_contention plain = {.slots = 1, .left = 1};
 
 static struct kdev *device(const struct kdev_contention *c) {
     struct kdev *d;
@@ -77,7 +77,8 @@ static void expect_ends(const struct kdev_contention *c, const struct pushed *p,
 /* ---- a kernel alone -------------------------------------------------------------------------- */
 
 Test(sim_kdev, alone_it_takes_its_own_time_to_the_nanosecond) {
-    const struct kdev_contention c = {CONTENTION_SLOTS / 1000.0, CONTENTION_LEFT / 1000.0};
+    const struct kdev_contention c = {.slots = CONTENTION_SLOTS / 1000.0,
+                                      .left = CONTENTION_LEFT / 1000.0};
     static const uint32_t sms[] = {1, 7, 32, 80, 81, 200, 5000};
     for (size_t i = 0; i < sizeof(sms) / sizeof(sms[0]); i++)
         for (uint32_t class = 0; class < 3; class ++) {
@@ -86,7 +87,7 @@ Test(sim_kdev, alone_it_takes_its_own_time_to_the_nanosecond) {
                                         .class = class,
                                         .compute_milli = WORKLOAD_BY_CLASS,
                                         .memory_milli = WORKLOAD_BY_CLASS};
-            struct kdev_work work = kdev_work_of(&k, 80);
+            struct kdev_work work = kdev_work_of(&k, 80, false);
             struct kdev *d = device(&c);
             uint64_t ends[STREAMS];
             kdev_push(d, 77, 3, &work, 0, 0);
@@ -104,19 +105,19 @@ Test(sim_kdev, a_class_stands_for_what_the_paper_measured) {
                                 .class = SCHED_CLASS_MEMORY,
                                 .compute_milli = WORKLOAD_BY_CLASS,
                                 .memory_milli = WORKLOAD_BY_CLASS};
-    struct kdev_work w = kdev_work_of(&k, 80);
+    struct kdev_work w = kdev_work_of(&k, 80, false);
     cr_expect_float_eq(w.want, 0.2, 1e-9);
     cr_expect_float_eq(w.memory, 0.4, 1e-9, "half of what it reaches on 40 %% of the SMs");
     cr_expect_float_eq(w.compute, 0.07, 1e-9);
     k.class = SCHED_CLASS_COMPUTE;
     k.sms = 160;
-    w = kdev_work_of(&k, 80);
+    w = kdev_work_of(&k, 80, false);
     cr_expect_float_eq(w.want, 1, 1e-9);
     cr_expect_float_eq(w.wave_ns, 0.5, 1e-9);
     cr_expect_float_eq(w.compute, 0.89, 1e-9);
     cr_expect_float_eq(w.memory, 0.20, 1e-9);
     k.memory_milli = 550;
-    cr_expect_float_eq(kdev_work_of(&k, 80).memory, 0.55, 1e-9, "given");
+    cr_expect_float_eq(kdev_work_of(&k, 80, false).memory, 0.55, 1e-9, "given");
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -144,6 +145,33 @@ Test(sim_kdev, a_stream_runs_in_order_and_not_before_it_is_ready) {
 
 Test(sim_kdev, a_copy_takes_nothing_from_kernels) {
     ENDS(&plain, {slots_only(10, 1, 0), 0, 0}, {slots_only(7, 0, 0), 0, 0}) ARE(10, 7);
+}
+
+/* ---- slices ---------------------------------------------------------------------------------- */
+
+static struct kdev_work slices(double us, double use) {
+    struct workload_kernel k = {
+        .duration_ns = (uint64_t)(us * 1e3), .sms = 500, .use_milli = (uint32_t)(use * 1000)};
+    return kdev_work_of(&k, 80, true);
+}
+
+/* Nobody keeps anything: the second has its half at once, and the first takes 10 + 2 * 10 - 10. */
+Test(sim_kdev, a_sliced_device_is_shared_anew_at_any_moment) {
+    const struct kdev_contention c = {.slots = 1, .left = 1, .sliced = true};
+    ENDS(&c, {slices(20, 1), 0, 0}, {slices(5, 1), 10, 0}) ARE(25, 20);
+    ENDS(&c, {slices(20, 0.4), 0, 0}, {slices(30, 0.6), 0, 0}) ARE(20, 30);
+}
+
+/* Of .8 the small one gets its .2, the other .6 of the .9 that it wants, until it is alone. */
+Test(sim_kdev, less_of_a_sliced_device_is_left_where_several_run) {
+    const struct kdev_contention c = {.slots = 1, .left = 0.8, .sliced = true};
+    ENDS(&c, {slices(12, 0.2), 0, 0}, {slices(18, 0.9), 0, 0}) ARE(12, 22);
+    ENDS(&c, {slices(12, 0.9), 0, 0}) ARE(12);
+}
+
+Test(sim_kdev, a_higher_level_has_its_slices_first) {
+    const struct kdev_contention c = {.slots = 1, .left = 1, .sliced = true};
+    ENDS(&c, {slices(10, 1), 0, 0}, {slices(10, 0.8), 0, 1}) ARE(10 + 8, 10);
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -233,7 +261,7 @@ Test(sim_kdev, the_higher_level_is_served_first_whenever_slots_are_free) {
 
 /* More slots than one kernel can use are for the others. */
 Test(sim_kdev, blocks_of_several_kernels_share_sms) {
-    const struct kdev_contention c = {1.5, 1};
+    const struct kdev_contention c = {.slots = 1.5, .left = 1};
     ENDS(&c, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 1, 0), 2, 0}) ARE(10, 16);
 }
 
@@ -275,7 +303,7 @@ Test(sim_kdev, bandwidth_is_shared_by_water_filling) {
 /* The scarcest unit sets the pace. What the first, held by bandwidth at half speed, leaves of the
  * arithmetic is the third's: (.8 - .4 / 2) / .8 of its speed. */
 Test(sim_kdev, what_one_unit_withholds_another_unit_gives_on) {
-    const struct kdev_contention c = {1, 0.8};
+    const struct kdev_contention c = {.slots = 1, .left = 0.8};
     ENDS(&c, {units(100, 0.4, 0.8), 0, 0}, {units(100, 0, 0.8), 0, 0}, {units(30, 0.8, 0), 0, 0})
     ARE(200, 200, 40);
 }
@@ -287,7 +315,7 @@ Test(sim_kdev, no_level_helps_within_a_unit) {
 /* Contention leaves less of a unit to several, and all of it to one that runs beside a copy or
  * beside one that waits for slots. */
 Test(sim_kdev, contention_costs_only_when_several_run) {
-    const struct kdev_contention c = {1, 0.5};
+    const struct kdev_contention c = {.slots = 1, .left = 0.5};
     struct kdev_work one = units(10, 0.9, 0), full = {.duration_ns = 10e3, .want = 1, .compute = 1};
     /* 9 us at 5/9 of its speed, then alone. */
     ENDS(&c, {one, 0, 0}, {units(9, 0, 0), 0, 0}) ARE(14, 9);
@@ -298,7 +326,8 @@ Test(sim_kdev, contention_costs_only_when_several_run) {
 /* ---- Table 2 --------------------------------------------------------------------------------- */
 
 Test(sim_kdev, table_2_of_the_orion_paper) {
-    const struct kdev_contention frozen = {CONTENTION_SLOTS / 1000.0, CONTENTION_LEFT / 1000.0};
+    const struct kdev_contention frozen = {.slots = CONTENTION_SLOTS / 1000.0,
+                                           .left = CONTENTION_LEFT / 1000.0};
     for (int pair = 0; pair < TABLE2_PAIRS; pair++) {
         double speedup = table2_speedup(&frozen, pair);
         cr_expect_lt(fabs(speedup / table2[pair].speedup - 1), 0.02, "%s: %.3f, not %.2f",
@@ -310,7 +339,8 @@ Test(sim_kdev, table_2_of_the_orion_paper) {
 
 /* Each takes at least its own time, nobody gets slots that there are not, and everything ends. */
 static void run_random(uint64_t seed) {
-    const struct kdev_contention c = {CONTENTION_SLOTS / 1000.0, CONTENTION_LEFT / 1000.0};
+    const struct kdev_contention c = {.slots = CONTENTION_SLOTS / 1000.0,
+                                      .left = CONTENTION_LEFT / 1000.0};
     struct kdev_work works[STREAMS * DEPTH];
     struct kdev *d = device(&c);
     uint64_t ends[STREAMS] = {0};
@@ -323,7 +353,7 @@ static void run_random(uint64_t seed) {
                                     .copy = (r >> 50) % 8 == 0,
                                     .compute_milli = WORKLOAD_BY_CLASS,
                                     .memory_milli = WORKLOAD_BY_CLASS};
-        works[i] = kdev_work_of(&k, 80);
+        works[i] = kdev_work_of(&k, 80, false);
         kdev_push(d, 0, i % STREAMS, &works[i], 0, (r >> 56) % 2);
         alone_ns[i % STREAMS] += works[i].duration_ns;
     }

@@ -179,7 +179,7 @@ Test(sim_workload_kernels, every_fault_of_a_section_is_listed_with_its_line) {
                   "6: sms: '0' is not a whole number from 1 to 100000000\n"
                   "6: class: 'both' is not compute, memory or unknown\n"
                   "6: compute: '1.1' is not a number from 0 to 1\n"
-                  "7: a copy has nothing but its time\n"
+                  "7: there is no key 'sms' here\n"
                   "8: '5us': a line begins with job, device, kernels or gaps\n"
                   "9: a kernel that is in no sequence: `kernels name=...` comes first\n"
                   "11: '0s' is not a time from 1ns to 1000h\n"

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything in a sequence is a number or a word of ours: what a job calls its kernels is not in
+ * it.
+ */
+#include "daemon/ctl/recording_kernels.h"
+
+#include <inttypes.h>
+
+#include "common/units.h"
+
+/* As docs/workload.md bounds them. */
+#define MOST_SMS 100000000u
+
+static uint64_t at_most(uint64_t value, uint64_t most) {
+    return value > most ? most : value;
+}
+
+static void print_time(const char *before, uint64_t ns, FILE *out) {
+    char text[40];
+
+    units_print(UNITS_TIME, ns, text, sizeof(text));
+    fprintf(out, "%s%s", before, text);
+}
+
+static void write_host(bool waits, uint64_t ns, FILE *out) {
+    if (waits) fputs("w\n", out);
+    if (ns == 0) return;
+    print_time("h ", ns, out);
+    fputc('\n', out);
+}
+
+static void print_part(const char *key, uint32_t milli, FILE *out) {
+    if (milli >= 1000)
+        fprintf(out, " %s=1", key);
+    else
+        fprintf(out, " %s=0.%03" PRIu32, key, milli);
+}
+
+static void write_op(const struct kernel_trace_op *op, uint32_t use_milli, FILE *out) {
+    const char *class = op->class == 'c' ? "compute" : op->class == 'm' ? "memory" : "unknown";
+    uint64_t host_ns;
+    bool waits = kernel_trace_waits(op, &host_ns);
+
+    write_host(waits, host_ns, out);
+    print_time(op->copy ? "c " : "k ", kernel_trace_alone_ns(op), out);
+    if (!op->copy) {
+        fprintf(out, " sms=%" PRIu64 " class=%s", op->sms ? at_most(op->sms, MOST_SMS) : 1, class);
+        if (op->compute_milli) print_part("compute", op->compute_milli, out);
+        if (op->memory_milli) print_part("memory", op->memory_milli, out);
+    }
+    if (use_milli < 1000) print_part("use", use_milli, out);
+    fputc('\n', out);
+}
+
+/* How many of a sequence's times were measured while nobody else had anything on the device. */
+static uint64_t alone_percent(const struct kernel_trace_shape *s) {
+    uint64_t alone = 0, all = 0;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        alone += s->ops[i].alone;
+        all += s->ops[i].count;
+    }
+    return all ? alone * 100 / all : 0;
+}
+
+bool recording_kernels_write(const struct recording *r, uint64_t id, bool whole, uint32_t *lines,
+                             FILE *out) {
+    const struct kernel_trace_job *j = kernel_trace_find(r->kernels, id);
+    const struct kernel_trace_shape *s = j ? kernel_trace_usual(j) : NULL;
+
+    if (!s || (!whole && j->boundaries) || s->count > RECORDING_LINES - *lines) return false;
+    *lines += s->count;
+    fprintf(out,
+            "# as %" PRIu32 " of %" PRIu32 " iterations; %" PRIu64
+            " %% of the times are of the job alone on the device\n",
+            s->iterations, j->iterations, alone_percent(s));
+    fprintf(out, "kernels name=job%" PRIu64 "\n", id);
+    for (uint32_t i = 0; i < s->count; i++)
+        write_op(&s->ops[i], r->soft ? kernel_trace_use_milli(j) : 1000, out);
+    write_host(false, kernel_trace_whole_ns(s->tail_ns / s->iterations), out);
+    return true;
+}
+
+static uint64_t beyond(uint64_t from_ns, uint64_t to_ns, double less_ns) {
+    double ns = to_ns > from_ns ? (double)(to_ns - from_ns) - less_ns : 0;
+    return kernel_trace_whole_ns(ns);
+}
+
+/* What is there before the first boundary and behind the last one, beyond one iteration each. */
+static void print_around(const struct kernel_trace_job *j, FILE *out) {
+    const struct kernel_trace_shape *s = kernel_trace_usual(j);
+    double usual_ns = s->wall_ns / s->iterations;
+    uint64_t start_ns = j->boundaries ? beyond(j->admitted_ns, j->first_boundary_ns, usual_ns)
+                                      : beyond(j->admitted_ns, j->first_ns, 0);
+    uint64_t finish_ns = j->boundaries ? beyond(j->last_boundary_ns, j->left_ns, usual_ns)
+                                       : beyond(j->ended_ns, j->left_ns, 0);
+
+    if (j->admitted_ns && start_ns) print_time(" start=", start_ns, out);
+    if (j->left_ns && finish_ns) print_time(" finish=", finish_ns, out);
+}
+
+void recording_kernels_job(const struct recording *r, uint64_t id, bool requests, FILE *out) {
+    const struct kernel_trace_job *j = kernel_trace_find(r->kernels, id);
+    double mean = j->thinks ? j->think_ns / j->thinks : 0;
+    double variance = j->thinks ? j->think_squares / j->thinks - mean * mean : 0;
+    bool random = variance > mean * mean / 4; /* spread by more than half */
+
+    fprintf(out, " kernels=job%" PRIu64, id);
+    if (!requests)
+        print_around(j, out);
+    else if (mean >= 1)
+        print_time(random ? " think=exp(" : " think=", kernel_trace_whole_ns(mean), out);
+    if (requests && mean >= 1 && random) fputc(')', out);
+}

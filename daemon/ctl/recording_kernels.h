@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a recording of kernels adds to the lines of a workload: a job's sequence, and its words.
+ */
+#ifndef DAEMON_CTL_RECORDING_KERNELS_H
+#define DAEMON_CTL_RECORDING_KERNELS_H
+
+#include "daemon/ctl/recording.h"
+
+/* The sequence of the job's usual iteration; of a job without boundaries (`whole` false), all that
+ * it did. False, and nothing is written: there is none. *lines: of all jobs so far. */
+bool recording_kernels_write(const struct recording *r, uint64_t id, bool whole, uint32_t *lines,
+                             FILE *out);
+/* " kernels=..." and what its program does around its iterations, of a job that was written. */
+void recording_kernels_job(const struct recording *r, uint64_t id, bool requests, FILE *out);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a scheduler's events to a workload of kernels (daemon/ctl/kernel_trace.h), in times worked
+ * out by hand; and that whatever is read becomes a workload that the simulator takes.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/ctl/kernel_trace.h"
+#include "daemon/ctl/recording.h"
+#include "daemon/sim/workload_file.h"
+
+#define US 1000ul
+
+static struct kernel_trace read_trace(const char *text) {
+    struct kernel_trace t;
+    FILE *f = fmemopen((char *)text, strlen(text), "r");
+    kernel_trace_init(&t);
+    cr_assert_eq(kernel_trace_read(&t, f), 0);
+    fclose(f);
+    return t;
+}
+
+static void add_job(struct recording *r, uint64_t id, const char *name, const char *boundaries) {
+    struct ctl_job j = {.id = id,
+                        .since_ns = 1000,
+                        .persistent_bytes = 1 << 20,
+                        .busy_ns = 1,
+                        .iterations = 3,
+                        .iteration_ns = 1};
+    snprintf(j.name, sizeof(j.name), "%s", name);
+    snprintf(j.boundaries, sizeof(j.boundaries), "%s", boundaries);
+    cr_assert_eq(recording_see(r, &j), 0);
+}
+
+static char *written(struct recording *r, const struct kernel_trace *t) {
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    r->kernels = t;
+    r->device_bytes = 1 << 30;
+    recording_write(r, f, 0);
+    fclose(f);
+    return text;
+}
+
+static void expect_valid(const char *text) {
+    struct workload w;
+    struct buf errors;
+    buf_init(&errors);
+    cr_expect_eq(workload_parse(&w, text, strlen(text), &errors), 0, "%s in:\n%s", buf_str(&errors),
+                 text);
+    workload_finish(&w);
+    buf_finish(&errors);
+}
+
+/* ---- one job --------------------------------------------------------------------------------- */
+
+/* Admitted at 1 ms; a first iteration with a fill of its own; three like one another, 100 us each:
+ * two kernels launched at once, which take 30 and 40, a copy after 5 us of waiting, 15 of its host
+ * behind it; and the last one with more behind it. */
+static char *trainer(void) {
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    uint64_t at = 1500 * US;
+    fputs("salus-events 1\nconfig capacity=1 chunk=1 sms=16 share_users=0 "
+          "policy()\n@1000000\n+7w1i5\n"
+          "> admit 7@0\n@1200000\n7:1\n> run 7:1\n@1250000\n7=1*50000\n",
+          f);
+    for (int i = 0; i < 4; i++, at += 100 * US) {
+        fprintf(f, "@%lu\n7|\n7:1/%d#c8*99~99%%700,200\n> run 7:1\n7:2/%d#u32*99\n> run 7:2\n", at,
+                i, i);
+        fprintf(f, "@%lu\n7=1*15000\n@%lu\n7=2*20000\n@%lu\n7:3/%d\n> run 7:3\n", at + 30 * US,
+                at + 70 * US, at + 75 * US, i);
+        fprintf(f, "@%lu\n7=3*5000\n", at + 85 * US);
+    }
+    fprintf(f, "@%lu\n-7\nend\n", at + 450 * US);
+    fclose(f);
+    return text;
+}
+
+Test(sim_recorded, an_iteration_is_what_most_of_them_are) {
+    char *text = trainer();
+    struct kernel_trace t = read_trace(text);
+    const struct kernel_trace_job *j = kernel_trace_find(&t, 7);
+    cr_assert_not_null(j);
+    cr_expect_eq(j->boundaries, 4);
+    cr_expect_eq(t.lines_bad, 0);
+    const struct kernel_trace_shape *s = kernel_trace_usual(j);
+    cr_assert_not_null(s);
+    cr_assert_eq(s->count, 3);
+    cr_expect_eq(s->iterations, 3, "the first's beginning and the last's end were not seen");
+    cr_expect_eq(kernel_trace_alone_ns(&s->ops[0]), 30 * US);
+    cr_expect_eq(kernel_trace_alone_ns(&s->ops[1]), 40 * US, "from the end of the one before");
+    cr_expect_eq(kernel_trace_alone_ns(&s->ops[2]), 10 * US);
+    cr_expect_eq(s->tail_ns / 3, 15.0 * US);
+    /* 40 of 80 us that something was on the device */
+    cr_expect_eq(kernel_trace_use_milli(j), (3 * 40 + 50 + 40) * 1000 / (3 * 80 + 50 + 80));
+    kernel_trace_finish(&t);
+    free(text);
+}
+
+Test(sim_recorded, it_is_written_with_what_its_client_does_around_it) {
+    char *text = trainer();
+    struct kernel_trace t = read_trace(text);
+    struct recording r;
+    recording_init(&r);
+    add_job(&r, 7, "train", "marks");
+    char *file = written(&r, &t);
+    /* 500 us to the first boundary and 550 from the last, less 100 each */
+    cr_expect_str_eq(
+        file,
+        "# recorded by salusctl\n"
+        "device memory=1GiB sms=16\n"
+        "# as 3 of 3 iterations; 100 % of the times are of the job alone on the device\n"
+        "kernels name=job7\n"
+        "k 30us sms=8 class=compute compute=0.700 memory=0.200\n"
+        "k 40us sms=32 class=unknown\n"
+        "w\nh 5us\n"
+        "c 10us\n"
+        "h 15us\n"
+        "job name=train arrival=0 persistent=1MiB ephemeral=0 iterations=3 kernels=job7 "
+        "start=400us finish=450us hint=none\n",
+        "%s", file);
+    expect_valid(file);
+    r.soft = true;
+    free(file);
+    file = written(&r, &t);
+    cr_expect_not_null(strstr(file, " sliced=yes left=0."), "%s", file);
+    cr_expect_not_null(strstr(file, "c 10us use=0.5"), "%s", file);
+    expect_valid(file);
+    recording_finish(&r);
+    kernel_trace_finish(&t);
+    free(file);
+    free(text);
+}
+
+Test(sim_recorded, the_commonest_shape_is_taken) {
+    struct kernel_trace t = read_trace("@1\n1|\n1:1#c4\n> run 1:1\n@2\n1=1\n1|\n"
+                                       "1:1#c8\n> run 1:1\n@3\n1=1\n1|\n"
+                                       "1:1#c8\n> run 1:1\n@4\n1=1\n1|\n");
+    const struct kernel_trace_shape *s = kernel_trace_usual(kernel_trace_find(&t, 1));
+    cr_assert_not_null(s);
+    cr_expect_eq(s->ops->sms, 8);
+    cr_expect_eq(s->iterations, 2);
+    kernel_trace_finish(&t);
+}
+
+/* A job that launches a kernel of 10 us every 30, whatever became of the one before, and one that
+ * launches it 20 us after the one before has ended. What tells them apart is that kernels do not
+ * take the same time each time. */
+Test(sim_recorded, what_waits_is_told_by_what_varies_less) {
+    for (int waits = 0; waits < 2; waits++) {
+        char *text = NULL;
+        size_t bytes;
+        FILE *f = open_memstream(&text, &bytes);
+        uint64_t at = 1000 * US, host_ns;
+        for (int i = 0; i < 20; i++) {
+            uint64_t took = (6 + 4 * (uint64_t)(i % 3)) * US;
+            uint64_t second = at + (waits ? took + 20 * US : 30 * US);
+            fprintf(f, "@%lu\n3|\n3:1/%d#u4\n> run 3:1\n@%lu\n3=1*5\n", at, i, at + took);
+            fprintf(f, "@%lu\n3:1/%d#u4\n> run 3:1\n@%lu\n3=1*5\n", second, i, second + 10 * US);
+            at = second + 12 * US;
+        }
+        fprintf(f, "@%lu\n3|\n", at);
+        fclose(f);
+        struct kernel_trace t = read_trace(text);
+        const struct kernel_trace_shape *s = kernel_trace_usual(kernel_trace_find(&t, 3));
+        cr_assert_not_null(s);
+        cr_expect_eq(kernel_trace_waits(&s->ops[1], &host_ns), waits == 1);
+        cr_expect_eq(host_ns, waits ? 20 * US : 30 * US);
+        kernel_trace_finish(&t);
+        free(text);
+    }
+}
+
+/* ---- two jobs -------------------------------------------------------------------------------- */
+
+/* The second iteration of job 1 is beside a kernel of job 2's, and takes twice as long. */
+static const char beside[] =
+    "@1000\n1|\n2|\n1:1/1#c4*777\n> run 1:1\n@11000\n1=1*9\n1|\n1:1/2#c4*777\n> run 1:1\n@12000\n"
+    "2:9/1#m4*55\n> run 2:9\n@31000\n1=1*9\n1|\n@32000\n2=9*9\n2|\n1:1/3#c4*777\n> run 1:1\n"
+    "@42000\n1=1*9\n1|\n-1\n-2\n";
+
+Test(sim_recorded, times_are_those_of_a_job_alone) {
+    struct kernel_trace t = read_trace(beside);
+    const struct kernel_trace_shape *one = kernel_trace_usual(kernel_trace_find(&t, 1));
+    const struct kernel_trace_shape *two = kernel_trace_usual(kernel_trace_find(&t, 2));
+    cr_assert(one && two);
+    cr_expect_eq(one->ops->count, 3);
+    cr_expect_eq(one->ops->alone, 2);
+    cr_expect_eq(kernel_trace_alone_ns(one->ops), 10000);
+    cr_expect_eq(two->ops->alone, 0);
+    cr_expect_eq(kernel_trace_alone_ns(two->ops), 55, "as the worker had learnt");
+    kernel_trace_finish(&t);
+}
+
+Test(sim_recorded, waiting_for_a_turn_is_no_time_of_the_host) {
+    /* The second was offered when the first had its turn, 50 us late, and 3 us after that. */
+    struct kernel_trace t =
+        read_trace("@1000\n1|\n1:1/1#c4\n@51000\n> run 1:1\n@54000\n1:2/1#c4\n> run 1:2\n"
+                   "@61000\n1=1*9\n@71000\n1=2*9\n1|\n");
+    const struct kernel_trace_shape *s = kernel_trace_usual(kernel_trace_find(&t, 1));
+    uint64_t host_ns;
+    cr_assert_not_null(s);
+    cr_expect_not(kernel_trace_waits(&s->ops[1], &host_ns));
+    cr_expect_eq(host_ns, 3000);
+    kernel_trace_finish(&t);
+}
+
+/* ---- requests, and what has no boundaries ---------------------------------------------------- */
+
+Test(sim_recorded, requests_have_a_time_to_think) {
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    uint64_t at = 1000 * US;
+    for (int i = 0; i < 10; i++, at += 110 * US)
+        fprintf(f, "@%lu\n5:1/%d#u4\n> run 5:1\n@%lu\n5=1*5\n@%lu\n5|\n", at, i, at + 10 * US,
+                at + 60 * US);
+    fclose(f);
+    struct kernel_trace t = read_trace(text);
+    struct recording r;
+    recording_init(&r);
+    add_job(&r, 5, "serve", "idle gaps");
+    char *file = written(&r, &t);
+    cr_expect_not_null(strstr(file, "kernels=job5 think=100us hint"), "%s", file);
+    expect_valid(file);
+    recording_finish(&r);
+    kernel_trace_finish(&t);
+    free(file);
+    free(text);
+}
+
+Test(sim_recorded, what_has_no_boundaries_is_one_iteration) {
+    struct kernel_trace t =
+        read_trace("@1000\n> admit 4@0\n@2000\n4:1#c4\n> run 4:1\n@5000\n4=1*9\n4:1\n> run 4:1\n"
+                   "@6000\n4=1*9\n@9000\n-4\n");
+    struct recording r;
+    recording_init(&r);
+    add_job(&r, 4, "once", "");
+    r.jobs->job.iterations = 0;
+    char *file = written(&r, &t);
+    cr_expect_not_null(strstr(file, "k 3us sms=4 class=compute\nw\nc 1us\njob name=once"), "%s",
+                       file);
+    cr_expect_not_null(strstr(file, "iterations=1 kernels=job4 start=1us finish=3us hint=none "
+                                    "boundaries=no"),
+                       "%s", file);
+    expect_valid(file);
+    recording_finish(&r);
+    kernel_trace_finish(&t);
+    free(file);
+}
+
+/* ---- what jobs have a say in ----------------------------------------------------------------- */
+
+Test(sim_recorded, a_name_says_nothing_to_the_file) {
+    struct kernel_trace t = read_trace(beside);
+    struct recording r;
+    recording_init(&r);
+    add_job(&r, 1, "x iterations=1\njob name=y # \xff", "marks");
+    char *file = written(&r, &t);
+    cr_expect_not_null(strstr(file, "job name=x_iterations_1_job_name_y____ arrival="), "%s", file);
+    expect_valid(file);
+    recording_finish(&r);
+    kernel_trace_finish(&t);
+    free(file);
+}
+
+Test(sim_recorded, what_is_out_of_bounds_is_brought_within) {
+    struct kernel_trace t = read_trace(
+        "@1\n1|\n1:1/1#c4294967295*18446744073709551615%4294967295,4294967295\n> run 1:1\n"
+        "@18446744073709551615\n1=1*18446744073709551615\n1|\n");
+    struct recording r;
+    recording_init(&r);
+    r.soft = true;
+    add_job(&r, 1, "", "marks");
+    char *file = written(&r, &t);
+    cr_expect_not_null(strstr(file, "k 60min sms=100000000 class=compute compute=1 memory=1"), "%s",
+                       file);
+    expect_valid(file);
+    recording_finish(&r);
+    kernel_trace_finish(&t);
+    free(file);
+}
+
+Test(sim_recorded, an_iteration_without_an_end_takes_no_more_than_its_room) {
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    fputs("@1000\n1|\n", f);
+    for (unsigned i = 0; i < KERNEL_TRACE_OPS + 10; i++)
+        fprintf(f, "1:1/1\n> run 1:1\n1=1*1\n");
+    fputs("1|\n1:1/2\n> run 1:1\n1=1*1\n1|\n", f);
+    for (unsigned i = 0; i < KERNEL_TRACE_IN_FLIGHT + 10; i++)
+        fprintf(f, "1:%u/3\n", i);
+    fputs("1|\n1|\n1|\n1|\n1|\n1|\n", f);
+    for (unsigned i = 0; i < 2 * KERNEL_TRACE_JOBS; i++)
+        fprintf(f, "%u:1/3\n", i);
+    fclose(f);
+    struct kernel_trace t = read_trace(text);
+    const struct kernel_trace_job *j = kernel_trace_find(&t, 1);
+    const struct kernel_trace_shape *s = kernel_trace_usual(j);
+    cr_assert_not_null(s);
+    cr_expect_eq(s->count, 1);
+    cr_expect_eq(s->iterations, 1);
+    cr_expect_eq(j->dropped, 2, "%u", j->dropped);
+    cr_expect_eq(t.count, KERNEL_TRACE_JOBS);
+    cr_expect_gt(t.jobs_dropped, 0);
+    kernel_trace_finish(&t);
+    free(text);
+}
+
+Test(sim_recorded, lines_that_are_none_are_passed_over) {
+    struct kernel_trace t =
+        read_trace("@5\n@4\n@x\n1:\n1:2/\n1:2#q4\n1=\n1:2x\n> run 1\n> admit 1:2\n"
+                   "1:99999999999999999999\n:00ff\n\n#\n1|x\n-\n> run 9:9\n9=9\n");
+    cr_expect_eq(t.lines_bad, 11, "%lu", (unsigned long)t.lines_bad);
+    cr_expect_eq(t.now_ns, 5);
+    kernel_trace_finish(&t);
+}
