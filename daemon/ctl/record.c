@@ -134,7 +134,7 @@ static int begin_events(struct cli *c, struct watching *w, struct record_lease *
     return record_events_begin(c, lease, fileno(*events));
 }
 
-static int record_seen(struct cli *c, struct watching *w, uint64_t for_ns, const char *path) {
+static int see_and_write(struct cli *c, struct watching *w, uint64_t for_ns, const char *path) {
     struct record_lease lease;
     FILE *events = NULL;
     int wrote, status = cli_option(c, "--kernels") ? begin_events(c, w, &lease, &events) : CLI_OK;
@@ -170,7 +170,7 @@ int cli_record(struct cli *c, int argc, char **argv) {
     recording_init(&w.recording);
     status = see_device(c, &w);
     if (status == CLI_OK) status = see_history(c, &w, false);
-    if (status == CLI_OK) status = record_seen(c, &w, for_ns, path);
+    if (status == CLI_OK) status = see_and_write(c, &w, for_ns, path);
     recording_finish(&w.recording);
     return status;
 }

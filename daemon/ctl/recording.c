@@ -200,7 +200,8 @@ static bool write_job(const struct recording *r, const struct recorded *p, uint6
                                          : NULL;
 
     print_name(j->name, name);
-    if (!none && r->kernels && !recording_kernels_write(r, j->id, whole, lines, out))
+    if (!none && r->kernels &&
+        !recording_kernels_write(r->kernels, r->soft, j->id, whole, lines, out))
         none = "no whole iteration of it was seen, or it is too long";
     if (none) {
         fprintf(out, "# %s, job %" PRIu64 ": %s\n", name, j->id, none);
@@ -209,7 +210,7 @@ static bool write_job(const struct recording *r, const struct recorded *p, uint6
     write_needs(p, name, first_ns, out);
     fprintf(out, " iterations=%" PRIu64, whole ? iterations_of(p) : 1);
     if (r->kernels)
-        recording_kernels_job(r, j->id, has_requests(j), out);
+        recording_kernels_job(r->kernels, j->id, has_requests(j), out);
     else
         write_iterations(p, whole, now_ns, out);
     fputs(hint_of(j), out);

@@ -15,7 +15,6 @@
 /* What is left of the software GPU, in thousandths, where several jobs' work runs side by side:
  * docs/results/2026-11-prediction.md. */
 #define RECORDING_SOFT_LEFT 900u
-#define RECORDING_LINES 2000000u /* of kernels, in all: the file stays readable */
 
 struct recorded {
     struct ctl_job job;

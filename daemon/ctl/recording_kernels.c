@@ -64,12 +64,13 @@ static uint64_t alone_percent(const struct kernel_trace_shape *s) {
     return all ? alone * 100 / all : 0;
 }
 
-bool recording_kernels_write(const struct recording *r, uint64_t id, bool whole, uint32_t *lines,
-                             FILE *out) {
-    const struct kernel_trace_job *j = kernel_trace_find(r->kernels, id);
+bool recording_kernels_write(const struct kernel_trace *t, bool soft, uint64_t id, bool whole,
+                             uint32_t *lines, FILE *out) {
+    const struct kernel_trace_job *j = kernel_trace_find(t, id);
     const struct kernel_trace_shape *s = j ? kernel_trace_usual(j) : NULL;
 
-    if (!s || (!whole && j->boundaries) || s->count > RECORDING_LINES - *lines) return false;
+    if (!s || (!whole && j->boundaries) || s->count > RECORDING_KERNELS_LINES - *lines)
+        return false;
     *lines += s->count;
     fprintf(out,
             "# as %" PRIu32 " of %" PRIu32 " iterations; %" PRIu64
@@ -77,7 +78,7 @@ bool recording_kernels_write(const struct recording *r, uint64_t id, bool whole,
             s->iterations, j->iterations, alone_percent(s));
     fprintf(out, "kernels name=job%" PRIu64 "\n", id);
     for (uint32_t i = 0; i < s->count; i++)
-        write_op(&s->ops[i], r->soft ? kernel_trace_use_milli(j) : 1000, out);
+        write_op(&s->ops[i], soft ? kernel_trace_use_milli(j) : 1000, out);
     write_host(false, kernel_trace_whole_ns(s->tail_ns / s->iterations), out);
     return true;
 }
@@ -100,8 +101,8 @@ static void print_around(const struct kernel_trace_job *j, FILE *out) {
     if (j->left_ns && finish_ns) print_time(" finish=", finish_ns, out);
 }
 
-void recording_kernels_job(const struct recording *r, uint64_t id, bool requests, FILE *out) {
-    const struct kernel_trace_job *j = kernel_trace_find(r->kernels, id);
+void recording_kernels_job(const struct kernel_trace *t, uint64_t id, bool requests, FILE *out) {
+    const struct kernel_trace_job *j = kernel_trace_find(t, id);
     double mean = j->thinks ? j->think_ns / j->thinks : 0;
     double variance = j->thinks ? j->think_squares / j->thinks - mean * mean : 0;
     bool random = variance > mean * mean / 4; /* spread by more than half */

@@ -5,13 +5,16 @@
 #ifndef DAEMON_CTL_RECORDING_KERNELS_H
 #define DAEMON_CTL_RECORDING_KERNELS_H
 
-#include "daemon/ctl/recording.h"
+#include "daemon/ctl/kernel_trace.h"
+
+#define RECORDING_KERNELS_LINES 2000000u /* in all: the file stays readable */
 
 /* The sequence of the job's usual iteration; of a job without boundaries (`whole` false), all that
- * it did. False, and nothing is written: there is none. *lines: of all jobs so far. */
-bool recording_kernels_write(const struct recording *r, uint64_t id, bool whole, uint32_t *lines,
-                             FILE *out);
+ * it did. `soft`: with what it uses of a device that is shared in slices. False, and nothing is
+ * written: there is none. *lines: of all jobs so far. */
+bool recording_kernels_write(const struct kernel_trace *t, bool soft, uint64_t id, bool whole,
+                             uint32_t *lines, FILE *out);
 /* " kernels=..." and what its program does around its iterations, of a job that was written. */
-void recording_kernels_job(const struct recording *r, uint64_t id, bool requests, FILE *out);
+void recording_kernels_job(const struct kernel_trace *t, uint64_t id, bool requests, FILE *out);
 
 #endif

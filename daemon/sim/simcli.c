@@ -19,6 +19,7 @@
 static int print_help(FILE *out) {
     fputs("usage: salus-sim run FILE [OPTION]...\n"
           "       salus-sim compare FILE [OPTION]...\n"
+          "       salus-sim advise FILE FILE... [OPTION]...\n"
           "       salus-sim check FILE\n"
           "       salus-sim replay FILE [--any-build] [--trust]\n"
           "       salus-sim generate --kind KIND [OPTION]...\n\n"
@@ -46,6 +47,14 @@ static int print_help(FILE *out) {
           "  --svg FILE           the table as a picture\n"
           "  --contention SLOTS,LEFT   of the device, instead of those calibrated\n"
           "  --seed, --set, --json, --check as above\n\n"
+          "advise: whether the jobs of these files should share the device, in sentences: each\n"
+          "alone, and all of them under every policy that makes sense.\n"
+          "  --goal GOAL          throughput, latency (of those that serve or have a priority) or\n"
+          "                       fair (by the jobs: latency where there are such beside others)\n"
+          "  --most-loss PART     latency: so much longer than alone at most (10%)\n"
+          "  --starts N           so many, each at another moment (10)\n"
+          "  --svg FILE           the answer as a picture\n"
+          "  --seed, --set, --contention, --json, --check as above\n\n"
           "check: whether the file is a workload; lists all faults.\n\n"
           "replay: a recording of events ('salusctl record --events', --trace) through the\n"
           "scheduler again: the actions must be the same, line by line. It is read in a sandbox.\n"
@@ -172,6 +181,8 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
             status = simrun_verb(&c, words[1]);
         else if (strcmp(verb, "compare") == 0 && count == 2)
             status = verb_compare(&c, words[1]);
+        else if (strcmp(verb, "advise") == 0)
+            status = simadvise_verb(&c, words + 1, count - 1);
         else if (strcmp(verb, "replay") == 0 && count == 2)
             status = verb_replay(&c, words[1]);
         else if (strcmp(verb, "check") == 0 && count == 2)
@@ -179,8 +190,9 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
         else if (strcmp(verb, "generate") == 0 && count == 1)
             status = verb_generate(&c);
         else
-            status = simverb_fail(&c, SIMCLI_USAGE,
-                                  "run, compare, check or replay FILE, or generate; see --help");
+            status = simverb_fail(
+                &c, SIMCLI_USAGE,
+                "run, compare, check or replay FILE, advise FILE..., or generate; see --help");
     }
     simopt_finish(&c.opt);
     free(words);

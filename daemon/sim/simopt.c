@@ -18,6 +18,8 @@
 void simopt_init(struct simopt *o) {
     *o = (struct simopt){
         .seeds = 1,
+        .starts = 10,
+        .most_loss_milli = 100,
         .generate = {.seed = 1,
                      .orion = {.until_ns = 60000000000, .launch_ns = 5000, .dispatch_ns = 5000}},
         .window_ns = 1000000000};
@@ -112,6 +114,7 @@ static const char **text_option(struct simopt *o, const char *option) {
         {"--rates", &o->rates},
         {"--slos", &o->slos},
         {"--control", &o->controls},
+        {"--goal", &o->goal},
         {"--kind", &o->generate.kind},
         {"--output", &o->output},
         {"-o", &o->output},
@@ -137,6 +140,7 @@ static bool number_option(struct simopt *o, const char *option, struct number_op
     const struct number_option numbers[] = {
         {"--seed", QUANTITY_COUNT, UINT64_MAX, &g->seed, NULL},
         {"--seeds", QUANTITY_COUNT, MAX_SEEDS, NULL, &o->seeds},
+        {"--starts", QUANTITY_COUNT, MAX_SEEDS, NULL, &o->starts},
         {"--window", QUANTITY_TIME, QUANTITY_MAX, &o->window_ns, NULL},
         {"--think", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS,
          g->orion.count ? &g->orion.jobs[g->orion.count - 1].think_ns : &g->think_ns, NULL},
@@ -206,6 +210,11 @@ static bool take_value(struct simopt *o, const char *option, char *value, FILE *
         return true;
     }
     if (strcmp(option, "--set") == 0) return take_set(o, value, err);
+    if (strcmp(option, "--most-loss") == 0) {
+        bool taken = take_part(err, option, value, &number);
+        o->most_loss_milli = (uint32_t)number;
+        return taken;
+    }
     if (strcmp(option, "--contention") == 0) return take_contention(o, value, err);
     if (strcmp(option, "--high") == 0 || strcmp(option, "--best") == 0 ||
         strcmp(option, "--arrivals") == 0)
@@ -216,7 +225,8 @@ static bool take_value(struct simopt *o, const char *option, char *value, FILE *
         *n.at = number;
     else
         *n.at_less = (uint32_t)number;
-    if (o->window_ns == 0 || o->seeds == 0) return refuse(err, "%s: not 0", option);
+    if (o->window_ns == 0 || o->seeds == 0 || o->starts == 0)
+        return refuse(err, "%s: not 0", option);
     return true;
 }
 

@@ -15,7 +15,9 @@ struct simopt {
     const char *policies; /* separated by commas; NULL: the verb's default */
     const char *controls; /* compare: the same of controllers; NULL: the one of `policy` */
     struct policy_config policy;
-    uint32_t seeds;
+    uint32_t seeds, starts;
+    const char *goal;                  /* advise; NULL: by the jobs */
+    uint32_t most_loss_milli;          /* the same */
     struct kdev_contention contention; /* 0: as calibrated */
     struct generate_config generate;   /* its seed is everybody's */
     const char *output, *chrome, *svg, *trace, *rates, *slos;

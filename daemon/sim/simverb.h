@@ -23,7 +23,8 @@ __attribute__((format(printf, 3, 4))) int simverb_fail(struct simcli *c, int sta
 int simverb_read(struct simcli *c, struct workload *w, const char *path);
 int simverb_close(struct simcli *c, FILE *f);
 
-/* The workload under each lane policy. */
+/* The workload under each lane policy; whether the jobs of several should share a device. */
 int simrun_verb(struct simcli *c, const char *path);
+int simadvise_verb(struct simcli *c, char **paths, int count);
 
 #endif

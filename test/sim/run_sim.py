@@ -221,6 +221,28 @@ def check_compare(folder, wl):
         expect(done.returncode in (1, 2) and done.stderr, f"--set {bad}: {done.returncode}")
 
 
+def check_advise(folder, wl):
+    """An answer, the same again, with a picture; and usage."""
+    svg, trains = os.path.join(folder, "advise.svg"), os.path.join(HERE, "srtf.wl")
+    first, second = (salus_sim("advise", wl, wl, "--starts", "3", "--json", "--svg", svg) for _ in range(2))
+    expect(first.returncode == 0 and first.stdout == second.stdout, f"advise: {first.stderr}")
+    report = json.loads(first.stdout)
+    expect(report["goal"] == "throughput" and report["starts"] == 3 and report["together"] in (True, False), f"all of them serve: {report['goal']}")
+    for row in report["policies"]:
+        expect([j["file"] for j in row["jobs"]].count(2) == 3, "each file's jobs")
+        for j in row["jobs"]:
+            s = j["slowdown"]
+            expect(s is None or s["least"] <= s["mean"] * (1 + 1e-5) and s["mean"] <= s["most"] * (1 + 1e-5), f"{j}")
+    texts = [e.text for e in xml.etree.ElementTree.parse(svg).getroot().iter() if e.tag.endswith("text")]
+    expect("fair/slack" in texts and any(t.startswith("How many times as long as alone") for t in texts), "the picture")
+    said = salus_sim("advise", trains, trains, "--goal", "fair")
+    expect(said.returncode == 0 and "How sure: " in said.stdout, said.stderr)
+    expect(" (srtf.wl) alone: " in said.stdout, said.stdout)
+    for args in ([], [trains] * 9, [trains, "--goal", "none"], [trains, "--starts", "0"], [trains, "--most-loss", "x"]):
+        expect(salus_sim("advise", *args).returncode == 2, f"advise {args}: usage")
+    expect(salus_sim("advise", trains, wl).returncode == 1, "files of two grains")
+
+
 def check_slos(folder):
     """What targets came to: in the tables, in JSON and period by period, the same under run and compare."""
     wl, lines = os.path.join(HERE, "slo.wl"), os.path.join(folder, "slos.csv")
@@ -254,7 +276,9 @@ def main():
         damaged = check_damage(folder)
         check_command_line(folder)
         check_outputs(folder)
-        check_compare(folder, check_orion(folder))
+        wl = check_orion(folder)
+        check_compare(folder, wl)
+        check_advise(folder, wl)
         check_slos(folder)
     if not failed:
         print(f"sim: {traces} traces, {damaged} damaged ones, command line and outputs as they should be")
