@@ -224,7 +224,9 @@ static void write_device(const struct recording *r, FILE *out) {
     fputs("device", out);
     print_amount(out, "memory", UNITS_BYTES, r->device_bytes);
     if (r->kernels && r->kernels->sms) fprintf(out, " sms=%" PRIu32, r->kernels->sms);
-    if (r->kernels && r->soft) fprintf(out, " sliced=yes left=0.%03u", RECORDING_SOFT_LEFT);
+    if (r->kernels && r->soft)
+        fprintf(out, " sliced=yes wait=%uus left=0.%03u", RECORDING_SOFT_WAIT_US,
+                RECORDING_SOFT_LEFT);
     fputc('\n', out);
 }
 

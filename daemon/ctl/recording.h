@@ -12,9 +12,12 @@
 #include "daemon/ctl/kernel_trace.h"
 #include "proto/ctl.h"
 
-/* What is left of the software GPU, in thousandths, where several jobs' work runs side by side:
- * docs/results/2026-11-prediction.md. */
+/* What is left of the software GPU, in thousandths, where several jobs' work runs side by side, and
+ * what an operation that begins waits there for the slices of others, in us: the two parameters
+ * that were found by measuring, for pairs of programs that nothing else is shown of
+ * (docs/results/2026-11-prediction.md). */
 #define RECORDING_SOFT_LEFT 900u
+#define RECORDING_SOFT_WAIT_US 100u
 
 struct recorded {
     struct ctl_job job;

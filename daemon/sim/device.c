@@ -27,6 +27,7 @@ static int create_kernels(struct device *d, const struct workload *w, uint32_t d
     if (contention.slots <= 0) contention.slots = CONTENTION_SLOTS / 1000.0;
     if (contention.left <= 0) contention.left = CONTENTION_LEFT / 1000.0;
     contention.sliced = w->sliced;
+    contention.wait_ns = w->wait_ns;
     d->works = malloc((w->kernels_count + 1u) * sizeof(*d->works));
     if (!d->works) return -ENOMEM;
     for (uint32_t i = 0; i < w->kernels_count; i++)

@@ -18,6 +18,7 @@ struct item {
     const struct kdev_work *work;
     uint64_t ready_ns;
     uint32_t level;
+    bool waited; /* for the slices of others */
 };
 
 struct stream {
@@ -207,11 +208,15 @@ static struct kshare_head head_of(const struct stream *s, bool sliced, const str
     return h;
 }
 
-/* The stream's head begins, or waits until it is ready. */
+/* The stream's head begins, or waits until it is ready, and until others have had their slices. */
 static void begin(struct kdev *d, uint32_t stream) {
     struct stream *s = &d->streams[stream];
-    const struct item *item = &s->ring[s->first];
+    struct item *item = &s->ring[s->first];
     d->settled = false;
+    if (!item->waited && d->running_count > 0 && item->ready_ns <= d->now_ns) {
+        item->ready_ns = d->now_ns + (d->contention.sliced ? d->contention.wait_ns : 0);
+        item->waited = true;
+    }
     if (item->ready_ns > d->now_ns) {
         d->waiting[d->waiting_count++] = stream;
         return;
@@ -247,7 +252,8 @@ void kdev_push(struct kdev *d, uint64_t now_ns, uint32_t stream, const struct kd
                uint64_t ready_ns, uint32_t level) {
     struct stream *s = &d->streams[stream];
     advance(d, now_ns);
-    s->ring[(s->first + s->count++) & d->mask] = (struct item){work, ready_ns, level};
+    s->ring[(s->first + s->count++) & d->mask] =
+        (struct item){.work = work, .ready_ns = ready_ns, .level = level};
     if (s->count == 1) begin(d, stream);
 }
 

@@ -20,6 +20,7 @@ struct kdev_work {
 struct kdev_contention {
     double slots, left;
     bool sliced;
+    uint64_t wait_ns; /* sliced: that an operation waits which begins beside others */
 };
 
 #endif

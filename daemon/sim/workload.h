@@ -122,7 +122,8 @@ struct workload {
     uint64_t slice_ns;    /* within which kernels give way to a higher level; 0: in waves */
     uint64_t until_ns;    /* the run stops here; 0: when all jobs have left */
     uint32_t sms;
-    bool sliced; /* kernels run in equal slices of time, whatever their blocks and units */
+    uint64_t wait_ns; /* sliced: what begins beside others waits so long */
+    bool sliced;      /* kernels run in equal slices of time, whatever their blocks and units */
     uint32_t slots_milli, left_milli; /* what work side by side finds; 0: as usual for the grain */
     struct workload_kernel *kernels;  /* of all sequences; NULL: iterations are the grain */
     struct workload_sequence *sequences;

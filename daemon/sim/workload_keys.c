@@ -95,6 +95,8 @@ static const struct key device_keys[] = {
     {"slice", KEY_TIME, DEVICE(slice_ns), 0, MAX_SLICE_NS, 0, false,
      "a time from 0 to 1s, such as 40us", KEY_ANY},
     {"sliced", KEY_NO_YES, DEVICE(sliced), 0, 0, 0, false, "yes or no", KEY_ANY},
+    {"wait", KEY_TIME, DEVICE(wait_ns), 0, MAX_DISPATCH_NS, 0, false,
+     "a time from 0 to 1s, such as 100us", KEY_ANY},
     {"slots", KEY_MILLI, DEVICE(slots_milli), 1000, 2000, 0, false, "a number from 1 to 2",
      KEY_ANY},
     {"left", KEY_MILLI, DEVICE(left_milli), 1, 1000, 0, false, "a number from 0.001 to 1", KEY_ANY},

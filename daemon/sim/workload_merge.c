@@ -26,6 +26,7 @@ static int check_device(const struct workload *a, const struct workload *b, uint
                 {"sms", a->sms == b->sms},
                 {"sliced", a->sliced == b->sliced},
                 {"slice", a->slice_ns == b->slice_ns},
+                {"wait", a->wait_ns == b->wait_ns},
                 {"slots", a->slots_milli == b->slots_milli},
                 {"left", a->left_milli == b->left_milli},
                 {"dispatch", a->dispatch_ns == b->dispatch_ns}};

@@ -42,7 +42,8 @@ static struct forecast_use use(const struct workload_kernel *k) {
 /* By how much the device delays the request. */
 static double seen(const struct workload_kernel *high, uint32_t count,
                    const struct workload_kernel *best) {
-    const struct kdev_contention c = {CONTENTION_SLOTS / 1000.0, CONTENTION_LEFT / 1000.0};
+    const struct kdev_contention c = {.slots = CONTENTION_SLOTS / 1000.0,
+                                      .left = CONTENTION_LEFT / 1000.0};
     struct kdev_work works[STEPS], other = kdev_work_of(best, SMS, false);
     struct kdev *d;
     uint32_t streams[2];

@@ -169,6 +169,14 @@ Test(sim_kdev, less_of_a_sliced_device_is_left_where_several_run) {
     ENDS(&c, {slices(12, 0.9), 0, 0}) ARE(12);
 }
 
+/* At 10 us it waits for 3, in which the first goes on; then half each. */
+Test(sim_kdev, what_begins_beside_others_waits_for_their_slices) {
+    const struct kdev_contention c = {.slots = 1, .left = 1, .sliced = true, .wait_ns = 3000};
+    ENDS(&c, {slices(20, 1), 0, 0}, {slices(4, 1), 10, 0}) ARE(24, 21);
+    const struct kdev_contention whole = {.slots = 1, .left = 1, .wait_ns = 3000};
+    ENDS(&whole, {slots_only(10, 0.5, 0), 0, 0}, {slots_only(10, 0.5, 0), 0, 0}) ARE(10, 10);
+}
+
 Test(sim_kdev, a_higher_level_has_its_slices_first) {
     const struct kdev_contention c = {.slots = 1, .left = 1, .sliced = true};
     ENDS(&c, {slices(10, 1), 0, 0}, {slices(10, 0.8), 0, 1}) ARE(10 + 8, 10);

@@ -128,7 +128,7 @@ Test(sim_recorded, it_is_written_with_what_its_client_does_around_it) {
     r.soft = true;
     free(file);
     file = written(&r, &t);
-    cr_expect_not_null(strstr(file, " sliced=yes left=0."), "%s", file);
+    cr_expect_not_null(strstr(file, " sliced=yes wait="), "%s", file);
     cr_expect_not_null(strstr(file, "c 10us use=0.5"), "%s", file);
     expect_valid(file);
     recording_finish(&r);
