@@ -43,7 +43,7 @@ static void show(const char *what, const struct kdev_contention *c) {
 int main(void) {
     const struct kdev_contention frozen = {.slots = CONTENTION_SLOTS / 1000.0,
                                            .left = CONTENTION_LEFT / 1000.0};
-    struct kdev_contention best = frozen, low = {2, 2}, high = {0, 0};
+    struct kdev_contention best = frozen, low = {.slots = 2, .left = 2}, high = {.slots = 0};
     double least = INFINITY;
     for (int slots = SLOTS_FROM; slots <= SLOTS_TO; slots++)
         for (int left = LEFT_FROM; left <= LEFT_TO; left++) {
