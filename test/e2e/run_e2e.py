@@ -534,7 +534,7 @@ def offence(what, code, parts, options=()):
         with Daemon(*OFTEN, *options) as d:
             honest = start_bystanders(d)
             done = d.run([program("offender"), what], SALUS_JOB_NAME="offender", SALUS_SAVEPOINTS="yes")
-            equal(done.returncode, code % 256, f"CUDA error of {what}: {done.stdout}{done.stderr}")
+            equal(done.returncode, code % 256, f"CUDA error of {what}: {done.stdout}{done.stderr}{d.log()[-6000:]}")
             for part in parts:
                 logged(d, part, "the worker's log and the program's stderr", done.stderr)
             check_honest(honest, d)

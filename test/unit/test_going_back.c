@@ -85,8 +85,42 @@ static int watch_memset(struct dev_queue *q, const struct dev_memset *k, struct 
     return dev_soft.memset(q, k, op);
 }
 
+static bool dies; /* with what is complete next */
+static int lost;
+
+static int watch_lost(struct dev *dev) {
+    return lost;
+}
+
 static struct dev_op *watch_poll(struct dev *dev) {
-    return stall_at && given >= stall_at ? NULL : dev_soft.poll(dev);
+    struct dev_op *over = stall_at && given >= stall_at ? NULL : dev_soft.poll(dev);
+    for (struct dev_op *op = dies ? over : NULL; op; op = op->next) {
+        op->result = ERR_DEVICE_LOST;
+        op->begun = true;
+        lost = ERR_ILLEGAL_ADDRESS;
+    }
+    return over;
+}
+
+static bool save_dies; /* the device, when memory or variables are saved next */
+
+static int die(void) {
+    lost = ERR_ILLEGAL_ADDRESS;
+    return ERR_DEVICE_LOST;
+}
+
+static int watch_save(struct dev *dev, void *to, const struct dev_chunk *chunk) {
+    return save_dies ? die() : dev_soft.chunk_save(dev, to, chunk);
+}
+
+static int watch_granule(struct dev *dev, void *to, uint64_t chunk) {
+    return save_dies ? die() : dev_soft.granule_save(dev, to, chunk);
+}
+
+static bool load_dies;
+
+static int watch_load(struct dev *dev, uint64_t chunk, const void *from) {
+    return load_dies ? die() : dev_soft.granule_load(dev, chunk, from);
 }
 
 /* ---- a client -------------------------------------------------------------------------------- */
@@ -137,6 +171,10 @@ static void setup(void) {
     ops.copy = watch_copy;
     ops.memset = watch_memset;
     ops.poll = watch_poll;
+    ops.lost = watch_lost;
+    ops.chunk_save = watch_save;
+    ops.granule_save = watch_granule;
+    ops.granule_load = watch_load;
     const struct worker_config config = {.ops = &ops,
                                          .device = {.memory_bytes = MEMORY, .threads = 2},
                                          .policy = {.exclusive = -1, .swap = -1},
@@ -266,6 +304,95 @@ Test(going_back, what_was_complete_is_done_again_in_order) {
     cr_expect_eq(*word(0), 50, "%u", *word(0));
     cr_expect_eq(*word(1), 1);
     ends_with(151);
+}
+
+static void until_lost(void) {
+    const uint64_t end_ns = fdutil_now_ns() + 20000000000ull;
+    while (!lost && fdutil_now_ns() < end_ns)
+        wirebench_run(r.b);
+    cr_assert(lost);
+}
+
+static void next_device(void) {
+    dies = save_dies = load_dies = false;
+    lost = 0;
+    succession_next(&r);
+    cr_assert_str_eq(r.refused, "");
+}
+
+/* All that it sent is back, with an error of the device's, and one is due. */
+Test(going_back, none_is_taken_of_a_device_that_is_lost) {
+    begin_with(5);
+    point()->due_ns = point()->soonest_ns = 0;
+    launch(0, APPLY, 0, 1); /* 16 */
+    dies = true;
+    until_lost();
+    cr_expect(savepoint_whole(point()), "reason %lu", reason());
+    for (uint32_t i = 0; i < 64; i++)
+        *word(i) = SPOILED;
+    next_device();
+    cr_assert(succession_client(&r)->replay.back);
+    no_more();
+    go_on();
+    ends_with(16);
+}
+
+/* It is not the client's memory that is to blame. */
+Test(going_back, a_device_that_is_lost_while_memory_is_saved) {
+    begin_with(5);
+    save_dies = true;
+    point()->due_ns = point()->soonest_ns = 0;
+    wireclient_event(r.c, 0, 0);
+    until_lost();
+    next_device();
+    go_on();
+    cr_expect(savepoint_possible(point()), "reason %lu", reason());
+    save();
+}
+
+/* The savepoint stays, for what else the client has under way. */
+Test(going_back, a_device_that_is_lost_while_variables_are_saved) {
+    begin_with(5);
+    launch(0, APPLY, 0, 1); /* 16 */
+    all_complete();
+    save_dies = true;
+    wireclient_load(r.c, 1, image);
+    until_lost();
+    cr_expect(savepoint_whole(point()), "reason %lu", reason());
+    atomic_store(&succession_client(&r)->estate.header->begun[0], r.c->seq[0] + 1);
+    next_device();
+    cr_assert(succession_client(&r)->replay.back);
+    no_more();
+    go_on();
+    ends_with(16);
+}
+
+/* Nor is the client told that it cannot go back. */
+Test(going_back, a_device_that_is_lost_while_variables_are_loaded) {
+    begin_with(5);
+    launch(0, COUNT, 0, 1); /* 11 */
+    all_complete();
+    atomic_store(&succession_client(&r)->estate.header->begun[0], r.c->seq[0] + 1);
+    load_dies = true;
+    succession_next(&r);
+    until_lost();
+    next_device();
+    cr_assert(succession_client(&r)->replay.back);
+    no_more();
+    go_on();
+    ends_with(11);
+}
+
+/* Who cannot go on hears why there was nothing to go back to. */
+Test(going_back, why_there_was_none_is_said) {
+    begin_with(5);
+    wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_UNBACK, GRAN, GRAN));
+    cr_assert_not(is_whole());
+    hold();
+    launch(HOLDS, APPLY, 0, 1);
+    die_within(HOLDS);
+    cr_expect(strstr(r.c->com->fault.text, "no savepoint: since the latest it gave back memory"),
+              "%s", r.c->com->fault.text);
 }
 
 /* Waits of the streams for each other are not: the log's order is one that they allow. */

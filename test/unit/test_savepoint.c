@@ -111,6 +111,7 @@ Test(savepoint, void_between_begin_and_commit_is_none) {
     take();
     voids = savepoint_begin(&point); /* of one that counted before */
     savepoint_void(&point, SAVEPOINT_ONCE);
+    cr_expect_eq(atomic_load(&shown.reason), SAVEPOINT_ONCE);
     cr_expect_not(savepoint_commit(&point, page, voids, 9));
     cr_expect_not(savepoint_whole(&point));
 }

@@ -76,7 +76,9 @@ void fault_raise_op(struct client *c, const struct op *op) {
               err_name(op->dev.result), reply_cuda(op->dev.result), f->address, f->text);
 }
 
+/* Where the device is lost, that may be why, whatever it looks like: the next worker will see. */
 void fault_raise(struct client *c, int err, const char *text) {
+    if (worker_lost(c->worker)) err = ERR_DEVICE_LOST;
     if (c->com.fault || spare(c, err)) return;
     snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", text);
     set_fault(c, err);

@@ -27,12 +27,13 @@ static bool has_memory(const struct client *c) {
     return memory_persistent(c->memory) || memory_ephemeral(c->memory) || c->credit.modules;
 }
 
+/* What a device that is lost had in flight comes back as well: then the one there is is needed. */
 static bool is_due(const struct client *c) {
     const struct savepoint *k = &c->estate.savepoint;
     if (c->boundary.current < k->settles) return false;
     return savepoint_possible(k) && estate_whole(&c->estate) && c->memory && has_memory(c) &&
            c->worker->now_ns >= (savepoint_whole(k) ? k->due_ns : k->soonest_ns) && !c->inflight &&
-           !c->replay.active;
+           !c->replay.active && !worker_lost(c->worker);
 }
 
 /* Whatever it is, memory of the client does not fit into what there is, or is no device memory. */
@@ -127,6 +128,7 @@ unsigned saving_step(struct worker *w) {
         struct client *c = list_entry(pos, struct client, estate.savepoint.link);
         int err = may_go_on(c) ? save_part(c) : 0;
         count++;
+        if (err && worker_lost(w)) return count; /* the next one may */
         if (err) give_up(c, err);
         if (!err && may_go_on(c) && !is_saved(c)) continue;
         if (!err && may_go_on(c)) commit(c);
@@ -140,14 +142,16 @@ static bool is_untouched(const struct client *c) {
     return !c->inflight && !c->streams.completed;
 }
 
-void saving_module(struct client *c, const struct module *m, bool again) {
+int saving_module(struct client *c, const struct module *m, bool again) {
     const struct worker *w = c->worker;
     struct savepoint *k = &c->estate.savepoint;
-    if (!k->header || (again && savepoint_whole(k) && variables_saved(w->ops, k, m))) return;
+    if (!k->header || (again && savepoint_whole(k) && variables_saved(w->ops, k, m))) return 0;
     bool may = savepoint_whole(k) && (!again || is_untouched(c));
     int err = may ? variables_add(&c->variables, w->ops, w->dev, k, m) : -EBUSY;
+    if (err && worker_lost(w)) return ERR_DEVICE_LOST;
     if (err == -EADDRNOTAVAIL) savepoint_never(k, SAVEPOINT_HOST);
     if (err) savepoint_void(k, SAVEPOINT_CHANGED);
+    return 0;
 }
 
 /* ---- what comes from host memory ------------------------------------------------------------- */

@@ -27,8 +27,9 @@ void saving_look(struct client *c);
 unsigned saving_step(struct worker *w);
 
 /* The module was just placed, and nothing of it has run: a savepoint that counts has its variables
- * from now on, too. `again`: an earlier worker had placed it, and it may have. */
-void saving_module(struct client *c, const struct module *m, bool again);
+ * from now on, too. `again`: an earlier worker had placed it, and it may have. 0, or
+ * ERR_DEVICE_LOST: it could not be seen to. */
+int saving_module(struct client *c, const struct module *m, bool again);
 /* Of an earlier worker's client, before anything of it is read: where it has no savepoint, and
  * nothing of it was under way, its memory is saved first. */
 void saving_restored(struct client *c);

@@ -142,17 +142,25 @@ static void free_read(struct errand *e) {
     free(l);
 }
 
+/* Not 0: the next worker loads the module anew, as if this one had not begun. */
+static int keep_variables(struct client *c, const struct module *m) {
+    bool again = c->replay.active && c->replay.placed;
+    return replay_variables(c, m) ? 0 : saving_module(c, m, again);
+}
+
+static void say_loaded(struct client *c, struct loading *l) {
+    book_module(c, &l->made);
+    estate_ask(&c->estate, l->ops, c->space);
+    reply_module(c, l);
+}
+
 static void finish_load(struct client *c, struct loading *l) {
     const struct wire_module_load *m = (const void *)l->rec;
     int err = c->com.fault ? c->com.fault : l->err;
     if (!err) err = place_module(c, l);
     if (!err) err = keep_module(c, l);
     if (!err) {
-        bool again = c->replay.active && c->replay.placed;
-        if (!replay_variables(c, &l->made)) saving_module(c, &l->made, again);
-        book_module(c, &l->made);
-        estate_ask(&c->estate, l->ops, c->space);
-        reply_module(c, l);
+        if (!keep_variables(c, &l->made)) say_loaded(c, l);
         free(l);
         return;
     }

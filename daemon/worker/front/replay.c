@@ -13,6 +13,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "common/reason.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/front/redo.h"
@@ -285,18 +286,31 @@ static bool is_work(uint16_t op) {
            op == WIRE_GRAPH_CHOICE || op == WIRE_GRAPH_SETTLE;
 }
 
+/* Of one that asked for savepoints: why there was none when the worker ended. */
+static void say_savepoint(const struct client *c, char *out, size_t bytes) {
+    const struct savepoint *k = &c->estate.savepoint;
+    out[0] = '\0';
+    if (!k->header) return;
+    const char *why = reason_savepoint(atom_load_relaxed(&k->shown->reason));
+    snprintf(out, bytes, "; no savepoint: %s",
+             savepoint_whole(k) ? "it could not be read"
+             : why[0]           ? why
+                                : "one was being taken");
+}
+
 static void refuse(struct client *c, const struct wire_record *rec, const char *why) {
     const struct wire_launch *l = (const void *)rec;
     const struct func *f = rec->op == WIRE_LAUNCH ? c->objects.funcs[l->func] : NULL;
-    char text[512], suspects[64] = "";
+    char text[512], suspects[64] = "", savepoint[160];
+    say_savepoint(c, savepoint, sizeof(savepoint));
     if (f && c->replay.suspects)
         snprintf(suspects, sizeof(suspects), ", one of %u that may have ended it",
                  c->replay.suspects);
     snprintf(text, sizeof(text),
              "the GPU's worker ended while %s%.110s was under way%s: what it had done by then "
-             "cannot be undone%s%s",
+             "cannot be undone%s%s%s",
              f ? "kernel " : "", f ? f->name : record_name(rec->op), suspects, why[0] ? ": " : "",
-             why);
+             why, savepoint);
     if (f) snprintf(c->com.page->fault.kernel, sizeof(c->com.page->fault.kernel), "%s", f->name);
     fault_raise(c, ERR_WORKER_LOST, text);
 }
