@@ -266,7 +266,7 @@ def test_programs_with_savepoints():
 def test_why_there_is_no_savepoint():
     with Daemon() as d:
         job = d.start([program("trainer"), "100"], SALUS_SAVEPOINTS="no")
-        wait_for("it runs", lambda: one(d, job))
+        wait_for("it runs", lambda: (one(d, job) or {}).get("state") == "running")
         equal(one(d, job)["savepoint_why"], "off", "of who did not ask")
         job.kill()
         job.communicate()
