@@ -456,6 +456,28 @@ Test(sharing, a_descriptor_keeps_what_its_maker_left) {
     a = join(ALICE);
 }
 
+/* Whatever was shown while it went. */
+Test(sharing, what_descriptors_keep_is_shown_when_its_maker_is_gone) {
+    struct wire_segment_reply key;
+    struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = a->job_id};
+    cr_assert_eq(make(a, 1, 12 * PAGE), 0); /* more than goes in a round */
+    int fd = keep(a, 1, &key);
+    cr_assert_eq(fdutil_send(bench->sock, &msg, sizeof(msg), NULL, 0), 0);
+    for (int i = 0; i < 100000 && client_find(bench->worker, a->job_id); i++) {
+        bench->worker->tick_ns = 0;
+        loop_once(bench->worker);
+        show_update(bench->worker, true);
+    }
+    cr_assert_null(client_find(bench->worker, a->job_id));
+    cr_expect_eq(alone(), 12);
+    do
+        cr_assert(wirebench_hear(bench, &msg, NULL));
+    while (msg.kind != WIRE_DETACHED);
+    wireclient_free(a);
+    a = join(ALICE);
+    let_go(fd);
+}
+
 /* Whoever drops it: nothing has to be saved ahead. */
 Test(sharing, a_segment_that_only_descriptors_keep_leaves_the_device) {
     struct segment_set set = {0};

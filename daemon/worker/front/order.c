@@ -60,6 +60,7 @@ void order_reap(struct worker *w) {
         epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
         ending_destroy(c);
         w->leaving_count--;
+        w->board.stale = true; /* the scheduler forgot it before its memory was gone */
         w->telling = true;
         kernel_link_tell(w); /* whoever sees that it is gone sees what was learned of it */
         broker_link_say(&w->link, &msg);
