@@ -8,28 +8,6 @@
 
 #include "daemon/sched/policy/contention.h"
 
-/* ---- what a kernel takes -----------------------------------------------------------------------
- */
-
-static void set_units(struct forecast_use *u, const struct sched_kernel *k) {
-    u->compute = k->compute_milli;
-    u->memory = k->memory_milli;
-    if (u->compute || u->memory) return;
-    const struct contention_typical typical = contention_typical(k->class);
-    uint32_t busy = u->slots < typical.sms ? u->slots * 1000 / typical.sms : 1000;
-    u->compute = typical.compute * busy / 1000;
-    u->memory = typical.memory * busy / 1000;
-}
-
-struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns, uint32_t sms) {
-    uint32_t filled = (uint32_t)((uint64_t)k->sms * 1000 / sms);
-    uint64_t tail_ns = k->tail_ns ? k->tail_ns : ns;
-    struct forecast_use u = {.ns = ns, .slots = filled < 1000 ? filled : 1000};
-    u.wave_ns = filled > 1000 ? tail_ns * 1000 / filled : tail_ns;
-    set_units(&u, k);
-    return u;
-}
-
 /* ---- the sequence ------------------------------------------------------------------------------
  */
 
@@ -101,8 +79,8 @@ static void get_on(struct beside *b, uint64_t ns) {
         b->wave_left_ns -= ns;
         return;
     }
-    uint64_t wave_ns = b->use.wave_ns ? b->use.wave_ns : 1;
-    b->wave_left_ns = wave_ns - (ns - b->wave_left_ns) % wave_ns;
+    uint64_t wave_ns = b->use.wave_ns ? b->use.wave_ns : 1, into_ns = ns - b->wave_left_ns;
+    b->wave_left_ns = wave_ns - (into_ns < wave_ns ? into_ns : into_ns % wave_ns);
 }
 
 /* Divisions cost more than all else here, and mostly a part is the whole. */

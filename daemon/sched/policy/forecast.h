@@ -20,16 +20,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/sched/policy/forecast_use.h"
 #include "daemon/sched/sched.h"
 #include "daemon/sched/visit.h"
 
 #define FORECAST_STEPS 8192u /* of a request that are remembered */
-
-/* What a kernel takes of the device, in thousandths, and for how long. */
-struct forecast_use {
-    uint64_t ns, wave_ns; /* mean; of one wave of blocks, by the tail */
-    uint32_t slots, compute, memory;
-};
 
 /* A job's requests; zeroed, nothing is known. */
 struct forecast {
@@ -38,14 +33,6 @@ struct forecast {
     uint32_t began, ended;      /* kernels of the current one */
     uint64_t since_ns;          /* when the device came to the kernel that it is at */
 };
-
-/* Utilisations that are not known are typical of the class (Orion, section 3.2). */
-struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns, uint32_t sms);
-/* The same on a device on which slots are given out anew at the end of each slice as well. */
-static inline struct forecast_use forecast_sliced(struct forecast_use use, uint64_t slice_ns) {
-    if (slice_ns && use.wave_ns > slice_ns) use.wave_ns = slice_ns;
-    return use;
-}
 
 /* Its block (visit.h), which is the caller's to free. */
 bool forecast_memory(struct forecast *f, memory_visit *visit, void *arg);
