@@ -90,15 +90,16 @@ struct dev_info {
     /* What NVIDIA's libraries are best told of the capability (130 for 13.0): they have PTX for
      * devices that they do not know alone. 0: the truth. */
     uint32_t library_capability;
-    bool runs_code;   /* machine code, not PTX alone */
-    bool open_memory; /* kernels of a space may reach the memory of others */
-    bool plain;       /* kernels neither launch, change, nor decide about the worker's graphs */
-    bool arrays;      /* its own: array_create is there. Else they are memory of the windows */
-    bool maps;        /* tensor maps are its own to write: tensor_map is there */
-    bool clusters;    /* cluster_count is there: it cannot be told from other numbers */
-    bool whole;       /* queue_share has no effect: kernels may use all multiprocessors */
-    bool coarse;      /* times are when it was seen, but where dev_op.timed asks */
-    bool host_hidden; /* but for its beginning, the host window, until host_show names it */
+    bool runs_code;     /* machine code, not PTX alone */
+    bool open_memory;   /* kernels of a space may reach the memory of others */
+    bool plain;         /* kernels neither launch, change, nor decide about the worker's graphs */
+    bool arrays;        /* its own: array_create is there. Else they are memory of the windows */
+    bool maps;          /* tensor maps are its own to write: tensor_map is there */
+    bool clusters;      /* cluster_count is there: it cannot be told from other numbers */
+    uint32_t share_sms; /* by steps of so many queue_share goes; 0: by each */
+    bool whole;         /* queue_share has no effect: kernels may use all multiprocessors */
+    bool coarse;        /* times are when it was seen, but where dev_op.timed asks */
+    bool host_hidden;   /* but for its beginning, the host window, until host_show names it */
     /* The roofline of the GPU that the device reports itself to be, which on the software GPU is
      * not what its threads reach: thread instructions and bytes of global memory a second at the
      * peak. 0: not known. */

@@ -205,6 +205,7 @@ struct sched_config {
     uint64_t capacity_bytes; /* C: the device's memory; 0: without bound */
     uint64_t chunk_bytes;    /* 0: 2 MiB */
     uint32_t sms;            /* of the device; 0: 80 */
+    uint32_t share_sms;      /* shares of it go by steps of so many; 0: by each */
     uint64_t slice_ns; /* within which its kernels can be made to stand still; 0: they cannot */
     bool share_users;  /* lanes take jobs of different users */
     bool one_user;     /* nor has the device jobs of two users at a time */

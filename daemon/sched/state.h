@@ -93,8 +93,11 @@ struct sched_job { /* what every operation touches comes first */
     uint64_t swap_tried;       /* releases when others were swapped out for it in vain */
     uint32_t overtaken;        /* times a later job was admitted before it */
     uint32_t admitted_prev, admitted_next; /* among the admitted */
-    uint32_t service;    /* what is known of its promise; SCHED_NONE: it has none */
-    uint32_t sms;        /* that it may use; 0: all */
+    uint32_t service; /* what is known of its promise; SCHED_NONE: it has none */
+    uint32_t sms;     /* that it may use; 0: all */
+    double part;      /* of all, that it is to have; 0: all */
+    double owed;      /* of that, SMs times ns, where shares go by steps, when one was chosen: */
+    uint64_t chosen_ns;
     uint64_t pause_ns;   /* after each iteration */
     uint64_t restart_ns; /* after the next one, besides */
     uint64_t paced_ns;   /* it is not ready before; 0: it does not stand still */
@@ -126,6 +129,7 @@ struct sched_state {
     uint64_t now_ns;
     uint64_t arrivals;                  /* numbers operations and jobs in order of arrival */
     uint32_t sms;                       /* of the device */
+    uint32_t share_sms;                 /* steps in which they are shared out; not 0 */
     uint64_t slice_ns;                  /* of its kernels, which can stand still then; 0 */
     const struct policy_config *config; /* with every default filled in */
     struct sched_job *jobs;

@@ -116,14 +116,14 @@ struct workload {
     struct workload_job *jobs; /* in order of arrival; equal ones as in the file */
     uint32_t count;
     uint64_t memory_bytes;
-    uint64_t link_bytes;  /* a second, to and from host memory */
-    bool share_users;     /* lanes take jobs of different users */
-    uint64_t dispatch_ns; /* from the scheduler's RUN until the device can begin with it */
-    uint64_t slice_ns;    /* within which kernels give way to a higher level; 0: in waves */
-    uint64_t until_ns;    /* the run stops here; 0: when all jobs have left */
-    uint32_t sms;
-    uint64_t wait_ns; /* sliced: what begins beside others waits so long */
-    bool sliced;      /* kernels run in equal slices of time, whatever their blocks and units */
+    uint64_t link_bytes;     /* a second, to and from host memory */
+    bool share_users;        /* lanes take jobs of different users */
+    uint64_t dispatch_ns;    /* from the scheduler's RUN until the device can begin with it */
+    uint64_t slice_ns;       /* within which kernels give way to a higher level; 0: in waves */
+    uint64_t until_ns;       /* the run stops here; 0: when all jobs have left */
+    uint32_t sms, share_sms; /* share_sms: steps in which they are shared out */
+    uint64_t wait_ns;        /* sliced: what begins beside others waits so long */
+    bool sliced; /* kernels run in equal slices of time, whatever their blocks and units */
     uint32_t slots_milli, left_milli; /* what work side by side finds; 0: as usual for the grain */
     struct workload_kernel *kernels;  /* of all sequences; NULL: iterations are the grain */
     struct workload_sequence *sequences;

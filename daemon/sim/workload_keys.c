@@ -90,6 +90,8 @@ static const struct key device_keys[] = {
      false, "a rate from 1MiB/s to 16TiB/s", KEY_ANY},
     {"sms", KEY_COUNT, DEVICE(sms), 1, WORKLOAD_MAX_SMS, DEFAULT_SMS, false,
      "a whole number from 1 to 65536", KEY_ANY},
+    {"share_sms", KEY_COUNT, DEVICE(share_sms), 1, WORKLOAD_MAX_SMS, 1, false,
+     "a whole number from 1 to 65536", KEY_ANY},
     {"dispatch", KEY_TIME, DEVICE(dispatch_ns), 0, MAX_DISPATCH_NS, 0, false,
      "a time from 0 to 1s, such as 5us", KEY_ANY},
     {"slice", KEY_TIME, DEVICE(slice_ns), 0, MAX_SLICE_NS, 0, false,

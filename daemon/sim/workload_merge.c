@@ -24,6 +24,7 @@ static int check_device(const struct workload *a, const struct workload *b, uint
     } keys[] = {{"memory", a->memory_bytes == b->memory_bytes},
                 {"link", a->link_bytes == b->link_bytes},
                 {"sms", a->sms == b->sms},
+                {"share_sms", a->share_sms == b->share_sms},
                 {"sliced", a->sliced == b->sliced},
                 {"slice", a->slice_ns == b->slice_ns},
                 {"wait", a->wait_ns == b->wait_ns},

@@ -363,6 +363,7 @@ static void run_world(struct world *w, const char *policy) {
         .capacity_bytes = CAPACITY, .chunk_bytes = 1 + rnd(w, 3), .share_users = rnd(w, 3) == 0};
     config.one_user = !config.share_users && rnd(w, 2);
     config.slice_ns = rnd(w, 2) ? 1 + rnd(w, 100) : 0;
+    config.share_sms = rnd(w, 2) ? 1 + rnd(w, 100) : 0;
     w->share_users = config.share_users;
     w->one_user = config.one_user;
     w->users = 1 + rnd(w, 4);

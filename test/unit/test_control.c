@@ -22,14 +22,19 @@
 #define JOBS "@0 +1(1,1)s100 +2(1,1)\n"
 #define JOINED "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1, arm 4000000100\n"
 
-static struct sched *make(const char *policy) {
+/* Where shares go by steps of so many. */
+static struct sched *make_by(const char *policy, uint32_t share_sms) {
     struct sched *s;
     char why[160] = "", word[512];
-    struct sched_config config = {.capacity_bytes = 100, .chunk_bytes = 1};
+    struct sched_config config = {.capacity_bytes = 100, .chunk_bytes = 1, .share_sms = share_sms};
     snprintf(word, sizeof(word), "policy(%s)", policy);
     cr_assert_eq(notation_read_policy(word, &config.policy), 0, "%s", word);
     cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);
     return s;
+}
+
+static struct sched *make(const char *policy) {
+    return make_by(policy, 0);
 }
 
 static void expect(const char *policy, const char *script, const char *trace) {
@@ -432,4 +437,66 @@ Test(control, gslice_pays_for_a_restart) {
                   "@5160 run 1:12, run 2:22, arm 4000000399\n"
                   "@5170\n"
                   "@5171 run 1:13\n");
+}
+
+/* ---- shares that go by steps ----------------------------------------------------------------- */
+
+#define TURN_NS 10000000ul
+#define TURNS 200
+
+/* Two jobs' means over time, of 80. */
+static void means(struct sched *s, double *of) {
+    char script[32];
+    of[0] = of[1] = 0;
+    play(s, FIRST_PERIOD);
+    for (unsigned long i = 1; i <= TURNS; i++) {
+        for (uint32_t job = 1; job <= 2; job++) {
+            uint32_t sms = view(s, job).sms;
+            cr_assert_eq(sms % 10, 0, "%u", sms);
+            of[job - 1] += sms ? sms : 80;
+        }
+        snprintf(script, sizeof(script), "@%lu .\n", 150 + i * TURN_NS);
+        play(s, script);
+        cr_assert_null(sched_check(s));
+    }
+    of[0] /= TURNS;
+    of[1] /= TURNS;
+}
+
+static bool is_near(double a, double b) {
+    return a > b - 0.1 && a < b + 0.1;
+}
+
+Test(control, a_share_between_two_steps_is_their_mean_over_time) {
+    struct sched *s = make_by(PERIOD ",control=conservative", 10);
+    double of[2];
+    means(s, of);
+    cr_expect(is_near(of[0], 64) && is_near(of[1], 16), "%f, %f", of[0], of[1]);
+    sched_destroy(s);
+}
+
+Test(control, no_share_is_less_than_the_least_step) {
+    struct sched *s = make_by(PERIOD ",control=conservative,services_part=950", 10);
+    double of[2];
+    means(s, of);
+    cr_expect(is_near(of[0], 76) && is_near(of[1], 10), "%f, %f", of[0], of[1]);
+    sched_destroy(s);
+}
+
+Test(control, a_share_that_is_a_step_asks_for_no_time) {
+    struct sched *s = make_by(PERIOD ",control=simple", 10);
+    SCHEDTRACE_EXPECT(s, FIRST_PERIOD,
+                      JOINED "@1 switch 1, switch 2, run 1:10, run 2:20\n"
+                             "@121\n"
+                             "@150 share 2=40, share 1=40, arm 4000000399\n");
+    sched_destroy(s);
+}
+
+/* What a job has is given back with the promise, and no time is asked for any more. */
+Test(control, no_share_is_left_by_steps_when_nobody_promises_anything) {
+    struct sched *s = make_by(PERIOD ",control=conservative", 10);
+    play(s, FIRST_PERIOD "@151 1%\n");
+    cr_expect_eq(view(s, 2).sms, 0);
+    SCHEDTRACE_EXPECT(s, "@20000000 .\n", "@20000000\n");
+    sched_destroy(s);
 }

@@ -219,33 +219,34 @@ static struct fake_ran share_asked(struct dev_queue *q, uint32_t sms) {
 
 BOTH(a_share_is_the_largest_that_is_no_larger) {
     cr_assert_not(rig.info.whole);
+    cr_assert_eq(rig.info.share_sms, 16);
     cr_assert_eq(rig.info.sm_count, FAKE_SMS);
     cr_assert_eq(share_of(queue).sms, 0, "all of it, as it begins");
-    cr_assert_eq(share_asked(queue, 57).sms, 56);
-    cr_assert_eq(share_asked(queue, 56).sms, 56);
-    cr_assert_eq(share_asked(queue, 55).sms, 40);
-    cr_assert_eq(share_asked(queue, FAKE_SMS - 1).sms, 96);
+    cr_assert_eq(share_asked(queue, 49).sms, 48);
+    cr_assert_eq(share_asked(queue, 48).sms, 48);
+    cr_assert_eq(share_asked(queue, 47).sms, 32);
+    cr_assert_eq(share_asked(queue, FAKE_SMS - 1).sms, 112);
     cr_assert_eq(share_asked(queue, 8).sms, 8);
     cr_assert_eq(share_asked(queue, 1).sms, 8, "the least that there is");
     cr_assert_eq(share_asked(queue, FAKE_SMS).sms, 0);
     cr_assert_eq(share_asked(queue, 5000).sms, 0);
-    cr_assert_eq(share_asked(queue, 24).sms, 24);
+    cr_assert_eq(share_asked(queue, 16).sms, 16);
     cr_assert_eq(share_asked(queue, 0).sms, 0);
 }
 
 BOTH(shares_change_level_with_their_queue) {
-    rig.ops->queue_share(queue, 24);
+    rig.ops->queue_share(queue, 16);
     rig.ops->queue_level(queue, 1);
     struct fake_ran above = share_of(queue);
-    cr_assert(above.sms == 24 && above.priority == -2);
+    cr_assert(above.sms == 16 && above.priority == -2);
     rig.ops->queue_level(queue, 0);
     struct fake_ran below = share_of(queue);
-    cr_assert(below.sms == 24 && below.priority == 0);
+    cr_assert(below.sms == 16 && below.priority == 0);
 }
 
 /* Of the other share's stream nothing runs before what was given to the first one. */
 BOTH(order_is_kept_from_share_to_share) {
-    static const uint32_t shares[] = {0, 24, 80, 24, 0};
+    static const uint32_t shares[] = {0, 16, 80, 16, 0};
     for (uint32_t i = 0; i < 5; i++) {
         rig.ops->queue_share(queue, shares[i]);
         append(2 * i), append(2 * i + 1);
@@ -264,11 +265,11 @@ BOTH(order_is_kept_from_share_to_share) {
 /* Two halves of a device are not the same half, and whoever leaves one leaves it to others. */
 BOTH(two_shares_are_beside_each_other_where_they_fit) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
-    uint64_t first = share_asked(queue, 56).green;
-    cr_assert_neq(share_asked(other, 56).green, first);
+    uint64_t first = share_asked(queue, 48).green;
+    cr_assert_neq(share_asked(other, 48).green, first);
     share_asked(queue, 0);
     rig.ops->queue_share(other, 0);
-    cr_assert_eq(share_asked(other, 56).green, first);
+    cr_assert_eq(share_asked(other, 48).green, first);
     cr_assert_eq(share_asked(queue, 80).green, share_asked(other, 80).green, "there is one");
 }
 
@@ -276,7 +277,7 @@ BOTH(what_is_gone_has_no_share) {
     uint64_t first = 0;
     for (int i = 0; i < 3; i++) {
         cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
-        uint64_t green = share_asked(other, 56).green;
+        uint64_t green = share_asked(other, 48).green;
         if (!first) first = green;
         cr_assert_eq(green, first);
         rig.ops->queue_destroy(other);
@@ -672,7 +673,7 @@ Test(cuda_faulty, an_operation_without_times_runs) {
 Test(cuda_faulty, a_share_that_cannot_be_had_leaves_the_order) {
     append(0);
     let_fail("cuGreenCtxStreamCreate", CUDA_ERROR_OUT_OF_MEMORY);
-    rig.ops->queue_share(queue, 24);
+    rig.ops->queue_share(queue, 16);
     append(1);
     cr_assert_eq(rig.faulty->fired(), 1);
     append(2);

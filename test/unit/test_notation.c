@@ -235,10 +235,13 @@ Test(notation, a_configuration_is_read_as_it_is_written) {
     cr_expect_str_eq(twice, text);
     c.one_user = true;
     c.slice_ns = 40000;
+    c.share_sms = 16;
     notation_config(text, &c);
-    cr_expect(strstr(text, "share_users=1 one_user=1 slice=40000 policy("), "%s", text);
+    cr_expect(strstr(text, "share_users=1 one_user=1 share_sms=16 slice=40000 policy("), "%s",
+              text);
     cr_assert_eq(notation_read_config(text, &again), 0);
     cr_expect_eq(again.slice_ns, 40000);
+    cr_expect_eq(again.share_sms, 16);
     cr_expect_eq(notation_read_config("config capacity=1 chunk=2 sms=3 policy()", &again), -EINVAL);
     cr_expect_eq(notation_read_config("config", &again), -EINVAL);
 }

@@ -194,6 +194,7 @@ static int open_parts(struct dev *dev, const struct dev_config *config, char *wh
     err = open_memory(dev, config);
     if (!err) err = cuda_share_open(&dev->shares, &dev->context, dev->info.sm_count);
     dev->info.whole = !dev->shares.count;
+    dev->info.share_sms = dev->shares.step;
     if (!err)
         err = cuda_queues_open(&dev->queues, &dev->context, &dev->shares, &dev->times,
                                config->completion);

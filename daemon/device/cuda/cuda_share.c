@@ -44,6 +44,14 @@ static CUresult add_size(struct shares *s, const CUdevResource *whole, uint32_t 
     return r;
 }
 
+/* A multiple of what the driver splits by, as near to a part as there is one. */
+static uint32_t step_of(uint32_t sms, uint32_t least, uint32_t unit) {
+    uint32_t units = (2 * sms / SHARE_PARTS + unit) / (2 * unit), step = (units ? units : 1) * unit;
+    while (step < least)
+        step += unit;
+    return step;
+}
+
 static CUresult add_all(struct shares *s) {
     const struct driver *d = &s->context->driver;
     CUdevResource whole;
@@ -53,11 +61,10 @@ static CUresult add_all(struct shares *s) {
     if (r) return r;
     uint32_t least = whole.sm.minSmPartitionSize, unit = whole.sm.smCoscheduledAlignment;
     if (!least || !unit || whole.sm.smCount != s->sms) return CUDA_ERROR_NOT_SUPPORTED;
+    s->step = step_of(s->sms, least, unit);
     r = least < s->sms ? add_size(s, &whole, least) : CUDA_SUCCESS;
-    for (uint32_t i = 1; !r && i < SHARE_SIZES; i++) {
-        uint32_t sms = (uint32_t)((uint64_t)s->sms * i / SHARE_SIZES) / unit * unit;
+    for (uint32_t sms = s->step; !r && sms < s->sms; sms += s->step)
         if (sms > least) r = add_size(s, &whole, sms);
-    }
     return r;
 }
 
@@ -73,6 +80,7 @@ int cuda_share_open(struct shares *s, struct context *context, uint32_t sms) {
 }
 
 void cuda_share_close(struct shares *s) {
+    s->step = 0;
     while (s->count > 0)
         context_result(s->context, s->context->driver.cuGreenCtxDestroy(s->list[--s->count].green));
 }

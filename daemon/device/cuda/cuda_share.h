@@ -15,7 +15,9 @@
 
 #include "daemon/device/cuda/context.h"
 
-#define SHARE_SIZES 8u /* the least that there is, and the eighths of the device */
+#define SHARE_PARTS 8u  /* the steps are as near to so many parts of the device as the driver has \
+                         */
+#define SHARE_SIZES 13u /* no more than so many sizes, the least that there is among them */
 #define SHARE_MAX (2 * SHARE_SIZES)
 
 struct share {
@@ -26,7 +28,8 @@ struct share {
 
 struct shares {
     struct context *context;
-    uint32_t sms; /* of the device */
+    uint32_t sms;  /* of the device */
+    uint32_t step; /* all sizes but the least are multiples of it; 0: there are none */
     uint32_t count;
     struct share list[SHARE_MAX]; /* the smallest first */
 };

@@ -7,16 +7,15 @@
  */
 #include "daemon/sched/control/controller.h"
 
-static uint32_t equal_sms(const void *own, const struct controlled *now, uint32_t job) {
-    return controller_sms(now->st, 1.0 / (now->services + now->others));
+static double equal_part(const void *own, const struct controlled *now, uint32_t job) {
+    return 1.0 / (now->services + now->others);
 }
 
-static uint32_t careful_sms(const void *own, const struct controlled *now, uint32_t job) {
+static double careful_part(const void *own, const struct controlled *now, uint32_t job) {
     double part = now->st->config->services_part / 1e3;
-    if (controller_serves(&now->st->jobs[job]))
-        return controller_sms(now->st, part / now->services);
-    return controller_sms(now->st, (1 - part) / now->others);
+    if (controller_serves(&now->st->jobs[job])) return part / now->services;
+    return (1 - part) / now->others;
 }
 
-const struct controller control_simple = {.name = "simple", .sms = equal_sms};
-const struct controller control_conservative = {.name = "conservative", .sms = careful_sms};
+const struct controller control_simple = {.name = "simple", .part = equal_part};
+const struct controller control_conservative = {.name = "conservative", .part = careful_part};

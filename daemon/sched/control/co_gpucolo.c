@@ -51,9 +51,10 @@ static double expected_slope(const struct colo *c, const struct controlled *now,
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* How far a lever may go: one multiprocessor is always left. */
+/* How far a lever may go: one multiprocessor is always left, or the least share that there is. */
 static double most_of(const struct controlled *now, uint32_t lever) {
-    return lever == SHARE ? 1 - 1.0 / now->st->sms : 1;
+    const struct sched_state *st = now->st;
+    return lever == SHARE ? 1 - (double)st->share_sms / st->sms : 1;
 }
 
 static bool is_at_end(const struct colo *c, const struct controlled *now, uint32_t lever) {
@@ -124,10 +125,10 @@ static uint64_t pause_of(const void *own, const struct controlled *now, uint32_t
     return (uint64_t)(c->levers[PAUSE].at * (double)now->st->config->most_pause_ns);
 }
 
-static uint32_t sms_of(const void *own, const struct controlled *now, uint32_t job) {
+static double part_of(const void *own, const struct controlled *now, uint32_t job) {
     const struct colo *c = own;
     if (c->silent || !controller_yields(&now->st->jobs[job])) return 0;
-    return controller_sms(now->st, 1 - c->levers[SHARE].at);
+    return 1 - c->levers[SHARE].at;
 }
 
 static bool is_stuck(const void *own) {
@@ -140,6 +141,6 @@ const struct controller control_gpucolo = {
     .own_bytes = sizeof(struct colo),
     .step = step,
     .pause = pause_of,
-    .sms = sms_of,
+    .part = part_of,
     .stuck = is_stuck,
 };

@@ -30,12 +30,11 @@ static void step(void *own, const struct controlled *now) {
     if (g->services < LEAST - 0.5) g->services = LEAST - 0.5;
 }
 
-static uint32_t sms_of(const void *own, const struct controlled *now, uint32_t job) {
+static double part_of(const void *own, const struct controlled *now, uint32_t job) {
     const struct gslice *g = own;
     double part = 0.5 + g->services;
-    if (controller_serves(&now->st->jobs[job]))
-        return controller_sms(now->st, part / now->services);
-    return controller_sms(now->st, (1 - part) / now->others);
+    if (controller_serves(&now->st->jobs[job])) return part / now->services;
+    return (1 - part) / now->others;
 }
 
 static uint64_t restart_of(const struct controlled *now) {
@@ -46,6 +45,6 @@ const struct controller control_gslice = {
     .name = "gslice",
     .own_bytes = sizeof(struct gslice),
     .step = step,
-    .sms = sms_of,
+    .part = part_of,
     .restart = restart_of,
 };

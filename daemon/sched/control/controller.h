@@ -42,8 +42,8 @@ struct controller {
     void (*step)(void *own, const struct controlled *now);
     /* Of an admitted job, after `step`: how long it stands still after each iteration. */
     uint64_t (*pause)(const void *own, const struct controlled *now, uint32_t job);
-    /* How many multiprocessors it may use; 0: all. */
-    uint32_t (*sms)(const void *own, const struct controlled *now, uint32_t job);
+    /* The part of the multiprocessors that it is to have; 0: all. */
+    double (*part)(const void *own, const struct controlled *now, uint32_t job);
     /* How long a job whose share changed stands still at its next boundary. */
     uint64_t (*restart)(const struct controlled *now);
     /* The ruling promise is not kept, and nothing is left that could be taken from others. */

@@ -51,6 +51,7 @@ struct sched {
     uint64_t
         idle_at; /* somebody waits, and no admitted job will have been idle for a lease before */
     uint64_t paced_at;       /* nobody's pause ends before */
+    uint64_t steps_at;       /* shares that go by steps take the next one; SCHED_NEVER: none does */
     uint64_t period_at;      /* the control period is over; SCHED_NEVER: there is none */
     uint64_t period_from_ns; /* its begin */
     uint64_t crew;           /* whose it was, as a hash */

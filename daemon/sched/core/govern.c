@@ -119,11 +119,78 @@ static void share(struct sched *s, uint32_t job, uint32_t sms) {
     sched_emit(s, SCHED_SHARE, job)->sms = sms;
 }
 
+/* The device's shares go by steps: the job has that below the part that it is to have and that
+ * above in turn, so that their mean over time is that part. A turn is shorter than most requests:
+ * what these meet is the mean. */
+static uint32_t step_below(const struct sched_state *st, const struct sched_job *j) {
+    return (uint32_t)(j->part * st->sms / st->share_sms) * st->share_sms;
+}
+
+/* It is to have something between two of them; below the least there is nothing. */
+static bool is_between(const struct sched_state *st, const struct sched_job *j) {
+    uint32_t below = step_below(st, j);
+    return below && below < j->part * st->sms;
+}
+
+/* What it lacks of the mean, with what it had since the latest choice. */
+static void owe(const struct sched_state *st, struct sched_job *j) {
+    double ns = (double)(st->now_ns - j->chosen_ns), has = j->sms ? j->sms : st->sms;
+    double most = (double)st->share_sms * GOVERN_STEP_NS;
+    double owed = j->owed + (j->part * st->sms - has) * ns;
+    j->owed = owed > most ? most : owed < -most ? -most : owed;
+    j->chosen_ns = st->now_ns;
+}
+
+static uint32_t choose(const struct sched_state *st, const struct sched_job *j) {
+    uint32_t below = step_below(st, j);
+    bool up = below == 0 || (is_between(st, j) && j->owed >= 0);
+    uint32_t sms = below + (up ? st->share_sms : 0);
+    return sms < st->sms ? sms : 0;
+}
+
+static void next_steps(struct sched *s) {
+    struct sched_state *st = &s->st;
+    if (st->now_ns < s->steps_at) return;
+    s->steps_at = SCHED_NEVER;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
+        struct sched_job *j = &st->jobs[job];
+        if (j->part <= 0 || j->left) continue;
+        owe(st, j);
+        share(s, job, choose(st, j));
+        if (is_between(st, j)) s->steps_at = st->now_ns + GOVERN_STEP_NS;
+    }
+}
+
+/* It has one of its steps from govern_look on. */
+static void want_step(struct sched *s, uint32_t job, double part) {
+    struct sched_job *j = &s->st.jobs[job];
+    if (j->part <= 0) j->owed = 0;
+    if (j->part <= 0) j->chosen_ns = s->st.now_ns;
+    owe(&s->st, j);
+    j->part = part;
+    s->steps_at = s->st.now_ns;
+}
+
+static uint32_t rounded(const struct sched_state *st, double part) {
+    return part > 0 ? controller_sms(st, part) : 0;
+}
+
+static void want_share(struct sched *s, uint32_t job, double part) {
+    const struct sched_state *st = &s->st;
+    if (part >= 1) part = 0;
+    if (part > 0 && st->share_sms > 1) {
+        want_step(s, job, part);
+        return;
+    }
+    s->st.jobs[job].part = part;
+    share(s, job, rounded(st, part));
+}
+
 void govern_change(struct sched *s) {
     struct sched_state *st = &s->st;
     for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
         st->jobs[job].pause_ns = st->jobs[job].restart_ns = 0;
-        share(s, job, 0);
+        want_share(s, job, 0);
     }
     begin_period(s);
 }
@@ -216,12 +283,13 @@ static struct controlled survey(struct sched *s) {
 
 static void answer(struct sched *s, const struct controlled *now, uint32_t job) {
     const struct controller *c = s->controller;
+    const struct sched_state *st = &s->st;
     struct sched_job *j = &s->st.jobs[job];
-    uint32_t before = j->sms;
+    uint32_t before = rounded(st, j->part);
     if (j->left) return;
     j->pause_ns = c->pause ? c->pause(s->controller_own, now, job) : 0;
-    share(s, job, c->sms ? c->sms(s->controller_own, now, job) : 0);
-    if (before != j->sms && c->restart) j->restart_ns = c->restart(now);
+    want_share(s, job, c->part ? c->part(s->controller_own, now, job) : 0);
+    if (before != rounded(st, j->part) && c->restart) j->restart_ns = c->restart(now);
 }
 
 /* What a service measured is judged by what it promised, and a band that is no difference. */
@@ -254,11 +322,13 @@ static void end_control(struct sched *s) {
 
 void govern_look(struct sched *s) {
     end_pauses(s);
-    if (s->st.now_ns < s->period_at) return;
-    if (s->st.services_used)
-        end_period(s);
-    else
-        end_control(s);
+    if (s->st.now_ns >= s->period_at) {
+        if (s->st.services_used)
+            end_period(s);
+        else
+            end_control(s);
+    }
+    next_steps(s);
 }
 
 /* ---- invariants ------------------------------------------------------------------------------ */
@@ -270,7 +340,10 @@ const char *govern_check(const struct sched *s, uint32_t job) {
     if (j->service != SCHED_NONE && st->services[j->service].job != job)
         return "a service is another job's";
     if (j->paced_ns && j->paced_ns < s->paced_at) return "a pause has no end";
-    if (!st->services_used && (j->pause_ns || j->sms) && j->admitted && !j->left)
+    if (st->share_sms > 1 && is_between(st, j) && !j->left && s->steps_at == SCHED_NEVER)
+        return "a share stands still";
+    if (j->sms % st->share_sms) return "a job has what the device has no share of";
+    if (!st->services_used && (j->pause_ns || j->sms || j->part > 0) && j->admitted && !j->left)
         return "a job is held back for nobody";
     return NULL;
 }

@@ -18,6 +18,8 @@
 #include "daemon/sched/core/core.h"
 
 #define GOVERN_PATIENCE_NS 4000000000ull
+/* How long a job has one step of the device's shares that is to have something between two. */
+#define GOVERN_STEP_NS 10000000ull
 
 /* Room for so many services more: 0 or -ENOMEM. */
 int govern_reserve(struct sched *s, uint32_t more);
@@ -33,7 +35,8 @@ void govern_change(struct sched *s);
 void govern_look(struct sched *s);
 /* If there is reason to look. */
 static inline void govern_run(struct sched *s) {
-    if (s->st.now_ns >= s->paced_at || s->st.now_ns >= s->period_at) govern_look(s);
+    if (s->st.now_ns >= s->paced_at || s->st.now_ns >= s->period_at || s->st.now_ns >= s->steps_at)
+        govern_look(s);
 }
 /* Which invariant does not hold of a job, or NULL. */
 const char *govern_check(const struct sched *s, uint32_t job);

@@ -114,12 +114,13 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     struct sched *s = calloc(1, sizeof(*s));
     if (!s) return -ENOMEM;
     s->st.sms = config->sms ? config->sms : LIFE_SMS;
+    s->st.share_sms = config->share_sms ? config->share_sms : 1;
     s->st.slice_ns = config->slice_ns;
     s->st.config = &s->config;
     s->st.free_op = s->st.free_job = SCHED_NONE;
     s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;
     s->st.free_service = SCHED_NONE;
-    s->paced_at = s->period_at = SCHED_NEVER;
+    s->paced_at = s->period_at = s->steps_at = SCHED_NEVER;
     s->lease_at = s->admit_at = s->measure_at = s->idle_at = s->armed_at = SCHED_NEVER;
     s->releases = 1;
     s->share_users = config->share_users;

@@ -347,6 +347,7 @@ static void arm_timer(struct sched *s) {
     if (s->idle_at < at) at = s->idle_at;
     if (s->paced_at < at) at = s->paced_at;
     if (s->period_at < at) at = s->period_at;
+    if (s->steps_at < at) at = s->steps_at;
     uint64_t wake_at = ready_wake(s);
     if (wake_at < at) at = wake_at;
     if (at == s->armed_at) return;

@@ -173,6 +173,7 @@ size_t notation_config(char *out, const struct sched_config *c) {
     add(&o, "config capacity=%" PRIu64 " chunk=%" PRIu64 " sms=%u share_users=%d ",
         c->capacity_bytes, c->chunk_bytes, c->sms, c->share_users);
     if (c->one_user) add(&o, "one_user=1 ");
+    if (c->share_sms) add(&o, "share_sms=%u ", c->share_sms);
     if (c->slice_ns) add(&o, "slice=%" PRIu64 " ", c->slice_ns);
     add_policy(&o, &c->policy);
     return o.used;
@@ -446,6 +447,8 @@ int notation_read_config(const char *line, struct sched_config *out) {
     out->share_users = take_field(&in, "share_users", 1);
     if (in.at && !strncmp(in.at, "one_user=", strlen("one_user=")))
         out->one_user = take_field(&in, "one_user", 1);
+    if (in.at && !strncmp(in.at, "share_sms=", strlen("share_sms=")))
+        out->share_sms = (uint32_t)take_field(&in, "share_sms", UINT32_MAX);
     if (in.at && !strncmp(in.at, "slice=", strlen("slice=")))
         out->slice_ns = take_field(&in, "slice", UINT64_MAX);
     return in.at ? notation_read_policy(in.at, &out->policy) : -EINVAL;
