@@ -15,8 +15,7 @@
 
 #include "daemon/device/cuda/context.h"
 
-#define SHARE_PARTS 8u  /* the steps are as near to so many parts of the device as the driver has \
-                         */
+#define SHARE_PARTS 8u  /* a step is about the device divided by so many */
 #define SHARE_SIZES 13u /* no more than so many sizes, the least that there is among them */
 #define SHARE_MAX (2 * SHARE_SIZES)
 
