@@ -173,7 +173,7 @@ size_t notation_config(char *out, const struct sched_config *c) {
     add(&o, "config capacity=%" PRIu64 " chunk=%" PRIu64 " sms=%u share_users=%d ",
         c->capacity_bytes, c->chunk_bytes, c->sms, c->share_users);
     if (c->one_user) add(&o, "one_user=1 ");
-    if (c->share_sms) add(&o, "share_sms=%u ", c->share_sms);
+    if (c->share_sms > 1) add(&o, "share_sms=%u ", c->share_sms);
     if (c->slice_ns) add(&o, "slice=%" PRIu64 " ", c->slice_ns);
     add_policy(&o, &c->policy);
     return o.used;
