@@ -16,8 +16,8 @@
  * what an operation that begins waits there for the slices of others, in us: the two parameters
  * that were found by measuring, for pairs of programs that nothing else is shown of
  * (docs/results/2026-11-prediction.md). */
-#define RECORDING_SOFT_LEFT 532u
-#define RECORDING_SOFT_WAIT_US 350u
+#define RECORDING_SOFT_LEFT 980u
+#define RECORDING_SOFT_WAIT_US 447u
 
 struct recorded {
     struct ctl_job job;
