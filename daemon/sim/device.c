@@ -31,9 +31,11 @@ static int create_kernels(struct device *d, const struct workload *w, uint32_t d
     d->works = malloc((w->kernels_count + 1u) * sizeof(*d->works));
     if (!d->works) return -ENOMEM;
     for (uint32_t i = 0; i < w->kernels_count; i++)
-        d->works[i] = kdev_work_of(&w->kernels[i], w->sms, w->sliced);
+        d->works[i] = kdev_work_of(w, &w->kernels[i]);
     int err = kdev_create(&d->kernels, &contention, w->count, depth);
-    if (!err) kdev_slice(d->kernels, w->slice_ns);
+    if (err) return err;
+    kdev_slice(d->kernels, w->slice_ns);
+    if (w->subgrids) kdev_subgrids(d->kernels);
     return err;
 }
 

@@ -76,7 +76,10 @@ static int take_row(struct orion *o, const char *model, uint32_t number, char *l
         duration > (long long)WORKLOAD_MAX_KERNEL_NS)
         return refuse(o, "%s.csv:%u: Profile %lld, SM_usage %lld, Duration %lld: out of range",
                       model, number, profile, sms, duration);
-    buf_printf(&o->text, "k %lldns sms=%lld class=%s\n", duration, sms, classes[profile + 1]);
+    buf_printf(&o->text, "k %lldns sms=%lld class=%s", duration, sms, classes[profile + 1]);
+    if (profile == 0 && o->config->full_milli)
+        buf_printf(&o->text, " full=%u", (WORKLOAD_DEFAULT_SMS * o->config->full_milli + 999) / 1000);
+    buf_printf(&o->text, "\n");
     return 0;
 }
 
@@ -192,6 +195,8 @@ int generate_orion(struct workload *out, const struct generate_orion *config, st
     buf_printf(&o.text, "device dispatch=%" PRIu64 "ns until=%" PRIu64 "ns", config->dispatch_ns,
                config->until_ns);
     if (config->slice_ns) buf_printf(&o.text, " slice=%" PRIu64 "ns", config->slice_ns);
+    if (config->subgrids) buf_printf(&o.text, " subgrids=yes");
+    if (config->right_milli) buf_printf(&o.text, " right_size=%g", config->right_milli / 1000.0);
     buf_printf(&o.text, "\n");
     int err = config->count ? add_tables(&o) : refuse(&o, "no job: --high MODEL, --best MODEL");
     for (uint32_t i = 0; i < config->count && !err; i++)

@@ -38,6 +38,7 @@ struct kdev {
     uint32_t mask; /* of rings */
     bool settled;  /* slots, rates and next_ns are those of the running ones */
     uint64_t slice_ns;
+    bool subgrids;
     uint64_t now_ns, next_ns;
     double used; /* slots, while settled */
     double active_ns, running_ns, slots_ns;
@@ -50,14 +51,16 @@ static double utilisation(uint32_t milli, uint32_t typical, double busy) {
     return milli == WORKLOAD_BY_CLASS ? typical / 1000.0 * busy : milli / 1000.0;
 }
 
-struct kdev_work kdev_work_of(const struct workload_kernel *k, uint32_t sms, bool sliced) {
+struct kdev_work kdev_work_of(const struct workload *w, const struct workload_kernel *k) {
     struct kdev_work out = {.duration_ns = (double)k->duration_ns};
-    if (sliced) out.want = k->use_milli / 1000.0;
-    if (sliced || k->copy) return out;
+    if (w->sliced) out.want = k->use_milli / 1000.0;
+    if (w->sliced || k->copy) return out;
     const struct contention_typical typical = contention_typical(k->class);
-    double filled = (double)k->sms / sms, part = fmin(filled, 1);
+    double filled = (double)k->sms / w->sms, part = fmin(filled, 1);
     double busy = fmin(part / (typical.sms / 1000.0), 1);
     out.want = part;
+    out.full = fmin((double)k->full / w->sms, part);
+    out.fit = fmin((double)workload_fit_sms(w, k) / w->sms, part);
     if (filled > 1) out.wave_ns = out.duration_ns / filled;
     out.compute = utilisation(k->compute_milli, typical.compute, busy);
     out.memory = utilisation(k->memory_milli, typical.memory, busy);
@@ -105,6 +108,7 @@ void kdev_destroy(struct kdev *d) {
 /* When a wave's end would change who has which slots: somebody lacks some who comes before the
  * kernel, or beside it with less. */
 static bool wave_matters(const struct kdev *d, const struct kshare_head *h) {
+    if (d->subgrids && d->streams[h->stream].still) return true;
     for (uint32_t i = 0; i < d->running_count; i++) {
         const struct kshare_head *o = &d->running[i];
         if (o != h && kshare_lacks(o) &&
@@ -133,6 +137,14 @@ static bool gives_way(const struct kdev *d, const struct kshare_head *h, bool pr
     return d->streams[h->stream].still || (pressed && h->level == 0);
 }
 
+/* The next wave of one that is to stand still is not launched. */
+static void end_subgrids(struct kdev *d) {
+    for (uint32_t i = 0; d->subgrids && i < d->running_count; i++) {
+        struct kshare_head *h = &d->running[i];
+        if (d->streams[h->stream].still && kshare_wave_ended(h)) h->want = 0;
+    }
+}
+
 static void end_slices(struct kdev *d) {
     bool pressed = is_pressed(d);
     for (uint32_t i = 0; d->slice_ns && i < d->running_count; i++) {
@@ -158,10 +170,11 @@ static void settle(struct kdev *d) {
     d->settled = true;
     d->next_ns = KDEV_NEVER;
     end_slices(d);
+    end_subgrids(d);
     d->used = kshare(d->running, d->running_count, &d->contention);
     bool lacking = false;
     for (uint32_t i = 0; i < d->running_count; i++)
-        lacking |= kshare_lacks(&d->running[i]);
+        lacking |= kshare_lacks(&d->running[i]) || d->streams[d->running[i].stream].still;
     for (uint32_t i = 0; i < d->running_count; i++) {
         const struct kshare_head *h = &d->running[i];
         if (h->rate <= 0) continue;
@@ -199,10 +212,10 @@ static struct kshare_head head_of(const struct stream *s, bool sliced, const str
                                   uint32_t stream) {
     const struct kdev_work *w = item->work;
     struct kshare_head h = {.work = w, .stream = stream, .level = item->level > 0};
-    h.want = w->want;
+    h.want = h.level == 0 && w->fit > 0 ? w->fit : w->want;
     h.wave_ns = w->wave_ns;
-    if (w->want <= s->slots) return h;
-    h.want = s->slots;
+    if (h.want > s->slots) h.want = s->slots;
+    if (w->want <= h.want) return h;
     if (sliced) return h;
     h.wave_ns = (w->wave_ns > 0 ? w->wave_ns : w->duration_ns) * h.want / w->want;
     return h;
@@ -230,6 +243,10 @@ static void begin(struct kdev *d, uint32_t stream) {
 
 void kdev_slice(struct kdev *d, uint64_t ns) {
     d->slice_ns = ns;
+}
+
+void kdev_subgrids(struct kdev *d) {
+    d->subgrids = true;
 }
 
 void kdev_share(struct kdev *d, uint32_t stream, double part) {

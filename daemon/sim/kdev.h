@@ -12,8 +12,10 @@
  *           On a device with slices a kernel of the lower level gives its slots back at the end of
  *           a slice too, if one of the higher level lacks some, and goes on where it was.
  *           A stream may be kept to a part of the slots: its kernels want no more, and take more
- * waves. units   A kernel with part r of its slots would use r times the arithmetic and the
- * bandwidth that it uses alone. If that is more than there is, each unit is shared max-min, and a
+ *           waves. One that is as fast on fewer SMs loses nothing as long as it has these, and
+ *           as best-effort work it may be given no more.
+ *   units   A kernel at part r of its speed would use r times the arithmetic and the bandwidth
+ *           that it uses alone. If that is more than there is, each unit is shared max-min, and a
  *           kernel runs as fast as its scarcest unit allows. When several run, contention leaves
  *           less of a unit than one could use.
  *
@@ -33,8 +35,8 @@
 
 struct kdev;
 
-/* Of a device that is sliced: no SMs, no units, but a part of all of it. */
-struct kdev_work kdev_work_of(const struct workload_kernel *k, uint32_t sms, bool sliced);
+/* Of the workload's device; of one that is sliced: no SMs, no units, but a part of all of it. */
+struct kdev_work kdev_work_of(const struct workload *w, const struct workload_kernel *k);
 
 /* `depth`: operations that a stream may hold. 0 or -ENOMEM. */
 int kdev_create(struct kdev **out, const struct kdev_contention *contention, uint32_t streams,
@@ -48,6 +50,8 @@ void kdev_push(struct kdev *d, uint64_t now_ns, uint32_t stream, const struct kd
 /* Slices of kernels of level 0 are so long; 0, as at first: there are none. Before anything runs.
  */
 void kdev_slice(struct kdev *d, uint64_t ns);
+/* Kernels can stand still between waves, without slices. Before anything runs. */
+void kdev_subgrids(struct kdev *d);
 /* Kernels of the stream that begin from now on have at most that part of the slots of all SMs. */
 void kdev_share(struct kdev *d, uint32_t stream, double part);
 /* Kernels of the stream stand still, from the end of their slice on, or go on where they were. Only

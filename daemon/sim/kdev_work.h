@@ -11,6 +11,8 @@
 struct kdev_work {
     double duration_ns;
     double want;            /* slots; 0: a memory operation */
+    double full;            /* of these, with which it is as fast as with all; 0: only with all */
+    double fit;             /* of these, that it gets as best-effort work; 0: all */
     double wave_ns;         /* of one wave at full speed; 0: there is one only */
     double compute, memory; /* parts of the units that it uses alone */
 };

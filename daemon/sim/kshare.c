@@ -24,10 +24,8 @@ static void end_waves(struct kshare *k) {
     for (uint32_t i = 0; i < k->count; i++) {
         struct kshare_head *h = &k->heads[i];
         if (h->wave_ns <= 0) continue;
-        uint32_t waves = (uint32_t)((h->done_ns + KSHARE_LEFT_NS) / h->wave_ns);
-        if (waves > h->waves && h->done_ns - waves * h->wave_ns < KSHARE_LEFT_NS + h->rate)
-            h->slots = 0;
-        h->waves = waves;
+        if (kshare_wave_ended(h)) h->slots = 0;
+        h->waves = (uint32_t)((h->done_ns + KSHARE_LEFT_NS) / h->wave_ns);
     }
 }
 
@@ -157,7 +155,8 @@ double kshare(struct kshare_head *heads, uint32_t count, const struct kdev_conte
     }
     for (uint32_t i = 0; i < count; i++) {
         struct kshare_head *h = &heads[i];
-        h->part = h->work->want <= 0 ? 1 : h->slots < SLOTS_MIN ? 0 : h->slots / h->work->want;
+        double full = h->work->full > 0 ? h->work->full : h->work->want;
+        h->part = full <= 0 ? 1 : h->slots < SLOTS_MIN ? 0 : fmin(h->slots / full, 1);
         h->rate = h->part;
         several += h->slots >= SLOTS_MIN;
         compute += h->part * h->work->compute;

@@ -30,6 +30,13 @@ static inline bool kshare_lacks(const struct kshare_head *h) {
     return h->slots < h->want;
 }
 
+/* One of its waves, of which there are several, ended just now. */
+static inline bool kshare_wave_ended(const struct kshare_head *h) {
+    if (h->wave_ns <= 0) return false;
+    uint32_t waves = (uint32_t)((h->done_ns + KSHARE_LEFT_NS) / h->wave_ns);
+    return waves > h->waves && h->done_ns - waves * h->wave_ns < KSHARE_LEFT_NS + h->rate;
+}
+
 /* Slots and rates anew, after heads were added or taken away, or when a wave has ended. Returns how
  * many slots are in use. */
 double kshare(struct kshare_head *heads, uint32_t count, const struct kdev_contention *contention);

@@ -81,7 +81,8 @@ static void submit(struct sim *s, uint32_t job) {
     e->submitted.kernel.class = SCHED_CLASS_COPY;
     if (s->w->jobs[job].kernels) {
         const struct workload_sequence *q = &s->w->sequences[j->sequence];
-        e->submitted.kernel = s->w->kernels[q->first + j->offered].profile;
+        const struct workload_kernel *k = &s->w->kernels[q->first + j->offered];
+        e->submitted.kernel = s->w->jobs[job].priority > 0 ? k->profile : k->fit;
     }
     j->offered++;
 }

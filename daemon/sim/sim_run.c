@@ -147,7 +147,7 @@ static int init_sim(struct sim *s) {
                                   .chunk_bytes = SIM_CHUNK_BYTES,
                                   .sms = s->w->sms,
                                   .share_sms = s->w->share_sms,
-                                  .slice_ns = s->w->slice_ns,
+                                  .slice_ns = s->w->subgrids ? SCHED_WAVES : s->w->slice_ns,
                                   .share_users = s->w->share_users};
     int err = sched_create(&s->sched, &config, s->why, SIM_WHY_BYTES);
     if (err) return err;

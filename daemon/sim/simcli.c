@@ -75,7 +75,12 @@ static int print_help(FILE *out) {
           "  --think TIME         orion: of the job before: host time between iterations (0)\n"
           "  --until TIME         orion: (60s)\n"
           "  --launch TIME, --dispatch TIME   orion: (5us)\n"
-          "  --slice TIME         orion: within which kernels can give way (0: not)\n\n"
+          "  --slice TIME         orion: within which kernels can give way (0: not)\n"
+          "  --subgrids           orion: they can stand still between waves\n"
+          "  --full PART          orion: kernels of class memory are at full speed on that part\n"
+          "                       of the SMs (1)\n"
+          "  --right-size PART    orion: best-effort kernels get the fewest SMs at which they\n"
+          "                       take no more than that part longer (0: all that they fill)\n\n"
           "Measures of run:\n",
           out);
     summary_explain(out);

@@ -148,6 +148,8 @@ static bool number_option(struct simopt *o, const char *option, struct number_op
         {"--launch", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.launch_ns, NULL},
         {"--dispatch", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.dispatch_ns, NULL},
         {"--slice", QUANTITY_TIME, WORKLOAD_MAX_TIME_NS, &g->orion.slice_ns, NULL},
+        {"--full", QUANTITY_MILLI, 1000, NULL, &g->orion.full_milli},
+        {"--right-size", QUANTITY_MILLI, 1000, NULL, &g->orion.right_milli},
         {"--demand", QUANTITY_MILLI, 1000, NULL, &g->demand_milli},
         {"--jobs", QUANTITY_COUNT, WORKLOAD_MAX_JOBS, NULL, &g->jobs},
         {"--iterations", QUANTITY_COUNT, WORKLOAD_MAX_JOBS, NULL, &g->iterations},
@@ -239,6 +241,8 @@ static bool take_flag(struct simopt *o, const struct args *a) {
         o->check = true;
     else if (args_is(a, "--any-build"))
         o->any_build = true;
+    else if (args_is(a, "--subgrids"))
+        o->generate.orion.subgrids = true;
     else if (args_is(a, "--trust"))
         o->trust = true;
     else

@@ -6,6 +6,15 @@
 
 #include <stdlib.h>
 
+/* On fewer SMs it takes as much longer, and uses as much less of the units. */
+static void fit(const struct workload *w, struct workload_kernel *k) {
+    uint32_t sms = workload_fit_sms(w, k);
+    k->fit = k->profile;
+    if (sms == k->sms) return;
+    k->fit.most_sms = sms;
+    k->fit.mean_ns = k->fit.tail_ns = k->duration_ns * k->full / sms;
+}
+
 void workload_profile(struct workload *w) {
     for (uint32_t i = 0; i < w->kernels_count; i++) {
         struct workload_kernel *k = &w->kernels[i];
@@ -15,6 +24,7 @@ void workload_profile(struct workload *w) {
                                            .class = k->copy ? SCHED_CLASS_COPY : k->class};
         if (k->compute_milli != WORKLOAD_BY_CLASS) k->profile.compute_milli = k->compute_milli;
         if (k->memory_milli != WORKLOAD_BY_CLASS) k->profile.memory_milli = k->memory_milli;
+        fit(w, k);
     }
     for (uint32_t n = 0; n < w->sequences_count; n++) {
         struct workload_sequence *q = &w->sequences[n];

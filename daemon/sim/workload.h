@@ -28,6 +28,7 @@
 #define WORKLOAD_MAX_SEQUENCES 1000u            /* of kernels, and of gaps */
 #define WORKLOAD_MAX_KERNEL_NS 3600000000000ull /* of one kernel: 1 h */
 #define WORKLOAD_MAX_SMS 65536u
+#define WORKLOAD_DEFAULT_SMS 80u /* of a V100, the Orion paper's device */
 #define WORKLOAD_MAX_KERNEL_SMS 100000000u
 
 /* What the scheduler is told about how long a job takes. */
@@ -47,6 +48,7 @@ enum workload_arrivals {
 struct workload_kernel {
     uint64_t duration_ns;                 /* alone on the device */
     uint32_t sms;                         /* that its blocks fill, may exceed the device's */
+    uint32_t full; /* SMs on which it is as fast as on all that its blocks fill; 0: on no fewer */
     uint32_t class;                       /* enum sched_class */
     uint32_t compute_milli, memory_milli; /* of the device's peaks, alone; or by class */
     bool copy;                            /* a memory operation: no SM, none of the above */
@@ -54,6 +56,7 @@ struct workload_kernel {
     bool waits;                           /* launched once all before it has ended */
     uint64_t host_ns;                     /* what its client does in between; beside launch_ns */
     struct sched_kernel profile;          /* what the scheduler is told */
+    struct sched_kernel fit;              /* of one that is given the fewest SMs (right_milli) */
 };
 
 /* The kernels of an iteration, in launch order. */
@@ -120,6 +123,8 @@ struct workload {
     bool share_users;        /* lanes take jobs of different users */
     uint64_t dispatch_ns;    /* from the scheduler's RUN until the device can begin with it */
     uint64_t slice_ns;       /* within which kernels give way to a higher level; 0: in waves */
+    bool subgrids;           /* kernels are launched wave by wave, and can stand still in between */
+    uint32_t right_milli;    /* best-effort kernels get the fewest SMs at which they lose so much */
     uint64_t until_ns;       /* the run stops here; 0: when all jobs have left */
     uint32_t sms, share_sms; /* share_sms: steps in which they are shared out */
     uint64_t wait_ns;        /* sliced: what begins beside others waits so long */
@@ -155,6 +160,15 @@ static inline uint64_t workload_kernel_busy_ns(const struct workload *w,
         return k->duration_ns / 1000 * k->use_milli + k->duration_ns % 1000 * k->use_milli / 1000;
     if (k->copy || k->sms >= w->sms) return k->duration_ns;
     return k->duration_ns / w->sms * k->sms + k->duration_ns % w->sms * k->sms / w->sms;
+}
+
+/* What a best-effort kernel is given: the fewest SMs on which it takes no more than right_milli
+ * longer, where these are fewer than its blocks fill (LithOS, section 4: "right-sizing"). */
+static inline uint32_t workload_fit_sms(const struct workload *w, const struct workload_kernel *k) {
+    uint32_t most = k->sms < w->sms ? k->sms : w->sms;
+    if (!w->right_milli || !k->full || k->full >= most) return k->sms;
+    uint32_t least = 1000 + w->right_milli;
+    return (uint32_t)(((uint64_t)k->full * 1000 + least - 1) / least);
 }
 
 /* Whether the workload's grain is the kernel. */

@@ -13,7 +13,6 @@
 
 #define DEFAULT_MEMORY_BYTES (16ull << 30)
 #define DEFAULT_LINK_BYTES (12ull << 30)
-#define DEFAULT_SMS 80 /* of a V100, the Orion paper's device */
 #define MIN_LINK_BYTES (1ull << 20)
 #define MAX_DISPATCH_NS 1000000000u
 #define MAX_SLICE_NS 1000000000
@@ -88,7 +87,7 @@ static const struct key device_keys[] = {
      false, "a size from 1B to 16TiB", KEY_ANY},
     {"link", KEY_RATE, DEVICE(link_bytes), MIN_LINK_BYTES, WORKLOAD_MAX_BYTES, DEFAULT_LINK_BYTES,
      false, "a rate from 1MiB/s to 16TiB/s", KEY_ANY},
-    {"sms", KEY_COUNT, DEVICE(sms), 1, WORKLOAD_MAX_SMS, DEFAULT_SMS, false,
+    {"sms", KEY_COUNT, DEVICE(sms), 1, WORKLOAD_MAX_SMS, WORKLOAD_DEFAULT_SMS, false,
      "a whole number from 1 to 65536", KEY_ANY},
     {"share_sms", KEY_COUNT, DEVICE(share_sms), 1, WORKLOAD_MAX_SMS, 1, false,
      "a whole number from 1 to 65536", KEY_ANY},
@@ -96,6 +95,9 @@ static const struct key device_keys[] = {
      "a time from 0 to 1s, such as 5us", KEY_ANY},
     {"slice", KEY_TIME, DEVICE(slice_ns), 0, MAX_SLICE_NS, 0, false,
      "a time from 0 to 1s, such as 40us", KEY_ANY},
+    {"subgrids", KEY_NO_YES, DEVICE(subgrids), 0, 0, 0, false, "yes or no", KEY_ANY},
+    {"right_size", KEY_MILLI, DEVICE(right_milli), 0, 1000, 0, false, "a number from 0 to 1",
+     KEY_ANY},
     {"sliced", KEY_NO_YES, DEVICE(sliced), 0, 0, 0, false, "yes or no", KEY_ANY},
     {"wait", KEY_TIME, DEVICE(wait_ns), 0, MAX_DISPATCH_NS, 0, false,
      "a time from 0 to 1s, such as 100us", KEY_ANY},
@@ -109,6 +111,8 @@ static const struct key device_keys[] = {
 static const struct key kernel_keys[] = {
     {"sms", KEY_COUNT, KERNEL(sms), 1, WORKLOAD_MAX_KERNEL_SMS, 0, true,
      "a whole number from 1 to 100000000", KEY_ANY},
+    {"full", KEY_COUNT, KERNEL(full), 1, WORKLOAD_MAX_SMS, 0, false,
+     "a whole number from 1 to 65536", KEY_ANY},
     {"class", KEY_CLASS, KERNEL(class), 0, 0, SCHED_CLASS_UNKNOWN, false,
      "compute, memory or unknown", KEY_ANY},
     {"compute", KEY_MILLI, KERNEL(compute_milli), 0, 1000, WORKLOAD_BY_CLASS, false,

@@ -27,6 +27,8 @@ static int check_device(const struct workload *a, const struct workload *b, uint
                 {"share_sms", a->share_sms == b->share_sms},
                 {"sliced", a->sliced == b->sliced},
                 {"slice", a->slice_ns == b->slice_ns},
+                {"subgrids", a->subgrids == b->subgrids},
+                {"right_size", a->right_milli == b->right_milli},
                 {"wait", a->wait_ns == b->wait_ns},
                 {"slots", a->slots_milli == b->slots_milli},
                 {"left", a->left_milli == b->left_milli},

@@ -4,6 +4,7 @@
 #   make sim-orion     the Orion paper's, with the tables of kernels in ../shared/data/orion; 20 min
 #   make sim-arrivals  what slack gains by foreseeing requests, with the same tables; 10 min
 #   make sim-slices    what slack gains where kernels can stand still, with the same tables; 15 min
+#   make sim-sizes     what right-sizing and sub-grids bring, with the same tables; 15 min
 #   make sim-gpucolo   GPUColo's, with jobs of its own; PART=held-out: on other shapes of work, PART=jobs: twelve of them
 #   make calibrate-contention   the search for the parameters in daemon/sched/policy/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments
@@ -25,7 +26,7 @@ $(BUILD)/test/sim/calibrate: $(BUILD)/test/sim/calibrate.o $(SIM_LIBS)
 .PHONY: calibrate-contention
 calibrate-contention: $(BUILD)/test/sim/calibrate
 	$(Q)$<
-.PHONY: install-sim uninstall-sim sim-papers sim-orion sim-arrivals sim-slices sim-gpucolo check-sim
+.PHONY: install-sim uninstall-sim sim-papers sim-orion sim-arrivals sim-slices sim-sizes sim-gpucolo check-sim
 install: install-sim
 uninstall: uninstall-sim
 install-sim: $(BUILD)/salus-sim
@@ -41,6 +42,8 @@ sim-arrivals: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-arrivals
 sim-slices: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-slices
+sim-sizes: $(BUILD)/salus-sim
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-sizes
 sim-gpucolo: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-gpucolo $(addprefix --,$(PART))
 check-sim: $(BUILD)/salus-sim check-sim-orion

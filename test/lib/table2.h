@@ -39,13 +39,14 @@ static const struct {
 /* The same of the simulated device. */
 static inline double table2_speedup(const struct kdev_contention *c, int pair) {
     const struct workload_kernel *const *kernels = table2[pair].kernels;
+    const struct workload device = {.sms = TABLE2_SMS};
     struct kdev_work works[2];
     struct kdev *d;
     uint32_t ended[2];
     uint64_t at = 0;
     if (kdev_create(&d, c, 2, 1)) abort();
     for (uint32_t i = 0; i < 2; i++) {
-        works[i] = kdev_work_of(kernels[i], TABLE2_SMS, false);
+        works[i] = kdev_work_of(&device, kernels[i]);
         kdev_push(d, 0, i, &works[i], 0, 0);
     }
     while (kdev_next(d) != KDEV_NEVER) {

@@ -88,6 +88,15 @@ Test(policy, orion_holds_what_needs_as_many_sms_as_the_threshold) {
                   "@2 switch 2, switch 3, run 3:30\n");
 }
 
+/* What it is given counts, not what its blocks would fill. */
+Test(policy, orion_counts_the_sms_that_a_kernel_is_given) {
+    expect("orion",
+           JOBS "@1 1:10#c40*100\n"
+                "@2 2:20#m80<80*10 3:30#m160<31*10\n",
+           JOINED "@1 switch 1, run 1:10\n"
+                  "@2 switch 2, switch 3, run 3:30\n");
+}
+
 Test(policy, orion_compares_with_the_kernel_that_the_device_is_at) {
     expect("orion",
            JOBS "@1 1:10#c40*100 1:11#m40*100\n"

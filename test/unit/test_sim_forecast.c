@@ -39,19 +39,21 @@ static struct forecast_use use(const struct workload_kernel *k) {
     return forecast_use(&s, k->duration_ns, SMS);
 }
 
+static const struct workload v100 = {.sms = SMS};
+
 /* By how much the device delays the request. */
 static double seen(const struct workload_kernel *high, uint32_t count,
                    const struct workload_kernel *best) {
     const struct kdev_contention c = {.slots = CONTENTION_SLOTS / 1000.0,
                                       .left = CONTENTION_LEFT / 1000.0};
-    struct kdev_work works[STEPS], other = kdev_work_of(best, SMS, false);
+    struct kdev_work works[STEPS], other = kdev_work_of(&v100, best);
     struct kdev *d;
     uint32_t streams[2];
     uint64_t alone = 0, end = 0;
     cr_assert_eq(kdev_create(&d, &c, 2, STEPS), 0);
     kdev_push(d, 0, 1, &other, 0, 0);
     for (uint32_t i = 0; i < count; i++) {
-        works[i] = kdev_work_of(&high[i], SMS, false);
+        works[i] = kdev_work_of(&v100, &high[i]);
         kdev_push(d, COMES_NS, 0, &works[i], 0, 1);
         alone += high[i].duration_ns;
     }

@@ -18,6 +18,8 @@
 /* One slot for all SMs, units that contention leaves whole: rules one at a time. */
 static const struct kdev_contention plain = {.slots = 1, .left = 1};
 
+static const struct workload v100 = {.sms = 80}, soft = {.sms = 80, .sliced = true};
+
 static struct kdev *device(const struct kdev_contention *c) {
     struct kdev *d;
     cr_assert_eq(kdev_create(&d, c, STREAMS, DEPTH), 0);
@@ -87,7 +89,7 @@ Test(sim_kdev, alone_it_takes_its_own_time_to_the_nanosecond) {
                                         .class = class,
                                         .compute_milli = WORKLOAD_BY_CLASS,
                                         .memory_milli = WORKLOAD_BY_CLASS};
-            struct kdev_work work = kdev_work_of(&k, 80, false);
+            struct kdev_work work = kdev_work_of(&v100, &k);
             struct kdev *d = device(&c);
             uint64_t ends[STREAMS];
             kdev_push(d, 77, 3, &work, 0, 0);
@@ -105,19 +107,19 @@ Test(sim_kdev, a_class_stands_for_what_the_paper_measured) {
                                 .class = SCHED_CLASS_MEMORY,
                                 .compute_milli = WORKLOAD_BY_CLASS,
                                 .memory_milli = WORKLOAD_BY_CLASS};
-    struct kdev_work w = kdev_work_of(&k, 80, false);
+    struct kdev_work w = kdev_work_of(&v100, &k);
     cr_expect_float_eq(w.want, 0.2, 1e-9);
     cr_expect_float_eq(w.memory, 0.4, 1e-9, "half of what it reaches on 40 %% of the SMs");
     cr_expect_float_eq(w.compute, 0.07, 1e-9);
     k.class = SCHED_CLASS_COMPUTE;
     k.sms = 160;
-    w = kdev_work_of(&k, 80, false);
+    w = kdev_work_of(&v100, &k);
     cr_expect_float_eq(w.want, 1, 1e-9);
     cr_expect_float_eq(w.wave_ns, 0.5, 1e-9);
     cr_expect_float_eq(w.compute, 0.89, 1e-9);
     cr_expect_float_eq(w.memory, 0.20, 1e-9);
     k.memory_milli = 550;
-    cr_expect_float_eq(kdev_work_of(&k, 80, false).memory, 0.55, 1e-9, "given");
+    cr_expect_float_eq(kdev_work_of(&v100, &k).memory, 0.55, 1e-9, "given");
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -152,7 +154,7 @@ Test(sim_kdev, a_copy_takes_nothing_from_kernels) {
 static struct kdev_work slices(double us, double use) {
     struct workload_kernel k = {
         .duration_ns = (uint64_t)(us * 1e3), .sms = 500, .use_milli = (uint32_t)(use * 1000)};
-    return kdev_work_of(&k, 80, true);
+    return kdev_work_of(&soft, &k);
 }
 
 /* Nobody keeps anything: the second has its half at once, and the first takes 10 + 2 * 10 - 10. */
@@ -254,6 +256,53 @@ Test(sim_kdev, what_stands_still_goes_on_when_it_is_told) {
     run_to_end(d, ends);
     cr_expect_eq(ends[0], 59 * US, "%lu", (unsigned long)ends[0]);
     kdev_destroy(d);
+}
+
+/* ---- sizes -------------------------------------------------------------------------------------
+ */
+
+static struct kdev_work sized(double us, double full, double fit) {
+    return (struct kdev_work){.duration_ns = us * 1e3, .want = 1, .full = full, .fit = fit};
+}
+
+/* Bound by memory, say: half of the slots are enough, .3 of them are not. */
+Test(sim_kdev, a_kernel_that_is_as_fast_on_fewer_sms_loses_nothing_there) {
+    ENDS(&plain, {slots_only(30, 0.5, 0), 0, 1}, {sized(10, 0.4, 0), 0, 0}) ARE(30, 10);
+    ENDS(&plain, {slots_only(40, 0.7, 0), 0, 1}, {sized(30, 0.4, 0), 0, 0}) ARE(40, 40);
+}
+
+/* What it is not given is there for others; of a higher level it is given all. */
+Test(sim_kdev, best_effort_work_is_given_no_more_than_fits_it) {
+    ENDS(&plain, {sized(30, 0.4, 0.3), 0, 0}, {slots_only(10, 0.7, 0), 5, 0}) ARE(40, 15);
+    ENDS(&plain, {sized(30, 0.4, 0.3), 0, 1}, {slots_only(10, 0.7, 0), 5, 0}) ARE(30, 40);
+}
+
+/* ---- sub-grids ---------------------------------------------------------------------------------
+ */
+
+/* When a kernel ends that is to stand still from 13 us to 33, and whether it did at 25. */
+static uint64_t end_of_still(struct kdev_work work, bool *stood) {
+    struct kdev *d = device(&plain);
+    uint64_t ends[STREAMS];
+    uint32_t streams[STREAMS];
+    kdev_subgrids(d);
+    kdev_push(d, 0, 0, &work, 0, 0);
+    kdev_still(d, 13 * US, 0, true);
+    for (uint64_t at; (at = kdev_next(d)) <= 33 * US;)
+        kdev_finished(d, at, streams);
+    *stood = kdev_next(d) == KDEV_NEVER;
+    kdev_still(d, 33 * US, 0, false);
+    run_to_end(d, ends);
+    kdev_destroy(d);
+    return ends[0];
+}
+
+Test(sim_kdev, a_kernel_of_sub_grids_stands_still_between_its_waves) {
+    bool stood;
+    cr_expect_eq(end_of_still(slots_only(40, 1, 10), &stood), 53 * US, "from 20 us on");
+    cr_expect(stood);
+    cr_expect_eq(end_of_still(slots_only(40, 1, 0), &stood), 40 * US, "one wave stays one");
+    cr_expect_not(stood);
 }
 
 Test(sim_kdev, the_higher_level_is_served_first_whenever_slots_are_free) {
@@ -361,7 +410,7 @@ static void run_random(uint64_t seed) {
                                     .copy = (r >> 50) % 8 == 0,
                                     .compute_milli = WORKLOAD_BY_CLASS,
                                     .memory_milli = WORKLOAD_BY_CLASS};
-        works[i] = kdev_work_of(&k, 80, false);
+        works[i] = kdev_work_of(&v100, &k);
         kdev_push(d, 0, i % STREAMS, &works[i], 0, (r >> 56) % 2);
         alone_ns[i % STREAMS] += works[i].duration_ns;
     }

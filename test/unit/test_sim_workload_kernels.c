@@ -69,6 +69,31 @@ Test(sim_workload_kernels, a_sequence_and_what_the_scheduler_is_told_of_it) {
     workload_finish(&w);
 }
 
+/* 32 SMs are as good as 80, and 31 take no more than 4 % longer; without the key nothing is sized, nor
+ * is what fills no more than these. */
+Test(sim_workload_kernels, what_the_scheduler_is_told_of_a_kernel_that_is_sized) {
+    static const char *const kernels = "kernels name=a\n"
+                                       "k 100us sms=160 full=32 class=memory\n"
+                                       "k 100us sms=32 full=32\n"
+                                       "k 100us sms=160\n"
+                                       "job name=j kernels=a iterations=2 " LITTLE "\n";
+    char text[1024];
+    snprintf(text, sizeof(text), "device right_size=0.04 subgrids=yes\n%s", kernels);
+    struct workload w = load(text);
+    cr_expect(w.subgrids);
+    cr_expect_eq(w.kernels[0].profile.most_sms, 0);
+    cr_expect_eq(w.kernels[0].fit.most_sms, 31);
+    cr_expect_eq(w.kernels[0].fit.sms, 160);
+    cr_expect_eq(w.kernels[0].fit.mean_ns, 103225);
+    cr_expect_eq(w.kernels[1].fit.most_sms, 0);
+    cr_expect_eq(w.kernels[2].fit.most_sms, 0);
+    workload_finish(&w);
+    w = load(kernels);
+    cr_expect_eq(w.kernels[0].fit.most_sms, 0);
+    cr_expect_eq(w.kernels[0].full, 32);
+    workload_finish(&w);
+}
+
 Test(sim_workload_kernels, what_a_host_does_between_launches) {
     struct workload w = load("job name=j kernels=a iterations=2 start=1s finish=20ms " LITTLE "\n"
                              "kernels name=a\nh 3us\nh 4us\nk 1us sms=1\nw\nk 2us sms=1\nw\nh 5us\n"
@@ -241,10 +266,10 @@ Test(sim_workload_kernels, too_many_jobs_are_refused) {
 
 Test(sim_workload_kernels, what_is_written_reads_back_to_the_same) {
     static const char *const text =
-        "device sms=40 dispatch=5us until=1min\n"
+        "device sms=40 dispatch=5us subgrids=yes right_size=0.040 until=1min\n"
         "kernels name=a\n"
         "k 100us sms=160 class=compute compute=0.620 memory=0.180\n"
-        "k 40ns sms=20\n"
+        "k 40ns sms=20 full=10\n"
         "c 30us\n"
         "gaps name=g\n"
         "1ms 2ms 3ms 4ms 5ms 6ms 7ms 8ms 9ms 10ms\n"
