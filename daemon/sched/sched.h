@@ -49,7 +49,6 @@ enum sched_class {
 struct sched_kernel {
     uint64_t mean_ns, tail_ns; /* its time alone on the device: mean, 0.99 quantile; 0: not known */
     uint32_t sms; /* that its blocks fill, ceil(blocks / blocks per SM): may exceed the device's */
-    uint32_t most_sms; /* that it is given at most; 0: all that its blocks fill */
     uint32_t class : 2;                             /* enum sched_class */
     uint32_t compute_milli : 15, memory_milli : 15; /* of the peaks, alone; both 0: not known */
 };
@@ -201,7 +200,8 @@ struct sched_actions {
     uint32_t count;
 };
 
-#define SCHED_WAVES UINT64_MAX /* as slice_ns: at the end of a wave of theirs, if it is not the last */
+#define SCHED_WAVES \
+    UINT64_MAX /* as slice_ns: at the end of a wave of theirs, if it is not the last */
 
 struct sched_config {
     struct policy_config policy;

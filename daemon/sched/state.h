@@ -45,7 +45,7 @@ struct sched_op { /* a cache line */
     uint32_t list; /* below SCHED_LISTS */
 };
 
-_Static_assert(sizeof(struct sched_op) <= 72, "every operation touches one line");
+_Static_assert(sizeof(struct sched_op) == 64, "every operation touches one line");
 
 /* A job's place in a queue (order.h). */
 struct order_node {

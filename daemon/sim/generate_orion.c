@@ -78,7 +78,8 @@ static int take_row(struct orion *o, const char *model, uint32_t number, char *l
                       model, number, profile, sms, duration);
     buf_printf(&o->text, "k %lldns sms=%lld class=%s", duration, sms, classes[profile + 1]);
     if (profile == 0 && o->config->full_milli)
-        buf_printf(&o->text, " full=%u", (WORKLOAD_DEFAULT_SMS * o->config->full_milli + 999) / 1000);
+        buf_printf(&o->text, " full=%u",
+                   (WORKLOAD_DEFAULT_SMS * o->config->full_milli + 999) / 1000);
     buf_printf(&o->text, "\n");
     return 0;
 }

@@ -22,7 +22,8 @@ struct generate_orion {
     struct generate_job *jobs; /* WORKLOAD_MAX_KERNEL_JOBS at most */
     uint32_t count, cap;
     uint64_t until_ns, launch_ns, dispatch_ns, slice_ns;
-    uint32_t full_milli;  /* of the SMs, on which kernels of class memory are at full speed; 0: all */
+    uint32_t
+        full_milli; /* of the SMs, on which kernels of class memory are at full speed; 0: all */
     uint32_t right_milli; /* as the device's right_size */
     bool subgrids;
 };

@@ -6,13 +6,15 @@
 
 #include <stdlib.h>
 
-/* On fewer SMs it takes as much longer, and uses as much less of the units. */
+/* On fewer SMs it takes as much longer. A kernel of no more SMs than there are is one wave for the
+ * scheduler, as long as its tail: so that is what it is told of this one's waves. */
 static void fit(const struct workload *w, struct workload_kernel *k) {
     uint32_t sms = workload_fit_sms(w, k);
     k->fit = k->profile;
     if (sms == k->sms) return;
-    k->fit.most_sms = sms;
-    k->fit.mean_ns = k->fit.tail_ns = k->duration_ns * k->full / sms;
+    k->fit.mean_ns = k->duration_ns * k->full / sms;
+    k->fit.tail_ns = k->fit.mean_ns * sms / k->sms;
+    k->fit.sms = sms;
 }
 
 void workload_profile(struct workload *w) {

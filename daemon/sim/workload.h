@@ -46,10 +46,10 @@ enum workload_arrivals {
 #define WORKLOAD_BY_CLASS UINT32_MAX /* a utilisation that the file leaves out */
 
 struct workload_kernel {
-    uint64_t duration_ns;                 /* alone on the device */
-    uint32_t sms;                         /* that its blocks fill, may exceed the device's */
-    uint32_t full; /* SMs on which it is as fast as on all that its blocks fill; 0: on no fewer */
-    uint32_t class;                       /* enum sched_class */
+    uint64_t duration_ns; /* alone on the device */
+    uint32_t sms;         /* that its blocks fill, may exceed the device's */
+    uint32_t full;  /* SMs on which it is as fast as on all that its blocks fill; 0: on no fewer */
+    uint32_t class; /* enum sched_class */
     uint32_t compute_milli, memory_milli; /* of the device's peaks, alone; or by class */
     bool copy;                            /* a memory operation: no SM, none of the above */
     uint32_t use_milli;                   /* of a device that is shared in slices, alone */

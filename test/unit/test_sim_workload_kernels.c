@@ -69,8 +69,8 @@ Test(sim_workload_kernels, a_sequence_and_what_the_scheduler_is_told_of_it) {
     workload_finish(&w);
 }
 
-/* 32 SMs are as good as 80, and 31 take no more than 4 % longer; without the key nothing is sized, nor
- * is what fills no more than these. */
+/* 32 SMs are as good as 80, and 31 take no more than 4 % longer; without the key nothing is sized,
+ * nor is what fills no more than these. */
 Test(sim_workload_kernels, what_the_scheduler_is_told_of_a_kernel_that_is_sized) {
     static const char *const kernels = "kernels name=a\n"
                                        "k 100us sms=160 full=32 class=memory\n"
@@ -81,15 +81,15 @@ Test(sim_workload_kernels, what_the_scheduler_is_told_of_a_kernel_that_is_sized)
     snprintf(text, sizeof(text), "device right_size=0.04 subgrids=yes\n%s", kernels);
     struct workload w = load(text);
     cr_expect(w.subgrids);
-    cr_expect_eq(w.kernels[0].profile.most_sms, 0);
-    cr_expect_eq(w.kernels[0].fit.most_sms, 31);
-    cr_expect_eq(w.kernels[0].fit.sms, 160);
+    cr_expect_eq(w.kernels[0].profile.sms, 160);
+    cr_expect_eq(w.kernels[0].fit.sms, 31);
     cr_expect_eq(w.kernels[0].fit.mean_ns, 103225);
-    cr_expect_eq(w.kernels[1].fit.most_sms, 0);
-    cr_expect_eq(w.kernels[2].fit.most_sms, 0);
+    cr_expect_eq(w.kernels[0].fit.tail_ns, 19999, "of its five waves and a bit");
+    cr_expect_eq(w.kernels[1].fit.sms, 32);
+    cr_expect_eq(w.kernels[2].fit.sms, 160);
     workload_finish(&w);
     w = load(kernels);
-    cr_expect_eq(w.kernels[0].fit.most_sms, 0);
+    cr_expect_eq(w.kernels[0].fit.sms, 160);
     cr_expect_eq(w.kernels[0].full, 32);
     workload_finish(&w);
 }

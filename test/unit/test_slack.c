@@ -41,18 +41,6 @@ Test(slack, what_a_kernel_takes_follows_from_its_class_and_size) {
     cr_expect_eq(u.memory, 300);
 }
 
-Test(slack, a_kernel_that_is_given_fewer_sms_takes_fewer_and_ends_more_often) {
-    struct sched_kernel k = {.tail_ns = 1000, .sms = 160, .most_sms = 32, .class = SCHED_CLASS_MEMORY};
-    struct forecast_use u = forecast_use(&k, 1000, 80);
-    cr_expect_eq(u.slots, 400);
-    cr_expect_eq(u.wave_ns, 200, "five waves");
-    cr_expect_eq(u.memory, 800);
-    k.sms = 20;
-    u = forecast_use(&k, 1000, 80);
-    cr_expect_eq(u.slots, 250, "no more than it fills");
-    cr_expect_eq(u.wave_ns, 1000);
-}
-
 /* A request of kernels a to e; the first has begun. */
 static struct forecast request(const struct forecast_use *steps, uint32_t count) {
     struct forecast f = {0};

@@ -36,8 +36,6 @@ static inline uint32_t forecast_typical(uint32_t full, uint32_t slots, uint32_t 
 static inline struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns,
                                                uint32_t sms) {
     uint32_t filled = forecast_filled(k->sms, sms), slots = filled < 1000 ? filled : 1000;
-    uint32_t most = k->most_sms ? forecast_filled(k->most_sms, sms) : 1000;
-    if (slots > most) slots = most;
     uint64_t tail_ns = k->tail_ns ? k->tail_ns : ns;
     uint32_t compute = k->compute_milli, memory = k->memory_milli;
     if (!compute && !memory) {
@@ -46,7 +44,7 @@ static inline struct forecast_use forecast_use(const struct sched_kernel *k, uin
         memory = forecast_typical(t.memory, slots, t.sms);
     }
     return (struct forecast_use){.ns = ns,
-                                 .wave_ns = filled > most ? tail_ns * most / filled : tail_ns,
+                                 .wave_ns = filled > 1000 ? tail_ns * 1000 / filled : tail_ns,
                                  .slots = slots,
                                  .compute = compute,
                                  .memory = memory};

@@ -109,7 +109,6 @@ static void add_submitted(struct notation_out *o, const struct sched_event *e) {
     if (e->submitted.iteration) add(o, "/%u", e->submitted.iteration);
     if (k->class == SCHED_CLASS_COPY) return;
     add(o, "#%c%u", classes[k->class], k->sms);
-    if (k->most_sms) add(o, "<%u", k->most_sms);
     if (k->mean_ns || k->tail_ns) add(o, "*%" PRIu64, k->mean_ns);
     if (k->tail_ns != k->mean_ns) add(o, "~%" PRIu64, k->tail_ns);
     if (k->compute_milli || k->memory_milli) add(o, "%%%u,%u", k->compute_milli, k->memory_milli);
@@ -302,7 +301,6 @@ static void take_kernel(struct notation_in *in, struct sched_kernel *k) {
                                     : SCHED_CLASS_UNKNOWN;
     if (k->class == SCHED_CLASS_UNKNOWN) must_be(in, 'u');
     k->sms = (uint32_t)take_number(in, UINT32_MAX);
-    k->most_sms = take_char(in, '<') ? (uint32_t)take_number(in, UINT32_MAX) : 0;
     if (take_char(in, '*')) k->mean_ns = take_number(in, UINT64_MAX);
     k->tail_ns = take_char(in, '~') ? take_number(in, UINT64_MAX) : k->mean_ns;
     if (!take_char(in, '%')) return;
