@@ -266,6 +266,7 @@ static struct policy_config make_policy(struct world *w, const char *policy) {
                               .priorities = (int)rnd(w, 3) - 1,
                               .by_class = (int)rnd(w, 3) - 1,
                               .by_size = (int)rnd(w, 3) - 1,
+                              .add_sizes = (int)rnd(w, 3) - 1,
                               .foresee = -1,
                               .slices = -1,
                               .sm_threshold = rnd(w, 2) ? 0 : rnd(w, 120),

@@ -211,6 +211,7 @@ Test(board, what_is_to_stand_still_for_a_request_the_device_is_told) {
                                    .priorities = -1,
                                    .by_class = -1,
                                    .by_size = -1,
+                                   .add_sizes = -1,
                                    .foresee = -1,
                                    .slices = -1};
     struct wirebench *b = begin(&policy);

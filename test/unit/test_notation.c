@@ -56,6 +56,7 @@ static const struct {
                  .priorities = -1,
                  .by_class = -1,
                  .by_size = -1,
+                 .add_sizes = -1,
                  .foresee = -1,
                  .slices = -1,
                  .share_first = -1}}},
@@ -67,11 +68,13 @@ static const struct {
                  .priorities = -1,
                  .by_class = -1,
                  .by_size = -1,
+                 .add_sizes = -1,
                  .foresee = -1,
                  .slices = -1,
                  .share_first = -1}}},
     {"policy(lane=srtf,kernel=slack,exclusive=1,swap=0,max_lanes=2,overtakes=3,lease_factor=4,"
-     "lease_ns=5,inflight_cap=6,preempt_ns=7,priorities=0,by_class=1,by_size=0,sm_threshold=8,"
+     "lease_ns=5,inflight_cap=6,preempt_ns=7,priorities=0,by_class=1,by_size=0,add_sizes=1,sm_"
+     "threshold=8,"
      "dur_threshold=9,slack=10,lookahead=11,foresee=1,slices=0,reef_queue=4294967295)",
      {.kind = SCHED_POLICY,
       .policy = {.lane = "srtf",
@@ -84,6 +87,7 @@ static const struct {
                  .inflight_cap = 6,
                  .preempt_ns = 7,
                  .by_class = 1,
+                 .add_sizes = 1,
                  .sm_threshold = 8,
                  .dur_threshold = 9,
                  .slack = 10,
@@ -222,6 +226,7 @@ Test(notation, a_configuration_is_read_as_it_is_written) {
                                         .priorities = -1,
                                         .by_class = -1,
                                         .by_size = -1,
+                                        .add_sizes = -1,
                                         .foresee = -1,
                                         .slices = -1,
                                         .share_first = -1}},

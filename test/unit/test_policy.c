@@ -88,13 +88,22 @@ Test(policy, orion_holds_what_needs_as_many_sms_as_the_threshold) {
                   "@2 switch 2, switch 3, run 3:30\n");
 }
 
-/* What it is given counts, not what its blocks would fill. */
-Test(policy, orion_counts_the_sms_that_a_kernel_is_given) {
+/* As the published artifact: 40 SMs and 39 are fewer than 80, 40 and 40 are not; what ended is
+ * free. */
+Test(policy, orion_adds_what_runs_where_it_is_told_to) {
     expect("orion",
-           JOBS "@1 1:10#c40*100\n"
-                "@2 2:20#m80<80*10 3:30#m160<31*10\n",
+           JOBS "@1 1:10#c80*100\n"
+                "@2 2:20#m40*10 3:30#m39*10\n"
+                "@3 2:21#m1*10\n"
+                "@4 policy(lane=pack,kernel=orion,add_sizes=1)\n"
+                "@5 2:22#m1*10\n"
+                "@6 3=30\n",
            JOINED "@1 switch 1, run 1:10\n"
-                  "@2 switch 2, switch 3, run 3:30\n");
+                  "@2 switch 2, switch 3, run 2:20, run 3:30\n"
+                  "@3 run 2:21\n"
+                  "@4\n"
+                  "@5\n"
+                  "@6 run 2:22\n");
 }
 
 Test(policy, orion_compares_with_the_kernel_that_the_device_is_at) {

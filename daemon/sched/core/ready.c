@@ -31,9 +31,10 @@ void ready_place(struct sched *s, uint32_t job) {
 /* What is on the device of a job that has no class, or is of the other one. */
 static void count_job(struct sched_state *st, uint32_t job, int change) {
     uint32_t op = st->jobs[job].head[SCHED_RUNNING];
-    for (; op != SCHED_NONE; op = st->ops[op].next)
-        classes_count(&st->classes, job, state_kernel(&st->ops[op]), st->ops[op].expected_ns,
-                      change);
+    for (; op != SCHED_NONE; op = st->ops[op].next) {
+        const struct sched_op *o = &st->ops[op];
+        classes_count(&st->classes, job, state_kernel(o), o->kernel.sms, o->expected_ns, change);
+    }
 }
 
 /* The shortest request of the high-priority jobs. */

@@ -30,7 +30,7 @@ static inline void ready_submitted(struct sched *s, uint32_t op) {
 static inline void ready_started(struct sched *s, uint32_t op) {
     const struct sched_op *o = &s->st.ops[op];
     if (s->policy->classes) {
-        classes_count(&s->st.classes, o->job, state_kernel(o), o->expected_ns, 1);
+        classes_count(&s->st.classes, o->job, state_kernel(o), o->kernel.sms, o->expected_ns, 1);
         classes_served(&s->st.classes, o->job);
     }
     if (s->policy->started) s->policy->started(&s->st, op);
@@ -40,7 +40,7 @@ static inline void ready_started(struct sched *s, uint32_t op) {
 static inline void ready_ended(struct sched *s, uint32_t op) {
     const struct sched_op *o = &s->st.ops[op];
     if (s->policy->classes)
-        classes_count(&s->st.classes, o->job, state_kernel(o), o->expected_ns, -1);
+        classes_count(&s->st.classes, o->job, state_kernel(o), o->kernel.sms, o->expected_ns, -1);
     if (s->policy->ended) s->policy->ended(&s->st, op);
     if (s->config.preempt_ns) /* what it took may have made its cap less */
         ready_place(s, o->job);

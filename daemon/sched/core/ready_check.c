@@ -34,6 +34,7 @@ static const char *check_of_class(const struct sched_state *st, uint32_t job, st
         if (slot->class == CLASS_HIGH || !state_kernel(&st->ops[op])) continue;
         sum->kernels++;
         sum->outstanding_ns += st->ops[op].expected_ns;
+        sum->sms += st->ops[op].kernel.sms;
     }
     return NULL;
 }
@@ -48,7 +49,7 @@ static const char *check_classes(const struct sched_state *st) {
     if (sum.high_count != c->high_count) return "high-priority jobs were miscounted";
     if (sum.running[CLASS_BEST] != c->running[CLASS_BEST] ||
         sum.running[CLASS_HIGH] != c->running[CLASS_HIGH] || sum.kernels != c->kernels ||
-        sum.outstanding_ns != c->outstanding_ns)
+        sum.outstanding_ns != c->outstanding_ns || sum.sms != c->sms)
         return "what is on the device was miscounted";
     return NULL;
 }

@@ -46,8 +46,8 @@ static bool opposite(const struct sched_kernel *high, const struct sched_kernel 
 static bool schedule_be(const struct sched_state *st, const struct sched_kernel *best) {
     const struct classes *c = &st->classes;
     if (c->running[CLASS_HIGH] == 0) return true;
-    uint32_t sms = best->most_sms && best->most_sms < best->sms ? best->most_sms : best->sms;
-    if (st->config->by_size && sms >= sm_threshold(st)) return false;
+    uint64_t used = st->config->add_sizes ? c->sms : 0;
+    if (st->config->by_size && best->sms + used >= sm_threshold(st)) return false;
     for (uint32_t i = 0; st->config->by_class && i < c->high_count; i++) {
         const struct sched_op *high = state_device_kernel(st, c->high[i]);
         if (high && !opposite(&high->kernel, best)) return false;

@@ -98,10 +98,12 @@ void classes_set(struct classes *c, uint32_t job, enum class class) {
     c->slots[last].at = s->at;
 }
 
-void classes_count(struct classes *c, uint32_t job, bool kernel, uint64_t expected_ns, int change) {
+void classes_count(struct classes *c, uint32_t job, bool kernel, uint32_t sms, uint64_t expected_ns,
+                   int change) {
     enum class class = classes_of(c, job);
     c->running[class] += (uint32_t)change;
     if (class == CLASS_HIGH || !kernel) return;
     c->kernels += (uint32_t)change;
     c->outstanding_ns += change > 0 ? expected_ns : -expected_ns;
+    c->sms += change > 0 ? sms : -(uint64_t)sms;
 }

@@ -34,6 +34,7 @@ struct classes {
     uint32_t running[CLASS_COUNT]; /* operations on the device */
     uint32_t kernels;              /* best-effort kernels on the device */
     uint64_t outstanding_ns;       /* and the time that they were taken to need */
+    uint64_t sms;                  /* and what their blocks fill, together */
     uint32_t *high;                /* the high-priority jobs, in no order, [cap] */
     uint32_t high_count;
     uint64_t
@@ -54,8 +55,10 @@ void classes_set(struct classes *c, uint32_t job, enum class class);
 void classes_wants(struct classes *c, uint32_t job, bool wants);
 /* An operation of it was sent: another one is served next. */
 void classes_served(struct classes *c, uint32_t job);
-/* `change` operations of the job on the device, kernels or not, and the time they need. */
-void classes_count(struct classes *c, uint32_t job, bool kernel, uint64_t expected_ns, int change);
+/* One operation more of the job on the device, or with `change` -1 one less: a kernel of so many
+ * SMs or none, and the time that it was taken to need. */
+void classes_count(struct classes *c, uint32_t job, bool kernel, uint32_t sms, uint64_t expected_ns,
+                   int change);
 
 static inline enum class classes_of(const struct classes *c, uint32_t job) {
     return c->slots[job].class;
