@@ -28,6 +28,7 @@ COMMON := $(call src,common)
 PROTO  := $(call src,proto)
 KERNELS := $(call src,daemon/kernels)
 SCHED  := $(call src,daemon/sched)
+PLAN   := $(call src,daemon/serve/plan)
 DEVICE := $(filter-out daemon/device/soft/isa/%,$(call src,daemon/device daemon/device/soft))
 WORKER := $(call src,daemon/worker)
 BROKER := $(call src,daemon/broker)
@@ -44,7 +45,7 @@ ISA_v4    := -march=x86-64-v4 -mprefer-vector-width=512
 ISA_OBJS  := $(foreach v,base v3 v4,$(patsubst %.c,$(BUILD)/%.$(v).o,$(ISA_SRC))) \
 	$(call objs,$(wildcard $(ISA_ONCE)))
 
-LIBS := $(addprefix $(BUILD)/lib,common.a proto.a kernels.a sched.a device.a worker.a broker.a ctl.a)
+LIBS := $(addprefix $(BUILD)/lib,common.a proto.a kernels.a sched.a plan.a device.a worker.a broker.a ctl.a)
 DEVICE_LIBS := -lzstd -llz4 -lm
 BROKER_LIBS = $(call pkg,--libs,libuv msgpack) -linih
 CTL_LIBS = $(call pkg,--libs,msgpack) -lcjson
@@ -73,6 +74,7 @@ $(BUILD)/libcommon.a: $(call objs,$(COMMON))
 $(BUILD)/libproto.a: $(call objs,$(PROTO))
 $(BUILD)/libkernels.a: $(call objs,$(KERNELS))
 $(BUILD)/libsched.a: $(call objs,$(SCHED))
+$(BUILD)/libplan.a: $(call objs,$(PLAN))
 $(BUILD)/libdevice.a: $(call objs,$(DEVICE)) $(ISA_OBJS)
 $(BUILD)/libworker.a: $(call objs,$(WORKER))
 $(BUILD)/libbroker.a: $(call objs,$(BROKER))

@@ -42,6 +42,7 @@ PROOFS = {
     "cuda_faults_of": Proof("test/plain/cuda_faults", ("{program}", "100", "{case}"),
                             "^cuda_faults: .*(, |[1-9][0-9]* complaints)", cases="daemon/device/cuda/calls.def", limit_s=300),
     "sched_world": Proof("test/plain/sched_world", ("{program}", "1", "60"), "sched_world: |sched: "),
+    "plan_world": Proof("test/plain/plan_world", ("{program}", "1", "8"), "plan_world: .*: |plan_world: a policy"),
     "random_programs": Proof(
         "test/random/play",
         ("{program}", "--isa", "base", "--threads", "1", "--slice", "100000", "--most", "1", "{random}"),

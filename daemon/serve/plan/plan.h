@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scheduler of a served model as a pure step function: which of the pending requests go into
+ * the next batch, and which cannot be served in time any more (thesis, chapter 4: Orloj). No clock,
+ * no threads, no system call: time arrives with the events, the answer is a list of actions that
+ * the caller must carry out in order. The daemon, the tests and the simulator run this same object
+ * code; events are values, so that the same events give the same actions, on every machine.
+ *
+ * A model has workers, which take one batch at a time, of one of its sizes; and applications, which
+ * send requests whose times alone are distributed alike. Times alone are learnt (ALONE, DONE), and
+ * so is what a batch takes beside them. Which requests go is decided by a policy (policy.h).
+ *
+ * Every request that ARRIVED is answered once: by SEND, TIMEOUT or REFUSE, unless it was CANCELLED.
+ * After SEND it is its batch's, until DONE; only when its worker is LOST it is pending again.
+ *
+ * An event that cannot be is a caller's bug. It changes nothing and is answered by REJECT, which
+ * says why; all other events of the step count.
+ *
+ * Owner: who created it. Thread: its owner's.
+ */
+#ifndef DAEMON_SERVE_PLAN_PLAN_H
+#define DAEMON_SERVE_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PLAN_SIZES 16u
+#define PLAN_BATCH_MOST 128u
+#define PLAN_WORKERS 64u
+#define PLAN_APPS 64u
+#define PLAN_FOREVER UINT64_MAX
+
+struct plan;
+
+/* Zero: what is said of it. */
+struct plan_config {
+    const char *policy;         /* by its name; NULL: orloj */
+    uint32_t sizes[PLAN_SIZES]; /* of batches, ascending, the first 1, so that a request alone can
+                                   always go */
+    uint32_t size_count;        /* 0: 1, 2, 4, 8, 16 */
+    uint32_t apps;              /* applications are the numbers below it; 0: 1 */
+    uint64_t window_ns;  /* what is older than two of it is forgotten; 0: 5 min; or PLAN_FOREVER */
+    uint64_t refresh_ns; /* how often what was learnt is made use of; 0: 1 s */
+    uint64_t prior_ns;   /* a request's time alone before any was seen; 0: 10 ms */
+    uint64_t c0_ns;      /* a batch takes c0 + c1 k l (4.3) until it is known better */
+    double c1;           /* 0: 1 */
+    double b_per_ms;     /* of (4.2); 0: 1e-4 */
+    bool own; /* orloj: a request's batch has one request of its own application for certain, the
+                 others of any; not: all of any, as the thesis has it (section 4.4.3) */
+    bool printed; /* orloj: batch sizes in the order that Algorithm 4.1 prints (pol_orloj.c) */
+    uint32_t point_milli; /* clockwork: the quantile that is its point estimate; 0: the mean */
+};
+
+enum plan_event_kind {
+    PLAN_ARRIVED,   /* arrived: a new request */
+    PLAN_DONE,      /* worker, done: its batch is complete, and it takes another one */
+    PLAN_ALONE,     /* alone: what a request took that was run alone for that purpose */
+    PLAN_READY,     /* worker: there is such a one from now on, without a batch */
+    PLAN_LOST,      /* worker: it is gone; requests of its batch are pending again */
+    PLAN_CANCELLED, /* id: nobody waits for it any more */
+    PLAN_TIME,      /* nothing but the time: what ARM asked for */
+    PLAN_EVENTS
+};
+
+/* Simultaneous events are taken in the array's order. */
+struct plan_event {
+    enum plan_event_kind kind;
+    uint32_t worker; /* below PLAN_WORKERS */
+    union {
+        uint64_t id;
+        struct {
+            uint64_t id; /* the caller's name for it, of nobody else that is pending or sent */
+            uint64_t arrived_ns, deadline_ns;
+            uint32_t app;
+        } arrived;
+        struct {
+            uint64_t batch_ns;        /* from SEND to its end, on the worker */
+            const uint64_t *alone_ns; /* of each request, in the order of SEND; NULL: not known */
+        } done;
+        struct {
+            uint64_t ns;
+            uint32_t app;
+        } alone;
+    };
+};
+
+enum plan_action_kind {
+    PLAN_SEND,    /* worker: give it these `size` requests */
+    PLAN_TIMEOUT, /* id: it cannot be served before its deadline any more */
+    PLAN_REFUSE,  /* id: on arrival, it could not be */
+    PLAN_ARM,     /* step again at `at_ns`, at the latest; replaces any earlier ARM */
+    PLAN_REJECT,  /* an event could not be: `rejected`; it changed nothing */
+    PLAN_ACTIONS
+};
+
+/* Why an event cannot be: X(NAME, text). */
+/* clang-format off */
+#define PLAN_FAULTS(X)                                                  \
+    X(NONE, "")                                                         \
+    X(KIND, "there is no such kind of event")                           \
+    X(APP, "there is no such application")                              \
+    X(TWICE, "there is such a request already")                         \
+    X(NO_REQUEST, "there is no such request")                           \
+    X(WORKER, "there can be no such worker")                            \
+    X(NO_WORKER, "there is no such worker")                             \
+    X(READY_TWICE, "there is such a worker already")                    \
+    X(IDLE, "the worker has no batch")                                  \
+    X(NO_TIME, "nothing takes no time")
+/* clang-format on */
+enum plan_fault {
+#define X(name, text) PLAN_FAULT_##name,
+    PLAN_FAULTS(X)
+#undef X
+};
+
+struct plan_action {
+    enum plan_action_kind kind;
+    uint32_t worker, size; /* SEND */
+    union {
+        const uint64_t *ids; /* SEND: `size` of them, valid until the next step */
+        uint64_t id;
+        uint64_t at_ns;
+        struct {
+            uint32_t index; /* of the event in the array */
+            enum plan_fault fault;
+        } rejected;
+    };
+};
+
+struct plan_actions {
+    const struct plan_action *items; /* owned by the scheduler, valid until the next step */
+    uint32_t count;
+};
+
+/* -ENOMEM; -EINVAL and a sentence in `why` (>= 160 bytes, or NULL) when the configuration cannot
+ * be.
+ */
+int plan_create(struct plan **out, const struct plan_config *config, char *why, size_t why_bytes);
+void plan_destroy(struct plan *p);
+
+/* 0, or -ENOMEM with the state unchanged. A time before that of the latest step is taken for that.
+ */
+int plan_step(struct plan *p, uint64_t now_ns, const struct plan_event *events, uint32_t count,
+              struct plan_actions *out);
+
+/* Static; "?" for a number that is none. */
+const char *plan_fault_text(enum plan_fault fault);
+
+/* ---- what people ask -------------------------------------------------------------------------
+ */
+
+struct plan_view {
+    uint32_t pending, sent; /* requests */
+    uint32_t workers, idle;
+    double c0_ns, c1;  /* as found (4.3) */
+    uint64_t alone_ns; /* mean over the applications' requests alone */
+    uint64_t batch_ns[PLAN_SIZES], batch_tail_ns[PLAN_SIZES]; /* mean and 0.99 quantile, by size */
+};
+
+void plan_view(const struct plan *p, struct plan_view *out);
+
+/* The index-th policy's name and what it does; NULL beyond the last. */
+const char *plan_policy_name(uint32_t index);
+const char *plan_policy_sentence(uint32_t index);
+
+/* The invariants: NULL, or which one does not hold. */
+const char *plan_check(const struct plan *p);
+
+#endif

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# The scheduler of a served model: worlds of requests at random, its test of a lack of memory.
+
+# Every allocation of it may be the one that fails.
+$(BUILD)/test/unit/test_plan_memory: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+.PHONY: check-serve-plan
+check-serve-plan: $(BUILD)/test/plain/plan_world
+	$(Q)for seed in 1 2 3; do $(BUILD)/test/plain/plan_world $$seed || exit 1; done

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Points and milestones beside (4.2) as it is printed, and (4.1) by integration.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "daemon/serve/plan/score.h"
+
+#define MS 1000000ull
+#define BINS 5u
+#define NS_PER_MS 1e6
+
+/* Bins that touch, one that is empty, one of no width. ms. */
+static const uint64_t edges[BINS + 1] = {10 * MS, 20 * MS, 40 * MS, 41 * MS, 41 * MS, 70 * MS};
+static const double mass[BINS] = {0.25, 0.375, 0, 0.125, 0.25};
+#define MEAN_MS (0.25 * 15 + 0.375 * 30 + 0.125 * 41 + 0.25 * 55.5)
+
+/* (4.2) with c = 1; times in ms. */
+static double printed(double b, double deadline, double t) {
+    double p = 0;
+    for (uint32_t i = 0; i < BINS; i++) {
+        double l1 = (double)edges[i] / NS_PER_MS, l2 = (double)edges[i + 1] / NS_PER_MS;
+        double unit = mass[i] / (MEAN_MS * b);
+        if (t < deadline - l2)
+            p += unit * (exp(b * (l2 - deadline + t)) - exp(b * (l1 - deadline + t)));
+        else if (t < deadline - l1)
+            p += unit - unit * exp(b * (l1 - deadline + t));
+    }
+    return p;
+}
+
+static struct score_piece pieces[2 * BINS + 1];
+
+static struct score_shape make(double b_per_ms) {
+    struct score_shape s = {.pieces = pieces};
+    score_build(&s, edges, mass, BINS, MEAN_MS * NS_PER_MS, b_per_ms / NS_PER_MS);
+    return s;
+}
+
+static double value(const struct score_shape *s, const struct score_clock *c, uint64_t deadline_ns,
+                    uint64_t now_ns) {
+    struct score_point p = score_at(s, c, deadline_ns, now_ns);
+    return p.alpha * score_x(c, now_ns) + p.beta;
+}
+
+Test(plan_score, is_what_is_printed_whatever_b_and_the_base) {
+    for (double b = 1e-6; b < 0.11; b *= 10) {
+        struct score_shape s = make(b);
+        for (uint64_t base = 0; base <= 2; base++) {
+            struct score_clock c = {b / NS_PER_MS, base * 500 * MS};
+            uint64_t deadline = 1300 * MS;
+            for (uint64_t t = base * 500 * MS; t < 1400 * MS; t += MS / 3) {
+                double want = printed(b, 1300, (double)t / NS_PER_MS);
+                cr_assert_float_eq(value(&s, &c, deadline, t), want,
+                                   1e-9 * want + 1e-15 / (MEAN_MS * b),
+                                   "b %g, base %lu, t %lu: %.17g, not %.17g", b, base, t,
+                                   value(&s, &c, deadline, t), want);
+            }
+        }
+    }
+}
+
+/* One bin of [10, 20] ms, b = 0.1, E[L] = 15, D = 100: worked out by hand. */
+Test(plan_score, one_bin_by_hand) {
+    struct score_piece room[3];
+    struct score_shape s = {.pieces = room};
+    struct score_clock c = {0.1 / NS_PER_MS, 0};
+    score_build(&s, (uint64_t[]){10 * MS, 20 * MS}, (double[]){1}, 1, 15 * NS_PER_MS,
+                0.1 / NS_PER_MS);
+    /* t = 70, before D - l2 = 80: (e^2 - e) e^-10 e^7 / 1.5 */
+    cr_expect_float_eq(value(&s, &c, 100 * MS, 70 * MS), 0.155029, 1e-6);
+    /* t = 85, the second form: (1 - e e^-10 e^8.5) / 1.5 */
+    cr_expect_float_eq(value(&s, &c, 100 * MS, 85 * MS), 0.262313, 1e-6);
+    /* t = 90 = D - l1: nothing can be gained any more */
+    cr_expect_eq(value(&s, &c, 100 * MS, 90 * MS), 0);
+}
+
+/* Milestones are where a bin changes its form, and nowhere else: until then the point stays. */
+Test(plan_score, a_point_stays_until_its_milestone) {
+    struct score_shape s = make(1e-4);
+    struct score_clock c = {1e-4 / NS_PER_MS, 0};
+    uint64_t left_ms[] = {70, 41, 40, 20, 10}, t = 0, deadline = 200 * MS;
+    for (int i = 0; i < 5; i++) {
+        struct score_point p = score_at(&s, &c, deadline, t);
+        cr_assert_eq(p.until_ns, deadline - left_ms[i] * MS, "milestone %d", i);
+        struct score_point q = score_at(&s, &c, deadline, p.until_ns - 1);
+        cr_expect_eq(p.alpha, q.alpha);
+        cr_expect_eq(p.beta, q.beta);
+        t = p.until_ns;
+    }
+    struct score_point last = score_at(&s, &c, deadline, t);
+    cr_expect_eq(last.until_ns, SCORE_NEVER);
+    cr_expect(last.alpha == 0 && last.beta == 0);
+    cr_expect_eq(score_at(&s, &c, deadline, 300 * MS).alpha, 0, "after the deadline");
+}
+
+/* (4.1): the difference of the probabilities to miss the deadline, over E[L]. The delay is
+ * exponential with b; L is uniform within a bin, which (4.2) weighs with b for a density: the
+ * quotient of what is printed and what follows from (4.1) is the width of the bin times b for both.
+ */
+Test(plan_score, follows_from_the_cost_of_delay) {
+    enum { STEPS = 20000 };
+    double b = 0.02, l1 = 10, l2 = 20, deadline = 100;
+    for (double t = 60; t < 95; t += 5) {
+        double now = 0, delayed = 0;
+        for (int i = 0; i < STEPS; i++) {
+            double l = l1 + (l2 - l1) * (i + 0.5) / STEPS, left = deadline - t - l;
+            now += (left < 0) / (double)STEPS;
+            delayed += (left < 0 ? 1 : exp(-b * left)) / STEPS; /* P(t + tau + l > D) */
+        }
+        double p = (delayed - now) / 15;
+        struct score_piece room[3];
+        struct score_shape s = {.pieces = room};
+        struct score_clock c = {b / NS_PER_MS, 0};
+        score_build(&s, (uint64_t[]){10 * MS, 20 * MS}, (double[]){1}, 1, 15 * NS_PER_MS,
+                    b / NS_PER_MS);
+        double got = value(&s, &c, 100 * MS, (uint64_t)(t * NS_PER_MS));
+        cr_expect_float_eq(got / (l2 - l1), p, 1e-5, "t %g: %g of %g", t, got / (l2 - l1), p);
+    }
+}
+
+/* What overflows when it is written as (4.2) is: b l of 7,000, and deadlines far away. */
+Test(plan_score, nothing_overflows) {
+    struct score_piece room[5];
+    struct score_shape s = {.pieces = room};
+    struct score_clock c = {0.1 / NS_PER_MS, 0};
+    uint64_t wide[] = {100 * MS, 60000 * MS, 70000 * MS};
+    score_build(&s, wide, (double[]){0.5, 0.5}, 2, 50000 * NS_PER_MS, 0.1 / NS_PER_MS);
+    for (uint64_t t = 0; t < 3000 * MS; t += MS)
+        for (uint64_t left = MS; left < 1000000 * MS; left *= 3) {
+            double v = value(&s, &c, t + left, t);
+            cr_assert(v >= 0 && v <= 1, "t %lu, left %lu: %g", t, left, v);
+        }
+    cr_expect_not(score_outgrown(&c, 3000 * MS));
+    cr_expect(score_outgrown(&c, 3001 * MS));
+    c.base_ns = 3001 * MS;
+    cr_expect_not(score_outgrown(&c, 3001 * MS));
+}
