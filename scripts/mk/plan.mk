@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The scheduler of a served model: worlds of requests at random, its test of a lack of memory.
+# The scheduler of a served model: worlds of requests at random, its bench, its test of a lack of memory.
+BENCHES += $(BUILD)/test/bench/plan_bench
+$(BUILD)/test/bench/plan_bench: $(addprefix $(BUILD)/test/bench/,plan_bench.o hull_levels.o floor.o) \
+		$(addprefix $(BUILD)/lib,plan.a common.a)
+	$(Q)$(LINK) -o $@ $^ -lm
 
 # Every allocation of it may be the one that fails.
 $(BUILD)/test/unit/test_plan_memory: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc

@@ -68,6 +68,18 @@ Test(plan_batchtime, from_batches_of_one_kind_only_their_time_is_learnt) {
     cr_expect_float_eq(b.c1, 0.25, 1e-12);
 }
 
+/* Large batches that take more than their part: the line would begin below 0. */
+Test(plan_batchtime, c0_is_never_below_nothing) {
+    struct batchtime b;
+    batchtime_init(&b, 0, 1);
+    for (int i = 0; i < 40; i++) {
+        uint32_t count = 1 + i % 8;
+        batchtime_add(&b, count, 10 * MS, (0.5 * count * 10 - 4) * MS);
+    }
+    cr_expect_eq(b.c0_ns, 0);
+    cr_expect(b.c1 > 0.35 && b.c1 < 0.5, "%g", b.c1);
+}
+
 Test(plan_batchtime, nothing_that_is_seen_makes_batches_take_less_than_nothing) {
     for (int round = 0; round < 200; round++) {
         struct batchtime b;

@@ -82,7 +82,8 @@ Test(plan_step, an_event_of_no_kind_is_rejected) {
 }
 
 Test(plan_step, time_never_goes_back) {
-    expect("edf", "@500 +7<510 +8<1000\n@1 w0\n", "@500 7 late arm 979.779\n@1 w0:8\n");
+    expect("edf", "@500 +7<510 +8<1000\n@1 w0 +9<400\n",
+           "@500 7 late arm 979.779\n@1 9 late w0:8\n");
 }
 
 /* What a request takes alone is learnt from batches too, where it is told. */

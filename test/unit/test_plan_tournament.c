@@ -18,6 +18,8 @@ struct world {
     bool in[PLACES];
     uint32_t count, reformed;
     uint64_t seed;
+    double growth; /* of x, in a step, at most */
+    bool still;    /* points stay until they go */
 };
 
 static double draw(struct world *w) {
@@ -36,7 +38,7 @@ static struct tournament_point draw_point(struct world *w) {
     if (draw(w) < 0.2) p.alpha = floor(4 * p.alpha) / 4;
     if (draw(w) < 0.2) p.beta = floor(4 * p.beta) / 4;
     if (draw(w) < 0.1) p.alpha = p.beta = 0;
-    if (draw(w) < 0.7) p.until = w->t.x * (1 + draw(w));
+    if (!w->still && draw(w) < 0.7) p.until = w->t.x * (1 + draw(w));
     return p;
 }
 
@@ -77,24 +79,35 @@ static void come_or_go(struct world *w) {
     w->count += w->in[i] ? 1 : UINT32_MAX;
 }
 
-Test(plan_tournament, the_first_is_the_best_of_all_at_every_step) {
+static uint32_t run_world(double growth, bool still) {
     struct world *w = calloc(1, sizeof(*w));
-    w->seed = 1;
-    w->t.x = 1;
+    *w = (struct world){.t = {.x = 1}, .seed = 1, .growth = growth, .still = still};
     cr_assert_eq(tournament_reserve(&w->t, 20), 0);
     cr_assert_eq(tournament_reserve(&w->t, PLACES), 0);
     for (uint32_t i = 0; i < STEPS; i++) {
         if (draw(w) < 0.5)
             come_or_go(w);
         else
-            tournament_advance(&w->t, w->t.x * (draw(w) < 0.9 ? 1 + 0.01 * draw(w) : 1), reform, w);
+            tournament_advance(&w->t, w->t.x * (draw(w) < 0.9 ? 1 + w->growth * draw(w) : 1),
+                               reform, w);
+        if (w->t.x > 1e3 && still) tournament_rebuild(&w->t, 0.001, reform, w);
         if (w->t.x > 1e100) tournament_rebuild(&w->t, 1, reform, w); /* the base is moved */
         expect_first(w);
         if (i % 64 == 0) cr_assert_null(tournament_check(&w->t), "%s", tournament_check(&w->t));
     }
-    cr_expect_gt(w->reformed, STEPS / 10);
+    uint32_t reformed = w->reformed;
     tournament_finish(&w->t);
     free(w);
+    return reformed;
+}
+
+Test(plan_tournament, the_first_is_the_best_of_all_at_every_step) {
+    cr_expect_gt(run_world(0.01, false), STEPS / 10);
+}
+
+/* Nothing but who passes whom makes anybody look again. */
+Test(plan_tournament, so_it_is_among_points_that_stay) {
+    run_world(0.001, true);
 }
 
 Test(plan_tournament, of_equal_ones_the_lower_place_is_first) {

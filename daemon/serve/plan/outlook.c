@@ -53,10 +53,9 @@ void outlook_alone(struct outlook *o, uint32_t app, uint64_t ns, uint64_t now_ns
     o->changed = true;
 }
 
-void outlook_batch(struct outlook *o, uint32_t count, uint64_t longest_ns, uint64_t ns) {
-    struct maximum_of all = {mixture(o), count};
-    double longest = longest_ns ? (double)longest_ns : maximum_mean(&all, 1);
-    batchtime_add(&o->batchtime, count, longest, (double)ns);
+void outlook_batch(struct outlook *o, uint32_t size, uint64_t longest_ns, uint64_t ns) {
+    double longest = longest_ns ? (double)longest_ns : o->size[size].longest_ns;
+    batchtime_add(&o->batchtime, o->config->sizes[size], longest, (double)ns);
     o->changed = true;
 }
 
@@ -120,7 +119,8 @@ static void fill_size(struct outlook *o, uint32_t index) {
     const struct batchtime *b = &o->batchtime;
     struct outlook_size *s = &o->size[index];
     struct maximum_of all = {mixture(o), count}, one = {mixture(o), 1};
-    s->mean_ns = (uint64_t)batchtime_of(b, count, maximum_mean(&all, 1));
+    s->longest_ns = maximum_mean(&all, 1);
+    s->mean_ns = (uint64_t)batchtime_of(b, count, s->longest_ns);
     s->tail_ns = (uint64_t)batchtime_of(b, count, maximum_quantile(&all, 1, OUTLOOK_TAIL_MILLI));
     s->point_ns =
         milli ? (uint64_t)batchtime_of(b, count, maximum_quantile(&all, 1, milli)) : s->mean_ns;

@@ -28,6 +28,7 @@
 
 /* Of a batch of one size, ns. */
 struct outlook_size {
+    double longest_ns; /* of the batch, alone: E[max l] */
     uint64_t mean_ns;  /* E[L_B] (4.5) */
     uint64_t tail_ns;  /* its 0.99 quantile */
     uint64_t point_ns; /* the point estimate that the configuration asks for */
@@ -51,8 +52,8 @@ int outlook_init(struct outlook *o, const struct plan_config *config);
 void outlook_finish(struct outlook *o);
 
 void outlook_alone(struct outlook *o, uint32_t app, uint64_t ns, uint64_t now_ns);
-/* A batch of `count` took `ns`; its longest alone, 0: not known, then what is expected of it. */
-void outlook_batch(struct outlook *o, uint32_t count, uint64_t longest_ns, uint64_t ns);
+/* A batch of that size took `ns`; its longest alone, 0: not known, then what is expected of it. */
+void outlook_batch(struct outlook *o, uint32_t size, uint64_t longest_ns, uint64_t ns);
 
 /* What a request takes alone, of any application; 0: none was seen. */
 uint64_t outlook_alone_ns(const struct outlook *o);

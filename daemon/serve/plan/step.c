@@ -91,7 +91,7 @@ static enum plan_fault take_done(struct plan *p, const struct plan_event *e) {
     if (!w->count) return PLAN_FAULT_IDLE;
     if (!e->done.batch_ns) return PLAN_FAULT_NO_TIME;
     uint64_t longest_ns = learn_alone(st, w, e->done.alone_ns);
-    outlook_batch(&st->outlook, w->count, longest_ns, e->done.batch_ns);
+    outlook_batch(&st->outlook, state_size_of(st, w->count), longest_ns, e->done.batch_ns);
     if (p->policy->done) p->policy->done(st, w, e->done.batch_ns);
     for (uint32_t i = 0; i < w->count; i++)
         roster_remove(&st->roster, w->places[i]);

@@ -32,12 +32,12 @@ static struct tournament_node play(const struct tournament *t, uint32_t node) {
                                     winner};
 }
 
-/* Plays the path of a place again, up to where nothing of it is seen any more. */
+/* Plays the path of a place that was free, or is now, up to where nothing of it is seen. */
 static void play_path(struct tournament *t, uint32_t place) {
     for (uint32_t node = (t->capacity + place) / 2; node; node /= 2) {
         struct tournament_node was = t->nodes[node], now = play(t, node);
         t->nodes[node] = now;
-        if (now.winner == was.winner && now.until == was.until && now.winner != place) return;
+        if (now.winner == was.winner && now.until == was.until) return;
     }
 }
 

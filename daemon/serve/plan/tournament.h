@@ -13,7 +13,9 @@
  * answers as one does. When two pass each other is a quotient, which may be some ulp of x too late:
  * then they are equal within as much. Of equal ones the lower place wins.
  *
- * What else was tried, and what each takes, is in test/bench/plan_bench.c.
+ * Chosen against hulls of logarithmic levels, of 10,000 points: 0.15 us to add one against 0.2, 0.1
+ * us to ask against 0.1, 0.9 us to take the first away against 120, since a hull that loses a
+ * corner is made anew (test/bench/plan_bench.c).
  *
  * Owner: who holds it. Thread: its owner's.
  */
@@ -51,7 +53,7 @@ typedef struct tournament_point tournament_reform_fn(void *arg, uint32_t place);
 int tournament_reserve(struct tournament *t, uint32_t places);
 void tournament_finish(struct tournament *t);
 
-/* The place must be free, or taken. */
+/* The place must be free; and taken. */
 void tournament_add(struct tournament *t, uint32_t place, struct tournament_point point);
 void tournament_remove(struct tournament *t, uint32_t place);
 
