@@ -269,7 +269,7 @@ static void make_config(struct world *w, const char *policy) {
     c->c1 = 0.05 + 0.01 * draw(w, 100);
     c->b_per_ms = draw(w, 2) ? 0.1 : 1e-4;
     c->own = draw(w, 2);
-    c->printed = draw(w, 2);
+    c->urgent = draw(w, 2);
     c->point_milli = draw(w, 2) ? 0 : 500 + draw(w, 499);
 }
 

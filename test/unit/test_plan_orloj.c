@@ -104,8 +104,14 @@ Test(plan_orloj, toy_who_is_first_changes_as_time_goes_on) {
 /* 10 ms a request. At 1 the first can wait for a batch of one alone, all others for the largest. */
 static const char urgent[] = "@1 w0 +1<15 +2<500 +3<500 +4<500 +5<500\n";
 
-Test(plan_orloj, the_earliest_deadline_decides_the_size) {
+Test(plan_orloj, the_largest_batch_is_taken_that_enough_can_wait_for) {
     struct plan *p = make((struct plan_config){0});
+    plantrace_expect(p, urgent, "@1 w0:2,3,4,5 arm 4.90746\n");
+    plan_destroy(p);
+}
+
+Test(plan_orloj, with_urgent_the_earliest_deadline_decides_the_size) {
+    struct plan *p = make((struct plan_config){.urgent = true});
     char *got = plantrace_run(p, urgent);
     cr_expect_eq(strncmp(got, "@1 w0:", 6), 0);
     cr_expect_null(strchr(got, ','), "a batch of one: %s", got);
@@ -113,17 +119,9 @@ Test(plan_orloj, the_earliest_deadline_decides_the_size) {
     plan_destroy(p);
 }
 
-Test(plan_orloj, as_printed_it_is_the_largest) {
-    struct plan *p = make((struct plan_config){.printed = true});
-    char *got = plantrace_run(p, urgent);
-    cr_expect(strchr(got, ','), "a batch of four: %s", got);
-    free(got);
-    plan_destroy(p);
-}
-
 /* All can wait for all sizes: each queue has the same earliest deadline. */
 Test(plan_orloj, of_equal_deadlines_the_largest_size_is_taken) {
-    struct plan *p = make((struct plan_config){0});
+    struct plan *p = make((struct plan_config){.urgent = true});
     plantrace_expect(p, "@0 +1<500 +2<500 +3<500 +4<500 +5<500\n@1 w0\n",
                      "@0 arm 489.907\n@1 w0:1,2,3,4\n");
     plan_destroy(p);
@@ -177,7 +175,7 @@ static double batch_ms(double k, uint32_t edge) {
     return (4e6 + 0.4 * k * (double)histogram_edge(edge)) / 1e6;
 }
 
-/* (4.2) as it is printed, over the histogram of the batch. */
+/* (4.2) as it is printed, with h a density, over the histogram of the batch. */
 static double printed_score(const struct world *w, uint32_t size, const struct request *r) {
     const struct outlook *o = &w->p->st.outlook;
     const struct plan_config *c = o->config;
@@ -191,9 +189,9 @@ static double printed_score(const struct world *w, uint32_t size, const struct r
         double l1 = batch_ms(k, i);
         double l2 = batch_ms(k, i + 1);
         if (left > l2)
-            p += h / (mean * b) * (exp(b * (l2 - left)) - exp(b * (l1 - left)));
+            p += h / (l2 - l1) / (mean * b) * (exp(b * (l2 - left)) - exp(b * (l1 - left)));
         else if (left > l1)
-            p += h / (mean * b) * (1 - exp(b * (l1 - left)));
+            p += h / (l2 - l1) / (mean * b) * (1 - exp(b * (l1 - left)));
     }
     return p;
 }
@@ -216,7 +214,7 @@ static uint32_t wanted_size(const struct world *w) {
             if (w->pending[i].deadline_ns < earliest) earliest = w->pending[i].deadline_ns;
         }
         if (count < c->sizes[size]) continue;
-        if (best == STATE_NONE || (c->printed ? earliest >= best_ns : earliest <= best_ns)) {
+        if (best == STATE_NONE || (c->urgent ? earliest <= best_ns : earliest >= best_ns)) {
             best = size;
             best_ns = earliest;
         }
@@ -321,8 +319,8 @@ Test(plan_orloj, so_it_is_across_moves_of_the_base) {
     run_world((struct plan_config){.b_per_ms = 0.1}, 2);
 }
 
-Test(plan_orloj, so_it_is_with_the_sizes_in_the_printed_order) {
-    run_world((struct plan_config){.printed = true}, 3);
+Test(plan_orloj, so_it_is_with_the_size_by_the_earliest_deadline) {
+    run_world((struct plan_config){.urgent = true}, 3);
 }
 
 Test(plan_orloj, so_it_is_with_distributions_of_their_own) {

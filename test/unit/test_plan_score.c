@@ -16,13 +16,15 @@ static const uint64_t edges[BINS + 1] = {10 * MS, 20 * MS, 40 * MS, 41 * MS, 41 
 static const double mass[BINS] = {0.25, 0.375, 0, 0.125, 0.25};
 #define MEAN_MS (0.25 * 15 + 0.375 * 30 + 0.125 * 41 + 0.25 * 55.5)
 
-/* (4.2) with c = 1; times in ms. */
+/* (4.2) with c = 1, h the density; times in ms. What has no width is what a narrow bin becomes. */
 static double printed(double b, double deadline, double t) {
     double p = 0;
     for (uint32_t i = 0; i < BINS; i++) {
         double l1 = (double)edges[i] / NS_PER_MS, l2 = (double)edges[i + 1] / NS_PER_MS;
-        double unit = mass[i] / (MEAN_MS * b);
-        if (t < deadline - l2)
+        double unit = mass[i] / (MEAN_MS * b * (l2 - l1));
+        if (l1 == l2)
+            p += t < deadline - l2 ? mass[i] / MEAN_MS * exp(b * (l2 - deadline + t)) : 0;
+        else if (t < deadline - l2)
             p += unit * (exp(b * (l2 - deadline + t)) - exp(b * (l1 - deadline + t)));
         else if (t < deadline - l1)
             p += unit - unit * exp(b * (l1 - deadline + t));
@@ -53,7 +55,7 @@ Test(plan_score, is_what_is_printed_whatever_b_and_the_base) {
             for (uint64_t t = base * 500 * MS; t < 1400 * MS; t += MS / 3) {
                 double want = printed(b, 1300, (double)t / NS_PER_MS);
                 cr_assert_float_eq(value(&s, &c, deadline, t), want,
-                                   1e-9 * want + 1e-15 / (MEAN_MS * b),
+                                   1e-9 * want + 1e-14 / (MEAN_MS * b),
                                    "b %g, base %lu, t %lu: %.17g, not %.17g", b, base, t,
                                    value(&s, &c, deadline, t), want);
             }
@@ -68,10 +70,10 @@ Test(plan_score, one_bin_by_hand) {
     struct score_clock c = {0.1 / NS_PER_MS, 0};
     score_build(&s, (uint64_t[]){10 * MS, 20 * MS}, (double[]){1}, 1, 15 * NS_PER_MS,
                 0.1 / NS_PER_MS);
-    /* t = 70, before D - l2 = 80: (e^2 - e) e^-10 e^7 / 1.5 */
-    cr_expect_float_eq(value(&s, &c, 100 * MS, 70 * MS), 0.155029, 1e-6);
-    /* t = 85, the second form: (1 - e e^-10 e^8.5) / 1.5 */
-    cr_expect_float_eq(value(&s, &c, 100 * MS, 85 * MS), 0.262313, 1e-6);
+    /* t = 70, before D - l2 = 80: (e^2 - e) e^-10 e^7 / 15 */
+    cr_expect_float_eq(value(&s, &c, 100 * MS, 70 * MS), 0.0155029, 1e-7);
+    /* t = 85, the second form: (1 - e e^-10 e^8.5) / 15 */
+    cr_expect_float_eq(value(&s, &c, 100 * MS, 85 * MS), 0.0262313, 1e-7);
     /* t = 90 = D - l1: nothing can be gained any more */
     cr_expect_eq(value(&s, &c, 100 * MS, 90 * MS), 0);
 }
@@ -95,28 +97,29 @@ Test(plan_score, a_point_stays_until_its_milestone) {
     cr_expect_eq(score_at(&s, &c, deadline, 300 * MS).alpha, 0, "after the deadline");
 }
 
-/* (4.1): the difference of the probabilities to miss the deadline, over E[L]. The delay is
- * exponential with b; L is uniform within a bin, which (4.2) weighs with b for a density: the
- * quotient of what is printed and what follows from (4.1) is the width of the bin times b for both.
- */
-Test(plan_score, follows_from_the_cost_of_delay) {
+/* P(t + l + d > D) over bins and, with `delayed`, over an exponential d: the cost of (4.1). */
+static double cost(double b, double left_ms, bool delayed) {
     enum { STEPS = 20000 };
-    double b = 0.02, l1 = 10, l2 = 20, deadline = 100;
-    for (double t = 60; t < 95; t += 5) {
-        double now = 0, delayed = 0;
-        for (int i = 0; i < STEPS; i++) {
-            double l = l1 + (l2 - l1) * (i + 0.5) / STEPS, left = deadline - t - l;
-            now += (left < 0) / (double)STEPS;
-            delayed += (left < 0 ? 1 : exp(-b * left)) / STEPS; /* P(t + tau + l > D) */
+    double missed = 0;
+    for (uint32_t i = 0; i < BINS; i++)
+        for (int k = 0; k < STEPS && mass[i] > 0; k++) {
+            double l1 = (double)edges[i] / NS_PER_MS, l2 = (double)edges[i + 1] / NS_PER_MS;
+            double left = left_ms - (l1 + (l2 - l1) * (k + 0.5) / STEPS);
+            missed += mass[i] / STEPS * (left < 0 ? 1 : delayed ? exp(-b * left) : 0);
         }
-        double p = (delayed - now) / 15;
-        struct score_piece room[3];
-        struct score_shape s = {.pieces = room};
+    return missed;
+}
+
+/* (4.1) by integration, over bins of different widths: how wide a bin is must not count. */
+Test(plan_score, follows_from_the_cost_of_delay) {
+    for (double b = 1e-3; b < 0.11; b *= 10) {
+        struct score_shape s = make(b);
         struct score_clock c = {b / NS_PER_MS, 0};
-        score_build(&s, (uint64_t[]){10 * MS, 20 * MS}, (double[]){1}, 1, 15 * NS_PER_MS,
-                    b / NS_PER_MS);
-        double got = value(&s, &c, 100 * MS, (uint64_t)(t * NS_PER_MS));
-        cr_expect_float_eq(got / (l2 - l1), p, 1e-5, "t %g: %g of %g", t, got / (l2 - l1), p);
+        for (double left = 5; left < 120; left += 5.7) {
+            double p = (cost(b, left, true) - cost(b, left, false)) / MEAN_MS;
+            double got = value(&s, &c, 200 * MS, (uint64_t)((200 - left) * NS_PER_MS));
+            cr_expect_float_eq(got, p, 1e-6, "b %g, %g ms left: %g, not %g", b, left, got, p);
+        }
     }
 }
 

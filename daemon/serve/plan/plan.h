@@ -46,9 +46,10 @@ struct plan_config {
     uint64_t c0_ns;      /* a batch takes c0 + c1 k l (4.3) until it is known better */
     double c1;           /* 0: 1 */
     double b_per_ms;     /* of (4.2); 0: 1e-4 */
-    bool own; /* orloj: a request's batch has one request of its own application for certain, the
-                 others of any; not: all of any, as the thesis has it (section 4.4.3) */
-    bool printed; /* orloj: batch sizes in the order that Algorithm 4.1 prints (pol_orloj.c) */
+    bool own;    /* orloj: a request's batch has one request of its own application for certain, the
+                    others of any; not: all of any, as the thesis has it (section 4.4.3) */
+    bool urgent; /* orloj: the batch size by the earliest deadline, as the text has it; not: as
+                   Algorithm 4.1 prints it (pol_orloj.c) */
     uint32_t point_milli; /* clockwork: the quantile that is its point estimate; 0: the mean */
 };
 

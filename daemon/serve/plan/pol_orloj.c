@@ -7,11 +7,12 @@
  * Which size is next is where the thesis has two answers. Lines 16 to 19 go through the sizes
  * "ordered by (D_Q, bs) in descending order" and take the first with enough requests; the text says
  * "the batch size with the overall earliest deadline will be chosen". Whoever can wait for a large
- * batch can wait for a small one, so that D_Q never falls from one size to the next: descending
- * order is the largest batch there is, always, and the earliest deadline would never be looked at.
- * Ascending in both would be the smallest while all deadlines are far. So by the text it is the
- * earliest deadline, and of the sizes that have it the largest: as large as the most urgent
- * request can wait for. That is what is done here; config.printed is the other, to be compared.
+ * batch can wait for a small one, so that D_Q never falls from one size to the next. As printed it
+ * is therefore the largest batch that enough requests can wait for; by the text, of the sizes that
+ * have the earliest deadline the largest, which is as much as the most urgent request can wait for.
+ * By the text, whenever there are more requests than can be served somebody is always about to be
+ * late, and is served in a batch of one, in which nothing is gained by batches: so more of the
+ * others are late. What is printed is done here; config.urgent is the text.
  *
  * Scores are brought up to date where they are looked at, in the queue that is chosen: lines 5 to 9
  * do it for all requests in all queues, of which all but one are not asked.
@@ -166,7 +167,7 @@ static uint32_t candidate(const struct plan_state *st) {
     for (uint32_t size = st->config.size_count; size-- > 0;) { /* the largest of equal ones */
         if (viable_count(&o->queues[size]) < st->config.sizes[size]) continue;
         uint64_t ns = viable_earliest_ns(&o->queues[size]);
-        bool better = st->config.printed ? ns > best_ns : ns < best_ns;
+        bool better = st->config.urgent ? ns < best_ns : ns > best_ns;
         if (best != STATE_NONE && !better) continue;
         best = size;
         best_ns = ns;

@@ -14,19 +14,20 @@ static void push(struct score_shape *s, uint64_t from_ns, double a, double beta)
     s->pieces[s->count - 1] = (struct score_piece){from_ns, a, beta};
 }
 
+/* A bin of no width has its first form, which e^(b l) is then, and then none. */
 void score_build(struct score_shape *s, const uint64_t *edges, const double *mass, uint32_t bins,
                  double mean_ns, double b_per_ns) {
-    double unit = 1 / (mean_ns * b_per_ns); /* c / (E[L] b): ns and 1/ns cancel */
-    double a = 0;                           /* of the bins so far, relative to `from` */
+    double a = 0; /* of the bins so far, relative to `from` */
     uint64_t from = 0;
     s->count = 0;
     for (uint32_t i = 0; i < bins; i++) {
         if (mass[i] <= 0) continue;
-        double weight = mass[i] * unit;
-        double less = expo_less_one(-b_per_ns * (double)(edges[i + 1] - edges[i]));
+        double part = mass[i] * MS / mean_ns;
+        double wide = b_per_ns * (double)(edges[i + 1] - edges[i]);
+        double less = expo_less_one(-wide), weight = wide > 0 ? part / wide : 0;
         a *= expo(-b_per_ns * (double)(edges[i] - from));
         push(s, edges[i], a - weight, weight);
-        a = a * (1 + less) - weight * less;
+        a = a * (1 + less) + (wide > 0 ? -weight * less : part);
         push(s, edges[i + 1], a, 0);
         from = edges[i + 1];
     }

@@ -4,11 +4,17 @@
  * delayed than when it goes now, for each ms of its batch,
  *     p(t) = (E[C_delay(t)] - E[C_now(t)]) / E[L],                                        (4.1)
  * where a missed deadline D costs c = 1 and the delay is exponential with parameter b. L is the
- * time of its batch, a histogram. A bin [l1, l2] of frequency h adds (4.2) h / (E[L] b) (e^(b l2) -
- * e^(b l1)) e^(-bD) e^(bt)     while t < D - l2, h / (E[L] b) (1 - e^(b l1) e^(-bD) e^(bt)) while D
- * - l2 <= t < D - l1, 0                                                     from then on. Bins lie
- * side by side, so that at any time one of them at most has the second form, and the sum is again
- * alpha e^(bt) + beta: a point. It moves only when a bin changes its form, at a milestone.
+ * time of its batch, a histogram. A bin [l1, l2] of frequency h adds (4.2)
+ *
+ *     h / (E[L] b) (e^(b l2) - e^(b l1)) e^(-bD) e^(bt)   while t < D - l2,
+ *     h / (E[L] b) (1 - e^(b l1) e^(-bD) e^(bt))          while D - l2 <= t < D - l1,
+ *     0                                                   from then on.
+ *
+ * Here h is a density: what a bin of probability P adds by (4.1) is the integral over l of
+ * P / (l2 - l1) e^(-b (D - t - l)) / E[L]. Where all bins are as wide P does as well; ours are not.
+ *
+ * Bins lie side by side, so that at any time one of them at most has the second form, and the sum
+ * is again alpha e^(bt) + beta: a point. It moves only when a bin changes its form, at a milestone.
  *
  * All requests of one shape of L share a table of these points, over the time r = D - t that is
  * left: piece i holds while from_ns < r <= the next piece's from_ns, and
