@@ -18,3 +18,4 @@ $(BUILD)/libservesim.a: $(call objs,$(SERVE_SIM))
 $(BUILD)/salus-serve-sim: $(BUILD)/daemon/serve/sim/main.o $(addprefix $(BUILD)/lib,servesim.a plan.a common.a)
 	$(Q)$(LINK) -o $@ $^ -lm
 all: $(BUILD)/salus-serve-sim
+$(addprefix $(BUILD)/test/unit/test_serve_,demand serving): $(BUILD)/libservesim.a

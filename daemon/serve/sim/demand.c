@@ -38,7 +38,8 @@ static int find_p99(struct demand *d, const struct demand_spec *s) {
     for (uint32_t i = 0; i < s->count; i++)
         times[i] = d->requests[i].alone_ns;
     qsort(times, s->count, sizeof(*times), ascending);
-    d->p99_ns = (double)times[(uint64_t)s->count * 99 / 100];
+    uint64_t rank = (uint64_t)s->count * 99 / 100;
+    d->p99_ns = (double)times[rank];
     free(times);
     return 0;
 }
