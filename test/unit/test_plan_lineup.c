@@ -70,6 +70,32 @@ Test(plan_lineup, it_is_late_after_its_moment) {
     lineup_finish(&l);
 }
 
+static uint64_t another(void *arg, uint32_t place) {
+    uint64_t *times = arg;
+    return times[place];
+}
+
+Test(plan_lineup, everybodys_time_may_change) {
+    struct lineup l = {0};
+    uint64_t times[100];
+    cr_assert_eq(lineup_reserve(&l, 100), 0);
+    for (uint32_t i = 0; i < 100; i++)
+        lineup_add(&l, i, i, draw(1000));
+    for (int round = 0; round < 50; round++) {
+        uint32_t first = 0;
+        for (uint32_t i = 0; i < 100; i++) {
+            times[i] = draw(1000);
+            if (times[i] < times[first]) first = i;
+        }
+        lineup_retime(&l, another, times);
+        cr_assert_null(lineup_check(&l), "%s", lineup_check(&l));
+        cr_assert_eq(lineup_count(&l), 100);
+        cr_assert_eq(lineup_next(&l), first);
+        cr_assert_eq(lineup_wake(&l), times[first] + 1);
+    }
+    lineup_finish(&l);
+}
+
 Test(plan_lineup, they_are_taken_in_order_and_more_room_keeps_it) {
     struct lineup l = {0};
     uint32_t out[20];

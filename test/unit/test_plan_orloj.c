@@ -163,6 +163,8 @@ struct world {
     struct request pending[PENDING];
     uint32_t count;
     uint64_t seed, now_ns, next_id, batches, late, sizes_seen;
+    uint64_t longest_ns;
+    bool learns; /* times alone get longer on the way */
 };
 
 static uint32_t draw(struct world *w, uint32_t below) {
@@ -268,6 +270,17 @@ static void take_actions(struct world *w, const struct plan_actions *out) {
         if (out->items[i].kind == PLAN_SEND) expect_best(w, &out->items[i]);
 }
 
+/* Longer times only: whoever could wait for a size before may not now, but never the other way. */
+static void relearn(struct world *w) {
+    struct outlook *o = &w->p->st.outlook;
+    for (uint32_t i = 0; i < 30; i++)
+        outlook_alone(o, draw(w, 2), w->longest_ns += draw(w, 1000000), w->now_ns);
+    w->p->st.now_ns = w->now_ns;
+    batchtime_init(&o->batchtime, 4e6, 0.4); /* what batches taught is not looked at here */
+    outlook_refresh(o, w->now_ns);
+    w->p->policy->learned(&w->p->st);
+}
+
 static void step_world(struct world *w) {
     struct plan_event events[24];
     struct plan_actions out;
@@ -282,14 +295,17 @@ static void step_world(struct world *w) {
         events[count++] =
             (struct plan_event){.kind = PLAN_ARRIVED, .arrived = {r.id, 0, r.deadline_ns, r.app}};
     }
+    if (w->learns && draw(w, 50) == 0) relearn(w);
     cr_assert_eq(plan_step(w->p, w->now_ns, events, count, &out), 0);
     take_actions(w, &out);
     cr_assert_null(plan_check(w->p), "%s", plan_check(w->p));
 }
 
-static void run_world(struct plan_config c, uint64_t seed) {
+static void run_world(struct plan_config c, uint64_t seed, bool learns) {
     struct world *w = calloc(1, sizeof(*w));
     w->seed = seed;
+    w->learns = learns;
+    w->longest_ns = 60 * MS;
     c.c0_ns = 4 * MS;
     c.c1 = 0.4;
     w->p = make(c);
@@ -311,19 +327,23 @@ static void run_world(struct plan_config c, uint64_t seed) {
 
 Test(plan_orloj, every_batch_is_the_best_by_what_is_printed) {
     for (double b = 1e-6; b < 0.11; b *= 100)
-        run_world((struct plan_config){.b_per_ms = b}, 1);
+        run_world((struct plan_config){.b_per_ms = b}, 1, false);
 }
 
 /* The base is moved every 3 s. */
 Test(plan_orloj, so_it_is_across_moves_of_the_base) {
-    run_world((struct plan_config){.b_per_ms = 0.1}, 2);
+    run_world((struct plan_config){.b_per_ms = 0.1}, 2, false);
 }
 
 Test(plan_orloj, so_it_is_with_the_size_by_the_earliest_deadline) {
-    run_world((struct plan_config){.urgent = true}, 3);
+    run_world((struct plan_config){.urgent = true}, 3, false);
 }
 
 Test(plan_orloj, so_it_is_with_distributions_of_their_own) {
-    run_world((struct plan_config){.own = true, .b_per_ms = 0.01}, 4);
-    run_world((struct plan_config){.own = true, .b_per_ms = 0.1}, 5);
+    run_world((struct plan_config){.own = true, .b_per_ms = 0.01}, 4, false);
+    run_world((struct plan_config){.own = true, .b_per_ms = 0.1}, 5, false);
+}
+
+Test(plan_orloj, so_it_is_when_more_is_learnt) {
+    run_world((struct plan_config){.b_per_ms = 0.01}, 6, true);
 }

@@ -86,6 +86,16 @@ Test(plan_step, time_never_goes_back) {
            "@500 7 late arm 979.779\n@1 9 late w0:8\n");
 }
 
+/* 30 ms, not 10, is what a request takes: of the bin [29.884, 30.409) the 0.99 quantile, the mean.
+ */
+Test(plan_step, what_is_learnt_is_used_of_those_who_wait) {
+    const char script[] = "@0 +7<1000 +8<1040\n@1 a0=30 a1=30\n@970\n";
+    expect("edf", script, "@0 arm 979.779\n@1 arm 959.597\n@970 7 late arm 999.597\n");
+    expect("clockwork", script, "@0 arm 979.907\n@1 arm 959.853\n@970 7 late arm 999.853\n");
+    expect("orloj", script, "@0 arm 979.907\n@1 arm 959.853\n@970 7 late arm 999.853\n");
+    expect("nexus", script, "@0 arm 1000\n@1\n@970\n");
+}
+
 /* What a request takes alone is learnt from batches too, where it is told. */
 Test(plan_step, batches_teach_what_requests_take) {
     struct plan *p = make("edf");

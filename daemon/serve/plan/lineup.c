@@ -69,6 +69,19 @@ void lineup_remove(struct lineup *l, uint32_t place) {
     minheap_remove(&l->leave, l->leave.place[place], before, l->until_ns);
 }
 
+/* One after the other into the heap of those before: mostly their order stays what it was. */
+void lineup_retime(struct lineup *l, lineup_until_fn *until_ns, void *arg) {
+    uint32_t count = l->leave.count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t place = l->leave.items[i];
+        l->until_ns[place] = until_ns(arg, place);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        l->leave.count = i + 1;
+        minheap_settle(&l->leave, i, before, l->until_ns);
+    }
+}
+
 void lineup_take(struct lineup *l, uint32_t count, uint32_t *out) {
     for (uint32_t i = 0; i < count; i++) {
         out[i] = lineup_first(l);

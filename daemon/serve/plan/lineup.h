@@ -32,6 +32,10 @@ void lineup_add(struct lineup *l, uint32_t place, uint64_t key, uint64_t until_n
 /* It may be free. */
 void lineup_remove(struct lineup *l, uint32_t place);
 
+/* Everybody's time is another one. */
+typedef uint64_t lineup_until_fn(void *arg, uint32_t place);
+void lineup_retime(struct lineup *l, lineup_until_fn *until_ns, void *arg);
+
 /* The first `count` leave, into `out`; there must be as many. */
 void lineup_take(struct lineup *l, uint32_t count, uint32_t *out);
 

@@ -45,10 +45,19 @@ static bool accepts(const struct plan_state *st, uint32_t place) {
     return begin_ns + st->outlook.size[0].point_ns <= deadline_ns;
 }
 
+/* When a batch of it alone must begin. */
+static uint64_t until_ns(void *arg, uint32_t place) {
+    const struct plan_state *st = arg;
+    return state_latest(state_request(st, place)->deadline_ns, st->outlook.size[0].point_ns);
+}
+
 static void add(struct plan_state *st, uint32_t place) {
     uint64_t deadline_ns = state_request(st, place)->deadline_ns;
-    lineup_add(line_of(st), place, deadline_ns,
-               state_latest(deadline_ns, st->outlook.size[0].point_ns));
+    lineup_add(line_of(st), place, deadline_ns, until_ns(st, place));
+}
+
+static void learned(struct plan_state *st) {
+    lineup_retime(line_of(st), until_ns, st);
 }
 
 static void leave(struct plan_state *st, uint32_t place) {
@@ -84,6 +93,7 @@ const struct plan_policy plan_clockwork = {
     .accepts = accepts,
     .add = add,
     .remove = leave,
+    .learned = learned,
     .expired = expired,
     .pick = pick,
     .wake = wake,

@@ -26,10 +26,19 @@ static void finish(struct plan_state *st) {
     lineup_finish(line_of(st));
 }
 
+/* When a batch of it alone must begin. */
+static uint64_t until_ns(void *arg, uint32_t place) {
+    const struct plan_state *st = arg;
+    return state_latest(state_request(st, place)->deadline_ns, st->outlook.size[0].tail_ns);
+}
+
 static void add(struct plan_state *st, uint32_t place) {
     uint64_t deadline_ns = state_request(st, place)->deadline_ns;
-    lineup_add(line_of(st), place, deadline_ns,
-               state_latest(deadline_ns, st->outlook.size[0].tail_ns));
+    lineup_add(line_of(st), place, deadline_ns, until_ns(st, place));
+}
+
+static void learned(struct plan_state *st) {
+    lineup_retime(line_of(st), until_ns, st);
 }
 
 static void leave(struct plan_state *st, uint32_t place) {
@@ -64,6 +73,7 @@ const struct plan_policy plan_edf = {
     .reserve = reserve,
     .add = add,
     .remove = leave,
+    .learned = learned,
     .expired = expired,
     .pick = pick,
     .wake = wake,

@@ -12,7 +12,8 @@
  * have the earliest deadline the largest, which is as much as the most urgent request can wait for.
  * By the text, whenever there are more requests than can be served somebody is always about to be
  * late, and is served in a batch of one, in which nothing is gained by batches: so more of the
- * others are late. What is printed is done here; config.urgent is the text.
+ * others are late (docs/results/2026-11-serving-plan.md). What is printed is done here;
+ * config.urgent is the text.
  *
  * Scores are brought up to date where they are looked at, in the queue that is chosen: lines 5 to 9
  * do it for all requests in all queues, of which all but one are not asked.
@@ -54,14 +55,33 @@ static struct tournament_point point_of(const struct plan_state *st, uint32_t si
     return (struct tournament_point){p.alpha, p.beta, until};
 }
 
-struct reformed {
+/* The latest moment at which its batch of that size may begin. */
+static uint64_t latest_ns(const struct plan_state *st, uint32_t size, uint32_t place) {
+    const struct roster_request *r = state_request(st, place);
+    return state_latest(r->deadline_ns, outlook_batch_ns(&st->outlook, size, r->app));
+}
+
+/* A queue, for what is done with each of its requests. */
+struct queue_of {
     const struct plan_state *st;
     uint32_t size;
 };
 
 static struct tournament_point reform(void *arg, uint32_t place) {
-    const struct reformed *r = arg;
-    return point_of(r->st, r->size, place);
+    const struct queue_of *q = arg;
+    return point_of(q->st, q->size, place);
+}
+
+static uint64_t until_ns(void *arg, uint32_t place) {
+    const struct queue_of *q = arg;
+    return latest_ns(q->st, q->size, place);
+}
+
+static void make_points(struct plan_state *st) {
+    struct orloj *o = orloj_of(st);
+    for (uint32_t size = 0; size < st->config.size_count; size++)
+        tournament_rebuild(&o->queues[size].rank, score_x(&o->clock, st->now_ns), reform,
+                           &(struct queue_of){st, size});
 }
 
 /* Lines 2 to 4: before e^(bt) overflows. */
@@ -69,17 +89,25 @@ static void keep_base(struct plan_state *st) {
     struct orloj *o = orloj_of(st);
     if (!score_outgrown(&o->clock, st->now_ns)) return;
     o->clock.base_ns = st->now_ns;
-    for (uint32_t size = 0; size < st->config.size_count; size++)
-        tournament_rebuild(&o->queues[size].rank, score_x(&o->clock, st->now_ns), reform,
-                           &(struct reformed){st, size});
+    make_points(st);
 }
 
-static void learned(struct plan_state *st) {
+static void make_shapes(struct plan_state *st) {
     struct orloj *o = orloj_of(st);
     for (uint32_t size = 0; size < st->config.size_count; size++)
         for (uint32_t kind = 0; kind < o->kinds; kind++)
             outlook_shape(&st->outlook, size, kind, o->clock.b_per_ns,
                           &o->shapes[size * o->kinds + kind]);
+}
+
+/* Whoever has left a queue does not come back to it. */
+static void learned(struct plan_state *st) {
+    struct orloj *o = orloj_of(st);
+    keep_base(st);
+    make_shapes(st);
+    make_points(st);
+    for (uint32_t size = 0; size < st->config.size_count; size++)
+        lineup_retime(&o->queues[size].line, until_ns, &(struct queue_of){st, size});
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -95,7 +123,7 @@ static int begin(struct plan_state *st) {
     if (!o->queues || !o->shapes || !o->pieces) return -ENOMEM;
     for (size_t i = 0; i < shapes; i++)
         o->shapes[i].pieces = o->pieces + i * OUTLOOK_PIECES;
-    learned(st);
+    make_shapes(st);
     return 0;
 }
 
@@ -129,11 +157,9 @@ static void add(struct plan_state *st, uint32_t place) {
     struct orloj *o = orloj_of(st);
     const struct roster_request *r = state_request(st, place);
     keep_base(st);
-    for (uint32_t size = 0; size < st->config.size_count; size++) {
-        uint64_t takes_ns = outlook_batch_ns(&st->outlook, size, r->app);
-        viable_add(&o->queues[size], place, r->deadline_ns, state_latest(r->deadline_ns, takes_ns),
+    for (uint32_t size = 0; size < st->config.size_count; size++)
+        viable_add(&o->queues[size], place, r->deadline_ns, latest_ns(st, size, place),
                    point_of(st, size, place));
-    }
     o->in[place] = (uint32_t)((1ull << st->config.size_count) - 1);
 }
 
@@ -182,7 +208,7 @@ static uint32_t pick(struct plan_state *st, uint32_t *places) {
     if (size == STATE_NONE) return 0;
     struct tournament *rank = &o->queues[size].rank;
     keep_base(st);
-    tournament_advance(rank, score_x(&o->clock, st->now_ns), reform, &(struct reformed){st, size});
+    tournament_advance(rank, score_x(&o->clock, st->now_ns), reform, &(struct queue_of){st, size});
     for (uint32_t i = 0; i < st->config.sizes[size]; i++) {
         places[i] = tournament_first(rank);
         leave(st, places[i]);

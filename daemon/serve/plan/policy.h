@@ -31,7 +31,7 @@ struct plan_policy {
     /* It is pending, or not any more, for whatever reason. */
     void (*add)(struct plan_state *st, uint32_t place);
     void (*remove)(struct plan_state *st, uint32_t place);
-    /* The outlook is another one; none is in now, all will be added again. NULL: no matter. */
+    /* The outlook is another one. NULL: no matter. */
     void (*learned)(struct plan_state *st);
 
     /* A request that is to be given up; it will be removed. STATE_NONE. */

@@ -170,20 +170,12 @@ static void take_all(struct plan *p, const struct plan_event *events, uint32_t c
 
 /* ---- what follows ---------------------------------------------------------------------------- */
 
-static void each_pending(struct plan *p, void (*hook)(struct plan_state *, uint32_t)) {
-    struct plan_state *st = &p->st;
-    for (uint32_t i = 0; i < st->roster.capacity; i++)
-        if (state_request(st, i)->where == ROSTER_PENDING) hook(st, i);
-}
-
-/* The outlook is made anew, and with it what everybody's place in the policy follows from. */
+/* The outlook is made anew, and with it what the policy concluded from it. */
 static void learn(struct plan *p) {
     struct plan_state *st = &p->st;
     if (!outlook_due(&st->outlook, st->now_ns)) return;
     outlook_refresh(&st->outlook, st->now_ns);
-    each_pending(p, p->policy->remove);
     if (p->policy->learned) p->policy->learned(st);
-    each_pending(p, p->policy->add);
 }
 
 static void give_up(struct plan *p) {
