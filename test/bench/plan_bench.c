@@ -315,6 +315,13 @@ static void run_case(uint32_t index, uint32_t n, int samples) {
     destroy(b);
 }
 
+/* No batch of 16 is formed of fewer; hulls that are made anew of 100,000 points take 4 ms a time.
+ */
+static bool is_sensible(uint32_t index, uint32_t n) {
+    if (cases[index].create == create_plan) return n >= 16;
+    return cases[index].measure != churn_levels || n < MOST;
+}
+
 int main(int argc, char **argv) {
     int samples = argc > 1 ? atoi(argv[1]) : 40;
     if (!floor_start()) {
@@ -325,7 +332,7 @@ int main(int argc, char **argv) {
     floor_print_head("plan");
     for (uint32_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         for (uint32_t k = 0; k < sizeof(crowds) / sizeof(*crowds); k++)
-            if (crowds[k] >= 16 || cases[i].create != create_plan) run_case(i, crowds[k], samples);
+            if (is_sensible(i, crowds[k])) run_case(i, crowds[k], samples);
     floor_stop();
     return 0;
 }
