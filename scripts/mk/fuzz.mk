@@ -11,9 +11,11 @@ FUZZ_NAMES := $(patsubst test/fuzz/fuzz_%.c,%,$(wildcard test/fuzz/fuzz_*.c))
 FUZZ_SAN := fuzzer-no-link,address,undefined
 # Further folders of seeds, for targets whose inputs exist anyway.
 FUZZ_SEEDS_ptx = test/data/ptx $(FUZZ_BUILD)/fuzz/soft/seeds
+FUZZ_SEEDS_subgrid = $(FUZZ_SEEDS_ptx) test/fuzz/corpus/ptx
 FUZZ_SEEDS_replay := test/sim
-# A dictionary of another target.
+# Dictionaries of another target.
 FUZZ_DICT_soft := test/fuzz/ptx.dict
+FUZZ_DICT_subgrid := test/fuzz/ptx.dict
 # A unit takes ms; its time is told by the clock, and on a busy machine it may not run for seconds.
 FUZZ_FLAGS := -timeout=60 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -verbosity=0
 
@@ -22,7 +24,7 @@ $(BUILD)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) \
 		-Wl,--end-group $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
 # Whole statements of PTX, and all its instructions.
-$(BUILD)/fuzz_soft $(BUILD)/fuzz_ptx: $(BUILD)/test/fuzz/mutate_ptx.o $(BUILD)/test/fuzz/ptx_table.o
+$(BUILD)/fuzz_soft $(BUILD)/fuzz_ptx $(BUILD)/fuzz_subgrid: $(BUILD)/test/fuzz/mutate_ptx.o $(BUILD)/test/fuzz/ptx_table.o
 $(BUILD)/seed_ptx: $(BUILD)/test/fuzz/ptx_table.o
 $(BUILD)/test/fuzz/ptx_table.o: $(wildcard test/data/verify/*)
 $(BUILD)/seed_%: $(BUILD)/test/fuzz/seed_%.o $(TEST_LIB) $(LIBS)
