@@ -59,6 +59,8 @@ struct dev_config {
     uint32_t index;     /* which of the GPUs that are served; cuda: of the driver's, too, unless */
     const char *device_id; /* which that is: its index or how its UUID begins; NULL: `index` */
     enum dev_completion completion; /* cuda */
+    bool subgrids;          /* cuda: kernels of the lower level go in parts, where they may */
+    uint32_t subgrid_waves; /* thousandths of a wave that a part has; 0: a wave */
     /* Memory of a device that was opened before, as its memory_fd gave it; the caller's. What is in
      * it stays, for chunk_adopt and others, until memory_settle. memory_bytes must be that
      * device's, or 0; else open gives -EINVAL, as where there is no such thing. 0 or less: none. */
@@ -75,6 +77,9 @@ struct dev_config {
     void *keep_arg;
 };
 
+/* As slice_ns: at the end of a wave of a kernel's blocks, if it is not the last. */
+#define DEV_WAVES UINT64_MAX
+
 struct dev_info {
     char name[64];
     uint8_t uuid[16];
@@ -86,7 +91,7 @@ struct dev_info {
     uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
     uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
     uint32_t levels;   /* of queue_level; 1: none */
-    uint64_t slice_ns; /* within which queue_still is heeded; 0 where there is none */
+    uint64_t slice_ns; /* within which queue_still is heeded, or DEV_WAVES; 0 where there is none */
     /* What NVIDIA's libraries are best told of the capability (130 for 13.0): they have PTX for
      * devices that they do not know alone. 0: the truth. */
     uint32_t library_capability;
@@ -480,8 +485,9 @@ struct dev_ops {
      * all, as it begins. NULL, or info.whole: it cannot. */
     void (*queue_share)(struct dev_queue *queue, uint32_t sms);
 
-    /* Kernels of the queue stand still, those that run from the end of their slice on (slice_ns),
-     * or go on where they were; not those that are cancelled. At any time. NULL: it cannot. */
+    /* Kernels of the queue stand still, those that run from the end of their slice on (slice_ns; or
+     * of what the device has of it, where it goes wave by wave), or go on where they were; not
+     * those that are cancelled. At any time. NULL: it cannot. */
     void (*queue_still)(struct dev_queue *queue, bool still);
 
     /* `op`, the latest of the queue and not complete, is asked its end_ns after all. NULL unless

@@ -10,6 +10,7 @@
 #define DAEMON_DEVICE_CUDA_CONTEXT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/device/cuda/driver.h"
@@ -25,6 +26,7 @@ struct context {
     int least_priority, greatest_priority; /* CUDA's: the greatest is the lower number */
     struct texts *texts;                   /* what its kernels print */
     CUarray blank;                         /* cuda_reference.h; NULL: not needed yet */
+    bool subgrids;                         /* kernels are loaded to go in parts, too */
     _Atomic int fatal;                     /* the first CUresult that ended it; 0: it works */
 };
 

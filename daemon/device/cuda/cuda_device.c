@@ -185,6 +185,8 @@ static int open_parts(struct dev *dev, const struct dev_config *config, char *wh
     if (!err) err = context_open(&dev->context, config, why, why_bytes);
     if (err) return err;
     dev->context.texts = &dev->texts;
+    dev->context.subgrids = config->subgrids;
+    dev->info.slice_ns = config->subgrids ? DEV_WAVES : 0;
     err = describe_identity(dev);
     if (!err) err = describe_granule(dev);
     if (!err && config->memory_fd <= 0)
@@ -200,6 +202,8 @@ static int open_parts(struct dev *dev, const struct dev_config *config, char *wh
                                config->completion);
     dev->queues.kernel_timeout_ns = config->kernel_timeout_ns;
     dev->queues.cancel_timeout_ns = config->cancel_timeout_ns;
+    dev->queues.subgrids = (struct cuda_subgrids){
+        config->subgrids, config->subgrid_waves ? config->subgrid_waves : 1000};
     if (!err) err = cuda_text_start(&dev->texts, &dev->context, dev->queues.words.event_fd);
     if (!err) err = open_peeking(dev);
     if (!err) err = cuda_time_open(&dev->times, &dev->context, dev->stream);
@@ -420,6 +424,7 @@ const struct dev_ops dev_cuda = {
     .queue_destroy = cuda_queue_destroy,
     .queue_level = cuda_queue_level,
     .queue_share = cuda_queue_share,
+    .queue_still = cuda_queue_still,
     .queue_time = cuda_queue_time,
     .launch = cuda_queue_launch,
     .launch_touches = cuda_touch_launch,

@@ -52,6 +52,7 @@ static int load(struct dev_module *m, const void *bytes, size_t count, char *why
 
 static void unload(struct dev_module *m) {
     const struct driver *d = &m->context->driver;
+    cuda_cut_unload(m->context, m->cut);
     if (m->library)
         context_result(m->context, d->cuLibraryUnload(m->library));
     else if (m->handle)
@@ -127,6 +128,7 @@ int cuda_module_read(struct dev_space *space, uint32_t capability, const void *i
     *m = (struct dev_module){.space = space, .context = space->chunks->context};
     int err = context_enter(m->context);
     if (!err) err = load(m, image, bytes, why, why_bytes);
+    if (!err && m->context->subgrids) err = cuda_cut_load(m->context, image, bytes, &m->cut);
     if (!err) err = name_funcs(m);
     if (!err) err = look_at(m, image, bytes);
     if (err)
@@ -257,6 +259,7 @@ static int make_func(struct dev_module *m, const char *name, struct dev_func **o
     if (err && err != ERR_NOT_FOUND) snprintf(why, why_bytes, "%s", driver_name(d, r));
     if (!err) err = read_params(f);
     if (!err) err = describe(f);
+    if (!err) err = cuda_cut_find(m->context, m->cut, name, &f->cut);
     if (err) {
         free(f->params);
         free(f);

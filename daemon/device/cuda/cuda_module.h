@@ -8,6 +8,7 @@
 #define DAEMON_DEVICE_CUDA_CUDA_MODULE_H
 
 #include "daemon/device/cuda/cuda_again.h"
+#include "daemon/device/cuda/cuda_cut.h"
 #include "daemon/device/cuda/cuda_space.h"
 #include "daemon/device/device.h"
 
@@ -15,6 +16,7 @@ struct dev_func {
     struct dev_module *module;
     CUfunction handle;
     uint32_t shared_allowed; /* dynamic shared memory that the driver was told of */
+    struct cuda_cut cut;     /* as it is launched in parts */
     struct dev_func_info info;
     struct dev_param *params;
     struct dev_func *next; /* of the module */
@@ -26,6 +28,7 @@ struct dev_module {
     struct context *context;
     CUlibrary library; /* that `handle` is of; NULL: it is of none */
     CUmodule handle;
+    CUmodule cut; /* its kernels to be launched in parts; NULL: none can be */
     bool prints;  /* kernels of it may */
     bool asserts; /* the same: assertions of theirs may fail */
     struct cuda_again again;

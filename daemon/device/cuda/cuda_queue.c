@@ -22,16 +22,24 @@
 
 #define QUEUE_STREAMS ((1 + SHARE_MAX) * QUEUE_LEVELS)
 
+#define PARTLY UINT64_MAX
+
 enum task_kind { TASK_LAUNCH, TASK_COPY, TASK_MEMSET };
 
 struct task {
     struct task *next; /* in its queue */
     struct dev_op *op;
-    uint64_t number; /* that its stream writes when it is complete */
+    uint64_t number; /* that its stream writes when it is complete; PARTLY: the driver lacks some */
     uint64_t issued_ns;
     CUevent began, ended; /* NULL: nobody asks, or the driver does not say */
     enum task_kind kind;
-    bool issued; /* the driver has it */
+    bool issued; /* the driver has it, or the first part of it */
+    bool stood;  /* it was to stand still before its last part was given */
+    int end;     /* of one in parts: what it ends with, once those that were given are through; 0 */
+    struct cuda_parts parts;
+    uint64_t before;   /* the number before that of the first part */
+    uint64_t idle_ns;  /* since when the driver has been through with all parts that it had; 0 */
+    uint64_t stood_ns; /* all such times that are over */
     union {
         struct dev_launch launch;
         struct dev_copy copy;
@@ -55,7 +63,8 @@ struct dev_queue {
     uint64_t number, seen; /* the latest given, the latest that came back */
     uint32_t in_driver;
     struct task *first, **last; /* not complete */
-    struct task *waiting;       /* the first of these that the driver does not have */
+    struct task *waiting;       /* the first of these that the driver does not have all of */
+    bool still;                 /* it gets no more kernels */
     bool failed; /* one of these: what is behind it does not run, until the worker has seen that */
     uint64_t last_end_ns;
     struct list turn; /* its next operation waits for its turn to print */
@@ -110,9 +119,47 @@ static bool prints(const struct task *t) {
     return t->kind == TASK_LAUNCH && t->launch.func->module->prints;
 }
 
-/* The driver can be given this one, the next of its queue: and is, at once. */
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static bool is_partly_given(const struct task *t) {
+    return t->issued && t->number == PARTLY;
+}
+
+/* Parts of it that the driver has and is not through with; it is the latest that it was given. */
+static uint64_t parts_out(const struct dev_queue *q, const struct task *t) {
+    return q->number - (q->seen > t->before ? q->seen : t->before);
+}
+
+/* Nothing of it is under way: it stands between two parts. */
+static bool is_between(const struct dev_queue *q, const struct task *t) {
+    return is_partly_given(t) && !parts_out(q, t);
+}
+
+static void note_idle(const struct dev_queue *q, struct task *t, uint64_t now_ns) {
+    if (is_between(q, t) && !t->idle_ns) t->idle_ns = now_ns;
+}
+
+static uint64_t stood_ns(const struct task *t, uint64_t now_ns) {
+    return t->stood_ns + (t->idle_ns ? now_ns - t->idle_ns : 0);
+}
+
+static void note_going(struct task *t, uint64_t now_ns) {
+    t->stood_ns = stood_ns(t, now_ns);
+    t->idle_ns = 0;
+}
+
+static void plan_parts(const struct dev_queue *q, struct task *t) {
+    const struct queues *qs = q->all;
+    if (t->kind == TASK_LAUNCH && !q->level)
+        cuda_subgrid_begin(&t->parts, &qs->subgrids, &t->launch,
+                           cuda_share_sms(qs->shares, q->share));
+}
+
+/* The driver can be given this one, the next of its queue, or its next part: and is, at once. */
 static bool may_issue(struct dev_queue *q, const struct task *t) {
     const struct dev_space *s = q->space;
+    if (q->still && t->kind == TASK_LAUNCH) return false;
+    if (t->issued) return parts_out(q, t) < QUEUE_PARTS;
     if (q->printing || q->in_driver >= QUEUE_DEPTH) return false;
     return !prints(t) || cuda_text_enter(q->all->context->texts, s->ops, s->ops_arg, &q->turn);
 }
@@ -171,9 +218,18 @@ static void note_times(struct dev_queue *q, const struct task *t, uint64_t now_n
     op->end_ns = between(op->end_ns, t->issued_ns, now_ns);
     op->start_ns = between(op->timed ? op->end_ns - took_ns : before_ns, t->issued_ns, op->end_ns);
     op->busy_ns = op->timed ? took_ns : op->end_ns - op->start_ns;
+    op->busy_ns -= t->stood_ns < op->busy_ns ? t->stood_ns : op->busy_ns;
+    op->timed &= !t->stood; /* how long it would have taken is not known so well */
     if (op->end_ns > q->last_end_ns) q->last_end_ns = op->end_ns;
     cuda_time_drop(times, t->began);
     cuda_time_drop(times, t->ended);
+}
+
+static void note_error(struct dev_op *op, int err) {
+    op->result = err;
+    /* Which was nothing of it: it did not begin, or goes no further. */
+    if (err == ERR_DEVICE_LOST || err == ERR_CANCELLED) return;
+    snprintf(op->fault_text, sizeof(op->fault_text), "the driver refused it: %s", err_text(err));
 }
 
 /* The first of its queue. */
@@ -182,6 +238,7 @@ static void complete(struct dev_queue *q, uint64_t now_ns) {
     struct dev_op *op = t->op;
     q->first = t->next;
     if (!q->first) q->last = &q->first;
+    if (t->end && !op->result) note_error(op, t->end);
     if (q->waiting == t) q->waiting = t->next;
     if (t->issued) {
         q->in_driver--;
@@ -205,46 +262,65 @@ static void set_busy(struct dev_queue *q, bool busy) {
 
 /* ---- given to the driver --------------------------------------------------------------------- */
 
-static int give(struct dev_queue *q, CUstream stream, const struct task *t) {
+/* At the higher level all that is left goes at once. */
+static int give_part(const struct dev_queue *q, CUstream stream, struct task *t) {
+    const struct queues *qs = q->all;
+    uint32_t sms = q->level ? 0 : cuda_share_sms(qs->shares, q->share);
+    return cuda_subgrid_next(&t->parts, &qs->subgrids, stream, &t->launch, sms);
+}
+
+static int give(struct dev_queue *q, CUstream stream, struct task *t) {
     struct context *c = q->all->context;
     switch (t->kind) {
-    case TASK_LAUNCH: return operation_launch(c, stream, &t->launch);
+    case TASK_LAUNCH:
+        return t->parts.cut ? give_part(q, stream, t) : operation_launch(c, stream, &t->launch);
     case TASK_COPY: return operation_copy(q->space, stream, &t->copy);
     default: return operation_memset(c, stream, &t->memset);
     }
 }
 
-static void note_error(struct dev_op *op, int err) {
-    op->result = err;
-    if (err == ERR_DEVICE_LOST) return; /* which was nothing of it: it did not begin */
-    snprintf(op->fault_text, sizeof(op->fault_text), "the driver refused it: %s", err_text(err));
-}
-
 /* Its number comes back when it is complete, and all before it. Without that the operation would
  * never end: then it is waited for here. */
-static void sign(struct dev_queue *q, CUstream stream, const struct task *t) {
-    int err = cuda_completion_sign(&q->all->words, q->word, stream, t->number);
+static void sign(struct dev_queue *q, CUstream stream) {
+    int err = cuda_completion_sign(&q->all->words, q->word, stream, q->number);
     if (!err || context_settle(q->all->context, stream)) return;
-    cuda_completion_set(q->word, t->number);
+    cuda_completion_set(q->word, q->number);
+}
+
+static void begin(struct dev_queue *q, struct task *t, CUstream stream) {
+    t->issued = true;
+    t->issued_ns = fdutil_now_ns();
+    t->before = q->number;
+    q->in_driver++;
+    q->printing = prints(t);
+    if (q->failed && !t->op->result) t->op->result = ERR_CANCELLED;
+    if (!t->op->result) t->op->result = cuda_space_follow(q->space, stream, &q->clears);
+    if (t->op->timed && !t->op->result) t->began = cuda_time_mark(q->all->times, stream);
+}
+
+/* What the driver says of a further part is the operation's result when those before it are
+ * through: one of them may be what ends the context. */
+static void note_refused(struct task *t, bool first, int err) {
+    if (err && first) note_error(t->op, err);
+    if (err && !first) t->end = err;
 }
 
 static void issue(struct dev_queue *q, struct task *t) {
     CUstream stream = stream_now(q);
-    t->issued = true;
-    t->issued_ns = fdutil_now_ns();
-    t->number = ++q->number;
-    q->in_driver++;
-    q->waiting = t->next;
-    q->printing = prints(t);
-    if (q->failed && !t->op->result) t->op->result = ERR_CANCELLED;
-    if (!t->op->result) t->op->result = cuda_space_follow(q->space, stream, &q->clears);
+    bool first = !t->issued;
+    if (first)
+        begin(q, t, stream);
+    else
+        note_going(t, fdutil_now_ns());
     bool timed = t->op->timed && !t->op->result;
-    if (timed) t->began = cuda_time_mark(q->all->times, stream);
-    int err = t->op->result ? 0 : give(q, stream, t);
-    if (err) note_error(t->op, err);
-    q->failed |= t->op->result != 0;
-    if (timed) t->ended = cuda_time_mark(q->all->times, stream);
-    sign(q, stream, t);
+    if (!t->op->result) note_refused(t, first, give(q, stream, t));
+    bool over = t->op->result || t->end, last = over || !cuda_subgrid_more(&t->parts);
+    q->failed |= over;
+    q->number++;
+    t->number = last ? q->number : PARTLY;
+    q->waiting = last ? t->next : t;
+    if (timed && last) t->ended = cuda_time_mark(q->all->times, stream);
+    sign(q, stream);
 }
 
 static void issue_waiting(struct dev_queue *q) {
@@ -276,8 +352,9 @@ static int submit(struct dev_queue *q, const struct task *model) {
     if (!t) return -ENOMEM;
     *t = *model;
     if (!q->first) q->failed = false;
+    plan_parts(q, t);
     bool now = !q->waiting && may_issue(q, t);
-    if (!now && keep_params(t)) {
+    if ((!now || t->parts.cut) && keep_params(t)) {
         if (!q->waiting) list_remove(&q->turn);
         free(t);
         return -ENOMEM;
@@ -288,6 +365,7 @@ static int submit(struct dev_queue *q, const struct task *model) {
         issue(q, t);
     else if (!q->waiting)
         q->waiting = t;
+    if (now) issue_waiting(q); /* its next part */
     set_busy(q, true);
     return 0;
 }
@@ -308,13 +386,13 @@ void cuda_queue_time(struct dev_queue *q, struct dev_op *op) {
     struct task *t = latest(q);
     if (!t || t->op != op || t->ended) return;
     op->timed = true;
-    if (!t->issued || prints(t) || context_fatal(q->all->context)) return;
+    if (!t->issued || is_partly_given(t) || prints(t) || context_fatal(q->all->context)) return;
     if (cuda_completion_look(&q->all->words, q->word) >= t->number) return;
     CUstream stream = q->streams[q->current];
     t->ended = cuda_time_mark(q->all->times, stream);
     if (!t->ended) return;
     t->number = ++q->number;
-    sign(q, stream, t);
+    sign(q, stream);
 }
 
 /* It fails in its turn, as the hardware would have it. */
@@ -356,6 +434,7 @@ static void collect(struct dev_queue *q) {
     q->seen = done;
     while (q->first && q->first->issued && q->first->number <= done && is_through(q, q->first))
         complete(q, now_ns);
+    if (q->first) note_idle(q, q->first, now_ns);
     issue_waiting(q);
     set_busy(q, q->first);
 }
@@ -406,6 +485,7 @@ static struct task *suspect_of(const struct dev_queue *q) {
     const struct queues *qs = q->all;
     struct task *t = head_of(q);
     if (qs->culprit && q != qs->culprit) return NULL;
+    if (t && is_between(q, t)) return NULL;
     while (qs->words.way == DEV_COMPLETION_EVENTS && t && (t->kind != TASK_LAUNCH || t->op->result))
         t = t->next;
     return t && t->issued && t->kind == TASK_LAUNCH && may_do(t, qs) ? t : NULL;
@@ -525,7 +605,9 @@ static bool is_overdue(const struct dev_queue *q, uint64_t now_ns) {
     uint64_t began = t->issued_ns > q->last_end_ns ? t->issued_ns : q->last_end_ns;
     uint64_t left = q->space->cancelled_ns;
     if (t->kind != TASK_LAUNCH || is_back(q, t)) return false;
-    if (qs->kernel_timeout_ns && now_ns - began > qs->kernel_timeout_ns) return true;
+    uint64_t ran_ns = now_ns - began, stood = stood_ns(t, now_ns);
+    ran_ns -= stood < ran_ns ? stood : ran_ns;
+    if (qs->kernel_timeout_ns && ran_ns > qs->kernel_timeout_ns) return true;
     return qs->cancel_timeout_ns && left && now_ns - left > qs->cancel_timeout_ns;
 }
 
@@ -663,7 +745,25 @@ void cuda_queue_share(struct dev_queue *q, uint32_t sms) {
     q->share_sms = sms;
 }
 
+void cuda_queue_still(struct dev_queue *q, bool still) {
+    if (!q->all->subgrids.on) return;
+    q->still = still;
+    if (!still) return issue_waiting(q);
+    list_remove(&q->turn); /* others may print meanwhile */
+    if (q->waiting && q->waiting->issued) q->waiting->stood = true;
+}
+
+/* One that the driver has a part of gets no further one. */
+static void end_parts(struct dev_queue *q, struct task *t) {
+    bool over = is_between(q, t);
+    t->end = ERR_CANCELLED;
+    t->number = q->number;
+    q->waiting = t->next;
+    if (over) complete(q, fdutil_now_ns());
+}
+
 static void cancel(struct dev_queue *q) {
+    if (q->waiting && q->waiting->issued) end_parts(q, q->waiting);
     struct task **end = &q->first;
     while (*end != q->waiting)
         end = &(*end)->next;

@@ -3,7 +3,8 @@
  * A queue is a stream of the driver's, and another one for each level and each share of the
  * multiprocessors that it ever had: the driver fixes both when a stream is made. It has at most
  * QUEUE_DEPTH operations of ours, so that what a job sent ahead can still be taken back, and no
- * call waits for room in the driver.
+ * call waits for room in the driver. A launch may go in parts (cuda_subgrid.h): then nothing behind
+ * it is the driver's before its last part is, and QUEUE_PARTS of them are at most.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -18,10 +19,12 @@
 #include "daemon/device/cuda/cuda_completion.h"
 #include "daemon/device/cuda/cuda_share.h"
 #include "daemon/device/cuda/cuda_space.h"
+#include "daemon/device/cuda/cuda_subgrid.h"
 #include "daemon/device/cuda/cuda_time.h"
 
 #define QUEUE_DEPTH 64u
 #define QUEUE_LEVELS 2u
+#define QUEUE_PARTS 2u /* one that runs, and the next one */
 
 /* All queues of the device. */
 struct queues {
@@ -36,6 +39,7 @@ struct queues {
     uint64_t *seen;
     uint32_t room;                                 /* of both arrays */
     uint64_t kernel_timeout_ns, cancel_timeout_ns; /* as dev_config has them */
+    struct cuda_subgrids subgrids;
     struct assertion assertion;
     bool asserted; /* only kernels that name an assertion can have ended the context */
     const struct dev_queue *culprit; /* whose kernel outlived one of them; NULL: none */
@@ -58,6 +62,9 @@ int cuda_queue_create(struct queues *qs, struct dev_space *space, int priority,
 void cuda_queue_destroy(struct dev_queue *q);
 void cuda_queue_level(struct dev_queue *q, uint32_t level);
 void cuda_queue_share(struct dev_queue *q, uint32_t sms);
+/* No kernel of it is given to the driver, nor a further part of one, until it is not still again.
+ */
+void cuda_queue_still(struct dev_queue *q, bool still);
 /* What the driver has not been given yet is complete, with ERR_CANCELLED. */
 void cuda_queues_cancel(struct queues *qs, struct dev_space *space);
 

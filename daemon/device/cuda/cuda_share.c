@@ -105,6 +105,10 @@ void cuda_share_leave(struct shares *s, uint32_t number) {
     if (number) s->list[number - 1].queues--;
 }
 
+uint32_t cuda_share_sms(const struct shares *s, uint32_t number) {
+    return number ? s->list[number - 1].sms : s->sms;
+}
+
 int cuda_share_stream(struct shares *s, uint32_t number, int priority, CUstream *out) {
     const struct driver *d = &s->context->driver;
     if (!number)

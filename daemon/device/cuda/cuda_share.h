@@ -43,6 +43,9 @@ void cuda_share_close(struct shares *s);
 uint32_t cuda_share_enter(struct shares *s, uint32_t sms);
 void cuda_share_leave(struct shares *s, uint32_t number);
 
+/* How many multiprocessors it has. */
+uint32_t cuda_share_sms(const struct shares *s, uint32_t number);
+
 /* A stream whose kernels run there; `number` 0: on all of the device. 0, -errno or ERR_*. */
 int cuda_share_stream(struct shares *s, uint32_t number, int priority, CUstream *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a launch on the driver touches, by the PTX beside its machine code (daemon/device/touch).
+ * What a launch on the driver touches, by the PTX that says it (cuda_source.h;
+ * daemon/device/touch).
  */
 #ifndef DAEMON_DEVICE_CUDA_CUDA_TOUCH_H
 #define DAEMON_DEVICE_CUDA_CUDA_TOUCH_H

@@ -25,7 +25,8 @@ static unsigned int attributes(const struct dev_launch *l, CUlaunchAttribute *at
     return count;
 }
 
-int operation_launch(struct context *c, CUstream stream, const struct dev_launch *l) {
+int operation_launch_as(struct context *c, CUstream stream, const struct dev_launch *l,
+                        CUfunction handle) {
     CUlaunchAttribute attrs[2];
     size_t bytes = l->param_bytes;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)l->params,
@@ -40,9 +41,12 @@ int operation_launch(struct context *c, CUstream stream, const struct dev_launch
                              .hStream = stream,
                              .attrs = attrs,
                              .numAttrs = attributes(l, attrs)};
+    return context_result(c, c->driver.cuLaunchKernelEx(&config, handle, NULL, extra));
+}
+
+int operation_launch(struct context *c, CUstream stream, const struct dev_launch *l) {
     int err = cuda_func_allow_shared(l->func, l->shared_bytes);
-    if (err) return err;
-    return context_result(c, c->driver.cuLaunchKernelEx(&config, l->func->handle, NULL, extra));
+    return err ? err : operation_launch_as(c, stream, l, l->func->handle);
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */

@@ -12,6 +12,9 @@
 /* Each puts its work into the stream, or says why not: then some of it may be there. 0, -errno or
  * ERR_*. */
 int operation_launch(struct context *c, CUstream stream, const struct dev_launch *l);
+/* As a launch of this function, which may have so much shared memory already. */
+int operation_launch_as(struct context *c, CUstream stream, const struct dev_launch *l,
+                        CUfunction handle);
 int operation_copy(const struct dev_space *s, CUstream stream, const struct dev_copy *k);
 int operation_memset(struct context *c, CUstream stream, const struct dev_memset *m);
 

@@ -43,6 +43,16 @@ static CUresult append(const unsigned char *p) {
     return CUDA_SUCCESS;
 }
 
+/* (list) and, in parts, the first block's x, y and z: these, behind what is there already; the
+ * first cell counts cells */
+static CUresult place(const unsigned char *p) {
+    uint32_t *list = cells(word_of(p, 0), 1);
+    if (!list || !cells(word_of(p, 0), list[0] + 4ull)) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    memcpy(&list[1 + list[0]], p + 8, 12);
+    list[0] += 3;
+    return CUDA_SUCCESS;
+}
+
 /* (result): ends the context with it */
 static CUresult fault(const unsigned char *p) {
     return (CUresult)word_of(p, 0);
@@ -52,7 +62,8 @@ fake_kernel fake_kernel_find(const char *name) {
     static const struct {
         const char *name;
         fake_kernel kernel;
-    } all[] = {{"fill", fill}, {"add", add}, {"append", append}, {"fault", fault}};
+    } all[] = {
+        {"fill", fill}, {"add", add}, {"append", append}, {"place", place}, {"fault", fault}};
     size_t length = strcspn(name, ".");
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (strlen(all[i].name) == length && !strncmp(all[i].name, name, length))

@@ -2,6 +2,7 @@
  *
  * Images: lines of text behind "fake":
  *     kernel NAME [bytes of each parameter...]     what it does: fake_kernels.c
+ *     entry NAME [bytes...]                            the same, if PTX around it has this .entry
  *     global NAME BYTES
  *     texref NAME
  *     surfref NAME
@@ -51,6 +52,13 @@ static CUresult add_kernel(struct object *module, char *words) {
     return CUDA_SUCCESS;
 }
 
+/* The text may have been rewritten, and its comment not. */
+static CUresult add_entry(struct object *module, const char *image, char *words) {
+    char head[80];
+    snprintf(head, sizeof(head), ".entry %.*s(", (int)strcspn(words, " "), words);
+    return strstr(image, head) ? add_kernel(module, words) : CUDA_SUCCESS;
+}
+
 static CUresult add_global(struct object *module, char *words) {
     char *save = NULL;
     const char *name = strtok_r(words, " ", &save), *bytes = strtok_r(NULL, " ", &save);
@@ -84,6 +92,8 @@ static CUresult parse(struct object *module, const char *image) {
     for (char *line = strtok_r(text, "\n", &save); line && !r; line = strtok_r(NULL, "\n", &save)) {
         if (!strncmp(line, "kernel ", 7))
             r = add_kernel(module, line + 7);
+        else if (!strncmp(line, "entry ", 6))
+            r = add_entry(module, image, line + 6);
         else if (!strncmp(line, "global ", 7))
             r = add_global(module, line + 7);
         else if (!strncmp(line, "texref ", 7))
@@ -281,6 +291,20 @@ CUresult cuFuncSetAttribute(CUfunction func, CUfunction_attribute attribute, int
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_SUCCESS;
     if (value < 0 || value > SHARED_MOST) return CUDA_ERROR_INVALID_VALUE;
     f->shared_allowed = value;
+    return CUDA_SUCCESS;
+}
+
+/* ---- occupancy ------------------------------------------------------------------------------- */
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *count, CUfunction func, int threads,
+                                                     size_t shared_bytes) {
+    FAKE_CALL(true);
+    const struct object *f = fake_object(OBJECT_FUNC, func);
+    if (!f) return FAKE_MISUSE(CUDA_ERROR_INVALID_HANDLE, "no function, or none any more");
+    if (threads <= 0 || shared_bytes > (size_t)f->shared_allowed)
+        return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE,
+                           "no threads, or more shared memory than allowed");
+    *count = threads > 1024 ? 0 : 2048 / threads;
     return CUDA_SUCCESS;
 }
 
