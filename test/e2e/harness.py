@@ -77,6 +77,9 @@ NESTED = os.environ.get("SALUS_TEST_NESTED") == "1"
 BELOW = ("--sm-count", "--capability", "--device-threads", "--kernel-timeout")
 ABOVE = ["--device", "cuda", "--window-base", "0x600000000000", "--window-alloc-bytes", "1GiB",
          "--window-module-bytes", "64MiB", "--completion", "words"]  # whatever a trial would find just then
+# And every kernel that can be launched in parts, by as few blocks as there can be (daemon/device/subgrid).
+if os.environ.get("SALUS_TEST_SUBGRIDS") == "1":
+    ABOVE += ["--subgrids", "yes", "--subgrid-waves", "0.1%"]
 
 # A nested worker has the addresses of its place in the daemon below, where each process on a GPU has all: it begins
 # when the one before has left that.
