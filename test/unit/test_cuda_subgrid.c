@@ -21,7 +21,7 @@ static const char image[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     "/*fake\nentry place 8\nentry append 8 4\nentry fault 4\nentry add 8 8 8 8\n*/\n"
     ".visible .entry place(.param .u64 l) { " OWN " }\n"
-    ".visible .entry append(.param .u64 l, .param .u32 v) { .reg .b32 %r; mov.u32 %r, %nctaid.x; "
+    ".visible .entry append(.param .u64 l, .param .u32 v) { .reg .b64 %r; mov.u64 %r, %gridid; "
     "ret; }\n"
     ".visible .entry fault(.param .u32 p) { " OWN " }\n";
 
@@ -105,11 +105,11 @@ static void place(uint32_t op, uint32_t x, uint32_t y, uint32_t z) {
 }
 
 static uint32_t parts_run(void) {
-    return cuda_rig_words(base())[0] / 3;
+    return cuda_rig_words(base())[0] / 6;
 }
 
 static const uint32_t *part(uint32_t i) {
-    return cuda_rig_words(base()) + 1 + 3 * i;
+    return cuda_rig_words(base()) + 1 + 6 * i;
 }
 
 /* What is with the driver runs, and no more comes. */
@@ -164,6 +164,8 @@ BOTH(it_is_cut_along_its_slowest_dimension) {
     finish(1);
     cr_assert_eq(parts_run(), 4);
     is_part(1, 0, 29, 0), is_part(3, 0, 87, 0);
+    for (uint32_t i = 0; i < 4; i++)
+        cr_assert(part(i)[3] == 8 && part(i)[4] == 100 && part(i)[5] == 1, "of the whole grid");
     struct fake_launch last = rig.fake->last_launch();
     cr_assert(last.grid[0] == 8 && last.grid[1] == 13 && last.grid[2] == 1);
 }

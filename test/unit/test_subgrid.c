@@ -62,7 +62,9 @@ static void is_refused(const char *body, const char *reason) {
 
 Test(subgrid, what_only_has_its_place_may_be_cut) {
     is_refused("st.global.u32 [%d1],%r1;", NULL);
-    is_refused("mov.u32 %r6,%ctaid.z; mov.u32 %r7,%smid; mov.u32 %r8,%clock;", NULL);
+    is_refused(
+        "mov.u32 %r6,%ctaid.z; mov.u32 %r6,%nctaid.y; mov.u32 %r7,%smid; mov.u32 %r8,%clock;",
+        NULL);
     is_refused("L: add.u32 %r1,%r1,1; ld.global.u32 %r2,[%d1]; setp.ne.u32 %p1,%r1,%r2;"
                "bar.sync 0; @%p1 bra L;",
                NULL);
@@ -70,8 +72,6 @@ Test(subgrid, what_only_has_its_place_may_be_cut) {
 }
 
 Test(subgrid, what_tells_of_the_whole_grid_may_not) {
-    is_refused("mov.u32 %r6,%nctaid.x;", "%nctaid");
-    is_refused("mov.u32 %r6,%nctaid.z;", "%nctaid");
     is_refused("mov.u64 %d6,%gridid;", "%gridid");
     is_refused("mov.u32 %r6,%clusterid.x;", "%cluster");
     is_refused("mov.u32 %r6,%nclusterid.y;", "%cluster");
@@ -92,7 +92,7 @@ Test(subgrid, variables_of_the_module_may_not) {
 
 Test(subgrid, calls_are_looked_into) {
     is_refused("st.param.b32 [arg],%r1; call (got),twice,(arg);", NULL);
-    is_refused("call place,(wide);", "calls a function that reads %ctaid");
+    is_refused("call place,(wide);", "calls a function that reads its place");
     is_refused("call far,(arg);", "not seen: far");
     is_refused("call around,(arg);", "too deep");
     is_refused("mov.u64 %d6,twice;", "the address of twice");
@@ -135,7 +135,7 @@ Test(subgrid, heads_say_what_cannot_be_cut) {
     struct ptx_module *m =
         parsed(HEAD ".entry a() .reqnctapercluster 2 { ret; } .entry b() .maxclusterrank 4 { ret; }"
                     ".entry c() .explicitcluster .reqnctapercluster 1 { ret; }"
-                    ".entry d(.param .b8 p[4092]) { ret; } .entry e(.param .b8 p[4084]) { ret; }"
+                    ".entry d(.param .b8 p[4080]) { ret; } .entry e(.param .b8 p[4072]) { ret; }"
                     ".func f() { ret; } .extern .entry g();");
     for (const char *name = "abcdefg"; *name; name++) {
         bool may = subgrid_may(ptx_find_func(m, (char[]){*name, 0}), why, sizeof(why));
@@ -170,17 +170,18 @@ static uint32_t places_read(const struct ptx_func *f) {
         for (uint32_t k = 0; k < f->insts[i].operand_count; k++)
             count += f->insts[i].operands[k].kind == PTX_OPND_SREG &&
                      f->insts[i].operands[k].sreg >= PTX_SREG_CTAID_X &&
-                     f->insts[i].operands[k].sreg <= PTX_SREG_CTAID_Z;
+                     f->insts[i].operands[k].sreg <= PTX_SREG_NCTAID_Z;
     return count;
 }
 
-Test(subgrid, a_kernel_has_three_more_parameters_and_reads_its_place_once) {
-    char *text = rewritten(
-        text_of("mov.u32 %r6,%ctaid.x; mov.u32 %r7,%ctaid.y; cvt.u64.u32 %d8, %ctaid.x;"), 0);
+Test(subgrid, a_kernel_has_six_more_parameters_and_reads_its_place_once) {
+    char *text = rewritten(text_of("mov.u32 %r6,%ctaid.x; mov.u32 %r7,%ctaid.y; cvt.u64.u32 %d8, "
+                                   "%ctaid.x; mov.u32 %r8,%nctaid.z;"),
+                           0);
     struct ptx_module *m = parsed(text), *old = parsed(text_of(""));
-    const struct ptx_func *f = kernel(m, "k", 5), *was = ptx_find_func(old, "k");
+    const struct ptx_func *f = kernel(m, "k", 8), *was = ptx_find_func(old, "k");
     cr_expect_eq(f->params[2]->offset, subgrid_param_at(was->param_bytes));
-    cr_expect_eq(f->params[4]->offset, subgrid_param_at(was->param_bytes) + 8);
+    cr_expect_eq(f->params[7]->offset, subgrid_param_at(was->param_bytes) + 20);
     cr_expect_eq(f->max_block[0], 256);
     cr_expect_eq(places_read(f), 3);
     cr_expect_null(ptx_find_var(m, "counter"));
@@ -196,16 +197,16 @@ Test(subgrid, what_is_not_cut_is_left_out_and_what_is_called_stays) {
     char *text =
         rewritten(HEAD SEEN ".global .u64 t[2] = {k1, k2};\n"
                             ".entry k1; .visible .entry k2(.param .u32 n);\n"
-                            ".entry k1 { .reg .b32 %r; mov.u32 %r,%nctaid.x; ret; }\n"
+                            ".entry k1 { .reg .b64 %r; mov.u64 %r,%gridid; ret; }\n"
                             ".weak .entry k2(.param .u32 n) .pragma \"nounroll\"; .minnctapersm 2\n"
                             "{ .param .b32 x; .param .b32 y; { call.uni (y), twice, (x); } ret; }\n"
                             ".visible .entry k3 { ret; }\n.entry k4() { ret; }",
                   0);
     struct ptx_module *m = parsed(text);
     cr_expect_null(ptx_find_func(m, "k1"));
-    cr_expect_eq(kernel(m, "k2", 4)->min_blocks, 2);
-    kernel(m, "k3", 3);
-    kernel(m, "k4", 3);
+    cr_expect_eq(kernel(m, "k2", 7)->min_blocks, 2);
+    kernel(m, "k3", 6);
+    kernel(m, "k4", 6);
     cr_expect(ptx_find_func(m, "twice")->defined);
     cr_expect_null(ptx_find_func(m, "around"));
     ptx_module_free(m);
@@ -231,7 +232,7 @@ Test(subgrid, lines_and_sections_are_left_out) {
 }
 
 Test(subgrid, what_cannot_be_rewritten_is_said) {
-    free(rewritten(HEAD ".entry k() { .reg .b32 %r; mov.u32 %r,%nctaid.x; ret; }", -ENOENT));
+    free(rewritten(HEAD ".entry k() { .reg .b64 %r; mov.u64 %r,%gridid; ret; }", -ENOENT));
     free(rewritten(HEAD ".func f() { ret; }", -ENOENT));
     free(rewritten(".version 8.0\n.target sm_90, debug\n.address_size 64\n.entry k() { ret; }",
                    -ENOTSUP));

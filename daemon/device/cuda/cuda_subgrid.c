@@ -47,7 +47,8 @@ int cuda_subgrid_next(struct cuda_parts *p, const struct cuda_subgrids *how, CUs
     subgrid_slab_take(&p->slabs, blocks, first, part.grid);
     if (l->param_bytes) memcpy(params, l->params, l->param_bytes);
     memcpy(params + at, first, sizeof(first));
+    memcpy(params + at + sizeof(first), l->grid, sizeof(l->grid));
     part.params = params;
-    part.param_bytes = at + (uint32_t)sizeof(first);
+    part.param_bytes = at + 4 * SUBGRID_PARAMS;
     return operation_launch_as(l->func->module->context, stream, &part, l->func->cut.handle);
 }

@@ -25,12 +25,9 @@ static bool refuse(struct look *l, uint32_t line, const char *what, const char *
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Which differ in a part, but for %ctaid, or name what only the whole grid has. */
+/* Which differ in a part, or name what only the whole grid has; but for those that are replaced. */
 static const char *telling(enum ptx_sreg sreg) {
     switch ((int)sreg) {
-    case PTX_SREG_NCTAID_X:
-    case PTX_SREG_NCTAID_Y:
-    case PTX_SREG_NCTAID_Z: return "%nctaid";
     case PTX_SREG_GRIDID: return "%gridid";
     case PTX_SREG_ENVREG1:
     case PTX_SREG_ENVREG2: return "%envreg";
@@ -41,8 +38,9 @@ static const char *telling(enum ptx_sreg sreg) {
     }
 }
 
-static bool is_own_place(enum ptx_sreg sreg) {
-    return sreg == PTX_SREG_CTAID_X || sreg == PTX_SREG_CTAID_Y || sreg == PTX_SREG_CTAID_Z;
+/* In kernels, not in what they call. */
+static bool is_replaced(enum ptx_sreg sreg) {
+    return sreg >= PTX_SREG_CTAID_X && sreg <= PTX_SREG_NCTAID_Z;
 }
 
 /* What a block, a thread or the launch has: a second module has no other. */
@@ -53,8 +51,8 @@ static bool is_inner(const struct ptx_var *v) {
 static bool may_read(struct look *l, const struct ptx_inst *i, enum ptx_sreg sreg, uint32_t depth) {
     const char *name = telling(sreg);
     if (name) return refuse(l, i->line, "reads ", name);
-    if (depth && is_own_place(sreg))
-        return refuse(l, i->line, "calls a function that reads ", "%ctaid");
+    if (depth && is_replaced(sreg))
+        return refuse(l, i->line, "calls a function that reads ", "its place in the grid");
     return true;
 }
 

@@ -2,9 +2,9 @@
  *
  * Which kernels may be launched in parts, each of some of the grid's blocks, one behind the other:
  * those that cannot tell. A part is a grid of its own, so that its blocks are not there together
- * with those of others, and it is made from a second module, with the first block's index as three
- * more parameters (subgrid_rewrite.h). What a kernel could see of that, or have twice by it, is
- * refused.
+ * with those of others, and it is made from a second module, where its first block's index and the
+ * size of the whole grid are more parameters (subgrid_rewrite.h). What a kernel could see of that,
+ * or have twice by it, is refused.
  *
  * Threads: any; the function is read only.
  */
@@ -16,7 +16,7 @@
 
 #include "daemon/device/soft/ptx/ptx_ir.h"
 
-#define SUBGRID_PARAMS 3u /* of 4 bytes each: x, y and z of the first block */
+#define SUBGRID_PARAMS 6u /* of 4 bytes each: x, y and z of the first block, then of the grid */
 /* Of the kernel's own parameters: with ours they are no more than what every driver takes. */
 #define SUBGRID_PARAM_BYTES (4096u - 4 * SUBGRID_PARAMS)
 
@@ -24,7 +24,7 @@
  * a cluster, nor cooperatively, nor as part of a graph that it may change. */
 bool subgrid_may(const struct ptx_func *kernel, char *why, size_t why_bytes);
 
-/* Where its parts find the first block's index, behind parameters of so many bytes. */
+/* Where its parts find these, behind parameters of so many bytes. */
 static inline uint32_t subgrid_param_at(uint32_t param_bytes) {
     return (param_bytes + 3) & ~3u;
 }

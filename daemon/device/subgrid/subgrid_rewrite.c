@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The text is gone through word by word, as a list of what is left out and what is put in; the rest
- * is copied as it stands. In a body, each read of %ctaid becomes one of a register that holds the
- * sum. What comes out is parsed again.
+ * is copied as it stands. In a body, each read of %ctaid or %nctaid becomes one of a register that
+ * holds what it is in the whole grid. What comes out is parsed again.
  */
 #include "daemon/device/subgrid/subgrid_rewrite.h"
 
@@ -112,9 +112,11 @@ static const struct ptx_func *func_at(struct rewriting *r) {
     return f;
 }
 
+/* As the parameters are called, and the registers. */
+static const char *const added[SUBGRID_PARAMS] = {"x", "y", "z", "nx", "ny", "nz"};
+
 /* Behind the name, of which the list of parameters may be missing. */
 static void add_params(struct rewriting *r, const struct ptx_func *f) {
-    static const char sep[] = ", ";
     bool list = at(r, '(');
     for (uint32_t depth = 0; list && !at_end(r); next(r)) {
         depth += at(r, '(');
@@ -123,34 +125,34 @@ static void add_params(struct rewriting *r, const struct ptx_func *f) {
     }
     copy_to(r, here(r));
     if (!list) buf_append(&r->out, "(", 1);
-    if (f->param_count) buf_append(&r->out, sep, 2);
-    buf_printf(&r->out, ".param .u32 %s_x, .param .u32 %s_y, .param .u32 %s_z", r->name, r->name,
-               r->name);
+    const char *sep = f->param_count ? ", " : "";
+    for (uint32_t k = 0; k < SUBGRID_PARAMS; k++, sep = ", ")
+        buf_printf(&r->out, "%s.param .u32 %s_%s", sep, r->name, added[k]);
     if (!list) buf_append(&r->out, ") ", 2);
     if (list) next(r);
 }
 
-/* At the first word of a body: the block's place in the whole grid. */
-static void add_sums(struct rewriting *r) {
+/* At the first word of a body. */
+static void add_registers(struct rewriting *r) {
     copy_to(r, here(r));
     buf_printf(&r->out, "\n.reg .b32 %%%s_o;\n", r->name);
-    for (const char *d = "xyz"; *d; d++)
-        buf_printf(
-            &r->out,
-            ".reg .b32 %%%s_%c;\nld.param.u32 %%%s_o, [%s_%c];\nmov.u32 %%%s_%c, %%ctaid.%c;\n"
-            "add.u32 %%%s_%c, %%%s_%c, %%%s_o;\n",
-            r->name, *d, r->name, r->name, *d, r->name, *d, *d, r->name, *d, r->name, *d, r->name);
+    for (uint32_t k = 0; k < SUBGRID_PARAMS; k++)
+        buf_printf(&r->out, ".reg .b32 %%%s_%s;\nld.param.u32 %%%s_%s, [%s_%s];\n", r->name,
+                   added[k], r->name, added[k], r->name, added[k]);
+    for (uint32_t k = 0; k < 3; k++)
+        buf_printf(&r->out, "mov.u32 %%%s_o, %%ctaid.%s;\nadd.u32 %%%s_%s, %%%s_%s, %%%s_o;\n",
+                   r->name, added[k], r->name, added[k], r->name, added[k], r->name);
 }
 
 static void replace_place(struct rewriting *r) {
-    const char *from = here(r);
+    const char *from = here(r), *size = at_word(r, "%nctaid") ? "n" : "";
     next(r);
     if (!at_dot(r, "x") && !at_dot(r, "y") && !at_dot(r, "z"))
-        return fail(r, -ENOTSUP, "it reads all of %ctaid at once");
+        return fail(r, -ENOTSUP, "it reads all of its place at once");
     char dimension = r->tok.text[0];
     next(r);
     copy_to(r, from);
-    buf_printf(&r->out, "%%%s_%c ", r->name, dimension);
+    buf_printf(&r->out, "%%%s_%s%c ", r->name, size, dimension);
     r->copied = here(r);
 }
 
@@ -175,9 +177,9 @@ static void leave_location(struct rewriting *r) {
 static void body(struct rewriting *r, bool entry) {
     uint32_t depth = 1;
     next(r);
-    if (entry) add_sums(r);
+    if (entry) add_registers(r);
     while (depth && !at_end(r)) {
-        if (entry && at_word(r, "%ctaid")) {
+        if (entry && (at_word(r, "%ctaid") || at_word(r, "%nctaid"))) {
             replace_place(r);
         } else if (at_dot(r, "loc")) {
             leave_location(r);

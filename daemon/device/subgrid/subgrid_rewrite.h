@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * PTX of a module made into that of its parts: the kernels that may be cut (subgrid.h), each with
- * three more parameters that are added to %ctaid, and what they call. All else is left out, the
- * module's variables too. Nothing else is changed, so that a compiler has the same to compile.
- * Threads: any.
+ * more parameters, by which %ctaid and %nctaid are those of the whole grid, and what they call. All
+ * else is left out, the module's variables too. Nothing else is changed, so that a compiler has the
+ * same to compile. Threads: any.
  */
 #ifndef DAEMON_DEVICE_SUBGRID_SUBGRID_REWRITE_H
 #define DAEMON_DEVICE_SUBGRID_SUBGRID_REWRITE_H

@@ -43,13 +43,13 @@ static CUresult append(const unsigned char *p) {
     return CUDA_SUCCESS;
 }
 
-/* (list) and, in parts, the first block's x, y and z: these, behind what is there already; the
- * first cell counts cells */
+/* (list) and, in parts, the first block's x, y and z and the grid's: these, behind what is there
+ * already; the first cell counts cells */
 static CUresult place(const unsigned char *p) {
     uint32_t *list = cells(word_of(p, 0), 1);
-    if (!list || !cells(word_of(p, 0), list[0] + 4ull)) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    memcpy(&list[1 + list[0]], p + 8, 12);
-    list[0] += 3;
+    if (!list || !cells(word_of(p, 0), list[0] + 7ull)) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    memcpy(&list[1 + list[0]], p + 8, 24);
+    list[0] += 6;
     return CUDA_SUCCESS;
 }
 
