@@ -18,14 +18,16 @@
 #define VARS                                        \
     ".global .align 4 .u32 counter; .const .u32 c;" \
     ".shared .align 4 .b8 sh[64]; .extern .shared .b8 dyn[];\n"
-#define SEEN                                                                       \
-    ".func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %r<3>; ld.param.b32 "  \
-    "%r1,[a]; add.u32 %r2,%r1,%r1; st.param.b32 [r],%r2; ret; }\n"                 \
-    ".func place(.param .b64 a) { .reg .b32 %r<3>; mov.u32 %r1,%ctaid.x; ret; }\n" \
-    ".func around(.param .b32 a) { .param .b32 x; call around,(x); ret; }\n"       \
-    ".extern .func far(.param .b32 a);\n"                                          \
-    ".func spins(.param .b64 a) { .reg .pred %p; .reg .b64 %d; .reg .b32 %r;\n"    \
-    "ld.param.u64 %d,[a]; L: ld.volatile.global.u32 %r,[%d]; setp.ne.u32 %p,%r,0;" \
+#define SEEN                                                                              \
+    ".func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %r<3>; ld.param.b32 "         \
+    "%r1,[a]; add.u32 %r2,%r1,%r1; st.param.b32 [r],%r2; ret; }\n"                        \
+    ".func place(.param .b64 a) { .reg .b32 %r<3>; mov.u32 %r1,%ctaid.x; ret; }\n"        \
+    ".func around(.param .b32 a) { .param .b32 x; call around,(x); ret; }\n"              \
+    ".func counts(.param .b64 a) { .reg .b64 %d; .reg .b32 %r<3>; ld.param.u64 %d,[a];\n" \
+    "atom.global.add.u32 %r1,[%d],1; mov.u32 %r2,%r1; ret; }\n"                           \
+    ".extern .func far(.param .b32 a);\n"                                                 \
+    ".func spins(.param .b64 a) { .reg .pred %p; .reg .b64 %d; .reg .b32 %r;\n"           \
+    "ld.param.u64 %d,[a]; L: ld.volatile.global.u32 %r,[%d]; setp.ne.u32 %p,%r,0;"        \
     "@%p bra L; ret; }\n"
 #define KERNEL                                                                    \
     ".visible .entry k(.param .u64 pa, .param .u32 pn)\n.maxntid 256, 1, 1\n"     \
@@ -100,34 +102,51 @@ Test(subgrid, calls_are_looked_into) {
     is_refused("call spins,(wide);", "may wait for other blocks");
 }
 
-/* Alone each of both is harmless. */
+#define AGAIN "setp.ne.u32 %%p1,%%r1,%%r2; @%%p1 bra L;"
+
+/* Where each stands outside of loops it is harmless. */
 Test(subgrid, who_may_wait_for_other_blocks_may_not) {
-    static const char *const strong[] = {"ld.volatile.global.u32 %r6,[%d1];",
-                                         "ld.relaxed.gpu.global.u32 %r6,[%d1];",
-                                         "ld.acquire.sys.u32 %r6,[%d1];",
-                                         "ld.global.cv.u32 %r6,[%d1];",
-                                         "atom.global.add.u32 %r6,[%d1],1;",
-                                         "atom.cas.b32 %r6,[%d1],0,1;",
-                                         "membar.gl;",
-                                         "fence.acq_rel.gpu;"};
+    static const char *const sees[] = {"ld.volatile.global.u32 %r6,[%d1];",
+                                       "ld.relaxed.gpu.global.u32 %r6,[%d1];",
+                                       "ld.acquire.sys.u32 %r6,[%d1];",
+                                       "ld.global.cv.u32 %r6,[%d1];",
+                                       "atom.global.add.u32 %r6,[%d1],1;",
+                                       "atom.cas.b32 %r6,[%d1],0,1;",
+                                       "membar.gl;",
+                                       "fence.acq_rel.gpu;"};
     char text[512];
-    is_refused("L: add.u32 %r1,%r1,1; setp.ne.u32 %p1,%r1,%r2; @%p1 bra L;", NULL);
-    for (size_t i = 0; i < sizeof(strong) / sizeof(strong[0]); i++) {
-        is_refused(strong[i], NULL);
-        snprintf(text, sizeof(text),
-                 "%s L: add.u32 %%r1,%%r1,1; setp.ne.u32 %%p1,%%r1,%%r2;"
-                 "@%%p1 bra L;",
-                 strong[i]);
+    for (size_t i = 0; i < sizeof(sees) / sizeof(sees[0]); i++) {
+        snprintf(text, sizeof(text), "%s L: add.u32 %%r1,%%r1,%%r6; " AGAIN, sees[i]);
+        is_refused(text, NULL);
+        snprintf(text, sizeof(text), "L: add.u32 %%r1,%%r1,%%r6; " AGAIN " %s", sees[i]);
+        is_refused(text, NULL);
+        snprintf(text, sizeof(text), "@%%p1 bra L; %s add.u32 %%r1,%%r1,%%r6; L:", sees[i]);
+        is_refused(text, NULL);
+        snprintf(text, sizeof(text), "L: add.u32 %%r1,%%r1,%%r6; %s " AGAIN, sees[i]);
         is_refused(text, "may wait for other blocks");
         snprintf(text, sizeof(text),
-                 "setp.ne.u32 %%p1,%%r1,%%r2; @%%p1 bra L; %s L: add.u32 %%r1,%%r1,1;", strong[i]);
-        is_refused(text, NULL);
-        snprintf(text, sizeof(text), "L: %s T: .branchtargets L, M; brx.idx %%r1,T; M:", strong[i]);
+                 "bra M; N: %s add.u32 %%r1,%%r1,%%r6; bra L; M: add.u32 %%r2,%%r2,1;"
+                 "@%%p1 bra N; L:",
+                 sees[i]);
+        is_refused(text, "may wait for other blocks");
+        snprintf(
+            text, sizeof(text),
+            "L: %s add.u32 %%r1,%%r1,%%r6; T: .branchtargets L, M; brx.idx %%r1,T; M:", sees[i]);
         is_refused(text, "may wait for other blocks");
     }
-    is_refused("L: atom.shared.add.u32 %r6,[sh],1; ld.volatile.shared.u32 %r7,[sh];"
+}
+
+Test(subgrid, what_sees_nothing_of_other_blocks_may_be_done_again) {
+    is_refused("L: atom.shared.add.u32 %r6,[sh],%r7; ld.volatile.shared.u32 %r7,[sh];"
                "membar.cta; setp.ne.u32 %p1,%r6,%r2; @%p1 bra L;",
                NULL);
+    is_refused("L: atom.global.add.u32 %r6,[%d1],1; atom.global.add.u32 _,[%d1],1;"
+               "red.global.add.u32 [%d1],1; setp.ne.u32 %p1,%r1,%r2; @%p1 bra L;",
+               NULL);
+    is_refused("L: call (got),twice,(arg); setp.ne.u32 %p1,%r1,%r2; @%p1 bra L;", NULL);
+    is_refused("L: call counts,(wide); setp.ne.u32 %p1,%r1,%r2; @%p1 bra L;",
+               "may wait for other blocks");
+    is_refused("call counts,(wide);", NULL);
 }
 
 Test(subgrid, heads_say_what_cannot_be_cut) {

@@ -7,13 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/device/subgrid/subgrid_wait.h"
+
 #define CALLS_DEEP 8
-#define CALLEE 1 /* of a call's operands */
+#define INSTS_MOST (1u << 20) /* with those of calls, as often as they are made */
+#define CALLEE 1              /* of a call's operands */
 
 struct look {
-    bool loops; /* something is done again */
     const struct ptx_inst
-        *waits; /* what could be done again until another block has done something */
+        *sees;     /* of the function: the latest that tells of other blocks, or in a call */
+    uint32_t left; /* instructions that are looked at still */
     char *why;
     size_t why_bytes;
 };
@@ -70,23 +73,6 @@ static bool may_have(struct look *l, const struct ptx_inst *i, const struct ptx_
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static bool has_word(const struct ptx_inst *i, const char *const *words, size_t count) {
-    for (size_t k = 0; k < count; k++)
-        if (strstr(i->text, words[k])) return true;
-    return false;
-}
-
-/* By which another block's work may be waited for. Weak loads see none of it within a launch that
- * has no race. */
-static bool is_strong(const struct ptx_inst *i) {
-    static const char *const loads[] = {".volatile", ".relaxed", ".acquire", ".mmio", ".cv"};
-    static const char *const fences[] = {".gl", ".gpu", ".sys"};
-    bool own = i->space == PTX_SHARED || i->space == PTX_LOCAL || i->space == PTX_PARAM;
-    if (i->op == PTX_OP_ld || i->op == PTX_OP_ldu) return !own && has_word(i, loads, 5);
-    if (i->op == PTX_OP_atom) return !own;
-    return (i->op == PTX_OP_fence || i->op == PTX_OP_membar) && has_word(i, fences, 3);
-}
-
 /* Of clusters, of grids that begin before others end, and of what launches. */
 static const char *of_whole_grid(const struct ptx_inst *i) {
     switch (i->op) {
@@ -97,13 +83,6 @@ static const char *of_whole_grid(const struct ptx_inst *i) {
     case PTX_OP_barrier: return strstr(i->text, ".cluster") ? "barrier.cluster" : NULL;
     default: return NULL;
     }
-}
-
-static void note_branch(struct look *l, const struct ptx_func *f, const struct ptx_inst *i) {
-    int32_t at = (int32_t)(i - f->insts);
-    if (i->op == PTX_OP_bra && ptx_operand_at(i, 0)->target <= at) l->loops = true;
-    for (uint32_t k = 0; i->op == PTX_OP_brx && k < i->table_count; k++)
-        if (i->table[k] <= at) l->loops = true;
 }
 
 static bool may_func(struct look *l, const struct ptx_func *f, uint32_t depth);
@@ -118,33 +97,44 @@ static bool may_call(struct look *l, const struct ptx_inst *i, uint32_t depth) {
     return may_func(l, f, depth + 1);
 }
 
-static bool may_inst(struct look *l, const struct ptx_func *f, const struct ptx_inst *i,
+/* A call that is done again does again what is in it. */
+static bool may_wait(struct look *l, const struct subgrid_wait *w, const struct ptx_inst *i) {
+    if (subgrid_wait_sees(w, i)) l->sees = i;
+    if (!l->sees || !subgrid_wait_again(w, i)) return true;
+    return refuse(l, l->sees->line, "may wait for other blocks: it does again ", l->sees->text);
+}
+
+static bool may_inst(struct look *l, const struct subgrid_wait *w, const struct ptx_inst *i,
                      uint32_t depth) {
     const char *whole = of_whole_grid(i);
+    if (!l->left--) return refuse(l, i->line, "takes too long to look at", "");
     if (whole) return refuse(l, i->line, "has ", whole);
     for (uint32_t k = 0; k < i->operand_count; k++)
         if ((i->op != PTX_OP_call || k != CALLEE) && !may_have(l, i, &i->operands[k], depth))
             return false;
-    note_branch(l, f, i);
-    if (!l->waits && is_strong(i)) l->waits = i;
-    return i->op != PTX_OP_call || may_call(l, i, depth);
+    const struct ptx_inst *seen = l->sees;
+    l->sees = NULL;
+    bool may = (i->op != PTX_OP_call || may_call(l, i, depth)) && may_wait(l, w, i);
+    if (!l->sees) l->sees = seen;
+    return may;
 }
 
 static bool may_func(struct look *l, const struct ptx_func *f, uint32_t depth) {
+    struct subgrid_wait w;
     if (f->unsupported) return refuse(l, 0, "has what is not known: ", f->unsupported);
-    for (uint32_t k = 0; k < f->inst_count; k++)
-        if (!may_inst(l, f, &f->insts[k], depth)) return false;
-    return true;
+    if (subgrid_wait_init(&w, f)) return refuse(l, 0, "is too large to be looked at", "");
+    bool may = true;
+    for (uint32_t k = 0; may && k < f->inst_count; k++)
+        may = may_inst(l, &w, &f->insts[k], depth);
+    subgrid_wait_finish(&w);
+    return may;
 }
 
 bool subgrid_may(const struct ptx_func *f, char *why, size_t why_bytes) {
-    struct look l = {.why = why, .why_bytes = why_bytes};
+    struct look l = {.left = INSTS_MOST, .why = why, .why_bytes = why_bytes};
     if (!f->entry || !f->defined) return refuse(&l, 0, "is no kernel that is seen", "");
     if (f->req_cluster[0] || f->max_cluster || f->explicit_cluster)
         return refuse(&l, 0, "is launched in clusters", "");
     if (f->param_bytes > SUBGRID_PARAM_BYTES) return refuse(&l, 0, "has too many parameters", "");
-    if (!may_func(&l, f, 0)) return false;
-    if (l.loops && l.waits)
-        return refuse(&l, l.waits->line, "may wait for other blocks: a loop and ", l.waits->text);
-    return true;
+    return may_func(&l, f, 0);
 }
