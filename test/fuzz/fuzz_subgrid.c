@@ -29,7 +29,8 @@ static void must_hold(const struct ptx_module *old, const char *text) {
             wrong("other parameters", text);
     }
     for (uint32_t i = 0; i < m->var_count; i++)
-        if (m->vars[i]->space != PTX_SHARED) wrong("a variable", text);
+        if (m->vars[i]->space == PTX_GLOBAL || m->vars[i]->space == PTX_CONST)
+            wrong("a variable", text);
     ptx_module_free(m);
 }
 

@@ -15,6 +15,7 @@
 #include "common/fdutil.h"
 #include "daemon/device/soft/isa/select.h"
 #include "daemon/device/soft/ptx/ptx_ir.h"
+#include "test/lib/inparts.h"
 #include "test/lib/patience.h"
 #include "test/lib/watched.h"
 
@@ -62,6 +63,7 @@ struct ptxrun *ptxrun_create(const char *text, size_t bytes, int may_fail) {
     r->threads = 1;
     int err = ptx_parse(text, bytes, &ptx, r->why, sizeof(r->why));
     if (!err) {
+        r->cut = inparts_load(ptx, text, bytes, &env);
         err = code_module_create(&r->module, ptx);
         if (err) ptx_module_free(ptx);
     }
@@ -105,6 +107,7 @@ void ptxrun_each(const char *stem, void (*fn)(struct ptxrun *r)) {
 
 void ptxrun_destroy(struct ptxrun *r) {
     code_module_destroy(r->module);
+    code_module_destroy(r->cut);
     heap_destroy(r->heap);
     textures_destroy(r->textures);
     if (r->runtime) runtime_finish(r->runtime);
@@ -243,7 +246,11 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
     memcpy(config.grid, grid, sizeof(config.grid));
     memcpy(config.block, block, sizeof(config.block));
     memcpy(config.cluster, r->cluster, sizeof(config.cluster));
+    struct inparts parts;
+    inparts_begin(&parts, r, info.func, &config);
     err = run_watched(r, info.func, &config);
+    const char *wrong = inparts_end(&parts, r, &config, err, run_config);
+    if (wrong) die(kernel, wrong);
     free(room);
     return err;
 }

@@ -3,7 +3,7 @@
  * Runs PTX text without a device: parse, load, launch on this thread or several. Buffers are ranges
  * of exactly the size asked for, so that the byte behind them is out of bounds. Failures that a
  * test does not ask about print and abort. Launches of which daemon/device/touch knows what they
- * touch may touch nothing else.
+ * touch may touch nothing else; those that may go in parts leave the same behind so.
  */
 #ifndef TEST_LIB_PTXRUN_H
 #define TEST_LIB_PTXRUN_H
@@ -20,6 +20,8 @@
 
 struct ptxrun {
     struct code_module *module;
+    struct code_module *cut;           /* its kernels in parts; NULL: there are none */
+    uint32_t in_parts;                 /* launches that were done again so */
     struct ranges *ranges, *variables; /* variables: those of the module among them */
     struct heap *heap;                 /* NULL unless the test makes one */
     struct textures *textures;         /* the same */

@@ -13,6 +13,7 @@
 #include "daemon/device/subgrid/subgrid.h"
 #include "daemon/device/subgrid/subgrid_rewrite.h"
 #include "daemon/device/subgrid/subgrid_slab.h"
+#include "test/lib/ptxrun.h"
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define VARS                                        \
@@ -292,4 +293,34 @@ Test(subgrid, slabs_are_the_grid_in_its_order) {
     covers(1, 1, 1, 9, 1);
     covers(UINT32_MAX, 1, 1, 1ull << 31, 2);
     covers(65535, 65535, 2, 1, 2);
+}
+
+/* ---- run in parts ---------------------------------------------------------------------------- */
+
+/* Each block's place and the grid, in its own cell: ptxrun holds the parts to the whole. */
+Test(subgrid, blocks_find_their_place_in_the_whole_grid) {
+    static const char text[] = HEAD
+        ".visible .entry k(.param .u64 out, .param .u8 tag)\n{ .reg .b32 %r<19>; .reg .b64 %d<9>;\n"
+        "mov.u32 %r1,%ctaid.x; mov.u32 %r2,%ctaid.y; mov.u32 %r3,%ctaid.z; mov.u32 %r4,%nctaid.x;\n"
+        "mov.u32 %r5,%nctaid.y; mov.u32 %r6,%nctaid.z; mad.lo.u32 %r7,%r3,%r5,%r2;\n"
+        "mad.lo.u32 %r8,%r7,%r4,%r1; mul.wide.u32 %d1,%r8,32; ld.param.u64 %d2,[out];\n"
+        "add.u64 %d3,%d1,%d2; st.global.v4.u32 [%d3],{%r1,%r2,%r3,%r4};\n"
+        "ld.param.u8 %r9,[tag]; st.global.v4.u32 [%d3+16],{%r5,%r6,%r8,%r9}; ret; }";
+    static const uint32_t grids[][3] = {{7, 1, 1}, {300, 1, 1}, {5, 9, 1}, {2, 3, 5}, {3, 1, 4}};
+    struct ptxrun *r = ptxrun_create(text, strlen(text), 0);
+    uint32_t(*cells)[8] = ptxrun_alloc(r, 512 * sizeof(*cells)), in_parts = 0;
+    cr_assert_not_null(r->cut);
+    for (size_t g = 0; g < sizeof(grids) / sizeof(grids[0]); g++) {
+        const uint32_t *n = grids[g], block[3] = {1, 1, 1};
+        uint32_t at = 0;
+        cr_assert_eq(ptxrun_launch3(r, "k", n, block, (uint64_t[]){(uintptr_t)cells, 200}, 2), 0);
+        cr_assert_eq(r->in_parts, ++in_parts);
+        for (uint32_t z = 0; z < n[2]; z++)
+            for (uint32_t y = 0; y < n[1]; y++)
+                for (uint32_t x = 0; x < n[0]; x++, at++) {
+                    const uint32_t want[8] = {x, y, z, n[0], n[1], n[2], at, 200};
+                    cr_assert_arr_eq(cells[at], want, sizeof(want));
+                }
+    }
+    ptxrun_destroy(r);
 }
