@@ -8,8 +8,10 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/cuda/cuda_cut.h"
 #include "test/lib/cuda_rig.h"
 #include "test/lib/devmodule.h"
+#include "test/lib/image_build.h"
 #include "test/lib/patience.h"
 
 #define FIRST_STREAM 3u     /* two of chunks, one of peeks, then the queues' */
@@ -214,6 +216,16 @@ BOTH(what_is_one_wave_or_cannot_be_cut_goes_as_a_whole) {
     launch(queue, 3, &l);
     cr_expect_eq(rig.fake->last_launch().grid[0], 10 * WAVE);
     finish(4);
+}
+
+BOTH(parameters_are_kept_until_the_last_part) {
+    uint64_t params[] = {base()};
+    const struct dev_launch l = like("place", 6 * WAVE, 1, 1, params, 8);
+    launch(queue, 0, &l);
+    params[0] = 0;
+    finish(1);
+    cr_assert_eq(ops[0].dev.result, 0);
+    cr_assert_eq(parts_run(), 6);
 }
 
 BOTH(of_the_higher_level_nothing_is_cut) {
@@ -485,4 +497,51 @@ Test(cuda_subgrid_own, without_its_second_module_a_kernel_goes_as_a_whole) {
         finish(i + 1);
         cr_assert_eq(ops[0].dev.result, 0);
     }
+}
+
+/* ---- of what images -------------------------------------------------------------------------- */
+
+static uint32_t loads;
+
+static CUresult capability(int *value, CUdevice_attribute which, CUdevice device) {
+    (void)device;
+    *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+    return CUDA_SUCCESS;
+}
+
+static CUresult load_data(CUmodule *out, const void *text, unsigned int count,
+                          CUjit_option *options, void **values) {
+    (void)count, (void)options, (void)values;
+    cr_expect(strstr(text, ".entry place("));
+    *out = (CUmodule)(uintptr_t)++loads;
+    return CUDA_SUCCESS;
+}
+
+static bool is_cut(const struct image_entry *entries, size_t count) {
+    struct context c = {
+        .driver = {.cuDeviceGetAttribute = capability, .cuModuleLoadDataEx = load_data}};
+    CUmodule m = NULL;
+    struct buf fatbin;
+    buf_init(&fatbin);
+    image_build_fatbin(&fatbin, entries, count);
+    cr_assert_eq(cuda_cut_load(&c, fatbin.data, fatbin.len, &m), 0);
+    buf_finish(&fatbin);
+    return m != NULL;
+}
+
+/* What the driver runs is not what it would make of the PTX beside it. */
+Test(cuda_cut, only_what_the_driver_makes_from_ptx_is_cut) {
+    struct buf cubin;
+    buf_init(&cubin);
+    image_build_cubin(&cubin, 90, &(struct image_build_kernel){.name = "place"}, 1);
+    struct image_entry e[2] = {{.kind = 1, .target = 90, .data = image, .bytes = sizeof(image)},
+                               {.kind = 2, .target = 90, .data = cubin.data, .bytes = cubin.len}};
+    cr_expect(is_cut(e, 1));
+    cr_expect_not(is_cut(e, 2), "machine code for this GPU");
+    e[1].target = 80;
+    cr_expect(is_cut(e, 2), "for another one");
+    e[0].target = 100;
+    cr_expect_not(is_cut(e, 1), "for a newer one");
+    cr_expect_eq(loads, 2);
+    buf_finish(&cubin);
 }
