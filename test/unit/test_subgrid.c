@@ -144,6 +144,9 @@ Test(subgrid, what_sees_nothing_of_other_blocks_may_be_done_again) {
     is_refused("L: atom.global.add.u32 %r6,[%d1],1; atom.global.add.u32 _,[%d1],1;"
                "red.global.add.u32 [%d1],1; setp.ne.u32 %p1,%r1,%r2; @%p1 bra L;",
                NULL);
+    is_refused("L: ld.acquire.cta.u32 %r6,[%d1]; atom.add.acq_rel.cta.u32 %r7,[%d1],%r6;"
+               "fence.acq_rel.cta; setp.ne.u32 %p1,%r7,%r2; @%p1 bra L;",
+               NULL);
     is_refused("L: call (got),twice,(arg); setp.ne.u32 %p1,%r1,%r2; @%p1 bra L;", NULL);
     is_refused("L: call counts,(wide); setp.ne.u32 %p1,%r1,%r2; @%p1 bra L;",
                "may wait for other blocks");
