@@ -98,6 +98,7 @@ $(EARLY_WORKER) $(DEAF_WORKER): $(BUILD)/mutants/salus-gpu-%: $(BUILD)/salus-gpu
 	$(Q)BUILD=$(BUILD) scripts/mutants link device/$* salus-gpu $@
 check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FAULTY_DRIVER) $(EARLY_WORKER)
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_e2e.py $(or $(E2E),$(NESTED_PARTS))
+	BUILD=$(BUILD) SALUS_TEST_NESTED=1 SALUS_TEST_SUBGRIDS=1 $(PYTHON) test/e2e/run_e2e.py programs_together
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py
 	BUILD=$(BUILD) scripts/must-fail "faults: an early worker" "WRONG|wrong data" \
 		$(PYTHON) test/e2e/run_faults.py --worker $(abspath $(EARLY_WORKER)) disorder
@@ -112,6 +113,7 @@ check-long-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1
 		$(BUILD)/mutants/salus-gpu-no-void $(DEAF_WORKER)
 	for suite in e2e ending recovery sharing gpus "users --long" "chaos --kills 500"; do set -- $$suite; name=$$1; shift; \
 		BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_$$name.py "$$@" || exit 1; done
+	BUILD=$(BUILD) SALUS_TEST_NESTED=1 SALUS_TEST_SUBGRIDS=1 $(PYTHON) test/e2e/run_e2e.py $(NESTED_PARTS)
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py --rounds 100 moment
 	SALUS_TEST_NESTED=1 SALUS_TEST_PATIENCE=30 BUILD=$(BUILD) scripts/must-fail "chaos: a deaf worker" "not within 30 s" \
 		$(PYTHON) test/e2e/run_chaos.py --kills 200 --worker $(abspath $(DEAF_WORKER))
