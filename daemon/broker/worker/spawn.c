@@ -25,7 +25,7 @@
 #define STDIO_FIRST 6 /* all of these */
 #define NUMBER_BYTES 64
 #define PART_MOST (16ull << 30) /* of a software GPU that may choose */
-#define ARGS_MAX (56 + 2 * KNOBS)
+#define ARGS_MAX (64 + 2 * KNOBS)
 
 /* The command line, as it grows. */
 struct command {
