@@ -428,7 +428,8 @@ Test(broker_worker, the_configuration_is_its_command_line) {
         "--broker-fd 3 --keep 1 --device soft --gpu 0 --device-memory 12345 --sm-count 0 "
         "--capability 90 --completion auto "
         "--threads 0 --cancel-timeout-ns 10000000000 --kernel-timeout-ns 0 "
-        "--windows-base 35184372088832 --windows-end 70368744177664 --share-users 0 "
+        "--subgrids 1 --subgrid-waves 2500 --windows-base 35184372088832 --windows-end "
+        "70368744177664 --share-users 0 "
         "--savepoint-ns 10000000000 --clear-always 0 --lane-policy srtf "
         "--kernel-policy streams --control-policy open --set exclusive=0 --set swap=1 --set "
         "max_lanes=3 "
@@ -442,6 +443,8 @@ Test(broker_worker, the_configuration_is_its_command_line) {
     strcpy(rig.config.lane_policy, "srtf");
     strcpy(rig.config.lane_exclusive, "no");
     strcpy(rig.config.swap, "yes");
+    strcpy(rig.config.subgrids, "yes");
+    rig.config.subgrid_waves = 2500;
     rig.config.max_lanes = 3;
     rig.config.overtakes = 4;
     rig.config.lease_factor = 5;
