@@ -228,6 +228,14 @@ BOTH(parameters_are_kept_until_the_last_part) {
     cr_assert_eq(parts_run(), 6);
 }
 
+BOTH(what_is_behind_the_parameters_is_not_taken_for_one) {
+    uint64_t params[] = {base(), 77};
+    const struct dev_launch l = like("place", 2 * WAVE, 1, 1, params, 16);
+    launch(queue, 0, &l);
+    finish(1);
+    is_part(0, 0, 0, 0), is_part(1, WAVE, 0, 0);
+}
+
 BOTH(of_the_higher_level_nothing_is_cut) {
     rig.ops->queue_level(queue, 1);
     place(0, 10 * WAVE, 1, 1);

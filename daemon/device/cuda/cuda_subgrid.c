@@ -20,12 +20,19 @@ static uint64_t blocks_of(const struct cuda_subgrids *how, const struct dev_laun
     return wave && !part ? 1 : part;
 }
 
+/* Of its parameters: the launch may have some padding behind them. */
+static uint32_t own_bytes(const struct dev_launch *l) {
+    uint32_t most = l->func->info.param_bytes;
+    return l->param_bytes < most ? l->param_bytes : most;
+}
+
 void cuda_subgrid_begin(struct cuda_parts *p, const struct cuda_subgrids *how,
                         const struct dev_launch *l, uint32_t sms) {
     uint32_t first[3], grid[3];
     *p = (struct cuda_parts){0};
     if (!how->on || !l->func->cut.handle || l->func->module->prints) return;
-    if (l->cooperative || l->cluster[0] || l->graph || l->param_bytes > SUBGRID_PARAM_BYTES) return;
+    if (l->cooperative || l->cluster[0] || l->graph) return;
+    if (l->func->info.param_bytes > SUBGRID_PARAM_BYTES) return;
     uint64_t blocks = blocks_of(how, l, sms);
     subgrid_slab_begin(&p->slabs, l->grid);
     if (!blocks) return;
@@ -42,10 +49,10 @@ int cuda_subgrid_next(struct cuda_parts *p, const struct cuda_subgrids *how, CUs
                       const struct dev_launch *l, uint32_t sms) {
     unsigned char params[SUBGRID_PARAM_BYTES + 4 * SUBGRID_PARAMS] = {0};
     struct dev_launch part = *l;
-    uint32_t first[3], at = subgrid_param_at(l->param_bytes);
+    uint32_t first[3], own = own_bytes(l), at = subgrid_param_at(l->func->info.param_bytes);
     uint64_t blocks = sms ? blocks_of(how, l, sms) : UINT64_MAX;
     subgrid_slab_take(&p->slabs, blocks, first, part.grid);
-    if (l->param_bytes) memcpy(params, l->params, l->param_bytes);
+    if (own) memcpy(params, l->params, own);
     memcpy(params + at, first, sizeof(first));
     memcpy(params + at + sizeof(first), l->grid, sizeof(l->grid));
     part.params = params;
