@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Binary data is copied once, behind the JSON, in the order in which outputs were asked for.
+ */
+#include "daemon/serve/infer/answer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "daemon/serve/infer/text.h"
+#include "daemon/serve/infer/values.h"
+
+static const struct tensor *given(const char *name, const struct tensor *outputs, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(outputs[i].name, name) == 0) return &outputs[i];
+    return NULL;
+}
+
+static int check(const struct request *r, const struct request_output *o, const struct tensor *t,
+                 struct refusal *why) {
+    const struct model *m = r->model;
+    int err;
+
+    if (!t)
+        return refusal_say(why, 500, "model \"%.64s\" gave no output \"%.64s\"", m->name, o->name);
+    err = model_tensor_fits(model_tensor_find(m->outputs, m->outputs_count, o->name), t, "output",
+                            500, why);
+    return err ? err : tensor_check(t, "output", 500, why);
+}
+
+static int write_output(const struct request_output *o, const struct tensor *t, struct buf *body,
+                        struct refusal *why) {
+    int err = 0;
+
+    buf_printf(body, "{\"name\":");
+    text_write(body, o->name, strlen(o->name));
+    buf_printf(body, ",\"datatype\":\"%s\",\"shape\":", datatype_name(t->type));
+    tensor_write_shape(body, t->shape, t->rank);
+    if (o->binary) {
+        buf_printf(body, ",\"parameters\":{\"binary_data_size\":%" PRIu64 "}", t->bytes);
+    } else {
+        buf_printf(body, ",\"data\":");
+        err = values_write(body, t, why);
+    }
+    buf_printf(body, "}");
+    return err;
+}
+
+static void write_head(const struct request *r, struct buf *body) {
+    buf_printf(body, "{");
+    if (r->id) {
+        buf_printf(body, "\"id\":");
+        text_write(body, r->id, strlen(r->id));
+        buf_printf(body, ",");
+    }
+    buf_printf(body, "\"model_name\":");
+    text_write(body, r->model->name, strlen(r->model->name));
+    buf_printf(body, ",\"model_version\":");
+    text_write(body, r->version, strlen(r->version));
+    buf_printf(body, ",\"outputs\":[");
+}
+
+int answer_write(const struct request *r, const struct tensor *outputs, uint32_t count,
+                 struct buf *body, size_t *head_bytes, struct refusal *why) {
+    bool binary = false;
+
+    write_head(r, body);
+    for (uint32_t i = 0; i < r->outputs_count; i++) {
+        const struct request_output *o = &r->outputs[i];
+        const struct tensor *t = given(o->name, outputs, count);
+        int err = check(r, o, t, why);
+        if (!err && i) buf_append(body, ",", 1);
+        if (!err) err = write_output(o, t, body, why);
+        if (err) return err;
+        binary |= o->binary;
+    }
+    buf_append(body, "]}", 2);
+    *head_bytes = binary ? body->len : REQUEST_NO_HEADER;
+    for (uint32_t i = 0; i < r->outputs_count; i++) {
+        const struct tensor *t = given(r->outputs[i].name, outputs, count);
+        if (r->outputs[i].binary && t) buf_append(body, t->data, t->bytes);
+    }
+    return body->failed ? refusal_memory(why) : 0;
+}
