@@ -1,8 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # The front of salus-serve: the Open Inference Protocol (daemon/serve/infer) over HTTP (daemon/serve/http).
+#   make check-serve-front    the front as a process, with raw clients and with Triton's
 INFER := $(call src,daemon/serve/infer)
+FRONT := $(call src,daemon/serve/http)
+FRONT_LIBS := $(addprefix $(BUILD)/lib,front.a infer.a common.a)
 INFER_NEEDS := -lcjson -lm
+FRONT_NEEDS = $(call pkg,--libs,libuv libmicrohttpd) $(INFER_NEEDS)
 $(BUILD)/libinfer.a: $(call objs,$(INFER))
+$(BUILD)/libfront.a: $(call objs,$(FRONT))
 INFER_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_infer_*.c))
-$(INFER_TESTS) $(BUILD)/fuzz_infer: $(BUILD)/libinfer.a
+FRONT_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_front_*.c))
+$(INFER_TESTS) $(FRONT_TESTS) $(BUILD)/fuzz_infer: $(BUILD)/libinfer.a
+$(FRONT_TESTS): $(BUILD)/libfront.a
 $(INFER_TESTS): OWN_LIBS = $(INFER_NEEDS)
+$(FRONT_TESTS): OWN_LIBS = $(FRONT_NEEDS)
+
+$(BUILD)/test/serve/echo_front: $(BUILD)/test/serve/echo_front.o $(FRONT_LIBS)
+	$(Q)$(LINK) -o $@ $^ $(FRONT_NEEDS)
+
+.PHONY: check-serve-front
+check-serve-front: $(BUILD)/test/serve/echo_front ## the front of salus-serve, with raw clients and with Triton's
+	$(Q)BUILD=$(BUILD) $(PYTHON) test/serve/run_front.py $(SERVE_TESTS)

@@ -50,6 +50,8 @@ PROOFS = {
     "sim-orion": Proof("salus-sim", ("scripts/sim-orion", "--quick", "--sim", "{program}"),
                        "does not hold: .*{case}", cases="scripts/sim-orion", limit_s=600),
     "replay": Proof("salus-sim", ("{program}", "replay", "test/sim/{case}.trace"), "the replay differs"),
+    "run_front": Proof("test/serve/echo_front", ("python3", "test/serve/run_front.py", "--front={program}", "{case}"), "FAIL.*{case}",
+                       cases="test/serve/run_front.py", limit_s=300),
     "run_recovery": Proof("daemon", ("python3", "test/e2e/run_recovery.py", "{case}"), "FAIL.*{case}",
                           cases="test/e2e/run_recovery.py", needs=("all", "{build}/e2e/default-static/verify"), long=True),
     "run_limits": Proof("daemon", ("python3", "test/e2e/run_limits.py", "{case}"), "FAIL.*{case}",

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Triton's own client against test/serve/echo_front.c; run by run_front.py.
+
+    triton_client.py PORT
+"""
+import sys
+
+import ml_dtypes
+import numpy as np
+import tritonclient.http as http
+from tritonclient.utils import InferenceServerException
+
+TYPES = {"BOOL": [True, False], "UINT8": [0, 255], "UINT16": [0, 65535], "UINT32": [0, 2**32 - 1], "UINT64": [0, 2**64 - 1],
+         "INT8": [-128, 127], "INT16": [-2**15, 2**15 - 1], "INT32": [-2**31, 2**31 - 1], "INT64": [-2**63, 2**53 + 1],
+         "FP16": [1.5, -65504], "FP32": [0.1, 3e38], "FP64": [0.1, 5e-324], "BYTES": ["a\"\n\0", "\u20ac\U0001f600"]}
+NUMPY = {"BOOL": bool, "FP16": np.float16, "FP32": np.float32, "FP64": np.float64, "BYTES": object}
+
+
+def array(name):
+    values = [v.encode() for v in TYPES[name]] if name == "BYTES" else TYPES[name]
+    return np.array(values, dtype=NUMPY.get(name, name.lower()))
+
+
+def same(got, want, what):
+    if not (got == want if not isinstance(got, np.ndarray) else np.array_equal(got, want)):
+        raise AssertionError(f"{what}: {got!r}, expected {want!r}")
+
+
+def add(client, binary_in, binary_out, model="add", **more):
+    inputs = []
+    for name, values in (("a", [1, 2, 3]), ("b", [10, 20, 30])):
+        inputs.append(http.InferInput(name, [3], "FP32"))
+        inputs[-1].set_data_from_numpy(np.array(values, dtype=np.float32), binary_data=binary_in)
+    outputs = None if binary_out is None else [http.InferRequestedOutput("sum", binary_data=binary_out)]
+    return client.infer(model, inputs, outputs=outputs, **more)
+
+
+def refused(call, status, part):
+    try:
+        call()
+    except InferenceServerException as e:
+        same(e.status(), str(status), "its status")
+        same(part in e.message(), True, e.message())
+        return
+    raise AssertionError(f"not refused: {part}")
+
+
+def health_and_metadata(client):
+    same((client.is_server_live(), client.is_server_ready()), (True, True), "the server")
+    same((client.is_model_ready("add"), client.is_model_ready("add", "2")), (True, True), "a model")
+    same((client.is_model_ready("unready"), client.is_model_ready("none")), (False, False), "those that are not")
+    same("binary_tensor_data" in client.get_server_metadata()["extensions"], True, "extensions")
+    same([i["name"] for i in client.get_model_metadata("add", "1")["inputs"]], ["a", "b"], "inputs")
+    same(client.get_model_config("add")["max_batch_size"], 0, "its configuration")
+    same(("add", "2", "READY") in [(m["name"], m["version"], m["state"]) for m in client.get_model_repository_index()], True, "index")
+    refused(lambda: client.get_model_metadata("none"), 404, 'no model "none"')
+
+
+def inference(client):
+    for model in ("add", "later"):
+        for binary_in in (False, True):
+            for binary_out in (False, True, None):
+                r = add(client, binary_in, binary_out, model, request_id="r7", model_version="1")
+                same(r.as_numpy("sum"), np.array([11, 22, 33], dtype=np.float32), (model, binary_in, binary_out))
+                same((r.get_response()["id"], r.get_response()["model_version"]), ("r7", "1"), "whose it is")
+    pending = [client.async_infer("later", [*two(i)]) for i in range(8)]
+    same([int(p.get_result().as_numpy("sum")[0]) for p in pending], [2 * i for i in range(8)], "several at a time")
+    refused(lambda: add(client, True, True, "busy"), 429, "too many")
+    refused(lambda: add(client, True, True, "late", parameters={"deadline_ms": 5}), 504, "deadline")
+    refused(lambda: add(client, True, True, sequence_id=3), 400, "not supported")
+
+
+def two(value):
+    for name in "ab":
+        i = http.InferInput(name, [1], "FP32")
+        i.set_data_from_numpy(np.array([value], dtype=np.float32))
+        yield i
+
+
+def datatypes(client):
+    """Every one there and back, in both forms where the client has both."""
+    for binary in (True, False):
+        inputs = []
+        for name in TYPES:
+            i = http.InferInput(name, [2], name)
+            i.set_data_from_numpy(array(name), binary_data=binary or name == "FP16")
+            inputs.append(i)
+        bf16 = http.InferInput("BF16", [2], "BF16")
+        bf16.set_data_from_numpy(np.array([1.5, -2], dtype=ml_dtypes.bfloat16))
+        inputs.append(bf16)
+        outputs = [http.InferRequestedOutput(n, binary_data=binary) for n in TYPES]
+        outputs.append(http.InferRequestedOutput("BF16", binary_data=True))
+        r = client.infer("all", inputs, outputs=outputs)
+        for name in TYPES:
+            got = r.as_numpy(name)
+            if name == "BYTES" and not binary:
+                got = np.array([v.encode() if isinstance(v, str) else v for v in got.tolist()], dtype=object)
+            same(got, array(name), (name, binary))
+        same(np.asarray(r.as_numpy("BF16"), dtype=np.float32), np.array([1.5, -2], dtype=np.float32), "BF16")
+
+
+def main():
+    client = http.InferenceServerClient(f"127.0.0.1:{sys.argv[1]}", concurrency=8)
+    health_and_metadata(client)
+    inference(client)
+    datatypes(client)
+    client.close()
+    print("triton client: all as expected")
+
+
+main()
