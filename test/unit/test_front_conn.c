@@ -124,6 +124,9 @@ Test(front_conn, a_hangup_is_seen_once) {
     char c;
     cr_expect_eq(recv(p[1].ends[0], &c, 1, 0), 1, "what came can be read");
     cr_expect_eq(recv(p[1].ends[0], &c, 1, 0), 0);
+    conn_hang_up(&p[0].c);
+    cr_expect_eq(recv(p[0].ends[0], &c, 1, 0), 0, "whoever reads is told of the end");
+    cr_expect_eq(hangup_next(&h), &p[0]);
     close(p[0].ends[0]);
     close(p[0].ends[1]);
     cr_expect_null(hangup_next(&h), "who is closed is not watched any more");
