@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "daemon/serve/infer/datatype.h"
+#include "common/datatype.h"
 #include "daemon/serve/infer/refusal.h"
 
 #define TENSOR_MAX_RANK 16

@@ -2,7 +2,7 @@
  *
  * Tables by the list of datatypes.
  */
-#include "daemon/serve/infer/datatype.h"
+#include "common/datatype.h"
 
 #include <string.h>
 

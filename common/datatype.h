@@ -3,12 +3,13 @@
  * The datatypes of the Open Inference Protocol: names as requests write them, and the size of an
  * element. Static data, for any thread.
  */
-#ifndef DAEMON_SERVE_INFER_DATATYPE_H
-#define DAEMON_SERVE_INFER_DATATYPE_H
+#ifndef COMMON_DATATYPE_H
+#define COMMON_DATATYPE_H
 
 #include <stddef.h>
 
-/* X(name, bytes of an element): 0 where each element says its own length. */
+/* X(name, bytes of an element): 0 where each element says its own length. The numbers go to a
+ * model's program (proto/serve_wire.h): appended to, never reordered. */
 #define DATATYPE_LIST(X) \
     X(BOOL, 1)           \
     X(UINT8, 1)          \
