@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The socket, and batches as they come.
+ */
+#include "daemon/serve/model/connection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/fdutil.h"
+#include "shim/salus.h"
+
+#define UNANSWERED "the model's program went on to the next batch without an answer to this one"
+
+int connection_say(struct salus_serve *s, const char *fmt, ...) {
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(s->error, sizeof(s->error), fmt, args);
+    va_end(args);
+    return -1;
+}
+
+const char *salus_serve_error(const struct salus_serve *s) {
+    return s ? s->error : "out of memory";
+}
+
+int connection_check(struct salus_serve *s, int request) {
+    if (!s) return -1;
+    if (!s->number) return connection_say(s, "there is no batch: call salus_serve_next first");
+    if (request >= 0 && (uint32_t)request < s->requests) return 0;
+    return connection_say(s, "there is no request %d in a batch of %u", request, s->requests);
+}
+
+void connection_forget(struct salus_serve *s) {
+    for (uint32_t i = 0; i < SERVE_WIRE_MAX_NAMES; i++) {
+        free(s->joined[i]);
+        s->joined[i] = NULL;
+    }
+    for (uint32_t i = 0; i < s->out_count; i++) {
+        free((void *)s->out[i].name);
+        free((void *)s->out[i].data);
+    }
+    s->out_count = 0;
+    serve_memory_finish(&s->in);
+    s->number = 0;
+    s->requests = 0;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* salus-serve is gone, or said what it never says: there is nothing to go on with. */
+static int end(struct salus_serve *s) {
+    fdutil_close(&s->fd);
+    return -1;
+}
+
+int connection_send(struct salus_serve *s, const struct serve_wire_msg *msg, int fd) {
+    struct serve_wire_msg m = *msg;
+    int err;
+
+    m.magic = SERVE_WIRE_MAGIC;
+    m.version = SERVE_WIRE_VERSION;
+    err = fdutil_send(s->fd, &m, sizeof(m), &fd, fd >= 0);
+    if (!err) return 0;
+    return connection_say(s, "salus-serve cannot be told anything any more: %s", strerror(-err));
+}
+
+/* 1; 0 at the end of the socket; -1. */
+static int receive(struct salus_serve *s, struct serve_wire_msg *m, int *fd) {
+    int fds = 1, n = fdutil_recv(s->fd, m, sizeof(*m), fd, &fds);
+
+    if (fds != 1) *fd = -1;
+    if (n == 0 || n == -ECONNRESET) return 0;
+    if (n < 0) return connection_say(s, "nothing comes from salus-serve: %s", strerror(-n));
+    if (fds == FDUTIL_LOST)
+        return connection_say(s, "a batch is lost: this program has no descriptor left for it");
+    if (n == sizeof(*m) && m->magic == SERVE_WIRE_MAGIC && m->version == SERVE_WIRE_VERSION)
+        return 1;
+    fdutil_close(fd);
+    return connection_say(s, "salus-serve speaks another version than %d, which this library has",
+                          SERVE_WIRE_VERSION);
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
+static int find_socket(struct salus_serve *s) {
+    const char *text = getenv(SERVE_WIRE_ENVIRONMENT);
+    char *rest;
+    long fd;
+    int type = 0;
+    socklen_t bytes = sizeof(type);
+
+    if (!text)
+        return connection_say(s, SERVE_WIRE_ENVIRONMENT
+                              " is not set: this is the program of a model, which salus-serve "
+                              "starts with a socket; name it in salus-serve's configuration "
+                              "instead of running it by itself");
+    errno = 0;
+    fd = strtol(text, &rest, 10);
+    if (errno || *rest || rest == text || fd < 0 || fd > INT32_MAX)
+        return connection_say(s, SERVE_WIRE_ENVIRONMENT "=%.64s is no number of a descriptor",
+                              text);
+    if (getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 || type != SOCK_SEQPACKET)
+        return connection_say(s,
+                              SERVE_WIRE_ENVIRONMENT
+                              "=%ld is no socket of salus-serve's: was it closed, or is this a "
+                              "child of the program that salus-serve started?",
+                              fd);
+    s->fd = (int)fd;
+    fcntl(s->fd, F_SETFD, FD_CLOEXEC);
+    return 0;
+}
+
+static int greet(struct salus_serve *s) {
+    struct serve_wire_msg hello = {.kind = SERVE_WIRE_HELLO};
+    int fd = -1, got = connection_send(s, &hello, -1);
+
+    if (!got) got = receive(s, &hello, &fd);
+    fdutil_close(&fd);
+    if (got == 1 && hello.kind == SERVE_WIRE_HELLO) return 0;
+    if (got == 0) connection_say(s, "salus-serve hung up before it said anything");
+    if (got == 1)
+        connection_say(s, "salus-serve began with message %u, not with HELLO", hello.kind);
+    return end(s);
+}
+
+struct salus_serve *salus_serve_open(void) {
+    struct salus_serve *s = calloc(1, sizeof(*s));
+
+    if (!s) return NULL;
+    s->fd = -1;
+    if (!find_socket(s)) greet(s);
+    return s;
+}
+
+void salus_serve_close(struct salus_serve *s) {
+    if (!s) return;
+    connection_forget(s);
+    fdutil_close(&s->fd);
+    free(s->out);
+    free(s);
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+static int take(struct salus_serve *s, const struct serve_wire_msg *m, int fd) {
+    struct serve_memory_why why;
+    int err;
+
+    if (fd < 0 || !m->number) return connection_say(s, "a batch came without its memory");
+    err = serve_memory_open(&s->in, fd, m->bytes, &why);
+    if (!err && s->in.requests != m->requests) {
+        serve_memory_finish(&s->in);
+        return connection_say(s, "batch %" PRIu64 " is of %u requests, and its memory of others",
+                              m->number, m->requests);
+    }
+    if (err) return connection_say(s, "the memory of batch %" PRIu64 ": %s", m->number, why.text);
+    s->number = m->number;
+    s->requests = m->requests;
+    if (salus_iteration) salus_iteration();
+    return 1;
+}
+
+int salus_serve_next(struct salus_serve *s) {
+    struct serve_wire_msg m;
+    int fd = -1, got;
+
+    if (!s) return -1;
+    if (s->over) return 0;
+    if (s->fd < 0) return -1;
+    if (s->number && salus_serve_failed(s, UNANSWERED)) return end(s);
+    got = receive(s, &m, &fd);
+    if (got == 1 && m.kind == SERVE_WIRE_BATCH)
+        got = take(s, &m, fd);
+    else if (got == 1 && m.kind == SERVE_WIRE_STOP)
+        got = 0;
+    else if (got == 1)
+        got = connection_say(s, "salus-serve sent message %u, which is no batch", m.kind);
+    fdutil_close(&fd);
+    s->over = got == 0;
+    return got < 0 ? end(s) : got;
+}
+
+int salus_serve_failed(struct salus_serve *s, const char *why) {
+    struct serve_wire_msg m = {.kind = SERVE_WIRE_FAILED};
+
+    if (connection_check(s, 0)) return -1;
+    m.number = s->number;
+    snprintf(m.text, sizeof(m.text), "%s",
+             why && *why ? why : "the model's program did not say why");
+    connection_forget(s);
+    return connection_send(s, &m, -1);
+}

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a model's program links (daemon/serve/model).
+SERVE_MODEL := $(call src,daemon/serve/model)
+SERVE_MODEL_OBJS := $(call objs,$(SERVE_MODEL))
+SERVE_MODEL_SO := $(BUILD)/serve/libsalus_serve.so
+SERVE_MODEL_A := $(BUILD)/serve/libsalus_serve.a
+$(SERVE_MODEL_SO): $(SERVE_MODEL_OBJS) $(BUILD)/libproto.a $(BUILD)/libcommon.a scripts/mk/serve-model.map
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) \
+		-Wl,--version-script=scripts/mk/serve-model.map -o $@ $(filter %.o,$^) $(filter %.a,$^)
+# One object, so that a program which links it sees nothing but its functions.
+$(SERVE_MODEL_A): $(SERVE_MODEL_OBJS) $(BUILD)/libproto.a $(BUILD)/libcommon.a
+	@mkdir -p $(@D)
+	$(Q)$(LD) -r -o $(@D)/salus_serve.o $(filter %.o,$^) --start-group $(filter %.a,$^) --end-group
+	$(Q)objcopy --wildcard --keep-global-symbol='salus_serve_*' $(@D)/salus_serve.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(@D)/salus_serve.o
+.PHONY: serve-model
+all serve-model: $(SERVE_MODEL_SO) $(SERVE_MODEL_A)
+
+# A second library of the same functions is no way to test one: the objects themselves.
+$(BUILD)/test/unit/test_serve_model: $(SERVE_MODEL_OBJS)
+
+install: install-serve-model
+uninstall: uninstall-serve-model
+.PHONY: install-serve-model uninstall-serve-model
+install-serve-model: $(SERVE_MODEL_SO) $(SERVE_MODEL_A)
+	$(INSTALL) -D -m 0755 $(SERVE_MODEL_SO) $(ROOT_DIR)/lib/salus/libsalus_serve.so
+	$(INSTALL) -D -m 0644 $(SERVE_MODEL_A) $(ROOT_DIR)/lib/salus/libsalus_serve.a
+	$(INSTALL) -D -m 0644 daemon/serve/model/salus_serve.py $(ROOT_DIR)/lib/salus/salus_serve.py
+	$(INSTALL) -D -m 0644 daemon/serve/model/salus_serve.h $(ROOT_DIR)/include/salus_serve.h
+uninstall-serve-model:
+	rm -f $(ROOT_DIR)/include/salus_serve.h
