@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a model's program links (daemon/serve/model).
+# What a model's program links (daemon/serve/model), and the gateway's side of it (daemon/serve/worker).
 SERVE_MODEL := $(call src,daemon/serve/model)
 SERVE_MODEL_OBJS := $(call objs,$(SERVE_MODEL))
 SERVE_MODEL_SO := $(BUILD)/serve/libsalus_serve.so
@@ -19,6 +19,22 @@ all serve-model: $(SERVE_MODEL_SO) $(SERVE_MODEL_A)
 
 # A second library of the same functions is no way to test one: the objects themselves.
 $(BUILD)/test/unit/test_serve_model: $(SERVE_MODEL_OBJS)
+
+# The gateway's side, with programs that are honest and programs that are not.
+SERVE_WORKER := $(call src,daemon/serve/worker)
+SERVE_PROGRAMS := $(addprefix $(BUILD)/test/serve/,rogue adder)
+$(BUILD)/libserve-worker.a: $(call objs,$(SERVE_WORKER))
+$(BUILD)/test/serve/rogue: $(BUILD)/test/serve/rogue.o $(BUILD)/libproto.a $(BUILD)/libcommon.a
+	$(Q)$(LINK) -o $@ $^
+$(BUILD)/test/serve/adder: $(BUILD)/test/serve/adder.o $(SERVE_MODEL_A)
+	$(Q)$(LINK) -o $@ $^
+$(BUILD)/test/unit/test_serve_worker.o: OWN_CFLAGS += -DSERVE_PROGRAMS='"$(BUILD)/test/serve"' \
+	-DSERVE_LIBRARY='"$(SERVE_MODEL_SO)"'
+$(BUILD)/test/unit/test_serve_worker: $(BUILD)/libserve-worker.a $(BUILD)/libinfer.a | $(SERVE_PROGRAMS) $(SERVE_MODEL_SO)
+$(BUILD)/test/unit/test_serve_worker: OWN_LIBS = $(INFER_NEEDS)
+.PHONY: check-serve-worker
+check-serve-worker: $(addprefix $(BUILD)/test/unit/test_serve_,memory model worker) ## models' programs: their memory, their library, who watches them
+	$(Q)PYTHON=$(PYTHON) scripts/run-tests -j1 $^
 
 install: install-serve-model
 uninstall: uninstall-serve-model

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A model's program that breaks a rule, which its argument names: rogue RULE. It answers honestly
+ * where the rule does not say otherwise: the sum of each request's bytes of "x" as INT64 "y".
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "proto/serve_memory.h"
+
+#define FD 3
+
+static const char *rule;
+
+static bool is(const char *name) {
+    return strcmp(rule, name) == 0;
+}
+
+static struct serve_wire_msg message(enum serve_wire_kind kind, uint64_t number) {
+    return (struct serve_wire_msg){.magic = SERVE_WIRE_MAGIC,
+                                   .version = SERVE_WIRE_VERSION,
+                                   .kind = (uint16_t)kind,
+                                   .number = number};
+}
+
+static void send_it(const struct serve_wire_msg *m, int fd, int count) {
+    int fds[2] = {fd, fd};
+
+    if (fdutil_send(FD, m, sizeof(*m), fds, count)) exit(1);
+}
+
+static void say(enum serve_wire_kind kind, uint64_t number) {
+    struct serve_wire_msg m = message(kind, number);
+
+    send_it(&m, -1, 0);
+}
+
+static void sleep_on(void) {
+    for (;;)
+        pause();
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static int sums(const struct serve_memory *in, uint64_t *bytes) {
+    struct serve_memory_tensor *out = calloc(in->requests, sizeof(*out));
+    int64_t *sum = calloc(in->requests, sizeof(*sum));
+    struct serve_memory_why why;
+
+    for (uint32_t i = 0; i < in->requests; i++) {
+        const struct serve_memory_tensor *x = serve_memory_get(in, i, "x");
+        for (uint64_t k = 0; k < x->bytes; k++)
+            sum[i] += ((const unsigned char *)x->data)[k];
+        out[i] = (struct serve_memory_tensor){i, "y", DATATYPE_INT64, 0, {0}, &sum[i], 8};
+    }
+    int fd = serve_memory_make(out, in->requests, in->requests, bytes, &why);
+    free(sum);
+    free(out);
+    return fd;
+}
+
+/* The same bytes with other seals, changed where the rule says so. */
+static int again(int fd, uint64_t bytes, int seals) {
+    int copy = memfd_create("rogue", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    unsigned char *data = malloc(bytes);
+
+    if (pread(fd, data, bytes, 0) != (ssize_t)bytes) exit(1);
+    if (is("table")) memset(data + sizeof(struct serve_wire_head), 0xff, 64);
+    if (pwrite(copy, data, bytes, 0) != (ssize_t)bytes) exit(1);
+    if (is("small") && ftruncate(copy, 16)) exit(1);
+    free(data);
+    if (fcntl(copy, F_ADD_SEALS, seals) < 0) exit(1);
+    return copy;
+}
+
+static void break_memory(struct serve_wire_msg *m, int *fd) {
+    int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE, ends[2];
+
+    if (is("unsealed")) *fd = again(*fd, m->bytes, 0);
+    if (is("writable")) *fd = again(*fd, m->bytes, F_SEAL_SHRINK | F_SEAL_GROW);
+    if (is("shrinking")) *fd = again(*fd, m->bytes, F_SEAL_GROW | F_SEAL_WRITE);
+    if (is("small") || is("table")) *fd = again(*fd, m->bytes, all);
+    if (is("pipe") && pipe(ends) == 0) *fd = ends[0];
+    if (is("huge-size")) m->bytes = UINT64_MAX;
+    if (is("no-size")) m->bytes = 0;
+}
+
+static void answer(const struct serve_wire_msg *batch, const struct serve_memory *in) {
+    struct serve_wire_msg m = message(SERVE_WIRE_DONE, batch->number + is("number"));
+    int fd = sums(in, &m.bytes);
+
+    m.requests = in->requests + is("requests");
+    break_memory(&m, &fd);
+    if (is("magic")) m.magic++;
+    if (is("version")) m.version++;
+    if (is("kind")) m.kind = 77;
+    send_it(&m, fd, is("no-memory") ? 0 : is("two-memories") ? 2 : 1);
+    if (is("shrinking") && ftruncate(fd, 0)) exit(1);
+    if (is("twice")) send_it(&m, fd, 1);
+    close(fd);
+}
+
+static void fail(uint64_t number) {
+    struct serve_wire_msg m = message(SERVE_WIRE_FAILED, number);
+
+    memset(m.text, 'x', sizeof(m.text));
+    if (is("fails")) strcpy(m.text, "not today");
+    send_it(&m, -1, 0);
+}
+
+/* True: that was the answer. */
+static bool misbehave(uint64_t number) {
+    if (is("garbage")) return write(FD, "garbage", 7) == 7;
+    if (is("long")) {
+        char much[4096] = "";
+        return write(FD, much, sizeof(much)) > 0;
+    }
+    if (is("dies")) raise(SIGSEGV);
+    if (is("exits")) exit(3);
+    if (is("silent")) sleep_on();
+    if (is("hangs-up")) {
+        close(FD);
+        sleep_on();
+    }
+    while (is("flood"))
+        say(SERVE_WIRE_HELLO, 0);
+    if (is("fails") || is("endless-text")) {
+        fail(number);
+        return true;
+    }
+    return false;
+}
+
+/* ---- */
+
+static void before(void) {
+    if (is("dies-first")) raise(SIGKILL);
+    if (is("silent-first")) sleep_on();
+    if (is("ignores-stop")) signal(SIGTERM, SIG_IGN);
+    if (is("answers-first")) say(SERVE_WIRE_FAILED, 1);
+    if (is("leaves-child") && fork() == 0) sleep_on();
+    while (is("babbles") && write(2, "words without end\n", 18) > 0)
+        if (getppid() == 1) exit(1);
+}
+
+static void serve(void) {
+    struct serve_wire_msg m;
+    struct serve_memory in;
+    struct serve_memory_why why;
+
+    for (;;) {
+        int fd = -1, fds = 1, n = fdutil_recv(FD, &m, sizeof(m), &fd, &fds);
+        if (n <= 0 || m.kind == SERVE_WIRE_STOP) break;
+        if (m.kind != SERVE_WIRE_BATCH) continue;
+        if (!misbehave(m.number)) {
+            if (serve_memory_open(&in, fd, m.bytes, &why)) exit(1);
+            answer(&m, &in);
+            serve_memory_finish(&in);
+        }
+        close(fd);
+        if (is("dies-after")) raise(SIGKILL);
+    }
+    if (is("ignores-stop")) sleep_on();
+}
+
+int main(int argc, char **argv) {
+    rule = argc > 1 ? argv[1] : "none";
+    before();
+    say(SERVE_WIRE_HELLO, 0);
+    if (is("hello-twice")) say(SERVE_WIRE_HELLO, 0);
+    serve();
+    return 0;
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Workers of a model: honest programs, programs that break every rule, and kills at random. Each
+ * batch ends once, and nothing is left over.
+ */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/serve/worker/backoff.h"
+#include "daemon/serve/worker/model_worker.h"
+#include "test/lib/patience.h"
+
+#define MS 1000000ull
+#define ROGUE SERVE_PROGRAMS "/rogue"
+#define ADDER SERVE_PROGRAMS "/adder"
+#define LIMIT (60000 * MS) /* of batches that are to end otherwise */
+
+struct bench {
+    uv_loop_t loop;
+    uv_timer_t tick, killer;
+    struct model_worker *w;
+    struct model_worker_config config;
+    int ready, done, failed, lost, lost_batch, stopped;
+    uint64_t number; /* of the batch that is out; 0: none */
+    uint64_t next;
+    int wrong; /* an end of a batch that is not out, or is not what it should be */
+    bool keeps_sending;
+    uint64_t limit_ns;
+    char why[400];
+    struct result *result;
+    unsigned seed;
+};
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+static const float a0[] = {1, 2}, a1[] = {3, 4, 5, 6}, b0[] = {10, 20}, b1[] = {30, 40, 50, 60};
+static const float negative[] = {-1, 2};
+
+static struct tensor floats(const char *name, const float *data, int64_t rows) {
+    return (struct tensor){.name = name,
+                           .type = DATATYPE_FP32,
+                           .rank = 2,
+                           .shape = {rows, 2},
+                           .elements = 2 * (uint64_t)rows,
+                           .data = data,
+                           .bytes = 8 * (uint64_t)rows};
+}
+
+static int send_pair(struct bench *b, struct tensor *first, uint32_t first_count,
+                     struct tensor *second, uint32_t second_count) {
+    struct batch_request requests[] = {{first, first_count}, {second, second_count}};
+    struct serve_memory_why why;
+    int err = model_worker_send(b->w, b->next, requests, second ? 2 : 1, b->limit_ns, &why);
+
+    if (!err) b->number = b->next++;
+    return err;
+}
+
+static int send_sum(struct bench *b) {
+    struct tensor first[] = {floats("a", a0, 1), floats("b", b0, 1)};
+    struct tensor second[] = {floats("b", b1, 2), floats("a", a1, 2)};
+
+    return send_pair(b, first, 2, second, 2);
+}
+
+/* Requests of one and two bytes. */
+static int send_bytes(struct bench *b) {
+    struct tensor first = {.name = "x", .type = DATATYPE_UINT8, .rank = 1, .shape = {1}};
+    struct tensor second = first;
+
+    first.elements = first.bytes = 1;
+    first.data = "\5";
+    second.shape[0] = 2;
+    second.elements = second.bytes = 2;
+    second.data = "\7\xff";
+    return send_pair(b, &first, 1, &second, 1);
+}
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+static void end_batch(struct bench *b, uint64_t number) {
+    if (number == 0 || number != b->number) b->wrong++;
+    b->number = 0;
+    if (b->keeps_sending) send_bytes(b);
+}
+
+static void on_ready(void *ctx, struct model_worker *w) {
+    struct bench *b = ctx;
+
+    b->ready++;
+    if (b->keeps_sending) send_bytes(b);
+}
+
+static void on_done(void *ctx, struct model_worker *w, uint64_t number, struct result *r) {
+    struct bench *b = ctx;
+
+    b->done++;
+    result_destroy(b->result);
+    b->result = r;
+    end_batch(b, number);
+}
+
+static void on_failed(void *ctx, struct model_worker *w, uint64_t number, const char *why) {
+    struct bench *b = ctx;
+
+    b->failed++;
+    snprintf(b->why, sizeof(b->why), "%s", why);
+    end_batch(b, number);
+}
+
+static void on_lost(void *ctx, struct model_worker *w, uint64_t number, const char *why) {
+    struct bench *b = ctx;
+
+    b->lost++;
+    snprintf(b->why, sizeof(b->why), "%s", why);
+    if (number != b->number) b->wrong++;
+    if (number) b->lost_batch++;
+    b->number = 0;
+}
+
+static void on_stopped(void *ctx, struct model_worker *w) {
+    ((struct bench *)ctx)->stopped++;
+    model_worker_destroy(w);
+}
+
+static const struct model_worker_ops ops = {on_ready, on_done, on_failed, on_lost, on_stopped};
+
+/* ---- a loop that is waited for --------------------------------------------------------------- */
+
+static void on_tick(uv_timer_t *timer) {}
+
+static int count_files(void) {
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+/* What libuv keeps for all loops is there before. */
+static int count_before(void) {
+    uv_loop_t loop;
+
+    uv_loop_init(&loop);
+    uv_loop_close(&loop);
+    return count_files();
+}
+
+/* In turns of the loop, which the tick ends. */
+#define UNTIL(b, condition)                                                        \
+    do {                                                                           \
+        uint64_t until_ns = fdutil_now_ns() + patience_ms() * 1000000ull;          \
+        while (uv_run(&(b)->loop, UV_RUN_ONCE), !(condition))                      \
+            cr_assert(fdutil_now_ns() < until_ns, "%s: %s", #condition, (b)->why); \
+    } while (0)
+
+static void begin(struct bench *b, char *const *argv) {
+    *b = (struct bench){.next = 1, .limit_ns = LIMIT, .seed = 5};
+    b->config = (struct model_worker_config){.name = "m",
+                                             .argv = argv,
+                                             .hello_ns = 60000 * MS,
+                                             .stop_ns = 20000 * MS,
+                                             .again_first_ns = 1 * MS,
+                                             .again_most_ns = 20 * MS,
+                                             .again_reset_ns = 60000 * MS};
+    uv_loop_init(&b->loop);
+    uv_timer_init(&b->loop, &b->tick);
+    uv_timer_start(&b->tick, on_tick, 5, 5);
+}
+
+static void start(struct bench *b) {
+    b->w = model_worker_create(&b->loop, &b->config, &ops, b);
+    cr_assert(b->w);
+    model_worker_start(b->w);
+}
+
+static void stop(struct bench *b) {
+    model_worker_stop(b->w);
+    UNTIL(b, b->stopped);
+    cr_expect_eq(b->number, 0, "batch %llu has no end", (unsigned long long)b->number);
+    cr_expect_eq(b->wrong, 0);
+    uv_close((uv_handle_t *)&b->tick, NULL);
+    uv_run(&b->loop, UV_RUN_DEFAULT);
+    cr_expect_eq(uv_loop_close(&b->loop), 0, "handles are left");
+    cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1, "a child is left");
+    result_destroy(b->result);
+}
+
+/* ---- honest ones ----------------------------------------------------------------------------- */
+
+static const struct tensor *output(struct bench *b, uint32_t request, const char *name) {
+    uint32_t count;
+    const struct tensor *t = result_outputs(b->result, request, &count);
+
+    cr_assert_eq(count, 1);
+    cr_assert_str_eq(t->name, name);
+    return t;
+}
+
+/* Two batches and one that fails, by whoever adds. */
+static void expect_adds(char *const *argv) {
+    struct bench b;
+    struct tensor below[] = {floats("a", negative, 1), floats("b", b0, 1)};
+    const struct tensor *y;
+
+    begin(&b, argv);
+    start(&b);
+    cr_expect_eq(send_sum(&b), -ENOTCONN);
+    UNTIL(&b, b.ready);
+    for (int i = 1; i <= 2; i++) {
+        cr_assert_eq(send_sum(&b), 0);
+        cr_expect_eq(send_sum(&b), -EBUSY);
+        UNTIL(&b, b.done == i || b.failed || b.lost);
+        cr_assert_eq(b.done, i, "%s", b.why);
+        y = output(&b, 0, "y");
+        cr_expect_eq(y->elements, 2);
+        cr_expect_eq(((const float *)y->data)[1], 22);
+        y = output(&b, 1, "y");
+        cr_expect_eq(y->shape[0], 2);
+        cr_expect_eq(((const float *)y->data)[3], 66);
+    }
+    cr_assert_eq(send_pair(&b, below, 2, NULL, 0), 0);
+    UNTIL(&b, b.failed || b.lost);
+    cr_expect_str_eq(b.why, "it is negative");
+    cr_assert_eq(send_sum(&b), 0);
+    UNTIL(&b, b.done == 3);
+    stop(&b);
+    cr_expect_eq(b.lost, 0, "%s", b.why);
+}
+
+Test(serve_worker, adds) {
+    int before = count_before();
+
+    expect_adds((char *[]){ADDER, NULL});
+    cr_expect_eq(count_files(), before);
+}
+
+static const char *python(void) {
+    const char *p = getenv("PYTHON");
+    return p ? p : "python3";
+}
+
+static void find_module(void) {
+    setenv("PYTHONPATH", "daemon/serve/model", 1);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    setenv("SALUS_SERVE_LIBRARY", SERVE_LIBRARY, 1);
+}
+
+Test(serve_worker, python_without_numpy) {
+    find_module();
+    expect_adds((char *[]){(char *)python(), "test/serve/adder.py", "plain", NULL});
+}
+
+Test(serve_worker, python_with_numpy) {
+    char command[256];
+
+    snprintf(command, sizeof(command), "%s -c 'import numpy' 2>/dev/null", python());
+    if (system(command)) {
+        fprintf(stderr, "python_with_numpy: %s has no numpy: not tried\n", python());
+        return;
+    }
+    find_module();
+    expect_adds((char *[]){(char *)python(), "test/serve/adder.py", NULL});
+}
+
+Test(serve_worker, python_bytes) {
+    struct bench b;
+    struct tensor s[] = {{.name = "s",
+                          .type = DATATYPE_BYTES,
+                          .rank = 1,
+                          .shape = {2},
+                          .elements = 2,
+                          .data = "\2\0\0\0ab\0\0\0\0",
+                          .bytes = 10}};
+    const struct tensor *t;
+
+    find_module();
+    begin(&b, (char *[]){(char *)python(), "test/serve/adder.py", "bytes", NULL});
+    start(&b);
+    UNTIL(&b, b.ready);
+    cr_assert_eq(send_pair(&b, s, 1, NULL, 0), 0);
+    UNTIL(&b, b.done || b.failed || b.lost);
+    cr_assert_eq(b.done, 1, "%s", b.why);
+    t = output(&b, 0, "t");
+    cr_expect_eq(t->bytes, 10);
+    cr_expect_eq(memcmp(t->data, "\2\0\0\0AB\0\0\0\0", 10), 0);
+    stop(&b);
+}
+
+Test(serve_worker, a_batch_that_cannot_be_said_is_not_taken) {
+    struct bench b;
+    struct tensor bad[] = {floats("a", a0, 1)};
+
+    bad[0].bytes = 4;
+    begin(&b, (char *[]){ADDER, NULL});
+    start(&b);
+    UNTIL(&b, b.ready);
+    cr_expect_eq(send_pair(&b, bad, 1, NULL, 0), -EINVAL);
+    cr_assert_eq(send_sum(&b), 0);
+    UNTIL(&b, b.done);
+    stop(&b);
+}
+
+/* ---- those that break a rule ----------------------------------------------------------------- */
+
+/* The batch is lost, for a reason with these words, and the next program is started. */
+static void expect_lost(const char *rule, const char *part) {
+    struct bench b;
+
+    begin(&b, (char *[]){ROGUE, (char *)rule, NULL});
+    start(&b);
+    UNTIL(&b, b.ready == 1);
+    cr_assert_eq(send_bytes(&b), 0);
+    UNTIL(&b, b.lost || b.done || b.failed);
+    cr_expect_eq(b.lost_batch, 1, "%s: not lost", rule);
+    cr_expect(strstr(b.why, part), "%s: \"%s\" without \"%s\"", rule, b.why, part);
+    UNTIL(&b, b.ready == 2);
+    stop(&b);
+}
+
+Test(serve_worker, breaks_rules, .timeout = 300) {
+    static const struct {
+        const char *rule, *why;
+    } rules[] = {
+        {"garbage", "garbage"},         {"long", "garbage"},
+        {"magic", "garbage"},           {"version", "another version"},
+        {"kind", "nobody asked for"},   {"number", "none was due"},
+        {"requests", "none was due"},   {"no-memory", "without its memory"},
+        {"two-memories", "garbage"},    {"pipe", "no memfd"},
+        {"unsealed", "F_SEAL_SHRINK"},  {"writable", "F_SEAL_WRITE"},
+        {"shrinking", "F_SEAL_SHRINK"}, {"small", "announced"},
+        {"huge-size", "announced"},     {"no-size", "too few"},
+        {"table", "tensor 0"},          {"endless-text", "text without an end"},
+        {"flood", "none was due"},      {"dies", "signal 11"},
+        {"exits", "status 3"},          {"hangs-up", "hung up"},
+    };
+    int before = count_before();
+
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        expect_lost(rules[i].rule, rules[i].why);
+    cr_expect_eq(count_files(), before);
+}
+
+/* Without a batch. */
+static void expect_ends(const char *rule, const char *part, uint64_t hello_ns) {
+    struct bench b;
+
+    begin(&b, (char *[]){ROGUE, (char *)rule, NULL});
+    b.config.hello_ns = hello_ns;
+    start(&b);
+    UNTIL(&b, b.lost >= 2);
+    cr_expect_eq(b.lost_batch, 0);
+    cr_expect(strstr(b.why, part), "%s: \"%s\" without \"%s\"", rule, b.why, part);
+    stop(&b);
+}
+
+Test(serve_worker, ends_before_a_batch) {
+    expect_ends("dies-first", "signal 9", 60000 * MS);
+    expect_ends("silent-first", "not ready within 50 ms", 50 * MS);
+    expect_ends("babbles", "not ready within 50 ms", 50 * MS);
+    expect_ends("answers-first", "none was due", 60000 * MS);
+    expect_ends("hello-twice", "none was due", 60000 * MS);
+}
+
+Test(serve_worker, cannot_be_started) {
+    struct bench b;
+    int before = count_before();
+
+    begin(&b, (char *[]){"/nowhere/model", NULL});
+    start(&b);
+    UNTIL(&b, b.lost >= 3);
+    cr_expect(strstr(b.why, "cannot be started: No such file"), "%s", b.why);
+    stop(&b);
+    cr_expect_eq(count_files(), before);
+}
+
+Test(serve_worker, takes_too_long) {
+    struct bench b;
+
+    begin(&b, (char *[]){ROGUE, "silent", NULL});
+    b.limit_ns = 30 * MS;
+    start(&b);
+    UNTIL(&b, b.ready);
+    cr_assert_eq(send_bytes(&b), 0);
+    UNTIL(&b, b.lost);
+    cr_expect(strstr(b.why, "longer than 30 ms"), "%s", b.why);
+    cr_expect_eq(b.lost_batch, 1);
+    stop(&b);
+}
+
+/* The answer may come behind the news of the end. */
+Test(serve_worker, its_last_words_count) {
+    struct bench b;
+
+    begin(&b, (char *[]){ROGUE, "dies-after", NULL});
+    b.keeps_sending = true;
+    start(&b);
+    UNTIL(&b, b.lost >= 20);
+    b.keeps_sending = false;
+    cr_expect_geq(b.done, 20);
+    stop(&b);
+}
+
+Test(serve_worker, fails) {
+    struct bench b;
+
+    begin(&b, (char *[]){ROGUE, "fails", NULL});
+    start(&b);
+    UNTIL(&b, b.ready);
+    for (int i = 1; i <= 3; i++) {
+        cr_assert_eq(send_bytes(&b), 0);
+        UNTIL(&b, b.failed == i);
+        cr_expect_str_eq(b.why, "not today");
+    }
+    stop(&b);
+    cr_expect_eq(b.lost, 0);
+}
+
+Test(serve_worker, answers_twice) {
+    struct bench b;
+
+    begin(&b, (char *[]){ROGUE, "twice", NULL});
+    start(&b);
+    UNTIL(&b, b.ready);
+    cr_assert_eq(send_bytes(&b), 0);
+    UNTIL(&b, b.lost);
+    cr_expect_eq(b.done, 1);
+    cr_expect_eq(b.lost_batch, 0);
+    stop(&b);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+Test(serve_worker, stops_before_it_starts) {
+    struct bench b;
+
+    begin(&b, (char *[]){ADDER, NULL});
+    b.w = model_worker_create(&b.loop, &b.config, &ops, &b);
+    stop(&b);
+    begin(&b, (char *[]){ADDER, NULL});
+    start(&b);
+    stop(&b);
+    model_worker_destroy(NULL);
+}
+
+Test(serve_worker, what_ignores_all_is_killed) {
+    struct bench b;
+    int pid;
+
+    begin(&b, (char *[]){ROGUE, "ignores-stop", NULL});
+    b.config.stop_ns = 20 * MS;
+    start(&b);
+    UNTIL(&b, b.ready);
+    pid = model_worker_pid(b.w);
+    stop(&b);
+    cr_expect_eq(kill(pid, 0), -1);
+    cr_expect_eq(b.lost, 0);
+}
+
+/* What it is at when it is told to stop. */
+Test(serve_worker, finishes_its_batch) {
+    struct bench b;
+
+    begin(&b, (char *[]){ROGUE, "none", NULL});
+    start(&b);
+    UNTIL(&b, b.ready);
+    cr_assert_eq(send_bytes(&b), 0);
+    stop(&b);
+    cr_expect_eq(b.done, 1);
+    cr_expect_eq(b.lost, 0);
+}
+
+Test(serve_worker, children_end_with_it) {
+    struct bench b;
+    int pid;
+
+    begin(&b, (char *[]){ROGUE, "leaves-child", NULL});
+    start(&b);
+    UNTIL(&b, b.ready);
+    pid = model_worker_pid(b.w);
+    cr_expect_eq(kill(-pid, 0), 0);
+    stop(&b);
+    /* Of its group nobody is left, once whoever adopts orphans has reaped them. */
+    cr_expect(PATIENCE_UNTIL(kill(-pid, SIGCONT) == -1 && errno == ESRCH));
+}
+
+Test(serve_worker, pauses_grow) {
+    struct backoff b = {.first_ns = 1000, .most_ns = 60000, .reset_ns = 50000};
+    static const uint64_t expected[] = {1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000};
+
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+        cr_expect_eq(backoff_next_ns(&b, i % 2 ? 49999 : 0), expected[i], "%zu", i);
+    cr_expect_eq(backoff_next_ns(&b, 50000), 1000);
+    cr_expect_eq(backoff_next_ns(&b, 0), 2000);
+}
+
+/* ---- at random ------------------------------------------------------------------------------- */
+
+static void on_kill(uv_timer_t *timer) {
+    struct bench *b = timer->data;
+    static const int signals[] = {SIGKILL, SIGTERM, SIGSEGV};
+    int pid = model_worker_pid(b->w);
+
+    if (pid > 0) kill(pid, signals[rand_r(&b->seed) % 3]);
+    uv_timer_start(timer, on_kill, (uint64_t)(rand_r(&b->seed) % 20), 0);
+}
+
+/* 500 batches; each ends once, which the counts say. */
+Test(serve_worker, kills_at_random, .timeout = 300) {
+    struct bench b;
+    int before = count_before();
+    uint64_t sent;
+
+    begin(&b, (char *[]){ROGUE, "none", NULL});
+    b.keeps_sending = true;
+    uv_timer_init(&b.loop, &b.killer);
+    b.killer.data = &b;
+    uv_timer_start(&b.killer, on_kill, 20, 0);
+    start(&b);
+    UNTIL(&b, b.next > 500 && b.lost >= 60);
+    b.keeps_sending = false;
+    uv_close((uv_handle_t *)&b.killer, NULL);
+    stop(&b);
+    sent = b.next - 1;
+    cr_expect_eq((uint64_t)(b.done + b.failed + b.lost_batch), sent, "%d %d %d of %llu", b.done,
+                 b.failed, b.lost_batch, (unsigned long long)sent);
+    fprintf(stderr, "kills_at_random: %llu batches: %d done, %d lost; %d programs ended\n",
+            (unsigned long long)sent, b.done, b.lost_batch, b.lost);
+    cr_expect_eq(count_files(), before);
+}
