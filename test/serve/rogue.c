@@ -122,7 +122,7 @@ static bool misbehave(uint64_t number) {
         char much[4096] = "";
         return write(FD, much, sizeof(much)) > 0;
     }
-    if (is("dies")) raise(SIGSEGV);
+    if (is("dies")) raise(SIGABRT);
     if (is("exits")) exit(3);
     if (is("silent")) sleep_on();
     if (is("hangs-up")) {

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "common/fdutil.h"
 #include "daemon/serve/model/salus_serve.h"
 #include "proto/serve_memory.h"
+#include "test/lib/patience.h"
 
 static int iterations;
 void salus_iteration(void); /* the shim's, as the program would find it */
@@ -56,10 +58,13 @@ static struct serve_wire_msg hear_only(enum serve_wire_kind kind) {
 }
 
 static void connect_pair(void) {
+    struct timeval patience = {.tv_sec = patience_ms() / 1000};
     char text[16];
     int ends[2];
 
     cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    for (int i = 0; i < 2; i++)
+        setsockopt(ends[i], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     gateway = ends[0];
     snprintf(text, sizeof(text), "%d", ends[1]);
     setenv("SALUS_SERVE_FD", text, 1);

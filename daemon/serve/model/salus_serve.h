@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The library of a model's program that salus-serve starts: it takes batches of requests, and gives
- * an answer to each. Installed; needs nothing else of the project. C and C++.
+ * an answer to each. Installed, with libsalus_serve.so and .a in lib/salus; needs nothing else of
+ * the project. C and C++.
  *
  *     struct salus_serve *s = salus_serve_open();      after the model was loaded
  *     while (salus_serve_next(s) > 0) {

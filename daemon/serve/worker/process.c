@@ -18,8 +18,6 @@
 #define SOCKET_FD 3
 #define SETTING SERVE_WIRE_ENVIRONMENT "=3"
 
-extern char **environ;
-
 /* The environment with our setting; to be freed, its texts are not ours. NULL: no memory. */
 static char **make_env(char *const *env) {
     const size_t name = sizeof(SERVE_WIRE_ENVIRONMENT); /* with the "=" */
