@@ -142,6 +142,13 @@ static bool misbehave(uint64_t number) {
 
 static void before(void) {
     if (is("dies-first")) raise(SIGKILL);
+    if (is("speaks")) {
+        char much[1000];
+        memset(much, 'm', sizeof(much));
+        if (write(1, "one\ntwo \"2\"\n\n", 13) < 0 || write(2, much, sizeof(much)) < 0) exit(1);
+        if (write(2, "\nlast words", 11) < 0) exit(1);
+        exit(3);
+    }
     if (is("silent-first")) sleep_on();
     if (is("ignores-stop")) signal(SIGTERM, SIG_IGN);
     if (is("answers-first")) say(SERVE_WIRE_FAILED, 1);

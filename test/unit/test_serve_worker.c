@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "daemon/serve/worker/backoff.h"
 #include "daemon/serve/worker/model_worker.h"
 #include "test/lib/patience.h"
@@ -379,6 +380,46 @@ Test(serve_worker, ends_before_a_batch) {
     expect_ends("babbles", "not ready within 50 ms", 50 * MS);
     expect_ends("answers-first", "none was due", 60000 * MS);
     expect_ends("hello-twice", "none was due", 60000 * MS);
+}
+
+/* What is in the log of a program that speaks and ends; to be freed. */
+static char *log_of(char *const *argv) {
+    FILE *file = tmpfile();
+    int kept = dup(STDERR_FILENO);
+    char *text = calloc(1, 65536);
+    struct bench b;
+
+    cr_assert(file && text);
+    dup2(fileno(file), STDERR_FILENO);
+    log_init("info");
+    begin(&b, argv);
+    start(&b);
+    UNTIL(&b, b.lost);
+    stop(&b);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(file);
+    cr_assert_gt(fread(text, 1, 65535, file), 0);
+    fclose(file);
+    return text;
+}
+
+Test(serve_worker, what_it_says_is_in_the_log) {
+    char *text = log_of((char *[]){ROGUE, "speaks", NULL});
+    static const char *const parts[] = {"event=said model=m pid=", " text=\"one\"\n",
+                                        " text=\"two '2'\"\n", " text=\"last words\"\n",
+                                        "event=lost model=m"};
+    const char *much;
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        cr_expect(strstr(text, parts[i]), "%s is not in:\n%s", parts[i], text);
+    /* In two pieces, and nothing for an empty line. */
+    much = strstr(text, "text=\"mmm");
+    cr_assert(much);
+    cr_expect(strstr(much + 1, "text=\"mmm"));
+    cr_expect(strstr(much, "mmm\"\n"));
+    cr_expect_null(strstr(text, "text=\"\""));
+    free(text);
 }
 
 Test(serve_worker, cannot_be_started) {
