@@ -73,7 +73,8 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
         "arrival\n");
     cr_assert_eq(lines_out(), 1 + policies);
     CTL("policy", "list", "--json");
-    expect_lines("\"knobs\":\t\"by_class by_size add_sizes sm_threshold dur_threshold train_limit\"");
+    expect_lines(
+        "\"knobs\":\t\"by_class by_size add_sizes sm_threshold dur_threshold train_limit\"");
     CTL("policy", "set", "--lane", "srtf", "exclusive=yes", "lease=2s", "max_lanes=4",
         "--kernel=orion", "--control=gpucolo", "dur_threshold=3.5%", "by_size=no", "preempt=1ms");
     expect_lines("lane:             srtf\n"
