@@ -36,7 +36,7 @@ static int create_kernels(struct device *d, const struct workload *w, uint32_t d
     if (err) return err;
     kdev_slice(d->kernels, w->slice_ns);
     if (w->subgrids) kdev_subgrids(d->kernels);
-    return err;
+    return 0;
 }
 
 static int create_iterations(struct device *d, const struct workload *w) {
