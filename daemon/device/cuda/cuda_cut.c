@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/device/cuda/cuda_source.h"
+#include "daemon/device/subgrid/subgrid.h"
 #include "daemon/device/subgrid/subgrid_rewrite.h"
 
 #define WHY_BYTES 256
@@ -56,7 +57,20 @@ void cuda_cut_unload(struct context *c, CUmodule module) {
     if (module) context_result(c, c->driver.cuModuleUnload(module));
 }
 
-int cuda_cut_find(struct context *c, CUmodule module, const char *name, struct cuda_cut *out) {
+/* Whether its own parameters lie where they are put, and are the last: what is known of the whole
+ * kernel's may be wrong, since to ask for one that there is not is how their number is learnt. */
+static bool is_laid_out(const struct driver *d, CUfunction cut, uint32_t count, uint32_t bytes) {
+    size_t offset = 0, size = 0;
+    for (uint32_t i = 0; i < SUBGRID_PARAMS; i++)
+        if (d->cuFuncGetParamInfo(cut, count + i, &offset, &size) || size != 4 ||
+            offset != subgrid_param_at(bytes) + 4 * i)
+            return false;
+    return d->cuFuncGetParamInfo(cut, count + SUBGRID_PARAMS, &offset, &size) ==
+           CUDA_ERROR_INVALID_VALUE;
+}
+
+int cuda_cut_find(struct context *c, CUmodule module, const char *name,
+                  const struct dev_func_info *whole, struct cuda_cut *out) {
     *out = (struct cuda_cut){0};
     if (!module) return 0;
     CUfunction handle = NULL;
@@ -67,6 +81,7 @@ int cuda_cut_find(struct context *c, CUmodule module, const char *name, struct c
     if (!r)
         r = d->cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, handle);
     if (r) return context_result(c, r) == ERR_DEVICE_LOST ? ERR_DEVICE_LOST : 0;
+    if (!is_laid_out(d, handle, whole->param_count, whole->param_bytes)) return 0;
     *out = (struct cuda_cut){.handle = handle,
                              .max_threads = threads > 0 ? (uint32_t)threads : 0,
                              .shared_allowed = shared > 0 ? (uint32_t)shared : 0};

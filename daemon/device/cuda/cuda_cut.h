@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "daemon/device/cuda/context.h"
+#include "daemon/device/device.h"
 
 /* A kernel of it. */
 struct cuda_cut {
@@ -28,8 +29,9 @@ struct cuda_cut {
 int cuda_cut_load(struct context *c, const void *image, size_t bytes, CUmodule *out);
 void cuda_cut_unload(struct context *c, CUmodule module);
 
-/* The same of one kernel. `module` may be NULL. */
-int cuda_cut_find(struct context *c, CUmodule module, const char *name, struct cuda_cut *out);
+/* The same of one kernel, of which as a whole this is known. `module` may be NULL. */
+int cuda_cut_find(struct context *c, CUmodule module, const char *name,
+                  const struct dev_func_info *whole, struct cuda_cut *out);
 
 /* How many blocks of it a multiprocessor holds; 0: none, or that cannot be said. Thread: the
  * worker's. */

@@ -259,7 +259,7 @@ static int make_func(struct dev_module *m, const char *name, struct dev_func **o
     if (err && err != ERR_NOT_FOUND) snprintf(why, why_bytes, "%s", driver_name(d, r));
     if (!err) err = read_params(f);
     if (!err) err = describe(f);
-    if (!err) err = cuda_cut_find(m->context, m->cut, name, &f->cut);
+    if (!err) err = cuda_cut_find(m->context, m->cut, name, &f->info, &f->cut);
     if (err) {
         free(f->params);
         free(f);

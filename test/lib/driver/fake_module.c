@@ -38,7 +38,17 @@ static void *at(uint64_t addr) {
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-static CUresult add_kernel(struct object *module, char *words) {
+/* Parameters in the text up to the next ')'. */
+static uint32_t declared(const char *text) {
+    uint32_t count = 0;
+    const char *end = strchr(text, ')');
+    for (const char *p = text; (p = strstr(p, ".param ")) && p < end; p++)
+        count++;
+    return count;
+}
+
+/* `text`: behind its parenthesis, of PTX; what it has more than the line says are words. */
+static CUresult add_kernel(struct object *module, char *words, const char *text) {
     char *save = NULL;
     const char *name = strtok_r(words, " ", &save);
     struct object *f = fake_object_new(OBJECT_FUNC, 0, 0);
@@ -49,6 +59,8 @@ static CUresult add_kernel(struct object *module, char *words) {
     snprintf(f->name, sizeof(f->name), "%s", name);
     for (const char *w; (w = strtok_r(NULL, " ", &save)) && f->param_count < 16;)
         f->params[f->param_count++] = (uint32_t)atoi(w);
+    uint32_t count = text ? declared(text) : 0;
+    f->words = count > f->param_count ? count - f->param_count : 0;
     return CUDA_SUCCESS;
 }
 
@@ -56,7 +68,8 @@ static CUresult add_kernel(struct object *module, char *words) {
 static CUresult add_entry(struct object *module, const char *image, char *words) {
     char head[80];
     snprintf(head, sizeof(head), ".entry %.*s(", (int)strcspn(words, " "), words);
-    return strstr(image, head) ? add_kernel(module, words) : CUDA_SUCCESS;
+    const char *text = strstr(image, head);
+    return text ? add_kernel(module, words, text) : CUDA_SUCCESS;
 }
 
 static CUresult add_global(struct object *module, char *words) {
@@ -91,7 +104,7 @@ static CUresult parse(struct object *module, const char *image) {
     if (!text) return CUDA_ERROR_INVALID_IMAGE;
     for (char *line = strtok_r(text, "\n", &save); line && !r; line = strtok_r(NULL, "\n", &save)) {
         if (!strncmp(line, "kernel ", 7))
-            r = add_kernel(module, line + 7);
+            r = add_kernel(module, line + 7, NULL);
         else if (!strncmp(line, "entry ", 6))
             r = add_entry(module, image, line + 6);
         else if (!strncmp(line, "global ", 7))
@@ -345,9 +358,13 @@ CUresult cuFuncGetParamInfo(CUfunction func, size_t index, size_t *offset, size_
     FAKE_CALL(true);
     const struct object *f = fake_object(OBJECT_FUNC, func);
     if (!f) return FAKE_MISUSE(CUDA_ERROR_INVALID_HANDLE, "no function, or none any more");
-    if (index >= f->param_count) return CUDA_ERROR_INVALID_VALUE;
+    uint32_t count = f->param_count;
+    if (index >= count + f->words) return CUDA_ERROR_INVALID_VALUE;
     *offset = 8 * index;
-    *bytes = f->params[index];
+    *bytes = index < count ? f->params[index] : 4;
+    if (index >= count)
+        *offset = (count ? 8 * (count - 1) + ((f->params[count - 1] + 3) & ~3u) : 0) +
+                  4 * (index - count);
     return CUDA_SUCCESS;
 }
 

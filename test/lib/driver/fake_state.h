@@ -72,6 +72,7 @@ struct object {
     struct fake_texture told;   /* the same: of what it reads, and how */
     fake_kernel kernel;
     uint32_t params[16], param_count;
+    uint32_t words; /* of a function: parameters of 4 bytes behind these, side by side */
     int shared_allowed, shared_bytes;
 };
 
