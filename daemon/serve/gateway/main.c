@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * salus-serve: reads what is to be served, serves it, and stops when it is told.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <uv.h>
+
+#include "common/args.h"
+#include "common/log.h"
+#include "daemon/serve/gateway/gateway.h"
+#include "proto/version.h"
+
+#define EXIT_USAGE 2
+
+static const char help[] =
+    "usage: salus-serve [--check] FILE\n"
+    "\n"
+    "Serves the models of FILE by the Open Inference Protocol over HTTP. Runs in the foreground\n"
+    "until SIGTERM or SIGINT; see salus-serve(8).\n"
+    "\n"
+    "  --check            say what is wrong with FILE; exit 2 if anything is\n"
+    "  --help, --version\n";
+
+struct program {
+    uv_loop_t loop;
+    uv_signal_t term, interrupt;
+    struct gateway *gateway;
+};
+
+static void on_signal(uv_signal_t *s, int number) {
+    struct program *p = s->data;
+    gateway_stop(p->gateway);
+    uv_close((uv_handle_t *)&p->term, NULL);
+    uv_close((uv_handle_t *)&p->interrupt, NULL);
+}
+
+static void watch(struct program *p, uv_signal_t *s, int number) {
+    uv_signal_init(&p->loop, s);
+    s->data = p;
+    uv_signal_start(s, on_signal, number);
+}
+
+static int serve(const struct models_file *file) {
+    struct program p;
+    char why[256];
+    uv_loop_init(&p.loop);
+    int err = gateway_create(&p.gateway, &p.loop, file, why, sizeof(why));
+    if (err) {
+        fprintf(stderr, "salus-serve: %s\n", *why ? why : strerror(-err));
+    } else {
+        watch(&p, &p.term, SIGTERM);
+        watch(&p, &p.interrupt, SIGINT);
+        printf("serving on port %u\n", gateway_port(p.gateway));
+        fflush(stdout);
+    }
+    uv_run(&p.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&p.loop);
+    gateway_destroy(p.gateway);
+    return err ? 1 : 0;
+}
+
+static int run(const char *path, bool check) {
+    struct models_file file;
+    struct buf errors;
+    buf_init(&errors);
+    int err = models_file_read(&file, path, &errors);
+    if (err) fprintf(stderr, "%s", errors.len ? buf_str(&errors) : "out of memory\n");
+    buf_finish(&errors);
+    int status = err ? EXIT_USAGE : check ? 0 : serve(&file);
+    models_file_finish(&file);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    struct args a = {.rest = argv + 1};
+    const char *path = NULL;
+    enum args_kind kind;
+    bool check = false;
+    signal(SIGPIPE, SIG_IGN);
+    while ((kind = args_next(&a)) != ARGS_END) {
+        if (kind == ARGS_OPTION && args_is(&a, "--help")) return fputs(help, stdout) < 0;
+        if (kind == ARGS_OPTION && args_is(&a, "--version"))
+            return printf("salus-serve %s\n", VERSION_TEXT) < 0;
+        if (kind == ARGS_OPTION && args_is(&a, "--check")) {
+            check = true;
+            continue;
+        }
+        if (kind == ARGS_OPTION || path) {
+            fprintf(stderr, "salus-serve: '%s'? See 'salus-serve --help'\n",
+                    kind == ARGS_OPTION ? args_whole(&a) : a.name);
+            return EXIT_USAGE;
+        }
+        path = a.name;
+    }
+    if (!path) {
+        fputs("salus-serve: which file? See 'salus-serve --help'\n", stderr);
+        return EXIT_USAGE;
+    }
+    log_init("info");
+    return run(path, check);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * INI by inih, which calls for every name; what a model must have is looked at in the end.
+ */
+#include "daemon/serve/gateway/models_file.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+
+#define DEFAULT_PORT 8000
+#define DEFAULT_CONNECTIONS 2048
+#define DEFAULT_DEADLINE_NS 1000000000u
+#define DEFAULT_LIMIT_NS 60000000000u
+#define APPS_DEFAULT 8u
+#define TIME_MOST_NS 86400000000000u /* a day */
+
+struct reading {
+    struct models_file *file;
+    struct buf *errors;
+    const char *section, *name; /* of the line */
+    uint32_t model;             /* of the section */
+    int bad;
+    bool no_memory;
+};
+
+__attribute__((format(printf, 2, 3))) static int fault(struct reading *r, const char *fmt, ...) {
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    if (r->name)
+        buf_printf(r->errors, "[%s] %s: %s\n", r->section, r->name, text);
+    else
+        buf_printf(r->errors, "[%s] %s\n", r->section, text);
+    r->bad++;
+    return -EINVAL;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static int take_count(struct reading *r, const char *text, uint64_t least, uint64_t most,
+                      uint32_t *out) {
+    uint64_t n;
+    if (units_parse(UNITS_NONE, text, &n) || n < least || n > most)
+        return fault(r, "'%.60s' is not a whole number from %llu to %llu", text,
+                     (unsigned long long)least, (unsigned long long)most);
+    *out = (uint32_t)n;
+    return 0;
+}
+
+static int take_time(struct reading *r, const char *text, uint64_t *out) {
+    uint64_t n;
+    if (units_parse(UNITS_TIME, text, &n) || n == 0 || n > TIME_MOST_NS)
+        return fault(r, "'%.60s' is not a time up to 24h, such as 250ms", text);
+    *out = n;
+    return 0;
+}
+
+static char *keep(struct reading *r, const char *text) {
+    char *copy = arena_strdup(r->file->arena, text);
+    if (!copy) r->no_memory = true;
+    return copy;
+}
+
+static int take_text(struct reading *r, const char *text, char **out) {
+    *out = keep(r, text);
+    return *out ? 0 : -ENOMEM;
+}
+
+/* Words, separated by blanks. */
+static int take_program(struct reading *r, const char *text, char ***out) {
+    char *copy = keep(r, text), *rest = copy, *word;
+    char **argv = arena_calloc(r->file->arena, MODELS_FILE_WORDS + 1, sizeof(*argv));
+    uint32_t count = 0;
+    if (!copy || !argv) {
+        r->no_memory = true;
+        return -ENOMEM;
+    }
+    while ((word = strtok_r(rest, " \t", &rest))) {
+        if (count == MODELS_FILE_WORDS) return fault(r, "more than %u words", MODELS_FILE_WORDS);
+        argv[count++] = word;
+    }
+    if (!count) return fault(r, "a program is needed");
+    *out = argv;
+    return 0;
+}
+
+static int take_sizes(struct reading *r, const char *text, struct plan_config *plan) {
+    char *copy = keep(r, text), *rest = copy, *word;
+    if (!copy) return -ENOMEM;
+    plan->size_count = 0;
+    while ((word = strtok_r(rest, " \t", &rest))) {
+        uint32_t n = 0, before = plan->size_count ? plan->sizes[plan->size_count - 1] : 0;
+        if (plan->size_count == PLAN_SIZES) return fault(r, "more than %u sizes", PLAN_SIZES);
+        if (take_count(r, word, 1, PLAN_BATCH_MOST, &n)) return -EINVAL;
+        if (n <= before || (!before && n != 1))
+            return fault(r, "sizes rise, and the first is 1: '%.60s'", text);
+        plan->sizes[plan->size_count++] = n;
+    }
+    return plan->size_count ? 0 : fault(r, "at least one size is needed");
+}
+
+static int take_policy(struct reading *r, const char *text, const char **out) {
+    for (uint32_t i = 0; plan_policy_name(i); i++)
+        if (strcmp(plan_policy_name(i), text) == 0) {
+            *out = plan_policy_name(i);
+            return 0;
+        }
+    return fault(r, "there is no policy '%.60s'", text);
+}
+
+static int take_switch(struct reading *r, const char *text, bool *out) {
+    *out = strcmp(text, "yes") == 0;
+    return *out || strcmp(text, "no") == 0 ? 0 : fault(r, "yes or no, not '%.60s'", text);
+}
+
+static int take_shape(struct reading *r, char *rest, struct model_tensor *t) {
+    char *word, *end;
+    while ((word = strtok_r(rest, " \t", &rest))) {
+        long long n = strtoll(word, &end, 10);
+        if (t->rank == TENSOR_MAX_RANK) return fault(r, "more than %u dimensions", TENSOR_MAX_RANK);
+        if (*end || n < -1 || n == 0 || n > UINT32_MAX)
+            return fault(r, "'%.60s' is no dimension: a number above 0, or -1 for any", word);
+        t->shape[t->rank++] = n;
+    }
+    return 0;
+}
+
+/* "NAME DATATYPE DIMENSION...", another one with each line. */
+static int take_tensor(struct reading *r, const char *text, const struct model_tensor **list,
+                       uint32_t *count) {
+    struct model_tensor *tensors = (struct model_tensor *)*list, *t;
+    char *copy = keep(r, text), *rest = copy;
+    if (!tensors)
+        *list = tensors =
+            arena_calloc(r->file->arena, MODELS_FILE_TENSORS, sizeof(struct model_tensor));
+    if (!copy || !tensors) {
+        r->no_memory = true;
+        return -ENOMEM;
+    }
+    if (*count == MODELS_FILE_TENSORS) return fault(r, "more than %u", MODELS_FILE_TENSORS);
+    t = &tensors[*count];
+    const char *name = strtok_r(rest, " \t", &rest), *type = strtok_r(rest, " \t", &rest);
+    *t = (struct model_tensor){.name = name};
+    t->type = type ? datatype_find(type) : DATATYPE_NONE;
+    if (!name || strlen(name) > TENSOR_MAX_NAME_BYTES || t->type == DATATYPE_NONE)
+        return fault(r, "'%.100s' is not a name, a datatype such as FP32, and dimensions", text);
+    if (model_tensor_find(tensors, *count, name)) return fault(r, "a second '%.60s'", name);
+    if (take_shape(r, rest, t)) return -EINVAL;
+    ++*count;
+    return 0;
+}
+
+/* ---- sections -------------------------------------------------------------------------------- */
+
+static int take_front(struct reading *r, const char *value) {
+    struct models_file *f = r->file;
+    uint32_t port = 0;
+    if (strcmp(r->name, "address") == 0) return take_text(r, value, &f->address);
+    if (strcmp(r->name, "connections") == 0)
+        return take_count(r, value, 1, 1000000, &f->connections);
+    if (strcmp(r->name, "port") != 0) return fault(r, "there is no such name here");
+    int err = take_count(r, value, 0, 65535, &port);
+    if (!err) f->port = (uint16_t)port;
+    return err;
+}
+
+static int take_version(struct reading *r, const char *text, struct model *m) {
+    const char **versions = arena_calloc(r->file->arena, 1, sizeof(*versions));
+    if (versions) versions[0] = keep(r, text);
+    if (!versions || !versions[0]) {
+        r->no_memory = true;
+        return -ENOMEM;
+    }
+    m->versions = versions;
+    m->versions_count = 1;
+    return 0;
+}
+
+static int take_model(struct reading *r, const char *value) {
+    struct model *m = &r->file->models[r->model];
+    struct models_file_model *s = &r->file->settings[r->model];
+    const char *n = r->name;
+    if (strcmp(n, "program") == 0) return take_program(r, value, &s->argv);
+    if (strcmp(n, "input") == 0) return take_tensor(r, value, &m->inputs, &m->inputs_count);
+    if (strcmp(n, "output") == 0) return take_tensor(r, value, &m->outputs, &m->outputs_count);
+    if (strcmp(n, "version") == 0) return take_version(r, value, m);
+    if (strcmp(n, "workers") == 0) return take_count(r, value, 1, PLAN_WORKERS, &s->workers);
+    if (strcmp(n, "sizes") == 0) return take_sizes(r, value, &s->plan);
+    if (strcmp(n, "policy") == 0) return take_policy(r, value, &s->plan.policy);
+    if (strcmp(n, "deadline") == 0) return take_time(r, value, &s->deadline_ns);
+    if (strcmp(n, "limit") == 0) return take_time(r, value, &s->limit_ns);
+    if (strcmp(n, "window") == 0) return take_time(r, value, &s->plan.window_ns);
+    if (strcmp(n, "applications") == 0) return take_count(r, value, 1, PLAN_APPS, &s->plan.apps);
+    if (strcmp(n, "salus") == 0) return take_switch(r, value, &s->salus);
+    return fault(r, "there is no such name here");
+}
+
+/* The model of a section, which may be new; false: it is none. */
+static bool find_model(struct reading *r, const char *name) {
+    struct models_file *f = r->file;
+    for (r->model = 0; r->model < f->count; r->model++)
+        if (strcmp(f->models[r->model].name, name) == 0) return true;
+    if (f->count == MODELS_FILE_MODELS || !*name || strcspn(name, "/ \t") != strlen(name)) {
+        fault(r, f->count == MODELS_FILE_MODELS ? "too many models" : "no name for a model");
+        return false;
+    }
+    f->models[f->count] = (struct model){.name = keep(r, name)};
+    f->settings[f->count] = (struct models_file_model){.salus = true,
+                                                       .workers = 1,
+                                                       .deadline_ns = DEFAULT_DEADLINE_NS,
+                                                       .limit_ns = DEFAULT_LIMIT_NS,
+                                                       .plan.apps = APPS_DEFAULT};
+    f->count++;
+    return f->models[r->model].name != NULL;
+}
+
+static int take(void *arg, const char *section, const char *name, const char *value) {
+    struct reading *r = arg;
+    r->section = section;
+    r->name = name;
+    if (strcmp(section, "front") == 0)
+        take_front(r, value);
+    else if (strncmp(section, "model ", 6) != 0)
+        fault(r, "there is no such section: [front] and [model NAME] are");
+    else if (find_model(r, section + 6))
+        take_model(r, value);
+    return 1; /* go on: all faults are listed */
+}
+
+static void look_at_model(struct reading *r, uint32_t i) {
+    char section[64];
+    struct models_file *f = r->file;
+    snprintf(section, sizeof(section), "model %s", f->models[i].name);
+    r->section = section;
+    r->name = NULL;
+    if (!f->settings[i].argv) fault(r, "program is missing");
+    if (!f->models[i].inputs_count) fault(r, "an input is missing");
+    if (!f->models[i].outputs_count) fault(r, "an output is missing");
+    if (!f->models[i].versions_count) take_version(r, "1", &f->models[i]);
+}
+
+int models_file_read(struct models_file *f, const char *path, struct buf *errors) {
+    struct reading r = {.file = f, .errors = errors};
+    *f = (struct models_file){
+        .arena = arena_create(), .port = DEFAULT_PORT, .connections = DEFAULT_CONNECTIONS};
+    if (!f->arena) return -ENOMEM;
+    int line = ini_parse(path, take, &r);
+    if (line < 0) {
+        buf_printf(errors, "%s: %s\n", path, strerror(errno));
+        return -EINVAL;
+    }
+    if (line > 0) {
+        buf_printf(errors, "%s:%d: not a section, nor 'name = value'\n", path, line);
+        r.bad++;
+    }
+    for (uint32_t i = 0; i < f->count; i++)
+        look_at_model(&r, i);
+    if (!f->count && !r.bad) {
+        buf_printf(errors, "%s: no [model NAME] is there\n", path);
+        r.bad++;
+    }
+    return r.no_memory ? -ENOMEM : r.bad ? -EINVAL : 0;
+}
+
+void models_file_finish(struct models_file *f) {
+    arena_destroy(f->arena);
+    f->arena = NULL;
+}

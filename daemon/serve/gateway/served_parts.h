@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A served model from inside, for the files served*.c.
+ */
+#ifndef DAEMON_SERVE_GATEWAY_SERVED_PARTS_H
+#define DAEMON_SERVE_GATEWAY_SERVED_PARTS_H
+
+#include "daemon/serve/gateway/asking.h"
+#include "daemon/serve/gateway/models_file.h"
+#include "daemon/serve/worker/model_worker.h"
+
+/* What becomes of requests: X(NAME, text). */
+#define SERVED_ENDS(X)                                                             \
+    X(ANSWERED, "answered")                                                        \
+    X(TIMEOUT, "timeout") /* its deadline could not be met any more */             \
+    X(REFUSED, "refused") /* on arrival, for the same reason */                    \
+    X(FAILED, "failed")   /* the model's program said so, or could not be asked */ \
+    X(LOST, "lost")       /* two workers ended that had it */                      \
+    X(GONE, "gone")       /* its client */
+
+enum served_end {
+#define X(name, text) SERVED_##name,
+    SERVED_ENDS(X)
+#undef X
+        SERVED_END_KINDS
+};
+
+struct served_worker {
+    struct served *of;
+    uint32_t number; /* as the scheduler knows it */
+    bool ready;      /* and the scheduler was told so */
+    struct model_worker *worker;
+    uint64_t batch, sent_ns; /* batch: 0: it has none */
+    uint64_t took_ns;        /* the latest one that is done */
+    uint32_t planned;        /* requests of it as the scheduler knows it */
+    uint32_t count;          /* and without those whose clients were gone */
+    uint64_t ids[PLAN_BATCH_MOST];
+};
+
+struct served {
+    uv_loop_t *loop;
+    const struct model *model;
+    const struct models_file_model *settings;
+    struct model_worker_config config; /* of all its workers */
+    char **argv;
+    struct plan *plan;
+    struct asking asking;
+    struct served_worker *workers;
+    uint32_t ready_count;
+    uv_timer_t timer;
+    /* Events that the scheduler was not told yet, and those that it was told last. `spare` of the
+     * room is for what workers say. */
+    struct plan_event *events, *told;
+    uint32_t event_count, event_room, event_spare;
+    bool stepping;
+    char apps[PLAN_APPS][REQUEST_MAX_APPLICATION_BYTES + 1]; /* [0]: of none, and of too many */
+    uint32_t app_count;
+    uint64_t batches; /* so far: the latest one's number */
+    uint64_t ends[SERVED_END_KINDS], sent, latency_ns, batch_ns, ends_of_workers;
+    uint32_t stopping; /* workers that have not stopped yet */
+    void (*done)(void *arg);
+    void *done_arg;
+};
+
+/* What happened, for the scheduler to be told; and everything that follows. */
+struct plan_event *served_event(struct served *s, enum plan_event_kind kind);
+void served_step(struct served *s);
+
+/* The request has its end. A reason that is NULL was answered, or nobody waits. */
+void served_end(struct served *s, struct asked *asked, enum served_end end,
+                const struct refusal *why);
+
+/* What its workers say. */
+extern const struct model_worker_ops served_worker_ops;
+/* One has stopped for good. */
+void served_stopped(struct served_worker *w);
+/* A batch for one of them, as the scheduler wants it. */
+void served_send(struct served *s, const struct plan_action *send);
+
+#endif

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# salus-serve: the front, the scheduler and the models' programs, joined (daemon/serve/gateway).
+#   make check-serve    salus-serve as a process: real clients, programs that end under load
+GATEWAY := $(call src,daemon/serve/gateway)
+$(BUILD)/libgateway.a: $(call objs,$(GATEWAY))
+$(BUILD)/salus-serve: $(BUILD)/daemon/serve/gateway/main.o \
+		$(addprefix $(BUILD)/lib,gateway.a front.a serve-worker.a plan.a infer.a proto.a common.a)
+	$(Q)$(LINK) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -linih $(FRONT_NEEDS)
+all: $(BUILD)/salus-serve
+
+$(BUILD)/test/serve/slow: $(BUILD)/test/serve/slow.o $(SERVE_MODEL_A)
+	$(Q)$(LINK) -o $@ $^
+$(BUILD)/test/serve/early: test/serve/early.cu $(SERVE_MODEL_A)
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NVCC) $(NVCC_default) $(NVCC_static) -I. -o $@ $< $(SERVE_MODEL_A)
+
+.PHONY: check-serve
+check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slow early) ## salus-serve as a process
+	$(Q)BUILD=$(BUILD) $(PYTHON) test/serve/run_serve.py $(SERVE_TESTS)
+
+install: install-serve
+uninstall: uninstall-serve
+.PHONY: install-serve uninstall-serve
+install-serve: $(BUILD)/salus-serve
+	$(INSTALL) -D -m 0755 $(BUILD)/salus-serve $(ROOT_DIR)/bin/salus-serve
+uninstall-serve:
+	rm -f $(ROOT_DIR)/bin/salus-serve

@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""salus-serve as a process: models' programs that behave, fail and end, clients that wait and such that do not.
+
+    test/serve/run_serve.py [--serve=PROGRAM] [NAME-PART...]
+
+A test is a function whose name begins with `test_`; it fails by raising.
+"""
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
+from harness import BUILD, PATIENCE, Daemon, run_tests, wait_for
+
+# A mutant's tests name another one: --serve=PATH.
+PROGRAM = next((a.partition("=")[2] for a in sys.argv if a.startswith("--serve=")), os.path.join(BUILD, "salus-serve"))
+PROGRAMS = os.path.abspath(os.path.join(BUILD, "test", "serve"))
+JSON = {"Content-Type": "application/json"}
+TICKS = os.sysconf("SC_CLK_TCK")
+ADD = f"""[model add]
+program = {PROGRAMS}/adder
+salus = no
+input = a FP32 -1
+input = b FP32 -1
+output = y FP32 -1
+"""
+SLOW = f"""[model slow]
+program = {PROGRAMS}/slow
+salus = no
+input = ms INT32 1
+output = y INT32 1
+deadline = 1min
+"""
+
+
+def equal(got, want, what):
+    if got != want:
+        raise AssertionError(f"{what}: {got!r}, expected {want!r}")
+
+
+def contains(text, part, what):
+    if part not in text:
+        raise AssertionError(f"{what}: no {part!r} in {text!r}")
+
+
+class Serve:
+    """The program with these models, ready unless it is said otherwise."""
+
+    def __init__(self, models, ready=True, **env):
+        self.folder = tempfile.TemporaryDirectory(prefix="salus-serve-")
+        self.log = open(os.path.join(self.folder.name, "log"), "w+")
+        conf = write(self.folder.name, "[front]\nport = 0\n" + models)
+        self.process = subprocess.Popen([PROGRAM, conf], text=True, stdout=subprocess.PIPE, stderr=self.log, env={**os.environ, **env})
+        line = self.process.stdout.readline()
+        if not line.startswith("serving on port "):
+            raise AssertionError(f"salus-serve: {line!r} {self.said()}")
+        self.port = int(line.split()[3])
+        if ready:
+            wait_for("its models are ready", lambda: self.ask("GET", "/v2/health/ready")[0] == 200)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if self.process.poll() is None:
+            self.process.kill() if kind else self.stop()
+        self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        self.log.close()
+        self.folder.cleanup()
+
+    def said(self):
+        self.log.flush()
+        with open(self.log.name) as f:
+            return f.read()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        equal(self.process.wait(PATIENCE), 0, f"exit status ({self.said()})")
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+
+    def ask(self, method, path, body=None, headers={}, c=None):
+        """(status, body, headers)"""
+        c = c or self.connect()
+        c.request(method, path, body, headers)
+        r = c.getresponse()
+        return r.status, r.read(), r.headers
+
+    def slow(self, ms, c=None, **parameters):
+        """(status, the number that came back or the error)"""
+        body = json.dumps({"parameters": parameters, "inputs": [{"name": "ms", "datatype": "INT32", "shape": [1], "data": [ms]}]})
+        status, text, _ = self.ask("POST", "/v2/models/slow/infer", body, JSON, c)
+        answer = json.loads(text)
+        return status, answer["outputs"][0]["data"][0] if status == 200 else answer["error"]
+
+    def count(self, name, **labels):
+        text = self.ask("GET", "/metrics")[1].decode()
+        wanted = "".join(f'(?=[^}}]*{k}="{v}")' for k, v in labels.items())
+        return sum(float(n) for n in re.findall(rf"^{name}\{{{wanted}[^}}]*\}} (\S+)$", text, re.M))
+
+    def ends(self, end, model="slow"):
+        return self.count("salus_serve_requests_total", model=model, end=end)
+
+    def programs(self, name):
+        """Process ids of the models' programs of that name."""
+        out = subprocess.run(["pgrep", "-x", "-P", str(self.process.pid), name], stdout=subprocess.PIPE, text=True).stdout
+        return [int(p) for p in out.split()]
+
+    def cpu_s(self):
+        with open(f"/proc/{self.process.pid}/stat") as f:
+            fields = f.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def write(folder, text):
+    path = os.path.join(folder, "models.conf")
+    with open(path, "w") as f:
+        f.write(text)
+    return path
+
+
+def add_body(a, b):
+    return json.dumps({"inputs": [{"name": n, "datatype": "FP32", "shape": [len(v)], "data": v} for n, v in (("a", a), ("b", b))]})
+
+
+def at_once(count, what):
+    """Results of what(i), each in a thread of its own."""
+    results = [None] * count
+
+    def one(i):
+        results[i] = what(i)
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(PATIENCE)
+    equal([r for r in results if r is None], [], "without an answer")
+    return results
+
+
+# ---- answers -------------------------------------------------------------------------------------
+
+def test_two_models():
+    with Serve(ADD + SLOW) as s:
+        status, text, _ = s.ask("POST", "/v2/models/add/infer", add_body([1, 2, 3], [10, 20, 30]), JSON)
+        equal((status, json.loads(text)["outputs"][0]["data"]), (200, [11, 22, 33]), "the sums")
+        equal(s.slow(3), (200, 6), "the other model")
+        equal(s.ends("answered", "add"), 1, "answered")
+        equal({m["name"] for m in json.loads(s.ask("POST", "/v2/repository/index", "{}")[1])}, {"add", "slow"}, "the index")
+
+
+def test_requests_that_wait_go_together():
+    """Each gets its own answer, in fewer batches than there are requests."""
+    with Serve(SLOW + "sizes = 1 2 4 8 16\n") as s:
+        equal(at_once(33, lambda i: s.slow(20 + i)), [(200, 2 * (20 + i)) for i in range(33)], "answers")
+        batches = s.count("salus_serve_batches_total")
+        equal(batches < 20, True, f"{batches} batches of 33 requests")
+        equal(s.count("salus_serve_batched_total"), 33, "requests in them")
+
+
+def test_requests_of_other_shapes_are_not_mixed_up():
+    with Serve(ADD + "sizes = 1 2 4 8\nworkers = 2\n") as s:
+        def one(i):
+            status, text, _ = s.ask("POST", "/v2/models/add/infer", add_body([i] * (i + 1), [1] * (i + 1)), JSON)
+            return status, json.loads(text)["outputs"][0]["data"]
+        equal(at_once(40, one), [(200, [i + 1] * (i + 1)) for i in range(40)], "answers")
+
+
+def test_what_cannot_be_in_time_is_said_before_that():
+    """The worker is busy for longer than the others would wait: they are told when it is clear, not when it is free."""
+    with Serve(SLOW) as s:
+        busy = threading.Thread(target=s.slow, args=(3000,))
+        busy.start()
+        wait_for("it is busy", lambda: s.count("salus_serve_batches_total") == 1)
+        begin = time.monotonic()
+        status, text = s.slow(1, deadline_ms=200)
+        took = time.monotonic() - begin
+        equal(status, 504, text)
+        contains(text, "deadline", "why")
+        equal(took < 2.5, True, f"told after {took:.1f} s")
+        equal(s.ends("timeout"), 1, "timeouts")
+        busy.join(PATIENCE)
+
+
+def test_a_program_may_refuse():
+    with Serve(SLOW) as s:
+        status, text = s.slow(-1)
+        equal(status, 500, text)
+        contains(text, "it was told to fail", "its words")
+        equal(s.slow(2), (200, 4), "it goes on")
+        equal(s.ends("failed"), 1, "failed")
+
+
+def rounds(x):
+    h = x
+    for _ in range(x % 4096):
+        h = (h * 1664525 + 1013904223) % 2**32
+    return h
+
+
+def test_under_salus():
+    """A CUDA program, unmodified but for the library: its processes are jobs, and each batch is an iteration."""
+    model = f"[model early]\nprogram = {PROGRAMS}/early\ninput = x UINT32 -1\noutput = y UINT32 -1\nworkers = 2\ndeadline = 1min\n"
+    path = os.path.abspath(BUILD) + ":" + os.environ["PATH"]
+    with Daemon("--device-memory", "256MiB") as d, Serve(model, SALUS_RUN_DIR=d.run_dir, PATH=path) as s:
+        equal(len(d.jobs()), 2, "jobs")
+
+        def one(i):
+            x = [977 * i + n for n in range(16)]
+            body = json.dumps({"inputs": [{"name": "x", "datatype": "UINT32", "shape": [16], "data": x}]})
+            status, text, _ = s.ask("POST", "/v2/models/early/infer", body, JSON)
+            answer = json.loads(text)
+            return status, answer["outputs"][0]["data"] if status == 200 else answer
+        equal(at_once(24, one), [(200, [rounds(977 * i + n) for n in range(16)]) for i in range(24)], "answers")
+        batches = s.count("salus_serve_batches_total")
+        wait_for("each batch is an iteration", lambda: sum(j["iterations"] for j in d.jobs()) >= batches - 2)
+
+
+# ---- programs that end ---------------------------------------------------------------------------
+
+def test_a_request_that_ends_programs_is_tried_twice():
+    with Serve(SLOW + "workers = 3\n") as s:
+        status, text = s.slow(-2)
+        equal(status, 503, text)
+        contains(text, "two workers ended", "why")
+        equal(s.slow(2), (200, 4), "the third one serves")
+        equal(s.count("salus_serve_worker_ends_total"), 2, "ends")
+        equal(s.ends("lost"), 1, "lost")
+        wait_for("they are started again", lambda: s.said().count("event=ready model=slow") == 5)
+        equal(s.count("salus_serve_workers_ready"), 3, "ready")
+
+
+def test_the_others_go_on_when_one_ends():
+    """A request that was in a batch when its worker was killed is answered by another one."""
+    with Serve(SLOW + "workers = 2\n") as s:
+        waits = threading.Thread(target=lambda: done.append(s.slow(600)))
+        done = []
+        waits.start()
+        wait_for("it is in a batch", lambda: s.count("salus_serve_batches_total") == 1)
+        idle = s.programs("slow")
+        for pid in idle:  # whichever has it; the other one is started again first
+            with open(f"/proc/{pid}/wchan") as f:
+                if "nanosleep" in f.read():
+                    os.kill(pid, signal.SIGKILL)
+        waits.join(PATIENCE)
+        equal(done, [(200, 1200)], "its answer")
+
+
+def test_kills_under_load():
+    """Programs are killed at random moments beside eight clients: every request has one answer, and none is wrong."""
+    dice = random.Random(1)
+    with Serve(SLOW + "workers = 3\nsizes = 1 2 4\ndeadline = 10s\n") as s:
+        over = threading.Event()
+
+        def client(i):
+            c, answers = s.connect(), []
+            for n in range(30):
+                ms = 1 + (7 * i + n) % 9
+                answers.append((ms, s.slow(ms, c)))
+            return answers
+
+        def killer():
+            while not over.wait(dice.uniform(0.02, 0.2)):
+                for pid in s.programs("slow")[:1]:
+                    os.kill(pid, signal.SIGKILL)
+        k = threading.Thread(target=killer)
+        k.start()
+        try:
+            answers = [a for r in at_once(8, client) for a in r]
+        finally:
+            over.set()
+            k.join(PATIENCE)
+        wrong = [(ms, a) for ms, a in answers if a != (200, 2 * ms) and a[0] not in (429, 503, 504)]
+        equal(wrong, [], "wrong answers")
+        right = sum(a[0] == 200 for _, a in answers)
+        equal(right > 0, True, "some were served")
+        equal(s.count("salus_serve_pending"), 0, "pending")
+        equal(s.count("salus_serve_worker_ends_total") > 0, True, "some were killed")
+        wait_for("all are there again", lambda: s.count("salus_serve_workers_ready") == 3)
+        equal(s.slow(1), (200, 2), "after it")
+
+
+def test_a_program_that_cannot_start():
+    with Serve(SLOW.replace("/slow", "/none"), ready=False) as s:
+        wait_for("the log says so", lambda: "it cannot be started: No such file" in s.said())
+        status, text, _ = s.ask("POST", "/v2/models/slow/infer", "{}", JSON)
+        equal((status, "not ready" in json.loads(text)["error"]), (503, True), "a request")
+
+
+# ---- clients -------------------------------------------------------------------------------------
+
+def test_clients_that_do_not_wait():
+    """Of forty that hang up nobody else notices, in a batch or before it."""
+    with Serve(SLOW + "sizes = 1 2 4\n") as s:
+        body = json.dumps({"inputs": [{"name": "ms", "datatype": "INT32", "shape": [1], "data": [30]}]}).encode()
+        head = b"POST /v2/models/slow/infer HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        for _ in range(40):
+            c = socket.create_connection(("127.0.0.1", s.port), timeout=PATIENCE)
+            c.sendall(head % len(body) + body)
+            c.close()
+        equal(s.slow(2), (200, 4), "one that waits")
+        wait_for("all have ended", lambda: s.count("salus_serve_pending") == 0)
+        equal(s.ends("gone") + s.ends("answered"), 41, "ends")
+        equal(s.ends("gone") > 0, True, "some were gone")
+
+
+def test_it_stops_when_all_is_answered():
+    with Serve(SLOW) as s:
+        results = []
+        t = threading.Thread(target=lambda: results.append(s.slow(700)))
+        t.start()
+        wait_for("it is in a batch", lambda: s.count("salus_serve_batches_total") == 1)
+        s.stop()
+        t.join(PATIENCE)
+        equal(results, [(200, 1400)], "the answer")
+        equal(s.programs("slow"), [], "programs")
+
+
+def test_cost_of_a_request():
+    """User and system time of the gateway alone, for requests on kept connections; nothing is compared with it."""
+    with Serve(ADD + "sizes = 1 2 4 8 16\n") as s:
+        head = json.dumps({"inputs": [{"name": n, "datatype": "FP32", "shape": [16], "parameters": {"binary_data_size": 64}} for n in "ab"],
+                           "parameters": {"binary_data_output": True}}).encode()
+        body = head + struct.pack("<32f", *range(32))
+        request = (f"POST /v2/models/add/infer HTTP/1.1\r\nHost: x\r\nInference-Header-Content-Length: {len(head)}\r\n"
+                   f"Content-Length: {len(body)}\r\n\r\n").encode() + body
+
+        def client(i):
+            c = socket.create_connection(("127.0.0.1", s.port), timeout=PATIENCE)
+            answers = 0
+            for _ in range(500):
+                c.sendall(request)
+                answers += c.recv(65536).startswith(b"HTTP/1.1 200")
+            c.close()
+            return answers
+        before = s.cpu_s()
+        equal(sum(at_once(8, client)), 4000, "answers")
+        print(f"  {(s.cpu_s() - before) / 4000 * 1e6:.0f} us of CPU a request, {4000 / s.count('salus_serve_batches_total'):.1f} requests a batch")
+
+
+# ---- the file ------------------------------------------------------------------------------------
+
+def check(text):
+    with tempfile.TemporaryDirectory() as folder:
+        r = subprocess.run([PROGRAM, "--check", write(folder, text)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return r.returncode, r.stderr
+
+
+def test_a_file_that_is_right():
+    equal(check(ADD + SLOW), (0, ""), "both")
+
+
+def test_every_fault_is_listed():
+    status, text = check("""[front]
+port = 70000
+colour = red
+[models]
+x = 1
+[model a]
+program =
+workers = 0
+sizes = 2 4
+policy = fast
+deadline = soon
+salus = maybe
+input = x FP99 1
+input = y FP32 0
+output = z FP32 1
+output = z FP32 1
+[model b]
+""" + "version = 2\n")
+    equal(status, 2, text)
+    for part in ("[front] port: '70000' is not a whole number from 0 to 65535", "[front] colour: there is no such name",
+                 "[models] x: there is no such section", "[model a] program: a program is needed", "[model a] workers: '0'",
+                 "[model a] sizes: sizes rise, and the first is 1", "[model a] policy: there is no policy 'fast'",
+                 "[model a] deadline: 'soon' is not a time", "[model a] salus: yes or no, not 'maybe'",
+                 "[model a] input: 'x FP99 1' is not a name, a datatype", "[model a] input: '0' is no dimension",
+                 "[model a] output: a second 'z'", "[model a] an input is missing", "[model b] program is missing"):
+        contains(text, part, "faults")
+
+
+def test_files_that_are_none():
+    equal(check("")[0], 2, "an empty one")
+    contains(check("")[1], "no [model NAME]", "an empty one")
+    contains(check("what\n")[1], ":1: not a section", "no INI")
+    r = subprocess.run([PROGRAM, "/nonexistent"], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    equal((r.returncode, "No such file" in r.stderr), (2, True), r.stderr)
+    r = subprocess.run([PROGRAM], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    equal((r.returncode, "which file" in r.stderr), (2, True), r.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A model's program that takes as long as it is told: "y" is "ms" doubled, INT32, after as many
+ * milliseconds as the largest of the batch's. -1: it fails; -2: its program ends.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "daemon/serve/model/salus_serve.h"
+
+static int wait_and_double(struct salus_serve *s) {
+    struct salus_serve_tensor ms;
+    int32_t longest = 0, *y;
+    int err = salus_serve_joined(s, "ms", &ms);
+    size_t count = ms.bytes / sizeof(*y);
+    const int32_t *x = ms.data;
+
+    if (err || !(y = malloc(ms.bytes))) return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (x[i] == -1) {
+            free(y);
+            return salus_serve_failed(s, "it was told to fail");
+        }
+        if (x[i] == -2) abort();
+        if (x[i] > longest) longest = x[i];
+        y[i] = 2 * x[i];
+    }
+    nanosleep(&(struct timespec){longest / 1000, longest % 1000 * 1000000L}, NULL);
+    err = salus_serve_answer(s, "y", "INT32", ms.rank, ms.shape, y);
+    free(y);
+    return err ? err : salus_serve_done(s);
+}
+
+int main(void) {
+    struct salus_serve *s = salus_serve_open();
+    int err = 0;
+
+    while (!err && salus_serve_next(s) > 0)
+        err = wait_and_double(s);
+    if (*salus_serve_error(s)) fprintf(stderr, "%s\n", salus_serve_error(s));
+    err = *salus_serve_error(s) != 0;
+    salus_serve_close(s);
+    return err;
+}
