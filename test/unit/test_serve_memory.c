@@ -139,6 +139,33 @@ Test(serve_memory, comes_back) {
     serve_memory_finish(&m);
 }
 
+/* Small ones are written at once, larger ones piece by piece: on either side of where that changes.
+ */
+Test(serve_memory, of_any_size) {
+    for (uint32_t kib = 253; kib <= 259; kib++) {
+        uint64_t bytes, n = (kib << 10) + 1;
+        unsigned char *data = malloc(n);
+        struct serve_memory m;
+        for (uint64_t i = 0; i < n; i++)
+            data[i] = (unsigned char)(i * 7 + i / 251);
+        const struct serve_memory_tensor t[] = {{0, "a", DATATYPE_UINT8, 1, {3}, data, 3},
+                                                {1, "a", DATATYPE_UINT8, 1, {5}, data, 5},
+                                                {0, "b", DATATYPE_UINT8, 1, {(int64_t)n}, data, n},
+                                                {1, "b", DATATYPE_UINT8, 1, {0}, data, 0}};
+        int fd = serve_memory_make(t, 4, 2, &bytes, &why);
+        cr_assert_geq(fd, 0, "%s", why.text);
+        cr_assert_eq(serve_memory_open(&m, fd, bytes, &why), 0, "%u KiB: %s", kib, why.text);
+        for (uint32_t i = 0; i < 4; i++) {
+            const struct serve_memory_tensor *is = serve_memory_get(&m, t[i].request, t[i].name);
+            cr_assert(is && is->bytes == t[i].bytes && !memcmp(is->data, data, is->bytes),
+                      "%u KiB, tensor %u", kib, i);
+        }
+        serve_memory_finish(&m);
+        close(fd);
+        free(data);
+    }
+}
+
 static void refused(const unsigned char *data, uint64_t bytes, const char *part, const char *what) {
     struct serve_memory m;
     int err = serve_memory_read(&m, data, bytes, &why);
