@@ -10,10 +10,7 @@
 
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
-
-struct function;
-
-#define CLUSTER_NONE UINT16_MAX /* 16 along each axis */
+#include "shim/code/function.h"
 
 /* Of blocks along the axes. */
 uint16_t cluster_flags(unsigned int x, unsigned int y, unsigned int z);

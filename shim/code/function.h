@@ -24,6 +24,8 @@ struct function_set {
     unsigned char params[FUNCTION_SET_MAX];
 };
 
+#define CLUSTER_NONE UINT16_MAX /* clusters that no launch can have: 16 along each axis */
+
 struct function {
     CUfunction handle;      /* NULL while the id is free */
     _Atomic uint32_t ready; /* `info` and `params` are filled, and the worker knows the id */

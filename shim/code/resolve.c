@@ -43,6 +43,11 @@ static uint32_t default_dynamic(const struct function *f) {
     return f->info.shared_bytes < per_block ? per_block - f->info.shared_bytes : 0;
 }
 
+/* Of launches that say nothing of clusters. Drivers say "must" of a kernel with sides of its own, too. */
+static uint16_t clusters_unsaid(const struct wire_func_reply *i) {
+    return i->cluster ? i->cluster : i->cluster_must ? CLUSTER_NONE : 0;
+}
+
 /* Whether the kernel is there and cannot be used. Names that nothing has are asked for as well, and
  * then there is no reason. */
 static bool is_refusal(const struct reply *reply) {
@@ -79,7 +84,7 @@ static CUresult ask(struct function *f, bool first) {
         f->max_dynamic = default_dynamic(f);
         f->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
         f->cluster_policy = f->non_portable_cluster = 0;
-        f->launch_flags = f->info.cluster_must ? UINT16_MAX : f->info.cluster;
+        f->launch_flags = clusters_unsaid(&f->info);
     }
     atom_store_release(&f->ready, 1);
     return CUDA_SUCCESS;

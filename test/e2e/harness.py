@@ -74,6 +74,8 @@ class Job(subprocess.Popen):
 # With SALUS_TEST_NESTED, each daemon serves what it takes for a real GPU: its worker's driver is our own
 # library, as a client of a second daemon, which has the software GPU. What tests say of the GPU goes to that one.
 NESTED = os.environ.get("SALUS_TEST_NESTED") == "1"
+# The device is the real driver's: nested, or on a GPU.
+ON_DRIVER = NESTED or os.environ.get("SALUS_DEVICE") == "cuda"
 BELOW = ("--sm-count", "--capability", "--device-threads", "--kernel-timeout")
 ABOVE = ["--device", "cuda", "--window-base", "0x600000000000", "--window-alloc-bytes", "1GiB",
          "--window-module-bytes", "64MiB", "--completion", "words"]  # whatever a trial would find just then
@@ -311,8 +313,9 @@ def run_tests(names):
         # Where it hangs is said, and the suite ends: nobody would look at what comes after.
         faulthandler.dump_traceback_later(TEST_LIMIT, exit=True)
         try:
-            if NESTED and name in nested.TESTS:
-                raise Skipped("nested: " + nested.TESTS[name])
+            why = nested.why_not(name, not NESTED) if ON_DRIVER else None
+            if why:
+                raise Skipped("on the driver: " + why)
             f()
             print(f"ok   {name} ({time.monotonic() - begin:.1f} s)", flush=True)
         except Skipped as why:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be asked of a daemon on the real driver, or cannot yet, and so not of a nested one: test -> why."""
+"""What cannot be asked of a daemon on the real driver, or cannot yet, on a GPU or nested: test -> why."""
 
 OF_THE_SOFTWARE_GPU = "a real GPU has one capability, and computes"
 NO_RECOVERY = "the driver ends its context, and who has a kernel under way then that is not done again fails, too"
@@ -49,3 +49,9 @@ TESTS = {
     "test_null_jobs_leave_computing_ones_alone": OF_THE_SOFTWARE_GPU,
     "test_what_was_learned_of_a_null_job_is_for_its_like": OF_THE_SOFTWARE_GPU,
 }
+
+
+def why_not(test, on_gpu):
+    """None: it can be asked. On a GPU of its own there is no nesting in the way."""
+    why = TESTS.get(test)
+    return None if on_gpu and why == IN_NESTING else why

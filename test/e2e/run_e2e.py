@@ -23,13 +23,13 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import nested
 import run_events
-from harness import (BUILD, CHECKSUM, NESTED, PATIENCE, ROOT, Daemon, checksum_of, launch_system_calls,
+from harness import (BUILD, CHECKSUM, ON_DRIVER, PATIENCE, ROOT, Daemon, checksum_of, launch_system_calls,
                      program, run_tests, tool, wait_for)
 
 PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor", "staged", "textures",
             "thrust", "cub", "cluster", "tiles", "graphs", "graph_memory", "accumulate", "evaluate", "pair", "requests",
             "aimless", "verify", "virtual", "ipc", "texture_refs"]
-if NESTED:
+if ON_DRIVER:
     PROGRAMS = [name for name in PROGRAMS if name not in nested.PROGRAMS]
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "boxes", "reset"]
@@ -76,7 +76,7 @@ def start_honest(daemon, **environment):
 
 def start_bystanders(daemon):
     """Honest programs beside one that ends the context of a real driver: there they go back to savepoints."""
-    if not NESTED:
+    if not ON_DRIVER:
         return start_honest(daemon)
     started = [(n, r, daemon.start([program(n), str(r)], SALUS_SAVEPOINTS="yes")) for n, r in STEADY]
     for name, _, p in started:
@@ -547,7 +547,7 @@ test_offender_misaligned = offence("misaligned", 716, ["kernel=_Z10misalignedPc"
 test_offender_trap = offence("trap", 719, ["kernel=_Z8trappingPi"])
 test_offender_assert = offence("assert", 710, ["Assertion `p[threadIdx.x] == 0 && threadIdx.x < 3` failed",
                                               "thread: [3,0,0]"])
-test_offender_texture = offence("texture", 700, ["kernel=_Z7texturePiy"] + ([] if NESTED else ["names no texture"]))
+test_offender_texture = offence("texture", 700, ["kernel=_Z7texturePiy"] + ([] if ON_DRIVER else ["names no texture"]))
 test_offender_surface = offence("surface", 719, ["kernel=_Z7surfacePiy", "beyond the edges"])
 test_offender_kernel_timeout = offence("endless", 702, ["kernel=_Z7endlessPVi"],
                                        ["--kernel-timeout", "2s"])

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import NESTED, PATIENCE, Daemon, program, run_tests, wait_for
+from harness import ON_DRIVER, PATIENCE, Daemon, program, run_tests, wait_for
 from verifying import Failed, Job
 
 JOBS = 4
@@ -270,7 +270,7 @@ def test_why_there_is_no_savepoint():
         equal(one(d, job)["savepoint_why"], "off", "of who did not ask")
         job.kill()
         job.communicate()
-        if NESTED:
+        if ON_DRIVER:
             return  # a program's managed variables are refused there
         host = Job(d, 1, SALUS_SAVEPOINTS="yes")  # its kernels read pinned memory
         wait_for("its kernels were given addresses", lambda: any(

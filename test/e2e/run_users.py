@@ -16,7 +16,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import BUILD, NESTED, PATIENCE, Daemon, program, run_tests, tool, wait_for
+from harness import BUILD, ON_DRIVER, PATIENCE, Daemon, program, run_tests, tool, wait_for
 
 LONG = "--long" in sys.argv
 ALICE, BOB = 60001, 60002 # no such users need to exist
@@ -27,7 +27,7 @@ P, E = MIBS * 12 + 96, MIBS * 12 # MiB of a job
 WORD = {"SALUS_MARK": "1", "SALUS_PERSISTENT": f"{P}MiB", "SALUS_EPHEMERAL": f"{E}MiB"}
 ROOM = ("--device-memory", "1GiB", "--window-host-bytes", "1GiB")
 # Kernels on a real GPU reach everybody's memory, so that it has one user at a time unless this is said.
-BOTH = ("--share-users", "yes") if NESTED else ()
+BOTH = ("--share-users", "yes") if ON_DRIVER else ()
 
 
 def require(condition, what):
@@ -172,7 +172,7 @@ def test_nothing_is_seen_of_a_job_beside():
 def test_users_wait_rather_than_share_a_lane():
     """There is room for one lane: the second user's job waits until the first one has left. So it does on a real
     GPU, however many lanes there may be."""
-    with Shared(*ROOM, *(() if NESTED else ("--max-lanes", "1"))) as d:
+    with Shared(*ROOM, *(() if ON_DRIVER else ("--max-lanes", "1"))) as d:
         a = d.secret(ALICE, SALUS_JOB_NAME="a")
         filled(a, d)
         a2, b = d.secret(ALICE, SALUS_JOB_NAME="a2"), d.secret(BOB, SALUS_JOB_NAME="b")

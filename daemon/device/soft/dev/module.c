@@ -275,7 +275,7 @@ static void describe_func(struct dev_func *f, const char *name) {
     f->info.max_cluster = k.func->max_cluster;
     f->info.launches =
         (k.nests ? DEV_LAUNCHES_KERNELS : 0u) | (k.launches_graphs ? DEV_LAUNCHES_GRAPHS : 0u);
-    f->info.must_cluster = k.func->explicit_cluster && !k.func->req_cluster[0];
+    f->info.must_cluster = k.func->explicit_cluster;
 }
 
 static void explain_no_code(const struct dev_module *m, char *why, size_t why_bytes) {
