@@ -115,7 +115,7 @@ def partial(err):
 def verdict(process, status):
     """What came of a probe: `how` is answered, refused, failed, crashed, hangs or garbage."""
     found, why = parsed(process.out)
-    said = [line for line in process.err if not FIGURE.match(line) and not FACT.match(line)][-8:]
+    said = [line for line in process.err if not FIGURE.match(line) and not FACT.match(line)][-40:]
     result = {"seconds": round(time.monotonic() - process.begin, 3), "status": status}
     if status is None:
         how = "hangs"

@@ -159,19 +159,19 @@ static uint64_t device_credit(void *arg) {
     return credit > asked ? credit - asked : 0;
 }
 
-static bool host_is_hidden(void) {
+bool mem_host_is_pinned(void) {
     return state.conn.device.flags & WIRE_DEVICE_HOST;
 }
 
 /* The window is a sparse file: its pages come by being touched. */
 static void host_back(void *arg, uint64_t addr, uint64_t bytes) {
-    if (host_is_hidden()) tell(WIRE_HOST_SHOW, addr, bytes);
+    if (mem_host_is_pinned()) tell(WIRE_HOST_SHOW, addr, bytes);
 }
 
 /* What a device has pinned would go on to show it the pages of before. */
 static void host_unback(void *arg, uint64_t addr, uint64_t bytes) {
     int saved = errno;
-    if (host_is_hidden()) return;
+    if (mem_host_is_pinned()) return;
     madvise((void *)(uintptr_t)addr, bytes, MADV_REMOVE);
     errno = saved;
 }

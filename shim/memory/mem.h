@@ -58,6 +58,10 @@ struct mem_place {
 /* After the connection was made. 0 or -errno. */
 int mem_init(void);
 
+/* The device has the pages of host memory that it was shown once pinned for good: their file's place
+ * must not get others. */
+bool mem_host_is_pinned(void);
+
 /* Host memory: MEM_POOLED, MEM_PINNED and later kinds. Aligned to 512, as everything here. Before
  * the device uses it the caller calls mem_tell, with no lock held. */
 CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,

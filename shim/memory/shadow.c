@@ -400,8 +400,9 @@ static int lift_piece(struct shadow *s, uint64_t addr, uint64_t bytes,
                       const struct shadow_how *how) {
     int err = how->guard != SHADOW_BESIDE ? replace(s, addr, bytes, how) : -EAGAIN;
     if (err) err = separate(s, addr, bytes, how);
-    /* Read again it is zeros, as memory of a program that gave it back. */
-    if (!err && !how->since && (!s->worn || how->prot & PROT_WRITE))
+    /* Read again it is zeros, as memory of a program that gave it back. A place that is used again
+     * keeps pages that a device has pinned: it would go on to see those, and the program others. */
+    if (!err && !how->since && (s->worn ? how->prot & PROT_WRITE : !mem_host_is_pinned()))
         madvise(at(shadow_at(s, addr)), bytes, MADV_REMOVE);
     return err;
 }

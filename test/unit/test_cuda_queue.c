@@ -409,6 +409,74 @@ BOTH(boxes_are_copied_row_by_row) {
     cr_assert_arr_eq(dev, want, sizeof(want));
 }
 
+#define PIECE (8u << 20) /* SPACE_HOST_PIECE */
+
+static uint8_t *show_host(void) {
+    cr_assert_eq(rig.ops->host_show(space.space, (uintptr_t)space.host, RIG_HOST), 0);
+    uint8_t *edge = (uint8_t *)space.host + PIECE;
+    for (int i = -600; i < 600; i++)
+        edge[i] = (uint8_t)(i * 7 + i / 256);
+    return edge;
+}
+
+static void run_one(int err) {
+    cr_assert_eq(err, 0);
+    rig.fake->run();
+    cr_assert_eq(cuda_rig_poll(&rig), 1);
+    cr_assert_eq(ops[0].dev.result, 0);
+}
+
+/* Where pieces meet: in the middle of a row, between rows, between slices; on either side. */
+BOTH(copies_lie_in_pieces_of_the_host_window) {
+    uint8_t *edge = show_host(), *dev = (uint8_t *)cuda_rig_words(base());
+    for (int before = 1; before < 600; before += 37) {
+        struct dev_copy k = {.dst = base(),
+                             .src = (uintptr_t)edge - (uintptr_t)before,
+                             .width_bytes = 19,
+                             .height = 5,
+                             .depth = 4,
+                             .dst_pitch = 32,
+                             .src_pitch = 24,
+                             .dst_slice = 256,
+                             .src_slice = 128};
+        uint8_t want[1024] = {0};
+        memset(dev, 0, sizeof(want));
+        for (int z = 0; z < 4; z++)
+            for (int y = 0; y < 5; y++)
+                memcpy(want + z * 256 + y * 32, edge - before + z * 128 + y * 24, 19);
+        run_one(rig.ops->copy(queue, &k, &ops[0].dev));
+        cr_assert_arr_eq(dev, want, sizeof(want), "%d", before);
+        k = (struct dev_copy){.dst = (uintptr_t)edge + PIECE - 250 + (uintptr_t)before / 2,
+                              .src = (uintptr_t)edge - (uintptr_t)before,
+                              .width_bytes = 500,
+                              .height = 1,
+                              .depth = 1};
+        run_one(rig.ops->copy(queue, &k, &ops[0].dev));
+        cr_assert_arr_eq((uint8_t *)k.dst, edge - before, 500, "%d", before);
+    }
+}
+
+BOTH(fills_lie_in_pieces_of_the_host_window) {
+    static const uint64_t value = 0x8877665544332211ull;
+    uint8_t *edge = show_host();
+    for (uint32_t bytes = 1; bytes <= 8; bytes *= 2)
+        for (uint32_t height = 1; height <= 5; height += 4) {
+            const struct dev_memset set = {.dst = (uintptr_t)edge - 16 * bytes,
+                                           .pitch = 64,
+                                           .width_elems = height > 1 ? 7 : 40,
+                                           .height = height,
+                                           .elem_bytes = bytes,
+                                           .value = value};
+            uint8_t want[1200];
+            memcpy(want, edge - 600, sizeof(want));
+            for (uint32_t y = 0; y < height; y++)
+                for (uint32_t x = 0; x < set.width_elems; x++)
+                    memcpy(want + 600 - 16 * bytes + y * 64 + x * bytes, &value, bytes);
+            run_one(rig.ops->memset(queue, &set, &ops[0].dev));
+            cr_assert_arr_eq(edge - 600, want, sizeof(want), "%u %u", bytes, height);
+        }
+}
+
 BOTH(fills_of_each_width_in_rows) {
     static const uint64_t value = 0x8877665544332211ull;
     uint8_t *dev = (uint8_t *)cuda_rig_words(base());

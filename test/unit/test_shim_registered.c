@@ -54,6 +54,10 @@ void mem_give_kept(uint64_t addr) {
     blocks--;
 }
 
+bool mem_host_is_pinned(void) {
+    return state.conn.device.flags & WIRE_DEVICE_HOST;
+}
+
 bool conn_has_host(const struct conn *c) {
     return has_file;
 }
@@ -176,6 +180,18 @@ Test(shim_registered, the_window_keeps_no_pages) {
     hide(host);
     cr_assert_eq(fstat(state.conn.host, &st), 0);
     cr_expect_eq(st.st_blocks, 0);
+}
+
+/* Others in their place would not be those that the device has pinned. */
+Test(shim_registered, the_window_keeps_what_is_pinned) {
+    struct stat st;
+    char *host = pages(BIG_BYTES);
+    memset(host, 1, BIG_BYTES);
+    state.conn.device.flags = WIRE_DEVICE_HOST;
+    show(host, BIG_BYTES);
+    hide(host);
+    cr_assert_eq(fstat(state.conn.host, &st), 0);
+    cr_expect_eq(st.st_blocks, BIG_BYTES / 512);
 }
 
 Test(shim_registered, neighbours_in_a_page) {

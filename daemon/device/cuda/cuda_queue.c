@@ -275,7 +275,7 @@ static int give(struct dev_queue *q, CUstream stream, struct task *t) {
     case TASK_LAUNCH:
         return t->parts.cut ? give_part(q, stream, t) : operation_launch(c, stream, &t->launch);
     case TASK_COPY: return operation_copy(q->space, stream, &t->copy);
-    default: return operation_memset(c, stream, &t->memset);
+    default: return operation_memset(q->space, stream, &t->memset);
     }
 }
 

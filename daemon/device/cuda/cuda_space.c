@@ -191,6 +191,11 @@ bool cuda_space_host_shown(const struct dev_space *s, uint64_t addr, uint64_t by
     return bytes && in_host(s, addr, bytes) && all_registered(s, addr, bytes);
 }
 
+uint64_t cuda_space_room(const struct dev_space *s, uint64_t addr) {
+    if (!in_host(s, addr, 1)) return UINT64_MAX;
+    return SPACE_HOST_PIECE - (addr - s->windows.host_base) % SPACE_HOST_PIECE;
+}
+
 /* ---- made and ended ----------------------------------------------------------------------------
  */
 

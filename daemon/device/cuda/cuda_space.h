@@ -84,6 +84,10 @@ int cuda_space_follow(struct dev_space *s, CUstream stream, uint64_t *seen);
 
 bool cuda_space_host_shown(const struct dev_space *s, uint64_t addr, uint64_t bytes);
 
+/* Bytes from there on that one copy or fill may touch: to the end of a piece of the host window,
+ * since the driver takes none that lies in two. Elsewhere UINT64_MAX. */
+uint64_t cuda_space_room(const struct dev_space *s, uint64_t addr);
+
 /* It cannot be made again, for this reason unless there was one before. */
 void cuda_space_lacks(struct dev_space *s, const char *why);
 /* As dev_ops has it. */

@@ -66,14 +66,53 @@ static CUresult copy_rows(const struct driver *d, CUstream stream, const struct 
     return d->cuMemcpy2DAsync_v2(&copy, stream);
 }
 
-int operation_copy(const struct dev_space *s, CUstream stream, const struct dev_copy *k) {
+static int copy_at_once(const struct dev_space *s, CUstream stream, const struct dev_copy *k) {
     struct context *c = s->chunks->context;
     CUresult r = CUDA_SUCCESS;
     if (cuda_array_touched(s, k)) return cuda_array_copy(s, stream, k);
-    if (!k->width_bytes || !k->height) return 0;
     for (uint64_t i = 0; !r && i < k->depth; i++)
         r = copy_rows(&c->driver, stream, k, i);
     return context_result(c, r);
+}
+
+static uint64_t extent(const struct dev_copy *k, uint64_t pitch, uint64_t slice) {
+    return (k->depth - 1) * slice + (k->height - 1) * pitch + k->width_bytes;
+}
+
+static bool fits(const struct dev_space *s, const struct dev_copy *k) {
+    return extent(k, k->dst_pitch, k->dst_slice) <= cuda_space_room(s, k->dst) &&
+           extent(k, k->src_pitch, k->src_slice) <= cuda_space_room(s, k->src);
+}
+
+/* Takes a part off its beginning that is nearer to fitting: of slices or rows half of them, of a
+ * row what fits. */
+static struct dev_copy split(const struct dev_space *s, struct dev_copy *left) {
+    struct dev_copy part = *left;
+    uint64_t dst, src;
+    if (left->depth > 1) {
+        left->depth -= part.depth = left->depth / 2;
+        dst = part.depth * left->dst_slice, src = part.depth * left->src_slice;
+    } else if (left->height > 1) {
+        left->height -= part.height = left->height / 2;
+        dst = part.height * left->dst_pitch, src = part.height * left->src_pitch;
+    } else {
+        uint64_t to = cuda_space_room(s, left->dst), from = cuda_space_room(s, left->src);
+        left->width_bytes -= dst = src = part.width_bytes = to < from ? to : from;
+    }
+    left->dst += dst;
+    left->src += src;
+    return part;
+}
+
+int operation_copy(const struct dev_space *s, CUstream stream, const struct dev_copy *k) {
+    struct dev_copy left = *k;
+    int err = 0;
+    if (!k->width_bytes || !k->height || !k->depth) return 0;
+    while (!err && !fits(s, &left)) {
+        const struct dev_copy part = split(s, &left);
+        err = operation_copy(s, stream, &part);
+    }
+    return err ? err : copy_at_once(s, stream, &left);
 }
 
 /* The worker held the whole extent against the windows; here each row is looked up. */
@@ -145,12 +184,36 @@ static CUresult fill_wide(const struct driver *d, CUstream stream, const struct 
     return r;
 }
 
-int operation_memset(struct context *c, CUstream stream, const struct dev_memset *m) {
+static int fill_at_once(struct context *c, CUstream stream, const struct dev_memset *m) {
     const struct driver *d = &c->driver;
-    if (!m->width_elems || !m->height) return 0;
     if (m->elem_bytes == 8) return context_result(c, fill_wide(d, stream, m));
     if (m->height == 1) return context_result(c, fill_row(d, stream, m->dst, m->width_elems, m));
     return context_result(c, fill_rows(d, stream, m));
+}
+
+/* As split() does. */
+static struct dev_memset split_fill(const struct dev_space *s, struct dev_memset *left) {
+    struct dev_memset part = *left;
+    if (left->height > 1) {
+        left->height -= part.height = left->height / 2;
+        left->dst += part.height * left->pitch;
+    } else {
+        left->width_elems -= part.width_elems = cuda_space_room(s, left->dst) / left->elem_bytes;
+        left->dst += part.width_elems * left->elem_bytes;
+    }
+    return part;
+}
+
+int operation_memset(const struct dev_space *s, CUstream stream, const struct dev_memset *m) {
+    struct dev_memset left = *m;
+    int err = 0;
+    if (!m->width_elems || !m->height) return 0;
+    while (!err && (left.height - 1) * left.pitch + left.width_elems * left.elem_bytes >
+                       cuda_space_room(s, left.dst)) {
+        const struct dev_memset part = split_fill(s, &left);
+        err = operation_memset(s, stream, &part);
+    }
+    return err ? err : fill_at_once(s->chunks->context, stream, &left);
 }
 
 int operation_check_memset(const struct dev_space *s, const struct dev_memset *m, uint64_t *addr) {

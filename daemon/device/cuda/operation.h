@@ -16,7 +16,7 @@ int operation_launch(struct context *c, CUstream stream, const struct dev_launch
 int operation_launch_as(struct context *c, CUstream stream, const struct dev_launch *l,
                         CUfunction handle);
 int operation_copy(const struct dev_space *s, CUstream stream, const struct dev_copy *k);
-int operation_memset(struct context *c, CUstream stream, const struct dev_memset *m);
+int operation_memset(const struct dev_space *s, CUstream stream, const struct dev_memset *m);
 
 /* 0, or ERR_ILLEGAL_ADDRESS with the first address in `*addr`: something that is touched is not
  * there. */

@@ -139,6 +139,25 @@ static void topic_bigcopy(void) {
     free(b);
 }
 
+/* Wherever a driver may have it in pieces: rows, and a copy of all from an odd place. */
+static void pinned_widely(void) {
+    const size_t bytes = 40u << 20, pitch = 1u << 20, width = pitch - 3, rows = bytes / pitch - 1;
+    unsigned char *h, *d;
+    CHECK(cudaMallocHost(&h, bytes));
+    CHECK(cudaMalloc(&d, bytes));
+    for (size_t i = 0; i < bytes; i++)
+        h[i] = (unsigned char)(i * 31 + i / 4099);
+    CHECK(cudaMemcpy(d, h + 7, bytes - 7, cudaMemcpyDefault));
+    CHECK(cudaMemset(h, 0, bytes));
+    CHECK(cudaMemcpy2D(h + 13, pitch, d + 6, pitch, width, rows, cudaMemcpyDefault));
+    for (size_t i = 13; i < 13 + (rows - 1) * pitch + width; i++) {
+        unsigned char want = (i - 13) % pitch < width ? (unsigned char)(i * 31 + i / 4099) : 0;
+        REQUIRE(h[i] == want, "byte %zu of pinned memory is %d, not %d", i, h[i], want);
+    }
+    CHECK(cudaFree(d));
+    CHECK(cudaFreeHost(h));
+}
+
 static void topic_pinned(void) {
     const int n = 1000;
     int *h, *mapped, *reg = (int *)aligned_alloc(4096, 8192), *d;
@@ -162,6 +181,7 @@ static void topic_pinned(void) {
     CHECK(cudaStreamSynchronize(0));
     for (int i = 0; i < 2048; i++)
         REQUIRE(reg[i] == i + 1, "registered memory: reg[%d] = %d", i, reg[i]);
+    pinned_widely();
     CHECK(cudaHostUnregister(reg));
     REQUIRE(reg[5] == 6, "contents lost by unregistering");
     CHECK(cudaFree(d));

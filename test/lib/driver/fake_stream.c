@@ -174,11 +174,27 @@ static CUresult finish(const struct object *s) {
     return fake.fatal;
 }
 
+/* Seen on a GPU: one copy takes no memory that was registered in two pieces. */
+static bool in_two_pieces(uint64_t addr, uint64_t pitch, uint64_t rows, uint64_t row_bytes) {
+    uint64_t bytes = rows ? (rows - 1) * pitch + row_bytes : 0;
+    return bytes && fake_object_at(OBJECT_REGISTRATION, addr, 1) &&
+           !fake_object_at(OBJECT_REGISTRATION, addr, bytes);
+}
+
+static bool takes_two_pieces(const struct item *i) {
+    if (i->kind == FAKE_FILL)
+        return in_two_pieces(i->dst, i->dst_pitch, i->rows, i->width * i->element);
+    return i->kind == FAKE_COPY && (in_two_pieces(i->dst, i->dst_pitch, i->rows, i->width) ||
+                                    in_two_pieces(i->src, i->src_pitch, i->rows, i->width));
+}
+
 CUresult fake_stream_add(CUstream stream, const struct item *model, const char *call) {
     struct object *s = fake_object(OBJECT_STREAM, stream);
     if (!s)
         return fake_misuse(CUDA_ERROR_INVALID_HANDLE, call,
                            "no stream of ours: all others would wait for it");
+    if (takes_two_pieces(model))
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, call, "memory that was registered in pieces");
     struct item *i = malloc(sizeof(*i));
     if (!i) abort();
     *i = *model;
