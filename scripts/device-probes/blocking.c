@@ -125,8 +125,8 @@ static bool begin_kernel(void) {
     return true;
 }
 
-/* While a call waits in another thread: whether work goes on beside it. Where the driver holds us up, it is until the kernel
- * ends by itself. */
+/* While a call waits in another thread: whether work goes on beside it. Where the driver holds us
+ * up, it is until the kernel ends by itself. */
 static void look_beside(const char *name) {
     uint64_t begin = probe_now_ns();
     CUresult r = do_launch();

@@ -52,10 +52,10 @@ static struct dev_space *new_space(struct chunks *chunks, const struct dev_windo
     list_init(&s->globals);
     list_init(&s->references.all);
     s->shown = calloc(1, w->alloc_bytes / chunks->granule / 8 + 1);
-    s->registered = calloc(host_pieces(s) + 1, sizeof(*s->registered));
-    if (s->shown && s->registered) return s;
+    s->pieces = calloc(host_pieces(s) + 1, sizeof(*s->pieces));
+    if (s->shown && s->pieces) return s;
     free(s->shown);
-    free(s->registered);
+    free(s->pieces);
     free(s);
     return NULL;
 }
@@ -151,39 +151,57 @@ static bool in_host(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
            addr - w->host_base <= w->host_bytes - bytes;
 }
 
+static enum space_piece piece(const struct dev_space *s, uint64_t i) {
+    return (enum space_piece)atom_load_acquire(&s->pieces[i]);
+}
+
 /* Kernels are given the client's own addresses: another one on the device would be wrong. */
-static int register_piece(struct dev_space *s, uint64_t i) {
+static int register_pieces(struct dev_space *s, uint64_t i, uint64_t count) {
     const struct driver *d = driver_of(s);
     uint64_t start = i * SPACE_HOST_PIECE, left = s->windows.host_bytes - start;
+    uint64_t bytes = count * SPACE_HOST_PIECE;
     void *at = (void *)(uintptr_t)(s->windows.host_base + start);
     CUdeviceptr seen = 0;
     int err = result(
-        s, d->cuMemHostRegister_v2(at, left < SPACE_HOST_PIECE ? left : SPACE_HOST_PIECE,
+        s, d->cuMemHostRegister_v2(at, left < bytes ? left : bytes,
                                    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
     if (err) return err;
     err = result(s, d->cuMemHostGetDevicePointer_v2(&seen, at, 0));
     if (!err && seen != (uintptr_t)at) err = -EEXIST;
-    if (err)
+    if (err) {
         result(s, d->cuMemHostUnregister(at));
-    else
-        atom_store_release(&s->registered[i], true);
-    return err;
+        return err;
+    }
+    for (uint64_t k = count; k-- > 0;)
+        atom_store_release(&s->pieces[i + k], (uint8_t)(k ? PIECE_NEXT : PIECE_FIRST));
+    return 0;
+}
+
+/* Those from there on that nobody has registered. */
+static uint64_t hidden(const struct dev_space *s, uint64_t i, uint64_t last) {
+    uint64_t count = 0;
+    while (count < SPACE_HOST_PIECES && i + count <= last && !piece(s, i + count))
+        count++;
+    return count;
 }
 
 int cuda_space_host_show(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     if (!bytes || !in_host(s, addr, bytes)) return -EINVAL;
     int err = context_enter(s->chunks->context);
-    uint64_t first = (addr - s->windows.host_base) / SPACE_HOST_PIECE;
+    uint64_t i = (addr - s->windows.host_base) / SPACE_HOST_PIECE;
     uint64_t last = (addr - s->windows.host_base + bytes - 1) / SPACE_HOST_PIECE;
-    for (uint64_t i = first; !err && i <= last; i++)
-        if (!atom_load_acquire(&s->registered[i])) err = register_piece(s, i);
+    while (!err && i <= last) {
+        uint64_t count = hidden(s, i, last);
+        if (count) err = register_pieces(s, i, count);
+        i += count ? count : 1;
+    }
     return err;
 }
 
 static bool all_registered(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
     uint64_t last = (addr - s->windows.host_base + bytes - 1) / SPACE_HOST_PIECE;
     for (uint64_t i = (addr - s->windows.host_base) / SPACE_HOST_PIECE; i <= last; i++)
-        if (!atom_load_acquire(&s->registered[i])) return false;
+        if (!piece(s, i)) return false;
     return true;
 }
 
@@ -193,7 +211,10 @@ bool cuda_space_host_shown(const struct dev_space *s, uint64_t addr, uint64_t by
 
 uint64_t cuda_space_room(const struct dev_space *s, uint64_t addr) {
     if (!in_host(s, addr, 1)) return UINT64_MAX;
-    return SPACE_HOST_PIECE - (addr - s->windows.host_base) % SPACE_HOST_PIECE;
+    uint64_t at = addr - s->windows.host_base, end = at / SPACE_HOST_PIECE + 1;
+    while (end < host_pieces(s) && piece(s, end) == PIECE_NEXT)
+        end++;
+    return end * SPACE_HOST_PIECE - at;
 }
 
 /* ---- made and ended ----------------------------------------------------------------------------
@@ -220,7 +241,7 @@ int cuda_space_create(struct chunks *chunks, struct dev_windows *w, struct dev_s
 
 static void unregister_all(struct dev_space *s) {
     for (uint64_t i = 0; i < host_pieces(s); i++) {
-        if (!atom_load_acquire(&s->registered[i])) continue;
+        if (piece(s, i) != PIECE_FIRST) continue;
         uint64_t addr = s->windows.host_base + i * SPACE_HOST_PIECE;
         result(s, driver_of(s)->cuMemHostUnregister((void *)(uintptr_t)addr));
     }
@@ -235,7 +256,7 @@ void cuda_space_destroy(struct dev_space *s) {
     cuda_space_remove_globals(s, NULL);
     if (s->cleared) result(s, driver_of(s)->cuEventDestroy_v2(s->cleared));
     free(s->shown);
-    free(s->registered);
+    free(s->pieces);
     free(s);
 }
 

@@ -18,9 +18,12 @@
 #include "daemon/device/cuda/cuda_chunk.h"
 #include "daemon/device/device.h"
 
-/* Host memory is registered in pieces: what a driver takes for one does not depend much on its
- * size. */
+/* Host memory is registered in pieces, as many of them at once as are asked for and these: a copy
+ * goes in as many calls as it lies in registrations, and one of them takes 300 ms a GiB. */
 #define SPACE_HOST_PIECE (8ull << 20)
+#define SPACE_HOST_PIECES 8u
+
+enum space_piece { PIECE_HIDDEN, PIECE_FIRST, PIECE_NEXT }; /* of a registration */
 
 /* By address: cuda_array.h. */
 struct arrays {
@@ -45,7 +48,7 @@ struct dev_space {
     struct chunks *chunks;
     struct dev_windows windows;
     uint8_t *shown;          /* a bit for each granule of the alloc window: a chunk is there */
-    atomic_bool *registered; /* each piece of the host window */
+    _Atomic uint8_t *pieces; /* of the host window: enum space_piece */
     CUevent cleared;         /* chunks that are shown are zero; NULL: they always were */
     uint64_t clear;          /* the latest clear that was begun before; 0: none */
     uint64_t peeked;         /* that peeks have waited for */
@@ -84,8 +87,8 @@ int cuda_space_follow(struct dev_space *s, CUstream stream, uint64_t *seen);
 
 bool cuda_space_host_shown(const struct dev_space *s, uint64_t addr, uint64_t bytes);
 
-/* Bytes from there on that one copy or fill may touch: to the end of a piece of the host window,
- * since the driver takes none that lies in two. Elsewhere UINT64_MAX. */
+/* Bytes from there on that one copy or fill may touch: of the host window to the end of what was
+ * registered with it, since the driver takes none that lies in two. Elsewhere UINT64_MAX. */
 uint64_t cuda_space_room(const struct dev_space *s, uint64_t addr);
 
 /* It cannot be made again, for this reason unless there was one before. */
