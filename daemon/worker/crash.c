@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A handler on a stack of its own, which allocates nothing and takes no lock; then the signal's
- * default.
+ * A handler on a stack of its own, which allocates nothing and takes no lock but the loader's, for
+ * a second at most; then the signal's default.
  */
 #include "daemon/worker/crash.h"
 
+#include <execinfo.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include "daemon/sched/record/recorder.h"
 
 #define CRASH_STACK 131072
+#define CRASH_FRAMES 32
 
 static char crash_path[PATH_MAX];
 static const struct recorder *volatile crash_kept;
@@ -30,9 +32,19 @@ static void write_record(int signal_number) {
     if (write(STDERR_FILENO, line, (size_t)n) < 0) return;
 }
 
+/* Where it was: in a driver, most likely, of which nobody else would say so. Whoever holds the
+ * loader's lock may be who crashed. */
+static void write_stack(void) {
+    void *frames[CRASH_FRAMES];
+    signal(SIGALRM, SIG_DFL);
+    alarm(1);
+    backtrace_symbols_fd(frames, backtrace(frames, CRASH_FRAMES), STDERR_FILENO);
+}
+
 /* SA_RESETHAND: a second one ends the process at once. */
 static void handle_signal(int signal_number) {
     if (crash_kept) write_record(signal_number);
+    write_stack();
     raise(signal_number);
 }
 
@@ -42,6 +54,7 @@ void crash_watch(const char *path) {
     struct sigaction act = {.sa_handler = handle_signal, .sa_flags = SA_RESETHAND | SA_ONSTACK};
     if (!path || !*path || strlen(path) >= sizeof(crash_path)) return;
     memcpy(crash_path, path, strlen(path) + 1);
+    backtrace(&(void *){NULL}, 1); /* which allocates, the first time */
     sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         sigaction(signals[i], &act, NULL);

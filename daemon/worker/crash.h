@@ -2,7 +2,7 @@
  *
  * When the process dies of a bug (an assertion, a broken invariant, an access to no memory), the
  * scheduler's latest events go to a file first, whose name is logged: `salus-sim replay` runs them
- * again.
+ * again. Where it was is in the log, a line a function.
  */
 #ifndef DAEMON_WORKER_CRASH_H
 #define DAEMON_WORKER_CRASH_H

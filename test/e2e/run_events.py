@@ -101,6 +101,7 @@ def test_a_worker_that_crashes_leaves_what_its_scheduler_went_by():
         os.kill(d.worker_pid(), signal.SIGSEGV)
         path = os.path.join(d.run_dir, "worker.events")
         wait_for("the log names the events", lambda: f"event=crash signal=11 events={path}" in d.log())
+        wait_for("and where it was", lambda: re.search(r"salus-gpu\(.*\+0x[0-9a-f]+\)", d.log()))
         replay_same(path, 50)
         wait_for("another worker serves", lambda: d.ctl("status", check=False).returncode == 0)
         jobs(d, 1)
