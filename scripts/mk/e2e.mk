@@ -25,7 +25,7 @@ E2E_PAIRS := default-shared debug-static lineinfo-shared ptx75-static ptx90-shar
 
 e2e_bin = $(patsubst %,$(BUILD)/e2e/$(1)/%,$(2))
 E2E_BASE := $(call e2e_bin,default-static,$(E2E_PROGRAMS) $(E2E_TOOLS)) \
-	$(call e2e_bin,sassonly-static,vecadd refused machine) $(call e2e_bin,default-static,machine) $(call e2e_bin,ptxmany-static,capability) $(addprefix $(BUILD)/e2e/linked/,rdc grids nested conditions device_graphs changing_graphs) \
+	$(call e2e_bin,sassonly-static,vecadd refused machine) $(call e2e_bin,default-static,machine) $(call e2e_bin,ptxmany-static,capability) $(addprefix $(BUILD)/e2e/linked/,rdc newer grids nested conditions device_graphs changing_graphs) \
 	$(call e2e_bin,ptx80-static,staged) $(call e2e_bin,ptx90-static,staged) \
 	$(addprefix $(BUILD)/e2e/linked/link_unit,.o .a .cubin) \
 	$(addprefix $(BUILD)/e2e/linked/libcurand_,capability.so asks.so)
@@ -45,6 +45,12 @@ $(BUILD)/e2e/linked/rdc: test/e2e/programs/rdc.cu test/e2e/programs/rdc_unit.cu 
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
 	$(Q)$(NVCC) -rdc=true -o $@ $(filter %.cu,$^)
+# Of two units one has code for newer devices alone.
+$(BUILD)/e2e/linked/newer: test/e2e/programs/newer.cu test/e2e/programs/newer_unit.cu test/e2e/programs/common.h
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NVCC) -gencode arch=compute_120,code=sm_120 -c -o $@.unit.o $(filter %_unit.cu,$^)
+	$(Q)$(NVCC) $(NVCC_ptx75) -o $@ $(filter %newer.cu,$^) $@.unit.o
 # Programs that need CUDA's device runtime.
 $(addprefix $(BUILD)/e2e/linked/,grids nested conditions device_graphs changing_graphs): $(BUILD)/e2e/linked/%: test/e2e/programs/%.cu test/e2e/programs/common.h
 	@mkdir -p $(@D)

@@ -163,8 +163,11 @@ CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
     struct image *image = image_of_library(library);
     if (!image) return CUDA_ERROR_INVALID_HANDLE;
     if (!pMod) return CUDA_ERROR_INVALID_VALUE;
-    *pMod = image_module(image);
-    return CUDA_SUCCESS;
+    image_enter();
+    r = image_load(image, NULL);
+    image_leave();
+    if (!r) *pMod = image_module(image);
+    return r;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

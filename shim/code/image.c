@@ -79,6 +79,7 @@ CUlibrary image_library(const struct image *image) {
 
 static void explain(const struct image *image, int err, const char *why,
                     const struct image_log *log) {
+    if (image->unasked && err == ERR_NO_BINARY) return;
     if (log && log->text && log->cap) snprintf(log->text, log->cap, "%s", why);
     if (refuse_is_code(err))
         refuse_module(image->bytes, err, why, IMAGE_WHY_BYTES);
@@ -204,13 +205,23 @@ static void describe(struct image *image, const struct image_source *from) {
     if (!from->library) image->owner = ctx_current()->index;
 }
 
+/* A library is there without code for this device as well, as on the driver, whose runtime loads all
+ * that a program has where it is told to (EAGER): who asks for a kernel of it hears of that. */
+static CUresult load_now(struct image *image, const struct image_log *log) {
+    image->unasked = image->library;
+    CUresult r = image_load(image, log);
+    bool lacks = image->unasked && r == CUDA_ERROR_NO_BINARY_FOR_GPU;
+    image->unasked = false;
+    return lacks ? CUDA_SUCCESS : r;
+}
+
 CUresult image_create(const struct image_source *from, const struct image_log *log,
                       struct image **out) {
     image_enter();
     struct image *image = take_slot();
     if (image) describe(image, from);
     CUresult r = image ? keep_code(image, from, log) : CUDA_ERROR_OUT_OF_MEMORY;
-    if (!r && from->now) r = image_load(image, log);
+    if (!r && from->now) r = load_now(image, log);
     if (r && image) end(image);
     image_leave();
     *out = image;

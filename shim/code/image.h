@@ -28,6 +28,7 @@ struct image {
     size_t bytes;
     void *copy;
     bool loaded;  /* the worker has it */
+    bool unasked; /* being loaded because all is: nobody is told that it lacks code */
     bool managed; /* the program holds the address of a variable: it has to stay the same */
     uint32_t function_count;
     struct function *functions;

@@ -654,6 +654,13 @@ def test_machine_code_only():
         logged(d, "_Z6vecaddPKfS0_Pfi", "the worker's log names the kernel")
 
 
+def test_a_unit_without_code_for_the_device_harms_no_other():
+    with Daemon() as d:
+        for loading in "LAZY", "EAGER":
+            done = d.run([program("newer", "linked")], CUDA_MODULE_LOADING=loading)
+            equal((done.returncode, done.stdout), (0, "newer\n"), loading + done.stderr)
+
+
 # ---- what is refused is said ---------------------------------------------------------------------
 
 WENT_ON = "begin\nwent on with old memory\n"

@@ -266,6 +266,22 @@ Test(shim_code, a_library_is_sent_when_it_is_needed) {
     cr_assert(sent->op == WIRE_MODULE_LOAD && asked->op == WIRE_FUNC_GET);
 }
 
+/* Loaded because all is, a library lacks nothing until somebody asks for a kernel. */
+Test(shim_code, a_library_lacks_code_when_it_is_needed) {
+    CUlibrary library;
+    CUmodule of;
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+    rig_refuse(WIRE_MODULE_LOAD, ERR_NO_BINARY, "nothing for this device");
+    cr_assert_eq(cuLibraryLoadData(&library, rig_ptx, NULL, NULL, 0, NULL, NULL, 0), CUDA_SUCCESS);
+    rig_refuse(WIRE_MODULE_LOAD, ERR_NO_BINARY, "nothing for this device");
+    cr_assert_eq(cuLibraryGetModule(&of, library), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    rig_refuse(WIRE_MODULE_LOAD, ERR_INVALID_PTX, "line 1");
+    cr_assert_eq(cuLibraryLoadData(&library, rig_ptx, NULL, NULL, 0, NULL, NULL, 0),
+                 CUDA_ERROR_INVALID_PTX);
+    rig_refuse(WIRE_MODULE_LOAD, ERR_NO_BINARY, "nothing for this device");
+    cr_assert_eq(cuModuleLoadData(&of, rig_ptx), CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
 Test(shim_code, a_librarys_kernel_survives_the_context) {
     CUkernel kernel;
     CUcontext ctx;
