@@ -205,8 +205,8 @@ static void describe(struct image *image, const struct image_source *from) {
     if (!from->library) image->owner = ctx_current()->index;
 }
 
-/* A library is there without code for this device as well, as on the driver, whose runtime loads all
- * that a program has where it is told to (EAGER): who asks for a kernel of it hears of that. */
+/* A library is there without code for this device as well, as on the driver, whose runtime loads
+ * all that a program has where it is told to (EAGER): who asks for a kernel of it hears of that. */
 static CUresult load_now(struct image *image, const struct image_log *log) {
     image->unasked = image->library;
     CUresult r = image_load(image, log);

@@ -43,7 +43,8 @@ static uint32_t default_dynamic(const struct function *f) {
     return f->info.shared_bytes < per_block ? per_block - f->info.shared_bytes : 0;
 }
 
-/* Of launches that say nothing of clusters. Drivers say "must" of a kernel with sides of its own, too. */
+/* Of launches that say nothing of clusters. Drivers say "must" of a kernel with sides of its own,
+ * too. */
 static uint16_t clusters_unsaid(const struct wire_func_reply *i) {
     return i->cluster ? i->cluster : i->cluster_must ? CLUSTER_NONE : 0;
 }

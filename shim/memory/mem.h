@@ -58,8 +58,8 @@ struct mem_place {
 /* After the connection was made. 0 or -errno. */
 int mem_init(void);
 
-/* The device has the pages of host memory that it was shown once pinned for good: their file's place
- * must not get others. */
+/* The device has the pages of host memory that it was shown once pinned for good: their file's
+ * place must not get others. */
 bool mem_host_is_pinned(void);
 
 /* Host memory: MEM_POOLED, MEM_PINNED and later kinds. Aligned to 512, as everything here. Before

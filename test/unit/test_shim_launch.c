@@ -33,7 +33,9 @@ static const struct rig_kernel kernels[] = {
     {"fixed", NULL, {.max_threads = 1024, .req_block = {8, 4, 2}}},
     {"eight", eight_params, {.param_count = 8, .param_bytes = 64, .max_threads = 1024}},
     {"nine", eight_params, {.param_count = 9, .param_bytes = 65, .max_threads = 1024}},
-    {"grouped", NULL, {.max_threads = 1024, .cluster = WIRE_LAUNCH_CLUSTER | 1 << 4 | 1 << 8, .cluster_must = 1}},
+    {"grouped",
+     NULL,
+     {.max_threads = 1024, .cluster = WIRE_LAUNCH_CLUSTER | 1 << 4 | 1 << 8, .cluster_must = 1}},
     {"undecided", NULL, {.max_threads = 1024, .cluster_must = 1, .max_cluster = 4}},
 };
 
