@@ -7,6 +7,18 @@ $(BUILD)/test/verify/%: $(BUILD)/test/verify/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
 
+# What a real GPU is asked, to be carried to one: build/oracle-pack/run.sh OUTDIR. Needs ptxas.
+ORACLE_PACK := $(BUILD)/oracle-pack
+ORACLE_PROGRAMS := $(addprefix $(BUILD)/test/verify/oracle/,run sweep)
+$(ORACLE_PROGRAMS): %: %.o $(BUILD)/test/verify/oracle/driver.o
+	$(Q)$(LINK) -o $@ $^ -ldl
+.PHONY: oracle-pack
+oracle-pack: $(ORACLE_PROGRAMS)
+	$(Q)rm -rf $(ORACLE_PACK) && mkdir -p $(ORACLE_PACK)
+	$(Q)$(PYTHON) test/verify/oracle/pack.py $(ORACLE_PACK)
+	$(Q)for p in run sweep; do cp $(BUILD)/test/verify/oracle/$$p $(ORACLE_PACK)/oracle_$$p || exit; done
+	$(Q)cp test/verify/oracle/run.sh $(ORACLE_PACK)/run.sh
+
 .PHONY: check-verdicts check-ptx-coverage check-long-verify check-long
 check-ptx-coverage: $(BUILD)/test/verify/ptx_runs
 	$(Q)scripts/ptx-coverage $< --check
