@@ -273,7 +273,7 @@ bool aluref_convert(struct aluref *r) {
         v = aluref_decode(source, s);
     else
         n = aluref_value(source, s);
-    if (is_real(s) && i->mods & PTX_MOD_FTZ && s == PTX_F32) v = aluref_flush(v, s);
+    if (i->mods & PTX_MOD_FTZ && s == PTX_F32 && d != PTX_F16) v = aluref_flush(v, s);
     if (is_real(d)) {
         r->d = to_real(i, is_real(s) ? v : (aluref_real)n, d);
         return true;

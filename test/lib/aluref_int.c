@@ -74,7 +74,7 @@ bool aluref_integer(struct aluref *r) {
                                   : (aluref_int)((aluref_uint)v + (aluref_uint)z);
         break;
     case PTX_OP_div: v = y == 0 ? -1 : x / y; break;
-    case PTX_OP_rem: v = y == 0 ? x : x % y; break;
+    case PTX_OP_rem: v = y == 0 ? -1 : x % y; break;
     case PTX_OP_sad: v = (x < y ? y - x : x - y) + z; break;
     case PTX_OP_min: v = x < y ? x : y; break;
     case PTX_OP_max: v = x < y ? y : x; break;
@@ -129,8 +129,14 @@ static void put(uint64_t *d, uint32_t n, bool v) {
     if (n < 64) *d = (*d & ~(1ull << n)) | (uint64_t)v << n;
 }
 
+/* A position or a length: of fields of 64 bits the whole operand counts. */
+static uint32_t place(uint64_t v, uint32_t bits) {
+    if (bits == 32) return v & 0xff;
+    return (v & 0xffffffff) < 64 ? (uint32_t)v : 64;
+}
+
 static uint64_t extract(const struct aluref *r, uint32_t bits, bool sign) {
-    const uint32_t pos = r->src[1] & 0xff, len = r->src[2] & 0xff, msb = bits - 1;
+    const uint32_t pos = place(r->src[1], bits), len = place(r->src[2], bits), msb = bits - 1;
     uint64_t d = 0;
     const bool fill = sign && len && bit(r->src[0], pos + len - 1 < msb ? pos + len - 1 : msb);
     for (uint32_t k = 0; k <= msb; k++)
@@ -139,7 +145,7 @@ static uint64_t extract(const struct aluref *r, uint32_t bits, bool sign) {
 }
 
 static uint64_t insert(const struct aluref *r, uint32_t bits) {
-    const uint32_t pos = r->src[2] & 0xff, len = r->src[3] & 0xff;
+    const uint32_t pos = place(r->src[2], bits), len = place(r->src[3], bits);
     uint64_t d = r->src[1];
     for (uint32_t k = 0; k < len && pos + k < bits; k++)
         put(&d, pos + k, bit(r->src[0], k));

@@ -165,11 +165,22 @@ static bool patterns(struct aluref *r, uint64_t a, uint64_t b, enum ptx_type t, 
     case PTX_SUB_INFINITE: r->d = infinite; break;
     case PTX_SUB_NUMBER: r->d = !nan; break;
     case PTX_SUB_NOTANUMBER: r->d = nan; break;
-    case PTX_SUB_NORMAL: r->d = ordinary(v) && !subnormal; break;
+    case PTX_SUB_NORMAL: r->d = v - v == 0 && !subnormal; break;
     case PTX_SUB_SUBNORMAL: r->d = subnormal; break;
     default: return false;
     }
     return true;
+}
+
+/* Whether a result is flushed: it is below the least normal number when it is rounded to as many
+ * places as numbers have there, not to those of subnormals. That is, far above it. */
+static bool flushed(aluref_real v, aluref_real error, enum ptx_type t, enum ptx_round mode) {
+    const int up = t == PTX_F16 ? 8 : 60; /* places of the exponent: f16 has few */
+    const aluref_real most = ldexpl(1, up - (t == PTX_F16 ? 14 : t == PTX_F64 ? 1022 : 126));
+    const aluref_real scale = ldexpl(1, up), limit = ldexpl(1, t == PTX_F16 ? 0 : -64);
+    if (!ordinary(v) || v > limit || v < -limit) return false;
+    const aluref_real rounded = aluref_decode(aluref_round(v * scale, error * scale, t, mode), t);
+    return rounded < most && rounded > -most;
 }
 
 static bool one(struct aluref *r, const uint64_t src[3], enum ptx_type t) {
@@ -187,10 +198,7 @@ static bool one(struct aluref *r, const uint64_t src[3], enum ptx_type t) {
     }
     if (!exact(r, v[0], v[1], v[2], &result, &error)) return false;
     r->d = aluref_round(result, error, t, (enum ptx_round)i->round);
-    if (ftz) {
-        const aluref_real rounded = aluref_decode(r->d, t);
-        if (rounded != 0 && aluref_flush(rounded, t) == 0) r->d &= 1ull << (bits - 1);
-    }
+    if (ftz && flushed(result, error, t, (enum ptx_round)i->round)) r->d &= 1ull << (bits - 1);
     r->d = clamp_pattern(i, r->d, t);
     return true;
 }

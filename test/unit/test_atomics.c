@@ -240,3 +240,41 @@ Test(atomics, lanes_at_one_address) {
     cr_assert_eq(p[8], 32);
     ptxrun_destroy(r);
 }
+
+/* ---- subnormals and NaNs ----------------------------------------------------------------------
+ */
+
+/* Sums of f32 that are subnormal, or have such a term, are zeros in global memory and stay what
+ * they are in shared memory, however either is addressed. NaNs become one. */
+static const char sums_of_subnormals[] =
+    ".version 8.1\n.target sm_90\n.address_size 64\n"
+    ".visible .entry k(.param .u64 p) { .shared .align 16 .b8 s[16];\n"
+    ".reg .b64 %p, %g, %x; .reg .b32 %s; .reg .f32 %v<4>, %z, %n, %t;\n"
+    "ld.param.u64 %p, [p]; cvta.to.global.u64 %g, %p; mov.u32 %s, s; cvt.u64.u32 %x, %s;\n"
+    "cvta.shared.u64 %x, %x; mov.b32 %v0, 0x007fffff; mov.b32 %z, 0x80000000;\n"
+    "mov.b32 %n, 0xff800001; mov.b32 %t, 0x80800000;\n"
+    "st.global.f32 [%g], %v0; atom.global.add.f32 %v1, [%g], %z; st.global.f32 [%g+4], %v1;\n"
+    "st.global.f32 [%g+8], %t; red.global.add.f32 [%g+8], %v0;\n"
+    "st.global.f32 [%g+12], %v0; red.add.f32 [%p+12], %v0;\n"
+    "st.global.f32 [%g+16], %n; red.global.add.f32 [%g+16], %v0;\n"
+    "st.shared.f32 [%s], %v0; atom.shared.add.f32 %v1, [%s], %z; ld.shared.f32 %v1, [%s];\n"
+    "st.global.f32 [%g+20], %v1; st.shared.f32 [%s], %v0; atom.add.f32 %v1, [%x], %t;\n"
+    "ld.shared.f32 %v1, [%s]; st.global.f32 [%g+24], %v1;\n"
+    "st.shared.f32 [%s], %n; red.shared.add.f32 [%s], %v0; ld.shared.f32 %v1, [%s];\n"
+    "st.global.f32 [%g+28], %v1; st.global.v2.f32 [%g+32], {%v0, %t};\n"
+    "red.global.v2.f32.add [%g+32], {%v0, %v0}; mov.b32 %v1, 0x00800001;\n"
+    "st.global.f32 [%g+40], %t; red.global.add.f32 [%g+40], %v1; neg.f32 %v1, %v1;\n"
+    "st.global.f32 [%g+44], %v1; neg.f32 %t, %t; red.add.f32 [%p+44], %t; ret; }\n";
+
+Test(atomics, sums_are_flushed_in_global_memory_alone) {
+    static const uint32_t want[] = {0,          0x007fffff, 0x80800000, 0,
+                                    0x7fffffff, 0x007fffff, 0x80000001, 0x7fffffff,
+                                    0,          0x80800000, 0,          0x80000000};
+    struct ptxrun *r = ptxrun_create(sums_of_subnormals, sizeof(sums_of_subnormals) - 1, 1);
+    cr_assert(r->module, "%s", r->why);
+    uint32_t *out = ptxrun_alloc(r, sizeof(want));
+    cr_assert_eq(ptxrun_launch(r, "k", 1, 1, 1, (uint64_t)(uintptr_t)out), 0, "%s", r->result.text);
+    for (unsigned k = 0; k < sizeof(want) / sizeof(*want); k++)
+        cr_expect_eq(out[k], want[k], "%u: %08x", k, out[k]);
+    ptxrun_destroy(r);
+}

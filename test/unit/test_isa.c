@@ -301,3 +301,41 @@ Test(isa, conversions_take_the_low_bits_of_wide_registers) {
     }
     unsetenv("SALUS_SOFT_ISA");
 }
+
+/* ---- lop3 with a predicate --------------------------------------------------------------------
+ */
+
+/* Of tables whose result is often 0 (and), or not; a predicate as it is and negated; to a sink;
+ * under a guard, outside of which both stay. */
+static void lop3_of_predicates(void) {
+    static const char text[] =
+        ".version 8.2\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 out) { .reg .b64 %out; .reg .b32 %l, %b, %d, %e, %t<4>;\n"
+        ".reg .pred %q, %g, %p<4>; ld.param.u64 %out, [out]; mov.u32 %l, %laneid;\n"
+        "mad.wide.u32 %out, %l, 32, %out; and.b32 %t0, %l, 1; setp.ne.u32 %q, %t0, 0;\n"
+        "setp.lt.u32 %g, %l, 24; mov.u32 %b, 6; mov.u32 %e, 77; setp.ne.u32 %p3, %t0, 0;\n"
+        "lop3.or.b32 %d|%p0, %l, %b, -1, 0x80, %q; lop3.and.b32 _|%p1, %l, %b, 2, 0x80, !%q;\n"
+        "lop3.and.b32 %t1|%p2, %l, %b, %b, 0x96, %q; @%g lop3.or.b32 %e|%p3, %l, 0, 0, 0xf0, !%q;\n"
+        "selp.u32 %t0, 1, 0, %p0; selp.u32 %t1, 1, 0, %p1; selp.u32 %t2, 1, 0, %p2;\n"
+        "selp.u32 %t3, 1, 0, %p3; st.v4.u32 [%out], {%t0, %t1, %t2, %t3};\n"
+        "st.u32 [%out+16], %d; st.u32 [%out+20], %e; ret; }\n";
+    struct ptxrun *r = ptxrun_create(text, strlen(text), 1);
+    cr_assert(r->module, "%s", r->why);
+    uint32_t *out = ptxrun_alloc(r, 32 * 32);
+    cr_assert_eq(ptxrun_launch(r, "k", 1, 32, 1, (uint64_t)(uintptr_t)out), 0, "%s",
+                 r->result.text);
+    for (uint32_t l = 0; l < 32; l++, out += 8) {
+        const uint32_t q = l & 1, on = l < 24;
+        const uint32_t want[] = {(l & 6) || q,     (l & 2) && !q, l && q,
+                                 on ? l || !q : q, l & 6,         on ? l : 77};
+        cr_assert_arr_eq(out, want, sizeof(want), "lane %u", l);
+    }
+    ptxrun_destroy(r);
+}
+
+Test(isa, lop3_combines_whether_its_result_is_not_zero) {
+    for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
+        setenv("SALUS_SOFT_ISA", builds[b], 1);
+        lop3_of_predicates();
+    }
+}

@@ -171,6 +171,29 @@ static void emit_alu(struct lowering *l, struct code_inst *c) {
     if (!c->run) refuse(l);
 }
 
+/* lop3 with d|p, whose p is what setp.ne says of the result, 0 and the last operand. */
+static void emit_lop3(struct lowering *l, struct code_inst *c) {
+    const struct ptx_inst *i = l->inst;
+    emit_alu(l, c);
+    if (l->err || c->d2 == CODE_NO_SLOT) return;
+    const struct ptx_operand zero = {.kind = PTX_OPND_IMM};
+    struct code_inst set = *c;
+    set.op = PTX_OP_setp;
+    set.cmp = PTX_NE;
+    set.d = c->d2;
+    if (ptx_operand_at(i, 0)->elems[0].kind == PTX_OPND_NONE) c->d = lowering_temp(l, 4);
+    set.a = c->d;
+    set.b = operand_source(l, &zero, 4, false);
+    set.c = operand_source(l, ptx_operand_at(i, 5), LOWERING_PRED, false);
+    set.c_neg = ptx_operand_at(i, 5)->negated;
+    set.e = set.d2 = c->d2 = CODE_NO_SLOT;
+    set.d_bytes = LOWERING_PRED;
+    set.run = isa_select(&set);
+    if (l->err) return;
+    lowering_emit(l, c);
+    *c = set;
+}
+
 /* cvt.rs of four: d, {a, b, e, f}, random bits; the list is in extra's uses. */
 static void emit_fours(struct lowering *l, struct code_inst *c) {
     const struct ptx_operand *list = ptx_operand_at(l->inst, 1);
@@ -643,6 +666,7 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     case PTX_OP_ldu: emit_access(l, c, true); break;
     case PTX_OP_atom: emit_atomic(l, c, true); break;
     case PTX_OP_cp: emit_copy(l, c); break;
+    case PTX_OP_lop3: emit_lop3(l, c); break;
     case PTX_OP_cvt:
         if (ptx_operand_at(l->inst, 1)->kind == PTX_OPND_VEC)
             emit_fours(l, c);

@@ -12,13 +12,16 @@
 #include "daemon/device/soft/exec/atomics.h"
 #include "daemon/device/soft/exec/mem.h"
 #include "daemon/device/soft/isa/half.h"
+#include "daemon/device/soft/isa/real.h"
 
 /* ---- new values --------------------------------------------------------------------------------
  */
 
-static uint32_t add_float(uint32_t x, uint32_t y) {
+static uint32_t add_float(uint32_t x, uint32_t y, bool ftz) {
     float a = half_float_of_bits(x), b = half_float_of_bits(y);
-    return half_bits_of_float(a + b);
+    if (ftz) a = real_flush(a), b = real_flush(b);
+    const float v = real_nan32(a + b);
+    return half_bits_of_float(ftz ? real_flush(v) : v);
 }
 
 static uint64_t add_double(uint64_t x, uint64_t y) {
@@ -46,7 +49,7 @@ static uint16_t op_half(uint32_t type, uint32_t sub, uint16_t x, uint16_t y) {
 static uint32_t result32(const struct code_inst *i, uint32_t old, uint32_t b, uint32_t c) {
     switch (i->sub) {
     case PTX_SUB_ADD:
-        if (i->type == PTX_F32) return add_float(old, b);
+        if (i->type == PTX_F32) return add_float(old, b, i->mods & PTX_MOD_FTZ);
         if (i->type == PTX_F16X2 || i->type == PTX_BF16X2) break;
         return old + b;
     case PTX_SUB_AND: return old & b;
@@ -98,39 +101,52 @@ static bool is_plain(const struct code_inst *i) {
     return i->space == PTX_SHARED || i->space == PTX_CLUSTER || i->space == PTX_LOCAL;
 }
 
-#define ATOMICS_WIDTH(bits)                                                                        \
-    static uint##bits##_t swap##bits(const struct code_inst *i, uint64_t addr, uint##bits##_t b,   \
-                                     uint##bits##_t c) {                                           \
-        _Atomic uint##bits##_t *p = (_Atomic uint##bits##_t *)(uintptr_t)addr;                     \
-        uint##bits##_t old = atom_load_relaxed(p);                                                 \
-        while (!atom_cas(p, &old, result##bits(i, old, b, c)))                                     \
-            continue;                                                                              \
-        return old;                                                                                \
-    }                                                                                              \
-    static uint##bits##_t plain_swap##bits(const struct code_inst *i, uint64_t addr,               \
-                                           uint##bits##_t b, uint##bits##_t c) {                   \
-        uint##bits##_t old, new;                                                                   \
-        memcpy(&old, (void *)(uintptr_t)addr, sizeof(old));                                        \
-        new = result##bits(i, old, b, c);                                                          \
-        memcpy((void *)(uintptr_t)addr, &new, sizeof(new));                                        \
-        return old;                                                                                \
-    }                                                                                              \
-    static void any##bits(struct warp *w, const struct code_inst *i, uint32_t mask) {              \
-        struct warp_ctx *x = (struct warp_ctx *)w;                                                 \
-        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                                      \
-        x->spin = true;                                                                            \
-        if (!mem_resolve(x, i, mask, sizeof(uint##bits##_t), true, at)) return;                    \
-        mem_count(x, at);                                                                          \
-        uint##bits##_t *d = i->d == CODE_NO_SLOT ? NULL : SLOT(uint##bits##_t, w, i->d);           \
-        const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                             \
-        const uint##bits##_t *c = i->c == CODE_NO_SLOT ? b : SLOT(const uint##bits##_t, w, i->c);  \
-        const bool plain = is_plain(i);                                                            \
-        for (uint32_t left = mask; left; left &= left - 1) {                                       \
-            const uint32_t l = (uint32_t)__builtin_ctz(left);                                      \
-            const uint##bits##_t old =                                                             \
-                plain ? plain_swap##bits(i, at[l], b[l], c[l]) : swap##bits(i, at[l], b[l], c[l]); \
-            if (d) d[l] = old;                                                                     \
-        }                                                                                          \
+/* In global memory sums of f32 are flushed, in shared memory they are not (PTX, "atom"). */
+static struct code_inst in_global(const struct code_inst *i) {
+    struct code_inst flushing = *i;
+    flushing.mods |= PTX_MOD_FTZ; /* which no atomic operation has by itself */
+    return flushing;
+}
+
+static bool is_global(const struct warp_ctx *x, uint64_t addr) {
+    return addr - x->cluster_base >= x->cluster_bytes;
+}
+
+#define ATOMICS_WIDTH(bits)                                                                       \
+    static uint##bits##_t swap##bits(const struct code_inst *i, uint64_t addr, uint##bits##_t b,  \
+                                     uint##bits##_t c) {                                          \
+        _Atomic uint##bits##_t *p = (_Atomic uint##bits##_t *)(uintptr_t)addr;                    \
+        uint##bits##_t old = atom_load_relaxed(p);                                                \
+        while (!atom_cas(p, &old, result##bits(i, old, b, c)))                                    \
+            continue;                                                                             \
+        return old;                                                                               \
+    }                                                                                             \
+    static uint##bits##_t plain_swap##bits(const struct code_inst *i, uint64_t addr,              \
+                                           uint##bits##_t b, uint##bits##_t c) {                  \
+        uint##bits##_t old, new;                                                                  \
+        memcpy(&old, (void *)(uintptr_t)addr, sizeof(old));                                       \
+        new = result##bits(i, old, b, c);                                                         \
+        memcpy((void *)(uintptr_t)addr, &new, sizeof(new));                                       \
+        return old;                                                                               \
+    }                                                                                             \
+    static void any##bits(struct warp *w, const struct code_inst *i, uint32_t mask) {             \
+        struct warp_ctx *x = (struct warp_ctx *)w;                                                \
+        uint64_t at[WARP_LANES] __attribute__((aligned(64)));                                     \
+        x->spin = true;                                                                           \
+        if (!mem_resolve(x, i, mask, sizeof(uint##bits##_t), true, at)) return;                   \
+        mem_count(x, at);                                                                         \
+        uint##bits##_t *d = i->d == CODE_NO_SLOT ? NULL : SLOT(uint##bits##_t, w, i->d);          \
+        const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                            \
+        const uint##bits##_t *c = i->c == CODE_NO_SLOT ? b : SLOT(const uint##bits##_t, w, i->c); \
+        const bool plain = is_plain(i);                                                           \
+        const struct code_inst global = in_global(i);                                             \
+        for (uint32_t left = mask; left; left &= left - 1) {                                      \
+            const uint32_t l = (uint32_t)__builtin_ctz(left);                                     \
+            const struct code_inst *op = is_global(x, at[l]) ? &global : i;                       \
+            const uint##bits##_t old = plain ? plain_swap##bits(i, at[l], b[l], c[l])             \
+                                             : swap##bits(op, at[l], b[l], c[l]);                 \
+            if (d) d[l] = old;                                                                    \
+        }                                                                                         \
     }
 ATOMICS_WIDTH(16)
 ATOMICS_WIDTH(32)
@@ -197,6 +213,7 @@ static void vector(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     const struct code_extra *e = i->extra;
     const uint32_t each = ptx_type_bytes(i->type);
+    const struct code_inst global = in_global(i); /* as all vectors are */
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     x->spin = true;
     if (!mem_resolve(x, i, mask, each * e->use_count, true, at)) return;
@@ -206,7 +223,7 @@ static void vector(struct warp *w, const struct code_inst *i, uint32_t mask) {
         for (uint32_t k = 0; k < e->use_count; k++) {
             uint64_t v = 0;
             memcpy(&v, SLOT(const unsigned char, w, e->uses[k].slot) + (size_t)l * each, each);
-            v = swap(i, at[l] + (uint64_t)k * each, v);
+            v = swap(&global, at[l] + (uint64_t)k * each, v);
             if (k < e->def_count && e->defs[k].slot != CODE_NO_SLOT)
                 memcpy(SLOT(unsigned char, w, e->defs[k].slot) + (size_t)l * each, &v, each);
         }

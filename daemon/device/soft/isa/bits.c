@@ -86,8 +86,9 @@ static inline uint32_t find_top(uint64_t x, unsigned bits, bool amount) {
 BITS_FIND(32)
 BITS_FIND(64)
 
-/* Position and length are the low 8 bits of their operands. The sign of an extracted field is its
- * top bit, or the source's when the field reaches beyond it; an empty field is 0. */
+/* Position and length are the low 8 bits of their operands, as PTX has it; those of fields of 64
+ * bits, which hardware builds from shifts, are the whole operands. The sign of an extracted field
+ * is its top bit, or the source's when the field reaches beyond it; an empty field is 0. */
 static inline uint64_t low_ones(uint32_t n) { /* the n low bits */
     return n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
 }
@@ -100,18 +101,21 @@ static inline uint64_t extract_field(uint64_t x, uint32_t pos, uint32_t len, uin
     const uint32_t have = pos >= bits ? 0 : bits - pos < len ? bits - pos : len;
     return fill ? field | ~low_ones(have) : field;
 }
+#define BITS_PLACE_32(v) ((v)&255)
+#define BITS_PLACE_64(v) ((v) < 255 ? (v) : 255)
 #define BITS_FIELD(bits)                                                                          \
     ISA_OP3(ISA_LANES, bfe_u##bits, uint##bits##_t, uint##bits##_t, uint32_t, uint32_t,           \
-            extract_field(x, y & 255, z & 255, bits, false))                                      \
+            extract_field(x, BITS_PLACE_##bits(y), BITS_PLACE_##bits(z), bits, false))            \
     ISA_OP3(ISA_LANES, bfe_s##bits, uint##bits##_t, uint##bits##_t, uint32_t, uint32_t,           \
-            extract_field(x, y & 255, z & 255, bits, true))                                       \
+            extract_field(x, BITS_PLACE_##bits(y), BITS_PLACE_##bits(z), bits, true))             \
     ISA_HANDLER(bfi##bits) { /* a into b at c for e bits */                                       \
         uint##bits##_t *d = SLOT(uint##bits##_t, w, i->d);                                        \
         const uint##bits##_t *a = SLOT(const uint##bits##_t, w, i->a);                            \
         const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                            \
         const uint32_t *c = SLOT(const uint32_t, w, i->c), *e = SLOT(const uint32_t, w, i->e);    \
-        ISA_LANES(mask, uint##bits##_t, d, const uint32_t pos = c[l] & 255;                       \
-                  const uint64_t hole = pos < bits ? low_ones(e[l] & 255) << (pos & 63) : 0;      \
+        ISA_LANES(mask, uint##bits##_t, d, const uint32_t pos = BITS_PLACE_##bits(c[l]);          \
+                  const uint64_t hole =                                                           \
+                      pos < bits ? low_ones(BITS_PLACE_##bits(e[l])) << (pos & 63) : 0;           \
                   v = (uint##bits##_t)((b[l] & ~hole) | ((uint64_t)a[l] << (pos & 63) & hole));); \
     }
 BITS_FIELD(32)

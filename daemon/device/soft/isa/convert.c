@@ -211,7 +211,9 @@ static uint32_t stride_of(uint8_t bytes, uint8_t type) {
 
 ISA_HANDLER(any) {
     union convert_lanes v;
-    load_lanes(w, i->a, i->type2, stride_of(i->a_bytes, i->type2), i->mods & PTX_MOD_FTZ, &v);
+    /* Hardware rounds subnormals to f16 with .ftz too: up or down that is not zero. */
+    const bool ftz = i->mods & PTX_MOD_FTZ && i->type != PTX_F16;
+    load_lanes(w, i->a, i->type2, stride_of(i->a_bytes, i->type2), ftz, &v);
     if (is_real(i->type)) {
         if (!is_real(i->type2)) from_integer(i, &v);
         to_real(i, &v);

@@ -20,20 +20,21 @@
 static inline float flush_in(float x, bool ftz) {
     return ftz ? real_flush(x) : x;
 }
-static inline float flush_out(float v, bool ftz, bool sat) {
-    v = ftz ? real_flush(v) : v;
+static inline float flush_out(float v, float scaled, bool ftz, bool sat) {
+    v = ftz ? real_flush_tiny(v, scaled) : v;
     return sat ? real_sat(v) : real_nan32(v);
 }
 
-/* `expr` of the sources x, y, z that an operation has; `in` says how one is read from lane l. */
-#define DIRECTED_F32(loop, name, expr, ...)                                  \
+/* `expr` of the sources x, y, z that an operation has; `in` says how one is read from lane l, and
+ * `scaled` is REAL_UP times as much. */
+#define DIRECTED_F32(loop, name, expr, scaled, ...)                          \
     ISA_HANDLER(name##_f32) {                                                \
         float *d = SLOT(float, w, i->d);                                     \
         const bool ftz = i->mods & PTX_MOD_FTZ, sat = i->mods & PTX_MOD_SAT; \
         DIRECTED_SOURCES_##__VA_ARGS__(float);                               \
         fesetround(real_mode(i->round));                                     \
         loop(mask, float, d, DIRECTED_READ_##__VA_ARGS__(float, in32);       \
-             v = flush_out(expr, ftz, sat););                                \
+             v = flush_out(expr, scaled, ftz, sat););                        \
         fesetround(FE_TONEAREST);                                            \
     }
 #define DIRECTED_F64(loop, name, expr, ...)                                                      \
@@ -61,16 +62,16 @@ static inline float flush_out(float v, bool ftz, bool sat) {
     DIRECTED_READ_2(type, in);    \
     const type z = in(c[l])
 
-#define DIRECTED(loop, name, expr32, expr64, count) \
-    DIRECTED_F32(loop, name, expr32, count)         \
+#define DIRECTED(loop, name, expr32, scaled, expr64, count) \
+    DIRECTED_F32(loop, name, expr32, scaled, count)         \
     DIRECTED_F64(loop, name, expr64, count)
-DIRECTED(ISA_LANES, add, x + y, x + y, 2)
-DIRECTED(ISA_LANES, sub, x - y, x - y, 2)
-DIRECTED(ISA_LANES, mul, x *y, x *y, 2)
-DIRECTED(ISA_LANES, div, x / y, x / y, 2)
-DIRECTED(ISA_LANES, rcp, 1.0f / x, 1.0 / x, 1)
-DIRECTED(ISA_LANES, sqrt, x < 0 ? REAL_NAN32 : sqrtf(x), x < 0 ? REAL_NAN64 : sqrt(x), 1)
-DIRECTED(DIRECTED_FMA_LOOP, fma, fmaf(x, y, z), fma(x, y, z), 3)
+DIRECTED(ISA_LANES, add, x + y, (x + y) * REAL_UP, x + y, 2)
+DIRECTED(ISA_LANES, sub, x - y, (x - y) * REAL_UP, x - y, 2)
+DIRECTED(ISA_LANES, mul, x *y, x *REAL_UP *y, x *y, 2)
+DIRECTED(ISA_LANES, div, x / y, x *REAL_UP / y, x / y, 2)
+DIRECTED(ISA_LANES, rcp, 1.0f / x, REAL_UP / x, 1.0 / x, 1)
+DIRECTED(ISA_LANES, sqrt, x < 0 ? REAL_NAN32 : sqrtf(x), 1, x < 0 ? REAL_NAN64 : sqrt(x), 1)
+DIRECTED(DIRECTED_FMA_LOOP, fma, fmaf(x, y, z), fmaf(x *REAL_UP, y, z *REAL_UP), fma(x, y, z), 3)
 
 #define DIRECTED_PICK(stem) (i->type == PTX_F64 ? stem##_f64 : stem##_f32)
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Integer div and rem. PTX leaves a zero divisor undefined; the hardware's answer is all ones for
- * the quotient and the dividend for the remainder. The least value divided by -1 wraps.
+ * both results. The least value divided by -1 wraps.
  */
 #include "daemon/device/soft/isa/isa.h"
 
 #define DIVIDE_UNSIGNED(bits)                                                       \
     ISA_OP2(ISA_EACH, quot_u##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, \
             y ? x / y : (uint##bits##_t) - 1)                                       \
-    ISA_OP2(ISA_EACH, rest_u##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, y ? x % y : x)
+    ISA_OP2(ISA_EACH, rest_u##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, \
+            y ? x % y : (uint##bits##_t) - 1)
 #define DIVIDE_SIGNED(bits)                                                       \
     ISA_OP2(ISA_EACH, quot_s##bits, uint##bits##_t, int##bits##_t, int##bits##_t, \
             y == 0    ? -1                                                        \
             : y == -1 ? (int##bits##_t)(0 - (uint##bits##_t)x)                    \
                       : x / y)                                                    \
     ISA_OP2(ISA_EACH, rest_s##bits, uint##bits##_t, int##bits##_t, int##bits##_t, \
-            y == 0    ? x                                                         \
+            y == 0    ? -1                                                        \
             : y == -1 ? 0                                                         \
                       : x % y)
 DIVIDE_UNSIGNED(16)
@@ -43,7 +44,7 @@ DIVIDE_SIGNED(64)
     }                                                                               \
     static inline uint32_t remainder_##sign(type x, type y) {                       \
         const uint32_t none = 0 - (uint32_t)(y == 0);                               \
-        return (uint32_t)x - (quotient_##sign(x, y, none) & ~none) * (uint32_t)y;   \
+        return ((uint32_t)x - quotient_##sign(x, y, none) * (uint32_t)y) | none;    \
     }                                                                               \
     ISA_OP2(DIVIDE_LOOP, quot_##sign##32, uint32_t, type, type, whole_##sign(x, y)) \
     ISA_OP2(DIVIDE_LOOP, rest_##sign##32, uint32_t, type, type, remainder_##sign(x, y))

@@ -32,8 +32,7 @@ static inline uint16_t to_half(double v, struct half_form f) {
     if (f.sat) v = real_sat64(v);
     if (f.relu) v = v > 0 || v != v ? v : 0;
     if (f.bf16) return half_to_bf16(v);
-    const uint16_t h = half_to_f16(v);
-    return f.ftz ? half_flush(h) : h;
+    return half_to_f16(f.ftz ? half_flush_tiny(v) : v);
 }
 
 /* p + c with the part that double cannot hold left visible in the last place (rounding to odd), so

@@ -68,6 +68,12 @@ static inline uint16_t half_to_bf16(double x) {
     return half_round(x, 7, 127, 0x1p-81);
 }
 
+/* .ftz of a result that is yet to be rounded to f16: what rounds to less than the least normal
+ * number with an exponent of any size. The tie below that number rounds to it. */
+static inline double half_flush_tiny(double v) {
+    return __builtin_fabs(v) < 0x1p-14 - 0x1p-26 ? __builtin_copysign(0.0, v) : v;
+}
+
 /* .ftz on f16: subnormals become zeros of their sign. */
 static inline uint16_t half_flush(uint16_t h) {
     return h & 0x7c00 ? h : h & 0x8000;

@@ -15,14 +15,14 @@ static inline float flushed(float v, bool ftz) {
     return ftz ? real_flush(v) : v;
 }
 
-/* `expr` of the elements x, y and z. */
-#define PAIR(name, expr)                                                              \
+/* `expr` of the elements x, y and z; `scaled` is REAL_UP times as much. */
+#define PAIR(name, expr, scaled)                                                      \
     static inline float one_##name(float x, float y, float z, bool ftz) {             \
         x = flushed(x, ftz);                                                          \
         y = flushed(y, ftz);                                                          \
         z = flushed(z, ftz);                                                          \
         (void)z;                                                                      \
-        return real_nan32(flushed(expr, ftz));                                        \
+        return real_nan32(ftz ? real_flush_tiny(expr, scaled) : expr);                \
     }                                                                                 \
     static inline __attribute__((always_inline)) void run_##name(                     \
         struct warp *w, const struct code_inst *i, uint32_t mask, bool ftz) {         \
@@ -45,10 +45,10 @@ static inline float flushed(float v, bool ftz) {
         run_##name(w, i, mask, i->mods &PTX_MOD_FTZ);                                 \
         fesetround(FE_TONEAREST);                                                     \
     }
-PAIR(add, x + y)
-PAIR(sub, x - y)
-PAIR(mul, x *y)
-PAIR(fma, fmaf(x, y, z))
+PAIR(add, x + y, (x + y) * REAL_UP)
+PAIR(sub, x - y, (x - y) * REAL_UP)
+PAIR(mul, x *y, x *REAL_UP *y)
+PAIR(fma, fmaf(x, y, z), fmaf(x *REAL_UP, y, z *REAL_UP))
 
 ISA_FAMILY(pair_select) {
     const bool plain = i->round <= PTX_RN && !(i->mods & PTX_MOD_FTZ);

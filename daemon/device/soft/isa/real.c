@@ -14,16 +14,33 @@
 #define REAL_MUL(x, y) ((x) * (y))
 #define REAL_DIV(x, y) ((x) / (y))
 
+/* Of flushed sources: sums that are subnormal are exact, products and quotients may be rounded. */
+static inline float flushed_add(float x, float y) {
+    return real_flush(x + y);
+}
+static inline float flushed_sub(float x, float y) {
+    return real_flush(x - y);
+}
+static inline float flushed_mul(float x, float y) {
+    return real_flush_tiny(x * y, x * REAL_UP * y);
+}
+static inline float flushed_div(float x, float y) {
+    return real_flush_tiny(x / y, x * REAL_UP / y);
+}
+static inline float flushed_fma(float x, float y, float z) {
+    return real_flush_tiny(fmaf(x, y, z), fmaf(x * REAL_UP, y, z * REAL_UP));
+}
+
 /* Variants: plain, z(.ftz), s(.sat), zs. */
 #define REAL_BINARY(loop, name, expr)                                      \
     ISA_OP2(loop, name##_f32, float, float, float, real_nan32(expr(x, y))) \
     ISA_OP2(loop, name##_f32z, float, float, float,                        \
-            real_flush(real_nan32(expr(real_flush(x), real_flush(y)))))    \
+            real_nan32(flushed_##name(real_flush(x), real_flush(y))))      \
     ISA_OP2(loop, name##_f64, double, double, double, real_nan64(expr(x, y)))
 #define REAL_BINARY_SAT(name, expr)                                            \
     ISA_OP2(ISA_LANES, name##_f32s, float, float, float, real_sat(expr(x, y))) \
     ISA_OP2(ISA_LANES, name##_f32zs, float, float, float,                      \
-            real_sat(real_flush(expr(real_flush(x), real_flush(y)))))
+            real_sat(flushed_##name(real_flush(x), real_flush(y))))
 REAL_BINARY(ISA_LANES, add, REAL_ADD)
 REAL_BINARY(ISA_LANES, sub, REAL_SUB)
 REAL_BINARY(ISA_LANES, mul, REAL_MUL)
@@ -40,10 +57,10 @@ REAL_BINARY_SAT(mul, REAL_MUL)
 #endif
 ISA_OP3(REAL_FMA_LOOP, fma_f32, float, float, float, float, real_nan32(fmaf(x, y, z)))
 ISA_OP3(REAL_FMA_LOOP, fma_f32z, float, float, float, float,
-        real_flush(real_nan32(fmaf(real_flush(x), real_flush(y), real_flush(z)))))
+        real_nan32(flushed_fma(real_flush(x), real_flush(y), real_flush(z))))
 ISA_OP3(REAL_FMA_LOOP, fma_f32s, float, float, float, float, real_sat(fmaf(x, y, z)))
 ISA_OP3(REAL_FMA_LOOP, fma_f32zs, float, float, float, float,
-        real_sat(real_flush(fmaf(real_flush(x), real_flush(y), real_flush(z)))))
+        real_sat(flushed_fma(real_flush(x), real_flush(y), real_flush(z))))
 ISA_OP3(REAL_FMA_LOOP, fma_f64, double, double, double, double, real_nan64(fma(x, y, z)))
 
 /* sqrtf must not set errno here, hence the test for a negative argument. */
@@ -100,7 +117,7 @@ ISA_HANDLER(choose3_f32) {
               v = real_choose32(real_choose32(x, y, max, mods), z, max, mods););
 }
 
-/* testp: the class of a number, as a predicate. */
+/* testp: the class of a number, as a predicate. Zeros count as normal. */
 static inline bool test_class(uint64_t bits, unsigned width, unsigned mantissa, unsigned what) {
     const uint64_t sign = 1ull << (width - 1), magnitude = bits & (sign - 1);
     const uint64_t least = 1ull << mantissa, infinity = sign - least;
@@ -109,7 +126,7 @@ static inline bool test_class(uint64_t bits, unsigned width, unsigned mantissa, 
     case PTX_SUB_INFINITE: return magnitude == infinity;
     case PTX_SUB_NUMBER: return magnitude <= infinity;
     case PTX_SUB_NOTANUMBER: return magnitude > infinity;
-    case PTX_SUB_NORMAL: return magnitude >= least && magnitude < infinity;
+    case PTX_SUB_NORMAL: return !magnitude || (magnitude >= least && magnitude < infinity);
     default: return magnitude && magnitude < least; /* subnormal */
     }
 }

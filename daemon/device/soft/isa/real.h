@@ -35,6 +35,14 @@ static inline float real_flush(float x) {
     return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0.0f, x) : x;
 }
 
+/* .ftz of a result that may have been rounded: what would be below the least normal number with an
+ * exponent of any size is a zero, also where rounding to a subnormal's places reaches that number.
+ * `scaled` is the same result of an operation with operands REAL_UP times as large. */
+#define REAL_UP 0x1p32f
+static inline float real_flush_tiny(float v, float scaled) {
+    return __builtin_fabsf(scaled) < 0x1p-126f * REAL_UP ? __builtin_copysignf(0.0f, v) : v;
+}
+
 /* .sat: clamps to [+0, 1]; NaN becomes +0. */
 static inline float real_sat(float x) {
     return x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f;
