@@ -146,6 +146,33 @@ Test(cuda_module, several_fatbins_are_linked_code_and_its_units) {
     cr_assert_eq(rig.fake->left().modules, 0);
 }
 
+/* A unit of PTX alone, as it is written where a program links. */
+static size_t add_ptx(unsigned char *at, const char *text) {
+    unsigned char entry[64] = {1, 0, 1, 1, 64};
+    size_t bytes = add_fatbin(at, "");
+    uint64_t length = strlen(text) + 1, behind = sizeof(entry) + length;
+    memcpy(entry + 8, &length, sizeof(length));
+    memcpy(at + 8, &behind, sizeof(behind));
+    memcpy(at + bytes, entry, sizeof(entry));
+    memcpy(at + bytes + sizeof(entry), text, length);
+    return bytes + behind;
+}
+
+Test(cuda_module, what_is_not_linked_yet_the_driver_links) {
+    unsigned char image[1024];
+    struct dev_module *m = NULL;
+    size_t bytes = add_fatbin(image, "");
+    bytes += add_ptx(image + bytes, "fake\nkernel fill 8 8 4\n");
+    bytes += add_fatbin(image + bytes, "fake\nkernel add 8 8 8 8\n");
+    cr_assert_eq(load(image, bytes, &m), 0);
+    cr_assert(has(m, "fill") && has(m, "add"));
+    cr_assert_eq(rig.fake->left().modules, 1, "the link is gone, and there is no library");
+    devmodule_unload(rig.ops, m);
+    bytes += add_ptx(image + bytes, "nothing");
+    cr_assert_eq(load(image, bytes, &m), ERR_INVALID_IMAGE);
+    cr_assert_eq(rig.fake->left().modules, 0);
+}
+
 Test(cuda_module, fatbins_whose_lengths_do_not_fit) {
     unsigned char image[512];
     struct dev_module *m = NULL;

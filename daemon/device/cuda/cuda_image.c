@@ -52,6 +52,7 @@ static int split(struct cuda_image *i, size_t first, size_t bytes) {
         done += length;
     }
     i->units = count > 0;
+    i->parts = i->units && first == sizeof(struct fatbin);
     i->wrapper = (struct cuda_wrapper){WRAPPER_MAGIC, 2, i->bytes, i->list};
     return 0;
 }

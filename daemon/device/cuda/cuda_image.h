@@ -2,7 +2,8 @@
  *
  * A client's image as the driver takes it. One image is itself. Several fatbins, one behind the
  * other, are what the runtime registered of a program with separate compilation: the linked code,
- * then the relocatable code of each unit; the driver is given them in the runtime's own form.
+ * then the relocatable code of each unit; the driver is given them in the runtime's own form. Where
+ * the first of them is empty, nothing was linked yet: the driver's linker is given the units.
  */
 #ifndef DAEMON_DEVICE_CUDA_CUDA_IMAGE_H
 #define DAEMON_DEVICE_CUDA_CUDA_IMAGE_H
@@ -21,6 +22,7 @@ struct cuda_wrapper {
 struct cuda_image {
     void *bytes; /* a copy, with a NUL behind it */
     bool units;  /* `wrapper` is what the driver takes, not `bytes` */
+    bool parts;  /* it has to link `list` first */
     struct cuda_wrapper wrapper;
     const void **list;
 };

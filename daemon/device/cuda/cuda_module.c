@@ -11,6 +11,7 @@
 
 #include "common/err.h"
 #include "daemon/device/cuda/cuda_image.h"
+#include "daemon/device/cuda/cuda_link.h"
 #include "daemon/device/cuda/cuda_prints.h"
 
 #define MODULE_LOG_BYTES 4096
@@ -33,6 +34,15 @@ static CUresult load_units(struct dev_module *m, const struct cuda_image *image,
     return r ? r : d->cuLibraryGetModule(&m->handle, m->library);
 }
 
+/* One image, of parts that are linked only now, or of linked code and its units. */
+static CUresult load_any(struct dev_module *m, const struct cuda_image *image,
+                         CUjit_option *options, void **values, unsigned int count) {
+    const struct driver *d = &m->context->driver;
+    if (image->parts) return cuda_link_load(d, image->list, options, values, count, &m->handle);
+    if (image->units) return load_units(m, image, options, values, count);
+    return d->cuModuleLoadDataEx(&m->handle, image->bytes, count, options, values);
+}
+
 static int load(struct dev_module *m, const void *bytes, size_t count, char *why,
                 size_t why_bytes) {
     char log[MODULE_LOG_BYTES] = "";
@@ -41,9 +51,7 @@ static int load(struct dev_module *m, const void *bytes, size_t count, char *why
     struct cuda_image image;
     int err = cuda_image_open(&image, bytes, count);
     if (err) return err;
-    CUresult r = image.units ? load_units(m, &image, options, values, 2)
-                             : m->context->driver.cuModuleLoadDataEx(&m->handle, image.bytes, 2,
-                                                                     options, values);
+    CUresult r = load_any(m, &image, options, values, 2);
     cuda_image_close(&image);
     log[sizeof(log) - 1] = '\0';
     if (r) explain(m->context, r, log, why, why_bytes);

@@ -126,6 +126,7 @@ static struct fake_left left(void) {
                           [OBJECT_EVENT] = &l.events,
                           [OBJECT_MODULE] = &l.modules,
                           [OBJECT_LIBRARY] = &l.modules,
+                          [OBJECT_LINK] = &l.modules,
                           [OBJECT_FUNC] = NULL,
                           [OBJECT_GLOBAL] = NULL,
                           [OBJECT_GREEN] = &l.greens,

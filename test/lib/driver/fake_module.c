@@ -171,6 +171,57 @@ CUresult cuModuleUnload(CUmodule module) {
     return CUDA_SUCCESS;
 }
 
+/* ---- linking --------------------------------------------------------------------------------- */
+
+/* Its image: the lines of all inputs. `addr` is the text. */
+CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **values,
+                         CUlinkState *out) {
+    FAKE_CALL(true);
+    (void)count, (void)options, (void)values;
+    struct object *link = fake_object_new(OBJECT_LINK, 0, 0);
+    link->addr = (uintptr_t)strdup("fake\n");
+    *out = at(link->id);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkAddData_v2(CUlinkState link, CUjitInputType type, void *data, size_t bytes,
+                          const char *name, unsigned int count, CUjit_option *options,
+                          void **values) {
+    FAKE_CALL(true);
+    (void)name, (void)count, (void)options, (void)values;
+    struct object *o = fake_object(OBJECT_LINK, link);
+    if (!o) return FAKE_MISUSE(CUDA_ERROR_INVALID_HANDLE, "no link, or none any more");
+    const char *text = data;
+    if (type == CU_JIT_INPUT_FATBINARY) text += ((const struct fatbin *)data)->header_bytes;
+    char *lines = strndup(text, bytes - (size_t)(text - (const char *)data)), *more = NULL;
+    char *own = lines_of(lines);
+    free(lines);
+    if (!own) return CUDA_ERROR_INVALID_IMAGE;
+    if (asprintf(&more, "%s%s", (char *)at(o->addr), own) < 0) abort();
+    free(own);
+    free(at(o->addr));
+    o->addr = (uintptr_t)more;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkComplete(CUlinkState link, void **out, size_t *bytes) {
+    FAKE_CALL(true);
+    const struct object *o = fake_object(OBJECT_LINK, link);
+    if (!o) return FAKE_MISUSE(CUDA_ERROR_INVALID_HANDLE, "no link, or none any more");
+    *out = at(o->addr);
+    *bytes = strlen(*out) + 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkDestroy(CUlinkState link) {
+    FAKE_CALL(true);
+    struct object *o = fake_object(OBJECT_LINK, link);
+    if (!o) return FAKE_MISUSE(CUDA_ERROR_INVALID_HANDLE, "no link, or none any more");
+    free(at(o->addr));
+    fake_object_free(o);
+    return CUDA_SUCCESS;
+}
+
 /* ---- libraries ------------------------------------------------------------------------------- */
 
 CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_option *options, void **values,

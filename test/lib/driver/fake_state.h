@@ -22,6 +22,7 @@ enum object_kind {
     OBJECT_EVENT,
     OBJECT_MODULE,
     OBJECT_LIBRARY,
+    OBJECT_LINK,
     OBJECT_FUNC,
     OBJECT_GLOBAL,
     OBJECT_GREEN,
