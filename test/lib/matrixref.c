@@ -79,6 +79,65 @@ uint64_t matrixref_bits(enum matrixref_kind kind, double d, float f) {
     }
 }
 
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* Subnormals count as what they are written as. fp8 goes through f16 but in wgmma. */
+static int exponent_of(enum matrixref_kind kind, bool group, double v) {
+    const int least = kind == BF16 || kind == TF32 || kind == F32 ? -126
+                      : kind == E4M3 && group                     ? -6
+                                                                  : -14;
+    return ilogb(v) > least ? ilogb(v) : least;
+}
+
+/* Towards zero, to `bits` places behind the first, or to those of a subnormal f32; `odd`: the last
+ * of them is set if something was lost. */
+static float cut(double v, int bits, bool odd) {
+    if (v == 0 || fabs(v) >= 0x1p128) return v == 0 ? 0 : copysignf(INFINITY, (float)v);
+    int place = ilogb(v) - bits;
+    if (place < -149) place = -149;
+    double whole = trunc(ldexp(v, -place));
+    if (odd && ldexp(whole, place) != v && fmod(whole, 2) == 0) whole += v < 0 ? -1 : 1;
+    return (float)ldexp(whole, place);
+}
+
+static float added(const struct matrixref_form *f, double c, const double *x, const double *y,
+                   unsigned count) {
+    const bool coarse = f->group && matrixref_widths[f->a] == 8;
+    const int places = coarse ? 13 : 25;
+    int top = -1000;
+    double plain = c;
+    int64_t sum = 0;
+    if (c != 0 && isfinite(c)) top = exponent_of(f->c, f->group, c);
+    for (unsigned k = 0; k < count; k++) {
+        plain += x[k] * y[k];
+        if (x[k] == 0 || y[k] == 0 || !isfinite(x[k] * y[k])) continue;
+        const int e = exponent_of(f->a, f->group, x[k]) + exponent_of(f->b, f->group, y[k]);
+        top = e > top ? e : top;
+    }
+    if (!isfinite(plain)) return (float)plain;
+    sum = (int64_t)ldexp(c, places - top);
+    for (unsigned k = 0; k < count; k++)
+        sum += (int64_t)ldexp(x[k] * y[k], places - top);
+    return cut(ldexp((double)sum, top - places), coarse ? 13 : 23, f->d == F16 && f->c == F16);
+}
+
+float matrixref_sum(const struct matrixref_form *f, double c, const double *x, const double *y,
+                    unsigned count) {
+    const bool halves = f->d == F16;
+    double part_x[64], part_y[64], sum = 0;
+    if (matrixref_widths[f->a] != 8 || f->group) return added(f, c, x, y, count);
+    for (unsigned half = 0; half < 2; half++) { /* of each four values two */
+        for (unsigned k = 0; k < count / 2; k++) {
+            part_x[k] = x[k / 2 * 4 + half * 2 + k % 2];
+            part_y[k] = y[k / 2 * 4 + half * 2 + k % 2];
+        }
+        sum = added(f, sum, part_x, part_y, count / 2);
+        if (halves) sum = matrixref_value(F16, f16_of((float)sum));
+    }
+    sum += c; /* of two f16, exact; of two f32, rounded below */
+    return (float)sum;
+}
+
 uint64_t matrixref_dice(void) {
     static uint64_t state = 1;
     state = state * 6364136223846793005u + 1442695040888963407u;

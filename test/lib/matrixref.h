@@ -36,6 +36,15 @@ double matrixref_value(enum matrixref_kind kind, uint64_t v); /* v: its bits */
 /* Of a sum: `f` in f16 and f32, `d` in f64; NaNs as the software GPU writes them. */
 uint64_t matrixref_bits(enum matrixref_kind kind, double d, float f);
 
+/* How c + x[0] * y[0] + ... is added: everything that is added at once is cut off below its largest
+ * exponent. `group`: by wgmma. */
+struct matrixref_form {
+    enum matrixref_kind d, a, b, c;
+    bool group;
+};
+float matrixref_sum(const struct matrixref_form *f, double c, const double *x, const double *y,
+                    unsigned count);
+
 uint64_t matrixref_dice(void);
 /* Of every kind of bits; `tame`: numbers whose sums are near one another. */
 uint64_t matrixref_random(enum matrixref_kind kind, bool tame);

@@ -176,6 +176,12 @@ REDUCE(smax, i32, __reduce_max_sync, v > r ? v : r)
     }                                               \
     ATOMIC(name, T, intrinsic, expression)
 #endif
+#ifndef __CUDACC__
+/* In global memory, where all of them are, sums of f32 take numbers below the normal ones for 0. */
+static f32 flushed(f32 a) {
+    return fpclassify(a) == FP_SUBNORMAL ? copysignf(0, a) : a;
+}
+#endif
 ATOMIC_BOTH(add_u32, u32, atomicAdd, old + v)
 ATOMIC_BOTH(sub_u32, u32, atomicSub, old - v)
 ATOMIC_BOTH(and_u32, u32, atomicAnd, old &v)
@@ -197,7 +203,7 @@ ATOMIC_BOTH(exch_u32, u32, atomicExch, v)
 ATOMIC_BOTH(exch_u64, u64, atomicExch, v)
 ATOMIC_BOTH(inc_u32, u32, atomicInc, old >= v ? 0 : old + 1)
 ATOMIC_BOTH(dec_u32, u32, atomicDec, old == 0 || old > v ? v : old - 1)
-ATOMIC_BOTH(add_f32, f32, atomicAdd, old + v)
+ATOMIC_BOTH(add_f32, f32, atomicAdd, flushed(flushed(old) + flushed(v)))
 ATOMIC_BOTH(add_f64, f64, atomicAdd, old + v)
 
 HD inline u32 atomic_cas_u32(u32 *p, u32 compare, u32 v) {

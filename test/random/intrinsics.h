@@ -220,13 +220,13 @@ FN i32 bfe_s32(i32 a, u32 pos, u32 len) {
     return (i32)r;
 #endif
 }
+/* Of 64 bits, hardware takes the whole counts, not their low 8 bits: ADR 0009. */
 FN u64 bfe_u64(u64 a, u32 pos, u32 len) {
 #ifdef __CUDACC__
     u64 r;
     asm("bfe.u64 %0, %1, %2, %3;" : "=l"(r) : "l"(a), "r"(pos), "r"(len));
     return r;
 #else
-    pos &= 255, len &= 255;
     const u64 v = pos > 63 ? 0 : a >> pos;
     return len > 63 ? v : v & ((1ull << len) - 1);
 #endif

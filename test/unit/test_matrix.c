@@ -374,10 +374,32 @@ static uint64_t scaled_sum(const struct form *f, const struct matrices *m, unsig
     return matrixref_bits(F32, 0, sum);
 }
 
+/* All of a sum at once, or, where no GPU was asked, product by product: 6 and 4 bits, and m8n8k4.
+ */
+static bool at_once(const struct form *f) {
+    const bool wide = f->a == F16 || f->a == BF16 || f->a == TF32;
+    const bool fp8 = (f->a == E4M3 || f->a == E5M2) && (f->b == E4M3 || f->b == E5M2);
+    return sizes_of(f).quads == 1 && (wide || fp8);
+}
+
+static uint64_t fused_sum(const struct form *f, const struct matrices *m, unsigned row,
+                          unsigned col) {
+    const struct matrixref_form sum = {f->d, f->a, f->b, f->c, false};
+    const unsigned count = f->sparse ? f->k / 2 : f->k;
+    double x[64], y[64];
+    for (unsigned k = 0; k < count; k++) {
+        x[k] = matrixref_value(f->a, m->a[0][row][k]);
+        y[k] = matrixref_value(f->b, m->b[0][f->sparse ? whole(f, m, row, k) : k][col]);
+    }
+    const double c = matrixref_value(f->c, m->c[0][row][col]);
+    return matrixref_bits(f->d, 0, matrixref_sum(&sum, c, x, y, count));
+}
+
 static uint64_t expected(const struct form *f, const struct matrices *m, unsigned q, unsigned row,
                          unsigned col) {
     if (f->d == S32) return integer_sum(f, m, row, col);
     if (f->scales) return scaled_sum(f, m, row, col);
+    if (at_once(f)) return fused_sum(f, m, row, col);
     double wide = matrixref_value(f->c, m->c[q][row][col]);
     volatile float narrow = (float)wide;
     for (unsigned k = 0; k < (f->sparse ? f->k / 2 : f->k); k++) {

@@ -140,7 +140,8 @@ static bool keeps(const struct form *f) {
 
 static uint32_t wanted(const struct form *f, const struct matrices *m, unsigned row, unsigned col) {
     const uint32_t c = keeps(f) ? m->c[row][col] : 0;
-    float sum = (float)matrixref_value(f->d, c);
+    const struct matrixref_form form = {f->d, f->a, f->b, f->d, true};
+    double x[64], y[64];
     int64_t whole = 0;
     for (unsigned k = 0; k < units(f->a); k++) {
         const uint32_t a = m->a[row][k], b = m->b[col][k];
@@ -149,10 +150,13 @@ static uint32_t wanted(const struct form *f, const struct matrices *m, unsigned 
         else if (f->d == S32)
             whole += (int64_t)matrixref_value(f->a, a) * (int64_t)matrixref_value(f->b, b);
         else
-            sum += (float)(f->sign_a * matrixref_value(f->a, a)) *
-                   (float)(f->sign_b * matrixref_value(f->b, b));
+            x[k] = f->sign_a * matrixref_value(f->a, a),
+            y[k] = f->sign_b * matrixref_value(f->b, b);
     }
-    if (f->d != S32) return (uint32_t)matrixref_bits(f->d, sum, sum);
+    if (f->d != S32) {
+        const float sum = matrixref_sum(&form, matrixref_value(f->d, c), x, y, units(f->a));
+        return (uint32_t)matrixref_bits(f->d, sum, sum);
+    }
     whole += (int32_t)c;
     if (strstr(f->end, "satfinite"))
         whole = whole > INT32_MAX ? INT32_MAX : whole < INT32_MIN ? INT32_MIN : whole;

@@ -4,11 +4,10 @@
  * are here: the fragments are laid out as plain matrices, multiplied, and the sum is dealt back to
  * the lanes. All others are in tile.c.
  *
- * PTX leaves order and precision of the sums open. Here each begins with its element of c and takes
- * the products in ascending k, rounded to nearest at each step: in f32 for f16, bf16, tf32 and fp8
- * (whose products f32 holds exactly, unless they leave its range), fused in f64 for f64; a sum of
- * f16 is rounded to it once, at the end. Hardware adds several products at once with fewer places,
- * and cuts them off. Integers are exact.
+ * PTX leaves order and precision of the sums open. Those of f16, bf16, tf32 and fp8 are as sm_90
+ * has them (fused.h), but for m8n8k4 of f16 and for types that sm_90 lacks, which begin with c and
+ * take the products in ascending k, rounded to nearest at each step in f32. f64 is fused and
+ * rounded step by step, as on hardware. Integers are exact.
  */
 #include "daemon/device/soft/isa/matrix.h"
 

@@ -14,6 +14,7 @@
 
 #include "daemon/device/soft/code/fragment.h"
 #include "daemon/device/soft/code/func.h"
+#include "daemon/device/soft/isa/fused.h"
 #include "daemon/device/soft/isa/half.h"
 #include "daemon/device/soft/isa/isa.h"
 #include "daemon/device/soft/isa/real.h"
@@ -318,6 +319,81 @@ static const uint32_t *metadata_of(const struct code_extra *x, const struct warp
     return words(w, &x->uses[x->matrix->a.regs + x->matrix->b.regs + x->matrix->c.regs]);
 }
 
+/* ---- sums of reals ----------------------------------------------------------------------------
+ */
+
+/* How sm_90 adds. Of what it lacks (6 bits and fewer, scales) nothing is known: step by step. */
+static bool is_fp8(uint8_t element) {
+    return element == PTX_ELEMENT_E4M3 || element == PTX_ELEMENT_E5M2;
+}
+
+static bool fused_of(const struct code_inst *i, struct fused *f) {
+    const struct ptx_matrix *m = ((const struct code_extra *)i->extra)->matrix;
+    const uint8_t a = m->a.element, b = m->b.element, c = m->c.element;
+    const bool wide = a == PTX_ELEMENT_BF16 || a == PTX_ELEMENT_TF32;
+    const bool coarse = is_fp8(a) && i->src->op == PTX_OP_wgmma;
+    *f = (struct fused){.places = coarse ? FUSED_PLACES_FP8 : FUSED_PLACES,
+                        .least_x = wide                              ? -126
+                                   : coarse && a == PTX_ELEMENT_E4M3 ? -6
+                                                                     : -14,
+                        .least_y = wide                              ? -126
+                                   : coarse && b == PTX_ELEMENT_E4M3 ? -6
+                                                                     : -14,
+                        .least_c = c == PTX_ELEMENT_F16 ? -14 : -126,
+                        .cut = coarse ? 52 - FUSED_PLACES_FP8 : 52 - 23,
+                        .odd = m->d.element == PTX_ELEMENT_F16 && c == PTX_ELEMENT_F16};
+    return (wide || a == PTX_ELEMENT_F16 || (is_fp8(a) && is_fp8(b))) && !m->scales;
+}
+
+static void round_halves(float *v) {
+    for (unsigned n = 0; n < FUSED_COLUMNS; n++)
+        v[n] = half_from_f16(half_to_f16((double)v[n]));
+}
+
+/* mma of fp8 is one of f16 with the lower pairs of each lane's four values, then one with the upper
+ * ones; c is added at the end. */
+static void fused_in_pairs(const struct fused *f, float *v, const float *x, const float *const *y,
+                           uint32_t count) {
+    struct fused parts = *f;
+    float sum[FUSED_COLUMNS] = {0};
+    for (uint32_t k = 0; k < 2; k++) {
+        fused_sums(&parts, sum, x + k * count / 2, y + k * count / 2, count / 2);
+        if (f->odd) round_halves(sum);
+    }
+    for (unsigned n = 0; n < FUSED_COLUMNS; n++)
+        v[n] = f->odd ? half_from_f16(half_to_f16((double)v[n] + (double)sum[n])) : v[n] + sum[n];
+}
+
+/* Row by row of a block; `e` has the metadata of a sparse one, or is NULL. */
+static void multiply_fused(const struct code_inst *i, const struct shape *s, const struct fused *f,
+                           const uint32_t *e, const struct tile *tile, const line *a, line *sum) {
+    const struct ptx_matrix *m = ((const struct code_extra *)i->extra)->matrix;
+    const uint32_t count = e ? s->k / 2 : s->k, p = s->packed;
+    const bool pairs = p == 4 && i->src->op != PTX_OP_wgmma;
+    const uint32_t step = p == 1 && i->src->op == PTX_OP_wmma ? 4 : count; /* at once */
+    for (uint32_t row = 0; row < 8 * s->halves; row++) {
+        const uint32_t g = row % 8 * 4, h = row / 8;
+        float x[FUSED_MOST], v[FUSED_COLUMNS];
+        const float *y[FUSED_MOST];
+        for (uint32_t k = 0; k < count; k++) {
+            const uint32_t in = k % (count / 2), upper = k / (count / 2);
+            const uint32_t at = pairs ? in / 2 * 4 + upper * 2 + in % 2 : k, part = at / p;
+            x[k] = a[(part / 4 * s->halves + h) * p + at % p][g + part % 4];
+            y[k] = row_of_b(tile, s, e ? sparse_at(m, e, (uint32_t)i->offset, row, at) : at);
+        }
+        for (uint32_t n = 0; n < FUSED_COLUMNS; n++)
+            v[n] = sum[2 * h + n / 4][g + n % 4];
+        if (pairs)
+            fused_in_pairs(f, v, x, y, count);
+        else
+            for (uint32_t k = 0; k < count; k += step)
+                fused_sums(f, v, x + k, y + k, step);
+        for (uint32_t n = 0; n < FUSED_COLUMNS; n++)
+            sum[2 * h + n / 4][g + n % 4] = v[n];
+    }
+}
+
+/* Of integers and of what sm_90 has not, in ascending k, each step rounded. */
 static void multiply_sparse(const struct code_inst *i, const struct warp *w, const struct shape *s,
                             struct tile *tile) {
     const struct code_extra *x = i->extra;
@@ -405,23 +481,37 @@ static void multiply_scaled(const struct code_inst *i, const struct warp *w, con
 /* ---- whole products ---------------------------------------------------------------------------
  */
 
+/* One block of columns, whose factors are in tile->b, into its sums. */
+static void multiply_columns(const struct code_inst *i, const struct warp *w, const struct shape *s,
+                             struct tile *tile, uint32_t c) {
+    const struct ptx_matrix *m = ((const struct code_extra *)i->extra)->matrix;
+    const uint32_t *e = m->sparse ? metadata_of(i->extra, w) : NULL;
+    struct fused f;
+    const bool fused = fused_of(i, &f);
+    for (uint32_t r = 0; r < s->row_blocks; r++) {
+        line *sum = &tile->sum[(c * s->row_blocks + r) * 2 * s->halves];
+        const line *a = (const line *)&tile->a[r * s->a_regs * s->packed];
+        if (fused)
+            multiply_fused(i, s, &f, e, tile, a, sum);
+        else if (!m->sparse && !m->scales)
+            multiply_block(s, sum, a, (const line *)tile->b);
+    }
+    if (m->scales)
+        multiply_scaled(i, w, s, tile);
+    else if (m->sparse && !fused)
+        multiply_sparse(i, w, s, tile);
+}
+
 /* Of factors into tile->sum. */
 static void multiply_all(const struct code_inst *i, const struct warp *w, struct tile *tile) {
     const struct code_extra *x = i->extra;
     const struct ptx_matrix *m = x->matrix;
     const struct shape s = shape_of(m);
-    const uint32_t lines = s.a_regs * s.packed;
     take_lines(w, x->uses, s.a_regs * s.row_blocks, m->a.element, s.packed, tile->a);
     for (uint32_t c = 0; c < s.col_blocks; c++) {
         take_b(w, x->uses + m->a.regs + c * s.b_regs, &s, m->b.element, tile);
-        for (uint32_t r = 0; r < s.row_blocks && !m->sparse && !m->scales; r++)
-            multiply_block(&s, &tile->sum[(c * s.row_blocks + r) * 2 * s.halves],
-                           (const line *)&tile->a[r * lines], (const line *)tile->b);
+        multiply_columns(i, w, &s, tile, c);
     }
-    if (m->scales)
-        multiply_scaled(i, w, &s, tile);
-    else if (m->sparse)
-        multiply_sparse(i, w, &s, tile);
 }
 
 static uint32_t pair_of(float low, float high) {
