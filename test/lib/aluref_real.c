@@ -99,7 +99,13 @@ static bool exact(struct aluref *r, aluref_real a, aluref_real b, aluref_real c,
     case PTX_OP_mul: *v = a * b; return true;
     case PTX_OP_mad:
     case PTX_OP_fma: *v = zero_rule(aluref_sum(a * b, c, error), a * b, c, mode); return true;
-    case PTX_OP_div: *v = quotient(a, b, error); return true;
+    case PTX_OP_div:
+        *v = quotient(a, b, error);
+        if (!(i->mods & PTX_MOD_APPROX) || b - b != 0 || (b <= 0x1p126 && b >= -0x1p126))
+            return true;
+        *error = 0; /* the reciprocal of what is so large is 0 */
+        *v = a * (aluref_negative(b) ? -(aluref_real)0 : (aluref_real)0);
+        return true;
     case PTX_OP_rcp: *v = quotient(1, a, error); return true;
     case PTX_OP_sqrt: *v = root(a, error); return true;
     case PTX_OP_min:

@@ -31,6 +31,13 @@ static inline float flushed_fma(float x, float y, float z) {
     return real_flush_tiny(fmaf(x, y, z), fmaf(x * REAL_UP, y, z * REAL_UP));
 }
 
+/* div.approx multiplies by the reciprocal, which is 0 of divisors beyond 2^126. */
+static inline float approx_div(float x, float y, float v) {
+    const float size = __builtin_fabsf(y);
+    const float none = x * __builtin_copysignf(0.0f, y);
+    return size > 0x1p126f && size <= __FLT_MAX__ ? none : v;
+}
+
 /* Variants: plain, z(.ftz), s(.sat), zs. */
 #define REAL_BINARY(loop, name, expr)                                      \
     ISA_OP2(loop, name##_f32, float, float, float, real_nan32(expr(x, y))) \
@@ -45,6 +52,9 @@ REAL_BINARY(ISA_LANES, add, REAL_ADD)
 REAL_BINARY(ISA_LANES, sub, REAL_SUB)
 REAL_BINARY(ISA_LANES, mul, REAL_MUL)
 REAL_BINARY(ISA_LANES, div, REAL_DIV)
+ISA_OP2(ISA_LANES, approx_div_f32, float, float, float, real_nan32(approx_div(x, y, x / y)))
+ISA_OP2(ISA_LANES, approx_div_f32z, float, float, float,
+        real_nan32(approx_div(real_flush(x), y, flushed_div(real_flush(x), real_flush(y)))))
 REAL_BINARY_SAT(add, REAL_ADD)
 REAL_BINARY_SAT(sub, REAL_SUB)
 REAL_BINARY_SAT(mul, REAL_MUL)
@@ -166,7 +176,10 @@ ISA_FAMILY(real_select) {
     case PTX_OP_mul: return REAL_PICK_SAT(i, mul);
     case PTX_OP_mad: /* f32 and f64 mad round once, too */
     case PTX_OP_fma: return REAL_PICK_SAT(i, fma);
-    case PTX_OP_div: return REAL_PICK(i, div);
+    case PTX_OP_div:
+        if (!wide && i->mods & PTX_MOD_APPROX)
+            return i->mods & PTX_MOD_FTZ ? approx_div_f32z : approx_div_f32;
+        return REAL_PICK(i, div);
     case PTX_OP_rcp: return REAL_PICK(i, rcp);
     case PTX_OP_sqrt: return REAL_PICK(i, sqrt);
     case PTX_OP_abs: return REAL_PICK(i, abs);
