@@ -3,6 +3,7 @@
 #   check-verdicts         the table, asked of ptxas again (nothing where there is no ptxas)
 #   check-ptx-coverage     docs/ptx-coverage.md is what scripts/ptx-coverage writes, and true
 #   check-long-verify      all mutants of all instructions, asked of ptxas as well
+#   check-oracle           the software GPU against what a real one computed (part of check-long)
 $(BUILD)/test/verify/%: $(BUILD)/test/verify/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
@@ -18,6 +19,11 @@ oracle-pack: $(ORACLE_PROGRAMS)
 	$(Q)$(PYTHON) test/verify/oracle/pack.py $(ORACLE_PACK)
 	$(Q)for p in run sweep; do cp $(BUILD)/test/verify/oracle/$$p $(ORACLE_PACK)/oracle_$$p || exit; done
 	$(Q)cp test/verify/oracle/run.sh $(ORACLE_PACK)/run.sh
+
+.PHONY: check-oracle
+check-long: check-oracle
+check-oracle: all $(BUILD)/test/verify/oracle/run
+	$(Q)$(PYTHON) test/verify/oracle/check.py $(BUILD)/test/verify/oracle/run $(BUILD)/oracle-check
 
 .PHONY: check-verdicts check-ptx-coverage check-long-verify check-long
 check-ptx-coverage: $(BUILD)/test/verify/ptx_runs
