@@ -18,9 +18,10 @@ LIMIT = 64 << 20
 NAME = "salus-device-check"  # the folder in the archive
 PROGRAMS = "programs.tar.gz"  # in it: what was built, unpacked by the first start. Not xz: not every Python has it
 SCRIPTS = ["LICENSE", "scripts/device-check", "scripts/device_check/*.py", "scripts/find-nvcc", "scripts/device-probes/*",
-           "scripts/device-probes/programs/*", "test/e2e/*.py"]
+           "scripts/device-probes/programs/*", "test/e2e/*.py", "test/data/random/*"]
 BUILT = ["salusd", "salus-gpu", "salusctl", "shim/lib*.so*", "counted/libcuda.so.1", "device/*", "device/programs/*",
-         "test/e2e/garbage_client", "test/e2e/nvml_reader", "test/e2e/driver_worker", "e2e/*-*/*", "e2e/linked/*"]
+         "test/e2e/garbage_client", "test/e2e/nvml_reader", "test/e2e/driver_worker", "test/random/job", "e2e/*-*/*",
+         "e2e/linked/*"]
 NEEDED = ["salusd", "salus-gpu", "salusctl", "shim/libcuda.so.1", "device/sandbox", "device/programs/launch"]
 # The C library belongs to the machine, and so does what its compilers and frameworks bring along.
 OF_THE_MACHINE = re.compile(r"^(linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s|asan|ubsan|tsan)\.so)")

@@ -23,7 +23,7 @@ import xml.dom.minidom
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 sys.dont_write_bytecode = True
-from device_check import figures, pack, picture, probes, processes, suites, ways
+from device_check import figures, pack, picture, probes, processes, randoms, suites, ways
 from device_check.report import Report
 
 DEVICE_CHECK = os.path.join(ROOT, "scripts", "device-check")
@@ -302,6 +302,57 @@ def load(folder):
         return json.load(f)
 
 
+class Randoms(unittest.TestCase):
+    def told(self, found, may):
+        report = Report(None, {"counts": False})
+        randoms.told(report.part("random"), "x", found, may)
+        return {row["what"]: row for _, row in report.rows()}
+
+    def test_known_ones_are_kernels_that_there_are(self):
+        there = {(os.path.basename(e).split(".")[0], k) for e, _ in randoms.programs() for k in randoms.names(e)}
+        self.assertEqual(len(there), 293)
+        self.assertLess(set(randoms.known()), there)
+
+    def test_what_a_program_says(self):
+        found = randoms.Found()
+        self.assertIsNone(found.take("7", "e", ["differs: seed 7 kernel k03 gives 00000000000000aa", "i: 40 kernels, 1 differ"], 1))
+        self.assertEqual((found.differ, found.ran), ({("7", "k03"): "00000000000000aa"}, 40))
+        self.assertEqual(found.take("8", "e", ["differs: k05 gives CUDA error 719", "stopped: k05"], 3), "k05")
+        self.assertIn("719", found.differ["8", "k05"])
+        self.assertIsNone(found.take("9", "e", ["differs: cuInit gives CUDA error 100"], 1))
+        self.assertIn("100", found.differ["9", "all"])
+
+    def test_only_what_is_known_may_differ(self):
+        found, may = randoms.Found(), {("7", "k03"): "sums in another order"}
+        found.ran, found.differ = 40, {("7", "k03"): "aa"}
+        rows = self.told(found, may)
+        self.assertEqual((rows["x: failed"]["value"], rows["x: differ as is known of hardware"]["value"]), (0, 1))
+        found.differ["7", "k04"] = "bb"
+        rows = self.told(found, may)
+        self.assertEqual((rows["x: failed"]["value"], rows["x: failed"]["note"]), (1, "7 k04"))
+
+    def test_another_result_is_noticed(self):
+        """A program of which two results are expected otherwise; behind one kernel that cannot be launched it goes on."""
+        with ways.StandIn() as way, tempfile.TemporaryDirectory() as folder:
+            expected, image = randoms.programs()[0]
+            with open(expected, encoding="utf-8") as f:
+                lines = f.read().split("\n")
+            for n, kernel in ((4, "k03"), (8, "k07")):
+                words = lines[n].split()
+                self.assertEqual(words[0], kernel)
+                lines[n] = " ".join(words[:-1] + ["1"])
+            words = lines[6].split()
+            lines[6] = " ".join(words[:5] + ["5000"] + words[6:])  # threads of k05
+            other = os.path.join(folder, os.path.basename(expected))
+            with open(other, "w", encoding="utf-8") as f:
+                f.write("\n".join(lines))
+            found, check = randoms.Found(), FakeCheck(folder)
+            randoms.run(check, way, other, image, found)
+            seed = os.path.basename(expected).split(".")[0]
+            self.assertEqual(set(found.differ), {(seed, "k03"), (seed, "k05"), (seed, "k07")})
+            self.assertEqual(found.ran, 40)
+
+
 class Reduced(unittest.TestCase):
     """All of it, once."""
 
@@ -371,7 +422,8 @@ class Reduced(unittest.TestCase):
                            ("packing", "two trainings, time-sliced: of one alone"),
                            ("faults", "illegal address beside two trainings, native: go on"),
                            ("switch", "lane switch"), ("faults", "worker killed: jobs served again"),
-                           ("e2e", "end to end: passed")):
+                           ("e2e", "end to end: passed"), ("random", "random programs, native: kernels"),
+                           ("random", "random programs under Salus: kernels")):
             with self.subTest(what):
                 self.assertIsNotNone(self.rows(part)[what]["value"], self.rows(part)[what])
 
@@ -445,12 +497,12 @@ class Packed(unittest.TestCase):
                 tar.extractall(folder, filter="data") if hasattr(tarfile, "data_filter") else tar.extractall(folder)
             tree, out = os.path.join(folder, pack.NAME), os.path.join(folder, "out")
             env = {"PATH": "/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8"}
-            done = run("--reduced", "--only", "overhead", "--minutes", "20", "--out", out, cwd=tree, env=env)
+            done = run("--reduced", "--only", "random,overhead", "--minutes", "20", "--out", out, cwd=tree, env=env)
             self.assertEqual(done.returncode, 0, done.stdout)
             found = load(out)
             rows = {r["what"]: r["value"] for r in found["parts"]["overhead"]["rows"]}
             self.assertIsNotNone(rows["compute: time against native"])
-            self.assertEqual([d["state"] for d in found["parts"].values()], ["done", "done"])
+            self.assertEqual([d["state"] for d in found["parts"].values()], ["done", "done", "done"])
             # The libraries are those that travelled.
             self.assertTrue([n for n in os.listdir(os.path.join(tree, "lib")) if n.startswith("libuv")])
 

@@ -2,99 +2,194 @@
  *
  * Runs a program's kernels through the driver API, as a job does: whatever libcuda.so.1 is loaded.
  *
- *   job EXPECTED IMAGE [ROUNDS]
+ *   job [OPTIONS] EXPECTED IMAGE [ROUNDS]
+ *   -stack BYTES   of a thread, where functions call themselves: drivers give 1 KiB
+ *   -opt LEVEL     how far the driver's compiler goes, 0 to 4
+ *   -only NAME, -after NAME   one kernel; those behind it
+ *   -want FILE     what the host gives, word for word: differing words are shown with it
+ *   -got PREFIX    what a kernel gives that differs goes to PREFIX.NAME.got
  *
  * Exits 1 if a kernel gives anything but what the host's reference says, 2 if something cannot be
- * read.
+ * read, 3 if a kernel ended with an error, behind which none can be run: "stopped: NAME".
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "proto/cuda_abi.h"
 #include "proto/gen/prototypes.h"
 #include "test/random/cases.h"
 #include "test/random/inputs.h"
 
-static uint32_t job_failures;
+enum { WORDS_SHOWN = 8 };
 
-static int is_ok(CUresult result, const char *what) {
+struct job {
+    struct cases cases;
+    const char *only, *after, *want_path, *got_prefix;
+    char *want; /* results of all kernels, one behind the other */
+    size_t want_bytes;
+    unsigned long stack_bytes;
+    int opt; /* below 0: the driver's own choice */
+    uint32_t ran, failures;
+};
+
+static int is_ok(struct job *j, CUresult result, const char *what) {
     if (result) {
         printf("differs: %s gives CUDA error %d\n", what, (int)result);
-        job_failures++;
+        j->failures++;
     }
     return !result;
 }
 
-static CUdeviceptr copy_in(const void *host, size_t bytes) {
+static void need(struct job *j, CUresult result, const char *what) {
+    if (!is_ok(j, result, what)) exit(1);
+}
+
+static CUdeviceptr copy_in(struct job *j, const void *host, size_t bytes) {
     CUdeviceptr device = 0;
-    if (!is_ok(cuMemAlloc_v2(&device, bytes), "cuMemAlloc")) exit(1);
-    is_ok(cuMemcpyHtoD_v2(device, host, bytes), "cuMemcpyHtoD");
+    need(j, cuMemAlloc_v2(&device, bytes), "cuMemAlloc");
+    need(j, cuMemcpyHtoD_v2(device, host, bytes), "cuMemcpyHtoD");
     return device;
 }
 
-static void copy_back(void *host, CUdeviceptr device, size_t bytes) {
-    is_ok(cuMemcpyDtoH_v2(host, device, bytes), "cuMemcpyDtoH");
-    is_ok(cuMemFree_v2(device), "cuMemFree");
+static void copy_back(struct job *j, void *host, CUdeviceptr device, size_t bytes) {
+    need(j, cuMemcpyDtoH_v2(host, device, bytes), "cuMemcpyDtoH");
+    need(j, cuMemFree_v2(device), "cuMemFree");
 }
 
-static void launch_kernel(const struct cases_kernel *k, CUfunction f, const CUdeviceptr memory[3],
-                          uint64_t scalars[4]) {
+static int launch_kernel(struct job *j, const struct cases_kernel *k, CUfunction f,
+                         const CUdeviceptr memory[3], uint64_t scalars[4]) {
     void *params[] = {(void *)&memory[0], (void *)&memory[1], (void *)&memory[2], &scalars[0],
                       &scalars[1],        &scalars[2],        &scalars[3]};
-    is_ok(cuLaunchKernel(f, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
-                         k->block[2], k->shared_bytes, NULL, params, NULL),
-          k->name);
+    return is_ok(j,
+                 cuLaunchKernel(f, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
+                                k->block[2], k->shared_bytes, NULL, params, NULL),
+                 k->name) &&
+           is_ok(j, cuCtxSynchronize(), k->name);
 }
 
-static void run_kernel(const struct cases *c, const struct cases_kernel *k, CUmodule module) {
+/* `both`: what a kernel gave, its output and its words for atomics. */
+static void show_words(const struct cases_kernel *k, const uint64_t *want, const uint64_t *both) {
+    const uint32_t per = k->out_words / (k->grid[0] * k->grid[1] * k->grid[2] * k->block[0] *
+                                         k->block[1] * k->block[2]);
+    uint32_t differ = 0;
+    for (uint32_t w = 0; w < k->out_words + k->acc_words; w++) {
+        if (want[w] == both[w] || differ++ >= WORDS_SHOWN) continue;
+        if (w < k->out_words)
+            printf("  thread %u result %u", w / per, w % per);
+        else
+            printf("  acc %u", w - k->out_words);
+        printf(": %#llx, on the host %#llx\n", (unsigned long long)both[w],
+               (unsigned long long)want[w]);
+    }
+    printf("  %u words differ\n", differ);
+}
+
+static void keep_words(const struct job *j, const struct cases_kernel *k, const uint64_t *both) {
+    char path[1024];
+    snprintf(path, sizeof(path), "%s.%s.got", j->got_prefix, k->name);
+    FILE *f = fopen(path, "wb");
+    if (!f) exit(2);
+    fwrite(both, 8, (size_t)k->out_words + k->acc_words, f);
+    fclose(f);
+}
+
+static void judge(struct job *j, const struct cases_kernel *k, const uint64_t *both, size_t at) {
+    const uint64_t *acc = both + k->out_words;
+    if (cases_check(k, both, acc, NULL)) return;
+    /* The sum by which two devices are compared that both differ from the host. */
+    printf("differs: seed %llu kernel %s gives %016llx\n", (unsigned long long)j->cases.seed,
+           k->name,
+           (unsigned long long)inputs_hash(inputs_hash(0, both, k->out_words), acc, k->acc_words));
+    j->failures++;
+    if (j->want && j->want_bytes >= at + ((size_t)k->out_words + k->acc_words) * 8)
+        show_words(k, (const uint64_t *)(j->want + at), both);
+    if (j->got_prefix) keep_words(j, k, both);
+}
+
+static void run_kernel(struct job *j, const struct cases_kernel *k, CUmodule module, size_t at) {
     static uint32_t in[INPUTS_WORDS];
     const size_t out_bytes = (size_t)k->out_words * 8, acc_bytes = (size_t)k->acc_words * 8;
-    uint64_t *out = malloc(out_bytes), *acc = malloc(acc_bytes), scalars[4];
+    uint64_t *both = malloc(out_bytes + acc_bytes), scalars[4];
     CUfunction f;
-    if (!out || !acc) exit(2);
-    cases_prepare(c, k, in, out, acc, scalars);
-    const CUdeviceptr memory[3] = {copy_in(in, sizeof(in)), copy_in(out, out_bytes),
-                                   copy_in(acc, acc_bytes)};
-    if (is_ok(cuModuleGetFunction(&f, module, k->name), k->name))
-        launch_kernel(k, f, memory, scalars);
-    copy_back(in, memory[0], sizeof(in));
-    copy_back(out, memory[1], out_bytes);
-    copy_back(acc, memory[2], acc_bytes);
-    if (!cases_check(k, out, acc, NULL)) {
-        printf("differs: seed %llu kernel %s\n", (unsigned long long)c->seed, k->name);
-        job_failures++;
+    if (!both) exit(2);
+    uint64_t *acc = both + k->out_words;
+    cases_prepare(&j->cases, k, in, both, acc, scalars);
+    const CUdeviceptr memory[3] = {copy_in(j, in, sizeof(in)), copy_in(j, both, out_bytes),
+                                   copy_in(j, acc, acc_bytes)};
+    j->ran++;
+    if (!is_ok(j, cuModuleGetFunction(&f, module, k->name), k->name) ||
+        !launch_kernel(j, k, f, memory, scalars)) {
+        printf("stopped: %s\n", k->name);
+        exit(3);
     }
-    free(out);
-    free(acc);
+    copy_back(j, in, memory[0], sizeof(in));
+    copy_back(j, both, memory[1], out_bytes);
+    copy_back(j, acc, memory[2], acc_bytes);
+    judge(j, k, both, at);
+    free(both);
 }
 
-static CUmodule load_module(const char *path) {
+static void run_kernels(struct job *j, CUmodule module) {
+    size_t at = 0;
+    bool begun = !j->after;
+    for (uint32_t n = 0; n < j->cases.count; n++) {
+        const struct cases_kernel *k = &j->cases.kernels[n];
+        if (begun && (!j->only || !strcmp(j->only, k->name))) run_kernel(j, k, module, at);
+        if (j->after && !strcmp(j->after, k->name)) begun = true;
+        at += ((size_t)k->out_words + k->acc_words) * 8;
+    }
+}
+
+static CUmodule load_module(struct job *j, const char *path) {
     CUdevice device;
     CUcontext context;
     CUmodule module;
     size_t bytes;
     char *image = cases_file(path, &bytes);
-    if (!is_ok(cuInit(0), "cuInit") || !is_ok(cuDeviceGet(&device, 0), "cuDeviceGet") ||
-        !is_ok(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain") ||
-        !is_ok(cuCtxSetCurrent(context), "cuCtxSetCurrent") ||
-        !is_ok(cuModuleLoadData(&module, image), "cuModuleLoadData"))
-        exit(1);
+    need(j, cuInit(0), "cuInit");
+    need(j, cuDeviceGet(&device, 0), "cuDeviceGet");
+    need(j, cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+    need(j, cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    if (j->stack_bytes)
+        need(j, cuCtxSetLimit(CU_LIMIT_STACK_SIZE, j->stack_bytes), "cuCtxSetLimit");
+    CUjit_option options[] = {CU_JIT_OPTIMIZATION_LEVEL};
+    void *values[] = {(void *)(uintptr_t)j->opt};
+    need(j, cuModuleLoadDataEx(&module, image, j->opt >= 0, options, values), "cuModuleLoadDataEx");
     free(image);
     return module;
 }
 
+static int read_options(struct job *j, int argc, char **argv) {
+    int at = 1;
+    for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
+        const char *name = argv[at], *value = argv[at + 1];
+        if (!strcmp(name, "-stack")) j->stack_bytes = strtoul(value, NULL, 0);
+        if (!strcmp(name, "-opt")) j->opt = atoi(value);
+        if (!strcmp(name, "-only")) j->only = value;
+        if (!strcmp(name, "-after")) j->after = value;
+        if (!strcmp(name, "-want")) j->want_path = value;
+        if (!strcmp(name, "-got")) j->got_prefix = value;
+    }
+    return at;
+}
+
 int main(int argc, char **argv) {
-    static struct cases c;
-    if (argc < 3) {
-        fprintf(stderr, "usage: job EXPECTED IMAGE [ROUNDS]\n");
+    static struct job j = {.opt = -1};
+    const int at = read_options(&j, argc, argv);
+    if (argc - at < 2) {
+        fprintf(stderr, "usage: job [OPTIONS] EXPECTED IMAGE [ROUNDS]\n");
         return 2;
     }
-    cases_read(&c, argv[1]);
-    CUmodule module = load_module(argv[2]);
-    const int rounds = argc > 3 ? atoi(argv[3]) : 1;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    cases_read(&j.cases, argv[at]);
+    if (j.want_path) j.want = cases_file(j.want_path, &j.want_bytes);
+    CUmodule module = load_module(&j, argv[at + 1]);
+    const int rounds = argc - at > 2 ? atoi(argv[at + 2]) : 1;
     for (int round = 0; round < rounds; round++)
-        for (uint32_t k = 0; k < c.count; k++)
-            run_kernel(&c, &c.kernels[k], module);
-    printf("%s: %u kernels, %u differ\n", argv[2], c.count * (uint32_t)rounds, job_failures);
-    return job_failures != 0;
+        run_kernels(&j, module);
+    printf("%s: %u kernels, %u differ\n", argv[at + 1], j.ran, j.failures);
+    free(j.want);
+    return j.failures != 0;
 }

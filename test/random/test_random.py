@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 
+import native
 import toolchain
 from dice import Dice
 from intrinsics import INTRINSICS
@@ -95,6 +96,44 @@ def test_a_wrong_result_is_seen():
                 f.write("\n".join(changed))
             differs, _ = toolchain.play(wrong, image, "--isa", "base", "--threads", "1", "--slice", "100000")
             assert len(differs) == 1 and ("k04" in differs[0] or "k99" in differs[0]), differs
+
+
+def hunted(script):
+    """What comes of ten kernels whose job is a script; its arguments are the job's."""
+    with tempfile.TemporaryDirectory() as folder:
+        job = os.path.join(folder, "job")
+        with open(job, "w") as f:
+            f.write("#!/bin/sh\n" + script)
+        os.chmod(job, 0o755)
+
+        class Made(native.Native):
+            def made(self, name, *_):
+                files = [os.path.join(self.folder, name + end) for end in (".cu", ".expected", ".ptx")]
+                for path in files:
+                    with open(path, "w") as f:
+                        f.write("int main() {}" if path.endswith("cu") else "")
+                return files
+
+        hunt, said = Made(folder, 7, 60, 1), []
+        hunt.say = said.append
+        native.JOB = job
+        hunt.one(7, 20)
+        return dict(hunt.counts), "\n".join(said)
+
+
+def test_what_differs_on_a_gpu_is_looked_at_by_itself():
+    assert hunted("exit 0")[0] == {"kernels": 10}
+    differs = "echo differs: seed 7 kernel k23 gives aa; "
+    counts, said = hunted(differs + "exit 1")
+    assert counts == {"kernels": 10, "differ": 1} and "differ: seed 7 kernel 23 variant 89" in said, (counts, said)
+    counts, _ = hunted(f'case "$*" in *"-opt 0"*) exit 0;; esac; {differs} exit 1')
+    assert counts == {"kernels": 10, "the driver's optimizer": 1}, counts
+    counts, _ = hunted(f'case "$*" in *-want*) exit 0;; esac; {differs} exit 1')
+    assert counts == {"kernels": 10, "not by itself": 1}, counts
+    counts, _ = hunted("kill -SEGV $$")
+    assert counts == {"kernels": 10, "no answer": 1}, counts
+    counts, _ = hunted("echo differs: k27 gives CUDA error 719; echo stopped: k27; exit 3")
+    assert counts == {"kernels": 10, "differ": 3}, counts  # those behind it as well
 
 
 if __name__ == "__main__":
