@@ -466,17 +466,21 @@ Test(cluster, copies_reduce) {
               three_times);
 }
 
-/* Down to global memory: the largest of each word, sums of floats, and bytes 0 and 5 of 16. */
+/* Down to global memory: the largest of each word, sums of floats, bytes 0 and 5 of 16, and sums of
+ * floats below the normal ones, which are flushed. */
 Test(cluster, copies_down_reduce) {
     struct ptxrun *r = kernel(
         "mov.u32 %r4,sh;mad.lo.u32 %r5,%t,4,%r4;mad.lo.u32 %r3,%b,100,%t;st.shared.u32 [%r5],%r3;\n"
-        "st.shared.f32 [%r5+64],0f3FC00000;st.shared.u32 [%r5+128],0x55555555;bar.sync 0;\n"
+        "st.shared.f32 [%r5+64],0f3FC00000;st.shared.u32 [%r5+128],0x55555555;\n"
+        "st.shared.u32 [%r5+192],0x80000001;bar.sync 0;\n"
         "@!%q0 bra done;add.u64 %s0,%p,256;mov.b16 %h0,33;\n"
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.max.u32 [%s0],[sh],16;\n"
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%s0+16],[sh+64],16;\n"
         "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%s0+32],[sh+128],16,%h0;\n"
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%s0+48],[sh+192],16;\n"
         "cp.async.bulk.commit_group;cp.async.bulk.wait_group 0;\ndone:");
-    uint32_t *out = ptxrun_alloc(r, 304);
+    uint32_t *out = ptxrun_alloc(r, 320);
+    out[76] = 0x80000000;
     of_clusters(r, 4, 1, 1);
     int err = ptxrun_launch(r, "k", 4, 4, 1, (uint64_t)(uintptr_t)out);
     cr_assert_eq(err, 0, "%d %s%s", err, r->why, r->result.text);
@@ -485,6 +489,7 @@ Test(cluster, copies_down_reduce) {
         cr_assert_eq(out[64 + k], 300 + k, "%u", out[64 + k]);
         cr_assert_eq(out[68 + k], 0x40c00000, "%x", out[68 + k]);
         cr_assert_eq(out[72 + k], masked[k], "%x", out[72 + k]);
+        cr_assert_eq(out[76 + k], k ? 0 : 0x80000000, "%x", out[76 + k]);
     }
     ptxrun_destroy(r);
 }

@@ -51,12 +51,15 @@ static void move_inner(uint64_t to, uint64_t from, uint32_t bytes, uint32_t left
     }
 }
 
+/* Sums of f32, which go to global memory alone, are flushed there, as those of atom are. */
 static void combine(const struct code_inst *i, uint64_t to, uint64_t from, uint32_t bytes) {
     const uint32_t each = ptx_type_bytes(i->type);
+    struct code_inst flushing = *i;
+    flushing.mods |= PTX_MOD_FTZ;
     for (uint32_t k = 0; k < bytes; k += each) {
         uint64_t value = 0;
         memcpy(&value, (const void *)(uintptr_t)(from + k), each);
-        atomics_combine(i, to + k, value);
+        atomics_combine(&flushing, to + k, value);
     }
 }
 
