@@ -48,13 +48,18 @@ static struct pending *take(uint64_t token) {
     return p;
 }
 
+static void drop(struct pending *p) {
+    if (p && p->what.owned) free(p->what.arg);
+    free(p);
+}
+
 static void run(struct pending *p, CUresult r) {
     if (!p) return;
     if (p->what.callback)
         p->what.callback(p->what.stream, r, p->what.arg);
     else if (!r)
         p->what.function(p->what.arg); /* CUDA drops these after an error */
-    free(p);
+    drop(p);
 }
 
 static bool posted(const void *arg) {
@@ -102,7 +107,7 @@ static bool start_thread(void) {
 static void free_list(struct pending *p) {
     for (struct pending *next; p; p = next) {
         next = p->next;
-        free(p);
+        drop(p);
     }
 }
 
@@ -112,6 +117,8 @@ static struct pending *make_list(const struct hostfunc *functions, uint32_t coun
     for (uint32_t i = 0; i < count; i++) {
         struct pending *p = malloc(sizeof(*p));
         if (!p) {
+            for (; i < count; i++)
+                if (functions[i].owned) free(functions[i].arg);
             free_list(first);
             return NULL;
         }
@@ -142,5 +149,5 @@ CUresult hostfunc_expect(const struct hostfunc *functions, uint32_t count, uint6
 
 void hostfunc_forget(uint64_t first, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        free(take(first + i));
+        drop(take(first + i));
 }

@@ -7,6 +7,7 @@
 #ifndef SHIM_CONTEXT_HOSTFUNC_H
 #define SHIM_CONTEXT_HOSTFUNC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/cuda_abi.h"
@@ -17,10 +18,11 @@ struct hostfunc {
     CUstreamCallback callback;
     CUstream stream; /* for the callback */
     void *arg;
+    bool owned; /* `arg` is from malloc, and goes with it */
 };
 
 /* Before their records are sent, for they can come back at once: they have the tokens from `first`
- * on. */
+ * on. Takes over what they own in any case. */
 CUresult hostfunc_expect(const struct hostfunc *functions, uint32_t count, uint64_t *first);
 
 /* Their records were not sent. */

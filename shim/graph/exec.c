@@ -216,6 +216,17 @@ static void end_launch(struct program *p, uint32_t stream, uint64_t seq) {
     lock_leave(&graph_lock);
 }
 
+/* Copies of what launches read of pageable memory do not pile up: beyond this, one at a time. */
+#define READ_BYTES (64u << 10)
+
+static CUresult await_readers(const struct exec *e, const struct program *p) {
+    if (program_early_bytes(p) <= READ_BYTES) return CUDA_SUCCESS;
+    lock_enter(&graph_lock);
+    struct program_point at = e->latest;
+    lock_leave(&graph_lock);
+    return at.seq ? wait_stream(at.stream, at.seq) : CUDA_SUCCESS;
+}
+
 CUresult exec_launch(CUgraphExec handle, struct stream *s) {
     struct exec *e = find(handle);
     struct program *p;
@@ -224,15 +235,17 @@ CUresult exec_launch(CUgraphExec handle, struct stream *s) {
     CUresult r = write_changing(e);
     if (!r) r = take_program(e, &p);
     if (r) return r;
-    r = begin_memory(e, p, s->id);
+    r = await_readers(e, p);
+    if (!r) r = begin_memory(e, p, s->id);
     if (r) {
         give_program(p);
         return r;
     }
     r = program_launch(p, s, &e->latest);
     struct program_point at = e->latest;
+    bool wait = state.launch_blocking || program_awaited(p);
     end_launch(p, at.stream, r ? 0 : at.seq);
-    return r || !state.launch_blocking ? r : wait_stream(at.stream, at.seq);
+    return r || !wait ? r : wait_stream(at.stream, at.seq);
 }
 
 CUresult exec_capture(CUgraphExec handle, struct stream *s) {

@@ -17,6 +17,13 @@
 struct part_rows {
     struct part_rows *next;
     uint64_t dst, dst_pitch, src, src_pitch, width, count;
+    bool early; /* read when the part is launched */
+};
+
+/* The same rows, and what was in them when the part was launched. */
+struct part_read {
+    struct part_rows rows;
+    unsigned char bytes[];
 };
 
 struct part_buffer {
@@ -180,6 +187,41 @@ static void copy_rows(void *arg) {
     transfer_rows(r->dst, r->dst_pitch, r->src, r->src_pitch, r->width, r->count);
 }
 
+static void copy_read(void *arg) {
+    const struct part_read *r = arg;
+    uint64_t w = r->rows.width;
+    transfer_rows(r->rows.dst, w, (uint64_t)(uintptr_t)r->bytes, w, w, r->rows.count);
+}
+
+static bool is_early(const struct hostfunc *f) {
+    return f->function == copy_rows && ((const struct part_rows *)f->arg)->early;
+}
+
+static bool read_now(struct hostfunc *f) {
+    const struct part_rows *rows = f->arg;
+    uint64_t w = rows->width;
+    struct part_read *r = malloc(sizeof(*r) + w * rows->count);
+    if (!r) return false;
+    r->rows = *rows;
+    transfer_rows((uint64_t)(uintptr_t)r->bytes, w, rows->src, rows->src_pitch, w, rows->count);
+    *f = (struct hostfunc){.function = copy_read, .arg = r, .owned = true};
+    return true;
+}
+
+struct hostfunc *part_read(const struct part *p) {
+    struct hostfunc *list = malloc((p->function_count + 1) * sizeof(*list));
+    if (!list) return NULL;
+    if (p->function_count) memcpy(list, p->functions, p->function_count * sizeof(*list));
+    for (uint32_t i = 0; i < p->function_count; i++) {
+        if (!is_early(&list[i]) || read_now(&list[i])) continue;
+        while (i-- > 0)
+            if (list[i].owned) free(list[i].arg);
+        free(list);
+        return NULL;
+    }
+    return list;
+}
+
 static CUresult put_rows(struct part *p, uint32_t lane, const struct part_rows *what) {
     struct part_rows *r = malloc(sizeof(*r));
     if (!r) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -205,8 +247,9 @@ static CUresult take_buffer(struct part *p, uint64_t bytes, uint64_t *addr) {
 static CUresult put_upload(struct part *p, uint32_t lane, const struct transfer *t,
                            const struct transfer_rect *at, uint64_t buffer) {
     uint64_t w = at->width, rows = at->rows;
-    CUresult r =
-        put_rows(p, lane, &(struct part_rows){NULL, buffer, w, at->src, t->src_pitch, w, rows});
+    const struct part_rows from = {NULL, buffer, w, at->src, t->src_pitch, w, rows, !p->awaited};
+    if (from.early) p->early_bytes += w * rows;
+    CUresult r = put_rows(p, lane, &from);
     if (r) return r;
     return put_transfer(p, lane,
                         &(struct transfer){at->dst, buffer, w, rows, 1, t->dst_pitch, w,
@@ -220,7 +263,8 @@ static CUresult put_download(struct part *p, uint32_t lane, const struct transfe
                               &(struct transfer){buffer, at->src, w, rows, 1, w, t->src_pitch,
                                                  w * rows, t->src_pitch * rows});
     if (r) return r;
-    return put_rows(p, lane, &(struct part_rows){NULL, at->dst, t->dst_pitch, buffer, w, w, rows});
+    return put_rows(p, lane,
+                    &(struct part_rows){NULL, at->dst, t->dst_pitch, buffer, w, w, rows, false});
 }
 
 /* One of the places is pageable, or both are. */
@@ -231,11 +275,12 @@ static CUresult put_pageable(struct part *p, uint32_t lane, const struct transfe
     struct transfer_walk walk = {.t = t, .bytes = both || all < BUFFER_BYTES ? all : BUFFER_BYTES};
     struct transfer_rect at;
     CUresult r = both ? CUDA_SUCCESS : take_buffer(p, walk.bytes, &buffer);
+    p->awaited |= places->dst_pageable;
     while (!r && transfer_next(&walk, &at)) {
         if (both)
             r = put_rows(p, lane,
                          &(struct part_rows){NULL, at.dst, t->dst_pitch, at.src, t->src_pitch,
-                                             at.width, at.rows});
+                                             at.width, at.rows, false});
         else if (places->src_pageable)
             r = put_upload(p, lane, t, &at, buffer);
         else

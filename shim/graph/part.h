@@ -47,6 +47,8 @@ struct part {
     CUevent *waits; /* behind the first wait, which is for the launch before */
     uint32_t wait_count;
     struct part_rows *rows;
+    uint64_t early_bytes; /* of pageable memory that a launch reads at once */
+    bool awaited;         /* it writes pageable memory: a launch returns when that is done */
     struct part_buffer *buffers;
     struct part_choice *choices;
     struct part *next; /* of the same program, begun before it */
@@ -73,9 +75,14 @@ void part_number_choices(struct part *p);
 /* For all of these. */
 CUresult part_put_waits(struct part *p, uint32_t lane, const struct lanes_place *after);
 /* What the worker cannot reach is copied by host functions of this library, into and out of a
- * buffer of the part's, in the order of the lane. */
+ * buffer of the part's, in the order of the lane. What is read of it is what is there when the part
+ * is launched, as with CUDA, unless the part has written to such memory before. */
 CUresult part_put_copy(struct part *p, uint32_t lane, const struct transfer *asked,
                        unsigned int flags);
+
+/* For one launch: the part's functions, with what they read now; for hostfunc_expect and free. NULL
+ * when there is no memory. */
+struct hostfunc *part_read(const struct part *p);
 
 /* One more at the end of an array: its place, or NULL when there is no memory. */
 void *part_grow(void **array, uint32_t *count, size_t bytes);

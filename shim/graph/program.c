@@ -200,6 +200,23 @@ static CUresult fill_lanes(struct stream *s, uint32_t count, struct wire_graph_l
     return r;
 }
 
+bool program_awaited(const struct program *p) {
+    return p->first->awaited;
+}
+
+uint64_t program_early_bytes(const struct program *p) {
+    return p->first->early_bytes;
+}
+
+static CUresult expect_functions(const struct part *p, uint64_t *first) {
+    if (!p->early_bytes) return hostfunc_expect(p->functions, p->function_count, first);
+    struct hostfunc *list = part_read(p);
+    CUresult r =
+        list ? hostfunc_expect(list, p->function_count, first) : CUDA_ERROR_OUT_OF_MEMORY;
+    free(list);
+    return r;
+}
+
 CUresult program_launch(struct program *program, struct stream *s, struct program_point *after) {
     const struct part *p = program->first;
     struct launch_tail tail;
@@ -215,7 +232,7 @@ CUresult program_launch(struct program *program, struct stream *s, struct progra
     CUresult r = check_events(p);
     if (!r) r = fill_lanes(s, head.lanes, lanes);
     if (!r) r = fill_waits(p, s, after, waits);
-    if (!r) r = hostfunc_expect(p->functions, p->function_count, &head.first_token);
+    if (!r) r = expect_functions(p, &head.first_token);
     if (r) return r;
     r = submit_graph(&head, lanes, p->lanes.count, tail.bytes);
     if (r) {

@@ -6,6 +6,7 @@
 #ifndef SHIM_GRAPH_PROGRAM_H
 #define SHIM_GRAPH_PROGRAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/cuda_abi.h"
@@ -36,6 +37,10 @@ void program_end_memory(const struct program *p, uint32_t stream, uint64_t seq);
 /* For a launch, so that it stays meanwhile; and when that was sent. */
 void program_hold(struct program *p);
 void program_drop(struct program *p);
+/* Whether a launch returns when it is complete, and how much of the program's memory it reads when
+ * it is sent. */
+bool program_awaited(const struct program *p);
+uint64_t program_early_bytes(const struct program *p);
 /* Nobody launches it any more. `with`: goes when it does; may be NULL. */
 void program_retire(struct program *p, struct graph *with);
 

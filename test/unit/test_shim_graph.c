@@ -4,6 +4,7 @@
  * is no longer needed is given back. The rig's worker checks and reads graphs as the real one does.
  */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -325,38 +326,91 @@ Test(shim_graph, host_functions_run_once_a_launch) {
 /* ---- pageable memory ---------------------------------------------------------------------------
  */
 
-Test(shim_graph, pageable_memory_is_read_when_its_turn_comes) {
+static CUDA_MEMCPY3D upload_of(CUdeviceptr device, const void *source, size_t bytes) {
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = source,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = device,
+                           .WidthInBytes = bytes,
+                           .Height = 1,
+                           .Depth = 1};
+}
+
+static CUDA_MEMCPY3D download_of(void *target, CUdeviceptr device, size_t bytes) {
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .srcDevice = device,
+                           .dstMemoryType = CU_MEMORYTYPE_HOST,
+                           .dstHost = target,
+                           .WidthInBytes = bytes,
+                           .Height = 1,
+                           .Depth = 1};
+}
+
+/* Each launch has what was there when it was sent, whatever runs first. */
+Test(shim_graph, pageable_memory_is_read_when_a_graph_is_launched) {
     CUgraph g = make();
-    CUgraphNode in, out;
+    CUgraphNode in;
     CUdeviceptr device;
-    char source[100] = "before", target[100] = "";
+    char source[100] = "before";
     cr_assert_eq(cuMemAlloc_v2(&device, sizeof(source)), CUDA_SUCCESS);
-    CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
-                       .srcHost = source,
-                       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                       .dstDevice = device,
-                       .WidthInBytes = sizeof(source),
-                       .Height = 1,
-                       .Depth = 1};
+    CUDA_MEMCPY3D c = upload_of(device, source, sizeof(source));
     cr_assert_eq(cuGraphAddMemcpyNode(&in, g, NULL, 0, &c, NULL), CUDA_SUCCESS);
-    c = (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                        .srcDevice = device,
-                        .dstMemoryType = CU_MEMORYTYPE_HOST,
-                        .dstHost = target,
-                        .WidthInBytes = sizeof(target),
-                        .Height = 1,
-                        .Depth = 1};
-    cr_assert_eq(cuGraphAddMemcpyNode(&out, g, &in, 1, &c, NULL), CUDA_SUCCESS);
     CUgraphExec e = executable(g);
     launch(e, own);
-    rig_count();
     strcpy(source, "after");
+    launch(e, own);
+    strcpy(source, "never");
+    rig_count();
+    rig_callback();
+    cr_assert_str_eq((const char *)(uintptr_t)device, "before");
     rig_callback();
     cr_assert_str_eq((const char *)(uintptr_t)device, "after");
-    cr_assert_str_eq(target, "");
-    rig_callback();
-    cr_assert_str_eq(target, "after");
     cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
+}
+
+struct launching {
+    CUcontext context;
+    CUgraphExec exec;
+    _Atomic int returned;
+};
+
+static void *launch_elsewhere(void *arg) {
+    struct launching *l = arg;
+    cuCtxSetCurrent(l->context);
+    CUresult r = cuGraphLaunch(l->exec, own);
+    l->returned = 1;
+    return (void *)(uintptr_t)r;
+}
+
+/* What is written there is there when the launch returns; what is read behind it is new, too. */
+Test(shim_graph, a_launch_returns_when_pageable_memory_is_written) {
+    CUgraph g = make();
+    CUgraphNode out, in;
+    CUdeviceptr device;
+    char target[100] = "";
+    struct launching l = {.context = NULL};
+    pthread_t thread;
+    void *r;
+    cr_assert_eq(cuMemAlloc_v2(&device, 2 * sizeof(target)), CUDA_SUCCESS);
+    strcpy((char *)(uintptr_t)device, "there");
+    CUDA_MEMCPY3D c = download_of(target, device, sizeof(target));
+    cr_assert_eq(cuGraphAddMemcpyNode(&out, g, NULL, 0, &c, NULL), CUDA_SUCCESS);
+    c = upload_of(device + sizeof(target), target, sizeof(target));
+    cr_assert_eq(cuGraphAddMemcpyNode(&in, g, &out, 1, &c, NULL), CUDA_SUCCESS);
+    l.exec = executable(g);
+    cr_assert_eq(cuCtxGetCurrent(&l.context), CUDA_SUCCESS);
+    rig_forget();
+    pthread_create(&thread, NULL, launch_elsewhere, &l);
+    while (rig_count() == 0)
+        usleep(1000);
+    cr_assert_not(l.returned);
+    rig_callback();
+    cr_assert_str_eq(target, "there");
+    cr_assert_not(l.returned);
+    rig_callback();
+    pthread_join(thread, &r);
+    cr_assert_eq((CUresult)(uintptr_t)r, CUDA_SUCCESS);
+    cr_assert_str_eq((const char *)(uintptr_t)device + sizeof(target), "there");
 }
 
 /* ---- memory -----------------------------------------------------------------------------------

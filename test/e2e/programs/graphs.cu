@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Graphs that are launched many times: two branches and what joins them, pageable memory and a host
- * function between, a parameter that changes before some launches, and a child graph. */
+ * Graphs that are launched many times: two branches and what joins them, pinned memory and a host
+ * function between, pageable memory that has something else as soon as a launch has returned, a
+ * parameter that changes before some launches, and a child graph. */
 #include "common.h"
 
 #define N 20000
@@ -15,7 +16,9 @@ __global__ void add(float *out, const float *a, const float *b, int n) {
     if (i < n) out[i] = a[i] - 0.5f * b[i];
 }
 
-static float host_in[N], host_out[N];
+#define BYTES (N * sizeof(float))
+
+static float *host_in, *host_out, host_more[N]; /* the last is pageable */
 static uint64_t host_sum = CHECKSUM_START;
 static uint32_t seed = 1;
 
@@ -26,7 +29,12 @@ static void CUDART_CB fill_input(void *arg) {
 }
 
 static void CUDART_CB add_output(void *arg) {
-    host_sum = checksum_add(host_sum, host_out, sizeof(host_out));
+    host_sum = checksum_add(host_sum, host_out, BYTES);
+}
+
+static void fill_more(int round) {
+    for (int i = 0; i < N; i++)
+        host_more[i] = (float)(i % 11 + round);
 }
 
 int main(int argc, char **argv) {
@@ -35,12 +43,15 @@ int main(int argc, char **argv) {
     cudaEvent_t fork, join;
     cudaGraph_t graph, outer;
     cudaGraphExec_t step;
-    float *in, *a, *b, *out;
+    float *in, *a, *b, *out, *more;
     dim3 grid((N + 255) / 256);
-    CHECK(cudaMalloc(&in, sizeof(host_in)));
-    CHECK(cudaMalloc(&a, sizeof(host_in)));
-    CHECK(cudaMalloc(&b, sizeof(host_in)));
-    CHECK(cudaMalloc(&out, sizeof(host_in)));
+    CHECK(cudaMalloc(&in, BYTES));
+    CHECK(cudaMalloc(&a, BYTES));
+    CHECK(cudaMalloc(&b, BYTES));
+    CHECK(cudaMalloc(&out, BYTES));
+    CHECK(cudaMalloc(&more, BYTES));
+    CHECK(cudaMallocHost(&host_in, BYTES));
+    CHECK(cudaMallocHost(&host_out, BYTES));
     CHECK(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
     CHECK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
@@ -48,7 +59,7 @@ int main(int argc, char **argv) {
 
     CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal));
     CHECK(cudaLaunchHostFunc(first, fill_input, NULL));
-    CHECK(cudaMemcpyAsync(in, host_in, sizeof(host_in), cudaMemcpyHostToDevice, first));
+    CHECK(cudaMemcpyAsync(in, host_in, BYTES, cudaMemcpyHostToDevice, first));
     CHECK(cudaEventRecord(fork, first));
     CHECK(cudaStreamWaitEvent(second, fork, 0));
     scale<<<grid, 256, 0, first>>>(a, in, 1.5f, N);
@@ -57,7 +68,9 @@ int main(int argc, char **argv) {
     CHECK(cudaEventRecord(join, second));
     CHECK(cudaStreamWaitEvent(first, join, 0));
     add<<<grid, 256, 0, first>>>(out, a, b, N);
-    CHECK(cudaMemcpyAsync(host_out, out, sizeof(host_out), cudaMemcpyDeviceToHost, first));
+    CHECK(cudaMemcpyAsync(more, host_more, BYTES, cudaMemcpyHostToDevice, first));
+    add<<<grid, 256, 0, first>>>(out, out, more, N);
+    CHECK(cudaMemcpyAsync(host_out, out, BYTES, cudaMemcpyDeviceToHost, first));
     CHECK(cudaLaunchHostFunc(first, add_output, NULL));
     CHECK(cudaStreamEndCapture(first, &graph));
 
@@ -93,7 +106,9 @@ int main(int argc, char **argv) {
             cudaKernelNodeParams changes = {(void *)scale, grid, dim3(256), 0, args, NULL};
             CHECK(cudaGraphExecKernelNodeSetParams(step, changed, &changes));
         }
+        fill_more(i);
         CHECK(cudaGraphLaunch(step, i % 2 ? first : second));
+        fill_more(-1);
     }
     CHECK(cudaDeviceSynchronize());
 
@@ -105,14 +120,17 @@ int main(int argc, char **argv) {
         for (int part = 0; part < 2; part++) {
             if (i % 3 == 2) by = 0.5f + (float)i;
             fill_input(NULL);
-            CHECK(cudaMemcpyAsync(in, host_in, sizeof(host_in), cudaMemcpyHostToDevice, first));
+            fill_more(i);
+            CHECK(cudaMemcpyAsync(in, host_in, BYTES, cudaMemcpyHostToDevice, first));
             scale<<<grid, 256, 0, first>>>(a, in, 1.5f, N);
             scale<<<grid, 256, 0, first>>>(b, in, -0.25f, N);
             scale<<<grid, 256, 0, first>>>(b, b, part ? 3.0f : by, N);
             add<<<grid, 256, 0, first>>>(out, a, b, N);
-            CHECK(cudaMemcpyAsync(host_out, out, sizeof(host_out), cudaMemcpyDeviceToHost, first));
+            CHECK(cudaMemcpyAsync(more, host_more, BYTES, cudaMemcpyHostToDevice, first));
+            add<<<grid, 256, 0, first>>>(out, out, more, N);
+            CHECK(cudaMemcpyAsync(host_out, out, BYTES, cudaMemcpyDeviceToHost, first));
             CHECK(cudaStreamSynchronize(first));
-            want = checksum_add(want, host_out, sizeof(host_out));
+            want = checksum_add(want, host_out, BYTES);
         }
     REQUIRE(host_sum == want, "the graph gave %llx, single calls %llx",
             (unsigned long long)host_sum, (unsigned long long)want);
