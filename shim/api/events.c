@@ -97,7 +97,7 @@ CUresult cuEventQuery(CUevent hEvent) {
     struct event *e;
     CUresult r = enter_recorded(hEvent, &e);
     if (r) return r;
-    if (event_captured(e)) return capture_refuse_event(e);
+    if (event_captured(e)) return capture_refuse_event(e, false);
     r = capture_gate();
     if (r) return r;
     if (e->signal) return signal_ask(e->signal);
@@ -110,7 +110,7 @@ CUresult cuEventSynchronize(CUevent hEvent) {
     CUresult r = enter_recorded(hEvent, &e);
     if (r && state_ready() == CUDA_SUCCESS) text_flush();
     if (r) return r;
-    if (event_captured(e)) return capture_refuse_event(e);
+    if (event_captured(e)) return capture_refuse_event(e, false);
     r = capture_gate();
     if (r) return r;
     struct stamp_point at = event_point(e);
@@ -128,8 +128,8 @@ CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEn
     if (!r) r = enter_recorded(hEnd, &second);
     if (r) return r;
     if (!pMilliseconds) return CUDA_ERROR_INVALID_VALUE;
-    if (event_captured(first)) return capture_refuse_event(first);
-    if (event_captured(second)) return capture_refuse_event(second);
+    if (event_captured(first)) return capture_refuse_event(first, true);
+    if (event_captured(second)) return capture_refuse_event(second, true);
     struct stamp_point from = event_point(first), to = event_point(second);
     if ((first->flags | second->flags) & CU_EVENT_DISABLE_TIMING || !from.seq || !to.seq)
         return CUDA_ERROR_INVALID_HANDLE;

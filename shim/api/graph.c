@@ -54,7 +54,8 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
     struct graph *g;
     CUresult r = enter_graph(hGraph, &g);
     if (r) return r;
-    if (g->owned || g->capturing) return leave(CUDA_ERROR_INVALID_VALUE);
+    if (g->owned) return leave(CUDA_ERROR_INVALID_VALUE);
+    if (g->capturing) return leave(CUDA_ERROR_ILLEGAL_STATE);
     graph_free(g);
     leave(CUDA_SUCCESS);
     user_object_destroy_unheld();

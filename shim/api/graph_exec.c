@@ -10,6 +10,7 @@
 #include "shim/connection/state.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
+#include "shim/graph/capture.h"
 #include "shim/graph/exec.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
@@ -83,13 +84,15 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     mem_tell(); /* of what making it executable took */
-    return stream_captured(s) ? exec_capture(hGraph, s) : exec_launch(hGraph, s);
+    return stream_captured(s) ? capture_refuse(s) : exec_launch(hGraph, s);
 }
 
 CUresult cuGraphUpload(CUgraphExec hGraph, CUstream hStream) {
     CUresult r = ctx_enter();
     if (r) return r;
-    return stream_find(hStream) ? exec_upload(hGraph) : CUDA_ERROR_INVALID_HANDLE;
+    struct stream *s = stream_find(hStream);
+    if (!s) return CUDA_ERROR_INVALID_HANDLE;
+    return stream_captured(s) ? capture_refuse(s) : exec_upload(hGraph);
 }
 
 /* ---- asked about, switched ------------------------------------------------------------------- */

@@ -223,11 +223,12 @@ static CUresult check_joined(const struct capture *c) {
 
 static CUresult finish(struct capture_lane *lane, CUgraph *out) {
     struct capture *c = lane->capture;
-    if (c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread != &here)
-        return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-    if (!out && c->own) return CUDA_ERROR_INVALID_VALUE;
-    if (lane != c->first) return invalidate(c, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
-    CUresult r = c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : check_joined(c);
+    bool foreign = c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread != &here;
+    if (!foreign && !out && c->own) return CUDA_ERROR_INVALID_VALUE;
+    if (!foreign && lane != c->first) return invalidate(c, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+    CUresult r = foreign      ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+                 : c->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                              : check_joined(c);
     if (out) *out = r ? NULL : c->graph->handle;
     end(c, r != CUDA_SUCCESS);
     return r;
@@ -369,14 +370,14 @@ CUresult capture_record_port(struct stream *s, struct event *e, CUgraphEdgeData 
     return r;
 }
 
-/* What is not permitted of it is not of its capture either, as long as that goes on. */
-CUresult capture_refuse_event(const struct event *e) {
+CUresult capture_refuse_event(const struct event *e, bool time) {
     lock_enter(&graph_lock);
     const struct capture_point *p = atom_load_relaxed(&e->captured);
     struct capture *c = p ? find_capture(p->capture) : NULL;
-    if (c) c->invalid = true;
+    CUresult r = c && !c->invalid ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_INVALID_VALUE;
+    if (c && !time) c->invalid = true;
     lock_leave(&graph_lock);
-    return CUDA_ERROR_CAPTURED_EVENT;
+    return r;
 }
 
 void capture_forget(struct event *e) {
@@ -391,9 +392,8 @@ static CUresult wait_captured(struct stream *s, const struct capture_point *p) {
     struct capture *c = find_capture(p->capture);
     struct capture_lane *lane = lane_of(s);
     if (!c)
-        return lane && lane != &guard
-                   ? invalidate(lane->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
-                   : CUDA_ERROR_CAPTURED_EVENT;
+        return lane && lane != &guard ? invalidate(lane->capture, CUDA_ERROR_INVALID_VALUE)
+                                      : CUDA_ERROR_INVALID_VALUE;
     if (c->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (s->id == STREAM_LEGACY) return invalidate(c, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     if (lane && lane->capture != c) {

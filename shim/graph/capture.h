@@ -60,8 +60,9 @@ CUresult capture_refuse(struct stream *s);
 CUresult capture_record(struct stream *s, struct event *e, bool external);
 /* Behind a part of the kernel that was captured last; `data`: of the edge from it. */
 CUresult capture_record_port(struct stream *s, struct event *e, CUgraphEdgeData data);
-/* Waited for or asked about, which nobody may: CUDA_ERROR_CAPTURED_EVENT. */
-CUresult capture_refuse_event(const struct event *e) __attribute__((cold));
+/* Waited for or asked about, which nobody may: CUDA_ERROR_CAPTURED_EVENT, and the end of a capture
+ * that goes on, unless the question is about time; of one that does not, there is no such event. */
+CUresult capture_refuse_event(const struct event *e, bool time) __attribute__((cold));
 /* Of a stream that is captured, or an event that was. `external`: as of records outside of it. */
 CUresult capture_wait(struct stream *s, const struct event *e, bool external);
 /* It is recorded outside of captures again. */

@@ -10,7 +10,6 @@
 #include "shim/connection/state.h"
 #include "shim/connection/wait.h"
 #include "shim/context/stream.h"
-#include "shim/graph/capture.h"
 #include "shim/graph/changing.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
@@ -246,17 +245,6 @@ CUresult exec_launch(CUgraphExec handle, struct stream *s) {
     bool wait = state.launch_blocking || program_awaited(p);
     end_launch(p, at.stream, r ? 0 : at.seq);
     return r || !wait ? r : wait_stream(at.stream, at.seq);
-}
-
-CUresult exec_capture(CUgraphExec handle, struct stream *s) {
-    struct params p = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
-    lock_enter(&graph_lock);
-    const struct exec *e = exec_find(handle);
-    CUresult r = !e                         ? CUDA_ERROR_INVALID_VALUE
-                 : graph_is_bound(e->graph) ? CUDA_ERROR_NOT_SUPPORTED
-                                            : graph_clone(e->graph, true, &p.child);
-    lock_leave(&graph_lock);
-    return r ? r : capture_add(s, &p);
 }
 
 CUresult exec_upload(CUgraphExec handle) {

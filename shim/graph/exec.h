@@ -39,8 +39,6 @@ CUresult exec_update(struct exec *e, struct graph *part, const struct graph *fro
 CUresult exec_create(CUgraph graph, uint64_t flags, CUgraphExec *out);
 CUresult exec_destroy(CUgraphExec handle);
 CUresult exec_launch(CUgraphExec handle, struct stream *s);
-/* Launched in a captured stream: a child graph of what it is now. */
-CUresult exec_capture(CUgraphExec handle, struct stream *s);
 /* The worker has its program afterwards. */
 CUresult exec_upload(CUgraphExec handle);
 

@@ -232,8 +232,11 @@ Test(shim_capture, a_stream_joins_by_an_event_and_must_come_back) {
     }
     cr_assert_str_eq(kinds(g), "kk");
     cr_assert_eq(rig_count(), 0);
-    cr_assert_eq(cuEventQuery(event), CUDA_ERROR_CAPTURED_EVENT);
-    cr_assert_eq(cuStreamWaitEvent(own, event, 0), CUDA_ERROR_CAPTURED_EVENT);
+    cr_assert_eq(cuEventQuery(event), CUDA_ERROR_INVALID_VALUE, "its capture is over");
+    cr_assert_eq(cuStreamWaitEvent(own, event, 0), CUDA_ERROR_INVALID_VALUE);
+    start(own, CU_STREAM_CAPTURE_MODE_RELAXED);
+    cr_assert_eq(cuStreamWaitEvent(own, event, 0), CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuStreamEndCapture(own, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     cr_assert_eq(cuEventRecord(event, own), CUDA_SUCCESS);
     cr_assert_eq(cuEventQuery(event), CUDA_SUCCESS);
 }
@@ -319,7 +322,58 @@ Test(shim_capture, all_calls_that_wait_are_unsafe) {
     }
 }
 
-/* Nobody may ask about an event that is captured, and its capture does not survive it. */
+static void *end_elsewhere(void *graph) {
+    CUcontext primary;
+    cuDevicePrimaryCtxRetain(&primary, 0);
+    cuCtxSetCurrent(primary);
+    cuDevicePrimaryCtxRelease_v2(0);
+    return (void *)(uintptr_t)cuStreamEndCapture(own, graph);
+}
+
+/* It is an error there, and the end all the same. */
+Test(shim_capture, another_thread_ends_it_in_vain) {
+    CUgraph g = (CUgraph)1;
+    pthread_t thread;
+    void *r;
+    start(own, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    cr_assert_eq(launch(own), CUDA_SUCCESS);
+    pthread_create(&thread, NULL, end_elsewhere, &g);
+    pthread_join(thread, &r);
+    cr_assert_eq((CUresult)(uintptr_t)r, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    cr_assert_null(g);
+    cr_assert_eq(cuStreamEndCapture(own, &g), CUDA_ERROR_ILLEGAL_STATE);
+    cr_assert_eq(launch(own), CUDA_SUCCESS);
+    rig_only(WIRE_LAUNCH);
+}
+
+/* A graph is a node of another by cuGraphAddChildGraphNode alone. */
+Test(shim_capture, graphs_are_not_launched_in_one) {
+    CUgraph g, more;
+    CUgraphExec e;
+    start(own, CU_STREAM_CAPTURE_MODE_RELAXED);
+    cr_assert_eq(launch(own), CUDA_SUCCESS);
+    g = finish(own);
+    cr_assert_eq(cuGraphInstantiateWithFlags(&e, g, 0), CUDA_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        start(own, CU_STREAM_CAPTURE_MODE_RELAXED);
+        cr_expect_eq(i ? cuGraphUpload(e, own) : cuGraphLaunch(e, own),
+                     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        cr_expect_eq(cuStreamEndCapture(own, &more), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    }
+}
+
+Test(shim_capture, a_graph_that_is_captured_into_is_not_destroyed) {
+    CUgraph g;
+    cr_assert_eq(cuGraphCreate(&g, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuStreamBeginCaptureToGraph(own, g, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuGraphDestroy(g), CUDA_ERROR_ILLEGAL_STATE);
+    cr_assert_eq(cuStreamEndCapture(own, NULL), CUDA_SUCCESS);
+    cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
+}
+
+/* Nobody may ask about an event that is captured, and its capture does not survive it, but for a
+ * question about time. */
 Test(shim_capture, a_question_about_its_event_invalidates_it) {
     CUevent later;
     CUgraph g;
@@ -333,8 +387,10 @@ Test(shim_capture, a_question_about_its_event_invalidates_it) {
                      : i == 1 ? cuEventSynchronize(later)
                               : cuEventElapsedTime_v2(&ms, event, later),
                      CUDA_ERROR_CAPTURED_EVENT);
-        cr_expect_eq(cuStreamEndCapture(own, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        cr_expect_eq(cuEventQuery(later), CUDA_ERROR_CAPTURED_EVENT);
+        if (i < 2) cr_expect_eq(cuEventQuery(later), CUDA_ERROR_INVALID_VALUE);
+        cr_expect_eq(cuStreamEndCapture(own, &g),
+                     i < 2 ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS);
+        cr_expect_eq(cuEventQuery(later), CUDA_ERROR_INVALID_VALUE);
         cr_expect_eq(cuStreamEndCapture(other, &g), CUDA_SUCCESS);
     }
 }
@@ -376,7 +432,7 @@ Test(shim_capture, what_the_program_adds_stands_in_its_place) {
         cuStreamUpdateCaptureDependencies(own, &empty, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES),
         CUDA_SUCCESS);
     cr_assert_eq(launch(own), CUDA_SUCCESS);
-    cr_assert_eq(cuGraphDestroy(g), CUDA_ERROR_INVALID_VALUE, "it is not the program's yet");
+    cr_assert_eq(cuGraphDestroy(g), CUDA_ERROR_ILLEGAL_STATE, "it is not the program's yet");
     cr_assert_eq(finish(own), g);
     cr_assert_str_eq(kinds(g), "kek");
     CUgraphNode after[2];

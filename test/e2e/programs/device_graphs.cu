@@ -332,8 +332,21 @@ __global__ void add(unsigned *v, const unsigned *a, const unsigned *b, int n) {
     if (i < n) v[i] = a[i] + b[i];
 }
 
+/* Behind what is captured. */
+static void add_child(cudaGraph_t child) {
+    cudaStreamCaptureStatus status;
+    const cudaGraphNode_t *before;
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    size_t count;
+    CHECK(cudaStreamGetCaptureInfo(stream, &status, NULL, &graph, &before, NULL, &count));
+    CHECK(cudaGraphAddChildGraphNode(&node, graph, before, count, child));
+    CHECK(cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1,
+                                              cudaStreamSetCaptureDependencies));
+}
+
 /* Two branches that meet, with fills, copies and a child graph. */
-static void work(unsigned *v, int n, cudaStream_t other, cudaGraphExec_t child) {
+static void work(unsigned *v, int n, cudaStream_t other, cudaGraph_t child) {
     cudaEvent_t fork, join;
     CHECK(cudaEventCreate(&fork));
     CHECK(cudaEventCreate(&join));
@@ -345,7 +358,7 @@ static void work(unsigned *v, int n, cudaStream_t other, cudaGraphExec_t child) 
     scale<<<n / 128, 128, 0, stream>>>(v, n, 7);
     CHECK(cudaEventRecord(join, other));
     CHECK(cudaStreamWaitEvent(stream, join));
-    if (child) CHECK(cudaGraphLaunch(child, stream));
+    add_child(child);
     add<<<n / 128, 128, 0, stream>>>(v + 2 * n, v, v + n, n);
 }
 
@@ -358,7 +371,8 @@ static uint64_t computes(void) {
     CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     begin();
     scale<<<n / 128, 128, 0, stream>>>(v, n, 11);
-    cudaGraphExec_t child = offered();
+    cudaGraph_t child;
+    CHECK(cudaStreamEndCapture(stream, &child));
     begin();
     work(v, n, other, child);
     cudaGraphExec_t all = offered();
