@@ -187,8 +187,8 @@ static CUresult put_memory(struct compile *c, struct graph_memory *m, bool live)
 
 static CUresult put_graph(struct compile *c, struct graph *g, struct lanes_place *s);
 
-/* What the words are where the graph begins. */
-static CUresult put_conditions(struct compile *c, const struct graph *g, struct lanes_place *s) {
+/* What the words of one graph are where the launch begins. */
+static CUresult put_words(struct compile *c, const struct graph *g, struct lanes_place *s) {
     CUresult r = condition_share(g->conditions, &c->conditions);
     for (const struct condition *w = g->conditions; !r && w; w = w->next) {
         const struct fill f = {w->addr, 0, 1, 1, w->value, sizeof(uint32_t)};
@@ -201,12 +201,38 @@ static CUresult put_conditions(struct compile *c, const struct graph *g, struct 
     return r;
 }
 
-static CUresult put_body(struct compile *c, struct graph *g, struct part **out) {
+static CUresult put_conditions(struct compile *c, const struct graph *g, struct lanes_place *s);
+
+static CUresult put_conditions_within(struct compile *c, const struct params *p,
+                                      struct lanes_place *s) {
+    if (p->type == CU_GRAPH_NODE_TYPE_GRAPH) return put_conditions(c, p->child, s);
+    CUresult r = CUDA_SUCCESS;
+    for (uint32_t i = 0; p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && !r && i < p->choice.count;
+         i++)
+        r = put_conditions(c, p->choice.bodies[i], s);
+    return r;
+}
+
+/* Those of all bodies, too: a body that runs again finds what was last said in it, as with CUDA. */
+static CUresult put_conditions(struct compile *c, const struct graph *g, struct lanes_place *s) {
+    struct list *pos;
+    CUresult r = put_words(c, g, s);
+    list_each(pos, &g->nodes) {
+        if (r) break;
+        r = put_conditions_within(c, &list_entry(pos, struct graph_node, link)->params, s);
+    }
+    return r;
+}
+
+/* `launched`: by kernels, as a whole. */
+static CUresult put_body(struct compile *c, struct graph *g, bool launched, struct part **out) {
     struct part *before = c->current;
     struct lanes_place s = {.at = {0}};
     c->depth++;
     struct part *p = c->current = *out = add_part(c);
-    CUresult r = p ? put_graph(c, g, &s) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r && launched) r = put_conditions(c, g, &s);
+    if (!r) r = put_graph(c, g, &s);
     c->depth--;
     c->current = before;
     return r;
@@ -218,7 +244,7 @@ static CUresult put_choice(struct compile *c, uint32_t lane, const struct params
     struct part **bodies = calloc(n->count, sizeof(struct part *));
     CUresult r = bodies ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; !r && i < n->count; i++)
-        r = put_body(c, n->bodies[i], &bodies[i]);
+        r = put_body(c, n->bodies[i], false, &bodies[i]);
     if (!r) r = part_put_choice(c->current, lane, n, bodies);
     free(bodies);
     return r;
@@ -260,7 +286,7 @@ static CUresult put_graph(struct compile *c, struct graph *g, struct lanes_place
     CUresult r = graph_order(g, &order);
     if (r) return r;
     struct lanes_place *places = malloc((g->count + 1u) * sizeof(*places));
-    r = places ? put_conditions(c, g, s) : CUDA_ERROR_OUT_OF_MEMORY;
+    r = places ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (!r) r = put_ordered(c, order, g->count, places, s);
     free(places);
     free(order);
@@ -269,13 +295,14 @@ static CUresult put_graph(struct compile *c, struct graph *g, struct lanes_place
 
 /* The part is known while it is written: who is in it goes by other rules than bodies do. */
 static CUresult put_offered(struct compile *c, struct graph *g) {
-    return put_body(c, g, &c->offered);
+    return put_body(c, g, true, &c->offered);
 }
 
 CUresult compile_graph(struct graph *g, struct compile *out) {
     struct lanes_place begin = {.at = {1}}; /* behind the wait for the launch before */
     struct part *p = out->current = add_part(out);
-    CUresult r = p ? put_graph(out, g, &begin) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = p ? put_conditions(out, g, &begin) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r) r = put_graph(out, g, &begin);
     if (!r) r = end_part(out, p);
     return r || !out->handle ? r : put_offered(out, g);
 }

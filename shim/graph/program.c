@@ -211,8 +211,7 @@ uint64_t program_early_bytes(const struct program *p) {
 static CUresult expect_functions(const struct part *p, uint64_t *first) {
     if (!p->early_bytes) return hostfunc_expect(p->functions, p->function_count, first);
     struct hostfunc *list = part_read(p);
-    CUresult r =
-        list ? hostfunc_expect(list, p->function_count, first) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = list ? hostfunc_expect(list, p->function_count, first) : CUDA_ERROR_OUT_OF_MEMORY;
     free(list);
     return r;
 }

@@ -1185,6 +1185,30 @@ Test(shim_graph, a_body_holds_what_can_run_any_number_of_times) {
     cr_assert_eq(cuGraphInstantiateWithFlags(&e, g, 0), CUDA_SUCCESS);
 }
 
+/* In a loop that runs three times the inner condition is what was last said of it. */
+Test(shim_graph, defaults_are_assigned_where_the_launch_begins) {
+    CUgraph g = make();
+    CUgraphNode outer, inner;
+    CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+                           .conditional = {.type = CU_GRAPH_COND_TYPE_WHILE, .size = 1}};
+    cr_assert_eq(cuGraphConditionalHandleCreate(&p.conditional.handle, g, NULL, 0, 0),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddNode_v2(&outer, g, NULL, NULL, 0, &p), CUDA_SUCCESS);
+    CUgraph body = p.conditional.phGraph_out[0];
+    cr_assert_eq(cuGraphConditionalHandleCreate(&p.conditional.handle, body, NULL, 7,
+                                                CU_GRAPH_COND_ASSIGN_DEFAULT),
+                 CUDA_SUCCESS);
+    cr_assert_eq(cuGraphAddNode_v2(&inner, body, NULL, NULL, 0, &p), CUDA_SUCCESS);
+    add(p.conditional.phGraph_out[0], NULL, 0, 1);
+    CUgraphExec e = executable(g);
+    rig_forget();
+    launch(e, own);
+    cr_assert_eq(count_of(WIRE_MEMSET), 1);
+    const struct wire_memset *m = nth(WIRE_MEMSET, 0);
+    cr_assert_eq(m->dst, p.conditional.handle);
+    cr_assert_eq(m->value, 7);
+}
+
 Test(shim_graph, a_condition_is_its_graphs) {
     CUgraph g = make(), another = make(), copy;
     CUgraphNode n;
