@@ -23,6 +23,7 @@ static CUresult wait_for(const CUstreamBatchMemOpParams *op, uint32_t bytes,
     const unsigned int flush = CU_STREAM_WAIT_VALUE_FLUSH, compare = CU_STREAM_WAIT_VALUE_NOR;
     const struct CUstreamMemOpWaitValueParams_st *w = &op->waitValue;
     if (w->flags & ~(flush | compare)) return CUDA_ERROR_INVALID_VALUE;
+    if (w->flags & flush) return CUDA_ERROR_NOT_SUPPORTED; /* the device says that it cannot */
     *out = (struct wire_value){.rec = {.op = WIRE_VALUE_WAIT},
                                .addr = w->address,
                                .value = bytes == 8 ? w->value64 : w->value,
@@ -54,8 +55,7 @@ CUresult value_record(const CUstreamBatchMemOpParams *op, struct wire_value *out
     case CU_STREAM_MEM_OP_WAIT_VALUE_64: return wait_for(op, 8, out);
     case CU_STREAM_MEM_OP_WRITE_VALUE_32: return write_to(op, 4, out);
     case CU_STREAM_MEM_OP_WRITE_VALUE_64: return write_to(op, 8, out);
-    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-        return nothing_if(op->flushRemoteWrites.flags == 0, out);
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: return CUDA_ERROR_NOT_SUPPORTED;
     case CU_STREAM_MEM_OP_BARRIER:
         return nothing_if(op->memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU, out);
     case CU_STREAM_MEM_OP_ATOMIC_REDUCTION: return refuse_call("an atomic reduction of a stream");

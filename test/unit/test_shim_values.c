@@ -41,9 +41,7 @@ static void sent(uint16_t op, uint64_t addr, uint64_t value, uint32_t bytes, uin
 Test(shim_values, one_record_each) {
     cr_expect_eq(cuStreamWaitValue32_v2(own, cell, 5, 0), CUDA_SUCCESS);
     sent(WIRE_VALUE_WAIT, cell, 5, 4, WIRE_VALUE_GEQ);
-    cr_expect_eq(cuStreamWaitValue32_v2(own, cell + 4, 5,
-                                        CU_STREAM_WAIT_VALUE_NOR | CU_STREAM_WAIT_VALUE_FLUSH),
-                 CUDA_SUCCESS);
+    cr_expect_eq(cuStreamWaitValue32_v2(own, cell + 4, 5, CU_STREAM_WAIT_VALUE_NOR), CUDA_SUCCESS);
     sent(WIRE_VALUE_WAIT, cell + 4, 5, 4, WIRE_VALUE_NOR);
     cr_expect_eq(cuStreamWaitValue64_v2(own, cell + 8, 1ull << 40, CU_STREAM_WAIT_VALUE_EQ),
                  CUDA_SUCCESS);
@@ -74,6 +72,8 @@ Test(shim_values, what_is_no_cell_of_the_program_is_refused) {
     cr_expect_eq(cuStreamWaitValue32_v2(own, cell + 2, 5, 0), CUDA_ERROR_INVALID_VALUE);
     cr_expect_eq(cuStreamWaitValue64_v2(own, cell + 4, 5, 0), CUDA_ERROR_INVALID_VALUE);
     cr_expect_eq(cuStreamWaitValue32_v2(own, cell, 5, 4), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuStreamWaitValue32_v2(own, cell, 5, CU_STREAM_WAIT_VALUE_FLUSH),
+                 CUDA_ERROR_NOT_SUPPORTED, "nothing to flush");
     cr_expect_eq(cuStreamWriteValue32_v2(own, cell, 5, 2), CUDA_ERROR_INVALID_VALUE);
     cr_expect_eq(cuStreamWriteValue32_v2(own, (CUdeviceptr)(uintptr_t)pageable, 5, 0),
                  CUDA_ERROR_INVALID_VALUE);
@@ -94,7 +94,7 @@ static void make_batch(CUstreamBatchMemOpParams *ops) {
     ops[2].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
     ops[2].waitValue.address = cell + 8;
     ops[2].waitValue.value64 = 8;
-    ops[3].flushRemoteWrites.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
+    ops[3].memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
 }
 
 Test(shim_values, a_batch_is_sent_in_its_order_or_not_at_all) {
@@ -105,8 +105,8 @@ Test(shim_values, a_batch_is_sent_in_its_order_or_not_at_all) {
     expect_value(rig_record(0, NULL), WIRE_VALUE_WRITE, cell, 7, 4, 0);
     expect_value(rig_record(1, NULL), WIRE_VALUE_WAIT, cell + 8, 8, 8, 0);
     rig_forget();
-    ops[3].flushRemoteWrites.flags = 1;
-    cr_expect_eq(cuStreamBatchMemOp_v2(own, 4, ops, 0), CUDA_ERROR_INVALID_VALUE);
+    ops[3].flushRemoteWrites.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
+    cr_expect_eq(cuStreamBatchMemOp_v2(own, 4, ops, 0), CUDA_ERROR_NOT_SUPPORTED);
     cr_expect_eq(cuStreamBatchMemOp_v2(own, 3, ops, 1), CUDA_ERROR_INVALID_VALUE);
     cr_expect_eq(cuStreamBatchMemOp_v2(own, 256, ops, 0), CUDA_ERROR_INVALID_VALUE);
     cr_expect_eq(cuStreamBatchMemOp_v2(own, 1, NULL, 0), CUDA_ERROR_INVALID_VALUE);

@@ -208,6 +208,10 @@ static void pool_in_place(int type, int place, cudaStream_t s) {
     props.allocType = (cudaMemAllocationType)type;
     props.location.type = (cudaMemLocationType)place;
     CHECK(cudaMemPoolCreate(&pool, &props));
+    cudaMemAccessDesc device = {};
+    device.location.type = cudaMemLocationTypeDevice;
+    device.flags = cudaMemAccessFlagsProtReadWrite;
+    CHECK(cudaMemPoolSetAccess(pool, &device, 1)); /* a pool of the host's is not for kernels */
     for (int r = 0; r < 30; r++) {
         const int n = 1000 + r * 5000;
         int *p, sum = 0;
@@ -443,11 +447,11 @@ static void topic_errors(void) {
     int *d;
     CHECK(cudaMalloc(&d, 4));
     add_one<<<0, 32>>>(d, 1);
-    REQUIRE(cudaGetLastError() == cudaErrorInvalidConfiguration, "an empty grid");
+    REQUIRE(cudaGetLastError() == cudaErrorInvalidValue, "an empty grid");
     add_one<<<1, 2048>>>(d, 1);
-    REQUIRE(cudaGetLastError() == cudaErrorInvalidConfiguration, "a block of 2048");
+    REQUIRE(cudaGetLastError() == cudaErrorInvalidValue, "a block of 2048");
     add_one<<<1, 65536 + 32>>>(d, 1); /* must not wrap around to 32 */
-    REQUIRE(cudaGetLastError() == cudaErrorInvalidConfiguration, "a block of 65568");
+    REQUIRE(cudaGetLastError() == cudaErrorInvalidValue, "a block of 65568");
     add_one<<<1, 32, 300 << 10>>>(d, 1);
     REQUIRE(cudaGetLastError() == cudaErrorInvalidValue, "300 KiB of shared memory");
     REQUIRE(cudaSetDevice(5) == cudaErrorInvalidDevice, "device 5");

@@ -75,8 +75,20 @@ static void topic_ping_pong(void) {
 
 /* ---- the host writes, and reads -------------------------------------------------------------- */
 
+/* A kernel that is loaded when it is first launched would be loaded behind a wait, for which the
+ * driver waits. */
+static void load_kernels(void) {
+    unsigned *p = words(3);
+    set_word<<<1, 1>>>(p, 0);
+    add_to<<<1, 1>>>(p, p + 1, 1);
+    bump<<<1, 1>>>(p + 2);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(p));
+}
+
 static void topic_host(void) {
     volatile unsigned *word;
+    load_kernels();
     cudaStream_t s = stream(), free_one = stream();
     unsigned *data = words(2);
     CHECK(cudaHostAlloc((void **)&word, 64, cudaHostAllocDefault));
@@ -135,8 +147,11 @@ static void topic_comparisons(void) {
     waits(cell, 0x30, CU_STREAM_WAIT_VALUE_AND, 0xf0f, 0x10, false);
     waits(cell, 0xffff0000u, CU_STREAM_WAIT_VALUE_NOR, 0xffff, 0xfffe, false);
     waits(cell, 5ull << 32, CU_STREAM_WAIT_VALUE_GEQ, 5, 6ull << 32, true);
-    waits(cell, 1ull << 40, CU_STREAM_WAIT_VALUE_AND | CU_STREAM_WAIT_VALUE_FLUSH, 1, 3ull << 40,
-          true);
+    waits(cell, 1ull << 40, CU_STREAM_WAIT_VALUE_AND, 1, 3ull << 40, true);
+    int can = 1;
+    WORKS(cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, 0));
+    GIVES(can ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED,
+          cuStreamWaitValue32(stream(), at(cell), 0, CU_STREAM_WAIT_VALUE_FLUSH));
 }
 
 /* ---- copies, variables, batches -------------------------------------------------------------- */
@@ -158,7 +173,7 @@ static void topic_batches(void) {
     ops[2].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
     ops[2].writeValue.address = at(cell);
     ops[2].writeValue.value64 = 0x500000003ull;
-    ops[3].flushRemoteWrites.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
+    ops[3].memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
     WORKS(cuStreamBatchMemOp(s, 4, ops, 0));
     CHECK(cudaStreamSynchronize(other));
     GIVES(CUDA_ERROR_NOT_READY, cuStreamQuery(s));
@@ -176,6 +191,7 @@ static void topic_batches(void) {
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
 static void topic_graphs(void) {
+    load_kernels();
     cudaStream_t s = stream(), other = stream();
     unsigned *flags = words(2), *sum = words(1), *data = words(1);
     cudaGraph_t g;
@@ -243,6 +259,7 @@ static void topic_processes(void) {
 /* ---- for ever -------------------------------------------------------------------------------- */
 
 static void wait_for_ever(void) {
+    load_kernels();
     unsigned *cell = words(1);
     cudaStream_t s = stream();
     WORKS(cuStreamWaitValue32(s, at(cell), 1, CU_STREAM_WAIT_VALUE_EQ));
