@@ -374,6 +374,11 @@ class Reduced(unittest.TestCase):
         self.assertTrue(self.found["complete"])
         self.assertEqual({p: d["state"] for p, d in self.found["parts"].items() if d["state"] != "done"}, {})
 
+    def test_programs_hold_on_the_driver_alone(self):
+        rows = self.rows("natives")
+        self.assertGreater(rows["programs on the driver alone: passed"]["value"], 5)
+        self.assertEqual(rows["programs on the driver alone: failed"]["value"], 0, self.found["parts"]["natives"]["found"])
+
     def test_probes_answer_what_is_known(self):
         found = self.found["parts"]["probes"]["found"]
         other = unexpected(found)

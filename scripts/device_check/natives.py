@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The test programs on the driver alone: what they expect of Salus has to be what CUDA does."""
+import os
+import shlex
+
+import device_check.processes as processes
+from device_check.ways import NotHere, harness
+
+# Those that can be run alone, with what they are asked. What is refused by name, in words of ours, or only there to
+# end badly is not among them.
+ASKED = """vecadd; matmul; reduce; norm; histogram; pipeline; train 100; staged; thrust; cub; graphs 12; graph_memory;
+accumulate 50; evaluate; pair; requests; aimless; graph_features; values comparisons; values batches; values ping_pong;
+values host; values graphs; values processes; features errors; features pools; features attributes; features boxes;
+features heap; conditions; device_graphs computes; device_graphs least; device_graphs tails; device_graphs siblings;
+nested sort; nested tree; nested curves; nested orders; changing_graphs within; changing_graphs looping;
+changing_graphs offered; virtual touch"""
+FEW = ("vecadd", "graphs", "graph_features", "values")
+LIMIT_S = 20
+
+
+def asked(small):
+    commands = [shlex.split(one) for one in ASKED.split(";")]
+    return [c for c in commands if c[0] in FEW or not small]
+
+
+def run(check, way, command):
+    """None: as it should be."""
+    env = dict(way.environment(), CUDA_MODULE_LOADING="LAZY")
+    process = processes.Process([harness.program(command[0]), *command[1:]], env)
+    status = process.wait(check.seconds(LIMIT_S))
+    if status is None:
+        return "it did not end"
+    return f"exit {status}: {' '.join(process.err[-2:])[:200]}" if status else None
+
+
+def part(check, part):
+    there = [c for c in asked(check.small) if os.access(harness.program(c[0]), os.X_OK)]
+    if not there:
+        raise NotHere("no test program was built")
+    failed = {}
+    with check.native() as way:
+        for command in there:
+            why = run(check, way, command)
+            if why:
+                failed[" ".join(command)] = why
+    part.found("failed", failed)
+    part.row("programs on the driver alone: passed", len(there) - len(failed))
+    part.row("programs on the driver alone: failed", len(failed), note="; ".join(failed)[:300] or None)
