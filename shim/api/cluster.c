@@ -136,6 +136,18 @@ static CUresult ask_device(const struct function *f, const CUlaunchConfig *confi
     return CUDA_SUCCESS;
 }
 
+/* What could never be launched is no question; `*flags`: 0 where there is no cluster. */
+static CUresult asked_sides(const struct function *f, const CUlaunchConfig *config,
+                            uint16_t *flags) {
+    const uint16_t sides = (uint16_t)~WIRE_LAUNCH_COOPERATIVE;
+    *flags = sides_of(config, f);
+    if (f->info.cluster && (*flags & sides) != f->info.cluster)
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    bool portable = blocks_of(*flags) <= PORTABLE;
+    return portable || allows_any(f, mode_of(config)) ? CUDA_SUCCESS
+                                                      : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+}
+
 CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
                                             const CUlaunchConfig *config) {
     struct function *f;
@@ -144,6 +156,9 @@ CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
     if (r) return r;
     if (!clusterSize || !config || (config->numAttrs && !config->attrs))
         return CUDA_ERROR_INVALID_VALUE;
+    uint16_t flags;
+    r = asked_sides(f, config, &flags);
+    if (r) return r;
     uint32_t most = most_blocks(f, mode_of(config), block_threads(config), config->sharedMemBytes,
                                 sms_of(config));
     r = ask_device(f, config, wire_cluster_flags(most ? most : 1, 1, 1), true, &most);
@@ -159,15 +174,17 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
     if (r) return r;
     if (!numClusters || !config || (config->numAttrs && !config->attrs))
         return CUDA_ERROR_INVALID_VALUE;
-    uint32_t threads = block_threads(config), size = blocks_of(sides_of(config, f));
+    uint16_t flags;
+    r = asked_sides(f, config, &flags);
+    if (r) return r;
+    uint32_t threads = block_threads(config), size = blocks_of(flags);
     uint32_t sms = sms_of(config), resident;
-    if (size > PORTABLE && !allows_any(f, mode_of(config))) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     /* What the kernel may ask for and this device does not take fits no times: so programs that may
      * have any size find the largest. */
     bool fits = size <= most_blocks(f, mode_of(config), threads, config->sharedMemBytes, sms);
     resident = fits ? occupancy_resident(f, threads, config->sharedMemBytes) : 0;
-    uint32_t count = resident * sms / size;
-    if (size > 1) r = ask_device(f, config, sides_of(config, f), false, &count);
+    uint32_t count = flags ? resident * sms / size : 0; /* without a cluster there is none */
+    if (size > 1) r = ask_device(f, config, flags, false, &count);
     if (!r) *numClusters = (int)count;
     return r;
 }

@@ -369,17 +369,14 @@ Test(shim_launch, a_cooperative_grid_fits_its_green_context) {
     cr_assert_eq(cuOccupancyMaxPotentialBlockSize(&grid, &block, plain, NULL, 0, 1024),
                  CUDA_SUCCESS);
     cr_expect(grid == 4 && block == 1024, "%d blocks of %d", grid, block);
-    CUlaunchConfig config = {.gridDimX = 8,
-                             .gridDimY = 1,
-                             .gridDimZ = 1,
-                             .blockDimX = 1024,
-                             .blockDimY = 1,
-                             .blockDimZ = 1};
+    CUlaunchAttribute of_two = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                .value = {.clusterDim = {2, 1, 1}}};
+    CUlaunchConfig config = {8, 1, 1, 1024, 1, 1, 0, NULL, &of_two, 1};
     cr_assert_eq(cuOccupancyMaxActiveClusters(&clusters, plain, &config), CUDA_SUCCESS);
-    cr_expect_eq(clusters, 4);
+    cr_expect_eq(clusters, 2);
     config.hStream = whole;
     cr_assert_eq(cuOccupancyMaxActiveClusters(&clusters, plain, &config), CUDA_SUCCESS);
-    cr_expect_eq(clusters, 8);
+    cr_expect_eq(clusters, 4);
     cr_assert_eq(cuCtxPopCurrent_v2(&context), CUDA_SUCCESS);
     cr_expect_eq(launch_together(8, NULL), CUDA_SUCCESS);
     cr_expect_eq(launch_together(5, s), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
@@ -469,7 +466,7 @@ Test(shim_launch, the_device_counts_clusters) {
     cr_expect(k->rec.op == WIRE_CLUSTERS && k->largest && k->threads == 64);
     rig_forget();
     config.numAttrs = 0;
-    cr_expect_gt(active(&config), own, "blocks by themselves lie anywhere");
+    cr_expect_eq(active(&config), 0, "blocks by themselves are no clusters");
     config.blockDimX = 2000;
     cr_expect_eq(largest(&config), 0);
     cr_expect_eq(rig_count(), 0, "which would end the job");
@@ -639,6 +636,8 @@ Test(shim_launch, how_many_clusters_fit) {
     cr_assert_eq(n, 2);
     cluster.value.clusterDim.x = 16;
     cr_assert_eq(cuOccupancyMaxActiveClusters(&n, plain, &config), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cr_assert_eq(cuOccupancyMaxPotentialClusterSize(&n, plain, &config),
+                 CUDA_ERROR_INVALID_CLUSTER_SIZE);
     cr_assert_eq(cuFuncSetAttribute(plain, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
                  CUDA_SUCCESS);
     cr_assert_eq(cuOccupancyMaxActiveClusters(&n, plain, &config), CUDA_SUCCESS);
