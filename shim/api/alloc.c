@@ -49,7 +49,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInByt
 }
 
 CUresult cuMemFree_v2(CUdeviceptr dptr) {
-    CUresult r = ctx_enter();
+    CUresult r = ctx_enter_device();
     if (r) return r;
     struct mem_block b;
     if (!dptr) return CUDA_SUCCESS;

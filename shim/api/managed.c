@@ -114,7 +114,7 @@ static CUresult advise(uint64_t addr, uint64_t bytes, CUmem_advise advice, CUmem
 
 CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
                         CUmemLocation location) {
-    CUresult r = ctx_enter_device();
+    CUresult r = ctx_enter();
     if (!r) r = check_managed(devPtr, count);
     return r ? r : advise(devPtr, count, advice, location);
 }
@@ -250,7 +250,7 @@ static CUresult answer(void *data, size_t bytes, CUmem_range_attribute attribute
 
 CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute,
                                 CUdeviceptr devPtr, size_t count) {
-    CUresult r = ctx_enter_device();
+    CUresult r = ctx_enter();
     if (!r && !data) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) r = check_managed(devPtr, count);
     return r ? r : answer(data, dataSize, attribute, devPtr, count);
@@ -258,7 +258,7 @@ CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribu
 
 CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *attributes,
                                  size_t numAttributes, CUdeviceptr devPtr, size_t count) {
-    CUresult r = ctx_enter_device();
+    CUresult r = ctx_enter();
     if (!r && (!data || !dataSizes || !attributes || !numAttributes)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) r = check_managed(devPtr, count);
     for (size_t i = 0; !r && i < numAttributes; i++)

@@ -56,7 +56,9 @@ static void objects(void) {
     WORKS(cuEventQuery(event));
     WORKS(cuModuleGetFunctionCount(&count, module));
     REQUIRE(count == 1, "%u kernels", count);
-    WORKS(cuMemAdvise(managed, BYTES, CU_MEM_ADVISE_SET_READ_MOSTLY, here));
+    expect(cuMemAdvise(managed, BYTES, CU_MEM_ADVISE_SET_READ_MOSTLY, here),
+           CUDA_ERROR_INVALID_CONTEXT, "what managed memory is for, whatever is documented");
+    WORKS(cuMemFree(managed));
     WORKS(cuDevicePrimaryCtxRelease(0));
 }
 
