@@ -275,6 +275,7 @@ struct dev_space_ops {
 
 struct dev_ops {
     const char *name;
+    bool by_process; /* where variables of modules lie depends on the process's own addresses */
 
     int (*open)(struct dev **out, const struct dev_config *config);
     void (*close)(struct dev *dev);

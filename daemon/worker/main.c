@@ -15,6 +15,7 @@
 #include "common/knobs.h"
 #include "common/log.h"
 #include "daemon/worker/crash.h"
+#include "daemon/worker/fixed.h"
 #include "daemon/worker/front/launchlog.h"
 #include "daemon/worker/front/show.h"
 #include "daemon/worker/loop.h"
@@ -208,6 +209,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     log_init("info");
+    config.ops = device_find(device && device[0] ? device : NULL);
+    if (config.ops && config.ops->by_process) fixed_begin(argv);
     log_background();
     fdutil_raise_limit();
     signal(SIGPIPE, SIG_IGN);
@@ -216,7 +219,6 @@ int main(int argc, char **argv) {
     err = launchlog_open();
     if (err) log_warn("worker", "SALUS_LAUNCH_LOG: %s", err_text(err));
     err = -ENODEV;
-    config.ops = device_find(device && device[0] ? device : NULL);
     if (config.ops) err = worker_create(&w, &config, why, sizeof(why));
     if (err) {
         log_error("worker", "device=%s error=%s text=\"%s\"", device ? device : "-", err_name(err),

@@ -113,6 +113,10 @@ static const void *travelling(const void *p, uint64_t *bytes) {
     return linked_chain(p, bytes);
 }
 
+bool fatbin_is_one(const void *code) {
+    return magic_of(code) == FATBIN_MAGIC;
+}
+
 bool fatbin_is_tile(const void *code) {
     return strncmp(code, TILE_MAGIC, strlen(TILE_MAGIC)) == 0;
 }

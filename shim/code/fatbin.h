@@ -24,6 +24,8 @@ size_t fatbin_measure_within(const void *code, size_t bytes);
 /* Whether it is NVIDIA's Tile IR, which a driver from 13.1 on compiles: cuBLAS has it beside PTX.
  */
 bool fatbin_is_tile(const void *code);
+/* Of several devices' code, as fatbin_copy has it. */
+bool fatbin_is_one(const void *code);
 
 /* The image as it travels: a wrapper is replaced by the fatbins it names, one behind the other, a
  * linked image by its fatbins. */

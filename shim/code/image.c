@@ -208,7 +208,7 @@ static void describe(struct image *image, const struct image_source *from) {
 /* A library is there without code for this device as well, as on the driver, whose runtime loads
  * all that a program has where it is told to (EAGER): who asks for a kernel of it hears of that. */
 static CUresult load_now(struct image *image, const struct image_log *log) {
-    image->unasked = image->library;
+    image->unasked = image->library && fatbin_is_one(image->data);
     CUresult r = image_load(image, log);
     bool lacks = image->unasked && r == CUDA_ERROR_NO_BINARY_FOR_GPU;
     image->unasked = false;

@@ -263,6 +263,13 @@ def test_programs_with_savepoints():
         raise AssertionError("most were lost")
 
 
+def test_addresses_are_fixed_where_the_driver_goes_by_them():
+    """Else variables of modules would lie elsewhere in the next worker, and jobs that have some not go on."""
+    with Daemon() as d:
+        with open(f"/proc/{d.worker_pid()}/personality") as f:
+            equal(bool(int(f.read(), 16) & 0x40000), ON_DRIVER, "ADDR_NO_RANDOMIZE")
+
+
 def test_why_there_is_no_savepoint():
     with Daemon() as d:
         job = d.start([program("trainer"), "100"], SALUS_SAVEPOINTS="no")

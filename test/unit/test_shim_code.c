@@ -268,16 +268,21 @@ Test(shim_code, a_library_is_sent_when_it_is_needed) {
 
 /* Loaded because all is, a library lacks nothing until somebody asks for a kernel. */
 Test(shim_code, a_library_lacks_code_when_it_is_needed) {
+    /* A fatbin's header, and 16 bytes. */
+    static const uint32_t fatbin[] = {0xba55ed50, 16 << 16 | 1, 16, 0, 0, 0, 0, 0};
     CUlibrary library;
     CUmodule of;
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     rig_refuse(WIRE_MODULE_LOAD, ERR_NO_BINARY, "nothing for this device");
-    cr_assert_eq(cuLibraryLoadData(&library, rig_ptx, NULL, NULL, 0, NULL, NULL, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuLibraryLoadData(&library, fatbin, NULL, NULL, 0, NULL, NULL, 0), CUDA_SUCCESS);
     rig_refuse(WIRE_MODULE_LOAD, ERR_NO_BINARY, "nothing for this device");
     cr_assert_eq(cuLibraryGetModule(&of, library), CUDA_ERROR_NO_BINARY_FOR_GPU);
     rig_refuse(WIRE_MODULE_LOAD, ERR_INVALID_PTX, "line 1");
-    cr_assert_eq(cuLibraryLoadData(&library, rig_ptx, NULL, NULL, 0, NULL, NULL, 0),
+    cr_assert_eq(cuLibraryLoadData(&library, fatbin, NULL, NULL, 0, NULL, NULL, 0),
                  CUDA_ERROR_INVALID_PTX);
+    rig_refuse(WIRE_MODULE_LOAD, ERR_NO_BINARY, "nothing for this device");
+    cr_assert_eq(cuLibraryLoadData(&library, rig_ptx, NULL, NULL, 0, NULL, NULL, 0),
+                 CUDA_ERROR_NO_BINARY_FOR_GPU, "of one kind");
     rig_refuse(WIRE_MODULE_LOAD, ERR_NO_BINARY, "nothing for this device");
     cr_assert_eq(cuModuleLoadData(&of, rig_ptx), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }

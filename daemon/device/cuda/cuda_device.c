@@ -366,6 +366,7 @@ static int create_queue(struct dev_space *space, int priority, struct dev_queue 
 
 const struct dev_ops dev_cuda = {
     .name = "cuda",
+    .by_process = true,
     .open = open_dev,
     .close = close_dev,
     .info = info_of,
