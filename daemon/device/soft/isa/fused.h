@@ -69,9 +69,9 @@ static inline void fused_special(float *v, const float *x, const float *const *y
     }
 }
 
-/* v[n] += x[k] * y[k][n] for all k. */
-static inline __attribute__((always_inline)) void
-fused_sums(const struct fused *f, float *v, const float *x, const float *const *y, unsigned count) {
+/* Whatever the numbers are. */
+static inline void fused_sums_any(const struct fused *f, float *v, const float *x,
+                                  const float *const *y, unsigned count) {
     int32_t top[FUSED_COLUMNS], largest = FUSED_ZERO;
     double sum[FUSED_COLUMNS], scale[FUSED_COLUMNS], keep[FUSED_COLUMNS];
     for (unsigned n = 0; n < FUSED_COLUMNS; n++)
@@ -100,6 +100,86 @@ fused_sums(const struct fused *f, float *v, const float *x, const float *const *
     if (largest > 600) fused_special(v, x, y, count, top);
     for (unsigned n = 0; n < FUSED_COLUMNS; n++)
         if (keep[n] != 0) v[n] = fused_result(sum[n] / scale[n], f);
+}
+
+/* ---- of ordinary numbers ------------------------------------------------------------------------
+ *
+ * All columns at once, in floats and integers: where the largest exponents lie near 0, a product
+ * is exact as a float, or lies below what is kept; and so many terms have room in 32 bits.
+ */
+
+#define FUSED_NEAR 60
+
+typedef float fused_floats __attribute__((vector_size(4 * FUSED_COLUMNS)));
+typedef int32_t fused_ints __attribute__((vector_size(4 * FUSED_COLUMNS)));
+
+/* By address, since such vectors are no results and no parameters where there is no AVX. */
+#define FUSED_CHOOSE(of, a, b) (((a) & (of)) | ((b) & ~(of)))
+
+static inline void fused_exponents(fused_ints *out, const float *x, int32_t least) {
+    const fused_ints none = {0};
+    fused_ints bits;
+    memcpy(&bits, x, sizeof(bits));
+    bits &= 0x7fffffff;
+    fused_ints e = (bits >> 23) - 127;
+    e = FUSED_CHOOSE(e > least, e, none + least);
+    e = FUSED_CHOOSE(bits >= 0x7f800000, none + FUSED_SPECIAL, e);
+    *out = FUSED_CHOOSE(bits == 0, none + FUSED_ZERO, e);
+}
+
+/* Rows of columns, and their exponents. */
+struct fused_rows {
+    const float *y[FUSED_MOST];
+    fused_ints e[FUSED_MOST];
+};
+
+static inline void fused_take(const struct fused *f, struct fused_rows *r, unsigned k,
+                              const float *y) {
+    r->y[k] = y;
+    fused_exponents(&r->e[k], y, f->least_y);
+}
+
+/* The largest exponents; of columns of zeros one that scales by 1. */
+static inline bool fused_near(const struct fused *f, const float *v, const float *x,
+                              const fused_ints *e, unsigned count, fused_ints *out) {
+    const fused_ints none = {0};
+    fused_ints top;
+    fused_exponents(&top, v, f->least_c);
+    for (unsigned k = 0; k < count; k++) {
+        const fused_ints both = e[k] + fused_exponent(x[k], f->least_x);
+        top = FUSED_CHOOSE(both > top, both, top);
+    }
+    const fused_ints zero = top < FUSED_ZERO / 2;
+    const fused_ints far = (top > FUSED_NEAR) | ((top < -FUSED_NEAR) & ~zero);
+    int32_t any = 0;
+    *out = FUSED_CHOOSE(zero, none + f->places, top);
+    for (unsigned n = 0; n < FUSED_COLUMNS; n++)
+        any |= far[n];
+    return !any;
+}
+
+/* v[n] += x[k] * y[k][n] for so many k from the first on. */
+static inline __attribute__((always_inline)) void fused_sums(const struct fused *f, float *v,
+                                                             const float *x,
+                                                             const struct fused_rows *rows,
+                                                             unsigned first, unsigned count) {
+    const float *const *y = rows->y + first;
+    fused_ints top, sum = {0};
+    x += first;
+    if (!fused_near(f, v, x, rows->e + first, count, &top)) {
+        fused_sums_any(f, v, x, y, count);
+        return;
+    }
+    const fused_floats scale = (fused_floats)((f->places - top + 127) << 23);
+    fused_floats row;
+    memcpy(&row, v, sizeof(row));
+    const fused_ints c = __builtin_convertvector(row * scale, fused_ints);
+    for (unsigned k = 0; k < count; k++) {
+        memcpy(&row, y[k], sizeof(row));
+        sum += __builtin_convertvector(row * x[k] * scale, fused_ints);
+    }
+    for (unsigned n = 0; n < FUSED_COLUMNS; n++)
+        v[n] = fused_result(((double)sum[n] + (double)c[n]) * fused_power(top[n] - f->places), f);
 }
 
 #endif

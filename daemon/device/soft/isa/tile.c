@@ -352,42 +352,79 @@ static void round_halves(float *v) {
 
 /* mma of fp8 is one of f16 with the lower pairs of each lane's four values, then one with the upper
  * ones; c is added at the end. */
-static void fused_in_pairs(const struct fused *f, float *v, const float *x, const float *const *y,
-                           uint32_t count) {
+static void fused_in_pairs(const struct fused *f, float *v, const float *x,
+                           const struct fused_rows *rows, uint32_t count) {
     struct fused parts = *f;
     float sum[FUSED_COLUMNS] = {0};
     for (uint32_t k = 0; k < 2; k++) {
-        fused_sums(&parts, sum, x + k * count / 2, y + k * count / 2, count / 2);
+        fused_sums(&parts, sum, x, rows, k * count / 2, count / 2);
         if (f->odd) round_halves(sum);
     }
     for (unsigned n = 0; n < FUSED_COLUMNS; n++)
         v[n] = f->odd ? half_from_f16(half_to_f16((double)v[n] + (double)sum[n])) : v[n] + sum[n];
 }
 
-/* Row by row of a block; `e` has the metadata of a sparse one, or is NULL. */
+/* A block's products, as an instruction takes them. */
+struct products {
+    uint32_t count, packed, step; /* of a row; values of a register; at once */
+    bool pairs;
+};
+
+static struct products products_of(const struct code_inst *i, const struct shape *s, bool sparse) {
+    const uint32_t count = sparse ? s->k / 2 : s->k, p = s->packed;
+    return (struct products){
+        .count = count,
+        .packed = p,
+        .pairs = p == 4 && i->src->op != PTX_OP_wgmma,
+        .step = p == 1 && i->src->op == PTX_OP_wmma ? 4 : count,
+    };
+}
+
+/* Which value of a row is the k-th. */
+static uint32_t value_at(const struct products *p, uint32_t k) {
+    const uint32_t in = k % (p->count / 2), upper = k / (p->count / 2);
+    return p->pairs ? in / 2 * 4 + upper * 2 + in % 2 : k;
+}
+
+static void take_rows(const struct code_inst *i, const struct shape *s, const struct fused *f,
+                      const struct products *p, const uint32_t *e, uint32_t row,
+                      const struct tile *tile, struct fused_rows *out) {
+    const struct ptx_matrix *m = ((const struct code_extra *)i->extra)->matrix;
+    for (uint32_t k = 0; k < p->count; k++) {
+        const uint32_t at = value_at(p, k);
+        const uint32_t of = e ? sparse_at(m, e, (uint32_t)i->offset, row, at) : at;
+        fused_take(f, out, k, row_of_b(tile, s, of));
+    }
+}
+
+static void add_row(const struct fused *f, const struct products *p, float *v, const float *x,
+                    const struct fused_rows *rows) {
+    if (p->pairs) {
+        fused_in_pairs(f, v, x, rows, p->count);
+        return;
+    }
+    for (uint32_t k = 0; k < p->count; k += p->step)
+        fused_sums(f, v, x, rows, k, p->step);
+}
+
+/* Row by row of a block; `e` has the metadata of a sparse one, whose rows have other factors each,
+ * or is NULL. */
 static void multiply_fused(const struct code_inst *i, const struct shape *s, const struct fused *f,
                            const uint32_t *e, const struct tile *tile, const line *a, line *sum) {
-    const struct ptx_matrix *m = ((const struct code_extra *)i->extra)->matrix;
-    const uint32_t count = e ? s->k / 2 : s->k, p = s->packed;
-    const bool pairs = p == 4 && i->src->op != PTX_OP_wgmma;
-    const uint32_t step = p == 1 && i->src->op == PTX_OP_wmma ? 4 : count; /* at once */
+    const struct products p = products_of(i, s, e);
+    struct fused_rows rows;
+    if (!e) take_rows(i, s, f, &p, NULL, 0, tile, &rows);
     for (uint32_t row = 0; row < 8 * s->halves; row++) {
         const uint32_t g = row % 8 * 4, h = row / 8;
         float x[FUSED_MOST], v[FUSED_COLUMNS];
-        const float *y[FUSED_MOST];
-        for (uint32_t k = 0; k < count; k++) {
-            const uint32_t in = k % (count / 2), upper = k / (count / 2);
-            const uint32_t at = pairs ? in / 2 * 4 + upper * 2 + in % 2 : k, part = at / p;
-            x[k] = a[(part / 4 * s->halves + h) * p + at % p][g + part % 4];
-            y[k] = row_of_b(tile, s, e ? sparse_at(m, e, (uint32_t)i->offset, row, at) : at);
+        if (e) take_rows(i, s, f, &p, e, row, tile, &rows);
+        for (uint32_t k = 0; k < p.count; k++) {
+            const uint32_t at = value_at(&p, k), part = at / p.packed;
+            x[k] = a[(part / 4 * s->halves + h) * p.packed + at % p.packed][g + part % 4];
         }
         for (uint32_t n = 0; n < FUSED_COLUMNS; n++)
             v[n] = sum[2 * h + n / 4][g + n % 4];
-        if (pairs)
-            fused_in_pairs(f, v, x, y, count);
-        else
-            for (uint32_t k = 0; k < count; k += step)
-                fused_sums(f, v, x + k, y + k, step);
+        add_row(f, &p, v, x, &rows);
         for (uint32_t n = 0; n < FUSED_COLUMNS; n++)
             sum[2 * h + n / 4][g + n % 4] = v[n];
     }
