@@ -75,6 +75,33 @@ static void channel(const struct dev_texture *t, const unsigned char *at, int k,
         *number = *number <= 0.04045 ? *number / 12.92 : pow((*number + 0.055) / 1.055, 2.4);
 }
 
+/* What an element of the border's colour holds: as an H200 answered. */
+static uint32_t border_channel(const struct dev_texture *t, int k) {
+    const float v = t->linear ? 0 : t->border[k];
+    const uint32_t bytes = channel_bytes(t);
+    if (t->format == CU_AD_FORMAT_HALF) {
+        const uint32_t sign = v < 0 ? 0x8000 : 0;
+        uint32_t below = 0; /* the largest that is not beyond it */
+        while (below < 0x7bff && matrixref_value(F16, below + 1) <= fabs((double)v))
+            below++;
+        return sign | below;
+    }
+    if (!gives_numbers(t) || bytes == 4) return bits_of(v); /* its low bytes */
+    const float most = (float)((1 << (8 * bytes - is_signed(t))) - 1);
+    const float least = is_signed(t) ? -1 : 0, in = v < least ? least : v > 1 ? 1 : v;
+    const volatile float product = fabsf(in) * most;
+    const double down = floor((double)product);
+    const int32_t n = (int32_t)((double)product - down > 0.5 ? down + 1 : down);
+    return (uint32_t)(in < 0 ? -n : n);
+}
+
+static void put_border(const struct dev_texture *t, unsigned char *at) {
+    for (int k = 0; k < t->channels; k++) {
+        const uint32_t v = border_channel(t, k);
+        memcpy(at + (uint32_t)k * channel_bytes(t), &v, channel_bytes(t));
+    }
+}
+
 /* One of the four results for an element, or for the border (NULL). */
 static struct textureref_value value(const struct dev_texture *t, const unsigned char *at, int k) {
     struct textureref_value v = {.exact = true};
@@ -84,11 +111,9 @@ static struct textureref_value value(const struct dev_texture *t, const unsigned
         v.bits = k < 3 ? 0 : numbers ? bits_of(1) : 1;
         return v;
     }
-    if (!at) {
-        v.bits = t->linear ? 0 : bits_of(t->border[k]);
-        v.number = t->linear ? 0 : (long double)t->border[k];
-        return v;
-    }
+    unsigned char border[16];
+    if (!at) put_border(t, border);
+    if (!at) at = border;
     int64_t raw;
     double number;
     channel(t, at, k, &raw, &number);
@@ -281,7 +306,7 @@ static void random_modes(struct dev_texture *t) {
     t->least_level = (float)dice(4) / 4;
     t->most_level = (float)dice(20) / 4;
     for (int k = 0; k < 4; k++)
-        t->border[k] = (float)dice(100) / 8 - 4;
+        t->border[k] = dice(2) ? (float)dice(100) / 8 - 4 : (float)dice(1 << 20) / (1 << 19) - 1;
 }
 
 void textureref_random(struct dev_texture *t, uint32_t dims, bool layers, bool cube, void *memory,

@@ -81,6 +81,49 @@ static void find_numbers(const struct texture *t, uint32_t k, const uint32_t bit
     }
 }
 
+/* ---- the border ------------------------------------------------------------------------------
+ *
+ * As an H200 has it (docs/results/2026-11-h200.md): what an element would hold. */
+
+/* Halves go towards zero. */
+static int32_t nearest(float v, float whole) {
+    const float p = fabsf(v) * whole; /* rounded to a float first */
+    const int32_t n = (int32_t)ceilf(p - 0.5f);
+    return v < 0 ? -n : n;
+}
+
+/* Cut off; numbers beyond the largest are that one. */
+static uint16_t cut_half(float v) {
+    if (isnan(v)) return 0x7e00;
+    if (isfinite(v) && fabsf(v) > 65504) return half_to_f16(v < 0 ? -65504 : 65504);
+    if (fabsf(v) < 0x1p-14f) return half_to_f16(trunc((double)v * 0x1p24) * 0x1p-24);
+    return half_to_f16((double)half_float_of_bits(half_bits_of_float(v) & ~0x1fffu));
+}
+
+/* The same for integers that are read as they are: the low bits of the float. */
+static uint32_t low_bits(const struct texture *t, uint32_t bits) {
+    const uint32_t above = 32 - 8 * t->element_bytes / t->as.channels;
+    if (t->kind == TEXEL_SINT) return (uint32_t)((int32_t)(bits << above) >> above);
+    return bits << above >> above;
+}
+
+static uint32_t border_bits(const struct texture *t, uint32_t channel) {
+    const float v = t->as.border[channel], least = t->kind == TEXEL_SNORM ? -1 : 0;
+    switch (t->kind) {
+    case TEXEL_FLOAT: return half_bits_of_float(v);
+    case TEXEL_HALF: return cut_half(v);
+    case TEXEL_UINT:
+    case TEXEL_SINT: return low_bits(t, half_bits_of_float(v));
+    default: return (uint32_t)nearest(fminf(fmaxf(isnan(v) ? 0 : v, least), 1), (float)whole_of(t));
+    }
+}
+
+static void put_border(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]) {
+    const uint32_t bits = t->border ? border_bits(t->texture, channel) : 0;
+    for (uint32_t left = t->border; left; left &= left - 1)
+        out[__builtin_ctz(left)] = bits;
+}
+
 /* ---- elements -------------------------------------------------------------------------------- */
 
 /* What a register gets of numbers: `words`, which were a channel's bits, become floats. */
@@ -105,9 +148,8 @@ static void make_floats(const struct texture *t, uint32_t k, uint32_t words[WARP
 
 static void finish_words(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]) {
     const struct texture *x = t->texture;
+    put_border(t, channel, out);
     if (texture_is_number(x) && x->kind != TEXEL_FLOAT) make_floats(x, channel, out);
-    for (uint32_t left = t->border; left; left &= left - 1)
-        out[__builtin_ctz(left)] = half_bits_of_float(x->as.border[channel]);
 }
 
 void ISA_FN(texel_words)(const struct texel *t, uint32_t channel, uint32_t out[WARP_LANES]) {
@@ -140,9 +182,8 @@ void ISA_FN(texel_all_words)(const struct texel *t, uint32_t out[4][WARP_LANES])
 void ISA_FN(texel_numbers)(const struct texel *t, uint32_t channel, double out[WARP_LANES]) {
     uint32_t bits[WARP_LANES];
     read_channel(t, channel, bits);
+    put_border(t, channel, bits);
     find_numbers(t->texture, channel, bits, out);
-    for (uint32_t left = t->border; left; left &= left - 1)
-        out[__builtin_ctz(left)] = (double)t->texture->as.border[channel];
 }
 
 uint32_t ISA_FN(texel_missing)(const struct texture *t, uint32_t channel) {
