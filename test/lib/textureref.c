@@ -81,9 +81,14 @@ static uint32_t border_channel(const struct dev_texture *t, int k) {
     const uint32_t bytes = channel_bytes(t);
     if (t->format == CU_AD_FORMAT_HALF) {
         const uint32_t sign = v < 0 ? 0x8000 : 0;
-        uint32_t below = 0; /* the largest that is not beyond it */
-        while (below < 0x7bff && matrixref_value(F16, below + 1) <= fabs((double)v))
-            below++;
+        uint32_t below = 0, most = 0x7bff; /* the largest that is not beyond it */
+        while (below < most) {
+            const uint32_t middle = (below + most + 1) / 2;
+            if (matrixref_value(F16, middle) <= fabs((double)v))
+                below = middle;
+            else
+                most = middle - 1;
+        }
         return sign | below;
     }
     if (!gives_numbers(t) || bytes == 4) return bits_of(v); /* its low bytes */
