@@ -15,6 +15,7 @@
 #include "shim/api/occupancy.h"
 #include "shim/code/function.h"
 #include "shim/code/resolve.h"
+#include "shim/connection/asker.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/submit.h"
 #include "shim/connection/wait.h"
@@ -27,6 +28,8 @@
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 
+/* cudaErrorInvalidConfiguration: no driver result has this number, yet the runtime shows it. */
+#define LAUNCH_INVALID_CONFIGURATION ((CUresult)9)
 #define LAUNCH_SMALL_PARAMS 4096u /* what kernels had at most before CUDA 12.1 */
 
 /* The record has 16 bits for each; what does not fit is too large on any device (description.c),
@@ -37,22 +40,29 @@ static inline void set_block(struct wire_launch *l, uint32_t x, uint32_t y, uint
     l->block[2] = (uint16_t)(z < UINT16_MAX ? z : UINT16_MAX);
 }
 
+/* The runtime hands on what it is given unchanged, so that this must be what it shows: 9 for a
+ * shape that no device takes, 701 for one that this kernel does not. Others are given 1, as for too
+ * much shared memory. */
+static __attribute__((noinline, cold)) CUresult bad_shape(CUresult shown) {
+    return asker_is_runtime() ? shown : CUDA_ERROR_INVALID_VALUE;
+}
+
 /* One of the first attributes: known, positive, and nobody's but the device's. */
 static inline uint32_t most(int attribute) {
     return (uint32_t)state.conn.description.attributes[attribute];
 }
 
-/* The runtime shows what it is given. */
 static CUresult check(const struct wire_launch *l, const struct function *f, uint32_t most_shared) {
     const uint32_t *g = l->grid, *required = f->info.req_block;
     const uint32_t b[3] = {l->block[0], l->block[1], l->block[2]};
     for (int i = 0; i < 3; i++)
         if (g[i] - 1 >= most(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i) ||
             b[i] - 1 >= most(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i))
-            return CUDA_ERROR_INVALID_VALUE;
+            return bad_shape(LAUNCH_INVALID_CONFIGURATION);
     uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
-    if (threads > most(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)) return CUDA_ERROR_INVALID_VALUE;
-    if (threads > f->info.max_threads) return CUDA_ERROR_INVALID_VALUE;
+    if (threads > most(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
+        return bad_shape(LAUNCH_INVALID_CONFIGURATION);
+    if (threads > f->info.max_threads) return bad_shape(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     if (required[0] && (b[0] != required[0] || b[1] != required[1] || b[2] != required[2]))
         return CUDA_ERROR_INVALID_VALUE;
     return l->shared_bytes <= most_shared ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

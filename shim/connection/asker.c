@@ -13,9 +13,13 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "common/atomics.h"
 #include "shim/connection/state.h"
 
-#define FRAMES_MAX 64 /* ours, the runtime's, and that of who called it */
+#define FRAMES_MAX 64   /* ours, the runtime's, and that of who called it */
+#define RUNTIMES_MAX 16 /* in one process; what more there are is no runtime */
+
+static _Atomic(uint64_t) runtimes[RUNTIMES_MAX]; /* where their files lie; 0: none */
 
 static const char *const libraries[] = {
     "libcublas",   "libcudnn", "libcufft", "libcurand", "libcusolver",
@@ -75,4 +79,39 @@ uint32_t asker_capability(const void *caller) {
     const struct wire_device *d = &state.conn.device;
     uint32_t capability = asker_image_capability(caller);
     return capability ? capability : d->cc_major * 10 + d->cc_minor;
+}
+
+/* ---- runtimes -------------------------------------------------------------------------------- */
+
+static uint64_t base_of(const void *address) {
+    Dl_info info;
+    return dladdr(address, &info) ? (uint64_t)(uintptr_t)info.dli_fbase : 0;
+}
+
+void asker_note_runtime(const void *caller) {
+    uint64_t base = base_of(caller);
+    for (size_t i = 0; base && i < RUNTIMES_MAX; i++) {
+        uint64_t there = 0;
+        if (atom_cas(&runtimes[i], &there, base) || there == base) return;
+    }
+}
+
+static bool is_noted(uint64_t base) {
+    for (size_t i = 0; base && i < RUNTIMES_MAX; i++)
+        if (atom_load_relaxed(&runtimes[i]) == base) return true;
+    return false;
+}
+
+/* The first frame behind ours says it. Before ours is who looks at calls of the C library: a
+ * program's sanitizer. */
+bool asker_is_runtime(void) {
+    void *frames[FRAMES_MAX];
+    int saved = errno, n = backtrace(frames, FRAMES_MAX), i = 0;
+    uint64_t own = base_of((const void *)runtimes), base = own;
+    while (i < n && base_of(frames[i]) != own)
+        i++;
+    while (i < n && base == own && !is_noted(base))
+        base = base_of(frames[i++]);
+    errno = saved;
+    return is_noted(base);
 }

@@ -21,6 +21,11 @@ uint32_t asker_capability(const void *caller);
 /* For what `caller` loads: 0 where that is what everybody is told. */
 uint32_t asker_image_capability(const void *caller);
 
+/* `caller` asked for what only runtimes ask for: one lies in its file. */
+void asker_note_runtime(const void *caller);
+/* The call that is being answered came from such a file. Slow: for errors. */
+bool asker_is_runtime(void);
+
 /* Whether a file of this name ("/x/libcublasLt.so.13") is one of these libraries. */
 bool asker_is_library(const char *path);
 

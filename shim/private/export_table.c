@@ -12,6 +12,7 @@
 #include "proto/gen/prototypes.h"
 #include "shim/code/function.h"
 #include "shim/code/image.h"
+#include "shim/connection/asker.h"
 #include "shim/connection/state.h"
 #include "shim/context/cls.h"
 #include "shim/context/ctx.h"
@@ -236,6 +237,7 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
         if (memcmp(tables[i].uuid, pExportTableId->bytes, sizeof(tables[i].uuid)) != 0) continue;
         if (tables[i].table == validity_table && !validity_built()) break;
         *ppExportTable = tables[i].table;
+        if (tables[i].table == cudart_table) asker_note_runtime(__builtin_return_address(0));
         return CUDA_SUCCESS;
     }
     *ppExportTable = NULL;

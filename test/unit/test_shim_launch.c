@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "shim/code/function.h"
+#include "shim/connection/asker.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "test/lib/shim/rig.h"
@@ -305,6 +306,19 @@ Test(shim_launch, each_shape_has_its_answer) {
         cr_assert_eq(shaped(f, s->grid, s->block, s->shared), s->result, "shape %zu", i);
         cr_assert_eq(rig_count(), s->result == CUDA_SUCCESS, "shape %zu", i);
     }
+}
+
+Test(shim_launch, a_runtime_is_told_the_number_that_it_shows) {
+    const CUresult invalid_configuration = (CUresult)9;
+    unsigned int one[3] = {1, 1, 1}, many[3] = {1025, 1, 1};
+    asker_note_runtime((const void *)strlen);
+    cr_expect_eq(shaped(plain, one, many, 0), CUDA_ERROR_INVALID_VALUE, "it is elsewhere");
+    asker_note_runtime((const void *)begin);
+    asker_note_runtime((const void *)begin);
+    cr_expect_eq(shaped(plain, one, many, 0), invalid_configuration);
+    many[0] = 257;
+    cr_expect_eq(shaped(mixed, one, many, 0), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    cr_expect_eq(shaped(plain, one, one, 1 << 20), CUDA_ERROR_INVALID_VALUE);
 }
 
 Test(shim_launch, more_shared_memory_once_it_was_asked_for) {
