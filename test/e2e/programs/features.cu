@@ -447,11 +447,11 @@ static void topic_errors(void) {
     int *d;
     CHECK(cudaMalloc(&d, 4));
     add_one<<<0, 32>>>(d, 1);
-    REQUIRE(cudaGetLastError() == cudaErrorInvalidValue, "an empty grid");
+    REQUIRE(cudaGetLastError() == cudaErrorInvalidConfiguration, "an empty grid");
     add_one<<<1, 2048>>>(d, 1);
-    REQUIRE(cudaGetLastError() == cudaErrorInvalidValue, "a block of 2048");
+    REQUIRE(cudaGetLastError() == cudaErrorInvalidConfiguration, "a block of 2048");
     add_one<<<1, 65536 + 32>>>(d, 1); /* must not wrap around to 32 */
-    REQUIRE(cudaGetLastError() == cudaErrorInvalidValue, "a block of 65568");
+    REQUIRE(cudaGetLastError() == cudaErrorInvalidConfiguration, "a block of 65568");
     add_one<<<1, 32, 300 << 10>>>(d, 1);
     REQUIRE(cudaGetLastError() == cudaErrorInvalidValue, "300 KiB of shared memory");
     REQUIRE(cudaSetDevice(5) == cudaErrorInvalidDevice, "device 5");
