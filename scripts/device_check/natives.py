@@ -10,7 +10,7 @@ from device_check.ways import NotHere, harness
 # by name or explained in words of ours is not among them.
 ASKED = """vecadd; cluster; matmul; reduce; norm; histogram; pipeline; train 100; staged; thrust; cub; graphs 12;
 graph_memory; accumulate 50; evaluate; pair; requests; aimless; contextless; graph_features; values comparisons; values batches;
-values ping_pong; values host; values graphs; values processes; features errors; features pools; features attributes;
+values ping_pong; values host; values graphs; values processes; features pools; features attributes;
 features boxes; features heap; device_graphs stray; nested stray; virtual touch"""
 LINKED = ("device_graphs", "nested")
 FEW = ("vecadd", "graphs", "graph_features", "values")
