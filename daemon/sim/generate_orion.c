@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sim/gaps.h"
 #include "daemon/sim/workload_file.h"
 
 #define LINE_BYTES 4096
-#define GAPS_MAX 1000000u
 /* Of the paper's workloads, which fit a 16 GiB device in pairs (its Table 1). */
 #define TRAIN_MEMORY "persistent=500MiB ephemeral=4GiB"
 #define SERVE_MEMORY "persistent=200MiB ephemeral=500MiB"
@@ -99,24 +99,20 @@ static int add_model(struct orion *o, const char *model) {
 
 /* ---- arrivals -------------------------------------------------------------------------------- */
 
-/* A JSON array of numbers, seconds. */
 static int add_gaps(struct orion *o, const char *path, const char *name) {
     FILE *f = open_table(o, path, "");
-    double s;
-    uint32_t count = 0;
-    char mark = ',';
+    struct gaps g;
     if (!f) return -EINVAL;
-    int err = fscanf(f, " %c", &mark) == 1 && mark == '[' ? 0 : refuse(o, "%s: not a list", path);
-    buf_printf(&o->text, "gaps name=%s\n", name);
-    for (mark = ','; !err && mark == ','; count++) {
-        if (fscanf(f, " %lf %c", &s, &mark) != 2 || (mark != ',' && mark != ']') ||
-            !(s >= 1e-9 && s <= 3.6e6) || count == GAPS_MAX)
-            err = refuse(o, "%s: number %u is not a time in seconds", path, count + 1);
-        else
-            buf_printf(&o->text, "%.0fns\n", s * 1e9);
-    }
+    int err = gaps_read(&g, f);
     fclose(f);
-    return err;
+    if (err == -EINVAL)
+        refuse(o, "%s: number %u is not a time in seconds, or it is no list", path, g.count + 1);
+    if (err) return err;
+    buf_printf(&o->text, "gaps name=%s\n", name);
+    for (uint32_t i = 0; i < g.count; i++)
+        buf_printf(&o->text, "%.0fns\n", g.s[i] * 1e9);
+    gaps_finish(&g);
+    return 0;
 }
 
 /* "gaps:DIR/FILE.json" is called FILE. */

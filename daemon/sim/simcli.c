@@ -10,6 +10,7 @@
 
 #include "common/policies_help.h"
 #include "daemon/sim/compare.h"
+#include "daemon/sim/serveopt.h"
 #include "daemon/sim/simreplay.h"
 #include "daemon/sim/simverb.h"
 #include "daemon/sim/slos.h"
@@ -22,7 +23,8 @@ static int print_help(FILE *out) {
           "       salus-sim advise FILE FILE... [OPTION]...\n"
           "       salus-sim check FILE\n"
           "       salus-sim replay FILE [--any-build] [--trust]\n"
-          "       salus-sim generate --kind KIND [OPTION]...\n\n"
+          "       salus-sim generate --kind KIND [OPTION]...\n"
+          "       salus-sim serve [OPTION]...\n\n"
           "run: each job alone, and the workload under each lane policy, in virtual time.\n"
           "FILE may be -.\n"
           "  --policy LIST        lane policies, separated by commas (all)\n"
@@ -80,9 +82,10 @@ static int print_help(FILE *out) {
           "  --full PART          orion: kernels of class memory are at full speed on that part\n"
           "                       of the SMs (1)\n"
           "  --right-size PART    orion: best-effort kernels get the fewest SMs at which they\n"
-          "                       take no more than that part longer (0: all that they fill)\n\n"
-          "Measures of run:\n",
+          "                       take no more than that part longer (0: all that they fill)\n\n",
           out);
+    serveopt_explain(out);
+    fputs("Measures of run:\n", out);
     summary_explain(out);
     fputs("\nWhere a job has a target of latency (slo=), of each job:\n", out);
     slos_explain(out);
@@ -177,6 +180,7 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
     int count = 0, status = SIMCLI_USAGE;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0) return print_help(out);
+    if (argc > 1 && strcmp(argv[1], "serve") == 0) return simserve_verb(&c, argv + 1);
     char **words = calloc((size_t)argc + 1, sizeof(*words));
     if (!words) return simverb_fail(&c, SIMCLI_FAILED, "out of memory");
     simopt_init(&c.opt);
@@ -195,9 +199,9 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
         else if (strcmp(verb, "generate") == 0 && count == 1)
             status = verb_generate(&c);
         else
-            status = simverb_fail(
-                &c, SIMCLI_USAGE,
-                "run, compare, check or replay FILE, advise FILE..., or generate; see --help");
+            status = simverb_fail(&c, SIMCLI_USAGE,
+                                  "run, compare, check or replay FILE, advise FILE..., generate, "
+                                  "or serve; see --help");
     }
     simopt_finish(&c.opt);
     free(words);

@@ -26,5 +26,7 @@ int simverb_close(struct simcli *c, FILE *f);
 /* The workload under each lane policy; whether the jobs of several should share a device. */
 int simrun_verb(struct simcli *c, const char *path);
 int simadvise_verb(struct simcli *c, char **paths, int count);
+/* A served model's requests; argv[0] is the verb, and its options are its own. */
+int simserve_verb(struct simcli *c, char **argv);
 
 #endif

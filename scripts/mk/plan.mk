@@ -12,10 +12,7 @@ $(BUILD)/test/unit/test_plan_memory: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,
 check-serve-plan: $(BUILD)/test/plain/plan_world
 	$(Q)for seed in 1 2 3; do $(BUILD)/test/plain/plan_world $$seed || exit 1; done
 
-# The same step in virtual time: finish rates of the policies.
+# The same step in virtual time, for salus-sim serve.
 SERVE_SIM := $(call src,daemon/serve/sim)
 $(BUILD)/libservesim.a: $(call objs,$(SERVE_SIM))
-$(BUILD)/salus-serve-sim: $(BUILD)/daemon/serve/sim/main.o $(addprefix $(BUILD)/lib,servesim.a plan.a common.a)
-	$(Q)$(LINK) -o $@ $^ -lm
-all: $(BUILD)/salus-serve-sim
 $(addprefix $(BUILD)/test/unit/test_serve_,demand serving): $(BUILD)/libservesim.a

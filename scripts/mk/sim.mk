@@ -6,10 +6,11 @@
 #   make sim-slices    what slack gains where kernels can stand still, with the same tables; 15 min
 #   make sim-sizes     what right-sizing and sub-grids bring, with the same tables; 15 min
 #   make sim-gpucolo   GPUColo's, with jobs of its own; PART=held-out: on other shapes of work, PART=jobs: twelve of them
+#   make serving-figures   the thesis's of serving, with the gaps in ../shared/data/orion; some minutes
 #   make calibrate-contention   the search for the parameters in daemon/sched/policy/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments
 SIM := $(call src,daemon/sim)
-SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a sched.a common.a)
+SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a servesim.a plan.a sched.a common.a)
 SIM_NEEDS = $(call pkg,--libs,libseccomp) -lm
 $(BUILD)/libsim.a: $(call objs,$(SIM))
 $(BUILD)/salus-sim: $(BUILD)/daemon/sim/main.o $(SIM_LIBS)
@@ -17,7 +18,7 @@ $(BUILD)/salus-sim: $(BUILD)/daemon/sim/main.o $(SIM_LIBS)
 all: $(BUILD)/salus-sim
 SIM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_sim_*.c)) \
 	$(BUILD)/test/unit/test_knobs
-$(SIM_TESTS) $(BUILD)/fuzz_workload $(BUILD)/fuzz_trace: $(BUILD)/libsim.a
+$(SIM_TESTS) $(BUILD)/fuzz_workload $(BUILD)/fuzz_trace: $(BUILD)/libsim.a $(BUILD)/libservesim.a
 $(SIM_TESTS): OWN_LIBS = $(SIM_NEEDS)
 
 $(BUILD)/test/sim/calibrate: $(BUILD)/test/sim/calibrate.o $(SIM_LIBS)
@@ -26,7 +27,7 @@ $(BUILD)/test/sim/calibrate: $(BUILD)/test/sim/calibrate.o $(SIM_LIBS)
 .PHONY: calibrate-contention
 calibrate-contention: $(BUILD)/test/sim/calibrate
 	$(Q)$<
-.PHONY: install-sim uninstall-sim sim-papers sim-orion sim-arrivals sim-slices sim-sizes sim-gpucolo check-sim
+.PHONY: install-sim uninstall-sim sim-papers sim-orion sim-arrivals sim-slices sim-sizes sim-gpucolo serving-figures check-sim
 install: install-sim
 uninstall: uninstall-sim
 install-sim: $(BUILD)/salus-sim
@@ -46,9 +47,12 @@ sim-sizes: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-sizes
 sim-gpucolo: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-gpucolo $(addprefix --,$(PART))
+serving-figures: $(BUILD)/salus-sim
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/serving-figures
 check-sim: $(BUILD)/salus-sim check-sim-orion
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/sim/run_sim.py
 	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers --quick
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/serving-figures --quick
 
 .PHONY: check-sim-orion
 check-sim-orion: $(BUILD)/salus-sim

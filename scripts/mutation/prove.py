@@ -49,6 +49,8 @@ PROOFS = {
         "^differs: "),
     "sim-orion": Proof("salus-sim", ("scripts/sim-orion", "--quick", "--sim", "{program}"),
                        "does not hold: .*{case}", cases="scripts/sim-orion", limit_s=600),
+    "serving-figures": Proof("salus-sim", ("scripts/serving-figures", "--quick", "--sim", "{program}"),
+                             "does not hold: .*{case}", cases="scripts/serving-figures", limit_s=600),
     "replay": Proof("salus-sim", ("{program}", "replay", "test/sim/{case}.trace"), "the replay differs"),
     "run_front": Proof("test/serve/echo_front", ("python3", "test/serve/run_front.py", "--front={program}", "{case}"), "FAIL.*{case}",
                        cases="test/serve/run_front.py", limit_s=300),

@@ -269,6 +269,26 @@ def check_slos(folder):
     expect(salus_sim("compare", wl, "--control", "lottery").returncode == 1, "an unknown controller")
 
 
+def check_serve(folder):
+    """Finish rates, the same bytes again, and what cannot be."""
+    gaps = os.path.join(folder, "gaps.json")
+    with open(gaps, "w") as f:
+        json.dump([0.001, 0.0025, 0.004], f)
+    args = ("serve", "--requests", "300", "--seeds", "2", "--slo", "1.5,5", "--arrivals", f"gaps:{gaps}")
+    first, second = (salus_sim(*args, "--json") for _ in range(2))
+    expect(first.returncode == 0 and first.stdout == second.stdout and not first.stderr, f"serve: {first.stderr}")
+    report = json.loads(first.stdout)
+    expect([row["slo"] for row in report["slos"]] == [1.5, 5], f"a row a deadline: {report}")
+    for row in report["slos"]:
+        expect({"orloj", "clockwork", "nexus", "clipper", "edf", "infer5"} <= {p["policy"] for p in row["policies"]}, f"every policy: {row}")
+    table = salus_sim(*args, "--policy", "orloj,edf", "--detail").stdout.splitlines()
+    expect(table[2].split() == ["SLO", "orloj", "edf"] and len(table) == 3 + 2 * 3, f"a line a deadline, and one a policy: {table}")
+    for bad in (["--modes", "9"], ["--set", "own=2"], ["srtf.wl"], ["--arrivals", "gaps:absent"], ["--low", "2s"]):
+        done = salus_sim("serve", *bad)
+        expect(done.returncode == 2 and done.stderr, f"serve {bad}: {done.returncode}")
+    expect(salus_sim("serve", "--policy", "lottery").returncode == 1, "an unknown policy of batches")
+
+
 def main():
     update = "--update" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
@@ -280,6 +300,7 @@ def main():
         check_compare(folder, wl)
         check_advise(folder, wl)
         check_slos(folder)
+        check_serve(folder)
     if not failed:
         print(f"sim: {traces} traces, {damaged} damaged ones, command line and outputs as they should be")
     return 1 if failed else 0

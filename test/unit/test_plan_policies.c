@@ -4,6 +4,9 @@
  * as often (within a bin of 3 %); a batch of k takes k times its longest.
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "test/lib/plantrace.h"
 
@@ -93,4 +96,86 @@ Test(plan_policies, clipper_adds_one_while_batches_are_in_time_and_backs_off_by_
 
 Test(plan_policies, clipper_gives_up_only_what_is_over) {
     expect(config("clipper"), "@0 +1<5 +2<50\n@5\n@6\n", "@0 arm 5\n@5\n@6 1 late arm 50\n");
+}
+
+/* ---- infer5: by the mean of requests; 20 ms, 40 ms, 80 ms (20.12 alone) -----------------------
+ */
+
+static struct plan_config infer5(void) {
+    struct plan_config c = config("infer5");
+    c.plain = true;
+    return c;
+}
+
+/* The batch of 1 is to be over at 20.12: 10 ms before that 2 and 3 are planned, 4 comes too late
+ * for it; at 30.12 it could not begin, and it never does. 4 goes, as soon as the worker is free. */
+Test(plan_policies, infer5_loses_the_batch_behind_a_late_one) {
+    expect(infer5(), "@0 w0 +1<100\n@5 +2<100 +3<100\n@11\n@12 +4<200\n@31\n@40 w0=40\n",
+           "@0 w0:1\n@5 arm 10.1196\n@11 arm 30.1196\n@12\n@31 2 late 3 late arm 200\n"
+           "@40 w0:4\n");
+}
+
+Test(plan_policies, infer5_begins_what_is_not_too_late) {
+    expect(infer5(), "@0 w0 +1<100\n@5 +2<100 +3<100\n@11\n@30 w0=30\n",
+           "@0 w0:1\n@5 arm 10.1196\n@11 arm 30.1196\n@30 w0:2,3\n");
+}
+
+/* 1 could go alone, and is in nobody's way only when it is dropped. */
+Test(plan_policies, infer5_drops_whom_the_larger_batch_cannot_keep) {
+    expect(infer5(), "@0 +1<30 +2<200 +3<200 +4<200 +5<200\n@1 w0\n",
+           "@0 arm 30\n@1 1 late w0:2,3,4,5\n");
+}
+
+/* After one of 60 ms a batch of one takes 60: whoever has 50 is not served. After ten of 5 it is
+ * forgotten. */
+Test(plan_policies, infer5_goes_by_the_longest_of_the_latest_ten) {
+    struct plan_config c = config("infer5");
+    const char *script = "@0 w0 +1<100\n@60 w0=60\n@70 +2<120\n@80 +3<200\n@85 w0=5\n";
+    expect(c, script, "@0 w0:1\n@60\n@70 2 late\n@80 w0:3\n@85\n");
+}
+
+/* All three wait again, and a batch of the first two begins at once. */
+Test(plan_policies, infer5_plans_for_nobody_who_is_gone) {
+    expect(infer5(), "@0 w0 +1<100\n@5 +2<100 +3<100\n@11\n@12 w0! w1\n",
+           "@0 w0:1\n@5 arm 10.1196\n@11 arm 30.1196\n@12 w1:1,2 arm 42.2391\n");
+}
+
+/* Of four that were planned three are left: two are a batch, the third waits again. */
+Test(plan_policies, infer5_makes_a_batch_of_what_is_left) {
+    expect(infer5(),
+           "@0 w0 +1<100\n@5 +2<200 +3<200 +4<200 +5<200\n@11\n@12 -2\n@20 w0=20\n@60 w0=40\n",
+           "@0 w0:1\n@5 arm 10.1196\n@11 arm 30.1196\n@12\n@20 w0:5,3 arm 50.2391\n@60 w0:4\n");
+}
+
+/* ---- clipper_fit ------------------------------------------------------------------------------
+ */
+
+/* Five of one take 10 ms, five of two 20: a larger one is tried while the first has more time than
+ * any batch took (92 of 100 ms). */
+Test(plan_policies, clipper_fit_tries_a_larger_batch_after_five) {
+    expect(config("clipper_fit"),
+           "@0 w0 +1<100 +2<100 +3<100 +4<100 +5<100 +6<190 +7<190 +8<190 +9<190\n@10 w0=10\n@20 "
+           "w0=10\n@30 w0=10\n@40 w0=10\n@50 w0=10\n@70 w0=20\n",
+           "@0 w0:1 arm 100\n@10 w0:2\n@20 w0:3\n@30 w0:4\n@40 w0:5 arm 190\n@50 w0:6,7\n"
+           "@70 w0:8,9\n");
+}
+
+/* Then the first has 12 ms of which 11.04 count: on the line through 1 at 10 ms and 2 at 20 that is
+ * a batch of 1.1. With 25, it would be two. */
+Test(plan_policies, clipper_fit_goes_by_the_time_that_the_first_has_left) {
+    const char *learn = "@0 w0 +1<100 +2<100 +3<100 +4<100 +5<100 +6<190 +7<190\n@10 w0=10\n@20 "
+                        "w0=10\n@30 w0=10\n@40 w0=10\n@50 w0=10\n@70 w0=20\n";
+    char script[512];
+    snprintf(script, sizeof(script), "%s@80 +8<92 +9<300\n", learn);
+    struct plan *p = make(config("clipper_fit"));
+    char *trace = plantrace_run(p, script);
+    cr_expect(strstr(trace, "@80 w0:8 "), "%s", trace);
+    free(trace);
+    plan_destroy(p);
+    p = make(config("clipper_fit"));
+    snprintf(script, sizeof(script), "%s@80 +8<102 +9<300\n", learn);
+    trace = plantrace_run(p, script);
+    cr_expect(strstr(trace, "@80 w0:8,9"), "%s", trace);
+    free(trace);
+    plan_destroy(p);
 }

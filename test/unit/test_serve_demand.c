@@ -3,10 +3,12 @@
  * Requests at random: what their numbers are distributed like, by statistics of many.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <math.h>
 
 #include "daemon/serve/sim/demand.h"
 #include "daemon/serve/sim/draw.h"
+#include "daemon/serve/sim/lognormal.h"
 
 #define MS 1e6
 #define MANY 200000
@@ -128,4 +130,95 @@ static double dispersion(bool bursty) {
 Test(serve_demand, bursts_are_bursts) {
     cr_expect_float_eq(dispersion(false), 1, 0.2);
     cr_expect_gt(dispersion(true), 5);
+}
+
+/* Of Table 4.1: the narrowest and the widest. */
+Test(serve_demand, a_lognormal_distribution_has_its_mean_and_its_quantile) {
+    const double told[][2] = {{200.39, 242.27}, {683.15, 2667.54}};
+    for (int i = 0; i < 2; i++) {
+        struct demand_spec spec = make_spec();
+        struct demand d;
+        double sum = 0;
+        spec.mean_ms = told[i][0];
+        spec.p99_ms = told[i][1];
+        spec.count = MANY;
+        cr_assert_eq(demand_init(&d, &spec), 0);
+        for (uint32_t k = 0; k < spec.count; k++)
+            sum += (double)d.requests[k].alone_ns / MS;
+        cr_expect_float_eq(sum / MANY, told[i][0], 0.01 * told[i][0]);
+        cr_expect_float_eq(d.p99_ns / MS, told[i][1], 0.03 * told[i][1]);
+        demand_finish(&d);
+    }
+}
+
+/* e^(mu): what is below it is the first application's. */
+Test(serve_demand, short_requests_and_long_ones_are_two_applications) {
+    struct demand_spec spec = make_spec();
+    struct demand d;
+    uint32_t of_first = 0;
+    spec.mean_ms = 79.47;
+    spec.p99_ms = 143.40;
+    cr_assert_eq(demand_apps(&spec), 2);
+    cr_assert_eq(demand_init(&d, &spec), 0);
+    double median_ns = lognormal_at(spec.mean_ms, spec.p99_ms, 0) * MS;
+    for (uint32_t i = 0; i < spec.count; i++) {
+        cr_assert_eq(d.requests[i].app, (double)d.requests[i].alone_ns > median_ns);
+        of_first += d.requests[i].app == 0;
+    }
+    cr_expect_float_eq((double)of_first / spec.count, 0.5, 0.02);
+    demand_finish(&d);
+}
+
+/* sigma^2 / 2 - 2.3263 sigma + ln 15 = 0 has no root. */
+Test(serve_demand, some_quantiles_are_nobodys) {
+    struct demand_spec spec = make_spec();
+    struct demand d;
+    spec.mean_ms = 10;
+    spec.p99_ms = 150;
+    cr_expect_eq(demand_init(&d, &spec), -EDOM);
+    spec.p99_ms = 9;
+    cr_expect_eq(demand_init(&d, &spec), -EDOM);
+}
+
+/* 2 ms to 6 ms over three modes. */
+Test(serve_demand, deviations_widen_from_mode_to_mode) {
+    struct demand_spec spec = make_spec();
+    struct demand d;
+    double sum[3] = {0}, square[3] = {0}, count[3] = {0};
+    spec.modes = 3;
+    spec.low_ms = 50;
+    spec.sigma_ms = 2;
+    spec.widening = 3;
+    cr_assert_eq(demand_init(&d, &spec), 0);
+    for (uint32_t i = 0; i < spec.count; i++) {
+        double ms = (double)d.requests[i].alone_ns / MS;
+        uint32_t app = d.requests[i].app;
+        sum[app] += ms;
+        square[app] += ms * ms;
+        count[app]++;
+    }
+    for (int a = 0; a < 3; a++) {
+        double mean = sum[a] / count[a];
+        cr_expect_float_eq(sqrt(square[a] / count[a] - mean * mean), 2 + 2 * a, 0.1 + 0.05 * a);
+    }
+    demand_finish(&d);
+}
+
+/* Three gaps of mean 2: half as many times the mean of the rate. */
+Test(serve_demand, gaps_come_in_their_order_at_the_rate_of_the_load) {
+    const double gaps[] = {1, 2, 3};
+    struct demand_spec spec = make_spec();
+    struct demand d;
+    spec.gaps = gaps;
+    spec.gap_count = 3;
+    cr_assert_eq(demand_init(&d, &spec), 0);
+    double mean_ns = 1e9 / (spec.load * d.capacity), last = 0;
+    for (uint32_t i = 1; i < spec.count; i++) {
+        double gap = (double)(d.requests[i].arrived_ns - d.requests[i - 1].arrived_ns) / mean_ns;
+        double which = round(2 * gap);
+        cr_assert_float_eq(2 * gap, which, 1e-3, "request %u", i);
+        if (i > 1) cr_assert_eq(which, last == 3 ? 1 : last + 1, "request %u", i);
+        last = which;
+    }
+    demand_finish(&d);
 }

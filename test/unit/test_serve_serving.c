@@ -103,3 +103,39 @@ Test(serve_serving, of_a_static_model_it_is_no_worse_than_clockwork) {
     spec.sigma_ms = 0;
     cr_expect_geq(rate(&spec, "orloj"), rate(&spec, "clockwork") - 0.01);
 }
+
+/* 25 + 0.15 55 + 2 = 35.25 ms. */
+Test(serve_serving, overhead_is_time_of_the_worker) {
+    struct demand_spec spec = make_spec(0.001);
+    spec.modes = 1;
+    spec.sigma_ms = 0;
+    spec.overhead_ms = 2;
+    struct serving_result r = run(&spec, (struct plan_config){0});
+    cr_expect_float_eq((double)r.busy_ns / (double)(r.batches * MS), 35.25, 0.2);
+}
+
+/* All that is assumed before is 10 ms a request, a fifth of the mean. */
+Test(serve_serving, what_nobody_has_seen_is_learnt) {
+    struct demand_spec spec = make_spec(0.9);
+    spec.unknown = true;
+    struct serving_result unknown = run(&spec, (struct plan_config){0});
+    spec.unknown = false;
+    struct serving_result known = run(&spec, (struct plan_config){0});
+    cr_expect_neq(unknown.batches, known.batches);
+    cr_expect_float_eq(unknown.finished, known.finished, 0.03 * spec.count);
+}
+
+/* "Causing the subsequent batch to fail" (section 4.2.3): close to half, whatever the deadline;
+ * where all requests take the same no batch is late, and none fails. */
+Test(serve_serving, where_times_vary_a_late_batch_costs_infer5_the_next) {
+    struct demand_spec spec = make_spec(0.7);
+    struct plan_config explained = {.policy = "infer5", .plain = true};
+    spec.slo = 5;
+    spec.c0_ms = 0.75 * 55;
+    spec.c1 = 0.25;
+    double some = (double)run(&spec, explained).finished / spec.count;
+    cr_expect(some > 0.3 && some < 0.75, "%g", some);
+    spec.modes = 1;
+    spec.sigma_ms = 0;
+    cr_expect_gt((double)run(&spec, explained).finished / spec.count, 0.9);
+}

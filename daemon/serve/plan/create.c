@@ -15,6 +15,9 @@
 #define PRESET_WINDOW_NS 300000000000ull
 #define PRESET_REFRESH_NS 1000000000ull
 #define PRESET_PRIOR_NS 10000000ull
+/* schedule_ahead and latest_delta of Clockwork's controller */
+#define PRESET_AHEAD_NS 10000000ull
+#define PRESET_GRACE_NS 10000000ull
 
 static const uint32_t preset_sizes[] = {1, 2, 4, 8, 16};
 
@@ -32,6 +35,8 @@ static void fill_presets(struct plan_config *c) {
     preset(&c->window_ns, PRESET_WINDOW_NS);
     preset(&c->refresh_ns, PRESET_REFRESH_NS);
     preset(&c->prior_ns, PRESET_PRIOR_NS);
+    preset(&c->ahead_ns, PRESET_AHEAD_NS);
+    preset(&c->grace_ns, PRESET_GRACE_NS);
     if (c->c1 == 0) c->c1 = 1;
     if (c->b_per_ms == 0) c->b_per_ms = SCORE_B_PER_MS;
 }

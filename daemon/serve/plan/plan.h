@@ -51,6 +51,10 @@ struct plan_config {
     bool urgent; /* orloj: the batch size by the earliest deadline, as the text has it; not: as
                    Algorithm 4.1 prints it (pol_orloj.c) */
     uint32_t point_milli; /* clockwork: the quantile that is its point estimate; 0: the mean */
+    uint64_t ahead_ns;    /* infer5: before its worker is free a batch is planned; 0: 10 ms */
+    uint64_t grace_ns;    /* infer5: so much later than planned it is still taken; 0: 10 ms */
+    bool plain; /* infer5: batches take what they would if every request took the mean; not: the
+                   longest of the latest ten */
 };
 
 enum plan_event_kind {

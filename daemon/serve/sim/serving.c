@@ -48,7 +48,8 @@ static void begin_batch(struct serving *s, const struct plan_action *a) {
         if (s->demand->requests[a->ids[i]].alone_ns > longest)
             longest = s->demand->requests[a->ids[i]].alone_ns;
     }
-    b->ns = (uint64_t)(s->spec->c0_ms * MS + s->spec->c1 * a->size * (double)longest);
+    b->ns = (uint64_t)(s->spec->c0_ms * MS + s->spec->c1 * a->size * (double)longest +
+                       s->spec->overhead_ms * MS * a->size);
     b->end_ns = s->now_ns + b->ns;
     s->out->batches++;
     s->out->busy_ns += b->ns;
@@ -116,10 +117,11 @@ static int happen(struct serving *s, uint64_t at_ns) {
 
 /* Historical data, and the workers. */
 static int begin(struct serving *s) {
+    uint32_t apps = demand_apps(s->spec), known = s->spec->unknown ? 0 : KNOWN * apps;
     int err = 0;
-    for (uint32_t i = 0; !err && i < KNOWN * s->spec->modes; i++) {
+    for (uint32_t i = 0; !err && i < known; i++) {
         struct plan_event *e = event(s, PLAN_ALONE);
-        e->alone.app = i % s->spec->modes;
+        e->alone.app = i % apps;
         e->alone.ns = demand_time(s->spec, &s->draw, e->alone.app);
         if (s->event_count == EVENTS) err = step(s);
     }
@@ -130,7 +132,7 @@ static int begin(struct serving *s) {
 }
 
 static void fill_config(const struct demand_spec *spec, struct plan_config *c) {
-    c->apps = spec->modes;
+    c->apps = demand_apps(spec);
     c->c0_ns = (uint64_t)(spec->c0_ms * MS);
     c->c1 = spec->c1;
     for (uint32_t size = 1; size <= spec->largest && c->size_count < PLAN_SIZES; size *= 2)
