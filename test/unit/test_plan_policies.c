@@ -126,12 +126,12 @@ Test(plan_policies, infer5_drops_whom_the_larger_batch_cannot_keep) {
            "@0 arm 30\n@1 1 late w0:2,3,4,5\n");
 }
 
-/* After one of 60 ms a batch of one takes 60: whoever has 50 is not served. After ten of 5 it is
- * forgotten. */
+/* After one of 60 ms a batch of one takes 60, also when the next took 5: whoever has 50 is not
+ * served. */
 Test(plan_policies, infer5_goes_by_the_longest_of_the_latest_ten) {
     struct plan_config c = config("infer5");
-    const char *script = "@0 w0 +1<100\n@60 w0=60\n@70 +2<120\n@80 +3<200\n@85 w0=5\n";
-    expect(c, script, "@0 w0:1\n@60\n@70 2 late\n@80 w0:3\n@85\n");
+    const char *script = "@0 w0 +1<100\n@60 w0=60\n@70 +2<120\n@80 +3<200\n@85 w0=5\n@90 +4<140\n";
+    expect(c, script, "@0 w0:1\n@60\n@70 2 late\n@80 w0:3\n@85\n@90 4 late\n");
 }
 
 /* All three wait again, and a batch of the first two begins at once. */
@@ -160,22 +160,32 @@ Test(plan_policies, clipper_fit_tries_a_larger_batch_after_five) {
            "@70 w0:8,9\n");
 }
 
-/* Then the first has 12 ms of which 11.04 count: on the line through 1 at 10 ms and 2 at 20 that is
- * a batch of 1.1. With 25, it would be two. */
+/* Batches of one took 10 ms, of two 20 and 40: on the line through 1 at 10 ms and 2 at 30 ms, 11.04
+ * of 12 ms are a batch of 1.05, and 36.8 of 40 one of 2.3. */
 Test(plan_policies, clipper_fit_goes_by_the_time_that_the_first_has_left) {
-    const char *learn = "@0 w0 +1<100 +2<100 +3<100 +4<100 +5<100 +6<190 +7<190\n@10 w0=10\n@20 "
-                        "w0=10\n@30 w0=10\n@40 w0=10\n@50 w0=10\n@70 w0=20\n";
-    char script[512];
-    snprintf(script, sizeof(script), "%s@80 +8<92 +9<300\n", learn);
-    struct plan *p = make(config("clipper_fit"));
-    char *trace = plantrace_run(p, script);
-    cr_expect(strstr(trace, "@80 w0:8 "), "%s", trace);
-    free(trace);
-    plan_destroy(p);
-    p = make(config("clipper_fit"));
-    snprintf(script, sizeof(script), "%s@80 +8<102 +9<300\n", learn);
-    trace = plantrace_run(p, script);
-    cr_expect(strstr(trace, "@80 w0:8,9"), "%s", trace);
-    free(trace);
-    plan_destroy(p);
+    const struct {
+        uint32_t deadline;
+        const char *sent;
+    } cases[] = {{132, "@120 w0:10 "}, {160, "@120 w0:10,11"}};
+    for (uint32_t i = 0; i < 2; i++) {
+        char script[512];
+        snprintf(script, sizeof(script),
+                 "@0 w0 +1<100 +2<100 +3<100 +4<100 +5<100 +6<190 +7<190\n@10 w0=10\n@20 w0=10\n"
+                 "@30 w0=10\n@40 w0=10\n@50 w0=10\n@70 w0=20\n@71 +8<400 +9<400\n@111 w0=40\n"
+                 "@120 +10<%u +11<400\n",
+                 cases[i].deadline);
+        struct plan *p = make(config("clipper_fit"));
+        char *trace = plantrace_run(p, script);
+        cr_expect(strstr(trace, cases[i].sent), "%s", trace);
+        free(trace);
+        plan_destroy(p);
+    }
+}
+
+/* A worker that takes anything takes nothing whose deadline is over. */
+Test(plan_policies, infer5_begins_nothing_after_its_deadline) {
+    struct plan_config c = infer5();
+    c.grace_ns = 100 * MS;
+    expect(c, "@0 w0 +1<100\n@5 +2<60\n@11\n@70 w0=70\n",
+           "@0 w0:1\n@5 arm 10.1196\n@11 arm 60\n@70 2 late\n");
 }
