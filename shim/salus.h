@@ -22,6 +22,12 @@ extern "C" {
  * taken to be needed further on. Any thread; does nothing before CUDA was initialised. */
 __attribute__((weak, visibility("default"))) void salus_iteration(void);
 
+/* How long the device has worked for this process, in nanoseconds: the time of its kernels and
+ * copies that are complete, without what they waited for others. The difference between two calls
+ * is what the work between them took. -1: not known, before CUDA was initialised or after an error
+ * that ended the job. Any thread; costs nothing. */
+__attribute__((weak, visibility("default"))) long long salus_device_ns(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Where iterations begin and where the program has waited: told to the worker, which schedules by
- * it. Any thread. All of it is harmless before there is a connection.
+ * it; and what it knows of the device's time. Any thread. All of it is harmless before there is a
+ * connection.
  */
 #ifndef SHIM_CONTEXT_MARK_H
 #define SHIM_CONTEXT_MARK_H

@@ -144,6 +144,16 @@ Test(shim_submit, marks_are_in_place) {
     cr_assert_str_eq(arrived(), "ILIIL");
 }
 
+Test(shim_submit, the_device_s_time_is_the_worker_s_count) {
+    cr_assert_eq(salus_device_ns(), 0);
+    atom_store_relaxed(&completion->stats.busy_ns, 1ull << 40);
+    cr_assert_eq(salus_device_ns(), 1ll << 40);
+    atom_store_release(&completion->fault.cuda, 2);
+    cr_assert_eq(salus_device_ns(), -1, "the context is dead");
+    atom_store_release(&state.alive, NULL);
+    cr_assert_eq(salus_device_ns(), -1, "not connected");
+}
+
 Test(shim_submit, marks_are_harmless_before_and_after) {
     atom_store_release(&state.alive, NULL);
     salus_iteration();
