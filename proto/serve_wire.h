@@ -26,6 +26,7 @@
 /* ---- messages -------------------------------------------------------------------------------- */
 
 #define SERVE_WIRE_MAGIC 0x4d564453u /* "SDVM" */
+#define SERVE_WIRE_TICK_NS 32u       /* of device_ticks, which reach 137 s, and stay there */
 
 enum serve_wire_kind {
     SERVE_WIRE_HELLO = 1,
@@ -42,7 +43,7 @@ struct serve_wire_msg {
     uint64_t number;                  /* of the batch: BATCH, DONE, FAILED; never 0 */
     uint64_t bytes;                   /* of the memory that goes with it: BATCH, DONE */
     uint32_t requests;                /* BATCH, DONE */
-    uint32_t pad;                     /* 0 */
+    uint32_t device_ticks;            /* DONE: what the device worked for it; 0: not known */
     char text[SERVE_WIRE_TEXT_BYTES]; /* FAILED: why, NUL-terminated */
 };
 

@@ -14,6 +14,8 @@ $(BUILD)/test/serve/early: test/serve/early.cu $(SERVE_MODEL_A)
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
 	$(Q)$(NVCC) $(NVCC_default) $(NVCC_static) -I. -o $@ $< $(SERVE_MODEL_A)
+$(addprefix $(BUILD)/test/unit/test_serve_,measure samples): $(BUILD)/libgateway.a
+$(BUILD)/test/unit/test_serve_meter: $(SERVE_MODEL_OBJS)
 
 .PHONY: check-serve
 check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slow early) ## salus-serve as a process

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "common/fdutil.h"
+#include "daemon/serve/model/meter.h"
 #include "shim/salus.h"
 
 #define UNANSWERED "the model's program went on to the next batch without an answer to this one"
@@ -165,6 +166,7 @@ static int take(struct salus_serve *s, const struct serve_wire_msg *m, int fd) {
     s->number = m->number;
     s->requests = m->requests;
     if (salus_iteration) salus_iteration();
+    s->device_ns = meter_read();
     return 1;
 }
 

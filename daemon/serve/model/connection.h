@@ -17,6 +17,7 @@ struct salus_serve {
     uint64_t number;   /* of the batch; 0: there is none */
     uint32_t requests; /* of it */
     struct serve_memory in;
+    long long device_ns;                /* meter_read when the batch came */
     void *joined[SERVE_WIRE_MAX_NAMES]; /* by group; NULL: not copied */
     struct serve_memory_tensor *out;    /* names and data are ours */
     uint32_t out_count, out_room;

@@ -9,6 +9,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/serve/model/connection.h"
+#include "daemon/serve/model/meter.h"
 
 /* ---- one output ------------------------------------------------------------------------------ */
 
@@ -126,6 +127,7 @@ int salus_serve_done(struct salus_serve *s) {
     if (fd < 0)
         return connection_say(s, "the answer to batch %" PRIu64 ": %s", s->number, why.text);
     m.number = s->number;
+    m.device_ticks = meter_ticks(s->device_ns);
     m.requests = s->requests;
     err = connection_send(s, &m, fd);
     fdutil_close(&fd);

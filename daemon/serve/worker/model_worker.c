@@ -54,6 +54,7 @@ struct model_worker {
     int handles; /* that are open, of the process */
     uint64_t ready_at_ns;
 
+    uint64_t device_ns;        /* as the latest message says */
     uint64_t number, limit_ns; /* of the batch; 0: there is none */
     uint32_t requests;
 };
@@ -157,6 +158,7 @@ static void take_result(struct model_worker *w, const struct serve_wire_msg *m, 
 static void take_message(struct model_worker *w, const struct serve_wire_msg *m, int fd) {
     bool of_batch = w->state == BUSY && m->number == w->number;
 
+    w->device_ns = (uint64_t)m->device_ticks * SERVE_WIRE_TICK_NS;
     if (m->kind == SERVE_WIRE_HELLO && w->state == STARTING)
         become_ready(w);
     else if (m->kind == SERVE_WIRE_DONE && of_batch && m->requests == w->requests)
@@ -376,6 +378,10 @@ void model_worker_stop(struct model_worker *w) {
         batch_send_word(w->sock, SERVE_WIRE_STOP); /* one that cannot be told hears the signal */
         wait_for(w, w->config.stop_ns);
     }
+}
+
+uint64_t model_worker_device_ns(const struct model_worker *w) {
+    return w->device_ns;
 }
 
 int model_worker_pid(const struct model_worker *w) {

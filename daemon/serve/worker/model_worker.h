@@ -60,6 +60,10 @@ void model_worker_stop(struct model_worker *w);
 /* After `stopped`, or where it was never started. */
 void model_worker_destroy(struct model_worker *w);
 
+/* What the device worked for the batch that is done, in `done`, ns; 0: the program does not know.
+ */
+uint64_t model_worker_device_ns(const struct model_worker *w);
+
 /* Of the process; 0: there is none. */
 int model_worker_pid(const struct model_worker *w);
 
