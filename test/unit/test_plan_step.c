@@ -136,6 +136,24 @@ Test(plan_step, configurations_that_cannot_be_are_refused) {
     expect_refused((struct plan_config){.point_milli = 1000}, "a quantile is below 1");
 }
 
+Test(plan_step, times_alone_can_be_looked_at) {
+    struct plan *p = make("edf");
+    struct plan_alone a, none;
+    struct plan_actions out;
+    for (uint64_t ms = 1; ms <= 99; ms++) {
+        struct plan_event e = {.kind = PLAN_ALONE, .alone = {.ns = ms * MS, .app = 1}};
+        cr_assert_eq(plan_step(p, 0, &e, 1, &out), 0);
+    }
+    plan_alone(p, 1, &a);
+    plan_alone(p, 0, &none);
+    cr_expect_eq(a.count, 99);
+    cr_expect_eq(a.mean_ns, 50 * MS);
+    cr_expect(a.p50_ns > 48 * MS && a.p50_ns < 52 * MS, "%zu", (size_t)a.p50_ns);
+    cr_expect(a.p99_ns > 95 * MS && a.p99_ns <= 99 * MS, "%zu", (size_t)a.p99_ns);
+    cr_expect_eq(none.count + none.mean_ns + none.p50_ns + none.p99_ns, 0);
+    plan_destroy(p);
+}
+
 Test(plan_step, what_is_not_said_is_preset) {
     struct plan *p;
     struct plan_view v;

@@ -165,6 +165,15 @@ struct plan_view {
 
 void plan_view(const struct plan *p, struct plan_view *out);
 
+/* Times alone of an application's requests, as far as they are not forgotten. */
+struct plan_alone {
+    uint64_t count; /* 0: and so is the rest */
+    uint64_t mean_ns, p50_ns, p99_ns;
+};
+
+/* `app`: below the configuration's. */
+void plan_alone(const struct plan *p, uint32_t app, struct plan_alone *out);
+
 /* The index-th policy's name and what it does; NULL beyond the last. */
 const char *plan_policy_name(uint32_t index);
 const char *plan_policy_sentence(uint32_t index);

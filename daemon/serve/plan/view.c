@@ -29,6 +29,14 @@ void plan_view(const struct plan *p, struct plan_view *out) {
     }
 }
 
+void plan_alone(const struct plan *p, uint32_t app, struct plan_alone *out) {
+    const struct histogram *h = &p->st.outlook.of[app];
+    *out = (struct plan_alone){.count = histogram_count(h),
+                               .mean_ns = (uint64_t)histogram_mean(h),
+                               .p50_ns = histogram_quantile(h, 500),
+                               .p99_ns = histogram_quantile(h, 990)};
+}
+
 static const char *check_crew(const struct plan_state *st, uint32_t *sent) {
     uint32_t here = 0, idle = 0;
     for (uint32_t i = 0; i < PLAN_WORKERS; i++) {
