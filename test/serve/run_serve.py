@@ -299,6 +299,164 @@ def test_a_program_that_cannot_start():
         equal((status, "not ready" in json.loads(text)["error"]), (503, True), "a request")
 
 
+# ---- the profiler --------------------------------------------------------------------------------
+
+class Load:
+    """Clients that ask one request after another, what(i, n) of the i-th: a context."""
+
+    def __init__(self, clients, what):
+        self.over, self.wrong = threading.Event(), []
+        self.threads = [threading.Thread(target=self._client, args=(i, what)) for i in range(clients)]
+
+    def _client(self, i, what):
+        n = 0
+        while not self.over.is_set() and not self.wrong:
+            try:
+                what(i, n)
+            except Exception as e:
+                self.wrong.append(repr(e))
+            n += 1
+
+    def __enter__(self):
+        for t in self.threads:
+            t.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.over.set()
+        for t in self.threads:
+            t.join(PATIENCE)
+        if not kind:
+            equal(self.wrong, [], "what went wrong in clients")
+
+
+def alone_ms(s, application, quantile=0.5):
+    return 1000 * s.count("salus_serve_alone_seconds", application=application, quantile=quantile)
+
+
+def known(s, application):
+    return s.count("salus_serve_alone_requests", application=application)
+
+
+def dropped(s, why):
+    return s.count("salus_serve_profile_dropped_total", why=why)
+
+
+def mixed(s, connections):
+    """Every fourth request is long, and seven clients make batches of any: nearly each is long, then."""
+    def one(i, n):
+        kind, ms = ("long", 60) if (i + n) % 4 == 0 else ("short", 3)
+        equal(s.slow(ms, connections[i], application=kind), (200, 2 * ms), "an answer")
+    return one
+
+
+def test_times_alone_are_learnt_from_batches():
+    """A batch of a short request and a long one takes as long as the long one, for both; alone they differ, and are known soon."""
+    with Serve(SLOW + "sizes = 1 2 4 8\nprofile = 50%\n") as s:
+        connections = [s.connect() for _ in range(7)]
+        begin = time.monotonic()
+        with Load(7, mixed(s, connections)):
+            wait_for("ten were run again", lambda: s.count("salus_serve_profiled_total") >= 10)
+            wait_for("some of each are known", lambda: min(known(s, "short"), known(s, "long")) >= 10)
+            equal(3 <= alone_ms(s, "short") < 40, True, f"short: {alone_ms(s, 'short'):.1f} ms")
+            equal(60 <= alone_ms(s, "long") < 200, True, f"long: {alone_ms(s, 'long'):.1f} ms")
+        equal(s.count("salus_serve_profile_seconds_total") > 0.03, True, "seconds")
+        runs, took = s.count("salus_serve_profiled_total"), time.monotonic() - begin
+        equal(runs <= 10 * took + 1, True, f"{runs:.0f} runs in {took:.1f} s, of which ten a second are allowed")
+        equal(len(s.programs("slow")), 2, "one program serves, one is the profiler's")
+        equal(s.count("salus_serve_workers_ready"), 1, "workers that serve")
+
+
+def test_without_a_profiler():
+    with Serve(SLOW + "profile = no\n") as s:
+        connections = [s.connect() for _ in range(7)]
+        with Load(7, mixed(s, connections)):
+            wait_for("enough batches", lambda: s.count("salus_serve_batched_total") > 60)
+        equal(s.count("salus_serve_profiled_total"), 0, "run again")
+        equal(len(s.programs("slow")), 1, "programs")
+
+
+def test_a_lone_request_is_not_run_again():
+    """Its own batch was of one: that is known already."""
+    with Serve(SLOW + "profile = 100%\n") as s:
+        for _ in range(5):
+            equal(s.slow(2, application="lone"), (200, 4), "an answer")
+        equal(known(s, "lone"), 5, "known")
+        equal(len(s.programs("slow")), 1, "programs")
+
+
+def together(s, requests):
+    """One batch of all of them, (application, ms) each, while a request before them keeps the worker busy."""
+    before = s.count("salus_serve_batches_total")
+    busy = threading.Thread(target=s.slow, args=(500,))
+    busy.start()
+    wait_for("it is busy", lambda: s.count("salus_serve_batches_total") == before + 1)
+    equal(at_once(len(requests), lambda i: s.slow(requests[i][1], application=requests[i][0])), [(200, 2 * ms) for _, ms in requests], "answers")
+    busy.join(PATIENCE)
+    equal(s.count("salus_serve_batches_total"), before + 2, "batches")
+
+
+def test_the_profiler_may_end():
+    """What fails, ends or hangs alone is felt by no request, counted, and not run again; what comes after it is."""
+    with Serve(SLOW + "sizes = 1 4\npolicy = edf\nprofile = 100%\nlimit = 2s\n") as s:
+        together(s, [("fails", -3), ("ends", -4), ("hangs", -5), ("good", 1)])
+        wait_for("each was run", lambda: (dropped(s, "failed"), dropped(s, "lost"), known(s, "good")) == (1, 2, 1))
+        together(s, [("good", 1), ("good", 2), ("good", 3), ("good", 4)])
+        wait_for("another one is run", lambda: known(s, "good") == 2)
+        equal((dropped(s, "failed"), dropped(s, "lost")), (1, 2), "dropped")
+        equal((known(s, "fails"), known(s, "ends"), known(s, "hangs")), (0, 0, 0), "of the others nothing is known")
+        equal(s.count("salus_serve_worker_ends_total"), 0, "workers that ended")
+        equal(s.ends("answered"), 10, "answered")
+
+
+def test_what_ended_workers_is_not_run_again():
+    with Serve(SLOW + "sizes = 1 4\npolicy = edf\n") as s:
+        busy = threading.Thread(target=s.slow, args=(500,))
+        busy.start()
+        wait_for("it is busy", lambda: s.count("salus_serve_batches_total") == 1)
+        equal({status for status, _ in at_once(4, lambda i: s.slow(-2 if i == 0 else 1, application=f"a{i}"))}, {503}, "answers")
+        busy.join(PATIENCE)
+        wait_for("its worker is there again", lambda: s.count("salus_serve_workers_ready") == 1)
+        equal("slow/profiler" in s.said(), False, "a profiler for what ended workers")
+
+
+def test_the_first_run_of_a_program_does_not_count():
+    """What it takes to get warm is no part of a request's time: the sample is run once more."""
+    with Serve(SLOW.replace("/slow\n", "/slow 700\n") + "sizes = 1 4\npolicy = edf\n") as s:
+        together(s, [("a", 1), ("b", 1), ("c", 1), ("d", 1)])
+        wait_for("all were run", lambda: s.count("salus_serve_profiled_total") == 4)
+        for a in "abcd":
+            equal(alone_ms(s, a, 0.99) < 500, True, f"{a}: {alone_ms(s, a):.0f} ms")
+
+
+def test_the_profiler_cannot_start():
+    """A program that only the first process can be: requests do not feel that there is no second."""
+    with tempfile.TemporaryDirectory() as folder:
+        once = os.path.join(folder, "once")
+        with open(once, "w") as f:
+            f.write(f"#!/bin/sh\nmkdir {folder}/taken 2>/dev/null || exit 1\nexec {PROGRAMS}/slow\n")
+        os.chmod(once, 0o755)
+        with Serve(SLOW.replace(f"{PROGRAMS}/slow", once) + "sizes = 1 4\npolicy = edf\n") as s:
+            together(s, [("a", 1), ("b", 2), ("c", 3), ("d", 4)])
+            wait_for("it was tried", lambda: "event=lost model=slow/profiler" in s.said())
+            together(s, [("a", 1), ("b", 2), ("c", 3), ("d", 4)])
+            equal(s.count("salus_serve_worker_ends_total"), 0, "workers that ended")
+            equal(s.count("salus_serve_profiled_total"), 0, "run again")
+
+
+def test_the_profiler_is_stopped_as_well():
+    """Within a run, too."""
+    with Serve(SLOW + "sizes = 1 4\npolicy = edf\nprofile = 100%\n") as s:
+        for application in "abcd":  # have their turns in this order
+            s.slow(1, application=application)
+        together(s, [("a", 1), ("b", 2), ("c", 3), ("d", 600)])
+        wait_for("all but the long one were run", lambda: s.count("salus_serve_profiled_total") == 3)
+        programs = s.programs("slow")
+        equal(len(programs), 2, "programs")
+        s.stop()
+        equal([p for p in programs if os.path.exists(f"/proc/{p}")], [], "programs that are left")
+
+
 # ---- clients -------------------------------------------------------------------------------------
 
 def test_clients_that_do_not_wait():
@@ -375,6 +533,7 @@ sizes = 2 4
 policy = fast
 deadline = soon
 salus = maybe
+profile = 101%
 input = x FP99 1
 input = y FP32 0
 output = z FP32 1
@@ -386,6 +545,7 @@ output = z FP32 1
                  "[models] x: there is no such section", "[model a] program: a program is needed", "[model a] workers: '0'",
                  "[model a] sizes: sizes rise, and the first is 1", "[model a] policy: there is no policy 'fast'",
                  "[model a] deadline: 'soon' is not a time", "[model a] salus: yes or no, not 'maybe'",
+                 "[model a] profile: yes, no or a percentage up to 100%, not '101%'",
                  "[model a] input: 'x FP99 1' is not a name, a datatype", "[model a] input: '0' is no dimension",
                  "[model a] output: a second 'z'", "[model a] an input is missing", "[model b] program is missing"):
         contains(text, part, "faults")

@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A model's program that takes as long as it is told: "y" is "ms" doubled, INT32, after as many
- * milliseconds as the largest of the batch's. -1: it fails; -2: its program ends.
+ * milliseconds as the largest of the batch's. -1: it fails; -2: its program ends. Of a request that
+ * is alone in its batch -3: it fails; -4: its program ends; -5: it is never answered.
+ * slow [MS]: the first batch takes so much longer.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "daemon/serve/model/salus_serve.h"
+
+/* Whether it is one that cannot bear to be alone; then it was failed. */
+static int is_lonely(struct salus_serve *s, int32_t ms) {
+    if (salus_serve_size(s) > 1 || ms > -3) return 0;
+    if (ms == -4) abort();
+    while (ms == -5)
+        pause();
+    return salus_serve_failed(s, "it was told to fail alone") == 0;
+}
+
+static void wait_ms(long ms) {
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
+}
 
 static int wait_and_double(struct salus_serve *s) {
     struct salus_serve_tensor ms;
@@ -16,7 +32,8 @@ static int wait_and_double(struct salus_serve *s) {
     size_t count = ms.bytes / sizeof(*y);
     const int32_t *x = ms.data;
 
-    if (err || !(y = malloc(ms.bytes))) return -1;
+    if (err || is_lonely(s, *x)) return err;
+    if (!(y = malloc(ms.bytes))) return -1;
     for (size_t i = 0; i < count; i++) {
         if (x[i] == -1) {
             free(y);
@@ -26,18 +43,22 @@ static int wait_and_double(struct salus_serve *s) {
         if (x[i] > longest) longest = x[i];
         y[i] = 2 * x[i];
     }
-    nanosleep(&(struct timespec){longest / 1000, longest % 1000 * 1000000L}, NULL);
+    wait_ms(longest);
     err = salus_serve_answer(s, "y", "INT32", ms.rank, ms.shape, y);
     free(y);
     return err ? err : salus_serve_done(s);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     struct salus_serve *s = salus_serve_open();
+    long more_ms = argc > 1 ? atol(argv[1]) : 0;
     int err = 0;
 
-    while (!err && salus_serve_next(s) > 0)
+    while (!err && salus_serve_next(s) > 0) {
+        wait_ms(more_ms);
+        more_ms = 0;
         err = wait_and_double(s);
+    }
     if (*salus_serve_error(s)) fprintf(stderr, "%s\n", salus_serve_error(s));
     err = *salus_serve_error(s) != 0;
     salus_serve_close(s);

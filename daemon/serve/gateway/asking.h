@@ -13,6 +13,7 @@
 
 #include "daemon/serve/http/front_ops.h"
 
+struct sample;
 struct served;
 
 struct asked {
@@ -21,7 +22,10 @@ struct asked {
     const struct request *request; /* the front's, as the reply, until it is answered or gone */
     struct front_reply *reply;
     uint64_t arrived_ns;
-    bool lost; /* a worker ended that had it */
+    uint32_t app;          /* as the scheduler knows it */
+    bool lost;             /* a worker ended that had it */
+    bool chosen;           /* to be run again by the profiler */
+    struct sample *sample; /* chosen, and in a batch or more: its copy */
 };
 
 struct asking_place {

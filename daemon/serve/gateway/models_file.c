@@ -18,6 +18,7 @@
 #define DEFAULT_DEADLINE_NS 1000000000u
 #define DEFAULT_LIMIT_NS 60000000000u
 #define APPS_DEFAULT 8u
+#define PROFILE_PART_DEFAULT 50u     /* 5 % */
 #define TIME_MOST_NS 86400000000000u /* a day */
 
 struct reading {
@@ -121,6 +122,16 @@ static int take_switch(struct reading *r, const char *text, bool *out) {
     return *out || strcmp(text, "no") == 0 ? 0 : fault(r, "yes or no, not '%.60s'", text);
 }
 
+/* "yes", "no" or a part: "2.5%". */
+static int take_profile(struct reading *r, const char *text, uint32_t *part) {
+    bool yes = strcmp(text, "yes") == 0;
+    uint64_t n = yes ? PROFILE_PART_DEFAULT : 0;
+    if (!yes && strcmp(text, "no") != 0 && (units_parse(UNITS_PART, text, &n) || n > 1000))
+        return fault(r, "yes, no or a percentage up to 100%%, not '%.60s'", text);
+    *part = (uint32_t)n;
+    return 0;
+}
+
 static int take_shape(struct reading *r, char *rest, struct model_tensor *t) {
     char *word, *end;
     while ((word = strtok_r(rest, " \t", &rest))) {
@@ -199,6 +210,7 @@ static int take_model(struct reading *r, const char *value) {
     if (strcmp(n, "limit") == 0) return take_time(r, value, &s->limit_ns);
     if (strcmp(n, "window") == 0) return take_time(r, value, &s->plan.window_ns);
     if (strcmp(n, "applications") == 0) return take_count(r, value, 1, PLAN_APPS, &s->plan.apps);
+    if (strcmp(n, "profile") == 0) return take_profile(r, value, &s->profile_part);
     if (strcmp(n, "salus") == 0) return take_switch(r, value, &s->salus);
     return fault(r, "there is no such name here");
 }
@@ -217,6 +229,7 @@ static bool find_model(struct reading *r, const char *name) {
                                                        .workers = 1,
                                                        .deadline_ns = DEFAULT_DEADLINE_NS,
                                                        .limit_ns = DEFAULT_LIMIT_NS,
+                                                       .profile_part = PROFILE_PART_DEFAULT,
                                                        .plan.apps = APPS_DEFAULT};
     f->count++;
     return f->models[r->model].name != NULL;

@@ -25,6 +25,8 @@ struct models_file_model {
     uint32_t workers;
     uint64_t deadline_ns; /* of requests that do not say one */
     uint64_t limit_ns;    /* that a batch may take before its worker is ended */
+    uint32_t
+        profile_part; /* of the device's time, thousandths, that the profiler may have; 0: none */
     struct plan_config plan;
 };
 

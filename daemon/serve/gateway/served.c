@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "daemon/serve/gateway/served_parts.h"
+#include "daemon/serve/gateway/served_profile.h"
 
 #define RETRY_AFTER_S 1u
 #define NS_PER_MS 1000000u
@@ -24,6 +25,7 @@ void served_end(struct served *s, struct asked *asked, enum served_end end,
                 const struct refusal *why) {
     s->ends[end]++;
     s->latency_ns += uv_hrtime() - asked->arrived_ns;
+    served_profile_end(asked, end);
     if (why) front_refuse(asked->reply, why);
     asking_remove(&s->asking, asked);
 }
@@ -114,14 +116,13 @@ bool served_ready(const struct served *s) {
     return s->ready_count > 0;
 }
 
-/* There is none where memory was wanting for some time. */
-static bool has_room(const struct served *s) {
+bool served_has_room(const struct served *s) {
     return s->event_count + s->event_spare < s->event_room;
 }
 
 void served_ask(struct served *s, const struct request *r, struct front_reply *reply) {
     struct refusal why = {0};
-    struct asked *asked = has_room(s) ? asking_add(&s->asking) : NULL;
+    struct asked *asked = served_has_room(s) ? asking_add(&s->asking) : NULL;
     if (!asked) {
         refusal_memory(&why);
         front_refuse(reply, &why);
@@ -131,10 +132,12 @@ void served_ask(struct served *s, const struct request *r, struct front_reply *r
     asked->request = r;
     asked->reply = reply;
     asked->arrived_ns = uv_hrtime();
+    asked->app = app_of(s, r->application);
     reply->user = asked;
+    served_profile_asked(asked);
     struct plan_event *e = served_event(s, PLAN_ARRIVED);
     e->arrived.id = asked->id;
-    e->arrived.app = app_of(s, r->application);
+    e->arrived.app = asked->app;
     e->arrived.arrived_ns = asked->arrived_ns;
     e->arrived.deadline_ns =
         asked->arrived_ns + (r->deadline_ns ? r->deadline_ns : s->settings->deadline_ns);
@@ -144,7 +147,7 @@ void served_ask(struct served *s, const struct request *r, struct front_reply *r
 void served_gone(struct asked *asked) {
     struct served *s = asked->of;
     /* Without room it is found missing when it is sent. */
-    if (has_room(s)) served_event(s, PLAN_CANCELLED)->id = asked->id;
+    if (served_has_room(s)) served_event(s, PLAN_CANCELLED)->id = asked->id;
     served_end(s, asked, SERVED_GONE, NULL);
     served_step(s);
 }
@@ -172,13 +175,19 @@ static const char *const ends[] = {
 #undef X
 };
 
+#define METRICS (sizeof(metrics) / sizeof(metrics[0]))
+
 void served_metric_head(uint32_t index, struct buf *text) {
+    if (index >= METRICS) {
+        served_profile_metric_head(index - METRICS, text);
+        return;
+    }
     const struct metric *m = &metrics[index];
     buf_printf(text, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
 }
 
 bool served_metric(const struct served *s, uint32_t index, struct buf *text) {
-    if (index >= sizeof(metrics) / sizeof(metrics[0])) return false;
+    if (index >= METRICS) return served_profile_metric(s, index - METRICS, text);
     const double values[] = {0,
                              s->asking.count,
                              (double)s->batches,
@@ -244,8 +253,10 @@ int served_create(struct served **out, uv_loop_t *loop, const struct model *mode
     s->model = model;
     s->settings = settings;
     s->app_count = 1;
+    measure_init(&s->measure, settings->salus);
     err = plan_create(&s->plan, &settings->plan, why, why_bytes);
     if (!err) err = make_argv(s);
+    if (!err) err = served_profile_create(s);
     if (!err) err = make_events(s);
     if (!err) err = make_workers(s);
     if (err) {
@@ -265,17 +276,21 @@ static void on_closed(uv_handle_t *handle) {
     s->done(s->done_arg);
 }
 
+void served_one_less(struct served *s) {
+    if (--s->stopping == 0) uv_close((uv_handle_t *)&s->timer, on_closed);
+}
+
 void served_stopped(struct served_worker *w) {
-    struct served *s = w->of;
     model_worker_destroy(w->worker);
     w->worker = NULL;
-    if (--s->stopping == 0) uv_close((uv_handle_t *)&s->timer, on_closed);
+    served_one_less(w->of);
 }
 
 void served_stop(struct served *s, void (*done)(void *arg), void *arg) {
     s->done = done;
     s->done_arg = arg;
     s->stopping = s->settings->workers;
+    served_profile_stop(s);
     for (uint32_t i = 0; i < s->settings->workers; i++)
         model_worker_stop(s->workers[i].worker);
 }
@@ -284,6 +299,7 @@ void served_destroy(struct served *s) {
     if (!s) return;
     for (uint32_t i = 0; s->workers && i < s->settings->workers; i++)
         if (s->workers[i].worker) model_worker_destroy(s->workers[i].worker);
+    served_profile_destroy(s);
     plan_destroy(s->plan);
     asking_finish(&s->asking);
     free(s->workers);

@@ -6,6 +6,7 @@
 #define DAEMON_SERVE_GATEWAY_SERVED_PARTS_H
 
 #include "daemon/serve/gateway/asking.h"
+#include "daemon/serve/gateway/measure.h"
 #include "daemon/serve/gateway/models_file.h"
 #include "daemon/serve/worker/model_worker.h"
 
@@ -31,7 +32,7 @@ struct served_worker {
     bool ready;      /* and the scheduler was told so */
     struct model_worker *worker;
     uint64_t batch, sent_ns; /* batch: 0: it has none */
-    uint64_t took_ns;        /* the latest one that is done */
+    uint64_t alone_ns;       /* of the latest one, of one request, that is done; 0: not known */
     uint32_t planned;        /* requests of it as the scheduler knows it */
     uint32_t count;          /* and without those whose clients were gone */
     uint64_t ids[PLAN_BATCH_MOST];
@@ -45,6 +46,8 @@ struct served {
     char **argv;
     struct plan *plan;
     struct asking asking;
+    struct measure measure;         /* of times alone */
+    struct served_profile *profile; /* NULL: there is none */
     struct served_worker *workers;
     uint32_t ready_count;
     uv_timer_t timer;
@@ -57,7 +60,7 @@ struct served {
     uint32_t app_count;
     uint64_t batches; /* so far: the latest one's number */
     uint64_t ends[SERVED_END_KINDS], sent, latency_ns, batch_ns, ends_of_workers;
-    uint32_t stopping; /* workers that have not stopped yet */
+    uint32_t stopping; /* workers that have not stopped yet, and the profiler */
     void (*done)(void *arg);
     void *done_arg;
 };
@@ -76,5 +79,11 @@ extern const struct model_worker_ops served_worker_ops;
 void served_stopped(struct served_worker *w);
 /* A batch for one of them, as the scheduler wants it. */
 void served_send(struct served *s, const struct plan_action *send);
+
+/* Whether there is room for one more event that is not a worker's. There is none where memory was
+ * wanting for some time. */
+bool served_has_room(const struct served *s);
+/* One of `stopping` has stopped. */
+void served_one_less(struct served *s);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "daemon/serve/gateway/served_parts.h"
+#include "daemon/serve/gateway/served_profile.h"
 
 /* Its requests are given back: to the scheduler, which may send them again. */
 static void lose(struct served_worker *w) {
@@ -60,6 +61,14 @@ static void take_back(struct served_worker *w, int err, const char *why) {
     if (!away) offer(w);
 }
 
+/* The batch is on its way: copying holds up nobody in it. */
+static void sample(struct served_worker *w) {
+    for (uint32_t i = 0; i < w->count; i++) {
+        struct asked *asked = asking_find(&w->of->asking, w->ids[i]);
+        if (asked) served_profile_sent(asked, w->planned);
+    }
+}
+
 void served_send(struct served *s, const struct plan_action *send) {
     struct served_worker *w = &s->workers[send->worker];
     struct batch_request requests[PLAN_BATCH_MOST];
@@ -78,6 +87,7 @@ void served_send(struct served *s, const struct plan_action *send) {
     w->batch = s->batches;
     w->sent_ns = uv_hrtime();
     s->sent += w->count;
+    sample(w);
 }
 
 /* ---- what becomes of it ---------------------------------------------------------------------- */
@@ -94,12 +104,15 @@ static void on_done(void *ctx, struct model_worker *worker, uint64_t number, str
     struct served_worker *w = ctx;
     struct served *s = w->of;
     struct plan_event *e = served_event(s, PLAN_DONE);
-    w->took_ns = uv_hrtime() - w->sent_ns;
-    if (!w->took_ns) w->took_ns = 1;
+    uint64_t took_ns = uv_hrtime() - w->sent_ns;
+    if (!took_ns) took_ns = 1;
     e->worker = w->number;
-    e->done.batch_ns = w->took_ns;
-    if (w->planned == 1) e->done.alone_ns = &w->took_ns; /* it was alone */
-    s->batch_ns += w->took_ns;
+    e->done.batch_ns = took_ns;
+    if (w->planned == 1) { /* it was alone */
+        w->alone_ns = measure_take(&s->measure, model_worker_device_ns(worker), took_ns);
+        e->done.alone_ns = &w->alone_ns; /* 0: not known */
+    }
+    s->batch_ns += took_ns;
     w->batch = 0;
     s->stepping =
         true; /* what an answer brings about must wait: the next batch's numbers go there */
@@ -115,6 +128,7 @@ static void on_done(void *ctx, struct model_worker *worker, uint64_t number, str
     result_destroy(r);
     s->stepping = false;
     served_step(s);
+    served_profile_quiet(s);
 }
 
 /* The time that it took says nothing of a batch. */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The profiler's command is that of the model's workers. Under Salus its job has the lowest
+ * priority there is, so that every lane's turn and every policy that tells classes apart gives way
+ * to others.
+ */
+#include "daemon/serve/gateway/served_profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 96u
+
+struct served_profile {
+    struct served *of;
+    struct profile_config config;
+    char name[NAME_BYTES]; /* as the log, and under Salus the job, has it */
+    char **argv;
+    struct profile *profile; /* NULL: it has stopped */
+};
+
+/* ---- what it asks and says ------------------------------------------------------------------- */
+
+/* Only times from sending to the answer suffer from others. */
+static bool is_crowded(void *ctx) {
+    const struct served_profile *sp = ctx;
+    const struct served *s = sp->of;
+    if (s->measure.kind == MEASURE_DEVICE) return false;
+    for (uint32_t i = 0; i < s->settings->workers; i++)
+        if (s->workers[i].batch) return true;
+    return false;
+}
+
+static void on_alone(void *ctx, uint32_t app, uint64_t device_ns, uint64_t wall_ns) {
+    const struct served_profile *sp = ctx;
+    struct served *s = sp->of;
+    uint64_t alone_ns = measure_take(&s->measure, device_ns, wall_ns);
+    if (!alone_ns || !served_has_room(s)) return;
+    struct plan_event *e = served_event(s, PLAN_ALONE);
+    e->alone.app = app;
+    e->alone.ns = alone_ns;
+    served_step(s);
+}
+
+static void on_stopped(void *ctx) {
+    struct served_profile *sp = ctx;
+    profile_destroy(sp->profile);
+    sp->profile = NULL;
+    served_one_less(sp->of);
+}
+
+static const struct profile_ops ops = {
+    .crowded = is_crowded, .alone = on_alone, .stopped = on_stopped};
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static struct profile *profile_of(const struct served *s) {
+    return s->profile ? s->profile->profile : NULL;
+}
+
+void served_profile_asked(struct asked *asked) {
+    struct profile *p = profile_of(asked->of);
+    asked->chosen = p && profile_choose(p, asked->app);
+}
+
+/* One that was in a batch ended well, and is not what may have ended a program. */
+static bool is_sound(const struct asked *asked, enum served_end end) {
+    return end == SERVED_ANSWERED || (end == SERVED_GONE && !asked->lost);
+}
+
+static void let_go(struct asked *asked) {
+    struct profile *p = profile_of(asked->of);
+    if (asked->sample)
+        profile_drop(p, asked->sample);
+    else if (asked->chosen)
+        profile_pass(p, asked->app);
+    asked->sample = NULL;
+    asked->chosen = false;
+}
+
+/* Alone in its batch it needs no profiler. */
+void served_profile_sent(struct asked *asked, uint32_t count) {
+    if (!asked->chosen || (asked->sample && count > 1)) return;
+    if (count == 1) {
+        let_go(asked);
+        return;
+    }
+    const struct request *r = asked->request;
+    asked->sample = profile_copy(profile_of(asked->of), r->inputs, r->inputs_count, asked->app);
+    asked->chosen = asked->sample != NULL;
+}
+
+void served_profile_end(struct asked *asked, enum served_end end) {
+    if (asked->sample && is_sound(asked, end)) {
+        profile_ended(profile_of(asked->of), asked->sample);
+        asked->sample = NULL;
+        asked->chosen = false;
+    }
+    let_go(asked);
+}
+
+void served_profile_quiet(struct served *s) {
+    if (profile_of(s)) profile_look(profile_of(s));
+}
+
+struct profile_counts served_profile_counts(const struct served *s) {
+    const struct profile *p = profile_of(s);
+    return p ? profile_counts(p) : (struct profile_counts){0};
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* Later words of `salusctl run` hold, whatever stands before them. */
+static int make_argv(struct served_profile *sp) {
+    char *const *argv = sp->of->argv;
+    const char *words[] = {"--priority", "-1000", "--slo", "0", "--name", sp->name};
+    const uint32_t more = sizeof(words) / sizeof(words[0]);
+    uint32_t count = 0, at = 0;
+    while (argv[count])
+        count++;
+    sp->argv = calloc(count + more + 1, sizeof(*sp->argv));
+    if (!sp->argv) return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        bool here = sp->of->settings->salus && at == i && strcmp(argv[i], "--") == 0;
+        for (uint32_t k = 0; here && k < more; k++)
+            sp->argv[at++] = (char *)(uintptr_t)words[k];
+        sp->argv[at++] = argv[i];
+    }
+    return 0;
+}
+
+int served_profile_create(struct served *s) {
+    if (!s->settings->profile_part) return 0;
+    struct served_profile *sp = s->profile = calloc(1, sizeof(*sp));
+    if (!sp) return -ENOMEM;
+    sp->of = s;
+    snprintf(sp->name, sizeof(sp->name), "%.80s/profiler", s->model->name);
+    int err = make_argv(sp);
+    if (err) return err;
+    sp->config = (struct profile_config){.name = sp->name,
+                                         .argv = sp->argv,
+                                         .limit_ns = s->settings->limit_ns,
+                                         .part = s->settings->profile_part};
+    sp->profile = profile_create(s->loop, &sp->config, &ops, sp);
+    return sp->profile ? 0 : -ENOMEM;
+}
+
+void served_profile_stop(struct served *s) {
+    if (!s->profile) return;
+    s->stopping++;
+    profile_stop(s->profile->profile);
+}
+
+void served_profile_destroy(struct served *s) {
+    struct served_profile *sp = s->profile;
+    if (!sp) return;
+    profile_destroy(sp->profile);
+    free(sp->argv);
+    free(sp);
+    s->profile = NULL;
+}
