@@ -18,7 +18,7 @@ $(addprefix $(BUILD)/test/unit/test_serve_,measure samples): $(BUILD)/libgateway
 $(BUILD)/test/unit/test_serve_meter: $(SERVE_MODEL_OBJS)
 
 .PHONY: check-serve
-check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slow early) ## salus-serve as a process
+check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slow early) $(BUILD)/e2e/default-static/trainer ## salus-serve as a process
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/serve/run_serve.py $(SERVE_TESTS)
 
 install: install-serve

@@ -6,6 +6,7 @@
 
 A test is a function whose name begins with `test_`; it fails by raising.
 """
+import contextlib
 import http.client
 import json
 import os
@@ -22,7 +23,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
-from harness import BUILD, PATIENCE, Daemon, run_tests, wait_for
+from harness import BUILD, PATIENCE, Daemon, program, run_tests, wait_for
 
 # A mutant's tests name another one: --serve=PATH.
 PROGRAM = next((a.partition("=")[2] for a in sys.argv if a.startswith("--serve=")), os.path.join(BUILD, "salus-serve"))
@@ -455,6 +456,64 @@ def test_the_profiler_is_stopped_as_well():
         equal(len(programs), 2, "programs")
         s.stop()
         equal([p for p in programs if os.path.exists(f"/proc/{p}")], [], "programs that are left")
+
+
+EARLY = f"""[model early]
+program = {PROGRAMS}/early
+input = x UINT32 -1
+output = y UINT32 -1
+sizes = 1 2 4
+deadline = 1min
+profile = 100%
+"""
+
+
+def early(s, application, x, c):
+    body = json.dumps({"parameters": {"application": application}, "inputs": [{"name": "x", "datatype": "UINT32", "shape": [512], "data": [x] * 512}]})
+    status, text, _ = s.ask("POST", "/v2/models/early/infer", body, JSON, c)
+    equal((status, json.loads(text).get("outputs", [{}])[0].get("data")), (200, [rounds(x)] * 512), "an answer")
+
+
+def early_alone(d, beside):
+    """What short and long requests take alone (ms), and the profiler's runs from sending to the answer, under a load in batches;
+    `beside`: what else runs under the daemon once the model is ready."""
+    path = os.path.abspath(BUILD) + ":" + os.environ["PATH"]
+    with Serve(EARLY, SALUS_RUN_DIR=d.run_dir, PATH=path) as s, beside():
+        connections = [s.connect() for _ in range(6)]
+        with Load(6, lambda i, n: early(s, *(("long", 4095) if (i + n) % 2 else ("short", 200)), connections[i])):
+            wait_for("some were run again", lambda: s.count("salus_serve_profiled_total") >= 24)
+            wait_for("some of each are known", lambda: min(known(s, "short"), known(s, "long")) >= 12)
+        job, = (j for j in d.jobs() if j["name"] == "early/profiler")
+        equal(job["priority"], -1000, "the profiler's priority")
+        runs_ms = 1000 * s.count("salus_serve_profile_seconds_total") / s.count("salus_serve_profiled_total")
+        return alone_ms(s, "short"), alone_ms(s, "long"), runs_ms
+
+
+class Trainer:
+    """A job that never pauses."""
+
+    def __init__(self, d):
+        self.d = d
+
+    def __enter__(self):
+        self.job = self.d.start([program("trainer"), "1000000", "4", "8", "60"], SALUS_MARK="1", SALUS_JOB_NAME="trainer")
+        wait_for("it trains", lambda: any(j["name"] == "trainer" and j["iterations"] > 2 for j in self.d.jobs()))
+
+    def __exit__(self, *_):
+        self.job.kill()
+        self.job.communicate()
+
+
+def test_alone_is_what_the_device_worked():
+    """Beside a trainer that never pauses a run takes longer, for it waits; what it is said to take alone is what it is in quiet.
+    The bands are wide: the software GPU is slower where its processors are others' too."""
+    with Daemon("--device-memory", "512MiB") as d:
+        short, long, runs = early_alone(d, contextlib.nullcontext)
+        busy_short, busy_long, busy_runs = early_alone(d, lambda: Trainer(d))
+        print(f"  alone: short {short:.3f} ms, long {long:.3f}, runs {runs:.3f}; beside a trainer: {busy_short:.3f}, {busy_long:.3f}, {busy_runs:.3f}")
+        equal(long / short > 2, True, "the kinds differ in quiet")
+        equal(busy_long / busy_short > 2, True, "the kinds differ beside a trainer")
+        equal(1 / 3 < busy_long / long < 3, True, f"{long:.3f} ms in quiet, {busy_long:.3f} beside a trainer")
 
 
 # ---- clients -------------------------------------------------------------------------------------
