@@ -70,10 +70,11 @@ static void give_up(struct profile *p, uint64_t *count, uint64_t took_ns) {
 
 static void run(struct profile *p) {
     struct batch_request request = {p->running->inputs, p->running->count};
-    struct serve_memory_why why;
+    struct serve_memory_why why = {0};
     p->sent_ns = uv_hrtime();
     if (model_worker_send(p->worker, ++p->number, &request, 1, p->config->limit_ns, &why) == 0)
         return;
+    log_burst("model", LOG_WARN, "event=unsent model=%s why=\"%s\"", p->config->name, why.text);
     give_up(p, &p->counts.failed, 0);
     look(p);
 }
