@@ -23,7 +23,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
-from harness import BUILD, PATIENCE, Daemon, program, run_tests, wait_for
+from harness import BUILD, PATIENCE, Daemon, run_tests, wait_for
 
 # A mutant's tests name another one: --serve=PATH.
 PROGRAM = next((a.partition("=")[2] for a in sys.argv if a.startswith("--serve=")), os.path.join(BUILD, "salus-serve"))
@@ -503,7 +503,7 @@ class Trainer:
         self.d = d
 
     def __enter__(self):
-        self.job = self.d.start([program("trainer"), "1000000", "4", "8", "60"], SALUS_MARK="1", SALUS_JOB_NAME="trainer")
+        self.job = self.d.start([os.path.join(BUILD, "e2e", "default-static", "trainer"), "1000000", "4", "8", "60"], SALUS_MARK="1", SALUS_JOB_NAME="trainer")
         wait_for("it trains", lambda: any(j["name"] == "trainer" and j["iterations"] > 2 for j in self.d.jobs()))
 
     def __exit__(self, *_):

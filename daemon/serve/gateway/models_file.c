@@ -14,11 +14,11 @@
 #include "common/units.h"
 
 #define DEFAULT_PORT 8000
+#define DEFAULT_PROFILE_PART 50u /* 5 % */
 #define DEFAULT_CONNECTIONS 2048
 #define DEFAULT_DEADLINE_NS 1000000000u
 #define DEFAULT_LIMIT_NS 60000000000u
 #define APPS_DEFAULT 8u
-#define PROFILE_PART_DEFAULT 50u     /* 5 % */
 #define TIME_MOST_NS 86400000000000u /* a day */
 
 struct reading {
@@ -125,7 +125,7 @@ static int take_switch(struct reading *r, const char *text, bool *out) {
 /* "yes", "no" or a part: "2.5%". */
 static int take_profile(struct reading *r, const char *text, uint32_t *part) {
     bool yes = strcmp(text, "yes") == 0;
-    uint64_t n = yes ? PROFILE_PART_DEFAULT : 0;
+    uint64_t n = yes ? DEFAULT_PROFILE_PART : 0;
     if (!yes && strcmp(text, "no") != 0 && (units_parse(UNITS_PART, text, &n) || n > 1000))
         return fault(r, "yes, no or a percentage up to 100%%, not '%.60s'", text);
     *part = (uint32_t)n;
@@ -229,7 +229,7 @@ static bool find_model(struct reading *r, const char *name) {
                                                        .workers = 1,
                                                        .deadline_ns = DEFAULT_DEADLINE_NS,
                                                        .limit_ns = DEFAULT_LIMIT_NS,
-                                                       .profile_part = PROFILE_PART_DEFAULT,
+                                                       .profile_part = DEFAULT_PROFILE_PART,
                                                        .plan.apps = APPS_DEFAULT};
     f->count++;
     return f->models[r->model].name != NULL;
