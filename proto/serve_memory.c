@@ -144,9 +144,17 @@ static int read_table(struct serve_memory *m, const struct serve_wire_head *h,
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-int serve_memory_read(struct serve_memory *m, const void *data, uint64_t bytes,
-                      struct serve_memory_why *why) {
+static void *allocate(uint64_t bytes) {
+    void *data = NULL;
+
+    return posix_memalign(&data, SERVE_WIRE_ALIGN, bytes) ? NULL : data;
+}
+
+/* `whole`: all of it is copied, so that nothing of it is needed any more. */
+static int read_all(struct serve_memory *m, const void *data, uint64_t bytes, bool whole,
+                    struct serve_memory_why *why) {
     struct serve_wire_head h;
+    uint64_t own_bytes;
     int err;
 
     *m = (struct serve_memory){0};
@@ -155,17 +163,28 @@ int serve_memory_read(struct serve_memory *m, const void *data, uint64_t bytes,
     memcpy(&h, data, sizeof(h));
     err = check_head(&h, bytes, why);
     if (err) return err;
+    own_bytes = whole ? bytes : h.data_at;
     m->requests = h.requests;
-    m->own = malloc(h.data_at);
+    m->own = allocate(own_bytes);
     m->tensors = calloc(h.tensors, sizeof(*m->tensors));
     err = m->own && m->tensors ? 0 : -ENOMEM;
     if (err) serve_memory_say(why, "out of memory");
     if (!err) {
-        memcpy(m->own, data, h.data_at);
-        err = read_table(m, &h, data, why);
+        memcpy(m->own, data, own_bytes);
+        err = read_table(m, &h, whole ? m->own : data, why);
     }
     if (err) serve_memory_finish(m);
     return err;
+}
+
+int serve_memory_read(struct serve_memory *m, const void *data, uint64_t bytes,
+                      struct serve_memory_why *why) {
+    return read_all(m, data, bytes, false, why);
+}
+
+int serve_memory_copy(struct serve_memory *m, const void *data, uint64_t bytes,
+                      struct serve_memory_why *why) {
+    return read_all(m, data, bytes, true, why);
 }
 
 /* Of hugetlbfs touching a page raises SIGBUS when there is none left: ordinary pages only. */

@@ -31,7 +31,7 @@ struct serve_memory_group {
 struct serve_memory {
     const void *map; /* NULL: the bytes are somebody else's */
     uint64_t map_bytes;
-    unsigned char *own; /* the table and the names, as they were checked */
+    unsigned char *own; /* the table and the names, as they were checked; of a copy all of it */
     uint32_t requests, tensors_count, groups_count;
     struct serve_memory_tensor *tensors; /* names in `own`, data in the map; in the table's order */
     struct serve_memory_group groups[SERVE_WIRE_MAX_NAMES];
@@ -43,6 +43,21 @@ struct serve_memory {
 int serve_memory_make(const struct serve_memory_tensor *tensors, uint32_t count, uint32_t requests,
                       uint64_t *bytes, struct serve_memory_why *why);
 
+/* A memory on its way: a small one as bytes behind room for the message that it goes with, a larger
+ * one as a descriptor. Zeroes are none; whoever packs one finishes it. */
+struct serve_memory_parcel {
+    unsigned char *message; /* NULL: it is a descriptor */
+    int fd;                 /* -1: it is bytes */
+    uint64_t bytes;
+};
+
+/* As serve_memory_make: 0, or -errno and why; then there is nothing to finish. */
+int serve_memory_pack(struct serve_memory_parcel *p, const struct serve_memory_tensor *tensors,
+                      uint32_t count, uint32_t requests, struct serve_memory_why *why);
+/* What is bytes becomes a descriptor, for a socket that takes no such message. 0 or -errno. */
+int serve_memory_parcel_close(struct serve_memory_parcel *p);
+void serve_memory_parcel_finish(struct serve_memory_parcel *p);
+
 /* Maps such memory, which may be anything: 0, -EINVAL or another -errno and why; then there is
  * nothing to finish. The descriptor stays the caller's and is not needed further. `bytes`: what the
  * message said. */
@@ -50,6 +65,9 @@ int serve_memory_open(struct serve_memory *m, int fd, uint64_t bytes, struct ser
 
 /* The same of bytes that stay where they are for as long as `m`, at a multiple of 64. */
 int serve_memory_read(struct serve_memory *m, const void *data, uint64_t bytes,
+                      struct serve_memory_why *why);
+/* The same of bytes that need not stay, and may lie anywhere. */
+int serve_memory_copy(struct serve_memory *m, const void *data, uint64_t bytes,
                       struct serve_memory_why *why);
 void serve_memory_finish(struct serve_memory *m);
 

@@ -19,7 +19,8 @@
 struct plan {
     const struct serve_memory_tensor **order;
     uint32_t count;
-    unsigned char *prefix; /* head, table and names */
+    unsigned char *room;   /* with place for a message, and behind it: */
+    unsigned char *prefix; /* head, table and names; of a small one the data too */
     struct serve_wire_head head;
 };
 
@@ -174,38 +175,93 @@ static int make_file(const struct plan *p) {
     return err ? err : fd;
 }
 
-static int make(struct plan *p, uint32_t requests) {
+static int fill_room(struct plan *p, uint32_t requests) {
     int err = measure(p, requests);
 
     if (err) return err;
-    p->prefix = calloc(1, is_small(p) ? p->head.bytes : p->head.data_at);
-    if (!p->prefix) return -ENOMEM;
+    p->room =
+        calloc(1, sizeof(struct serve_wire_msg) + (is_small(p) ? p->head.bytes : p->head.data_at));
+    if (!p->room) return -ENOMEM;
+    p->prefix = p->room + sizeof(struct serve_wire_msg);
     fill(p);
     if (is_small(p)) copy_data(p);
-    return make_file(p);
+    return 0;
+}
+
+static int lay_out(struct plan *p, const struct serve_memory_tensor *tensors, uint32_t requests,
+                   struct serve_memory_why *why) {
+    int err = check_each(tensors, p->count, requests, why);
+
+    if (err) return err;
+    p->order = calloc(p->count, sizeof(*p->order));
+    if (!p->order) {
+        serve_memory_say(why, "out of memory");
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < p->count; i++)
+        p->order[i] = &tensors[i];
+    qsort(p->order, p->count, sizeof(*p->order), compare);
+    err = check_order(p, why);
+    if (err) return err;
+    err = fill_room(p, requests);
+    if (err) serve_memory_say(why, "its memory cannot be made: %s", strerror(-err));
+    return err;
+}
+
+static int finish_as_file(const struct plan *p, struct serve_memory_why *why) {
+    int fd = make_file(p);
+
+    if (fd < 0) serve_memory_say(why, "its memory cannot be made: %s", strerror(-fd));
+    return fd;
 }
 
 int serve_memory_make(const struct serve_memory_tensor *tensors, uint32_t count, uint32_t requests,
                       uint64_t *bytes, struct serve_memory_why *why) {
     struct plan p = {.count = count};
-    int err = check_each(tensors, count, requests, why);
+    int err = lay_out(&p, tensors, requests, why);
 
-    if (err) return err;
-    p.order = calloc(count, sizeof(*p.order));
-    if (!p.order) {
-        serve_memory_say(why, "out of memory");
-        return -ENOMEM;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        p.order[i] = &tensors[i];
-    qsort(p.order, count, sizeof(*p.order), compare);
-    err = check_order(&p, why);
-    if (!err) {
-        err = make(&p, requests);
-        if (err < 0) serve_memory_say(why, "its memory cannot be made: %s", strerror(-err));
-    }
+    if (!err) err = finish_as_file(&p, why);
     *bytes = p.head.bytes;
     free(p.order);
-    free(p.prefix);
+    free(p.room);
     return err;
+}
+
+/* ---- on its way ------------------------------------------------------------------------------ */
+
+int serve_memory_pack(struct serve_memory_parcel *out, const struct serve_memory_tensor *tensors,
+                      uint32_t count, uint32_t requests, struct serve_memory_why *why) {
+    struct plan p = {.count = count};
+    int err = lay_out(&p, tensors, requests, why);
+
+    *out = (struct serve_memory_parcel){.fd = -1};
+    if (!err && p.head.bytes <= SERVE_WIRE_BEHIND_BYTES) {
+        out->message = p.room;
+        p.room = NULL;
+    } else if (!err) {
+        out->fd = finish_as_file(&p, why);
+        err = out->fd < 0 ? out->fd : 0;
+    }
+    out->bytes = p.head.bytes;
+    free(p.order);
+    free(p.room);
+    return err;
+}
+
+int serve_memory_parcel_close(struct serve_memory_parcel *parcel) {
+    struct plan p = {.prefix = parcel->message + sizeof(struct serve_wire_msg),
+                     .head.bytes = parcel->bytes};
+    int fd = make_file(&p);
+
+    if (fd < 0) return fd;
+    free(parcel->message);
+    parcel->message = NULL;
+    parcel->fd = fd;
+    return 0;
+}
+
+void serve_memory_parcel_finish(struct serve_memory_parcel *p) {
+    free(p->message);
+    fdutil_close(&p->fd);
+    *p = (struct serve_memory_parcel){.fd = -1};
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What salus-serve and the program of a model say to each other, over a pair of SOCK_SEQPACKET
- * sockets of which the program finds its end's number in SALUS_SERVE_FD: one struct is one message.
+ * sockets of which the program finds its end's number in SALUS_SERVE_FD: one struct is one message,
+ * and behind it there is nothing, or a memory.
  *   both ways, first: HELLO
  *   to the program: BATCH with its memory; then STOP, or the end of the socket
  *   from it: for each BATCH one DONE with its memory, or FAILED
- * And how the memory that goes with BATCH and DONE is laid out: a memfd that can neither change its
- * size nor be written any more (F_SEAL_SHRINK, GROW and WRITE), with
+ * The memory of BATCH and DONE is all that stands behind the struct, at most
+ * SERVE_WIRE_BEHIND_BYTES; or, with nothing behind the struct, a memfd that can neither change its
+ * size nor be written any more (F_SEAL_SHRINK, GROW and WRITE). Either way it is
  *   the head, the table of tensors, their names, and their data from `data_at` on.
  * The tensors are in order: all of one name together, by request; each begins at a multiple of 64
  * bytes behind the one before it, at the first there is. So those of consecutive requests are one
@@ -19,9 +21,10 @@
 
 #include <stdint.h>
 
-#define SERVE_WIRE_VERSION 1
+#define SERVE_WIRE_VERSION 2
 #define SERVE_WIRE_ENVIRONMENT "SALUS_SERVE_FD"
-#define SERVE_WIRE_TEXT_BYTES 256
+#define SERVE_WIRE_TEXT_BYTES 224 /* so that what is behind the struct lies at a multiple of 64 */
+#define SERVE_WIRE_BEHIND_BYTES (32u << 10)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 

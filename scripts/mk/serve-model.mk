@@ -33,7 +33,7 @@ $(BUILD)/test/unit/test_serve_worker.o: OWN_CFLAGS += -DSERVE_PROGRAMS='"$(BUILD
 $(BUILD)/test/unit/test_serve_worker: $(BUILD)/libserve-worker.a $(BUILD)/libinfer.a | $(SERVE_PROGRAMS) $(SERVE_MODEL_SO)
 $(BUILD)/test/unit/test_serve_worker: OWN_LIBS = $(INFER_NEEDS)
 .PHONY: check-serve-worker
-check-serve-worker: $(addprefix $(BUILD)/test/unit/test_serve_,memory model worker) ## models' programs: their memory, their library, who watches them
+check-serve-worker: $(addprefix $(BUILD)/test/unit/test_serve_,memory message model worker) ## models' programs: their memory, their library, who watches them
 	$(Q)PYTHON=$(PYTHON) scripts/run-tests -j1 $^
 
 install: install-serve-model

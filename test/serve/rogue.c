@@ -4,6 +4,7 @@
  * where the rule does not say otherwise: the sum of each request's bytes of "x" as INT64 "y".
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "proto/serve_memory.h"
+#include "proto/serve_message.h"
 
 #define FD 3
 
@@ -49,21 +50,18 @@ static void sleep_on(void) {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static int sums(const struct serve_memory *in, uint64_t *bytes) {
+/* To be freed, as what their data points at: *sum. */
+static struct serve_memory_tensor *sums(const struct serve_memory *in, int64_t **sum) {
     struct serve_memory_tensor *out = calloc(in->requests, sizeof(*out));
-    int64_t *sum = calloc(in->requests, sizeof(*sum));
-    struct serve_memory_why why;
 
+    *sum = calloc(in->requests, sizeof(**sum));
     for (uint32_t i = 0; i < in->requests; i++) {
         const struct serve_memory_tensor *x = serve_memory_get(in, i, "x");
         for (uint64_t k = 0; k < x->bytes; k++)
-            sum[i] += ((const unsigned char *)x->data)[k];
-        out[i] = (struct serve_memory_tensor){i, "y", DATATYPE_INT64, 0, {0}, &sum[i], 8};
+            (*sum)[i] += ((const unsigned char *)x->data)[k];
+        out[i] = (struct serve_memory_tensor){i, "y", DATATYPE_INT64, 0, {0}, &(*sum)[i], 8};
     }
-    int fd = serve_memory_make(out, in->requests, in->requests, bytes, &why);
-    free(sum);
-    free(out);
-    return fd;
+    return out;
 }
 
 /* The same bytes with other seals, changed where the rule says so. */
@@ -92,27 +90,84 @@ static void break_memory(struct serve_wire_msg *m, int *fd) {
     if (is("no-size")) m->bytes = 0;
 }
 
+static void answer_as_file(struct serve_wire_msg *m, const struct serve_memory_tensor *out,
+                           uint32_t count) {
+    struct serve_memory_why why;
+    int fd = serve_memory_make(out, count, count, &m->bytes, &why);
+
+    break_memory(m, &fd);
+    if (is("magic")) m->magic++;
+    if (is("version")) m->version++;
+    if (is("kind")) m->kind = 77;
+    send_it(m, fd, is("no-memory") ? 0 : is("two-memories") ? 2 : 1);
+    if (is("shrinking") && ftruncate(fd, 0)) exit(1);
+    if (is("twice")) send_it(m, fd, 1);
+    close(fd);
+}
+
+static bool is_behind(void) {
+    return is("behind-short") || is("behind-long") || is("behind-huge") || is("behind-none") ||
+           is("behind-table") || is("behind-too-long") || is("behind-and-file");
+}
+
+/* More than any memory behind a message may be is sent with it. */
+static void answer_behind(struct serve_wire_msg *m, const struct serve_memory_tensor *out,
+                          uint32_t count) {
+    struct serve_memory_parcel p;
+    struct serve_memory_why why;
+    static unsigned char all[sizeof(struct serve_message) + 1];
+    int err = serve_memory_pack(&p, out, count, count, &why), fd = dup(FD);
+    size_t bytes = p.bytes + is("behind-long") - is("behind-short");
+
+    if (err) exit(1);
+    memcpy(all + sizeof(*m), p.message + sizeof(*m), p.bytes);
+    m->bytes = is("behind-huge") ? UINT64_MAX : is("behind-none") ? 0 : p.bytes;
+    if (is("behind-table")) memset(all + sizeof(*m) + sizeof(struct serve_wire_head), 0xff, 64);
+    if (is("behind-too-long")) m->bytes = bytes = SERVE_WIRE_BEHIND_BYTES + 1;
+    memcpy(all, m, sizeof(*m));
+    if (fdutil_send(FD, all, sizeof(*m) + bytes, &fd, is("behind-and-file"))) exit(1);
+    serve_memory_parcel_finish(&p);
+    close(fd);
+}
+
 static void answer(const struct serve_wire_msg *batch, const struct serve_memory *in) {
     struct serve_wire_msg m = message(SERVE_WIRE_DONE, batch->number + is("number"));
-    int fd = sums(in, &m.bytes);
+    struct serve_memory_why why;
+    int64_t *sum;
+    struct serve_memory_tensor *out = sums(in, &sum);
 
     m.requests = in->requests + is("requests");
-    break_memory(&m, &fd);
-    if (is("magic")) m.magic++;
-    if (is("version")) m.version++;
-    if (is("kind")) m.kind = 77;
-    send_it(&m, fd, is("no-memory") ? 0 : is("two-memories") ? 2 : 1);
-    if (is("shrinking") && ftruncate(fd, 0)) exit(1);
-    if (is("twice")) send_it(&m, fd, 1);
-    close(fd);
+    if (is("none"))
+        serve_message_send_memory(FD, &m, out, in->requests, &why);
+    else if (is_behind())
+        answer_behind(&m, out, in->requests);
+    else
+        answer_as_file(&m, out, in->requests);
+    free(out);
+    free(sum);
 }
 
 static void fail(uint64_t number) {
     struct serve_wire_msg m = message(SERVE_WIRE_FAILED, number);
 
     memset(m.text, 'x', sizeof(m.text));
-    if (is("fails")) strcpy(m.text, "not today");
+    if (!is("endless-text")) strcpy(m.text, "not today");
+    if (is("fails-and-more")) {
+        struct serve_wire_msg more[2] = {m};
+        if (fdutil_send(FD, more, sizeof(more), NULL, 0)) exit(1);
+        return;
+    }
     send_it(&m, -1, 0);
+}
+
+/* Its last word, and a batch that it never looked at. */
+static void leave_unread(void) {
+    struct pollfd p = {.fd = FD, .events = POLLIN};
+
+    if (poll(&p, 1, -1) < 0) exit(1);
+    fail(1);
+    close(FD);
+    sleep_on();
 }
 
 /* True: that was the answer. */
@@ -131,7 +186,7 @@ static bool misbehave(uint64_t number) {
     }
     while (is("flood"))
         say(SERVE_WIRE_HELLO, 0);
-    if (is("fails") || is("endless-text")) {
+    if (is("fails") || is("fails-and-more") || is("endless-text")) {
         fail(number);
         return true;
     }
@@ -157,23 +212,31 @@ static void before(void) {
         if (getppid() == 1) exit(1);
 }
 
-static void serve(void) {
-    struct serve_wire_msg m;
+static void serve_batch(const struct serve_message *msg, int fd) {
     struct serve_memory in;
     struct serve_memory_why why;
 
+    if (misbehave(msg->m.number)) return;
+    if (serve_message_open(&in, msg, fd, true, &why)) exit(1);
+    answer(&msg->m, &in);
+    serve_memory_finish(&in);
+}
+
+static void serve(void) {
+    struct serve_message *msg = serve_message_create();
+    const char *why;
+    int fd;
+
     for (;;) {
-        int fd = -1, fds = 1, n = fdutil_recv(FD, &m, sizeof(m), &fd, &fds);
-        if (n <= 0 || m.kind == SERVE_WIRE_STOP) break;
-        if (m.kind != SERVE_WIRE_BATCH) continue;
-        if (!misbehave(m.number)) {
-            if (serve_memory_open(&in, fd, m.bytes, &why)) exit(1);
-            answer(&m, &in);
-            serve_memory_finish(&in);
-        }
-        close(fd);
+        enum serve_message_got got = serve_message_receive(FD, msg, &fd, &why);
+        if (got != SERVE_MESSAGE_SOUND || msg->m.kind == SERVE_WIRE_STOP) break;
+        if (msg->m.kind == SERVE_WIRE_HELLO && is("leaves-unread")) leave_unread();
+        if (msg->m.kind != SERVE_WIRE_BATCH) continue;
+        serve_batch(msg, fd);
+        fdutil_close(&fd);
         if (is("dies-after")) raise(SIGKILL);
     }
+    free(msg);
     if (is("ignores-stop")) sleep_on();
 }
 

@@ -342,17 +342,36 @@ Test(serve_worker, breaks_rules, .timeout = 300) {
     static const struct {
         const char *rule, *why;
     } rules[] = {
-        {"garbage", "garbage"},         {"long", "garbage"},
-        {"magic", "garbage"},           {"version", "another version"},
-        {"kind", "nobody asked for"},   {"number", "none was due"},
-        {"requests", "none was due"},   {"no-memory", "without its memory"},
-        {"two-memories", "garbage"},    {"pipe", "no memfd"},
-        {"unsealed", "F_SEAL_SHRINK"},  {"writable", "F_SEAL_WRITE"},
-        {"shrinking", "F_SEAL_SHRINK"}, {"small", "announced"},
-        {"huge-size", "announced"},     {"no-size", "too few"},
-        {"table", "tensor 0"},          {"endless-text", "text without an end"},
-        {"flood", "none was due"},      {"dies", "signal 6"},
-        {"exits", "status 3"},          {"hangs-up", "hung up"},
+        {"garbage", "garbage"},
+        {"long", "garbage"},
+        {"magic", "garbage"},
+        {"version", "another version"},
+        {"kind", "nobody asked for"},
+        {"number", "none was due"},
+        {"requests", "none was due"},
+        {"no-memory", "without its memory"},
+        {"two-memories", "garbage"},
+        {"pipe", "no memfd"},
+        {"unsealed", "F_SEAL_SHRINK"},
+        {"writable", "F_SEAL_WRITE"},
+        {"shrinking", "F_SEAL_SHRINK"},
+        {"small", "announced"},
+        {"huge-size", "announced"},
+        {"no-size", "too few"},
+        {"table", "tensor 0"},
+        {"endless-text", "text without an end"},
+        {"flood", "none was due"},
+        {"dies", "signal 6"},
+        {"exits", "status 3"},
+        {"hangs-up", "hung up"},
+        {"behind-short", "shorter"},
+        {"behind-long", "longer"},
+        {"behind-huge", "longer"},
+        {"behind-none", "longer"},
+        {"behind-table", "tensor 0"},
+        {"behind-too-long", "garbage"},
+        {"behind-and-file", "two ways"},
+        {"fails-and-more", "more than its message"},
     };
     int before = count_before();
 
@@ -504,6 +523,65 @@ Test(serve_worker, answers_twice) {
     cr_expect_eq(b.done, 1);
     cr_expect_eq(b.lost_batch, 0);
     stop(&b);
+}
+
+/* What it said is taken, and that it hung up is seen, although the kernel tells of an error first.
+ */
+Test(serve_worker, leaves_a_batch_unread) {
+    struct bench b;
+
+    begin(&b, (char *[]){ROGUE, "leaves-unread", NULL});
+    start(&b);
+    UNTIL(&b, b.ready);
+    cr_assert_eq(send_bytes(&b), 0);
+    UNTIL(&b, b.lost);
+    cr_expect_eq(b.failed, 1);
+    cr_expect_eq(b.lost_batch, 0);
+    cr_expect(strstr(b.why, "hung up"), "%s", b.why);
+    stop(&b);
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* Of one request; there and back. */
+static void expect_bytes(struct bench *b, uint64_t bytes) {
+    unsigned char *data = malloc(bytes);
+    struct tensor x = {.name = "x", .type = DATATYPE_UINT8, .rank = 1, .shape = {(int64_t)bytes}};
+    int64_t sum = 0;
+    int done = b->done;
+
+    for (uint64_t i = 0; i < bytes; i++)
+        sum += data[i] = (unsigned char)(i * 7 + i / 251);
+    x.elements = x.bytes = bytes;
+    x.data = data;
+    cr_assert_eq(send_pair(b, &x, 1, NULL, 0), 0);
+    free(data);
+    UNTIL(b, b->done > done || b->failed || b->lost);
+    cr_assert_eq(b->done, done + 1, "%llu bytes: %s", (unsigned long long)bytes, b->why);
+    cr_expect_eq(*(const int64_t *)output(b, 0, "y")->data, sum, "%llu bytes",
+                 (unsigned long long)bytes);
+}
+
+/* On either side of where batches become files, to the byte; answered behind a message, and by a
+ * file that need be none. */
+Test(serve_worker, of_any_size) {
+    const uint64_t most = SERVE_WIRE_BEHIND_BYTES - 256; /* head, table and name */
+    static const char *const rules[] = {"none", "file"};
+    struct bench b;
+    int before = count_before();
+
+    for (int r = 0; r < 2; r++) {
+        begin(&b, (char *[]){ROGUE, (char *)rules[r], NULL});
+        start(&b);
+        UNTIL(&b, b.ready);
+        expect_bytes(&b, 1);
+        for (uint64_t bytes = most - 3; bytes <= most + 3; bytes++)
+            expect_bytes(&b, bytes);
+        expect_bytes(&b, 1 << 20);
+        stop(&b);
+        cr_expect_eq(b.lost, 0, "%s", b.why);
+    }
+    cr_expect_eq(count_files(), before);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -62,30 +62,26 @@ static int end(struct salus_serve *s) {
     return -1;
 }
 
-int connection_send(struct salus_serve *s, const struct serve_wire_msg *msg, int fd) {
-    struct serve_wire_msg m = *msg;
-    int err;
+static int send_word(struct salus_serve *s, struct serve_wire_msg *m) {
+    int err = serve_message_send(s->fd, m);
 
-    m.magic = SERVE_WIRE_MAGIC;
-    m.version = SERVE_WIRE_VERSION;
-    err = fdutil_send(s->fd, &m, sizeof(m), &fd, fd >= 0);
     if (!err) return 0;
     return connection_say(s, "salus-serve cannot be told anything any more: %s", strerror(-err));
 }
 
 /* 1; 0 at the end of the socket; -1. */
-static int receive(struct salus_serve *s, struct serve_wire_msg *m, int *fd) {
-    int fds = 1, n = fdutil_recv(s->fd, m, sizeof(*m), fd, &fds);
+static int receive(struct salus_serve *s, int *fd) {
+    const char *why;
 
-    if (fds != 1) *fd = -1;
-    if (n == 0 || n == -ECONNRESET) return 0;
-    if (n < 0) return connection_say(s, "nothing comes from salus-serve: %s", strerror(-n));
-    if (fds == FDUTIL_LOST)
+    switch (serve_message_receive(s->fd, s->msg, fd, &why)) {
+    case SERVE_MESSAGE_SOUND: return 1;
+    case SERVE_MESSAGE_END: return 0;
+    case SERVE_MESSAGE_NOTHING: return connection_say(s, "nothing comes from salus-serve");
+    case SERVE_MESSAGE_SCARCE:
         return connection_say(s, "a batch is lost: this program has no descriptor left for it");
-    if (n == sizeof(*m) && m->magic == SERVE_WIRE_MAGIC && m->version == SERVE_WIRE_VERSION)
-        return 1;
-    fdutil_close(fd);
-    return connection_say(s, "salus-serve speaks another version than %d, which this library has",
+    case SERVE_MESSAGE_BAD: break;
+    }
+    return connection_say(s, "salus-serve sent %s (this library is of version %d)", why,
                           SERVE_WIRE_VERSION);
 }
 
@@ -121,14 +117,14 @@ static int find_socket(struct salus_serve *s) {
 
 static int greet(struct salus_serve *s) {
     struct serve_wire_msg hello = {.kind = SERVE_WIRE_HELLO};
-    int fd = -1, got = connection_send(s, &hello, -1);
+    int fd = -1, got = send_word(s, &hello);
 
-    if (!got) got = receive(s, &hello, &fd);
+    if (!got) got = receive(s, &fd);
     fdutil_close(&fd);
-    if (got == 1 && hello.kind == SERVE_WIRE_HELLO) return 0;
+    if (got == 1 && s->msg->m.kind == SERVE_WIRE_HELLO) return 0;
     if (got == 0) connection_say(s, "salus-serve hung up before it said anything");
     if (got == 1)
-        connection_say(s, "salus-serve began with message %u, not with HELLO", hello.kind);
+        connection_say(s, "salus-serve began with message %u, not with HELLO", s->msg->m.kind);
     return end(s);
 }
 
@@ -137,6 +133,11 @@ struct salus_serve *salus_serve_open(void) {
 
     if (!s) return NULL;
     s->fd = -1;
+    s->msg = serve_message_create();
+    if (!s->msg) {
+        free(s);
+        return NULL;
+    }
     if (!find_socket(s)) greet(s);
     return s;
 }
@@ -146,17 +147,19 @@ void salus_serve_close(struct salus_serve *s) {
     connection_forget(s);
     fdutil_close(&s->fd);
     free(s->out);
+    free(s->msg);
     free(s);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static int take(struct salus_serve *s, const struct serve_wire_msg *m, int fd) {
+static int take(struct salus_serve *s, int fd) {
+    const struct serve_wire_msg *m = &s->msg->m;
     struct serve_memory_why why;
     int err;
 
-    if (fd < 0 || !m->number) return connection_say(s, "a batch came without its memory");
-    err = serve_memory_open(&s->in, fd, m->bytes, &why);
+    if (!m->number) return connection_say(s, "a batch came without a number");
+    err = serve_message_open(&s->in, s->msg, fd, true, &why);
     if (!err && s->in.requests != m->requests) {
         serve_memory_finish(&s->in);
         return connection_say(s, "batch %" PRIu64 " is of %u requests, and its memory of others",
@@ -171,20 +174,19 @@ static int take(struct salus_serve *s, const struct serve_wire_msg *m, int fd) {
 }
 
 int salus_serve_next(struct salus_serve *s) {
-    struct serve_wire_msg m;
     int fd = -1, got;
 
     if (!s) return -1;
     if (s->over) return 0;
     if (s->fd < 0) return -1;
     if (s->number && salus_serve_failed(s, UNANSWERED)) return end(s);
-    got = receive(s, &m, &fd);
-    if (got == 1 && m.kind == SERVE_WIRE_BATCH)
-        got = take(s, &m, fd);
-    else if (got == 1 && m.kind == SERVE_WIRE_STOP)
+    got = receive(s, &fd);
+    if (got == 1 && s->msg->m.kind == SERVE_WIRE_BATCH)
+        got = take(s, fd);
+    else if (got == 1 && s->msg->m.kind == SERVE_WIRE_STOP)
         got = 0;
     else if (got == 1)
-        got = connection_say(s, "salus-serve sent message %u, which is no batch", m.kind);
+        got = connection_say(s, "salus-serve sent message %u, which is no batch", s->msg->m.kind);
     fdutil_close(&fd);
     s->over = got == 0;
     return got < 0 ? end(s) : got;
@@ -198,5 +200,5 @@ int salus_serve_failed(struct salus_serve *s, const char *why) {
     snprintf(m.text, sizeof(m.text), "%s",
              why && *why ? why : "the model's program did not say why");
     connection_forget(s);
-    return connection_send(s, &m, -1);
+    return send_word(s, &m);
 }

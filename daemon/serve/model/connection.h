@@ -9,13 +9,14 @@
 #include <stdbool.h>
 
 #include "daemon/serve/model/salus_serve.h"
-#include "proto/serve_memory.h"
+#include "proto/serve_message.h"
 
 struct salus_serve {
-    int fd;            /* -1: there is no connection, or no more */
-    bool over;         /* there are no more batches, which is no error */
-    uint64_t number;   /* of the batch; 0: there is none */
-    uint32_t requests; /* of it */
+    int fd;                    /* -1: there is no connection, or no more */
+    bool over;                 /* there are no more batches, which is no error */
+    uint64_t number;           /* of the batch; 0: there is none */
+    uint32_t requests;         /* of it */
+    struct serve_message *msg; /* what came latest, with the batch's memory if it is small */
     struct serve_memory in;
     long long device_ns;                /* meter_read when the batch came */
     void *joined[SERVE_WIRE_MAX_NAMES]; /* by group; NULL: not copied */
@@ -33,8 +34,5 @@ void connection_forget(struct salus_serve *s);
 
 /* Whether there is a batch, and such a request in it: 0 or -1. */
 int connection_check(struct salus_serve *s, int request);
-
-/* One message, with a descriptor where fd >= 0, which stays the caller's. 0 or -1. */
-int connection_send(struct salus_serve *s, const struct serve_wire_msg *msg, int fd);
 
 #endif

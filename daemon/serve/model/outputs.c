@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/fdutil.h"
 #include "daemon/serve/model/connection.h"
 #include "daemon/serve/model/meter.h"
 
@@ -120,17 +119,14 @@ int salus_serve_answer(struct salus_serve *s, const char *name, const char *data
 int salus_serve_done(struct salus_serve *s) {
     struct serve_wire_msg m = {.kind = SERVE_WIRE_DONE};
     struct serve_memory_why why;
-    int fd, err;
+    int err;
 
     if (connection_check(s, 0)) return -1;
-    fd = serve_memory_make(s->out, s->out_count, s->requests, &m.bytes, &why);
-    if (fd < 0)
-        return connection_say(s, "the answer to batch %" PRIu64 ": %s", s->number, why.text);
     m.number = s->number;
     m.device_ticks = meter_ticks(s->device_ns);
     m.requests = s->requests;
-    err = connection_send(s, &m, fd);
-    fdutil_close(&fd);
-    if (!err) connection_forget(s);
-    return err;
+    err = serve_message_send_memory(s->fd, &m, s->out, s->out_count, &why);
+    if (err) return connection_say(s, "the answer to batch %" PRIu64 ": %s", s->number, why.text);
+    connection_forget(s);
+    return 0;
 }

@@ -5,18 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/fdutil.h"
-
-static int post(int sock, struct serve_wire_msg *m, int fd) {
-    m->magic = SERVE_WIRE_MAGIC;
-    m->version = SERVE_WIRE_VERSION;
-    return fdutil_send(sock, m, sizeof(*m), &fd, fd >= 0);
-}
+#include "proto/serve_message.h"
 
 int batch_send_word(int sock, enum serve_wire_kind kind) {
     struct serve_wire_msg m = {.kind = (uint16_t)kind};
 
-    return post(sock, &m, -1);
+    return serve_message_send(sock, &m);
 }
 
 /* ---- a batch --------------------------------------------------------------------------------- */
@@ -52,39 +46,9 @@ int batch_send(int sock, uint64_t number, const struct batch_request *requests, 
     struct serve_wire_msg m = {.kind = SERVE_WIRE_BATCH, .number = number, .requests = count};
     uint32_t total;
     struct serve_memory_tensor *all = gather(requests, count, &total);
-    int err, fd = all ? serve_memory_make(all, total, count, &m.bytes, why) : -ENOMEM;
+    int err = all ? serve_message_send_memory(sock, &m, all, total, why) : -ENOMEM;
 
-    free(all);
     if (!all) serve_memory_say(why, "out of memory");
-    if (fd < 0) return fd;
-    err = post(sock, &m, fd);
-    if (err) serve_memory_say(why, "its program cannot be told: %s", strerror(-err));
-    fdutil_close(&fd);
+    free(all);
     return err;
-}
-
-/* ---- what comes ------------------------------------------------------------------------------ */
-
-static const char *complain(const struct serve_wire_msg *m, int bytes, int fd) {
-    if (bytes != (int)sizeof(*m) || m->magic != SERVE_WIRE_MAGIC) return "it sent garbage";
-    if (m->version != SERVE_WIRE_VERSION) return "its library is of another version";
-    if ((m->kind == SERVE_WIRE_DONE) != (fd >= 0))
-        return fd >= 0 ? "it sent a descriptor that nobody asked for"
-                       : "it sent an answer without its memory";
-    if (!memchr(m->text, 0, sizeof(m->text))) return "it sent a text without an end";
-    return NULL;
-}
-
-enum batch_got batch_receive(int sock, struct serve_wire_msg *m, int *fd, const char **why) {
-    int fds = 1, n = fdutil_recv(sock, m, sizeof(*m), fd, &fds);
-
-    if (fds != 1) *fd = -1;
-    if (n == -EAGAIN) return BATCH_NOTHING;
-    if (n == 0 || n == -ECONNRESET) return BATCH_END;
-    *why = n < 0 ? "it sent garbage" : NULL;
-    if (n > 0 && fds == FDUTIL_LOST) return BATCH_SCARCE;
-    if (n > 0) *why = complain(m, n, *fd);
-    if (!*why) return BATCH_MESSAGE;
-    fdutil_close(fd);
-    return BATCH_GARBAGE;
 }

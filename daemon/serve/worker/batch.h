@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages to a model's program, and what is sound of those that come from it. No state. Thread:
- * the loop's.
+ * Messages to a model's program. No state. Thread: the loop's.
  */
 #ifndef DAEMON_SERVE_WORKER_BATCH_H
 #define DAEMON_SERVE_WORKER_BATCH_H
@@ -19,16 +18,5 @@ struct batch_request {
 int batch_send_word(int sock, enum serve_wire_kind kind);
 int batch_send(int sock, uint64_t number, const struct batch_request *requests, uint32_t count,
                struct serve_memory_why *why);
-
-enum batch_got {
-    BATCH_NOTHING, /* for now */
-    BATCH_MESSAGE,
-    BATCH_SCARCE, /* a message whose descriptor is lost: we have none left */
-    BATCH_END,    /* it hung up */
-    BATCH_GARBAGE /* and why */
-};
-
-/* A message that is what it says, and its descriptor, the caller's, or -1. */
-enum batch_got batch_receive(int sock, struct serve_wire_msg *m, int *fd, const char **why);
 
 #endif

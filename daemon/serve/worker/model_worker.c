@@ -57,6 +57,7 @@ struct model_worker {
     uint64_t device_ns;        /* as the latest message says */
     uint64_t number, limit_ns; /* of the batch; 0: there is none */
     uint32_t requests;
+    struct serve_message *in; /* what came latest */
 };
 
 static void on_timer(uv_timer_t *timer);
@@ -142,10 +143,10 @@ static uint64_t take_batch(struct model_worker *w) {
     return number;
 }
 
-static void take_result(struct model_worker *w, const struct serve_wire_msg *m, int fd) {
+static void take_result(struct model_worker *w, int fd) {
     struct serve_memory_why why;
     struct result *r;
-    int err = result_create(&r, fd, m->bytes, w->requests, &why);
+    int err = result_create(&r, w->in, fd, w->requests, &why);
 
     if (err == -EINVAL)
         fall(w, "its answer is not sound: %s", why.text);
@@ -155,14 +156,15 @@ static void take_result(struct model_worker *w, const struct serve_wire_msg *m, 
         w->ops->done(w->ctx, w, take_batch(w), r);
 }
 
-static void take_message(struct model_worker *w, const struct serve_wire_msg *m, int fd) {
+static void take_message(struct model_worker *w, int fd) {
+    const struct serve_wire_msg *m = &w->in->m;
     bool of_batch = w->state == BUSY && m->number == w->number;
 
     w->device_ns = (uint64_t)m->device_ticks * SERVE_WIRE_TICK_NS;
     if (m->kind == SERVE_WIRE_HELLO && w->state == STARTING)
         become_ready(w);
     else if (m->kind == SERVE_WIRE_DONE && of_batch && m->requests == w->requests)
-        take_result(w, m, fd);
+        take_result(w, fd);
     else if (m->kind == SERVE_WIRE_FAILED && of_batch)
         w->ops->failed(w->ctx, w, take_batch(w), m->text);
     else
@@ -178,33 +180,45 @@ static void take_scarce(struct model_worker *w) {
         fall(w, "it sent a descriptor that nobody asked for");
 }
 
-/* Whether there may be more. */
-static bool take_one(struct model_worker *w) {
-    struct serve_wire_msg m;
+static enum serve_message_got take_one(struct model_worker *w) {
+    enum serve_message_got got;
     const char *why;
     int fd;
 
-    if (w->sock < 0) return false;
-    switch (batch_receive(w->sock, &m, &fd, &why)) {
-    case BATCH_NOTHING: return false;
-    case BATCH_MESSAGE:
-        take_message(w, &m, fd);
+    if (w->sock < 0) return SERVE_MESSAGE_NOTHING;
+    got = serve_message_receive(w->sock, w->in, &fd, &why);
+    switch (got) {
+    case SERVE_MESSAGE_SOUND:
+        take_message(w, fd);
         fdutil_close(&fd);
-        return true;
-    case BATCH_SCARCE: take_scarce(w); return true;
-    case BATCH_GARBAGE: fall(w, "%s", why); return false;
-    case BATCH_END: break;
+        break;
+    case SERVE_MESSAGE_SCARCE: take_scarce(w); break;
+    case SERVE_MESSAGE_BAD: fall(w, "it sent %s", why); break;
+    case SERVE_MESSAGE_NOTHING:
+    case SERVE_MESSAGE_END: break;
     }
-    return false;
+    return got;
 }
 
-/* Most that hang up are about to be reaped, which says more about why. */
+/* Whether there was one, and so may be more. */
+static bool take_another(struct model_worker *w) {
+    enum serve_message_got got = take_one(w);
+
+    return got == SERVE_MESSAGE_SOUND || got == SERVE_MESSAGE_SCARCE;
+}
+
+/* The end is behind all messages, and heard of again when they are taken; a handle that was told of
+ * an error has been stopped. Most that hang up are about to be reaped, which says more about why.
+ */
 static void on_poll(uv_poll_t *poll, int status, int events) {
     struct model_worker *w = poll->data;
-    char byte;
+    enum serve_message_got got = take_one(w);
 
-    take_one(w);
-    if (w->sock < 0 || recv(w->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return;
+    if (w->sock < 0) return;
+    if (got != SERVE_MESSAGE_END && (status == 0 || got != SERVE_MESSAGE_NOTHING)) {
+        if (status < 0) uv_poll_start(&w->poll, UV_READABLE, on_poll);
+        return;
+    }
     uv_poll_stop(&w->poll);
     w->hung_up = true;
     if (!w->stopping) wait_for(w, REAP_NS);
@@ -216,7 +230,7 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
 static void on_reaped(uv_process_t *process, int64_t status, int signal) {
     struct model_worker *w = process->data;
 
-    for (int i = 0; i < LAST_MESSAGES && take_one(w); i++) {
+    for (int i = 0; i < LAST_MESSAGES && take_another(w); i++) {
     }
     if (signal)
         fall(w, "it was ended by signal %d (%s)", signal, strsignal(signal));
@@ -291,7 +305,7 @@ static bool is_heard(struct model_worker *w) {
     enum state state = w->state;
     uint64_t number = w->number;
 
-    return state != READY && take_one(w) && (w->state != state || w->number != number);
+    return state != READY && take_another(w) && (w->state != state || w->number != number);
 }
 
 static void on_timer(uv_timer_t *timer) {
@@ -326,6 +340,11 @@ struct model_worker *model_worker_create(uv_loop_t *loop, const struct model_wor
     if (!w) return NULL;
     *w = (struct model_worker){
         .loop = loop, .config = *config, .ops = ops, .ctx = ctx, .state = NEW, .sock = -1};
+    w->in = serve_message_create();
+    if (!w->in) {
+        free(w);
+        return NULL;
+    }
     preset(&w->config.hello_ns, 600 * NS_PER_S);
     preset(&w->config.stop_ns, 5 * NS_PER_S);
     preset(&w->config.again_first_ns, NS_PER_S);
@@ -338,6 +357,8 @@ struct model_worker *model_worker_create(uv_loop_t *loop, const struct model_wor
 }
 
 void model_worker_destroy(struct model_worker *w) {
+    if (!w) return;
+    free(w->in);
     free(w);
 }
 

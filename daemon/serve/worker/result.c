@@ -40,10 +40,10 @@ static int make(struct result *r, uint32_t requests, struct serve_memory_why *wh
     return -ENOMEM;
 }
 
-int result_create(struct result **out, int fd, uint64_t bytes, uint32_t requests,
+int result_create(struct result **out, const struct serve_message *msg, int fd, uint32_t requests,
                   struct serve_memory_why *why) {
     struct result *r = calloc(1, sizeof(*r));
-    int err = r ? serve_memory_open(&r->memory, fd, bytes, why) : -ENOMEM;
+    int err = r ? serve_message_open(&r->memory, msg, fd, false, why) : -ENOMEM;
 
     if (!r) serve_memory_say(why, "out of memory");
     if (!err) err = make(r, requests, why);

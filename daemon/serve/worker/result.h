@@ -7,7 +7,7 @@
 #define DAEMON_SERVE_WORKER_RESULT_H
 
 #include "daemon/serve/infer/tensor.h"
-#include "proto/serve_memory.h"
+#include "proto/serve_message.h"
 
 struct result {
     struct serve_memory memory;
@@ -15,8 +15,9 @@ struct result {
     uint32_t *first;        /* of each request in `tensors`, and behind the last */
 };
 
-/* Of a batch of `requests`. 0; -EINVAL: it is not what it should be; or another -errno; and why. */
-int result_create(struct result **out, int fd, uint64_t bytes, uint32_t requests,
+/* Of a batch of `requests`; neither message nor descriptor is needed any more. 0; -EINVAL: it is
+ * not what it should be; or another -errno; and why. */
+int result_create(struct result **out, const struct serve_message *msg, int fd, uint32_t requests,
                   struct serve_memory_why *why);
 void result_destroy(struct result *r);
 
