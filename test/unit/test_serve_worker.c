@@ -529,11 +529,14 @@ Test(serve_worker, answers_twice) {
  */
 Test(serve_worker, leaves_a_batch_unread) {
     struct bench b;
+    char path[64];
 
     begin(&b, (char *[]){ROGUE, "leaves-unread", NULL});
     start(&b);
     UNTIL(&b, b.ready);
+    snprintf(path, sizeof(path), "/proc/%d/fd/3", model_worker_pid(b.w));
     cr_assert_eq(send_bytes(&b), 0);
+    cr_assert(PATIENCE_UNTIL(access(path, F_OK) < 0)); /* so that all is there at once */
     UNTIL(&b, b.lost);
     cr_expect_eq(b.failed, 1);
     cr_expect_eq(b.lost_batch, 0);

@@ -5,7 +5,6 @@
 #include "daemon/serve/infer/answer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "daemon/serve/infer/text.h"
@@ -33,32 +32,36 @@ static int write_output(const struct request_output *o, const struct tensor *t, 
                         struct refusal *why) {
     int err = 0;
 
-    buf_printf(body, "{\"name\":");
+    text_add(body, "{\"name\":");
     text_write(body, o->name, strlen(o->name));
-    buf_printf(body, ",\"datatype\":\"%s\",\"shape\":", datatype_name(t->type));
+    text_add(body, ",\"datatype\":\"");
+    text_add(body, datatype_name(t->type));
+    text_add(body, "\",\"shape\":");
     tensor_write_shape(body, t->shape, t->rank);
     if (o->binary) {
-        buf_printf(body, ",\"parameters\":{\"binary_data_size\":%" PRIu64 "}", t->bytes);
+        text_add(body, ",\"parameters\":{\"binary_data_size\":");
+        text_decimal(body, (int64_t)t->bytes);
+        text_add(body, "}");
     } else {
-        buf_printf(body, ",\"data\":");
+        text_add(body, ",\"data\":");
         err = values_write(body, t, why);
     }
-    buf_printf(body, "}");
+    text_add(body, "}");
     return err;
 }
 
 static void write_head(const struct request *r, struct buf *body) {
-    buf_printf(body, "{");
+    text_add(body, "{");
     if (r->id) {
-        buf_printf(body, "\"id\":");
+        text_add(body, "\"id\":");
         text_write(body, r->id, strlen(r->id));
-        buf_printf(body, ",");
+        text_add(body, ",");
     }
-    buf_printf(body, "\"model_name\":");
+    text_add(body, "\"model_name\":");
     text_write(body, r->model->name, strlen(r->model->name));
-    buf_printf(body, ",\"model_version\":");
+    text_add(body, ",\"model_version\":");
     text_write(body, r->version, strlen(r->version));
-    buf_printf(body, ",\"outputs\":[");
+    text_add(body, ",\"outputs\":[");
 }
 
 int answer_write(const struct request *r, const struct tensor *outputs, uint32_t count,

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "daemon/serve/infer/text.h"
+
 int tensor_count(struct tensor *t) {
     uint64_t product = 1;
     bool none = false;
@@ -27,8 +29,10 @@ int tensor_count(struct tensor *t) {
 
 void tensor_write_shape(struct buf *json, const int64_t *shape, uint32_t rank) {
     buf_append(json, "[", 1);
-    for (uint32_t i = 0; i < rank; i++)
-        buf_printf(json, "%s%" PRId64, i ? "," : "", shape[i]);
+    for (uint32_t i = 0; i < rank; i++) {
+        if (i) buf_append(json, ",", 1);
+        text_decimal(json, shape[i]);
+    }
     buf_append(json, "]", 1);
 }
 

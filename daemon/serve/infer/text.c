@@ -37,6 +37,22 @@ bool text_valid(const char *s, size_t bytes) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+void text_add(struct buf *json, const char *s) {
+    buf_append(json, s, strlen(s));
+}
+
+void text_decimal(struct buf *json, int64_t n) {
+    char digits[24];
+    size_t at = sizeof(digits);
+    uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+    do
+        digits[--at] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (n < 0) digits[--at] = '-';
+    buf_append(json, digits + at, sizeof(digits) - at);
+}
+
 static void write_escaped(struct buf *json, unsigned char c) {
     switch (c) {
     case '"': buf_append(json, "\\\"", 2); break;

@@ -15,6 +15,11 @@
 size_t text_character(const char *s, size_t bytes);
 bool text_valid(const char *s, size_t bytes);
 
+/* What needs no escapes; and a whole number. Without printf, which took a tenth of a request's
+ * time. */
+void text_add(struct buf *json, const char *s);
+void text_decimal(struct buf *json, int64_t n);
+
 /* With its quotes; each byte that is not UTF-8 becomes a question mark. */
 void text_write(struct buf *json, const char *s, size_t bytes);
 
