@@ -17,7 +17,7 @@ gen-conf:
 		scripts/gen-conf page $$page >$$page.new && mv $$page.new $$page || exit 1; done
 
 # scdoc's own habit of a paragraph macro after each heading is the one thing that is let pass.
-check-docs: $(MAN_PAGES) $(BUILD)/salusd
+check-docs: $(MAN_PAGES) $(BUILD)/salusd $(BUILD)/salus-serve
 	$(Q)scripts/check-docs $(BUILD) $(MAN_PAGES)
 
 # Recipes of CONTRIBUTING.md, followed in a copy of the tree.

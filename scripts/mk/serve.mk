@@ -8,7 +8,9 @@ $(BUILD)/salus-serve: $(BUILD)/daemon/serve/gateway/main.o \
 	$(Q)$(LINK) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -linih $(FRONT_NEEDS)
 all: $(BUILD)/salus-serve
 
-$(BUILD)/test/serve/slow: $(BUILD)/test/serve/slow.o $(SERVE_MODEL_A)
+$(BUILD)/test/unit/test_models_file $(BUILD)/fuzz_models_file: $(addprefix $(BUILD)/lib,gateway.a plan.a infer.a)
+
+$(BUILD)/test/serve/slow $(BUILD)/test/serve/mirror: $(BUILD)/test/serve/%: $(BUILD)/test/serve/%.o $(SERVE_MODEL_A)
 	$(Q)$(LINK) -o $@ $^
 $(BUILD)/test/serve/early: test/serve/early.cu $(SERVE_MODEL_A)
 	@mkdir -p $(@D)
@@ -19,7 +21,7 @@ $(addprefix $(BUILD)/test/unit/test_serve_,measure samples): $(BUILD)/libgateway
 $(BUILD)/test/unit/test_serve_meter: $(SERVE_MODEL_OBJS)
 
 .PHONY: check-serve
-check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slow early) ## salus-serve as a process
+check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slow mirror early) ## salus-serve as a process
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/serve/run_serve.py $(SERVE_TESTS)
 
 install: install-serve
@@ -27,5 +29,8 @@ uninstall: uninstall-serve
 .PHONY: install-serve uninstall-serve
 install-serve: $(BUILD)/salus-serve
 	$(INSTALL) -D -m 0755 $(BUILD)/salus-serve $(ROOT_DIR)/bin/salus-serve
+	$(INSTALL) -D -m 0644 config/salus-serve.conf $(ROOT_DIR)/share/doc/salus/salus-serve.conf
+	$(INSTALL) -d $(ROOT_DIR)/lib/systemd/system
+	sed 's|@PREFIX@|$(PREFIX)|' config/salus-serve.service >$(ROOT_DIR)/lib/systemd/system/salus-serve.service
 uninstall-serve:
-	rm -f $(ROOT_DIR)/bin/salus-serve
+	rm -f $(ROOT_DIR)/bin/salus-serve $(ROOT_DIR)/lib/systemd/system/salus-serve.service

@@ -55,7 +55,7 @@ PROOFS = {
     "run_front": Proof("test/serve/echo_front", ("python3", "test/serve/run_front.py", "--front={program}", "{case}"), "FAIL.*{case}",
                        cases="test/serve/run_front.py", limit_s=300),
     "run_serve": Proof("salus-serve", ("python3", "test/serve/run_serve.py", "--serve={program}", "{case}"), "FAIL.*{case}",
-                       cases="test/serve/run_serve.py", needs=("{build}/test/serve/adder", "{build}/test/serve/slow"), limit_s=300),
+                       cases="test/serve/run_serve.py", needs=("{build}/test/serve/adder", "{build}/test/serve/slow", "{build}/test/serve/mirror"), limit_s=300),
     "run_recovery": Proof("daemon", ("python3", "test/e2e/run_recovery.py", "{case}"), "FAIL.*{case}",
                           cases="test/e2e/run_recovery.py", needs=("all", "{build}/e2e/default-static/verify"), long=True),
     "run_limits": Proof("daemon", ("python3", "test/e2e/run_limits.py", "{case}"), "FAIL.*{case}",

@@ -20,8 +20,9 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
-from harness import BUILD, PATIENCE, Skipped, run_tests, wait_for
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "e2e")]
+from harness import BUILD, PATIENCE, run_tests, wait_for
+from triton import triton_python
 
 # A mutant's tests name another one: --front=PATH.
 PROGRAM = next((a.partition("=")[2] for a in sys.argv if a.startswith("--front=")),
@@ -496,7 +497,7 @@ def test_log():
 
 def test_addresses():
     with Front() as f:
-        done = subprocess.run([PROGRAM, "--port", str(f.port)], text=True, capture_output=True, timeout=PATIENCE)
+        done = subprocess.run([PROGRAM, "--port", str(f.port), "front"], text=True, capture_output=True, timeout=PATIENCE)
         equal(done.returncode, 1, "a port that is taken")
         contains(done.stderr, f"127.0.0.1 port {f.port}: bind: Address already in use", "why")
     done = subprocess.run([PROGRAM, "--address", "localhost"], text=True, capture_output=True, timeout=PATIENCE)
@@ -531,30 +532,10 @@ def test_ten_thousand():
 
 # ---- Triton's client -----------------------------------------------------------------------------
 
-def triton_python():
-    """An interpreter that has it: made once, in $(BUILD)/serve-venv."""
-    folder = os.path.join(BUILD, "serve-venv")
-    python, done = os.path.join(folder, "bin", "python"), os.path.join(folder, "done")
-    if os.path.exists(done):
-        return python
-    made = subprocess.run([sys.executable, "-m", "venv", "--clear", folder], text=True, capture_output=True)
-    if made.returncode:
-        raise Skipped("python3 has no venv (package python3-venv)")
-    got = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--no-deps",
-                          "--only-binary", ":all:", "--require-hashes", "--requirement", os.path.join(HERE, "wheels.txt")],
-                         text=True, capture_output=True)
-    if "DO NOT MATCH THE HASHES" in got.stderr:
-        raise AssertionError(got.stderr)
-    if got.returncode:
-        raise Skipped(f"no tritonclient: {(got.stderr.strip().splitlines() or ['?'])[-1]}")
-    open(done, "w").close()
-    return python
-
-
 def test_triton_client():
     python = triton_python()
     with Front() as f:
-        done = subprocess.run([python, os.path.join(HERE, "triton_client.py"), str(f.port)], text=True, capture_output=True,
+        done = subprocess.run([python, os.path.join(HERE, "triton_client.py"), str(f.port), "front"], text=True, capture_output=True,
                               timeout=PATIENCE)
         equal(done.returncode, 0, done.stdout + done.stderr)
         contains(done.stdout, "triton client: all as expected", "its end")

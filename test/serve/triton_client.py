@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triton's own client against test/serve/echo_front.c; run by run_front.py.
+"""Triton's own client against test/serve/echo_front.c, run by run_front.py, and against salus-serve, by run_serve.py.
 
-    triton_client.py PORT
+    triton_client.py PORT front|serve
 """
 import sys
 
@@ -26,12 +26,12 @@ def same(got, want, what):
         raise AssertionError(f"{what}: {got!r}, expected {want!r}")
 
 
-def add(client, binary_in, binary_out, model="add", **more):
+def add(client, binary_in, binary_out, model="add", output="sum", **more):
     inputs = []
     for name, values in (("a", [1, 2, 3]), ("b", [10, 20, 30])):
         inputs.append(http.InferInput(name, [3], "FP32"))
         inputs[-1].set_data_from_numpy(np.array(values, dtype=np.float32), binary_data=binary_in)
-    outputs = None if binary_out is None else [http.InferRequestedOutput("sum", binary_data=binary_out)]
+    outputs = None if binary_out is None else [http.InferRequestedOutput(output, binary_data=binary_out)]
     return client.infer(model, inputs, outputs=outputs, **more)
 
 
@@ -56,18 +56,22 @@ def health_and_metadata(client):
     refused(lambda: client.get_model_metadata("none"), 404, 'no model "none"')
 
 
+def sums(client, model, output):
+    for binary_in in (False, True):
+        for binary_out in (False, True, None):
+            r = add(client, binary_in, binary_out, model, output, request_id="r7", model_version="1")
+            same(r.as_numpy(output), np.array([11, 22, 33], dtype=np.float32), (model, binary_in, binary_out))
+            same((r.get_response()["id"], r.get_response()["model_version"]), ("r7", "1"), "whose it is")
+    pending = [client.async_infer(model, [*two(i)]) for i in range(8)]
+    same([int(p.get_result().as_numpy(output)[0]) for p in pending], [2 * i for i in range(8)], "several at a time")
+    refused(lambda: add(client, True, True, model, output, sequence_id=3), 400, "not supported")
+
+
 def inference(client):
     for model in ("add", "later"):
-        for binary_in in (False, True):
-            for binary_out in (False, True, None):
-                r = add(client, binary_in, binary_out, model, request_id="r7", model_version="1")
-                same(r.as_numpy("sum"), np.array([11, 22, 33], dtype=np.float32), (model, binary_in, binary_out))
-                same((r.get_response()["id"], r.get_response()["model_version"]), ("r7", "1"), "whose it is")
-    pending = [client.async_infer("later", [*two(i)]) for i in range(8)]
-    same([int(p.get_result().as_numpy("sum")[0]) for p in pending], [2 * i for i in range(8)], "several at a time")
+        sums(client, model, "sum")
     refused(lambda: add(client, True, True, "busy"), 429, "too many")
     refused(lambda: add(client, True, True, "late", parameters={"deadline_ms": 5}), 504, "deadline")
-    refused(lambda: add(client, True, True, sequence_id=3), 400, "not supported")
 
 
 def two(value):
@@ -99,10 +103,52 @@ def datatypes(client):
         same(np.asarray(r.as_numpy("BF16"), dtype=np.float32), np.array([1.5, -2], dtype=np.float32), "BF16")
 
 
+# ---- salus-serve ---------------------------------------------------------------------------------
+
+def served_metadata(client):
+    same((client.is_server_live(), client.is_server_ready(), client.is_model_ready("add")), (True, True, True), "ready")
+    same((client.is_model_ready("none"), client.is_model_ready("add", "2")), (False, False), "those that are not")
+    same([i["name"] for i in client.get_model_metadata("add", "1")["inputs"]], ["a", "b"], "inputs")
+    same({m["name"]: m["state"] for m in client.get_model_repository_index()},
+         {"add": "READY", "all": "READY", "slow": "READY"}, "index")
+    refused(lambda: client.get_model_metadata("none"), 404, 'no model "none"')
+
+
+def slow(client, ms, **more):
+    i = http.InferInput("ms", [1], "INT32")
+    i.set_data_from_numpy(np.array([ms], dtype=np.int32))
+    return client.async_infer("slow", [i], **more)
+
+
+def served_deadlines(client):
+    """By the request's own parameter; and what a program says when it fails."""
+    same(int(slow(client, 3).get_result().as_numpy("y")[0]), 6, "one that is slow")
+    refused(lambda: slow(client, -1).get_result(), 500, "it was told to fail")
+    busy = slow(client, 2000)
+    refused(lambda: [slow(client, 1, parameters={"deadline_ms": 200}) for _ in range(4)][-1].get_result(), 504, "deadline")
+    same(int(busy.get_result().as_numpy("y")[0]), 4000, "the one before it")
+
+
+def large(client):
+    """On either side of where batches become files."""
+    for elements in (1, 7000, 9000, 300000):
+        values = np.arange(elements, dtype=np.float32)
+        inputs = [http.InferInput(n, [elements], "FP32") for n in "ab"]
+        for i in inputs:
+            i.set_data_from_numpy(values)
+        same(client.infer("add", inputs).as_numpy("y"), 2 * values, f"{elements} elements")
+
+
 def main():
     client = http.InferenceServerClient(f"127.0.0.1:{sys.argv[1]}", concurrency=8)
-    health_and_metadata(client)
-    inference(client)
+    if sys.argv[2] == "front":
+        health_and_metadata(client)
+        inference(client)
+    else:
+        served_metadata(client)
+        sums(client, "add", "y")
+        served_deadlines(client)
+        large(client)
     datatypes(client)
     client.close()
     print("triton client: all as expected")

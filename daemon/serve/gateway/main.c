@@ -13,12 +13,13 @@
 #include "proto/version.h"
 
 #define EXIT_USAGE 2
+#define PRESET_FILE "/etc/salus/salus-serve.conf"
 
 static const char help[] =
-    "usage: salus-serve [--check] FILE\n"
+    "usage: salus-serve [--check] [FILE]\n"
     "\n"
-    "Serves the models of FILE by the Open Inference Protocol over HTTP. Runs in the foreground\n"
-    "until SIGTERM or SIGINT; see salus-serve(8).\n"
+    "Serves the models of FILE, or of " PRESET_FILE ", by the Open Inference\n"
+    "Protocol over HTTP. Runs in the foreground until SIGTERM or SIGINT; see salus-serve(8).\n"
     "\n"
     "  --check            say what is wrong with FILE; exit 2 if anything is\n"
     "  --help, --version\n";
@@ -94,10 +95,6 @@ int main(int argc, char **argv) {
         }
         path = a.name;
     }
-    if (!path) {
-        fputs("salus-serve: which file? See 'salus-serve --help'\n", stderr);
-        return EXIT_USAGE;
-    }
     log_init("info");
-    return run(path, check);
+    return run(path ? path : PRESET_FILE, check);
 }

@@ -4,6 +4,7 @@
  */
 #include "daemon/serve/gateway/models_file.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <ini.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "common/units.h"
+#include "daemon/serve/gateway/conf_lines.h"
 
 #define DEFAULT_PORT 8000
 #define DEFAULT_PROFILE_PART 50u /* 5 % */
@@ -19,6 +21,8 @@
 #define DEFAULT_DEADLINE_NS 1000000000u
 #define DEFAULT_LIMIT_NS 60000000000u
 #define APPS_DEFAULT 8u
+#define LINE_MOST (INI_MAX_LINE - 2)
+#define SECTION_MOST 48u             /* bytes that inih takes of one; it cuts longer ones */
 #define TIME_MOST_NS 86400000000000u /* a day */
 
 struct reading {
@@ -70,7 +74,10 @@ static char *keep(struct reading *r, const char *text) {
     return copy;
 }
 
-static int take_text(struct reading *r, const char *text, char **out) {
+static int take_address(struct reading *r, const char *text, char **out) {
+    struct in6_addr any;
+    if (inet_pton(AF_INET, text, &any) != 1 && inet_pton(AF_INET6, text, &any) != 1)
+        return fault(r, "'%.60s' is no address in numbers, of IPv4 or IPv6", text);
     *out = keep(r, text);
     return *out ? 0 : -ENOMEM;
 }
@@ -169,12 +176,19 @@ static int take_tensor(struct reading *r, const char *text, const struct model_t
     return 0;
 }
 
+/* It is a part of paths, and of metrics' labels. */
+static bool is_name(const char *name) {
+    for (const char *c = name; *c; c++)
+        if (*c <= ' ' || *c > '~' || strchr("/\\\"", *c)) return false;
+    return *name != '\0';
+}
+
 /* ---- sections -------------------------------------------------------------------------------- */
 
 static int take_front(struct reading *r, const char *value) {
     struct models_file *f = r->file;
     uint32_t port = 0;
-    if (strcmp(r->name, "address") == 0) return take_text(r, value, &f->address);
+    if (strcmp(r->name, "address") == 0) return take_address(r, value, &f->address);
     if (strcmp(r->name, "connections") == 0)
         return take_count(r, value, 1, 1000000, &f->connections);
     if (strcmp(r->name, "port") != 0) return fault(r, "there is no such name here");
@@ -184,6 +198,7 @@ static int take_front(struct reading *r, const char *value) {
 }
 
 static int take_version(struct reading *r, const char *text, struct model *m) {
+    if (!is_name(text)) return fault(r, "'%.60s' is no version: it is a part of paths", text);
     const char **versions = arena_calloc(r->file->arena, 1, sizeof(*versions));
     if (versions) versions[0] = keep(r, text);
     if (!versions || !versions[0]) {
@@ -193,6 +208,15 @@ static int take_version(struct reading *r, const char *text, struct model *m) {
     m->versions = versions;
     m->versions_count = 1;
     return 0;
+}
+
+static int take_job_word(struct reading *r, const char *value, struct job_words *w) {
+    char why[JOB_WHY_BYTES];
+    int err = job_words_take(w, r->file->arena, r->name, value, why);
+    if (err == -ENOENT) return fault(r, "there is no such name here");
+    if (err == -EINVAL) return fault(r, "%s", why);
+    r->no_memory |= err != 0;
+    return err;
 }
 
 static int take_model(struct reading *r, const char *value) {
@@ -212,7 +236,7 @@ static int take_model(struct reading *r, const char *value) {
     if (strcmp(n, "applications") == 0) return take_count(r, value, 1, PLAN_APPS, &s->plan.apps);
     if (strcmp(n, "profile") == 0) return take_profile(r, value, &s->profile_part);
     if (strcmp(n, "salus") == 0) return take_switch(r, value, &s->salus);
-    return fault(r, "there is no such name here");
+    return take_job_word(r, value, &s->job);
 }
 
 /* The model of a section, which may be new; false: it is none. */
@@ -220,8 +244,12 @@ static bool find_model(struct reading *r, const char *name) {
     struct models_file *f = r->file;
     for (r->model = 0; r->model < f->count; r->model++)
         if (strcmp(f->models[r->model].name, name) == 0) return true;
-    if (f->count == MODELS_FILE_MODELS || !*name || strcspn(name, "/ \t") != strlen(name)) {
-        fault(r, f->count == MODELS_FILE_MODELS ? "too many models" : "no name for a model");
+    if (f->count == MODELS_FILE_MODELS || !is_name(name) || strlen(r->section) > SECTION_MOST) {
+        fault(r,
+              f->count == MODELS_FILE_MODELS ? "too many models"
+                                             : "no name for a model: 1 to %zu characters, no "
+                                               "blanks, quotes or slashes",
+              SECTION_MOST - strlen("model "));
         return false;
     }
     f->models[f->count] = (struct model){.name = keep(r, name)};
@@ -232,7 +260,10 @@ static bool find_model(struct reading *r, const char *name) {
                                                        .profile_part = DEFAULT_PROFILE_PART,
                                                        .plan.apps = APPS_DEFAULT};
     f->count++;
-    return f->models[r->model].name != NULL;
+    if (f->models[r->model].name && job_words_name(&f->settings[r->model].job, f->arena, name) == 0)
+        return true;
+    r->no_memory = true;
+    return false;
 }
 
 static int take(void *arg, const char *section, const char *name, const char *value) {
@@ -257,6 +288,9 @@ static void look_at_model(struct reading *r, uint32_t i) {
     if (!f->settings[i].argv) fault(r, "program is missing");
     if (!f->models[i].inputs_count) fault(r, "an input is missing");
     if (!f->models[i].outputs_count) fault(r, "an output is missing");
+    const char *word = job_words_first(&f->settings[i].job);
+    if (word && !f->settings[i].salus)
+        fault(r, "%s is said of jobs, and with salus = no there are none", word);
     if (!f->models[i].versions_count) take_version(r, "1", &f->models[i]);
 }
 
@@ -265,10 +299,22 @@ int models_file_read(struct models_file *f, const char *path, struct buf *errors
     *f = (struct models_file){
         .arena = arena_create(), .port = DEFAULT_PORT, .connections = DEFAULT_CONNECTIONS};
     if (!f->arena) return -ENOMEM;
-    int line = ini_parse(path, take, &r);
-    if (line < 0) {
+    struct conf_lines lines = {.file = fopen(path, "re")};
+    if (!lines.file) {
         buf_printf(errors, "%s: %s\n", path, strerror(errno));
         return -EINVAL;
+    }
+    int line = ini_parse_stream(conf_lines_next, &lines, take, &r);
+    r.no_memory |= line < 0;
+    if (ferror(lines.file)) { /* such as a folder */
+        buf_printf(errors, "%s: it cannot be read\n", path);
+        r.bad++;
+    }
+    fclose(lines.file);
+    if (lines.bad_line) {
+        buf_printf(errors, "%s:%u: more than %d bytes, or a NUL\n", path, lines.bad_line,
+                   LINE_MOST);
+        r.bad++;
     }
     if (line > 0) {
         buf_printf(errors, "%s:%d: not a section, nor 'name = value'\n", path, line);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/arena.h"
+#include "daemon/serve/gateway/job_words.h"
 #include "daemon/serve/infer/model.h"
 #include "daemon/serve/plan/plan.h"
 
@@ -22,6 +23,7 @@
 struct models_file_model {
     char **argv; /* ends with NULL */
     bool salus;  /* its programs are started as jobs under Salus */
+    struct job_words job;
     uint32_t workers;
     uint64_t deadline_ns; /* of requests that do not say one */
     uint64_t limit_ns;    /* that a batch may take before its worker is ended */

@@ -47,17 +47,22 @@ struct plan_event *served_event(struct served *s, enum plan_event_kind kind) {
     return e;
 }
 
-static void on_timer(uv_timer_t *timer) {
-    served_step(timer->data);
-}
+static void on_timer(uv_timer_t *timer);
 
-static void wake_in(struct served *s, uint64_t ns) {
+static void wake_at(struct served *s, uint64_t at_ns) {
+    uint64_t now_ns = uv_hrtime(), ns = at_ns > now_ns ? at_ns - now_ns : 0;
+    s->wake_ns = at_ns;
     uv_timer_start(&s->timer, on_timer, (ns + NS_PER_MS - 1) / NS_PER_MS, 0);
 }
 
-static void arm(struct served *s, uint64_t at_ns) {
-    uint64_t now_ns = uv_hrtime();
-    wake_in(s, at_ns > now_ns ? at_ns - now_ns : 0);
+/* The loop's clock has whole milliseconds, so that this may be early by a part of one; the
+ * scheduler, which finds nothing to do then, does not ask for the same moment twice. */
+static void on_timer(uv_timer_t *timer) {
+    struct served *s = timer->data;
+    if (uv_hrtime() < s->wake_ns)
+        wake_at(s, s->wake_ns);
+    else
+        served_step(s);
 }
 
 static void carry_out(struct served *s, const struct plan_action *a) {
@@ -70,7 +75,7 @@ static void carry_out(struct served *s, const struct plan_action *a) {
         refuse(s, a->id, SERVED_REFUSED, 429,
                "the deadline could not be met: try again later, or give it more time");
         break;
-    case PLAN_ARM: arm(s, a->at_ns); break;
+    case PLAN_ARM: wake_at(s, a->at_ns); break;
     case PLAN_REJECT:
         log_error("serve", "event=rejected model=%s text=\"%s\"", s->model->name,
                   plan_fault_text(a->rejected.fault));
@@ -88,7 +93,7 @@ void served_step(struct served *s) {
         struct plan_actions out;
         uint32_t count = s->event_count;
         if (plan_step(s->plan, uv_hrtime(), told, count, &out)) {
-            wake_in(s, (uint64_t)AGAIN_MS * NS_PER_MS);
+            wake_at(s, uv_hrtime() + (uint64_t)AGAIN_MS * NS_PER_MS);
             break; /* they stay */
         }
         s->events = s->told;
@@ -209,15 +214,18 @@ bool served_metric(const struct served *s, uint32_t index, struct buf *text) {
 
 /* Programs under Salus are started by the command that people start theirs with. */
 static int make_argv(struct served *s) {
-    static const char *const under[] = {"salusctl", "run", "--"};
-    uint32_t before = s->settings->salus ? 3 : 0, count = 0;
+    uint32_t count = 0, at = 0;
     while (s->settings->argv[count])
         count++;
-    s->argv = calloc(before + count + 1u, sizeof(*s->argv));
+    s->argv = calloc(JOB_WORDS + count + 5u, sizeof(*s->argv));
     if (!s->argv) return -ENOMEM;
-    for (uint32_t i = 0; i < before; i++)
-        s->argv[i] = (char *)(uintptr_t)under[i];
-    memcpy(s->argv + before, s->settings->argv, count * sizeof(*s->argv));
+    if (s->settings->salus) {
+        s->argv[at++] = (char *)"salusctl";
+        s->argv[at++] = (char *)"run";
+        at += job_words_put(&s->settings->job, s->argv + at);
+        s->argv[at++] = (char *)"--";
+    }
+    memcpy(s->argv + at, s->settings->argv, count * sizeof(*s->argv));
     s->config = (struct model_worker_config){.name = s->model->name, .argv = s->argv};
     return 0;
 }

@@ -51,6 +51,7 @@ struct served {
     struct served_worker *workers;
     uint32_t ready_count;
     uv_timer_t timer;
+    uint64_t wake_ns; /* when the timer is due */
     /* Events that the scheduler was not told yet, and those that it was told last. `spare` of the
      * room is for what workers say. */
     struct plan_event *events, *told;
