@@ -24,7 +24,9 @@
 #define SERVE_WIRE_VERSION 2
 #define SERVE_WIRE_ENVIRONMENT "SALUS_SERVE_FD"
 #define SERVE_WIRE_TEXT_BYTES 224 /* so that what is behind the struct lies at a multiple of 64 */
-#define SERVE_WIRE_BEHIND_BYTES (32u << 10)
+/* Half of what a memfd costs up to twice this (measured); beyond some 80 KiB the kernel needs more
+ * than 16 KiB in one piece for a message. */
+#define SERVE_WIRE_BEHIND_BYTES (64u << 10)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 

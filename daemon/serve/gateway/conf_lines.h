@@ -14,7 +14,7 @@ struct conf_lines {
     unsigned bad_line; /* the first that is too long, or has a NUL in it; 0: none */
 };
 
-/* An ini_reader of a struct conf_lines: as fgets, with what does not fit left out. */
-char *conf_lines_next(char *text, int cap, void *lines);
+/* An ini_reader; `arg` is a struct conf_lines: as fgets, with what does not fit left out. */
+char *conf_lines_next(char *text, int cap, void *arg);
 
 #endif
