@@ -21,7 +21,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "e2e")]
-from harness import BUILD, PATIENCE, run_tests, wait_for
+from harness import BUILD, PATIENCE, Skipped, run_tests, wait_for
 from triton import triton_python
 
 # A mutant's tests name another one: --front=PATH.
