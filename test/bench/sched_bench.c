@@ -6,7 +6,7 @@
  * best-effort ones, under each kernel policy; of a kernel under slack, with requests that it knows
  * and up to 999 best-effort jobs. Invariant checks are compiled out.
  *
- *   sched_bench [samples]
+ *   sched_bench [samples [part of a name]]
  */
 #include <stdio.h>
 #include <stdlib.h>
