@@ -26,7 +26,7 @@ from harness import BUILD, ROOT, Soft, program, tool, wait_for  # noqa: E402
 PAGE = os.path.join(ROOT, "docs", "results", "2026-11-serving.md")
 POLICIES = ["orloj", "edf", "clockwork", "nexus", "clipper"]
 MODES = [("short", 400, 60), ("middle", 2000, 60), ("long", 3600, 60)]  # rounds: mean and deviation
-FACTOR, FIXED = 40, 40000  # of early.cu
+FACTOR, FIXED = 400, 400000  # of early.cu
 WARM_S, WARM_LOAD = 6.0, 0.5
 CAPACITY_S, CLIENTS, KNOWN = 6.0, 48, 40
 DEVICE = ("--sm-count", "8", "--device-threads", "2")
@@ -219,7 +219,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--seconds", type=float, default=12)
     p.add_argument("--loads", type=lambda s: [float(x) for x in s.split(",")], default=[0.5, 0.7, 0.9, 1.0, 1.2])
-    p.add_argument("--slo", type=float, default=3)
+    p.add_argument("--slo", type=float, default=5)
     p.add_argument("--policies", type=lambda s: s.split(","), default=POLICIES)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--report", action="store_true")
