@@ -2,7 +2,7 @@
 # Mutants: small faults in shipped code, each in a file of test/mutants with the test that must fail
 # because of it; scripts/mutants makes them and runs them.
 #   make check-mutants [ROOM=...]   a room, a mutant, or a file or folder that is changed; JOBS at a time.
-#                                   MUTANT_PARTS=3: a third of all, as the commit's hash says
+#                                   MUTANT_PARTS=6: a sixth of all, as the commit's hash says
 #   make check-long-mutants         those that only tests of whole daemons notice
 .PHONY: check-mutants check-long-mutants check-long
 check-mutants: ## small faults that the tests must notice; ROOM=worker, or a file

@@ -49,6 +49,10 @@ check-asan: ## unit tests under ASan and UBSan
 	@! grep -A20 -E 'ERROR: (Address|Leak)Sanitizer|runtime error:' build-asan/check.log
 	@grep -E 'Synthesis' build-asan/check.log
 check-tsan: ## threads under TSan
+	@$(MAKE) --no-print-directory BUILD=build-tsan SAN=thread PLAIN_LEFT_OUT=cuda_faults check-plain
+.PHONY: check-long-tsan
+check-long: check-long-tsan
+check-long-tsan:
 	@$(MAKE) --no-print-directory BUILD=build-tsan SAN=thread check-plain
 
 # The handlers in soft/isa are compiled three times from the same lines, and sectors.h has a function at
