@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * StaticFluid (Algorithm 3.1): the trials of a group onto idle GPUs, the largest shares first.
+ *
+ * M' of the algorithm, "idle resources", are the GPUs that nobody is on. What finds no room waits,
+ * and is planned again whenever there is some ("small trials may be scheduled when any resource
+ * becomes idle", lemma 1): a share that was never used can be another one. That is where we differ
+ * from the print, which fixes w_i at the beginning: late ones get whole GPUs that way when many of
+ * these are idle. Groups go one after the other; a later one gets what an earlier one leaves.
+ */
+#include "daemon/tune/state.h"
+
+/* False: there is no room. */
+static bool put(struct salus_fluid *f, const struct shares_ask *a) {
+    struct strips *s = &f->strips;
+    struct trial *t = &f->trials.at[a->place];
+    if (a->share < 1) {
+        bool full = f->config.flags & SALUS_FLUID_FRACTIONS;
+        uint32_t gpu = strips_open(s, t, a->share, full);
+        if (gpu == STRIPS_NONE) return false;
+        strips_join(s, t, gpu, a->share);
+    } else {
+        if (a->share > s->idle) return false;
+        t->share = a->share;
+        strips_take(s, t, a->place, (uint32_t)a->share);
+    }
+    t->state = SALUS_FLUID_RUNNING;
+    f->waiting--;
+    return true;
+}
+
+/* Behind one that found no room there is none for its like. */
+static void run_group(struct salus_fluid *f, struct shares_ask *asks, uint32_t count) {
+    const struct shares_ask *failed = NULL;
+    shares_plan(asks, count, f->strips.idle, f->config.flags);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct shares_ask *a = &asks[i];
+        bool alike = failed && a->packed_most <= failed->packed_most && a->share >= failed->share;
+        if (!alike && !put(f, a)) failed = a;
+    }
+}
+
+void placing_run(struct salus_fluid *f) {
+    uint32_t count = 0, end;
+    for (uint32_t i = 0; f->waiting && i < f->trials.count; i++)
+        if (state_trial(f, i)->state == SALUS_FLUID_WAITING)
+            f->asks[count++] = state_ask(f, f->trials.in_order[i]);
+    shares_sort(f->asks, f->spare, count);
+    for (uint32_t at = 0; at < count; at = end) {
+        for (end = at + 1; end < count && f->asks[end].turn == f->asks[at].turn;)
+            end++;
+        run_group(f, &f->asks[at], end - at);
+    }
+}

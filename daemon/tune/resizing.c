@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * DynamicFluid (Algorithm 3.2): trials that run are resized when GPUs were freed and nobody waits
+ * for them.
+ *
+ * A is here all that runs, of all groups: n is all GPUs, and shares of groups that run beside each
+ * other have to add up to it. "Update a_i with w_i resources" is read as w'_i.
+ *
+ * w_i, which the algorithm compares with, is what the trial has: of a shared GPU its part beside
+ * those that are there now (strips.h), not the 1/c that it was planned with. A trial that is being
+ * resized has no width to compare: it is left alone until it has settled; the GPUs that it leaves
+ * are its until then, those that it gets are its at once. So what it holds is the larger of the
+ * two.
+ *
+ * The print scales down whenever that saves GPU time, w'(h' + epsilon) < w h. But then the trial
+ * may be the last to end, and the group ends later than with StaticFluid, if nobody can use what it
+ * gave up. Here it must also end no later than the group would have. SALUS_FLUID_DOWN_ANY: as
+ * printed.
+ *
+ * A share below one is left at once, and one whole GPU becomes a shared one as it is: these are
+ * weights under Salus. Everything else restarts the trial, which takes epsilon.
+ */
+#include <math.h>
+
+#include "daemon/tune/state.h"
+
+static double run_ns(const struct trial *t, double share) {
+    return t->left_ns / curve_rate(&t->curve, share);
+}
+
+static void resize(struct salus_fluid *f, struct trial *t) {
+    t->state = SALUS_FLUID_RESIZING;
+    t->settles_ns = (double)f->now_ns + (double)f->config.change_ns;
+    f->resizes++;
+}
+
+/* As many of what it wants as are idle, if it is worth it. */
+static void scale_up(struct salus_fluid *f, const struct shares_ask *a, double now) {
+    struct strips *s = &f->strips;
+    struct trial *t = &f->trials.at[a->place];
+    bool alone = t->share < 1 && s->at[t->gpu].sharers == 1;
+    uint32_t own = t->share >= 1 ? (uint32_t)t->share : alone;
+    uint32_t more = (uint32_t)a->share - own;
+    if (more > s->idle) more = s->idle;
+    double to = own + more;
+    if (to <= now || run_ns(t, to) + (double)f->config.change_ns >= run_ns(t, now)) return;
+    if (t->share < 1) {
+        strips_part_with(s, t); /* idle now if it was alone there, and then its again */
+        more += own;
+    }
+    t->share = to;
+    strips_take(s, t, a->place, more);
+    resize(f, t);
+}
+
+static void scale_down(struct salus_fluid *f, const struct shares_ask *a, double now,
+                       double latest_ns) {
+    struct trial *t = &f->trials.at[a->place];
+    double change_ns = (double)f->config.change_ns, to = a->share;
+    double then_ns = run_ns(t, to) + change_ns;
+    if (t->share < 1 || to * then_ns >= now * run_ns(t, now)) return;
+    if (!(f->config.flags & SALUS_FLUID_DOWN_ANY) && (double)f->now_ns + then_ns > latest_ns)
+        return;
+    bool restarts = t->share > 1;
+    if (restarts) strips_leave(&f->strips, t, to < 1 ? 1 : (uint32_t)to);
+    if (to < 1)
+        strips_share(&f->strips, t, to);
+    else
+        t->share = to;
+    if (restarts) resize(f, t);
+}
+
+/* Asks of all that may be resized; how many GPUs are theirs or idle, and when the last one ends. */
+static uint32_t gather(struct salus_fluid *f, uint32_t *gpus, double *latest_ns) {
+    uint32_t count = 0;
+    *gpus = f->strips.here;
+    *latest_ns = 0;
+    for (uint32_t i = 0; i < f->trials.count; i++) {
+        const struct trial *t = state_trial(f, i);
+        *latest_ns = fmax(*latest_ns, state_end_ns(f, t));
+        if (t->state != SALUS_FLUID_RUNNING) continue;
+        f->asks[count] = state_ask(f, f->trials.in_order[i]);
+        f->asks[count++].turn = 0;
+    }
+    for (uint32_t i = 0; i < f->strips.most; i++) {
+        uint32_t owner = f->strips.at[i].owner;
+        *gpus -= owner != STRIPS_NONE && f->trials.at[owner].state == SALUS_FLUID_RESIZING;
+    }
+    return count;
+}
+
+void resizing_run(struct salus_fluid *f) {
+    uint32_t gpus;
+    double latest_ns;
+    if (!f->freed || f->waiting || f->config.flags & (SALUS_FLUID_STATIC | SALUS_FLUID_FIFO))
+        return;
+    uint32_t count = gather(f, &gpus, &latest_ns);
+    shares_sort(f->asks, f->spare, count);
+    shares_plan(f->asks, count, gpus, f->config.flags);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct shares_ask *a = &f->asks[i];
+        double now = strips_part(&f->strips, &f->trials.at[a->place]);
+        if (a->share > now)
+            scale_up(f, a, now);
+        else if (a->share < now)
+            scale_down(f, a, now, latest_ns);
+    }
+}

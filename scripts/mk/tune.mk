@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Fluid, which shares GPUs among the trials of a tuning job (daemon/tune): its library, its bench.
+#   make check-tune    the library as others load it
+TUNE := $(filter-out daemon/tune/sim/%,$(call src,daemon/tune))
+FLUID_SO := $(BUILD)/tune/libsalus-fluid.so.1
+$(BUILD)/libfluid.a: $(call objs,$(TUNE))
+$(FLUID_SO): $(call objs,$(TUNE)) $(BUILD)/libcommon.a scripts/mk/tune.map
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) \
+		-Wl,--version-script=scripts/mk/tune.map -Wl,--exclude-libs,ALL -o $@ \
+		$(filter %.o,$^) $(filter %.a,$^) -lm
+$(FLUID_SO:.1=): $(FLUID_SO)
+	$(Q)ln -sf $(<F) $@
+all: $(FLUID_SO) $(FLUID_SO:.1=)
+
+TUNE_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_tune_*.c))
+$(TUNE_TESTS): $(BUILD)/libfluid.a
+
+# Every allocation of it may be the one that fails.
+$(BUILD)/test/unit/test_tune_create: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+BENCHES += $(BUILD)/test/bench/tune_bench
+$(BUILD)/test/bench/tune_bench: $(addprefix $(BUILD)/test/bench/,tune_bench.o floor.o) \
+		$(addprefix $(BUILD)/lib,fluid.a common.a)
+	$(Q)$(LINK) -o $@ $^ -lm
+
+.PHONY: check-tune install-tune uninstall-tune
+check-tune: $(FLUID_SO) ## Fluid's library, as others load it
+	$(Q)BUILD=$(BUILD) $(PYTHON) test/tune/run_library.py
+
+install: install-tune
+uninstall: uninstall-tune
+install-tune: $(FLUID_SO)
+	$(INSTALL) -D -m 0755 $(FLUID_SO) $(ROOT_DIR)/lib/salus/libsalus-fluid.so.1
+	ln -sf libsalus-fluid.so.1 $(ROOT_DIR)/lib/salus/libsalus-fluid.so
+	$(INSTALL) -D -m 0644 daemon/tune/salus_fluid.h $(ROOT_DIR)/include/salus_fluid.h
+uninstall-tune:
+	rm -f $(ROOT_DIR)/include/salus_fluid.h

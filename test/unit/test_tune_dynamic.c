@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * DynamicFluid: who is resized, when that is worth it, and what a trial has while it is.
+ */
+#include <criterion/criterion.h>
+
+#include "test/lib/fluidrun.h"
+
+#define S 1000000000ll
+
+static const struct salus_fluid_trial *at(const struct fluidrun *r, uint64_t id) {
+    return fluidrun_trial(r, id);
+}
+
+static void begin(struct fluidrun *r, const struct salus_fluid_config *config,
+                  const int64_t *left_s, uint32_t count, double beta) {
+    struct salus_fluid_event events[8];
+    fluidrun_init(r, config);
+    for (uint32_t i = 0; i < count; i++) {
+        events[i] = fluidrun_join(i + 1, left_s[i] * S);
+        events[i].beta = beta;
+    }
+    fluidrun_step(r, events, count);
+}
+
+static void tell(struct fluidrun *r, uint32_t kind, uint64_t id) {
+    fluidrun_step(r, &(struct salus_fluid_event){.kind = kind, .id = id, .gpu = (uint32_t)id}, 1);
+    cr_assert_null(r->broken, "%s", r->broken);
+    cr_assert_eq(r->plan.refused, 0);
+}
+
+/* ---- up -------------------------------------------------------------------------------------- */
+
+/* Two GPUs, one each; the shorter one ends, and the other gets both. */
+Test(tune_dynamic, the_rest_gets_what_is_freed) {
+    const struct salus_fluid_config config = {.gpus = 2, .spread_most = 2, .change_ns = S / 2};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){6, 6}, 2, 1);
+    tell(&r, SALUS_FLUID_END, 1);
+    cr_expect_eq(at(&r, 2)->share, 2);
+    cr_expect_eq(at(&r, 2)->state, SALUS_FLUID_RESIZING);
+    cr_expect_eq(at(&r, 2)->end_ns, S / 2 + 3 * S);
+    cr_expect_eq(at(&r, 2)->gpu_count, 2);
+    cr_expect_eq(r.plan.idle, 0);
+    fluidrun_finish(&r);
+}
+
+/* 6 s become 3 and epsilon. */
+Test(tune_dynamic, only_if_it_is_worth_epsilon) {
+    for (int64_t change_ns = 3 * S - 1; change_ns <= 3 * S; change_ns++) {
+        const struct salus_fluid_config config = {
+            .gpus = 2, .spread_most = 2, .change_ns = change_ns};
+        struct fluidrun r;
+        begin(&r, &config, (int64_t[]){6, 6}, 2, 1);
+        tell(&r, SALUS_FLUID_END, 1);
+        cr_expect_eq(at(&r, 2)->share, change_ns < 3 * S ? 2 : 1);
+        fluidrun_finish(&r);
+    }
+}
+
+Test(tune_dynamic, not_with_static) {
+    const struct salus_fluid_config config = {
+        .gpus = 2, .spread_most = 2, .flags = SALUS_FLUID_STATIC};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){6, 6}, 2, 1);
+    tell(&r, SALUS_FLUID_END, 1);
+    cr_expect_eq(at(&r, 2)->share, 1);
+    cr_expect_eq(r.plan.resizes, 0);
+    fluidrun_finish(&r);
+}
+
+/* 8 and 7 share a GPU, 9 has one alone. On a third one 8 s take 8 and epsilon, not 12. Whoever
+ * shared leaves its share at once, and the other one has all of the GPU. */
+Test(tune_dynamic, who_shares_may_get_a_whole_gpu) {
+    const struct salus_fluid_config config = {
+        .gpus = 2, .gpus_most = 3, .packed_most = 2, .spread_most = 2, .change_ns = S};
+    struct salus_fluid_event events[3] = {fluidrun_join(1, 9 * S), fluidrun_join(2, 8 * S),
+                                          fluidrun_join(3, 7 * S)};
+    struct fluidrun r;
+    fluidrun_init(&r, &config);
+    for (uint32_t i = 0; i < 3; i++)
+        events[i].alpha = 1.5;
+    fluidrun_step(&r, events, 3);
+    cr_assert_eq(at(&r, 1)->part, 1);
+    cr_assert_eq(at(&r, 2)->part, 0.5);
+    cr_assert_eq(at(&r, 3)->part, 0.5);
+    tell(&r, SALUS_FLUID_GPU_CAME, 2);
+    cr_expect_eq(at(&r, 2)->share, 1);
+    cr_expect_eq(at(&r, 2)->end_ns, 9 * S);
+    cr_expect_eq(r.plan.gpus[at(&r, 2)->gpu_first], 2);
+    cr_expect_eq(at(&r, 3)->part, 1);
+    cr_expect_eq(at(&r, 3)->changed, 1);
+    cr_expect_eq(at(&r, 1)->changed, 0);
+    fluidrun_finish(&r);
+}
+
+/* ---- down ------------------------------------------------------------------------------------ */
+
+/* Four GPUs with beta 1.2: a trial on three that deserves one now uses 1.44 times its time. */
+static void two_wide(struct fluidrun *r, uint32_t waiting) {
+    const struct salus_fluid_config config = {
+        .gpus = 4, .packed_most = 1, .spread_most = 3, .change_ns = S / 10};
+    begin(r, &config, (int64_t[]){30, 9}, 2, 1.2);
+    cr_assert_eq(at(r, 1)->share, 3);
+    cr_assert_eq(at(r, 2)->share, 1);
+    struct salus_fluid_event now[3] = {{.kind = SALUS_FLUID_LEFT, .id = 1, .left_ns = 6 * S},
+                                       {.kind = SALUS_FLUID_LEFT, .id = 2, .left_ns = 20 * S},
+                                       {.kind = SALUS_FLUID_END, .id = 3}};
+    for (uint32_t i = 0; i <= waiting; i++) {
+        struct salus_fluid_event next = fluidrun_join(3 + i, S);
+        next.group = 2;
+        fluidrun_step(r, &next, 1);
+    }
+    fluidrun_step(r, now, 3);
+    cr_assert_eq(r->plan.waiting, waiting);
+}
+
+/* "There are not pending jobs in the queue" (section 3.3.3). */
+Test(tune_dynamic, not_while_others_wait) {
+    struct fluidrun r;
+    two_wide(&r, 1);
+    cr_expect_eq(at(&r, 1)->share, 3);
+    fluidrun_finish(&r);
+}
+
+Test(tune_dynamic, who_deserves_less_gives_gpus_up) {
+    struct fluidrun r;
+    two_wide(&r, 0);
+    cr_expect_eq(at(&r, 1)->share, 1);
+    cr_expect_eq(at(&r, 1)->state, SALUS_FLUID_RESIZING);
+    cr_expect_eq(at(&r, 1)->gpu_count, 1);
+    fluidrun_finish(&r);
+}
+
+/* What it has to leave is nobody's until it has settled. */
+Test(tune_dynamic, gpus_are_free_when_they_have_been_left) {
+    struct fluidrun r;
+    two_wide(&r, 0);
+    cr_expect_eq(r.plan.idle, 0);
+    cr_expect_eq(at(&r, 2)->share, 1);
+    r.now_ns = S / 10;
+    tell(&r, SALUS_FLUID_SETTLED, 1);
+    cr_expect_eq(at(&r, 2)->share, 3);
+    cr_expect_eq(at(&r, 2)->gpu_count, 3);
+    cr_expect_eq(r.plan.idle, 0);
+    fluidrun_finish(&r);
+}
+
+Test(tune_dynamic, one_that_ends_while_it_is_resized_leaves_everything) {
+    struct fluidrun r;
+    two_wide(&r, 0);
+    tell(&r, SALUS_FLUID_END, 1);
+    cr_expect_eq(at(&r, 2)->share, 3);
+    cr_expect_eq(r.plan.idle, 1);
+    fluidrun_finish(&r);
+}
+
+Test(tune_dynamic, a_gpu_that_is_to_be_left_may_go) {
+    struct fluidrun r;
+    two_wide(&r, 0);
+    for (uint32_t gpu = 0; gpu < 4; gpu++) {
+        bool kept = false;
+        for (uint32_t i = 0; i < 2; i++)
+            kept |= r.plan.gpus[r.plan.trials[i].gpu_first] == gpu;
+        if (kept) continue;
+        tell(&r, SALUS_FLUID_GPU_GONE, gpu);
+        cr_expect_eq(at(&r, 1)->share, 1);
+        cr_expect_eq(r.plan.waiting, 0);
+    }
+    fluidrun_finish(&r);
+}
+
+/* Ten GPUs: one trial on three, seven on one each. Then the one has 8 s left, which deserves 1.95,
+ * and each of the others 4.7: on one GPU it would use 8 s of GPU time instead of 11.5, and be the
+ * last. */
+static double share_of_the_wide(uint32_t flags) {
+    const struct salus_fluid_config config = {
+        .gpus = 10, .packed_most = 1, .spread_most = 4, .change_ns = S / 10, .flags = flags};
+    struct salus_fluid_event events[9] = {{.kind = SALUS_FLUID_END, .id = 9}};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){36, 12, 12, 12, 12, 12, 12, 12}, 8, 1.2);
+    cr_assert_eq(at(&r, 1)->share, 3);
+    struct salus_fluid_event ninth = fluidrun_join(9, S);
+    ninth.group = 2;
+    fluidrun_step(&r, &ninth, 1);
+    for (uint32_t i = 1; i < 9; i++)
+        events[i] = (struct salus_fluid_event){
+            .kind = SALUS_FLUID_LEFT, .id = i, .left_ns = i == 1 ? 8 * S : 47 * S / 10};
+    fluidrun_step(&r, events, 9);
+    double share = at(&r, 1)->share;
+    fluidrun_finish(&r);
+    return share;
+}
+
+Test(tune_dynamic, nobody_gives_gpus_up_to_be_the_last) {
+    cr_expect_eq(share_of_the_wide(0), 3);
+    cr_expect_eq(share_of_the_wide(SALUS_FLUID_DOWN_ANY), 1, "as Algorithm 3.2 prints it");
+}
+
+/* The one whole GPU of a trial that deserves less is opened to others as it is: nothing restarts.
+ */
+Test(tune_dynamic, one_gpu_is_shared_without_a_restart) {
+    const struct salus_fluid_config config = {
+        .gpus = 2, .gpus_most = 3, .packed_most = 2, .spread_most = 3, .change_ns = S / 1000};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){10, 10}, 2, 1);
+    struct salus_fluid_event left = {.kind = SALUS_FLUID_LEFT, .id = 2, .left_ns = S};
+    fluidrun_step(&r, &left, 1);
+    tell(&r, SALUS_FLUID_GPU_CAME, 2);
+    cr_expect_eq(at(&r, 1)->share, 2);
+    cr_expect_eq(at(&r, 2)->share, 0.5);
+    cr_expect_eq(at(&r, 2)->part, 1);
+    cr_expect_eq(at(&r, 2)->state, SALUS_FLUID_RUNNING);
+    cr_expect_eq(r.plan.resizes, 1);
+    fluidrun_finish(&r);
+}
