@@ -15,6 +15,7 @@
 #include "daemon/sim/simverb.h"
 #include "daemon/sim/slos.h"
 #include "daemon/sim/summary.h"
+#include "daemon/sim/tuneopt.h"
 #include "daemon/sim/workload_file.h"
 
 static int print_help(FILE *out) {
@@ -24,7 +25,8 @@ static int print_help(FILE *out) {
           "       salus-sim check FILE\n"
           "       salus-sim replay FILE [--any-build] [--trust]\n"
           "       salus-sim generate --kind KIND [OPTION]...\n"
-          "       salus-sim serve [OPTION]...\n\n"
+          "       salus-sim serve [OPTION]...\n"
+          "       salus-sim tune [OPTION]...\n\n"
           "run: each job alone, and the workload under each lane policy, in virtual time.\n"
           "FILE may be -.\n"
           "  --policy LIST        lane policies, separated by commas (all)\n"
@@ -85,6 +87,7 @@ static int print_help(FILE *out) {
           "                       take no more than that part longer (0: all that they fill)\n\n",
           out);
     serveopt_explain(out);
+    tuneopt_explain(out);
     fputs("Measures of run:\n", out);
     summary_explain(out);
     fputs("\nWhere a job has a target of latency (slo=), of each job:\n", out);
@@ -181,6 +184,7 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0) return print_help(out);
     if (argc > 1 && strcmp(argv[1], "serve") == 0) return simserve_verb(&c, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "tune") == 0) return simtune_verb(&c, argv + 1);
     char **words = calloc((size_t)argc + 1, sizeof(*words));
     if (!words) return simverb_fail(&c, SIMCLI_FAILED, "out of memory");
     simopt_init(&c.opt);
@@ -201,7 +205,7 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
         else
             status = simverb_fail(&c, SIMCLI_USAGE,
                                   "run, compare, check or replay FILE, advise FILE..., generate, "
-                                  "or serve; see --help");
+                                  "serve or tune; see --help");
     }
     simopt_finish(&c.opt);
     free(words);

@@ -28,5 +28,7 @@ int simrun_verb(struct simcli *c, const char *path);
 int simadvise_verb(struct simcli *c, char **paths, int count);
 /* A served model's requests; argv[0] is the verb, and its options are its own. */
 int simserve_verb(struct simcli *c, char **argv);
+/* Tuning jobs; as serve. */
+int simtune_verb(struct simcli *c, char **argv);
 
 #endif

@@ -289,6 +289,28 @@ def check_serve(folder):
     expect(salus_sim("serve", "--policy", "lottery").returncode == 1, "an unknown policy of batches")
 
 
+def check_tune(folder):
+    """Times of tuning jobs, the same bytes again, FIFO as what the others are compared with, and what cannot be."""
+    args = ("tune", "--algorithm", "grid,hyperband", "--gpus", "4,8", "--seeds", "2", "--mode", "fluid,fifo,fill")
+    first, second = (salus_sim(*args, "--json") for _ in range(2))
+    expect(first.returncode == 0 and first.stdout == second.stdout and not first.stderr, f"tune: {first.stderr}")
+    jobs = json.loads(first.stdout)["jobs"]
+    expect([(j["algorithm"], j["gpus"], j["mode"]) for j in jobs] ==
+           [(a, g, m) for a in ("grid", "hyperband") for g in (4, 8) for m in ("fluid", "fifo", "fill")], "a job each, in order")
+    for j in jobs:
+        expect(j["mode"] != "fifo" or j["faster"] == 1 and j["resizes"]["mean"] == 0, f"FIFO: {j}")
+        expect(j["mode"] == "fifo" or j["faster"] > 1.05, f"Fluid is faster: {j}")
+    table = salus_sim(*args).stdout.splitlines()
+    expect(len(table) == 1 + len(jobs) and all(len(row) == len(table[0]) for row in table[1:]), f"a line a job: {table[:3]}")
+    packing = {a: json.loads(salus_sim("tune", "--algorithm", "grid", "--spread", "1", "--alpha", a, "--json").stdout)["jobs"][1]
+               for a in ("1.2", "10")}
+    expect(packing["1.2"]["faster"] > 1.3 and 0.9 < packing["10"]["faster"] < 1.1, f"packing that costs ten times is none (Fig. 3.13a): {packing}")
+    for bad in (["--gpus", "0"], ["--algorithm", "oracle"], ["--mode", "lifo"], ["--task", "none"], ["--alpha", "0.5"], ["srtf.wl"],
+                ["--change", "x"], ["--seeds"], ["--noise", "nan"], ["--gpus", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"]):
+        done = salus_sim("tune", *bad)
+        expect(done.returncode == 2 and done.stderr, f"tune {bad}: {done.returncode}")
+
+
 def main():
     update = "--update" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
@@ -301,6 +323,7 @@ def main():
         check_advise(folder, wl)
         check_slos(folder)
         check_serve(folder)
+        check_tune(folder)
     if not failed:
         print(f"sim: {traces} traces, {damaged} damaged ones, command line and outputs as they should be")
     return 1 if failed else 0
