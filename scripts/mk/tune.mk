@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fluid, which shares GPUs among the trials of a tuning job (daemon/tune): its library, its bench.
 #   make check-tune    the library as others load it
+#   make sim-tuning    the thesis's experiments, as tables
 TUNE := $(filter-out daemon/tune/sim/%,$(call src,daemon/tune))
 FLUID_SO := $(BUILD)/tune/libsalus-fluid.so.1
 $(BUILD)/libfluid.a: $(call objs,$(TUNE))
@@ -26,6 +27,10 @@ BENCHES += $(BUILD)/test/bench/tune_bench
 $(BUILD)/test/bench/tune_bench: $(addprefix $(BUILD)/test/bench/,tune_bench.o floor.o) \
 		$(addprefix $(BUILD)/lib,fluid.a common.a)
 	$(Q)$(LINK) -o $@ $^ -lm
+
+.PHONY: sim-tuning
+sim-tuning: $(BUILD)/salus-sim
+	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-tuning
 
 .PHONY: check-tune install-tune uninstall-tune
 check-tune: $(FLUID_SO) ## Fluid's library, as others load it
