@@ -27,7 +27,8 @@
     X("fluid", 0, "StaticFluid, and DynamicFluid when GPUs become idle")                           \
     X("fill", SALUS_FLUID_FILL, "and GPUs that floors leave idle go to the last")                  \
     X("fractions", SALUS_FLUID_FRACTIONS, "fluid, with shares below one as they come")             \
-    X("down-any", SALUS_FLUID_DOWN_ANY, "fluid, scaling down as Algorithm 3.2 prints it")
+    X("down-any", SALUS_FLUID_DOWN_ANY, "fluid, scaling down as Algorithm 3.2 prints it")          \
+    X("room", SALUS_FLUID_ROOM, "fluid, and who has more than its share makes room for who waits")
 /* clang-format on */
 
 struct tunejobs_mode {

@@ -13,7 +13,7 @@
 #define PRESET_TRIALS 4096u
 #define FLAGS                                                                               \
     (SALUS_FLUID_FRACTIONS | SALUS_FLUID_FILL | SALUS_FLUID_STATIC | SALUS_FLUID_DOWN_ANY | \
-     SALUS_FLUID_FIFO)
+     SALUS_FLUID_FIFO | SALUS_FLUID_ROOM)
 
 static void preset(uint32_t *value, uint32_t to) {
     if (!*value) *value = to;

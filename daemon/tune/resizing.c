@@ -17,6 +17,11 @@
  * gave up. Here it must also end no later than the group would have. SALUS_FLUID_DOWN_ANY: as
  * printed.
  *
+ * "Towards the end of the TrialGroup", when nobody waits, is the print's only moment. Who joins
+ * later than others then waits for one of them to end, however wide that is. With SALUS_FLUID_ROOM
+ * shares are planned for all, those that wait as well, and whoever has more comes down to its own,
+ * unless it ends within epsilon.
+ *
  * A share below one is left at once, and one whole GPU becomes a shared one as it is: these are
  * weights under Salus. Everything else restarts the trial, which takes epsilon.
  */
@@ -53,6 +58,17 @@ static void scale_up(struct salus_fluid *f, const struct shares_ask *a, double n
     resize(f, t);
 }
 
+/* From whole GPUs to fewer, or to a part of one. */
+static void shrink(struct salus_fluid *f, struct trial *t, double to) {
+    bool restarts = t->share > 1;
+    if (restarts) strips_leave(&f->strips, t, to < 1 ? 1 : (uint32_t)to);
+    if (to < 1)
+        strips_share(&f->strips, t, to);
+    else
+        t->share = to;
+    if (restarts) resize(f, t);
+}
+
 static void scale_down(struct salus_fluid *f, const struct shares_ask *a, double now,
                        double latest_ns) {
     struct trial *t = &f->trials.at[a->place];
@@ -61,13 +77,7 @@ static void scale_down(struct salus_fluid *f, const struct shares_ask *a, double
     if (t->share < 1 || to * then_ns >= now * run_ns(t, now)) return;
     if (!(f->config.flags & SALUS_FLUID_DOWN_ANY) && (double)f->now_ns + then_ns > latest_ns)
         return;
-    bool restarts = t->share > 1;
-    if (restarts) strips_leave(&f->strips, t, to < 1 ? 1 : (uint32_t)to);
-    if (to < 1)
-        strips_share(&f->strips, t, to);
-    else
-        t->share = to;
-    if (restarts) resize(f, t);
+    shrink(f, t, to);
 }
 
 /* Asks of all that may be resized; how many GPUs are theirs or idle, and when the last one ends. */
@@ -78,7 +88,7 @@ static uint32_t gather(struct salus_fluid *f, uint32_t *gpus, double *latest_ns)
     for (uint32_t i = 0; i < f->trials.count; i++) {
         const struct trial *t = state_trial(f, i);
         *latest_ns = fmax(*latest_ns, state_end_ns(f, t));
-        if (t->state != SALUS_FLUID_RUNNING) continue;
+        if (t->state == SALUS_FLUID_RESIZING) continue;
         f->asks[count] = state_ask(f, f->trials.in_order[i]);
         f->asks[count++].turn = 0;
     }
@@ -89,11 +99,27 @@ static uint32_t gather(struct salus_fluid *f, uint32_t *gpus, double *latest_ns)
     return count;
 }
 
-void resizing_run(struct salus_fluid *f) {
+/* Shares of all, for those that wait as well; false: nobody came down to its own. */
+static bool make_room(struct salus_fluid *f) {
     uint32_t gpus;
     double latest_ns;
-    if (!f->freed || f->waiting || f->config.flags & (SALUS_FLUID_STATIC | SALUS_FLUID_FIFO))
-        return;
+    bool made = false;
+    uint32_t count = gather(f, &gpus, &latest_ns);
+    shares_sort(f->asks, f->spare, count);
+    shares_plan(f->asks, count, gpus, f->config.flags);
+    for (uint32_t i = 0; i < count; i++) {
+        struct trial *t = &f->trials.at[f->asks[i].place];
+        if (t->share < 1 || f->asks[i].share >= t->share) continue;
+        if (run_ns(t, t->share) <= (double)f->config.change_ns) continue;
+        shrink(f, t, f->asks[i].share);
+        made = true;
+    }
+    return made;
+}
+
+static void share_out(struct salus_fluid *f) {
+    uint32_t gpus;
+    double latest_ns;
     uint32_t count = gather(f, &gpus, &latest_ns);
     shares_sort(f->asks, f->spare, count);
     shares_plan(f->asks, count, gpus, f->config.flags);
@@ -104,5 +130,15 @@ void resizing_run(struct salus_fluid *f) {
             scale_up(f, a, now);
         else if (a->share < now)
             scale_down(f, a, now, latest_ns);
+    }
+}
+
+void resizing_run(struct salus_fluid *f) {
+    uint32_t flags = f->config.flags;
+    if (flags & (SALUS_FLUID_STATIC | SALUS_FLUID_FIFO)) return;
+    if (f->waiting) {
+        if (flags & SALUS_FLUID_ROOM && make_room(f)) placing_run(f);
+    } else if (f->freed) {
+        share_out(f);
     }
 }

@@ -55,6 +55,10 @@ enum {
     SALUS_FLUID_DOWN_ANY = 8,
     /* No Fluid at all: a whole GPU a trial, in the order in which they joined. */
     SALUS_FLUID_FIFO = 16,
+    /* While trials wait, those that run and have more than their share beside them give it up, as
+     * where trials join one by one: the first of them has all GPUs, and the thesis lets it keep
+     * these. */
+    SALUS_FLUID_ROOM = 32,
 };
 
 /* Zero: what is said of it. */

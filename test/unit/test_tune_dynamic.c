@@ -214,3 +214,70 @@ Test(tune_dynamic, one_gpu_is_shared_without_a_restart) {
     cr_expect_eq(r.plan.resizes, 1);
     fluidrun_finish(&r);
 }
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+static void join_next(struct fluidrun *r, uint64_t id, int64_t left_ns) {
+    struct salus_fluid_event e = fluidrun_join(id, left_ns);
+    fluidrun_step(r, &e, 1);
+    cr_assert_null(r->broken, "%s", r->broken);
+}
+
+/* Trials that join one by one: the first has all four GPUs, the others wait for it to end. */
+Test(tune_dynamic, who_joins_later_waits) {
+    const struct salus_fluid_config config = {.gpus = 4, .packed_most = 4, .spread_most = 4};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){80}, 1, 1);
+    for (uint64_t id = 2; id <= 4; id++)
+        join_next(&r, id, 80 * S);
+    cr_expect_eq(at(&r, 1)->share, 4);
+    cr_expect_eq(r.plan.waiting, 3);
+    fluidrun_finish(&r);
+}
+
+/* It comes down to two, which are the others' when it has left them. */
+Test(tune_dynamic, with_room_the_first_comes_down_to_its_share) {
+    const struct salus_fluid_config config = {
+        .gpus = 4, .packed_most = 4, .spread_most = 4, .change_ns = S, .flags = SALUS_FLUID_ROOM};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){80}, 1, 1);
+    for (uint64_t id = 2; id <= 4; id++)
+        join_next(&r, id, 80 * S);
+    cr_expect_eq(at(&r, 1)->share, 2);
+    cr_expect_eq(at(&r, 1)->state, SALUS_FLUID_RESIZING);
+    cr_expect_eq(r.plan.waiting, 3);
+    r.now_ns = S;
+    tell(&r, SALUS_FLUID_SETTLED, 1);
+    cr_expect_eq(r.plan.waiting, 0);
+    cr_expect_eq(r.plan.idle, 0);
+    fluidrun_finish(&r);
+}
+
+/* A single GPU is shared in the same step, without a restart. */
+Test(tune_dynamic, room_is_made_on_one_gpu_at_once) {
+    const struct salus_fluid_config config = {
+        .gpus = 1, .packed_most = 2, .change_ns = S, .flags = SALUS_FLUID_ROOM};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){80}, 1, 1);
+    cr_assert_eq(at(&r, 1)->share, 1);
+    join_next(&r, 2, 80 * S);
+    cr_expect_eq(r.plan.waiting, 0);
+    cr_expect_eq(at(&r, 1)->part, 0.5);
+    cr_expect_eq(at(&r, 2)->part, 0.5);
+    cr_expect_eq(r.plan.resizes, 0);
+    fluidrun_finish(&r);
+}
+
+Test(tune_dynamic, who_ends_within_epsilon_makes_no_room) {
+    for (int64_t left_ns = 4 * S; left_ns <= 4 * S + 4; left_ns += 4) {
+        const struct salus_fluid_config config = {
+            .gpus = 4, .spread_most = 4, .change_ns = S, .flags = SALUS_FLUID_ROOM};
+        struct fluidrun r;
+        begin(&r, &config, (int64_t[]){9}, 1, 1);
+        struct salus_fluid_event left = {.kind = SALUS_FLUID_LEFT, .id = 1, .left_ns = left_ns};
+        fluidrun_step(&r, &left, 1);
+        join_next(&r, 2, 8 * S);
+        cr_expect_eq(at(&r, 1)->share, left_ns == 4 * S ? 4 : 1);
+        fluidrun_finish(&r);
+    }
+}

@@ -312,9 +312,14 @@ static void run_chaos(struct salus_fluid_config config, uint64_t seed) {
 }
 
 Test(tune_step, no_trial_is_lost_and_no_gpu_is_given_twice, .timeout = 60) {
-    const uint32_t flags[] = {0, SALUS_FLUID_FRACTIONS, SALUS_FLUID_FILL, SALUS_FLUID_DOWN_ANY,
+    const uint32_t flags[] = {0,
+                              SALUS_FLUID_ROOM,
+                              SALUS_FLUID_ROOM | SALUS_FLUID_FILL,
+                              SALUS_FLUID_FRACTIONS,
+                              SALUS_FLUID_FILL,
+                              SALUS_FLUID_DOWN_ANY,
                               SALUS_FLUID_FILL | SALUS_FLUID_FRACTIONS};
-    for (uint32_t i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
         struct salus_fluid_config config = four;
         config.flags = flags[i];
         run_chaos(config, i);

@@ -87,6 +87,7 @@ Test(tune_theorems, so_do_its_variants, .timeout = 120) {
     expect_half(SALUS_FLUID_STATIC | SALUS_FLUID_FRACTIONS, 2, 1000, &worst);
     expect_half(SALUS_FLUID_STATIC | SALUS_FLUID_FILL, 3, 1000, &worst);
     expect_half(0, 4, 1000, &worst);
+    expect_half(SALUS_FLUID_ROOM, 8, 1000, &worst);
 }
 
 /* Many trials: the optimum is at least all work on all GPUs. */

@@ -104,7 +104,8 @@ Test(tune_tuning, it_ends_at_the_epoch_that_reaches_the_target) {
 /* Every algorithm under every mode: the same twice, and Fluid keeps its rules. */
 Test(tune_tuning, all_algorithms_come_to_an_end, .timeout = 60) {
     const uint32_t modes[] = {SALUS_FLUID_FIFO, SALUS_FLUID_STATIC,    0,
-                              SALUS_FLUID_FILL, SALUS_FLUID_FRACTIONS, SALUS_FLUID_DOWN_ANY};
+                              SALUS_FLUID_FILL, SALUS_FLUID_FRACTIONS, SALUS_FLUID_DOWN_ANY,
+                              SALUS_FLUID_ROOM};
     for (uint32_t kind = 0; tuner_kind(kind); kind++)
         for (uint32_t mode = 0; mode < sizeof(modes) / sizeof(*modes); mode++)
             for (uint32_t gpus = 1; gpus <= 16; gpus *= 4) {
