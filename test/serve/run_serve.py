@@ -23,7 +23,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "e2e")]
-from harness import BUILD, PATIENCE, Daemon, run_tests, wait_for
+import tutorial
+from harness import BUILD, PATIENCE, ROOT, Daemon, run_tests, wait_for
 from triton import triton_python
 
 # A mutant's tests name another one: --serve=PATH.
@@ -222,6 +223,14 @@ def test_what_cannot_be_in_time_beside_other_questions():
             others.join(PATIENCE)
         equal(time.monotonic() - begin < 2.5, True, "told before the worker was free")
         busy.join(PATIENCE)
+
+
+def test_the_tutorial():
+    """What docs/serving.md says one should type prints what it says."""
+    nvcc = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc")], text=True, stdout=subprocess.PIPE, check=True).stdout.strip()
+    with tempfile.TemporaryDirectory(prefix="salus-tutorial-") as folder:
+        got, said = tutorial.follow("From nothing to a served model, without a GPU", folder, [os.path.dirname(nvcc), os.path.abspath(BUILD)])
+    equal(got, said, "what it prints")
 
 
 def test_a_program_may_refuse():
