@@ -15,7 +15,8 @@
 #include "proto/serve_memory.h"
 
 #define ONE_WRITE_BYTES (256u << 10)
-_Static_assert(SERVE_WIRE_BEHIND_BYTES <= ONE_WRITE_BYTES, "what goes behind a message is in one piece");
+_Static_assert(SERVE_WIRE_BEHIND_BYTES <= ONE_WRITE_BYTES,
+               "what goes behind a message is in one piece");
 
 struct plan {
     const struct serve_memory_tensor **order;

@@ -42,7 +42,7 @@ def follow(title, folder, path):
     for name in ("test", "docs", "daemon", "common", "proto", "shim"):
         os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
     os.symlink(os.path.abspath(BUILD), os.path.join(folder, "build"))
-    env = {**os.environ, "PATH": os.pathsep.join([*path, os.environ["PATH"]]), "SALUS_RUN_DIR": os.path.join(folder, "run")}
+    env = {k: v for k, v in os.environ.items() if k != "SALUS_RUN_DIR"} | {"PATH": os.pathsep.join([*path, os.environ["PATH"]])}
     with open(os.path.join(folder, "log"), "w+") as log:
         p = subprocess.Popen(["bash", "-e"], cwd=folder, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                              start_new_session=True)

@@ -163,9 +163,9 @@ Test(plan_step, what_is_not_said_is_preset) {
     cr_expect(v.batch_ns[0] > 9 * MS && v.batch_ns[0] < 11 * MS);
     cr_expect(v.batch_ns[4] > 16 * 9 * MS && v.batch_ns[5] == 0);
     cr_expect_str_eq(plan_policy_name(0), "orloj");
-    cr_expect_not_null(plan_policy_sentence(4));
-    cr_expect_null(plan_policy_name(5));
-    cr_expect_null(plan_policy_sentence(5));
+    cr_expect_not_null(plan_policy_sentence(6));
+    cr_expect_null(plan_policy_name(7));
+    cr_expect_null(plan_policy_sentence(7));
     plan_destroy(p);
     plan_destroy(NULL);
 }
