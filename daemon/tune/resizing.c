@@ -20,7 +20,7 @@
  * "Towards the end of the TrialGroup", when nobody waits, is the print's only moment. Who joins
  * later than others then waits for one of them to end, however wide that is. With SALUS_FLUID_ROOM
  * shares are planned for all, those that wait as well, and whoever has more comes down to its own,
- * unless it ends within epsilon.
+ * unless that restarts it and it ends within epsilon.
  *
  * A share below one is left at once, and one whole GPU becomes a shared one as it is: these are
  * weights under Salus. Everything else restarts the trial, which takes epsilon.
@@ -110,7 +110,7 @@ static bool make_room(struct salus_fluid *f) {
     for (uint32_t i = 0; i < count; i++) {
         struct trial *t = &f->trials.at[f->asks[i].place];
         if (t->share < 1 || f->asks[i].share >= t->share) continue;
-        if (run_ns(t, t->share) <= (double)f->config.change_ns) continue;
+        if (t->share > 1 && run_ns(t, t->share) <= (double)f->config.change_ns) continue;
         shrink(f, t, f->asks[i].share);
         made = true;
     }

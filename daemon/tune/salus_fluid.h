@@ -82,6 +82,7 @@ enum salus_fluid_event_kind {
     SALUS_FLUID_GPU_CAME, /* gpu: is there */
     SALUS_FLUID_GPU_GONE, /* gpu: is not */
     SALUS_FLUID_TIME,     /* nothing but the time */
+    SALUS_FLUID_KNOWN,    /* id, alpha, beta, packed_most, spread_most: measured meanwhile */
     SALUS_FLUID_EVENTS
 };
 
@@ -93,7 +94,8 @@ struct salus_fluid_event {
     uint64_t id; /* the caller's name for the trial */
     /* JOIN */
     uint64_t group;
-    int64_t left_ns;      /* h_{i,1}: its run time on one GPU, alone; > 0. LEFT: >= 0 */
+    int64_t left_ns; /* h_{i,1}: its run time on one GPU, alone; > 0. LEFT: >= 0 */
+    /* JOIN, KNOWN */
     double alpha, beta;   /* packing and scaling overhead of (3.2); each 1 or more, or
                              SALUS_FLUID_EVEN for alpha */
     uint32_t packed_most; /* c; 0: the configuration's. Never more than alpha allows */

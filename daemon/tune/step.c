@@ -28,16 +28,20 @@ static uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-static void fill_in(struct salus_fluid *f, struct trial *t, const struct salus_fluid_event *e) {
+static void set_limits(struct salus_fluid *f, struct trial *t, const struct salus_fluid_event *e) {
     const struct salus_fluid_config *c = &f->config;
     bool fifo = c->flags & SALUS_FLUID_FIFO;
-    t->group = e->group;
     t->curve = (struct curve){e->alpha, e->beta};
-    t->left_ns = (double)e->left_ns;
     t->packed_most = least(e->packed_most ? e->packed_most : c->packed_most,
                            fifo ? 1 : curve_packed_most(e->alpha));
     t->spread_most = least(e->spread_most ? e->spread_most : c->spread_most,
                            fifo ? 1 : curve_spread_most(e->beta));
+}
+
+static void fill_in(struct salus_fluid *f, struct trial *t, const struct salus_fluid_event *e) {
+    t->group = e->group;
+    t->left_ns = (double)e->left_ns;
+    set_limits(f, t, e);
 }
 
 static enum salus_fluid_fault take_join(struct salus_fluid *f, const struct salus_fluid_event *e) {
@@ -58,6 +62,23 @@ static enum salus_fluid_fault take_join(struct salus_fluid *f, const struct salu
 static enum salus_fluid_fault take_left(struct trial *t, const struct salus_fluid_event *e) {
     if (e->left_ns < 0 || e->left_ns > BUDGET_MOST_NS) return SALUS_FLUID_FAULT_BUDGET;
     t->left_ns = fmax((double)e->left_ns, LEFT_LEAST_NS);
+    return SALUS_FLUID_FAULT_NONE;
+}
+
+/* Who runs keeps what it has: c of one that shares a GPU and d of one on several do not fall below
+ * what it was let into. A share that was 1/c follows. */
+static enum salus_fluid_fault take_known(struct salus_fluid *f, struct trial *t,
+                                         const struct salus_fluid_event *e) {
+    struct curve curve = {e->alpha, e->beta};
+    if (!curve_can_be(&curve)) return SALUS_FLUID_FAULT_OVERHEAD;
+    uint32_t before = t->packed_most;
+    set_limits(f, t, e);
+    if (t->share > t->spread_most) t->spread_most = (uint32_t)t->share;
+    if (t->share > 0 && t->share < 1) {
+        if (t->packed_most < before) t->packed_most = before;
+        if (t->share == 1.0 / before) t->share = 1.0 / t->packed_most;
+    }
+    f->freed = true;
     return SALUS_FLUID_FAULT_NONE;
 }
 
@@ -136,6 +157,7 @@ static enum salus_fluid_fault take_of_trial(struct salus_fluid *f,
     case SALUS_FLUID_LEFT: return take_left(&f->trials.at[place], e);
     case SALUS_FLUID_END: return take_end(f, place);
     case SALUS_FLUID_DIED: return take_died(f, place);
+    case SALUS_FLUID_KNOWN: return take_known(f, &f->trials.at[place], e);
     default: return take_settled(f, place);
     }
 }
@@ -146,6 +168,7 @@ static enum salus_fluid_fault take(struct salus_fluid *f, const struct salus_flu
     case SALUS_FLUID_LEFT:
     case SALUS_FLUID_END:
     case SALUS_FLUID_DIED:
+    case SALUS_FLUID_KNOWN:
     case SALUS_FLUID_SETTLED: return take_of_trial(f, e);
     case SALUS_FLUID_GPU_CAME: return take_gpu_came(f, e->gpu);
     case SALUS_FLUID_GPU_GONE: return take_gpu_gone(f, e->gpu);

@@ -281,3 +281,87 @@ Test(tune_dynamic, who_ends_within_epsilon_makes_no_room) {
         fluidrun_finish(&r);
     }
 }
+
+/* What is shared at once has no epsilon: it may be as large as it will. */
+Test(tune_dynamic, room_on_one_gpu_costs_no_epsilon) {
+    const struct salus_fluid_config config = {
+        .gpus = 1, .packed_most = 2, .change_ns = INT64_MAX / 4, .flags = SALUS_FLUID_ROOM};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){80}, 1, 1);
+    join_next(&r, 2, 80 * S);
+    cr_expect_eq(r.plan.waiting, 0);
+    fluidrun_finish(&r);
+}
+
+/* ---- overheads that are measured later ------------------------------------------------------- */
+
+static void known(struct fluidrun *r, uint64_t id, uint32_t packed_most, uint32_t spread_most) {
+    struct salus_fluid_event e = {.kind = SALUS_FLUID_KNOWN,
+                                  .id = id,
+                                  .alpha = 1,
+                                  .beta = 1,
+                                  .packed_most = packed_most,
+                                  .spread_most = spread_most};
+    fluidrun_step(r, &e, 1);
+    cr_assert_null(r->broken, "%s", r->broken);
+    cr_assert_eq(r->plan.refused, 0);
+}
+
+/* One GPU, four trials, c = 1; then 2 for all. Those that wait come in, the first has a half. */
+Test(tune_dynamic, who_waits_comes_in_when_c_is_known) {
+    const struct salus_fluid_config config = {
+        .gpus = 1, .packed_most = 1, .change_ns = S, .flags = SALUS_FLUID_ROOM};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){80, 80, 80, 80}, 4, 1);
+    cr_expect_eq(r.plan.waiting, 3);
+    for (uint64_t id = 4; id >= 1; id--)
+        known(&r, id, 2, 1);
+    cr_expect_eq(r.plan.waiting, 2);
+    cr_expect_eq(at(&r, 1)->part, 0.5);
+    for (uint64_t id = 4; id >= 1; id--)
+        known(&r, id, 4, 1);
+    cr_expect_eq(r.plan.waiting, 0);
+    for (uint64_t id = 1; id <= 4; id++) {
+        cr_expect_eq(at(&r, id)->share, 0.25);
+        cr_expect_eq(at(&r, id)->part, 0.25);
+    }
+    fluidrun_finish(&r);
+}
+
+/* Two share a GPU when c turns out to be 1: they stay, and nobody joins them. */
+Test(tune_dynamic, a_lower_c_sends_nobody_away) {
+    const struct salus_fluid_config config = {
+        .gpus = 1, .packed_most = 2, .change_ns = S, .flags = SALUS_FLUID_ROOM};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){80, 80, 80}, 3, 1);
+    for (uint64_t id = 1; id <= 3; id++)
+        known(&r, id, 1, 1);
+    cr_expect_eq(r.plan.waiting, 1);
+    tell(&r, SALUS_FLUID_END, 1);
+    cr_expect_eq(at(&r, 3)->state, SALUS_FLUID_WAITING);
+    tell(&r, SALUS_FLUID_END, 2);
+    cr_expect_eq(at(&r, 3)->share, 1);
+    fluidrun_finish(&r);
+}
+
+/* On two GPUs when d turns out to be 1. */
+Test(tune_dynamic, a_lower_d_takes_no_gpu_away) {
+    const struct salus_fluid_config config = {.gpus = 2, .spread_most = 2, .change_ns = 100 * S};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){80}, 1, 1);
+    cr_assert_eq(at(&r, 1)->share, 2);
+    known(&r, 1, 1, 1);
+    cr_expect_eq(at(&r, 1)->share, 2);
+    fluidrun_finish(&r);
+}
+
+Test(tune_dynamic, an_overhead_below_1_is_not_known) {
+    const struct salus_fluid_config config = {.gpus = 1};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){80}, 1, 1);
+    struct salus_fluid_event e = {.kind = SALUS_FLUID_KNOWN, .id = 1, .alpha = 0.5, .beta = 1};
+    fluidrun_step(&r, &e, 1);
+    cr_assert_eq(r.plan.refused, 1);
+    cr_expect_eq(r.plan.refusals[0].fault, SALUS_FLUID_FAULT_OVERHEAD);
+    fluidrun_finish(&r);
+}

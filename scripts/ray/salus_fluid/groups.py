@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TrialGroups of Ray Tune's own algorithms (thesis, section 3.3.2): which trials belong together, and how
+many units of time (Ray's time_attr, mostly iterations) each has until its algorithm decides again. Ray's
+schedulers are looked at by what they are called, so that Ray is not needed here."""
+
+UNKNOWN = 100  # units of a trial about which nobody says anything: that all are alike is what matters
+UNIT = "training_iteration"
+
+
+def kind(scheduler):
+    """The name of the nearest class that is known here, or "" where it is none."""
+    names = [c.__name__ for c in type(scheduler).__mro__]
+    known = ("HyperBandForBOHB", "HyperBandScheduler", "AsyncHyperBandScheduler", "PopulationBasedTraining",
+             "MedianStoppingRule", "FIFOScheduler")
+    return next((n for n in names if n in known), "")
+
+
+def unit(scheduler):
+    return getattr(scheduler, "_time_attr", None) or UNIT
+
+
+def total(trial, attribute, budget=None):
+    """All units of a trial: as said to fluid(budget=), else its stopping criterion's, else UNKNOWN."""
+    if callable(budget):
+        return budget(trial.config)
+    said = budget if budget is not None else (trial.stopping_criterion or {}).get(attribute)
+    return UNKNOWN if said is None else said
+
+
+def rung(scheduler, trial, done):
+    """ASHA's next rung above `done`, or its last one."""
+    bracket = scheduler._trial_info.get(trial.trial_id)
+    milestones = [m for m, _ in getattr(bracket, "_rungs", [])]
+    return min([m for m in milestones if m > done], default=scheduler._max_t)
+
+
+def milestone(scheduler, trial, done):
+    """Units, from the trial's beginning, after which its algorithm decides; None: never."""
+    name = kind(scheduler)
+    if name == "AsyncHyperBandScheduler":
+        return rung(scheduler, trial, done)
+    if name in ("HyperBandScheduler", "HyperBandForBOHB"):
+        bracket = scheduler._trial_info.get(trial, (None, 0))[0]
+        return bracket._cumul_r if bracket else None
+    if name == "PopulationBasedTraining" and scheduler._synch:
+        return scheduler._next_perturbation_sync
+    return None
+
+
+def left(scheduler, trial, done, budget=None):
+    """Units until then; more than none, for it has not ended."""
+    whole = total(trial, unit(scheduler), budget)
+    if not whole > 0:
+        raise ValueError(f"{trial}: a budget of {whole} {unit(scheduler)}: it must be more than none")
+    at = milestone(scheduler, trial, done)
+    end = whole if at is None else at if whole == UNKNOWN else min(at, whole)
+    return max(end - done, 1)
+
+
+def group(scheduler, trial, arrival):
+    """A name of its group; `arrival` is the same for trials that came together. Stages of a bracket are one
+    after the other; where trials come one by one each is a group (sections 3.2.1 and 3.3.2)."""
+    name = kind(scheduler)
+    if name in ("HyperBandScheduler", "HyperBandForBOHB"):
+        bracket = scheduler._trial_info.get(trial, (None, 0))[0]
+        return "bracket", id(bracket), getattr(bracket, "_cumul_r", 0)
+    if name == "PopulationBasedTraining" and scheduler._synch:
+        return "generation", scheduler._next_perturbation_sync
+    return "arrival", arrival
+
+
+def wanted(scheduler, controller, paused):
+    """Of trials that their algorithm made pause, those that it wants to go on."""
+    name = kind(scheduler)
+    if name in ("HyperBandScheduler", "HyperBandForBOHB"):
+        if name == "HyperBandForBOHB":
+            scheduler.choose_trial_to_run(controller)  # may decide about a bracket
+        return [t for t in paused if t in scheduler._trial_info.get(t, (_Empty, 0))[0].trials_to_unpause]
+    if name == "PopulationBasedTraining" and scheduler._synch:
+        return [t for t in paused if scheduler._trial_state[t].last_train_time < scheduler._next_perturbation_sync]
+    if name:
+        return list(paused)
+    chosen = scheduler.choose_trial_to_run(controller)
+    return [chosen] if chosen in paused else []
+
+
+class _Empty:
+    trials_to_unpause = ()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GPUs and jobs of this machine's salusd, as far as a tuning job needs them: which GPUs are there, and
+the weights of its trials' jobs. Asked now and then; a daemon that does not answer is asked again later."""
+import time
+
+from . import control, seat
+
+WEIGHT_MOST = 1000
+
+
+class Machine:
+    def __init__(self, run_dir=None, every_s=0.5, clock=time.monotonic):
+        self.control = control.Control(run_dir)
+        self.run_dir, self.every_s, self.clock = self.control.run_dir, every_s, clock
+        self.asked_s = None
+        self.weights_set = 0  # so far, while the job ran
+
+    def close(self):
+        self.control.close()
+
+    def gpus(self):
+        """{number: whether it serves}; one whose worker is being started does."""
+        return {n: g["state"] != "failed" for n, g in self.control.gpus().items()}
+
+    def look(self, weights):
+        """{GPU: whether it serves}, and weights ({trial id: weight}) given to jobs that have others; None:
+        it is not time yet, or there is no answer."""
+        now = self.clock()
+        if self.asked_s is not None and now - self.asked_s < self.every_s:
+            return None
+        self.asked_s = now
+        try:
+            found = self.gpus()
+            self._weigh(weights)
+            return found
+        except OSError:
+            return self._again()
+
+    def _weigh(self, weights):
+        wanted = {seat.name_of(trial): weight for trial, weight in weights.items()}
+        for job in self.control.jobs() if wanted else ():
+            weight = wanted.get(job["name"])
+            if weight is not None and weight != job["weight"]:
+                self.weights_set += self.control.set_weight(job["id"], weight)
+
+    def _again(self):
+        self.control.close()
+        try:
+            self.control = control.Control(self.run_dir)
+        except OSError:
+            pass
+        return None
+
+
+def weights(plan):
+    """{trial: 1 to WEIGHT_MOST} of a plan's trials that share a GPU: by what is left of each, so that those of
+    one GPU end together, and a straggler has more as it falls behind; at least a tenth of the longest one's."""
+    most = {}
+    for place in plan.values():
+        if place.gpus and place.share < 1:
+            most[place.gpus[0]] = max(most.get(place.gpus[0], 0), place.left_s)
+    found = {}
+    for name, place in plan.items():
+        if place.gpus and place.share < 1:
+            part = place.left_s / most[place.gpus[0]]
+            found[name] = max(round(WEIGHT_MOST * part, -1), WEIGHT_MOST // 10)  # in steps: few changes
+    return found

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fluid's library for who has trials with names: events are gathered, a step takes them, and its plan is a
+dictionary. What the library refuses is an error here: nothing is lost in silence."""
+import ctypes
+import time
+
+from . import library
+
+NEVER_NS = 1 << 60  # an epsilon that nothing is worth
+
+
+class Refused(ValueError):
+    """The library's text, and whose event it was."""
+
+
+class Place:
+    """What the plan says of a trial."""
+
+    def __init__(self, trial, gpus):
+        self.share, self.part, self.state = trial.share, trial.part, trial.state
+        self.left_s = trial.left_ns / 1e9
+        self.gpus = gpus
+
+    @property
+    def runs(self):
+        return self.state == library.RUNNING
+
+    @property
+    def resizes(self):
+        return self.state == library.RESIZING
+
+
+class Planner:
+    def __init__(self, gpus, packed=1, spread=1, change_s=None, trials=65536, flags=library.FILL | library.ROOM,
+                 clock=time.monotonic_ns):
+        """change_s: what a restart costs a trial; None: nobody is restarted to be resized."""
+        change_ns = NEVER_NS if change_s is None else round(change_s * 1e9)
+        config = library.Config(gpus=gpus, trials_most=trials, packed_most=packed, spread_most=spread, flags=flags,
+                                change_ns=change_ns)
+        self.lib, self.handle = library.load(), ctypes.c_void_p()
+        self.clock, self.events, self.ids, self.names = clock, [], {}, {}
+        self.next_id, self.most, self.resizes, self.waiting = 1, trials, 0, 0
+        self.plan = {}  # Place by name
+        why = ctypes.create_string_buffer(160)
+        if self.lib.salus_fluid_create(ctypes.byref(self.handle), ctypes.byref(config), why, 160):
+            raise ValueError(why.value.decode() or "no memory for so many trials")
+
+    def close(self):
+        self.lib.salus_fluid_destroy(self.handle)
+        self.handle = ctypes.c_void_p()
+
+    # ---- events, taken by the next step --------------------------------------------------------
+
+    def join(self, name, group, left_s, alpha, beta, packed=0, spread=0):
+        if name in self.ids:
+            raise Refused(f"{name}: there is such a trial already")
+        self.ids[name], self.names[self.next_id] = self.next_id, name
+        self.next_id += 1
+        self._add(name, library.JOIN, group=group, left_ns=whole_ns(left_s), alpha=alpha, beta=beta, packed_most=packed,
+                  spread_most=spread)
+
+    def known(self, name, alpha, beta, packed=0, spread=0):
+        self._add(name, library.KNOWN, alpha=alpha, beta=beta, packed_most=packed, spread_most=spread)
+
+    def left(self, name, left_s):
+        self._add(name, library.LEFT, left_ns=whole_ns(left_s))
+
+    def end(self, name):
+        self._add(name, library.END)
+        del self.names[self.ids.pop(name)]
+
+    def died(self, name):
+        self._add(name, library.DIED)
+
+    def settled(self, name):
+        self._add(name, library.SETTLED)
+
+    def gpu(self, number, here):
+        self.events.append((f"GPU {number}", library.Event(kind=library.GPU_CAME if here else library.GPU_GONE, gpu=number)))
+
+    def _add(self, name, kind, **fields):
+        if name not in self.ids:
+            raise Refused(f"{name}: there is no such trial")
+        self.events.append((name, library.Event(kind=kind, id=self.ids[name], **fields)))
+
+    # ---- the step ------------------------------------------------------------------------------
+
+    def step(self):
+        """The plan after all that happened; Refused when the library took something not, with all else taken."""
+        plan, wrong = library.Plan(), []
+        while True:
+            batch, self.events = self.events[:self.most], self.events[self.most:]
+            array = (library.Event * len(batch))(*(e for _, e in batch))
+            if self.lib.salus_fluid_step(self.handle, self.clock(), array, len(batch), ctypes.byref(plan)):
+                raise Refused("more events than a step takes")
+            for r in plan.refusals[:plan.refused]:
+                wrong.append(f"{batch[r.index][0]}: {self.lib.salus_fluid_fault_text(r.fault).decode()}")
+                self._forget(*batch[r.index])
+            if not self.events:
+                break
+        self._read(plan)
+        if wrong:
+            raise Refused("; ".join(wrong[:3]))
+        return self.plan
+
+    def _forget(self, name, event):
+        """A trial that was not let in has no name."""
+        if event.kind == library.JOIN and self.ids.get(name) == event.id:
+            del self.names[self.ids.pop(name)]
+
+    def _read(self, plan):
+        self.plan = {}
+        for t in plan.trials[:plan.count]:
+            self.plan[self.names[t.id]] = Place(t, plan.gpus[t.gpu_first:t.gpu_first + t.gpu_count])
+        self.resizes, self.waiting = plan.resizes, plan.waiting
+
+    def broken(self):
+        """An invariant of the library that does not hold, or None."""
+        text = self.lib.salus_fluid_check(self.handle)
+        return text.decode() if text else None
+
+
+def whole_ns(seconds):
+    """What is no number, or none that fits, is what the library says of it: a budget below 0."""
+    ns = seconds * 1e9
+    return round(ns) if -2**62 < ns < 2**62 else -1

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fluid as Ray Tune's executor (thesis, section 3.5), around any of its schedulers. Which trials go on and
+which end is that scheduler's; when a trial runs, where, and beside whom is Fluid's.
+
+A trial that does not run yet is paused to Ray, which starts paused trials by the scheduler's word alone. All
+GPUs of the tuning job are one placement group of Ray's; of each trial Ray sees what is not GPU. A resize over
+whole GPUs is what Ray's ResourceChangingScheduler does: a checkpoint, a pause, another start.
+
+Owner: TuneConfig. Thread: the tuning job's."""
+import logging
+import uuid
+
+import ray
+from ray.tune.execution.placement_groups import PlacementGroupFactory
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import ResourceChangingScheduler, TrialScheduler
+
+from . import groups, machine, seat
+from .overheads import Packing, Scaling
+from .planner import Planner
+
+logger = logging.getLogger(__name__)
+FIRST_UNIT_S = 1.0  # what a unit of a trial takes is not known before its first one
+
+
+class _Known:
+    """What is known of a trial that did not end."""
+
+    def __init__(self):
+        self.unit_s = None  # a unit of time_attr, alone on one GPU
+        self.done = 0       # units
+        self.place = None   # (GPUs, how many trials shared them) since its latest result; None: not the same
+
+
+class FluidScheduler(ResourceChangingScheduler):
+    """gpus: how many of the machine's, None: all. packed, spread: c and d at most. alpha, beta: overheads;
+    None: measured, from one trial a GPU on. threshold: of (3.1). restart_s: what it costs a trial to be
+    started again from its latest checkpoint; None: none is, to be resized. budget: units of a trial, or a
+    function of its configuration. run_dir, shim: of salusd, and where its libcuda.so.1 is."""
+
+    def __init__(self, scheduler=None, gpus=None, packed=4, spread=1, alpha=None, beta=None, threshold=0.05,
+                 restart_s=None, budget=None, run_dir=None, shim=None):
+        super().__init__(scheduler, self._width_of)
+        check(packed, spread, alpha, beta, restart_s)
+        self.wanted_gpus, self.packed, self.spread = gpus, packed, spread
+        self.alpha, self.beta, self.threshold, self.restart_s = alpha, beta, threshold, restart_s
+        self.budget, self.run_dir, self.shim_given = budget, run_dir, shim
+        self.session = uuid.uuid4().hex[:8]
+        self.planner = None   # as long as there are trials
+        self.trials = {}      # of Fluid's plan, by id
+        self.known = {}       # _Known by id
+        self.told = {}        # budgets that a searcher said: {trial id: (group, units)}
+        self.joining = []     # trials that join in the next step
+        self.left_out = {}    # by id: those that their algorithm made pause
+        self.seats = {}       # GPUs by id, of those that were started
+        self.seated_names = set()
+        self.arrivals = 0
+        self.log = []         # (what, trial, detail), for tests and for the curious
+
+    def trial_group(self, trial_ids, budgets):
+        """The explicit call of the thesis (section 3.5): trials that a searcher is about to suggest, by their
+        ids, belong together, with so many units each."""
+        trial_ids, budgets = list(trial_ids), list(budgets)
+        if len(trial_ids) != len(budgets):
+            raise ValueError(f"{len(trial_ids)} trials have {len(budgets)} budgets")
+        for budget in budgets:
+            if not budget > 0:
+                raise ValueError(f"a budget of {budget}: it must be more than none")
+        name = "told", uuid.uuid4().hex
+        self.told.update({t: (name, b) for t, b in zip(trial_ids, budgets)})
+
+    # ---- the beginning -------------------------------------------------------------------------
+
+    def _begin(self):
+        self.machine = machine.Machine(self.run_dir)
+        self.shim = seat.find_shim(self.shim_given)
+        there = self.machine.gpus()
+        self.numbers = sorted(there)[:self.wanted_gpus]
+        if self.wanted_gpus and len(self.numbers) < self.wanted_gpus:
+            raise ValueError(f"{self.wanted_gpus} GPUs: salusd in {self.machine.run_dir} has {len(there)}")
+        nodes = [n for n in ray.nodes() if n["Alive"] and n["Resources"].get("GPU")]
+        if len(nodes) > 1:
+            raise ValueError(f"{len(nodes)} machines of the Ray cluster have GPUs: Fluid's trials share those of one")
+        self._reserve(len(self.numbers))
+        self.planner = Planner(len(self.numbers), packed=self.packed, spread=self.spread, change_s=self.restart_s)
+        self.serves = dict.fromkeys(self.numbers, True)
+        most = self.packed if self.alpha is None else 1
+        self.packing = Packing(self.planner.lib, most, self.threshold)
+        self.scaling = Scaling(self.planner.lib, self.spread if self.beta is None else 1)
+
+    def _reserve(self, count):
+        has = ray.cluster_resources().get("GPU", 0)
+        if has < count:
+            raise ValueError(f"Ray has {has:g} GPUs, salusd {count}: ray.init(num_gpus={count}), or fluid(gpus=...)")
+        self.group = ray.util.placement_group([{"GPU": 1}] * count)
+        if not self.group.wait(60):
+            ray.util.remove_placement_group(self.group)
+            raise ValueError(f"other work of the Ray cluster has some of the {count} GPUs")
+
+    def _finish(self):
+        self.planner.close()
+        self.machine.close()
+        ray.util.remove_placement_group(self.group)
+        self.planner = None
+
+    # ---- Ray's calls ---------------------------------------------------------------------------
+
+    def on_trial_add(self, tune_controller, trial, **kwargs):
+        if not self.planner:
+            self._begin()
+        super().on_trial_add(tune_controller, trial, **kwargs)
+        if trial.is_finished():
+            return
+        controller = tune_controller._tune_controller
+        if trial in controller._pending_trials:
+            controller._set_trial_status(trial, Trial.PAUSED)  # it died, and is to be started again
+        else:
+            trial.set_status(Trial.PAUSED)
+            slow_down(controller._search_alg, self)
+        self._set_resources(trial, 1)
+        if trial.trainable_name not in self.seated_names:
+            seat.wrap(trial.trainable_name, self.session)
+            self.seated_names.add(trial.trainable_name)
+        self.known.setdefault(trial.trial_id, _Known())
+        if trial.trial_id not in self.trials:
+            self.joining.append(trial)
+
+    def on_trial_result(self, tune_controller, trial, result):
+        self._learn(trial, result)
+        action = self._base_scheduler.on_trial_result(tune_controller, trial, result)
+        if action == TrialScheduler.CONTINUE:
+            self.planner.left(trial.trial_id, self._left_s(trial))
+            if self._has_to_move(trial, result):
+                return TrialScheduler.PAUSE
+        elif action == TrialScheduler.PAUSE or trial.status == Trial.PAUSED:
+            self._leave(trial)
+            self.left_out[trial.trial_id] = trial
+        return action
+
+    def on_trial_complete(self, tune_controller, trial, result, **kwargs):
+        self._leave(trial)
+        super().on_trial_complete(tune_controller, trial, result, **kwargs)
+        self._forget(tune_controller, trial)
+
+    def on_trial_remove(self, tune_controller, trial, **kwargs):
+        self._leave(trial)
+        super().on_trial_remove(tune_controller, trial, **kwargs)
+        self._forget(tune_controller, trial)
+
+    def on_trial_error(self, tune_controller, trial, **kwargs):
+        """It ends here; if it is to be started again on_trial_add follows."""
+        self.log.append(("died", trial.trial_id, ""))
+        self._leave(trial)
+        super().on_trial_error(tune_controller, trial, **kwargs)
+        self._forget(tune_controller, trial)
+
+    def choose_trial_to_run(self, tune_controller, **kwargs):
+        if not self.planner:
+            return None
+        if tune_controller._tune_controller._reuse_actors:
+            raise ValueError("reuse_actors=True: a process of Fluid's belongs to one trial")
+        self._come_back(tune_controller)
+        self._look()
+        self._join()
+        self._settle(tune_controller)
+        plan = self._step()
+        for name, place in plan.items():
+            trial = self.trials[name]
+            if place.runs and trial.status == Trial.PAUSED and not trial.is_saving:
+                self._seat(trial, place)
+                return trial
+        return None
+
+    # ---- trials come and go --------------------------------------------------------------------
+
+    def _join(self):
+        if not self.joining:
+            return
+        self.arrivals += 1
+        for trial in self.joining:
+            name, _ = self.told.get(trial.trial_id, (None, 0))
+            name = name or groups.group(self._base_scheduler, trial, self.arrivals)
+            self.trials[trial.trial_id] = trial
+            self.planner.join(trial.trial_id, hash(name) & (2**63 - 1), self._left_s(trial), **self._overheads())
+        self.joining = []
+
+    def _leave(self, trial):
+        self.left_out.pop(trial.trial_id, None)
+        self.joining = [t for t in self.joining if t is not trial]
+        if self.trials.pop(trial.trial_id, None):
+            self.planner.end(trial.trial_id)
+
+    def _forget(self, tune_controller, trial):
+        """The tuning job has ended with its last trial: its GPUs are Ray's again."""
+        seat.forget(self.session, trial.trial_id)
+        others = [t for t in tune_controller.get_live_trials() if t is not trial and not t.is_finished()]
+        if not others and tune_controller.search_alg.is_finished() and not trial.should_recover():
+            self._step()
+            self._finish()
+
+    def _come_back(self, tune_controller):
+        paused = [t for t in self.left_out.values() if t.status == Trial.PAUSED and not t.is_saving]
+        for trial in groups.wanted(self._base_scheduler, tune_controller, paused) if paused else ():
+            del self.left_out[trial.trial_id]
+            self.joining.append(trial)
+
+    # ---- what Fluid is told --------------------------------------------------------------------
+
+    def _overheads(self):
+        alpha = self.packing.alpha if self.alpha is None else self.alpha
+        beta = self.scaling.beta if self.beta is None else self.beta
+        return {"alpha": alpha, "beta": beta, "packed": self.packing.c if self.alpha is None else self.packed,
+                "spread": self.spread}
+
+    def _left_s(self, trial):
+        known = self.known[trial.trial_id]
+        if trial.trial_id in self.told:
+            units = max(self.told[trial.trial_id][1] - known.done, 1)
+        else:
+            units = groups.left(self._base_scheduler, trial, known.done, self.budget)
+        return units * (known.unit_s or self._unit_s())
+
+    def _unit_s(self):
+        """Of a trial that has not run: the mean of the others."""
+        times = [k.unit_s for k in self.known.values() if k.unit_s]
+        return sum(times) / len(times) if times else FIRST_UNIT_S
+
+    def _learn(self, trial, result):
+        """From a result: how long a unit takes alone, and what its company costs."""
+        known, place = self.known[trial.trial_id], self.planner.plan.get(trial.trial_id)
+        done = result.get(groups.unit(self._base_scheduler), 0)
+        units, known.done = done - known.done, done
+        here = self._company(place)
+        if here and here == known.place and units > 0:
+            self._take(trial.trial_id, known, here, result["time_this_iter_s"] / units)
+        known.place = here
+
+    def _take(self, name, known, here, unit_s):
+        gpus, company = here
+        share = 1 / company if company > 1 else len(gpus)
+        (self.scaling if len(gpus) > 1 else self.packing).add(name, max(company, len(gpus)), unit_s)
+        if company == 1:
+            self.scaling.add(name, len(gpus), unit_s)
+        over = self._overheads()
+        known.unit_s = unit_s / self.planner.lib.salus_fluid_run_ns(1.0, share, over["alpha"], over["beta"])
+        changed = self.alpha is None and self.packing.look()
+        if self.beta is None and self.spread > 1 and self.scaling.look() or changed:
+            over = self._overheads()
+            self.log.append(("known", name, dict(over)))
+            for other in self.trials:
+                self.planner.known(other, **over)
+
+    def _company(self, place):
+        """(GPUs, trials on them); None: it is on none."""
+        if not place or not place.gpus:
+            return None
+        first = place.gpus[0]
+        return tuple(place.gpus), sum(bool(p.gpus) and p.gpus[0] == first for p in self.planner.plan.values())
+
+    # ---- what Fluid says -----------------------------------------------------------------------
+
+    def _step(self):
+        plan = self.planner.step()
+        for name, place in plan.items():
+            seen = self.known[name]
+            if self._company(place) != seen.place:
+                seen.place = None  # the iteration that it is in has had more than one company
+        return plan
+
+    def _look(self):
+        """GPUs that came or went, weights of jobs."""
+        found = self.machine.look(machine.weights(self.planner.plan))
+        for index, number in enumerate(self.numbers if found is not None else ()):
+            here = found.get(number, False)
+            if here != self.serves[number]:
+                self._gpu(index, number, here)
+
+    def _gpu(self, index, number, here):
+        self.serves[number] = here
+        self.log.append(("gpu", str(number), here))
+        self.planner.gpu(index, here)
+        for name, place in self.planner.plan.items():
+            if not here and index in place.gpus and self.trials[name].max_failures >= 0:
+                self.trials[name].max_failures += 1  # this one is not the trial's own
+
+    def _has_to_move(self, trial, result):
+        """Its resize over whole GPUs was planned, or its GPU is gone: at the end of an iteration that has a
+        checkpoint."""
+        place = self.planner.plan.get(trial.trial_id)
+        if not place or place.runs and place.gpus == self.seats.get(trial.trial_id):
+            return False
+        if place.resizes and not result.get("should_checkpoint"):
+            raise ValueError(f"{trial} is to be resized, and reported no checkpoint: fluid(restart_s=None) never restarts")
+        return bool(result.get("should_checkpoint"))
+
+    def _settle(self, tune_controller):
+        """Who was to be resized and stands still has left what it was to leave."""
+        for name, place in self.planner.plan.items():
+            trial = self.trials.get(name)
+            if trial and place.resizes and trial.status == Trial.PAUSED and not trial.is_saving:
+                self._set_resources(trial, len(place.gpus))
+                self.planner.settled(name)
+
+    def _seat(self, trial, place):
+        numbers = [self.numbers[g] for g in place.gpus]
+        weight = machine.weights(self.planner.plan).get(trial.trial_id, machine.WEIGHT_MOST)
+        self.log.append(("seat", trial.trial_id, numbers))
+        self.seats[trial.trial_id] = place.gpus
+        self.known[trial.trial_id].place = None  # its first iteration has its start in it
+        seat.put(self.session, trial.trial_id, seat.describe(trial.trial_id, numbers, weight, self.machine.run_dir, self.shim))
+
+    def _set_resources(self, trial, width):
+        """What Ray sees of it: all but GPUs, which the tuning job has as a whole; the CPUs of `width` processes."""
+        first = dict(self._base_trial_resources.bundles[0]) if self._base_trial_resources.bundles else {}
+        first.pop("GPU", None)
+        first["CPU"] = first.get("CPU", 0) * width
+        trial.placement_group_factory = None
+        trial.update_resources(PlacementGroupFactory([first]))
+        self._reallocated_trial_ids.add(trial.trial_id)
+
+    def _width_of(self, tune_controller, trial, result, scheduler):
+        """Ray's seam for resizes is asked by on_trial_result above alone."""
+        return None
+
+    def __getstate__(self):
+        """Of the tuning job as Ray keeps it: what is said to fluid(), for a job that is restored."""
+        return {**self.__dict__, "planner": None, "machine": None, "packing": None, "scaling": None, "group": None}
+
+    def debug_string(self):
+        return f"(Fluid: {self.planner.waiting if self.planner else 0} wait) {self._base_scheduler.debug_string()}"
+
+
+def slow_down(algorithm, scheduler):
+    """Searchers that learn are asked for as many trials as there is room for: Ray's own limit counts pending
+    trials, which ours are not. What the algorithm keeps of itself stays as it is."""
+    made = type(algorithm)
+    if made.__name__ == "BasicVariantGenerator" or hasattr(made, "fluid"):
+        return
+
+    class Slow(made):
+        fluid = scheduler
+
+        def next_trial(self):
+            planner = self.fluid.planner
+            return None if self.fluid.joining or planner and planner.waiting else super().next_trial()
+
+    Slow.__name__ = made.__name__
+    algorithm.__class__ = Slow
+
+
+def check(packed, spread, alpha, beta, restart_s):
+    for name, value in (("packed", packed), ("spread", spread)):
+        if not isinstance(value, int) or not 1 <= value <= 1024:
+            raise ValueError(f"{name}={value!r}: it is a number from 1 to 1024")
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        if value is not None and not 1 <= value <= 1000 and not (name == "alpha" and value == 0):
+            raise ValueError(f"{name}={value!r}: it is a number from 1 to 1000" + (", or 0" if name == "alpha" else ""))
+    if restart_s is not None and not 0 <= restart_s < 1e9:
+        raise ValueError(f"restart_s={restart_s!r}: it is a time, or None")

@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package that brings Fluid to Ray Tune (scripts/ray), without Ray: its planner over the library,
+what it measures, groups of Ray's algorithms, salusd's control socket, a trial's seat.
+
+    test/tune/run_package.py [TEST...]      BUILD says where the library is; PACKAGE: another package
+"""
+import json
+import os
+import socket
+import sys
+import tempfile
+import threading
+import unittest
+from types import SimpleNamespace
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+os.environ.setdefault("SALUS_FLUID_LIBRARY", os.path.join(ROOT, os.environ.get("BUILD", "build"), "tune", "libsalus-fluid.so.1"))
+sys.path.insert(0, os.environ.get("PACKAGE", os.path.join(ROOT, "scripts", "ray")))
+sys.dont_write_bytecode = True
+from salus_fluid import control, groups, library, machine, overheads, planner, seat
+
+
+class Clock:
+    def __init__(self):
+        self.s = 0.0
+
+    def __call__(self):
+        return round(self.s * 1e9)
+
+
+def begin(gpus, budgets, clock=None, **options):
+    p = planner.Planner(gpus, clock=clock or Clock(), **options)
+    for name, budget in budgets.items():
+        p.join(name, 1, budget, alpha=1, beta=1)
+    p.step()
+    return p
+
+
+class PlannerTest(unittest.TestCase):
+    def test_example(self):
+        """Fig. 3.5."""
+        p = begin(5, {"a": 4, "b": 4, "c": 12, "d": 30}, packed=4, spread=5, flags=0)
+        self.assertEqual([p.plan[n].share for n in "abcd"], [0.25, 0.25, 1, 3])
+        self.assertEqual(p.plan["a"].gpus, p.plan["b"].gpus)
+        self.assertEqual(len(set(p.plan["d"].gpus) | set(p.plan["c"].gpus)), 4)
+        self.assertIsNone(p.broken())
+
+    def test_refused(self):
+        """A budget that cannot be is an error that names the trial, and no other trial is lost by it."""
+        p = planner.Planner(1, clock=Clock())
+        for name, budget in (("good", 5), ("negative", -1), ("none", 0), ("nan", float("nan")), ("endless", float("inf"))):
+            p.join(name, 1, budget, alpha=1, beta=1)
+        with self.assertRaisesRegex(planner.Refused, "negative: a budget is above 0"):
+            p.step()
+        self.assertEqual(list(p.plan), ["good"])
+        p.join("negative", 1, 5, alpha=1, beta=1)
+        self.assertEqual(set(p.step()), {"good", "negative"})
+
+    def test_twice(self):
+        p = begin(1, {"a": 1})
+        self.assertRaisesRegex(planner.Refused, "there is such a trial", p.join, "a", 1, 1, 1, 1)
+        self.assertRaisesRegex(planner.Refused, "there is no such trial", p.end, "b")
+
+    def test_a_thousand_more_than_gpus(self):
+        """Each runs once: all are planned, c a GPU at most, until the last has ended."""
+        p = begin(2, {f"t{n}": 1 + n % 7 for n in range(1002)}, packed=4)
+        ran = set()
+        while p.plan:
+            here = [n for n, place in p.plan.items() if place.runs]
+            self.assertTrue(0 < len(here) <= 8)
+            self.assertEqual(len(p.plan), 1002 - len(ran))
+            ran.add(here[0])
+            p.end(here[0])
+            p.step()
+        self.assertEqual(len(ran), 1002)
+
+    def test_more_events_than_a_step_takes(self):
+        p = planner.Planner(2, trials=16, packed=8, clock=Clock())
+        for n in range(16):
+            p.join(n, 1, 5, alpha=1, beta=1)
+        for n in range(16):
+            p.left(n, 3)
+        self.assertEqual({round(place.left_s) for place in p.step().values()}, {3})
+
+    def test_gpu_goes_and_comes(self):
+        p = begin(2, {"a": 5, "b": 5})
+        p.gpu(0, False)
+        p.step()
+        self.assertEqual(sorted(place.runs for place in p.plan.values()), [False, True])
+        p.gpu(0, True)
+        self.assertTrue(all(place.runs for place in p.step().values()))
+
+    def test_nobody_is_restarted_unless_that_was_said(self):
+        for change_s, share in ((None, 1), (0.5, 2)):
+            p = begin(2, {"a": 50, "b": 50}, spread=2, change_s=change_s)
+            p.end("b")
+            self.assertEqual(p.step()["a"].share, share)
+
+    def test_time(self):
+        clock = Clock()
+        p = begin(1, {"a": 10}, clock)
+        clock.s = 4
+        self.assertAlmostEqual(p.step()["a"].left_s, 6)
+
+    def test_known(self):
+        """c is 1 at first; who waits comes in when it is 2, with half a GPU for each."""
+        p = planner.Planner(1, packed=4, clock=Clock())
+        for name in "abc":
+            p.join(name, 1, 50, alpha=1, beta=1, packed=1)
+        p.step()
+        self.assertEqual(p.waiting, 2)
+        for name in "abc":
+            p.known(name, 1.1, 1, packed=2)
+        p.step()
+        self.assertEqual((p.waiting, p.plan["a"].part), (1, 0.5))
+
+    def test_configuration(self):
+        self.assertRaisesRegex(ValueError, "at most 1024", planner.Planner, 5000)
+
+
+class OverheadsTest(unittest.TestCase):
+    def setUp(self):
+        self.lib = library.load()
+
+    def feed(self, packing, count, factor, trials=2):
+        for t in range(trials):
+            for _ in range(overheads.SAMPLES):
+                packing.add(t, count, (t + 1) * factor)
+
+    def test_a_trial_is_compared_with_itself(self):
+        """Trials of very different length; the one alone and the one in company are not the same ones."""
+        ladder = overheads.Ladder()
+        for _ in range(overheads.SAMPLES):
+            ladder.add("short", 1, 1.0)
+            ladder.add("short", 2, 1.2)
+            ladder.add("long", 2, 50.0)
+        self.assertAlmostEqual(ladder.means()[1], 1.2)
+
+    def test_one_sample_is_none(self):
+        ladder = overheads.Ladder()
+        ladder.add("a", 1, 1.0)
+        self.assertEqual(ladder.means(), [])
+
+    def test_climbs_until_it_is_not_worth_it(self):
+        packing = overheads.Packing(self.lib, 8, 0.05)
+        self.feed(packing, 1, 1.0)
+        self.assertTrue(packing.look())
+        self.assertEqual(packing.c, 2)
+        self.assertFalse(packing.look())
+        self.feed(packing, 2, 1.1)
+        packing.look()
+        self.assertEqual(packing.c, 3)
+        self.feed(packing, 3, 1.1 * 1.5)  # 1 - 2/3 * 1.5 = 0
+        packing.look()
+        self.assertEqual((packing.c, packing.settled), (2, True))
+        self.assertAlmostEqual(packing.alpha, 1.1)
+
+    def test_no_more_than_were_allowed(self):
+        packing = overheads.Packing(self.lib, 2, 0.05)
+        for count in (1, 2):
+            self.feed(packing, count, 1.0)
+            packing.look()
+        self.assertEqual((packing.c, packing.settled), (2, True))
+        self.assertFalse(packing.look())
+
+    def test_alpha_leaves_c_as_it_was_found(self):
+        """The library takes no more than alpha allows (lemma 4): two that take 1.95 times as long are let be two."""
+        packing = overheads.Packing(self.lib, 2, 0.01)
+        self.feed(packing, 1, 1.0)
+        packing.look()
+        self.feed(packing, 2, 1.95)
+        packing.look()
+        self.assertEqual(packing.c, 2)
+        self.assertGreaterEqual(self.lib.salus_fluid_packed_by(library.DOUBLE(packing.alpha)), 2)
+
+    def test_company_that_fills_the_gpu_is_not_worth_it(self):
+        packing = overheads.Packing(self.lib, 4, 0.05)
+        self.feed(packing, 1, 1.0)
+        packing.look()
+        self.feed(packing, 2, 2.0)
+        packing.look()
+        self.assertEqual(packing.c, 1)
+
+    def test_beta(self):
+        scaling = overheads.Scaling(self.lib, 4)
+        self.feed(scaling, 1, 1.0)
+        self.feed(scaling, 2, 0.55)
+        self.assertTrue(scaling.look())
+        self.assertAlmostEqual(scaling.beta, 1.1)
+
+
+class SimpleScheduler:
+    @staticmethod
+    def make(name, fields):
+        made = type(name, (SimpleNamespace,), {})
+        return made(**fields)
+
+
+def trial(name="t", stop=None):
+    made = type("FakeTrial", (SimpleNamespace,), {"__hash__": object.__hash__, "__eq__": object.__eq__})
+    return made(trial_id=name, config={"epochs": 7}, stopping_criterion=stop or {})
+
+
+class GroupsTest(unittest.TestCase):
+    def test_grid(self):
+        s, a, b = SimpleScheduler.make("FIFOScheduler", {}), trial("a", {"training_iteration": 9}), trial("b")
+        self.assertEqual(groups.left(s, a, 2), 7)
+        self.assertEqual(groups.left(s, b, 2), groups.UNKNOWN - 2)
+        self.assertEqual(groups.left(s, b, 2, lambda config: config["epochs"]), 5)
+        self.assertEqual(groups.group(s, a, 3), groups.group(s, b, 3))
+        self.assertNotEqual(groups.group(s, a, 3), groups.group(s, b, 4))
+
+    def test_budget_below_none(self):
+        for budget in (-3, 0, float("nan")):
+            s = SimpleScheduler.make("FIFOScheduler", {})
+            self.assertRaisesRegex(ValueError, "a budget of", groups.left, s, trial(), 0, budget)
+
+    def test_asha(self):
+        bracket = SimpleNamespace(_rungs=[(16, {}), (4, {}), (1, {})])
+        s = SimpleScheduler.make("AsyncHyperBandScheduler", {"_trial_info": {"t": bracket}, "_max_t": 50, "_time_attr": "epoch"})
+        self.assertEqual([groups.left(s, trial(), n) for n in (0, 1, 3, 4, 16)], [1, 3, 1, 12, 34])
+        self.assertEqual(groups.unit(s), "epoch")
+        self.assertEqual(groups.left(s, trial(stop={"epoch": 10}), 4), 6)
+
+    def test_hyperband(self):
+        a, b, c = trial("a"), trial("b"), trial("c")
+        first, second = (SimpleNamespace(_cumul_r=r, trials_to_unpause=set()) for r in (3, 9))
+        for name in ("HyperBandScheduler", "HyperBandForBOHB"):
+            s = SimpleScheduler.make(name, {"_trial_info": {a: (first, 0), b: (first, 0), c: (second, 0)}, "asked": 0})
+            s.choose_trial_to_run = lambda controller, s=s: setattr(s, "asked", s.asked + 1)
+            self.assertEqual((groups.left(s, a, 1), groups.left(s, c, 1)), (2, 8))
+            self.assertEqual(groups.group(s, a, 1), groups.group(s, b, 2))
+            self.assertNotEqual(groups.group(s, a, 1), groups.group(s, c, 1))
+            self.assertEqual(groups.wanted(s, None, [a, b]), [])
+            first.trials_to_unpause = {b}
+            self.assertEqual(groups.wanted(s, None, [a, b]), [b])
+            self.assertEqual(s.asked, 2 * (name == "HyperBandForBOHB"))
+            stage = groups.group(s, a, 1)
+            first._cumul_r = 9
+            self.assertNotEqual(groups.group(s, a, 1), stage)
+            first._cumul_r, first.trials_to_unpause = 3, set()
+
+    def test_pbt(self):
+        a, b = trial("a", {"training_iteration": 40}), trial("b")
+        states = {a: SimpleNamespace(last_train_time=10), b: SimpleNamespace(last_train_time=20)}
+        s = SimpleScheduler.make("PopulationBasedTraining", {"_synch": True, "_next_perturbation_sync": 20, "_trial_state": states})
+        self.assertEqual(groups.left(s, a, 12), 8)
+        self.assertEqual(groups.wanted(s, None, [a, b]), [a])
+        s._synch = False
+        self.assertEqual(groups.left(s, a, 12), 28)
+        self.assertEqual(groups.wanted(s, None, [a, b]), [a, b])
+
+    def test_subclasses_and_strangers(self):
+        parent = type("PopulationBasedTraining", (SimpleNamespace,), {})
+        self.assertEqual(groups.kind(type("PB2", (parent,), {})()), "PopulationBasedTraining")
+        a, b = trial("a"), trial("b")
+        s = SimpleScheduler.make("Stranger", {"choose_trial_to_run": lambda controller: b})
+        self.assertEqual((groups.kind(s), groups.wanted(s, None, [a, b]), groups.wanted(s, None, [a])), ("", [b], []))
+
+
+class Daemon:
+    """A control socket that answers what it is told to."""
+
+    def __init__(self, folder, answers):
+        self.asked, self.answers = [], answers
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.bind(os.path.join(folder, "ctl.sock"))
+        self.socket.listen(4)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            connection, _ = self.socket.accept()
+            while data := connection.recv(4096):
+                self.asked.append(control.decode(data))
+                answer = self.answers.pop(0)
+                if answer is None:
+                    break
+                connection.send(pack(answer))
+            connection.close()
+
+
+def pack(value):
+    """msgpack as salusd writes it: lists and small forms too."""
+    if isinstance(value, bool) or value is None:
+        return {None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value]
+    if isinstance(value, list):
+        return b"\xdc" + len(value).to_bytes(2, "big") + b"".join(map(pack, value))
+    if isinstance(value, dict):
+        return b"\xde" + len(value).to_bytes(2, "big") + b"".join(pack(k) + pack(v) for k, v in value.items())
+    if isinstance(value, str):
+        text = value.encode()
+        return bytes([0xa0 | len(text)]) + text if len(text) < 32 else b"\xda" + len(text).to_bytes(2, "big") + text
+    return bytes([value]) if 0 <= value < 128 else b"\xcf" + value.to_bytes(8, "big") if value >= 0 else b"\xd0" + bytes([value + 256])
+
+
+def reply(items, after=0):
+    return {"ok": True, "items": items, "next": after}
+
+
+def job(number, name, weight=1):
+    return {"id": number, "name": name, "weight": weight}
+
+
+class ControlTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def daemon(self, *answers):
+        return Daemon(self.folder.name, list(answers))
+
+    def test_numbers_and_texts(self):
+        for value in (0, 127, 128, 2**40, -1, -100, "", "x" * 31, "x" * 200, [1, "a", None, True], {"a": {"b": -5}}):
+            self.assertEqual(control.decode(pack(value)), value)
+        self.assertEqual(control.decode(control.encode({"v": 1, "verb": "job.set", "weight": 70000})),
+                         {"v": 1, "verb": "job.set", "weight": 70000})
+        for n in range(1, 12):
+            self.assertRaises(ValueError, control.decode, pack({"a": "bcdefg"})[:n])
+
+    def test_a_list_goes_on(self):
+        d = self.daemon(reply([job(1, "a")], 1), reply([job(2, "b")]))
+        self.assertEqual([j["id"] for j in control.Control(self.folder.name).jobs()], [1, 2])
+        self.assertEqual([a.get("after") for a in d.asked], [None, 1])
+
+    def test_refused(self):
+        refusal = {"ok": False, "code": "not_permitted", "text": "no", "hint": ""}
+        self.daemon(refusal, {**refusal, "code": "not_found"})
+        c = control.Control(self.folder.name)
+        self.assertRaisesRegex(control.Refused, "no", c.set_weight, 1, 5)
+        self.assertFalse(c.set_weight(1, 5))
+
+    def test_no_daemon(self):
+        self.assertRaisesRegex(OSError, "no salusd answers in", control.Control, self.folder.name)
+
+    def machine(self, clock, *answers):
+        return self.daemon(*answers), machine.Machine(self.folder.name, clock=clock)
+
+    def test_weights_are_set_where_they_differ(self):
+        clock = Clock()
+        gpus = reply([{"id": 0, "state": "ready"}, {"id": 1, "state": "failed"}])
+        jobs = reply([job(1, "fluid-a", 500), job(2, "fluid-b", 500), job(3, "other", 500)])
+        d, m = self.machine(clock, gpus, jobs, reply([job(2, "fluid-b", 250)]))
+        self.assertEqual(m.look({"a": 500, "b": 250}), {0: True, 1: False})
+        self.assertEqual([(a["id"], a["weight"]) for a in d.asked if a["verb"] == "job.set"], [(2, 250)])
+        self.assertEqual(m.weights_set, 1)
+        self.assertIsNone(m.look({"a": 500}))  # it was asked just now
+
+    def test_a_daemon_that_ends_is_asked_again(self):
+        clock = Clock()
+        _, m = self.machine(clock, None, reply([{"id": 0, "state": "ready"}]))
+        self.assertIsNone(m.look({}))
+        m.asked_s = -9
+        self.assertEqual(m.look({}), {0: True})
+
+
+class WeightsTest(unittest.TestCase):
+    def test_by_what_is_left(self):
+        def place(gpu, left, share=0.25):
+            return SimpleNamespace(gpus=[gpu], share=share, left_s=left)
+        plan = {"long": place(0, 100), "short": place(0, 50), "tiny": place(0, 1), "beside": place(1, 10),
+                "whole": place(2, 10, 1), "waits": SimpleNamespace(gpus=[], share=0, left_s=9)}
+        self.assertEqual(machine.weights(plan), {"long": 1000, "short": 500, "tiny": 100, "beside": 1000})
+
+
+class SeatTest(unittest.TestCase):
+    def test_what_a_trial_is_told(self):
+        text = seat.describe("abc", [3, 1], 250, "/run/x", "/nowhere")
+        self.assertEqual(json.loads(text)["environment"],
+                         {"SALUS_GPU": "3", "SALUS_WEIGHT": "250", "SALUS_JOB_NAME": "fluid-abc", "SALUS_RUN_DIR": "/run/x",
+                          "SALUS_FLUID_GPUS": "3,1"})
+
+    def test_a_process_of_each_gpu(self):
+        self.addCleanup(os.environ.pop, "SALUS_FLUID_GPUS")
+        os.environ["SALUS_FLUID_GPUS"] = "3,1"
+        self.assertEqual(seat.gpus(), [3, 1])
+        self.assertEqual(seat.environment(1)["SALUS_GPU"], "1")
+
+    def test_ends_with_the_trial(self):
+        """A thread begins a program and ends: that is the trial's end."""
+        made = []
+        thread = threading.Thread(target=lambda: made.append(seat.start(["sleep", "100"])))
+        thread.start()
+        thread.join()
+        self.assertEqual(made[0].wait(20), -9)
+
+    def test_no_library(self):
+        self.assertRaisesRegex(OSError, "there is no libcuda.so.1", self.find, "/nowhere")
+
+    def find(self, path):
+        places, seat.library_places = seat.library_places, lambda shim: [shim]
+        try:
+            return seat.find_shim(path)
+        finally:
+            seat.library_places = places
+
+
+if __name__ == "__main__":
+    unittest.main(warnings="ignore")
