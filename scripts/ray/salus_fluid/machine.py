@@ -6,6 +6,7 @@ import time
 from . import control, seat
 
 WEIGHT_MOST = 1000
+STEP = 10  # of weights: smaller changes are not worth a question
 
 
 class Machine:
@@ -63,5 +64,5 @@ def weights(plan):
     for name, place in plan.items():
         if place.gpus and place.share < 1:
             part = place.left_s / most[place.gpus[0]]
-            found[name] = max(round(WEIGHT_MOST * part, -1), WEIGHT_MOST // 10)  # in steps: few changes
+            found[name] = max(round(100 * part) * STEP, WEIGHT_MOST // 10)
     return found

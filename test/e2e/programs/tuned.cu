@@ -18,7 +18,8 @@ __global__ void shard(unsigned long long *sum, uint64_t state, uint32_t iteratio
     for (uint32_t s = first; s < last; s += width) {
         for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < NUMBERS;
              i += gridDim.x * blockDim.x) {
-            uint64_t h = state ^ (uint64_t)s << 40 ^ (uint64_t)iteration << 20 ^ i;
+            uint64_t h =
+                state * 0x9e3779b97f4a7c15ull ^ (uint64_t)s << 40 ^ (uint64_t)iteration << 20 ^ i;
             for (uint32_t p = 0; p < passes; p++)
                 h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull + p;
             atomicAdd(sum, (unsigned long long)h);

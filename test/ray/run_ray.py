@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ray Tune with Fluid (scripts/ray) on two software GPUs: real trials, which end, die, are killed and lose
+their GPU. Run by run.py, in the environment that has Ray.
+
+    run_ray.py [--list] [NAME-PART...]     test_makespan_* only by name: minutes
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+PATHS = [os.path.join(ROOT, p) for p in ("test/e2e", "test/ray", "scripts/ray")]
+sys.path[:0] = PATHS
+os.environ["PYTHONPATH"] = ":".join(PATHS[1:])
+os.environ.update(RAY_AIR_NEW_OUTPUT="0", RAY_USAGE_STATS_ENABLED="0", TUNE_DISABLE_AUTO_CALLBACK_LOGGERS="1")
+
+import ray
+from ray import tune
+from ray.tune import schedulers
+
+import trial
+from harness import BUILD, PATIENCE, program, run_tests, wait_for
+from run_gpus import Two, equal
+from salus_fluid import fluid
+
+SHIM = os.path.join(BUILD, "shim")
+
+
+class Search:
+    """A daemon with two GPUs, a Ray of its own, and a folder for all that they write."""
+
+    def __init__(self, *options):
+        self.daemon = Two(*options)
+
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp(prefix="sr-", dir="/tmp")  # short: Ray has sockets there
+        self.daemon.__enter__()
+        env = {k: v for k, v in self.daemon.environment().items() if k in ("SALUS_RUN_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH")}
+        os.environ.update(TRIAL_PROGRAM=program("tuned"), TRIAL_MARKS=self.folder, TRIAL_ENVIRONMENT=json.dumps(env),
+                          HOME=self.folder, SALUS_RUN_DIR=self.daemon.run_dir)
+        ray.init(num_cpus=16, num_gpus=2, include_dashboard=False, object_store_memory=100 << 20, _temp_dir=self.folder,
+                 log_to_driver=False)
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            ray.shutdown()
+            if not kind:
+                self.nothing_is_left()
+        finally:
+            self.daemon.__exit__()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def nothing_is_left(self):
+        wait_for("no jobs", lambda: not self.daemon.jobs(), 60)
+        wait_for("no programs of trials", lambda: not processes(program("tuned")), 60)
+        wait_for("no processes of Ray", lambda: not processes(self.folder), 60)
+
+    def fit(self, space, scheduler, failures=0, train=None, **config):
+        tuner = tune.Tuner(train or trial.train, param_space={"wait": 0.05, "passes": 20, **space},
+                           tune_config=tune.TuneConfig(scheduler=scheduler, metric="loss", mode="min", **config),
+                           run_config=tune.RunConfig(storage_path=self.folder, verbose=0,
+                                                     failure_config=tune.FailureConfig(max_failures=failures)))
+        return tuner.fit()
+
+    def fluid(self, base=None, **options):
+        return fluid(base, run_dir=self.daemon.run_dir, shim=SHIM, **options)
+
+    def right(self, results, whole=True):
+        """Each trial's state is that of its configuration alone; `whole`: after all of its iterations."""
+        for r in results:
+            if r.error:
+                raise AssertionError(f"a trial failed: {r.error}")
+            states = self.alone(r.config)
+            done = r.metrics["epoch"]
+            equal(r.metrics["state"], states[done - 1], f"state of {r.config} after {done}")
+            if whole:
+                equal(done, r.config["epochs"], "iterations")
+
+    def alone(self, config):
+        """In a process of its own: the library is the job's until that ends."""
+        code = ("import json, os, sys, trial; print(json.dumps(trial.alone(json.loads(sys.argv[1]), os.environ['TRIAL_PROGRAM'], "
+                "json.loads(os.environ['TRIAL_ENVIRONMENT']))))")
+        done = subprocess.run([sys.executable, "-c", code, json.dumps(config)], stdout=subprocess.PIPE, text=True,
+                              timeout=PATIENCE, check=True)
+        return json.loads(done.stdout)
+
+
+def processes(word):
+    """Process ids whose command line has it, but ours."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                if word.encode() in f.read() and int(pid) != os.getpid():
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def seats(scheduler):
+    return [(name, gpus) for what, name, gpus in scheduler.log if what == "seat"]
+
+
+def grid(**more):
+    return {"lr": tune.grid_search([0.1, 0.2, 0.3]), "width": tune.grid_search([1, 2]), "epochs": 8, **more}
+
+
+def test_a_grid_is_shared_and_right():
+    with Search() as s:
+        f = s.fluid(alpha=1.1, packed=4)
+        s.right(s.fit(grid(), f))
+        equal(len(seats(f)), 6, "starts of six trials")
+        equal({g for _, gpus in seats(f) for g in gpus}, {0, 1}, "GPUs")
+        equal(ray.util.placement_group_table() == {} or all(p["state"] == "REMOVED" for p in ray.util.placement_group_table().values()),
+              True, "the GPUs are Ray's again")
+
+
+def test_weights_change_without_a_restart():
+    """By budget: the long one of a GPU has more, and all the more as it falls behind."""
+    with Search() as s:
+        f = s.fluid(alpha=1.1, packed=2, gpus=1, budget=lambda config: config["epochs"])
+        s.right(s.fit({"lr": 0.1, "width": 1, "epochs": tune.grid_search([20, 60])}, f))
+        equal(len(seats(f)), 2, "starts of two trials")
+        equal(f.machine.weights_set > 0, True, "weights that were set")
+
+
+def test_overheads_are_measured():
+    with Search() as s:
+        f = s.fluid(packed=3)
+        s.right(s.fit(grid(epochs=12), f))
+        found = [detail["packed"] for what, _, detail in f.log if what == "known"]
+        equal(found[:1], [2], "after one a GPU")
+
+
+def test_a_trial_gets_both_gpus():
+    with Search() as s:
+        f = s.fluid(alpha=1, beta=1, packed=1, spread=2, restart_s=0.5, budget=lambda config: config["epochs"])
+        results = s.fit({"lr": 0.1, "width": 1, "saves": True, "wait": 0.2, "epochs": tune.grid_search([5, 100])}, f)
+        s.right(results)
+        equal(max(r.metrics["width"] for r in results), 2, "GPUs of the longest at its end")
+        equal(f.log[-1][0] == "seat" and len(f.log[-1][2]), 2, "its last seat")
+
+
+def test_trials_that_die_are_not_lost():
+    for how in ("raise", "kill"):
+        with Search() as s:
+            f = s.fluid(alpha=1.1)
+            s.right(s.fit({**grid(epochs=6), "dies": how, "saves": True}, f, failures=1))
+            equal(sum(what == "died" for what, *_ in f.log), 6, f"deaths by {how}")
+
+
+def test_a_trial_that_dies_for_good_is_alone_in_that():
+    with Search() as s:
+        results = s.fit({**grid(epochs=6), "dies": tune.sample_from(lambda c: "raise" if c["lr"] == 0.1 else None)}, s.fluid(alpha=1.1))
+        equal(sorted(bool(r.error) for r in results), [False] * 4 + [True] * 2, "failures")
+        s.right([r for r in results if not r.error])
+
+
+def test_a_gpu_goes_away():
+    """Its worker is killed and given up: its trials go on from their checkpoints on the other one."""
+    with Search("--recovery", "no", "--worker-tries", "1") as s:
+        f = s.fluid(alpha=1.1)
+        kill = [s.daemon.gpu(1)["worker_pid"]]
+
+        class Killer(tune.Callback):
+            def on_trial_result(self, iteration, trials, trial, result, **_):
+                if result["training_iteration"] == 3 and kill and (trial.trial_id, [1]) in seats(f):
+                    os.kill(kill.pop(), signal.SIGKILL)
+
+        tuner = tune.Tuner(trial.train, param_space={"wait": 0.1, "passes": 20, **grid(epochs=20), "saves": True},
+                           tune_config=tune.TuneConfig(scheduler=f, metric="loss", mode="min"),
+                           run_config=tune.RunConfig(storage_path=s.folder, verbose=0, callbacks=[Killer()],
+                                                     failure_config=tune.FailureConfig(max_failures=1)))
+        s.right(tuner.fit())
+        equal(("gpu", "1", False) in f.log, True, "the GPU was missed")
+
+
+def test_algorithms():
+    for make in (lambda: schedulers.ASHAScheduler(max_t=8, grace_period=2, reduction_factor=2),
+                 lambda: schedulers.HyperBandScheduler(max_t=9),
+                 lambda: schedulers.MedianStoppingRule(grace_period=3),
+                 lambda: schedulers.PopulationBasedTraining(perturbation_interval=3, hyperparam_mutations={"unused": [1, 2]})):
+        with Search() as s:
+            base = make()
+            f = s.fluid(base, alpha=1.1)
+            results = s.fit({**grid(epochs=9), "saves": True, "unused": 1}, f)
+            if not isinstance(base, schedulers.PopulationBasedTraining):  # whose trials go on from each other's states
+                s.right(results, whole=False)
+            equal([r.error for r in results], [None] * 6, f"failures under {type(base).__name__}")
+            equal(len({name for name, _ in seats(f)}), 6, f"trials that ran under {type(base).__name__}")
+
+
+def test_bad_input():
+    with Search() as s:
+        for options, why in (({"packed": 0}, "packed=0"), ({"alpha": 0.5}, "alpha=0.5"), ({"restart_s": -1}, "restart_s=-1"),
+                             ({"gpus": 3}, "3 GPUs"), ({"budget": -5}, "a budget of -5"), ({"run_dir": "/nowhere"}, "no salusd")):
+            try:
+                fluid_options = {"run_dir": s.daemon.run_dir, "shim": SHIM, **options}
+                s.fit(grid(), fluid(**fluid_options))
+            except Exception as said:
+                if why not in str(said):
+                    raise AssertionError(f"{options}: {said}") from said
+            else:
+                raise AssertionError(f"{options} is taken")
+
+
+def plain(share):
+    return tune.with_resources(trial.train, {"cpu": 1, "gpu": share})
+
+
+def makespans():
+    def search(s, scheduler, train=None):
+        space = {"lr": tune.grid_search([0.1, 0.2, 0.3]), "width": tune.grid_search([1, 2, 3]),
+                 "epochs": tune.grid_search([10, 20, 40]), "wait": 0.2, "passes": 20}
+        begin = time.monotonic()
+        results = s.fit(space, scheduler, train=train)
+        took = time.monotonic() - begin
+        equal(len(results), 27, "trials")
+        s.right(results)
+        return took
+
+    def budget(config):
+        return config["epochs"]
+
+    ways = {"FIFO": lambda s: search(s, None, plain(1)), "fractions": lambda s: search(s, None, plain(0.25)),
+            "Fluid": lambda s: search(s, s.fluid(packed=4, budget=budget)),
+            "Fluid, told": lambda s: search(s, s.fluid(packed=4, alpha=1.1, budget=budget))}
+    for name, way in ways.items():
+        with Search() as s:
+            print(f"makespan of 27 trials on two GPUs, {name}: {way(s):.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(makespans() if "--makespans" in sys.argv else run_tests(globals()))
