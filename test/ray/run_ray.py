@@ -18,7 +18,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PATHS = [os.path.join(ROOT, p) for p in ("test/e2e", "test/ray", "scripts/ray")]
 sys.path[:0] = PATHS
 os.environ["PYTHONPATH"] = ":".join(PATHS[1:])
-os.environ.update(RAY_AIR_NEW_OUTPUT="0", RAY_USAGE_STATS_ENABLED="0", TUNE_DISABLE_AUTO_CALLBACK_LOGGERS="1")
+os.environ.update(RAY_AIR_NEW_OUTPUT="0", RAY_USAGE_STATS_ENABLED="0")
 
 import ray
 from ray import tune
@@ -33,24 +33,21 @@ SHIM = os.path.join(BUILD, "shim")
 
 
 class Search:
-    """A daemon with two GPUs, a Ray of its own, and a folder for all that they write."""
+    """A daemon with two GPUs, and a folder for all that is written."""
 
     def __init__(self, *options):
         self.daemon = Two(*options)
 
     def __enter__(self):
-        self.folder = tempfile.mkdtemp(prefix="sr-", dir="/tmp")  # short: Ray has sockets there
+        self.folder = tempfile.mkdtemp(prefix="salus-search-")
         self.daemon.__enter__()
-        env = {k: v for k, v in self.daemon.environment().items() if k in ("SALUS_RUN_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH")}
-        os.environ.update(TRIAL_PROGRAM=program("tuned"), TRIAL_MARKS=self.folder, TRIAL_ENVIRONMENT=json.dumps(env),
-                          HOME=self.folder, SALUS_RUN_DIR=self.daemon.run_dir)
-        ray.init(num_cpus=16, num_gpus=2, include_dashboard=False, object_store_memory=100 << 20, _temp_dir=self.folder,
-                 log_to_driver=False)
+        env = self.daemon.environment()
+        self.site = {"marks": self.folder, "program": program("tuned"),
+                     "environment": {k: env[k] for k in ("SALUS_RUN_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH")}}
         return self
 
     def __exit__(self, kind, *_):
         try:
-            ray.shutdown()
             if not kind:
                 self.nothing_is_left()
         finally:
@@ -60,10 +57,10 @@ class Search:
     def nothing_is_left(self):
         wait_for("no jobs", lambda: not self.daemon.jobs(), 60)
         wait_for("no programs of trials", lambda: not processes(program("tuned")), 60)
-        wait_for("no processes of Ray", lambda: not processes(self.folder), 60)
+        equal(groups_of_gpus(), [], "GPUs that are not Ray's again")
 
     def fit(self, space, scheduler, failures=0, train=None, **config):
-        tuner = tune.Tuner(train or trial.train, param_space={"wait": 0.05, "passes": 20, **space},
+        tuner = tune.Tuner(train or trial.train, param_space={"wait": 0.05, "passes": 20, "site": self.site, **space},
                            tune_config=tune.TuneConfig(scheduler=scheduler, metric="loss", mode="min", **config),
                            run_config=tune.RunConfig(storage_path=self.folder, verbose=0,
                                                      failure_config=tune.FailureConfig(max_failures=failures)))
@@ -85,8 +82,7 @@ class Search:
 
     def alone(self, config):
         """In a process of its own: the library is the job's until that ends."""
-        code = ("import json, os, sys, trial; print(json.dumps(trial.alone(json.loads(sys.argv[1]), os.environ['TRIAL_PROGRAM'], "
-                "json.loads(os.environ['TRIAL_ENVIRONMENT']))))")
+        code = "import json, sys, trial; print(json.dumps(trial.alone(json.loads(sys.argv[1]))))"
         done = subprocess.run([sys.executable, "-c", code, json.dumps(config)], stdout=subprocess.PIPE, text=True,
                               timeout=PATIENCE, check=True)
         return json.loads(done.stdout)
@@ -105,6 +101,12 @@ def processes(word):
     return found
 
 
+def groups_of_gpus():
+    """Ray's placement groups that have a GPU now."""
+    return [p for p in ray.util.placement_group_table().values()
+            if p["state"] != "REMOVED" and any(b.get("GPU") for b in p["bundles"].values())]
+
+
 def seats(scheduler):
     return [(name, gpus) for what, name, gpus in scheduler.log if what == "seat"]
 
@@ -119,8 +121,6 @@ def test_a_grid_is_shared_and_right():
         s.right(s.fit(grid(), f))
         equal(len(seats(f)), 6, "starts of six trials")
         equal({g for _, gpus in seats(f) for g in gpus}, {0, 1}, "GPUs")
-        equal(ray.util.placement_group_table() == {} or all(p["state"] == "REMOVED" for p in ray.util.placement_group_table().values()),
-              True, "the GPUs are Ray's again")
 
 
 def test_weights_change_without_a_restart():
@@ -145,7 +145,7 @@ def test_a_trial_gets_both_gpus():
         f = s.fluid(alpha=1, beta=1, packed=1, spread=2, restart_s=0.5, budget=lambda config: config["epochs"])
         results = s.fit({"lr": 0.1, "width": 1, "saves": True, "wait": 0.2, "epochs": tune.grid_search([5, 100])}, f)
         s.right(results)
-        equal(max(r.metrics["width"] for r in results), 2, "GPUs of the longest at its end")
+        equal(max(r.metrics["gpus"] for r in results), 2, "GPUs of the longest at its end")
         equal(f.log[-1][0] == "seat" and len(f.log[-1][2]), 2, "its last seat")
 
 
@@ -175,7 +175,7 @@ def test_a_gpu_goes_away():
                 if result["training_iteration"] == 3 and kill and (trial.trial_id, [1]) in seats(f):
                     os.kill(kill.pop(), signal.SIGKILL)
 
-        tuner = tune.Tuner(trial.train, param_space={"wait": 0.1, "passes": 20, **grid(epochs=20), "saves": True},
+        tuner = tune.Tuner(trial.train, param_space={"wait": 0.1, "passes": 20, "site": s.site, **grid(epochs=20), "saves": True},
                            tune_config=tune.TuneConfig(scheduler=f, metric="loss", mode="min"),
                            run_config=tune.RunConfig(storage_path=s.folder, verbose=0, callbacks=[Killer()],
                                                      failure_config=tune.FailureConfig(max_failures=1)))
@@ -238,5 +238,21 @@ def makespans():
             print(f"makespan of 27 trials on two GPUs, {name}: {way(s):.1f} s", flush=True)
 
 
+def main():
+    """One Ray for all; its files, its token too, are in a folder that goes."""
+    folder = tempfile.mkdtemp(prefix="sr-", dir="/tmp")  # short: Ray has sockets there
+    os.environ["HOME"] = folder
+    try:
+        if "--list" not in sys.argv:
+            ray.init(num_cpus=16, num_gpus=2, include_dashboard=False, object_store_memory=100 << 20, _temp_dir=folder,
+                     log_to_driver=False)
+        status = makespans() if "--makespans" in sys.argv else run_tests(globals())
+        ray.shutdown()
+        wait_for("no processes of Ray", lambda: not processes(folder), 60)
+        return status
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 if __name__ == "__main__":
-    sys.exit(makespans() if "--makespans" in sys.argv else run_tests(globals()))
+    sys.exit(main())

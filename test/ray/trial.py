@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trial of the tests: what it waits for its input, as trainings do, and what the GPU computes of a step by
 test/e2e/programs/tuned.cu, on as many GPUs as it has. Its loss hangs on its configuration alone."""
-import json
 import os
 import signal
 import tempfile
@@ -27,13 +26,11 @@ def loss(state, iteration):
 class Model:
     """The programs of a trial, one a GPU."""
 
-    def __init__(self, program, gpus):
+    def __init__(self, site, gpus):
         pipes = dict(stdin=-1, stdout=-1, text=True)
-        if gpus is None:  # Ray alone: the GPU is the one that it says
-            os.environ.update(json.loads(os.environ["TRIAL_ENVIRONMENT"]))
-            gpus = [int(ray.get_gpu_ids()[0])]
-            os.environ["SALUS_JOB_NAME"] = "plain"
-        self.programs = [salus_fluid.start([program], gpu, **pipes) for gpu in gpus]
+        if not salus_fluid.gpus():  # what Fluid's trials are told
+            os.environ.update(site["environment"])
+        self.programs = [salus_fluid.start([site["program"]], gpu, **pipes) for gpu in gpus]
 
     def step(self, state, iteration, passes):
         width, total = len(self.programs), 0
@@ -64,7 +61,7 @@ def begin(config):
 
 
 def report(config, state, iteration, gpus):
-    said = {"loss": loss(state, iteration), "state": str(state), "epoch": iteration, "width": len(gpus or [0])}
+    said = {"loss": loss(state, iteration), "state": str(state), "epoch": iteration, "gpus": len(gpus)}
     if not config.get("saves"):
         tune.report(said)
         return
@@ -77,7 +74,7 @@ def report(config, state, iteration, gpus):
 def misbehave(config, iteration):
     """Once for each mark in the configuration: "raise", "exit" or "kill" at an iteration."""
     how = config.get("dies")
-    mark = os.path.join(os.environ["TRIAL_MARKS"], f"{how}-{config['lr']}-{config['width']}")
+    mark = os.path.join(config["site"]["marks"], f"{how}-{config['lr']}-{config['width']}")
     if not how or iteration != 3 or os.path.exists(mark):
         return
     with open(mark, "w"):
@@ -88,8 +85,8 @@ def misbehave(config, iteration):
 
 
 def train(config):
-    gpus = salus_fluid.gpus() or None
-    model = Model(os.environ["TRIAL_PROGRAM"], gpus)
+    gpus = salus_fluid.gpus() or [int(ray.get_gpu_ids()[0])]  # Ray alone
+    model = Model(config["site"], gpus)
     state, done = begin(config)
     for iteration in range(done + 1, config["epochs"] + 1):
         misbehave(config, iteration)
@@ -99,10 +96,9 @@ def train(config):
     model.close()
 
 
-def alone(config, program, environment):
+def alone(config):
     """The states of all its iterations, without Ray and without anybody beside it."""
-    os.environ.update(environment)
-    model, state, states = Model(program, [0]), seed(config), []
+    model, state, states = Model(config["site"], [0]), seed(config), []
     for iteration in range(1, config["epochs"] + 1):
         state = model.step(state, iteration, config["passes"])
         states.append(str(state))

@@ -152,7 +152,7 @@ class FluidScheduler(ResourceChangingScheduler):
         self.log.append(("died", trial.trial_id, ""))
         self._leave(trial)
         super().on_trial_error(tune_controller, trial, **kwargs)
-        self._forget(tune_controller, trial)
+        self._forget(tune_controller, trial, again=trial.should_recover())
 
     def choose_trial_to_run(self, tune_controller, **kwargs):
         if not self.planner:
@@ -190,11 +190,11 @@ class FluidScheduler(ResourceChangingScheduler):
         if self.trials.pop(trial.trial_id, None):
             self.planner.end(trial.trial_id)
 
-    def _forget(self, tune_controller, trial):
+    def _forget(self, tune_controller, trial, again=False):
         """The tuning job has ended with its last trial: its GPUs are Ray's again."""
         seat.forget(self.session, trial.trial_id)
         others = [t for t in tune_controller.get_live_trials() if t is not trial and not t.is_finished()]
-        if not others and tune_controller.search_alg.is_finished() and not trial.should_recover():
+        if not others and tune_controller.search_alg.is_finished() and not again:
             self._step()
             self._finish()
 
