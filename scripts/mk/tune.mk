@@ -2,6 +2,7 @@
 # Fluid, which shares GPUs among the trials of a tuning job (daemon/tune): its library, its bench.
 #   make check-tune    the library as others load it
 #   make sim-tuning    the thesis's experiments, as tables
+#   make check-ray     Ray Tune under it (scripts/ray), with Ray from the Python package registry
 TUNE := $(filter-out daemon/tune/sim/%,$(call src,daemon/tune))
 FLUID_SO := $(BUILD)/tune/libsalus-fluid.so.1
 $(BUILD)/libfluid.a: $(call objs,$(TUNE))
@@ -35,6 +36,8 @@ sim-tuning: $(BUILD)/salus-sim
 .PHONY: check-tune install-tune uninstall-tune
 check-tune: $(FLUID_SO) ## Fluid's library, as others load it
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/tune/run_library.py
+	$(Q)BUILD=$(BUILD) $(PYTHON) test/tune/run_package.py 
+	$(Q)BUILD=$(BUILD) $(PYTHON) test/tune/package_mutants.py
 
 install: install-tune
 uninstall: uninstall-tune
@@ -44,3 +47,15 @@ install-tune: $(FLUID_SO)
 	$(INSTALL) -D -m 0644 daemon/tune/salus_fluid.h $(ROOT_DIR)/include/salus_fluid.h
 uninstall-tune:
 	rm -f $(ROOT_DIR)/include/salus_fluid.h
+
+# Ray Tune, from the Python package registry (some 150 MB). Optional, as check-frameworks.
+.PHONY: check-ray bench-ray install-ray
+check-ray: all $(BUILD)/e2e/default-static/tuned ## Ray Tune under Fluid on two software GPUs; RAY=part
+	BUILD=$(BUILD) $(PYTHON) test/ray/run.py $(RAY)
+bench-ray: all $(BUILD)/e2e/default-static/tuned
+	BUILD=$(BUILD) $(PYTHON) test/ray/run.py --makespans
+# Into the Python environment that `pip` is of: a virtual one, for most. From a copy, for setuptools leaves files.
+PIP ?= pip
+install-ray: ## the Python package for Ray Tune; PIP=.../bin/pip
+	$(Q)rm -rf $(BUILD)/ray-package && cp -r scripts/ray $(BUILD)/ray-package
+	$(PIP) install $(BUILD)/ray-package

@@ -3,7 +3,8 @@
 """Ray Tune with Fluid (scripts/ray) on two software GPUs: real trials, which end, die, are killed and lose
 their GPU. Run by run.py, in the environment that has Ray.
 
-    run_ray.py [--list] [NAME-PART...]     test_makespan_* only by name: minutes
+    run_ray.py [--list] [NAME-PART...]
+    run_ray.py --makespans                  docs/results/2026-11-ray.md, some minutes
 """
 import json
 import os
@@ -15,18 +16,19 @@ import tempfile
 import time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-PATHS = [os.path.join(ROOT, p) for p in ("test/e2e", "test/ray", "scripts/ray")]
+PATHS = [os.path.join(ROOT, p) for p in ("test/e2e", "test/ray")]
 sys.path[:0] = PATHS
-os.environ["PYTHONPATH"] = ":".join(PATHS[1:])
-os.environ.update(RAY_AIR_NEW_OUTPUT="0", RAY_USAGE_STATS_ENABLED="0")
+os.environ["PYTHONPATH"] = PATHS[1]
+os.environ.update(SALUS_FLUID_LIBRARY=os.path.join(ROOT, os.environ.get("BUILD", "build"), "tune", "libsalus-fluid.so.1"),
+                  RAY_AIR_NEW_OUTPUT="0", RAY_USAGE_STATS_ENABLED="0")
 
 import ray
 from ray import tune
 from ray.tune import schedulers
 
 import trial
-from harness import BUILD, PATIENCE, program, run_tests, wait_for
-from run_gpus import Two, equal
+from harness import BUILD, PATIENCE, program, run_tests, tool, wait_for
+from run_gpus import Two, equal, script
 from salus_fluid import fluid
 
 SHIM = os.path.join(BUILD, "shim")
@@ -165,15 +167,24 @@ def test_a_trial_that_dies_for_good_is_alone_in_that():
 
 
 def test_a_gpu_goes_away():
-    """Its worker is killed and given up: its trials go on from their checkpoints on the other one."""
-    with Search("--recovery", "no", "--worker-tries", "1") as s:
+    """Its worker is killed, and none starts again: its trials go on from their checkpoints on the other one."""
+    with tempfile.TemporaryDirectory() as folder:
+        gone = os.path.join(folder, "gone")
+        worker = script(os.path.join(folder, "worker"),
+                        f'case " $* " in *" --gpu 1 "*) [ ! -e {gone} ] || exit 3 ;; esac\nexec {tool("salus-gpu")} "$@"\n')
+        lose_a_gpu(gone, "--recovery", "no", "--worker", worker, "--worker-tries", "2")
+
+
+def lose_a_gpu(gone, *options):
+    with Search(*options) as s:
         f = s.fluid(alpha=1.1)
         kill = [s.daemon.gpu(1)["worker_pid"]]
 
         class Killer(tune.Callback):
             def on_trial_result(self, iteration, trials, trial, result, **_):
                 if result["training_iteration"] == 3 and kill and (trial.trial_id, [1]) in seats(f):
-                    os.kill(kill.pop(), signal.SIGKILL)
+                    with open(gone, "w"):
+                        os.kill(kill.pop(), signal.SIGKILL)
 
         tuner = tune.Tuner(trial.train, param_space={"wait": 0.1, "passes": 20, "site": s.site, **grid(epochs=20), "saves": True},
                            tune_config=tune.TuneConfig(scheduler=f, metric="loss", mode="min"),
@@ -181,6 +192,8 @@ def test_a_gpu_goes_away():
                                                      failure_config=tune.FailureConfig(max_failures=1)))
         s.right(tuner.fit())
         equal(("gpu", "1", False) in f.log, True, "the GPU was missed")
+        after = f.log[f.log.index(("gpu", "1", False)):]
+        equal({g for what, _, gpus in after if what == "seat" for g in gpus}, {0}, "GPUs after that")
 
 
 def test_algorithms():
