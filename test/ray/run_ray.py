@@ -45,7 +45,8 @@ class Search:
         self.daemon.__enter__()
         env = self.daemon.environment()
         self.site = {"marks": self.folder, "program": program("tuned"),
-                     "environment": {k: env[k] for k in ("SALUS_RUN_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH")}}
+                     "environment": {"CUDA_VISIBLE_DEVICES": "0",  # a job has one GPU, whatever number Ray gives it
+                                     **{k: env[k] for k in ("SALUS_RUN_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH")}}}
         return self
 
     def __exit__(self, kind, *_):

@@ -7,8 +7,8 @@ GPUs of the tuning job are one placement group of Ray's; of each trial Ray sees 
 whole GPUs is what Ray's ResourceChangingScheduler does: a checkpoint, a pause, another start.
 
 Owner: TuneConfig. Thread: the tuning job's."""
-import logging
 import uuid
+import weakref
 
 import ray
 from ray.tune.execution.placement_groups import PlacementGroupFactory
@@ -19,7 +19,6 @@ from . import groups, machine, seat
 from .overheads import Packing, Scaling
 from .planner import Planner
 
-logger = logging.getLogger(__name__)
 FIRST_UNIT_S = 1.0  # what a unit of a trial takes is not known before its first one
 
 
@@ -92,25 +91,34 @@ class FluidScheduler(ResourceChangingScheduler):
         has = ray.cluster_resources().get("GPU", 0)
         if has < count:
             raise ValueError(f"Ray has {has:g} GPUs, salusd {count}: ray.init(num_gpus={count}), or fluid(gpus=...)")
-        self.group = ray.util.placement_group([{"GPU": 1}] * count)
-        if not self.group.wait(60):
-            ray.util.remove_placement_group(self.group)
+        group = ray.util.placement_group([{"GPU": 1}] * count)
+        # At the end of the tuning job, or with this scheduler where that ends by an error.
+        self.give_back = weakref.finalize(self, ray.util.remove_placement_group, group)
+        if not group.wait(60):
+            self.give_back()
             raise ValueError(f"other work of the Ray cluster has some of the {count} GPUs")
 
     def _finish(self):
-        self.planner.close()
-        self.machine.close()
-        ray.util.remove_placement_group(self.group)
+        if self.planner:
+            self.planner.close()
+            self.machine.close()
+            self.give_back()
         self.planner = None
 
     # ---- Ray's calls ---------------------------------------------------------------------------
 
     def on_trial_add(self, tune_controller, trial, **kwargs):
-        if not self.planner:
-            self._begin()
         super().on_trial_add(tune_controller, trial, **kwargs)
         if trial.is_finished():
             return
+        self.known.setdefault(trial.trial_id, _Known())
+        try:
+            self._left_s(trial)  # a budget that cannot be is said before anything runs
+        except ValueError:
+            self._finish()
+            raise
+        if not self.planner:
+            self._begin()
         controller = tune_controller._tune_controller
         if trial in controller._pending_trials:
             controller._set_trial_status(trial, Trial.PAUSED)  # it died, and is to be started again
@@ -121,7 +129,6 @@ class FluidScheduler(ResourceChangingScheduler):
         if trial.trainable_name not in self.seated_names:
             seat.wrap(trial.trainable_name, self.session)
             self.seated_names.add(trial.trainable_name)
-        self.known.setdefault(trial.trial_id, _Known())
         if trial.trial_id not in self.trials:
             self.joining.append(trial)
 
@@ -324,7 +331,7 @@ class FluidScheduler(ResourceChangingScheduler):
 
     def __getstate__(self):
         """Of the tuning job as Ray keeps it: what is said to fluid(), for a job that is restored."""
-        return {**self.__dict__, "planner": None, "machine": None, "packing": None, "scaling": None, "group": None}
+        return {**self.__dict__, "planner": None, "machine": None, "packing": None, "scaling": None, "give_back": None}
 
     def debug_string(self):
         return f"(Fluid: {self.planner.waiting if self.planner else 0} wait) {self._base_scheduler.debug_string()}"
