@@ -4,7 +4,7 @@
 their GPU. Run by run.py, in the environment that has Ray.
 
     run_ray.py [--list] [NAME-PART...]
-    run_ray.py --makespans                  docs/results/2026-11-ray.md, some minutes
+    run_ray.py --makespans [WAY...]         docs/results/2026-11-ray.md, some minutes
 """
 import json
 import os
@@ -37,8 +37,9 @@ SHIM = os.path.join(BUILD, "shim")
 class Search:
     """A daemon with two GPUs, and a folder for all that is written."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, states=None):
         self.daemon = Two(*options)
+        self.states = {} if states is None else states  # of configurations alone
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="salus-search-")
@@ -74,7 +75,7 @@ class Search:
 
     def right(self, results, whole=True):
         """Each trial's state is that of its configuration alone; `whole`: after all of its iterations."""
-        for r in results:
+        for r in sorted(results, key=lambda r: -r.config["epochs"]):
             if r.error:
                 raise AssertionError(f"a trial failed: {r.error}")
             states = self.alone(r.config)
@@ -84,11 +85,14 @@ class Search:
                 equal(done, r.config["epochs"], "iterations")
 
     def alone(self, config):
-        """In a process of its own: the library is the job's until that ends."""
-        code = "import json, sys, trial; print(json.dumps(trial.alone(json.loads(sys.argv[1]))))"
-        done = subprocess.run([sys.executable, "-c", code, json.dumps(config)], stdout=subprocess.PIPE, text=True,
-                              timeout=PATIENCE, check=True)
-        return json.loads(done.stdout)
+        """Its states without Ray, in a process of its own; those of fewer iterations begin alike."""
+        key = config["lr"], config["width"], config["passes"]
+        if len(self.states.get(key, ())) < config["epochs"]:
+            code = "import json, sys, trial; print(json.dumps(trial.alone(json.loads(sys.argv[1]))))"
+            done = subprocess.run([sys.executable, "-c", code, json.dumps(config)], stdout=subprocess.PIPE, text=True,
+                                  timeout=PATIENCE, check=True)
+            self.states[key] = json.loads(done.stdout)
+        return self.states[key]
 
 
 def processes(word):
@@ -247,8 +251,11 @@ def makespans():
     ways = {"FIFO": lambda s: search(s, None, plain(1)), "fractions": lambda s: search(s, None, plain(0.25)),
             "Fluid": lambda s: search(s, s.fluid(packed=4, budget=budget)),
             "Fluid, told": lambda s: search(s, s.fluid(packed=4, alpha=1.1, budget=budget))}
+    states, wanted = {}, [a for a in sys.argv[1:] if a in ways]
     for name, way in ways.items():
-        with Search() as s:
+        if wanted and name not in wanted:
+            continue
+        with Search(states=states) as s:
             print(f"makespan of 27 trials on two GPUs, {name}: {way(s):.1f} s", flush=True)
 
 

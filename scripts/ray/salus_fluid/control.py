@@ -123,11 +123,11 @@ class Control:
         return self.list("job.list")
 
     def set_weight(self, job, weight):
-        """False: it has ended meanwhile."""
+        """False: not now, for it is only starting, or has ended."""
         try:
             self.ask("job.set", id=job, weight=weight)
         except Refused as why:
-            if why.code != "not_found":
+            if why.code in ("not_permitted", "bad_request", "protocol"):
                 raise
             return False
         return True
