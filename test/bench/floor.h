@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define FLOOR_STEADY 1.5
+#define FLOOR_FIRST 20     /* samples dropped at most before there is one */
 #define FLOOR_FAR_NS 250.0 /* from here on a floor is FAR */
 #define FLOOR_SAMPLES 256
 #define FLOOR_ENOUGH 8 /* samples of a mode for a verdict */
