@@ -22,7 +22,7 @@ FUZZ_FLAGS := -timeout=60 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1
 # These three build inside $(FUZZ_BUILD); check-fuzz comes here through a second make.
 $(BUILD)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) \
-		-Wl,--end-group $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
+		-Wl,--end-group $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS) $(OWN_LIBS)
 # Whole statements of PTX, and all its instructions.
 $(BUILD)/fuzz_soft $(BUILD)/fuzz_ptx $(BUILD)/fuzz_subgrid: $(BUILD)/test/fuzz/mutate_ptx.o $(BUILD)/test/fuzz/ptx_table.o
 $(BUILD)/seed_ptx: $(BUILD)/test/fuzz/ptx_table.o

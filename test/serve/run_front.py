@@ -307,6 +307,124 @@ def test_expect_continue():
         contains(read_all(s).decode(), " 200 ", "the answer")
 
 
+def answers(data):
+    """[(status, headers, body)] of all that came, each with its length."""
+    found = []
+    while data:
+        head, _, data = data.partition(b"\r\n\r\n")
+        lines = head.decode("latin-1").split("\r\n")
+        headers = {n.lower(): v for n, _, v in (line.partition(": ") for line in lines[1:])}
+        length = int(headers["content-length"])
+        found.append((int(lines[0].split()[1]), headers, data[:length]))
+        data = data[length:]
+    return found
+
+
+GET = "GET {} HTTP/1.1\nHost: x\n\n"
+
+
+def test_nothing_is_smuggled():
+    """Where two readers might see two ends of a request, nothing behind it is taken for one; the answer is the protocol's."""
+    inner = raw(GET.format("/v2/health/live"))
+    for what, status, head in (
+            ("two lengths", 400, f"Content-Length: 0\nContent-Length: {len(inner)}\n"),
+            ("a length and chunks", 400, "Content-Length: 3\nTransfer-Encoding: chunked\n"),
+            ("chunks and a length", 400, "Transfer-Encoding: chunked\nContent-Length: 3\n"),
+            ("chunks", 411, "Transfer-Encoding: chunked\n"),
+            ("chunks in disguise", 411, "Transfer-Encoding: xchunked\n"),
+            ("a length with a space", 400, "Content-Length : 0\n"),
+            ("a length of its own kind", 400, "Content-Length: +0\n"),
+            ("a folded header", 400, "X: y\n Content-Length: 3\n"),
+            ("no host", 400, None)):
+        with Front() as f:
+            head = "POST /v2/models/add/infer HTTP/1.1\n" + ("Host: x\n" + head if head is not None else "") + "\n"
+            found = answers(read_all(f.socket(raw(head) + b"0\r\n\r\n" + inner)))
+            equal([a[0] for a in found], [status], what)
+            equal(found[0][1]["connection"], "close", what)
+            equal(list(json.loads(found[0][2])), ["error"], what)
+    with Front() as f:
+        for bad in (b"GET /v2 HTTP/1.1\nHost: x\n\n", b"GET /v2 HTTP/1.1\r\nHost: x\r\nX: \1\r\n\r\n"):
+            equal([a[0] for a in answers(read_all(f.socket(bad)))], [400], f"{bad!r}")
+
+
+def test_versions_and_connections():
+    with Front() as f:
+        s = f.socket(raw("GET /v2/health/live HTTP/1.0\nConnection: keep-alive\n\nGET /v2/health/live HTTP/1.0\n\n"))
+        found = answers(read_all(s))
+        equal([(a[0], a[1]["connection"]) for a in found], [(200, "keep-alive"), (200, "close")], "HTTP/1.0")
+        equal([a[0] for a in answers(read_all(f.socket(raw("GET /v2 HTTP/2.0\nHost: x\n\n"))))], [505], "HTTP/2.0")
+        equal([a[0] for a in answers(read_all(f.socket(raw("GET http://x/v2?a HTTP/1.1\nHost: x\nConnection: close\n\n"))))], [200],
+              "a whole URI")
+        status, headers, _ = ask(f.connect(), "GET", "/v2/health/live")
+        said = time.mktime(time.strptime(headers["Date"], "%a, %d %b %Y %H:%M:%S GMT"))
+        equal(abs(said - time.mktime(time.gmtime())) < 60, True, "its date")
+        got = ask(f.connect(), "GET", "/v2/models/add")
+        head = ask(f.connect(), "HEAD", "/v2/models/add")
+        equal((head[1]["Content-Length"], head[2]), (got[1]["Content-Length"], b""), "HEAD has the length")
+        two = read_all(f.socket(raw("HEAD /v2 HTTP/1.1\nHost: x\n\nHEAD /v2 HTTP/1.1\nHost: x\nConnection: close\n\n")))
+        equal((two.count(b"HTTP/1.1 200"), two.count(b"{")), (2, 0), "HEAD has no body")
+        refused(f, 404, "no model", "GET", "/v2/models/%61dd%2e", c=f.connect())
+        equal(ask(f.connect(), "GET", "/v2/models/%61dd")[0], 200, "an escape")
+
+
+def test_in_single_bytes():
+    with Front() as f:
+        body = add_body().encode()
+        s = f.socket()
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for c in raw(POST.format("add", len(body)), body) + b"\r\n\r\n" + raw(GET.format("/v2").replace("\n\n", "\nConnection: close\n\n")):
+            s.sendall(bytes([c]))
+        equal([a[0] for a in answers(read_all(s))], [200, 200], "both")
+
+
+def test_refused_while_it_is_sent():
+    """Who sends all of its body before it looks at the answer gets the answer; who waits to be told, at once."""
+    with Front("--body", "1000000") as f:
+        for _ in range(5):
+            s = f.socket(raw(POST.format("add", 30 << 20)))
+            s.sendall(bytes(30 << 20))
+            equal([a[0] for a in answers(read_all(s))], [413], "the answer")
+        for path, length, status in (("/v2/models/add/infer", 30 << 20, 413), ("/nothing", 5, 404)):
+            s = f.socket(raw(f"POST {path} HTTP/1.1\nHost: x\nExpect: 100-continue\nContent-Length: {length}\n\n"))
+            equal([a[0] for a in answers(read_all(s))], [status], "without 100")
+        is_served(f, "after them")
+
+
+def rss_kib(f):
+    with open(f"/proc/{f.process.pid}/status") as text:
+        return int(re.search(r"VmRSS:\s+(\d+)", text.read()).group(1))
+
+
+def test_pipelining_has_an_end():
+    """While one request waits the next ones are left in the socket."""
+    with Front() as f:
+        body = add_body().encode()
+        before = rss_kib(f)
+        floods = [f.socket(raw(POST.format("never", len(body)), body)) for _ in range(20)]
+        sent = 0
+        for s in floods:
+            s.setblocking(False)
+            try:
+                while True:
+                    sent += s.send(raw(GET.format("/v2")) * 10000)
+            except BlockingIOError:
+                pass
+        is_served(f, "meanwhile")
+        equal(sent > 8 << 20, True, f"much was sent: {sent}")
+        equal(rss_kib(f) - before < 4096, True, f"KiB for {sent >> 10} KiB that were sent: {rss_kib(f) - before}")
+        few = [f.socket(raw(POST.format("never", len(body)), body) + raw(GET.format("/v2")) * 1000) for _ in range(2)]
+        wait_for("they are asked", lambda: f.count("echo_asked_total") == 23)
+        few[0].close()
+        few[1].shutdown(socket.SHUT_WR)
+        for s in floods:  # its end would stand behind all that was sent
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            s.close()
+        wait_for("they are gone", lambda: f.count("echo_gone_total") == 22)
+        many = raw(GET.format("/v2/health/live")) * 3000
+        s = f.socket(raw(POST.format("later", len(body)), body) + many + raw(GET.format("/v2").replace("\n\n", "\nConnection: close\n\n")))
+        equal([a[0] for a in answers(read_all(s))], [200] * 3002, "all of them, in time")
+
+
 # ---- clients that are slow, silent, many, or gone --------------------------------------------------
 
 def test_gone():
@@ -484,7 +602,7 @@ def test_log():
     line = re.compile(r'access event=request method=POST path="/v2/models/add/infer" status=(\d+) in_bytes=(\d+) out_bytes=(\d+) us=\d+ gone=0')
     with Front(log="access:debug") as f:
         infer(f.connect())
-        read_all(f.socket(b'GET /a"b\x7f?secret=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'))
+        read_all(f.socket(b'GET /a"b\xff?secret=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'))
         refused(f, 400, "", "POST", "/v2/models/add/infer", "{", JSON)
         err = f.stop()[1]
         equal([m.group(1) for m in line.finditer(err)], ["200", "400"], err)

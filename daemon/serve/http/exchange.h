@@ -8,41 +8,48 @@
 
 #include "daemon/serve/http/conn.h"
 #include "daemon/serve/http/front_ops.h"
+#include "daemon/serve/http/response.h"
 #include "daemon/serve/http/route.h"
+#include "daemon/serve/http/session.h"
+#include "daemon/serve/http/tcp.h"
 
 struct front;
-struct MHD_Connection;
-struct MHD_Response;
 
 #define EXCHANGE_PATH_BYTES 96 /* as the log shows it */
 
 enum exchange_state {
     EXCHANGE_NONE,     /* between requests */
-    EXCHANGE_LINE,     /* its request line is there */
+    EXCHANGE_HEAD,     /* the first byte of one is there */
     EXCHANGE_BODY,     /* its headers too; the body comes */
     EXCHANGE_ASKED,    /* with whoever serves the model, within infer() */
-    EXCHANGE_WAITING,  /* the same, after infer(): the library has suspended it */
+    EXCHANGE_WAITING,  /* the same, after infer() */
     EXCHANGE_ANSWERED, /* its response is made */
-    EXCHANGE_QUEUED,   /* and with the library */
-    EXCHANGE_GONE,     /* its client hung up */
+    EXCHANGE_SENDING,  /* and a part of it with the socket, which is full */
+    EXCHANGE_LEAVING,  /* the last response has gone: its client is to hang up */
+    EXCHANGE_CLOSED,
 };
 
 struct exchange {
     struct conn conn;
     struct front *front;
-    struct MHD_Connection *mhd;
+    struct tcp tcp;
+    struct session session;
+    struct list behind; /* of the front's, while its next request waits to be looked at */
     enum exchange_state state;
     struct route route;
     struct refusal why; /* status 0: nothing is wrong with it so far */
+    bool expects;       /* it is to be told to go on */
 
     unsigned char *body;
-    size_t announced_bytes, body_bytes; /* of its body: said, and there */
+    size_t body_bytes; /* announced */
+    size_t json_bytes; /* of its body, by its header; REQUEST_NO_HEADER */
+    char application[REQUEST_MAX_APPLICATION_BYTES + 1]; /* by its header; "": not said */
     struct request request;
     struct front_reply reply;
 
-    struct MHD_Response *response;
-    int status;
-    size_t sent_bytes;
+    struct response response;
+    char head[RESPONSE_HEAD_BYTES];
+    struct buf answer; /* the response's body */
 
     uint64_t begin_ns;
     char method[8], path[EXCHANGE_PATH_BYTES];
@@ -52,13 +59,15 @@ static inline struct exchange *exchange_of(struct front_reply *reply) {
     return list_entry(reply, struct exchange, reply);
 }
 
-/* With a connection. NULL: no memory. */
-struct exchange *exchange_create(struct front *f, struct MHD_Connection *mhd, int fd);
+/* Without a connection yet. NULL: no memory. */
+struct exchange *exchange_create(struct front *f);
 void exchange_destroy(struct exchange *x);
 
-/* With a request, from its line on to its end, however it ends; then it goes into the log. */
-void exchange_begin(struct exchange *x, const char *uri);
-void exchange_end(struct exchange *x);
+/* With a request, from its first byte on to its end, however it ends; then it goes into the log. */
+void exchange_begin(struct exchange *x);
+void exchange_end(struct exchange *x, bool gone);
+/* What the log says of it. */
+void exchange_name(struct exchange *x, const char *method, const char *path);
 
 /* Gives the request and its body back; the answer may be on its way still. */
 void exchange_drop(struct exchange *x);
@@ -67,10 +76,5 @@ void exchange_drop(struct exchange *x);
 void exchange_respond(struct exchange *x, int status, const char *type, struct buf *body);
 /* The same with x->why. */
 void exchange_refuse(struct exchange *x);
-/* A header of the response that was made. */
-void exchange_header(struct exchange *x, const char *name, const char *value);
-
-/* The response to the library; 0, or -EPIPE: the connection cannot go on. */
-int exchange_queue(struct exchange *x);
 
 #endif

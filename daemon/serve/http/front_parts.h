@@ -8,31 +8,35 @@
 #include <uv.h>
 
 #include "daemon/serve/http/conn.h"
+#include "daemon/serve/http/date.h"
 #include "daemon/serve/http/front_limits.h"
 #include "daemon/serve/http/front_ops.h"
-#include "daemon/serve/http/hangup.h"
-
-struct MHD_Daemon;
-
-#define FRONT_HANDLES 4
+#include "daemon/serve/http/head.h"
 
 struct front {
     struct front_limits limits;
     const struct front_ops *ops;
     void *arg;
     uint16_t port;
-    struct MHD_Daemon *mhd;
     struct conns conns;
-    struct hangup hangup;
     size_t bodies_bytes; /* of all requests' bodies that are there or announced */
     bool stopping;
     void (*done)(void *arg);
     void *done_arg;
 
-    uv_poll_t mhd_poll, hangup_poll;
-    uv_timer_t run;   /* when the library wants to be called */
-    uv_timer_t sweep; /* looks for connections beyond their time */
-    int open_handles;
+    uv_tcp_t listener;
+    uv_tcp_t unwanted; /* a connection for which there is no memory, while it is closed */
+    uv_timer_t sweep;  /* looks for connections beyond their time, or gone unseen */
+    uv_timer_t again;  /* for those in `behind` */
+    int open_handles;  /* those above, and all connections */
+    bool turning_away; /* `unwanted` is being closed */
+    bool one_waits;    /* behind it */
+    bool closing;
+    struct list behind; /* connections whose next request is there: it is looked at in the loop */
+    void (*left)(struct front *f); /* a connection has gone */
+
+    struct date date;
+    unsigned char scratch[HEAD_MAX_BYTES]; /* into which is read, one connection at a time */
 };
 
 #endif

@@ -1,42 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A body is read into memory that is as large as it was announced, so that it is copied once; what
- * is too large is refused by its headers. That of a request which is refused anyway is read all the
- * same, as clients send it before they look at the answer.
+ * A body is read into memory that is as large as it was announced, all but its first bytes by the
+ * kernel; what is too large is refused by its head. That of a request which is refused anyway is
+ * read all the same, as clients send it before they look at the answer.
  */
 #include "daemon/serve/http/intake.h"
 
-#include <errno.h>
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/serve/http/front_parts.h"
 
-#define NO_LENGTH SIZE_MAX
-#define HEAD_LENGTH "Inference-Header-Content-Length"
-#define APPLICATION "Salus-Application"
-
-static const char *header(const struct exchange *x, const char *name) {
-    return MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, name);
-}
-
-/* Digits alone; NO_LENGTH where they are not, or too many. */
-static size_t length_of(const char *text) {
-    size_t n = 0;
-
-    if (!*text) return NO_LENGTH;
-    for (; *text; text++) {
-        if (*text < '0' || *text > '9' || n > SIZE_MAX / 10 - 1) return NO_LENGTH;
-        n = n * 10 + (size_t)(*text - '0');
-    }
-    return n;
+static const char *field(const struct exchange *x, enum head_field f) {
+    return x->session.head.fields[f];
 }
 
 /* ---- headers --------------------------------------------------------------------------------- */
 
-static void check_route(struct exchange *x, const char *method, const char *path) {
-    route_find(&x->route, path);
+static void check_route(struct exchange *x) {
+    const struct head *h = &x->session.head;
+
+    route_find(&x->route, h->path);
     if (x->front->stopping || x->conn.surplus) {
         x->why.retry_after_s = 1;
         refusal_say(&x->why, 503,
@@ -45,8 +29,8 @@ static void check_route(struct exchange *x, const char *method, const char *path
     } else if (x->route.kind == ROUTE_NONE) {
         refusal_say(&x->why, 404,
                     "there is nothing at this path: see the Open Inference Protocol, /v2");
-    } else if (!route_allows(x->route.kind, method)) {
-        refusal_say(&x->why, 405, "%.16s is not possible here: %s", method,
+    } else if (!route_allows(x->route.kind, h->method)) {
+        refusal_say(&x->why, 405, "%.16s is not possible here: %s", h->method,
                     route_methods(x->route.kind));
     }
 }
@@ -58,7 +42,7 @@ static bool is_type(const char *value, const char *type) {
 }
 
 static void check_type(struct exchange *x) {
-    const char *type = header(x, "Content-Type"), *encoding = header(x, "Content-Encoding");
+    const char *type = field(x, HEAD_TYPE), *encoding = field(x, HEAD_ENCODING);
 
     if (encoding && strcasecmp(encoding, "identity") != 0)
         refusal_say(&x->why, 415, "Content-Encoding %.32s is not supported: send it as it is",
@@ -71,53 +55,69 @@ static void check_type(struct exchange *x) {
                     type);
 }
 
+/* What is needed when the body is there, and the head is not any more. */
+static void keep_fields(struct exchange *x) {
+    const char *json = field(x, HEAD_JSON_BYTES), *a = field(x, HEAD_APPLICATION);
+    size_t bytes = a ? strlen(a) : 0;
+
+    if (json && (head_number(json, &x->json_bytes) || x->json_bytes == HEAD_TOO_LONG))
+        refusal_say(&x->why, 400, "Inference-Header-Content-Length is no number of bytes: '%.32s'",
+                    json);
+    if (!a) return;
+    for (size_t i = 0; i < bytes; i++)
+        if (a[i] <= ' ' || a[i] > '~') bytes = 0;
+    if (bytes == 0 || bytes > REQUEST_MAX_APPLICATION_BYTES)
+        refusal_say(&x->why, 400, "Salus-Application is 1 to %d characters of ASCII",
+                    REQUEST_MAX_APPLICATION_BYTES);
+    else
+        memcpy(x->application, a, bytes + 1);
+}
+
 /* Room for what is announced. */
 static void take_room(struct exchange *x) {
     struct front *f = x->front;
+    size_t bytes = x->session.head.body_bytes;
 
-    if (x->announced_bytes > f->limits.bodies_bytes - f->bodies_bytes) {
+    if (bytes > f->limits.bodies_bytes - f->bodies_bytes) {
         x->why.retry_after_s = 1;
         refusal_say(&x->why, 503, "too much is being received: try again later");
         return;
     }
-    x->body = malloc(x->announced_bytes + 1);
-    if (x->body)
-        f->bodies_bytes += x->announced_bytes;
-    else
+    x->body = malloc(bytes + 1);
+    if (!x->body) {
         refusal_memory(&x->why);
+        return;
+    }
+    x->body_bytes = bytes;
+    f->bodies_bytes += bytes;
 }
 
 /* True: its body is not waited for. */
 static bool check_length(struct exchange *x) {
-    const char *length = header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    bool chunked = header(x, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
-
-    x->announced_bytes = length ? length_of(length) : 0;
-    if (chunked) {
+    if (field(x, HEAD_CODING)) {
         refusal_say(&x->why, 411, "send a Content-Length: bodies in chunks are not supported");
         return true;
     }
-    if (x->announced_bytes <= x->front->limits.body_bytes) return false;
+    if (x->session.head.body_bytes <= x->front->limits.body_bytes) return false;
     refusal_say(&x->why, 413, "a body of more than %zu bytes: send less at a time",
                 x->front->limits.body_bytes);
     return true;
 }
 
-bool intake_head(struct exchange *x, const char *method, const char *path) {
-    x->state = EXCHANGE_BODY;
-    strncpy(x->method, method, sizeof(x->method) - 1);
-    check_route(x, method, path);
-    if (check_length(x)) return true;
-    if (x->route.kind != ROUTE_INFER || x->why.status) return false;
-    check_type(x);
-    if (!x->why.status) take_room(x);
-    return false;
-}
+bool intake_head(struct exchange *x) {
+    const struct head *h = &x->session.head;
 
-void intake_piece(struct exchange *x, const char *data, size_t bytes) {
-    if (x->body && bytes <= x->announced_bytes - x->body_bytes)
-        memcpy(x->body + x->body_bytes, data, bytes);
-    x->body_bytes += bytes;
+    x->state = EXCHANGE_BODY;
+    x->expects = h->expects;
+    exchange_name(x, h->method, h->path);
+    check_route(x);
+    if (check_length(x)) return true;
+    if (x->route.kind == ROUTE_INFER && !x->why.status) {
+        check_type(x);
+        keep_fields(x);
+        if (!x->why.status) take_room(x);
+    }
+    return x->why.status && x->expects; /* its client asked whether to send it: no */
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */
@@ -140,29 +140,13 @@ const struct model *intake_model(struct exchange *x, const char **version) {
     return NULL;
 }
 
-/* The header, where the parameter is not there. */
-static int take_application(struct exchange *x) {
-    const char *a = header(x, APPLICATION);
-    size_t bytes = a ? strlen(a) : 0;
-
-    if (!a || x->request.application) return 0;
-    for (size_t i = 0; i < bytes; i++)
-        if (a[i] <= ' ' || a[i] > '~') bytes = 0;
-    if (bytes == 0 || bytes > REQUEST_MAX_APPLICATION_BYTES)
-        return refusal_say(&x->why, 400, APPLICATION " is 1 to %d characters of ASCII",
-                           REQUEST_MAX_APPLICATION_BYTES);
-    x->request.application = a;
-    return 0;
-}
-
 static int parse(struct exchange *x) {
-    const char *head = header(x, HEAD_LENGTH);
-    struct request_body body = {x->body, x->body_bytes, REQUEST_NO_HEADER};
+    struct request_body body = {x->body, x->session.body_bytes, x->json_bytes};
+    int err = request_parse(&x->request, &body, &x->why);
 
-    if (head) body.head_bytes = length_of(head);
-    if (head && body.head_bytes == NO_LENGTH)
-        return refusal_say(&x->why, 400, HEAD_LENGTH " is no number of bytes: '%.32s'", head);
-    return request_parse(&x->request, &body, &x->why);
+    if (!err && !x->request.application && *x->application)
+        x->request.application = x->application; /* where the parameter is not there */
+    return err;
 }
 
 void intake_request(struct exchange *x) {
@@ -176,6 +160,6 @@ void intake_request(struct exchange *x) {
         refusal_say(&x->why, 503, "model \"%.64s\" is not ready yet: try again later", m->name);
         return;
     }
-    if (parse(x) || take_application(x)) return;
+    if (parse(x)) return;
     request_bind(&x->request, m, version, &x->why);
 }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A loop takes requests off a connection until it has to wait: for bytes, for an answer, for room.
+ */
+#include "daemon/serve/http/advance.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/fdutil.h"
+#include "daemon/serve/http/exchange.h"
+#include "daemon/serve/http/front_parts.h"
+#include "daemon/serve/http/intake.h"
+#include "daemon/serve/http/show.h"
+
+#define SPARE_CONNECTIONS 64u /* above the limit, so that one too many is told so */
+
+static struct exchange *of(struct tcp *t) {
+    return list_entry(t, struct exchange, tcp);
+}
+
+static void close_it(struct exchange *x) {
+    struct front *f = x->front;
+
+    if (x->state == EXCHANGE_CLOSED) return;
+    if (x->state == EXCHANGE_WAITING) f->ops->gone(f->arg, &x->reply);
+    if (x->state != EXCHANGE_NONE && x->state != EXCHANGE_LEAVING) exchange_end(x, true);
+    x->state = EXCHANGE_CLOSED;
+    list_remove(&x->behind);
+    conn_close(&f->conns, &x->conn);
+    tcp_close(&x->tcp);
+}
+
+void advance_shut(struct conn *c) {
+    close_it(list_entry(c, struct exchange, conn));
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* A client that sends still would lose the answer where the connection is closed: it is read on,
+ * for a while (RFC 9112, 9.6). */
+static void leave(struct exchange *x, bool unread) {
+    if (!unread) {
+        close_it(x);
+        return;
+    }
+    x->state = EXCHANGE_LEAVING;
+    conn_enter(&x->front->conns, &x->conn, CONN_LEAVING, fdutil_now_ns());
+    tcp_half_close(&x->tcp);
+}
+
+/* All of the response has gone. */
+static void answered(struct exchange *x) {
+    bool last = x->response.last || x->front->stopping;
+    bool unread = x->session.state != SESSION_ANSWERING || x->session.bytes;
+
+    buf_finish(&x->answer);
+    exchange_end(x, false);
+    session_answered(&x->session, last);
+    if (last) leave(x, unread);
+}
+
+static void send_response(struct exchange *x) {
+    size_t head_bytes =
+        response_write(&x->response, date_text(&x->front->date, time(NULL)), x->head);
+    bool no_body = strcmp(x->method, "HEAD") == 0;
+    uv_buf_t bufs[2] = {{.base = x->head, .len = head_bytes},
+                        {.base = (char *)x->answer.data, .len = x->answer.len}};
+    int err = tcp_send(&x->tcp, bufs, no_body || x->answer.len == 0 ? 1 : 2);
+
+    if (err < 0) {
+        close_it(x);
+    } else if (err == 0) {
+        answered(x);
+    } else {
+        x->state = EXCHANGE_SENDING;
+        conn_enter(&x->front->conns, &x->conn, CONN_SENDING, fdutil_now_ns());
+    }
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* Hands a request over. What is not answered within the call waits. */
+static void ask(struct exchange *x) {
+    struct front *f = x->front;
+
+    x->state = EXCHANGE_ASKED;
+    f->ops->infer(f->arg, &x->request, &x->reply);
+    if (x->state != EXCHANGE_ASKED) return;
+    x->state = EXCHANGE_WAITING;
+    conn_enter(&f->conns, &x->conn, CONN_WAITING, fdutil_now_ns());
+}
+
+/* All of it is there. */
+static void dispatch(struct exchange *x) {
+    if (!x->why.status && x->route.kind != ROUTE_INFER) show_route(x);
+    if (!x->why.status && x->route.kind == ROUTE_INFER) {
+        intake_request(x);
+        if (!x->why.status) ask(x);
+    }
+    if (x->why.status && x->state == EXCHANGE_BODY) exchange_refuse(x);
+}
+
+/* Without its body, whose length is not known or which is not taken: the next request cannot be
+ * found. */
+static void refuse_at_once(struct exchange *x) {
+    exchange_refuse(x);
+    x->response.last = true;
+}
+
+static void take_head(struct exchange *x) {
+    if (intake_head(x))
+        refuse_at_once(x);
+    else
+        session_body(&x->session, x->body);
+}
+
+/* Once, before the first byte of its body. */
+static void tell_to_go_on(struct exchange *x) {
+    char text[] = RESPONSE_CONTINUE;
+    uv_buf_t buf = {.base = text, .len = sizeof(text) - 1};
+
+    x->expects = false;
+    /* Nothing else is on its way to this client: a socket without so much room is broken. */
+    if (x->session.body_bytes == 0 && tcp_send(&x->tcp, &buf, 1)) close_it(x);
+}
+
+/* False: something has to happen first. */
+static bool step(struct exchange *x) {
+    enum session_next next = session_next(&x->session, &x->why);
+
+    if (x->state == EXCHANGE_NONE && next == SESSION_MORE && !session_begun(&x->session))
+        return false;
+    if (x->state == EXCHANGE_NONE) exchange_begin(x);
+    if (next == SESSION_HEAD) take_head(x);
+    if (next == SESSION_WHOLE) dispatch(x);
+    if (next == SESSION_BAD) refuse_at_once(x);
+    if (next == SESSION_MORE && x->state == EXCHANGE_BODY && x->expects) tell_to_go_on(x);
+    if (x->state == EXCHANGE_ANSWERED) send_response(x);
+    return next != SESSION_MORE && (x->state == EXCHANGE_NONE || x->state == EXCHANGE_BODY);
+}
+
+/* As long as there is room for what comes. More than that is left where it is, with the news that
+ * its client hung up: advance_look(). */
+static void read_or_not(struct exchange *x) {
+    size_t bytes;
+
+    session_room(&x->session, x->front->scratch, &bytes);
+    tcp_read(&x->tcp, bytes > 0 && x->state != EXCHANGE_SENDING);
+}
+
+static void go_on(struct exchange *x) {
+    while (step(x))
+        continue;
+    if (x->state == EXCHANGE_CLOSED) return;
+    if (session_keep(&x->session))
+        close_it(x);
+    else
+        read_or_not(x);
+}
+
+/* Connections whose next request is there; those that come meanwhile have the next turn. */
+static void on_again(uv_timer_t *t) {
+    struct front *f = t->data;
+    struct list now, *first;
+
+    list_init(&now);
+    while (!list_empty(&f->behind)) {
+        first = f->behind.next;
+        list_remove(first);
+        list_append(&now, first);
+    }
+    while (!list_empty(&now)) {
+        first = now.next;
+        list_remove(first);
+        go_on(list_entry(first, struct exchange, behind));
+    }
+}
+
+void advance_answered(struct exchange *x) {
+    struct front *f = x->front;
+
+    exchange_drop(x);
+    send_response(x);
+    if (x->state == EXCHANGE_CLOSED) return;
+    if (x->state == EXCHANGE_NONE && x->session.bytes) {
+        list_remove(&x->behind); /* it may be there: of an answer before, in this turn */
+        list_append(&f->behind, &x->behind);
+        uv_timer_start(&f->again, on_again, 0, 0);
+    }
+    read_or_not(x);
+}
+
+void advance_look(struct front *f) {
+    struct list *pos, *tmp;
+
+    list_each_safe(pos, tmp, &f->conns.phases[CONN_WAITING]) {
+        struct exchange *x = list_entry(list_entry(pos, struct conn, link), struct exchange, conn);
+        if (!x->tcp.reading && tcp_hung_up(&x->tcp)) close_it(x);
+    }
+}
+
+/* ---- called by the socket -------------------------------------------------------------------- */
+
+static void *room(struct tcp *t, size_t *bytes) {
+    struct exchange *x = of(t);
+    return session_room(&x->session, x->front->scratch, bytes);
+}
+
+static void came(struct tcp *t, void *at, size_t bytes) {
+    session_came(&of(t)->session, at, bytes);
+    go_on(of(t));
+}
+
+static void sent(struct tcp *t) {
+    answered(of(t));
+    go_on(of(t));
+}
+
+static void ended(struct tcp *t) {
+    close_it(of(t));
+}
+
+static void closed(struct tcp *t) {
+    struct front *f = of(t)->front;
+
+    exchange_destroy(of(t));
+    f->left(f);
+}
+
+int advance_accept(struct front *f) {
+    static const struct tcp_ops ops = {
+        .room = room, .came = came, .sent = sent, .ended = ended, .closed = closed};
+    struct exchange *x = exchange_create(f);
+    int err;
+
+    if (!x) return -ENOMEM;
+    f->open_handles++;
+    err = tcp_accept(&x->tcp, (uv_stream_t *)&f->listener, &ops);
+    conn_open(&f->conns, &x->conn, fdutil_now_ns());
+    if (err || (x->conn.surplus && f->conns.count > f->conns.limit + SPARE_CONNECTIONS))
+        close_it(x);
+    else
+        tcp_read(&x->tcp, true);
+    return 0;
+}
