@@ -31,7 +31,8 @@
 #define CONN_OFFERS 64 /* places to try before giving up */
 /* What is new behind it is not ours to read, and older daemons have none. */
 #define CONN_PAGE_BYTES offsetof(struct wire_completion, savepoint)
-#define CONN_MINOR 5 /* a daemon of an older one does not describe its device */
+#define CONN_WORKERS 4 /* that may end, one after the other, before it is their job */
+#define CONN_MINOR 5   /* a daemon of an older one does not describe its device */
 #define CONN_WINDOW_MAX (1ull << 46)
 
 /* What the user said about the job, and which program it is. */
@@ -94,14 +95,26 @@ static int refused(struct conn *c, int result, const char *text) {
     return result;
 }
 
+/* Its worker ended before the job was welcome: nothing was promised, and the next one may have it.
+ */
+static bool may_try_again(struct conn *c, int result) {
+    return result == ERR_WORKER_LOST && ++c->workers_lost < CONN_WORKERS;
+}
+
+/* By a welcome. -EAGAIN: not for good. */
+static int not_welcome(struct conn *c, struct wire_welcome *w) {
+    if (may_try_again(c, w->result)) return -EAGAIN;
+    w->text[sizeof(w->text) - 1] = '\0';
+    return refused(c, w->result, w->text);
+}
+
 /* A refusal in the words of a welcome, while an offer is expected: it was sent before the broker
  * heard that the windows before did not fit. 0: it is none. */
 static int refused_late(struct conn *c, const struct wire_offer *offer, int bytes) {
     struct wire_welcome w;
     memcpy(&w, offer, sizeof(w));
     if (bytes != sizeof(w) || w.magic != WIRE_MAGIC || w.result >= 0) return 0;
-    w.text[sizeof(w.text) - 1] = '\0';
-    return refused(c, w.result, w.text);
+    return not_welcome(c, &w);
 }
 
 /* One offer with its descriptors, checked. */
@@ -184,8 +197,7 @@ static int await_welcome(struct conn *c) {
     int n = fdutil_recv(c->sock, &w, sizeof(w), NULL, NULL);
     if (n <= 0) return n ? n : ERR_BROKER_LOST;
     if (n != sizeof(w) || w.magic != WIRE_MAGIC) return ERR_PROTOCOL;
-    w.text[sizeof(w.text) - 1] = '\0';
-    return w.result < 0 ? refused(c, w.result, w.text) : 0;
+    return w.result < 0 ? not_welcome(c, &w) : 0;
 }
 
 static uint64_t inode_of(int fd) {
@@ -250,33 +262,43 @@ static int try_offer(struct conn *c) {
     return err;
 }
 
-int conn_open(struct conn *c) {
-    c->refused = false;
-    c->sock = -1;
-    uint32_t gpu;
-    int err = find_gpu(c, &gpu);
-    if (err) return err;
+/* One connection, from hello to welcome. -EAGAIN: its worker ended meanwhile. */
+static int join(struct conn *c, uint32_t gpu, bool *null) {
+    int err;
     c->sock = dial_broker();
-    if (c->sock < 0) err = c->sock;
-    if (err) {
+    if (c->sock < 0) {
         log_error("shim",
                   "what=\"no salusd answers at %s/job.sock\" error=%s "
                   "do=\"start it with 'salusd --foreground', or set SALUS_RUN_DIR\"",
-                  dial_run_dir(), err_name(err));
+                  dial_run_dir(), err_name(c->sock));
+        c->refused = true;
         return ERR_NO_DAEMON;
     }
-    bool null;
-    err = say_hello(c->sock, gpu, &null);
+    err = say_hello(c->sock, gpu, null);
     if (err == -EPIPE) err = 0; /* refused before it spoke: the offer says why */
     for (int i = 0; !err && i < CONN_OFFERS; i++) {
         err = try_offer(c);
         if (err != 1) break;
         err = i + 1 < CONN_OFFERS ? 0 : -EADDRINUSE;
     }
+    if (err) fdutil_close(&c->sock);
+    return err;
+}
+
+int conn_open(struct conn *c) {
+    c->refused = false;
+    c->workers_lost = 0;
+    c->sock = -1;
+    uint32_t gpu;
+    bool null;
+    int err = find_gpu(c, &gpu);
+    if (err) return err;
+    do {
+        err = join(c, gpu, &null);
+    } while (err == -EAGAIN);
     if (err && !c->refused)
         log_error("shim", "what=\"cannot join salusd\" error=%s text=\"%s\"", err_name(err),
                   err_text(err));
-    if (err) fdutil_close(&c->sock);
     if (!err && null)
         log_error("shim",
                   "what=\"not computed: kernels of this program take an estimated time and compute "

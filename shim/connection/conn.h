@@ -22,6 +22,7 @@ struct conn {
     const struct wire_completion *completion; /* one address, also when the job moves */
     _Atomic uint32_t moved; /* number of the wire_moved whose page lies there; 0: the first */
     bool refused;           /* why was said already */
+    int workers_lost;       /* while it was being opened */
     int sock;               /* closes when either side ends */
     int doorbell;           /* eventfd that wakes the worker */
     int host; /* the host window's file; programs close descriptors that they do not know */

@@ -28,6 +28,7 @@
 #define GRANULE (2ull << 20)
 #define FIRST 0x300000000000ull
 #define SECOND 0x310000000000ull
+#define CONNECTIONS_MOST 4 /* then it is refused for good */
 
 /* What the broker does wrong, if anything. */
 struct script {
@@ -42,10 +43,11 @@ struct script {
     uint64_t granularity;     /* 0: GRANULE */
     uint64_t alloc;           /* granules of the window; 0: 4 */
     int welcome;              /* result of the welcome */
+    int lost;                 /* connections whose worker ends while it is offered */
     bool late;                /* refuses as to one that accepted, before it hears that it did not */
     uint64_t base[2];         /* of the first and the second offer */
     uint32_t answers[2];      /* what the client said */
-    int offers;               /* made */
+    int offers, connections;  /* made */
     struct wire_hello hello;  /* as received */
     int listener, peer, host; /* descriptors */
 };
@@ -103,27 +105,40 @@ static void send_offer(struct script *s, uint64_t base) {
     s->offers++;
 }
 
-static void *broker(void *arg) {
-    struct script *s = arg;
+static void say_welcome(const struct script *s, int result) {
+    struct wire_welcome w = {.magic = WIRE_MAGIC, .result = result};
+    fdutil_send(s->peer, &w, sizeof(w), NULL, 0);
+}
+
+/* False: the client will come again. */
+static bool serve(struct script *s) {
     struct wire_answer a = {0};
+    bool lost = s->connections++ < s->lost;
     s->peer = accept(s->listener, NULL, NULL);
     fdutil_recv(s->peer, &s->hello, sizeof(s->hello), NULL, NULL);
     for (int i = 0; i < 2 && !s->hang_up; i++) {
         if (s->late && i == 1) {
-            struct wire_welcome w = {.magic = WIRE_MAGIC, .result = ERR_WORKER_LOST};
-            fdutil_send(s->peer, &w, sizeof(w), NULL, 0);
+            say_welcome(s, lost ? ERR_WORKER_LOST : -ETIMEDOUT);
             break;
         }
         send_offer(s, s->base[i]);
         if (fdutil_recv(s->peer, &a, sizeof(a), NULL, NULL) <= 0) break;
         s->answers[i] = a.accepted;
         if (!a.accepted) continue;
-        struct wire_welcome w = {.magic = WIRE_MAGIC, .result = s->welcome};
-        fdutil_send(s->peer, &w, sizeof(w), NULL, 0);
-        return NULL;
+        say_welcome(s, lost ? ERR_WORKER_LOST : s->welcome);
+        if (!lost) return true;
+        break;
     }
     close(s->peer);
     s->peer = -1;
+    return !lost || s->connections == CONNECTIONS_MOST;
+}
+
+static void *broker(void *arg) {
+    const struct script *s = arg;
+    while (!serve(arg))
+        continue;
+    close(s->listener); /* one that comes again is not answered */
     return NULL;
 }
 
@@ -288,8 +303,34 @@ static void block_first(void) {
 Test(shim_conn, a_refusal_that_crossed_its_answer) {
     struct script s = {.late = true};
     block_first();
-    check_refused(&s, ERR_WORKER_LOST);
+    check_refused(&s, -ETIMEDOUT);
     cr_assert_eq(s.answers[0], 0);
+    cr_assert_eq(s.connections, 1);
+}
+
+Test(shim_conn, a_worker_that_ends_before_the_welcome_is_no_end) {
+    struct script s = {.lost = CONNECTIONS_MOST - 1};
+    struct conn c = {0};
+    cr_assert_eq(connect_to(&s, &c), 0);
+    cr_assert_eq(s.connections, CONNECTIONS_MOST);
+    cr_assert_eq(s.offers, CONNECTIONS_MOST);
+    cr_assert_eq(c.windows.dev_base, FIRST);
+    cr_assert_not(c.refused);
+    cr_assert_not(conn_closed(&c));
+}
+
+Test(shim_conn, workers_that_end_one_after_the_other_are) {
+    struct script s = {.lost = 1000};
+    check_refused(&s, ERR_WORKER_LOST);
+    cr_assert_eq(s.connections, CONNECTIONS_MOST);
+}
+
+/* Neither is one that ends while the client asks for another place. */
+Test(shim_conn, a_loss_that_crossed_its_answer) {
+    struct script s = {.late = true, .lost = 1000};
+    block_first();
+    check_refused(&s, ERR_WORKER_LOST);
+    cr_assert_eq(s.connections, CONNECTIONS_MOST);
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* it needs address space of its own */
