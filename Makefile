@@ -11,7 +11,11 @@ PYTHON ?= python3
 
 CSTD := -std=gnu11
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
-OPT ?= -O2 -g
+# Under a sanitizer a build is made to be run once: what it costs to compile is most of its time. (What text may be
+# cut off a compiler cannot tell there.)
+OPT ?= $(if $(SAN),-O1 -g1 -Wno-format-truncation,-O2 -g)
+UNIT_OPT ?= $(if $(SAN),-O0 -g1,-O1 -g)
+ISA_OPT ?= $(if $(SAN),-O1,-O3)
 # Contraction is explicit in PTX: the host compiler must never fuse on its own. What single files need is in
 # OWN_CFLAGS: CFLAGS belong to whoever calls make, and what a command line says replaces all of them.
 COMPILE = $(CC) $(CSTD) $(WARN) $(OPT) -fPIC -ffp-contract=off -D_GNU_SOURCE -I. -pthread \
@@ -66,7 +70,7 @@ define isa_rule
 $(BUILD)/%.$(1).o: %.c Makefile
 	@mkdir -p $$(@D)
 	@$(if $(Q),echo "  CC[$(1)] $$<")
-	$(Q)$$(COMPILE) -O3 -fno-math-errno $(ISA_$(1)) -DISA=$(1) -c $$< -o $$@
+	$(Q)$$(COMPILE) $(ISA_OPT) -fno-math-errno $(ISA_$(1)) -DISA=$(1) -c $$< -o $$@
 endef
 $(foreach v,base v3 v4,$(eval $(call isa_rule,$(v))))
 
@@ -114,6 +118,7 @@ $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(TEST_LINK) -lcriterion $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS) $(OWN_LIBS)
 $(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(TEST_LINK) $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
+$(patsubst %,%.o,$(UNIT)): OWN_CFLAGS += $(UNIT_OPT)
 .PRECIOUS: $(BUILD)/%.o
 
 .PHONY: check-unit check-plain

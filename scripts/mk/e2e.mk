@@ -104,13 +104,13 @@ $(EARLY_WORKER) $(DEAF_WORKER): $(BUILD)/mutants/salus-gpu-%: $(BUILD)/salus-gpu
 	$(Q)BUILD=$(BUILD) scripts/mutants link device/$* salus-gpu $@
 check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FAULTY_DRIVER) $(EARLY_WORKER)
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_e2e.py $(or $(E2E),$(NESTED_PARTS))
-	BUILD=$(BUILD) SALUS_TEST_NESTED=1 SALUS_TEST_SUBGRIDS=1 $(PYTHON) test/e2e/run_e2e.py programs_together
+	BUILD=$(BUILD) SALUS_TEST_NESTED=1 SALUS_TEST_SUBGRIDS=1 SALUS_E2E_EACH=1 $(PYTHON) test/e2e/run_e2e.py programs_together
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py
 	BUILD=$(BUILD) scripts/must-fail "faults: an early worker" "WRONG|wrong data" \
 		$(PYTHON) test/e2e/run_faults.py --worker $(abspath $(EARLY_WORKER)) disorder
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_recovery.py
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_chaos.py --kills 25
-	BUILD=$(BUILD) $(PYTHON) test/e2e/run_culprit.py
+	BUILD=$(BUILD) SALUS_CULPRIT_ROUNDS=4 $(PYTHON) test/e2e/run_culprit.py
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_users.py killed wait_rather finds lends
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_gpus.py shows_both on_both policies
 .PHONY: check-long-nested
@@ -121,6 +121,7 @@ check-long-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1
 		BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_$$name.py "$$@" || exit 1; done
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 SALUS_TEST_SUBGRIDS=1 $(PYTHON) test/e2e/run_e2e.py $(NESTED_PARTS)
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_faults.py --rounds 100 moment
+	BUILD=$(BUILD) SALUS_CULPRIT_ROUNDS=40 $(PYTHON) test/e2e/run_culprit.py
 	SALUS_TEST_NESTED=1 SALUS_TEST_PATIENCE=30 BUILD=$(BUILD) scripts/must-fail "chaos: a deaf worker" "not within 30 s" \
 		$(PYTHON) test/e2e/run_chaos.py --kills 200 --worker $(abspath $(DEAF_WORKER))
 	for try in 1 2 3; do SALUS_TEST_NESTED=1 $(NO_VOID_IS_FOUND) && exit 0; done; exit 1
