@@ -4,10 +4,12 @@
 their GPU. Run by run.py, in the environment that has Ray.
 
     run_ray.py [--list] [NAME-PART...]
-    run_ray.py --makespans [WAY...]         docs/results/2026-11-ray.md, some minutes
+    run_ray.py --makespans [WAY...]         docs/results/2026-11-ray.md, some minutes; ROUNDS times
 """
+import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +29,7 @@ from ray import tune
 from ray.tune import schedulers
 
 import trial
+import tutorial
 from harness import BUILD, PATIENCE, program, run_tests, tool, wait_for
 from run_gpus import Two, equal, script
 from salus_fluid import fluid
@@ -42,21 +45,25 @@ class Search:
         self.states = {} if states is None else states  # of configurations alone
 
     def __enter__(self):
-        self.folder = tempfile.mkdtemp(prefix="salus-search-")
-        self.daemon.__enter__()
-        env = self.daemon.environment()
-        self.site = {"marks": self.folder, "program": program("tuned"),
-                     "environment": {"CUDA_VISIBLE_DEVICES": "0",  # a job has one GPU, whatever number Ray gives it
-                                     **{k: env[k] for k in ("SALUS_RUN_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH")}}}
+        with contextlib.ExitStack() as began:  # which ends what was begun where the rest fails
+            began.callback(shutil.rmtree, self.daemon.run_dir, ignore_errors=True)
+            self.folder = began.enter_context(tempfile.TemporaryDirectory(prefix="salus-search-", ignore_cleanup_errors=True))
+            began.enter_context(self.daemon)
+            self.site = self.describe()
+            self.began = began.pop_all()
         return self
 
+    def describe(self):
+        """What a trial of test/ray/trial.py needs to know."""
+        env = self.daemon.environment()
+        return {"marks": self.folder, "program": program("tuned"),
+                "environment": {"CUDA_VISIBLE_DEVICES": "0",  # a job has one GPU, whatever number Ray gives it
+                                **{k: env[k] for k in ("SALUS_RUN_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH")}}}
+
     def __exit__(self, kind, *_):
-        try:
+        with self.began:
             if not kind:
                 self.nothing_is_left()
-        finally:
-            self.daemon.__exit__()
-            shutil.rmtree(self.folder, ignore_errors=True)
 
     def nothing_is_left(self):
         wait_for("no jobs", lambda: not self.daemon.jobs(), 60)
@@ -172,7 +179,8 @@ def test_a_trial_that_dies_for_good_is_alone_in_that():
 
 
 def test_a_gpu_goes_away():
-    """Its worker is killed, and none starts again: its trials go on from their checkpoints on the other one."""
+    """Its worker is killed, and none starts again: its trials go on from their checkpoints on the other one, though Ray
+    is to start none again that fails (max_failures of 0, as it comes)."""
     with tempfile.TemporaryDirectory() as folder:
         gone = os.path.join(folder, "gone")
         worker = script(os.path.join(folder, "worker"),
@@ -193,8 +201,7 @@ def lose_a_gpu(gone, *options):
 
         tuner = tune.Tuner(trial.train, param_space={"wait": 0.1, "passes": 20, "site": s.site, **grid(epochs=20), "saves": True},
                            tune_config=tune.TuneConfig(scheduler=f, metric="loss", mode="min"),
-                           run_config=tune.RunConfig(storage_path=s.folder, verbose=0, callbacks=[Killer()],
-                                                     failure_config=tune.FailureConfig(max_failures=1)))
+                           run_config=tune.RunConfig(storage_path=s.folder, verbose=0, callbacks=[Killer()]))
         s.right(tuner.fit())
         equal(("gpu", "1", False) in f.log, True, "the GPU was missed")
         after = f.log[f.log.index(("gpu", "1", False)):]
@@ -230,33 +237,80 @@ def test_bad_input():
                 raise AssertionError(f"{options} is taken")
 
 
+def test_the_tutorial():
+    """docs/tuning.md, from an empty environment to a search."""
+    with tempfile.TemporaryDirectory(prefix="st-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        out, watch = tutorial.follow(folder)
+        equal(re.fullmatch(r"\{'seed': (\d|1[01])\}", out.strip().splitlines()[-1]) is not None, True, f"a configuration at its end:\n{out}")
+        equal(watch.column("GPU"), {"0", "1"}, "GPUs of its trials")
+        equal(len(watch.column("NAME")) > 2, True, f"trials that were seen: {watch.shown}")
+        wait_for("nothing is left of it", lambda: not processes(folder), 60)
+
+
+class HalfWay(Search):
+    def describe(self):
+        raise KeyError("half-way")
+
+
+def test_what_fails_half_way_leaves_nothing():
+    """Of the tests themselves: neither a daemon that did not start nor one that did outlives its Search."""
+    for search in (Search("--no-such-option", "1"), HalfWay()):
+        try:
+            with search:
+                raise AssertionError("it began")
+        except (AssertionError, KeyError) as why:
+            equal("ended at once" in str(why) or "half-way" in str(why), True, f"reason: {why}")
+        equal([os.path.exists(p) for p in (search.folder, search.daemon.run_dir)], [False, False], "its folders")
+        equal(processes(search.daemon.run_dir), [], "its processes")
+
+
 def plain(share):
     return tune.with_resources(trial.train, {"cpu": 1, "gpu": share})
 
 
+class Stamped(list):
+    """A scheduler's log that knows when things happened."""
+
+    def __init__(self):
+        self.begin, self.at = time.monotonic(), []
+
+    def append(self, entry):
+        super().append(entry)
+        self.at.append(time.monotonic() - self.begin)
+
+    def known(self):
+        """When c and alpha were found to be what."""
+        return [f"{at:.0f} s: c={e[2]['packed']} alpha={e[2]['alpha']:.3f}" for at, e in zip(self.at, self) if e[0] == "known"]
+
+
+def makespan(s, scheduler, train=None):
+    space = {"lr": tune.grid_search([0.1, 0.2, 0.3]), "width": tune.grid_search([1, 2, 3]),
+             "epochs": tune.grid_search([10, 20, 40]), "wait": 0.2, "passes": 20}
+    begin = time.monotonic()
+    results = s.fit(space, scheduler, train=train)
+    took = time.monotonic() - begin
+    equal(len(results), 27, "trials")
+    s.right(results)
+    return f"{took:.1f} s"
+
+
+def under_fluid(s, **options):
+    f = s.fluid(packed=4, budget=lambda config: config["epochs"], **options)
+    f.log = Stamped()
+    return " ".join([makespan(s, f), *f.log.known()])
+
+
+WAYS = {"FIFO": lambda s: makespan(s, None, plain(1)), "fractions": lambda s: makespan(s, None, plain(0.25)),
+        "Fluid": under_fluid, "Fluid, told": lambda s: under_fluid(s, alpha=1.1)}
+
+
 def makespans():
-    def search(s, scheduler, train=None):
-        space = {"lr": tune.grid_search([0.1, 0.2, 0.3]), "width": tune.grid_search([1, 2, 3]),
-                 "epochs": tune.grid_search([10, 20, 40]), "wait": 0.2, "passes": 20}
-        begin = time.monotonic()
-        results = s.fit(space, scheduler, train=train)
-        took = time.monotonic() - begin
-        equal(len(results), 27, "trials")
-        s.right(results)
-        return took
-
-    def budget(config):
-        return config["epochs"]
-
-    ways = {"FIFO": lambda s: search(s, None, plain(1)), "fractions": lambda s: search(s, None, plain(0.25)),
-            "Fluid": lambda s: search(s, s.fluid(packed=4, budget=budget)),
-            "Fluid, told": lambda s: search(s, s.fluid(packed=4, alpha=1.1, budget=budget))}
-    states, wanted = {}, [a for a in sys.argv[1:] if a in ways]
-    for name, way in ways.items():
-        if wanted and name not in wanted:
-            continue
-        with Search(states=states) as s:
-            print(f"makespan of 27 trials on two GPUs, {name}: {way(s):.1f} s", flush=True)
+    """One way after the other, as often as ROUNDS says: what else the machine does hits all of them."""
+    states, wanted = {}, [a for a in sys.argv[1:] if a in WAYS] or list(WAYS)
+    for number in range(1, int(os.environ.get("ROUNDS", "1")) + 1):
+        for name in wanted:
+            with Search(states=states) as s:
+                print(f"makespan of 27 trials on two GPUs, round {number}, {name}: {WAYS[name](s)}; load {os.getloadavg()[0]:.1f}", flush=True)
 
 
 def main():

@@ -37,6 +37,14 @@ MUTANTS = [
     ("machine", 'weight != job["weight"]', "True", "ControlTest.test_weights_are_set_where_they_differ"),
     ("machine", "return self._again()", "return None", "ControlTest.test_a_daemon_that_ends_is_asked_again"),
     ("machine", 'g["state"] != "failed"', "True", "ControlTest.test_weights_are_set_where_they_differ"),
+    ("machine", 'g["state"] == "ready"', "True", "ControlTest.test_weights_are_set_where_they_differ"),
+    ("deaths", "if count <= record.failures:", "if False:", "DeathsTest.test_asked_twice_about_one"),
+    ("deaths", "record.forgiven < FORGIVEN and ", "", "DeathsTest.test_who_ends_every_worker_is_not_forgiven_for_ever"),
+    ("deaths", "if done > record.done:", "if done != record.done:", "DeathsTest.test_who_ends_every_worker_is_not_forgiven_for_ever"),
+    ("deaths", "gpu.restarts != restarts", "False", "DeathsTest.test_its_gpu"),
+    ("deaths", "not gpu.ready", "not gpu.serves", "DeathsTest.test_its_gpu"),
+    ("deaths", "return True  #", "return False  #", "DeathsTest.test_its_gpu"),
+    ("deaths", "now.get(number)", "now.get(1)", "DeathsTest.test_its_gpu"),
     ("seat", "prctl(PR_SET_PDEATHSIG, signal.SIGKILL)", "getpid()", "SeatTest.test_ends_with_the_trial"),
 ]
 

@@ -19,7 +19,7 @@ ROOT = os.path.join(HERE, "..", "..")
 os.environ.setdefault("SALUS_FLUID_LIBRARY", os.path.join(ROOT, os.environ.get("BUILD", "build"), "tune", "libsalus-fluid.so.1"))
 sys.path.insert(0, os.environ.get("PACKAGE", os.path.join(ROOT, "scripts", "ray")))
 sys.dont_write_bytecode = True
-from salus_fluid import control, groups, library, machine, overheads, planner, seat
+from salus_fluid import control, deaths, groups, library, machine, overheads, planner, seat
 
 
 class Clock:
@@ -303,6 +303,10 @@ def job(number, name, weight=1):
     return {"id": number, "name": name, "weight": weight}
 
 
+def gpu(number, state="ready", restarts=0):
+    return {"id": number, "state": state, "worker_restarts": restarts}
+
+
 class ControlTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -345,20 +349,65 @@ class ControlTest(unittest.TestCase):
 
     def test_weights_are_set_where_they_differ(self):
         clock = Clock()
-        gpus = reply([{"id": 0, "state": "ready"}, {"id": 1, "state": "failed"}])
+        gpus = reply([gpu(0), gpu(1, "failed", 3), gpu(2, "starting", 1)])
         jobs = reply([job(1, "fluid-a", 500), job(2, "fluid-b", 500), job(3, "other", 500)])
         d, m = self.machine(clock, gpus, jobs, reply([job(2, "fluid-b", 250)]))
-        self.assertEqual(m.look({"a": 500, "b": 250}), {0: True, 1: False})
+        self.assertEqual(m.look({"a": 500, "b": 250}), {0: (True, True, 0), 1: (False, False, 3), 2: (True, False, 1)})
         self.assertEqual([(a["id"], a["weight"]) for a in d.asked if a["verb"] == "job.set"], [(2, 250)])
         self.assertEqual(m.weights_set, 1)
         self.assertIsNone(m.look({"a": 500}))  # it was asked just now
 
     def test_a_daemon_that_ends_is_asked_again(self):
         clock = Clock()
-        _, m = self.machine(clock, None, reply([{"id": 0, "state": "ready"}]))
+        _, m = self.machine(clock, None, reply([gpu(0)]))
         self.assertIsNone(m.look({}))
         m.asked_s = -9
-        self.assertEqual(m.look({}), {0: True})
+        self.assertEqual(m.look({}), {0: (True, True, 0)})
+
+
+class DeathsTest(unittest.TestCase):
+    def setUp(self):
+        self.gpus = {n: machine.Gpu(True, True, 5) for n in (0, 1)}
+        self.deaths = deaths.Deaths(self.ask)
+        meta = SimpleNamespace(num_failures=0, invalidate_cache=lambda: None)
+        self.trial = SimpleNamespace(trial_id="t", run_metadata=meta, last_result={})
+        self.deaths.seated(self.trial, {0: self.gpus[0]})
+
+    def ask(self):
+        if self.gpus is None:
+            raise OSError("nobody answers")
+        return self.gpus
+
+    def fails(self, iteration=0):
+        """Ray's count after one more failure."""
+        self.trial.last_result = {"training_iteration": iteration}
+        self.trial.run_metadata.num_failures += 1
+        self.deaths.look(self.trial)
+        return self.trial.run_metadata.num_failures
+
+    def test_its_own(self):
+        self.gpus[1] = machine.Gpu(False, False, 7)  # of which it has nothing
+        self.assertEqual([self.fails(), self.fails()], [1, 2])
+
+    def test_asked_twice_about_one(self):
+        self.fails()
+        self.gpus[0] = None
+        self.deaths.look(self.trial)
+        self.assertEqual(self.trial.run_metadata.num_failures, 1)
+
+    def test_its_gpu(self):
+        for now in (machine.Gpu(False, False, 5), machine.Gpu(True, False, 5), machine.Gpu(True, True, 6), None):
+            self.setUp()
+            self.gpus[0] = now
+            self.assertEqual(self.fails(), 0)
+        self.setUp()
+        self.gpus = None
+        self.assertEqual(self.fails(), 0)
+
+    def test_who_ends_every_worker_is_not_forgiven_for_ever(self):
+        self.gpus[0] = machine.Gpu(True, True, 6)
+        self.assertEqual([self.fails(3) for _ in range(4)], [0, 0, 1, 2])
+        self.assertEqual([self.fails(4), self.fails(3), self.fails(2)], [2, 2, 3])
 
 
 class WeightsTest(unittest.TestCase):

@@ -2,8 +2,12 @@
 """The GPUs and jobs of this machine's salusd, as far as a tuning job needs them: which GPUs are there, and
 the weights of its trials' jobs. Asked now and then; a daemon that does not answer is asked again later."""
 import time
+from collections import namedtuple
 
 from . import control, seat
+
+# serves: was not given up, though its worker may be just starting; ready: it takes jobs now; restarts: of its worker.
+Gpu = namedtuple("Gpu", "serves ready restarts")
 
 WEIGHT_MOST = 1000
 STEP = 10  # of weights: smaller changes are not worth a question
@@ -20,11 +24,11 @@ class Machine:
         self.control.close()
 
     def gpus(self):
-        """{number: whether it serves}; one whose worker is being started does."""
-        return {n: g["state"] != "failed" for n, g in self.control.gpus().items()}
+        """{number: Gpu}"""
+        return {n: Gpu(g["state"] != "failed", g["state"] == "ready", g["worker_restarts"]) for n, g in self.control.gpus().items()}
 
     def look(self, weights):
-        """{GPU: whether it serves}, and weights ({trial id: weight}) given to jobs that have others; None:
+        """As gpus(), and weights ({trial id: weight}) given to jobs that have others; None:
         it is not time yet, or there is no answer."""
         now = self.clock()
         if self.asked_s is not None and now - self.asked_s < self.every_s:

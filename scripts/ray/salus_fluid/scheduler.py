@@ -16,6 +16,7 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import ResourceChangingScheduler, TrialScheduler
 
 from . import groups, machine, seat
+from .deaths import Deaths
 from .overheads import Packing, Scaling
 from .planner import Planner
 
@@ -29,6 +30,16 @@ class _Known:
         self.unit_s = None  # a unit of time_attr, alone on one GPU
         self.done = 0       # units
         self.place = None   # (GPUs, how many trials shared them) since its latest result; None: not the same
+
+
+class _Forgivable(Trial):
+    """Of Ray's trials: whether one may be started again is asked once for each failure, after it was counted."""
+
+    def should_recover(self):
+        deaths = getattr(self.temporary_state, "deaths", None)  # nothing of that is in what Ray writes down
+        if deaths:
+            deaths.look(self)
+        return super().should_recover()
 
 
 class FluidScheduler(ResourceChangingScheduler):
@@ -73,16 +84,17 @@ class FluidScheduler(ResourceChangingScheduler):
     def _begin(self):
         self.machine = machine.Machine(self.run_dir)
         self.shim = seat.find_shim(self.shim_given)
-        there = self.machine.gpus()
-        self.numbers = sorted(there)[:self.wanted_gpus]
+        self.there = self.machine.gpus()
+        self.numbers = sorted(self.there)[:self.wanted_gpus]
         if self.wanted_gpus and len(self.numbers) < self.wanted_gpus:
-            raise ValueError(f"{self.wanted_gpus} GPUs: salusd in {self.machine.run_dir} has {len(there)}")
+            raise ValueError(f"{self.wanted_gpus} GPUs: salusd in {self.machine.run_dir} has {len(self.there)}")
         nodes = [n for n in ray.nodes() if n["Alive"] and n["Resources"].get("GPU")]
         if len(nodes) > 1:
             raise ValueError(f"{len(nodes)} machines of the Ray cluster have GPUs: Fluid's trials share those of one")
         self._reserve(len(self.numbers))
         self.planner = Planner(len(self.numbers), packed=self.packed, spread=self.spread, change_s=self.restart_s)
         self.serves = dict.fromkeys(self.numbers, True)
+        self.deaths = Deaths(self.machine.gpus)
         most = self.packed if self.alpha is None else 1
         self.packing = Packing(self.planner.lib, most, self.threshold)
         self.scaling = Scaling(self.planner.lib, self.spread if self.beta is None else 1)
@@ -119,6 +131,7 @@ class FluidScheduler(ResourceChangingScheduler):
             raise
         if not self.planner:
             self._begin()
+        trial.__class__, trial.temporary_state.deaths = _Forgivable, self.deaths
         controller = tune_controller._tune_controller
         if trial in controller._pending_trials:
             controller._set_trial_status(trial, Trial.PAUSED)  # it died, and is to be started again
@@ -126,6 +139,7 @@ class FluidScheduler(ResourceChangingScheduler):
             trial.set_status(Trial.PAUSED)
             slow_down(controller._search_alg, self)
         self._set_resources(trial, 1)
+        trial.init_local_path()  # Ray does that when it starts it, but its reports look into it before
         if trial.trainable_name not in self.seated_names:
             seat.wrap(trial.trainable_name, self.session)
             self.seated_names.add(trial.trainable_name)
@@ -173,7 +187,7 @@ class FluidScheduler(ResourceChangingScheduler):
         plan = self._step()
         for name, place in plan.items():
             trial = self.trials[name]
-            if place.runs and trial.status == Trial.PAUSED and not trial.is_saving:
+            if place.runs and trial.status == Trial.PAUSED and not trial.is_saving and self._is_ready(place):
                 self._seat(trial, place)
                 return trial
         return None
@@ -277,18 +291,21 @@ class FluidScheduler(ResourceChangingScheduler):
     def _look(self):
         """GPUs that came or went, weights of jobs."""
         found = self.machine.look(machine.weights(self.planner.plan))
-        for index, number in enumerate(self.numbers if found is not None else ()):
-            here = found.get(number, False)
+        if found is not None:
+            self.there = found
+        for index, number in enumerate(self.numbers):
+            here = number in self.there and self.there[number].serves
             if here != self.serves[number]:
                 self._gpu(index, number, here)
+
+    def _is_ready(self, place):
+        """Who is started while its GPU's worker is only being started dies if that is given up."""
+        return all(g in self.there and self.there[g].ready for g in (self.numbers[n] for n in place.gpus))
 
     def _gpu(self, index, number, here):
         self.serves[number] = here
         self.log.append(("gpu", str(number), here))
         self.planner.gpu(index, here)
-        for name, place in self.planner.plan.items():
-            if not here and index in place.gpus and self.trials[name].max_failures >= 0:
-                self.trials[name].max_failures += 1  # this one is not the trial's own
 
     def _has_to_move(self, trial, result):
         """Its resize over whole GPUs was planned, or its GPU is gone: at the end of an iteration that has a
@@ -313,6 +330,7 @@ class FluidScheduler(ResourceChangingScheduler):
         weight = machine.weights(self.planner.plan).get(trial.trial_id, machine.WEIGHT_MOST)
         self.log.append(("seat", trial.trial_id, numbers))
         self.seats[trial.trial_id] = place.gpus
+        self.deaths.seated(trial, {n: self.there[n] for n in numbers})
         self.known[trial.trial_id].place = None  # its first iteration has its start in it
         seat.put(self.session, trial.trial_id, seat.describe(trial.trial_id, numbers, weight, self.machine.run_dir, self.shim))
 
@@ -331,7 +349,7 @@ class FluidScheduler(ResourceChangingScheduler):
 
     def __getstate__(self):
         """Of the tuning job as Ray keeps it: what is said to fluid(), for a job that is restored."""
-        return {**self.__dict__, "planner": None, "machine": None, "packing": None, "scaling": None, "give_back": None}
+        return {**self.__dict__, "planner": None, "machine": None, "packing": None, "scaling": None, "deaths": None, "give_back": None}
 
     def debug_string(self):
         return f"(Fluid: {self.planner.waiting if self.planner else 0} wait) {self._base_scheduler.debug_string()}"

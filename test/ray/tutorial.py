@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tutorial of docs/tuning.md, followed to the letter: its commands, its program, and `job list` beside it as it says.
+
+Folders of /tmp are others, and so is the one for results; pip finds that Ray is there already, which run.py installed.
+"""
+import os
+import re
+import subprocess
+import sys
+import threading
+
+import page
+
+TITLE = "Five minutes, without a GPU"
+LEFT_OUT = re.compile("salus_fluid|pip|setuptools|pkg_resources|_distutils_hack|distutils-precedence")
+
+
+def installed(folder):
+    """A folder with what this environment has, but the package: that comes by `make install-ray`."""
+    seen = os.path.join(folder, "installed")
+    os.mkdir(seen)
+    ours = next(p for p in sys.path if p.endswith("site-packages"))
+    for name in os.listdir(ours):
+        if not LEFT_OUT.match(name):
+            os.symlink(os.path.join(ours, name), os.path.join(seen, name))
+    return seen
+
+
+class Watch:
+    """Says now and then what the page says that shows the trials; `shown` is a set of its lines' words."""
+
+    def __init__(self, command, folder, env):
+        self.shown, self.over = set(), threading.Event()
+        self.options = dict(cwd=folder, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.thread = threading.Thread(target=self.look, args=(command.split(),))
+
+    def look(self, command):
+        while not self.over.wait(0.3):
+            self.shown.update(tuple(line.split()) for line in subprocess.run(command, **self.options).stdout.splitlines())
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def column(self, name):
+        """Of trials' jobs, of which the first five columns have one word each."""
+        header = next(line for line in self.shown if "NAME" in line)
+        return {line[header.index(name)] for line in self.shown if line[1].startswith("fluid-")}
+
+
+def follow(folder):
+    """(what search.py prints, what watched it)"""
+    page.lay_out(folder)
+    text = page.section("tuning", TITLE).replace("/tmp/", folder + "/")
+    found = [(language, block.replace("/tmp/", folder + "/")) for language, block in page.blocks("tuning", TITLE)]
+    typed = [block for language, block in found if not language]
+    with open(os.path.join(folder, re.search(r"is a file, `(\w+\.py)`", text)[1]), "w") as f:
+        f.write(next(block for language, block in found if language == "python"))
+    env = page.environment([os.path.join(sys.base_prefix, "bin")], HOME=folder, PYTHONPATH=installed(folder), RAY_TMPDIR=folder,
+                           RAY_USAGE_STATS_ENABLED="0")
+    with Watch(re.search(r"`(build/salusctl .* job list)`", text)[1], folder, env) as watch:
+        out = page.follow("\n".join(typed), folder, env)
+    return out, watch
