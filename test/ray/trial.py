@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trial of the tests: what it waits for its input, as trainings do, and what the GPU computes of a step by
 test/e2e/programs/tuned.cu, on as many GPUs as it has. Its loss hangs on its configuration alone."""
+import json
 import os
 import signal
 import tempfile
@@ -51,23 +52,26 @@ class Model:
 
 
 def begin(config):
-    """(state, iterations that were made)"""
+    """(state, its trail): the trail are the iterations after which it went on with how many passes, from the first on,
+    in whichever trial that was."""
     checkpoint = tune.get_checkpoint()
-    if not checkpoint:
-        return seed(config), 0
-    with checkpoint.as_directory() as folder, open(os.path.join(folder, "state")) as f:
-        state, done = map(int, f.read().split())
-    return state, done
+    state, done, trail = seed(config), 0, []
+    if checkpoint:
+        with checkpoint.as_directory() as folder, open(os.path.join(folder, "state")) as f:
+            state, done, trail = json.load(f)
+    if not trail or trail[-1][1] != config["passes"]:
+        trail.append([done, config["passes"]])
+    return state, done, trail
 
 
-def report(config, state, iteration, gpus):
-    said = {"loss": loss(state, iteration), "state": str(state), "epoch": iteration, "gpus": len(gpus)}
+def report(config, state, iteration, gpus, trail):
+    said = {"loss": loss(state, iteration), "state": str(state), "epoch": iteration, "gpus": len(gpus), "trail": json.dumps(trail)}
     if not config.get("saves"):
         tune.report(said)
         return
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "state"), "w") as f:
-            f.write(f"{state} {iteration}")
+            json.dump([state, iteration, trail], f)
         tune.report(said, checkpoint=tune.Checkpoint.from_directory(folder))
 
 
@@ -87,20 +91,21 @@ def misbehave(config, iteration):
 def train(config):
     gpus = salus_fluid.gpus() or [int(ray.get_gpu_ids()[0])]  # Ray alone
     model = Model(config["site"], gpus)
-    state, done = begin(config)
+    state, done, trail = begin(config)
     for iteration in range(done + 1, config["epochs"] + 1):
         misbehave(config, iteration)
         time.sleep(config["wait"])
         state = model.step(state, iteration, config["passes"])
-        report(config, state, iteration, gpus)
+        report(config, state, iteration, gpus, trail)
     model.close()
 
 
-def alone(config):
-    """The states of all its iterations, without Ray and without anybody beside it."""
+def alone(config, trail):
+    """The states of all its iterations, without Ray and without anybody beside it; `trail` as above."""
     model, state, states = Model(config["site"], [0]), seed(config), []
     for iteration in range(1, config["epochs"] + 1):
-        state = model.step(state, iteration, config["passes"])
+        passes = [p for after, p in trail if after < iteration][-1]
+        state = model.step(state, iteration, passes)
         states.append(str(state))
     model.close()
     return states

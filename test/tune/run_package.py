@@ -84,6 +84,27 @@ class PlannerTest(unittest.TestCase):
             p.left(n, 3)
         self.assertEqual({round(place.left_s) for place in p.step().values()}, {3})
 
+    def test_who_waits_is_another_one_when_that_was_said(self):
+        """Of those that wait as before nothing is read; in several batches, or where an event names one, it is."""
+        p = begin(1, {"runs": 5, "waits": 4})
+        self.assertEqual((p.plan["waits"].left_s, list(p.placed)), (4, ["runs"]))
+        p.left("waits", 3)
+        self.assertEqual(p.step()["waits"].left_s, 3)
+        kept = p.plan["waits"]
+        self.assertIs(p.step()["waits"], kept)
+        p.end("runs")
+        p.step()
+        self.assertEqual((p.plan["waits"].runs, list(p.placed)), (True, ["waits"]))
+
+    def test_who_lost_its_place_in_an_earlier_batch(self):
+        p = planner.Planner(1, trials=2, clock=Clock())
+        p.join("a", 1, 5, alpha=1, beta=1)
+        p.step()
+        p.gpu(0, False)
+        for _ in range(8):
+            p.left("a", 3)
+        self.assertEqual((p.step()["a"].runs, p.placed), (False, {}))
+
     def test_gpu_goes_and_comes(self):
         p = begin(2, {"a": 5, "b": 5})
         p.gpu(0, False)
@@ -136,34 +157,46 @@ class OverheadsTest(unittest.TestCase):
             ladder.add("short", 1, 1.0)
             ladder.add("short", 2, 1.2)
             ladder.add("long", 2, 50.0)
-        self.assertAlmostEqual(ladder.means()[1], 1.2)
+        self.assertAlmostEqual(ladder.step(1, 2), 1.2)
 
     def test_one_sample_is_none(self):
         ladder = overheads.Ladder()
         ladder.add("a", 1, 1.0)
-        self.assertEqual(ladder.means(), [])
+        self.assertEqual((ladder.has(1), ladder.step(1, 1)), (False, None))
+
+    def climb(self, most, *times):
+        """(c after each rung, Packing); times with 1, 2, 4, ... trials, or with `most`."""
+        packing, found = overheads.Packing(self.lib, most, 0.05), []
+        for factor in times:
+            self.feed(packing, packing.c, factor)
+            self.assertTrue(packing.look())
+            self.assertFalse(packing.look())
+            found.append(packing.c)
+        return found, packing
 
     def test_climbs_until_it_is_not_worth_it(self):
-        packing = overheads.Packing(self.lib, 8, 0.05)
-        self.feed(packing, 1, 1.0)
-        self.assertTrue(packing.look())
-        self.assertEqual(packing.c, 2)
-        self.assertFalse(packing.look())
-        self.feed(packing, 2, 1.1)
-        packing.look()
-        self.assertEqual(packing.c, 3)
-        self.feed(packing, 3, 1.1 * 1.5)  # 1 - 2/3 * 1.5 = 0
-        packing.look()
-        self.assertEqual((packing.c, packing.settled), (2, True))
+        """O^3 = 1 - 2/3 * 1.5 is none, O^2 was."""
+        found, packing = self.climb(8, 1.0, 1.1, 1.1 * 1.5 ** 2)
+        self.assertEqual((found, packing.settled), ([2, 4, 2], True))
         self.assertAlmostEqual(packing.alpha, 1.1)
 
+    def test_the_point_may_be_between_two_rungs(self):
+        """O^3 = 1 - 2/3 * 1.3 is enough, O^4 = 1 - 3/4 * 1.3 is not."""
+        found, packing = self.climb(8, 1.0, 1.3, 1.3 ** 3)
+        self.assertEqual((found, packing.settled), ([2, 4, 3], True))
+        self.assertAlmostEqual(packing.alpha, 1.3)
+
     def test_no_more_than_were_allowed(self):
-        packing = overheads.Packing(self.lib, 2, 0.05)
-        for count in (1, 2):
-            self.feed(packing, count, 1.0)
-            packing.look()
-        self.assertEqual((packing.c, packing.settled), (2, True))
+        found, packing = self.climb(3, 1.0, 1.0, 1.0)
+        self.assertEqual((found, packing.settled), ([2, 3, 3], True))
         self.assertFalse(packing.look())
+
+    def test_who_is_only_starting_is_no_company(self):
+        placed = {name: SimpleNamespace(gpus=gpus) for name, gpus in (("a", [0]), ("b", [0]), ("c", [1]), ("d", [2, 3]))}
+        up = {"a": True, "b": False, "c": True, "d": True}
+        self.assertEqual(overheads.companies(placed, up.get), {"c": ((1,), 1), "d": ((2, 3), 1)})
+        up["b"] = True
+        self.assertEqual(overheads.companies(placed, up.get)["a"], ((0,), 2))
 
     def test_alpha_leaves_c_as_it_was_found(self):
         """The library takes no more than alpha allows (lemma 4), which the mean alpha of these would be above."""

@@ -59,6 +59,8 @@ def load():
     lib.salus_fluid_run_ns.argtypes = [DOUBLE] * 4
     lib.salus_fluid_benefit.argtypes = [U32, DOUBLE, DOUBLE]
     lib.salus_fluid_alpha.argtypes = lib.salus_fluid_beta.argtypes = [ctypes.POINTER(DOUBLE), U32]
+    lib.salus_fluid_packed_most.argtypes = [ctypes.POINTER(DOUBLE), U32, DOUBLE]
+    lib.salus_fluid_packed_most.restype = U32
     for name in ("run_ns", "benefit", "alpha", "beta"):
         getattr(lib, "salus_fluid_" + name).restype = DOUBLE
     return lib

@@ -40,7 +40,8 @@ class Planner:
         self.lib, self.handle = library.load(), ctypes.c_void_p()
         self.clock, self.events, self.ids, self.names = clock, [], {}, {}
         self.next_id, self.most, self.resizes, self.waiting = 1, trials, 0, 0
-        self.plan = {}  # Place by name
+        self.plan = {}    # Place by name
+        self.placed = {}  # those of them that have GPUs
         why = ctypes.create_string_buffer(160)
         if self.lib.salus_fluid_create(ctypes.byref(self.handle), ctypes.byref(config), why, 160):
             raise ValueError(why.value.decode() or "no memory for so many trials")
@@ -87,8 +88,8 @@ class Planner:
 
     def step(self):
         """The plan after all that happened; Refused when the library took something not, with all else taken."""
-        plan, wrong = library.Plan(), []
-        while True:
+        plan, wrong, named, batches = library.Plan(), [], {e.id for _, e in self.events}, 0
+        while self.events or not batches:
             batch, self.events = self.events[:self.most], self.events[self.most:]
             array = (library.Event * len(batch))(*(e for _, e in batch))
             if self.lib.salus_fluid_step(self.handle, self.clock(), array, len(batch), ctypes.byref(plan)):
@@ -96,9 +97,8 @@ class Planner:
             for r in plan.refusals[:plan.refused]:
                 wrong.append(f"{batch[r.index][0]}: {self.lib.salus_fluid_fault_text(r.fault).decode()}")
                 self._forget(*batch[r.index])
-            if not self.events:
-                break
-        self._read(plan)
+            batches += 1
+        self._read(plan, named if batches == 1 else self.names)
         if wrong:
             raise Refused("; ".join(wrong[:3]))
         return self.plan
@@ -108,10 +108,19 @@ class Planner:
         if event.kind == library.JOIN and self.ids.get(name) == event.id:
             del self.names[self.ids.pop(name)]
 
-    def _read(self, plan):
-        self.plan = {}
+    def _read(self, plan, named):
+        """Of a thousand trials nearly all wait as they did; only what happened to others is read. `named`: ids of
+        those that may be another one whatever the library says has changed."""
+        before, self.plan, self.placed = self.plan, {}, {}
         for t in plan.trials[:plan.count]:
-            self.plan[self.names[t.id]] = Place(t, plan.gpus[t.gpu_first:t.gpu_first + t.gpu_count])
+            number = t.id
+            name = self.names[number]
+            if t.state == library.WAITING and not t.changed and number not in named:
+                self.plan[name] = before[name]
+                continue
+            place = self.plan[name] = Place(t, plan.gpus[t.gpu_first:t.gpu_first + t.gpu_count])
+            if place.gpus:
+                self.placed[name] = place
         self.resizes, self.waiting = plan.resizes, plan.waiting
 
     def broken(self):

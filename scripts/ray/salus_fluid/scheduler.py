@@ -17,7 +17,7 @@ from ray.tune.schedulers import ResourceChangingScheduler, TrialScheduler
 
 from . import groups, machine, seat
 from .deaths import Deaths
-from .overheads import Packing, Scaling
+from .overheads import Packing, Scaling, companies
 from .planner import Planner
 
 FIRST_UNIT_S = 1.0  # what a unit of a trial takes is not known before its first one
@@ -29,6 +29,7 @@ class _Known:
     def __init__(self):
         self.unit_s = None  # a unit of time_attr, alone on one GPU
         self.done = 0       # units
+        self.up = False     # it has made an iteration since it was started
         self.place = None   # (GPUs, how many trials shared them) since its latest result; None: not the same
 
 
@@ -184,8 +185,7 @@ class FluidScheduler(ResourceChangingScheduler):
         self._look()
         self._join()
         self._settle(tune_controller)
-        plan = self._step()
-        for name, place in plan.items():
+        for name, place in self._step().items():
             trial = self.trials[name]
             if place.runs and trial.status == Trial.PAUSED and not trial.is_saving and self._is_ready(place):
                 self._seat(trial, place)
@@ -248,10 +248,10 @@ class FluidScheduler(ResourceChangingScheduler):
 
     def _learn(self, trial, result):
         """From a result: how long a unit takes alone, and what its company costs."""
-        known, place = self.known[trial.trial_id], self.planner.plan.get(trial.trial_id)
+        known = self.known[trial.trial_id]
         done = result.get(groups.unit(self._base_scheduler), 0)
-        units, known.done = done - known.done, done
-        here = self._company(place)
+        units, known.done, known.up = done - known.done, done, True
+        here = self._companies().get(trial.trial_id)
         if here and here == known.place and units > 0:
             self._take(trial.trial_id, known, here, result["time_this_iter_s"] / units)
         known.place = here
@@ -271,26 +271,26 @@ class FluidScheduler(ResourceChangingScheduler):
             for other in self.trials:
                 self.planner.known(other, **over)
 
-    def _company(self, place):
-        """(GPUs, trials on them); None: it is on none."""
-        if not place or not place.gpus:
-            return None
-        first = place.gpus[0]
-        return tuple(place.gpus), sum(bool(p.gpus) and p.gpus[0] == first for p in self.planner.plan.values())
-
     # ---- what Fluid says -----------------------------------------------------------------------
 
     def _step(self):
-        plan = self.planner.step()
-        for name, place in plan.items():
+        """Who has GPUs. Those that had some before and others now: the iteration that they are in has had more than
+        one company."""
+        before = self.planner.placed
+        self.planner.step()
+        company = self._companies()
+        for name in {**before, **self.planner.placed}:
             seen = self.known[name]
-            if self._company(place) != seen.place:
-                seen.place = None  # the iteration that it is in has had more than one company
-        return plan
+            if seen.place != company.get(name):
+                seen.place = None
+        return self.planner.placed
+
+    def _companies(self):
+        return companies(self.planner.placed, lambda name: self.known[name].up)
 
     def _look(self):
         """GPUs that came or went, weights of jobs."""
-        found = self.machine.look(machine.weights(self.planner.plan))
+        found = self.machine.look(machine.weights(self.planner.placed))
         if found is not None:
             self.there = found
         for index, number in enumerate(self.numbers):
@@ -319,7 +319,7 @@ class FluidScheduler(ResourceChangingScheduler):
 
     def _settle(self, tune_controller):
         """Who was to be resized and stands still has left what it was to leave."""
-        for name, place in self.planner.plan.items():
+        for name, place in self.planner.placed.items():
             trial = self.trials.get(name)
             if trial and place.resizes and trial.status == Trial.PAUSED and not trial.is_saving:
                 self._set_resources(trial, len(place.gpus))
@@ -327,11 +327,11 @@ class FluidScheduler(ResourceChangingScheduler):
 
     def _seat(self, trial, place):
         numbers = [self.numbers[g] for g in place.gpus]
-        weight = machine.weights(self.planner.plan).get(trial.trial_id, machine.WEIGHT_MOST)
+        weight = machine.weights(self.planner.placed).get(trial.trial_id, machine.WEIGHT_MOST)
         self.log.append(("seat", trial.trial_id, numbers))
         self.seats[trial.trial_id] = place.gpus
         self.deaths.seated(trial, {n: self.there[n] for n in numbers})
-        self.known[trial.trial_id].place = None  # its first iteration has its start in it
+        self.known[trial.trial_id].up = False  # its first iteration has its start in it
         seat.put(self.session, trial.trial_id, seat.describe(trial.trial_id, numbers, weight, self.machine.run_dir, self.shim))
 
     def _set_resources(self, trial, width):
