@@ -5,7 +5,6 @@ their GPU. Run by run.py, in the environment that has Ray.
 
     run_ray.py [--list] [NAME-PART...]
     run_ray.py --makespans [WAY...]         docs/results/2026-11-ray.md, some minutes; ROUNDS times
-    run_ray.py --many COUNT                 the same page: so many trials, half a second to a second each
 """
 import contextlib
 import json
@@ -31,10 +30,9 @@ from ray.tune import schedulers
 
 import trial
 import tutorial
-from harness import BUILD, PATIENCE, Skipped, program, run_tests, tool, wait_for
+from harness import BUILD, PATIENCE, program, run_tests, tool, wait_for
 from run_gpus import Two, equal, script
 from salus_fluid import fluid
-from salus_fluid.scheduler import FluidScheduler
 
 SHIM = os.path.join(BUILD, "shim")
 
@@ -84,24 +82,32 @@ class Search:
 
     def right(self, results, whole=True):
         """Each trial's state is that of its configuration alone; `whole`: after all of its iterations."""
-        for r in sorted(results, key=lambda r: -r.config["epochs"]):
-            if r.error:
-                raise AssertionError(f"a trial failed: {r.error}")
-            states = self.alone(r.config, json.loads(r.metrics["trail"]))
+        failed = [r.error for r in results if r.error]
+        if failed:
+            raise AssertionError(f"a trial failed: {failed[0]}")
+        runs = [(r, r.config, json.loads(r.metrics["trail"])) for r in results]
+        self.run_alone([(config, trail) for _, config, trail in runs])
+        for r, config, trail in runs:
             done = r.metrics["epoch"]
-            equal(r.metrics["state"], states[done - 1], f"state of {r.config} after {done}")
+            equal(r.metrics["state"], self.states[key(config, trail)][done - 1], f"state of {config} after {done}, {trail}")
             if whole:
-                equal(done, r.config["epochs"], "iterations")
+                equal(done, config["epochs"], "iterations")
 
-    def alone(self, config, trail):
-        """Its states without Ray, in a process of its own; those of fewer iterations begin alike."""
-        key = config["lr"], config["width"], str(trail)
-        if len(self.states.get(key, ())) < config["epochs"]:
-            code = "import json, sys, trial; print(json.dumps(trial.alone(*json.loads(sys.argv[1]))))"
-            done = subprocess.run([sys.executable, "-c", code, json.dumps([config, trail], default=int)], stdout=subprocess.PIPE, text=True,
-                                  timeout=PATIENCE, check=True)
-            self.states[key] = json.loads(done.stdout)
-        return self.states[key]
+    def run_alone(self, runs):
+        """Their states without Ray, one after the other, in a process of its own; those of fewer iterations begin alike."""
+        longest = {}
+        for config, trail in sorted(runs, key=lambda run: run[0]["epochs"]):
+            longest[key(config, trail)] = config, trail
+        missing = {k: run for k, run in longest.items() if len(self.states.get(k, ())) < run[0]["epochs"]}
+        if missing:
+            code = "import json, sys, trial; print(json.dumps([trial.alone(*run) for run in json.load(sys.stdin)]))"
+            done = subprocess.run([sys.executable, "-c", code], input=json.dumps(list(missing.values()), default=int), stdout=subprocess.PIPE,
+                                  text=True, timeout=PATIENCE, check=True)
+            self.states.update(zip(missing, json.loads(done.stdout)))
+
+
+def key(config, trail):
+    return config["lr"], config["width"], str(trail)
 
 
 def processes(word):
@@ -213,63 +219,16 @@ def lose_a_gpu(gone, *options):
 def test_algorithms():
     for make in (lambda: schedulers.ASHAScheduler(max_t=8, grace_period=2, reduction_factor=2),
                  lambda: schedulers.HyperBandScheduler(max_t=9),
-                 lambda: schedulers.MedianStoppingRule(grace_period=3)):
+                 lambda: schedulers.MedianStoppingRule(grace_period=3),
+                 lambda: schedulers.PopulationBasedTraining(perturbation_interval=3, hyperparam_mutations={"unused": [1, 2]})):
         with Search() as s:
             base = make()
             f = s.fluid(base, alpha=1.1)
-            results = s.fit(grid(epochs=9, saves=True), f)
-            s.right(results, whole=False)
+            results = s.fit(grid(epochs=9, saves=True, unused=1), f)
+            if not isinstance(base, schedulers.PopulationBasedTraining):  # whose trials go on from each other's states
+                s.right(results, whole=False)
             equal([r.error for r in results], [None] * 6, f"failures under {type(base).__name__}")
             equal(len({name for name, _ in seats(f)}), 6, f"trials that ran under {type(base).__name__}")
-
-
-def recorded(results, trial_id):
-    """The passes that PBT, by its own record, had a trial's weights go through: Ray reads that back for a replay."""
-    path = os.path.join(results.experiment_path, f"pbt_policy_{trial_id}.txt")
-    if not os.path.exists(path):
-        return None
-    replay = schedulers.PopulationBasedTrainingReplay(path)
-    return [replay.config["passes"], *(config["passes"] for _, config in replay._policy)]
-
-
-def test_population_based_training():
-    """A trial's state is that of a run alone that changes what it changed when it did: iterations as its checkpoints have
-    them, since Ray's record has those of the other trial's latest result, which may be later; passes as Ray's record."""
-    for synch in (False, True):
-        with Search() as s:
-            base = schedulers.PopulationBasedTraining(perturbation_interval=3, hyperparam_mutations={"passes": [10, 15, 20, 30, 40]},
-                                                      synch=synch)
-            f = s.fluid(base, alpha=1.1)
-            results = s.fit(grid(epochs=12, saves=True), f)
-            equal((len(results), [r.error for r in results]), (6, [None] * 6), f"failures, synch={synch}")
-            changed = 0
-            for r in results:
-                trail = json.loads(r.metrics["trail"])
-                wanted = recorded(results, r.metrics["trial_id"]) or [r.config["passes"]]
-                equal([p for _, p in trail], [p for p, before in zip(wanted, [None, *wanted]) if p != before], "passes")
-                changed += len(trail) > 1
-            equal(changed > 0, True, "trials that went on with other passes")
-            s.right(results)
-
-
-def test_bohb():
-    """With the searcher that belongs to it; what it needs is not everywhere to be had."""
-    try:
-        import ConfigSpace  # noqa: F401
-        import hpbandster  # noqa: F401
-    except ImportError as why:
-        raise Skipped(f"BOHB's searcher: {why}")
-    from ray.tune.search.bohb import TuneBOHB
-    with Search() as s:
-        f = s.fluid(schedulers.HyperBandForBOHB(max_t=9), alpha=1.1)
-        space = {"lr": tune.uniform(0.1, 1.0), "width": tune.choice([1, 2, 3]), "epochs": 9, "saves": True}
-        results = s.fit(space, f, search_alg=TuneBOHB(seed=1), num_samples=12)
-        equal((len(results), [r.error for r in results]), (12, [None] * 12), "failures")
-        equal(len({name for name, _ in seats(f)}), 12, "trials that ran")
-        done = [r.metrics["epoch"] for r in results]
-        equal(max(done), 9, f"iterations of the best: {done}")
-        equal(min(done) < 9, True, f"some were stopped: {done}")
-        s.right(results, whole=False)
 
 
 def test_bad_input():
@@ -371,49 +330,6 @@ def makespans():
                 print(f"makespan of 27 trials on two GPUs, round {number}, {name}: {WAYS[name](s)}; load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-class Timed(FluidScheduler):
-    """What it takes of the tuning job's thread: {call: [times, s]}."""
-    spent = {}
-
-    def __getattribute__(self, name):
-        found = super().__getattribute__(name)
-        return timed(found, Timed.spent.setdefault(name, [0, 0.0])) if name in CALLS else found
-
-
-CALLS = ("on_trial_add", "on_trial_result", "on_trial_complete", "choose_trial_to_run")
-
-
-def timed(call, spent):
-    def run(*args, **options):
-        begin = time.perf_counter()
-        try:
-            return call(*args, **options)
-        finally:
-            spent[0] += 1
-            spent[1] += time.perf_counter() - begin
-    return run
-
-
-def many():
-    """So many trials of two short iterations each: none is lost, and what Fluid's part of the tuning job costs."""
-    count = int(sys.argv[sys.argv.index("--many") + 1])
-    with Search() as s:
-        f = s.fluid(alpha=1.1, packed=4)
-        f.__class__ = Timed
-        space = {"lr": tune.grid_search([(n + 1) / 1000 for n in range(count)]), "width": 1, "epochs": 2, "wait": 0, "passes": 1}
-        begin = time.monotonic()
-        results = s.fit(space, f)
-        took = time.monotonic() - begin
-        equal((len(results), sum(bool(r.error) for r in results)), (count, 0), "trials, failures")
-        equal({r.metrics["epoch"] for r in results}, {2}, "iterations")
-        equal(len(seats(f)), count, "starts")
-        for r in list(results)[::max(count // 10, 1)]:
-            s.right([r])
-    print(f"{count} trials on two GPUs: {took:.1f} s; load {os.getloadavg()[0]:.1f}")
-    for name, (times, spent) in sorted(Timed.spent.items()):
-        print(f"  {name}: {times} times, {spent:.2f} s, {1e3 * spent / times:.2f} ms each")
-
-
 def main():
     """One Ray for all; its files, its token too, are in a folder that goes."""
     folder = tempfile.mkdtemp(prefix="sr-", dir="/tmp")  # short: Ray has sockets there
@@ -422,7 +338,7 @@ def main():
         if "--list" not in sys.argv:
             ray.init(num_cpus=16, num_gpus=2, include_dashboard=False, object_store_memory=100 << 20, _temp_dir=folder,
                      log_to_driver=False)
-        status = many() if "--many" in sys.argv else makespans() if "--makespans" in sys.argv else run_tests(globals())
+        status = makespans() if "--makespans" in sys.argv else run_tests(globals())
         ray.shutdown()
         wait_for("no processes of Ray", lambda: not processes(folder), 60)
         return status
