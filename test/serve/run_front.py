@@ -210,8 +210,8 @@ def test_parameters():
         contains(f.metrics(), "echo_deadline_ns 0", "none")
 
 
-def binary_request(sizes, rest, shape=(2,)):
-    head = json.dumps({"parameters": {"binary_data_output": True}, "inputs": [
+def binary_request(sizes, rest, shape=(2,), **more):
+    head = json.dumps({**more, "parameters": {"binary_data_output": True}, "inputs": [
         {"name": n, "datatype": "FP32", "shape": list(shape), "parameters": {"binary_data_size": s}}
         for n, s in zip("ab", sizes)]}).encode()
     return head + rest, {"Inference-Header-Content-Length": str(len(head))}
@@ -234,6 +234,31 @@ def test_binary():
         for length in ("-1", "1e3", "", "99999999999999999999", "0x10"):
             refused(f, 400, "Inference-Header-Content-Length", "POST", path, body, {"Inference-Header-Content-Length": length}, c=c)
         refused(f, 400, "is 5000, but the body has", "POST", path, body, {"Inference-Header-Content-Length": "5000"}, c=c)
+
+
+def test_the_same_again():
+    """Requests whose JSON is that of the connection's last one, which is not parsed again: each has its own data and headers."""
+    with Front() as f:
+        c, turns = f.connect(), 0
+        for model in ("add", "add", "later", "later", "add", "late", "add", "add"):
+            for application in ("bert", "", "a", "resnet"):
+                turns += 1
+                body, headers = binary_request((8, 8), struct.pack("<4f", turns, 2, 10, 20 * turns))
+                if application:
+                    headers["Salus-Application"] = application
+                status, got, answer = ask(c, "POST", f"/v2/models/{model}/infer", body, headers)
+                contains(f.metrics(), f'{{application="{application}"}}', "the application")
+                if model == "late":
+                    equal(status, 504, "its status")
+                    continue
+                values = struct.unpack("<2f", answer[int(got["Inference-Header-Content-Length"]):])
+                equal(values, (turns + 10, 2 + 20 * turns), f"the answer to request {turns}")
+            path = "/v2/models/add/infer"
+            refused(f, 400, "7 bytes are left", "POST", path, *binary_request((8, 8), bytes(15)), c=c)
+            refused(f, 400, "1 bytes are left", "POST", path, *binary_request((8, 8), bytes(17)), c=c)
+        for _ in range(3):
+            refused(f, 400, 'has no output "z"', "POST", path,
+                    *binary_request((8, 8), bytes(16), outputs=[{"name": "z"}]), c=c)
 
 
 def test_every_truncated_body():

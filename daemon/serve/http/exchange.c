@@ -29,6 +29,7 @@ struct exchange *exchange_create(struct front *f) {
 void exchange_destroy(struct exchange *x) {
     if (!x) return;
     session_finish(&x->session);
+    again_finish(&x->before);
     buf_finish(&x->answer);
     free(x);
 }
@@ -58,8 +59,23 @@ void exchange_name(struct exchange *x, const char *method, const char *path) {
     x->path[n] = '\0';
 }
 
+struct request_body exchange_body(const struct exchange *x) {
+    return (struct request_body){x->body, x->session.body_bytes, x->json_bytes};
+}
+
+/* One that was refused is parsed anew where it comes again. */
+static void drop_request(struct exchange *x) {
+    struct request_body body = exchange_body(x);
+
+    if (x->request.application == x->application) x->request.application = NULL;
+    if (x->why.status)
+        request_finish(&x->request);
+    else
+        again_keep(&x->before, &x->request, &body);
+}
+
 void exchange_drop(struct exchange *x) {
-    request_finish(&x->request);
+    if (x->request.inputs) drop_request(x);
     if (x->body) x->front->bodies_bytes -= x->body_bytes;
     free(x->body);
     x->body = NULL;

@@ -12,6 +12,7 @@
 #include "daemon/serve/http/route.h"
 #include "daemon/serve/http/session.h"
 #include "daemon/serve/http/tcp.h"
+#include "daemon/serve/infer/again.h"
 
 struct front;
 
@@ -45,6 +46,7 @@ struct exchange {
     size_t json_bytes; /* of its body, by its header; REQUEST_NO_HEADER */
     char application[REQUEST_MAX_APPLICATION_BYTES + 1]; /* by its header; "": not said */
     struct request request;
+    struct again before; /* the connection's request before */
     struct front_reply reply;
 
     struct response response;
@@ -69,6 +71,8 @@ void exchange_end(struct exchange *x, bool gone);
 /* What the log says of it. */
 void exchange_name(struct exchange *x, const char *method, const char *path);
 
+/* What has come of it. */
+struct request_body exchange_body(const struct exchange *x);
 /* Gives the request and its body back; the answer may be on its way still. */
 void exchange_drop(struct exchange *x);
 

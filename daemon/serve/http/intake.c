@@ -140,13 +140,16 @@ const struct model *intake_model(struct exchange *x, const char **version) {
     return NULL;
 }
 
-static int parse(struct exchange *x) {
-    struct request_body body = {x->body, x->session.body_bytes, x->json_bytes};
-    int err = request_parse(&x->request, &body, &x->why);
+/* From its body, which may say what the one before said. */
+static void take_request(struct exchange *x, const struct model *m, const char *version) {
+    struct request_body body = exchange_body(x);
+    struct request *r = &x->request;
 
-    if (!err && !x->request.application && *x->application)
-        x->request.application = x->application; /* where the parameter is not there */
-    return err;
+    if (!again_take(&x->before, &body, m, version, r) &&
+        (request_parse(r, &body, &x->why) || request_bind(r, m, version, &x->why)))
+        return;
+    if (!r->application && *x->application) /* where the parameter is not there */
+        r->application = x->application;
 }
 
 void intake_request(struct exchange *x) {
@@ -160,6 +163,5 @@ void intake_request(struct exchange *x) {
         refusal_say(&x->why, 503, "model \"%.64s\" is not ready yet: try again later", m->name);
         return;
     }
-    if (parse(x)) return;
-    request_bind(&x->request, m, version, &x->why);
+    take_request(x, m, version);
 }
