@@ -10,7 +10,16 @@
  * make a job wait again.
  *
  * Utilisation is a part of one GPU's time in which the job alone keeps it busy, 1 being all of it
- * (the paper's percent / 100). Memory is in bytes.
+ * (the paper's percent / 100), counted in millionths. Memory is in bytes.
+ *
+ *     place_create(&p, &(struct place_config){.policy = "horus"}, why, sizeof(why));
+ *     place_step(p, now_ns, events, count, &answer);      whenever something happens
+ *     for (i = 0; i < answer.action_count; i++) ... answer.actions[i] ...
+ *     place_destroy(p);
+ *
+ * Tell the nodes first, then what runs on them already, then what waits, in the order of
+ * submission: turns are given as jobs are told. Names decide nothing; among equals the GPU that was
+ * told first is taken.
  *
  * Owner: who created it. Thread: its owner's.
  */
@@ -28,7 +37,8 @@
 struct place;
 
 /* By how much jobs on one GPU are slowed down: a2 x^2 + a1 x + a0, where x is by how much their
- * utilisations together exceed 1; the paper's of section 3.2, or fitted from observations. */
+ * utilisations together exceed 1; 0 where they do not, and where it would be negative. The paper's
+ * of section 3.2, or fitted from observations. */
 struct place_curve {
     double a2, a1, a0;
 };
@@ -42,13 +52,20 @@ struct place_config {
     const char *policy; /* of policies.def; NULL: horus */
     enum place_memory memory;
     uint32_t queues;       /* k of Algorithm 1; 0: the policy's (horus 1, horus-f 3) */
-    uint32_t batch;        /* beta, jobs a round; 0: 15 (section 5.2) */
+    uint32_t batch;        /* beta, jobs a round; 0: 15 (section 5.2). A step has as many rounds as
+                              it takes to try all that wait */
     double w_mem, w_util;  /* omega of (7); both 0: 1 and 1 */
-    double more;           /* memory after an out-of-memory end, times this; 0: 1.5 */
+    double more;           /* memory after an out-of-memory end, times this; 0: 1.5. At least what
+                              the job had there */
     double drop;           /* PAB: a speed below (1 - drop) of the one before; 0: 0.5 */
     int64_t warm_ns;       /* PAB: no speed counts before a job ran so long; 0: 60 s */
-    double separate_ratio; /* separate: GPUs of services for each of trainings; 0: 5 */
-    uint32_t curve_count;  /* 0: one, the RTX 2080's of section 3.2 */
+    double separate_ratio; /* separate: GPUs of services for each of trainings; 0: 5. By nodes */
+    uint32_t patience;  /* horus_f: so many later jobs may start before the one that waits longest;
+                           then nodes are kept for it. 0: 100 */
+    uint32_t jobs_most; /* on one GPU; 0: no limit */
+    double util_most;   /* of what is placed on one GPU together, 1 or more; 0: no limit, gpucolo:
+                           1, where a training is on it */
+    uint32_t curve_count; /* 0: one, the RTX 2080's of section 3.2 */
     struct place_curve curves[PLACE_CURVES_MOST];
 };
 
@@ -57,14 +74,15 @@ enum place_kind { PLACE_TRAINING, PLACE_SERVICE };
 struct place_job {
     uint64_t id;    /* the caller's name */
     uint32_t tasks; /* 1 or more; all of them start together */
-    uint32_t gpus;  /* of each task; 1 or more. All on the nodes that the cheapest GPUs are of */
-    double util;    /* of each of its GPUs, predicted or measured; > 0, may not exceed 1 */
+    uint32_t gpus;  /* of each task; 1 or more, all on one node. Tasks may be on several, or on one,
+                       and no two of a job share a GPU */
+    double util;    /* of each of its GPUs, predicted or measured; above 0, at most 1 */
     uint64_t persistent_bytes, ephemeral_bytes; /* of each of its GPUs; Salus's P and E */
     uint32_t cpu_milli;                         /* of each task */
     uint64_t memory_bytes;                      /* of each task, of the node's */
     uint64_t labels; /* may run on nodes that have one of these; 0: on any */
     enum place_kind kind;
-    double slack; /* SERVICE: by which part it may be slowed down; 0: not at all */
+    double slack; /* SERVICE: by which part it may be slowed down; 0: not at all. gslice, gpucolo */
     bool alone;   /* shares its GPUs with nobody */
 };
 
@@ -86,13 +104,16 @@ enum place_event_kind {
     PLACE_NODE,      /* node: is there, empty */
     PLACE_NODE_GONE, /* id: is not; what ran there waits again, first */
     PLACE_NODE_SHUT, /* id: gets no new job until PLACE_NODE_OPEN; what runs goes on */
-    PLACE_NODE_OPEN,
-    PLACE_JOB,      /* job: waits from now on */
-    PLACE_RUNS,     /* job, gpus: it runs already, where a restarted caller finds it */
+    PLACE_NODE_OPEN, /* id */
+    PLACE_JOB,       /* job: waits from now on */
+    PLACE_RUNS,     /* job, where: it runs already, where a restarted caller finds it, be there room
+                       or not. Of a job that was told say GONE first */
     PLACE_GONE,     /* id: ended or was withdrawn; what it had is free */
-    PLACE_FAILED,   /* id: did not start, or died of no fault of its own: waits again */
-    PLACE_MEMORY,   /* id: ended for want of memory: waits again, and wants `more` */
-    PLACE_MEASURED, /* id: util, persistent_bytes, ephemeral_bytes, speed: measured meanwhile */
+    PLACE_FAILED,   /* id, which runs: did not start, or died of no fault of its own: waits again,
+                       in its turn */
+    PLACE_MEMORY,   /* id, which runs: ended for want of memory: the same, and it wants `more` */
+    PLACE_MEASURED, /* id, which waits or runs: what was measured of it meanwhile. Nobody has to go
+                       where it is more than was thought */
     PLACE_TIME,     /* nothing but the time */
     PLACE_EVENTS
 };
@@ -117,23 +138,24 @@ struct place_event {
 
 enum place_action_kind {
     PLACE_START,  /* on `where`, of which there are `count` */
-    PLACE_STOP,   /* a running job is stopped and waits again (PAB); say PLACE_FAILED of it: no */
-    PLACE_REFUSE, /* can never run on any node that was ever there: why */
+    PLACE_STOP,   /* stop it; it waits again already, last (pab). Its end is no event */
+    PLACE_REFUSE, /* it can never run on the nodes that were ever there, once there were some: why
+                   */
 };
 
 struct place_action {
     enum place_action_kind kind;
     uint64_t id;
-    const struct place_where *where;
+    const struct place_where *where; /* task by task */
     uint32_t count;
-    double cost; /* START: (7), of all its GPUs; 0 where the policy knows none */
-    const char *why;
+    double cost;     /* START: (7), of all its GPUs together, whatever the policy goes by */
+    const char *why; /* STOP, REFUSE; static */
 };
 
 /* An event that cannot be: it changed nothing. */
 struct place_wrong {
-    size_t event; /* its number in the step */
-    const char *why;
+    size_t event;    /* its number in the step */
+    const char *why; /* static */
 };
 
 /* Valid until the next call with this place. */
@@ -142,20 +164,21 @@ struct place_answer {
     size_t action_count;
     const struct place_wrong *wrong;
     size_t wrong_count;
-    int64_t wake_ns; /* step again then at the latest; INT64_MAX: when something happens */
+    int64_t wake_ns; /* step again then at the latest; INT64_MAX: when something happens. No policy
+                        of today waits for a time */
 };
 
 /* 0, or -EINVAL or -ENOMEM and the reason in `why`. */
 int place_create(struct place **out, const struct place_config *config, char *why, size_t cap);
 
-/* 0, or -ENOMEM: then nothing of the step has happened. now_ns never goes back. */
+/* 0, or -ENOMEM: then nothing of the step has happened, and the latest answer is not valid any
+ * more. now_ns, from 0, never goes back: an earlier time is taken for that of the latest step. */
 int place_step(struct place *p, int64_t now_ns, const struct place_event *events, size_t count,
                struct place_answer *answer);
 
 void place_destroy(struct place *p);
 
-/* ---- looks, for pictures, placers and tests ----------------------------------------------------
- */
+/* ---- looks, for pictures, placers and tests -------------------------------------------------- */
 
 struct place_use { /* of one GPU */
     uint32_t jobs;
@@ -167,11 +190,15 @@ struct place_use { /* of one GPU */
 /* 0, or -ENOENT. */
 int place_look(const struct place *p, const struct place_where *gpu, struct place_use *use);
 
-/* What placing this job there would cost, (7); a negative number: it does not fit. */
+/* What placing a GPU of this job there would cost, (7); a negative number: it cannot be placed
+ * there now. Reserved nodes (horus_f) are as others here. */
 double place_cost(const struct place *p, const struct place_job *job,
                   const struct place_where *gpu);
 
 /* The policies' names, NULL behind the last. */
 const char *const *place_policies(void);
+
+/* The invariants: NULL, or which one does not hold. */
+const char *place_check(const struct place *p);
 
 #endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Treaps over the GPUs' own links: nothing is allocated. Depth is about twice the logarithm.
+ */
+#include "daemon/place/index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/slotmap.h"
+#include "daemon/place/room.h"
+
+#define SEED 0x9e3779b97f4a7c15ull
+
+void index_finish(struct index *x) {
+    free(x->trees);
+}
+
+int index_reserve(struct index *x, uint64_t more) {
+    int err = 0;
+    x->trees = room_for(x->trees, &x->capacity, x->count + 2 * more, sizeof(*x->trees), &err);
+    return err;
+}
+
+static bool same(const struct index_kind *a, const struct index_kind *b) {
+    return a->memory_bytes == b->memory_bytes && a->labels == b->labels && a->curve == b->curve &&
+           a->side == b->side;
+}
+
+uint32_t index_kind(struct index *x, const struct index_kind *kind) {
+    for (uint32_t i = 0; i < x->count; i += 2)
+        if (same(&x->trees[i].kind, kind)) return i / 2;
+    for (uint32_t i = 0; i < 2; i++)
+        x->trees[x->count++] = (struct index_tree){*kind, GPUS_NONE};
+    return x->count / 2 - 1;
+}
+
+/* ---- what a branch knows --------------------------------------------------------------------- */
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static struct gpus_span span_of(const struct gpu *gpu) {
+    uint64_t bytes = gpus_bytes(&gpu->use);
+    return (struct gpus_span){.least_bytes = bytes,
+                              .most_bytes = bytes,
+                              .least_persistent_bytes = gpu->use.persistent_bytes,
+                              .least_ppm = gpu->use.util_ppm,
+                              .most_ppm = gpu->use.util_ppm,
+                              .most_cpu_milli = gpu->cpu_milli,
+                              .most_memory_bytes = gpu->node_bytes,
+                              .first = gpu->turn};
+}
+
+static void widen(struct gpus_span *a, const struct gpus_span *b) {
+    a->least_bytes = least(a->least_bytes, b->least_bytes);
+    a->most_bytes = most(a->most_bytes, b->most_bytes);
+    a->least_persistent_bytes = least(a->least_persistent_bytes, b->least_persistent_bytes);
+    a->least_ppm = least(a->least_ppm, b->least_ppm);
+    a->most_ppm = most(a->most_ppm, b->most_ppm);
+    a->most_cpu_milli = most(a->most_cpu_milli, b->most_cpu_milli);
+    a->most_memory_bytes = most(a->most_memory_bytes, b->most_memory_bytes);
+    a->first = least(a->first, b->first);
+}
+
+static struct gpus_span sum_up(const struct gpu *at, const struct gpu *gpu) {
+    struct gpus_span span = span_of(gpu);
+    if (gpu->left != GPUS_NONE) widen(&span, &at[gpu->left].span);
+    if (gpu->right != GPUS_NONE) widen(&span, &at[gpu->right].span);
+    return span;
+}
+
+static void pull(struct gpu *at, uint32_t gpu) {
+    at[gpu].span = sum_up(at, &at[gpu]);
+}
+
+/* ---- treaps ---------------------------------------------------------------------------------- */
+
+static bool goes_before(const struct gpu *a, const struct gpu *b) {
+    return a->key != b->key ? a->key < b->key : a->turn < b->turn;
+}
+
+/* Those before `gpu`, and those behind it. */
+static void split(struct gpu *at, uint32_t root, uint32_t gpu, uint32_t *before, uint32_t *behind) {
+    if (root == GPUS_NONE) {
+        *before = *behind = GPUS_NONE;
+        return;
+    }
+    if (goes_before(&at[root], &at[gpu])) {
+        split(at, at[root].right, gpu, &at[root].right, behind);
+        *before = root;
+    } else {
+        split(at, at[root].left, gpu, before, &at[root].left);
+        *behind = root;
+    }
+    pull(at, root);
+}
+
+static uint32_t join(struct gpu *at, uint32_t before, uint32_t behind) {
+    if (before == GPUS_NONE) return behind;
+    if (behind == GPUS_NONE) return before;
+    if (at[before].rank > at[behind].rank) {
+        at[before].right = join(at, at[before].right, behind);
+        pull(at, before);
+        return before;
+    }
+    at[behind].left = join(at, before, at[behind].left);
+    pull(at, behind);
+    return behind;
+}
+
+static uint32_t put(struct gpu *at, uint32_t root, uint32_t gpu) {
+    if (root == GPUS_NONE || at[gpu].rank > at[root].rank) {
+        split(at, root, gpu, &at[gpu].left, &at[gpu].right);
+        pull(at, gpu);
+        return gpu;
+    }
+    if (goes_before(&at[gpu], &at[root]))
+        at[root].left = put(at, at[root].left, gpu);
+    else
+        at[root].right = put(at, at[root].right, gpu);
+    pull(at, root);
+    return root;
+}
+
+static uint32_t take(struct gpu *at, uint32_t root, uint32_t gpu) {
+    if (root == gpu) return join(at, at[gpu].left, at[gpu].right);
+    if (goes_before(&at[gpu], &at[root]))
+        at[root].left = take(at, at[root].left, gpu);
+    else
+        at[root].right = take(at, at[root].right, gpu);
+    pull(at, root);
+    return root;
+}
+
+static void refresh(struct gpu *at, uint32_t root, uint32_t gpu) {
+    if (root != gpu)
+        refresh(at, goes_before(&at[gpu], &at[root]) ? at[root].left : at[root].right, gpu);
+    pull(at, root);
+}
+
+void index_add(struct index *x, struct gpus *g, uint32_t gpu, bool kept, uint64_t key) {
+    struct gpu *it = &g->at[gpu];
+    it->tree = 2 * it->kind + kept;
+    it->key = key;
+    it->rank = (uint32_t)slotmap_hash_word(it->turn, SEED);
+    struct index_tree *tree = &x->trees[it->tree];
+    tree->root = put(g->at, tree->root, gpu);
+}
+
+void index_remove(struct index *x, struct gpus *g, uint32_t gpu) {
+    struct index_tree *tree = &x->trees[g->at[gpu].tree];
+    tree->root = take(g->at, tree->root, gpu);
+    g->at[gpu].tree = GPUS_NONE;
+}
+
+void index_refresh(struct index *x, struct gpus *g, uint32_t gpu) {
+    refresh(g->at, x->trees[g->at[gpu].tree].root, gpu);
+}
+
+/* ---- the invariants -------------------------------------------------------------------------- */
+
+static const char *branch_breaks(const struct gpu *at, uint32_t root, uint32_t tree) {
+    if (root == GPUS_NONE) return NULL;
+    const struct gpu *gpu = &at[root];
+    struct gpus_span span = sum_up(at, gpu);
+    if (gpu->tree != tree) return "a GPU is in another tree than it says";
+    if (memcmp(&span, &gpu->span, sizeof(span))) return "a branch does not know what is in it";
+    if (gpu->left != GPUS_NONE &&
+        (!goes_before(&at[gpu->left], gpu) || at[gpu->left].rank > gpu->rank))
+        return "a tree is out of order";
+    if (gpu->right != GPUS_NONE &&
+        (goes_before(&at[gpu->right], gpu) || at[gpu->right].rank > gpu->rank))
+        return "a tree is out of order";
+    const char *broken = branch_breaks(at, gpu->left, tree);
+    return broken ? broken : branch_breaks(at, gpu->right, tree);
+}
+
+const char *index_check(const struct index *x, const struct gpus *g) {
+    const char *broken = NULL;
+    for (uint32_t i = 0; i < x->count && !broken; i++)
+        broken = branch_breaks(g->at, x->trees[i].root, i);
+    return broken;
+}
