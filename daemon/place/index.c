@@ -120,11 +120,11 @@ static uint32_t put(struct gpu *at, uint32_t root, uint32_t gpu) {
         pull(at, gpu);
         return gpu;
     }
+    widen(&at[root].span, &at[gpu].span);
     if (goes_before(&at[gpu], &at[root]))
         at[root].left = put(at, at[root].left, gpu);
     else
         at[root].right = put(at, at[root].right, gpu);
-    pull(at, root);
     return root;
 }
 
@@ -138,10 +138,13 @@ static uint32_t take(struct gpu *at, uint32_t root, uint32_t gpu) {
     return root;
 }
 
-static void refresh(struct gpu *at, uint32_t root, uint32_t gpu) {
-    if (root != gpu)
-        refresh(at, goes_before(&at[gpu], &at[root]) ? at[root].left : at[root].right, gpu);
+/* True: the branch has less or more than it had, which those above have to know. */
+static bool refresh(struct gpu *at, uint32_t root, uint32_t gpu) {
+    struct gpus_span before = at[root].span;
+    uint32_t next = goes_before(&at[gpu], &at[root]) ? at[root].left : at[root].right;
+    if (root != gpu && !refresh(at, next, gpu)) return false;
     pull(at, root);
+    return memcmp(&before, &at[root].span, sizeof(before)) != 0;
 }
 
 void index_add(struct index *x, struct gpus *g, uint32_t gpu, bool kept, uint64_t key) {
@@ -149,6 +152,7 @@ void index_add(struct index *x, struct gpus *g, uint32_t gpu, bool kept, uint64_
     it->tree = 2 * it->kind + kept;
     it->key = key;
     it->rank = (uint32_t)slotmap_hash_word(it->turn, SEED);
+    it->span = span_of(it);
     struct index_tree *tree = &x->trees[it->tree];
     tree->root = put(g->at, tree->root, gpu);
 }

@@ -70,5 +70,4 @@ void keep_release(struct place *p) {
     p->kept_for = JOBS_NONE;
     for (uint32_t i = 0; i < p->nodes.used; i++)
         if (p->nodes.at[i].here && p->nodes.at[i].kept) running_keep(p, i, false);
-    running_freed(p);
 }

@@ -6,6 +6,7 @@
 #include "daemon/place/placing.h"
 
 #include "daemon/place/attempt.h"
+#include "daemon/place/freed.h"
 #include "daemon/place/keep.h"
 #include "daemon/place/policy.h"
 #include "daemon/place/rounds.h"
@@ -44,6 +45,7 @@ static void in_rounds(struct place *p) {
 
 static void pass(struct place *p) {
     uint64_t changes = p->changes;
+    freed_begin(p);
     switch (p->policy->order) {
     case POLICY_STRICT: strictly(p); break;
     case POLICY_IN_TURN: in_turn(p); break;

@@ -96,12 +96,14 @@ static uint32_t worth_trying(const struct place *p) {
     return count;
 }
 
-/* Rounds in which nobody would be looked at are left out. */
+/* Rounds in which nobody would be looked at are left out. If nodes are not kept any more in
+ * between, everybody is. */
 void rounds_run(struct place *p) {
     struct line_up l;
     uint32_t worth = worth_trying(p), count;
+    uint64_t changes = p->changes;
     line_up(p, &l);
-    while (worth && (count = pick(p, &l)) > 0)
+    while ((worth || changes != p->changes) && (count = pick(p, &l)) > 0)
         for (uint32_t i = 0; i < count; i++) {
             worth -= worth && attempt_is_worth(p, p->rounds.jobs[i]);
             attempt_run(p, p->rounds.jobs[i]);

@@ -5,6 +5,7 @@
 #include "daemon/place/running.h"
 
 #include "daemon/place/capacity.h"
+#include "daemon/place/freed.h"
 #include "daemon/place/policy.h"
 #include "daemon/place/sides.h"
 
@@ -90,6 +91,7 @@ static void leave_task(struct place *p, const struct demand *d, uint32_t seat) {
     n->used_bytes -= d->memory_bytes;
     n->jobs--;
     settle(p, node);
+    freed_add(p, node);
 }
 
 void running_leave(struct place *p, uint32_t job) {
@@ -100,7 +102,6 @@ void running_leave(struct place *p, uint32_t job) {
         leave_task(p, d, it->first_seat);
     }
     it->start = 0;
-    running_freed(p);
 }
 
 void running_change(struct place *p, uint32_t job, const struct demand *d) {
@@ -111,8 +112,8 @@ void running_change(struct place *p, uint32_t job, const struct demand *d) {
         take_out(p, gpu);
         recount(p, gpu);
         settle(p, p->gpus.at[gpu].node);
+        freed_add(p, p->gpus.at[gpu].node);
     }
-    running_freed(p);
 }
 
 uint64_t running_room_bytes(const struct place *p, uint32_t job) {
@@ -154,7 +155,7 @@ void running_add_node(struct place *p, const struct place_node *node) {
         add_gpu(p, place, i, &node->gpus[i]);
     p->turns++;
     settle(p, place);
-    running_freed(p);
+    freed_add(p, place);
 }
 
 void running_remove_node(struct place *p, uint32_t node) {
@@ -173,7 +174,7 @@ void running_shut(struct place *p, uint32_t node, bool shut) {
     makes_set_open(&p->makes, n->make, !shut);
     take_out_all(p, n);
     settle(p, node);
-    if (!shut) running_freed(p);
+    if (!shut) freed_add(p, node);
 }
 
 void running_keep(struct place *p, uint32_t node, bool kept) {
@@ -181,4 +182,5 @@ void running_keep(struct place *p, uint32_t node, bool kept) {
     n->kept = kept;
     take_out_all(p, n);
     settle(p, node);
+    if (!kept) freed_add(p, node);
 }

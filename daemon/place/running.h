@@ -26,9 +26,4 @@ void running_shut(struct place *p, uint32_t node, bool shut);
 /* For one job, or for everybody again (keep.h). */
 void running_keep(struct place *p, uint32_t node, bool kept);
 
-/* There may be room where there was none. */
-static inline void running_freed(struct place *p) {
-    p->changes++;
-}
-
 #endif

@@ -15,7 +15,7 @@
 
 void search_finish(struct state_search *s) {
     free(s->heap.items);
-    free(s->costs);
+    free(s->keys);
     free(s->found);
     free(s->touched);
 }
@@ -25,7 +25,7 @@ int search_reserve(struct state_search *s, uint64_t gpus, uint64_t nodes) {
     int err = 0;
     s->heap.items =
         room_for(s->heap.items, &s->items_capacity, 2 * gpus, sizeof(*s->heap.items), &err);
-    s->costs = room_for(s->costs, &s->costs_capacity, 2 * gpus, sizeof(*s->costs), &err);
+    s->keys = room_for(s->keys, &s->keys_capacity, 2 * gpus, sizeof(*s->keys), &err);
     s->found = room_for(s->found, &s->found_capacity, gpus, sizeof(*s->found), &err);
     s->touched = room_for(s->touched, &s->touched_capacity, nodes, sizeof(*s->touched), &err);
     return err;
@@ -34,31 +34,19 @@ int search_reserve(struct state_search *s, uint64_t gpus, uint64_t nodes) {
 /* ---- the heap: numbers are 2 * GPU, and 2 * GPU + 1 for a branch ------------------------------
  */
 
-struct keys {
-    const double *costs;
-    const struct gpu *gpus;
-};
-
-static uint64_t turn_of(const struct keys *k, uint32_t item) {
-    const struct gpu *gpu = &k->gpus[item / 2];
-    return item & 1 ? gpu->span.first : gpu->turn;
+static inline bool goes_first(const void *keys, uint32_t a, uint32_t b) {
+    const struct state_key *x = (const struct state_key *)keys + a;
+    const struct state_key *y = (const struct state_key *)keys + b;
+    return x->cost != y->cost ? x->cost < y->cost : x->turn < y->turn;
 }
 
-static bool goes_first(const void *keys, uint32_t a, uint32_t b) {
-    const struct keys *k = keys;
-    if (k->costs[a] != k->costs[b]) return k->costs[a] < k->costs[b];
-    return turn_of(k, a) < turn_of(k, b);
-}
-
-static void push(struct place *p, uint32_t item, double cost) {
-    struct keys keys = {p->search.costs, p->gpus.at};
-    p->search.costs[item] = cost;
-    minheap_add(&p->search.heap, item, goes_first, &keys);
+static void push(struct place *p, uint32_t item, double cost, uint64_t turn) {
+    p->search.keys[item] = (struct state_key){cost, turn};
+    minheap_add(&p->search.heap, item, goes_first, p->search.keys);
 }
 
 static uint32_t pop(struct place *p) {
-    struct keys keys = {p->search.costs, p->gpus.at};
-    return minheap_take(&p->search.heap, goes_first, &keys);
+    return minheap_take(&p->search.heap, goes_first, p->search.keys);
 }
 
 static void push_branch(struct place *p, const struct demand *d, const struct index_kind *kind,
@@ -66,7 +54,7 @@ static void push_branch(struct place *p, const struct demand *d, const struct in
     if (root == GPUS_NONE) return;
     const struct gpus_span *span = &p->gpus.at[root].span;
     if (!capacity_may(p, d, kind, span)) return;
-    push(p, 2 * root + 1, p->policy->bound ? p->policy->bound(p, d, kind, span) : 0);
+    push(p, 2 * root + 1, p->policy->bound ? p->policy->bound(p, d, kind, span) : 0, span->first);
 }
 
 static bool is_on(const struct place *p, uint32_t job, const struct gpu *gpu) {
@@ -86,7 +74,7 @@ static void open_branch(struct place *p, const struct job *job, uint32_t root) {
     const struct gpu *gpu = &p->gpus.at[root];
     const struct index_kind *kind = &p->index.trees[gpu->tree].kind;
     if (capacity_fits(p, d, gpu) && !shuns(p, job, gpu))
-        push(p, 2 * root, p->policy->cost ? p->policy->cost(p, d, gpu) : 0);
+        push(p, 2 * root, p->policy->cost ? p->policy->cost(p, d, gpu) : 0, gpu->turn);
     push_branch(p, d, kind, gpu->left);
     push_branch(p, d, kind, gpu->right);
 }

@@ -19,16 +19,31 @@
 #include "daemon/place/nodes.h"
 #include "daemon/place/place.h"
 
-#define STATE_FAILURES 16u
+#define STATE_FAILURES 64u
+#define STATE_FREED 16u
 
 struct place_policy;
+
+/* Nodes that have more to give than they had (freed.h). */
+struct state_freed {
+    uint32_t nodes[STATE_FREED], count; /* above STATE_FREED: too many to be named */
+    /* The most that one of them has: CPU, memory, and of a GPU what is persistent, or all, of a job
+     * may be. */
+    uint64_t cpu_milli, memory_bytes, persistent_bytes, bytes;
+};
+
+/* What goes first in a search, the least. */
+struct state_key {
+    double cost;
+    uint64_t turn;
+};
 
 /* Of one search (search.h): all room for it, and what was found. */
 struct state_search {
     struct minheap heap;
     uint32_t items_capacity;
-    double *costs;
-    uint32_t costs_capacity;
+    struct state_key *keys;
+    uint32_t keys_capacity;
     uint32_t *found; /* GPUs, task by task */
     uint32_t found_capacity;
     uint32_t *touched; /* nodes */
@@ -74,6 +89,8 @@ struct place {
 
     uint64_t changes; /* goes up when there may be room where there was none; from 1 */
     uint64_t passed;  /* `changes` when all that waited were tried */
+    struct state_freed freed, freed_next; /* for this pass, and since it began */
+    /* What found no place, `changes` being what it is: whoever wants no less finds none either. */
     /* What found no place since then: whoever wants no less finds none either. */
     struct demand failures[STATE_FAILURES];
     uint32_t failure_count;
