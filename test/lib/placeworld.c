@@ -211,7 +211,7 @@ static void job_changes(struct placeworld *w) {
         event(w, PLACE_GONE, false)->id = j->job.id;
         j->told = j->runs = false;
     } else {
-        event(w, what == 8 ? PLACE_FAILED : PLACE_MEMORY, !j->runs)->id = j->job.id;
+        event(w, what == 8 || w->gentle ? PLACE_FAILED : PLACE_MEMORY, !j->runs)->id = j->job.id;
         j->runs = false;
     }
 }

@@ -31,6 +31,7 @@ struct placeworld_node {
 struct placeworld {
     uint64_t seed, draws, salt;
     bool honest; /* no MEASURED, no RUNS: GPUs hold what they were given */
+    bool gentle; /* no MEMORY */
     struct place *p;
     struct placeref *ref;
     struct place_config config;
