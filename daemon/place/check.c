@@ -22,7 +22,7 @@ static const char *gpu_breaks(const struct place *p, const struct node *n, const
         return "a GPU does not know what its node has";
     bool open = !n->shut && !capacity_closed(p, gpu);
     if (open != (gpu->tree != GPUS_NONE)) return "a GPU is in the index or not, wrongly";
-    if (open && gpu->tree != 2 * gpu->kind + n->kept) return "a GPU is in a wrong tree";
+    if (open && (gpu->tree & 1) != n->kept) return "a GPU is in a wrong tree";
     return NULL;
 }
 

@@ -42,8 +42,8 @@ struct gpu {
     uint32_t first_seat;
     uint64_t cpu_milli, node_bytes; /* free, of its node: a copy */
     /* index.c's */
-    uint32_t kind; /* of an index, whether it is in it or not */
-    uint32_t tree; /* the tree that it is in; GPUS_NONE: none */
+    uint32_t kind; /* of the index, whether it is in it or not */
+    uint32_t tree; /* of its kind, the one that it is in; GPUS_NONE: none */
     uint32_t left, right, rank;
     uint64_t key;
     struct gpus_span span;

@@ -13,12 +13,12 @@
 #define SEED 0x9e3779b97f4a7c15ull
 
 void index_finish(struct index *x) {
-    free(x->trees);
+    free(x->kinds);
 }
 
 int index_reserve(struct index *x, uint64_t more) {
     int err = 0;
-    x->trees = room_for(x->trees, &x->capacity, x->count + 2 * more, sizeof(*x->trees), &err);
+    x->kinds = room_for(x->kinds, &x->capacity, x->count + more, sizeof(*x->kinds), &err);
     return err;
 }
 
@@ -28,11 +28,12 @@ static bool same(const struct index_kind *a, const struct index_kind *b) {
 }
 
 uint32_t index_kind(struct index *x, const struct index_kind *kind) {
-    for (uint32_t i = 0; i < x->count; i += 2)
-        if (same(&x->trees[i].kind, kind)) return i / 2;
-    for (uint32_t i = 0; i < 2; i++)
-        x->trees[x->count++] = (struct index_tree){*kind, GPUS_NONE};
-    return x->count / 2 - 1;
+    for (uint32_t i = 0; i < x->count; i++)
+        if (same(&x->kinds[i].kind, kind)) return i;
+    x->kinds[x->count].kind = *kind;
+    for (uint32_t t = 0; t < INDEX_TREES; t++)
+        x->kinds[x->count].roots[t] = GPUS_NONE;
+    return x->count++;
 }
 
 /* ---- what a branch knows --------------------------------------------------------------------- */
@@ -147,24 +148,28 @@ static bool refresh(struct gpu *at, uint32_t root, uint32_t gpu) {
     return memcmp(&before, &at[root].span, sizeof(before)) != 0;
 }
 
-void index_add(struct index *x, struct gpus *g, uint32_t gpu, bool kept, uint64_t key) {
+static uint32_t *root_of(struct index *x, const struct gpu *gpu) {
+    return &x->kinds[gpu->kind].roots[gpu->tree];
+}
+
+void index_add(struct index *x, struct gpus *g, uint32_t gpu, uint32_t shelf, bool kept,
+               uint64_t key) {
     struct gpu *it = &g->at[gpu];
-    it->tree = 2 * it->kind + kept;
+    it->tree = 2 * shelf + kept;
     it->key = key;
     it->rank = (uint32_t)slotmap_hash_word(it->turn, SEED);
     it->span = span_of(it);
-    struct index_tree *tree = &x->trees[it->tree];
-    tree->root = put(g->at, tree->root, gpu);
+    *root_of(x, it) = put(g->at, *root_of(x, it), gpu);
 }
 
 void index_remove(struct index *x, struct gpus *g, uint32_t gpu) {
-    struct index_tree *tree = &x->trees[g->at[gpu].tree];
-    tree->root = take(g->at, tree->root, gpu);
-    g->at[gpu].tree = GPUS_NONE;
+    struct gpu *it = &g->at[gpu];
+    *root_of(x, it) = take(g->at, *root_of(x, it), gpu);
+    it->tree = GPUS_NONE;
 }
 
 void index_refresh(struct index *x, struct gpus *g, uint32_t gpu) {
-    refresh(g->at, x->trees[g->at[gpu].tree].root, gpu);
+    refresh(g->at, *root_of(x, &g->at[gpu]), gpu);
 }
 
 /* ---- the invariants -------------------------------------------------------------------------- */
@@ -187,7 +192,8 @@ static const char *branch_breaks(const struct gpu *at, uint32_t root, uint32_t t
 
 const char *index_check(const struct index *x, const struct gpus *g) {
     const char *broken = NULL;
-    for (uint32_t i = 0; i < x->count && !broken; i++)
-        broken = branch_breaks(g->at, x->trees[i].root, i);
+    for (uint32_t i = 0; i < x->count * INDEX_TREES && !broken; i++)
+        broken =
+            branch_breaks(g->at, x->kinds[i / INDEX_TREES].roots[i % INDEX_TREES], i % INDEX_TREES);
     return broken;
 }

@@ -5,12 +5,21 @@
 #include "daemon/place/running.h"
 
 #include "daemon/place/capacity.h"
+#include "daemon/place/curve.h"
 #include "daemon/place/freed.h"
 #include "daemon/place/policy.h"
 #include "daemon/place/sides.h"
 
 static uint64_t key_of(const struct place *p, const struct gpu *gpu) {
     return p->policy->by_util ? gpu->use.util_ppm : gpus_bytes(&gpu->use);
+}
+
+/* By what the trees are not ordered by: 1/16 of a GPU's time, or 1/31 of its memory. */
+static uint32_t shelf_of(const struct place *p, const struct gpu *gpu) {
+    uint64_t shelf = p->policy->by_util
+                         ? gpus_bytes(&gpu->use) * (INDEX_SHELVES - 1) / gpu->memory_bytes
+                         : (gpu->use.util_ppm * 16 + CURVE_WHOLE - 1) / CURVE_WHOLE;
+    return shelf < INDEX_SHELVES ? (uint32_t)shelf : INDEX_SHELVES - 1;
 }
 
 static void take_out(struct place *p, uint32_t gpu) {
@@ -29,7 +38,7 @@ static void settle(struct place *p, uint32_t node) {
         if (gpu->tree != GPUS_NONE && changed)
             index_refresh(&p->index, &p->gpus, i);
         else if (gpu->tree == GPUS_NONE && !n->shut && !capacity_closed(p, gpu))
-            index_add(&p->index, &p->gpus, i, n->kept, key_of(p, gpu));
+            index_add(&p->index, &p->gpus, i, shelf_of(p, gpu), n->kept, key_of(p, gpu));
     }
 }
 
@@ -106,13 +115,14 @@ void running_leave(struct place *p, uint32_t job) {
 
 void running_change(struct place *p, uint32_t job, const struct demand *d) {
     struct job *it = &p->jobs.at[job];
+    bool less = !demand_includes(d, &it->demand);
     it->demand = *d;
     for (uint32_t s = it->first_seat; s != GPUS_NONE; s = p->gpus.seats[s].of_job) {
         uint32_t gpu = p->gpus.seats[s].gpu;
         take_out(p, gpu);
         recount(p, gpu);
         settle(p, p->gpus.at[gpu].node);
-        freed_add(p, p->gpus.at[gpu].node);
+        if (less) freed_add(p, p->gpus.at[gpu].node);
     }
 }
 

@@ -72,7 +72,7 @@ static bool shuns(const struct place *p, const struct job *job, const struct gpu
 static void open_branch(struct place *p, const struct job *job, uint32_t root) {
     const struct demand *d = &job->demand;
     const struct gpu *gpu = &p->gpus.at[root];
-    const struct index_kind *kind = &p->index.trees[gpu->tree].kind;
+    const struct index_kind *kind = &p->index.kinds[gpu->kind].kind;
     if (capacity_fits(p, d, gpu) && !shuns(p, job, gpu))
         push(p, 2 * root, p->policy->cost ? p->policy->cost(p, d, gpu) : 0, gpu->turn);
     push_branch(p, d, kind, gpu->left);
@@ -106,11 +106,13 @@ static void begin(struct place *p, uint32_t job) {
         s->limit_ppm[i] =
             p->policy->limit ? p->policy->limit(p, d, &p->config.curves[i]) : p->util_most_ppm;
     for (uint32_t i = 0; i < p->index.count; i++) {
-        const struct index_tree *tree = &p->index.trees[i];
-        bool kept = i & 1;
-        if (kept && job != p->kept_for) continue;
-        if (capacity_allows(p, d, tree->kind.labels, tree->kind.side))
-            push_branch(p, d, &tree->kind, tree->root);
+        const struct index_trees *x = &p->index.kinds[i];
+        if (!capacity_allows(p, d, x->kind.labels, x->kind.side)) continue;
+        for (uint32_t t = 0; t < INDEX_TREES; t++) {
+            bool kept = t & 1;
+            if (kept && job != p->kept_for) continue;
+            push_branch(p, d, &x->kind, x->roots[t]);
+        }
     }
 }
 

@@ -13,13 +13,16 @@
 
 /* What events may add. */
 struct growth {
-    uint64_t nodes, gpus, jobs, job_gpus;
+    uint64_t nodes, gpus, kinds, jobs, job_gpus;
 };
 
 static void count_node(struct growth *g, const struct place_node *node) {
-    if (!node || node->gpu_count > PLACE_GPUS_A_NODE) return;
+    if (!node || !node->gpus || node->gpu_count > PLACE_GPUS_A_NODE) return;
     g->nodes++;
     g->gpus += node->gpu_count;
+    for (uint32_t i = 0; i < node->gpu_count; i++)
+        g->kinds += !i || node->gpus[i].memory_bytes != node->gpus[i - 1].memory_bytes ||
+                    node->gpus[i].curve != node->gpus[i - 1].curve;
 }
 
 static void count_job(struct growth *g, const struct place_job *job) {
@@ -48,7 +51,7 @@ static int reserve(struct place *p, const struct place_event *events, size_t cou
     int err = nodes_reserve(&p->nodes, more.nodes);
     if (!err) err = makes_reserve(&p->makes, more.nodes);
     if (!err) err = gpus_reserve(&p->gpus, more.gpus, seats);
-    if (!err) err = index_reserve(&p->index, more.gpus);
+    if (!err) err = index_reserve(&p->index, more.kinds);
     if (!err) err = jobs_reserve(&p->jobs, more.jobs);
     if (!err) err = search_reserve(&p->search, gpus, p->nodes.used + more.nodes);
     if (!err && p->config.queues > 1) err = rounds_reserve(&p->rounds, jobs);
