@@ -25,7 +25,7 @@ struct index_kind {
     enum place_kind side; /* policy separate: for whom it is */
 };
 
-#define INDEX_SHELVES 32u
+#define INDEX_SHELVES 12u
 #define INDEX_TREES (2 * INDEX_SHELVES) /* 2 * shelf: for everybody; and one more: kept */
 
 struct index_trees {

@@ -18,6 +18,7 @@ static double bound(const struct place *p, const struct demand *d, const struct 
 const struct place_policy place_best_fit = {
     .name = "best_fit",
     .order = POLICY_IN_TURN,
+    .one_shelf = true,
     .cost = cost,
     .bound = bound,
 };

@@ -9,6 +9,7 @@
 const struct place_policy place_obp = {
     .name = "obp",
     .order = POLICY_IN_TURN,
+    .one_shelf = true,
     .cost = cost_memory,
     .bound = cost_memory_least,
 };

@@ -57,6 +57,7 @@ static void measured(struct place *p, uint32_t job, double speed) {
 const struct place_policy place_pab = {
     .name = "pab",
     .order = POLICY_IN_TURN,
+    .one_shelf = true,
     .cost = cost_memory,
     .bound = cost_memory_least,
     .started = started,

@@ -25,6 +25,7 @@ struct place_policy {
     enum policy_order order;
     uint32_t queues;  /* k, where the configuration says nothing */
     bool by_util;     /* the index is ordered by utilisation, not by memory */
+    bool one_shelf;   /* utilisation is no matter: the index has one shelf (index.h) */
     bool separates;   /* nodes are for services or for trainings */
     bool fair;        /* nobody is passed by for ever (keep.h) */
     double util_most; /* where the configuration says nothing; 0: no limit */

@@ -14,11 +14,12 @@ static uint64_t key_of(const struct place *p, const struct gpu *gpu) {
     return p->policy->by_util ? gpu->use.util_ppm : gpus_bytes(&gpu->use);
 }
 
-/* By what the trees are not ordered by: 1/16 of a GPU's time, or 1/31 of its memory. */
+/* By what the trees are not ordered by: 1/8 of a GPU's time, or 1/11 of its memory. */
 static uint32_t shelf_of(const struct place *p, const struct gpu *gpu) {
-    uint64_t shelf = p->policy->by_util
-                         ? gpus_bytes(&gpu->use) * (INDEX_SHELVES - 1) / gpu->memory_bytes
-                         : (gpu->use.util_ppm * 16 + CURVE_WHOLE - 1) / CURVE_WHOLE;
+    uint64_t eighths = (gpu->use.util_ppm * 8 + CURVE_WHOLE - 1) / CURVE_WHOLE;
+    uint64_t elevenths = gpus_bytes(&gpu->use) * (INDEX_SHELVES - 1) / gpu->memory_bytes;
+    uint64_t shelf = p->policy->by_util ? elevenths : eighths;
+    if (p->policy->one_shelf) return 0;
     return shelf < INDEX_SHELVES ? (uint32_t)shelf : INDEX_SHELVES - 1;
 }
 
