@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The fullest GPU by utilisation, for policies that are to use few (GPUColo, section VIII, counts
+ * them and does not say which is taken).
+ *
+ * Owner: none, it only looks. Thread: the owner's of what it looks at.
+ */
+#ifndef DAEMON_PLACE_FULLEST_H
+#define DAEMON_PLACE_FULLEST_H
+
+#include "daemon/place/state.h"
+
+/* Below 0, the fuller the less. */
+static inline double fullest_cost(const struct place *p, const struct demand *d,
+                                  const struct gpu *gpu) {
+    return -(double)(gpu->use.util_ppm + d->util_ppm);
+}
+
+static inline double fullest_bound(const struct place *p, const struct demand *d,
+                                   const struct index_kind *kind, const struct gpus_span *span) {
+    uint64_t ppm = span->most_ppm + d->util_ppm, limit = p->search.limit_ppm[kind->curve];
+    return -(double)(ppm < limit ? ppm : limit);
+}
+
+#endif

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Which GPU of a cluster each waiting job goes to (daemon/place): its library, its tests, its bench.
+PLACE := $(wildcard daemon/place/*.c)
+$(BUILD)/libplace.a: $(call objs,$(PLACE))
+
+PLACE_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_place_*.c))
+$(PLACE_TESTS): $(BUILD)/libplace.a
+
+# Every allocation of it may be the one that fails.
+$(BUILD)/test/unit/test_place_memory: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+BENCHES += $(BUILD)/test/bench/place_bench
+$(BUILD)/test/bench/place_bench: $(addprefix $(BUILD)/test/bench/,place_bench.o floor.o) \
+		$(addprefix $(BUILD)/lib,place.a common.a)
+	$(Q)$(LINK) -o $@ $^ -lm

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A cluster told event by event, for tests that say what must come of it. Memory is in GiB. It
+ * aborts where an event that can be is refused.
+ *
+ * Owner: the test. Thread: the test's.
+ */
+#ifndef TEST_LIB_PLACECASE_H
+#define TEST_LIB_PLACECASE_H
+
+#include "daemon/place/place.h"
+
+#define PLACECASE_GIB ((uint64_t)1 << 30)
+#define PLACECASE_S 1000000000ll
+
+struct placecase {
+    struct place *p;
+    int64_t now_ns;
+    struct place_answer answer; /* the latest */
+};
+
+void placecase_init(struct placecase *c, const struct place_config *config);
+void placecase_finish(struct placecase *c);
+
+/* One event; what was wrong of it, or NULL. */
+const char *placecase_try(struct placecase *c, struct place_event e);
+/* One event that can be. */
+void placecase_tell(struct placecase *c, struct place_event e);
+void placecase_tell_all(struct placecase *c, const struct place_event *events, size_t count);
+
+/* So many GPUs of that much memory; 64 CPUs, 512 GiB, no labels. */
+void placecase_node(struct placecase *c, uint64_t id, uint32_t gpus, uint64_t gib);
+void placecase_node_of(struct placecase *c, struct place_node node, uint64_t gib);
+
+/* A training with one GPU. */
+struct place_job placecase_job(uint64_t id, double util, uint64_t gib);
+struct place_job placecase_service(uint64_t id, double util, uint64_t gib, double slack);
+void placecase_come(struct placecase *c, struct place_job job);
+void placecase_go(struct placecase *c, uint64_t id);
+void placecase_at(struct placecase *c, enum place_event_kind kind, uint64_t id);
+
+/* What the latest answer says about a job; NULL: nothing. */
+const struct place_action *placecase_said(const struct placecase *c, uint64_t id);
+/* 100 * node + GPU where the latest answer starts it first; -1: it does not. */
+int placecase_on(const struct placecase *c, uint64_t id);
+
+struct place_use placecase_use(const struct placecase *c, uint64_t node, uint32_t gpu);
+double placecase_cost(const struct placecase *c, struct place_job job, uint64_t node, uint32_t gpu);
+
+#endif
