@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/predict/onnx/attribute.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/predict/onnx/tensor.h"
+
+static const Onnx__AttributeProto *find(const struct node *n, const char *name) {
+    const Onnx__NodeProto *p = n->message;
+
+    for (size_t i = 0; i < p->n_attribute; i++)
+        if (p->attribute[i]->name && strcmp(p->attribute[i]->name, name) == 0)
+            return p->attribute[i];
+    return NULL;
+}
+
+bool attribute_is(const struct node *n, const char *name) {
+    return find(n, name) != NULL;
+}
+
+int64_t attribute_int(const struct node *n, const char *name, int64_t otherwise) {
+    const Onnx__AttributeProto *a = find(n, name);
+
+    return a && a->has_i ? a->i : otherwise;
+}
+
+float attribute_float(const struct node *n, const char *name, float otherwise) {
+    const Onnx__AttributeProto *a = find(n, name);
+
+    return a && a->has_f ? a->f : otherwise;
+}
+
+const int64_t *attribute_ints(const struct node *n, const char *name, uint32_t *count) {
+    const Onnx__AttributeProto *a = find(n, name);
+
+    *count = a ? (uint32_t)a->n_ints : 0;
+    return *count ? a->ints : NULL;
+}
+
+const float *attribute_floats(const struct node *n, const char *name, uint32_t *count) {
+    const Onnx__AttributeProto *a = find(n, name);
+
+    *count = a ? (uint32_t)a->n_floats : 0;
+    return *count ? a->floats : NULL;
+}
+
+bool attribute_says(const struct node *n, const char *name, const char *text) {
+    const Onnx__AttributeProto *a = find(n, name);
+
+    return a && a->has_s && a->s.len == strlen(text) && memcmp(a->s.data, text, a->s.len) == 0;
+}
+
+void attribute_text(const struct node *n, const char *name, char *out, size_t cap) {
+    const Onnx__AttributeProto *a = find(n, name);
+
+    if (a && a->has_s && a->s.len < cap)
+        snprintf(out, cap, "%.*s", (int)a->s.len, (const char *)a->s.data);
+    else
+        out[0] = '\0';
+}
+
+int attribute_tensor(struct graph *g, const struct node *n, const char *name, struct value *out,
+                     struct complaint *why) {
+    const Onnx__AttributeProto *a = find(n, name);
+
+    if (!a || !a->t) return -ENOENT;
+    bounded_free(&g->memory, out->data);
+    out->type = a->t->data_type;
+    return tensor_read(&g->memory, a->t, &out->shape, &out->data, &out->data_count, why);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/predict/onnx/model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/predict/onnx/graph_build.h"
+#include "daemon/predict/onnx/slim.h"
+
+#define EXPORT "export one with torch.onnx.export (PyTorch) or tf2onnx (TensorFlow)"
+
+/* What people are likely to give instead; NULL: something else. */
+static const char *known_as(const unsigned char *bytes, size_t count) {
+    if (count == 0) return "it is empty";
+    if (count >= 4 && memcmp(bytes, "PK\3\4", 4) == 0)
+        return "it is a zip archive, as torch.save writes, and no ONNX model";
+    if (bytes[0] == '{' || bytes[0] == '<' || bytes[0] == '#')
+        return "it is text, and no ONNX model";
+    if (count >= 8 && memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0)
+        return "it is HDF5, as Keras writes, and no ONNX model";
+    return NULL;
+}
+
+static int refuse(const unsigned char *bytes, size_t count, struct complaint *why) {
+    const char *known = known_as(bytes, count);
+    char detail[160];
+
+    snprintf(detail, sizeof(detail), "%.150s", why->text);
+    if (known) return complaint_say(why, "%s: " EXPORT, known);
+    return complaint_say(why, "this is no ONNX model (%s): " EXPORT, detail);
+}
+
+static int unpack(struct graph *g, const struct buf *slim, struct complaint *why) {
+    ProtobufCAllocator *a = &g->memory.allocator;
+    Onnx__ModelProto *m = onnx__model_proto__unpack(a, slim->len, slim->data);
+
+    if (m) {
+        g->message = m;
+        return 0;
+    }
+    /* protobuf-c does not say which of the two it was. */
+    if (g->memory.refused) return complaint_memory(why);
+    return complaint_say(why, "its fields are not those of ONNX");
+}
+
+static int read_slim(struct graph *g, const unsigned char *bytes, size_t count,
+                     struct complaint *why) {
+    struct buf slim;
+    int err;
+
+    buf_init(&slim);
+    err = slim_model(bytes, count, &slim, why);
+    if (!err) err = unpack(g, &slim, why);
+    buf_finish(&slim);
+    return err;
+}
+
+int model_read(struct graph *g, const unsigned char *bytes, size_t count, struct complaint *why) {
+    const Onnx__ModelProto *m;
+    int err;
+
+    *g = (struct graph){0};
+    *why = (struct complaint){{0}};
+    bounded_init(&g->memory, BOUNDED_MODEL_BYTES);
+    err = read_slim(g, bytes, count, why);
+    if (err == -EINVAL) return refuse(bytes, count, why);
+    if (err) return err;
+    m = g->message;
+    if (!m->graph || m->graph->n_node == 0) {
+        complaint_say(why, "it has no graph");
+        return refuse(bytes, count, why);
+    }
+    return graph_build(g, m->graph, why);
+}

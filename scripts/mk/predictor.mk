@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a model will need before it runs (daemon/predict): salus-predict, which `salusctl predict` calls.
+# ONNX's schema is Debian's (libonnx-dev), made into C while building.
+PREDICT := $(call src,daemon/predict)
+ONNX_PROTO ?= /usr/include/onnx/onnx.proto
+ONNX_C := $(BUILD)/gen/onnx.pb-c.c
+$(ONNX_C): $(ONNX_PROTO)
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  PROTOC  $@")
+	$(Q)protoc-c -I$(dir $<) --c_out=$(@D) $<
+$(ONNX_C:.c=.h): $(ONNX_C)
+$(ONNX_C:.c=.o): $(ONNX_C)
+	@$(if $(Q),echo "  CC      $<")
+	$(Q)$(COMPILE) -I$(@D) -c $< -o $@
+ONNX_USERS := $(call objs,$(PREDICT)) $(BUILD)/daemon/predict/main.o
+$(ONNX_USERS): $(ONNX_C:.c=.h)
+$(ONNX_USERS): OWN_CFLAGS += -isystem $(BUILD)/gen
+$(BUILD)/libpredict.a: $(call objs,$(PREDICT)) $(ONNX_C:.c=.o)
+PREDICT_NEEDS = $(call pkg,--libs,libprotobuf-c) -lcjson -lm
+
+# Tests write models themselves, in the same schema.
+PREDICT_TEST_SRC := $(wildcard test/lib/predict/*.c)
+PREDICT_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_predict_*.c))
+PREDICT_TEST_OBJS := $(call objs,$(PREDICT_TEST_SRC)) $(addsuffix .o,$(PREDICT_TESTS)) $(BUILD)/test/fuzz/fuzz_onnx.o
+$(PREDICT_TEST_OBJS): $(ONNX_C:.c=.h)
+$(PREDICT_TEST_OBJS): OWN_CFLAGS += -isystem $(BUILD)/gen
+$(BUILD)/libpredicttest.a: $(call objs,$(PREDICT_TEST_SRC))
+$(PREDICT_TESTS): $(BUILD)/libpredicttest.a $(BUILD)/libpredict.a
+$(PREDICT_TESTS): OWN_LIBS = $(PREDICT_NEEDS)
+
+# Only what it reads is built for it.
+$(BUILD)/fuzz_onnx: $(BUILD)/test/fuzz/fuzz_onnx.o $(addprefix $(BUILD)/lib,predict.a common.a)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $^ $(PREDICT_NEEDS)
+
+# Random models beside onnx's own shape inference; Debian's python3-onnx, with Debian's Python.
+ONNX_PYTHON ?= /usr/bin/python3
+$(BUILD)/test/predict/shapes: $(BUILD)/test/predict/shapes.o $(addprefix $(BUILD)/lib,predict.a common.a)
+	$(Q)$(LINK) -o $@ $^ $(PREDICT_NEEDS)
+.PHONY: check-predict
+check-predict: $(BUILD)/test/predict/shapes ## models' features: shapes beside onnx's own, salus-predict as a process
+	$(Q)BUILD=$(BUILD) $(ONNX_PYTHON) test/predict/run_shapes.py

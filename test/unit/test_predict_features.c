@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is counted of a model: by hand where it is tiny, and of four architectures beside what has
+ * been published of them.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/predict/features/measure.h"
+#include "daemon/predict/features/need.h"
+#include "test/lib/predict/onnxnets.h"
+
+static int take(struct features *f, struct onnxmake *m, const struct infer_options *o,
+                struct complaint *why) {
+    struct buf b;
+    int err;
+
+    buf_init(&b);
+    onnxmake_bytes(m, &b);
+    err = measure_bytes(f, b.data, b.len, o, why);
+    buf_finish(&b);
+    return err;
+}
+
+static void expect(struct features *f, void (*make)(struct onnxmake *), int64_t batch) {
+    struct infer_size sequence = {"sequence", 128};
+    struct infer_options o = {.batch = batch, .sizes = &sequence, .sizes_count = 1};
+    struct complaint why = {{0}};
+    struct onnxmake m;
+
+    onnxmake_init(&m);
+    make(&m);
+    cr_assert_eq(take(f, &m, &o, &why), 0, "%s", why.text);
+    onnxmake_finish(&m);
+    for (uint32_t i = 0; i < f->kinds_count; i++)
+        cr_expect(false, "%u operators %s are not counted", f->kinds[i].count, f->kinds[i].kind);
+}
+
+/* Of one example; published figures of vision count a multiplication with its addition once. */
+static void expect_flops(const struct features *f, double published) {
+    double each = f->flops / (double)f->batch;
+
+    cr_expect(each > published * 0.99 && each < published * 1.02, "%.4g beside %.4g", each,
+              published);
+}
+
+/* torchvision: 25,557,032 parameters, 4.09 GFLOPS (multiplications with their additions). */
+Test(predict_features, resnet50) {
+    struct features f;
+
+    expect(&f, onnxnets_resnet50, 32);
+    cr_expect_eq(f.parameters, 25557032, "%lu", f.parameters);
+    cr_expect_eq(f.parameters_bytes, 4 * 25557032);
+    cr_expect_eq(f.batch, 32);
+    expect_flops(&f, 2 * 4.09e9);
+    cr_expect_eq(f.counts[FEATURES_Conv], 53);
+    cr_expect_eq(f.counts[FEATURES_BatchNormalization], 53);
+    cr_expect_eq(f.counts[FEATURES_Relu], 49);
+    cr_expect_eq(f.counts[FEATURES_MaxPool], 1);
+    cr_expect_eq(f.counts[FEATURES_GlobalAveragePool], 1);
+    cr_expect_eq(f.counts[FEATURES_Gemm], 1);
+}
+
+/* torchvision: 138,357,544 and 15.47. */
+Test(predict_features, vgg16) {
+    struct features f;
+
+    expect(&f, onnxnets_vgg16, 8);
+    cr_expect_eq(f.parameters, 138357544, "%lu", f.parameters);
+    expect_flops(&f, 2 * 15.47e9);
+}
+
+/* torchvision: 3,504,872 and 0.30 (300.8 million). What is no product is 3 % here. */
+Test(predict_features, mobilenet_v2) {
+    struct features f;
+
+    expect(&f, onnxnets_mobilenet_v2, 1);
+    cr_expect_eq(f.parameters, 3504872, "%lu", f.parameters);
+    cr_expect(f.flops > 2 * 300.8e6 && f.flops < 2 * 300.8e6 * 1.08, "%.4g", f.flops);
+}
+
+/* Hugging Face: 109,482,240 with the pooler; TinyBERT's table 1: 22.5 billion at a length of 128.
+ */
+Test(predict_features, bert_base) {
+    struct features f;
+
+    expect(&f, onnxnets_bert_base, 4);
+    cr_expect_eq(f.parameters, 109482240, "%lu", f.parameters);
+    expect_flops(&f, 22.5e9);
+    cr_expect_eq(f.counts[FEATURES_ReduceMean], 50);
+    cr_expect_eq(f.counts[FEATURES_Reshape], 48);
+    cr_expect_eq(f.counts[FEATURES_Transpose], 48);
+}
+
+/* 2 x 3 by 3 x 5, a Relu of it, seen as a row: all by hand. */
+static void tiny(struct onnxmake *m) {
+    const char *x = onnxmake_input(m, "x", 1, "N,3");
+    const char *y = ONNXMAKE_NODE(m, "Gemm", x, onnxmake_weight(m, "3,5"), onnxmake_weight(m, "5"));
+
+    ONNXMAKE_NODE(m, "Flatten", ONNXMAKE_NODE(m, "Relu", y));
+}
+
+Test(predict_features, by_hand) {
+    struct features f;
+    struct need n;
+
+    expect(&f, tiny, 2);
+    cr_expect_eq(f.parameters, 20);
+    cr_expect_eq(f.flops, 2 * 2 * 3 * 5 + 2 * 5 /* bias */ + 2 * 5 /* Relu */);
+    cr_expect_eq(f.activations_bytes, 2 * (2 * 5 * 4)); /* Gemm, Relu; Flatten is a view */
+    cr_expect_eq(f.gradients_bytes, 2 * (2 * 5 * 4) + 20 * 4);
+    cr_expect_eq(f.input_bytes, 2 * 3 * 4);
+    cr_expect_eq(f.nodes, 3);
+    need_estimate(&n, &f, NEED_ADAM, 1000);
+    cr_expect_eq(n.persistent_bytes, 80 + 160 + 1000);
+    cr_expect_eq(n.ephemeral_bytes, 80 + 160 + 24);
+    need_estimate(&n, &f, NEED_NONE, 0);
+    cr_expect_eq(n.persistent_bytes, 80);
+    cr_expect_eq(n.ephemeral_bytes, 80 + 24);
+    need_estimate(&n, &f, NEED_MOMENTUM, 0);
+    cr_expect_eq(n.persistent_bytes, 160);
+    cr_expect_eq(need_find_optimiser("adam"), NEED_ADAM);
+    cr_expect_eq(need_find_optimiser("lion"), -1);
+}
+
+/* Running means and variances are kept, and not trained. */
+static void normalised(struct onnxmake *m) {
+    const char *x = onnxmake_input(m, "x", 1, "N,4,2,2");
+
+    ONNXMAKE_NODE(m, "BatchNormalization", x, onnxmake_weight(m, "4"), onnxmake_weight(m, "4"),
+                  onnxmake_weight(m, "4"), onnxmake_weight(m, "4"));
+}
+
+Test(predict_features, states_are_no_parameters) {
+    struct features f;
+
+    expect(&f, normalised, 1);
+    cr_expect_eq(f.parameters, 8);
+    cr_expect_eq(f.buffers_bytes, 8 * 4);
+}
+
+static void recurrent(struct onnxmake *m) {
+    const char *x = onnxmake_input(m, "x", 1, "6,batch,3");
+
+    ONNXMAKE_NODE(m, "LSTM", x, onnxmake_weight(m, "1,20,3"), onnxmake_weight(m, "1,20,5"));
+    onnxmake_attr_int(m, "hidden_size", 5);
+    onnxmake_more(m);
+}
+
+/* Its batch is in the second axis, and says so. */
+Test(predict_features, a_recurrent_one) {
+    struct features f;
+
+    expect(&f, recurrent, 7);
+    cr_expect_eq(f.batch, 7);
+    cr_expect_eq(f.flops, 6 * 7 * (2 * 20 * 3 + 2 * 20 * 5 + 8 * 5));
+    cr_expect_eq(f.activations_bytes, 4 * (6 * 7 * 5 + 7 * 5));
+    cr_expect_eq(f.counts[FEATURES_LSTM], 1);
+}
+
+static void strange(struct onnxmake *m) {
+    const char *x = onnxmake_input(m, "x", 1, "N,3");
+    const char *y = ONNXMAKE_NODE(m, "Entmax", x), *z = ONNXMAKE_NODE(m, "Entmax", y);
+
+    ONNXMAKE_NODE(m, "NonZero", ONNXMAKE_NODE(m, "Relu", z));
+}
+
+/* Nothing is guessed: what has no shape is named, and what follows from it. */
+Test(predict_features, what_is_not_counted_is_said) {
+    struct complaint why = {{0}};
+    struct infer_options o = {.batch = 1};
+    struct features f;
+    struct onnxmake m;
+
+    onnxmake_init(&m);
+    strange(&m);
+    cr_assert_eq(take(&f, &m, &o, &why), 0, "%s", why.text);
+    cr_expect_eq(f.unknown, 4);
+    cr_expect_eq(f.kinds_count, 3);
+    cr_expect_str_eq(f.kinds[0].kind, "Entmax");
+    cr_expect_eq(f.kinds[0].count, 2);
+    cr_expect_eq(f.flops, 0);
+    onnxmake_finish(&m);
+}
+
+/* Each tensor is possible, and all of them are not. */
+static void absurd_weights(struct onnxmake *m) {
+    const char *x = onnxmake_input(m, "x", 1, "N");
+
+    ONNXMAKE_NODE(m, "Relu", x);
+    for (int i = 0; i < 64; i++)
+        onnxmake_weight(m, "2097152,8388608");
+}
+
+static void absurd_steps(struct onnxmake *m) {
+    const char *x = onnxmake_input(m, "x", 1, "N,1048576,1048576");
+
+    for (int i = 0; i < 64; i++)
+        x = ONNXMAKE_NODE(m, "Relu", x);
+}
+
+Test(predict_features, absurd_sums_are_refused) {
+    void (*const nets[])(struct onnxmake *) = {absurd_weights, absurd_steps};
+    struct infer_options o = {.batch = 16};
+
+    for (int i = 0; i < 2; i++) {
+        struct complaint why = {{0}};
+        struct features f;
+        struct onnxmake m;
+
+        onnxmake_init(&m);
+        nets[i](&m);
+        cr_expect_eq(take(&f, &m, &o, &why), -EINVAL);
+        cr_expect(strstr(why.text, "2^50 bytes"), "%s", why.text);
+        onnxmake_finish(&m);
+    }
+}
