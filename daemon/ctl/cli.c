@@ -19,7 +19,7 @@
 #include "daemon/ctl/usage.h"
 #include "proto/job.h"
 
-#define CLI_USAGE_BYTES 160
+#define CLI_USAGE_BYTES 224
 #define DEFAULT_RUN_DIR "/run/salus"
 #define DEFAULT_TIMEOUT_MS 5000
 
@@ -35,6 +35,12 @@ static const struct cli_verb verbs[] = {
     {"record", "[--events] [--kernels] [--gpu N] [--for TIME] [--until-idle] FILE",
      "write what runs as a workload for salus-sim, or what the scheduler does, until interrupted",
      CTL_V_COUNT, cli_record},
+    {"predict",
+     "[--batch N] [--dim NAME=N] [--device NAME] [--optimiser NAME] [--predictor FILE] "
+     "[--features] "
+     "[--name JOB] [--train TABLE] [-o FILE] [--about TEXT] [MODEL]",
+     "what a model (ONNX) will need before it runs; or learn that from measurements", CTL_V_COUNT,
+     cli_predict},
     {"run", "[OPTION]... [--] CMD [ARG]...",
      "run a CUDA program on the shared GPU; without a daemon, on a private software GPU",
      CTL_V_COUNT, cli_run},

@@ -101,6 +101,9 @@ int cli_profile_import(struct cli *c, int argc, char **argv);
 int cli_profile_export(struct cli *c, int argc, char **argv);
 int cli_profile_forget(struct cli *c, int argc, char **argv);
 
+/* predict.c */
+int cli_predict(struct cli *c, int argc, char **argv);
+
 /* top.c, record.c */
 int cli_top(struct cli *c, int argc, char **argv);
 int cli_record(struct cli *c, int argc, char **argv);

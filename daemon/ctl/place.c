@@ -85,3 +85,10 @@ int place_cuda(char *out, size_t cap) {
     return append(find("SALUS_LIBEXEC_DIR", programs, "cuda/bin/ptxas", out, cap), "/cuda", out,
                   cap);
 }
+
+int place_predict(const char *program, char *out, size_t cap) {
+    char tail[64];
+
+    snprintf(tail, sizeof(tail), "/%s", program);
+    return append(find("SALUS_LIBEXEC_DIR", programs, program, out, cap), tail, out, cap);
+}

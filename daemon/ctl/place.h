@@ -21,4 +21,7 @@ int place_jit(char *out, size_t cap);
 int place_ptxas(char *out, size_t cap);
 int place_cuda(char *out, size_t cap);
 
+/* The path of salus-predict or salus-predict-train, found as salus-ptxas is. */
+int place_predict(const char *program, char *out, size_t cap);
+
 #endif

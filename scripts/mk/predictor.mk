@@ -12,11 +12,31 @@ $(ONNX_C:.c=.h): $(ONNX_C)
 $(ONNX_C:.c=.o): $(ONNX_C)
 	@$(if $(Q),echo "  CC      $<")
 	$(Q)$(COMPILE) -I$(@D) -c $< -o $@
-ONNX_USERS := $(call objs,$(PREDICT)) $(BUILD)/daemon/predict/main.o
+ONNX_USERS := $(call objs,$(PREDICT)) $(BUILD)/daemon/predict/main.o $(BUILD)/daemon/predict/train/main.o
 $(ONNX_USERS): $(ONNX_C:.c=.h)
 $(ONNX_USERS): OWN_CFLAGS += -isystem $(BUILD)/gen
 $(BUILD)/libpredict.a: $(call objs,$(PREDICT)) $(ONNX_C:.c=.o)
 PREDICT_NEEDS = $(call pkg,--libs,libprotobuf-c) -lcjson -lm
+# To predict is to walk trees: only who grows them links XGBoost.
+TRAIN_NEEDS = $(PREDICT_NEEDS) -lxgboost
+PREDICT_PROGRAMS := $(addprefix $(BUILD)/,salus-predict salus-predict-train)
+$(BUILD)/salus-predict: $(BUILD)/daemon/predict/main.o $(addprefix $(BUILD)/lib,predict.a common.a)
+	$(Q)$(LINK) -o $@ $^ $(PREDICT_NEEDS)
+$(BUILD)/salus-predict-train: $(BUILD)/daemon/predict/train/main.o $(addprefix $(BUILD)/lib,predict.a common.a)
+	$(Q)$(LINK) -o $@ $^ $(TRAIN_NEEDS)
+all: $(PREDICT_PROGRAMS)
+
+install: install-predict
+.PHONY: install-predict
+install-predict: $(PREDICT_PROGRAMS)
+	for p in $(notdir $(PREDICT_PROGRAMS)); do \
+		$(INSTALL) -D -m 0755 $(BUILD)/$$p $(ROOT_DIR)/libexec/salus/$$p || exit 1; done
+	for f in $(wildcard config/predict/*.json); do \
+		$(INSTALL) -D -m 0644 $$f $(ROOT_DIR)/share/salus/predict/$$(basename $$f) || exit 1; done
+uninstall: uninstall-predict
+.PHONY: uninstall-predict
+uninstall-predict:
+	rm -rf $(ROOT_DIR)/share/salus/predict
 
 # Tests write models themselves, in the same schema.
 PREDICT_TEST_SRC := $(wildcard test/lib/predict/*.c)
@@ -26,7 +46,7 @@ $(PREDICT_TEST_OBJS): $(ONNX_C:.c=.h)
 $(PREDICT_TEST_OBJS): OWN_CFLAGS += -isystem $(BUILD)/gen
 $(BUILD)/libpredicttest.a: $(call objs,$(PREDICT_TEST_SRC))
 $(PREDICT_TESTS): $(BUILD)/libpredicttest.a $(BUILD)/libpredict.a
-$(PREDICT_TESTS): OWN_LIBS = $(PREDICT_NEEDS)
+$(PREDICT_TESTS): OWN_LIBS = $(TRAIN_NEEDS)
 
 # Only what it reads is built for it.
 $(BUILD)/fuzz_onnx: $(BUILD)/test/fuzz/fuzz_onnx.o $(addprefix $(BUILD)/lib,predict.a common.a)
@@ -39,3 +59,13 @@ $(BUILD)/test/predict/shapes: $(BUILD)/test/predict/shapes.o $(addprefix $(BUILD
 .PHONY: check-predict
 check-predict: $(BUILD)/test/predict/shapes ## models' features: shapes beside onnx's own, salus-predict as a process
 	$(Q)BUILD=$(BUILD) $(ONNX_PYTHON) test/predict/run_shapes.py
+
+# Networks that are trained on the software GPU, and the same as ONNX: what predictors are learned from.
+$(BUILD)/test/predict/netonnx.o $(BUILD)/test/predict/shapes.o: $(ONNX_C:.c=.h)
+$(BUILD)/test/predict/netonnx.o: OWN_CFLAGS += -isystem $(BUILD)/gen
+$(BUILD)/test/predict/netonnx: $(BUILD)/test/predict/netonnx.o $(addprefix $(BUILD)/lib,predicttest.a predict.a common.a)
+	$(Q)$(LINK) -o $@ $^ $(PREDICT_NEEDS)
+$(BUILD)/test/predict/network: test/predict/network.cu test/predict/layers.h test/e2e/programs/common.h
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  NVCC    $@")
+	$(Q)$(NVCC) $(NVCC_default) $(NVCC_static) -o $@ $<

@@ -99,10 +99,10 @@ static void put_length(unsigned char *at, size_t length) {
         at[i] = (unsigned char)((length & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
 }
 
-static int slim_message(struct slim *s, const ProtobufCMessageDescriptor *d, struct span m,
+static int walk_message(struct slim *s, const ProtobufCMessageDescriptor *d, struct span m,
                         unsigned depth);
 
-static int slim_inner(struct slim *s, const ProtobufCMessageDescriptor *d, const struct field *f,
+static int walk_inner(struct slim *s, const ProtobufCMessageDescriptor *d, const struct field *f,
                       unsigned depth) {
     unsigned char tag[LENGTH_BYTES];
     size_t at, n = 0;
@@ -113,13 +113,13 @@ static int slim_inner(struct slim *s, const ProtobufCMessageDescriptor *d, const
     err = copy(s, (struct span){tag, tag + n});
     at = s->out->len;
     if (!err && !buf_extend(s->out, LENGTH_BYTES)) err = complaint_memory(s->why);
-    if (!err) err = slim_message(s, d, f->content, depth + 1);
+    if (!err) err = walk_message(s, d, f->content, depth + 1);
     if (!err) put_length(s->out->data + at, s->out->len - at - LENGTH_BYTES);
     return err;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as SLIM_DEPTH */
-static int slim_message(struct slim *s, const ProtobufCMessageDescriptor *d, struct span m,
+static int walk_message(struct slim *s, const ProtobufCMessageDescriptor *d, struct span m,
                         unsigned depth) {
     struct field f;
     int err = 0;
@@ -138,7 +138,7 @@ static int slim_message(struct slim *s, const ProtobufCMessageDescriptor *d, str
         else if (f.wire != WIRE_BYTES)
             return complaint_say(s->why, "its bytes are no ONNX: '%s' is no message", known->name);
         else
-            err = slim_inner(s, known->descriptor, &f, depth);
+            err = walk_inner(s, known->descriptor, &f, depth);
     }
     return err;
 }
@@ -146,5 +146,5 @@ static int slim_message(struct slim *s, const ProtobufCMessageDescriptor *d, str
 int slim_model(const unsigned char *bytes, size_t count, struct buf *out, struct complaint *why) {
     struct slim s = {out, why};
 
-    return slim_message(&s, &onnx__model_proto__descriptor, (struct span){bytes, bytes + count}, 0);
+    return walk_message(&s, &onnx__model_proto__descriptor, (struct span){bytes, bytes + count}, 0);
 }

@@ -20,6 +20,7 @@ static int read_shape(const Onnx__TensorProto *p, struct shape *s, struct compla
     for (uint32_t i = 0; i < s->rank; i++)
         s->dim[i] = p->dims[i];
     if (shape_sound(s)) return 0;
+    s->known = false;
     return complaint_say(why, "its tensor '%.80s' has sizes that no tensor has", name_of(p));
 }
 

@@ -111,6 +111,7 @@ static int take_input(struct infer *f, struct value *v) {
         return v->in_body ? 0 : refuse_size(f, v, i);
     }
     if (shape_sound(&v->shape)) return 0;
+    v->shape.known = false;
     return complaint_say(f->why, "its input '%.60s' is larger than a tensor can be", v->name);
 }
 

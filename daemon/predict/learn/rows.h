@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Measurements of programs that had a device to themselves: a table (common/csv.h) whose first line
+ * names its columns. "family", "device" and "utilisation" (0 to 1) must be there, and either
+ * "model", a file beside the table, with "batch", or all of columns_name; "name",
+ * "persistent_bytes", "ephemeral_bytes" and what equation (2) says of these, "persistent_estimate"
+ * and "ephemeral_estimate", may be. Owner: the caller.
+ */
+#ifndef DAEMON_PREDICT_LEARN_ROWS_H
+#define DAEMON_PREDICT_LEARN_ROWS_H
+
+#include "daemon/predict/learn/columns.h"
+#include "daemon/predict/onnx/complaint.h"
+
+#define ROWS_MAX 100000u
+#define ROWS_FAMILIES_MAX 64u
+#define ROWS_NAME_BYTES 48
+#define ROWS_FILE_MAX ((size_t)64 << 20)
+
+struct rows {
+    uint32_t count, families_count;
+    struct columns *x;
+    double *utilisation;
+    uint32_t *family;                   /* of each row */
+    double *persistent, *ephemeral;     /* measured, bytes; 0: not known */
+    double *persistent_2, *ephemeral_2; /* by equation (2); 0: not known */
+    char families[ROWS_FAMILIES_MAX][ROWS_NAME_BYTES];
+    char device[ROWS_NAME_BYTES]; /* of all of them */
+};
+
+/* The rows of that device in a file; NULL: of the only one. 0; or -EINVAL, -ENOMEM and why. Then
+ * too the caller finishes them. */
+int rows_read(struct rows *r, const char *path, const char *device, struct complaint *why);
+void rows_finish(struct rows *r);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * salus-predict.
+ */
+#include "daemon/predict/tool/predict.h"
+
+int main(int argc, char **argv) {
+    int status = argc > 0 ? predict_main(stdout, stderr, argv) : 2;
+
+    return fflush(stdout) ? 1 : status;
+}

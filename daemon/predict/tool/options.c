@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/predict/tool/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/args.h"
+#include "common/units.h"
+
+static int take_size(const char *what, const char *text, int64_t *out, struct complaint *why) {
+    uint64_t v;
+
+    if (units_parse(UNITS_NONE, text, &v) == 0 && v >= 1 && v <= (uint64_t)INFER_SIZE_MAX) {
+        *out = (int64_t)v;
+        return 0;
+    }
+    return complaint_say(why, "%s: '%.60s' is no number from 1 to 2^31", what, text);
+}
+
+static int take_dim(struct options *o, char *text, struct complaint *why) {
+    char *equals = strchr(text, '=');
+    struct infer_size *s = &o->sizes[o->infer.sizes_count];
+
+    if (!equals || equals == text)
+        return complaint_say(why, "--dim: '%.60s' is no NAME=NUMBER", text);
+    if (o->infer.sizes_count == OPTIONS_SIZES_MAX)
+        return complaint_say(why, "--dim: more than %d", OPTIONS_SIZES_MAX);
+    *equals = '\0';
+    s->name = text;
+    o->infer.sizes_count++;
+    return take_size("--dim", equals + 1, &s->size, why);
+}
+
+static int take_optimiser(struct options *o, const char *text, struct complaint *why) {
+    int found = need_find_optimiser(text);
+
+    if (found < 0)
+        return complaint_say(why,
+                             "--optimiser: '%.40s' is none of none (inference), sgd, momentum, "
+                             "adam",
+                             text);
+    o->optimiser = (enum need_optimiser)found;
+    return 0;
+}
+
+/* RUNS,DEMAND,PERSISTENT,EPHEMERAL: from salusctl, which asked the daemon. */
+static int take_measured(struct options *o, const char *text, struct complaint *why) {
+    struct options_measured *m = &o->measured;
+    uint64_t *const to[] = {&m->runs, &m->demand_milli, &m->persistent_bytes, &m->ephemeral_bytes};
+    char *end = (char *)text;
+
+    for (int i = 0; i < 4; i++) {
+        *to[i] = strtoull(text, &end, 10);
+        if (end == text || *end != (i < 3 ? ',' : '\0'))
+            return complaint_say(why, "--measured: four numbers are needed");
+        text = end + 1;
+    }
+    return 0;
+}
+
+static int take_valued(struct options *o, const char *name, char *value, struct complaint *why) {
+    if (!value) return complaint_say(why, "%.40s needs a value", name);
+    if (strcmp(name, "--batch") == 0) return take_size(name, value, &o->infer.batch, why);
+    if (strcmp(name, "--dim") == 0) return take_dim(o, value, why);
+    if (strcmp(name, "--optimiser") == 0) return take_optimiser(o, value, why);
+    if (strcmp(name, "--measured") == 0) return take_measured(o, value, why);
+    if (strcmp(name, "--device") == 0)
+        o->device = value;
+    else if (strcmp(name, "--job") == 0)
+        o->job = value;
+    else
+        o->predictor = value;
+    return 0;
+}
+
+static bool is_valued(const char *name) {
+    static const char *const names[] = {"--batch",     "--dim",    "--optimiser", "--measured",
+                                        "--predictor", "--device", "--job"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+static int take(struct options *o, struct args *a, enum args_kind kind, struct complaint *why) {
+    if (kind == ARGS_WORD) {
+        if (o->model) return complaint_say(why, "one model at a time: '%.60s'", a->name);
+        o->model = a->name;
+    } else if (args_is(a, "--json")) {
+        o->json = true;
+    } else if (args_is(a, "--features")) {
+        o->features = true;
+    } else if (args_is(a, "--help")) {
+        o->help = true;
+    } else if (is_valued(a->name)) {
+        return take_valued(o, a->name, args_value(a), why);
+    } else {
+        return complaint_say(why, "unknown option %.60s", args_whole(a));
+    }
+    return 0;
+}
+
+int options_parse(struct options *o, char **argv, struct complaint *why) {
+    struct args a = {.rest = argv};
+    enum args_kind kind;
+    int err = 0;
+
+    *o = (struct options){.device = OPTIONS_DEVICE, .optimiser = NEED_SGD};
+    o->infer.sizes = o->sizes;
+    while (!err && (kind = args_next(&a)) != ARGS_END)
+        err = take(o, &a, kind, why);
+    if (!err && !o->model && !o->help) err = complaint_say(why, "a model's file is needed");
+    return err;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/predict/tool/predict.h"
+
+#include <limits.h>
+
+#include "daemon/predict/features/measure.h"
+#include "daemon/predict/tool/answer.h"
+#include "daemon/predict/tool/place.h"
+
+static const char *const usage =
+    "usage: salus-predict [OPTION]... MODEL.onnx\n"
+    "What a model will need before it runs; salusctl predict calls it.\n"
+    "  --batch N          examples in a step; as the file has it\n"
+    "  --dim NAME=N       the size that the model calls NAME\n"
+    "  --optimiser NAME   none (inference), sgd, momentum, adam; sgd\n"
+    "  --device NAME      whose predictor; soft\n"
+    "  --predictor FILE   another predictor\n"
+    "  --json, --features\n";
+
+static int fail(FILE *err, int status, const char *what, const struct complaint *why) {
+    fprintf(err, "salus-predict: %s%s%s\n", what, *what ? ": " : "", why->text);
+    return status;
+}
+
+/* The device's predictor: 0 too where there is none, and *p is NULL then. */
+static int find_predictor(const struct options *o, struct predictor *own,
+                          const struct predictor **p, char *path, struct complaint *why) {
+    int err;
+
+    if (o->predictor)
+        snprintf(path, PATH_MAX, "%s", o->predictor);
+    else if (place_predictor(o->device, path, PATH_MAX))
+        return 0;
+    err = predictor_read(own, path, why);
+    *p = own;
+    return err;
+}
+
+static void print(const struct answer *a, FILE *out) {
+    if (a->o->features)
+        answer_features(a, out);
+    else if (a->o->json)
+        answer_json(a, out);
+    else
+        answer_text(a, out);
+}
+
+static int answer(const struct options *o, FILE *out, FILE *err, struct predictor *own) {
+    char path[PATH_MAX] = "";
+    struct complaint why = {{0}};
+    struct features f;
+    struct answer a = {.o = o, .f = &f};
+    struct columns c;
+
+    if (find_predictor(o, own, &a.p, path, &why)) return fail(err, 1, path, &why);
+    if (measure_file(&f, o->model, &o->infer, &why)) return fail(err, 1, o->model, &why);
+    need_estimate(&a.need, &f, o->optimiser, a.p && !o->features ? (uint64_t)a.p->delta_bytes : 0);
+    columns_of(&c, &f);
+    if (a.p) a.utilisation = predictor_utilisation(a.p, &c);
+    print(&a, out);
+    return 0;
+}
+
+int predict_main(FILE *out, FILE *err, char **argv) {
+    struct predictor own = {0};
+    struct complaint why = {{0}};
+    struct options o;
+    int status;
+
+    if (options_parse(&o, argv + 1, &why)) return fail(err, 2, "", &why);
+    if (o.help) {
+        fputs(usage, out);
+        return 0;
+    }
+    status = answer(&o, out, err, &own);
+    predictor_finish(&own);
+    return status;
+}
