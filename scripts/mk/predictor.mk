@@ -41,7 +41,7 @@ uninstall-predict:
 # Tests write models themselves, in the same schema.
 PREDICT_TEST_SRC := $(wildcard test/lib/predict/*.c)
 PREDICT_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_predict_*.c))
-PREDICT_TEST_OBJS := $(call objs,$(PREDICT_TEST_SRC)) $(addsuffix .o,$(PREDICT_TESTS)) $(BUILD)/test/fuzz/fuzz_onnx.o
+PREDICT_TEST_OBJS := $(call objs,$(PREDICT_TEST_SRC)) $(addsuffix .o,$(PREDICT_TESTS)) $(addprefix $(BUILD)/test/fuzz/,fuzz_onnx.o fuzz_predictor.o)
 $(PREDICT_TEST_OBJS): $(ONNX_C:.c=.h)
 $(PREDICT_TEST_OBJS): OWN_CFLAGS += -isystem $(BUILD)/gen
 $(BUILD)/libpredicttest.a: $(call objs,$(PREDICT_TEST_SRC))
@@ -49,7 +49,7 @@ $(PREDICT_TESTS): $(BUILD)/libpredicttest.a $(BUILD)/libpredict.a
 $(PREDICT_TESTS): OWN_LIBS = $(TRAIN_NEEDS)
 
 # Only what it reads is built for it.
-$(BUILD)/fuzz_onnx: $(BUILD)/test/fuzz/fuzz_onnx.o $(addprefix $(BUILD)/lib,predict.a common.a)
+$(BUILD)/fuzz_onnx $(BUILD)/fuzz_predictor: $(BUILD)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o $(addprefix $(BUILD)/lib,predict.a common.a)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $^ $(PREDICT_NEEDS)
 
 # Random models beside onnx's own shape inference; Debian's python3-onnx, with Debian's Python.
@@ -57,8 +57,16 @@ ONNX_PYTHON ?= /usr/bin/python3
 $(BUILD)/test/predict/shapes: $(BUILD)/test/predict/shapes.o $(addprefix $(BUILD)/lib,predict.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(PREDICT_NEEDS)
 .PHONY: check-predict
-check-predict: $(BUILD)/test/predict/shapes ## models' features: shapes beside onnx's own, salus-predict as a process
+check-predict: all $(addprefix $(BUILD)/test/predict/,shapes netonnx network) ## models' features: shapes beside onnx's own, salusctl predict as a process
 	$(Q)BUILD=$(BUILD) $(ONNX_PYTHON) test/predict/run_shapes.py
+	$(Q)BUILD=$(BUILD) $(PYTHON) test/predict/run_predict.py
+
+# Measured again, on a machine where nothing else runs (some minutes), and learned from.
+.PHONY: measure-models train-soft
+measure-models: all $(addprefix $(BUILD)/test/predict/,netonnx network) ## measures networks alone; into config/predict/soft.csv, going on where it was stopped
+	BUILD=$(BUILD) $(PYTHON) scripts/measure-models config/predict/soft.csv
+train-soft: $(BUILD)/salus-predict-train
+	$(BUILD)/salus-predict-train --about "networks of eight families on the software GPU" -o config/predict/soft.json config/predict/soft.csv
 
 # Networks that are trained on the software GPU, and the same as ONNX: what predictors are learned from.
 $(BUILD)/test/predict/netonnx.o $(BUILD)/test/predict/shapes.o: $(ONNX_C:.c=.h)

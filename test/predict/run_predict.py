@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""salusctl predict as a process: models that are wrong, answers as text and as JSON, what a daemon has measured, and
+training from a table.
+
+    test/predict/run_predict.py
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path[:0] = [os.path.join(ROOT, "test", "e2e"), os.path.dirname(os.path.abspath(__file__))]
+import families  # noqa: E402
+from harness import BUILD, Soft, tool  # noqa: E402
+
+
+def ctl(*args, **environment):
+    return subprocess.run([tool("salusctl"), *args], text=True, capture_output=True, timeout=300,
+                          env=dict(os.environ, **environment), stdin=subprocess.DEVNULL)
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def refused(status, part, *args):
+    done = ctl("predict", *args)
+    expect(done.returncode == status and part in done.stderr and not done.stdout,
+           f"predict {' '.join(args)}: exit {done.returncode}, '{part}' is not in: {done.stderr}{done.stdout}")
+
+
+def model(folder, net, name):
+    layers = os.path.join(folder, name + ".txt")
+    with open(layers, "w") as f:
+        f.write(net.text(2))
+    path = os.path.join(folder, name + ".onnx")
+    subprocess.run([f"{BUILD}/test/predict/netonnx", layers, path], check=True)
+    return layers, path
+
+
+def bad_input(folder, path):
+    text, cut = os.path.join(folder, "text"), os.path.join(folder, "cut.onnx")
+    with open(text, "w") as f:
+        f.write("# a model\n")
+    with open(path, "rb") as f, open(cut, "wb") as g:
+        g.write(f.read()[:-7])
+    refused(2, "a model's file is needed")
+    refused(1, "it is text, and no ONNX model: export one with torch.onnx.export", text)
+    refused(1, "this is no ONNX model", cut)
+    refused(1, "No such file", os.path.join(folder, "none.onnx"))
+    refused(1, "it is a directory", folder)
+    refused(2, "'0' is no number from 1", path, "--batch", "0")
+    refused(2, "is no NAME=NUMBER", path, "--dim", "32")
+    refused(2, "is none of none (inference), sgd", path, "--optimiser", "best")
+    refused(2, "unknown option --frobnicate", path, "--frobnicate")
+    refused(2, "-o is for --train", path, "-o", "x")
+    refused(2, "--batch is of no use with --train", "--train", text, "--batch", "3")
+    refused(1, "it is no predictor", path, "--predictor", text)
+    refused(1, "no column family", "--train", text, "-o", os.path.join(folder, "x.json"))
+    expect(not os.path.exists(os.path.join(folder, "x.json")), "a predictor of nothing was written")
+
+
+def answers(folder, path):
+    done = ctl("predict", path, "--batch", "8", "--device", "nothing-like-it")
+    expect(done.returncode == 0 and "nothing was learned of the device 'nothing-like-it'" in done.stdout, done)
+    a = json.loads(ctl("--json", "predict", path, "--batch", "8", "--device", "none", "--optimiser", "adam").stdout)
+    b = json.loads(ctl("predict", path, "--json", "--batch", "16", "--device", "none", "--optimiser", "none").stdout)
+    expect(a["utilisation"] is None and a["source"] == "predicted" and a["predictor"] is None, a)
+    expect(a["memory"]["optimiser_bytes"] == 2 * a["memory"]["parameters_bytes"] == 8 * a["parameters"], a)
+    expect(b["memory"]["activations_bytes"] == 2 * a["memory"]["activations_bytes"], b)
+    expect(b["features"]["flops"] == 2 * a["features"]["flops"] and b["memory"]["gradients_bytes"] == 0, b)
+    expect(a["not_counted"] == {"operators": 0, "kinds": {}}, a)
+
+
+def training(folder, path):
+    """A table of rows that nobody measured: utilisation follows from the width."""
+    table, to = os.path.join(folder, "table.csv"), os.path.join(folder, "made.json")
+    with open(table, "w") as f:
+        f.write("family,device,model,batch,utilisation\n")
+        for family in "abcd":
+            for width in (16, 32, 64, 128):
+                name = f"{family}{width}"
+                model(folder, families.mlp(width, 1 + "abcd".index(family)), name)
+                f.write(f"{family},made,{name}.onnx,4,{width / 200}\n")
+    done = ctl("predict", "--train", table, "-o", to, "--about", "rows that nobody measured")
+    expect(done.returncode == 0 and "16 measurements on made, 4 families, each left out once" in done.stdout, done)
+    done = ctl("predict", path, "--device", "made", SALUS_PREDICT_DIR=folder)
+    expect("utilisation" in done.stdout and "trained on rows that nobody measured: 16 measurements, 4 families" in done.stdout, done)
+    said = json.loads(ctl("predict", path, "--predictor", to, "--json").stdout)
+    expect(0 < said["utilisation"] <= 1 and said["predictor"]["families"] == list("abcd"), said)
+
+
+def measured(folder, layers, path):
+    """What ran is looked up, and only what ran."""
+    with Soft() as daemon:
+        daemon.run([f"{BUILD}/test/predict/network", layers, "4"], SALUS_JOB_NAME="ran", SALUS_MARK="1")
+        said = json.loads(ctl("--run-dir", daemon.run_dir, "predict", path, "--name", "ran", "--json").stdout)
+        expect(said["source"] == "measured" and said["persistent_bytes"] > 0 and 0 < said["utilisation"] <= 1, said)
+        text = ctl("--run-dir", daemon.run_dir, "predict", path, "--name", "ran").stdout
+        expect("measured, not predicted: 'ran' ran 1 times" in text, text)
+        said = json.loads(ctl("--run-dir", daemon.run_dir, "predict", path, "--name", "other", "--json").stdout)
+        expect(said["source"] == "predicted", said)
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="salus-predict-") as folder:
+        layers, path = model(folder, families.lenet(4, 16), "net")
+        bad_input(folder, path)
+        answers(folder, path)
+        training(folder, path)
+        measured(folder, layers, path)
+    print("check-predict: salusctl predict as a process")
+
+
+if __name__ == "__main__":
+    main()
