@@ -12,18 +12,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void expect_sound(const struct graph *g) {
+static void expect_sound(const struct netgraph *g) {
     for (uint32_t i = 0; i < g->values_count; i++) {
         const struct value *v = &g->values[i];
 
         if (v->shape.known && !shape_sound(&v->shape)) abort();
-        if (v->data_count > GRAPH_DATA_MAX || (v->data_count && !v->data)) abort();
+        if (v->data_count > NETGRAPH_DATA_MAX || (v->data_count && !v->data)) abort();
         if (v->data && v->shape.known && v->kind == VALUE_WEIGHT &&
             shape_elements(&v->shape) != v->data_count)
             abort();
     }
     for (uint32_t i = 0; i < g->refs_count; i++)
-        if (g->refs[i] != GRAPH_NONE && g->refs[i] >= g->values_count) abort();
+        if (g->refs[i] != NETGRAPH_NONE && g->refs[i] >= g->values_count) abort();
 }
 
 static void expect_features(const struct features *f) {
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct infer_options o = {.sizes = &sequence, .sizes_count = 1};
     struct complaint why, why_again = {{0}};
     struct features f, again;
-    struct graph g;
+    struct netgraph g;
     int64_t batch;
     int err;
 
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!err) err = infer_shapes(&g, &o, &batch, &why);
     expect_sound(&g);
     if (!err) err = features_take(&f, &g, batch, &why);
-    graph_finish(&g);
+    netgraph_finish(&g);
     expect_text(&why, err);
     if (measure_bytes(&again, data, size, &o, &why_again) != err) abort();
     if (err && strcmp(why.text, why_again.text) != 0) abort();

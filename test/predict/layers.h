@@ -2,14 +2,13 @@
  *
  * A network as lines of text, which network.cu trains and netonnx.c writes as ONNX:
  *   batch N                 examples in a step
- *   dispatch US             what the host takes for each operator, forward or backward, in microseconds
- *   load NS                 what it takes for each byte of input before a step
- *   input SIZE...           C H W, or T F (a sequence), or F: layer 0
- *   OP FROM[,FROM] NUMBER...  layer 1 and on; FROM is the number of a layer
- *     conv k: OUT KERNEL STRIDE PAD GROUPS    maxpool, avgpool: KERNEL STRIDE     gap, flatten, relu, bn
- *     fc: OUT (of the last axis)     lstm, gru: HIDDEN     add A,B    concat A,B    ln, softmax
- *     scores A,B: [T F] by [T F] to [T T]     mix A,B: [T T] by [T F] to [T F]     mean: [T F] to [F]
- * For C and CUDA. Owner: the caller.
+ *   dispatch US             what the host takes for each operator, forward or backward, in
+ * microseconds load NS                 what it takes for each byte of input before a step input
+ * SIZE...           C H W, or T F (a sequence), or F: layer 0 OP FROM[,FROM] NUMBER...  layer 1 and
+ * on; FROM is the number of a layer conv k: OUT KERNEL STRIDE PAD GROUPS    maxpool, avgpool:
+ * KERNEL STRIDE     gap, flatten, relu, bn fc: OUT (of the last axis)     lstm, gru: HIDDEN     add
+ * A,B    concat A,B    ln, softmax scores A,B: [T F] by [T F] to [T T]     mix A,B: [T T] by [T F]
+ * to [T F]     mean: [T F] to [F] For C and CUDA. Owner: the caller.
  */
 #ifndef TEST_PREDICT_LAYERS_H
 #define TEST_PREDICT_LAYERS_H
@@ -55,13 +54,15 @@ static inline int layers_shape(struct layer *l, const struct layer *x, const str
     l->rank = x->rank;
     memcpy(l->size, x->size, sizeof(l->size));
     if (layer_is(l, "conv") || layer_is(l, "maxpool") || layer_is(l, "avgpool")) {
-        int conv = layer_is(l, "conv"), k = l->p[conv], s = l->p[conv + 1], pad = conv ? l->p[3] : 0;
+        int conv = layer_is(l, "conv"), k = l->p[conv], s = l->p[conv + 1],
+            pad = conv ? l->p[3] : 0;
 
         if (x->rank != 3 || k < 1 || s < 1) return 0;
         if (conv) l->size[0] = l->p[0];
         for (int i = 1; i < 3; i++)
             l->size[i] = (x->size[i] + 2 * pad - k) / s + 1;
-        return l->size[1] > 0 && l->size[2] > 0 && (!conv || (l->p[4] > 0 && x->size[0] % l->p[4] == 0));
+        return l->size[1] > 0 && l->size[2] > 0 &&
+               (!conv || (l->p[4] > 0 && x->size[0] % l->p[4] == 0));
     }
     if (layer_is(l, "gap")) {
         l->size[1] = l->size[2] = 1;
@@ -107,7 +108,8 @@ static inline void layers_line(struct layers *n, int number, const char *text) {
     int fields;
 
     memset(l, 0, sizeof(*l));
-    if (sscanf(text, "batch %d", &n->batch) == 1 || sscanf(text, "dispatch %d", &n->dispatch_us) == 1 ||
+    if (sscanf(text, "batch %d", &n->batch) == 1 ||
+        sscanf(text, "dispatch %d", &n->dispatch_us) == 1 ||
         sscanf(text, "load %d", &n->load_ns) == 1 || text[0] == '#' || text[0] == '\n')
         return;
     if (n->count == LAYERS_MAX) layers_bad(number, text);
@@ -118,10 +120,10 @@ static inline void layers_line(struct layers *n, int number, const char *text) {
         n->count++;
         return;
     }
-    fields = sscanf(text, "%11s %31s %d %d %d %d %d", l->op, from, &l->p[0], &l->p[1], &l->p[2], &l->p[3],
-                    &l->p[4]);
-    if (fields < 2 || sscanf(from, "%d,%d", &l->from, &l->from2) < 1 || l->from >= n->count || l->from < 0 ||
-        l->from2 >= n->count || l->from2 < 0)
+    fields = sscanf(text, "%11s %31s %d %d %d %d %d", l->op, from, &l->p[0], &l->p[1], &l->p[2],
+                    &l->p[3], &l->p[4]);
+    if (fields < 2 || sscanf(from, "%d,%d", &l->from, &l->from2) < 1 || l->from >= n->count ||
+        l->from < 0 || l->from2 >= n->count || l->from2 < 0)
         layers_bad(number, text);
     if (!layers_shape(l, &n->layer[l->from], &n->layer[l->from2])) layers_bad(number, text);
     n->count++;

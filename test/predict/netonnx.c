@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A network of layers.h as ONNX: netonnx LAYERS FILE.onnx. Weights have sizes and no elements; the batch
- * is a name.
+ * A network of layers.h as ONNX: netonnx LAYERS FILE.onnx. Weights have sizes and no elements; the
+ * batch is a name.
  */
 #include "test/lib/predict/onnxmake.h"
 #include "test/predict/layers.h"
@@ -31,7 +31,8 @@ static void attribute(struct writer *w, const char *name, int v, int times) {
     onnxmake_attr_ints(&w->m, name, text);
 }
 
-static const char *window(struct writer *w, const struct layer *l, const struct layer *x, const char *in) {
+static const char *window(struct writer *w, const struct layer *l, const struct layer *x,
+                          const char *in) {
     bool conv = layer_is(l, "conv");
     int k = l->p[conv];
     const char *y;
@@ -49,12 +50,14 @@ static const char *window(struct writer *w, const struct layer *l, const struct 
 }
 
 /* Of a vector a Gemm, of each step of a sequence a MatMul and an Add: as PyTorch writes it. */
-static const char *dense(struct writer *w, const struct layer *l, const struct layer *x, const char *in) {
+static const char *dense(struct writer *w, const struct layer *l, const struct layer *x,
+                         const char *in) {
     int from = x->size[x->rank - 1];
     const char *y;
 
     if (x->rank == 1) {
-        y = ONNXMAKE_NODE(&w->m, "Gemm", in, sized(w, l->p[0], from, 0, 0), sized(w, l->p[0], 0, 0, 0));
+        y = ONNXMAKE_NODE(&w->m, "Gemm", in, sized(w, l->p[0], from, 0, 0),
+                          sized(w, l->p[0], 0, 0, 0));
         onnxmake_attr_int(&w->m, "transB", 1);
         return y;
     }
@@ -63,7 +66,8 @@ static const char *dense(struct writer *w, const struct layer *l, const struct l
 }
 
 /* ONNX has the sequence first: there and back. */
-static const char *recurrent(struct writer *w, const struct layer *l, const struct layer *x, const char *in) {
+static const char *recurrent(struct writer *w, const struct layer *l, const struct layer *x,
+                             const char *in) {
     bool lstm = layer_is(l, "lstm");
     int gates = lstm ? 4 : 3, h = l->p[0];
     const char *y;
@@ -102,7 +106,8 @@ static const char *write_layer(struct writer *w, const struct layer *l) {
     const char *a = w->name[l->from], *b = w->name[l->from2];
     int c = x->size[0], f = x->size[x->rank - 1];
 
-    if (layer_is(l, "conv") || layer_is(l, "maxpool") || layer_is(l, "avgpool")) return window(w, l, x, a);
+    if (layer_is(l, "conv") || layer_is(l, "maxpool") || layer_is(l, "avgpool"))
+        return window(w, l, x, a);
     if (layer_is(l, "fc")) return dense(w, l, x, a);
     if (layer_is(l, "lstm") || layer_is(l, "gru")) return recurrent(w, l, x, a);
     if (layer_is(l, "scores")) return scores(w, a, b);
@@ -114,10 +119,11 @@ static const char *write_layer(struct writer *w, const struct layer *l) {
     if (layer_is(l, "relu")) return ONNXMAKE_NODE(&w->m, "Relu", a);
     if (layer_is(l, "softmax")) return ONNXMAKE_NODE(&w->m, "Softmax", a);
     if (layer_is(l, "bn"))
-        return ONNXMAKE_NODE(&w->m, "BatchNormalization", a, sized(w, c, 0, 0, 0), sized(w, c, 0, 0, 0),
-                             sized(w, c, 0, 0, 0), sized(w, c, 0, 0, 0));
+        return ONNXMAKE_NODE(&w->m, "BatchNormalization", a, sized(w, c, 0, 0, 0),
+                             sized(w, c, 0, 0, 0), sized(w, c, 0, 0, 0), sized(w, c, 0, 0, 0));
     if (layer_is(l, "ln"))
-        return ONNXMAKE_NODE(&w->m, "LayerNormalization", a, sized(w, f, 0, 0, 0), sized(w, f, 0, 0, 0));
+        return ONNXMAKE_NODE(&w->m, "LayerNormalization", a, sized(w, f, 0, 0, 0),
+                             sized(w, f, 0, 0, 0));
     b = ONNXMAKE_NODE(&w->m, "Concat", a, b);
     onnxmake_attr_int(&w->m, "axis", 1);
     return b;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trains a network of layers.h for so many steps: network LAYERS STEPS. Weights and their momentum stay;
- * what a step computes is allocated where it is needed and freed where it was used last, as frameworks
- * do. The host takes its time for each operator, as the network's lines say, while the device goes on.
- * Gradients are those of the mean squared distance to a target, which the last line says fell.
+ * Trains a network of layers.h for so many steps: network LAYERS STEPS. Weights and their momentum
+ * stay; what a step computes is allocated where it is needed and freed where it was used last, as
+ * frameworks do. The host takes its time for each operator, as the network's lines say, while the
+ * device goes on. Gradients are those of the mean squared distance to a target, which the last line
+ * says fell.
  */
 #include <math.h>
 #include <time.h>
@@ -34,7 +35,7 @@ static cudaStream_t stream;
 static uint32_t seed = 1;
 
 #define GRID(n) (unsigned)(((n) + THREADS - 1) / THREADS), THREADS, 0, stream
-#define AT(n)                                       \
+#define AT(n)                                      \
     int i = blockIdx.x * blockDim.x + threadIdx.x; \
     if (i >= (n)) return
 
@@ -63,11 +64,12 @@ static void pause_ns(long long ns) {
     if (ns > 0) nanosleep(&t, NULL);
 }
 
-/* ---- products --------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------
+ */
 
 /* c[b][m][p] = scale * sum over k of a and b, either transposed; added to c where `add`. */
-__global__ void product(float *c, const float *a, const float *b, int batch, int M, int P, int K, int ta, int tb,
-                        float scale, int add) {
+__global__ void product(float *c, const float *a, const float *b, int batch, int M, int P, int K,
+                        int ta, int tb, float scale, int add) {
     AT(batch * M * P);
     int p = i % P, m = i / P % M, n = i / P / M;
     const float *x = a + (size_t)n * M * K, *y = b + (size_t)n * K * P;
@@ -92,13 +94,15 @@ __global__ void sum_rows(float *db, const float *dy, int rows, int width) {
     db[i] += s;
 }
 
-/* ---- convolutions and pools --------------------------------------------------------------------- */
+/* ---- convolutions and pools ---------------------------------------------------------------------
+ */
 
 struct conv {
     int N, C, H, W, O, OH, OW, k, s, pad, g;
 };
 
-__global__ void conv_forward(float *y, const float *x, const float *w, const float *b, struct conv c) {
+__global__ void conv_forward(float *y, const float *x, const float *w, const float *b,
+                             struct conv c) {
     AT(c.N * c.O * c.OH * c.OW);
     int v = i % c.OW, u = i / c.OW % c.OH, o = i / c.OW / c.OH % c.O, n = i / c.OW / c.OH / c.O;
     int cg = c.C / c.g, first = o / (c.O / c.g) * cg;
@@ -110,7 +114,8 @@ __global__ void conv_forward(float *y, const float *x, const float *w, const flo
                 int h = u * c.s + a - c.pad, t = v * c.s + e - c.pad;
 
                 if (h >= 0 && h < c.H && t >= 0 && t < c.W)
-                    s += x[((n * c.C + first + q) * c.H + h) * c.W + t] * w[((o * cg + q) * c.k + a) * c.k + e];
+                    s += x[((n * c.C + first + q) * c.H + h) * c.W + t] *
+                         w[((o * cg + q) * c.k + a) * c.k + e];
             }
     y[i] = s;
 }
@@ -126,7 +131,8 @@ __global__ void conv_back_x(float *dx, const float *dy, const float *w, struct c
             for (int e = 0; e < c.k; e++) {
                 int u = h + c.pad - a, v = t + c.pad - e;
 
-                if (u >= 0 && v >= 0 && u % c.s == 0 && v % c.s == 0 && u / c.s < c.OH && v / c.s < c.OW)
+                if (u >= 0 && v >= 0 && u % c.s == 0 && v % c.s == 0 && u / c.s < c.OH &&
+                    v / c.s < c.OW)
                     s += dy[((n * c.O + o) * c.OH + u / c.s) * c.OW + v / c.s] *
                          w[((o * cg + q % cg) * c.k + a) * c.k + e];
             }
@@ -146,7 +152,8 @@ __global__ void conv_back_w(float *dw, const float *dy, const float *x, struct c
                 int h = u * c.s + a - c.pad, t = v * c.s + e - c.pad;
 
                 if (h >= 0 && h < c.H && t >= 0 && t < c.W)
-                    s += dy[((n * c.O + o) * c.OH + u) * c.OW + v] * x[((n * c.C + first + q) * c.H + h) * c.W + t];
+                    s += dy[((n * c.O + o) * c.OH + u) * c.OW + v] *
+                         x[((n * c.C + first + q) * c.H + h) * c.W + t];
             }
     dw[i] += s;
 }
@@ -177,7 +184,8 @@ __global__ void pool_forward(float *y, const float *x, struct conv c, int mean) 
 }
 
 /* Windows may overlap: each input looks at those that it lies in. */
-__global__ void pool_back(float *dx, const float *dy, const float *x, const float *y, struct conv c, int mean) {
+__global__ void pool_back(float *dx, const float *dy, const float *x, const float *y, struct conv c,
+                          int mean) {
     AT(c.N * c.C * c.H * c.W);
     int t = i % c.W, h = i / c.W % c.H, plane = i / c.W / c.H;
     float s = 0;
@@ -186,12 +194,14 @@ __global__ void pool_back(float *dx, const float *dy, const float *x, const floa
         for (int v = t / c.s; v >= 0 && v * c.s + c.k > t; v--) {
             int o = (plane * c.OH + u) * c.OW + v;
 
-            if (u < c.OH && v < c.OW && (mean || y[o] == x[i])) s += mean ? dy[o] / (c.k * c.k) : dy[o];
+            if (u < c.OH && v < c.OW && (mean || y[o] == x[i]))
+                s += mean ? dy[o] / (c.k * c.k) : dy[o];
         }
     dx[i] += s;
 }
 
-/* ---- element by element, and normalisations ----------------------------------------------------- */
+/* ---- element by element, and normalisations -----------------------------------------------------
+ */
 
 __global__ void relu_forward(float *y, const float *x, int n) {
     AT(n);
@@ -209,7 +219,8 @@ __global__ void add_into(float *to, const float *from, int n) {
 }
 
 /* Planes of `part` elements out of or into those of `whole`, behind `skip`. */
-__global__ void copy_part(float *to, const float *from, int n, int part, int whole, int skip, int gather) {
+__global__ void copy_part(float *to, const float *from, int n, int part, int whole, int skip,
+                          int gather) {
     AT(n);
     int k = i / part * whole + skip + i % part;
 
@@ -257,7 +268,8 @@ __device__ static void moments(struct groups g, int i, const float *x, float *me
     *scale = rsqrtf(q / n + EPSILON);
 }
 
-__global__ void norm_forward(float *y, const float *x, const float *gain, const float *bias, struct groups g) {
+__global__ void norm_forward(float *y, const float *x, const float *gain, const float *bias,
+                             struct groups g) {
     AT(g.count);
     float mean, scale;
 
@@ -269,8 +281,8 @@ __global__ void norm_forward(float *y, const float *x, const float *gain, const 
     }
 }
 
-__global__ void norm_back(float *dx, float *dgain, float *dbias, const float *dy, const float *x, const float *gain,
-                          struct groups g) {
+__global__ void norm_back(float *dx, float *dgain, float *dbias, const float *dy, const float *x,
+                          const float *gain, struct groups g) {
     AT(g.count);
     int n = g.inner * g.outer;
     float mean, scale, a = 0, b = 0;
@@ -314,7 +326,8 @@ __global__ void softmax_back(float *dx, const float *dy, const float *y, int row
         dx[i * width + k] += y[i * width + k] * (dy[i * width + k] - s);
 }
 
-/* ---- cells: LSTM (4 gates: i, f, g, o), GRU (3: z, r, n) ---------------------------------------- */
+/* ---- cells: LSTM (4 gates: i, f, g, o), GRU (3: z, r, n) ----------------------------------------
+ */
 
 struct cell {
     int N, T, H, gates, t;
@@ -326,9 +339,11 @@ __device__ static float sigmoid(float x) {
 
 /* Step t: gates have what came from the input, recur what came from the state before. Gates become
  * what the non-linearities gave; y and cell are [N][T][H]. */
-__global__ void cell_forward(float *gates, const float *recur, float *cell, float *y, struct cell c) {
+__global__ void cell_forward(float *gates, const float *recur, float *cell, float *y,
+                             struct cell c) {
     AT(c.N * c.H);
-    int n = i / c.H, h = i % c.H, row = (n * c.T + c.t) * c.gates * c.H, at = (n * c.T + c.t) * c.H + h;
+    int n = i / c.H, h = i % c.H, row = (n * c.T + c.t) * c.gates * c.H,
+        at = (n * c.T + c.t) * c.H + h;
     float *g = gates + row + h;
     const float *r = recur + row + h;
 
@@ -349,12 +364,13 @@ __global__ void cell_forward(float *gates, const float *recur, float *cell, floa
     }
 }
 
-/* Gates become their gradients, recur those of the recurrent product; dy[t - 1] gets what passes the
- * gates by, and dcell what the cell before is due. */
-__global__ void cell_back(float *gates, float *recur, const float *cell, const float *y, float *dy, float *dcell,
-                          struct cell c) {
+/* Gates become their gradients, recur those of the recurrent product; dy[t - 1] gets what passes
+ * the gates by, and dcell what the cell before is due. */
+__global__ void cell_back(float *gates, float *recur, const float *cell, const float *y, float *dy,
+                          float *dcell, struct cell c) {
     AT(c.N * c.H);
-    int n = i / c.H, h = i % c.H, row = (n * c.T + c.t) * c.gates * c.H, at = (n * c.T + c.t) * c.H + h, H = c.H;
+    int n = i / c.H, h = i % c.H, row = (n * c.T + c.t) * c.gates * c.H,
+        at = (n * c.T + c.t) * c.H + h, H = c.H;
     float *g = gates + row + h, *r = recur + row + h, d = dy[at];
 
     if (c.gates == 4) {
@@ -392,11 +408,13 @@ __global__ void step_rows(float *rows, float *all, int n, int T, int t, int widt
         rows[i] = *e;
 }
 
-/* ---- a layer forward ---------------------------------------------------------------------------- */
+/* ---- a layer forward ----------------------------------------------------------------------------
+ */
 
 static struct conv conv_of(const struct layer *l, const struct layer *x) {
     int conv = layer_is(l, "conv"), gap = layer_is(l, "gap");
-    struct conv c = {net.batch, x->size[0], x->size[1], x->size[2], l->size[0], l->size[1], l->size[2]};
+    struct conv c = {net.batch,  x->size[0], x->size[1], x->size[2],
+                     l->size[0], l->size[1], l->size[2]};
 
     c.k = gap ? x->size[1] : l->p[conv];
     c.s = gap ? 1 : l->p[conv + 1];
@@ -415,8 +433,8 @@ static struct groups groups_of(const struct layer *l) {
     return ln;
 }
 
-static void multiply(float *c, const float *a, const float *b, int batch, int M, int P, int K, int ta, int tb,
-                     float scale, int add) {
+static void multiply(float *c, const float *a, const float *b, int batch, int M, int P, int K,
+                     int ta, int tb, float scale, int add) {
     product<<<GRID(batch * M * P)>>>(c, a, b, batch, M, P, K, ta, tb, scale, add);
 }
 
@@ -442,10 +460,12 @@ static void recurrent_forward(struct node *n, const struct node *x) {
 }
 
 static void concat_forward(struct node *n, const struct node *a, const struct node *b) {
-    int whole = layer_elements(&n->l), first = layer_elements(&a->l), second = layer_elements(&b->l);
+    int whole = layer_elements(&n->l), first = layer_elements(&a->l),
+        second = layer_elements(&b->l);
 
     copy_part<<<GRID(net.batch * first)>>>(n->y, a->y, net.batch * first, first, whole, 0, 0);
-    copy_part<<<GRID(net.batch * second)>>>(n->y, b->y, net.batch * second, second, whole, first, 0);
+    copy_part<<<GRID(net.batch * second)>>>(n->y, b->y, net.batch * second, second, whole, first,
+                                            0);
 }
 
 static void forward(struct node *n) {
@@ -483,7 +503,8 @@ static void forward(struct node *n) {
     if (layer_is(l, "add")) add_into<<<GRID(count)>>>(n->y, b->y, count);
 }
 
-/* ---- and backward ------------------------------------------------------------------------------- */
+/* ---- and backward -------------------------------------------------------------------------------
+ */
 
 static float *gradient(struct node *n) {
     if (!n->dy) n->dy = take_zero((size_t)net.batch * layer_elements(&n->l));
@@ -493,7 +514,8 @@ static float *gradient(struct node *n) {
 static void recurrent_back(struct node *n, struct node *x) {
     struct cell c = {net.batch, n->l.size[0], n->l.p[0], layer_is(&n->l, "lstm") ? 4 : 3, 0};
     int F = x->l.size[1], G = c.gates * c.H, rows = c.N * c.T;
-    float *dcell = take_zero((size_t)c.N * c.H), *part = take((size_t)c.N * G), *due = take((size_t)c.N * c.H);
+    float *dcell = take_zero((size_t)c.N * c.H), *part = take((size_t)c.N * G),
+          *due = take((size_t)c.N * c.H);
 
     for (c.t = c.T - 1; c.t >= 0; c.t--) {
         cell_back<<<GRID(c.N * c.H)>>>(n->gates, n->recur, n->cell, n->y, n->dy, dcell, c);
@@ -517,7 +539,8 @@ static void recurrent_back(struct node *n, struct node *x) {
 }
 
 static void dense_back(struct node *n, struct node *x) {
-    int out = n->l.p[0], in = x->l.size[x->l.rank - 1], rows = net.batch * layer_elements(&n->l) / out;
+    int out = n->l.p[0], in = x->l.size[x->l.rank - 1],
+        rows = net.batch * layer_elements(&n->l) / out;
 
     multiply(gradient(x), n->dy, n->p[0].w, 1, rows, in, out, 0, 0, 1, 1);
     multiply(n->p[0].dw, n->dy, x->y, 1, out, in, rows, 1, 0, 1, 1);
@@ -534,10 +557,13 @@ static void conv_back(struct node *n, struct node *x) {
 }
 
 static void concat_back(struct node *n, struct node *a, struct node *b) {
-    int whole = layer_elements(&n->l), first = layer_elements(&a->l), second = layer_elements(&b->l);
+    int whole = layer_elements(&n->l), first = layer_elements(&a->l),
+        second = layer_elements(&b->l);
 
-    copy_part<<<GRID(net.batch * first)>>>(gradient(a), n->dy, net.batch * first, first, whole, 0, 1);
-    copy_part<<<GRID(net.batch * second)>>>(gradient(b), n->dy, net.batch * second, second, whole, first, 1);
+    copy_part<<<GRID(net.batch * first)>>>(gradient(a), n->dy, net.batch * first, first, whole, 0,
+                                           1);
+    copy_part<<<GRID(net.batch * second)>>>(gradient(b), n->dy, net.batch * second, second, whole,
+                                            first, 1);
 }
 
 /* a b: of `scores` b is transposed. */
@@ -565,12 +591,13 @@ static void backward(struct node *n) {
     else if (layer_is(l, "lstm") || layer_is(l, "gru"))
         recurrent_back(n, x);
     else if (layer_is(l, "maxpool") || layer_is(l, "avgpool") || layer_is(l, "gap"))
-        pool_back<<<GRID(from)>>>(gradient(x), n->dy, x->y, n->y, conv_of(l, &x->l), !layer_is(l, "maxpool"));
+        pool_back<<<GRID(from)>>>(gradient(x), n->dy, x->y, n->y, conv_of(l, &x->l),
+                                  !layer_is(l, "maxpool"));
     else if (layer_is(l, "relu"))
         relu_back<<<GRID(count)>>>(gradient(x), n->dy, n->y, count);
     else if (layer_is(l, "bn") || layer_is(l, "ln"))
-        norm_back<<<GRID(groups_of(l).count)>>>(gradient(x), n->p[0].dw, n->p[1].dw, n->dy, x->y, n->p[0].w,
-                                                groups_of(l));
+        norm_back<<<GRID(groups_of(l).count)>>>(gradient(x), n->p[0].dw, n->p[1].dw, n->dy, x->y,
+                                                n->p[0].w, groups_of(l));
     else if (layer_is(l, "softmax"))
         softmax_back<<<GRID(count / width)>>>(gradient(x), n->dy, n->y, count / width, width);
     else if (layer_is(l, "mean"))
@@ -584,7 +611,8 @@ static void backward(struct node *n) {
     if (layer_is(l, "add")) add_into<<<GRID(count)>>>(gradient(b), n->dy, count);
 }
 
-/* ---- weights and steps -------------------------------------------------------------------------- */
+/* ---- weights and steps --------------------------------------------------------------------------
+ */
 
 __global__ void update(float *w, float *v, const float *dw, int n) {
     AT(n);
@@ -658,7 +686,8 @@ static float step(const float *input, int input_count) {
     mark();
     pause_ns((long long)net.load_ns * input_count * (long long)sizeof(float));
     nodes[0].y = take(input_count);
-    CHECK(cudaMemcpyAsync(nodes[0].y, input, input_count * sizeof(float), cudaMemcpyHostToDevice, stream));
+    CHECK(cudaMemcpyAsync(nodes[0].y, input, input_count * sizeof(float), cudaMemcpyHostToDevice,
+                          stream));
     for (int i = 1; i < net.count; i++) {
         pause_ns(net.dispatch_us * 1000ll);
         forward(&nodes[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every value's shape in a model as this code reads it, one a line: shapes FILE [BATCH [NAME=SIZE]...].
- * What it says is compared with onnx.shape_inference (run_shapes.py).
+ * Every value's shape in a model as this code reads it, one a line: shapes FILE [BATCH
+ * [NAME=SIZE]...]. What it says is compared with onnx.shape_inference (run_shapes.py).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
     struct complaint why = {{0}};
     unsigned char *bytes = NULL;
     size_t count;
-    struct graph g = {0};
+    struct netgraph g = {0};
     int64_t batch;
     int err;
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     if (err) fprintf(stderr, "%s\n", why.text);
     for (uint32_t i = 0; i < g.values_count && !err; i++)
         print(&g.values[i]);
-    graph_finish(&g);
+    netgraph_finish(&g);
     free(bytes);
     return err ? 1 : 0;
 }

@@ -85,9 +85,9 @@ Test(predict_graph, what_lies_deep_is_refused) {
 
 /* Bodies within bodies: none is followed deeper than that. */
 static void deep_bodies(struct onnxmake *m) {
-    static Onnx__GraphProto bodies[GRAPH_BODIES_MAX + 1];
+    static Onnx__GraphProto bodies[NETGRAPH_BODIES_MAX + 1];
 
-    for (unsigned i = 0; i <= GRAPH_BODIES_MAX; i++) {
+    for (unsigned i = 0; i <= NETGRAPH_BODIES_MAX; i++) {
         onnx__graph_proto__init(&bodies[i]);
         onnxmake_node(m, "If", NULL, NULL, 0);
         if (i) onnxmake_attr_graph(m, "then_branch", &bodies[i - 1]);
@@ -95,7 +95,7 @@ static void deep_bodies(struct onnxmake *m) {
         bodies[i].node = &m->graph.node[i];
     }
     onnxmake_node(m, "If", NULL, NULL, 0);
-    onnxmake_attr_graph(m, "then_branch", &bodies[GRAPH_BODIES_MAX]);
+    onnxmake_attr_graph(m, "then_branch", &bodies[NETGRAPH_BODIES_MAX]);
 }
 
 /* Weights cost nothing: ten million bytes in the file, and some hundred that are looked at. */

@@ -11,7 +11,7 @@ enum { MARK_CONSTANT = 1, MARK_STATE = 2 /* of BatchNormalization: not trained *
 
 struct taking {
     struct features *f;
-    struct graph *g;
+    struct netgraph *g;
     unsigned char *marks;
     double activations, gradients; /* bytes */
 };
@@ -27,7 +27,7 @@ const char *features_count_name(enum features_count i) {
 }
 
 static double bytes_of(const struct value *v) {
-    return v->shape.known ? (double)shape_elements(&v->shape) * graph_type_bytes(v->type) : 0;
+    return v->shape.known ? (double)shape_elements(&v->shape) * netgraph_type_bytes(v->type) : 0;
 }
 
 /* FLOAT, FLOAT16, DOUBLE, BFLOAT16: what a gradient is of. */
@@ -62,11 +62,11 @@ static void note_unknown(struct features *f, const char *op) {
     f->kinds[i].count++;
 }
 
-static bool all_known(const struct graph *g, const struct node *n) {
+static bool all_known(const struct netgraph *g, const struct node *n) {
     for (uint32_t i = 0; i < n->outputs_count; i++) {
-        const struct value *v = graph_output(g, n, i);
+        const struct value *v = netgraph_output(g, n, i);
 
-        if (v && (!v->shape.known || graph_type_bytes(v->type) == 0)) return false;
+        if (v && (!v->shape.known || netgraph_type_bytes(v->type) == 0)) return false;
     }
     return true;
 }
@@ -76,7 +76,7 @@ static bool all_known(const struct graph *g, const struct node *n) {
 
 static bool takes_only_constants(const struct taking *t, const struct node *n) {
     for (uint32_t i = 0; i < n->inputs_count; i++) {
-        const struct value *v = graph_input(t->g, n, i);
+        const struct value *v = netgraph_input(t->g, n, i);
 
         if (v && !(*mark(t, v) & MARK_CONSTANT)) return false;
     }
@@ -85,14 +85,14 @@ static bool takes_only_constants(const struct taking *t, const struct node *n) {
 
 /* What is computed once, from weights and numbers: nothing of a step. */
 static bool is_constant(const struct taking *t, const struct node *n) {
-    const struct value *v = graph_output(t->g, n, 0);
+    const struct value *v = netgraph_output(t->g, n, 0);
 
     return (v && v->data) || (takes_only_constants(t, n) && strncmp(n->op, "Random", 6) != 0);
 }
 
 static void take_outputs(struct taking *t, const struct node *n) {
     for (uint32_t i = 0; i < n->outputs_count; i++) {
-        const struct value *v = graph_output(t->g, n, i);
+        const struct value *v = netgraph_output(t->g, n, i);
 
         if (!v) continue;
         t->activations += bytes_of(v);
@@ -108,7 +108,7 @@ static void take_node(struct taking *t, const struct node *n) {
     t->f->nodes++;
     if (constant)
         for (uint32_t i = 0; i < n->outputs_count; i++)
-            if (graph_output(t->g, n, i)) *mark(t, graph_output(t->g, n, i)) |= MARK_CONSTANT;
+            if (netgraph_output(t->g, n, i)) *mark(t, netgraph_output(t->g, n, i)) |= MARK_CONSTANT;
     if (!all_known(t->g, n)) note_unknown(t->f, n->op);
     if (constant) return;
     if (op) t->f->flops += flops_node(t->g, n, op);
@@ -124,7 +124,7 @@ static void mark_states(const struct taking *t) {
 
         if (strcmp(n->op, "BatchNormalization") != 0) continue;
         for (uint32_t k = 3; k < 5; k++)
-            if (graph_input(t->g, n, k)) *mark(t, graph_input(t->g, n, k)) |= MARK_STATE;
+            if (netgraph_input(t->g, n, k)) *mark(t, netgraph_input(t->g, n, k)) |= MARK_STATE;
     }
 }
 
@@ -154,7 +154,7 @@ static int take_weights(struct taking *t, struct complaint *why) {
     return 0;
 }
 
-int features_take(struct features *f, struct graph *g, int64_t batch, struct complaint *why) {
+int features_take(struct features *f, struct netgraph *g, int64_t batch, struct complaint *why) {
     struct taking t = {.f = f, .g = g};
     int err;
 

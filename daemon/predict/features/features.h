@@ -7,22 +7,22 @@
 #define DAEMON_PREDICT_FEATURES_FEATURES_H
 
 #include "daemon/predict/onnx/complaint.h"
-#include "daemon/predict/onnx/graph.h"
+#include "daemon/predict/onnx/netgraph.h"
 
 #define FEATURES_KINDS_MAX 8u /* of operators that are not counted, by name */
 #define FEATURES_KIND_BYTES 48
 #define FEATURES_BYTES_MAX ((uint64_t)1 << 50)
 
 /* Operators that Table 3 counts, in its order; "Exponentials" are ONNX's Exp. */
-#define FEATURES_COUNTED(X)                                                                   \
-    X(Exp)                                                                                    \
-    X(Split)                                                                                  \
-    X(Constant)                                                                               \
-    X(GlobalAveragePool)                                                                      \
-    X(ReduceMean)                                                                             \
-    X(MaxPool) X(GRU) X(Reshape) X(LSTM) X(Concat) X(Gather) X(Squeeze) X(Pad)                \
-        X(BatchNormalization) X(AveragePool) X(Conv) X(Slice) X(Transpose) X(Flatten) X(Relu) \
-            X(Gemm)
+#define FEATURES_COUNTED(X)                                                               \
+    X(Exp)                                                                                \
+    X(Split)                                                                              \
+    X(Constant)                                                                           \
+    X(GlobalAveragePool)                                                                  \
+    X(ReduceMean)                                                                         \
+    X(MaxPool)                                                                            \
+    X(GRU) X(Reshape) X(LSTM) X(Concat) X(Gather) X(Squeeze) X(Pad) X(BatchNormalization) \
+        X(AveragePool) X(Conv) X(Slice) X(Transpose) X(Flatten) X(Relu) X(Gemm)
 
 enum features_count {
 #define X(name) FEATURES_##name,
@@ -57,7 +57,7 @@ struct features {
 };
 
 /* Of a graph whose shapes are inferred. 0; or -EINVAL, -ENOMEM and why. */
-int features_take(struct features *f, struct graph *g, int64_t batch, struct complaint *why);
+int features_take(struct features *f, struct netgraph *g, int64_t batch, struct complaint *why);
 
 /* The name of a count, as ONNX has it. */
 const char *features_count_name(enum features_count i);

@@ -2,14 +2,14 @@
 #include "daemon/predict/features/flops.h"
 
 struct work {
-    struct graph *g;
+    struct netgraph *g;
     const struct node *n;
     const struct op *op;
 };
 
 /* NULL: it is not there, or its shape is not known. */
 static const struct shape *in(const struct work *w, uint32_t i) {
-    const struct value *v = graph_input(w->g, w->n, i);
+    const struct value *v = netgraph_input(w->g, w->n, i);
 
     return v && v->shape.known ? &v->shape : NULL;
 }
@@ -19,7 +19,7 @@ static double elements(const struct shape *s) {
 }
 
 static double out_elements(const struct work *w) {
-    const struct value *v = graph_output(w->g, w->n, 0);
+    const struct value *v = netgraph_output(w->g, w->n, 0);
 
     return v && v->shape.known ? elements(&v->shape) : 0;
 }
@@ -87,7 +87,7 @@ static double einsum(const struct work *w) {
     return op_einsum_work(&c, &terms) ? terms * w->op->per_element : 0;
 }
 
-double flops_node(struct graph *g, const struct node *n, const struct op *op) {
+double flops_node(struct netgraph *g, const struct node *n, const struct op *op) {
     struct work w = {g, n, op};
 
     switch (op->work) {

@@ -5,10 +5,10 @@
 #ifndef DAEMON_PREDICT_FEATURES_FLOPS_H
 #define DAEMON_PREDICT_FEATURES_FLOPS_H
 
-#include "daemon/predict/onnx/graph.h"
+#include "daemon/predict/onnx/netgraph.h"
 #include "daemon/predict/shape/ops.h"
 
 /* Of a node whose shapes are known. */
-double flops_node(struct graph *g, const struct node *n, const struct op *op);
+double flops_node(struct netgraph *g, const struct node *n, const struct op *op);
 
 #endif

@@ -8,13 +8,13 @@
 
 int measure_bytes(struct features *f, const unsigned char *bytes, size_t count,
                   const struct infer_options *o, struct complaint *why) {
-    struct graph g;
+    struct netgraph g;
     int64_t batch;
     int err = model_read(&g, bytes, count, why);
 
     if (!err) err = infer_shapes(&g, o, &batch, why);
     if (!err) err = features_take(f, &g, batch, why);
-    graph_finish(&g);
+    netgraph_finish(&g);
     return err;
 }
 

@@ -61,7 +61,7 @@ void attribute_text(const struct node *n, const char *name, char *out, size_t ca
         out[0] = '\0';
 }
 
-int attribute_tensor(struct graph *g, const struct node *n, const char *name, struct value *out,
+int attribute_tensor(struct netgraph *g, const struct node *n, const char *name, struct value *out,
                      struct complaint *why) {
     const Onnx__AttributeProto *a = find(n, name);
 

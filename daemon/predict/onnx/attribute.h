@@ -7,7 +7,7 @@
 #define DAEMON_PREDICT_ONNX_ATTRIBUTE_H
 
 #include "daemon/predict/onnx/complaint.h"
-#include "daemon/predict/onnx/graph.h"
+#include "daemon/predict/onnx/netgraph.h"
 
 bool attribute_is(const struct node *n, const char *name);
 int64_t attribute_int(const struct node *n, const char *name, int64_t otherwise);
@@ -21,7 +21,7 @@ void attribute_text(const struct node *n, const char *name, char *out, size_t ca
 float attribute_float(const struct node *n, const char *name, float otherwise);
 
 /* A tensor's sizes and elements into a value: 0, -ENOENT, or -EINVAL, -ENOMEM and why. */
-int attribute_tensor(struct graph *g, const struct node *n, const char *name, struct value *out,
+int attribute_tensor(struct netgraph *g, const struct node *n, const char *name, struct value *out,
                      struct complaint *why);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef DAEMON_PREDICT_ONNX_DECLARED_H
 #define DAEMON_PREDICT_ONNX_DECLARED_H
 
-#include "daemon/predict/onnx/graph.h"
+#include "daemon/predict/onnx/netgraph.h"
 
 struct declared {
     int64_t size;       /* -1: not a number */

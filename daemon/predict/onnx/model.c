@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/predict/onnx/graph_build.h"
+#include "daemon/predict/onnx/netgraph_build.h"
 #include "daemon/predict/onnx/slim.h"
 
 #define EXPORT "export one with torch.onnx.export (PyTorch) or tf2onnx (TensorFlow)"
@@ -31,7 +31,7 @@ static int refuse(const unsigned char *bytes, size_t count, struct complaint *wh
     return complaint_say(why, "this is no ONNX model (%s): " EXPORT, detail);
 }
 
-static int unpack(struct graph *g, const struct buf *slim, struct complaint *why) {
+static int unpack(struct netgraph *g, const struct buf *slim, struct complaint *why) {
     ProtobufCAllocator *a = &g->memory.allocator;
     Onnx__ModelProto *m = onnx__model_proto__unpack(a, slim->len, slim->data);
 
@@ -44,7 +44,7 @@ static int unpack(struct graph *g, const struct buf *slim, struct complaint *why
     return complaint_say(why, "its fields are not those of ONNX");
 }
 
-static int read_slim(struct graph *g, const unsigned char *bytes, size_t count,
+static int read_slim(struct netgraph *g, const unsigned char *bytes, size_t count,
                      struct complaint *why) {
     struct buf slim;
     int err;
@@ -56,11 +56,12 @@ static int read_slim(struct graph *g, const unsigned char *bytes, size_t count,
     return err;
 }
 
-int model_read(struct graph *g, const unsigned char *bytes, size_t count, struct complaint *why) {
+int model_read(struct netgraph *g, const unsigned char *bytes, size_t count,
+               struct complaint *why) {
     const Onnx__ModelProto *m;
     int err;
 
-    *g = (struct graph){0};
+    *g = (struct netgraph){0};
     *why = (struct complaint){{0}};
     bounded_init(&g->memory, BOUNDED_MODEL_BYTES);
     err = read_slim(g, bytes, count, why);
@@ -71,5 +72,5 @@ int model_read(struct graph *g, const unsigned char *bytes, size_t count, struct
         complaint_say(why, "it has no graph");
         return refuse(bytes, count, why);
     }
-    return graph_build(g, m->graph, why);
+    return netgraph_build(g, m->graph, why);
 }

@@ -6,9 +6,9 @@
 #define DAEMON_PREDICT_ONNX_MODEL_H
 
 #include "daemon/predict/onnx/complaint.h"
-#include "daemon/predict/onnx/graph.h"
+#include "daemon/predict/onnx/netgraph.h"
 
 /* 0; or -EINVAL, -ENOMEM and why. Then too the caller finishes the graph. */
-int model_read(struct graph *g, const unsigned char *bytes, size_t count, struct complaint *why);
+int model_read(struct netgraph *g, const unsigned char *bytes, size_t count, struct complaint *why);
 
 #endif

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/predict/onnx/graph.h"
+#include "daemon/predict/onnx/netgraph.h"
 
 #define TYPE(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
 
@@ -13,14 +13,14 @@ static const char *name_of(const Onnx__TensorProto *p) {
 }
 
 static int read_shape(const Onnx__TensorProto *p, struct shape *s, struct complaint *why) {
-    *s = (struct shape){.known = true, .rank = (uint32_t)p->n_dims};
+    *s = (struct shape){.rank = (uint32_t)p->n_dims};
     if (p->n_dims > SHAPE_RANK_MAX)
         return complaint_say(why, "its tensor '%.80s' has %zu dimensions: %u are read", name_of(p),
                              p->n_dims, SHAPE_RANK_MAX);
     for (uint32_t i = 0; i < s->rank; i++)
         s->dim[i] = p->dims[i];
-    if (shape_sound(s)) return 0;
-    s->known = false;
+    s->known = shape_sound(s);
+    if (s->known) return 0;
     return complaint_say(why, "its tensor '%.80s' has sizes that no tensor has", name_of(p));
 }
 
@@ -73,7 +73,7 @@ static bool complete(const Onnx__TensorProto *p, uint32_t count) {
     if (p->n_float_data) return p->n_float_data == count;
     if (p->n_double_data) return p->n_double_data == count;
     return p->has_raw_data && raw_readable(p->data_type) &&
-           p->raw_data.len == (size_t)count * graph_type_bytes(p->data_type);
+           p->raw_data.len == (size_t)count * netgraph_type_bytes(p->data_type);
 }
 
 int tensor_read(struct bounded *memory, const Onnx__TensorProto *p, struct shape *shape,
@@ -85,7 +85,8 @@ int tensor_read(struct bounded *memory, const Onnx__TensorProto *p, struct shape
     *count = 0;
     if (err) return err;
     elements = shape_elements(shape);
-    if (elements > GRAPH_DATA_MAX || (elements > 0 && !complete(p, (uint32_t)elements))) return 0;
+    if (elements > NETGRAPH_DATA_MAX || (elements > 0 && !complete(p, (uint32_t)elements)))
+        return 0;
     *data = bounded_alloc(memory, (size_t)elements, sizeof(**data));
     if (!*data) return complaint_memory(why);
     *count = (uint32_t)elements;

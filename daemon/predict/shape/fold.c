@@ -16,7 +16,7 @@ struct fold {
 };
 
 static const struct value *in(const struct op_call *c, uint32_t i) {
-    const struct value *v = graph_input(c->g, c->n, i);
+    const struct value *v = netgraph_input(c->g, c->n, i);
 
     return v && v->data ? v : NULL;
 }
@@ -212,12 +212,12 @@ static int by_name(const void *key, const void *f) {
 int fold_node(struct op_call *c) {
     const struct fold *f =
         bsearch(c->n->op, folds, sizeof(folds) / sizeof(folds[0]), sizeof(folds[0]), by_name);
-    struct value *v = graph_output(c->g, c->n, 0);
+    struct value *v = netgraph_output(c->g, c->n, 0);
     int64_t elements;
 
     if (!f || !v || !v->shape.known || !in(c, 0)) return 0;
     elements = shape_elements(&v->shape);
-    if (elements > GRAPH_DATA_MAX) return 0;
+    if (elements > NETGRAPH_DATA_MAX) return 0;
     v->data = bounded_alloc(&c->g->memory, (size_t)elements, sizeof(*v->data));
     if (!v->data) return complaint_memory(c->why);
     v->data_count = (uint32_t)elements;

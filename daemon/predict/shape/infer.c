@@ -10,7 +10,7 @@
 #include "daemon/predict/shape/ops.h"
 
 struct infer {
-    struct graph *g;
+    struct netgraph *g;
     const struct infer_options *o;
     struct complaint *why;
     int64_t batch, batch_was; /* was 0: the file has no number for it, or the same */
@@ -29,7 +29,7 @@ static bool names_batch(const char *symbol) {
 }
 
 /* A size that is called batch, wherever it stands; else the first one of an input. */
-static const char *batch_symbol(const struct graph *g) {
+static const char *batch_symbol(const struct netgraph *g) {
     const char *first = NULL;
 
     for (uint32_t i = 0; i < g->values_count; i++) {
@@ -46,7 +46,7 @@ static const char *batch_symbol(const struct graph *g) {
 }
 
 /* The first number that an input begins with; 0: none does. */
-static int64_t batch_number(const struct graph *g) {
+static int64_t batch_number(const struct netgraph *g) {
     for (uint32_t i = 0; i < g->values_count; i++)
         if (is_input(&g->values[i]) && declared_size(&g->values[i], 0).size > 0)
             return declared_size(&g->values[i], 0).size;
@@ -141,7 +141,7 @@ static int take_node(struct infer *f, const struct node *n) {
     if (c.err) return c.err;
     if (known) return fold_node(&c);
     for (uint32_t i = 0; i < n->outputs_count; i++) {
-        struct value *v = graph_output(f->g, n, i);
+        struct value *v = netgraph_output(f->g, n, i);
 
         if (!v) continue;
         v->shape.known = false;
@@ -151,7 +151,7 @@ static int take_node(struct infer *f, const struct node *n) {
     return 0;
 }
 
-int infer_shapes(struct graph *g, const struct infer_options *o, int64_t *batch,
+int infer_shapes(struct netgraph *g, const struct infer_options *o, int64_t *batch,
                  struct complaint *why) {
     struct infer f = {.g = g, .o = o, .why = why};
     int err = 0;

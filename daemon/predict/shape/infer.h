@@ -8,7 +8,7 @@
 #define DAEMON_PREDICT_SHAPE_INFER_H
 
 #include "daemon/predict/onnx/complaint.h"
-#include "daemon/predict/onnx/graph.h"
+#include "daemon/predict/onnx/netgraph.h"
 
 #define INFER_SIZE_MAX ((int64_t)1 << 31) /* of a batch, or of a size that has a name */
 
@@ -25,7 +25,7 @@ struct infer_options {
 };
 
 /* *batch: that of the graph now. 0; or -EINVAL, -ENOMEM and why. */
-int infer_shapes(struct graph *g, const struct infer_options *o, int64_t *batch,
+int infer_shapes(struct netgraph *g, const struct infer_options *o, int64_t *batch,
                  struct complaint *why);
 
 #endif

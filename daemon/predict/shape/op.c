@@ -5,23 +5,23 @@
 #include <math.h>
 
 const struct shape *op_in(const struct op_call *c, uint32_t i) {
-    const struct value *v = graph_input(c->g, c->n, i);
+    const struct value *v = netgraph_input(c->g, c->n, i);
 
     return v && v->shape.known ? &v->shape : NULL;
 }
 
 int32_t op_type(const struct op_call *c, uint32_t i) {
-    const struct value *v = graph_input(c->g, c->n, i);
+    const struct value *v = netgraph_input(c->g, c->n, i);
 
     return v ? v->type : 0;
 }
 
 bool op_has(const struct op_call *c, uint32_t i) {
-    return graph_input(c->g, c->n, i) != NULL;
+    return netgraph_input(c->g, c->n, i) != NULL;
 }
 
 bool op_numbers(const struct op_call *c, uint32_t i, const double **out, uint32_t *count) {
-    const struct value *v = graph_input(c->g, c->n, i);
+    const struct value *v = netgraph_input(c->g, c->n, i);
 
     if (!v || !v->data) return false;
     *out = v->data;
@@ -64,7 +64,7 @@ bool op_unsound(struct op_call *c, const struct shape *s) {
 }
 
 bool op_out(struct op_call *c, uint32_t i, const struct shape *s, int32_t type) {
-    struct value *v = graph_output(c->g, c->n, i);
+    struct value *v = netgraph_output(c->g, c->n, i);
 
     if (!shape_sound(s)) return op_unsound(c, s);
     if (!v) return true;

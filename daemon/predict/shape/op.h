@@ -9,7 +9,7 @@
 
 #include "daemon/predict/onnx/attribute.h"
 #include "daemon/predict/onnx/complaint.h"
-#include "daemon/predict/onnx/graph.h"
+#include "daemon/predict/onnx/netgraph.h"
 
 /* Of ONNX's TensorProto.DataType, those that operators name themselves. */
 #define OP_TYPE_SAME (-1) /* the first input's */
@@ -18,7 +18,7 @@
 #define OP_TYPE_BOOL 9
 
 struct op_call {
-    struct graph *g;
+    struct netgraph *g;
     const struct node *n;
     struct complaint *why;
     int64_t batch, batch_was; /* was 0: no size of the file's was replaced */

@@ -157,13 +157,13 @@ bool op_concat(struct op_call *c) {
 /* Sizes are given, or all are alike but the last. */
 bool op_split(struct op_call *c) {
     const struct shape *x = op_in(c, 0);
-    int64_t sizes[GRAPH_DATA_MAX], parts = c->n->outputs_count, each, left;
+    int64_t sizes[NETGRAPH_DATA_MAX], parts = c->n->outputs_count, each, left;
     bool given = op_has(c, 1) || attribute_is(c->n, "split");
     uint32_t axis, count;
     struct shape s;
 
     if (!x || !parts || !op_axis(attribute_int(c->n, "axis", 0), x->rank, &axis)) return false;
-    if (given && (!op_ints(c, 1, "split", sizes, GRAPH_DATA_MAX, &count) || count != parts))
+    if (given && (!op_ints(c, 1, "split", sizes, NETGRAPH_DATA_MAX, &count) || count != parts))
         return false;
     s = *x;
     each = (x->dim[axis] + parts - 1) / parts;

@@ -9,9 +9,9 @@
 
 /* Room for so many elements of an output that are known; NULL: too many, or memory is short. */
 static double *own_data(struct op_call *c, uint32_t i, uint32_t count) {
-    struct value *v = graph_output(c->g, c->n, i);
+    struct value *v = netgraph_output(c->g, c->n, i);
 
-    if (!v || count > GRAPH_DATA_MAX) return NULL;
+    if (!v || count > NETGRAPH_DATA_MAX) return NULL;
     bounded_free(&c->g->memory, v->data);
     v->data = bounded_alloc(&c->g->memory, count, sizeof(*v->data));
     v->data_count = v->data ? count : 0;
@@ -41,7 +41,7 @@ static bool list(struct op_call *c, const int64_t *ints, const float *floats, ui
 }
 
 bool op_constant(struct op_call *c) {
-    struct value *v = graph_output(c->g, c->n, 0);
+    struct value *v = netgraph_output(c->g, c->n, 0);
     uint32_t ints_count, floats_count;
     const int64_t *ints = attribute_ints(c->n, "value_ints", &ints_count);
     const float *floats = attribute_floats(c->n, "value_floats", &floats_count);
@@ -69,7 +69,7 @@ bool op_constantofshape(struct op_call *c) {
     if (err && err != -ENOENT) c->err = err;
     if (c->err || !op_has(c, 0)) return false;
     if (!op_ints(c, 0, "", s.dim, SHAPE_RANK_MAX, &s.rank) || !op_out(c, 0, &s, type)) return false;
-    if (shape_elements(&s) > GRAPH_DATA_MAX) return true;
+    if (shape_elements(&s) > NETGRAPH_DATA_MAX) return true;
     data = own_data(c, 0, (uint32_t)shape_elements(&s));
     for (uint32_t i = 0; data && i < shape_elements(&s); i++)
         data[i] = number;
@@ -107,7 +107,7 @@ bool op_range(struct op_call *c) {
         return false;
     s.dim[0] = op_whole(fmax(0, ceil((*to - *from) / *step)));
     if (!op_out(c, 0, &s, OP_TYPE_SAME)) return false;
-    if (s.dim[0] > GRAPH_DATA_MAX) return true;
+    if (s.dim[0] > NETGRAPH_DATA_MAX) return true;
     data = own_data(c, 0, (uint32_t)s.dim[0]);
     for (uint32_t i = 0; data && i < s.dim[0]; i++)
         data[i] = *from + i * *step;

@@ -115,7 +115,7 @@ bool op_body(struct op_call *c) {
     if (n->body_count < n->outputs_count) return false;
     for (uint32_t i = 0; i < n->outputs_count; i++) {
         uint32_t from = c->g->refs[n->body + i];
-        const struct value *v = from == GRAPH_NONE ? NULL : &c->g->values[from];
+        const struct value *v = from == NETGRAPH_NONE ? NULL : &c->g->values[from];
 
         if (!v || !v->shape.known || !op_out(c, i, &v->shape, v->type)) return false;
     }

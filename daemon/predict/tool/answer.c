@@ -77,7 +77,7 @@ static void text_unknown(const struct features *f, FILE *out) {
 }
 
 static void text_measured(const struct answer *a, FILE *out) {
-    const struct options_measured *m = &a->o->measured;
+    const struct predict_measured *m = &a->o->measured;
     char t[2][TEXT_BYTES];
 
     fprintf(out, "  measured, not predicted: '%s' ran %" PRIu64 " times\n", a->o->job, m->runs);
@@ -158,7 +158,7 @@ static void json_features(const struct answer *a, FILE *out) {
 }
 
 static void json_need(const struct answer *a, FILE *out) {
-    const struct options_measured *m = &a->o->measured;
+    const struct predict_measured *m = &a->o->measured;
     const struct need *n = &a->need;
 
     if (m->runs && m->demand_milli)

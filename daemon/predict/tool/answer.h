@@ -8,10 +8,10 @@
 #include <stdio.h>
 
 #include "daemon/predict/learn/predictor.h"
-#include "daemon/predict/tool/options.h"
+#include "daemon/predict/tool/predict_options.h"
 
 struct answer {
-    const struct options *o;
+    const struct predict_options *o;
     const struct features *f;
     struct need need;
     const struct predictor *p; /* NULL: nothing was learned of that device */

@@ -23,7 +23,7 @@ static int fail(FILE *err, int status, const char *what, const struct complaint 
 }
 
 /* The device's predictor: 0 too where there is none, and *p is NULL then. */
-static int find_predictor(const struct options *o, struct predictor *own,
+static int find_predictor(const struct predict_options *o, struct predictor *own,
                           const struct predictor **p, char *path, struct complaint *why) {
     int err;
 
@@ -45,7 +45,7 @@ static void print(const struct answer *a, FILE *out) {
         answer_text(a, out);
 }
 
-static int answer(const struct options *o, FILE *out, FILE *err, struct predictor *own) {
+static int answer(const struct predict_options *o, FILE *out, FILE *err, struct predictor *own) {
     char path[PATH_MAX] = "";
     struct complaint why = {{0}};
     struct features f;
@@ -64,10 +64,10 @@ static int answer(const struct options *o, FILE *out, FILE *err, struct predicto
 int predict_main(FILE *out, FILE *err, char **argv) {
     struct predictor own = {0};
     struct complaint why = {{0}};
-    struct options o;
+    struct predict_options o;
     int status;
 
-    if (options_parse(&o, argv + 1, &why)) return fail(err, 2, "", &why);
+    if (predict_options_parse(&o, argv + 1, &why)) return fail(err, 2, "", &why);
     if (o.help) {
         fputs(usage, out);
         return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/predict/onnx/graph_build.h"
+#include "daemon/predict/onnx/netgraph_build.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct undo {
 };
 
 struct build {
-    struct graph *g;
+    struct netgraph *g;
     struct complaint *why;
     const char **names; /* sorted, each once */
     uint32_t names_count;
@@ -138,7 +138,7 @@ static void add_input(struct build *b, const Onnx__ValueInfoProto *p) {
     struct value *v;
 
     /* Old models name their weights among the inputs as well. */
-    if (was != GRAPH_NONE && b->g->values[was].kind == VALUE_WEIGHT && b->depth == 0) return;
+    if (was != NETGRAPH_NONE && b->g->values[was].kind == VALUE_WEIGHT && b->depth == 0) return;
     v = &b->g->values[add_value(b, p->name, VALUE_INPUT)];
     v->declared = t ? t->shape : NULL;
     v->type = t ? t->elem_type : 0;
@@ -173,9 +173,9 @@ static void add_graph(struct build *b, const Onnx__GraphProto *p);
 static void add_body(struct build *b, const Onnx__GraphProto *p, struct node *n) {
     uint32_t mark = b->undo_count;
 
-    if (++b->depth > GRAPH_BODIES_MAX) {
+    if (++b->depth > NETGRAPH_BODIES_MAX) {
         b->err = complaint_say(b->why, "its graphs lie more than %u deep within each other",
-                               GRAPH_BODIES_MAX);
+                               NETGRAPH_BODIES_MAX);
         return;
     }
     add_graph(b, p);
@@ -199,7 +199,7 @@ static int take_inputs(struct build *b, const Onnx__NodeProto *p, struct node *n
     for (size_t i = 0; i < p->n_input; i++) {
         uint32_t value = b->bound[name_of(b, p->input[i])];
 
-        if (value == GRAPH_NONE && *text(p->input[i]))
+        if (value == NETGRAPH_NONE && *text(p->input[i]))
             return complaint_say(b->why,
                                  "its node '%.60s' (%.40s) reads '%.60s', which nothing before it "
                                  "makes: check the file with onnx.checker.check_model",
@@ -224,7 +224,7 @@ static void add_node(struct build *b, const Onnx__NodeProto *p) {
     n.outputs = b->g->refs_count;
     n.outputs_count = (uint32_t)p->n_output;
     for (size_t i = 0; i < p->n_output; i++)
-        add_ref(b, *text(p->output[i]) ? add_value(b, p->output[i], VALUE_MADE) : GRAPH_NONE);
+        add_ref(b, *text(p->output[i]) ? add_value(b, p->output[i], VALUE_MADE) : NETGRAPH_NONE);
     b->g->nodes[b->g->nodes_count++] = n;
 }
 
@@ -245,7 +245,7 @@ static void add_graph(struct build *b, const Onnx__GraphProto *p) {
 static int prepare(struct build *b, const struct amounts *a) {
     struct bounded *m = &b->g->memory;
 
-    if (a->values >= GRAPH_NONE || a->refs >= GRAPH_NONE || a->names >= GRAPH_NONE)
+    if (a->values >= NETGRAPH_NONE || a->refs >= NETGRAPH_NONE || a->names >= NETGRAPH_NONE)
         return complaint_memory(b->why);
     b->names = bounded_alloc(m, a->names, sizeof(*b->names));
     b->bound = bounded_alloc(m, a->names, sizeof(*b->bound));
@@ -259,7 +259,7 @@ static int prepare(struct build *b, const struct amounts *a) {
     return complaint_memory(b->why);
 }
 
-int graph_build(struct graph *g, const Onnx__GraphProto *top, struct complaint *why) {
+int netgraph_build(struct netgraph *g, const Onnx__GraphProto *top, struct complaint *why) {
     struct build b = {.g = g, .why = why};
     struct amounts a = {0}, same = {0};
 

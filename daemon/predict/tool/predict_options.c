@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/predict/tool/options.h"
+#include "daemon/predict/tool/predict_options.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,21 +18,21 @@ static int take_size(const char *what, const char *text, int64_t *out, struct co
     return complaint_say(why, "%s: '%.60s' is no number from 1 to 2^31", what, text);
 }
 
-static int take_dim(struct options *o, char *text, struct complaint *why) {
+static int take_dim(struct predict_options *o, char *text, struct complaint *why) {
     char *equals = strchr(text, '=');
     struct infer_size *s = &o->sizes[o->infer.sizes_count];
 
     if (!equals || equals == text)
         return complaint_say(why, "--dim: '%.60s' is no NAME=NUMBER", text);
-    if (o->infer.sizes_count == OPTIONS_SIZES_MAX)
-        return complaint_say(why, "--dim: more than %d", OPTIONS_SIZES_MAX);
+    if (o->infer.sizes_count == PREDICT_OPTIONS_SIZES_MAX)
+        return complaint_say(why, "--dim: more than %d", PREDICT_OPTIONS_SIZES_MAX);
     *equals = '\0';
     s->name = text;
     o->infer.sizes_count++;
     return take_size("--dim", equals + 1, &s->size, why);
 }
 
-static int take_optimiser(struct options *o, const char *text, struct complaint *why) {
+static int take_optimiser(struct predict_options *o, const char *text, struct complaint *why) {
     int found = need_find_optimiser(text);
 
     if (found < 0)
@@ -45,8 +45,8 @@ static int take_optimiser(struct options *o, const char *text, struct complaint 
 }
 
 /* RUNS,DEMAND,PERSISTENT,EPHEMERAL: from salusctl, which asked the daemon. */
-static int take_measured(struct options *o, const char *text, struct complaint *why) {
-    struct options_measured *m = &o->measured;
+static int take_measured(struct predict_options *o, const char *text, struct complaint *why) {
+    struct predict_measured *m = &o->measured;
     uint64_t *const to[] = {&m->runs, &m->demand_milli, &m->persistent_bytes, &m->ephemeral_bytes};
     char *end = (char *)text;
 
@@ -59,7 +59,8 @@ static int take_measured(struct options *o, const char *text, struct complaint *
     return 0;
 }
 
-static int take_valued(struct options *o, const char *name, char *value, struct complaint *why) {
+static int take_valued(struct predict_options *o, const char *name, char *value,
+                       struct complaint *why) {
     if (!value) return complaint_say(why, "%.40s needs a value", name);
     if (strcmp(name, "--batch") == 0) return take_size(name, value, &o->infer.batch, why);
     if (strcmp(name, "--dim") == 0) return take_dim(o, value, why);
@@ -83,7 +84,8 @@ static bool is_valued(const char *name) {
     return false;
 }
 
-static int take(struct options *o, struct args *a, enum args_kind kind, struct complaint *why) {
+static int take(struct predict_options *o, struct args *a, enum args_kind kind,
+                struct complaint *why) {
     if (kind == ARGS_WORD) {
         if (o->model) return complaint_say(why, "one model at a time: '%.60s'", a->name);
         o->model = a->name;
@@ -101,12 +103,12 @@ static int take(struct options *o, struct args *a, enum args_kind kind, struct c
     return 0;
 }
 
-int options_parse(struct options *o, char **argv, struct complaint *why) {
+int predict_options_parse(struct predict_options *o, char **argv, struct complaint *why) {
     struct args a = {.rest = argv};
     enum args_kind kind;
     int err = 0;
 
-    *o = (struct options){.device = OPTIONS_DEVICE, .optimiser = NEED_SGD};
+    *o = (struct predict_options){.device = PREDICT_OPTIONS_DEVICE, .optimiser = NEED_SGD};
     o->infer.sizes = o->sizes;
     while (!err && (kind = args_next(&a)) != ARGS_END)
         err = take(o, &a, kind, why);

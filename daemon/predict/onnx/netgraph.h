@@ -6,15 +6,16 @@
  *
  * Owner: the caller. It belongs to one thread.
  */
-#ifndef DAEMON_PREDICT_ONNX_GRAPH_H
-#define DAEMON_PREDICT_ONNX_GRAPH_H
+#ifndef DAEMON_PREDICT_ONNX_NETGRAPH_H
+#define DAEMON_PREDICT_ONNX_NETGRAPH_H
 
 #include "daemon/predict/onnx/bounded.h"
 #include "daemon/predict/onnx/shape.h"
 
-#define GRAPH_NONE UINT32_MAX /* an input that a node does without */
-#define GRAPH_DATA_MAX 1024u  /* elements of a value that are known as numbers: shapes, indices */
-#define GRAPH_BODIES_MAX 16u  /* within each other */
+#define NETGRAPH_NONE UINT32_MAX /* an input that a node does without */
+#define NETGRAPH_DATA_MAX 1024u  /* elements of a value that are known as numbers: shapes, indices \
+                                  */
+#define NETGRAPH_BODIES_MAX 16u  /* within each other */
 
 enum value_kind { VALUE_INPUT, VALUE_WEIGHT, VALUE_MADE };
 
@@ -37,7 +38,7 @@ struct node {
     uint32_t body, body_count; /* what its first body gives */
 };
 
-struct graph {
+struct netgraph {
     struct bounded memory; /* all that follows */
     void *message;
     struct value *values;
@@ -47,13 +48,13 @@ struct graph {
 };
 
 /* Of one that model.h read, or of zeros. */
-void graph_finish(struct graph *g);
+void netgraph_finish(struct netgraph *g);
 
 /* The value that a node takes or gives there; NULL: none. */
-struct value *graph_input(const struct graph *g, const struct node *n, uint32_t i);
-struct value *graph_output(const struct graph *g, const struct node *n, uint32_t i);
+struct value *netgraph_input(const struct netgraph *g, const struct node *n, uint32_t i);
+struct value *netgraph_output(const struct netgraph *g, const struct node *n, uint32_t i);
 
 /* Bytes of an element; 0: of a type that has no size, or that is not known. */
-uint32_t graph_type_bytes(int32_t type);
+uint32_t netgraph_type_bytes(int32_t type);
 
 #endif

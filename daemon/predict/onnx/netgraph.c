@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/predict/onnx/graph.h"
+#include "daemon/predict/onnx/netgraph.h"
 
 #include <onnx.pb-c.h>
 
-void graph_finish(struct graph *g) {
+void netgraph_finish(struct netgraph *g) {
     for (uint32_t i = 0; i < g->values_count; i++)
         bounded_free(&g->memory, g->values[i].data);
     bounded_free(&g->memory, g->values);
     bounded_free(&g->memory, g->nodes);
     bounded_free(&g->memory, g->refs);
     if (g->message) onnx__model_proto__free_unpacked(g->message, &g->memory.allocator);
-    *g = (struct graph){0};
+    *g = (struct netgraph){0};
 }
 
-static struct value *at(const struct graph *g, uint32_t ref) {
-    return g->refs[ref] == GRAPH_NONE ? NULL : &g->values[g->refs[ref]];
+static struct value *at(const struct netgraph *g, uint32_t ref) {
+    return g->refs[ref] == NETGRAPH_NONE ? NULL : &g->values[g->refs[ref]];
 }
 
-struct value *graph_input(const struct graph *g, const struct node *n, uint32_t i) {
+struct value *netgraph_input(const struct netgraph *g, const struct node *n, uint32_t i) {
     return i < n->inputs_count ? at(g, n->inputs + i) : NULL;
 }
 
-struct value *graph_output(const struct graph *g, const struct node *n, uint32_t i) {
+struct value *netgraph_output(const struct netgraph *g, const struct node *n, uint32_t i) {
     return i < n->outputs_count ? at(g, n->outputs + i) : NULL;
 }
 
-uint32_t graph_type_bytes(int32_t type) {
+uint32_t netgraph_type_bytes(int32_t type) {
     switch (type) {
     case ONNX__TENSOR_PROTO__DATA_TYPE__UINT8:
     case ONNX__TENSOR_PROTO__DATA_TYPE__INT8:
