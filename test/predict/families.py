@@ -185,7 +185,8 @@ def all_of_them():
     for width, blocks, size in ((4, 1, 16), (8, 2, 24), (4, 4, 32), (16, 1, 24), (6, 6, 16)):
         add("resnet", f"resnet{width}x{blocks}s{size}", resnet(width, blocks, size), (1, 2, 8))
     for width, blocks, size in ((4, 2, 32), (8, 4, 32), (4, 8, 24), (16, 4, 24), (8, 6, 48)):
-        add("mobilenet", f"mobilenet{width}x{blocks}s{size}", mobilenet(width, blocks, size), (1, 4, 16))
+        add("mobilenet", f"mobilenet{width}x{blocks}s{size}", mobilenet(width, blocks, size),
+            (1, 2, 4) if width * size > 380 or size > 32 else (1, 4, 16))
     for growth, layers, size in ((4, 2, 16), (4, 4, 24), (8, 3, 16), (6, 6, 24)):
         add("densenet", f"densenet{growth}x{layers}s{size}", densenet(growth, layers, size), (1, 2, 8))
     for cell, hidden, layers, steps in (("lstm", 16, 1, 8), ("lstm", 64, 1, 16), ("lstm", 32, 2, 12), ("gru", 16, 2, 8),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trains a network of layers.h for so many steps: network LAYERS STEPS. Weights and their momentum
- * stay; what a step computes is allocated where it is needed and freed where it was used last, as
- * frameworks do. The host takes its time for each operator, as the network's lines say, while the
- * device goes on. Gradients are those of the mean squared distance to a target, which the last line
- * says fell.
+ * Trains a network of layers.h for so many steps: network LAYERS STEPS [SECONDS], after so many
+ * seconds no further one where there were three. Weights and their momentum stay; what a step
+ * computes is allocated where it is needed and freed where it was used last, as frameworks do. The
+ * host takes its time for each operator, as the network's lines say, while the device goes on.
+ * Gradients are those of the mean squared distance to a target, which the last line says fell.
  */
 #include <math.h>
 #include <time.h>
@@ -62,6 +62,13 @@ static void pause_ns(long long ns) {
     struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 
     if (ns > 0) nanosleep(&t, NULL);
+}
+
+static double seconds(void) {
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* ---- products ---------------------------------------------------------------------------------
@@ -712,7 +719,8 @@ static float step(const float *input, int input_count) {
 }
 
 int main(int argc, char **argv) {
-    int steps = argc > 2 ? atoi(argv[2]) : 1, input_count;
+    int steps = argc > 2 ? atoi(argv[2]) : 1, input_count, done = 0;
+    double limit = argc > 3 ? atof(argv[3]) : 1e9, begun = seconds();
     float *input, first = 0, value = 0;
 
     if (argc < 2) return 2;
@@ -726,11 +734,11 @@ int main(int argc, char **argv) {
     input = (float *)malloc(input_count * sizeof(*input));
     for (int i = 0; i < input_count; i++)
         input[i] = random_unit(&seed);
-    for (int i = 0; i < steps; i++) {
+    while (done < steps && (done < 3 || seconds() - begun < limit)) {
         value = step(input, input_count);
-        if (i == 0) first = value;
+        if (done++ == 0) first = value;
     }
-    printf("loss %.6f to %.6f in %d steps\n", first, value, steps);
+    printf("loss %.6f to %.6f in %d steps\n", first, value, done);
     REQUIRE(isfinite(value), "loss %f", value);
     free(input);
     return 0;
