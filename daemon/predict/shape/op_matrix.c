@@ -91,7 +91,7 @@ static bool read_equation(struct op_call *c, struct einsum *e) {
 
 bool op_einsum(struct op_call *c) {
     struct shape s = {.known = true};
-    struct einsum e = {{0}};
+    struct einsum e = {.result = NULL};
 
     if (!read_equation(c, &e)) return false;
     for (const char *p = e.result; *p; p++) {
@@ -103,7 +103,7 @@ bool op_einsum(struct op_call *c) {
 }
 
 bool op_einsum_work(struct op_call *c, double *out) {
-    struct einsum e = {{0}};
+    struct einsum e = {.result = NULL};
 
     if (!read_equation(c, &e)) return false;
     *out = 1;
