@@ -14,7 +14,7 @@ import tempfile
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path[:0] = [os.path.join(ROOT, "test", "e2e"), os.path.dirname(os.path.abspath(__file__))]
 import families  # noqa: E402
-from harness import BUILD, Soft, tool  # noqa: E402
+from harness import BUILD, Soft, tool, wait_for  # noqa: E402
 
 
 def ctl(*args, **environment):
@@ -98,6 +98,7 @@ def measured(folder, layers, path):
     """What ran is looked up, and only what ran."""
     with Soft() as daemon:
         daemon.run([f"{BUILD}/test/predict/network", layers, "4"], SALUS_JOB_NAME="ran", SALUS_MARK="1")
+        wait_for("the job in the history", lambda: daemon.ctl_json("history")["history"])
         said = json.loads(ctl("--run-dir", daemon.run_dir, "predict", path, "--name", "ran", "--json").stdout)
         expect(said["source"] == "measured" and said["persistent_bytes"] > 0 and 0 < said["utilisation"] <= 1, said)
         text = ctl("--run-dir", daemon.run_dir, "predict", path, "--name", "ran").stdout
