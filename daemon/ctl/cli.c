@@ -38,7 +38,7 @@ static const struct cli_verb verbs[] = {
     {"predict",
      "[--batch N] [--dim NAME=N] [--device NAME] [--optimiser NAME] [--predictor FILE] "
      "[--features] "
-     "[--name JOB] [--train TABLE] [-o FILE] [--about TEXT] [MODEL]",
+     "[--name JOB] [--family NAME] [--train TABLE] [-o FILE] [--about TEXT] [MODEL]",
      "what a model (ONNX) will need before it runs; or learn that from measurements", CTL_V_COUNT,
      cli_predict},
     {"run", "[OPTION]... [--] CMD [ARG]...",

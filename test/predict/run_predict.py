@@ -5,6 +5,7 @@ training from a table.
 
     test/predict/run_predict.py
 """
+import csv
 import json
 import os
 import subprocess
@@ -101,6 +102,15 @@ def measured(folder, layers, path):
         wait_for("the job in the history", lambda: daemon.ctl_json("history")["history"])
         said = json.loads(ctl("--run-dir", daemon.run_dir, "predict", path, "--name", "ran", "--json").stdout)
         expect(said["source"] == "measured" and said["persistent_bytes"] > 0 and 0 < said["utilisation"] <= 1, said)
+        table = os.path.join(folder, "one.csv")
+        with open(table, "w") as f:
+            f.write(ctl("--run-dir", daemon.run_dir, "predict", path, "--name", "ran", "--features", "--family", 'a "b", c').stdout)
+        with open(table) as f:
+            row = next(csv.DictReader(f))
+        expect(row["family"] == 'a "b", c' and row["name"] == "ran" and row["Gemm"] == "3", row)
+        expect(float(row["utilisation"]) == said["utilisation"] and int(row["persistent_bytes"]) == said["persistent_bytes"], row)
+        refused(1, "two of them at least", "--train", table, "-o", os.path.join(folder, "one.json"))
+        refused(1, "the daemon's history has no job 'other' of yours", "--run-dir", daemon.run_dir, path, "--name", "other", "--features")
         text = ctl("--run-dir", daemon.run_dir, "predict", path, "--name", "ran").stdout
         expect("measured, not predicted: 'ran' ran 1 times" in text, text)
         said = json.loads(ctl("--run-dir", daemon.run_dir, "predict", path, "--name", "other", "--json").stdout)

@@ -194,10 +194,32 @@ void answer_json(const struct answer *a, FILE *out) {
 /* ---- a line of a table -------------------------------------------------------------------------
  */
 
+/* RFC 4180: a quote within is doubled. */
+static void csv_text(FILE *out, const char *text) {
+    fputc('"', out);
+    for (; *text; text++)
+        fprintf(out, *text == '"' ? "%c\"" : "%c", *text);
+    fputs("\",", out);
+}
+
+static void csv_measured(const struct answer *a, FILE *out) {
+    const struct predict_measured *m = &a->o->measured;
+
+    csv_text(out, a->o->family ? a->o->family : a->o->job);
+    csv_text(out, a->o->job);
+    csv_text(out, a->o->device);
+    fprintf(out, "%.3f,%" PRIu64 ",%" PRIu64 ",", (double)m->demand_milli / 1000,
+            m->persistent_bytes, m->ephemeral_bytes);
+}
+
 void answer_features(const struct answer *a, FILE *out) {
+    bool measured = a->o->measured.runs > 0;
+
+    if (measured) fputs("family,name,device,utilisation,persistent_bytes,ephemeral_bytes,", out);
     for (unsigned i = 0; i < COLUMNS; i++)
         fprintf(out, "%s,", columns_name(i));
     fputs("persistent_estimate,ephemeral_estimate\n", out);
+    if (measured) csv_measured(a, out);
     for (unsigned i = 0; i < COLUMNS; i++)
         fprintf(out, "%.0f,", columns_value(a->f, i));
     fprintf(out, "%" PRIu64 ",%" PRIu64 "\n", a->need.persistent_bytes, a->need.ephemeral_bytes);

@@ -20,7 +20,8 @@ struct answer {
 
 void answer_text(const struct answer *a, FILE *out);
 void answer_json(const struct answer *a, FILE *out);
-/* A head and a line: columns_name, and what equation (2) says. */
+/* A head and a line: columns_name, and what equation (2) says; before them, where there is such,
+ * what was measured, as rows.h takes it. */
 void answer_features(const struct answer *a, FILE *out);
 
 #endif

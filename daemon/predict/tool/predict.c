@@ -36,6 +36,17 @@ static int find_predictor(const struct predict_options *o, struct predictor *own
     return err;
 }
 
+/* A line of a table is of what was measured, or of the model alone: what was asked for decides. */
+static int check_measured(const struct predict_options *o, struct complaint *why) {
+    if (!o->features || !o->job) return 0;
+    if (o->measured.runs == 0)
+        return complaint_say(why, "the daemon's history has no job '%.60s' of yours", o->job);
+    if (o->measured.demand_milli == 0)
+        return complaint_say(why, "'%.60s' never had the device to itself: it has no demand alone",
+                             o->job);
+    return 0;
+}
+
 static void print(const struct answer *a, FILE *out) {
     if (a->o->features)
         answer_features(a, out);
@@ -54,6 +65,7 @@ static int answer(const struct predict_options *o, FILE *out, FILE *err, struct 
 
     if (find_predictor(o, own, &a.p, path, &why)) return fail(err, 1, path, &why);
     if (measure_file(&f, o->model, &o->infer, &why)) return fail(err, 1, o->model, &why);
+    if (check_measured(o, &why)) return fail(err, 1, o->model, &why);
     need_estimate(&a.need, &f, o->optimiser, a.p && !o->features ? (uint64_t)a.p->delta_bytes : 0);
     columns_of(&c, &f);
     if (a.p) a.utilisation = predictor_utilisation(a.p, &c);

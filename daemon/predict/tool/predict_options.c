@@ -70,14 +70,16 @@ static int take_valued(struct predict_options *o, const char *name, char *value,
         o->device = value;
     else if (strcmp(name, "--job") == 0)
         o->job = value;
+    else if (strcmp(name, "--family") == 0)
+        o->family = value;
     else
         o->predictor = value;
     return 0;
 }
 
 static bool is_valued(const char *name) {
-    static const char *const names[] = {"--batch",     "--dim",    "--optimiser", "--measured",
-                                        "--predictor", "--device", "--job"};
+    static const char *const names[] = {"--batch",  "--dim",       "--optimiser", "--measured",
+                                        "--family", "--predictor", "--device",    "--job"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(names[i], name) == 0) return true;

@@ -20,6 +20,7 @@ struct predict_measured {
 struct predict_options {
     const char *model, *device, *predictor; /* predictor NULL: the device's own */
     const char *job;                        /* that `measured` is of */
+    const char *family; /* of architectures, for a table; NULL: the job's name */
     struct infer_options infer;
     struct infer_size sizes[PREDICT_OPTIONS_SIZES_MAX];
     enum need_optimiser optimiser;
