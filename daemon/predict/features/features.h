@@ -14,15 +14,12 @@
 #define FEATURES_BYTES_MAX ((uint64_t)1 << 50)
 
 /* Operators that Table 3 counts, in its order; "Exponentials" are ONNX's Exp. */
-#define FEATURES_COUNTED(X)                                                               \
-    X(Exp)                                                                                \
-    X(Split)                                                                              \
-    X(Constant)                                                                           \
-    X(GlobalAveragePool)                                                                  \
-    X(ReduceMean)                                                                         \
-    X(MaxPool)                                                                            \
-    X(GRU) X(Reshape) X(LSTM) X(Concat) X(Gather) X(Squeeze) X(Pad) X(BatchNormalization) \
-        X(AveragePool) X(Conv) X(Slice) X(Transpose) X(Flatten) X(Relu) X(Gemm)
+/* clang-format off */
+#define FEATURES_COUNTED(X) \
+    X(Exp) X(Split) X(Constant) X(GlobalAveragePool) X(ReduceMean) X(MaxPool) X(GRU) \
+    X(Reshape) X(LSTM) X(Concat) X(Gather) X(Squeeze) X(Pad) X(BatchNormalization) \
+    X(AveragePool) X(Conv) X(Slice) X(Transpose) X(Flatten) X(Relu) X(Gemm)
+/* clang-format on */
 
 enum features_count {
 #define X(name) FEATURES_##name,

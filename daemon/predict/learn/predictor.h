@@ -48,7 +48,7 @@ uint32_t predictor_outside(const struct predictor *p, const struct columns *c, u
 
 void predictor_write(const struct predictor *p, FILE *out);
 /* From the text of such a file: 0; or -EINVAL, -ENOMEM and why. Then too the caller finishes it. */
-int predictor_parse(struct predictor *p, const char *text, size_t bytes, struct complaint *why);
+int predictor_parse(struct predictor *p, const char *from, size_t bytes, struct complaint *why);
 int predictor_read(struct predictor *p, const char *path, struct complaint *why);
 void predictor_finish(struct predictor *p);
 

@@ -13,8 +13,7 @@
 #include "daemon/predict/onnx/shape.h"
 
 #define NETGRAPH_NONE UINT32_MAX /* an input that a node does without */
-#define NETGRAPH_DATA_MAX 1024u  /* elements of a value that are known as numbers: shapes, indices \
-                                  */
+#define NETGRAPH_DATA_MAX 1024u  /* elements of a value that are known as numbers */
 #define NETGRAPH_BODIES_MAX 16u  /* within each other */
 
 enum value_kind { VALUE_INPUT, VALUE_WEIGHT, VALUE_MADE };
