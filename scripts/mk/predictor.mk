@@ -65,6 +65,7 @@ check-predict: all $(addprefix $(BUILD)/test/predict/,shapes netonnx network) ##
 # Measured again, on a machine where nothing else runs (some minutes), and learned from.
 .PHONY: measure-models train-soft
 measure-models: all $(addprefix $(BUILD)/test/predict/,netonnx network) ## measures networks alone; into config/predict/soft.csv, going on where it was stopped
+	@mkdir -p config/predict
 	BUILD=$(BUILD) $(PYTHON) scripts/measure-models config/predict/soft.csv
 train-soft: $(BUILD)/salus-predict-train
 	$(BUILD)/salus-predict-train --about "networks of eight families on the software GPU" -o config/predict/soft.json config/predict/soft.csv
