@@ -44,6 +44,9 @@ static const struct cli_verb verbs[] = {
     {"run", "[OPTION]... [--] CMD [ARG]...",
      "run a CUDA program on the shared GPU; without a daemon, on a private software GPU",
      CTL_V_COUNT, cli_run},
+    {"environment", "[--null] [OPTION]...",
+     "print what 'run' would set in a command's environment, for a shell or ended by NUL",
+     CTL_V_COUNT, cli_environment},
     {"doctor", "[--private] [--] [CMD]...",
      "what is wrong with the installation; or run a program and say what it was refused",
      CTL_V_COUNT, cli_doctor},
@@ -357,9 +360,11 @@ static int prepare(struct cli *c, FILE *out, FILE *err) {
     return set_run_dir(c, "SALUS_RUN_DIR", dir);
 }
 
-/* Whether the rest belongs to a command: what follows `run`, and a word that follows `doctor`. */
+/* Whether the rest belongs to a command: what follows `run`, and a word that follows `doctor`. What
+ * follows `environment` are options of `run`. */
 static bool begins_command(int n, char **words) {
-    return (n == 1 && strcmp(words[0], "run") == 0) || (n == 2 && strcmp(words[0], "doctor") == 0);
+    return (n == 1 && (strcmp(words[0], "run") == 0 || strcmp(words[0], "environment") == 0)) ||
+           (n == 2 && strcmp(words[0], "doctor") == 0);
 }
 
 int cli_main(FILE *out, FILE *err, int argc, char **argv) {

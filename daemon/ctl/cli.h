@@ -78,6 +78,7 @@ int cli_fail(struct cli *c, int status, const char *fmt, ...) __attribute__((for
 
 /* run.c, doctor.c */
 int cli_run(struct cli *c, int argc, char **argv);
+int cli_environment(struct cli *c, int argc, char **argv);
 int cli_doctor(struct cli *c, int argc, char **argv);
 
 /* show.c. cli_ask: asks the daemon and shows what comes, which is all that most verbs do. */

@@ -98,9 +98,7 @@ static int run_and_wait(struct cli *c, const struct command *o) {
 
 /* ---- the daemon ------------------------------------------------------------------------------ */
 
-/* Whether a daemon accepts clients there: CLI_OK, CLI_NO_DAEMON (not diagnosed), or a diagnosed
- * exit status. */
-static int probe(struct cli *c) {
+int command_probe(struct cli *c) {
     char path[128];
     int fd;
 
@@ -137,12 +135,19 @@ static int run_privately(struct cli *c, const struct command *o) {
     return status;
 }
 
+uint32_t command_number(void) {
+    uint32_t number = 0;
+
+    while (number == 0)
+        if (getrandom(&number, sizeof(number), 0) < 0 && errno != EINTR) return (uint32_t)getpid();
+    return number;
+}
+
 bool command_wants_daemon(const struct cli *c) {
     return c->configured || access(CONFIGURED, F_OK) == 0;
 }
 
 int command_run(struct cli *c, struct command *o) {
-    uint32_t *run = &o->environment.run;
     int status;
 
     if (environment_asks_null(&o->environment)) /* also to those who want to hear nothing */
@@ -150,9 +155,8 @@ int command_run(struct cli *c, struct command *o) {
               "nothing (--device-mode=null); its results mean nothing\n",
               c->err);
     o->environment.no_allocators |= frameworks_has_ranks(o->argv);
-    while (*run == 0)
-        if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR) *run = (uint32_t)getpid();
-    status = o->private ? CLI_NO_DAEMON : probe(c);
+    if (o->environment.run == 0) o->environment.run = command_number();
+    status = o->private ? CLI_NO_DAEMON : command_probe(c);
     if (status == CLI_OK) return run_and_wait(c, o);
     if (status != CLI_NO_DAEMON) return status;
     if (!o->private && command_wants_daemon(c))

@@ -19,6 +19,13 @@ struct command {
     char **argv;
 };
 
+/* Whether a daemon accepts clients there: CLI_OK, CLI_NO_DAEMON (not diagnosed), or a diagnosed
+ * exit status. */
+int command_probe(struct cli *c);
+
+/* By which a run is told from others. */
+uint32_t command_number(void);
+
 /* Whether a daemon was meant to run: configured, or named by an option or a variable. */
 bool command_wants_daemon(const struct cli *c);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salusctl run`: its options.
+ * `salusctl run`: its options; `salusctl environment`, which has them too and runs nothing.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "common/args.h"
+#include "daemon/ctl/changes.h"
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/command.h"
 #include "proto/job.h"
@@ -86,8 +87,9 @@ static int parse(struct cli *c, struct run_options *o, char **argv) {
         if (status != CLI_OK) return status;
     }
     o->command.argv = a.rest;
-    if (*a.rest) return CLI_OK;
-    return cli_fail(c, CLI_USAGE, "run: a command is needed, as in 'salusctl run -- ./prog'");
+    o->command.environment.values = o->values;
+    o->command.environment.value_count = VALUED;
+    return CLI_OK;
 }
 
 int cli_run(struct cli *c, int argc, char **argv) {
@@ -95,7 +97,35 @@ int cli_run(struct cli *c, int argc, char **argv) {
     int status = parse(c, &o, argv);
 
     if (status != CLI_OK) return status;
-    o.command.environment.values = o.values;
-    o.command.environment.value_count = VALUED;
+    if (!*o.command.argv)
+        return cli_fail(c, CLI_USAGE, "run: a command is needed, as in 'salusctl run -- ./prog'");
     return command_run(c, &o.command);
+}
+
+/* ---- what a command would find in its environment ---------------------------------------------
+ */
+
+static int print_changes(struct cli *c, struct run_options *o, bool null) {
+    struct changes changes;
+    int status = CLI_FAILED;
+
+    if (changes_take(&changes) < 0) return cli_fail(c, CLI_FAILED, "environment: out of memory");
+    o->command.environment.run = command_number();
+    status = environment_set(c, &o->command.environment);
+    if (status == CLI_OK) changes_print(&changes, c->out, null);
+    changes_finish(&changes);
+    return status;
+}
+
+int cli_environment(struct cli *c, int argc, char **argv) {
+    struct run_options o = {0};
+    bool null = *argv && strcmp(*argv, "--null") == 0;
+    int status = parse(c, &o, argv + null);
+
+    if (status != CLI_OK) return status;
+    if (*o.command.argv || o.command.private)
+        return cli_fail(c, CLI_USAGE, "environment: it runs no command and no daemon");
+    status = command_probe(c);
+    if (status == CLI_NO_DAEMON) return cli_fail(c, status, "no salusd answers in %s", c->run_dir);
+    return status == CLI_OK ? print_changes(c, &o, null) : status;
 }

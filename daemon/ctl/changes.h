@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What has changed in this process's environment since it was looked at, for who sets it elsewhere.
+ *
+ * Owner: the caller. Threads: one.
+ */
+#ifndef DAEMON_CTL_CHANGES_H
+#define DAEMON_CTL_CHANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct changes {
+    char **before; /* NAME=value, copied */
+    size_t count;
+};
+
+/* 0 or -ENOMEM. */
+int changes_take(struct changes *c);
+/* What is new or has another value: "export NAME='value'" a line, or NAME=value and a NUL. */
+void changes_print(const struct changes *c, FILE *out, bool null);
+void changes_finish(struct changes *c);
+
+#endif
