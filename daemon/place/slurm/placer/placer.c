@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A round's actions, carried out in their order.
+ */
+#include "daemon/place/slurm/placer/placer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/fdutil.h"
+#include "common/log.h"
+
+#define WHY_BYTES 256
+
+/* The job, as it will be: its note, and when it begins. */
+static int64_t next_note(const struct world *w, const struct round_action *a, int64_t now_s,
+                         struct note *n) {
+    *n = w->jobs[a->job].note;
+    if (*n->node && a->kind != ROUND_PUT_OFF) note_try(n, n->node);
+    n->node[0] = '\0';
+    if (a->kind != ROUND_PLACE) return now_s + (n->wait_s ? n->wait_s : NOTE_WAIT_MOST_S);
+    snprintf(n->node, sizeof(n->node), "%s", w->nodes[a->node].name);
+    n->gpu = a->gpu;
+    n->at = now_s;
+    return now_s;
+}
+
+static void log_action(const struct world *w, const struct round_action *a) {
+    uint32_t id = w->jobs[a->job].id;
+
+    if (a->kind == ROUND_PLACE)
+        log_each("placer", LOG_INFO, "event=place job=%" PRIu32 " node=%s gpu=%" PRIu32, id,
+                 w->nodes[a->node].name, a->gpu);
+    else if (a->kind == ROUND_WITHDRAW)
+        log_each("placer", LOG_INFO, "event=withdraw job=%" PRIu32 " node=%s", id,
+                 w->jobs[a->job].note.node);
+    else
+        log_debug("placer", "event=put_off job=%" PRIu32, id);
+}
+
+/* Once for each job, as long as the reason is the same. */
+static void say_refused(struct placer *p, const struct world *w, const struct round_action *a) {
+    char id[16];
+
+    snprintf(id, sizeof(id), "%" PRIu32, w->jobs[a->job].id);
+    if (fresh_age_ns(&p->refused, id, a->why, (int64_t)fdutil_now_ns()) == 0)
+        log_each("placer", LOG_WARN, "event=nowhere job=%s why=\"%s\"", id, a->why);
+}
+
+static void carry_out(struct placer *p, const struct world *w, const struct round_action *a,
+                      int64_t now_s) {
+    struct note note;
+    char why[WHY_BYTES];
+    int64_t begins;
+
+    if (a->kind == ROUND_REFUSED) {
+        say_refused(p, w, a);
+        return;
+    }
+    begins = next_note(w, a, now_s, &note);
+    log_action(w, a);
+    if (!p->options->dry && ctld_set_job(w->jobs[a->job].id, &note, begins, why, sizeof(why)) < 0)
+        log_each("placer", LOG_WARN, "event=not_told job=%" PRIu32 " why=\"%s\"",
+                 w->jobs[a->job].id, why);
+}
+
+static int plan(struct placer *p, const struct world *w) {
+    struct round_answer answer;
+    int64_t now_s = time(NULL);
+    char why[WHY_BYTES];
+    uint64_t begin = fdutil_now_ns();
+    int err = round_plan(w, &p->options->round, now_s, &answer, why, sizeof(why));
+
+    if (err < 0) {
+        log_error("placer", "event=round why=\"%s\"", why);
+        return err;
+    }
+    log_debug("placer", "event=round jobs=%zu nodes=%zu actions=%zu took_us=%" PRIu64, w->job_count,
+              w->node_count, answer.count, (fdutil_now_ns() - begin) / 1000);
+    for (size_t i = 0; i < answer.count; i++)
+        carry_out(p, w, &answer.actions[i], now_s);
+    round_finish(&answer);
+    return 0;
+}
+
+int placer_round(struct placer *p) {
+    struct arena *memory = arena_create();
+    char why[WHY_BYTES] = "out of memory";
+    struct world w;
+    int err =
+        memory ? ctld_look(&p->options->ctld, &p->nodes, memory, &w, why, sizeof(why)) : -ENOMEM;
+
+    if (err < 0)
+        log_error("placer", "event=look why=\"%s\"", why);
+    else
+        err = plan(p, &w);
+    arena_destroy(memory);
+    return err;
+}
+
+void placer_finish(struct placer *p) {
+    fresh_finish(&p->nodes);
+    fresh_finish(&p->refused);
+}

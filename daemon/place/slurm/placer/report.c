@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every number is bounded before it is used.
+ */
+#include "daemon/place/slurm/placer/report.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MARK "salus:"
+
+static int bad(char *why, const char *what) {
+    snprintf(why, REPORT_WHY_BYTES, "%s", what);
+    return -EINVAL;
+}
+
+/* A whole number up to `most`. */
+static bool number(const cJSON *object, const char *key, double most, double *out) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > most)
+        return false;
+    *out = item->valuedouble;
+    return floor(*out) == *out;
+}
+
+static int take_gpu(struct report *r, const cJSON *gpu, char *why) {
+    const cJSON *state = cJSON_GetObjectItemCaseSensitive(gpu, "state");
+    double id, memory;
+
+    if (!number(gpu, "id", REPORT_GPUS_MOST - 1, &id)) return bad(why, "a GPU has no number");
+    if (id != r->gpu_count) return bad(why, "GPUs are not numbered one after the other");
+    if (!number(gpu, "memory_bytes", (double)REPORT_MEMORY_MOST, &memory))
+        return bad(why, "the memory of a GPU is no size");
+    if (!cJSON_IsString(state)) return bad(why, "a GPU has no state");
+    r->gpus[r->gpu_count++] = (struct report_gpu){
+        .memory_bytes = (uint64_t)memory,
+        .ready = strcmp(state->valuestring, "ready") == 0 && memory > 0,
+    };
+    return 0;
+}
+
+/* Those of one job of Slurm are added up. */
+static int take_job(struct report *r, const cJSON *job, char *why) {
+    double id, demand, persistent, ephemeral;
+    struct report_job *j;
+
+    if (!number(job, "id", UINT32_MAX, &id) || !number(job, "demand", 1000, &demand) ||
+        !number(job, "persistent", (double)REPORT_MEMORY_MOST, &persistent) ||
+        !number(job, "ephemeral", (double)REPORT_MEMORY_MOST, &ephemeral))
+        return bad(why, "what it says of a job cannot be");
+    j = (struct report_job *)report_find_job(r, (uint32_t)id);
+    if (!j && r->job_count == REPORT_JOBS_MOST) return 0;
+    if (!j) j = &r->jobs[r->job_count++];
+    j->id = (uint32_t)id;
+    j->demand_milli += (uint32_t)demand;
+    if (j->demand_milli > 1000) j->demand_milli = 1000;
+    j->persistent_bytes += (uint64_t)persistent;
+    j->ephemeral_bytes += (uint64_t)ephemeral;
+    return 0;
+}
+
+static int take_jobs(struct report *r, const cJSON *all, char *why) {
+    const cJSON *jobs = cJSON_GetObjectItemCaseSensitive(all, "jobs"), *job;
+
+    if (!jobs) return 0;
+    if (!cJSON_IsArray(jobs)) return bad(why, "its jobs are no list");
+    cJSON_ArrayForEach(job, jobs) {
+        int err = take_job(r, job, why);
+        if (err < 0) return err;
+    }
+    return 0;
+}
+
+static int take_gpus(struct report *r, const cJSON *all, char *why) {
+    const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(all, "gpus"), *gpu;
+    double schema;
+    int err;
+
+    if (!number(all, "schema", 1, &schema) || schema != 1) return bad(why, "its schema is not 1");
+    if (!cJSON_IsArray(gpus)) return bad(why, "it has no list of GPUs");
+    cJSON_ArrayForEach(gpu, gpus) {
+        if (r->gpu_count == REPORT_GPUS_MOST) return bad(why, "it has too many GPUs");
+        err = take_gpu(r, gpu, why);
+        if (err < 0) return err;
+    }
+    return r->gpu_count ? 0 : bad(why, "it has no GPU");
+}
+
+const struct report_job *report_find_job(const struct report *r, uint32_t id) {
+    for (uint32_t i = 0; i < r->job_count; i++)
+        if (r->jobs[i].id == id) return &r->jobs[i];
+    return NULL;
+}
+
+int report_parse(struct report *r, const char *text, char *why) {
+    size_t clock;
+    cJSON *all;
+    int err;
+
+    *r = (struct report){0};
+    if (!text || strncmp(text, MARK, strlen(MARK)) != 0) return -ENOENT;
+    text += strlen(MARK);
+    clock = strspn(text, "0123456789.");
+    if (clock == 0 || text[clock] != ' ') return bad(why, "it has no time");
+    if (strnlen(text, REPORT_BYTES_MOST) == REPORT_BYTES_MOST) return bad(why, "it is too long");
+    all = cJSON_ParseWithOpts(text + clock + 1, NULL, 1);
+    if (!all) return bad(why, "it is no JSON");
+    err = take_gpus(r, all, why);
+    if (err == 0) err = take_jobs(r, all, why);
+    cJSON_Delete(all);
+    return err;
+}

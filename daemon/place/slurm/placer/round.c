@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which jobs are to be placed, where they may go, what place.h says, and what that is to Slurm.
+ */
+#include "daemon/place/slurm/placer/round.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/arena.h"
+#include "daemon/place/slurm/placer/eligible.h"
+#include "daemon/place/slurm/placer/tell.h"
+
+struct plan {
+    const struct world *w;
+    const struct tell_config *config;
+    int64_t now_s;
+    struct arena *memory;
+    struct tell_job *jobs;
+    uint64_t *labels;                                  /* of nodes */
+    bool *classes[ROUND_CLASSES_MOST];                 /* the nodes of each */
+    const struct world_job *first[ROUND_CLASSES_MOST]; /* a job of each; NULL: of one that moves */
+    uint32_t class_count;
+    struct world_job scratch;
+    uint32_t *taken; /* shares of each node that are promised in this round */
+    struct round_answer *out;
+};
+
+/* ---- what becomes of each job ---------------------------------------------------------------- */
+
+static uint32_t find_node(const struct world *w, const char *name) {
+    for (size_t i = 0; i < w->node_count; i++)
+        if (strcmp(w->nodes[i].name, name) == 0) return (uint32_t)i;
+    return WORLD_ELSEWHERE;
+}
+
+/* Of a job that Slurm put there by itself: the GPU with the fewest, as salusd would choose. */
+static uint32_t emptiest(const struct plan *p, uint32_t node, size_t jobs) {
+    uint32_t count[REPORT_GPUS_MOST] = {0}, best = 0;
+
+    for (size_t i = 0; i < jobs; i++)
+        if (p->jobs[i].fate == TELL_STAYS && p->jobs[i].node == node) count[p->jobs[i].gpu]++;
+    for (uint32_t g = 1; g < p->w->nodes[node].report.gpu_count; g++)
+        if (count[g] < count[best]) best = g;
+    return best;
+}
+
+/* It is on that node, if anything is known of it. */
+static void stay(struct plan *p, size_t i, uint32_t node) {
+    const struct note *n = &p->w->jobs[i].note;
+    struct tell_job *t = &p->jobs[i];
+    bool ours;
+
+    if (node == WORLD_ELSEWHERE || !tell_node(&p->w->nodes[node])) return;
+    ours =
+        strcmp(n->node, p->w->nodes[node].name) == 0 && n->gpu < p->w->nodes[node].report.gpu_count;
+    t->gpu = ours ? n->gpu : emptiest(p, node, i);
+    t->node = node;
+    t->fate = TELL_STAYS;
+}
+
+/* What was placed and has not begun stays so, as long as its node is one and time is not up. */
+static void judge_placed(struct plan *p, size_t i) {
+    const struct world_job *j = &p->w->jobs[i];
+    uint32_t node = find_node(p->w, j->note.node);
+    bool works = node != WORLD_ELSEWHERE && p->w->nodes[node].usable && p->w->nodes[node].reported;
+
+    if (j->held)
+        p->jobs[i].fate = TELL_LEAVES;
+    else if (works && p->now_s - j->note.at < p->config->patience_s)
+        stay(p, i, node);
+    else
+        p->jobs[i].fate = TELL_MOVES;
+}
+
+static bool is_for_us(const struct plan *p, const struct world_job *j) {
+    return !j->held && !j->depends && j->note.begin <= p->now_s &&
+           eligible_understands(j->features);
+}
+
+static void judge(struct plan *p, size_t i) {
+    const struct world_job *j = &p->w->jobs[i];
+
+    if (j->state == WORLD_RUNS)
+        stay(p, i, j->node);
+    else if (j->state == WORLD_PLACED)
+        judge_placed(p, i);
+    else if (is_for_us(p, j))
+        p->jobs[i].fate = TELL_CHOOSES;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+/* That of a job like it; -ENOENT: there was none. */
+static int class_of_alike(const struct plan *p, const struct world_job *j) {
+    for (uint32_t c = 0; c < p->class_count; c++)
+        if (p->first[c] && eligible_alike(p->first[c], j)) return (int)c;
+    return -ENOENT;
+}
+
+/* That of the nodes in `may`, or a new one; -ENOSPC: there is no more room for one. */
+static int class_of(struct plan *p, const bool *may, const struct world_job *j) {
+    size_t n = p->w->node_count;
+
+    for (uint32_t c = 0; c < p->class_count; c++)
+        if (memcmp(p->classes[c], may, n * sizeof(*may)) == 0) return (int)c;
+    if (p->class_count == ROUND_CLASSES_MOST) return -ENOSPC;
+    bool *copy = arena_calloc(p->memory, n, sizeof(*copy));
+    if (!copy) return -ENOMEM;
+    memcpy(copy, may, n * sizeof(*may));
+    for (size_t i = 0; i < n; i++)
+        if (may[i]) p->labels[i] |= 1ull << p->class_count;
+    p->classes[p->class_count] = copy;
+    p->first[p->class_count] = j;
+    return (int)p->class_count++;
+}
+
+/* The job, with the node that did not work among those that were tried. */
+static const struct world_job *without_its_node(struct plan *p, const struct world_job *j) {
+    p->scratch = *j;
+    note_try(&p->scratch.note, j->note.node);
+    return &p->scratch;
+}
+
+/* A job whose class finds no room in this round is left where it is. */
+static int classify(struct plan *p, size_t i, bool *may) {
+    struct tell_job *t = &p->jobs[i];
+    const struct world_job *j = &p->w->jobs[i];
+    int class;
+
+    if (t->fate != TELL_CHOOSES && t->fate != TELL_MOVES) return 0;
+    if (t->fate == TELL_MOVES) j = without_its_node(p, j);
+    class = class_of_alike(p, j);
+    if (class == -ENOENT && eligible_nodes(p->w, j, may))
+        class = class_of(p, may, j == &p->scratch ? NULL : j);
+    if (class == -ENOMEM) return class;
+    if (class >= 0)
+        t->class = (uint32_t) class;
+    else
+        t->fate = t->fate == TELL_MOVES ? TELL_LEAVES : TELL_NOT;
+    return 0;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static void act(struct plan *p, enum round_kind kind, size_t job, uint32_t node, uint32_t gpu,
+                const char *why) {
+    p->out->actions[p->out->count++] =
+        (struct round_action){.kind = kind, .job = job, .node = node, .gpu = gpu, .why = why};
+}
+
+/* Shares that this round has promised already are counted here: place.h knows of none. */
+static void start(struct plan *p, const struct place_action *a) {
+    uint32_t node = (uint32_t)a->where->node, shares = p->w->jobs[a->id].shares;
+    const struct world_node *n = &p->w->nodes[node];
+
+    if (n->shares_used + p->taken[node] + shares > n->shares) return;
+    p->taken[node] += shares;
+    p->jobs[a->id].fate = TELL_STAYS;
+    act(p, ROUND_PLACE, a->id, node, a->where->gpu, NULL);
+}
+
+static void follow(struct plan *p, const struct place_answer *answer) {
+    for (size_t i = 0; i < answer->action_count; i++)
+        if (answer->actions[i].kind == PLACE_START) start(p, &answer->actions[i]);
+    for (size_t i = 0; i < p->w->job_count; i++)
+        if (p->jobs[i].refused) act(p, ROUND_REFUSED, i, 0, 0, p->jobs[i].refused);
+}
+
+/* What has no place now: where it has one that does not work that is taken away, and where it would
+ * soon begin without us it is put off. */
+static void keep_waiting(struct plan *p) {
+    for (size_t i = 0; i < p->w->job_count; i++) {
+        const struct world_job *j = &p->w->jobs[i];
+        int64_t left = j->begins - p->now_s;
+
+        if (p->jobs[i].fate == TELL_STAYS || j->state == WORLD_RUNS) continue;
+        if (j->state == WORLD_PLACED)
+            act(p, ROUND_WITHDRAW, i, 0, 0, NULL);
+        else if (j->state == WORLD_WAITS && !j->held && j->note.wait_s &&
+                 eligible_understands(j->features) && left < (j->note.wait_s + 1) / 2)
+            act(p, ROUND_PUT_OFF, i, 0, 0, NULL);
+    }
+}
+
+/* ---- one round ------------------------------------------------------------------------------- */
+
+static int prepare(struct plan *p) {
+    size_t nodes = p->w->node_count + 1, jobs = p->w->job_count + 1;
+    bool *may = arena_calloc(p->memory, nodes, sizeof(*may));
+    int err = 0;
+
+    p->jobs = arena_calloc(p->memory, jobs, sizeof(*p->jobs));
+    p->labels = arena_calloc(p->memory, nodes, sizeof(*p->labels));
+    p->taken = arena_calloc(p->memory, nodes, sizeof(*p->taken));
+    /* Each job has one at the most, and one that is refused may be put off as well. */
+    p->out->actions = calloc(2 * jobs, sizeof(*p->out->actions));
+    if (!may || !p->jobs || !p->labels || !p->taken || !p->out->actions) return -ENOMEM;
+    for (size_t i = 0; i < p->w->job_count; i++)
+        judge(p, i);
+    for (size_t i = 0; i < p->w->job_count && err == 0; i++) {
+        memset(may, 0, nodes * sizeof(*may));
+        err = classify(p, i, may);
+    }
+    return err;
+}
+
+/* Shares of jobs that were placed and have not begun are not used yet, and promised. */
+static void count_promised(struct plan *p) {
+    for (size_t i = 0; i < p->w->job_count; i++)
+        if (p->w->jobs[i].state == WORLD_PLACED && p->jobs[i].fate == TELL_STAYS)
+            p->taken[p->jobs[i].node] += p->w->jobs[i].shares;
+}
+
+static int decide(struct plan *p, char *why, size_t cap) {
+    struct tell t = {p->w, p->config, NULL, p->jobs, p->labels, p->taken};
+    struct place_answer answer;
+    int err = place_create(&t.place, &p->config->place, why, cap);
+
+    if (err < 0) return err;
+    count_promised(p);
+    err = tell_all(&t, p->now_s, &answer);
+    if (err == 0) follow(p, &answer);
+    place_destroy(t.place);
+    return err;
+}
+
+int round_plan(const struct world *w, const struct tell_config *config, int64_t now_s,
+               struct round_answer *out, char *why, size_t cap) {
+    struct plan p = {.w = w, .config = config, .now_s = now_s, .out = out};
+    int err = -ENOMEM;
+
+    *out = (struct round_answer){0};
+    snprintf(why, cap, "out of memory");
+    p.memory = arena_create();
+    if (p.memory) err = prepare(&p);
+    if (err == 0) err = decide(&p, why, cap);
+    if (err == 0) keep_waiting(&p);
+    arena_destroy(p.memory);
+    if (err < 0) round_finish(out);
+    return err;
+}
+
+void round_finish(struct round_answer *out) {
+    free(out->actions);
+    *out = (struct round_answer){0};
+}

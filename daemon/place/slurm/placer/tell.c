@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Nodes are shut while jobs are told, and opened at last, so that nothing is decided before
+ * everything is known. Jobs are told at the times of their submission, so that place.h knows how
+ * long they have waited, though not each at its own: every step costs one look at all that wait.
+ */
+#include "daemon/place/slurm/placer/tell.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NS_A_S 1000000000ll
+
+bool tell_node(const struct world_node *n) {
+    return n->reported;
+}
+
+/* All GPUs of a node, or none: which of them a job sees is by their numbers. */
+bool tell_open(const struct world_node *n, uint32_t promised) {
+    if (!n->reported || !n->usable || n->shares_used + promised >= n->shares) return false;
+    for (uint32_t g = 0; g < n->report.gpu_count; g++)
+        if (!n->report.gpus[g].ready) return false;
+    return true;
+}
+
+/* Events of one time, and what they point to. */
+struct batch {
+    const struct tell *t;
+    struct place_event *events;
+    struct place_job *jobs;
+    struct place_where *where;
+    size_t count;
+};
+
+static void batch_finish(struct batch *b) {
+    free(b->events);
+    free(b->jobs);
+    free(b->where);
+}
+
+static int batch_init(struct batch *b, const struct tell *t) {
+    size_t most = t->w->job_count + 2 * t->w->node_count + 1;
+
+    *b = (struct batch){.t = t,
+                        .events = calloc(most, sizeof(*b->events)),
+                        .jobs = calloc(most, sizeof(*b->jobs)),
+                        .where = calloc(most, sizeof(*b->where))};
+    if (b->events && b->jobs && b->where) return 0;
+    batch_finish(b);
+    return -ENOMEM;
+}
+
+/* Nothing but a refusal comes before the last one. */
+static int batch_step(struct batch *b, int64_t s, struct place_answer *answer) {
+    int err = place_step(b->t->place, s > 0 ? s * NS_A_S : 0, b->events, b->count, answer);
+
+    b->count = 0;
+    for (size_t i = 0; err == 0 && i < answer->action_count; i++)
+        if (answer->actions[i].kind == PLACE_REFUSE)
+            b->t->jobs[answer->actions[i].id].refused = answer->actions[i].why;
+    return err;
+}
+
+static void batch_add(struct batch *b, struct place_event event) {
+    b->events[b->count++] = event;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static int say_node(struct batch *b, size_t i, struct place_answer *answer) {
+    const struct world_node *n = &b->t->w->nodes[i];
+    struct place_gpu gpus[REPORT_GPUS_MOST];
+    struct place_node node = {.id = i,
+                              .cpu_milli = n->cpus * 1000,
+                              .memory_bytes = n->memory_bytes,
+                              .labels = b->t->labels[i],
+                              .gpu_count = n->report.gpu_count,
+                              .gpus = gpus};
+
+    for (uint32_t g = 0; g < node.gpu_count; g++) {
+        uint64_t bytes = n->report.gpus[g].memory_bytes;
+        gpus[g] = (struct place_gpu){.memory_bytes = bytes ? bytes : 1};
+    }
+    batch_add(b, (struct place_event){.kind = PLACE_NODE, .node = &node});
+    batch_add(b, (struct place_event){.kind = PLACE_NODE_SHUT, .id = i});
+    return batch_step(b, 0, answer);
+}
+
+static int say_nodes(struct batch *b, struct place_answer *answer) {
+    int err = 0;
+
+    for (size_t i = 0; i < b->t->w->node_count && err == 0; i++)
+        if (tell_node(&b->t->w->nodes[i])) err = say_node(b, i, answer);
+    return err;
+}
+
+static void open_nodes(struct batch *b) {
+    for (size_t i = 0; i < b->t->w->node_count; i++)
+        if (tell_open(&b->t->w->nodes[i], b->t->promised[i]))
+            batch_add(b, (struct place_event){.kind = PLACE_NODE_OPEN, .id = i});
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+/* What its node has measured of a job that runs goes before what was said of it. */
+static void take_measured(const struct tell *t, size_t i, struct place_job *job) {
+    const struct report_job *m =
+        t->jobs[i].fate == TELL_STAYS
+            ? report_find_job(&t->w->nodes[t->jobs[i].node].report, t->w->jobs[i].id)
+            : NULL;
+
+    if (!m) return;
+    if (m->demand_milli) job->util = m->demand_milli / 1000.0;
+    if (t->w->jobs[i].note.ask.mem_bytes || !m->persistent_bytes) return;
+    job->persistent_bytes = m->persistent_bytes;
+    job->ephemeral_bytes = m->ephemeral_bytes;
+}
+
+static struct place_job demand(const struct tell *t, size_t i) {
+    const struct world_job *j = &t->w->jobs[i];
+    const struct ask *a = &j->note.ask;
+    bool known = a->mem_bytes != 0;
+    struct place_job job = {
+        .id = i,
+        .tasks = 1,
+        .gpus = 1,
+        .util = a->util_milli ? a->util_milli / 1000.0 : t->config->util,
+        .persistent_bytes = known ? a->persistent_bytes : t->config->mem_bytes,
+        .ephemeral_bytes = known ? a->mem_bytes - a->persistent_bytes : 0,
+        .cpu_milli = j->cpus * 1000,
+        .labels = t->jobs[i].fate == TELL_STAYS ? 0 : 1ull << t->jobs[i].class,
+        .kind = a->class == ASK_SERVICE ? PLACE_SERVICE : PLACE_TRAINING,
+        .slack = a->class == ASK_SERVICE ? t->config->slack : 0,
+    };
+
+    take_measured(t, i, &job);
+    return job;
+}
+
+static void say_job(struct batch *b, size_t i) {
+    bool stays = b->t->jobs[i].fate == TELL_STAYS;
+    struct place_job *job = &b->jobs[b->count];
+    struct place_where *where = &b->where[b->count];
+
+    *job = demand(b->t, i);
+    *where = (struct place_where){b->t->jobs[i].node, b->t->jobs[i].gpu};
+    batch_add(b, (struct place_event){
+                     .kind = stays ? PLACE_RUNS : PLACE_JOB, .job = job, .where = where});
+}
+
+static int say_running(struct batch *b, struct place_answer *answer) {
+    for (size_t i = 0; i < b->t->w->job_count; i++)
+        if (b->t->jobs[i].fate == TELL_STAYS) say_job(b, i);
+    return batch_step(b, 0, answer);
+}
+
+/* Jobs whose waiting times have the same power of two are told at once. */
+static int power_of(int64_t wait_s) {
+    return wait_s > 0 ? 63 - __builtin_clzll((uint64_t)wait_s) : -1;
+}
+
+static int say_waiting(struct batch *b, int64_t now_s, struct place_answer *answer) {
+    int64_t since = 0;
+    int err = 0;
+
+    for (size_t i = 0; i < b->t->w->job_count && err == 0; i++) {
+        enum tell_fate fate = b->t->jobs[i].fate;
+        int64_t at = b->t->w->jobs[i].submitted;
+
+        if (fate != TELL_CHOOSES && fate != TELL_MOVES) continue;
+        if (b->count && power_of(now_s - at) != power_of(now_s - since))
+            err = batch_step(b, since, answer);
+        if (b->count == 0) since = at;
+        if (err == 0) say_job(b, i);
+    }
+    return err == 0 ? batch_step(b, since, answer) : err;
+}
+
+int tell_all(const struct tell *t, int64_t now_s, struct place_answer *answer) {
+    struct batch b;
+    int err = batch_init(&b, t);
+
+    if (err < 0) return err;
+    err = say_nodes(&b, answer);
+    if (err == 0) err = say_running(&b, answer);
+    if (err == 0) err = say_waiting(&b, now_s, answer);
+    open_nodes(&b); /* all at once: the decision */
+    if (err == 0) err = batch_step(&b, now_s, answer);
+    batch_finish(&b);
+    return err;
+}

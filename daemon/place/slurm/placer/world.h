@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A moment of the cluster, as far as a placer must know it. Plain values: from slurmctld
+ * (ctld.h), or from a test.
+ *
+ * Owner: who filled it in. Threads: any, as nobody changes it.
+ */
+#ifndef DAEMON_PLACE_SLURM_PLACER_WORLD_H
+#define DAEMON_PLACE_SLURM_PLACER_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/place/slurm/note.h"
+#include "daemon/place/slurm/placer/report.h"
+
+struct world_node {
+    const char *name;
+    bool usable;          /* Slurm would start jobs there: it is up and not drained */
+    bool reported;        /* `report` is there, and fresh */
+    const char *features; /* by commas; NULL: none */
+    uint32_t cpus;
+    uint64_t memory_bytes;        /* the machine's */
+    uint32_t shares, shares_used; /* of the GRES */
+    struct report report;
+};
+
+struct world_partition {
+    const char *name;
+    bool up;
+    const bool *has; /* for each node, by its number */
+};
+
+enum world_state {
+    WORLD_WAITS,  /* for us: it has a note, and no node */
+    WORLD_PLACED, /* it has a node of ours, and Slurm has not started it */
+    WORLD_RUNS
+};
+
+struct world_job {
+    uint32_t id;
+    enum world_state state;
+    struct note note;
+    uint32_t cpus;
+    int64_t submitted, begins; /* s since 1970 */
+    bool held;                 /* by its user or an operator */
+    bool depends;              /* on a job that has not ended */
+    const char *partition;     /* several, by commas */
+    const char *features;      /* that its node must have; NULL: none */
+    const bool *excluded;      /* for each node; NULL: none is */
+    uint32_t node;             /* RUNS: number of its node, or WORLD_ELSEWHERE */
+    uint32_t shares;           /* of the GRES, that it has or asks for */
+};
+
+#define WORLD_ELSEWHERE UINT32_MAX
+
+struct world {
+    const struct world_node *nodes;
+    size_t node_count;
+    const struct world_partition *partitions;
+    size_t partition_count;
+    const struct world_job *jobs; /* in the order in which they were submitted */
+    size_t job_count;
+};
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * salusctl is a process of its own here: what it links and does is not brought into Slurm's, and
+ * there is one place that knows what a program needs.
+ */
+#include "daemon/place/slurm/spank/daemon.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/place/slurm/note.h"
+#include "daemon/place/slurm/spank/child.h"
+
+#define WORDS_MOST 32
+
+struct command {
+    char *argv[WORDS_MOST];
+    int count;
+    char run_dir[PATH_MAX], gpu[16];
+    struct ask_words ask;
+};
+
+static void add(struct command *c, const char *word) {
+    c->argv[c->count++] = (char *)word; /* which is not written to */
+    c->argv[c->count] = NULL;
+}
+
+/* "salusctl --run-dir DIR" */
+static void begin(struct command *c, const struct settings *s, const char *node) {
+    const char *dir = settings_run_dir(s, node, c->run_dir);
+
+    c->count = 0;
+    add(c, s->salusctl);
+    if (!dir) return;
+    add(c, "--run-dir");
+    add(c, dir);
+}
+
+static void add_task(struct command *c, const struct daemon_task *t) {
+    ask_words(t->ask, &c->ask);
+    for (int i = 0; i < c->ask.count; i++)
+        add(c, c->ask.text[i]);
+    if (t->gpu != NOTE_ANY_GPU) {
+        snprintf(c->gpu, sizeof(c->gpu), "%" PRIu32, t->gpu);
+        add(c, "--gpu");
+        add(c, c->gpu);
+    }
+    add(c, "--name");
+    add(c, t->name);
+}
+
+/* NAME=value, each with its NUL; a last one that lacks it is not taken. */
+static void set_all(const struct daemon_task *t, char *text, size_t bytes) {
+    char *end = text + bytes;
+
+    while (text < end) {
+        char *next = text + strlen(text) + 1, *value = strchr(text, '=');
+
+        if (next > end) return;
+        if (value) {
+            *value = '\0';
+            t->set(t->self, text, value + 1);
+        }
+        text = next;
+    }
+}
+
+/* What salusctl said, without what it advises behind a semicolon: that is for its own user. */
+static int failed(const struct settings *s, const struct child_output *c, char *why) {
+    const char *said = strstr(c->err, "salusctl: ");
+
+    if (c->status == 0) return 0;
+    said = said ? said + strlen("salusctl: ") : c->err;
+    if (*said)
+        snprintf(why, DAEMON_WHY_BYTES, "%.*s", (int)strcspn(said, ";\n"), said);
+    else
+        snprintf(why, DAEMON_WHY_BYTES, "%s ended with status %d", s->salusctl, c->status);
+    return -ECONNREFUSED;
+}
+
+static int run(const struct settings *s, struct command *c, char *const *env,
+               struct child_output *out, char *why) {
+    int err = child_run(c->argv, env, out);
+
+    if (err < 0) {
+        snprintf(why, DAEMON_WHY_BYTES, "%s: %s", s->salusctl, strerror(-err));
+        return err;
+    }
+    err = failed(s, out, why);
+    if (err < 0) child_finish(out);
+    return err;
+}
+
+int daemon_environment(const struct settings *s, const struct daemon_task *task, char *why) {
+    struct child_output out;
+    struct command c;
+    int err;
+
+    begin(&c, s, task->node);
+    add(&c, "environment");
+    add(&c, "--null");
+    add(&c, "--quiet"); /* what is set for frameworks is not said again by every task */
+    add_task(&c, task);
+    err = run(s, &c, task->env, &out, why);
+    if (err < 0) return err;
+    set_all(task, out.out, out.out_bytes);
+    child_finish(&out);
+    return 0;
+}
+
+int daemon_answers(const struct settings *s, const char *node, char *why) {
+    char *const env[] = {NULL};
+    struct child_output out;
+    struct command c;
+    int err;
+
+    begin(&c, s, node);
+    add(&c, "status");
+    err = run(s, &c, env, &out, why);
+    if (err == 0) child_finish(&out);
+    return err;
+}

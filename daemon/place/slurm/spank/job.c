@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One question a step on a node. Slurm's processes have what is called here of libslurm.
+ */
+#include "daemon/place/slurm/spank/job.h"
+
+#include <errno.h>
+#include <slurm/slurm.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/place/slurm/gres.h"
+
+int job_ask(uint32_t id, const char *gres, struct job *j) {
+    job_info_msg_t *all = NULL;
+
+    *j = (struct job){.note.gpu = NOTE_ANY_GPU};
+    if (slurm_load_job(&all, id, 0) != SLURM_SUCCESS || !all) return -EIO;
+    for (uint32_t i = 0; i < all->record_count; i++) {
+        const slurm_job_info_t *info = &all->job_array[i];
+
+        if (info->job_id != id) continue; /* others of its array, or of its heterogeneous job */
+        j->shares = gres_count(info->tres_per_node, gres) || gres_count(info->tres_per_job, gres) ||
+                    gres_count(info->tres_per_task, gres) ||
+                    gres_count(info->tres_per_socket, gres);
+        j->noted = note_parse(&j->note, info->admin_comment) == 0;
+    }
+    slurm_free_job_info_msg(all);
+    return 0;
+}
+
+void job_drain_node(const char *node, const char *why) {
+    update_node_msg_t update;
+    char reason[640];
+
+    snprintf(reason, sizeof(reason), "salus: %s", why);
+    slurm_init_update_node_msg(&update);
+    update.node_names = (char *)node; /* which is not written to */
+    update.node_state = NODE_STATE_DRAIN;
+    update.reason = reason;
+    slurm_update_node(&update);
+}

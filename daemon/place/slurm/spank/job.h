@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What slurmctld knows of a job, asked from its node: whether it is one of Salus's, and where the
+ * placer put it.
+ *
+ * Owner: the caller. Thread: the caller's, which waits.
+ */
+#ifndef DAEMON_PLACE_SLURM_SPANK_JOB_H
+#define DAEMON_PLACE_SLURM_SPANK_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/place/slurm/note.h"
+
+struct job {
+    bool shares;      /* it has some of the GRES */
+    struct note note; /* NOTE_ANY_GPU and no class where it has none */
+    bool noted;
+};
+
+/* 0, or -EIO: it could not be asked. */
+int job_ask(uint32_t id, const char *gres, struct job *j);
+
+/* No job starts on this node until somebody resumes it. */
+void job_drain_node(const char *node, const char *why);
+
+#endif

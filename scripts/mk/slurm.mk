@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# Salus on Slurm (daemon/place/slurm): the plugin and the placer. Needs libslurm-dev, which `make all` does without.
+#   make slurm          both
+#   make check-slurm    both, in clusters of two nodes on this machine; installs Debian's packages of Slurm
+SLURM_PLUGIN := $(BUILD)/slurm/salus.so
+SLURM_PLACER := $(BUILD)/slurm/salus-placer
+SLURM_SHARED := $(wildcard daemon/place/slurm/*.c)
+SLURM_SPANK := $(wildcard daemon/place/slurm/spank/*.c)
+SLURM_PLACING := $(filter-out %/main.c,$(wildcard daemon/place/slurm/placer/*.c))
+# What knows nothing of libslurm, so that it is tested where there is none.
+SLURM_PURE := $(SLURM_SHARED) $(filter-out %/plugin.c %/job.c,$(SLURM_SPANK)) $(filter-out %/ctld.c %/placer.c,$(SLURM_PLACING))
+$(BUILD)/libslurmpure.a: $(call objs,$(SLURM_PURE))
+SLURM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_slurm_*.c))
+$(SLURM_TESTS): $(addprefix $(BUILD)/lib,slurmpure.a place.a)
+
+# What is called of libslurm is in the process that loads it.
+$(SLURM_PLUGIN): $(call objs,$(SLURM_SPANK) $(SLURM_SHARED)) $(addprefix $(BUILD)/lib,proto.a common.a) scripts/mk/slurm.map
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared -Wl,--version-script=scripts/mk/slurm.map -Wl,-z,relro,-z,now -Wl,--exclude-libs,ALL -o $@ \
+		$(filter %.o,$^) $(filter %.a,$^)
+$(SLURM_PLACER): $(BUILD)/daemon/place/slurm/placer/main.o $(call objs,$(SLURM_PLACING) $(SLURM_SHARED)) \
+		$(addprefix $(BUILD)/lib,place.a proto.a common.a)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ -lslurm -lcjson -lm
+
+.PHONY: slurm
+slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer for Slurm; need libslurm-dev
+
+# Where Debian's Slurm looks for plugins.
+SLURM_PLUGIN_DIR ?= $(DESTDIR)/usr/lib/$(shell $(CC) -print-multiarch)/slurm-wlm
+
+.PHONY: check-slurm check-slurm-small setup-slurm install-slurm uninstall-slurm
+setup-slurm:
+	scripts/setup --slurm
+check-slurm: setup-slurm all slurm $(BUILD)/e2e/default-static/train ## jobs of sbatch in clusters of two nodes; SLURM=part
+	BUILD=$(BUILD) $(PYTHON) test/slurm/run_slurm.py $(SLURM)
+# For every change: a job in a lane, one that is placed, what is refused where it is typed, a salusd that is gone.
+check-slurm-small: setup-slurm all slurm $(BUILD)/e2e/default-static/train
+	BUILD=$(BUILD) $(PYTHON) test/slurm/run_slurm.py lane_of least bad_options without_its
+
+install-slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer, beside what install puts there
+	$(INSTALL) -D -m 0755 $(SLURM_PLUGIN) $(SLURM_PLUGIN_DIR)/salus.so
+	$(INSTALL) -D -m 0755 $(SLURM_PLACER) $(ROOT_DIR)/sbin/salus-placer
+	$(INSTALL) -D -m 0755 config/slurm/salus-report $(ROOT_DIR)/libexec/salus/salus-report
+	$(INSTALL) -d $(ROOT_DIR)/share/doc/salus/slurm $(ROOT_DIR)/lib/systemd/system
+	$(INSTALL) -m 0644 config/slurm/*.conf config/slurm/job_submit.lua $(ROOT_DIR)/share/doc/salus/slurm
+	sed 's|@PREFIX@|$(PREFIX)|' config/slurm/salus-placer.service >$(ROOT_DIR)/lib/systemd/system/salus-placer.service
+uninstall-slurm:
+	rm -f $(SLURM_PLUGIN_DIR)/salus.so $(ROOT_DIR)/sbin/salus-placer $(ROOT_DIR)/libexec/salus/salus-report \
+		$(ROOT_DIR)/lib/systemd/system/salus-placer.service
+	rm -rf $(ROOT_DIR)/share/doc/salus/slurm
