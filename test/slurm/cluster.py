@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster of Slurm on this machine: slurmctld, and for each node a slurmd and a salusd of its own with software
+GPUs of one thread, all in a private directory, of the user who runs the tests, without systemd, cgroups or a
+database. `with Cluster(nodes=2) as c: c.sbatch(...)`: whatever happens inside, nothing is left.
+"""
+import glob
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
+from harness import BUILD, ROOT, cuda_lib_dir, tool, wait_for
+
+# Who ends a test by a signal leaves no cluster either.
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+
+PLUGIN = os.path.join(BUILD, "slurm", "salus.so")
+PLACER = os.path.join(BUILD, "slurm", "salus-placer")
+EXAMPLES = os.path.join(ROOT, "config", "slurm")
+SHORT = 60  # s: what takes longer here has failed
+ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY"}
+
+CONF = """
+ClusterName=salus
+SlurmctldHost=localhost(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={d}/munge.sock
+CredType=cred/munge
+SlurmctldPort={port}
+SlurmctldPidFile={d}/slurmctld.pid
+SlurmdPidFile={d}/slurmd.%n.pid
+SlurmdSpoolDir={d}/spool.%n
+StateSaveLocation={d}/state
+SlurmctldLogFile={d}/slurmctld.log
+SlurmdLogFile={d}/slurmd.%n.log
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+JobCompType=jobcomp/filetxt
+JobCompLoc={d}/ended
+MpiDefault=none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+ReturnToService=2
+SlurmdTimeout={node_timeout}
+MessageTimeout=10
+KillWait=2
+MinJobAge=3600
+SchedulerParameters=nohold_on_prolog_fail,sched_interval=1,bf_interval=1,requeue_delay=1,batch_sched_delay=0
+GresTypes=salus
+PlugStackConfig={d}/plugstack.conf
+{more}
+NodeName=n[1-{nodes}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs={cpus} RealMemory=8000 Gres=salus:{shares}
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
+{partitions}
+"""
+
+# For HealthCheckProgram={d}/health, in whose environment little stands.
+HEALTH = """#!/bin/sh
+export SLURM_CONF={conf} SALUSCTL={ctl} SALUS_RUN_DIR={dir}/salus.$SLURMD_NODENAME
+exec {report}
+"""
+
+
+def free_ports(count):
+    """So many in a row that nobody has now."""
+    for first in range(18000 + os.getpid() % 997 * 16, 60000, 64):
+        held = []
+        try:
+            for port in range(first, first + count):
+                s = socket.socket()
+                held.append(s)
+                s.bind(("127.0.0.1", port))
+            return first
+        except OSError:
+            continue
+        finally:
+            for s in held:
+                s.close()
+    raise AssertionError("no ports are free")
+
+
+def processes_with(word):
+    """Processes that have it on their command line or in their environment: ours, wherever they hang."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as line, open(f"/proc/{pid}/environ", "rb") as environment:
+                if word.encode() in line.read() + environment.read() and int(pid) != os.getpid():
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return int(f.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return -1
+
+
+def name_of(pid):
+    with open(f"/proc/{pid}/comm") as f:
+        return f.read().strip()
+
+
+class Node:
+    """A slurmd and its salusd."""
+
+    def __init__(self, cluster, name, gpus, memory):
+        self.cluster, self.name, self.gpus, self.memory = cluster, name, gpus, memory
+        self.run_dir = os.path.join(cluster.dir, "salus." + name)
+        self.salusd = self.slurmd = None
+        os.makedirs(self.run_dir)
+        os.makedirs(os.path.join(cluster.dir, "spool." + name))
+        self.config = os.path.join(self.run_dir, "salus.conf")
+        with open(self.config, "w") as f:
+            f.write(f"[gpu]\ngpus = {gpus}\ndevice = soft\ndevice_threads = 1\ndevice_memory = {memory}\n"
+                    "[schedule]\nunknown_memory = 64MiB\n")
+
+    def start_salusd(self):
+        with open(os.path.join(self.run_dir, "log"), "ab") as log:
+            self.salusd = subprocess.Popen([tool("salusd"), "--foreground", "--run-dir", self.run_dir, "--config", self.config],
+                                           stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+
+    def salus_ready(self):
+        if self.salusd.poll() is not None:
+            with open(os.path.join(self.run_dir, "log"), errors="replace") as f:
+                raise AssertionError(f"{self.name}: salusd ended:\n{f.read()[-3000:]}")
+        done = self.ctl("--json", "status")
+        return done.returncode == 0 and json.loads(done.stdout)["status"]["gpus_ready"] == self.gpus
+
+    def ctl(self, *words):
+        return subprocess.run([tool("salusctl"), "--run-dir", self.run_dir, *words], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=SHORT)
+
+    def history(self):
+        return json.loads(self.ctl("--json", "history").stdout)["history"]
+
+    def start_slurmd(self):
+        self.slurmd = self.cluster.start(["slurmd", "-D", "-N", self.name, "-f", self.cluster.conf], f"slurmd.{self.name}.out")
+
+    def kill(self, what):
+        p = getattr(self, what)
+        p.kill()
+        p.wait()
+
+
+class Cluster:
+    """Options are keys of CONF; `more` and `partitions` are lines of slurm.conf, `wait` is WAIT of job_submit.lua (None:
+    jobs do not wait for a placer), `plugin` words of plugstack.conf."""
+
+    def __init__(self, nodes=2, gpus=1, memory="1GiB", shares=4, cpus=4, wait=None, more="", partitions="", plugin="",
+                 node_timeout=10):
+        self.dir = tempfile.mkdtemp(prefix="ss-", dir="/tmp")  # short: there are sockets in it
+        os.chmod(self.dir, 0o755)
+        self.conf = os.path.join(self.dir, "slurm.conf")
+        self.env = {**os.environ, "SLURM_CONF": self.conf, "XDG_STATE_HOME": "/nonexistent"}
+        self.children, self.placer = [], None
+        self.nodes = [Node(self, f"n{i + 1}", gpus, memory) for i in range(nodes)]
+        os.makedirs(os.path.join(self.dir, "state"))
+        first = free_ports(nodes + 1)
+        more = more.replace("{d}", self.dir)
+        self.write("health", HEALTH.format(conf=self.conf, ctl=tool("salusctl"), dir=self.dir, report=os.path.join(EXAMPLES, "salus-report")))
+        os.chmod(os.path.join(self.dir, "health"), 0o755)
+        if wait is not None:
+            more += "\nJobSubmitPlugins=lua"
+            with open(os.path.join(EXAMPLES, "job_submit.lua")) as f:
+                self.write("job_submit.lua", f.read().replace("local WAIT = 300", f"local WAIT = {wait}"))
+        self.write("slurm.conf", CONF.format(user=pwd.getpwuid(os.getuid()).pw_name, d=self.dir, port=first, first=first + 1,
+                                             last=first + nodes, nodes=nodes, cpus=cpus, shares=shares, more=more,
+                                             partitions=partitions, node_timeout=node_timeout))
+        self.write("gres.conf", f"Name=salus Count={shares} Flags=CountOnly\n")
+        self.write("plugstack.conf", f"required {PLUGIN} salusctl={tool('salusctl')} run_dir={self.dir}/salus.%n {plugin}\n")
+
+    def write(self, name, text):
+        with open(os.path.join(self.dir, name), "w") as f:
+            f.write(text)
+
+    def read(self, name):
+        with open(os.path.join(self.dir, name), errors="replace") as f:
+            return f.read()
+
+    def start(self, argv, log):
+        with open(os.path.join(self.dir, log), "ab") as out:
+            p = subprocess.Popen(argv, env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                 start_new_session=True)
+        self.children.append(p)
+        return p
+
+    def start_slurmctld(self):
+        self.slurmctld = self.start(["slurmctld", "-D", "-f", self.conf], "slurmctld.out")
+
+    def __enter__(self):
+        try:
+            self.boot()
+        except BaseException:
+            self.__exit__(Exception)
+            raise
+        return self
+
+    def boot(self):
+        key = os.path.join(self.dir, "munge.key")
+        with open(os.open(key, os.O_CREAT | os.O_WRONLY, 0o400), "wb") as f:
+            f.write(os.urandom(128))
+        names = {"socket": "munge.sock", "key-file": "munge.key", "pid-file": "munged.pid", "log-file": "munged.log",
+                 "seed-file": "munged.seed"}
+        self.start(["/usr/sbin/munged", "--foreground", "--force", "--num-threads=4",
+                    *(f"--{k}={self.dir}/{v}" for k, v in names.items())], "munged.out")
+        for node in self.nodes:
+            node.start_salusd()
+        wait_for("munged", lambda: os.path.exists(os.path.join(self.dir, "munge.sock")), SHORT)
+        self.start_slurmctld()
+        for node in self.nodes:
+            node.start_slurmd()
+        for node in self.nodes:
+            wait_for(f"salusd of {node.name}", node.salus_ready, SHORT)
+        wait_for("nodes are idle", lambda: self.states() == {n.name: "idle" for n in self.nodes}, SHORT)
+
+    def __exit__(self, kind, *_):
+        if kind:
+            self.show_logs()
+        mine = [n.salusd for n in self.nodes if n.salusd] + self.children
+        for p in mine:
+            if p.poll() is None:
+                p.terminate()
+        for p in mine:
+            try:
+                p.wait(10)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
+        wait_for("all processes of the cluster end", self.kill_all, SHORT)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def kill_all(self):
+        """Steps, and what they started; True once there are none."""
+        left = processes_with(self.dir)
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return not left
+
+    def show_logs(self):
+        for path in sorted(glob.glob(os.path.join(self.dir, "*.log"))):
+            with open(path, errors="replace") as f:
+                text = f.read()[-1500:]
+            if text.strip():
+                print(f"---- {os.path.basename(path)}\n{text}", flush=True)
+
+    def kill_node(self, node):
+        """All that runs there, as if its power were cut."""
+        node.kill("slurmd")
+        node.kill("salusd")
+        steps = processes_with(f"SLURMD_NODENAME={node.name}")
+        for pid in [parent_of(p) for p in steps] + steps:  # slurmstepd first, which would tell how they ended
+            try:
+                if pid in steps or name_of(pid) == "slurmstepd":
+                    os.kill(pid, signal.SIGKILL)
+            except (ProcessLookupError, FileNotFoundError):
+                pass
+
+    # ---- the placer, and what nodes report to it
+
+    def start_placer(self, *options):
+        """Reports too: HealthCheckProgram comes but once in so many seconds, a test's nodes say it at once."""
+        self.placer = self.start([PLACER, "--interval", "100ms", *options], "placer.log")
+
+    def report(self, *nodes, text=None):
+        """As config/slurm/salus-report does on each node; or what stands in `text`."""
+        for node in nodes or self.nodes:
+            if text is None:
+                self.command(os.path.join(EXAMPLES, "salus-report"),
+                             env={"SALUSCTL": tool("salusctl"), "SALUS_RUN_DIR": node.run_dir, "SLURMD_NODENAME": node.name})
+            else:
+                self.command("scontrol", "update", f"NodeName={node.name}", f"Extra={text}")
+
+    # ---- asking Slurm
+
+    def command(self, *argv, check=True, env=None, cwd=None, user=None):
+        done = subprocess.run(argv, env={**self.env, **(env or {})}, cwd=cwd or self.dir, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SHORT, user=user, group=user,
+                              extra_groups=[] if user else None)
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(argv)}: exit {done.returncode}: {done.stderr}")
+        return done
+
+    def states(self):
+        lines = self.command("sinfo", "-h", "-N", "-o", "%N %T", check=False).stdout.split("\n")
+        return {n: s.rstrip("*") for n, s in (line.split() for line in lines if line)}
+
+    def script(self, text):
+        """A job's script, with what a program of the tests needs beside Salus: CUDA's runtime."""
+        fd, path = tempfile.mkstemp(dir=self.dir, suffix=".sh")
+        with os.fdopen(fd, "w") as f:
+            f.write(f"#!/bin/sh\nexport LD_LIBRARY_PATH=$LD_LIBRARY_PATH:{cuda_lib_dir()}\n{text}\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def submit(self, text, *options, check=True, env=None, user=None):
+        return self.command("sbatch", "--parsable", "-o", os.path.join(self.dir, "out.%j"), *options, self.script(text),
+                            check=check, env=env, user=user)
+
+    def sbatch(self, text, *options, **more):
+        """Its number."""
+        return int(self.submit(text, *options, **more).stdout)
+
+    def show(self, job):
+        """What slurmctld says of it, by field."""
+        text = self.command("scontrol", "-o", "show", "job", str(job)).stdout
+        fields = dict(word.split("=", 1) for word in text.split() if "=" in word)
+        if "AdminComment=" in text:
+            fields["AdminComment"] = text.split("AdminComment=", 1)[1].split(" StdErr=")[0].strip()
+        return fields
+
+    def output(self, job):
+        try:
+            return self.read(f"out.{job}")
+        except FileNotFoundError:
+            return ""
+
+    def ended(self, *jobs, seconds=SHORT):
+        """Once they have; the fields of the last."""
+        for job in jobs:
+            wait_for(f"job {job} ends", lambda: self.show(job)["JobState"] in ENDED, seconds)
+        return self.show(jobs[-1])

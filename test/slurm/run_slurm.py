@@ -1,0 +1,412 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Salus on Slurm: clusters of two nodes on this machine, each with its own salusd on software GPUs, and real
+programs in jobs of sbatch.
+
+    test/slurm/run_slurm.py [--list] [NAME-PART...]
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cluster import PLACER, SHORT, Cluster, free_ports, processes_with
+
+from harness import BUILD, CHECKSUM, ROOT, Skipped, program, run_tests, wait_for
+from run_gpus import contains, equal, script
+
+TRAIN = f"exec {program('train')} 30"
+
+
+def checksum(c, job):
+    found = CHECKSUM.search(c.output(job))
+    if not found:
+        raise AssertionError(f"job {job} printed no checksum:\n{c.output(job)}\n{c.show(job)}")
+    return found.group(2)
+
+
+def test_a_job_runs_in_a_lane_of_its_node():
+    with Cluster() as c:
+        first = c.sbatch(TRAIN, "--gres=salus:1", "--salus-class=be", "--salus-mem=64MiB", "-w", "n2")
+        equal(c.ended(first)["JobState"], "COMPLETED", f"the job, which said {c.output(first)}")
+        equal([n.name for n in c.nodes if n.history()], ["n2"], "nodes whose salusd had a job")
+        had = c.nodes[1].history()[0]
+        equal((had["name"], had["how"]), (f"slurm-{first}", "done"), "the job there")
+        second = c.sbatch(TRAIN, "--gres=salus:1", "-w", "n1")
+        c.ended(second)
+        equal(checksum(c, first), checksum(c, second), "results on two nodes")
+
+
+ASK = ("--gres=salus:1", "--salus-mem=64MiB")
+
+
+def once(c, number, pause=0):
+    """A job that leaves a line when it begins and one when it ends; so does each time that it is run."""
+    return f"echo {number} begins >>{c.dir}/lines; sleep {pause}; {program('train')} 30 && echo {number} ends >>{c.dir}/lines"
+
+
+def lines(c, word):
+    try:
+        return sorted(int(line.split()[0]) for line in c.read("lines").splitlines() if line.endswith(word))
+    except FileNotFoundError:
+        return []
+
+
+def states(c, jobs):
+    return [c.show(j)["JobState"] for j in jobs]
+
+
+def test_the_placer_puts_jobs_where_they_hurt_least():
+    """Two that fill a GPU each go to two nodes, whatever Slurm would do; the third beside the smaller one."""
+    with Cluster(wait=300) as c:
+        c.report()
+        c.start_placer()
+        jobs = [c.sbatch("sleep 60", *ASK, "--salus-util=90%"), c.sbatch("sleep 60", *ASK, "--salus-util=20%")]
+        wait_for("both run", lambda: states(c, jobs) == ["RUNNING"] * 2, SHORT)
+        first, second = (c.show(j)["NodeList"] for j in jobs)
+        equal({first, second}, {"n1", "n2"}, "nodes of two jobs")
+        third = c.sbatch(TRAIN, *ASK, "--salus-util=30%")
+        equal(c.ended(third)["NodeList"], second, "node of the third")
+        checksum(c, third)
+
+
+def test_the_job_gets_the_gpu_that_was_chosen():
+    with Cluster(nodes=1, gpus=2, wait=300) as c:
+        c.report()
+        c.start_placer()
+        jobs = [c.sbatch(f"{program('train')} 30 && sleep 60", *ASK, "--salus-util=90%") for _ in range(2)]
+        wait_for("each GPU had a job", lambda: sorted(h["gpu"] for h in c.nodes[0].history()) == [0, 1], SHORT)
+        equal(sorted(c.show(j)["AdminComment"].split("gpu=")[1].split()[0] for j in jobs), ["0", "1"], "GPUs in notes")
+
+
+def test_the_same_script_with_and_without_a_placer():
+    """Without one, and without the script that waits for one, Slurm's own choice decides, and the GRES counts."""
+    results = []
+    for wait in (None, 2, 300):
+        with Cluster(wait=wait, shares=1) as c:
+            c.report()
+            if wait == 300:
+                c.start_placer()
+            jobs = [c.sbatch(TRAIN, *ASK, "--salus-class=be") for _ in range(4)]
+            equal([c.ended(j)["JobState"] for j in jobs], ["COMPLETED"] * 4, f"jobs with a wait of {wait}")
+            results += [checksum(c, j) for j in jobs]
+            equal(["on n" in c.show(j)["AdminComment"] if wait else None for j in jobs],
+                  [None if wait is None else wait == 300] * 4, "jobs that the placer placed")
+    equal(len(set(results)), 1, "different results")
+
+
+def test_jobs_may_wait_for_a_placer_for_ever():
+    with Cluster(wait=0) as c:
+        c.report()
+        job = c.sbatch(TRAIN, *ASK)
+        time.sleep(3)
+        equal(c.show(job)["JobState"], "PENDING", "a job without a placer")
+        c.start_placer()
+        equal(c.ended(job)["JobState"], "COMPLETED", "a job with one")
+
+
+def test_waiting_is_put_off_as_long_as_there_is_a_placer():
+    """Both nodes are full: without a placer the job would be Slurm's after 4 s."""
+    with Cluster(wait=4, shares=1) as c:
+        c.report()
+        c.start_placer()
+        full = [c.sbatch("sleep 600", *ASK) for _ in range(2)]
+        wait_for("nodes are full", lambda: states(c, full) == ["RUNNING"] * 2, SHORT)
+        job = c.sbatch(TRAIN, *ASK)
+        time.sleep(8)
+        equal((c.show(job)["JobState"], c.show(job)["Reason"]), ("PENDING", "BeginTime"), "the third job")
+        c.command("scancel", str(full[0]))
+        equal(c.ended(job)["JobState"], "COMPLETED", "the third job, when there is room")
+        contains(c.show(job)["AdminComment"], "on n", "its note")
+
+
+def test_held_and_dependent_jobs_are_left_alone():
+    with Cluster(wait=300) as c:
+        c.report()
+        c.start_placer()
+        first = c.sbatch("sleep 4", *ASK)
+        after = c.sbatch(TRAIN, *ASK, f"--dependency=afterok:{first}")
+        held = c.sbatch(TRAIN, *ASK, "--hold")
+        late = c.sbatch(TRAIN, *ASK, "--begin=now+3600")
+        wait_for("the first runs", lambda: states(c, [first]) == ["RUNNING"], SHORT)
+        time.sleep(1)
+        equal([" on " in c.show(j).get("AdminComment", "") for j in (after, held, late)], [False] * 3, "jobs that were placed")
+        equal(c.ended(after)["JobState"], "COMPLETED", "the one that waited for another")
+        contains(c.show(after)["AdminComment"], " on n", "its note")
+        c.command("scontrol", "release", str(held))
+        equal(c.ended(held)["JobState"], "COMPLETED", "the one that was held, once released")
+        equal(c.show(late)["JobState"], "PENDING", "the one that begins later")
+
+
+def test_a_placer_that_is_killed_goes_on():
+    with Cluster(wait=300, shares=2) as c:
+        c.report()
+        jobs = []
+        for i in range(16):
+            if i % 4 == 0:
+                c.start_placer()
+            jobs.append(c.sbatch(once(c, i), *ASK))
+            time.sleep(0.2)
+            if i % 4 == 3:
+                c.placer.kill()
+                c.placer.wait()
+        c.start_placer()
+        for j in jobs:
+            equal(c.ended(j)["JobState"], "COMPLETED", "each job")
+        equal(lines(c, "begins"), list(range(16)), "jobs that began")
+        equal(lines(c, "ends"), list(range(16)), "jobs that ended")
+
+
+def test_a_node_that_dies_has_its_jobs_queued_again_elsewhere():
+    """Its slurmd, the job's processes and its salusd, all at once."""
+    with Cluster(wait=300, node_timeout=5) as c:
+        c.report()
+        c.start_placer("--patience", "5s", "--stale", "3600s")
+        job = c.sbatch(f"echo 1 begins >>{c.dir}/lines; [ $SLURM_RESTART_COUNT ] || sleep 600; {TRAIN}", *ASK)
+        wait_for("it runs", lambda: states(c, [job]) == ["RUNNING"] and lines(c, "begins"), SHORT)
+        node = next(n for n in c.nodes if n.name == c.show(job)["NodeList"])
+        c.kill_node(node)
+        equal(c.ended(job, seconds=120)["JobState"], "COMPLETED", "the job")
+        equal(lines(c, "begins"), [1, 1], "its beginnings")
+        equal(c.show(job)["Restarts"], "1", "its restarts")
+        equal(c.show(job)["NodeList"] != node.name, True, "another node")
+
+
+def test_a_slurmd_that_is_killed_and_started_again_loses_nothing():
+    with Cluster(wait=300) as c:
+        c.report()
+        c.start_placer()
+        jobs = [c.sbatch(once(c, i, 4), *ASK) for i in range(6)]
+        # One that slurmctld has only sent there would be missed after a minute, and queued again.
+        wait_for("all have begun", lambda: lines(c, "begins") == list(range(6)), SHORT)
+        for node in c.nodes:
+            node.kill("slurmd")
+            node.start_slurmd()
+        for j in jobs:
+            equal(c.ended(j)["JobState"], "COMPLETED", "each job")
+        equal(lines(c, "begins"), list(range(6)), "jobs that began")
+        equal(lines(c, "ends"), list(range(6)), "jobs that ended")
+
+
+def test_without_its_salusd_a_node_gets_no_job():
+    """The job that was sent there is queued again and begins elsewhere; the node is back with its salusd."""
+    with Cluster(wait=300) as c:
+        c.report()
+        c.start_placer("--patience", "3s")
+        c.nodes[0].kill("salusd")
+        busy = c.sbatch("sleep 600", *ASK, "--salus-util=90%", "-w", "n2")
+        wait_for("n2 is busy", lambda: states(c, [busy]) == ["RUNNING"], SHORT)
+        job = c.sbatch(once(c, 1), *ASK, "--salus-util=20%")
+        equal(c.ended(job)["JobState"], "COMPLETED", "the job")
+        equal((c.show(job)["NodeList"], lines(c, "begins")), ("n2", [1]), "its node, and its beginnings")
+        wait_for("n1 is drained", lambda: c.states()["n1"] == "drained", SHORT)
+        contains(c.command("scontrol", "-o", "show", "node", "n1").stdout, "Reason=salus: no salusd answers", "n1")
+        c.nodes[0].start_salusd()
+        wait_for("salusd is back", c.nodes[0].salus_ready, SHORT)
+        c.report(c.nodes[0])
+        wait_for("n1 is back", lambda: c.states()["n1"] == "idle", SHORT)
+        equal(c.ended(c.sbatch(TRAIN, *ASK, "-w", "n1"))["JobState"], "COMPLETED", "a job there")
+
+
+def test_a_salusd_that_dies_under_a_job_ends_it_once():
+    with Cluster(wait=300) as c:
+        c.report()
+        c.start_placer()
+        job = c.sbatch(f"echo 1 begins >>{c.dir}/lines; {program('train')} 10000000 && echo 1 ends >>{c.dir}/lines", *ASK)
+        node = wait_for("it trains", lambda: next((n for n in c.nodes if json.loads(n.ctl("--json", "job", "list").stdout)["jobs"]), None), SHORT)
+        node.kill("salusd")
+        equal(c.ended(job)["JobState"], "FAILED", "the job")
+        equal((lines(c, "begins"), lines(c, "ends")), ([1], []), "its beginnings and ends")
+
+
+def test_bad_options_are_refused_where_they_are_typed():
+    with Cluster(wait=300) as c:
+        for words, why in (("--salus-class=urgent", "--salus-class: 'urgent' is not service, training or be"),
+                           ("--salus-mem=lots", "--salus-mem: 'lots' is not a size such as 4GiB"),
+                           ("--salus-mem=0", "--salus-mem: 0 is out of range"),
+                           ("--salus-mem=900TiB", "--salus-mem: 900TiB is out of range"),
+                           ("--salus-persistent=1GiB", "--salus-persistent needs --salus-mem"),
+                           ("--salus-mem=1GiB --salus-persistent=2GiB", "--salus-persistent is more than --salus-mem"),
+                           ("--salus-slo=20ms", "--salus-slo is for --salus-class=service, not for training"),
+                           ("--salus-class=service --salus-slo=20", "--salus-slo: '20' is not a time with its unit"),
+                           ("--salus-util=120%", "--salus-util: 120% is out of range"),
+                           ("--salus-model=/nowhere", "--salus-model: '/nowhere' is no file that can be read"),
+                           ("--salus-model=/tmp", "--salus-model: '/tmp' is no file that can be read")):
+            done = c.submit(TRAIN, "--gres=salus:1", *words.split(), check=False)
+            equal(done.returncode != 0, True, f"sbatch {words} fails")
+            contains(done.stderr, why, f"sbatch {words}")
+        equal(c.command("squeue", "-h").stdout, "", "jobs")
+
+
+def test_a_predictor_says_what_a_model_needs():
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "model.onnx")
+        with open(model, "w") as f:
+            f.write("a model")
+        says = script(os.path.join(folder, "says"), '[ -r "$1" ] && echo "mem=104857600 persistent=52428800 util=250"\n')
+        with Cluster(wait=300, plugin=f"predictor={says}") as c:
+            c.report()
+            c.start_placer()
+            job = c.sbatch(TRAIN, "--gres=salus:1", f"--salus-model={model}", "--salus-util=40%")
+            equal(c.ended(job)["JobState"], "COMPLETED", "the job")
+            contains(c.show(job)["AdminComment"], "mem=104857600 persistent=52428800 slo=0 util=400", "its note")
+            script(says, "echo nothing at all=1; exit 3\n")
+            done = c.submit(TRAIN, "--gres=salus:1", f"--salus-model={model}")
+            contains(done.stderr, "nothing is predicted of", "sbatch whose predictor fails")
+            equal(c.ended(int(done.stdout))["JobState"], "COMPLETED", "the job without a prediction")
+
+
+def test_a_node_that_reports_nonsense_is_named_and_gets_nothing():
+    with Cluster(wait=300) as c:
+        c.report()
+        for text in ("salus:1 {", "salus:2 {\"schema\":1,\"gpus\":[{\"id\":0,\"state\":\"ready\",\"memory_bytes\":-5}]}",
+                     "salus:3 " + "[" * 4000, "salus:x"):
+            c.report(c.nodes[0], text=text)
+            c.start_placer()
+            jobs = [c.sbatch(TRAIN, *ASK, "--salus-util=90%") for _ in range(2)]
+            for j in jobs:
+                equal((c.ended(j)["JobState"], c.show(j)["NodeList"]), ("COMPLETED", "n2"), f"a job beside {text[:40]!r}")
+            c.placer.terminate()
+            c.placer.wait()
+        named = [line for line in c.read("placer.log").splitlines() if "event=nonsense node=n1" in line]
+        equal(len(named), 4, "times that the node is named")
+
+
+def test_slurm_decides_where_a_user_may_go():
+    """Partitions, exclusions and features narrow what the placer chooses from; a job that fits nowhere waits."""
+    with Cluster(wait=300, partitions="PartitionName=one Nodes=n1 State=UP\nPartitionName=shut Nodes=n2 State=UP AllowGroups=nogroup") as c:
+        c.report()
+        c.start_placer()
+        busy = c.sbatch("sleep 600", *ASK, "--salus-util=100%", "-w", "n1")
+        wait_for("n1 is busy", lambda: states(c, [busy]) == ["RUNNING"], SHORT)
+        for words, node in ((("-p", "one"), "n1"), (("-x", "n2"), "n1"), (("-x", "n1"), "n2"), ((), "n2")):
+            equal(c.ended(c.sbatch(TRAIN, *ASK, *words))["NodeList"], node, f"node of a job with {words}")
+        big = c.sbatch(TRAIN, "--gres=salus:1", "--salus-mem=2GiB")
+        wait_for("that is said", lambda: f"event=nowhere job={big}" in c.read("placer.log"), SHORT)
+        equal(c.show(big)["JobState"], "PENDING", "a job that no GPU has the memory for")
+
+
+def test_slurm_itself_has_the_nodes_report():
+    with Cluster(wait=300, more="HealthCheckProgram={d}/health\nHealthCheckInterval=1\nHealthCheckNodeState=ANY") as c:
+        c.start_placer()
+        job = c.sbatch(TRAIN, *ASK)
+        equal(c.ended(job)["JobState"], "COMPLETED", "the job")
+        contains(c.show(job)["AdminComment"], " on n", "its note")
+
+
+def test_what_is_measured_counts():
+    """Both say the same; what the first one uses is measured, and the third job goes to the second."""
+    with Cluster(wait=300) as c:
+        c.report()
+        c.start_placer()
+        trains = c.sbatch(f"exec {program('train')} 10000000", *ASK, "--salus-util=1%")
+        wait_for("it runs", lambda: states(c, [trains]) == ["RUNNING"], SHORT)
+        sleeps = c.sbatch("sleep 600", *ASK, "--salus-util=2%", "-x", c.show(trains)["NodeList"])
+        wait_for("both run", lambda: states(c, [trains, sleeps]) == ["RUNNING"] * 2, SHORT)
+
+        def demand():
+            jobs = [j for n in c.nodes for j in json.loads(n.ctl("--json", "job", "list").stdout)["jobs"]]
+            return jobs and jobs[0]["demand_milli"] > 100
+
+        wait_for("what it uses is measured", demand, SHORT)
+        c.report()
+        third = c.sbatch("true", *ASK, "--salus-util=99%")
+        equal(c.ended(third)["NodeList"], c.show(sleeps)["NodeList"], "node of the third")
+
+
+def test_srun_is_placed_too():
+    """And a step of a batch job may ask for something else than its job."""
+    with Cluster(wait=300) as c:
+        c.report()
+        c.start_placer()
+        done = c.command("srun", *ASK, "--salus-class=be", "sh", "-c", f"echo $SALUS_PRIORITY $SALUS_PERSISTENT; {TRAIN}")
+        contains(done.stdout, "-1 67108864\n", "what the task finds")
+        contains(done.stdout, "train checksum", "what it says")
+        had = [h["name"] for n in c.nodes for h in n.history()]
+        equal(had, ["slurm-1"], "jobs of the daemons")
+        contains(c.show(1)["AdminComment"], " on n", "its note")
+        batch = c.sbatch("echo $SALUS_PRIORITY; srun --salus-class=service --salus-slo=20ms sh -c 'echo $SALUS_PRIORITY $SALUS_SLO'",
+                         *ASK, "--salus-class=be")
+        c.ended(batch)
+        equal(c.output(batch).split(), ["-1", "1", "20000000ns"], "classes of the job and of its step")
+
+
+def test_slurmctld_is_killed():
+    with Cluster(wait=300, shares=2) as c:
+        c.report()
+        c.start_placer("--stale", "3600s")
+        jobs = [c.sbatch("sleep 4; " + once(c, i), *ASK) for i in range(8)]
+        wait_for("some run", lambda: states(c, jobs).count("RUNNING") == 4, SHORT)
+        saved, now = os.path.join(c.dir, "state", "job_state"), time.time()
+        wait_for("slurmctld has saved them", lambda: os.path.exists(saved) and os.path.getmtime(saved) > now, SHORT)
+        c.slurmctld.kill()
+        c.slurmctld.wait()
+        time.sleep(1)
+        c.start_slurmctld()
+        wait_for("slurmctld answers", lambda: c.command("squeue", check=False).returncode == 0, SHORT)
+        for j in jobs:
+            equal(c.ended(j)["JobState"], "COMPLETED", "each job")
+        equal(lines(c, "begins"), list(range(8)), "jobs that began")
+
+
+def test_nobody_gets_round_slurm():
+    """Another user: where he may not go, and what he may not write. Only root can be somebody else."""
+    if os.getuid():
+        raise Skipped("needs root")
+    nobody = 65534
+    with Cluster(wait=300, partitions="PartitionName=theirs Nodes=n2 State=UP AllowGroups=root") as c:
+        c.report()
+        c.start_placer()
+        done = c.submit("true", *ASK, "-p", "theirs", "-o", "/dev/null", check=False, user=nobody)
+        contains(done.stderr, "User's group not permitted to use this partition", "sbatch")
+        job = c.sbatch("sleep 600", "--gres=salus:1", "--salus-mem=2GiB", "-o", "/dev/null", user=nobody)
+        for what in ("AdminComment=salus: class=service; on n2 gpu=0 at=1", "Partition=theirs"):
+            done = c.command("scontrol", "update", f"JobId={job}", what, check=False, user=nobody)
+            equal(done.returncode != 0, True, f"{what} is refused")
+        done = c.command("scontrol", "update", "NodeName=n1", "Extra=salus:1 {}", check=False, user=nobody)
+        equal(done.returncode != 0, True, "a report by somebody is refused")
+
+
+def test_the_pages_name_every_option():
+    with open(os.path.join(ROOT, "docs/man/salus-placer.8.scd")) as f:
+        page = f.read()
+    for option in re.findall(r"^  (--[a-z-]+)", subprocess.run([PLACER, "--help"], text=True, stdout=subprocess.PIPE).stdout, re.M):
+        contains(page + "*--help*", f"*{option}*", "salus-placer.8")
+    with open(os.path.join(ROOT, "docs/man/salus-slurm.7.scd")) as f:
+        page = f.read()
+    with Cluster(nodes=1) as c:
+        options = re.findall(r"(--salus-[a-z]+)=", c.command("sbatch", "--help").stdout)
+    equal(len(options), 6, "options of sbatch")
+    for option in options:
+        contains(page, f"*{option}=*", "salus-slurm.7")
+
+
+def test_the_page_is_followed_to_the_letter():
+    """What docs/slurm.md has one type, but for Debian's packages and make, in another folder and with other ports."""
+    with open(os.path.join(ROOT, "docs/slurm.md")) as f:
+        typed, printed = re.findall(r"^```\n(.*?)^```$", f.read().split("## Two nodes")[1], re.M | re.S)[:2]
+    folder, port = tempfile.mkdtemp(prefix="ss-", dir="/tmp"), free_ports(3)
+    typed = re.sub(r"^(scripts/setup|make).*\n", "", typed, flags=re.M).replace("/tmp/salus-slurm", folder)
+    typed = typed.replace("16817", str(port)).replace("16818-16819", f"{port + 1}-{port + 2}").replace("$PWD/build", BUILD).replace("$TREE/build", BUILD)
+    typed = typed.replace("build/slurm/salus-placer", os.path.join(BUILD, "slurm/salus-placer"))
+    try:
+        done = subprocess.run(["bash", "-e"], input=typed + "\nkill $(jobs -p) $(cat munge.pid)\nwait\n", cwd=ROOT, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=2 * SHORT, start_new_session=True)
+        equal(done.stdout.strip(), printed.strip(), f"what is printed; errors: {done.stderr[-2000:]}")
+    finally:
+        for pid in processes_with(folder):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))
