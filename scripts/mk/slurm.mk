@@ -42,10 +42,11 @@ install-slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer, bes
 	$(INSTALL) -D -m 0755 $(SLURM_PLUGIN) $(SLURM_PLUGIN_DIR)/salus.so
 	$(INSTALL) -D -m 0755 $(SLURM_PLACER) $(ROOT_DIR)/sbin/salus-placer
 	$(INSTALL) -D -m 0755 config/slurm/salus-report $(ROOT_DIR)/libexec/salus/salus-report
+	$(INSTALL) -D -m 0755 config/slurm/salus-predictor $(ROOT_DIR)/libexec/salus/salus-predictor
 	$(INSTALL) -d $(ROOT_DIR)/share/doc/salus/slurm $(ROOT_DIR)/lib/systemd/system
 	$(INSTALL) -m 0644 config/slurm/*.conf config/slurm/job_submit.lua $(ROOT_DIR)/share/doc/salus/slurm
 	sed 's|@PREFIX@|$(PREFIX)|' config/slurm/salus-placer.service >$(ROOT_DIR)/lib/systemd/system/salus-placer.service
 uninstall-slurm:
-	rm -f $(SLURM_PLUGIN_DIR)/salus.so $(ROOT_DIR)/sbin/salus-placer $(ROOT_DIR)/libexec/salus/salus-report \
+	rm -f $(SLURM_PLUGIN_DIR)/salus.so $(ROOT_DIR)/sbin/salus-placer $(ROOT_DIR)/libexec/salus/salus-report $(ROOT_DIR)/libexec/salus/salus-predictor \
 		$(ROOT_DIR)/lib/systemd/system/salus-placer.service
 	rm -rf $(ROOT_DIR)/share/doc/salus/slurm

@@ -262,6 +262,23 @@ def test_a_predictor_says_what_a_model_needs():
             equal(c.ended(int(done.stdout))["JobState"], "COMPLETED", "the job without a prediction")
 
 
+def test_the_predictor_asks_salusctl():
+    """The one of config/slurm, over what `salusctl predict --json` says; a model's name may be anything."""
+    with tempfile.TemporaryDirectory() as folder:
+        ctl = script(os.path.join(folder, "ctl"), '''[ "$*" = 'predict --json --batch 32 m","persistent_bytes":9' ] || exit 1
+cat <<'END'
+{"model":"m\\",\\"persistent_bytes\\":9","batch":32,"utilisation":0.7934,"persistent_bytes":214958080,"ephemeral_bytes":9771050598,
+"memory":{"parameters_bytes":1}}
+END
+''')
+        argv = [os.path.join(ROOT, "config/slurm/salus-predictor"), 'm","persistent_bytes":9']
+        env = {**os.environ, "SALUSCTL": ctl, "SALUS_BATCH": "32"}
+        done = subprocess.run(argv, env=env, text=True, stdout=subprocess.PIPE)
+        equal((done.returncode, done.stdout), (0, "mem=9986008678 persistent=214958080 util=793\n"), "a prediction")
+        done = subprocess.run(argv, env={**env, "SALUS_BATCH": "1"}, text=True, stdout=subprocess.PIPE)
+        equal((done.returncode, done.stdout), (1, ""), "none")
+
+
 def test_a_node_that_reports_nonsense_is_named_and_gets_nothing():
     with Cluster(wait=300) as c:
         c.report()
