@@ -169,8 +169,22 @@ Test(fleet_world, services_that_ask_for_too_much_are_late) {
     run();
     cr_expect_float_eq(r.makespan_s, 10, 1e-6);
     cr_expect_eq(r.violations, 2);
+    cr_expect_eq(r.hopeless, 0, "each could be held alone");
     cr_expect_eq(r.days[0].services, 2);
     cr_expect_eq(r.days[0].violations, 2);
+    over();
+}
+
+/* 0.96 of its length would take more than the GPU that it fills. */
+Test(fleet_world, what_no_gpu_could_hold_is_counted) {
+    begin(2, 1);
+    rules.speeds = FLEET_SHARES;
+    rules.tolerance = 0.02;
+    service(0, 10, 1, 0.96);
+    service(0, 10, 0.97, 0.96);
+    run();
+    cr_expect_eq(r.hopeless, 1);
+    cr_expect_eq(r.violations, 1, "the other is 1 % late");
     over();
 }
 

@@ -80,6 +80,7 @@ struct fleet_result {
     double busiest_gpus;
     uint32_t ended, refused;
     uint32_t services, violations;
+    uint32_t hopeless;           /* services whose SLO takes more than a GPU of their own */
     uint32_t stops, memory_ends; /* of running jobs, by the placer and for want of memory */
     uint64_t steps, starts;
     uint32_t day_count;

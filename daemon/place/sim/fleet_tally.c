@@ -77,6 +77,7 @@ void fleet_tally_job(struct fleet *f, uint32_t job) {
     uint32_t day = (uint32_t)(((int64_t)(j->arrival_s * NS) - f->begin_ns) / day_ns());
     bool bad = violates(f, job);
     r->services++;
+    r->hopeless += j->is.util > j->slo * (1 + f->rules->tolerance);
     r->violations += bad;
     if (day >= r->day_count) return;
     r->days[day].services++;

@@ -120,19 +120,24 @@ double jobset_normal(uint64_t seed, unsigned stream, uint64_t n) {
     return sqrt(-2 * log(u)) * cos(2 * PI * v);
 }
 
-static uint64_t times(uint64_t bytes, double factor) {
-    double product = (double)bytes * factor;
-    return product < (double)JOBSET_BYTES_MOST ? (uint64_t)product : JOBSET_BYTES_MOST;
+/* Both times a factor, together at most the largest GPU. */
+static void tell_memory(struct jobset_job *j, double factor, uint64_t largest) {
+    double bytes = (double)(j->is.persistent_bytes + j->is.ephemeral_bytes);
+    if (bytes * factor > (double)largest) factor = fmax(1, (double)largest / bytes);
+    if (bytes * factor > (double)JOBSET_BYTES_MOST) factor = 1;
+    j->told.persistent_bytes = (uint64_t)((double)j->is.persistent_bytes * factor);
+    j->told.ephemeral_bytes = (uint64_t)((double)j->is.ephemeral_bytes * factor);
 }
 
 void jobset_tell(struct jobset *s, const struct jobset_error *error) {
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < s->node_count; i++)
+        if (s->nodes[i].gpu_bytes > largest) largest = s->nodes[i].gpu_bytes;
     for (uint32_t i = 0; i < s->job_count; i++) {
         struct jobset_job *j = &s->jobs[i];
         double memory = exp(error->memory * jobset_normal(error->seed, STREAM_TOLD_MEMORY, i));
         double util = exp(error->util * jobset_normal(error->seed, STREAM_TOLD_UTIL, i));
         if (j->told.util <= 0) j->told.util = fmin(1, j->is.util * util);
-        if (j->told.persistent_bytes || j->told.ephemeral_bytes) continue;
-        j->told.persistent_bytes = times(j->is.persistent_bytes, memory);
-        j->told.ephemeral_bytes = times(j->is.ephemeral_bytes, memory);
+        if (!j->told.persistent_bytes && !j->told.ephemeral_bytes) tell_memory(j, memory, largest);
     }
 }

@@ -80,8 +80,13 @@ static void needs_memory(struct jobset_need *need, double bytes, double least, d
     need->ephemeral_bytes = (mib - mib / 4) * MIB;
 }
 
-static void needs_gpus(struct jobset_job *j, uint32_t gpus) {
-    j->gpus = gpus < 8 ? gpus : 8;
+/* A power of two, in tasks of 8 or of as many as a node has. */
+static void needs_gpus(const struct drawing *d, struct jobset_job *j, uint32_t gpus) {
+    uint32_t node = 1;
+    for (uint32_t i = 0; i < d->set->node_count; i++)
+        if (d->set->nodes[i].gpu_count > node) node = d->set->nodes[i].gpu_count;
+    for (j->gpus = 8; j->gpus > gpus || j->gpus > node;)
+        j->gpus /= 2;
     j->tasks = gpus / j->gpus;
 }
 
@@ -132,7 +137,7 @@ static int horus_trace(const struct drawing *d) {
         double length_s = log_normal(d, DRAW_LENGTH, i, TRACE_MEDIAN_S, TRACE_SIGMA);
         struct jobset_job j = {
             .length_s = fmin(length_s, TRACE_MOST_S), .slo = 1, .is = {.util = train_util(d, i)}};
-        needs_gpus(&j, 1u << pick(parts, 6, unit(d, DRAW_GPUS, i)));
+        needs_gpus(d, &j, 1u << pick(parts, 6, unit(d, DRAW_GPUS, i)));
         needs_memory(&j.is, log_normal(d, DRAW_MEMORY, i, 4 * GIB, 0.6), 1 * GIB, 15 * GIB);
         err = jobset_add_job(d->set, &j);
     }
@@ -217,7 +222,7 @@ static struct jobset_job day_job(const struct drawing *d, uint32_t i) {
                            .slo = or_preset(d->draw->slo, 1.5),
                            .is = {.util = train_util(d, i)}};
     if (j.service) j.is.util = between(0.05, 0.31, unit(d, DRAW_UTIL, i));
-    needs_gpus(&j, 1u << pick(parts, 4, unit(d, DRAW_GPUS, i)));
+    needs_gpus(d, &j, 1u << pick(parts, 4, unit(d, DRAW_GPUS, i)));
     needs_memory(&j.is, log_normal(d, DRAW_MEMORY, i, 4 * GIB, 0.6), 0.5 * GIB, 15 * GIB);
     return j;
 }
@@ -233,7 +238,7 @@ static int day(const struct drawing *d) {
         err = jobset_add_job(d->set, &j);
     }
     for (uint32_t i = from; !err && i < d->set->job_count; i++)
-        d->set->jobs[i].length_s = fmax(1, d->set->jobs[i].length_s * has_s / asked_s);
+        d->set->jobs[i].length_s = fmin(fmax(1, d->set->jobs[i].length_s * has_s / asked_s), DAY_S);
     return err ? err : jobset_sort(d->set);
 }
 
