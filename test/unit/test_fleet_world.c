@@ -262,6 +262,21 @@ Test(fleet_world, who_has_not_the_memory_ends) {
     over();
 }
 
+/* While the second one, which wants eight of ten, is ending, a third one that wants six fits beside
+ * the first, which has three. */
+Test(fleet_world, who_is_doomed_has_nothing) {
+    begin(1, 3);
+    rules.memory_end_ns = 3 * S;
+    rig->refuse = true;
+    job(0, 10, 0.1)->is.persistent_bytes = 3;
+    job(0, 10, 0.1)->is.persistent_bytes = 8;
+    job(1, 10, 0.1)->is.persistent_bytes = 6;
+    run();
+    cr_expect_eq(r.memory_ends, 1);
+    cr_expect_eq(r.ended, 2);
+    over();
+}
+
 /* Persistent memory adds up, what is of an iteration is used in turns. */
 Test(fleet_world, lanes_hold_what_sums_do_not) {
     for (int lanes = 0; lanes < 2; lanes++) {

@@ -126,6 +126,8 @@ Test(jobset_file, nodes_have_gpus_in_a_row) {
 Test(jobset_file, a_nodes_memory_may_be_said) {
     cr_assert_eq(nodes("gpu,model,gpu_mib\n4,mine,1000\n2,T4,15000\n"), 0);
     cr_expect_eq(set.nodes[0].gpu_bytes, 1000 * MIB);
+    cr_expect(set.nodes[0].cpu_milli == JOBSET_MILLI_MOST, "what is not said is enough");
+    cr_expect(set.nodes[0].memory_bytes == JOBSET_BYTES_MOST);
     cr_expect_eq(set.nodes[1].gpu_bytes, 15000 * MIB);
     jobset_finish(&set);
     refused(nodes("gpu,model\n4,mine\n"), "2: gpu_mib is missing, and the memory of a 'mine'");

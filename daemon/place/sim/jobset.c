@@ -59,7 +59,9 @@ int jobset_add_gpus(struct jobset *s, uint32_t gpus, uint32_t per_node, uint64_t
     int err = 0;
     while (!err && gpus) {
         struct jobset_node node = {.gpu_count = gpus < per_node ? gpus : per_node,
-                                   .gpu_bytes = gpu_bytes};
+                                   .gpu_bytes = gpu_bytes,
+                                   .cpu_milli = JOBSET_MILLI_MOST,
+                                   .memory_bytes = JOBSET_BYTES_MOST};
         gpus -= node.gpu_count;
         err = jobset_add_node(s, &node);
     }

@@ -17,6 +17,7 @@
 #define JOBSET_GPUS_A_NODE 64u /* as place.h's */
 #define JOBSET_LENGTH_MOST_S 1e9
 #define JOBSET_BYTES_MOST (1ull << 46) /* as place.h's */
+#define JOBSET_MILLI_MOST 1000000000u  /* of processors */
 #define JOBSET_MODELS 64u
 #define JOBSET_MODEL_BYTES 24u
 
@@ -74,7 +75,7 @@ void jobset_finish(struct jobset *s);
 /* 0, -E2BIG beyond JOBSET_..._MOST, -ENOMEM. The node's first_gpu is filled in. */
 int jobset_add_node(struct jobset *s, const struct jobset_node *node);
 int jobset_add_job(struct jobset *s, const struct jobset_job *job);
-/* `gpus` GPUs in nodes of `per_node`, the last one smaller. */
+/* `gpus` GPUs in nodes of `per_node`, the last one smaller, that want for nothing else. */
 int jobset_add_gpus(struct jobset *s, uint32_t gpus, uint32_t per_node, uint64_t gpu_bytes);
 
 /* By arrival; those that come together stay in their order. */

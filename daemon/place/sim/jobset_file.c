@@ -42,8 +42,10 @@ static int take_node(struct jobset *s, struct table *t) {
     const char *model = table_text(t, NODE_MODEL);
     struct jobset_node node = {
         .gpu_count = table_count(t, NODE_GPU, 0, 0, JOBSET_GPUS_A_NODE),
-        .cpu_milli = table_count(t, NODE_CPU, 0, 0, JOBSET_ROW_MILLI_MOST),
-        .memory_bytes = (uint64_t)table_number(t, NODE_MEMORY, 0, 0, JOBSET_ROW_MIB_MOST) * MIB,
+        .cpu_milli = table_count(t, NODE_CPU, JOBSET_MILLI_MOST, 0, JOBSET_MILLI_MOST),
+        .memory_bytes =
+            (uint64_t)table_number(t, NODE_MEMORY, JOBSET_ROW_MIB_MOST, 0, JOBSET_ROW_MIB_MOST) *
+            MIB,
         .gpu_bytes = (uint64_t)table_number(t, NODE_GPU_MIB, 0, 1, JOBSET_ROW_MIB_MOST) * MIB};
     if (!node.gpu_bytes) node.gpu_bytes = jobset_model_bytes(model);
     if (node.gpu_count && !node.gpu_bytes)
@@ -123,7 +125,7 @@ static int take_job(struct jobset *s, const struct jobset_rules *rules, struct t
         .told = {.util = table_number(t, JOB_TOLD_UTIL, 0, JOBSET_ROW_UTIL_LEAST, 1),
                  .persistent_bytes = jobset_row_bytes(t, JOB_TOLD_PERSISTENT),
                  .ephemeral_bytes = jobset_row_bytes(t, JOB_TOLD_EPHEMERAL)},
-        .cpu_milli = table_count(t, JOB_CPU, 0, 0, JOBSET_ROW_MILLI_MOST),
+        .cpu_milli = table_count(t, JOB_CPU, 0, 0, JOBSET_MILLI_MOST),
         .memory_bytes = jobset_row_bytes(t, JOB_MEMORY),
         .labels = jobset_row_spec(s, t, JOB_SPEC),
         .service = take_kind(t),

@@ -60,7 +60,7 @@ int jobset_pod_take(struct jobset *s, const struct jobset_rules *rules, struct t
     struct jobset_job job = {.arrival_s = table_number(t, POD_CREATED, 0, 0, JOBSET_LENGTH_MOST_S),
                              .tasks = rules->whole_tasks && gpus ? gpus : 1,
                              .gpus = rules->whole_tasks ? 1 : gpus,
-                             .cpu_milli = table_count(t, POD_CPU, 0, 0, JOBSET_ROW_MILLI_MOST),
+                             .cpu_milli = table_count(t, POD_CPU, 0, 0, JOBSET_MILLI_MOST),
                              .memory_bytes = jobset_row_bytes(t, POD_MEMORY),
                              .labels = jobset_row_spec(s, t, POD_SPEC),
                              .service = strcmp(table_text(t, POD_QOS), "BE") != 0,

@@ -13,8 +13,7 @@
 
 #define JOBSET_ROW_MIB ((uint64_t)1 << 20)
 #define JOBSET_ROW_MIB_MOST ((double)(JOBSET_BYTES_MOST / JOBSET_ROW_MIB))
-#define JOBSET_ROW_TASKS_MOST 65536u      /* GPUs of a job */
-#define JOBSET_ROW_MILLI_MOST 1000000000u /* of processors */
+#define JOBSET_ROW_TASKS_MOST 65536u /* GPUs of a job */
 #define JOBSET_ROW_UTIL_LEAST 0.001
 
 uint64_t jobset_row_bytes(struct table *t, uint32_t column);
