@@ -33,6 +33,8 @@ static int step(void *self, int64_t now_ns, const struct place_event *events, si
     return job ? s->err : 0;
 }
 
+static uint32_t stranded; /* of the latest run */
+
 static int run(struct script s, char *why) {
     struct fleet_rules rules = {0};
     struct fleet_placer placer = {step, &s};
@@ -44,6 +46,7 @@ static int run(struct script s, char *why) {
     cr_assert_eq(jobset_add_job(&set, &job), 0);
     if (!s.wake_ns) s.wake_ns = INT64_MAX;
     int err = fleet_run(&set, &rules, &placer, &r, why);
+    stranded = r.stranded;
     if (!err) fleet_result_finish(&r);
     jobset_finish(&set);
     return err;
@@ -84,8 +87,13 @@ Test(fleet_faults, actions_that_cannot_be_are_found_out) {
     expect(twice, "is refused and does not wait");
 }
 
-Test(fleet_faults, who_leaves_jobs_waiting_is_found_out) {
-    expect((struct script){0}, "1 jobs wait for ever");
+/* That is no fault: where there is no room there is none. */
+Test(fleet_faults, jobs_that_nobody_places_are_counted) {
+    char why[FLEET_WHY_BYTES];
+    cr_expect_eq(run((struct script){0}, why), 0, "%s", why);
+    cr_expect_eq(stranded, 1);
+    cr_expect_eq(run(one(PLACE_START, 1, 1, 1, 1), why), 0);
+    cr_expect_eq(stranded, 0);
 }
 
 Test(fleet_faults, who_wakes_for_nothing_is_found_out) {

@@ -79,6 +79,7 @@ struct fleet_result {
     double worked_gpu_s;             /* all that was worked, by speeds and times */
     double busiest_gpus;
     uint32_t ended, refused;
+    uint32_t stranded; /* still wait when nothing can happen any more */
     uint32_t services, violations;
     uint32_t hopeless;           /* services whose SLO takes more than a GPU of their own */
     uint32_t stops, memory_ends; /* of running jobs, by the placer and for want of memory */
@@ -87,8 +88,8 @@ struct fleet_result {
     struct fleet_day *days; /* from the first arrival on */
 };
 
-/* 0; -EPROTO: the placer broke the contract of place.h or leaves jobs waiting for ever; -ENOMEM.
- * With a sentence in `why`, of FLEET_WHY_BYTES. */
+/* 0; -EPROTO: the placer broke the contract of place.h; -ENOMEM. With a sentence in `why`, of
+ * FLEET_WHY_BYTES. */
 int fleet_run(const struct jobset *set, const struct fleet_rules *rules,
               const struct fleet_placer *placer, struct fleet_result *out, char *why);
 void fleet_result_finish(struct fleet_result *r);

@@ -3,7 +3,6 @@
  * From one moment to the next.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +86,7 @@ static int64_t next_ns(const struct fleet *f) {
     return at_ns > f->now_ns ? at_ns : f->now_ns;
 }
 
-/* Nobody comes any more and nobody runs. */
+/* Nobody comes any more, waits or runs. */
 static bool is_over(const struct fleet *f) {
     return f->next_arrival == f->set->job_count &&
            f->result->ended + f->result->refused == f->set->job_count;
@@ -98,8 +97,7 @@ static int run(struct fleet *f) {
     int err = 0;
     while (!err && !is_over(f)) {
         int64_t at_ns = next_ns(f);
-        if (at_ns == NEVER)
-            return fleet_fail(f, -EPROTO, "%" PRIu32 " jobs wait for ever", f->waiting);
+        if (at_ns == NEVER) break;
         if (at_ns > LONGEST_NS) return fleet_fail(f, -EPROTO, "it takes more than 126 years");
         still = at_ns > f->now_ns ? 0 : still + 1;
         if (still > STILL_MOST + f->set->job_count)
@@ -111,6 +109,7 @@ static int run(struct fleet *f) {
         if (!err && !f->event_count && !fleet_gather(f, PLACE_TIME, 0)) err = -ENOMEM;
         if (!err) err = step(f);
     }
+    f->result->stranded = f->waiting;
     return err;
 }
 
