@@ -73,6 +73,8 @@ static bool take_plain(struct clusteropt *o, const char *option, const char *tex
                                    {"--seeds", 1, SEEDS_MOST, .count = &c->seeds},
                                    {"--queues", 1, 16, .count = &c->place.queues},
                                    {"--batch", 1, GPUS_MOST, .count = &c->place.batch},
+                                   {"--jobs-most", 1, GPUS_MOST, .count = &c->place.jobs_most},
+                                   {"--util-most", 1, GPUS_MOST, .real = &c->place.util_most},
                                    {"--load", 0.001, 100, .real = &c->draw.load},
                                    {"--mean-gpus", 0.001, GPUS_MOST, .real = &c->draw.mean_gpus},
                                    {"--service-part", 0.001, 0.999, .real = &c->draw.service_part},
@@ -270,6 +272,7 @@ void clusteropt_explain(FILE *out) {
           "  --tangent X          from there on straight (nowhere)\n"
           "  --memory sum|lanes   how jobs' memory adds up on a GPU (sum)\n"
           "  --queues N, --batch N   k and beta of Horus (the policy's, 15)\n"
+          "  --jobs-most N, --util-most X   on one GPU, at most (no limit)\n"
           "  --measure TIME       after which jobs are measured; 0: never (60s)\n"
           "  --begin TIME         set-up of each start (0)\n"
           "  --memory-end TIME    after which one ends that has not the memory (30s)\n"
