@@ -155,6 +155,22 @@ Test(sim_cluster, without_errors_nobody_lacks_memory) {
     }
 }
 
+/* 0.9 of its length takes more than it asks for: the placer must know. */
+Test(sim_cluster, slos_below_one_are_held_if_they_are_planned_for) {
+    for (int planned = 0; planned < 2; planned++) {
+        struct clusteropt o =
+            options(planned ? "--gpus 40 --jobs 1200 --slo 0.9 --error 0 --memory-error 0 "
+                              "--hold-error 0 --policy gslice,gpucolo --plan-slo"
+                            : "--gpus 40 --jobs 1200 --slo 0.9 --error 0 --memory-error 0 "
+                              "--hold-error 0 --policy gslice,gpucolo");
+        struct clusters c = run(&o);
+        cr_expect(planned ? MEAN(c, o, "gslice", violations) == 0
+                          : MEAN(c, o, "gslice", violations) > 0.01);
+        cr_expect(!planned || MEAN(c, o, "gpucolo", violations) == 0);
+        clusters_finish(&c);
+    }
+}
+
 /* Known exactly, gpucolo's services are never late but by the controller's error. */
 Test(sim_cluster, gpucolo_holds_what_it_promises) {
     struct clusteropt o = options("--gpus 24 --jobs 600 --load 1.2 --slo 1.2 --error 0 "

@@ -47,6 +47,8 @@ struct fleet_rules {
                                  0: never */
     bool measure_needs;       /* and the placer is told once what it truly needs */
     bool measure_speed;       /* and at each change its speed */
+    bool plan_slo;         /* the placer is told of a service what its SLO takes where that is more
+                              than its utilisation: SLOs below 1 */
     int64_t keep_ns;       /* who is stopped has whole multiples of that of its work; 0: nothing */
     double hold_error;     /* SHARES: a service is held at its SLO times 1 + this, normal */
     double tolerance;      /* a service that takes more than its SLO times 1 + this violates it */

@@ -37,6 +37,11 @@ int fleet_gather_ends(struct fleet *f) {
     return 0;
 }
 
+/* Of a job's utilisation what the placer is to reckon with. */
+static double planned(const struct fleet *f, const struct jobset_job *j, double util) {
+    return f->rules->plan_slo && j->service ? fmin(1, util / fmin(1, j->slo)) : util;
+}
+
 static int measure(struct fleet *f, uint32_t job) {
     const struct jobset_need *is = &f->set->jobs[job].is;
     struct fleet_job *j = &f->jobs[job];
@@ -44,7 +49,7 @@ static int measure(struct fleet *f, uint32_t job) {
     if (!e) return -ENOMEM;
     if (f->rules->measure_speed) e->speed = j->rate;
     if (!f->rules->measure_needs || j->measured) return 0;
-    e->util = is->util;
+    e->util = planned(f, &f->set->jobs[job], is->util);
     e->persistent_bytes = is->persistent_bytes;
     e->ephemeral_bytes = is->ephemeral_bytes;
     j->measured = true;
@@ -69,11 +74,11 @@ int64_t fleet_arrival_ns(const struct fleet *f, uint32_t job) {
     return (int64_t)(f->set->jobs[job].arrival_s * NS);
 }
 
-static struct place_job describe(const struct jobset_job *j, uint64_t id) {
+static struct place_job describe(const struct fleet *f, const struct jobset_job *j, uint64_t id) {
     return (struct place_job){.id = id,
                               .tasks = j->tasks,
                               .gpus = j->gpus,
-                              .util = j->told.util,
+                              .util = planned(f, j, j->told.util),
                               .persistent_bytes = j->told.persistent_bytes,
                               .ephemeral_bytes = j->told.ephemeral_bytes,
                               .cpu_milli = j->cpu_milli,
@@ -88,7 +93,7 @@ int fleet_gather_arrivals(struct fleet *f) {
         uint32_t job = f->next_arrival;
         if (fleet_arrival_ns(f, job) > f->now_ns) return 0;
         if (!fleet_gather(f, PLACE_JOB, job + 1)) return -ENOMEM;
-        f->arrivals[f->event_count - 1] = describe(&f->set->jobs[job], job + 1);
+        f->arrivals[f->event_count - 1] = describe(f, &f->set->jobs[job], job + 1);
         f->jobs[job].state = FLEET_WAITS;
         f->jobs[job].since_ns = f->now_ns;
         f->waiting++;
