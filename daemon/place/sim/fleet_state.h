@@ -123,7 +123,8 @@ __attribute__((format(printf, 3, 4))) int fleet_fail(struct fleet *f, int err, c
 
 static inline bool fleet_ends_before(const void *jobs, uint32_t a, uint32_t b) {
     const struct fleet_job *j = (const struct fleet_job *)jobs;
-    return j[a].end_ns < j[b].end_ns || (j[a].end_ns == j[b].end_ns && a < b);
+    if (j[a].end_ns != j[b].end_ns) return j[a].end_ns < j[b].end_ns;
+    return a < b;
 }
 
 #endif

@@ -10,11 +10,8 @@
 #include "daemon/place/sim/fleet_state.h"
 
 #define NS 1e9
+#define DAY_NS 86400000000000ll
 #define RATIO 5.0 /* GPUColo, section VIII */
-
-static int64_t day_ns(void) {
-    return (int64_t)(FLEET_DAY_S * NS);
-}
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -40,8 +37,8 @@ int fleet_tally_pass(struct fleet *f, int64_t to_ns) {
     double apart = separate(f);
     r->busiest_gpus = fmax(r->busiest_gpus, f->used);
     while (f->now_ns < to_ns) {
-        uint32_t day = (uint32_t)((f->now_ns - f->begin_ns) / day_ns());
-        int64_t day_end_ns = f->begin_ns + (day + 1) * day_ns();
+        uint32_t day = (uint32_t)((f->now_ns - f->begin_ns) / DAY_NS);
+        int64_t day_end_ns = f->begin_ns + (day + 1) * DAY_NS;
         int64_t until_ns = to_ns < day_end_ns ? to_ns : day_end_ns;
         double s = (double)(until_ns - f->now_ns) / NS;
         if (day_room(r, day)) return -ENOMEM;
@@ -74,7 +71,7 @@ void fleet_tally_job(struct fleet *f, uint32_t job) {
     r->work_gpu_s += j->length_s * j->tasks * j->gpus;
     f->last_end_ns = f->now_ns;
     if (!j->service) return;
-    uint32_t day = (uint32_t)(((int64_t)(j->arrival_s * NS) - f->begin_ns) / day_ns());
+    uint32_t day = (uint32_t)(((int64_t)(j->arrival_s * NS) - f->begin_ns) / DAY_NS);
     bool bad = violates(f, job);
     r->services++;
     r->hopeless += j->is.util > j->slo * (1 + f->rules->tolerance);

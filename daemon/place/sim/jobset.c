@@ -26,33 +26,33 @@ void jobset_finish(struct jobset *s) {
     jobset_init(s);
 }
 
-static int room(void *array, size_t each, uint32_t count, uint32_t *have) {
-    if (count < *have) return 0;
+/* Room for one more; NULL: there is none to be had, and the array is as it was. */
+static void *room(void *array, size_t each, uint32_t count, uint32_t *have) {
+    if (count < *have) return array;
     uint32_t more = *have ? 2 * *have : ROOM_FIRST;
-    void *old, *grown;
-    memcpy(&old, array, sizeof(old));
-    grown = realloc(old, more * each);
-    if (!grown) return -ENOMEM;
-    memcpy(array, &grown, sizeof(grown));
-    *have = more;
-    return 0;
+    void *grown = realloc(array, more * each);
+    if (grown) *have = more;
+    return grown;
 }
 
 int jobset_add_node(struct jobset *s, const struct jobset_node *node) {
     if (s->node_count == JOBSET_NODES_MOST) return -E2BIG;
-    int err = room(&s->nodes, sizeof(*s->nodes), s->node_count, &s->node_room);
-    if (err) return err;
-    s->nodes[s->node_count] = *node;
-    s->nodes[s->node_count++].first_gpu = s->gpu_count;
+    struct jobset_node *nodes = room(s->nodes, sizeof(*nodes), s->node_count, &s->node_room);
+    if (!nodes) return -ENOMEM;
+    s->nodes = nodes;
+    nodes[s->node_count] = *node;
+    nodes[s->node_count++].first_gpu = s->gpu_count;
     s->gpu_count += node->gpu_count;
     return 0;
 }
 
 int jobset_add_job(struct jobset *s, const struct jobset_job *job) {
     if (s->job_count == JOBSET_JOBS_MOST) return -E2BIG;
-    int err = room(&s->jobs, sizeof(*s->jobs), s->job_count, &s->job_room);
-    if (!err) s->jobs[s->job_count++] = *job;
-    return err;
+    struct jobset_job *jobs = room(s->jobs, sizeof(*jobs), s->job_count, &s->job_room);
+    if (!jobs) return -ENOMEM;
+    s->jobs = jobs;
+    jobs[s->job_count++] = *job;
+    return 0;
 }
 
 int jobset_add_gpus(struct jobset *s, uint32_t gpus, uint32_t per_node, uint64_t gpu_bytes) {

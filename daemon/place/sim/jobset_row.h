@@ -12,7 +12,7 @@
 #include "daemon/place/sim/jobset_table.h"
 
 #define JOBSET_ROW_MIB ((uint64_t)1 << 20)
-#define JOBSET_ROW_MIB_MOST ((double)(JOBSET_BYTES_MOST / JOBSET_ROW_MIB))
+#define JOBSET_ROW_MIB_MOST (JOBSET_BYTES_MOST >> 20)
 #define JOBSET_ROW_TASKS_MOST 65536u /* GPUs of a job */
 #define JOBSET_ROW_UTIL_LEAST 0.001
 

@@ -31,7 +31,7 @@ int table_begin(struct table *t, const char *const *names, uint32_t needed, cons
     if (more <= 0) table_fault(t, "%s", more ? t->csv.why : "there is no heading");
     for (uint32_t i = 0; more > 0 && names[i]; i++) {
         t->at[i] = csv_find(&t->csv, names[i]);
-        if (t->at[i] < 0 && i < needed) table_fault(t, "there is no column %s", names[i]);
+        if (i < needed && t->at[i] < 0) table_fault(t, "there is no column %s", names[i]);
     }
     return t->faults ? -EINVAL : 0;
 }
