@@ -155,6 +155,21 @@ Test(jobset_draw, what_is_told_is_off_as_it_is_to_be) {
     jobset_finish(&s);
 }
 
+/* Whatever is told can be read again. */
+Test(jobset_draw, what_is_told_is_within_its_range) {
+    struct jobset s;
+    struct jobset_job job = {.length_s = 1, .tasks = 1, .gpus = 1};
+    jobset_init(&s);
+    for (uint32_t i = 0; i < 100; i++) {
+        job.is.util = i % 2 ? JOBSET_UTIL_LEAST : 1;
+        cr_assert_eq(jobset_add_job(&s, &job), 0);
+    }
+    jobset_tell(&s, &(struct jobset_error){.util = 0.5, .seed = 1});
+    for (uint32_t i = 0; i < 100; i++)
+        cr_expect(s.jobs[i].told.util >= JOBSET_UTIL_LEAST && s.jobs[i].told.util <= 1);
+    jobset_finish(&s);
+}
+
 Test(jobset_draw, without_an_error_the_truth_is_told) {
     struct jobset s = drawn((struct jobset_draw){.kind = "day", .jobs = 100}, 100);
     jobset_tell(&s, &(struct jobset_error){0});

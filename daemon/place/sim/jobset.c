@@ -139,7 +139,7 @@ void jobset_tell(struct jobset *s, const struct jobset_error *error) {
         struct jobset_job *j = &s->jobs[i];
         double memory = exp(error->memory * jobset_normal(error->seed, STREAM_TOLD_MEMORY, i));
         double util = exp(error->util * jobset_normal(error->seed, STREAM_TOLD_UTIL, i));
-        if (j->told.util <= 0) j->told.util = fmin(1, j->is.util * util);
+        if (j->told.util <= 0) j->told.util = fmin(1, fmax(j->is.util * util, JOBSET_UTIL_LEAST));
         if (!j->told.persistent_bytes && !j->told.ephemeral_bytes) tell_memory(j, memory, largest);
     }
 }

@@ -17,7 +17,8 @@
 #define JOBSET_GPUS_A_NODE 64u /* as place.h's */
 #define JOBSET_LENGTH_MOST_S 1e9
 #define JOBSET_BYTES_MOST (1ull << 46) /* as place.h's */
-#define JOBSET_MILLI_MOST 1000000000u  /* of processors */
+#define JOBSET_UTIL_LEAST 0.001
+#define JOBSET_MILLI_MOST 1000000000u /* of processors */
 #define JOBSET_MODELS 64u
 #define JOBSET_MODEL_BYTES 24u
 
@@ -82,8 +83,8 @@ int jobset_add_gpus(struct jobset *s, uint32_t gpus, uint32_t per_node, uint64_t
 int jobset_sort(struct jobset *s);
 
 /* What is told of jobs of which nothing is told yet: the truth times e^(error z), z normal and of
- * the seed and the job, but no util above 1 and no more memory than the largest GPU has, for nobody
- * would submit it (unless it is so much in truth). */
+ * the seed and the job, but no util above 1 or below the least, and no more memory than the largest
+ * GPU has, for nobody would submit it (unless it is so much in truth). */
 struct jobset_error {
     double util, memory;
     uint64_t seed;

@@ -41,7 +41,7 @@ static void pod_needs(struct table *t, const struct jobset_rules *rules, struct 
     double milli = table_number(t, POD_MILLI, 1000, 1, 1000) / 1000;
     double bytes = milli * (double)(POD_GIB_WHOLE * GIB);
     double use = used(rules, job->service ? rules->service_use : rules->train_use, t->csv.line);
-    job->is.util = fmax(JOBSET_ROW_UTIL_LEAST, milli * use);
+    job->is.util = fmax(JOBSET_UTIL_LEAST, milli * use);
     job->is.persistent_bytes = (uint64_t)(bytes / 4);
     job->is.ephemeral_bytes = (uint64_t)bytes - job->is.persistent_bytes;
 }

@@ -14,7 +14,6 @@
 #define JOBSET_ROW_MIB ((uint64_t)1 << 20)
 #define JOBSET_ROW_MIB_MOST (JOBSET_BYTES_MOST >> 20)
 #define JOBSET_ROW_TASKS_MOST 65536u /* GPUs of a job */
-#define JOBSET_ROW_UTIL_LEAST 0.001
 
 uint64_t jobset_row_bytes(struct table *t, uint32_t column);
 /* "V100M16|V100M32": any of these. */
