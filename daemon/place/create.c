@@ -63,7 +63,7 @@ static int check_curves(const struct place_config *c, char *why, size_t cap) {
     if (c->curve_count > PLACE_CURVES_MOST)
         return refuse(why, cap, "there are at most %u curves", PLACE_CURVES_MOST);
     for (uint32_t i = 0; i < c->curve_count; i++)
-        if (!curve_can_be(&c->curves[i]))
+        if (!curve_is_sound(&c->curves[i]))
             return refuse(why, cap, "the numbers of curve %u are within a million", i);
     return 0;
 }
@@ -95,13 +95,13 @@ static struct place *create(const struct place_config *c, const struct place_pol
     p->changes = p->passed = 1;
     p->kept_for = JOBS_NONE;
     nodes_init(&p->nodes);
-    gpus_init(&p->gpus);
+    place_gpus_init(&p->gpus);
     jobs_init(&p->jobs);
     return p;
 }
 
 int place_create(struct place **out, const struct place_config *config, char *why, size_t cap) {
-    const struct place_policy *policy = policy_find(config->policy);
+    const struct place_policy *policy = policy_named(config->policy);
     if (!policy) return refuse(why, cap, "there is no policy '%s'", config->policy);
     struct place_config c = filled(*config, policy);
     int err = check(&c, why, cap);
@@ -118,7 +118,7 @@ int place_create(struct place **out, const struct place_config *config, char *wh
 void place_destroy(struct place *p) {
     if (!p) return;
     nodes_finish(&p->nodes);
-    gpus_finish(&p->gpus);
+    place_gpus_finish(&p->gpus);
     makes_finish(&p->makes);
     index_finish(&p->index);
     jobs_finish(&p->jobs);

@@ -19,7 +19,7 @@ static bool usual(double a) {
     return fabs(a) <= COEFFICIENT_MOST; /* false for what is no number */
 }
 
-bool curve_can_be(const struct place_curve *c) {
+bool curve_is_sound(const struct place_curve *c) {
     return usual(c->a2) && usual(c->a1) && usual(c->a0);
 }
 

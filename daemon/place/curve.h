@@ -20,7 +20,7 @@
 uint64_t curve_ppm(double util);
 
 /* Finite, and nothing absurd. */
-bool curve_can_be(const struct place_curve *c);
+bool curve_is_sound(const struct place_curve *c);
 
 /* f of jobs that together want `ppm` of a GPU; never below 0. */
 double curve_slowdown(const struct place_curve *c, uint64_t ppm);

@@ -77,6 +77,12 @@ void demand_grow(struct demand *d, double factor, uint64_t least_bytes) {
     if (bytes < least_bytes) d->persistent_bytes += least_bytes - bytes;
 }
 
+void demand_limit(struct demand *d, uint64_t most_bytes) {
+    if (demand_bytes(d) <= most_bytes) return;
+    if (d->ephemeral_bytes > most_bytes) d->ephemeral_bytes = most_bytes;
+    d->persistent_bytes = most_bytes - d->ephemeral_bytes;
+}
+
 bool demand_includes(const struct demand *a, const struct demand *b) {
     return a->labels == b->labels && a->kind == b->kind && a->slack <= b->slack &&
            a->alone >= b->alone && a->tasks >= b->tasks && a->gpus >= b->gpus &&

@@ -37,6 +37,9 @@ void demand_set_memory(struct demand *d, uint64_t persistent_bytes, uint64_t eph
 /* Both memories times `factor`, together at least `least_bytes`. */
 void demand_grow(struct demand *d, double factor, uint64_t least_bytes);
 
+/* Both memories together at most this. */
+void demand_limit(struct demand *d, uint64_t most_bytes);
+
 static inline uint64_t demand_bytes(const struct demand *d) {
     return d->persistent_bytes + d->ephemeral_bytes;
 }

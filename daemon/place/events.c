@@ -117,12 +117,16 @@ static const char *take_failed(struct place *p, uint32_t job) {
 }
 
 /* It had all that others left there, and that was too little (Horus, section 4.2.3: "equal or
- * greater than the memory available previously placed"). */
+ * greater than the memory available previously placed"). Unless it had as much as any GPU could
+ * give it wants no more than that: it may well run alone. */
 static const char *take_memory(struct place *p, uint32_t job) {
     if (p->jobs.at[job].state != JOBS_RUNNING) return not_running;
     uint64_t had = running_room_bytes(p, job);
     running_leave(p, job);
-    demand_grow(&p->jobs.at[job].demand, p->config.more, had);
+    struct demand *d = &p->jobs.at[job].demand;
+    uint64_t most = makes_most(&p->makes, d);
+    demand_grow(d, p->config.more, had);
+    if (had < most) demand_limit(d, most);
     jobs_wait(&p->jobs, job);
     return NULL;
 }

@@ -9,13 +9,13 @@
 
 #include "daemon/place/room.h"
 
-void gpus_init(struct gpus *g) {
+void place_gpus_init(struct gpus *g) {
     *g = (struct gpus){.free_seat = GPUS_NONE};
     for (uint32_t i = 0; i <= PLACE_GPUS_A_NODE; i++)
         g->free[i] = GPUS_NONE;
 }
 
-void gpus_finish(struct gpus *g) {
+void place_gpus_finish(struct gpus *g) {
     free(g->at);
     free(g->seats);
 }

@@ -63,8 +63,8 @@ struct gpus {
     uint32_t seats_used, seats_capacity, seats_count, free_seat;
 };
 
-void gpus_init(struct gpus *g);
-void gpus_finish(struct gpus *g);
+void place_gpus_init(struct gpus *g);
+void place_gpus_finish(struct gpus *g);
 /* So many more places, and room for so many seats in all. 0 or -ENOMEM. */
 int gpus_reserve(struct gpus *g, uint64_t more, uint64_t seats);
 

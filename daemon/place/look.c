@@ -8,14 +8,14 @@
 #include "daemon/place/cost.h"
 #include "daemon/place/curve.h"
 
-static const struct gpu *find(const struct place *p, const struct place_where *w) {
-    uint32_t node = nodes_find(&p->nodes, w->node);
-    if (node == NODES_NONE || w->gpu >= p->nodes.at[node].gpu_count) return NULL;
-    return &p->gpus.at[p->nodes.at[node].gpu_first + w->gpu];
+static const struct gpu *find(const struct place *p, const struct place_where *where) {
+    uint32_t node = nodes_find(&p->nodes, where->node);
+    if (node == NODES_NONE || where->gpu >= p->nodes.at[node].gpu_count) return NULL;
+    return &p->gpus.at[p->nodes.at[node].gpu_first + where->gpu];
 }
 
-int place_look(const struct place *p, const struct place_where *w, struct place_use *use) {
-    const struct gpu *gpu = find(p, w);
+int place_look(const struct place *p, const struct place_where *where, struct place_use *use) {
+    const struct gpu *gpu = find(p, where);
     if (!gpu) return -ENOENT;
     *use = (struct place_use){
         .jobs = gpu->use.jobs,
@@ -26,8 +26,9 @@ int place_look(const struct place *p, const struct place_where *w, struct place_
     return 0;
 }
 
-double place_cost(const struct place *p, const struct place_job *job, const struct place_where *w) {
-    const struct gpu *gpu = find(p, w);
+double place_cost(const struct place *p, const struct place_job *job,
+                  const struct place_where *where) {
+    const struct gpu *gpu = find(p, where);
     if (!gpu || demand_fault(job)) return -1;
     const struct node *n = &p->nodes.at[gpu->node];
     struct demand d = demand_of(job, p->config.memory);

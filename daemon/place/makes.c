@@ -78,6 +78,16 @@ static uint32_t large_enough(const struct make *make, const struct demand *d) {
     return count;
 }
 
+uint64_t makes_most(const struct makes *m, const struct demand *d) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < m->count; i++) {
+        const struct make *make = &m->at[i];
+        if (!labels_fit(make, d) || make->gpu_count < d->gpus) continue;
+        if (make->gpu_bytes[d->gpus - 1] > most) most = make->gpu_bytes[d->gpus - 1];
+    }
+    return most;
+}
+
 static void at_most(uint32_t *tasks, uint64_t has, uint64_t wants) {
     if (wants && has / wants < *tasks) *tasks = (uint32_t)(has / wants);
 }

@@ -41,6 +41,8 @@ void makes_set_open(struct makes *m, uint32_t make, bool open);
 uint32_t makes_hold(const struct make *make, const struct demand *d);
 /* NULL: all nodes that were ever there could hold the job, or none was there yet. Else why not. */
 const char *makes_fault(const struct makes *m, const struct demand *d);
+/* The most memory that each GPU of a task could have on some node that was ever there. */
+uint64_t makes_most(const struct makes *m, const struct demand *d);
 /* Whether the nodes that are open could, if they were empty. */
 bool makes_open_hold(const struct makes *m, const struct demand *d);
 

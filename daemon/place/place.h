@@ -188,12 +188,12 @@ struct place_use { /* of one GPU */
 };
 
 /* 0, or -ENOENT. */
-int place_look(const struct place *p, const struct place_where *gpu, struct place_use *use);
+int place_look(const struct place *p, const struct place_where *where, struct place_use *use);
 
 /* What placing a GPU of this job there would cost, (7); a negative number: it cannot be placed
  * there now. Reserved nodes (horus_f) are as others here. */
 double place_cost(const struct place *p, const struct place_job *job,
-                  const struct place_where *gpu);
+                  const struct place_where *where);
 
 /* The policies' names, NULL behind the last. */
 const char *const *place_policies(void);

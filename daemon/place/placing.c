@@ -56,7 +56,7 @@ static void pass(struct place *p) {
 }
 
 /* Nodes that are not kept any more are for those that were tried before that. */
-void placing_run(struct place *p) {
+void placing_pass(struct place *p) {
     if (p->passed == p->changes && !p->jobs.untried) return;
     do
         pass(p);

@@ -9,6 +9,6 @@
 
 #include "daemon/place/state.h"
 
-void placing_run(struct place *p);
+void placing_pass(struct place *p);
 
 #endif

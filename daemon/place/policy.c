@@ -17,7 +17,7 @@ static const char *const names[] = {
     NULL,
 };
 
-const struct place_policy *policy_find(const char *name) {
+const struct place_policy *policy_named(const char *name) {
     if (!name) return policies[0];
     for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++)
         if (!strcmp(policies[i]->name, name)) return policies[i];

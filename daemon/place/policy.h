@@ -49,7 +49,7 @@ struct place_policy {
 };
 
 /* NULL: there is none. */
-const struct place_policy *policy_find(const char *name);
+const struct place_policy *policy_named(const char *name);
 
 #define PLACE_POLICY(name, sentence) extern const struct place_policy place_##name;
 #include "daemon/place/policies.def"

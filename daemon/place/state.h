@@ -90,7 +90,6 @@ struct place {
     uint64_t changes; /* goes up when there may be room where there was none; from 1 */
     uint64_t passed;  /* `changes` when all that waited were tried */
     struct state_freed freed, freed_next; /* for this pass, and since it began */
-    /* What found no place, `changes` being what it is: whoever wants no less finds none either. */
     /* What found no place since then: whoever wants no less finds none either. */
     struct demand failures[STATE_FAILURES];
     uint32_t failure_count;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/policies_help.h"
+#include "daemon/sim/clusteropt.h"
 #include "daemon/sim/compare.h"
 #include "daemon/sim/serveopt.h"
 #include "daemon/sim/simreplay.h"
@@ -26,7 +27,8 @@ static int print_help(FILE *out) {
           "       salus-sim replay FILE [--any-build] [--trust]\n"
           "       salus-sim generate --kind KIND [OPTION]...\n"
           "       salus-sim serve [OPTION]...\n"
-          "       salus-sim tune [OPTION]...\n\n"
+          "       salus-sim tune [OPTION]...\n"
+          "       salus-sim cluster [FILE] [OPTION]...\n\n"
           "run: each job alone, and the workload under each lane policy, in virtual time.\n"
           "FILE may be -.\n"
           "  --policy LIST        lane policies, separated by commas (all)\n"
@@ -88,6 +90,7 @@ static int print_help(FILE *out) {
           out);
     serveopt_explain(out);
     tuneopt_explain(out);
+    clusteropt_explain(out);
     fputs("Measures of run:\n", out);
     summary_explain(out);
     fputs("\nWhere a job has a target of latency (slo=), of each job:\n", out);
@@ -185,6 +188,7 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
         if (strcmp(argv[i], "--help") == 0) return print_help(out);
     if (argc > 1 && strcmp(argv[1], "serve") == 0) return simserve_verb(&c, argv + 1);
     if (argc > 1 && strcmp(argv[1], "tune") == 0) return simtune_verb(&c, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "cluster") == 0) return simcluster_verb(&c, argv + 1);
     char **words = calloc((size_t)argc + 1, sizeof(*words));
     if (!words) return simverb_fail(&c, SIMCLI_FAILED, "out of memory");
     simopt_init(&c.opt);
@@ -205,7 +209,7 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
         else
             status = simverb_fail(&c, SIMCLI_USAGE,
                                   "run, compare, check or replay FILE, advise FILE..., generate, "
-                                  "serve or tune; see --help");
+                                  "serve, tune or cluster; see --help");
     }
     simopt_finish(&c.opt);
     free(words);

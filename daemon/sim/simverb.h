@@ -30,5 +30,7 @@ int simadvise_verb(struct simcli *c, char **paths, int count);
 int simserve_verb(struct simcli *c, char **argv);
 /* Tuning jobs; as serve. */
 int simtune_verb(struct simcli *c, char **argv);
+/* A cluster; as serve. */
+int simcluster_verb(struct simcli *c, char **argv);
 
 #endif

@@ -10,7 +10,7 @@
 #   make calibrate-contention   the search for the parameters in daemon/sched/policy/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments
 SIM := $(call src,daemon/sim)
-SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a servesim.a plan.a tunesim.a fluid.a sched.a common.a)
+SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a placesim.a place.a servesim.a plan.a tunesim.a fluid.a sched.a common.a)
 SIM_NEEDS = $(call pkg,--libs,libseccomp) -lm
 $(BUILD)/libsim.a: $(call objs,$(SIM))
 $(BUILD)/salus-sim: $(BUILD)/daemon/sim/main.o $(SIM_LIBS)
@@ -19,7 +19,7 @@ all: $(BUILD)/salus-sim
 SIM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_sim_*.c)) \
 	$(BUILD)/test/unit/test_knobs
 $(SIM_TESTS) $(BUILD)/fuzz_workload $(BUILD)/fuzz_trace: $(BUILD)/libsim.a $(BUILD)/libservesim.a \
-	$(BUILD)/libtunesim.a $(BUILD)/libfluid.a
+	$(BUILD)/libtunesim.a $(BUILD)/libfluid.a $(BUILD)/libplacesim.a $(BUILD)/libplace.a
 $(SIM_TESTS): OWN_LIBS = $(SIM_NEEDS)
 
 $(BUILD)/test/sim/calibrate: $(BUILD)/test/sim/calibrate.o $(SIM_LIBS)

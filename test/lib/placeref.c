@@ -671,6 +671,23 @@ static void take_runs(struct placeref *r, const struct place_event *e) {
     run(r, j);
 }
 
+/* The most that as many GPUs of a node have as a task wants. */
+static uint64_t most_bytes(const struct placeref *r, const struct job *j) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < r->make_count; i++) {
+        const struct node *n = &r->makes[i].node;
+        if (j->told.labels && !(j->told.labels & n->told.labels)) continue;
+        for (uint32_t g = 0; g < n->told.gpu_count; g++) {
+            uint64_t bytes = n->gpus[g].memory_bytes;
+            uint32_t count = 0;
+            for (uint32_t h = 0; h < n->told.gpu_count; h++)
+                count += n->gpus[h].memory_bytes >= bytes;
+            if (count >= j->told.gpus && bytes > most) most = bytes;
+        }
+    }
+    return most;
+}
+
 static void take_memory(struct placeref *r, struct job *j) {
     uint64_t had = UINT64_MAX;
     for (uint32_t s = 0; s < j->seat_count; s++) {
@@ -682,6 +699,11 @@ static void take_memory(struct placeref *r, struct job *j) {
     j->p = (uint64_t)ceil((double)j->p * r->c.more);
     j->e = (uint64_t)ceil((double)j->e * r->c.more);
     if (j->p + j->e < had) j->p = had - j->e;
+    uint64_t most = most_bytes(r, j);
+    if (had < most && j->p + j->e > most) {
+        j->e = j->e < most ? j->e : most;
+        j->p = most - j->e;
+    }
     leave(j);
     wait_now(r, j);
 }
