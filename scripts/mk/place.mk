@@ -13,3 +13,10 @@ BENCHES += $(BUILD)/test/bench/place_bench
 $(BUILD)/test/bench/place_bench: $(addprefix $(BUILD)/test/bench/,place_bench.o floor.o) \
 		$(addprefix $(BUILD)/lib,place.a common.a)
 	$(Q)$(LINK) -o $@ $^ -lm
+
+# More random worlds, each step of which is held against a plain reference.
+.PHONY: check-long-place
+check-long: check-long-place
+check-long-place: $(BUILD)/test/unit/test_place_world $(BUILD)/test/unit/test_fleet_slow
+	SALUS_TEST_SEEDS=100 $(BUILD)/test/unit/test_place_world
+	SALUS_TEST_SEEDS=30 $(BUILD)/test/unit/test_fleet_slow

@@ -10,8 +10,13 @@
 
 #include "test/lib/placeworld.h"
 
-#define SEEDS 14u
+#define SEEDS 4u /* or as SALUS_TEST_SEEDS says: check-long has more of them */
 #define STEPS 600u
+
+static uint64_t count_seeds(void) {
+    const char *said = getenv("SALUS_TEST_SEEDS");
+    return said ? strtoull(said, NULL, 10) : SEEDS;
+}
 
 static struct placeworld *create(const char *policy, uint64_t seed, uint64_t salt) {
     struct placeworld *w = calloc(1, sizeof(*w));
@@ -33,9 +38,10 @@ static void step(struct placeworld *w, uint32_t count) {
 
 static void run_worlds(uint32_t from, uint32_t to) {
     const char *const *policies = place_policies();
+    uint64_t seeds = count_seeds();
     for (uint32_t i = from; i < to; i++) {
         uint64_t started = 0, stopped = 0, refused = 0, acted = 0;
-        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        for (uint64_t seed = 1; seed <= seeds; seed++) {
             struct placeworld *w = create(policies[i], seed, seed);
             step(w, STEPS);
             started += w->started;
@@ -45,14 +51,13 @@ static void run_worlds(uint32_t from, uint32_t to) {
                 acted += w->acted[kind] > 0 && kind != PLACE_RUNS && kind != PLACE_TIME;
             destroy(w);
         }
-        cr_expect_gt(started, 10 * SEEDS, "%s", policies[i]);
-        cr_expect_gt(refused, SEEDS, "%s", policies[i]);
+        cr_expect_gt(started, 10 * seeds, "%s", policies[i]);
+        cr_expect_gt(refused, seeds, "%s", policies[i]);
         cr_expect_eq(stopped > 0, !strcmp(policies[i], "pab"), "%s", policies[i]);
-        cr_expect_gt(acted, 8 * SEEDS, "hardly any kind of event is missing");
+        cr_expect_gt(acted, 8 * seeds, "hardly any kind of event is missing");
     }
 }
 
-/* 8,400 steps each. */
 Test(place_world, horus_as_the_reference_does) {
     run_worlds(0, 2);
 }
