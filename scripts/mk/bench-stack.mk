@@ -20,6 +20,11 @@ $(BUILD)/test/bench/salus-gpu-fluid: $(BUILD)/daemon/worker/main.o $(BUILD)/test
 		$(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(DEVICE_LIBS)
 
+# Requests through salus-serve to a model that adds, and the least that a process between the two has to do.
+STACK_BENCHES += $(addprefix $(BUILD)/test/bench/,request_bench relay) $(BUILD)/test/serve/adder
+$(BUILD)/test/bench/request_bench $(BUILD)/test/bench/relay: $(BUILD)/test/bench/%: $(BUILD)/test/bench/%.o $(BUILD)/libcommon.a
+	$(Q)$(LINK) -o $@ $^
+
 # How well controllers hold a latency in the real daemon, all of them; a quarter of an hour.
 .PHONY: slo-daemon
 slo-daemon: bench-programs

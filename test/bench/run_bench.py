@@ -23,6 +23,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 import nesting  # noqa: E402
 import recovery  # noqa: E402
+import request_cost  # noqa: E402
 import slo  # noqa: E402
 from harness import BUILD, Daemon, launch_system_calls, tool  # noqa: E402
 
@@ -93,6 +94,10 @@ def level(samples):
 
 def ended_worker(samples):
     return recovery.measure(SHORT)
+
+
+def gateway(samples):
+    return request_cost.measure(records, SHORT)
 
 
 def targets(samples):
@@ -245,7 +250,7 @@ def rows_of(record):
     if "ratio" in record:
         spread = f" ({record['ratio_p10']:.2f}..{record['ratio_p90']:.2f})"
         ratio = f"{record['ratio']:.3f}{spread}"
-    if "mode" in record:
+    if "floor_ns" in record:
         what += f" [floor {record['floor_ns']:.0f} ns]"
     sense = ">=" if unit.startswith("at least") else "<="
     goals = {"floor": f"<= {goal:g} x floor", "native": f"<= {goal:g} x native",
@@ -286,7 +291,7 @@ def machine():
 
 def main():
     stack = {"shim": shim, "copy": copy, "load": load, "alone": alone, "calls": calls, "nesting": level,
-             "recovery": ended_worker, "slo": targets}
+             "recovery": ended_worker, "slo": targets, "requests": gateway}
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--samples", type=int, help="of those measured beside the floor")

@@ -95,6 +95,19 @@ def training(folder, path):
     expect(0 < said["utilisation"] <= 1 and said["predictor"]["families"] == list("abcd"), said)
 
 
+def shipped(folder, path):
+    """The predictor of the software GPU: what is learned of the table beside it, as good as its page says, and
+    better than a straight line."""
+    table, to = os.path.join(ROOT, "config", "predict", "soft.csv"), os.path.join(folder, "again.json")
+    done = ctl("predict", "--train", table, "-o", to, "--device", "soft", "--about", "again")
+    expect(done.returncode == 0, done)
+    own, again = (json.loads(ctl("predict", path, *of, "--json").stdout)["predictor"] for of in ((), ("--predictor", to)))
+    expect(own["measurements"] == again["measurements"] == 117 and abs(own["rmsle"] - again["rmsle"]) < 0.01, (own, again))
+    expect(own["rmsle"] < own["linear_rmsle"], own)
+    with open(os.path.join(ROOT, "docs", "results", "2026-11-predict.md")) as f:
+        expect(f"**{own['rmsle']:.3f}**" in f.read(), f"the page does not say {own['rmsle']:.3f}")
+
+
 def measured(folder, layers, path):
     """What ran is looked up, and only what ran."""
     with Soft() as daemon:
@@ -123,6 +136,7 @@ def main():
         bad_input(folder, path)
         answers(folder, path)
         training(folder, path)
+        shipped(folder, path)
         measured(folder, layers, path)
     print("check-predict: salusctl predict as a process")
 
