@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The floor of a gateway: takes request_bench's requests, gives each to a model's process over a
- * socket of packets and its answer back, and looks at nothing but a message's length. So it makes the
- * system calls that any process between a client and a model has to make, and wakes both.
+ * socket of packets and its answer back, and looks at nothing but a message's length. So it makes
+ * the system calls that any process between a client and a model has to make, and wakes both.
  *
  *   relay        prints "relay on port N process PID"; ends when its standard input does
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The request of request_bench, and what is answered: "y" is "a" + "b", each of REQUEST_NUMBERS
- * floats in binary form (64 bytes), under a head as tritonclient writes it. What the gateway's floor
- * (relay.c) and the client have to agree about.
+ * floats in binary form (64 bytes), under a head as tritonclient writes it. What the gateway's
+ * floor (relay.c) and the client have to agree about.
  */
 #ifndef TEST_BENCH_REQUEST_H
 #define TEST_BENCH_REQUEST_H

@@ -157,7 +157,8 @@ int main(int argc, char **argv) {
     cpu = cpu_ns(argv[2]);
     wall = fdutil_now_ns();
     run_until(&r, WARM + requests);
-    printf("{\"ns\": %.0f, \"wall_ns\": %.0f}\n", (double)(cpu_ns(argv[2]) - cpu) / (double)requests,
+    printf("{\"ns\": %.0f, \"wall_ns\": %.0f}\n",
+           (double)(cpu_ns(argv[2]) - cpu) / (double)requests,
            (double)(fdutil_now_ns() - wall) / (double)requests);
     return 0;
 }

@@ -19,6 +19,7 @@
 #include "daemon/sched/record/recorder.h"
 #include "daemon/sched/record/replay.h"
 #include "daemon/sched/state.h"
+#include "test/lib/part.h"
 
 #define JOBS 40u
 #define OPS 6u /* of an iteration, at most */
@@ -386,7 +387,7 @@ static void run_world(struct world *w, const char *policy) {
 int main(int argc, char **argv) {
     struct world *w = calloc(1, sizeof(*w));
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = 0;
-    uint32_t worlds = argc > 2 ? (uint32_t)atoi(argv[2]) : 60;
+    uint32_t worlds = argc > 2 ? (uint32_t)atoi(argv[2]) : part_of(80);
     w->seed = seed;
     for (uint32_t i = 0; i < worlds; i++)
         for (uint32_t p = 0; lane_policy_at(p); p++) {

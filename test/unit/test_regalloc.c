@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "daemon/device/soft/isa/select.h"
+#include "test/lib/part.h"
 #include "test/lib/ptxrandom.h"
 #include "test/lib/ptxrun.h"
 
@@ -59,7 +60,7 @@ static void check_program(struct ptxrandom *p, uint32_t seed) {
 Test(regalloc, random_programs) {
     const char *count = getenv("SALUS_TEST_PROGRAMS");
     struct ptxrandom *p = ptxrandom_create();
-    for (uint32_t seed = 0; seed < (count ? (uint32_t)atoi(count) : 4000); seed++)
+    for (uint32_t seed = 0; seed < (count ? (uint32_t)atoi(count) : part_of(4000)); seed++)
         check_program(p, seed);
     ptxrandom_destroy(p);
 }

@@ -15,6 +15,7 @@
 #include "daemon/sim/sim.h"
 #include "daemon/sim/trace.h"
 #include "daemon/sim/workload_file.h"
+#include "test/lib/part.h"
 
 #define US 1000ull
 #define MS 1000000ull
@@ -370,7 +371,7 @@ static void run_random(uint64_t seed) {
 }
 
 Test(sim_kernels, random_workloads_keep_every_rule_under_every_policy, .timeout = 600) {
-    for (uint64_t seed = 1; seed <= 300; seed++)
+    for (uint64_t seed = 1; seed <= part_of(300); seed++)
         run_random(seed);
 }
 

@@ -11,6 +11,7 @@
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/sched.h"
 #include "daemon/sched/state.h"
+#include "test/lib/part.h"
 #include "test/lib/slackscan.h"
 
 /* In place of the daemon's table of policies, which has no model. */
@@ -233,23 +234,23 @@ static void play(struct world *w, uint64_t seed, uint32_t steps, int foresee) {
 
 Test(slack_order, queues_choose_as_the_scan_does) {
     static struct world w;
-    uint64_t ran = 0, held = 0;
-    for (uint64_t seed = 1; seed <= 12; seed++) {
+    uint64_t ran = 0, held = 0, worlds = part_of(12);
+    for (uint64_t seed = 1; seed <= worlds; seed++) {
         play(&w, seed, 9000, 0);
         ran += w.ran;
         held += w.held;
     }
-    cr_expect_gt(ran, 50000, "something ran: %lu", (unsigned long)ran);
-    cr_expect_gt(held, 10000, "somebody waited: %lu", (unsigned long)held);
+    cr_expect_gt(ran, worlds * 4000, "something ran: %lu", (unsigned long)ran);
+    cr_expect_gt(held, worlds * 800, "somebody waited: %lu", (unsigned long)held);
 }
 
 Test(slack_order, so_they_do_with_requests_that_are_foreseen) {
     static struct world with, without;
-    uint32_t other = 0;
-    for (uint64_t seed = 1; seed <= 8; seed++) {
+    uint32_t other = 0, worlds = part_of(8);
+    for (uint64_t seed = 1; seed <= worlds; seed++) {
         play(&with, seed, 12000, 1);
         play(&without, seed, 12000, 0);
         other += with.print != without.print;
     }
-    cr_expect_geq(other, 5, "foreseeing changed %u worlds of 8", other);
+    cr_expect_gt(other, worlds / 2, "foreseeing changed %u worlds of %u", other, worlds);
 }

@@ -16,6 +16,7 @@
 #include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/code/kernel.h"
 #include "daemon/device/soft/isa/select.h"
+#include "test/lib/part.h"
 #include "test/lib/ptxrun.h"
 
 static const char *const builds[] = {"base", "v3", "v4"};
@@ -53,7 +54,7 @@ static const struct pattern patterns[] = {
     {"halves of one row each", "and.b32 %c, %lane, 15;", "0xffffffff", true},
 };
 
-#define ROUNDS 3000
+#define ROUNDS part_of(3000)
 
 /* Even blocks write: each element is a number's low bits, and so is each byte of a scalar. Odd ones
  * read, and count what does not agree. */
