@@ -56,12 +56,14 @@ ASAN_PART ?= 4
 check-long: check-long-asan
 check-long-asan:
 	@$(MAKE) --no-print-directory ASAN_LEFT_OUT= ASAN_PART=1 check-asan
+# Worlds at random have one thread.
+TSAN_LEFT_OUT ?= cuda_faults lane_random plan_world sched_world
 check-tsan: ## threads under TSan
-	@$(MAKE) --no-print-directory BUILD=build-tsan SAN=thread PLAIN_LEFT_OUT=cuda_faults check-plain
+	@$(MAKE) --no-print-directory BUILD=build-tsan SAN=thread PLAIN_LEFT_OUT="$(TSAN_LEFT_OUT)" check-plain
 .PHONY: check-long-tsan
 check-long: check-long-tsan
 check-long-tsan:
-	@$(MAKE) --no-print-directory BUILD=build-tsan SAN=thread check-plain
+	@$(MAKE) --no-print-directory TSAN_LEFT_OUT= check-tsan
 
 # The handlers in soft/isa are compiled three times from the same lines, and sectors.h has a function at
 # another line for one of the instruction sets: gcovr cannot merge either. Their differential tests reach
