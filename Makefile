@@ -123,14 +123,16 @@ $(patsubst %,%.o,$(UNIT)): OWN_CFLAGS += $(UNIT_OPT)
 
 .PHONY: check-unit check-plain
 JOBS ?= $(shell nproc)
-check-unit: $(UNIT) $(BUILD)/proofs/late ## unit tests, as many at a time as there are processors
-	$(Q)scripts/run-tests -j$(JOBS) $(UNIT)
+# Plain programs of one thread each: worlds at random.
+WORLDS := $(addprefix $(BUILD)/test/plain/,lane_random plan_world sched_world)
+check-unit: $(UNIT) $(WORLDS) $(BUILD)/proofs/late ## unit tests, as many at a time as there are processors
+	$(Q)scripts/run-tests -j$(JOBS) $(WORLDS) $(UNIT)
 	$(Q)scripts/must-fail "unit: late" "an assertion failed when its test was over" scripts/run-tests $(BUILD)/proofs/late
 $(BUILD)/proofs/late: $(BUILD)/test/proofs/late.o
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $< -lcriterion
-PLAIN_NOW = $(filter-out $(addprefix %/,$(PLAIN_LEFT_OUT)),$(PLAIN))
-check-plain: $(PLAIN) ## PLAIN_LEFT_OUT=name
+PLAIN_NOW = $(filter-out $(WORLDS) $(addprefix %/,$(PLAIN_LEFT_OUT)),$(PLAIN))
+check-plain: $(PLAIN_NOW) ## plain programs of several threads, one at a time; PLAIN_LEFT_OUT=name
 	$(Q)scripts/run-tests -j1 $(PLAIN_NOW)
 
 # T=sched_world: a plain program.

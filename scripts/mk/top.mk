@@ -56,8 +56,7 @@ ASAN_PART ?= 4
 check-long: check-long-asan
 check-long-asan:
 	@$(MAKE) --no-print-directory ASAN_LEFT_OUT= ASAN_PART=1 check-asan
-# Worlds at random have one thread.
-TSAN_LEFT_OUT ?= cuda_faults lane_random plan_world sched_world
+TSAN_LEFT_OUT ?= cuda_faults
 check-tsan: ## threads under TSan
 	@$(MAKE) --no-print-directory BUILD=build-tsan SAN=thread PLAIN_LEFT_OUT="$(TSAN_LEFT_OUT)" check-plain
 .PHONY: check-long-tsan
