@@ -60,7 +60,8 @@ static const char *new_fault(const struct place *p, const struct place_event *e)
 
 static uint32_t add_job(struct place *p, const struct place_job *job) {
     struct demand d = demand_of(job, p->config.memory);
-    return jobs_add(&p->jobs, job->id, &d, p->now_ns);
+    bool before = job->since_ns > 0 && job->since_ns < p->now_ns;
+    return jobs_add(&p->jobs, job->id, &d, before ? job->since_ns : p->now_ns);
 }
 
 static const char *take_job(struct place *p, const struct place_event *e) {

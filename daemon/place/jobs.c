@@ -38,7 +38,7 @@ uint32_t jobs_find(const struct jobs *j, uint64_t id) {
     return JOBS_NONE;
 }
 
-uint32_t jobs_add(struct jobs *j, uint64_t id, const struct demand *d, int64_t now_ns) {
+uint32_t jobs_add(struct jobs *j, uint64_t id, const struct demand *d, int64_t told_ns) {
     uint32_t place = j->free;
     if (place != JOBS_NONE)
         j->free = j->at[place].next_free;
@@ -48,7 +48,7 @@ uint32_t jobs_add(struct jobs *j, uint64_t id, const struct demand *d, int64_t n
                                 .demand = *d,
                                 .state = JOBS_REFUSED,
                                 .turn = j->turns++,
-                                .told_ns = now_ns,
+                                .told_ns = told_ns,
                                 .first_seat = JOBS_NONE,
                                 .newcomer = {.job = JOBS_NONE},
                                 .shunned = {.job = JOBS_NONE}};

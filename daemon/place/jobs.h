@@ -71,8 +71,8 @@ int jobs_reserve(struct jobs *j, uint64_t more);
 
 /* JOBS_NONE: there is none. */
 uint32_t jobs_find(const struct jobs *j, uint64_t id);
-/* One that neither waits nor runs yet, told now; room must be reserved. */
-uint32_t jobs_add(struct jobs *j, uint64_t id, const struct demand *d, int64_t now_ns);
+/* One that neither waits nor runs yet, and counts as told at that time; room must be reserved. */
+uint32_t jobs_add(struct jobs *j, uint64_t id, const struct demand *d, int64_t told_ns);
 /* It may wait, but must not run. */
 void jobs_remove(struct jobs *j, uint32_t place);
 void jobs_refuse(struct jobs *j, uint32_t place);

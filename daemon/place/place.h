@@ -84,6 +84,8 @@ struct place_job {
     enum place_kind kind;
     double slack; /* SERVICE: by which part it may be slowed down; 0: not at all. gslice, gpucolo */
     bool alone;   /* shares its GPUs with nobody */
+    int64_t since_ns; /* it waits since then already; 0, or later than now: since it is told. That
+                         makes queues of such jobs weigh more (horus_f), and is nobody's turn */
 };
 
 struct place_gpu {

@@ -656,9 +656,10 @@ static struct job *add(struct placeref *r, const struct place_job *told) {
     *j = (struct job){.told = *told,
                       .ppm = (uint64_t)fmax(round(told->util * PPM), 1),
                       .turn = r->turns++,
-                      .told_ns = r->now_ns,
+                      .told_ns = told->since_ns ? told->since_ns : r->now_ns,
                       .newcomer = PLACEREF_JOBS,
                       .shunned = PLACEREF_JOBS};
+    if (j->told_ns > r->now_ns) j->told_ns = r->now_ns;
     set_memory(r, j, told->persistent_bytes, told->ephemeral_bytes);
     return j;
 }

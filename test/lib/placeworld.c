@@ -83,7 +83,9 @@ void placeworld_finish(struct placeworld *w) {
 /* Few sizes, so that much is equal and ties are common. */
 struct place_job placeworld_job(struct placeworld *w) {
     static const uint32_t gpus[] = {1, 1, 1, 2, 4};
+    int64_t ago_ns = chance(w, 30) ? SECOND_NS * (int64_t)placeworld_draw(w, 50) : 0;
     return (struct place_job){.id = name(w),
+                              .since_ns = ago_ns && ago_ns < w->now_ns ? w->now_ns - ago_ns : 0,
                               .tasks = chance(w, 80) ? 1 : 1 + (uint32_t)placeworld_draw(w, 5),
                               .gpus = gpus[placeworld_draw(w, 5)],
                               .util = chance(w, 50) ? 0.25 * (double)(1 + placeworld_draw(w, 4))

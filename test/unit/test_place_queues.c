@@ -81,6 +81,29 @@ Test(place_queues, shares) {
     expect_given((double[]){0, 0, 0}, none, 10, 0, 0, 0);
 }
 
+/* The same when they are told at once, as they are to a caller that has just started. */
+Test(place_queues, who_has_waited_before_goes_first) {
+    struct placecase c;
+    struct place_event events[9];
+    struct place_job jobs[9];
+    placecase_init(&c, &(struct place_config){.policy = "horus_f", .queues = 2, .batch = 2});
+    c.now_ns = 1000 * PLACECASE_S;
+    placecase_node(&c, 1, 4, 16);
+    placecase_at(&c, PLACE_NODE_SHUT, 1);
+    for (uint32_t i = 0; i < 9; i++) {
+        jobs[i] = placecase_job(i, i >= 3 && i < 6 ? 1 : 0.1, 9);
+        if (i < 3) jobs[i].since_ns = 900 * PLACECASE_S;
+        if (i == 3) jobs[i].since_ns = 5000 * PLACECASE_S; /* to come: it counts as now */
+        events[i] = (struct place_event){.kind = PLACE_JOB, .job = &jobs[i]};
+    }
+    placecase_tell_all(&c, events, 9);
+    placecase_at(&c, PLACE_NODE_OPEN, 1);
+    cr_assert_eq(c.answer.action_count, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        cr_expect_eq(c.answer.actions[i].id, i);
+    placecase_finish(&c);
+}
+
 /* One GPU, one job at a time: the order of starts is the order of Algorithm 1. Six that are small
  * have waited for 100 s, three that are large have just come; beta is 2. */
 Test(place_queues, who_waits_longer_goes_first) {
