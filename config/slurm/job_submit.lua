@@ -9,13 +9,25 @@ local GRES = "salus"
 local WAIT = 300
 local YEAR = 366 * 86400
 
+-- Where sbatch's plugin writes anybody can write: of that text nothing is taken over but these words.
+local WORDS = { "class", "mem", "persistent", "slo", "util" }
+
+local function words_of(text)
+    local words = {}
+    for _, key in ipairs(WORDS) do
+        local value = string.match(" " .. text, " " .. key .. "=(%w+)")
+        if value and #value <= 20 then table.insert(words, key .. "=" .. value) end
+    end
+    return table.concat(words, " ")
+end
+
 -- "class=be mem=...", from the plugin; nil: no option was given.
 local function ask_of(desc)
     local count = desc.spank_job_env_size
     if not desc.spank_job_env or not count or count == slurm.NO_VAL then return nil end
     for i = 0, count - 1 do
         local text = string.match(desc.spank_job_env[i] or "", "^SALUS=(.*)$")
-        if text then return text end
+        if text then return words_of(text) end
     end
     return nil
 end
@@ -28,9 +40,10 @@ local function is_ours(desc)
     return string.find((desc.tres_per_node or "") .. ":", "gres:" .. GRES .. ":", 1, true)
 end
 
--- One node's job waits for the placer. Others (several nodes, arrays, nodes by name, reservations) Slurm places.
+-- One node's job waits for the placer, and so does an array of such. Others (several nodes, nodes by name,
+-- reservations) Slurm places.
 local function is_for_placer(desc)
-    return is_one(desc.min_nodes) and not desc.array_inx and not desc.req_nodes and not desc.reservation
+    return is_one(desc.min_nodes) and not desc.req_nodes and not desc.reservation
         and desc.priority ~= 0
 end
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Salus on Slurm (daemon/place/slurm): the plugin and the placer. Needs libslurm-dev, which `make all` does without.
 #   make slurm          both
-#   make check-slurm    both, in clusters of two nodes on this machine; installs Debian's packages of Slurm
+#   make check-slurm    both, in clusters of two nodes on this machine; installs slurmdbd and MariaDB, for sacct
+#   make check-slurm-fresh    docs/slurm.md on a Debian that has nothing; as root, with debootstrap and bubblewrap
 SLURM_PLUGIN := $(BUILD)/slurm/salus.so
 SLURM_PLACER := $(BUILD)/slurm/salus-placer
 SLURM_SHARED := $(wildcard daemon/place/slurm/*.c)
 SLURM_SPANK := $(wildcard daemon/place/slurm/spank/*.c)
 SLURM_PLACING := $(filter-out %/main.c,$(wildcard daemon/place/slurm/placer/*.c))
 # What knows nothing of libslurm, so that it is tested where there is none.
-SLURM_PURE := $(SLURM_SHARED) $(filter-out %/plugin.c %/job.c,$(SLURM_SPANK)) $(filter-out %/ctld.c %/placer.c,$(SLURM_PLACING))
+SLURM_PURE := $(SLURM_SHARED) $(filter-out %/plugin.c %/job.c,$(SLURM_SPANK)) $(filter-out %/ctld.c %/records.c %/placer.c,$(SLURM_PLACING))
 $(BUILD)/libslurmpure.a: $(call objs,$(SLURM_PURE))
 SLURM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_slurm_*.c))
 $(SLURM_TESTS): $(addprefix $(BUILD)/lib,slurmpure.a place.a)
@@ -29,14 +30,23 @@ slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer for Slurm; n
 # Where Debian's Slurm looks for plugins.
 SLURM_PLUGIN_DIR ?= $(DESTDIR)/usr/lib/$(shell $(CC) -print-multiarch)/slurm-wlm
 
-.PHONY: check-slurm check-slurm-small setup-slurm install-slurm uninstall-slurm
+# What a user's own plugin may say in the place of ours.
+SLURM_FORGE := $(BUILD)/slurm/forge.so
+$(SLURM_FORGE): $(BUILD)/test/slurm/forge.o
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared -o $@ $<
+
+.PHONY: check-slurm check-slurm-small check-slurm-fresh setup-slurm install-slurm uninstall-slurm
 setup-slurm:
 	scripts/setup --slurm
-check-slurm: setup-slurm all slurm $(BUILD)/e2e/default-static/train ## jobs of sbatch in clusters of two nodes; SLURM=part
+check-slurm: setup-slurm all slurm $(SLURM_FORGE) $(BUILD)/e2e/default-static/train ## jobs of sbatch in clusters of two nodes; SLURM=part
 	BUILD=$(BUILD) $(PYTHON) test/slurm/run_slurm.py $(SLURM)
 # For every change: a job in a lane, one that is placed, what is refused where it is typed, a salusd that is gone.
-check-slurm-small: setup-slurm all slurm $(BUILD)/e2e/default-static/train
+check-slurm-small: all slurm $(BUILD)/e2e/default-static/train
 	BUILD=$(BUILD) $(PYTHON) test/slurm/run_slurm.py lane_of least bad_options without_its
+# SLURM_ROOT=DIR: it stays there.
+check-slurm-fresh:
+	scripts/bare-root-check "$(SLURM_ROOT)" env SALUS_TEST_FRESH=1 python3 test/slurm/run_slurm.py to_the_letter
 
 install-slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer, beside what install puts there
 	$(INSTALL) -D -m 0755 $(SLURM_PLUGIN) $(SLURM_PLUGIN_DIR)/salus.so

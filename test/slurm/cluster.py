@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster of Slurm on this machine: slurmctld, and for each node a slurmd and a salusd of its own with software
-GPUs of one thread, all in a private directory, of the user who runs the tests, without systemd, cgroups or a
-database. `with Cluster(nodes=2) as c: c.sbatch(...)`: whatever happens inside, nothing is left.
+GPUs of one thread, all in a private directory, of the user who runs the tests, without systemd, cgroups or, where
+none is asked for, a database. `with Cluster(nodes=2) as c: c.sbatch(...)`: whatever happens inside, nothing is left.
 """
 import glob
 import json
@@ -65,6 +65,29 @@ PlugStackConfig={d}/plugstack.conf
 NodeName=n[1-{nodes}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs={cpus} RealMemory=8000 Gres=salus:{shares}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 {partitions}
+"""
+
+# With slurmdbd and a MariaDB of their own, which only a socket in the private directory leads to.
+ACCOUNTING = """
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={port}
+AccountingStoragePass={d}/munge.sock
+AccountingStorageTRES=gres/salus
+"""
+DBD_CONF = """
+AuthType=auth/munge
+AuthInfo=socket={d}/munge.sock
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={port}
+SlurmUser={user}
+PidFile={d}/slurmdbd.pid
+LogFile={d}/slurmdbd.log
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=root
+StorageLoc=salus
 """
 
 # For HealthCheckProgram={d}/health, in whose environment little stands.
@@ -162,10 +185,10 @@ class Node:
 
 class Cluster:
     """Options are keys of CONF; `more` and `partitions` are lines of slurm.conf, `wait` is WAIT of job_submit.lua (None:
-    jobs do not wait for a placer), `plugin` words of plugstack.conf."""
+    jobs do not wait for a placer), `plugin` words of plugstack.conf; with `accounting` there is a slurmdbd."""
 
     def __init__(self, nodes=2, gpus=1, memory="1GiB", shares=4, cpus=4, wait=None, more="", partitions="", plugin="",
-                 node_timeout=10):
+                 node_timeout=10, accounting=False):
         self.dir = tempfile.mkdtemp(prefix="ss-", dir="/tmp")  # short: there are sockets in it
         os.chmod(self.dir, 0o755)
         self.conf = os.path.join(self.dir, "slurm.conf")
@@ -173,15 +196,20 @@ class Cluster:
         self.children, self.placer = [], None
         self.nodes = [Node(self, f"n{i + 1}", gpus, memory) for i in range(nodes)]
         os.makedirs(os.path.join(self.dir, "state"))
-        first = free_ports(nodes + 1)
+        first = free_ports(nodes + 2)
         more = more.replace("{d}", self.dir)
+        self.user, self.accounting = pwd.getpwuid(os.getuid()).pw_name, accounting
+        if accounting:
+            more += ACCOUNTING.format(d=self.dir, port=first + nodes + 1)
+            self.write("slurmdbd.conf", DBD_CONF.format(d=self.dir, port=first + nodes + 1, user=self.user))
+            os.chmod(os.path.join(self.dir, "slurmdbd.conf"), 0o600)
         self.write("health", HEALTH.format(conf=self.conf, ctl=tool("salusctl"), dir=self.dir, report=os.path.join(EXAMPLES, "salus-report")))
         os.chmod(os.path.join(self.dir, "health"), 0o755)
         if wait is not None:
             more += "\nJobSubmitPlugins=lua"
             with open(os.path.join(EXAMPLES, "job_submit.lua")) as f:
                 self.write("job_submit.lua", f.read().replace("local WAIT = 300", f"local WAIT = {wait}"))
-        self.write("slurm.conf", CONF.format(user=pwd.getpwuid(os.getuid()).pw_name, d=self.dir, port=first, first=first + 1,
+        self.write("slurm.conf", CONF.format(user=self.user, d=self.dir, port=first, first=first + 1,
                                              last=first + nodes, nodes=nodes, cpus=cpus, shares=shares, more=more,
                                              partitions=partitions, node_timeout=node_timeout))
         self.write("gres.conf", f"Name=salus Count={shares} Flags=CountOnly\n")
@@ -205,6 +233,17 @@ class Cluster:
     def start_slurmctld(self):
         self.slurmctld = self.start(["slurmctld", "-D", "-f", self.conf], "slurmctld.out")
 
+    def start_slurmdbd(self):
+        data, sock = os.path.join(self.dir, "db"), os.path.join(self.dir, "db.sock")
+        self.command("mariadb-install-db", "--no-defaults", f"--user={self.user}", f"--datadir={data}",
+                     "--auth-root-authentication-method=normal", "--skip-test-db")
+        self.start(["/usr/sbin/mariadbd", "--no-defaults", f"--user={self.user}", f"--datadir={data}", f"--socket={sock}",
+                    "--skip-networking"], "mariadb.log")
+        wait_for("MariaDB", lambda: os.path.exists(sock), SHORT)
+        self.start(["/usr/bin/env", f"MYSQL_UNIX_PORT={sock}", "/usr/sbin/slurmdbd", "-D"], "slurmdbd.out")
+        wait_for("slurmdbd", lambda: self.command("sacctmgr", "-n", "list", "cluster", check=False).returncode == 0, SHORT)
+        self.command("sacctmgr", "-i", "add", "cluster", "salus")
+
     def __enter__(self):
         try:
             self.boot()
@@ -224,6 +263,8 @@ class Cluster:
         for node in self.nodes:
             node.start_salusd()
         wait_for("munged", lambda: os.path.exists(os.path.join(self.dir, "munge.sock")), SHORT)
+        if self.accounting:
+            self.start_slurmdbd()
         self.start_slurmctld()
         for node in self.nodes:
             node.start_slurmd()

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import PLACER, SHORT, Cluster, free_ports, processes_with
+from cluster import ENDED, PLACER, SHORT, Cluster, free_ports, processes_with
 
 from harness import BUILD, CHECKSUM, ROOT, Skipped, program, run_tests, wait_for
 from run_gpus import contains, equal, script
@@ -354,6 +354,88 @@ def test_srun_is_placed_too():
         equal(c.output(batch).split(), ["-1", "1", "20000000ns"], "classes of the job and of its step")
 
 
+def tasks(c, array, count):
+    return [c.show(f"{array}_{i}") for i in range(count)]
+
+
+def test_tasks_of_an_array_are_placed():
+    """Each as a job of its own: once, with a note of its own, on the GPU that is best then."""
+    with Cluster(wait=300) as c:
+        c.report()
+        c.start_placer()
+        pair = c.sbatch("sleep 600", *ASK, "--salus-util=90%", "--array=0-1")
+        wait_for("both run", lambda: [t["JobState"] for t in tasks(c, pair, 2)] == ["RUNNING"] * 2, SHORT)
+        equal(sorted(t["NodeList"] for t in tasks(c, pair, 2)), ["n1", "n2"], "nodes of two tasks")
+        c.command("scancel", str(pair))
+        many = c.sbatch(f"echo $SLURM_ARRAY_TASK_ID begins >>{c.dir}/lines; {TRAIN}", *ASK, "--salus-util=40%", "--array=0-11")
+        for i in range(12):
+            equal(c.ended(f"{many}_{i}")["JobState"], "COMPLETED", f"task {i}")
+        equal(lines(c, "begins"), list(range(12)), "tasks that began")
+        equal([" on n" in t["AdminComment"] for t in tasks(c, many, 12)], [True] * 12, "tasks with a note")
+        contains(c.read("placer.log"), f"event=place job={many}_11 node=n", "the log")
+
+
+def test_an_array_keeps_its_own_limit():
+    """Of four tasks one at a time; meanwhile the others wait, and for no placer do they begin without it."""
+    with Cluster(wait=4) as c:
+        c.report()
+        c.start_placer()
+        job = c.sbatch(f"echo $SLURM_ARRAY_TASK_ID begins >>{c.dir}/lines; sleep 3", *ASK, "--array=0-3%1")
+        most = 0
+        while any(t["JobState"] not in ENDED for t in tasks(c, job, 4)):
+            most = max(most, sum(t["JobState"] == "RUNNING" for t in tasks(c, job, 4)))
+            time.sleep(0.2)
+        equal((most, lines(c, "begins")), (1, list(range(4))), "tasks at a time, and all of them")
+        equal([" on n" in t["AdminComment"] for t in tasks(c, job, 4)], [True] * 4, "tasks with a note")
+
+
+def test_an_array_without_a_placer_is_slurms():
+    with Cluster(wait=2) as c:
+        job = c.sbatch(f"echo $SLURM_ARRAY_TASK_ID begins >>{c.dir}/lines; {TRAIN}", *ASK, "--array=1,4-6")
+        for i in (1, 4, 5, 6):
+            equal(c.ended(f"{job}_{i}")["JobState"], "COMPLETED", f"task {i}")
+        equal(lines(c, "begins"), [1, 4, 5, 6], "tasks that began")
+
+
+def test_what_slurm_placed_counts():
+    """Of several nodes, on a node by name, in a reservation: what it takes of GPUs is not there for others."""
+    with Cluster(nodes=4, wait=300) as c:
+        c.report()
+        c.start_placer()
+        wide = c.sbatch("srun sleep 600", *ASK, "--salus-util=90%", "-N2", "-w", "n1,n2")
+        named = c.sbatch("sleep 600", *ASK, "--salus-util=90%", "-w", "n3")
+        wait_for("both run", lambda: states(c, [wide, named]) == ["RUNNING"] * 2, SHORT)
+        jobs = [c.sbatch("sleep 600", *ASK, "--salus-util=50%") for _ in range(2)]
+        wait_for("they run", lambda: states(c, jobs) == ["RUNNING"] * 2, SHORT)
+        equal([c.show(j)["NodeList"] for j in jobs], ["n4", "n4"], "nodes of two jobs beside them")
+        c.command("scancel", *map(str, jobs))
+        c.command("scontrol", "create", "reservation", "ReservationName=ours", "Nodes=n4", "Users=" + c.user, "StartTime=now", "Duration=60",
+                  "Flags=IGNORE_JOBS")
+        reserved = c.sbatch("sleep 600", *ASK, "--salus-util=10%", "--reservation=ours")
+        wait_for("it runs", lambda: states(c, [reserved]) == ["RUNNING"], SHORT)
+        equal(c.show(reserved)["NodeList"], "n4", "node of a job in the reservation")
+        began = time.monotonic()
+        beside = c.ended(c.sbatch("true", *ASK, "--salus-util=10%"))
+        equal((beside["NodeList"] != "n4", time.monotonic() - began < 30), (True, True), "a job without it, and no patience is lost")
+
+
+def test_sacct_has_shares():
+    """Of jobs that the placer placed, and of one that Slurm did, as far as there is slurmdbd."""
+    with Cluster(wait=300, accounting=True) as c:
+        c.report()
+        c.start_placer()
+        jobs = [c.sbatch(TRAIN, f"--gres=salus:{n}", "--salus-mem=64MiB", *more) for n, more in ((1, ()), (3, ()), (2, ("-w", "n2")))]
+        jobs.append(c.sbatch("true"))
+        for j in jobs:
+            equal(c.ended(j)["JobState"], "COMPLETED", "each job")
+
+        def said(j):
+            line = c.command("sacct", "-nXP", "-j", str(j), "-o", "state,alloctres").stdout.strip()
+            return line.startswith("COMPLETED|") and dict(word.split("=") for word in line.split("|")[1].split(",")).get("gres/salus", "0")
+
+        equal([wait_for(f"sacct knows job {j}", lambda: said(j), SHORT) for j in jobs], ["1", "3", "2", "0"], "shares of each job")
+
+
 def test_slurmctld_is_killed():
     with Cluster(wait=300, shares=2) as c:
         c.report()
@@ -372,11 +454,19 @@ def test_slurmctld_is_killed():
         equal(lines(c, "begins"), list(range(8)), "jobs that began")
 
 
-def test_nobody_gets_round_slurm():
-    """Another user: where he may not go, and what he may not write. Only root can be somebody else."""
+NOBODY = 65534
+
+
+def needs_root():
+    """Only root can be somebody else."""
     if os.getuid():
         raise Skipped("needs root")
-    nobody = 65534
+
+
+def test_nobody_gets_round_slurm():
+    """Another user: where he may not go, and what he may not write."""
+    needs_root()
+    nobody = NOBODY
     with Cluster(wait=300, partitions="PartitionName=theirs Nodes=n2 State=UP AllowGroups=root") as c:
         c.report()
         c.start_placer()
@@ -388,6 +478,79 @@ def test_nobody_gets_round_slurm():
             equal(done.returncode != 0, True, f"{what} is refused")
         done = c.command("scontrol", "update", "NodeName=n1", "Extra=salus:1 {}", check=False, user=nobody)
         equal(done.returncode != 0, True, "a report by somebody is refused")
+
+
+def test_nobody_is_placed_where_he_may_not_go():
+    """Both nodes that he may use are worse than the one that he may not, and are taken all the same."""
+    needs_root()
+    with Cluster(nodes=3, wait=300, partitions="PartitionName=mine Nodes=n[1-2]\nPartitionName=theirs Nodes=n3 AllowGroups=root") as c:
+        c.report()
+        c.start_placer("--patience", "3s")
+        busy = [c.sbatch("sleep 600", *ASK, "--salus-util=100%", "-w", f"n{n}") for n in (1, 2)]
+        wait_for("two nodes are busy", lambda: states(c, busy) == ["RUNNING"] * 2, SHORT)
+        quiet = ("-o", "/dev/null", "--salus-util=90%")
+        job = c.sbatch("true", *ASK, *quiet, "-p", "mine", user=NOBODY)
+        equal((c.ended(job)["JobState"], c.show(job)["NodeList"] in ("n1", "n2")), ("COMPLETED", True), "a job of nobody's")
+        both = c.submit("true", *ASK, *quiet, "-p", "mine,theirs", check=False, user=NOBODY)
+        if both.returncode == 0:
+            equal((c.ended(int(both.stdout))["JobState"], c.show(int(both.stdout))["NodeList"] in ("n1", "n2")), ("COMPLETED", True),
+                  "one for both partitions")
+        # The same within a partition: nodes that are reserved for others.
+        c.command("scontrol", "create", "reservation", "ReservationName=theirs", "Nodes=n2", "Users=root", "StartTime=now", "Duration=60",
+                  "Flags=IGNORE_JOBS")
+        wait_for("the node is reserved", lambda: "RESERVED" in c.command("scontrol", "-o", "show", "node", "n2").stdout, SHORT)
+        done = c.submit("true", *ASK, *quiet, "-p", "mine", "--reservation=theirs", check=False, user=NOBODY)
+        contains(done.stderr, "Access denied to requested reservation", "sbatch")
+        job = c.sbatch("true", *ASK, *quiet, "-p", "mine", user=NOBODY)
+        equal((c.ended(job)["JobState"], c.show(job)["NodeList"]), ("COMPLETED", "n1"), "a job beside the reservation")
+        # And were a placer to put it there, Slurm would not start it.
+        c.placer.terminate()
+        c.placer.wait()
+        job = c.sbatch("true", *ASK, *quiet, "-p", "mine", user=NOBODY)
+        c.command("scontrol", "update", f"JobId={job}", "ReqNodeList=n2", "StartTime=now",
+                  f"AdminComment=salus: class=be begin=0 wait=300; on n2 gpu=0 at={int(time.time())}")
+        time.sleep(4)
+        equal(c.show(job)["JobState"], "PENDING", "a job that is put on a reserved node")
+
+
+def test_nobody_writes_his_own_note():
+    """With a plugin of his own he says to job_submit.lua what he likes: words of a note are none there."""
+    needs_root()
+    with Cluster(wait=300) as c:
+        c.report()
+        os.makedirs(os.path.join(c.dir, "forged"))
+        c.write("forged.conf", f"required {os.path.join(BUILD, 'slurm', 'forge.so')}\n")
+        c.write("forged/slurm.conf", c.read("slurm.conf").replace(f"PlugStackConfig={c.dir}/plugstack.conf", f"PlugStackConfig={c.dir}/forged.conf"))
+        c.write("forged/gres.conf", c.read("gres.conf"))
+        for forged, note in (("class=be; on n2 gpu=0 at=9999999999 tried=n1", "salus: class=be begin=0 wait=300"),
+                             ("class=be free=1 wait=1 begin=9", "salus: class=be begin=0 wait=300"),
+                             ("mem=67108864 util=900 slo=-;mem=1", "salus: mem=67108864 util=900 begin=0 wait=300"),
+                             ("class=" + "a" * 400, "salus:  begin=0 wait=300")):
+            job = c.sbatch("true", "--gres=salus:1", "-o", "/dev/null", user=NOBODY,
+                           env={"SLURM_CONF": os.path.join(c.dir, "forged/slurm.conf"), "FORGED": forged})
+            equal(c.show(job)["AdminComment"], note, f"the note of a job that says {forged[:60]!r}")
+
+
+def test_a_model_is_read_as_its_user():
+    """What he cannot read is not read for him."""
+    needs_root()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        says = script(os.path.join(folder, "says"), 'read -r first <"$1" && echo "mem=104857600 util=$(($(id -u) % 1000))"\n')
+        os.chmod(says, 0o755)
+        for name, mode in (("theirs", 0o600), ("everybodys", 0o644)):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write("a model\n")
+            os.chmod(f.name, mode)
+        os.symlink("theirs", os.path.join(folder, "link"))
+        with Cluster(wait=300, plugin=f"predictor={says}") as c:
+            for name in ("theirs", "link"):
+                done = c.submit("true", "--gres=salus:1", f"--salus-model={folder}/{name}", check=False, user=NOBODY)
+                contains(done.stderr, "is no file that can be read", f"sbatch with {name}")
+            equal(c.command("squeue", "-h").stdout, "", "jobs")
+            job = c.sbatch("true", "--gres=salus:1", "-o", "/dev/null", f"--salus-model={folder}/everybodys", user=NOBODY)
+            contains(c.show(job)["AdminComment"], f"util={NOBODY % 1000}", "what a predictor says that runs as nobody")
+            os.chmod(os.path.join(folder, "everybodys"), 0o600)
 
 
 def test_the_pages_name_every_option():
@@ -404,18 +567,31 @@ def test_the_pages_name_every_option():
         contains(page, f"*{option}=*", "salus-slurm.7")
 
 
-def test_the_page_is_followed_to_the_letter():
-    """What docs/slurm.md has one type, but for Debian's packages and make, in another folder and with other ports."""
+# Debian's packages and make too: on a machine that has neither.
+FRESH = os.environ.get("SALUS_TEST_FRESH") == "1"
+
+
+def blocks(section):
+    """What one types there, and what is printed."""
     with open(os.path.join(ROOT, "docs/slurm.md")) as f:
-        typed, printed = re.findall(r"^```\n(.*?)^```$", f.read().split("## Two nodes")[1], re.M | re.S)[:2]
-    folder, port = tempfile.mkdtemp(prefix="ss-", dir="/tmp"), free_ports(3)
-    typed = re.sub(r"^(scripts/setup|make).*\n", "", typed, flags=re.M).replace("/tmp/salus-slurm", folder)
-    typed = typed.replace("16817", str(port)).replace("16818-16819", f"{port + 1}-{port + 2}").replace("$PWD/build", BUILD).replace("$TREE/build", BUILD)
+        return re.findall(r"^```\n(.*?)^```$", f.read().split(section + "\n" if section == "## Accounting" else section)[1], re.M | re.S)[:2]
+
+
+def test_the_page_is_followed_to_the_letter():
+    """What docs/slurm.md has one type, in another folder and with other ports; Debian's packages and make are there, but where
+    SALUS_TEST_FRESH says that they are not."""
+    typed, printed = (a + b for a, b in zip(blocks("## Two nodes"), blocks("## Accounting")))
+    folder, port = tempfile.mkdtemp(prefix="ss-", dir="/tmp"), free_ports(4)
+    if not FRESH:
+        typed = re.sub(r"^(scripts/setup|make).*\n", "", typed, flags=re.M)
+    typed = typed.replace("/tmp/salus-slurm", folder).replace("$PWD/build", BUILD).replace("$TREE/build", BUILD)
+    typed = typed.replace("16818-16819", f"{port + 1}-{port + 2}").replace("16817", str(port)).replace("16820", str(port + 3))
     typed = typed.replace("build/slurm/salus-placer", os.path.join(BUILD, "slurm/salus-placer"))
     try:
         done = subprocess.run(["bash", "-e"], input=typed + "\nkill $(jobs -p) $(cat munge.pid)\nwait\n", cwd=ROOT, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=2 * SHORT, start_new_session=True)
-        equal(done.stdout.strip(), printed.strip(), f"what is printed; errors: {done.stderr[-2000:]}")
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=7200 if FRESH else 3 * SHORT, start_new_session=True)
+        said = done.stdout.strip()[-len(printed.strip()):] if FRESH else done.stdout.strip()  # behind what make says
+        equal(said, printed.strip(), f"what is printed; errors: {done.stderr[-2000:]}")
     finally:
         for pid in processes_with(folder):
             try:

@@ -50,10 +50,11 @@ static struct world_job *job(enum world_state state, uint32_t util) {
     struct world_job *j = &jobs[w.job_count];
 
     *j = (struct world_job){.id = 100 + (uint32_t)w.job_count++,
+                            .task = WORLD_NO_TASK,
                             .state = state,
                             .note = {.ask = {.util_milli = util}, .gpu = NOTE_ANY_GPU},
                             .cpus = 1,
-                            .submitted = NOW - 100,
+                            .since = NOW - 100,
                             .begins = NOW + 1000,
                             .partition = "all",
                             .node = WORLD_ELSEWHERE,
@@ -70,7 +71,7 @@ static struct world_job *placed(uint32_t util, const char *node, int64_t age_s) 
     return j;
 }
 
-/* "place 100 n2/0, ..." */
+/* "place 100 n2/0, ...", with "7_3" for a task of an array. */
 static const char *plan(void) {
     static const char *const kinds[] = {"place", "withdraw", "put off", "refused"};
     static char text[4000];
@@ -83,6 +84,8 @@ static const char *plan(void) {
         const struct round_action *a = &answer.actions[i];
         n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %u", i ? ", " : "", kinds[a->kind],
                               jobs[a->job].id);
+        if (jobs[a->job].task != WORLD_NO_TASK)
+            n += (size_t)snprintf(text + n, sizeof(text) - n, "_%u", jobs[a->job].task);
         if (a->kind == ROUND_PLACE)
             n +=
                 (size_t)snprintf(text + n, sizeof(text) - n, " %s/%u", nodes[a->node].name, a->gpu);
@@ -194,6 +197,64 @@ Test(slurm_round, waiting_is_put_off_before_it_ends) {
     jobs[0].held = false;
     jobs[0].note.wait_s = 0;
     cr_expect_str_eq(plan(), "", "it waits for ever");
+}
+
+static struct world_job *task(uint32_t number) {
+    struct world_job *j = job(WORLD_WAITS, 900);
+
+    j->id = 7;
+    j->task = number;
+    return j;
+}
+
+Test(slurm_round, tasks_of_an_array_are_jobs_of_their_own) {
+    for (uint32_t i = 0; i < 3; i++)
+        task(i);
+    cr_expect_str_eq(plan(), "place 7_0 n1/0, place 7_1 n2/0, place 7_2 n3/0");
+}
+
+Test(slurm_round, an_array_is_put_off_once) {
+    nodes[0].usable = nodes[1].usable = nodes[2].usable = false;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct world_job *j = i < 3 ? task(i) : job(WORLD_WAITS, 100);
+        j->note.wait_s = 100;
+        j->begins = NOW + 49;
+    }
+    cr_expect_str_eq(plan(), "put off 7_0, put off 103");
+    nodes[0].usable = true;
+    nodes[0].shares = 1;
+    cr_expect_str_eq(plan(), "place 7_0 n1/0, put off 7_1, put off 103", "what is left of it");
+}
+
+/* A job of several nodes is on all of them. */
+Test(slurm_round, a_job_of_several_nodes_is_on_each) {
+    for (uint32_t i = 0; i < 2; i++) {
+        struct world_job *j = job(WORLD_RUNS, 900);
+        j->id = 7;
+        j->node = i;
+    }
+    job(WORLD_WAITS, 800);
+    cr_expect_str_eq(plan(), "place 102 n3/0");
+}
+
+/* Algorithm 1 with two queues and two jobs a round, as in test_place_queues: six that are small, of
+ * which three have waited for 100 s, and three that are large. */
+Test(slurm_round, who_waits_longer_goes_first) {
+    config.place = (struct place_config){.policy = "horus_f", .queues = 2, .batch = 2};
+    nodes[0].report = (struct report){.gpu_count = 4};
+    for (int g = 0; g < 4; g++)
+        nodes[0].report.gpus[g] = (struct report_gpu){GIB, true};
+    nodes[1].usable = nodes[2].usable = false;
+    for (int i = 0; i < 9; i++) {
+        struct world_job *j = job(WORLD_WAITS, i >= 3 && i < 6 ? 1000 : 100);
+        j->note.ask.mem_bytes = j->note.ask.persistent_bytes = GIB / 16 * 9;
+        j->since = i < 3 ? NOW - 100 : NOW;
+    }
+    cr_expect_str_eq(plan(), "place 100 n1/0, place 101 n1/1, place 102 n1/2, place 103 n1/3");
+    for (int i = 0; i < 9; i++)
+        jobs[i].since = NOW;
+    cr_expect_str_eq(plan(), "place 100 n1/0, place 103 n1/1, place 101 n1/2, place 104 n1/3",
+                     "where all have just come");
 }
 
 Test(slurm_round, what_does_not_begin_goes_elsewhere) {

@@ -15,11 +15,13 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/place/slurm/gres.h"
+#include "daemon/place/slurm/placer/records.h"
 
 #define MIB (1ull << 20)
+/* A node that is reserved as a whole (RES) is for jobs that name the reservation: none of ours. */
 #define NOT_USABLE                                                                          \
     (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_POWERED_DOWN | \
-     NODE_STATE_POWERING_DOWN | NODE_STATE_MAINT | NODE_STATE_REBOOT_REQUESTED)
+     NODE_STATE_POWERING_DOWN | NODE_STATE_MAINT | NODE_STATE_REBOOT_REQUESTED | NODE_STATE_RES)
 
 struct look {
     const struct ctld_config *config;
@@ -32,22 +34,6 @@ struct look {
     struct world *w;
     int64_t now_ns;
 };
-
-static const char *copy(struct look *l, const char *text) {
-    const char *own = text ? arena_strdup(l->memory, text) : NULL;
-
-    return own ? own : "";
-}
-
-/* Pairs of first and last, ended by -1: a mark for each node. NULL: out of memory. */
-static bool *nodes_of(struct look *l, const int32_t *pairs) {
-    bool *has = arena_calloc(l->memory, l->w->node_count + 1, sizeof(*has));
-
-    for (; has && pairs && pairs[0] >= 0; pairs += 2)
-        for (int32_t i = pairs[0]; i <= pairs[1] && (size_t)i < l->w->node_count; i++)
-            has[i] = true;
-    return has;
-}
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -77,10 +63,11 @@ static int take_nodes(struct look *l) {
         const node_info_t *from = &l->nodes->node_array[i];
         struct world_node *n = &l->out_nodes[i];
 
-        n->name = copy(l, from->name);
+        n->name = records_text(l->memory, from->name);
         if (!from->name) continue; /* of a node that was deleted the number stays */
         n->usable = is_usable(from->node_state);
-        n->features = copy(l, from->features_act ? from->features_act : from->features);
+        n->features =
+            records_text(l->memory, from->features_act ? from->features_act : from->features);
         n->cpus = from->cpus_efctv;
         n->memory_bytes = from->real_memory * MIB;
         n->shares = gres_count(from->gres, l->config->gres);
@@ -98,98 +85,14 @@ static int take_partitions(struct look *l) {
     for (size_t i = 0; i < count; i++) {
         const partition_info_t *from = &l->partitions->partition_array[i];
 
-        all[i].name = copy(l, from->name);
+        all[i].name = records_text(l->memory, from->name);
         all[i].up = from->state_up & PARTITION_SCHED;
-        all[i].has = nodes_of(l, from->node_inx);
+        all[i].has = records_nodes(l->memory, from->node_inx, l->w->node_count);
         if (!all[i].has) return -ENOMEM;
     }
     l->w->partitions = all;
     l->w->partition_count = count;
     return 0;
-}
-
-/* ---- jobs ------------------------------------------------------------------------------------ */
-
-static bool runs(const slurm_job_info_t *j) {
-    uint32_t base = j->job_state & JOB_STATE_BASE;
-
-    return base == JOB_RUNNING || base == JOB_SUSPENDED;
-}
-
-static bool is_pending(const slurm_job_info_t *j) {
-    return (j->job_state & JOB_STATE_BASE) == JOB_PENDING;
-}
-
-static uint32_t shares_of(const struct look *l, const slurm_job_info_t *j) {
-    return gres_count(j->tres_per_node, l->config->gres);
-}
-
-/* The CPUs of jobs that we know nothing of are not there for ours. */
-static void leave_out(struct look *l, const slurm_job_info_t *j) {
-    uint32_t each = j->num_nodes ? (j->num_cpus + j->num_nodes - 1) / j->num_nodes : 0;
-    const int32_t *pairs = j->node_inx;
-
-    for (; pairs && pairs[0] >= 0; pairs += 2)
-        for (int32_t i = pairs[0]; i <= pairs[1] && (size_t)i < l->w->node_count; i++) {
-            struct world_node *n = &l->out_nodes[i];
-            n->cpus -= each < n->cpus ? each : n->cpus;
-        }
-}
-
-static int take_job(struct look *l, const slurm_job_info_t *from, struct world_job *j) {
-    j->id = from->job_id;
-    j->state = runs(from) ? WORLD_RUNS : *j->note.node ? WORLD_PLACED : WORLD_WAITS;
-    j->cpus = from->num_cpus;
-    j->submitted = from->submit_time;
-    j->begins = from->start_time;
-    j->held = from->priority == 0;
-    j->depends = from->dependency && *from->dependency;
-    j->partition = copy(l, from->partition);
-    j->features = from->features ? copy(l, from->features) : NULL;
-    j->shares = shares_of(l, from);
-    j->node = runs(from) && from->node_inx && from->node_inx[0] >= 0 ? (uint32_t)from->node_inx[0]
-                                                                     : WORLD_ELSEWHERE;
-    if (!from->exc_nodes || !*from->exc_nodes) return 0;
-    j->excluded = nodes_of(l, from->exc_node_inx);
-    return j->excluded ? 0 : -ENOMEM;
-}
-
-/* A job of one node that has our note, or that runs and has some of the GRES. */
-static bool is_ours(struct look *l, const slurm_job_info_t *from, struct note *note) {
-    int err = note_parse(note, from->admin_comment);
-
-    if (!runs(from) && !is_pending(from)) return false;
-    if (err == -EINVAL)
-        log_debug("placer", "event=note job=%" PRIu32 " why=\"it cannot be read\"", from->job_id);
-    if (runs(from)) return from->num_nodes == 1 && (err == 0 || shares_of(l, from));
-    return err == 0 && !note->free && !from->array_task_str;
-}
-
-static int by_submission(const void *a, const void *b) {
-    const struct world_job *x = a, *y = b;
-
-    if (x->submitted != y->submitted) return x->submitted < y->submitted ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static int take_jobs(struct look *l) {
-    struct world_job *all = arena_calloc(l->memory, l->jobs->record_count + 1, sizeof(*all));
-    size_t count = 0;
-    int err = 0;
-
-    if (!all) return -ENOMEM;
-    for (uint32_t i = 0; i < l->jobs->record_count && err == 0; i++) {
-        const slurm_job_info_t *from = &l->jobs->job_array[i];
-
-        if (is_ours(l, from, &all[count].note))
-            err = take_job(l, from, &all[count++]);
-        else if (runs(from))
-            leave_out(l, from);
-    }
-    qsort(all, count, sizeof(*all), by_submission);
-    l->w->jobs = all;
-    l->w->job_count = count;
-    return err;
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -219,7 +122,8 @@ int ctld_look(const struct ctld_config *config, struct fresh *fresh, struct aren
     err = load(&l, why, cap);
     if (err == 0) err = take_nodes(&l);
     if (err == 0) err = take_partitions(&l);
-    if (err == 0) err = take_jobs(&l);
+    if (err == 0)
+        err = records_take(&(struct records){l.jobs, config->gres, memory, l.out_nodes, w});
     unload(&l);
     if (err == -ENOMEM) snprintf(why, cap, "out of memory");
     return err;
@@ -227,18 +131,42 @@ int ctld_look(const struct ctld_config *config, struct fresh *fresh, struct aren
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-int ctld_set_job(uint32_t id, const struct note *note, int64_t begins, char *why, size_t cap) {
+/* Slurm splits the task off, and answers for each that was named. */
+static int set_task(job_desc_msg_t *update, uint32_t id, uint32_t task) {
+    job_array_resp_msg_t *answers = NULL;
+    char name[32];
+    int err;
+
+    snprintf(name, sizeof(name), "%" PRIu32 "_%" PRIu32, id, task);
+    update->job_id_str = name;
+    err = slurm_update_job2(update, &answers);
+    for (uint32_t i = 0; answers && err == SLURM_SUCCESS && i < answers->job_array_count; i++)
+        if (answers->error_code[i]) {
+            errno = (int)answers->error_code[i];
+            err = SLURM_ERROR;
+        }
+    if (answers) slurm_free_job_array_resp(answers);
+    return err;
+}
+
+static int set_job(job_desc_msg_t *update, uint32_t id, uint32_t task) {
+    if (task != WORLD_NO_TASK) return set_task(update, id, task);
+    update->job_id = id;
+    return slurm_update_job(update);
+}
+
+int ctld_set_job(uint32_t id, uint32_t task, const struct note *note, int64_t begins, char *why,
+                 size_t cap) {
     job_desc_msg_t update;
     char comment[NOTE_BYTES], node[NOTE_NODE_BYTES];
 
     note_print(note, comment, sizeof(comment));
     snprintf(node, sizeof(node), "%s", note->node);
     slurm_init_job_desc_msg(&update);
-    update.job_id = id;
     update.admin_comment = comment;
     update.req_nodes = node;
     update.begin_time = begins;
-    if (slurm_update_job(&update) == SLURM_SUCCESS) return 0;
+    if (set_job(&update, id, task) == SLURM_SUCCESS) return 0;
     snprintf(why, cap, "%s", slurm_strerror(errno));
     return -EIO;
 }

@@ -21,9 +21,10 @@ struct ctld_config {
 int ctld_look(const struct ctld_config *config, struct fresh *fresh, struct arena *memory,
               struct world *w, char *why, size_t cap);
 
-/* The job has this note, must run on note's node (or, where that has none, anywhere), and begins at
- * `begins` (s since 1970). All of it or, where the job has begun or ended meanwhile, nothing:
- * -EIO with Slurm's reason. */
-int ctld_set_job(uint32_t id, const struct note *note, int64_t begins, char *why, size_t cap);
+/* The job, or that task of an array (WORLD_NO_TASK: it is none), has this note, must run on note's
+ * node (or, where that has none, anywhere), and begins at `begins` (s since 1970). All of it or,
+ * where the job has begun or ended meanwhile, nothing: -EIO with Slurm's reason. */
+int ctld_set_job(uint32_t id, uint32_t task, const struct note *note, int64_t begins, char *why,
+                 size_t cap);
 
 #endif

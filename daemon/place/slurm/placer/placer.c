@@ -14,6 +14,7 @@
 #include "common/log.h"
 
 #define WHY_BYTES 256
+#define NAME_BYTES 32
 
 /* The job, as it will be: its note, and when it begins. */
 static int64_t next_note(const struct world *w, const struct round_action *a, int64_t now_s,
@@ -28,17 +29,27 @@ static int64_t next_note(const struct world *w, const struct round_action *a, in
     return now_s;
 }
 
-static void log_action(const struct world *w, const struct round_action *a) {
-    uint32_t id = w->jobs[a->job].id;
+/* As Slurm's programs have it: "5", "5_3". */
+static const char *name_of(const struct world_job *j, char out[NAME_BYTES]) {
+    if (j->task == WORLD_NO_TASK)
+        snprintf(out, NAME_BYTES, "%" PRIu32, j->id);
+    else
+        snprintf(out, NAME_BYTES, "%" PRIu32 "_%" PRIu32, j->id, j->task);
+    return out;
+}
 
+static void log_action(const struct world *w, const struct round_action *a) {
+    char name[NAME_BYTES];
+
+    name_of(&w->jobs[a->job], name);
     if (a->kind == ROUND_PLACE)
-        log_each("placer", LOG_INFO, "event=place job=%" PRIu32 " node=%s gpu=%" PRIu32, id,
+        log_each("placer", LOG_INFO, "event=place job=%s node=%s gpu=%" PRIu32, name,
                  w->nodes[a->node].name, a->gpu);
     else if (a->kind == ROUND_WITHDRAW)
-        log_each("placer", LOG_INFO, "event=withdraw job=%" PRIu32 " node=%s", id,
+        log_each("placer", LOG_INFO, "event=withdraw job=%s node=%s", name,
                  w->jobs[a->job].note.node);
     else
-        log_debug("placer", "event=put_off job=%" PRIu32, id);
+        log_debug("placer", "event=put_off job=%" PRIu32, w->jobs[a->job].id);
 }
 
 /* Once for each job, as long as the reason is the same. */
@@ -52,8 +63,11 @@ static void say_refused(struct placer *p, const struct world *w, const struct ro
 
 static void carry_out(struct placer *p, const struct world *w, const struct round_action *a,
                       int64_t now_s) {
+    const struct world_job *j = &w->jobs[a->job];
+    /* An array is put off as a whole. */
+    uint32_t task = a->kind == ROUND_PLACE ? j->task : WORLD_NO_TASK;
+    char why[WHY_BYTES], name[NAME_BYTES];
     struct note note;
-    char why[WHY_BYTES];
     int64_t begins;
 
     if (a->kind == ROUND_REFUSED) {
@@ -62,9 +76,8 @@ static void carry_out(struct placer *p, const struct world *w, const struct roun
     }
     begins = next_note(w, a, now_s, &note);
     log_action(w, a);
-    if (!p->options->dry && ctld_set_job(w->jobs[a->job].id, &note, begins, why, sizeof(why)) < 0)
-        log_each("placer", LOG_WARN, "event=not_told job=%" PRIu32 " why=\"%s\"",
-                 w->jobs[a->job].id, why);
+    if (!p->options->dry && ctld_set_job(j->id, task, &note, begins, why, sizeof(why)) < 0)
+        log_each("placer", LOG_WARN, "event=not_told job=%s why=\"%s\"", name_of(j, name), why);
 }
 
 static int plan(struct placer *p, const struct world *w) {

@@ -169,19 +169,26 @@ static void follow(struct plan *p, const struct place_answer *answer) {
         if (p->jobs[i].refused) act(p, ROUND_REFUSED, i, 0, 0, p->jobs[i].refused);
 }
 
+static bool ends_soon(const struct plan *p, const struct world_job *j) {
+    return !j->held && j->note.wait_s && eligible_understands(j->features) &&
+           j->begins - p->now_s < (j->note.wait_s + 1) / 2;
+}
+
 /* What has no place now: where it has one that does not work that is taken away, and where it would
- * soon begin without us it is put off. */
+ * soon begin without us it is put off, an array once for all its tasks. */
 static void keep_waiting(struct plan *p) {
+    const struct world_job *latest = NULL;
+
     for (size_t i = 0; i < p->w->job_count; i++) {
         const struct world_job *j = &p->w->jobs[i];
-        int64_t left = j->begins - p->now_s;
 
         if (p->jobs[i].fate == TELL_STAYS || j->state == WORLD_RUNS) continue;
-        if (j->state == WORLD_PLACED)
+        if (j->state == WORLD_PLACED) {
             act(p, ROUND_WITHDRAW, i, 0, 0, NULL);
-        else if (j->state == WORLD_WAITS && !j->held && j->note.wait_s &&
-                 eligible_understands(j->features) && left < (j->note.wait_s + 1) / 2)
+        } else if (ends_soon(p, j) && (!latest || latest->id != j->id)) {
             act(p, ROUND_PUT_OFF, i, 0, 0, NULL);
+            latest = j;
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Nodes are shut while jobs are told, and opened at last, so that nothing is decided before
- * everything is known. Jobs are told at the times of their submission, so that place.h knows how
- * long they have waited, though not each at its own: every step costs one look at all that wait.
+ * everything is known. How long a job has waited comes from Slurm, so that it is the same for a
+ * placer that has just started.
  */
 #include "daemon/place/slurm/placer/tell.h"
 
@@ -128,6 +128,7 @@ static struct place_job demand(const struct tell *t, size_t i) {
         .persistent_bytes = known ? a->persistent_bytes : t->config->mem_bytes,
         .ephemeral_bytes = known ? a->mem_bytes - a->persistent_bytes : 0,
         .cpu_milli = j->cpus * 1000,
+        .since_ns = j->since * NS_A_S,
         .labels = t->jobs[i].fate == TELL_STAYS ? 0 : 1ull << t->jobs[i].class,
         .kind = a->class == ASK_SERVICE ? PLACE_SERVICE : PLACE_TRAINING,
         .slack = a->class == ASK_SERVICE ? t->config->slack : 0,
@@ -154,26 +155,10 @@ static int say_running(struct batch *b, struct place_answer *answer) {
     return batch_step(b, 0, answer);
 }
 
-/* Jobs whose waiting times have the same power of two are told at once. */
-static int power_of(int64_t wait_s) {
-    return wait_s > 0 ? 63 - __builtin_clzll((uint64_t)wait_s) : -1;
-}
-
 static int say_waiting(struct batch *b, int64_t now_s, struct place_answer *answer) {
-    int64_t since = 0;
-    int err = 0;
-
-    for (size_t i = 0; i < b->t->w->job_count && err == 0; i++) {
-        enum tell_fate fate = b->t->jobs[i].fate;
-        int64_t at = b->t->w->jobs[i].submitted;
-
-        if (fate != TELL_CHOOSES && fate != TELL_MOVES) continue;
-        if (b->count && power_of(now_s - at) != power_of(now_s - since))
-            err = batch_step(b, since, answer);
-        if (b->count == 0) since = at;
-        if (err == 0) say_job(b, i);
-    }
-    return err == 0 ? batch_step(b, since, answer) : err;
+    for (size_t i = 0; i < b->t->w->job_count; i++)
+        if (b->t->jobs[i].fate == TELL_CHOOSES || b->t->jobs[i].fate == TELL_MOVES) say_job(b, i);
+    return batch_step(b, now_s, answer);
 }
 
 int tell_all(const struct tell *t, int64_t now_s, struct place_answer *answer) {

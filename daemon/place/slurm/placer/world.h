@@ -38,29 +38,33 @@ enum world_state {
     WORLD_RUNS
 };
 
+/* A job of several nodes is there once for each of them, while it runs. */
 struct world_job {
     uint32_t id;
+    uint32_t task; /* WAITS: of an array, one that Slurm has not split off; else WORLD_NO_TASK */
     enum world_state state;
     struct note note;
     uint32_t cpus;
-    int64_t submitted, begins; /* s since 1970 */
-    bool held;                 /* by its user or an operator */
-    bool depends;              /* on a job that has not ended */
-    const char *partition;     /* several, by commas */
-    const char *features;      /* that its node must have; NULL: none */
-    const bool *excluded;      /* for each node; NULL: none is */
-    uint32_t node;             /* RUNS: number of its node, or WORLD_ELSEWHERE */
-    uint32_t shares;           /* of the GRES, that it has or asks for */
+    int64_t since;         /* s since 1970: when it was submitted, or its user's begin time */
+    int64_t begins;        /* s since 1970 */
+    bool held;             /* by its user or an operator */
+    bool depends;          /* on a job that has not ended, be it of its own array */
+    const char *partition; /* several, by commas */
+    const char *features;  /* that its node must have; NULL: none */
+    const bool *excluded;  /* for each node; NULL: none is */
+    uint32_t node;         /* RUNS: number of its node, or WORLD_ELSEWHERE */
+    uint32_t shares;       /* of the GRES, that it has or asks for */
 };
 
 #define WORLD_ELSEWHERE UINT32_MAX
+#define WORLD_NO_TASK UINT32_MAX
 
 struct world {
     const struct world_node *nodes;
     size_t node_count;
     const struct world_partition *partitions;
     size_t partition_count;
-    const struct world_job *jobs; /* in the order in which they were submitted */
+    const struct world_job *jobs; /* in the order of `since` */
     size_t job_count;
 };
 
