@@ -15,7 +15,8 @@ demo: setup ## six programs share one GPU, each result compared with the one alo
 	@$(MAKE) --no-print-directory all e2e-programs
 	@BUILD=$(BUILD) $(PYTHON) scripts/demo
 
-check: setup ## every test; FUZZ_SECONDS=10 for each fuzzer
+check: ## every test; FUZZ_SECONDS=10 for each fuzzer
+	@scripts/setup --check
 	@$(MAKE) --no-print-directory check-all
 
 .PHONY: check-all
