@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.join(HERE, "..", "..", "scripts", "ray")
@@ -37,6 +38,12 @@ MUTANTS = [
     ("groups", "if not whole > 0:", "if False:", "GroupsTest.test_budget_below_none"),
     ("groups", 'if name == "HyperBandForBOHB":', "if False:", "GroupsTest.test_hyperband"),
     ("groups", "last_train_time < scheduler._next", "last_train_time <= scheduler._next", "GroupsTest.test_pbt"),
+    ("groups", "        _end_generation(scheduler, controller, paused)\n", "", "GroupsTest.test_pbt_whose_last_trial_ends"),
+    ("groups", "        live.discard(t)", "        pass", "GroupsTest.test_pbt_whose_last_trial_ends"),
+    ("groups", "if live == set(paused) and", "if", "GroupsTest.test_pbt_whose_last_trial_ends"),
+    ("groups", "and all(scheduler._trial_state[t].last_train_time >= scheduler._next_perturbation_sync for t in live)", "",
+     "GroupsTest.test_pbt_whose_last_trial_ends"),
+    ("groups", 'if "choose_trial_to_run" in vars(c):', "if False:", "SchedulerTest.test_an_algorithm_that_pauses"),
     ("control", 'if why.code in ("not_permitted", "bad_request", "protocol"):', "if False:", "ControlTest.test_refused"),
     ("control", '"bad_request", "protocol"', '"bad_request", "failed"', "ControlTest.test_a_job_that_starts_is_asked_again"),
     ("control", "first - 256", "first", "ControlTest.test_numbers_and_texts"),
@@ -52,6 +59,28 @@ MUTANTS = [
     ("deaths", "not gpu.ready", "not gpu.serves", "DeathsTest.test_its_gpu"),
     ("deaths", "return True  #", "return False  #", "DeathsTest.test_its_gpu"),
     ("deaths", "now.get(number)", "now.get(1)", "DeathsTest.test_its_gpu"),
+    ("scheduler", "elif action == TrialScheduler.PAUSE or trial.status == Trial.PAUSED:", "elif False:",
+     "SchedulerTest.test_an_algorithm_that_pauses"),
+    ("scheduler", "if not others and tune_controller", "if tune_controller", "SchedulerTest.test_a_thousand_trials_more_than_gpus"),
+    ("scheduler", "is_finished() and not again:", "is_finished():", "SchedulerTest.test_the_last_trial_fails_and_goes_on"),
+    ("scheduler", "self.deaths.seated(trial, {n: self.there[n] for n in numbers})", "pass", "SchedulerTest.test_a_gpu_goes_away"),
+    ("scheduler", "= _Forgivable, self.deaths", "= Trial, self.deaths", "SchedulerTest.test_a_gpu_goes_away"),
+    ("scheduler", "seat.forget(self.session, trial.trial_id)", "pass", "SchedulerTest.test_an_algorithm_that_pauses"),
+    ("scheduler", "            self.machine.close()\n            self.give_back()", "            self.machine.close()",
+     "SchedulerTest.test_an_algorithm_that_pauses"),
+    ("scheduler", "if self._has_to_move(trial, result):", "if False:", "SchedulerTest.test_a_trial_gets_both_gpus"),
+    ("scheduler", 'return bool(result.get("should_checkpoint"))', "return True",
+     "SchedulerTest.test_who_has_no_checkpoint_stays_on_a_gpu_that_goes_away"),
+    ("scheduler", " and self._is_ready(place):", ":", "SchedulerTest.test_nobody_is_started_where_a_worker_is_only_starting"),
+    ("scheduler", "self.planner.settled(name)", "pass", "SchedulerTest.test_a_trial_gets_both_gpus"),
+    ("scheduler", "self._set_resources(trial, len(place.gpus))", "pass", "SchedulerTest.test_a_trial_gets_both_gpus"),
+    ("scheduler", "self.known[trial.trial_id].up = False", "pass", "SchedulerTest.test_no_sample_is_of_another_company"),
+    ("scheduler", "known.done, known.up = done - known.done, done, True", "known.done, known.up = done - known.done, done, False",
+     "SchedulerTest.test_packing_is_measured"),
+    ("scheduler", "if seen.place != company.get(name):", "if False:", "SchedulerTest.test_no_sample_is_of_another_company"),
+    ("scheduler", "_cached_trial_decisions.pop(trial.trial_id, None)", "_cached_trial_decisions",
+     "SchedulerTest.test_a_decision_that_was_left_behind"),
+    ("scheduler", "_reuse_actors:", "no_such_option:", "SchedulerTest.test_processes_belong_to_one_trial"),
     ("seat", "prctl(PR_SET_PDEATHSIG, signal.SIGKILL)", "getpid()", "SeatTest.test_ends_with_the_trial"),
 ]
 
@@ -78,8 +107,9 @@ def is_caught(file, old, new, test):
 
 def main():
     missed = 0
-    for mutant in MUTANTS:
-        why = is_caught(*mutant)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = list(pool.map(lambda mutant: is_caught(*mutant), MUTANTS))
+    for mutant, why in zip(MUTANTS, said):
         if why:
             missed += 1
             print(f"package mutant: {mutant[1]!r} -> {mutant[2]!r}: {why}", file=sys.stderr)

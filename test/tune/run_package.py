@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The Python package that brings Fluid to Ray Tune (scripts/ray), without Ray: its planner over the library,
-what it measures, groups of Ray's algorithms, salusd's control socket, a trial's seat.
+its scheduler under a tuning job that stands for Ray's, what it measures, groups of Ray's algorithms, salusd's
+control socket, a trial's seat.
 
     test/tune/run_package.py [TEST...]      BUILD says where the library is; PACKAGE: another package
 """
@@ -20,6 +21,7 @@ os.environ.setdefault("SALUS_FLUID_LIBRARY", os.path.join(ROOT, os.environ.get("
 sys.path.insert(0, os.environ.get("PACKAGE", os.path.join(ROOT, "scripts", "ray")))
 sys.dont_write_bytecode = True
 from salus_fluid import control, deaths, groups, library, machine, overheads, planner, seat
+from scheduler_test import SchedulerTest  # noqa: F401
 
 
 class Clock:
@@ -232,7 +234,7 @@ class SimpleScheduler:
 
 def trial(name="t", stop=None):
     made = type("FakeTrial", (SimpleNamespace,), {"__hash__": object.__hash__, "__eq__": object.__eq__})
-    return made(trial_id=name, config={"epochs": 7}, stopping_criterion=stop or {})
+    return made(trial_id=name, config={"epochs": 7}, stopping_criterion=stop or {}, is_finished=lambda: False)
 
 
 class GroupsTest(unittest.TestCase):
@@ -279,10 +281,31 @@ class GroupsTest(unittest.TestCase):
         states = {a: SimpleNamespace(last_train_time=10), b: SimpleNamespace(last_train_time=20)}
         s = SimpleScheduler.make("PopulationBasedTraining", {"_synch": True, "_next_perturbation_sync": 20, "_trial_state": states})
         self.assertEqual(groups.left(s, a, 12), 8)
-        self.assertEqual(groups.wanted(s, None, [a, b]), [a])
+        job = SimpleNamespace(get_live_trials=lambda live={a, b}: live)
+        self.assertEqual(groups.wanted(s, job, [a, b]), [a])
         s._synch = False
         self.assertEqual(groups.left(s, a, 12), 28)
         self.assertEqual(groups.wanted(s, None, [a, b]), [a, b])
+
+    def generation(self, *times, live, paused):
+        """What wanted() says when trials have these times, the generation ends at 20 and Ray's own would end it; the indices."""
+        trials = [trial(str(n)) for n in range(len(times))]
+        states = {t: SimpleNamespace(last_train_time=time, last_result={"of": t}) for t, time in zip(trials, times)}
+        s = SimpleScheduler.make("PopulationBasedTraining", {"_synch": True, "_next_perturbation_sync": 20, "_trial_state": states})
+        s.on_trial_result = lambda job, t, result: s.__dict__.update(_next_perturbation_sync=30 if result == {"of": t} else 0)
+        kept = {trials[n] for n in live}
+        for t in trials:
+            t.is_finished = lambda t=t: t.trial_id not in map(str, paused) and times[int(t.trial_id)] < 0
+        found = groups.wanted(s, SimpleNamespace(get_live_trials=lambda: kept), [trials[n] for n in paused])
+        return [trials.index(t) for t in found]
+
+    def test_pbt_whose_last_trial_ends(self):
+        """Below 0: one that has failed for good, which Ray keeps among its live ones."""
+        self.assertEqual(self.generation(20, 20, live=[0, 1], paused=[0, 1]), [0, 1])
+        self.assertEqual(self.generation(20, 20, -1, live=[0, 1, 2], paused=[0, 1]), [0, 1])
+        self.assertEqual(self.generation(20, 20, 15, live=[0, 1, 2], paused=[0, 1]), [])
+        self.assertEqual(self.generation(20, 20, 20, live=[0, 1, 2], paused=[0, 1]), [])
+        self.assertEqual(self.generation(20, 15, live=[0, 1], paused=[0, 1]), [1])
 
     def test_subclasses_and_strangers(self):
         parent = type("PopulationBasedTraining", (SimpleNamespace,), {})
@@ -471,6 +494,7 @@ class SeatTest(unittest.TestCase):
         thread = threading.Thread(target=lambda: made.append(seat.start(["sleep", "100"])))
         thread.start()
         thread.join()
+        self.addCleanup(made[0].kill)  # else whoever reads our output waits for it
         self.assertEqual(made[0].wait(10), -9)
 
     def test_no_library(self):

@@ -8,11 +8,15 @@ UNIT = "training_iteration"
 
 
 def kind(scheduler):
-    """The name of the nearest class that is known here, or "" where it is none."""
-    names = [c.__name__ for c in type(scheduler).__mro__]
+    """The name of the nearest class that is known here, or "" where it is none, or chooses in a way of its own."""
     known = ("HyperBandForBOHB", "HyperBandScheduler", "AsyncHyperBandScheduler", "PopulationBasedTraining",
              "MedianStoppingRule", "FIFOScheduler")
-    return next((n for n in names if n in known), "")
+    for c in type(scheduler).__mro__:
+        if c.__name__ in known:
+            return c.__name__
+        if "choose_trial_to_run" in vars(c):
+            return ""
+    return ""
 
 
 def unit(scheduler):
@@ -77,11 +81,22 @@ def wanted(scheduler, controller, paused):
             scheduler.choose_trial_to_run(controller)  # may decide about a bracket
         return [t for t in paused if t in scheduler._trial_info.get(t, (_Empty, 0))[0].trials_to_unpause]
     if name == "PopulationBasedTraining" and scheduler._synch:
+        _end_generation(scheduler, controller, paused)
         return [t for t in paused if scheduler._trial_state[t].last_train_time < scheduler._next_perturbation_sync]
     if name:
         return list(paused)
     chosen = scheduler.choose_trial_to_run(controller)
     return [chosen] if chosen in paused else []
+
+
+def _end_generation(scheduler, controller, paused):
+    """Ray ends a generation at the result of the last of its trials. Where that one ends or fails instead, all others would
+    wait for ever, and so they do for one that has failed for good: it stays among Ray's live ones."""
+    live = controller.get_live_trials()  # Ray's own set
+    for t in [t for t in live if t.is_finished()]:
+        live.discard(t)
+    if live == set(paused) and all(scheduler._trial_state[t].last_train_time >= scheduler._next_perturbation_sync for t in live):
+        scheduler.on_trial_result(controller, paused[0], scheduler._trial_state[paused[0]].last_result)
 
 
 class _Empty:

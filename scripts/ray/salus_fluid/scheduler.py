@@ -223,6 +223,9 @@ class FluidScheduler(ResourceChangingScheduler):
         paused = [t for t in self.left_out.values() if t.status == Trial.PAUSED and not t.is_saving]
         for trial in groups.wanted(self._base_scheduler, tune_controller, paused) if paused else ():
             del self.left_out[trial.trial_id]
+            # PBT in synchronous mode may have taken it from its process while a checkpoint was on its way; by that Ray keeps
+            # a decision to stop it, which the trial's next checkpoint would be the occasion of.
+            tune_controller._tune_controller._cached_trial_decisions.pop(trial.trial_id, None)
             self.joining.append(trial)
 
     # ---- what Fluid is told --------------------------------------------------------------------

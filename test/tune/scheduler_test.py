@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler of scripts/ray under a tuning job that is not Ray's (fake_ray.py): a thousand trials, some of which fail, GPUs
+that go away. Run by run_package.py."""
+import unittest
+from unittest import mock
+
+import fake_ray
+from fake_ray import Job, Trial, TrialScheduler
+
+fake_ray.install()
+from salus_fluid import machine, scheduler, seat
+
+
+class Machine:
+    """salusd's, of two GPUs; `gpus` may be changed."""
+
+    def __init__(self, run_dir=None):
+        self.run_dir, self.known = "/run/x", {0: machine.Gpu(True, True, 0), 1: machine.Gpu(True, True, 0)}
+        self.weights_set = 0
+
+    def gpus(self):
+        return dict(self.known)
+
+    def look(self, weights):
+        return self.gpus()
+
+    def close(self):
+        pass
+
+
+class Barrier(fake_ray.FIFOScheduler):
+    """After each unit a trial waits for all others; whose turn it is Fluid asks, since it knows nothing of this class."""
+
+    def __init__(self):
+        self.waiting, self.released = [], []
+
+    def on_trial_result(self, job, trial, result):
+        assert trial not in self.waiting, f"{trial.trial_id} did not wait"
+        self.waiting.append(trial)
+        self.released = [t for t in self.released if t is not trial]
+        return self.PAUSE
+
+    def choose_trial_to_run(self, job):
+        if not job.search_alg.trials and len(self.waiting) == len(job.get_live_trials()):
+            self.waiting, self.released = [], self.waiting
+        return next((t for t in self.released if t.status == Trial.PAUSED), None)
+
+
+class SchedulerTest(unittest.TestCase):
+    def setUp(self):
+        fake_ray.Group.held.clear()
+        fake_ray.Group.made.clear()
+        for place, name, what in ((scheduler.machine, "Machine", Machine), (seat, "find_shim", lambda shim: "/nowhere")):
+            patch = mock.patch.object(place, name, what)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def job(self, trials, seed=1, risk=0.0, base=None, **options):
+        options = {"alpha": 1.1, "budget": lambda config: config["epochs"], **options}
+        self.fluid = scheduler.FluidScheduler(base, **options)
+        return Job(self.fluid, trials, seed, risk)
+
+    def ends(self, job, statuses=(Trial.TERMINATED,)):
+        """Each trial after all its units, and nothing is held."""
+        self.assertEqual({t.status for t in job.trials}, set(statuses))
+        self.assertEqual([t.trial_id for t in job.trials if t.status == Trial.TERMINATED and t.done != t.units], [])
+        self.assertEqual((self.fluid.planner, fake_ray.Group.held), (None, []))
+        self.assertEqual(len(fake_ray.Group.made), 1)  # else others could have had its GPUs meanwhile
+        import ray.experimental.internal_kv as kv
+        self.assertEqual(kv.kept, {})
+
+    def seats(self):
+        return [(name, gpus) for what, name, gpus in self.fluid.log if what == "seat"]
+
+    def test_a_thousand_trials_more_than_gpus(self):
+        """None is lost, though one iteration in a hundred fails; never more than c are on a GPU."""
+        job = self.job([Trial(n, 1 + n % 5, failures=20) for n in range(1002)], risk=0.01, packed=4)
+        while job.search_alg.trials or job.get_live_trials():
+            job.step()
+            here = [g for place in self.fluid.planner.placed.values() for g in place.gpus] if self.fluid.planner else []
+            self.assertLessEqual(max(map(here.count, here), default=0), 4)
+        self.ends(job)
+        deaths = sum(what == "died" for what, *_ in self.fluid.log)
+        self.assertTrue(deaths > 0)
+        self.assertEqual(len(self.seats()), 1002 + deaths)
+        self.assertEqual({g for _, gpus in self.seats() for g in gpus}, {0, 1})
+
+    def test_who_fails_too_often_is_alone_in_that(self):
+        job = self.job([Trial(n, 6) for n in range(40)], risk=0.03)
+        job.run()
+        self.ends(job, (Trial.TERMINATED, Trial.ERROR))
+
+    def test_a_gpu_goes_away(self):
+        """Who had checkpoints goes on on the other; who fails for it is forgiven, though none may fail."""
+        for seed in range(1, 8):
+            fake_ray.Group.made.clear()
+            job = self.job([Trial(n, 20) for n in range(6)], seed=seed)
+            while job.starts < 6:
+                job.step()
+            self.fluid.machine.known[1] = machine.Gpu(False, False, 0)
+            lost = [t for t in job.trials if self.fluid.planner.placed[t.trial_id].gpus == [1]]
+            self.assertEqual(len(lost), 3)
+            dies = lost[0]
+            job.events = [e for e in job.events if e[0] is not dies]
+            dies.temporary_state.saving_to = None
+            job.fail(dies)
+            before = len(self.fluid.log)
+            job.run()
+            self.ends(job)
+            self.assertEqual({g for what, _, gpus in self.fluid.log[before:] if what == "seat" for g in gpus}, {0})
+
+    def test_who_has_no_checkpoint_stays_on_a_gpu_that_goes_away(self):
+        """Until it fails: to be moved would cost it all that it has done."""
+        job = self.job([Trial(n, 20, saves=False) for n in range(6)])
+        while job.starts < 6:
+            job.step()
+        self.fluid.machine.known[1] = machine.Gpu(False, False, 0)
+        job.run()
+        self.ends(job)
+        self.assertEqual(job.starts, 6)
+
+    def test_nobody_is_started_where_a_worker_is_only_starting(self):
+        starting = {0: machine.Gpu(True, True, 0), 1: machine.Gpu(True, False, 0)}
+        with mock.patch.object(Machine, "gpus", lambda self: dict(starting)):
+            job = self.job([Trial(n, 50) for n in range(6)], packed=1)
+            for _ in range(100):
+                job.step()
+            self.assertEqual({g for _, gpus in self.seats() for g in gpus}, {0})
+            starting[1] = machine.Gpu(True, True, 0)
+            job.run()
+        self.ends(job)
+        self.assertEqual({g for _, gpus in self.seats() for g in gpus}, {0, 1})
+
+    def test_the_last_trial_fails_and_goes_on(self):
+        for seed in range(1, 9):
+            fake_ray.Group.made.clear()
+            job = self.job([Trial(0, 5, failures=99)], seed=seed, risk=0.3)
+            job.run()
+            self.ends(job)
+
+    def companies(self, job, alpha):
+        """For Job.seconds: the first iteration of a process has its start in it; others take alpha times as long for each
+        that is beside it, at its beginning and at its end."""
+        before = {}
+
+        def seconds(trial):
+            here, process = self.fluid.seats[trial.trial_id], (trial, trial.run_metadata.num_failures)
+            now = sum(t.status == Trial.RUNNING and self.fluid.seats[t.trial_id] == here for t in job.trials)
+            start = 1.0 if process not in before else 0.0
+            took = 0.01 * (alpha ** (before.get(process, now) - 1) + alpha ** (now - 1)) / 2
+            before[process] = now
+            return start + took
+        return seconds
+
+    def samples(self):
+        return [(count, s) for by_count in self.fluid.packing.ladder.times.values() for count, times in by_count.items() for s in times]
+
+    def test_no_sample_is_of_another_company(self):
+        """Though trials fail and are started again beside others."""
+        for seed in range(1, 4):
+            fake_ray.Group.made.clear()
+            job = self.job([Trial(n, 30, failures=99) for n in range(24)], seed=seed, risk=0.03, alpha=None, packed=4)
+            job.seconds = self.companies(job, 1.1)
+            job.run()
+            self.ends(job)
+            wanted = {(n, round(0.01 * 1.1 ** (n - 1), 9)) for n in (1, 2, 3, 4)}
+            self.assertEqual({(count, round(s, 9)) for count, s in self.samples()}, wanted)
+
+    def test_packing_is_measured(self):
+        for alpha, wanted in ((1.0, [(2, 1.0), (4, 1.0), (4, 1.0)]), (1.1, [(2, 1.0), (4, 1.1), (4, 1.1)]), (1.95, [(2, 1.0), (1, 1.0)])):
+            for seed in range(1, 4):
+                fake_ray.Group.made.clear()
+                job = self.job([Trial(n, 30) for n in range(24)], seed=seed, alpha=None, packed=4)
+                job.seconds = self.companies(job, alpha)
+                job.run()
+                self.ends(job)
+                known = [(detail["packed"], round(detail["alpha"], 6)) for what, _, detail in self.fluid.log if what == "known"]
+                self.assertEqual(known, wanted, f"alpha {alpha}, seed {seed}")
+
+    def test_a_trial_gets_both_gpus(self):
+        """At the end of an iteration, from its checkpoint."""
+        job = self.job([Trial(0, 3), Trial(1, 400)], alpha=1, beta=1, packed=1, spread=2, restart_s=0.001)
+        job.run()
+        self.ends(job)
+        self.assertEqual((self.seats()[-1][0], sorted(self.seats()[-1][1])), ("t00001", [0, 1]))
+        self.assertEqual(job.trials[1].placement_group_factory.bundles, [{"CPU": 2}])
+
+    def test_who_is_to_be_resized_needs_a_checkpoint(self):
+        job = self.job([Trial(0, 3), Trial(1, 400, saves=False)], alpha=1, beta=1, packed=1, spread=2, restart_s=0.001)
+        self.assertRaisesRegex(ValueError, "reported no checkpoint", job.run)
+
+    def test_an_algorithm_that_pauses(self):
+        """Whom it lets go on comes back, and only then."""
+        job = self.job([Trial(n, 3) for n in range(10)], base=Barrier(), packed=2)
+        job.run()
+        self.ends(job)
+
+    def test_a_decision_that_was_left_behind(self):
+        """Of a trial that is paused and saves nothing Ray may keep one to stop it, which nobody meant."""
+        job = self.job([Trial(n, 3) for n in range(4)], base=Barrier())
+        while not any(t.status == Trial.PAUSED and t.done for t in job.trials):
+            job.step()
+        job._cached_trial_decisions.update((t.trial_id, TrialScheduler.STOP) for t in job.trials if t.status == Trial.PAUSED and t.done)
+        job.run()
+        self.ends(job)
+
+    def test_processes_belong_to_one_trial(self):
+        job = self.job([Trial(0, 3)])
+        job._reuse_actors = True
+        self.assertRaisesRegex(ValueError, "reuse_actors=True", job.run)
