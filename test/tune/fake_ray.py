@@ -181,6 +181,11 @@ class Job:
         self.scheduler.on_trial_complete(self, trial, trial.last_result)
         self._set_trial_status(trial, Trial.TERMINATED)
 
+    def stop_trial(self, trial):
+        """Of one that is paused, by its algorithm."""
+        self.scheduler.on_trial_remove(self, trial)
+        self._set_trial_status(trial, Trial.TERMINATED)
+
     def fail(self, trial):
         trial.run_metadata.num_failures += 1
         again = trial.should_recover()

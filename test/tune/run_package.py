@@ -237,6 +237,10 @@ def trial(name="t", stop=None):
     return made(trial_id=name, config={"epochs": 7}, stopping_criterion=stop or {}, is_finished=lambda: False)
 
 
+def bracket(**fields):
+    return type("Bracket", (SimpleNamespace,), {"__hash__": object.__hash__})(**fields)
+
+
 class GroupsTest(unittest.TestCase):
     def test_grid(self):
         s, a, b = SimpleScheduler.make("FIFOScheduler", {}), trial("a", {"training_iteration": 9}), trial("b")
@@ -252,15 +256,15 @@ class GroupsTest(unittest.TestCase):
             self.assertRaisesRegex(ValueError, "a budget of", groups.left, s, trial(), 0, budget)
 
     def test_asha(self):
-        bracket = SimpleNamespace(_rungs=[(16, {}), (4, {}), (1, {})])
-        s = SimpleScheduler.make("AsyncHyperBandScheduler", {"_trial_info": {"t": bracket}, "_max_t": 50, "_time_attr": "epoch"})
+        rungs = SimpleNamespace(_rungs=[(16, {}), (4, {}), (1, {})])
+        s = SimpleScheduler.make("AsyncHyperBandScheduler", {"_trial_info": {"t": rungs}, "_max_t": 50, "_time_attr": "epoch"})
         self.assertEqual([groups.left(s, trial(), n) for n in (0, 1, 3, 4, 16)], [1, 3, 1, 12, 34])
         self.assertEqual(groups.unit(s), "epoch")
         self.assertEqual(groups.left(s, trial(stop={"epoch": 10}), 4), 6)
 
     def test_hyperband(self):
         a, b, c = trial("a"), trial("b"), trial("c")
-        first, second = (SimpleNamespace(_cumul_r=r, trials_to_unpause=set()) for r in (3, 9))
+        first, second = (bracket(_cumul_r=r, trials_to_unpause=set(), _live_trials={c: None}) for r in (3, 9))
         for name in ("HyperBandScheduler", "HyperBandForBOHB"):
             s = SimpleScheduler.make(name, {"_trial_info": {a: (first, 0), b: (first, 0), c: (second, 0)}, "asked": 0})
             s.choose_trial_to_run = lambda controller, s=s: setattr(s, "asked", s.asked + 1)
@@ -275,6 +279,24 @@ class GroupsTest(unittest.TestCase):
             first._cumul_r = 9
             self.assertNotEqual(groups.group(s, a, 1), stage)
             first._cumul_r, first.trials_to_unpause = 3, set()
+
+    def stage(self, live, paused, unpause=(), done=True):
+        """Whether a bracket's stage is ended when wanted() is asked; live and paused are indices of its trials."""
+        trials, ended = [trial(str(n)) for n in range(3)], []
+        b = bracket(_cumul_r=3, trials_to_unpause={trials[n] for n in unpause}, cur_iter_done=lambda: done,
+                    _live_trials={trials[n]: None for n in live})
+        s = SimpleScheduler.make("HyperBandScheduler", {"_trial_info": {t: (b, 0) for t in trials}})
+        s._process_bracket = lambda job, b: ended.append(b)
+        groups.wanted(s, None, [trials[n] for n in paused])
+        return ended == [b]
+
+    def test_hyperband_whose_last_trial_ends(self):
+        self.assertTrue(self.stage([0, 1], [0, 1]))
+        self.assertTrue(self.stage([0, 1], [0, 1, 2]))
+        self.assertFalse(self.stage([0, 1, 2], [0, 1]))
+        self.assertFalse(self.stage([0, 1], [0, 1], unpause=[1]))
+        self.assertFalse(self.stage([0, 1], [0, 1], done=False))
+        self.assertFalse(self.stage([], [2]))
 
     def test_pbt(self):
         a, b = trial("a", {"training_iteration": 40}), trial("b")

@@ -46,6 +46,22 @@ class Barrier(fake_ray.FIFOScheduler):
         return next((t for t in self.released if t.status == Trial.PAUSED), None)
 
 
+class Guillotine(Barrier):
+    """At the second barrier all are stopped, when it is asked who goes on, not at a result."""
+    barriers = 0
+
+    def choose_trial_to_run(self, job):
+        live = job.get_live_trials()
+        if job.search_alg.trials or len(self.waiting) < len(live):
+            return super().choose_trial_to_run(job)
+        if any(t.status != Trial.PAUSED for t in live):
+            return None
+        self.barriers += 1
+        for t in live if self.barriers > 1 else ():
+            job.stop_trial(t)
+        return super().choose_trial_to_run(job)
+
+
 class SchedulerTest(unittest.TestCase):
     def setUp(self):
         fake_ray.Group.held.clear()
@@ -194,6 +210,12 @@ class SchedulerTest(unittest.TestCase):
         job = self.job([Trial(n, 3) for n in range(10)], base=Barrier(), packed=2)
         job.run()
         self.ends(job)
+
+    def test_an_algorithm_that_stops_all_that_wait(self):
+        job = self.job([Trial(n, 9) for n in range(4)], base=Guillotine())
+        job.run()
+        self.assertEqual([(t.status, t.done) for t in job.trials], [(Trial.TERMINATED, 2)] * 4)
+        self.assertEqual((self.fluid.planner, fake_ray.Group.held), (None, []))
 
     def test_a_decision_that_was_left_behind(self):
         """Of a trial that is paused and saves nothing Ray may keep one to stop it, which nobody meant."""

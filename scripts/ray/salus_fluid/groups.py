@@ -79,6 +79,8 @@ def wanted(scheduler, controller, paused):
     if name in ("HyperBandScheduler", "HyperBandForBOHB"):
         if name == "HyperBandForBOHB":
             scheduler.choose_trial_to_run(controller)  # may decide about a bracket
+        else:
+            _end_stages(scheduler, controller, paused)
         return [t for t in paused if t in scheduler._trial_info.get(t, (_Empty, 0))[0].trials_to_unpause]
     if name == "PopulationBasedTraining" and scheduler._synch:
         _end_generation(scheduler, controller, paused)
@@ -87,6 +89,15 @@ def wanted(scheduler, controller, paused):
         return list(paused)
     chosen = scheduler.choose_trial_to_run(controller)
     return [chosen] if chosen in paused else []
+
+
+def _end_stages(scheduler, controller, paused):
+    """Ray ends a bracket's stage at the result of the last of its trials. At the bracket's end it leaves those out whose
+    checkpoint is on its way just then, and where the last trial fails there is no result: they would all wait for ever."""
+    for bracket in {scheduler._trial_info[t][0] for t in paused if t in scheduler._trial_info}:
+        live = set(bracket._live_trials)
+        if live and live <= set(paused) and not live & bracket.trials_to_unpause and bracket.cur_iter_done():
+            scheduler._process_bracket(controller, bracket)
 
 
 def _end_generation(scheduler, controller, paused):

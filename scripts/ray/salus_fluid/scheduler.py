@@ -182,6 +182,8 @@ class FluidScheduler(ResourceChangingScheduler):
         if tune_controller._tune_controller._reuse_actors:
             raise ValueError("reuse_actors=True: a process of Fluid's belongs to one trial")
         self._come_back(tune_controller)
+        if not self.planner:
+            return None  # its algorithm has just stopped the last trials
         self._look()
         self._join()
         self._settle(tune_controller)
