@@ -53,7 +53,7 @@ uninstall-tune:
 check-ray: all $(BUILD)/e2e/default-static/tuned ## Ray Tune under Fluid on two software GPUs; RAY=part
 	BUILD=$(BUILD) $(PYTHON) test/ray/run.py $(RAY)
 bench-ray: all $(BUILD)/e2e/default-static/tuned
-	BUILD=$(BUILD) $(PYTHON) test/ray/run.py --makespans
+	BUILD=$(BUILD) $(PYTHON) test/ray/run.py --makespans $(WAYS)
 # Into the Python environment that `pip` is of: a virtual one, for most. From a copy, for setuptools leaves files.
 PIP ?= pip
 install-ray: ## the Python package for Ray Tune; PIP=.../bin/pip

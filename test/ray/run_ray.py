@@ -1,140 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Ray Tune with Fluid (scripts/ray) on two software GPUs: real trials, which end, die, are killed and lose
-their GPU. Run by run.py, in the environment that has Ray.
+their GPU. Run by run.py, in the environment that has Ray. test_algorithms.py, test_pretended.py have more of the suite.
 
     run_ray.py [--list] [NAME-PART...]
-    run_ray.py --makespans [WAY...]         docs/results/2026-11-ray.md, some minutes; ROUNDS times
+    run_ray.py --makespans [WAY...]         docs/results/2026-11-ray.md; ROUNDS times
+    run_ray.py --many COUNT                 so many trials, each a process, and what Fluid's part of the job costs
 """
-import contextlib
-import json
 import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import time
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-PATHS = [os.path.join(ROOT, p) for p in ("test/e2e", "test/ray")]
-sys.path[:0] = PATHS
-os.environ["PYTHONPATH"] = PATHS[1]
-os.environ.update(SALUS_FLUID_LIBRARY=os.path.join(ROOT, os.environ.get("BUILD", "build"), "tune", "libsalus-fluid.so.1"),
-                  RAY_AIR_NEW_OUTPUT="0", RAY_USAGE_STATS_ENABLED="0")
-
-import ray
-from ray import tune
-from ray.tune import schedulers
-
-import trial
+from search import SHIM, Search, equal, grid, processes, program, ray, seats, trial, tune, wait_for  # first: it says where things are
+import makespans
+import many
+import test_algorithms
+import test_pretended
 import tutorial
-from harness import BUILD, PATIENCE, program, run_tests, tool, wait_for
-from run_gpus import Two, equal, script
+from harness import run_tests, tool
+from run_gpus import script
 from salus_fluid import fluid
-
-SHIM = os.path.join(BUILD, "shim")
-
-
-class Search:
-    """A daemon with two GPUs, and a folder for all that is written."""
-
-    def __init__(self, *options, states=None):
-        self.daemon = Two(*options)
-        self.states = {} if states is None else states  # of configurations alone
-
-    def __enter__(self):
-        with contextlib.ExitStack() as began:  # which ends what was begun where the rest fails
-            began.callback(shutil.rmtree, self.daemon.run_dir, ignore_errors=True)
-            self.folder = began.enter_context(tempfile.TemporaryDirectory(prefix="salus-search-", ignore_cleanup_errors=True))
-            began.enter_context(self.daemon)
-            self.site = self.describe()
-            self.began = began.pop_all()
-        return self
-
-    def describe(self):
-        """What a trial of test/ray/trial.py needs to know."""
-        env = self.daemon.environment()
-        return {"marks": self.folder, "program": program("tuned"),
-                "environment": {"CUDA_VISIBLE_DEVICES": "0",  # a job has one GPU, whatever number Ray gives it
-                                **{k: env[k] for k in ("SALUS_RUN_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH")}}}
-
-    def __exit__(self, kind, *_):
-        with self.began:
-            if not kind:
-                self.nothing_is_left()
-
-    def nothing_is_left(self):
-        wait_for("no jobs", lambda: not self.daemon.jobs(), 60)
-        wait_for("no programs of trials", lambda: not processes(program("tuned")), 60)
-        equal(groups_of_gpus(), [], "GPUs that are not Ray's again")
-
-    def fit(self, space, scheduler, failures=0, train=None, **config):
-        tuner = tune.Tuner(train or trial.train, param_space={"wait": 0.05, "passes": 20, "site": self.site, **space},
-                           tune_config=tune.TuneConfig(scheduler=scheduler, metric="loss", mode="min", **config),
-                           run_config=tune.RunConfig(storage_path=self.folder, verbose=0,
-                                                     failure_config=tune.FailureConfig(max_failures=failures)))
-        return tuner.fit()
-
-    def fluid(self, base=None, **options):
-        return fluid(base, run_dir=self.daemon.run_dir, shim=SHIM, **options)
-
-    def right(self, results, whole=True):
-        """Each trial's state is that of its configuration alone; `whole`: after all of its iterations."""
-        failed = [r.error for r in results if r.error]
-        if failed:
-            raise AssertionError(f"a trial failed: {failed[0]}")
-        runs = [(r, r.config, json.loads(r.metrics["trail"])) for r in results]
-        self.run_alone([(config, trail) for _, config, trail in runs])
-        for r, config, trail in runs:
-            done = r.metrics["epoch"]
-            equal(r.metrics["state"], self.states[key(config, trail)][done - 1], f"state of {config} after {done}, {trail}")
-            if whole:
-                equal(done, config["epochs"], "iterations")
-
-    def run_alone(self, runs):
-        """Their states without Ray, one after the other, in a process of its own; those of fewer iterations begin alike."""
-        longest = {}
-        for config, trail in sorted(runs, key=lambda run: run[0]["epochs"]):
-            longest[key(config, trail)] = config, trail
-        missing = {k: run for k, run in longest.items() if len(self.states.get(k, ())) < run[0]["epochs"]}
-        if missing:
-            code = "import json, sys, trial; print(json.dumps([trial.alone(*run) for run in json.load(sys.stdin)]))"
-            done = subprocess.run([sys.executable, "-c", code], input=json.dumps(list(missing.values()), default=int), stdout=subprocess.PIPE,
-                                  text=True, timeout=PATIENCE, check=True)
-            self.states.update(zip(missing, json.loads(done.stdout)))
-
-
-def key(config, trail):
-    return config["lr"], config["width"], str(trail)
-
-
-def processes(word):
-    """Process ids whose command line has it, but ours."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if word.encode() in f.read() and int(pid) != os.getpid():
-                    found.append(int(pid))
-        except OSError:
-            pass
-    return found
-
-
-def groups_of_gpus():
-    """Ray's placement groups that have a GPU now."""
-    return [p for p in ray.util.placement_group_table().values()
-            if p["state"] != "REMOVED" and any(b.get("GPU") for b in p["bundles"].values())]
-
-
-def seats(scheduler):
-    return [(name, gpus) for what, name, gpus in scheduler.log if what == "seat"]
-
-
-def grid(**more):
-    return {"lr": tune.grid_search([0.1, 0.2, 0.3]), "width": tune.grid_search([1, 2]), "epochs": 8, **more}
 
 
 def test_a_grid_is_shared_and_right():
@@ -216,21 +104,6 @@ def lose_a_gpu(gone, *options):
         equal({g for what, _, gpus in after if what == "seat" for g in gpus}, {0}, "GPUs after that")
 
 
-def test_algorithms():
-    for make in (lambda: schedulers.ASHAScheduler(max_t=8, grace_period=2, reduction_factor=2),
-                 lambda: schedulers.HyperBandScheduler(max_t=9),
-                 lambda: schedulers.MedianStoppingRule(grace_period=3),
-                 lambda: schedulers.PopulationBasedTraining(perturbation_interval=3, hyperparam_mutations={"unused": [1, 2]})):
-        with Search() as s:
-            base = make()
-            f = s.fluid(base, alpha=1.1)
-            results = s.fit(grid(epochs=9, saves=True, unused=1), f)
-            if not isinstance(base, schedulers.PopulationBasedTraining):  # whose trials go on from each other's states
-                s.right(results, whole=False)
-            equal([r.error for r in results], [None] * 6, f"failures under {type(base).__name__}")
-            equal(len({name for name, _ in seats(f)}), 6, f"trials that ran under {type(base).__name__}")
-
-
 def test_bad_input():
     with Search() as s:
         for options, why in (({"packed": 0}, "packed=0"), ({"alpha": 0.5}, "alpha=0.5"), ({"restart_s": -1}, "restart_s=-1"),
@@ -272,73 +145,23 @@ def test_what_fails_half_way_leaves_nothing():
         equal(processes(search.daemon.run_dir), [], "its processes")
 
 
-def plain(share):
-    return tune.with_resources(trial.train, {"cpu": 1, "gpu": share})
-
-
-class Stamped(list):
-    """A scheduler's log that knows when things happened."""
-
-    def __init__(self):
-        self.begin, self.at = time.monotonic(), []
-
-    def append(self, entry):
-        super().append(entry)
-        self.at.append(time.monotonic() - self.begin)
-
-    def known(self):
-        """When c and alpha were found to be what."""
-        return [f"{at:.0f} s: c={e[2]['packed']} alpha={e[2]['alpha']:.3f}" for at, e in zip(self.at, self) if e[0] == "known"]
-
-
-def makespan(s, scheduler, train=None):
-    space = {"lr": tune.grid_search([0.1, 0.2, 0.3]), "width": tune.grid_search([1, 2, 3]),
-             "epochs": tune.grid_search([10, 20, 40]), "wait": 0.2, "passes": 20}
-    begin = time.monotonic()
-    results = s.fit(space, scheduler, train=train)
-    took = time.monotonic() - begin
-    equal(len(results), 27, "trials")
-    s.right(results)
-    return f"{took:.1f} s, {timeline(results)}"
-
-
-def timeline(results):
-    """Where the time went: iterations at once in the mean, from the first one that ended to the last; how long one takes."""
-    ends = sorted((time_ for r in results for time_ in r.metrics_dataframe["timestamp"]))
-    each = [took for r in results for took in r.metrics_dataframe["time_this_iter_s"][1:]]
-    starts = [r.metrics_dataframe["time_this_iter_s"][0] for r in results]
-    return (f"{sum(each) / (ends[-1] - ends[0]):.1f} at once, {sum(each) / len(each):.2f} s each, "
-            f"the first of a trial {sum(starts) / len(starts):.2f} s")
-
-
-def under_fluid(s, **options):
-    f = s.fluid(packed=4, budget=lambda config: config["epochs"], **options)
-    f.log = Stamped()
-    return " ".join([makespan(s, f), *f.log.known()])
-
-
-WAYS = {"FIFO": lambda s: makespan(s, None, plain(1)), "fractions": lambda s: makespan(s, None, plain(0.25)),
-        "Fluid": under_fluid, "Fluid, told": lambda s: under_fluid(s, alpha=1.1)}
-
-
-def makespans():
-    """One way after the other, as often as ROUNDS says: what else the machine does hits all of them."""
-    states, wanted = {}, [a for a in sys.argv[1:] if a in WAYS] or list(WAYS)
-    for number in range(1, int(os.environ.get("ROUNDS", "1")) + 1):
-        for name in wanted:
-            with Search(states=states) as s:
-                print(f"makespan of 27 trials on two GPUs, round {number}, {name}: {WAYS[name](s)}; load {os.getloadavg()[0]:.1f}", flush=True)
+def tests():
+    found = {}
+    for names in (vars(test_pretended), globals(), vars(test_algorithms)):
+        found.update((n, f) for n, f in names.items() if callable(f))
+    return found
 
 
 def main():
     """One Ray for all; its files, its token too, are in a folder that goes."""
+    bench = makespans.run if "--makespans" in sys.argv else many.run if "--many" in sys.argv else None
     folder = tempfile.mkdtemp(prefix="sr-", dir="/tmp")  # short: Ray has sockets there
     os.environ["HOME"] = folder
     try:
         if "--list" not in sys.argv:
             ray.init(num_cpus=16, num_gpus=2, include_dashboard=False, object_store_memory=100 << 20, _temp_dir=folder,
                      log_to_driver=False)
-        status = makespans() if "--makespans" in sys.argv else run_tests(globals())
+        status = bench() if bench else run_tests(tests())
         ray.shutdown()
         wait_for("no processes of Ray", lambda: not processes(folder), 60)
         return status
