@@ -68,7 +68,8 @@ class Actor:
         """As a function's: the checkpoint of its latest report, or none."""
         if not self.done or not self.config.get("saves"):
             return _TrainingResult(checkpoint=None, metrics={})
-        return _TrainingResult(checkpoint=Checkpoint(self.stage.keep([self.state, self.done, self.trail])), metrics=self.result())
+        path = self.stage.keep([self.state, self.done, self.trail])
+        return _TrainingResult(checkpoint=Checkpoint(path), metrics=self.result())
 
     def restore(self, saved):
         if saved.checkpoint:
@@ -150,7 +151,8 @@ class Stage:
 
     # ---- what they are asked -------------------------------------------------------------------
 
-    def schedule_actor_task(self, tracked_actor, method_name, args=(), kwargs=None, on_result=None, on_error=None, _return_future=False):
+    def schedule_actor_task(self, tracked_actor, method_name, args=(), kwargs=None, on_result=None, on_error=None,
+                            _return_future=False):
         if tracked_actor in self.waiting:
             return None  # only to be stopped, which needs no process
         try:
