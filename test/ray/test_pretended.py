@@ -82,17 +82,20 @@ ALGORITHMS = {
 }
 
 
-def in_any_order(name, make, whole, risk=0.0, seeds=tune.grid_search(list(range(1, 13))), config=dict):
+def in_any_order(name, make, whole, risk=0.0, failures=99, seeds=tune.grid_search(list(range(1, 13))), config=dict):
     """`config`: of the TuneConfig, made anew for each."""
+    failed = 0
     with Search() as s:
         for seed in range(1, SEEDS + 1):
             f = s.fluid(make(), alpha=1.1, packed=3)
             try:
-                trials, _ = fit(s, f, {"seed": seeds, "epochs": 9, "risk": risk}, seed, failures=99, **config())
-                equal((len(trials), right(trials, whole)), (12, 0), "trials, failures")
+                trials, _ = fit(s, f, {"seed": seeds, "epochs": 9, "risk": risk}, seed, failures=failures, **config())
+                equal(len(trials), 12, "trials")
+                failed += right(trials, whole)
                 equal(len({n for n, _ in seats(f)}), 12, "trials that had a GPU")
             except (AssertionError, pretend.StandsStill) as why:
                 raise AssertionError(f"{name}, seed {seed}: {why}") from why
+    equal(failed > 0, failures < 99, "trials that failed for good")
 
 
 def test_every_algorithm_in_any_order():
@@ -103,6 +106,11 @@ def test_every_algorithm_in_any_order():
 def test_every_algorithm_in_any_order_with_failures():
     for name, (make, whole) in ALGORITHMS.items():
         in_any_order(name, make, whole, risk=0.03)
+
+
+def test_nobody_waits_for_who_has_failed_for_good():
+    for name in ("PBT, synchronous", "Hyperband"):
+        in_any_order(name, *ALGORITHMS[name], risk=0.02, failures=0)
 
 
 def test_bohb_in_any_order():
