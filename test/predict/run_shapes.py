@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random models of ONNX, made and inferred by Debian's python3-onnx, and by ours: where onnx's own shape
 inference gives a value sizes, ours gives the same ones, and it gives them wherever onnx's does.
+Then the same models with some of their nodes in functions, within each other and called again, beside onnx's inference on
+the models without: what a function does in place of its call is what stood there.
 
     test/predict/run_shapes.py [--models N] [--seed S] [--corpus DIR]
 """
@@ -309,6 +311,92 @@ def random_model(dice):
     return m.made() if m.nodes else None
 
 
+# ---- the same with functions ----------------------------------------------------------------------------
+
+OWN = "salus.test"
+
+
+def reads(node):
+    """All that a node takes, its bodies' too but for what they make themselves."""
+    names = [i for i in node.input if i]
+    for a in node.attribute:
+        made = {out for n in a.g.node for out in n.output}
+        names += [r for n in a.g.node for r in reads(n) if r not in made]
+    return names
+
+
+def refer(dice, nodes, given):
+    """Some of their numbers become what the caller says, by another name."""
+    for n in nodes:
+        for a in n.attribute:
+            if a.type not in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS) or a.ref_attr_name or dice.random() < 0.5:
+                continue
+            said = onnx.AttributeProto()
+            said.CopyFrom(a)
+            said.name = f"p{len(given)}"
+            given.append(said)
+            kept = a.name, a.type
+            a.Clear()
+            a.name, a.type = kept
+            a.ref_attr_name = said.name
+
+
+def outline(dice, model, number):
+    """Nodes one behind the other become a function, and a call of it; now and then it is called again. The new names."""
+    nodes = [onnx.NodeProto.FromString(n.SerializeToString()) for n in model.graph.node]
+    first = dice.randrange(len(nodes))
+    last = min(len(nodes), first + dice.randint(1, 5))
+    part, made = nodes[first:last], [out for n in nodes[first:last] for out in n.output if out]
+    inputs = sorted({r for n in part for r in reads(n)} - set(made))
+    later = {r for n in nodes[last:] for r in reads(n)} | {o.name for o in model.graph.output}
+    outputs = [m for m in made if m in later or dice.random() < 0.3] or made[-1:]
+    given = []
+    refer(dice, part, given)
+    imports = [helper.make_opsetid("", 13), helper.make_opsetid(OWN, 1)]
+    model.functions.append(helper.make_function(OWN, f"F{number}", inputs, outputs, part, imports, [a.name for a in given]))
+    calls, again = [], {}
+    for copy in range(dice.choice([1, 1, 2])):
+        names = outputs if copy == 0 else [f"{o}_again{number}" for o in outputs]
+        if copy:
+            again = dict(zip(names, outputs))
+        call = helper.make_node(f"F{number}", inputs, names, name=f"call{number}_{copy}", domain=OWN)
+        call.attribute.extend(given)
+        calls.append(call)
+    del model.graph.node[:]
+    model.graph.node.extend(nodes[:first] + calls + nodes[last:])
+    return again
+
+
+def with_functions(dice, model):
+    """A model that computes the same, and which of its names are new for which old ones."""
+    m, again = onnx.ModelProto(), {}
+    m.CopyFrom(model)
+    m.opset_import.append(helper.make_opsetid(OWN, 1))
+    for number in range(dice.randint(1, 4)):
+        again.update(outline(dice, m, number))
+    return m, again
+
+
+def compare(model, path, known, again, counts):
+    """How many of what onnx knows of the model without functions is otherwise in the file."""
+    values, why = ours(path)
+    if values is None:
+        print(f"with functions: {why}\n{onnx.helper.printable_graph(model.graph)}")
+        return 1
+    wrong, outside = 0, {o for n in model.graph.node for o in n.output}
+    for name, old in [*((k, k) for k in known), *again.items()]:
+        while old in again:
+            old = again[old]
+        if old not in known or name not in values:
+            continue
+        counts["compared"] += 1
+        counts["inside"] += name not in outside
+        if values[name] != known[old]:
+            print(f"with functions: {name} is {known[old]}, ours {values[name]}")
+            wrong += 1
+    return wrong
+
+
 def ours(path):
     done = subprocess.run([f"{BUILD}/test/predict/shapes", path], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -327,6 +415,7 @@ def main():
     p.add_argument("--corpus")
     a = p.parse_args()
     compared, kinds, wrong, unfit = 0, {}, 0, 0
+    counts = {"compared": 0, "inside": 0}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.onnx")
         for k in range(a.models):
@@ -334,7 +423,9 @@ def main():
             if model is None:
                 continue
             onnx.save(model, os.path.join(a.corpus, f"random{k}.onnx") if a.corpus else path)
+            with_calls, again = with_functions(random.Random(f"{a.seed}/functions/{k}"), model)
             if a.corpus:
+                onnx.save(with_calls, os.path.join(a.corpus, f"functions{k}.onnx"))
                 continue
             known = infer(model)
             made = {out: n.op_type for n in model.graph.node for out in n.output}
@@ -355,7 +446,12 @@ def main():
                     node = next(n for n in model.graph.node if name in n.output)
                     print(f"model {k}: {name} is {kind} {shape}, ours {values.get(name)}: {onnx.helper.printable_node(node)}")
                     wrong += 1
+            onnx.save(with_calls, path)
+            wrong += compare(with_calls, path, {n: s for n, s in known.items() if n in made}, again, counts)
     if not a.corpus:
+        print(f"check-predict: {counts['compared']} of the same with functions, {counts['inside']} of them inside")
+        if counts["compared"] < 2 * compared // 3 or counts["inside"] < compared // 10:
+            sys.exit("check-predict: fewer in functions than there should be")
         print(f"check-predict: {compared} shapes of {a.models} models, {len(kinds)} kinds of operators; {wrong} are not onnx's")
         if unfit > a.models // 10:
             sys.exit(f"check-predict: {unfit} models do not fit")

@@ -7,13 +7,22 @@
 
 #include "daemon/predict/onnx/tensor.h"
 
-static const Onnx__AttributeProto *find(const struct node *n, const char *name) {
-    const Onnx__NodeProto *p = n->message;
-
+static const Onnx__AttributeProto *said(const Onnx__NodeProto *p, const char *name) {
     for (size_t i = 0; i < p->n_attribute; i++)
         if (p->attribute[i]->name && strcmp(p->attribute[i]->name, name) == 0)
             return p->attribute[i];
     return NULL;
+}
+
+/* In a function an attribute may be one of the node that calls it, under another name. */
+static const Onnx__AttributeProto *find(const struct node *n, const char *name) {
+    const Onnx__AttributeProto *a = said(n->message, name);
+
+    for (const struct call *c = n->call; a && a->ref_attr_name && *a->ref_attr_name; c = c->outer) {
+        if (!c) return NULL;
+        a = said(c->message, a->ref_attr_name);
+    }
+    return a;
 }
 
 bool attribute_is(const struct node *n, const char *name) {

@@ -72,5 +72,5 @@ int model_read(struct netgraph *g, const unsigned char *bytes, size_t count,
         complaint_say(why, "it has no graph");
         return refuse(bytes, count, why);
     }
-    return netgraph_build(g, m->graph, why);
+    return netgraph_build(g, m, why);
 }

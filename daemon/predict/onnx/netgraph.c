@@ -9,6 +9,7 @@ void netgraph_finish(struct netgraph *g) {
     bounded_free(&g->memory, g->values);
     bounded_free(&g->memory, g->nodes);
     bounded_free(&g->memory, g->refs);
+    bounded_free(&g->memory, g->calls);
     if (g->message) onnx__model_proto__free_unpacked(g->message, &g->memory.allocator);
     *g = (struct netgraph){0};
 }

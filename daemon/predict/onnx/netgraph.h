@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A model as it is computed: nodes in their order, bodies of If, Loop and Scan right before the
- * node that has them, and values, each made once, by an input, a weight or a node. What the bytes
+ * node that has them, what a function does in place of the node that calls it, and values, each
+ * made once, by an input, a weight or a node. What the bytes
  * say is checked here and in what is included here; nobody above sees a message of protobuf's.
  *
  * Owner: the caller. It belongs to one thread.
@@ -15,6 +16,7 @@
 #define NETGRAPH_NONE UINT32_MAX /* an input that a node does without */
 #define NETGRAPH_DATA_MAX 1024u  /* elements of a value that are known as numbers */
 #define NETGRAPH_BODIES_MAX 16u  /* within each other */
+#define NETGRAPH_CALLS_MAX 32u   /* of functions, within each other */
 
 enum value_kind { VALUE_INPUT, VALUE_WEIGHT, VALUE_MADE };
 
@@ -29,9 +31,16 @@ struct value {
     const void *declared; /* what the file says of its shape: declared.h */
 };
 
+/* A function's call: what its nodes take from there they find here. */
+struct call {
+    const void *message;      /* of the node that calls */
+    const struct call *outer; /* that node's own; NULL: it is no function's */
+};
+
 struct node {
     const char *name, *op;
     const void *message;
+    const struct call *call; /* whose function it is of; NULL: of none */
     /* Places in refs, where numbers of values are. */
     uint32_t inputs, inputs_count, outputs, outputs_count;
     uint32_t body, body_count; /* what its first body gives */
@@ -43,7 +52,8 @@ struct netgraph {
     struct value *values;
     struct node *nodes;
     uint32_t *refs;
-    uint32_t values_count, nodes_count, refs_count;
+    struct call *calls;
+    uint32_t values_count, nodes_count, refs_count, calls_count;
 };
 
 /* Of one that model.h read, or of zeros. */

@@ -2,31 +2,20 @@
 #include "daemon/predict/onnx/netgraph_build.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "daemon/predict/onnx/amounts.h"
+#include "daemon/predict/onnx/scope.h"
 #include "daemon/predict/onnx/tensor.h"
-
-/* How much there is of everything, so that each array is had once. */
-struct amounts {
-    uint64_t values, nodes, refs, names;
-};
-
-/* What a body defines ends with it. */
-struct undo {
-    uint32_t name, value;
-};
 
 struct build {
     struct netgraph *g;
     struct complaint *why;
-    const char **names; /* sorted, each once */
-    uint32_t names_count;
-    uint32_t *bound;       /* by name: the value that it is now */
-    const void **declared; /* by name: what value_info says */
-    struct undo *undo;
-    uint32_t undo_count;
-    unsigned depth;
+    struct functions functions;
+    struct scope scope;
+    const void **declared;   /* by name: what value_info of the file's own graph says */
+    const struct call *call; /* NULL: that graph */
+    unsigned depth, calls;   /* of bodies, of calls */
     int err;
 };
 
@@ -34,95 +23,23 @@ static const char *text(const char *s) {
     return s ? s : "";
 }
 
-/* ---- counting -------------------------------------------------------------------------------- */
-
-typedef void (*name_fn)(void *owner, const char *name);
-
-static void ignore_name(void *owner, const char *name) {}
-
-static void walk_graph(const Onnx__GraphProto *p, struct amounts *a, name_fn name, void *owner);
-
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as slim.h lets anything lie */
-static void walk_node(const Onnx__NodeProto *n, struct amounts *a, name_fn name, void *owner) {
-    a->nodes++;
-    a->values += n->n_output;
-    a->refs += n->n_input + n->n_output;
-    a->names += n->n_input + n->n_output;
-    for (size_t i = 0; i < n->n_input; i++)
-        name(owner, text(n->input[i]));
-    for (size_t i = 0; i < n->n_output; i++)
-        name(owner, text(n->output[i]));
-    for (size_t i = 0; i < n->n_attribute; i++) {
-        const Onnx__AttributeProto *t = n->attribute[i];
-
-        if (!t->g) continue;
-        a->refs += t->g->n_output;
-        walk_graph(t->g, a, name, owner);
-    }
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion) */
-static void walk_graph(const Onnx__GraphProto *p, struct amounts *a, name_fn name, void *owner) {
-    a->values += p->n_input + p->n_initializer;
-    a->names += p->n_input + p->n_initializer + p->n_output + p->n_value_info;
-    for (size_t i = 0; i < p->n_input; i++)
-        name(owner, text(p->input[i]->name));
-    for (size_t i = 0; i < p->n_initializer; i++)
-        name(owner, text(p->initializer[i]->name));
-    for (size_t i = 0; i < p->n_output; i++)
-        name(owner, text(p->output[i]->name));
-    for (size_t i = 0; i < p->n_value_info; i++)
-        name(owner, text(p->value_info[i]->name));
-    for (size_t i = 0; i < p->n_node; i++)
-        walk_node(p->node[i], a, name, owner);
-}
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-static void keep_name(void *owner, const char *name) {
-    struct build *b = owner;
-
-    b->names[b->names_count++] = name;
-}
-
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void sort_names(struct build *b) {
-    uint32_t kept = 0;
-
-    if (b->names_count) qsort(b->names, b->names_count, sizeof(*b->names), by_text);
-    for (uint32_t i = 0; i < b->names_count; i++)
-        if (kept == 0 || strcmp(b->names[kept - 1], b->names[i]) != 0)
-            b->names[kept++] = b->names[i];
-    b->names_count = kept;
-}
-
-/* Every name that is asked for was kept. */
-static uint32_t name_of(const struct build *b, const char *s) {
-    const char *key = text(s);
-    const char **found = bsearch(&key, b->names, b->names_count, sizeof(*b->names), by_text);
-
-    return (uint32_t)(found - b->names);
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void bind(struct build *b, uint32_t name, uint32_t value) {
-    b->undo[b->undo_count++] = (struct undo){name, b->bound[name]};
-    b->bound[name] = value;
+/* What the file says of a function's values it says of no call of it. */
+static void name_value(const struct build *b, struct value *v, const char *s) {
+    uint32_t name = names_find(&b->scope.names, s);
+
+    v->name = b->scope.names.at[name];
+    v->declared = b->call ? NULL : b->declared[name];
 }
 
 static uint32_t add_value(struct build *b, const char *s, enum value_kind kind) {
-    uint32_t name = name_of(b, s), number = b->g->values_count++;
+    uint32_t number = b->g->values_count++;
     struct value *v = &b->g->values[number];
 
-    *v = (struct value){.name = b->names[name],
-                        .kind = kind,
-                        .in_body = b->depth > 0,
-                        .declared = b->declared[name]};
-    bind(b, name, number);
+    *v = (struct value){.kind = kind, .in_body = b->depth > 0};
+    name_value(b, v, s);
+    scope_bind(&b->scope, s, number);
     return number;
 }
 
@@ -134,11 +51,11 @@ static const Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *p)
 
 static void add_input(struct build *b, const Onnx__ValueInfoProto *p) {
     const Onnx__TypeProto__Tensor *t = tensor_type(p);
-    uint32_t was = b->bound[name_of(b, p->name)];
+    uint32_t was = scope_find(&b->scope, p->name);
     struct value *v;
 
     /* Old models name their weights among the inputs as well. */
-    if (was != NETGRAPH_NONE && b->g->values[was].kind == VALUE_WEIGHT && b->depth == 0) return;
+    if (b->depth == 0 && was != SCOPE_NONE && b->g->values[was].kind == VALUE_WEIGHT) return;
     v = &b->g->values[add_value(b, p->name, VALUE_INPUT)];
     v->declared = t ? t->shape : NULL;
     v->type = t ? t->elem_type : 0;
@@ -152,17 +69,17 @@ static int add_weight(struct build *b, const Onnx__TensorProto *p) {
 }
 
 static void declare(struct build *b, Onnx__ValueInfoProto *const *infos, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !b->call; i++) {
         const Onnx__TypeProto__Tensor *t = tensor_type(infos[i]);
 
-        if (t && t->shape) b->declared[name_of(b, infos[i]->name)] = t->shape;
+        if (t && t->shape) b->declared[names_find(&b->scope.names, infos[i]->name)] = t->shape;
     }
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static uint32_t add_ref(struct build *b, uint32_t value) {
-    b->g->refs[b->g->refs_count] = value;
+    b->g->refs[b->g->refs_count] = value == SCOPE_LEFT_OUT ? NETGRAPH_NONE : value;
     return b->g->refs_count++;
 }
 
@@ -171,7 +88,7 @@ static void add_graph(struct build *b, const Onnx__GraphProto *p);
 /* A body, and where what it gives is noted in `refs`. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static void add_body(struct build *b, const Onnx__GraphProto *p, struct node *n) {
-    uint32_t mark = b->undo_count;
+    uint32_t mark = scope_mark(&b->scope);
 
     if (++b->depth > NETGRAPH_BODIES_MAX) {
         b->err = complaint_say(b->why, "its graphs lie more than %u deep within each other",
@@ -183,13 +100,9 @@ static void add_body(struct build *b, const Onnx__GraphProto *p, struct node *n)
         n->body = b->g->refs_count;
         n->body_count = (uint32_t)p->n_output;
         for (size_t i = 0; i < p->n_output; i++)
-            add_ref(b, b->bound[name_of(b, p->output[i]->name)]);
+            add_ref(b, scope_find(&b->scope, p->output[i]->name));
     }
-    while (b->undo_count > mark) {
-        const struct undo *u = &b->undo[--b->undo_count];
-
-        b->bound[u->name] = u->value;
-    }
+    scope_undo(&b->scope, mark);
     b->depth--;
 }
 
@@ -197,7 +110,7 @@ static int take_inputs(struct build *b, const Onnx__NodeProto *p, struct node *n
     n->inputs = b->g->refs_count;
     n->inputs_count = (uint32_t)p->n_input;
     for (size_t i = 0; i < p->n_input; i++) {
-        uint32_t value = b->bound[name_of(b, p->input[i])];
+        uint32_t value = scope_find(&b->scope, p->input[i]);
 
         if (value == NETGRAPH_NONE && *text(p->input[i]))
             return complaint_say(b->why,
@@ -209,9 +122,83 @@ static int take_inputs(struct build *b, const Onnx__NodeProto *p, struct node *n
     return 0;
 }
 
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void add_node(struct build *b, const Onnx__NodeProto *p);
+
+/* What the node gives; the number of it that the function made anew goes by the node's name for it.
+ */
+static void give_output(struct build *b, const char *s, uint32_t value, uint32_t first_new) {
+    if (value != NETGRAPH_NONE && value >= first_new) name_value(b, &b->g->values[value], s);
+    scope_bind(&b->scope, s, value);
+}
+
+static int check_call(const struct build *b, const Onnx__NodeProto *p,
+                      const Onnx__FunctionProto *f) {
+    if (b->calls == NETGRAPH_CALLS_MAX)
+        return complaint_say(b->why, "its functions call each other more than %u deep",
+                             NETGRAPH_CALLS_MAX);
+    if (p->n_input <= f->n_input && p->n_output <= f->n_output) return 0;
+    return complaint_say(b->why,
+                         "its node '%.60s' gives or takes more than its function '%.60s' does",
+                         text(p->name), text(f->name));
+}
+
+/* The function's inputs are what the node takes, whose numbers are in refs from `inputs` on. */
+static void enter(struct build *b, const Onnx__NodeProto *p, const Onnx__FunctionProto *f,
+                  uint32_t inputs) {
+    struct call *call = &b->g->calls[b->g->calls_count++];
+
+    *call = (struct call){p, b->call};
+    b->call = call;
+    b->scope.frame = b->g->calls_count;
+    b->calls++;
+    for (size_t i = 0; i < f->n_input; i++) {
+        uint32_t value = i < p->n_input ? b->g->refs[inputs + i] : NETGRAPH_NONE;
+
+        scope_bind(&b->scope, f->input[i], value == NETGRAPH_NONE ? SCOPE_LEFT_OUT : value);
+    }
+}
+
+static int take_results(struct build *b, const Onnx__NodeProto *p, const Onnx__FunctionProto *f) {
+    for (size_t i = 0; i < p->n_output; i++) {
+        uint32_t value = scope_find(&b->scope, f->output[i]);
+
+        if (value == NETGRAPH_NONE)
+            return complaint_say(b->why, "its function '%.60s' does not make its '%.60s'",
+                                 text(f->name), text(f->output[i]));
+        add_ref(b, value);
+    }
+    return 0;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as calls may go */
+static void add_call(struct build *b, const Onnx__NodeProto *p, const Onnx__FunctionProto *f) {
+    uint32_t mark = scope_mark(&b->scope), outer = b->scope.frame;
+    uint32_t first_new = b->g->values_count, results;
+    struct node n = {.name = text(p->name), .op = text(p->op_type)};
+
+    b->err = check_call(b, p, f);
+    if (!b->err) b->err = take_inputs(b, p, &n);
+    if (b->err) return;
+    enter(b, p, f, n.inputs);
+    for (size_t i = 0; i < f->n_node && !b->err; i++)
+        add_node(b, f->node[i]);
+    results = b->g->refs_count;
+    if (!b->err) b->err = take_results(b, p, f);
+    scope_undo(&b->scope, mark);
+    b->call = b->call->outer;
+    b->scope.frame = outer;
+    b->calls--;
+    for (size_t i = 0; i < p->n_output && !b->err; i++)
+        if (*text(p->output[i])) give_output(b, p->output[i], b->g->refs[results + i], first_new);
+}
+
+/* ---- nodes and graphs ------------------------------------------------------------------------ */
+
 /* NOLINTNEXTLINE(misc-no-recursion) */
-static void add_node(struct build *b, const Onnx__NodeProto *p) {
-    struct node n = {.name = text(p->name), .op = text(p->op_type), .message = p};
+static void add_own_node(struct build *b, const Onnx__NodeProto *p) {
+    struct node n = {.name = text(p->name), .op = text(p->op_type), .message = p, .call = b->call};
 
     if (!*n.op) {
         b->err = complaint_say(b->why, "its node '%.60s' does not say what it computes", n.name);
@@ -229,6 +216,16 @@ static void add_node(struct build *b, const Onnx__NodeProto *p) {
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion) */
+static void add_node(struct build *b, const Onnx__NodeProto *p) {
+    uint32_t called = functions_called(&b->functions, p);
+
+    if (called == FUNCTIONS_NONE)
+        add_own_node(b, p);
+    else
+        add_call(b, p, b->functions.at[called]);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion) */
 static void add_graph(struct build *b, const Onnx__GraphProto *p) {
     declare(b, p->value_info, p->n_value_info);
     declare(b, p->output, p->n_output);
@@ -242,38 +239,31 @@ static void add_graph(struct build *b, const Onnx__GraphProto *p) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int prepare(struct build *b, const struct amounts *a) {
-    struct bounded *m = &b->g->memory;
+static int prepare(struct build *b, const Onnx__ModelProto *m) {
+    struct netgraph *g = b->g;
+    struct amounts a;
+    int err = functions_take(&b->functions, &g->memory, m, b->why);
 
-    if (a->values >= NETGRAPH_NONE || a->refs >= NETGRAPH_NONE || a->names >= NETGRAPH_NONE)
-        return complaint_memory(b->why);
-    b->names = bounded_alloc(m, a->names, sizeof(*b->names));
-    b->bound = bounded_alloc(m, a->names, sizeof(*b->bound));
-    b->declared = bounded_alloc(m, a->names, sizeof(*b->declared));
-    b->undo = bounded_alloc(m, a->values, sizeof(*b->undo));
-    b->g->values = bounded_alloc(m, a->values, sizeof(*b->g->values));
-    b->g->nodes = bounded_alloc(m, a->nodes, sizeof(*b->g->nodes));
-    b->g->refs = bounded_alloc(m, a->refs, sizeof(*b->g->refs));
-    if (b->names && b->bound && b->declared && b->undo && b->g->values && b->g->nodes && b->g->refs)
-        return 0;
+    if (!err) err = amounts_count(&a, &b->functions, m->graph, &g->memory, b->why);
+    if (!err) err = scope_init(&b->scope, &g->memory, m, a.binds, b->why);
+    if (err) return err;
+    if (a.values >= SCOPE_LEFT_OUT || a.refs >= SCOPE_LEFT_OUT) return complaint_memory(b->why);
+    b->declared = bounded_alloc(&g->memory, b->scope.names.count, sizeof(*b->declared));
+    g->values = bounded_alloc(&g->memory, a.values, sizeof(*g->values));
+    g->nodes = bounded_alloc(&g->memory, a.nodes, sizeof(*g->nodes));
+    g->refs = bounded_alloc(&g->memory, a.refs, sizeof(*g->refs));
+    g->calls = bounded_alloc(&g->memory, a.calls, sizeof(*g->calls));
+    if (b->declared && g->values && g->nodes && g->refs && g->calls) return 0;
     return complaint_memory(b->why);
 }
 
-int netgraph_build(struct netgraph *g, const Onnx__GraphProto *top, struct complaint *why) {
+int netgraph_build(struct netgraph *g, const Onnx__ModelProto *m, struct complaint *why) {
     struct build b = {.g = g, .why = why};
-    struct amounts a = {0}, same = {0};
 
-    walk_graph(top, &a, ignore_name, NULL);
-    b.err = prepare(&b, &a);
-    if (!b.err) {
-        walk_graph(top, &same, keep_name, &b);
-        sort_names(&b);
-        memset(b.bound, 0xff, b.names_count * sizeof(*b.bound));
-        add_graph(&b, top);
-    }
-    bounded_free(&g->memory, b.names);
-    bounded_free(&g->memory, b.bound);
+    b.err = prepare(&b, m);
+    if (!b.err) add_graph(&b, m->graph);
+    functions_finish(&b.functions, &g->memory);
+    scope_finish(&b.scope, &g->memory);
     bounded_free(&g->memory, b.declared);
-    bounded_free(&g->memory, b.undo);
     return b.err;
 }

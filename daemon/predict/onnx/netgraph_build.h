@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages made into a graph. Names are looked up by their place among all names, sorted, so that
- * no choice of names makes that slow.
+ * Messages made into a graph. A node that calls a function of the file's is none: what the function
+ * does stands in its place, with values of its own.
  */
 #ifndef DAEMON_PREDICT_ONNX_NETGRAPH_BUILD_H
 #define DAEMON_PREDICT_ONNX_NETGRAPH_BUILD_H
@@ -12,6 +12,6 @@
 #include "daemon/predict/onnx/netgraph.h"
 
 /* Into a graph that has its memory and message only. 0; or -EINVAL, -ENOMEM and why. */
-int netgraph_build(struct netgraph *g, const Onnx__GraphProto *top, struct complaint *why);
+int netgraph_build(struct netgraph *g, const Onnx__ModelProto *m, struct complaint *why);
 
 #endif

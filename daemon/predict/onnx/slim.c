@@ -80,7 +80,7 @@ static bool left_out(const ProtobufCMessageDescriptor *d, const ProtobufCFieldDe
     if (!known || strcmp(known->name, "doc_string") == 0) return true;
     if (d == &onnx__model_proto__descriptor)
         return strcmp(known->name, "metadata_props") == 0 ||
-               strcmp(known->name, "training_info") == 0 || strcmp(known->name, "functions") == 0;
+               strcmp(known->name, "training_info") == 0;
     return d == &onnx__tensor_proto__descriptor &&
            f->content.end - f->content.at > (ptrdiff_t)SLIM_DATA_BYTES;
 }

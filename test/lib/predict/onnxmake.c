@@ -41,6 +41,7 @@ void onnxmake_init(struct onnxmake *m) {
     m->model.opset_import[0]->version = 13;
     m->model.opset_import[0]->domain = copy(m, "");
     m->model.n_opset_import = 1;
+    m->model.functions = take(m, ONNXMAKE_MAX, sizeof(*m->model.functions));
     m->graph.name = copy(m, "net");
     m->graph.node = take(m, ONNXMAKE_MAX, sizeof(*m->graph.node));
     m->graph.initializer = take(m, ONNXMAKE_MAX, sizeof(*m->graph.initializer));
@@ -242,4 +243,32 @@ void onnxmake_attr_graph(struct onnxmake *m, const char *name, Onnx__GraphProto 
 
 void onnxmake_attr_tensor(struct onnxmake *m, const char *name, Onnx__TensorProto *t) {
     attribute(m, name, TYPE(TENSOR))->t = t;
+}
+
+void onnxmake_attr_ref(struct onnxmake *m, const char *name, const char *of_caller) {
+    attribute(m, name, TYPE(INT))->ref_attr_name = copy(m, of_caller);
+}
+
+static char **words(struct onnxmake *m, const char *list, size_t *count) {
+    char *own = copy(m, list), *save = NULL, **out = take(m, 16, sizeof(*out));
+
+    for (char *w = strtok_r(own, ",", &save); w; w = strtok_r(NULL, ",", &save))
+        out[(*count)++] = w;
+    return out;
+}
+
+void onnxmake_function(struct onnxmake *m, const char *name, const char *inputs,
+                       const char *outputs, int nodes) {
+    Onnx__FunctionProto *f = take(m, 1, sizeof(*f));
+
+    onnx__function_proto__init(f);
+    f->name = copy(m, name);
+    f->domain = copy(m, "");
+    f->input = words(m, inputs, &f->n_input);
+    f->output = words(m, outputs, &f->n_output);
+    f->node = take(m, (size_t)nodes, sizeof(*f->node));
+    m->graph.n_node -= (size_t)nodes;
+    for (int i = 0; i < nodes; i++)
+        f->node[f->n_node++] = m->graph.node[m->graph.n_node + (size_t)i];
+    m->model.functions[grow(&m->model.n_functions)] = f;
 }

@@ -52,6 +52,13 @@ void onnxmake_attr_ints(struct onnxmake *m, const char *name, const char *list);
 void onnxmake_attr_text(struct onnxmake *m, const char *name, const char *text);
 void onnxmake_attr_graph(struct onnxmake *m, const char *name, Onnx__GraphProto *g);
 void onnxmake_attr_tensor(struct onnxmake *m, const char *name, Onnx__TensorProto *t);
+/* In a function: what the node that calls it says under that name. */
+void onnxmake_attr_ref(struct onnxmake *m, const char *name, const char *of_caller);
 Onnx__NodeProto *onnxmake_last(struct onnxmake *m);
+
+/* The last `nodes` nodes are taken out of the graph and are a function; what it takes and gives are
+ * lists of names with commas. To call it is a node of that operator. */
+void onnxmake_function(struct onnxmake *m, const char *name, const char *inputs,
+                       const char *outputs, int nodes);
 
 #endif
