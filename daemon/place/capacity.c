@@ -43,6 +43,7 @@ bool capacity_may(const struct place *p, const struct demand *d, const struct in
     if (span->most_cpu_milli < d->cpu_milli || span->most_memory_bytes < d->memory_bytes)
         return false;
     if (d->alone && span->least_ppm) return false;
+    if (d->kind == PLACE_SERVICE && span->most_room_ppm < d->util_ppm) return false;
     return capacity_least_after(span, d) <= kind->memory_bytes &&
            span->least_ppm + d->util_ppm <= p->search.limit_ppm[kind->curve];
 }

@@ -3,11 +3,18 @@
  * The invariants: what is kept beside each other says the same.
  */
 #include "daemon/place/capacity.h"
+#include "daemon/place/curve.h"
+#include "daemon/place/policy.h"
 
 static bool same_use(const struct gpus_use *a, const struct gpus_use *b) {
     return a->persistent_bytes == b->persistent_bytes && a->ephemeral_bytes == b->ephemeral_bytes &&
            a->util_ppm == b->util_ppm && a->service_ppm == b->service_ppm && a->slack == b->slack &&
            a->jobs == b->jobs && a->services == b->services && a->alone == b->alone;
+}
+
+static uint64_t room_of(const struct place *p, const struct gpu *gpu) {
+    uint64_t within = curve_within(&p->config.curves[gpu->curve], gpu->use.slack);
+    return p->policy->room ? p->policy->room(p, &gpu->use, within) : UINT64_MAX;
 }
 
 static const char *gpu_breaks(const struct place *p, const struct node *n, const struct gpu *gpu) {
@@ -22,6 +29,7 @@ static const char *gpu_breaks(const struct place *p, const struct node *n, const
         return "a GPU does not know what its node has";
     bool open = !n->shut && !capacity_closed(p, gpu);
     if (open != (gpu->tree != GPUS_NONE)) return "a GPU is in the index or not, wrongly";
+    if (open && gpu->room_ppm != room_of(p, gpu)) return "a GPU's room is not what it says";
     if (open && (gpu->tree & 1) != n->kept) return "a GPU is in a wrong tree";
     return NULL;
 }
@@ -78,5 +86,6 @@ const char *place_check(const struct place *p) {
     const char *broken = node_breaks(p);
     if (!broken) broken = order_breaks(p);
     if (!broken) broken = seats_break(p);
-    return broken ? broken : index_check(&p->index, &p->gpus);
+    if (!broken) broken = index_check(&p->index, &p->gpus);
+    return broken ? broken : hosts_check(&p->hosts, &p->nodes, &p->gpus);
 }

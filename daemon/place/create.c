@@ -97,6 +97,7 @@ static struct place *create(const struct place_config *c, const struct place_pol
     nodes_init(&p->nodes);
     place_gpus_init(&p->gpus);
     jobs_init(&p->jobs);
+    hosts_init(&p->hosts);
     return p;
 }
 
@@ -121,6 +122,7 @@ void place_destroy(struct place *p) {
     place_gpus_finish(&p->gpus);
     makes_finish(&p->makes);
     index_finish(&p->index);
+    hosts_finish(&p->hosts);
     jobs_finish(&p->jobs);
     search_finish(&p->search);
     rounds_finish(&p->rounds);

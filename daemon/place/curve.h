@@ -31,4 +31,8 @@ double curve_most(const struct place_curve *c, uint64_t ppm);
 /* The most for which curve_most is within `slack`; at least CURVE_WHOLE. */
 uint64_t curve_within(const struct place_curve *c, double slack);
 
+static inline uint64_t curve_left(uint64_t most_ppm, uint64_t used_ppm) {
+    return most_ppm > used_ppm ? most_ppm - used_ppm : 0;
+}
+
 #endif

@@ -30,6 +30,7 @@ struct gpus_use {
 struct gpus_span {
     uint64_t least_bytes, most_bytes, least_persistent_bytes;
     uint64_t least_ppm, most_ppm;
+    uint64_t most_room_ppm;
     uint64_t most_cpu_milli, most_memory_bytes; /* free, of nodes */
     uint64_t first;                             /* least `turn` */
 };
@@ -39,6 +40,7 @@ struct gpu {
     uint64_t turn; /* the order in which GPUs came: decides among equals */
     uint32_t node, number, curve;
     struct gpus_use use;
+    uint64_t room_ppm; /* a service that wants more does not fit (policy.h, `room`) */
     uint32_t first_seat;
     uint64_t cpu_milli, node_bytes; /* free, of its node: a copy */
     /* index.c's */

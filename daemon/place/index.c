@@ -46,33 +46,42 @@ static uint64_t most(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-static struct gpus_span span_of(const struct gpu *gpu) {
+struct gpus_span index_span_none(void) {
+    return (struct gpus_span){.least_bytes = UINT64_MAX,
+                              .least_persistent_bytes = UINT64_MAX,
+                              .least_ppm = UINT64_MAX,
+                              .first = UINT64_MAX};
+}
+
+struct gpus_span index_span_of(const struct gpu *gpu) {
     uint64_t bytes = gpus_bytes(&gpu->use);
     return (struct gpus_span){.least_bytes = bytes,
                               .most_bytes = bytes,
                               .least_persistent_bytes = gpu->use.persistent_bytes,
                               .least_ppm = gpu->use.util_ppm,
                               .most_ppm = gpu->use.util_ppm,
+                              .most_room_ppm = gpu->room_ppm,
                               .most_cpu_milli = gpu->cpu_milli,
                               .most_memory_bytes = gpu->node_bytes,
                               .first = gpu->turn};
 }
 
-static void widen(struct gpus_span *a, const struct gpus_span *b) {
+void index_span_widen(struct gpus_span *a, const struct gpus_span *b) {
     a->least_bytes = least(a->least_bytes, b->least_bytes);
     a->most_bytes = most(a->most_bytes, b->most_bytes);
     a->least_persistent_bytes = least(a->least_persistent_bytes, b->least_persistent_bytes);
     a->least_ppm = least(a->least_ppm, b->least_ppm);
     a->most_ppm = most(a->most_ppm, b->most_ppm);
+    a->most_room_ppm = most(a->most_room_ppm, b->most_room_ppm);
     a->most_cpu_milli = most(a->most_cpu_milli, b->most_cpu_milli);
     a->most_memory_bytes = most(a->most_memory_bytes, b->most_memory_bytes);
     a->first = least(a->first, b->first);
 }
 
 static struct gpus_span sum_up(const struct gpu *at, const struct gpu *gpu) {
-    struct gpus_span span = span_of(gpu);
-    if (gpu->left != GPUS_NONE) widen(&span, &at[gpu->left].span);
-    if (gpu->right != GPUS_NONE) widen(&span, &at[gpu->right].span);
+    struct gpus_span span = index_span_of(gpu);
+    if (gpu->left != GPUS_NONE) index_span_widen(&span, &at[gpu->left].span);
+    if (gpu->right != GPUS_NONE) index_span_widen(&span, &at[gpu->right].span);
     return span;
 }
 
@@ -121,7 +130,7 @@ static uint32_t put(struct gpu *at, uint32_t root, uint32_t gpu) {
         pull(at, gpu);
         return gpu;
     }
-    widen(&at[root].span, &at[gpu].span);
+    index_span_widen(&at[root].span, &at[gpu].span);
     if (goes_before(&at[gpu], &at[root]))
         at[root].left = put(at, at[root].left, gpu);
     else
@@ -158,7 +167,7 @@ void index_add(struct index *x, struct gpus *g, uint32_t gpu, uint32_t shelf, bo
     it->tree = 2 * shelf + kept;
     it->key = key;
     it->rank = (uint32_t)slotmap_hash_word(it->turn, SEED);
-    it->span = span_of(it);
+    it->span = index_span_of(it);
     *root_of(x, it) = put(g->at, *root_of(x, it), gpu);
 }
 

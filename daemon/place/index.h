@@ -53,6 +53,11 @@ void index_remove(struct index *x, struct gpus *g, uint32_t gpu);
 /* Its node has more or less to give. */
 void index_refresh(struct index *x, struct gpus *g, uint32_t gpu);
 
+/* Of no GPU; of one; of both. */
+struct gpus_span index_span_none(void);
+struct gpus_span index_span_of(const struct gpu *gpu);
+void index_span_widen(struct gpus_span *a, const struct gpus_span *b);
+
 /* NULL, or what does not hold. */
 const char *index_check(const struct index *x, const struct gpus *g);
 

@@ -21,6 +21,12 @@ static bool fits(const struct place *p, const struct demand *d, const struct gpu
            fmin(use->slack, d->slack);
 }
 
+static uint64_t room(const struct place *p, const struct gpus_use *use, uint64_t within_ppm) {
+    uint64_t services = curve_left(within_ppm, use->service_ppm);
+    uint64_t all = curve_left(p->util_most_ppm, use->util_ppm);
+    return use->jobs > use->services && all < services ? all : services;
+}
+
 static uint64_t limit(const struct place *p, const struct demand *d, const struct place_curve *c) {
     uint64_t ppm = d->kind == PLACE_SERVICE ? curve_within(c, d->slack) : 0;
     return ppm > p->util_most_ppm ? ppm : p->util_most_ppm;
@@ -33,6 +39,7 @@ const struct place_policy place_gpucolo = {
     .util_most = 1,
     .fits = fits,
     .limit = limit,
+    .room = room,
     .cost = fullest_cost,
     .bound = fullest_bound,
 };

@@ -22,6 +22,11 @@ static bool fits(const struct place *p, const struct demand *d, const struct gpu
     return curve_most(&p->config.curves[gpu->curve], ppm) <= fmin(gpu->use.slack, d->slack);
 }
 
+static uint64_t room(const struct place *p, const struct gpus_use *use, uint64_t within_ppm) {
+    uint64_t most = within_ppm < p->util_most_ppm ? within_ppm : p->util_most_ppm;
+    return curve_left(most, use->util_ppm);
+}
+
 static uint64_t limit(const struct place *p, const struct demand *d, const struct place_curve *c) {
     uint64_t ppm = d->kind == PLACE_SERVICE ? curve_within(c, d->slack) : d->util_ppm;
     return ppm < p->util_most_ppm ? ppm : p->util_most_ppm;
@@ -34,6 +39,7 @@ const struct place_policy place_gslice = {
     .closed = closed,
     .fits = fits,
     .limit = limit,
+    .room = room,
     .cost = fullest_cost,
     .bound = fullest_bound,
 };

@@ -36,6 +36,9 @@ struct place_policy {
     bool (*fits)(const struct place *p, const struct demand *d, const struct gpu *gpu);
     /* GPUs of this curve that would want more of their time never fit. NULL: util_most. */
     uint64_t (*limit)(const struct place *p, const struct demand *d, const struct place_curve *c);
+    /* A service that wants more of a GPU's time does not fit there, for `within_ppm` is what
+     * services may want together by the slack of those that are on it. NULL: whatever it wants. */
+    uint64_t (*room)(const struct place *p, const struct gpus_use *use, uint64_t within_ppm);
     /* The least is taken; of equals the first that came. NULL, both: all are equal. */
     double (*cost)(const struct place *p, const struct demand *d, const struct gpu *gpu);
     /* No GPU of a branch costs less, and none is below the costs of all. */

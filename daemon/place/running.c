@@ -23,8 +23,27 @@ static uint32_t shelf_of(const struct place *p, const struct gpu *gpu) {
     return shelf < INDEX_SHELVES ? (uint32_t)shelf : INDEX_SHELVES - 1;
 }
 
+/* The services on a cluster's GPUs mostly have the same slack: the latest answer is kept. */
+static uint64_t within(struct place *p, const struct gpu *gpu) {
+    struct state_within *w = &p->within[gpu->curve];
+    if (w->ppm && w->slack == gpu->use.slack) return w->ppm;
+    *w = (struct state_within){gpu->use.slack,
+                               curve_within(&p->config.curves[gpu->curve], gpu->use.slack)};
+    return w->ppm;
+}
+
+static uint64_t room_of(struct place *p, const struct gpu *gpu) {
+    return p->policy->room ? p->policy->room(p, &gpu->use, within(p, gpu)) : UINT64_MAX;
+}
+
 static void take_out(struct place *p, uint32_t gpu) {
     if (p->gpus.at[gpu].tree != GPUS_NONE) index_remove(&p->index, &p->gpus, gpu);
+}
+
+static void put_in(struct place *p, uint32_t gpu, bool kept) {
+    struct gpu *it = &p->gpus.at[gpu];
+    it->room_ppm = room_of(p, it);
+    index_add(&p->index, &p->gpus, gpu, shelf_of(p, it), kept, key_of(p, it));
 }
 
 /* Its GPUs are in the index, if they may get somebody, and know what their node has. */
@@ -39,8 +58,9 @@ static void settle(struct place *p, uint32_t node) {
         if (gpu->tree != GPUS_NONE && changed)
             index_refresh(&p->index, &p->gpus, i);
         else if (gpu->tree == GPUS_NONE && !n->shut && !capacity_closed(p, gpu))
-            index_add(&p->index, &p->gpus, i, shelf_of(p, gpu), n->kept, key_of(p, gpu));
+            put_in(p, i, n->kept);
     }
+    hosts_update(&p->hosts, &p->nodes, &p->gpus, node);
 }
 
 static void take_out_all(struct place *p, const struct node *n) {
@@ -165,6 +185,7 @@ void running_add_node(struct place *p, const struct place_node *node) {
     for (uint32_t i = 0; i < n->gpu_count; i++)
         add_gpu(p, place, i, &node->gpus[i]);
     p->turns++;
+    hosts_add(&p->hosts, &p->nodes, &p->gpus, place);
     settle(p, place);
     freed_add(p, place);
 }
@@ -172,6 +193,7 @@ void running_add_node(struct place *p, const struct place_node *node) {
 void running_remove_node(struct place *p, uint32_t node) {
     struct node *n = &p->nodes.at[node];
     take_out_all(p, n);
+    hosts_remove(&p->hosts, node);
     sides_go(p, n->side, n->gpu_count);
     makes_go(&p->makes, n->make, !n->shut);
     gpus_remove(&p->gpus, n->gpu_first, n->gpu_count);

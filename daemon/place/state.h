@@ -12,6 +12,7 @@
 
 #include "common/minheap.h"
 #include "daemon/place/gpus.h"
+#include "daemon/place/hosts.h"
 #include "daemon/place/index.h"
 #include "daemon/place/jobs.h"
 #include "daemon/place/kmeans.h"
@@ -73,9 +74,16 @@ struct state_answer {
     size_t action_count, where_count, wrong_count;
 };
 
+/* What curve_within said latest. */
+struct state_within {
+    double slack;
+    uint64_t ppm; /* 0: it was not asked */
+};
+
 struct place {
     struct place_config config; /* nothing in it is 0 for "what is said" any more */
     const struct place_policy *policy;
+    struct state_within within[PLACE_CURVES_MOST];
     uint64_t util_most_ppm; /* UINT64_MAX: as much as there is */
     int64_t now_ns;
 
@@ -83,6 +91,7 @@ struct place {
     struct gpus gpus;
     struct makes makes;
     struct index index;
+    struct hosts hosts;
     struct jobs jobs;
     uint64_t turns;        /* of nodes */
     uint64_t side_gpus[2]; /* by enum place_kind */

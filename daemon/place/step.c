@@ -52,6 +52,8 @@ static int reserve(struct place *p, const struct place_event *events, size_t cou
     if (!err) err = makes_reserve(&p->makes, more.nodes);
     if (!err) err = gpus_reserve(&p->gpus, more.gpus, seats);
     if (!err) err = index_reserve(&p->index, more.kinds);
+    if (!err)
+        err = hosts_reserve(&p->hosts, p->nodes.used + more.nodes, p->index.count + more.kinds);
     if (!err) err = jobs_reserve(&p->jobs, more.jobs);
     if (!err) err = search_reserve(&p->search, gpus, p->nodes.used + more.nodes);
     if (!err && p->config.queues > 1) err = rounds_reserve(&p->rounds, jobs);
