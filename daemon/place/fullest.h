@@ -18,8 +18,10 @@ static inline double fullest_cost(const struct place *p, const struct demand *d,
 
 static inline double fullest_bound(const struct place *p, const struct demand *d,
                                    const struct index_kind *kind, const struct gpus_span *span) {
-    uint64_t ppm = span->most_ppm + d->util_ppm, limit = p->search.limit_ppm[kind->curve];
-    return -(double)(ppm < limit ? ppm : limit);
+    uint64_t limit = p->search.limit_ppm[kind->curve];
+    if (limit < d->util_ppm) return 0;
+    uint64_t below = gpus_span_below(span, limit - d->util_ppm);
+    return below == UINT64_MAX ? 0 : -(double)(below + d->util_ppm);
 }
 
 #endif

@@ -78,6 +78,15 @@ struct gpus_use gpus_use_none(void) {
     return (struct gpus_use){.slack = INFINITY};
 }
 
+uint64_t gpus_span_below(const struct gpus_span *span, uint64_t most_ppm) {
+    uint64_t some = span->some_ppm & ~(uint64_t)0 >> (63 - gpus_some_bit(most_ppm));
+    if (!some) return UINT64_MAX;
+    uint64_t top = 63 - (uint64_t)__builtin_clzll(some);
+    uint64_t below = top < 63 ? ((top + 1) << GPUS_SOME_SHIFT) - 1 : most_ppm;
+    if (span->most_ppm < below) below = span->most_ppm;
+    return most_ppm < below ? most_ppm : below;
+}
+
 void gpus_use_add(struct gpus_use *use, const struct demand *d) {
     bool service = d->kind == PLACE_SERVICE;
     use->persistent_bytes += d->persistent_bytes;

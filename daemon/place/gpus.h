@@ -26,11 +26,14 @@ struct gpus_use {
     bool alone; /* one that shares with nobody */
 };
 
+#define GPUS_SOME_SHIFT 14u /* a bit of some_ppm is 1.6 % of a GPU's time */
+
 /* The least and the most in a branch of an index (index.h). */
 struct gpus_span {
     uint64_t least_bytes, most_bytes, least_persistent_bytes;
     uint64_t least_ppm, most_ppm;
     uint64_t most_room_ppm;
+    uint64_t some_ppm;                          /* where there is a utilisation, as bits */
     uint64_t most_cpu_milli, most_memory_bytes; /* free, of nodes */
     uint64_t first;                             /* least `turn` */
 };
@@ -78,6 +81,14 @@ void gpus_remove(struct gpus *g, uint32_t first, uint32_t count);
 /* A seat of this job, whose next one is `of_job`. */
 uint32_t gpus_sit(struct gpus *g, uint32_t gpu, uint32_t job, uint32_t of_job);
 void gpus_rise(struct gpus *g, uint32_t seat);
+
+static inline uint32_t gpus_some_bit(uint64_t ppm) {
+    return ppm >> GPUS_SOME_SHIFT < 63 ? (uint32_t)(ppm >> GPUS_SOME_SHIFT) : 63;
+}
+
+/* The highest utilisation of a branch that is no more than `most_ppm`, or somewhat above it;
+ * UINT64_MAX: there is none. */
+uint64_t gpus_span_below(const struct gpus_span *span, uint64_t most_ppm);
 
 static inline uint64_t gpus_bytes(const struct gpus_use *use) {
     return use->persistent_bytes + use->ephemeral_bytes;

@@ -58,6 +58,8 @@ static struct hosts_span look(const struct node *n, const struct gpus *g) {
     for (uint32_t c = 0; c < HOSTS_CLASSES && count >= 2u << c; c++) {
         s.ppm[c] = ppm[(2u << c) - 1];
         s.bytes[c] = bytes[(2u << c) - 1];
+        s.full_ppm[c] = ppm[count - (2u << c)];
+        s.full_bytes[c] = bytes[count - (2u << c)];
     }
     return s;
 }
@@ -67,6 +69,8 @@ static void widen(struct hosts_span *a, const struct hosts_span *b) {
     for (uint32_t c = 0; c < HOSTS_CLASSES; c++) {
         if (b->ppm[c] < a->ppm[c]) a->ppm[c] = b->ppm[c];
         if (b->bytes[c] < a->bytes[c]) a->bytes[c] = b->bytes[c];
+        if (b->full_ppm[c] > a->full_ppm[c]) a->full_ppm[c] = b->full_ppm[c];
+        if (b->full_bytes[c] > a->full_bytes[c]) a->full_bytes[c] = b->full_bytes[c];
     }
 }
 
@@ -107,11 +111,12 @@ static uint32_t take(struct host *at, uint32_t root, uint32_t node) {
 
 /* True: those above have to know. */
 static bool refresh(struct host *at, uint32_t root, uint32_t node) {
-    struct hosts_span before = at[root].span;
     uint32_t next = at[node].turn < at[root].turn ? at[root].left : at[root].right;
     if (root != node && !refresh(at, next, node)) return false;
-    pull(at, root);
-    return memcmp(&before, &at[root].span, sizeof(before)) != 0;
+    struct hosts_span span = sum_up(at, &at[root]);
+    if (!memcmp(&span, &at[root].span, sizeof(span))) return false;
+    at[root].span = span;
+    return true;
 }
 
 static uint32_t *root_of(struct hosts *h, uint32_t kind) {

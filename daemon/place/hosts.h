@@ -22,6 +22,8 @@ struct hosts_span {
     struct gpus_span gpus;
     /* So many of them use no more than this, by class; UINT64_MAX: there are not so many. */
     uint64_t ppm[HOSTS_CLASSES], bytes[HOSTS_CLASSES];
+    /* So many use no less than this; 0: there are not so many. */
+    uint64_t full_ppm[HOSTS_CLASSES], full_bytes[HOSTS_CLASSES];
 };
 
 struct host { /* by the node's place */

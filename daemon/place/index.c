@@ -61,6 +61,7 @@ struct gpus_span index_span_of(const struct gpu *gpu) {
                               .least_ppm = gpu->use.util_ppm,
                               .most_ppm = gpu->use.util_ppm,
                               .most_room_ppm = gpu->room_ppm,
+                              .some_ppm = (uint64_t)1 << gpus_some_bit(gpu->use.util_ppm),
                               .most_cpu_milli = gpu->cpu_milli,
                               .most_memory_bytes = gpu->node_bytes,
                               .first = gpu->turn};
@@ -72,6 +73,7 @@ void index_span_widen(struct gpus_span *a, const struct gpus_span *b) {
     a->least_persistent_bytes = least(a->least_persistent_bytes, b->least_persistent_bytes);
     a->least_ppm = least(a->least_ppm, b->least_ppm);
     a->most_ppm = most(a->most_ppm, b->most_ppm);
+    a->some_ppm |= b->some_ppm;
     a->most_room_ppm = most(a->most_room_ppm, b->most_room_ppm);
     a->most_cpu_milli = most(a->most_cpu_milli, b->most_cpu_milli);
     a->most_memory_bytes = most(a->most_memory_bytes, b->most_memory_bytes);
@@ -150,11 +152,12 @@ static uint32_t take(struct gpu *at, uint32_t root, uint32_t gpu) {
 
 /* True: the branch has less or more than it had, which those above have to know. */
 static bool refresh(struct gpu *at, uint32_t root, uint32_t gpu) {
-    struct gpus_span before = at[root].span;
     uint32_t next = goes_before(&at[gpu], &at[root]) ? at[root].left : at[root].right;
     if (root != gpu && !refresh(at, next, gpu)) return false;
-    pull(at, root);
-    return memcmp(&before, &at[root].span, sizeof(before)) != 0;
+    struct gpus_span span = sum_up(at, &at[root]);
+    if (!memcmp(&span, &at[root].span, sizeof(span))) return false;
+    at[root].span = span;
+    return true;
 }
 
 static uint32_t *root_of(struct index *x, const struct gpu *gpu) {

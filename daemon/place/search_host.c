@@ -62,11 +62,15 @@ static const struct index_kind *kind_of(const struct place *p, uint32_t kind) {
     return kind == HOSTS_MIXED ? NULL : &p->index.kinds[kind].kind;
 }
 
-/* A task's dearest GPU has no less on it than the last of as many that have the least. */
+/* A task's dearest GPU has no less on it than the last of as many that have the least, and no more
+ * than the last of as many that have the most. */
 static double bound_of(const struct place *p, const struct demand *d, const struct index_kind *kind,
                        const struct hosts_span *span) {
     struct gpus_span gpus = span->gpus;
-    gpus.least_bytes = span->bytes[hosts_class(d->gpus)];
+    uint32_t class = hosts_class(d->gpus);
+    gpus.least_bytes = span->bytes[class];
+    gpus.most_bytes = span->full_bytes[class];
+    gpus.most_ppm = span->full_ppm[class];
     return kind ? search_bound(p, d, kind, &gpus) : -INFINITY;
 }
 
