@@ -87,5 +87,6 @@ const char *place_check(const struct place *p) {
     if (!broken) broken = order_breaks(p);
     if (!broken) broken = seats_break(p);
     if (!broken) broken = index_check(&p->index, &p->gpus);
-    return broken ? broken : hosts_check(&p->hosts, &p->nodes, &p->gpus);
+    if (broken || !p->policy->fills) return broken;
+    return hosts_check(&p->hosts, &p->nodes, &p->gpus);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes of two GPUs and more, for tasks that want several of one node: where few nodes have so many
- * that fit, the index of GPUs (index.h) shows many that fit one by one. A treap for each kind of
- * GPU, in the order in which nodes came, and one for nodes of several kinds; each branch knows the
- * best that a node in it has.
+ * Nodes of two GPUs and more, for tasks that want several of one node, under policies that fill
+ * GPUs up: the index of GPUs (index.h) shows all first that fit one by one, on nodes without so
+ * many. A treap for each kind of GPU, in the order in which nodes came, and one for nodes of
+ * several kinds; each branch knows the best that a node in it has.
  *
  * Owner: struct place. Thread: its owner's.
  */

@@ -19,6 +19,7 @@ const struct place_policy place_best_fit = {
     .name = "best_fit",
     .order = POLICY_IN_TURN,
     .one_shelf = true,
+    .fills = true,
     .cost = cost,
     .bound = bound,
 };

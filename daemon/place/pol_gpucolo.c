@@ -36,6 +36,7 @@ const struct place_policy place_gpucolo = {
     .name = "gpucolo",
     .order = POLICY_IN_TURN,
     .by_util = true,
+    .fills = true,
     .util_most = 1,
     .fits = fits,
     .limit = limit,

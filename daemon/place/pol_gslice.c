@@ -36,6 +36,7 @@ const struct place_policy place_gslice = {
     .name = "gslice",
     .order = POLICY_IN_TURN,
     .by_util = true,
+    .fills = true,
     .closed = closed,
     .fits = fits,
     .limit = limit,

@@ -23,11 +23,13 @@ enum policy_order {
 struct place_policy {
     const char *name;
     enum policy_order order;
-    uint32_t queues;  /* k, where the configuration says nothing */
-    bool by_util;     /* the index is ordered by utilisation, not by memory */
-    bool one_shelf;   /* utilisation is no matter: the index has one shelf (index.h) */
-    bool separates;   /* nodes are for services or for trainings */
-    bool fair;        /* nobody is passed by for ever (keep.h) */
+    uint32_t queues; /* k, where the configuration says nothing */
+    bool by_util;    /* the index is ordered by utilisation, not by memory */
+    bool one_shelf;  /* utilisation is no matter: the index has one shelf (index.h) */
+    bool fills;      /* costs are the less the more is on a GPU: tasks of several GPUs have an index
+                        of nodes (hosts.h) */
+    bool separates;  /* nodes are for services or for trainings */
+    bool fair;       /* nobody is passed by for ever (keep.h) */
     double util_most; /* where the configuration says nothing; 0: no limit */
 
     /* Nobody can come to this GPU. NULL: only where one is that shares with nobody. */

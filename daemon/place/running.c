@@ -60,7 +60,7 @@ static void settle(struct place *p, uint32_t node) {
         else if (gpu->tree == GPUS_NONE && !n->shut && !capacity_closed(p, gpu))
             put_in(p, i, n->kept);
     }
-    hosts_update(&p->hosts, &p->nodes, &p->gpus, node);
+    if (p->policy->fills) hosts_update(&p->hosts, &p->nodes, &p->gpus, node);
 }
 
 static void take_out_all(struct place *p, const struct node *n) {
@@ -185,7 +185,7 @@ void running_add_node(struct place *p, const struct place_node *node) {
     for (uint32_t i = 0; i < n->gpu_count; i++)
         add_gpu(p, place, i, &node->gpus[i]);
     p->turns++;
-    hosts_add(&p->hosts, &p->nodes, &p->gpus, place);
+    if (p->policy->fills) hosts_add(&p->hosts, &p->nodes, &p->gpus, place);
     settle(p, place);
     freed_add(p, place);
 }
@@ -193,7 +193,7 @@ void running_add_node(struct place *p, const struct place_node *node) {
 void running_remove_node(struct place *p, uint32_t node) {
     struct node *n = &p->nodes.at[node];
     take_out_all(p, n);
-    hosts_remove(&p->hosts, node);
+    if (p->policy->fills) hosts_remove(&p->hosts, node);
     sides_go(p, n->side, n->gpu_count);
     makes_go(&p->makes, n->make, !n->shut);
     gpus_remove(&p->gpus, n->gpu_first, n->gpu_count);

@@ -75,14 +75,13 @@ void search_take_task(struct place *p, uint32_t node, uint32_t tasks) {
     n->taken++;
 }
 
-/* A task of one GPU gets it, if its node has CPU and memory for one more. */
-static bool meet(struct place *p, const struct demand *d, uint32_t gpu, uint32_t tasks) {
-    const struct gpu *it = &p->gpus.at[gpu];
-    struct node *n = &p->nodes.at[it->node];
+/* True: its node has all GPUs of one more task. */
+static bool meet(struct place *p, const struct demand *d, const struct gpu *gpu) {
+    struct node *n = &p->nodes.at[gpu->node];
     if (!nodes_hold(n, d, n->taken + 1)) return false;
-    if (!n->taken++) p->search.touched[p->search.touched_count++] = it->node;
-    p->search.found[tasks] = gpu;
-    return true;
+    if (!n->met && !n->taken) p->search.touched[p->search.touched_count++] = gpu->node;
+    n->met |= (uint64_t)1 << gpu->number;
+    return (uint32_t)__builtin_popcountll(n->met) == d->gpus;
 }
 
 static void begin(struct place *p, const struct demand *d) {
@@ -94,8 +93,10 @@ static void begin(struct place *p, const struct demand *d) {
 }
 
 static void end(struct place *p) {
-    for (uint32_t i = 0; i < p->search.touched_count; i++)
-        p->nodes.at[p->search.touched[i]].taken = 0;
+    for (uint32_t i = 0; i < p->search.touched_count; i++) {
+        struct node *n = &p->nodes.at[p->search.touched[i]];
+        n->met = n->taken = 0;
+    }
 }
 
 static void push_all(struct place *p, uint32_t job) {
@@ -111,17 +112,18 @@ static void push_all(struct place *p, uint32_t job) {
     }
 }
 
-/* Tasks of one GPU each; how many were found. */
+/* How many tasks were found. */
 static uint32_t one_by_one(struct place *p, uint32_t job) {
     const struct job *it = &p->jobs.at[job];
     uint32_t tasks = 0;
     push_all(p, job);
     while (p->search.heap.count && tasks < it->demand.tasks) {
         uint32_t item = search_pop(p);
+        const struct gpu *gpu = &p->gpus.at[item / 2];
         if (item & 1)
             open_branch(p, it, item / 2);
-        else
-            tasks += meet(p, &it->demand, item / 2, tasks);
+        else if (meet(p, &it->demand, gpu))
+            search_take_task(p, gpu->node, tasks++);
     }
     return tasks;
 }
@@ -130,7 +132,7 @@ bool search_run(struct place *p, uint32_t job) {
     const struct demand *d = &p->jobs.at[job].demand;
     if (demand_gpus(d) > p->gpus.count) return false;
     begin(p, d);
-    uint32_t tasks = d->gpus > 1 ? search_hosts(p, job) : one_by_one(p, job);
+    uint32_t tasks = d->gpus > 1 && p->policy->fills ? search_hosts(p, job) : one_by_one(p, job);
     end(p);
     return tasks == d->tasks;
 }

@@ -4,7 +4,8 @@
  * at those that cannot be among them. A task starts on a node as soon as so many of its GPUs were
  * met as the task wants and the node has CPU and memory for it; with one GPU a task these are the
  * cheapest of all (Algorithm 1, lines 14 to 16). A task of several waits for the slowest of them,
- * so that it goes where its dearest GPU is cheapest.
+ * so that it goes where its dearest GPU is cheapest. Where the cheapest GPUs are the fullest, nodes
+ * that have so many are looked for at once (search_host.c).
  *
  * Owner: struct place. Thread: its owner's.
  */
