@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The fullest GPU by utilisation, for policies that are to use few (GPUColo, section VIII, counts
- * them and does not say which is taken).
+ * The fullest GPU by utilisation, for policies that are to use few. GPUColo's simulator takes the
+ * first that fits (section VI): first_fit of place_config.
  *
  * Owner: none, it only looks. Thread: the owner's of what it looks at.
  */

@@ -60,11 +60,12 @@ struct place_config {
     double drop;           /* PAB: a speed below (1 - drop) of the one before; 0: 0.5 */
     int64_t warm_ns;       /* PAB: no speed counts before a job ran so long; 0: 60 s */
     double separate_ratio; /* separate: GPUs of services for each of trainings; 0: 5. By nodes */
-    uint32_t patience;  /* horus_f: so many later jobs may start before the one that waits longest;
-                           then nodes are kept for it. 0: 100 */
-    uint32_t jobs_most; /* on one GPU; 0: no limit */
-    double util_most;   /* of what is placed on one GPU together, 1 or more; 0: no limit, gpucolo:
-                           1, where a training is on it */
+    uint32_t patience; /* horus_f: so many later jobs may start before the one that waits longest;
+                          then nodes are kept for it. 0: 100 */
+    bool first_fit;    /* the first GPU that fits is taken, whatever the policy's cost says of it */
+    uint32_t jobs_most;   /* on one GPU; 0: no limit */
+    double util_most;     /* of what is placed on one GPU together, 1 or more; 0: no limit, gpucolo:
+                             1, where a training is on it */
     uint32_t curve_count; /* 0: one, the RTX 2080's of section 3.2 */
     struct place_curve curves[PLACE_CURVES_MOST];
 };

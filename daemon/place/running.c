@@ -11,6 +11,7 @@
 #include "daemon/place/sides.h"
 
 static uint64_t key_of(const struct place *p, const struct gpu *gpu) {
+    if (p->config.first_fit) return 0; /* in the order in which they came */
     return p->policy->by_util ? gpu->use.util_ppm : gpus_bytes(&gpu->use);
 }
 
@@ -19,7 +20,7 @@ static uint32_t shelf_of(const struct place *p, const struct gpu *gpu) {
     uint64_t eighths = (gpu->use.util_ppm * 8 + CURVE_WHOLE - 1) / CURVE_WHOLE;
     uint64_t elevenths = gpus_bytes(&gpu->use) * (INDEX_SHELVES - 1) / gpu->memory_bytes;
     uint64_t shelf = p->policy->by_util ? elevenths : eighths;
-    if (p->policy->one_shelf) return 0;
+    if (p->policy->one_shelf || p->config.first_fit) return 0;
     return shelf < INDEX_SHELVES ? (uint32_t)shelf : INDEX_SHELVES - 1;
 }
 

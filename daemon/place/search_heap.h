@@ -27,15 +27,19 @@ static inline uint32_t search_pop(struct place *p) {
     return minheap_take(&p->search.heap, search_goes_first, p->search.keys);
 }
 
-/* All of a policy without costs are equal. */
+/* All of a policy without costs are equal, and all where the first that fits is taken. */
+static inline bool search_has_costs(const struct place *p) {
+    return p->policy->cost && !p->config.first_fit;
+}
+
 static inline double search_cost(const struct place *p, const struct demand *d,
                                  const struct gpu *gpu) {
-    return p->policy->cost ? p->policy->cost(p, d, gpu) : 0;
+    return search_has_costs(p) ? p->policy->cost(p, d, gpu) : 0;
 }
 
 static inline double search_bound(const struct place *p, const struct demand *d,
                                   const struct index_kind *kind, const struct gpus_span *span) {
-    return p->policy->bound ? p->policy->bound(p, d, kind, span) : 0;
+    return search_has_costs(p) ? p->policy->bound(p, d, kind, span) : 0;
 }
 
 /* Whether a GPU can have the job, its node aside. */

@@ -243,6 +243,10 @@ bool clusteropt_take(struct clusteropt *o, char **argv, FILE *err) {
             o->config.rules.plan_slo = true;
             continue;
         }
+        if (args_is(&a, "--first-fit")) {
+            o->config.place.first_fit = true;
+            continue;
+        }
         if (!args_value(&a))
             return refuse(err, "%s: no such option, or its value is missing", a.name);
         if (!take_value(o, a.name, a.value, err)) return false;
@@ -267,6 +271,7 @@ void clusteropt_explain(FILE *out) {
           "  --mean-gpus X, --service-part X, --days X   of gpucolo (305.9, 0.75, 57)\n"
           "  --slo X              a service may take so many times its length\n"
           "  --plan-slo           the placer reckons with what an SLO below 1 takes\n"
+          "  --first-fit          the first GPU that fits is taken, whatever the policy prefers\n"
           "  --service-use X, --train-use X   Alibaba's: the part used of what was asked for (1)\n"
           "  --cut TIME           Alibaba's: jobs take no longer\n"
           "  --error X, --memory-error X   of what is told of jobs, logarithms (0.133, 0.1)\n"

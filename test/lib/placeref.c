@@ -194,6 +194,7 @@ static bool may_go(const struct placeref *r, const struct job *j, struct seat at
 
 static double wish(const struct placeref *r, const struct job *j, const struct use *u,
                    const struct place_gpu *g) {
+    if (r->c.first_fit) return 0;
     if (!strncmp(r->c.policy, "horus", 5)) return full_cost(r, j, u, g);
     if (policy_is(r, "obp") || policy_is(r, "pab"))
         return (double)bytes_with(u, j) / (double)g->memory_bytes;

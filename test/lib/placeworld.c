@@ -56,6 +56,7 @@ static void draw_config(struct placeworld *w, const char *policy) {
                               .patience = 1 + (uint32_t)placeworld_draw(w, 6),
                               .jobs_most = chance(w, 30) ? 3 : 0,
                               .util_most = colo || chance(w, 30) ? 1.25 : 0,
+                              .first_fit = placeworld_draw(w, 2) == 0,
                               .curve_count = 3,
                               .curves = {curves[0], curves[1], curves[2]}};
     if (!strcmp(policy, "horus_f") && w->config.queues == 1) w->config.queues = 3;
