@@ -152,8 +152,6 @@ static const struct {
     double (*measure)(void *);
 } cases[] = {{"a queue comes", queue_comes}, {"some end", some_end}, {"one comes", one_comes}};
 
-static const char *const policies[] = {"horus", "horus_f", "obp", "gpucolo"};
-
 static void run_case(const char *policy, uint32_t index, uint32_t gpus, int samples) {
     char name[96];
     struct floor_series s = {
@@ -176,10 +174,10 @@ int main(int argc, char **argv) {
     }
     if (samples > FLOOR_SAMPLES) samples = FLOOR_SAMPLES;
     floor_print_head("place");
-    for (uint32_t p = 0; p < sizeof(policies) / sizeof(*policies); p++)
+    for (const char *const *policy = place_policies(); *policy; policy++)
         for (uint32_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
             for (uint32_t k = 0; k < sizeof(clusters) / sizeof(*clusters); k++)
-                run_case(policies[p], i, clusters[k], samples);
+                run_case(*policy, i, clusters[k], samples);
     floor_stop();
     return 0;
 }
