@@ -2,6 +2,8 @@
 # Salus on Slurm (daemon/place/slurm): the plugin and the placer. Needs libslurm-dev, which `make all` does without.
 #   make slurm          both
 #   make check-slurm    both, in clusters of two nodes on this machine; installs Debian's packages of Slurm
+#   make check-slurm-long    sixteen nodes, and hundreds of jobs, with kills
+#   make measure-slurm       200 jobs on sixteen nodes, by policy
 SLURM_PLUGIN := $(BUILD)/slurm/salus.so
 SLURM_PLACER := $(BUILD)/slurm/salus-placer
 SLURM_SHARED := $(wildcard daemon/place/slurm/*.c)
@@ -37,6 +39,14 @@ check-slurm: setup-slurm all slurm $(BUILD)/e2e/default-static/train ## jobs of 
 # For every change: a job in a lane, one that is placed, what is refused where it is typed, a salusd that is gone.
 check-slurm-small: setup-slurm all slurm $(BUILD)/e2e/default-static/train
 	BUILD=$(BUILD) $(PYTHON) test/slurm/run_slurm.py lane_of least bad_options without_its
+
+# Sixteen nodes: a small form of measure-slurm, and kills at random.
+.PHONY: check-slurm-long measure-slurm
+check-slurm-long: setup-slurm all slurm $(BUILD)/e2e/default-static/paced ## 200 jobs of sbatch on sixteen nodes, where everybody is killed at random
+	BUILD=$(BUILD) $(PYTHON) test/slurm/many.py --jobs 48 --scale 0.004 --policies horus
+	BUILD=$(BUILD) $(PYTHON) test/slurm/many.py --kills
+measure-slurm: setup-slurm all slurm $(BUILD)/e2e/default-static/paced ## 200 jobs of sbatch on sixteen nodes, by policy; SLURM="--seeds 3"
+	BUILD=$(BUILD) $(PYTHON) test/slurm/many.py $(SLURM)
 
 install-slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer, beside what install puts there
 	$(INSTALL) -D -m 0755 $(SLURM_PLUGIN) $(SLURM_PLUGIN_DIR)/salus.so
