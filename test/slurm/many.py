@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from harness import BUILD, Soft, program, tool, wait_for  # noqa: E402
 
 LIMIT = 1800  # s: jobs that have not ended by then are lost
 PAUSE = 0.5   # s, between two looks at what has ended
-NODES = 16
+NODES = int(os.environ.get("SALUS_TEST_NODES", "16"))
 HEALTH = "HealthCheckProgram={d}/health\nHealthCheckNodeState=ANY,CYCLE\nHealthCheckInterval="
 # What a program says that salusd ended under it: its job is queued again. 3: there was another one of its number.
 SCRIPT = """#!/bin/sh
@@ -103,7 +104,13 @@ class Run:
             if left and left.returncode == 0 and not left.stdout.strip():
                 return
             meanwhile()
+            self.see_placer()
             time.sleep(PAUSE)
+
+    def see_placer(self):
+        """Whom nobody kills lives."""
+        if self.c.placer.returncode is None and self.c.placer.poll() is not None:
+            raise AssertionError(f"the placer ended by itself: {self.c.placer.returncode}")
 
     def states(self):
         """Slurm's fields of each job, by our numbers."""
@@ -295,10 +302,12 @@ def kills(seed, count):
     jobs = mix.draw(seed, count, "W-small", 1 / 400)
     sums = alone(jobs, computed=True)
     options = ("--interval", "500ms", "--patience", "5s")
-    with Cluster(nodes=NODES, memory=f"{mix.GPU_MIB}MiB", shares=16, cpus=16, wait=300, more=HEALTH + "3\nRequeueExit=99", node_timeout=20) as c:
+    with Cluster(nodes=NODES, memory=f"{mix.GPU_MIB}MiB", shares=16, cpus=16, wait=300, more=HEALTH + "5\nRequeueExit=99", node_timeout=20) as c:
         c.report()
         c.start_placer(*options)
         run, killer = Run(c, jobs, computed=True), Killer(c, seed, options)
+        wait_for("the placer has begun", lambda: "event=start" in c.read("placer.log"), SHORT)
+        c.placer.send_signal(signal.SIGPIPE)  # as where slurmctld hangs up while it is written to
         run.submit_all(killer.step)
         half = time.monotonic() + 20
         run.wait(lambda: killer.step() if time.monotonic() < half else killer.finish())

@@ -7,7 +7,8 @@ import math
 import random
 
 GPUS = 16
-CYCLE_S = 0.4          # of an iteration alone
+CYCLE_S = 1.6          # of an iteration alone, at most: what a busy machine adds to each is little beside it
+ITERATIONS_LEAST = 4
 GPU_MIB = 256          # of Horus's 8 GiB
 MEMORY_SCALE = GPU_MIB / 8192
 LONG_PART = {"W-large": 0.6, "W-small": 0.5}
@@ -21,15 +22,16 @@ class Job:
 
     def __init__(self, number, arrival_s, length_s, util, told_util, mib):
         self.number, self.arrival_s = number, arrival_s
-        self.iterations = max(3, round(length_s / CYCLE_S))
-        self.device_us, self.host_us = round(util * CYCLE_S * 1e6), round((1 - util) * CYCLE_S * 1e6)
+        self.iterations = max(ITERATIONS_LEAST, math.ceil(length_s / CYCLE_S))
+        cycle_us = length_s / self.iterations * 1e6
+        self.device_us, self.host_us = round(util * cycle_us), round((1 - util) * cycle_us)
         self.persistent_mib = max(LEAST_MIB, mib // 4)
         self.ephemeral_mib = max(4, mib - self.persistent_mib)
         self.util, self.told_util = util, told_util
 
     @property
     def length_s(self):
-        return self.iterations * CYCLE_S
+        return self.iterations * (self.device_us + self.host_us) * 1e-6
 
     @property
     def device_s(self):
