@@ -197,7 +197,7 @@ def busy_seconds():
 
 
 def run_policy(policy, jobs, sums):
-    with Cluster(nodes=NODES, memory=f"{mix.GPU_MIB}MiB", shares=16, cpus=16, wait=LIMIT, more=HEALTH + "15", node_timeout=60) as c:
+    with Cluster(nodes=NODES, name="m", memory=f"{mix.GPU_MIB}MiB", shares=16, cpus=16, wait=LIMIT, more=HEALTH + "15", node_timeout=60) as c:
         c.report()
         c.start_placer("--interval", "500ms", "--policy", policy)
         begin, busy = time.monotonic(), busy_seconds()
@@ -302,7 +302,7 @@ def kills(seed, count):
     jobs = mix.draw(seed, count, "W-small", 1 / 400)
     sums = alone(jobs, computed=True)
     options = ("--interval", "500ms", "--patience", "5s")
-    with Cluster(nodes=NODES, memory=f"{mix.GPU_MIB}MiB", shares=16, cpus=16, wait=300, more=HEALTH + "5\nRequeueExit=99", node_timeout=20) as c:
+    with Cluster(nodes=NODES, name="m", memory=f"{mix.GPU_MIB}MiB", shares=16, cpus=16, wait=300, more=HEALTH + "5\nRequeueExit=99", node_timeout=20) as c:
         c.report()
         c.start_placer(*options)
         run, killer = Run(c, jobs, computed=True), Killer(c, seed, options)
