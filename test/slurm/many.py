@@ -226,8 +226,13 @@ def simulate(policies, jobs):
 
 # ---- kills ----------------------------------------------------------------------------------------------------------
 
+WHOM = {"salusd": 50, "slurmd": 30, "placer": 15, "slurmctld": 5}  # of a hundred
+EVERY_S, DOWN_S = (0.3, 1.2), (0.2, 4)                            # a kill; until they are started again
+AFTER_S = 30                                                      # it goes on for so long when all are submitted
+
+
 class Killer:
-    """Kills somebody every few seconds, and starts them again a while later. A slurmctld is killed when it has just
+    """Kills somebody again and again, and starts them again a while later. A slurmctld is killed when it has just
     written its state down: what came later is lost with it, which is Slurm's own affair."""
 
     def __init__(self, c, seed, placer_options):
@@ -241,32 +246,33 @@ class Killer:
             back[2]()
         if now < self.next:
             return
-        self.next = now + self.rng.uniform(1, 3)
-        what = self.rng.choices(["salusd", "slurmd", "placer", "slurmctld"], [4, 3, 2, 1])[0]
-        if what not in [b[1] for b in self.down]:
-            getattr(self, what)()
-
-    def later(self, what, start):
-        self.kills.append((time.monotonic(), what))
-        self.down.append((time.monotonic() + self.rng.uniform(0.2, 4), what, start))
-
-    def salusd(self):
+        self.next = now + self.rng.uniform(*EVERY_S)
+        what = self.rng.choices(list(WHOM), list(WHOM.values()))[0]
         node = self.rng.choice(self.c.nodes)
+        if (what, node.name) not in self.who_is_down() and (what, "") not in self.who_is_down():
+            getattr(self, what)(node)
+
+    def who_is_down(self):
+        return [back[1] for back in self.down]
+
+    def later(self, what, node, start):
+        self.kills.append((time.monotonic(), what, node))
+        self.down.append((time.monotonic() + self.rng.uniform(*DOWN_S), (what, node), start))
+
+    def salusd(self, node):
         node.kill("salusd")
-        self.later("salusd", node.start_salusd)
-        self.kills[-1] += (node.name,)
+        self.later("salusd", node.name, node.start_salusd)
 
-    def slurmd(self):
-        node = self.rng.choice(self.c.nodes)
+    def slurmd(self, node):
         node.kill("slurmd")
-        self.later("slurmd", node.start_slurmd)
+        self.later("slurmd", node.name, node.start_slurmd)
 
-    def placer(self):
+    def placer(self, _):
         self.c.placer.kill()
         self.c.placer.wait()
-        self.later("placer", lambda: self.c.start_placer(*self.options))
+        self.later("placer", "", lambda: self.c.start_placer(*self.options))
 
-    def slurmctld(self):
+    def slurmctld(self, _):
         saved, now = os.path.join(self.c.dir, "state", "job_state"), time.time()
         try:
             wait_for("slurmctld has saved its state", lambda: os.path.exists(saved) and os.path.getmtime(saved) > now, 10)
@@ -274,7 +280,7 @@ class Killer:
             return
         self.c.slurmctld.kill()
         self.c.slurmctld.wait()
-        self.later("slurmctld", self.c.start_slurmctld)
+        self.later("slurmctld", "", self.c.start_slurmctld)
 
     def finish(self):
         for _, _, start in self.down:
@@ -299,7 +305,7 @@ def check_beginnings(run, killer):
 
 
 def kills(seed, count):
-    jobs = mix.draw(seed, count, "W-small", 1 / 400)
+    jobs = mix.draw(seed, count, "W-small", 1 / 250)
     sums = alone(jobs, computed=True)
     options = ("--interval", "500ms", "--patience", "5s")
     with Cluster(nodes=NODES, name="m", memory=f"{mix.GPU_MIB}MiB", shares=16, cpus=16, wait=300, more=HEALTH + "5\nRequeueExit=99", node_timeout=20) as c:
@@ -309,8 +315,8 @@ def kills(seed, count):
         wait_for("the placer has begun", lambda: "event=start" in c.read("placer.log"), SHORT)
         c.placer.send_signal(signal.SIGPIPE)  # as where slurmctld hangs up while it is written to
         run.submit_all(killer.step)
-        half = time.monotonic() + 20
-        run.wait(lambda: killer.step() if time.monotonic() < half else killer.finish())
+        until = time.monotonic() + AFTER_S
+        run.wait(lambda: killer.step() if time.monotonic() < until else killer.finish())
         killer.finish()
         check_ends(run, sums)
         run.all_completed()
