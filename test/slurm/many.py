@@ -69,8 +69,8 @@ class Run:
         self.script = os.path.join(c.dir, "job.sh")
         c.write("job.sh", SCRIPT.format(mode="" if computed else "SALUS_DEVICE_MODE=null", paced=program("paced")))
 
-    def submit(self, job):
-        """Again where slurmctld does not answer: whether it took the job is told by the job's name."""
+    def submit(self, job, meanwhile):
+        """Again where slurmctld does not answer, which somebody starts again meanwhile: whether it took the job is told by the job's name."""
         name = f"paced{job.number}"
         while True:
             at = time.monotonic()
@@ -79,7 +79,8 @@ class Run:
             if done.returncode == 0:
                 self.ids[job.number], self.submitted[job.number] = int(done.stdout), at
                 return
-            time.sleep(1)
+            time.sleep(0.5)
+            meanwhile()
             found = self.c.command("squeue", "-h", "-n", name, "-o", "%i", check=False)
             if found.returncode == 0 and found.stdout.strip():
                 self.ids[job.number], self.submitted[job.number] = int(found.stdout.split()[0]), at
@@ -91,7 +92,7 @@ class Run:
             while time.monotonic() < begin + job.arrival_s:
                 meanwhile()
                 time.sleep(min(0.2, max(0.0, begin + job.arrival_s - time.monotonic())))
-            self.submit(job)
+            self.submit(job, meanwhile)
 
     def wait(self, meanwhile=lambda: None):
         """Until all have ended, or Slurm has no more of them."""
