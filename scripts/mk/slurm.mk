@@ -3,6 +3,8 @@
 #   make slurm          both
 #   make check-slurm    both, in clusters of two nodes on this machine; installs slurmdbd and MariaDB, for sacct
 #   make check-slurm-fresh    docs/slurm.md on a Debian that has nothing; as root, with debootstrap and bubblewrap
+#   make check-slurm-long    sixteen nodes, and hundreds of jobs, with kills
+#   make measure-slurm       200 jobs on sixteen nodes, by policy
 SLURM_PLUGIN := $(BUILD)/slurm/salus.so
 SLURM_PLACER := $(BUILD)/slurm/salus-placer
 SLURM_SHARED := $(wildcard daemon/place/slurm/*.c)
@@ -47,6 +49,14 @@ check-slurm-small: all slurm $(BUILD)/e2e/default-static/train
 # SLURM_ROOT=DIR: it stays there.
 check-slurm-fresh:
 	scripts/bare-root-check "$(SLURM_ROOT)" env SALUS_TEST_FRESH=1 python3 test/slurm/run_slurm.py to_the_letter
+
+# Sixteen nodes: a small form of measure-slurm, and kills at random.
+.PHONY: check-slurm-long measure-slurm
+check-slurm-long: setup-slurm all slurm $(BUILD)/e2e/default-static/paced ## 200 jobs of sbatch on sixteen nodes, where everybody is killed at random
+	BUILD=$(BUILD) $(PYTHON) test/slurm/many.py --jobs 48 --scale 0.004 --policies horus
+	BUILD=$(BUILD) $(PYTHON) test/slurm/many.py --kills
+measure-slurm: setup-slurm all slurm $(BUILD)/e2e/default-static/paced ## 200 jobs of sbatch on sixteen nodes, by policy; SLURM="--seeds 3"
+	BUILD=$(BUILD) $(PYTHON) test/slurm/many.py $(SLURM)
 
 install-slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer, beside what install puts there
 	$(INSTALL) -D -m 0755 $(SLURM_PLUGIN) $(SLURM_PLUGIN_DIR)/salus.so

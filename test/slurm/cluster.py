@@ -58,11 +58,11 @@ SlurmdTimeout={node_timeout}
 MessageTimeout=10
 KillWait=2
 MinJobAge=3600
-SchedulerParameters=nohold_on_prolog_fail,sched_interval=1,bf_interval=1,requeue_delay=1,batch_sched_delay=0
+SchedulerParameters=nohold_on_prolog_fail,sched_interval=1,bf_interval=1,requeue_delay=1,batch_sched_delay=0,max_batch_requeue=1000
 GresTypes=salus
 PlugStackConfig={d}/plugstack.conf
 {more}
-NodeName=n[1-{nodes}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs={cpus} RealMemory=8000 Gres=salus:{shares}
+NodeName={name}[1-{nodes}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs={cpus} RealMemory=8000 Gres=salus:{shares}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 {partitions}
 """
@@ -184,17 +184,18 @@ class Node:
 
 
 class Cluster:
-    """Options are keys of CONF; `more` and `partitions` are lines of slurm.conf, `wait` is WAIT of job_submit.lua (None:
-    jobs do not wait for a placer), `plugin` words of plugstack.conf; with `accounting` there is a slurmdbd."""
+    """Options are keys of CONF; `name` is what nodes' names begin with, `more` and `partitions` are lines of slurm.conf, `wait`
+    is WAIT of job_submit.lua (None: jobs do not wait for a placer), `plugin` words of plugstack.conf; with `accounting` there is
+    a slurmdbd."""
 
     def __init__(self, nodes=2, gpus=1, memory="1GiB", shares=4, cpus=4, wait=None, more="", partitions="", plugin="",
-                 node_timeout=10, accounting=False):
+                 node_timeout=10, accounting=False, name="n"):
         self.dir = tempfile.mkdtemp(prefix="ss-", dir="/tmp")  # short: there are sockets in it
         os.chmod(self.dir, 0o755)
         self.conf = os.path.join(self.dir, "slurm.conf")
         self.env = {**os.environ, "SLURM_CONF": self.conf, "XDG_STATE_HOME": "/nonexistent"}
         self.children, self.placer = [], None
-        self.nodes = [Node(self, f"n{i + 1}", gpus, memory) for i in range(nodes)]
+        self.nodes = [Node(self, f"{name}{i + 1}", gpus, memory) for i in range(nodes)]
         os.makedirs(os.path.join(self.dir, "state"))
         first = free_ports(nodes + 2)
         more = more.replace("{d}", self.dir)
@@ -211,7 +212,7 @@ class Cluster:
                 self.write("job_submit.lua", f.read().replace("local WAIT = 300", f"local WAIT = {wait}"))
         self.write("slurm.conf", CONF.format(user=self.user, d=self.dir, port=first, first=first + 1,
                                              last=first + nodes, nodes=nodes, cpus=cpus, shares=shares, more=more,
-                                             partitions=partitions, node_timeout=node_timeout))
+                                             partitions=partitions, node_timeout=node_timeout, name=name))
         self.write("gres.conf", f"Name=salus Count={shares} Flags=CountOnly\n")
         self.write("plugstack.conf", f"required {PLUGIN} salusctl={tool('salusctl')} run_dir={self.dir}/salus.%n {plugin}\n")
 
@@ -309,7 +310,8 @@ class Cluster:
         """All that runs there, as if its power were cut."""
         node.kill("slurmd")
         node.kill("salusd")
-        steps = processes_with(f"SLURMD_NODENAME={node.name}")
+        ours = processes_with(self.dir)
+        steps = [p for p in processes_with(f"SLURMD_NODENAME={node.name}\0") if p in ours]  # not those of another cluster's n1
         for pid in [parent_of(p) for p in steps] + steps:  # slurmstepd first, which would tell how they ended
             try:
                 if pid in steps or name_of(pid) == "slurmstepd":

@@ -18,7 +18,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cluster import ENDED, PLACER, SHORT, Cluster, free_ports, processes_with
 
-from harness import BUILD, CHECKSUM, ROOT, Skipped, program, run_tests, wait_for
+from harness import BUILD, CHECKSUM, ROOT, Skipped, program, run_tests, tool, wait_for
 from run_gpus import contains, equal, script
 
 TRAIN = f"exec {program('train')} 30"
@@ -223,6 +223,27 @@ def test_a_salusd_that_dies_under_a_job_ends_it_once():
         node.kill("salusd")
         equal(c.ended(job)["JobState"], "FAILED", "the job")
         equal((lines(c, "begins"), lines(c, "ends")), ([1], []), "its beginnings and ends")
+
+
+# A salusctl whose salusd answers the first prolog, and is gone for the task and for who asks again then.
+FLAPS = """
+case "$*" in
+*status) if [ -e {d}/gone ]; then rm {d}/gone; exit 1; fi; [ -e {d}/once ] || touch {d}/once {d}/gone ;;
+*environment*) if [ -e {d}/gone ]; then echo "salusctl: no salusd answers" >&2; exit 1; fi ;;
+esac
+exec {ctl} "$@"
+"""
+
+
+def test_a_salusd_that_dies_between_prolog_and_task_gives_the_job_back():
+    with tempfile.TemporaryDirectory() as folder:
+        ctl = script(os.path.join(folder, "ctl"), FLAPS.format(d=folder, ctl=tool("salusctl")))
+        with Cluster(wait=300, plugin=f"salusctl={ctl}") as c:
+            c.report()
+            c.start_placer("--patience", "3s")
+            job = c.sbatch(once(c, 1), *ASK)
+            equal(c.ended(job)["JobState"], "COMPLETED", f"the job, which said {c.output(job)}")
+            equal((lines(c, "begins"), c.show(job)["Restarts"]), ([1], "1"), "its beginnings, and its restarts")
 
 
 def test_bad_options_are_refused_where_they_are_typed():

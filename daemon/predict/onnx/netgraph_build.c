@@ -241,7 +241,7 @@ static void add_graph(struct build *b, const Onnx__GraphProto *p) {
 
 static int prepare(struct build *b, const Onnx__ModelProto *m) {
     struct netgraph *g = b->g;
-    struct amounts a;
+    struct amounts a = {0};
     int err = functions_take(&b->functions, &g->memory, m, b->why);
 
     if (!err) err = amounts_count(&a, &b->functions, m->graph, &g->memory, b->why);

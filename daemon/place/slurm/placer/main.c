@@ -25,6 +25,9 @@ static void catch_signals(void) {
 
     sigaction(SIGTERM, &act, NULL);
     sigaction(SIGINT, &act, NULL);
+    /* Where slurmctld hangs up while it is written to, that is an error of the call like others. */
+    act.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &act, NULL);
 }
 
 static void pause_for(uint64_t ns) {

@@ -29,6 +29,10 @@ int job_ask(uint32_t id, const char *gres, struct job *j) {
     return 0;
 }
 
+int job_requeue(uint32_t id) {
+    return slurm_requeue(id, 0) == SLURM_SUCCESS ? 0 : -EIO;
+}
+
 void job_drain_node(const char *node, const char *why) {
     update_node_msg_t update;
     char reason[640];

@@ -22,6 +22,9 @@ struct job {
 /* 0, or -EIO: it could not be asked. */
 int job_ask(uint32_t id, const char *gres, struct job *j);
 
+/* A batch job that begins just now: it ends, and is queued again. As its user. 0 or -EIO. */
+int job_requeue(uint32_t id);
+
 /* No job starts on this node until somebody resumes it. */
 void job_drain_node(const char *node, const char *why);
 

@@ -200,6 +200,20 @@ static int serve_task(spank_t sp, const char *node, char *why) {
     return daemon_environment(&plugin.settings, &task, why) < 0 ? -1 : 0;
 }
 
+/* salusd answered the prolog, and is gone now: the job has done nothing, so that it may begin anew.
+ * What is refused for another reason would be again. */
+static void give_back(spank_t sp, const char *node) {
+    char why[DAEMON_WHY_BYTES];
+    uint32_t id, step;
+
+    if (!plugin.settings.prolog) return;
+    if (spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step != SLURM_BATCH_SCRIPT)
+        return;
+    if (spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS) return;
+    if (daemon_answers(&plugin.settings, node, why) == 0) return;
+    if (job_requeue(id) == 0) slurm_spank_log("salus: job %" PRIu32 " is queued again", id);
+}
+
 int slurm_spank_task_init(spank_t sp, int argc, char **argv) {
     char why[DAEMON_WHY_BYTES], node[NOTE_NODE_BYTES] = "";
 
@@ -208,6 +222,7 @@ int slurm_spank_task_init(spank_t sp, int argc, char **argv) {
     spank_getenv(sp, "SLURMD_NODENAME", node, sizeof(node));
     if (serve_task(sp, node, why) == 0) return 0;
     slurm_spank_log("salus: %s: the task was not started: %s", node, why);
+    give_back(sp, node);
     return -1;
 }
 
