@@ -422,7 +422,7 @@ static int take_line(struct kernel_trace *t, const char *line) {
         return take_event(t, line);
     } else if (sms) {
         in.at = sms + 5;
-        t->sms = (uint32_t)take_number(&in, UINT32_MAX);
+        t->sms = (uint32_t)take_number(&in, KERNEL_TRACE_MOST_SMS);
     }
     return 0;
 }

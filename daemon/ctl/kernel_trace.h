@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #define KERNEL_TRACE_MOST_NS 3600000000000ull /* of any time that is told: an hour */
+#define KERNEL_TRACE_MOST_SMS 65536u          /* of a device; more are not told */
 #define KERNEL_TRACE_OPS 20000u               /* of an iteration */
 #define KERNEL_TRACE_SHAPES 8u                /* of the iterations of a job */
 #define KERNEL_TRACE_OPEN 4u                  /* iterations of a job that are not complete */
@@ -61,7 +62,7 @@ struct kernel_trace {
     struct kernel_trace_job *jobs;
     uint32_t count, cap;
     uint64_t now_ns;
-    uint32_t sms; /* of the device */
+    uint32_t sms; /* of the device; 0: not told */
     uint64_t lines_bad, jobs_dropped;
 };
 

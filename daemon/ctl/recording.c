@@ -15,6 +15,14 @@
 
 #define NAME_BYTES 64
 
+/* What a workload may say at most, as docs/workload.md has it. */
+#define MOST_NS (1000ull * 3600000000000ull)
+#define MOST_TOTAL_NS (1ull << 60) /* all jobs one after the other */
+#define MOST_BYTES (1ull << 44)
+#define MOST_ITERATIONS 1000000000ull
+#define MOST_PRIORITY 1000000
+#define MOST_WEIGHT 1000000ull
+
 void recording_init(struct recording *r) {
     memset(r, 0, sizeof(*r));
 }
@@ -85,10 +93,15 @@ static void print_name(const char *name, char out[NAME_BYTES]) {
     if (n == 0) strcpy(out, "job");
 }
 
+static uint64_t at_most(uint64_t value, uint64_t most) {
+    return value > most ? most : value;
+}
+
 static void print_amount(FILE *out, const char *key, enum units kind, uint64_t value) {
     char text[40];
 
-    units_print(kind, value, text, sizeof(text));
+    units_print(kind, at_most(value, kind == UNITS_TIME ? MOST_NS : MOST_BYTES), text,
+                sizeof(text));
     fprintf(out, " %s=%s", key, text);
 }
 
@@ -113,7 +126,7 @@ static uint64_t user_of(const struct recording *r, const struct recorded *p) {
 
 /* Those complete; the last one has no boundary, since nothing begins after it. */
 static uint64_t iterations_of(const struct recorded *p) {
-    return p->job.iterations + (p->ended ? 1 : 0);
+    return at_most(p->job.iterations, MOST_ITERATIONS - 1) + (p->ended ? 1 : 0);
 }
 
 /* Requests: boundaries are where the job waits for something else to do. */
@@ -133,9 +146,9 @@ static uint64_t demand_of(const struct ctl_job *j) {
  * latest), and what it leaves idle. */
 static uint64_t iteration_of(const struct recorded *p) {
     double mean = (double)p->job.busy_ns / (double)iterations_of(p);
-    uint64_t alone_ns = (uint64_t)(mean * 1000 / (double)demand_of(&p->job));
+    double alone_ns = mean * 1000 / (double)demand_of(&p->job);
 
-    return alone_ns ? alone_ns : 1;
+    return alone_ns >= MOST_NS ? MOST_NS : alone_ns >= 1 ? (uint64_t)alone_ns : 1;
 }
 
 /* Requests: the time that a job was there and neither waited for admission nor had the device,
@@ -175,8 +188,12 @@ static void write_needs(const struct recorded *p, const char *name, uint64_t fir
 static void write_rest(const struct recording *r, const struct recorded *p, FILE *out) {
     const struct ctl_job *j = &p->job;
 
-    if (j->weight > 1) fprintf(out, " weight=%" PRIu64, j->weight);
-    if (j->priority) fprintf(out, " priority=%" PRId64, j->priority);
+    int64_t priority = j->priority > MOST_PRIORITY    ? MOST_PRIORITY
+                       : j->priority < -MOST_PRIORITY ? -MOST_PRIORITY
+                                                      : j->priority;
+
+    if (j->weight > 1) fprintf(out, " weight=%" PRIu64, at_most(j->weight, MOST_WEIGHT));
+    if (priority) fprintf(out, " priority=%" PRId64, priority);
     if (group_of(r, p)) fprintf(out, " group=%" PRIu64, group_of(r, p));
     if (user_of(r, p)) fprintf(out, " user=%" PRIu64, user_of(r, p));
     fputc('\n', out);
@@ -190,22 +207,67 @@ static void write_iterations(const struct recorded *p, bool whole, uint64_t now_
     if (whole && has_requests(j)) print_amount(out, "think", UNITS_TIME, think_of(p, now_ns));
 }
 
-static bool write_job(const struct recording *r, const struct recorded *p, uint64_t first_ns,
-                      uint64_t now_ns, uint32_t *lines, FILE *out) {
+/* What has been written so far. */
+struct sum {
+    size_t jobs;
+    uint32_t lines; /* of sequences of kernels */
+    uint64_t ns;    /* of all jobs, one after the other */
+};
+
+static bool seen_whole(const struct ctl_job *j) {
+    return j->iterations > 0 && j->iteration_ns > 0; /* boundaries were seen */
+}
+
+/* One iteration of it, and what it does between two. */
+static uint64_t each_of(const struct recording *r, const struct recorded *p, uint64_t now_ns) {
+    uint64_t each_ns = !seen_whole(&p->job) ? p->job.busy_ns : iteration_of(p), think_ns;
+
+    if (r->kernels) each_ns = recording_kernels_ns(r->kernels, p->job.id);
+    think_ns = seen_whole(&p->job) && has_requests(&p->job) ? think_of(p, now_ns) : 0;
+    return __builtin_add_overflow(each_ns, think_ns, &each_ns) ? UINT64_MAX : each_ns;
+}
+
+/* Whether the job, too, may be written; counted then. */
+static bool fits(const struct recording *r, const struct recorded *p, uint64_t now_ns,
+                 struct sum *sum) {
+    uint64_t iterations = seen_whole(&p->job) ? iterations_of(p) : 1;
+    uint64_t around_ns = r->kernels ? 2 * KERNEL_TRACE_MOST_NS : 0, ns;
+
+    if (__builtin_mul_overflow(each_of(r, p, now_ns), iterations, &ns) ||
+        __builtin_add_overflow(ns, around_ns, &ns) || __builtin_add_overflow(ns, sum->ns, &ns) ||
+        ns > MOST_TOTAL_NS)
+        return false;
+    sum->ns = ns;
+    return true;
+}
+
+/* Why nothing can be said of it; NULL: its sequence of kernels, if any, is written. */
+static const char *without(const struct recording *r, const struct recorded *p, uint64_t now_ns,
+                           struct sum *sum, FILE *out) {
+    const char *none = "no whole iteration of it was seen, or it is too long";
+
+    if (p->refused) return "was refused";
+    if (p->job.busy_ns == 0) return "did nothing on the device";
+    if (r->kernels && recording_kernels_ns(r->kernels, p->job.id) == UINT64_MAX) return none;
+    if (!fits(r, p, now_ns, sum)) return "it, and the jobs before it, take more than 36 years";
+    if (!r->kernels) return NULL;
+    return recording_kernels_write(r->kernels, r->soft, p->job.id, seen_whole(&p->job), &sum->lines,
+                                   out)
+               ? NULL
+               : none;
+}
+
+static void write_job(const struct recording *r, const struct recorded *p, uint64_t first_ns,
+                      uint64_t now_ns, struct sum *sum, FILE *out) {
     const struct ctl_job *j = &p->job;
-    bool whole = j->iterations > 0 && j->iteration_ns > 0; /* boundaries were seen */
+    bool whole = seen_whole(j);
     char name[NAME_BYTES];
-    const char *none = p->refused        ? "was refused"
-                       : j->busy_ns == 0 ? "did nothing on the device"
-                                         : NULL;
+    const char *none = without(r, p, now_ns, sum, out);
 
     print_name(j->name, name);
-    if (!none && r->kernels &&
-        !recording_kernels_write(r->kernels, r->soft, j->id, whole, lines, out))
-        none = "no whole iteration of it was seen, or it is too long";
     if (none) {
         fprintf(out, "# %s, job %" PRIu64 ": %s\n", name, j->id, none);
-        return false;
+        return;
     }
     write_needs(p, name, first_ns, out);
     fprintf(out, " iterations=%" PRIu64, whole ? iterations_of(p) : 1);
@@ -216,7 +278,7 @@ static bool write_job(const struct recording *r, const struct recorded *p, uint6
     fputs(hint_of(j), out);
     if (!whole) fputs(" boundaries=no", out);
     write_rest(r, p, out);
-    return true;
+    sum->jobs++;
 }
 
 static void write_device(const struct recording *r, FILE *out) {
@@ -232,14 +294,13 @@ static void write_device(const struct recording *r, FILE *out) {
 
 size_t recording_write(const struct recording *r, FILE *out, uint64_t now_ns) {
     uint64_t first = UINT64_MAX;
-    size_t written = 0;
-    uint32_t lines = 0;
+    struct sum sum = {0};
 
     for (size_t i = 0; i < r->count; i++)
         if (r->jobs[i].job.since_ns < first) first = r->jobs[i].job.since_ns;
     fputs("# recorded by salusctl\n", out);
     write_device(r, out);
     for (size_t i = 0; i < r->count; i++)
-        written += write_job(r, &r->jobs[i], first, now_ns, &lines, out);
-    return written;
+        write_job(r, &r->jobs[i], first, now_ns, &sum, out);
+    return sum.jobs;
 }

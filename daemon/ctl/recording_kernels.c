@@ -11,6 +11,7 @@
 
 /* As docs/workload.md bounds them. */
 #define MOST_SMS 100000000u
+#define MOST_SEQUENCE_NS (1000ull * 3600000000000ull)
 
 static uint64_t at_most(uint64_t value, uint64_t most) {
     return value > most ? most : value;
@@ -62,6 +63,22 @@ static uint64_t alone_percent(const struct kernel_trace_shape *s) {
         all += s->ops[i].count;
     }
     return all ? alone * 100 / all : 0;
+}
+
+uint64_t recording_kernels_ns(const struct kernel_trace *t, uint64_t id) {
+    const struct kernel_trace_job *j = kernel_trace_find(t, id);
+    const struct kernel_trace_shape *s = j ? kernel_trace_usual(j) : NULL;
+    uint64_t device_ns = 0, host_ns = 0, ns; /* of 20,000 operations, an hour each at most */
+
+    if (!s) return UINT64_MAX;
+    for (uint32_t i = 0; i < s->count; i++) {
+        device_ns += kernel_trace_alone_ns(&s->ops[i]);
+        kernel_trace_waits(&s->ops[i], &ns);
+        host_ns += ns;
+    }
+    host_ns += kernel_trace_whole_ns(s->tail_ns / s->iterations);
+    return device_ns > MOST_SEQUENCE_NS || host_ns > MOST_SEQUENCE_NS ? UINT64_MAX
+                                                                      : device_ns + host_ns;
 }
 
 bool recording_kernels_write(const struct kernel_trace *t, bool soft, uint64_t id, bool whole,

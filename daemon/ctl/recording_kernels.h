@@ -9,6 +9,10 @@
 
 #define RECORDING_KERNELS_LINES 2000000u /* in all: the file stays readable */
 
+/* How long the sequence of its usual iteration takes, the host's part included; UINT64_MAX: none
+ * was seen, or it is longer than a workload may have it (1000 h). */
+uint64_t recording_kernels_ns(const struct kernel_trace *t, uint64_t id);
+
 /* The sequence of the job's usual iteration; of a job without boundaries (`whole` false), all that
  * it did. `soft`: with what it uses of a device that is shared in slices. False, and nothing is
  * written: there is none. *lines: of all jobs so far. */
