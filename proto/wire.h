@@ -385,7 +385,9 @@ struct wire_stats {
     _Atomic uint64_t turn;     /* 1: it has its lane's turn */
     _Atomic uint64_t waited_ns;
     _Atomic uint64_t iterations, iteration_ns; /* complete; mean device time of one */
-    _Atomic uint64_t demand_milli; /* of the device, that its iterations use alone; 0: not known */
+    _Atomic uint64_t demand_milli;             /* of the device, that it uses alone; 0: not known */
+    _Atomic uint64_t
+        iteration_milli;         /* the same of its iterations, from their first operation on */
     _Atomic uint64_t request_ns; /* how long a request takes alone, given or learnt; 0: not known */
     _Atomic uint64_t inflight_cap;                                /* K of the job now */
     _Atomic uint64_t source;                                      /* enum iteration_source */

@@ -76,6 +76,7 @@ int recording_see_ended(struct recording *r, const struct ctl_ended *e) {
     p->job.iterations = e->iterations;
     p->job.iteration_ns = e->iteration_ns;
     p->job.demand_milli = e->demand_milli;
+    p->job.iteration_milli = e->iteration_milli;
     p->job.busy_ns = e->busy_ns;
     p->job.launches = e->launches;
     return 0;
@@ -134,21 +135,34 @@ static bool has_requests(const struct ctl_job *j) {
     return strcmp(j->boundaries, "idle gaps") == 0;
 }
 
-/* The part of the device that it uses alone, in thousandths. The time between requests is no part
- * of them, but was measured with them. */
+/* The part of the device that an iteration uses alone, in thousandths. The time between requests is
+ * no part of them, but was measured with them. */
 static uint64_t demand_of(const struct ctl_job *j) {
-    bool known = j->demand_milli > 0 && j->demand_milli < 1000 && !has_requests(j);
+    bool known = j->iteration_milli > 0 && j->iteration_milli < 1000 && !has_requests(j);
 
-    return known ? j->demand_milli : 1000;
+    return known ? j->iteration_milli : 1000;
 }
 
-/* How long one takes alone: its device time, over all of them (the scheduler's own mean follows the
- * latest), and what it leaves idle. */
-static uint64_t iteration_of(const struct recorded *p) {
+/* How long one takes where it uses such a part of the device: by its device time, over all of them
+ * (the scheduler's own mean follows the latest), and what it leaves idle. */
+static uint64_t takes_of(const struct recorded *p, uint64_t milli) {
     double mean = (double)p->job.busy_ns / (double)iterations_of(p);
-    double alone_ns = mean * 1000 / (double)demand_of(&p->job);
+    double alone_ns = mean * 1000 / (double)milli;
 
     return alone_ns >= MOST_NS ? MOST_NS : alone_ns >= 1 ? (uint64_t)alone_ns : 1;
+}
+
+static uint64_t iteration_of(const struct recorded *p) {
+    return takes_of(p, demand_of(&p->job));
+}
+
+/* What its host does before an iteration's first operation: what all its time is more than that of
+ * the iterations. */
+static uint64_t host_of(const struct recorded *p) {
+    const struct ctl_job *j = &p->job;
+    bool known = j->demand_milli > 0 && j->demand_milli < j->iteration_milli;
+
+    return known ? takes_of(p, j->demand_milli) - takes_of(p, j->iteration_milli) : 0;
 }
 
 /* Requests: the time that a job was there and neither waited for admission nor had the device,
@@ -158,6 +172,11 @@ static uint64_t think_of(const struct recorded *p, uint64_t now_ns) {
     uint64_t there = end > p->job.since_ns ? end - p->job.since_ns : 0;
 
     return there > spent ? (there - spent) / iterations_of(p) : 0;
+}
+
+/* What is between two of its iterations. */
+static uint64_t pause_of(const struct recorded *p, uint64_t now_ns) {
+    return has_requests(&p->job) ? think_of(p, now_ns) : host_of(p);
 }
 
 /* By what a job is admitted: its reservation, where it gave one; else what it used; where nothing
@@ -204,7 +223,8 @@ static void write_iterations(const struct recorded *p, bool whole, uint64_t now_
 
     print_amount(out, "iteration", UNITS_TIME, whole ? iteration_of(p) : j->busy_ns);
     if (whole && demand_of(j) < 1000) fprintf(out, " demand=0.%03" PRIu64, demand_of(j));
-    if (whole && has_requests(j)) print_amount(out, "think", UNITS_TIME, think_of(p, now_ns));
+    if (whole && (pause_of(p, now_ns) || has_requests(j)))
+        print_amount(out, "think", UNITS_TIME, pause_of(p, now_ns));
 }
 
 /* What has been written so far. */
@@ -223,7 +243,7 @@ static uint64_t each_of(const struct recording *r, const struct recorded *p, uin
     uint64_t each_ns = !seen_whole(&p->job) ? p->job.busy_ns : iteration_of(p), think_ns;
 
     if (r->kernels) each_ns = recording_kernels_ns(r->kernels, p->job.id);
-    think_ns = seen_whole(&p->job) && has_requests(&p->job) ? think_of(p, now_ns) : 0;
+    think_ns = seen_whole(&p->job) ? pause_of(p, now_ns) : 0;
     return __builtin_add_overflow(each_ns, think_ns, &each_ns) ? UINT64_MAX : each_ns;
 }
 

@@ -243,7 +243,8 @@ struct sched_job_view {
     uint32_t weight;
     int32_t priority;
     uint64_t iterations, iteration_ns; /* completed; mean device time of one, 0: none yet */
-    uint32_t demand_milli; /* of the device, that its iterations use alone; 0: never was alone */
+    uint32_t demand_milli;             /* of the device, that it uses alone; 0: never was alone */
+    uint32_t iteration_milli;    /* the same of its iterations, from their first operation on */
     uint64_t busy_ns, waited_ns; /* received; from JOINED to ADMIT */
     uint64_t request_ns;         /* latency of a request alone, given or learnt; 0: not yet */
     uint32_t inflight_cap;       /* K of this job now */

@@ -85,6 +85,8 @@ struct sched_job { /* what every operation touches comes first */
     uint64_t iterations, iteration_ns; /* complete; mean device time of one */
     uint64_t lap_ns;                   /* mean time from turn to boundary */
     uint64_t alone_ns, alone_busy_ns;  /* laps with the device to itself, and device time in them */
+    uint64_t alone_host_ns;            /* before these, until an operation came */
+    uint64_t boundary_ns;              /* when the latest lap ended; 0: none did */
     uint64_t request_done_ns;          /* when the latest complete request was */
     uint64_t request_ns, gap_ns;       /* how long it took; from the end of the one before it */
     uint64_t request_kernels_ns;       /* kernels_ns of it */

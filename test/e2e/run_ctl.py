@@ -261,13 +261,35 @@ def test_a_recording_is_a_workload_for_the_simulator():
             text = f.read()
         for name, rest in (("a", ""), ("b", " weight=2")):
             if not re.search(rf"^job name={name} arrival=\S+ persistent=\S+ ephemeral=\S+ iterations=\d\d+ "
-                             rf"iteration=\S+( demand=0\.\d+)?( hint=\w+)?{rest}$", text, re.M):
+                             rf"iteration=\S+( demand=0\.\d+)?( think=\S+)?( hint=\w+)?{rest}$", text, re.M):
                 raise AssertionError(text)
         if os.path.exists(tool("salus-sim")):
             r = subprocess.run([tool("salus-sim"), "check", path], text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT)
             equal(r.returncode, 0, r.stdout)
         recorder.stderr.close()
+
+
+def demand_of(d, host_us):
+    """What the daemon says of a job that takes 20 ms of the device in an iteration and 180 ms of its host: thousandths of the
+    device, of all time and of the time from an iteration's first operation on."""
+    name = f"paced{host_us}".replace("-", "-before-")
+    p = start(d, ["--name", name, "--device-mode=null"], ["env", "SALUS_MARK=1", program("paced"), "1", "12", "20000", str(host_us), "2", "2"])
+    equal(finish(p)[0], 0, "exit status")
+
+    def found():
+        return [e for e in json.loads(d.ctl("--json", "history").stdout)["history"] if e["name"].startswith(name + " ")]
+
+    had = wait_for("its end is known", found)
+    return had[0]["demand_milli"], had[0]["iteration_milli"]
+
+
+def test_the_demand_is_of_all_time():
+    """Whether the host works before an iteration's first operation or behind its last one, it leaves the device idle."""
+    with Daemon() as d:
+        before, behind = demand_of(d, -180000), demand_of(d, 180000)
+        equal((before[0] < 200, behind[0] < 200), (True, True), f"a tenth, by {before} and {behind}")
+        equal((before[1] > 400, behind[1] < 200), (True, True), f"without what is before the first operation, {before} and {behind}")
 
 
 def test_a_recording_of_kernels_is_a_workload_of_them():

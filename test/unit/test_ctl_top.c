@@ -245,7 +245,7 @@ Test(recording, the_end_counts_and_what_it_lacks_was_seen_before) {
                           .busy_ns = 78000000,
                           .iterations = 77,
                           .iteration_ns = 5,
-                          .demand_milli = 500,
+                          .iteration_milli = 500,
                           .persistent_peak_bytes = 9};
 
     strcpy(e.name, "a");
@@ -304,9 +304,19 @@ Test(recording, requests_have_their_time_to_think) {
 
     strcpy(a.boundaries, "idle gaps");
     a.waited_ns = 1000000000;
-    a.demand_milli = 100; /* it thinks, and does not take longer */
+    a.demand_milli = a.iteration_milli = 100; /* it thinks, and does not take longer */
     recording_see(&recording, &a);
     cr_assert_not_null(strstr(written(11000000000), " iteration=100ms think=200ms hint=none\n"),
+                       "%s", text);
+}
+
+Test(recording, the_host_before_iterations_thinks) {
+    struct ctl_job a = job(1, "a", 0);
+
+    a.demand_milli = 100; /* 100 ms of the device in a second, of which an iteration is 200 ms */
+    a.iteration_milli = 500;
+    recording_see(&recording, &a);
+    cr_assert_not_null(strstr(written(0), " iteration=200ms demand=0.500 think=800ms hint=none\n"),
                        "%s", text);
 }
 

@@ -671,6 +671,12 @@ static uint32_t demand(const struct sched *s, uint32_t job) {
     return v.demand_milli;
 }
 
+static uint32_t of_iterations(const struct sched *s, uint32_t job) {
+    struct sched_job_view v;
+    cr_assert(sched_job(s, job, &v));
+    return v.iteration_milli;
+}
+
 Test(turn, what_a_job_leaves_idle_is_measured_while_no_other_has_a_turn) {
     struct sched *s =
         make((struct policy_config){.lane = "pack", .exclusive = -1, .swap = -1}, 100);
@@ -680,16 +686,66 @@ Test(turn, what_a_job_leaves_idle_is_measured_while_no_other_has_a_turn) {
                            "@90 2=20*5 2|\n"));
     cr_expect_eq(demand(s, 1), 0);
     cr_expect_eq(demand(s, 2), 0, "job 1 had a turn while 2 had");
+    cr_expect_eq(of_iterations(s, 2), 0);
     free(schedtrace_run(s, "@100 1:11/1\n"
                            "@180 1=11*20 1|\n" /* a quarter of its 80 ns */
                            "@200 1:12/2\n"
                            "@210 2:21/1\n" /* somebody comes while it has its turn */
                            "@220 2=21*10 2|\n"
                            "@300 1=12*100 1|\n"));
-    cr_expect_eq(demand(s, 1), 250);
+    cr_expect_eq(of_iterations(s, 1), 250);
+    cr_expect_eq(demand(s, 1), 1000 * 20 / 130, "50 ns of its host are before them");
     cr_expect_eq(demand(s, 2), 0);
     free(schedtrace_run(s, "@300 2:22/2\n"
                            "@400 2=22*300 2|\n"));
-    cr_expect_eq(demand(s, 2), 1000, "more than all is all");
+    cr_expect_eq(of_iterations(s, 2), 1000, "more than all is all");
+    sched_destroy(s);
+}
+
+/* Job 1 works 10 ns on the device, in iterations of which the first operation comes late. */
+Test(turn, the_host_before_an_iteration_counts_for_the_demand) {
+    struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = -1}, 10);
+    free(schedtrace_run(s, "@0 +1(1,6) +2(1,6)\n"
+                           "@1000 1:10\n"
+                           "@1010 1=10*10 1|\n")); /* what is before the first one is its start */
+    cr_expect_eq(demand(s, 1), 1000);
+    free(schedtrace_run(s, "@1100 1:11/1\n"
+                           "@1110 1=11*10 1|\n"));
+    cr_expect_eq(demand(s, 1), 1000 * 20 / 110);
+    cr_expect_eq(of_iterations(s, 1), 1000);
+    free(schedtrace_run(s, "@1150 2:20\n"
+                           "@1210 1:12/2\n" /* 100 ns of its host, then 90 of the other job */
+                           "@1300 2=20*90 2|\n"
+                           "@1310 1=12*10 1|\n"));
+    cr_expect_eq(demand(s, 1), 1000 * 30 / 220, "who waits for a turn leaves nothing idle");
+    free(schedtrace_run(s, "@1320 1|\n" /* one of nothing: its time is of the next */
+                           "@1410 1:13/4\n"
+                           "@1420 1=13*10 1|\n"));
+    cr_expect_eq(demand(s, 1), 1000 * 40 / 330);
+    cr_expect_eq(of_iterations(s, 1), 1000);
+    sched_destroy(s);
+}
+
+/* What was sent ahead was there at the boundary. */
+Test(turn, who_sends_ahead_has_no_time_before_its_iterations) {
+    struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = -1}, 10);
+    free(schedtrace_run(s, "@0 +1(1,6)\n"
+                           "@10 1:10 1:11/1\n"
+                           "@20 1=10*10 1|\n"
+                           "@30 1=11*10 1|\n"));
+    cr_expect_eq(demand(s, 1), 1000);
+    sched_destroy(s);
+}
+
+/* A turn that goes on over boundaries has the host's time in it, once. */
+Test(turn, the_host_counts_once_where_turns_go_on) {
+    struct sched *s = make((struct policy_config){.lane = "fifo", .exclusive = -1, .swap = -1}, 10);
+    free(schedtrace_run(s, "@0 +1(1,6)\n"
+                           "@10 1:10\n"
+                           "@20 1=10*10 1|\n"
+                           "@50 1:11/1\n"
+                           "@60 1=11*10 1|\n"));
+    cr_expect_eq(demand(s, 1), 1000 * 20 / 50);
+    cr_expect_eq(of_iterations(s, 1), 1000 * 20 / 50);
     sched_destroy(s);
 }

@@ -42,7 +42,7 @@ static uint64_t read_fault(const struct wire_completion *com, char *out, size_t 
     X(memory_bytes) X(launches) X(copies) X(copied_bytes) X(ops) X(queued) X(modules)      \
     X(functions) X(answers) X(faults)                                                      \
     X(lane) X(position) X(turn) X(waited_ns) X(iterations) X(iteration_ns) X(request_ns)   \
-    X(inflight_cap) X(demand_milli)                                                        \
+    X(inflight_cap) X(demand_milli) X(iteration_milli)                                     \
     X(persistent_bytes) X(ephemeral_bytes) X(persistent_peak_bytes) X(ephemeral_peak_bytes) \
     X(switches) X(switched_bytes) X(survivors) X(survived_bytes) X(swaps) X(swapped_bytes) \
     X(cleared_bytes)

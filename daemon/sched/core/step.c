@@ -165,12 +165,21 @@ static enum sched_fault take_done(struct sched *s, uint32_t job, const struct sc
     return SCHED_FAULT_NONE;
 }
 
+/* What its host did from the boundary before until the first operation came. What it waited for its
+ * turn from then on is others' affair; of a turn that goes on over boundaries all is in the lap. */
+static uint64_t host_ns(const struct sched_job *j) {
+    uint64_t came_ns = j->request_at_ns < j->turn_ns ? j->request_at_ns : j->turn_ns;
+    return j->boundary_ns && came_ns > j->boundary_ns ? came_ns - j->boundary_ns : 0;
+}
+
 /* From turn to boundary. What a job leaves of the device shows only while nobody else uses it. */
 static void measure_lap(struct sched_state *st, struct sched_job *j) {
-    uint64_t lap_ns = st->now_ns - j->turn_ns;
+    uint64_t lap_ns = st->now_ns - j->turn_ns, before_ns = host_ns(j);
     j->lap_ns = state_mean(j->lap_ns, lap_ns);
+    j->boundary_ns = st->now_ns;
     if (st->turns > 1 || st->crowded_ns > j->turn_ns) return;
     j->alone_ns += lap_ns;
+    j->alone_host_ns += before_ns;
     j->alone_busy_ns += j->iteration_busy_ns;
 }
 

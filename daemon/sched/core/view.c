@@ -67,9 +67,10 @@ static void show_control(const struct sched_state *st, const struct sched_job *j
     out->stuck = v->stuck;
 }
 
-static uint32_t demand_of(const struct sched_job *j) {
-    if (!j->alone_ns) return 0;
-    double part = (double)j->alone_busy_ns * 1000 / (double)j->alone_ns;
+/* The device's part of that time; 0: there was none. */
+static uint32_t busy_milli(const struct sched_job *j, uint64_t ns) {
+    if (!ns) return 0;
+    double part = (double)j->alone_busy_ns * 1000 / (double)ns;
     return part < 1 ? 1 : part > 1000 ? 1000 : (uint32_t)part;
 }
 
@@ -88,7 +89,8 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) 
         .priority = j->spec.priority,
         .iterations = j->iterations,
         .iteration_ns = j->iteration_ns,
-        .demand_milli = demand_of(j),
+        .demand_milli = busy_milli(j, j->alone_host_ns + j->alone_ns),
+        .iteration_milli = busy_milli(j, j->alone_ns),
         .busy_ns = j->busy_ns,
         .request_ns = state_request_ns(j),
         .inflight_cap = j->cap,

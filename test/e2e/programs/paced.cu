@@ -5,6 +5,8 @@
  *
  *   paced NUMBER ITERATIONS DEVICE_US HOST_US PERSISTENT_MIB EPHEMERAL_MIB [BOOK]
  *
+ * Below 0 that is how long the host sleeps first, before the iteration's first operation.
+ *
  * Not computed (SALUS_DEVICE_MODE=null) the device's part is kernels that need all multiprocessors
  * for that time and no processor; computed it is small kernels, and the host sleeps that time as
  * well. Either way data is copied to the device in each iteration, and there from memory of the
@@ -126,6 +128,7 @@ static void run(const struct job *j) {
     CHECK(cudaMemset(m.state, 0, WORDS * sizeof(uint32_t)));
     for (int i = 0; i < j->iterations; i++) {
         mark(); /* the host's part is of the iteration */
+        sleep_us(-(long)j->host_us);
         iterate(j, &m, blocks, i);
         if (j->device_us || j->host_us)
             sleep_us(j->host_us);
