@@ -15,4 +15,8 @@ static inline void stats_sub(_Atomic uint64_t *counter, uint64_t n) {
     atom_store_relaxed(counter, atom_load_relaxed(counter) - n);
 }
 
+static inline void stats_most(_Atomic uint64_t *counter, uint64_t n) {
+    if (n > atom_load_relaxed(counter)) atom_store_relaxed(counter, n);
+}
+
 #endif

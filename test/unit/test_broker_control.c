@@ -536,6 +536,9 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     atom_store_relaxed(&st->swaps, 21);
     atom_store_relaxed(&st->demand_milli, 22);
     atom_store_relaxed(&st->iteration_milli, 23);
+    atom_store_relaxed(&st->refusals, 24);
+    atom_store_relaxed(&st->refused_bytes, 25);
+    atom_store_relaxed(&st->needed_bytes, 26);
     cr_assert_str_eq(job_now()->state, "running");
     cr_assert_eq(j->lane, 1, "lane 0, kept plus one");
     cr_assert_str_eq(j->why, "?");
@@ -545,7 +548,8 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
               j->persistent_bytes == 13 && j->ephemeral_bytes == 14 && j->iterations == 15 &&
               j->iteration_ns == 16 && j->waited_ns == 17 && j->survivors == 18 &&
               j->switches == 19 && j->switched_bytes == 20 && j->swaps == 21 &&
-              j->demand_milli == 22 && j->iteration_milli == 23);
+              j->demand_milli == 22 && j->iteration_milli == 23 && j->refusals == 24 &&
+              j->refused_bytes == 25 && j->needed_bytes == 26);
 }
 
 Test(broker_control, a_job_shows_its_savepoint) {
@@ -726,6 +730,8 @@ Test(broker_control, the_last_moment_counts) {
     atom_store_relaxed(&st->busy_ns, 99);
     atom_store_relaxed(&st->demand_milli, 500);
     atom_store_relaxed(&st->iteration_milli, 600);
+    atom_store_relaxed(&st->refusals, 2);
+    atom_store_relaxed(&st->needed_bytes, 700);
     cr_assert_eq(job_now()->launches, 1234);
     /* Its waiters are told that it ended; it failed in nothing. */
     atom_store_release(&rig.worker.page->fault.cuda, 46);
@@ -740,6 +746,7 @@ Test(broker_control, the_last_moment_counts) {
     cr_assert_eq(e->launches, 1234);
     cr_assert_eq(e->busy_ns, 99);
     cr_assert(e->demand_milli == 500 && e->iteration_milli == 600);
+    cr_assert(e->refusals == 2 && e->needed_bytes == 700);
     cr_assert_geq(e->ended_ns, e->since_ns);
 }
 

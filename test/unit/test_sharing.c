@@ -256,8 +256,18 @@ Test(sharing, a_show_that_cannot_be_ends_who_went_on) {
 
 Test(sharing, more_than_there_is_is_refused) {
     cr_assert_eq(make(a, 1, DEVICE / 2), 0);
+    const struct wire_stats *of_a = &a->com->stats, *of_b = &b->com->stats;
     cr_expect_eq(make(b, 1, DEVICE / 2 + PAGE), ERR_NO_MEMORY);
+    cr_expect_eq(atom_load_relaxed(&of_b->refused_bytes), DEVICE / 2 + PAGE);
+    cr_expect_eq(atom_load_relaxed(&of_b->needed_bytes), DEVICE / 2 + PAGE);
+    cr_expect_eq(make(a, 3, DEVICE / 2 + PAGE), ERR_NO_MEMORY);
+    cr_expect_eq(make(a, 3, DEVICE / 2 + 3 * PAGE), ERR_NO_MEMORY);
+    cr_expect_eq(make(a, 3, DEVICE / 2 + 2 * PAGE), ERR_NO_MEMORY);
+    cr_expect_eq(atom_load_relaxed(&of_a->refusals), 3);
+    cr_expect_eq(atom_load_relaxed(&of_a->refused_bytes), DEVICE / 2 + 3 * PAGE, "the most");
+    cr_expect_eq(atom_load_relaxed(&of_a->needed_bytes), DEVICE + 3 * PAGE, "with what it had");
     cr_expect_eq(make(a, 2, UINT64_MAX - PAGE + 1), ERR_NO_MEMORY);
+    cr_expect_eq(atom_load_relaxed(&of_a->needed_bytes), UINT64_MAX, "and no less for all that");
     cr_assert_eq(make(b, 1, DEVICE / 2), 0);
     struct wire_segment_reply key = export(a, 1);
     cr_expect_eq(open_key(b, 2, &key), ERR_NO_MEMORY, "each who holds it is charged for it");

@@ -45,7 +45,7 @@ static uint64_t read_fault(const struct wire_completion *com, char *out, size_t 
     X(inflight_cap) X(demand_milli) X(iteration_milli)                                     \
     X(persistent_bytes) X(ephemeral_bytes) X(persistent_peak_bytes) X(ephemeral_peak_bytes) \
     X(switches) X(switched_bytes) X(survivors) X(survived_bytes) X(swaps) X(swapped_bytes) \
-    X(cleared_bytes)
+    X(cleared_bytes) X(refusals) X(refused_bytes) X(needed_bytes)
 /* And of struct wire_slo. */
 #define SLO_COUNTERS(X) \
     X(slo_ns) X(measured_ns) X(periods) X(violations) X(stuck) X(pause_ns) X(sms)

@@ -106,6 +106,16 @@ int allowance_close(struct client *c, uint32_t id) {
     return err;
 }
 
+/* What the user may not have is no want of room. */
+void allowance_refused(struct client *c, uint64_t bytes) {
+    struct wire_stats *s = &c->com.page->stats;
+    uint64_t had = c->memory ? credit_p(&c->credit, c->memory) + credit_e(c->memory) : 0;
+    if (client_dead(c) || c->credit.bounded) return;
+    stats_add(&s->refusals, 1);
+    stats_most(&s->refused_bytes, bytes);
+    stats_most(&s->needed_bytes, bytes < UINT64_MAX - had ? had + bytes : UINT64_MAX);
+}
+
 int allowance_module(struct client *c, uint64_t bytes) {
     int err = ask_more(c, bytes, 0);
     if (err) return err;
@@ -166,6 +176,7 @@ void allowance_word(struct client *c) {
 
 void allowance_answer(struct client *c, const struct wire_record *rec, int err, uint64_t bytes) {
     char text[WIRE_REPLY_BYTES];
+    if (err == ERR_NO_MEMORY) allowance_refused(c, bytes);
     if (err != ERR_NO_MEMORY || !c->credit.bounded) {
         reply_status(&c->com, rec, err);
         return;

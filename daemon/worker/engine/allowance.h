@@ -50,6 +50,8 @@ void allowance_word(struct client *c);
 /* Answers a record that asked for `bytes` more, with text where its user may have no more: the log
  * says so, and the client, which tells whoever runs it. */
 void allowance_answer(struct client *c, const struct wire_record *rec, int err, uint64_t bytes);
+/* Counts that so much more was refused, as allowance_answer does. */
+void allowance_refused(struct client *c, uint64_t bytes);
 /* For people, when `bytes` more were refused. */
 void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes);
 

@@ -114,6 +114,7 @@ static int place_module(struct client *c, struct loading *l) {
     l->made.bytes = l->ops->mem_used(dev) - before;
     err = allowance_module(c, l->made.bytes);
     if (!err) return 0;
+    allowance_refused(c, l->made.bytes);
     allowance_refusal(c, l->made.bytes, l->text, sizeof(l->text));
     l->ops->module_remove(l->made.dev);
     return err;
