@@ -14,7 +14,7 @@ SLURM_PLACING := $(filter-out %/main.c,$(wildcard daemon/place/slurm/placer/*.c)
 SLURM_PURE := $(SLURM_SHARED) $(filter-out %/plugin.c %/job.c,$(SLURM_SPANK)) $(filter-out %/ctld.c %/records.c %/placer.c,$(SLURM_PLACING))
 $(BUILD)/libslurmpure.a: $(call objs,$(SLURM_PURE))
 SLURM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_slurm_*.c))
-$(SLURM_TESTS): $(addprefix $(BUILD)/lib,slurmpure.a place.a)
+$(SLURM_TESTS) $(BUILD)/fuzz_slurm_report: $(addprefix $(BUILD)/lib,slurmpure.a place.a)
 
 # What is called of libslurm is in the process that loads it.
 $(SLURM_PLUGIN): $(call objs,$(SLURM_SPANK) $(SLURM_SHARED)) $(addprefix $(BUILD)/lib,proto.a common.a) scripts/mk/slurm.map
@@ -41,7 +41,7 @@ $(SLURM_FORGE): $(BUILD)/test/slurm/forge.o
 .PHONY: check-slurm check-slurm-small check-slurm-fresh setup-slurm install-slurm uninstall-slurm
 setup-slurm:
 	scripts/setup --slurm
-check-slurm: setup-slurm all slurm $(SLURM_FORGE) $(BUILD)/e2e/default-static/train ## jobs of sbatch in clusters of two nodes; SLURM=part
+check-slurm: setup-slurm all slurm $(SLURM_FORGE) $(addprefix $(BUILD)/e2e/default-static/,train paced) ## jobs of sbatch in clusters of two nodes; SLURM=part
 	BUILD=$(BUILD) $(PYTHON) test/slurm/run_slurm.py $(SLURM)
 # For every change: a job in a lane, one that is placed, what is refused where it is typed, a salusd that is gone.
 check-slurm-small: all slurm $(BUILD)/e2e/default-static/train

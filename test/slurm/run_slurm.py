@@ -358,6 +358,87 @@ def test_what_is_measured_counts():
         equal(c.ended(third)["NodeList"], c.show(sleeps)["NodeList"], "node of the third")
 
 
+def wants(number, mib, host_us=0, ephemeral=2):
+    """A program that keeps so much device memory, and takes so much in an iteration, whatever its job has said."""
+    return f"exec {program('paced')} {number} {10000 if host_us else 3} 0 {host_us} {mib} {ephemeral}"
+
+
+def test_who_lacked_memory_comes_back_with_more():
+    """Beside a job that fills most of the only GPU there is one that said too little fails; with what it needed it goes where that is."""
+    with Cluster(wait=300) as c:
+        c.command("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=later")
+        c.report()
+        c.start_placer()
+        fills = c.sbatch(wants(1, 600, 100000), "--gres=salus:1", "--salus-mem=620MiB")
+        wait_for("its memory is taken", lambda: any(j["memory_bytes"] > 600 << 20 for j in json.loads(
+            c.nodes[0].ctl("--json", "job", "list").stdout)["jobs"]), SHORT)
+        c.report()
+        little, never = (c.sbatch(wants(2, 600), *ASK, option) for option in ("--requeue", "--no-requeue"))
+        for job in (little, never):
+            equal(c.ended(job)["JobState"], "FAILED", f"a job beside it, which said {c.output(job)}")
+        had = wait_for("salusd knows how they ended", lambda: len(c.nodes[0].history()) == 2 and c.nodes[0].history()[0], SHORT)
+        equal((had["refusals"], had["refused_bytes"], had["needed_bytes"] >> 20 in range(600, 620)), (1, 600 << 20, True), "its end")
+        c.command("scontrol", "update", "NodeName=n2", "State=RESUME")
+        c.report()
+        done = wait_for("it completes", lambda: c.show(little)["JobState"] == "COMPLETED" and c.show(little), SHORT)
+        equal((done["NodeList"], done["Restarts"]), ("n2", "1"), "where it came to, and how often")
+        checksum(c, little)
+        comment = dict(word.split("=", 1) for word in done["AdminComment"].split() if "=" in word)
+        equal((int(comment["mem"]) >> 20 in range(750, 780), comment["more"]), (True, "1"), f"what its note has: {done['AdminComment']}")
+        contains(c.read("placer.log"), f"event=again job={little} node=n1 needed_bytes=", "the placer's log")
+        equal((c.show(never)["JobState"], f"job={never} node=n1 needed" in c.read("placer.log")), ("FAILED", False), "who may not come back")
+        equal(states(c, [fills]), ["RUNNING"], "who was there before")
+
+
+def test_nobody_comes_back_for_ever():
+    """Who needs more than any GPU has is not tried again; who fails with all that it needs is left as it ended."""
+    with Cluster(nodes=1, wait=300) as c:
+        c.report()
+        c.start_placer()
+        huge = c.sbatch(wants(1, 700, ephemeral=700), *ASK)
+        equal(c.ended(huge)["JobState"], "FAILED", "who wants more than there is")
+        wait_for("salusd knows how it ended", c.nodes[0].history, SHORT)
+        c.report()
+        wait_for("the placer has said so", lambda: f"event=lacks job={huge} " in c.read("placer.log"), SHORT)
+        fills = c.sbatch(wants(2, 600, 100000), "--gres=salus:1", "--salus-mem=620MiB", "--salus-class=be")
+        wait_for("its memory is taken", lambda: any(j["memory_bytes"] > 600 << 20 for j in json.loads(
+            c.nodes[0].ctl("--json", "job", "list").stdout)["jobs"]), SHORT)
+        liar = c.sbatch(f"{program('paced')} 3 1 0 0 600 2; exit 1", *ASK)
+        equal(c.ended(liar)["JobState"], "FAILED", "the first time")
+        wait_for("salusd knows how it ended", lambda: len(c.nodes[0].history()) == 2, SHORT)
+        c.report()
+        wait_for("it waits for more", lambda: " more=1 " in c.show(liar)["AdminComment"], SHORT)
+        c.command("scancel", str(fills))
+        wait_for("it has failed again", lambda: c.show(liar)["JobState"] == "FAILED", SHORT)
+        wait_for("both are known", lambda: len(c.nodes[0].history()) == 4, SHORT)
+        c.report()
+        time.sleep(3)
+        equal((c.show(liar)["JobState"], c.show(liar)["Restarts"]), ("FAILED", "1"), "who had what it needed, and failed all the same")
+
+
+def test_a_placer_that_ended_while_it_queued_a_job_again():
+    """The job is queued, its note is as it was: the next placer finds it so."""
+    with Cluster(wait=300) as c:
+        c.report()
+        c.start_placer()
+        fills = [c.sbatch(wants(1, 600, 100000), "--gres=salus:1", "--salus-mem=620MiB", "--salus-util=90%") for _ in range(2)]
+        wait_for("both GPUs are full", lambda: all(any(j["memory_bytes"] > 600 << 20 for j in json.loads(
+            n.ctl("--json", "job", "list").stdout)["jobs"]) for n in c.nodes), SHORT)
+        job = c.sbatch(wants(2, 600), *ASK)
+        node = next(n for n in c.nodes if n.name == c.ended(job)["NodeList"])
+        wait_for("salusd knows how it ended", node.history, SHORT)
+        c.placer.terminate()
+        c.placer.wait()
+        c.command("scontrol", "requeue", str(job))
+        c.command("scontrol", "update", f"JobId={job}", "StartTime=now+1hour")
+        contains(c.show(job)["AdminComment"], f" mem=67108864 persistent=67108864 slo=0 util=0 begin=0 wait=300; on {node.name} ", "its note")
+        c.report()
+        c.start_placer()
+        wait_for("it has more", lambda: " mem=786432000 " in c.show(job)["AdminComment"], SHORT)
+        c.command("scancel", *map(str, fills))
+        equal((c.ended(job)["JobState"], c.show(job)["Restarts"]), ("COMPLETED", "1"), "the job")
+
+
 def test_srun_is_placed_too():
     """And a step of a batch job may ask for something else than its job."""
     with Cluster(wait=300) as c:

@@ -93,6 +93,56 @@ Test(slurm_report, jobs_are_read_and_added_up) {
     cr_expect_null(report_find_job(&r, 7));
 }
 
+#define LACKED(text)                                                                      \
+    "salus:1 {\"schema\":1,\"gpus\":[{\"id\":0,\"state\":\"ready\",\"memory_bytes\":1}]," \
+    "\"lacked\":" text "}"
+#define LACK(id, needed, at) "{\"id\":" id ",\"needed\":" needed ",\"at\":" at "}"
+
+Test(slurm_report, who_lacked_memory_is_read) {
+    struct report r;
+
+    cr_assert_eq(report_parse(&r,
+                              LACKED("[" LACK("5", "700", "1790000000.25") "," LACK(
+                                  "6", "18446744073709551615", "3") "," LACK("5", "400",
+                                                                             "1790000001.5") "]"),
+                              why),
+                 0);
+    cr_expect_eq(r.lack_count, 2);
+    cr_assert_not_null(report_find_lack(&r, 5));
+    cr_expect_eq(report_find_lack(&r, 5)->needed_bytes, 700, "the most");
+    cr_expect_eq(report_find_lack(&r, 5)->at_ms, 1790000001500, "the latest");
+    cr_expect_eq(report_find_lack(&r, 6)->needed_bytes, 2 * REPORT_MEMORY_MOST, "bounded");
+    cr_expect_null(report_find_lack(&r, 7));
+}
+
+Test(slurm_report, of_more_that_lacked_memory_nothing_is_known) {
+    static char text[1 << 16];
+    size_t n = (size_t)sprintf(text, "salus:1 {\"schema\":1,\"gpus\":[{\"id\":0,\"state\":"
+                                     "\"ready\",\"memory_bytes\":1}],\"lacked\":[");
+    struct report r;
+
+    for (int i = 0; i < REPORT_LACKS_MOST + 9; i++)
+        n += (size_t)sprintf(text + n, "%s{\"id\":%d,\"needed\":1,\"at\":1}", i ? "," : "", i);
+    strcpy(text + n, "]}");
+    cr_assert_eq(report_parse(&r, text, why), 0, "%s", why);
+    cr_expect_eq(r.lack_count, REPORT_LACKS_MOST);
+    cr_expect_null(report_find_lack(&r, REPORT_LACKS_MOST));
+}
+
+Test(slurm_report, lacks_that_cannot_be_make_it_nonsense) {
+    static const char *const texts[] = {LACKED("7"),
+                                        LACKED("[7]"),
+                                        LACKED("[" LACK("-1", "1", "1") "]"),
+                                        LACKED("[" LACK("1", "-1", "1") "]"),
+                                        LACKED("[" LACK("1", "1", "-1") "]"),
+                                        LACKED("[" LACK("1", "1", "1e300") "]"),
+                                        LACKED("[" LACK("1", "1", "\"1\"") "]")};
+    struct report r;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        cr_expect_eq(report_parse(&r, texts[i], why), -EINVAL, "%s", texts[i]);
+}
+
 Test(slurm_report, jobs_that_cannot_be_make_it_nonsense) {
     static const char *const texts[] = {JOBS("7"), JOBS("[7]"), JOBS("[" JOB("-1", "1", "1") "]"),
                                         JOBS("[" JOB("1", "1001", "1") "]"),

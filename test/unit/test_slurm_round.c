@@ -18,7 +18,11 @@ static struct world_node nodes[NODES];
 static struct world_job jobs[200];
 static bool all[NODES] = {true, true, true}, first[NODES] = {true};
 static struct world_partition partitions[] = {{"all", true, all}, {"first", true, first}};
-static struct world w = {nodes, NODES, partitions, 2, jobs, 0};
+static struct world w = {.nodes = nodes,
+                         .node_count = NODES,
+                         .partitions = partitions,
+                         .partition_count = 2,
+                         .jobs = jobs};
 static struct tell_config config;
 static struct round_answer answer;
 static char why[200];

@@ -34,7 +34,7 @@ static const char *find(const char *text, const char *key, char *value, size_t c
     return NULL;
 }
 
-/* Seconds; 0 where it is not said. */
+/* A number, of seconds mostly; 0 where it is not said. */
 static int take_time(const char *text, const char *key, uint64_t most, int64_t *out) {
     char value[32];
     uint64_t number = 0;
@@ -69,6 +69,7 @@ static int take_place(struct note *n, const char *text) {
 int note_parse(struct note *n, const char *comment) {
     char ask[ASK_TEXT_BYTES], free[8];
     const char *end;
+    int64_t more;
 
     *n = (struct note){.gpu = NOTE_ANY_GPU};
     if (!comment || strncmp(comment, MARK, strlen(MARK)) != 0) return -ENOENT;
@@ -81,18 +82,23 @@ int note_parse(struct note *n, const char *comment) {
     n->free = find(ask, "free", free, sizeof(free)) != NULL;
     if (take_time(ask, "begin", INT64_MAX, &n->begin) < 0) return -EINVAL;
     if (take_time(ask, "wait", NOTE_WAIT_MOST_S, &n->wait_s) < 0) return -EINVAL;
+    if (take_time(ask, "more", UINT32_MAX, &more) < 0) return -EINVAL;
+    if (take_time(ask, "lacked", INT64_MAX, &n->lacked_ms) < 0) return -EINVAL;
+    n->more = (uint32_t)more;
     return *end ? take_place(n, end + 1) : 0;
 }
 
 void note_print(const struct note *n, char *out, size_t cap) {
-    char ask[ASK_TEXT_BYTES], place[NOTE_NODE_BYTES + 64] = "";
+    char ask[ASK_TEXT_BYTES], place[NOTE_NODE_BYTES + 64] = "", more[64] = "";
 
     ask_print(&n->ask, ask, sizeof(ask));
     if (*n->node)
         snprintf(place, sizeof(place), " on %s gpu=%" PRIu32 " at=%" PRId64, n->node, n->gpu,
                  n->at);
-    snprintf(out, cap, MARK "%s begin=%" PRId64 " wait=%" PRId64 ";%s%s%s", ask, n->begin,
-             n->wait_s, place, *n->tried ? " tried=" : "", n->tried);
+    if (n->more)
+        snprintf(more, sizeof(more), " more=%" PRIu32 " lacked=%" PRId64, n->more, n->lacked_ms);
+    snprintf(out, cap, MARK "%s begin=%" PRId64 " wait=%" PRId64 "%s;%s%s%s", ask, n->begin,
+             n->wait_s, more, place, *n->tried ? " tried=" : "", n->tried);
 }
 
 bool note_tried(const struct note *n, const char *node) {

@@ -6,8 +6,9 @@
  *
  *   salus: class=be mem=1073741824 begin=0 wait=300; on n3 gpu=1 at=1790000000 tried=n1,n2
  *
- * With "free=1" the job does not wait for the placer: Slurm places it itself.
- * A job waits for the placer by a begin time that the script sets and the placer puts off, so that
+ * With "more=1 lacked=1790000000250" it ended for want of memory, then, and is queued again with
+ * more, once so far. With "free=1" the job does not wait for the placer: Slurm places it itself. A
+ * job waits for the placer by a begin time that the script sets and the placer puts off, so that
  * without a placer it begins `wait` seconds later by Slurm's own choice.
  *
  * Owner: the caller. Threads: any.
@@ -29,9 +30,11 @@
 
 struct note {
     struct ask ask;
-    int64_t begin;  /* s since 1970: the user's own --begin; 0: none */
-    bool free;      /* it does not wait for the placer: Slurm itself puts it somewhere */
-    int64_t wait_s; /* how far its begin time is put off; 0: it waits for ever */
+    int64_t begin;     /* s since 1970: the user's own --begin; 0: none */
+    bool free;         /* it does not wait for the placer: Slurm itself puts it somewhere */
+    uint32_t more;     /* times that it was queued again with more memory */
+    int64_t lacked_ms; /* the end for which it was the latest time, by its node's clock; 0: none */
+    int64_t wait_s;    /* how far its begin time is put off; 0: it waits for ever */
     char node[NOTE_NODE_BYTES];   /* where the placer put it; "": nowhere */
     uint32_t gpu;                 /* of that node; NOTE_ANY_GPU where there is no node */
     int64_t at;                   /* s since 1970, when it did */

@@ -170,3 +170,9 @@ int ctld_set_job(uint32_t id, uint32_t task, const struct note *note, int64_t be
     snprintf(why, cap, "%s", slurm_strerror(errno));
     return -EIO;
 }
+
+int ctld_requeue(uint32_t id, char *why, size_t cap) {
+    if (slurm_requeue(id, 0) == SLURM_SUCCESS) return 0;
+    snprintf(why, cap, "%s", slurm_strerror(errno));
+    return -EIO;
+}

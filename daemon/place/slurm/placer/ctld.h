@@ -27,4 +27,7 @@ int ctld_look(const struct ctld_config *config, struct fresh *fresh, struct aren
 int ctld_set_job(uint32_t id, uint32_t task, const struct note *note, int64_t begins, char *why,
                  size_t cap);
 
+/* The job, which has ended, is queued again, as it was submitted. 0, or -EIO as above. */
+int ctld_requeue(uint32_t id, char *why, size_t cap);
+
 #endif

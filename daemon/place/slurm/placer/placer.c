@@ -12,9 +12,17 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "daemon/place/slurm/placer/again.h"
 
 #define WHY_BYTES 256
 #define NAME_BYTES 32
+/* slurmd takes a job that begins on it in the second in which it has ended there for that one, and
+ * kills it ("Job credential revoked"). */
+#define AGAIN_PAUSE_S 3
+
+static int64_t waits_until(const struct note *n, int64_t now_s) {
+    return now_s + (n->wait_s ? n->wait_s : NOTE_WAIT_MOST_S);
+}
 
 /* The job, as it will be: its note, and when it begins. */
 static int64_t next_note(const struct world *w, const struct round_action *a, int64_t now_s,
@@ -22,7 +30,7 @@ static int64_t next_note(const struct world *w, const struct round_action *a, in
     *n = w->jobs[a->job].note;
     if (*n->node && a->kind != ROUND_PUT_OFF) note_try(n, n->node);
     n->node[0] = '\0';
-    if (a->kind != ROUND_PLACE) return now_s + (n->wait_s ? n->wait_s : NOTE_WAIT_MOST_S);
+    if (a->kind != ROUND_PLACE) return waits_until(n, now_s);
     snprintf(n->node, sizeof(n->node), "%s", w->nodes[a->node].name);
     n->gpu = a->gpu;
     n->at = now_s;
@@ -80,6 +88,51 @@ static void carry_out(struct placer *p, const struct world *w, const struct roun
         log_each("placer", LOG_WARN, "event=not_told job=%s why=\"%s\"", name_of(j, name), why);
 }
 
+/* ---- who lacked memory ----------------------------------------------------------------------- */
+
+static void say_no_more(struct placer *p, const struct world_lack *l, enum again again) {
+    const char *why = again == AGAIN_TOO_OFTEN ? "it was queued again with more three times"
+                                               : "no GPU has so much memory";
+    char key[32];
+
+    snprintf(key, sizeof(key), "lack %" PRIu32, l->id);
+    if (fresh_age_ns(&p->refused, key, why, (int64_t)fdutil_now_ns()) == 0)
+        log_each("placer", LOG_WARN,
+                 "event=lacks job=%" PRIu32 " needed_bytes=%" PRIu64 " why=\"%s\"", l->id,
+                 l->needed_bytes, why);
+}
+
+/* First it is queued, then its note is changed: a placer that ends between the two leaves a job
+ * that waits with its old note, which the next one finds. */
+static int set_again(const struct world_lack *l, const struct note *next, int64_t now_s,
+                     char *why) {
+    int err = l->ended ? ctld_requeue(l->id, why, WHY_BYTES) : 0;
+
+    if (err < 0) return err;
+    return ctld_set_job(l->id, WORLD_NO_TASK, next, waits_until(next, now_s), why, WHY_BYTES);
+}
+
+static void queue_again(struct placer *p, const struct world *w, const struct world_lack *l,
+                        int64_t now_s) {
+    struct note next;
+    enum again again = again_judge(w, l, &next);
+    char why[WHY_BYTES];
+
+    if (again != AGAIN_YES) {
+        say_no_more(p, l, again);
+        return;
+    }
+    log_each("placer", LOG_INFO,
+             "event=again job=%" PRIu32 " node=%s needed_bytes=%" PRIu64 " mem_bytes=%" PRIu64
+             " time=%" PRIu32,
+             l->id, l->note.node, l->needed_bytes, next.ask.mem_bytes, next.more);
+    next.begin = now_s + AGAIN_PAUSE_S;
+    if (!p->options->dry && set_again(l, &next, now_s, why) < 0)
+        log_each("placer", LOG_WARN, "event=not_told job=%" PRIu32 " why=\"%s\"", l->id, why);
+}
+
+/* ---- a round --------------------------------------------------------------------------------- */
+
 static int plan(struct placer *p, const struct world *w) {
     struct round_answer answer;
     int64_t now_s = time(NULL);
@@ -95,6 +148,8 @@ static int plan(struct placer *p, const struct world *w) {
               w->node_count, answer.count, (fdutil_now_ns() - begin) / 1000);
     for (size_t i = 0; i < answer.count; i++)
         carry_out(p, w, &answer.actions[i], now_s);
+    for (size_t i = 0; i < w->lack_count; i++)
+        queue_again(p, w, &w->lacks[i], now_s);
     round_finish(&answer);
     return 0;
 }

@@ -7,15 +7,18 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/log.h"
 #include "daemon/place/slurm/gres.h"
+#include "daemon/place/slurm/placer/again.h"
 #include "daemon/place/slurm/placer/array.h"
 
 struct taking {
     const struct records *r;
     struct world_job *all;
-    size_t count;
+    struct world_lack *lacks;
+    size_t count, lack_count, lack_cap;
 };
 
 const char *records_text(struct arena *memory, const char *text) {
@@ -145,6 +148,56 @@ static void split(struct taking *t, const slurm_job_info_t *from) {
     t->all[t->count++] = job;
 }
 
+/* ---- who lacked memory ----------------------------------------------------------------------- */
+
+/* What the node says of it where it was put; NULL: nothing. */
+static const struct report_lack *lack_of(const struct world *w, uint32_t id,
+                                         const struct note *note) {
+    for (size_t i = 0; *note->node && i < w->node_count; i++)
+        if (w->nodes[i].reported && strcmp(w->nodes[i].name, note->node) == 0)
+            return report_find_lack(&w->nodes[i].report, id);
+    return NULL;
+}
+
+/* It ended with failure, and its user let it be queued again. */
+static bool may_come_back(const slurm_job_info_t *from) {
+    bool failed = (from->job_state & JOB_STATE_BASE) == JOB_FAILED;
+
+    return failed && from->batch_flag && from->requeue;
+}
+
+/* Those that failed, and those that a placer before us has queued again and could not finish with:
+ * these have their old note still. True: it is none of the others now. */
+static bool take_lack(struct taking *t, const slurm_job_info_t *from) {
+    struct world_lack *l = &t->lacks[t->lack_count];
+    const struct report_lack *said;
+    struct note note;
+    enum again again;
+    bool ended = may_come_back(from), back = is_pending(from) && from->restart_cnt > 0;
+
+    if (t->lack_count == t->lack_cap || (!ended && !back)) return false;
+    if (from->job_state & JOB_COMPLETING || note_parse(&l->note, from->admin_comment) < 0)
+        return false;
+    said = l->note.free ? NULL : lack_of(t->r->w, from->job_id, &l->note);
+    if (!said) return false;
+    l->id = from->job_id;
+    l->ended = ended;
+    l->needed_bytes = said->needed_bytes;
+    l->at_ms = said->at_ms;
+    again = again_judge(t->r->w, l, &note);
+    if (again == AGAIN_KNOWN || (back && again != AGAIN_YES)) return false;
+    t->lack_count++;
+    return true;
+}
+
+/* No more than nodes name. */
+static int room_for_lacks(struct taking *t) {
+    for (size_t i = 0; i < t->r->w->node_count; i++)
+        if (t->r->w->nodes[i].reported) t->lack_cap += t->r->w->nodes[i].report.lack_count;
+    t->lacks = arena_calloc(t->r->memory, t->lack_cap + 1, sizeof(*t->lacks));
+    return t->lacks ? 0 : -ENOMEM;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 /* The CPUs of jobs that we know nothing of are not there for ours. */
@@ -161,6 +214,7 @@ static int take(struct taking *t, const slurm_job_info_t *from) {
     int err;
 
     *j = (struct world_job){0};
+    if (take_lack(t, from)) return 0;
     if (!is_ours(t->r, from, &j->note)) {
         if (runs(from)) leave_out(t->r, from);
         return 0;
@@ -205,11 +259,13 @@ int records_take(struct records *r) {
     int err = 0;
 
     t.all = arena_calloc(r->memory, most(r), sizeof(*t.all));
-    if (!t.all) return -ENOMEM;
+    if (!t.all || room_for_lacks(&t) < 0) return -ENOMEM;
     for (uint32_t i = 0; i < r->jobs->record_count && err == 0; i++)
         err = take(&t, &r->jobs->job_array[i]);
     qsort(t.all, t.count, sizeof(*t.all), by_waiting);
     r->w->jobs = t.all;
     r->w->job_count = t.count;
+    r->w->lacks = t.lacks;
+    r->w->lack_count = t.lack_count;
     return err;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MARK "salus:"
+#define REPORT_TIME_MOST_S 1e12 /* exact in ms */
 
 static int bad(char *why, const char *what) {
     snprintf(why, REPORT_WHY_BYTES, "%s", what);
@@ -75,6 +76,38 @@ static int take_jobs(struct report *r, const cJSON *all, char *why) {
     return 0;
 }
 
+/* Of several ends of one job, and of several processes, the latest is when; the most counts. */
+static int take_lack(struct report *r, const cJSON *lack, char *why) {
+    const cJSON *at = cJSON_GetObjectItemCaseSensitive(lack, "at");
+    double id, needed;
+    struct report_lack *l;
+
+    if (!number(lack, "id", UINT32_MAX, &id) ||
+        !number(lack, "needed", (double)UINT64_MAX, &needed) || !cJSON_IsNumber(at) ||
+        !(at->valuedouble >= 0) || at->valuedouble > REPORT_TIME_MOST_S)
+        return bad(why, "what it says of a job that lacked memory cannot be");
+    l = (struct report_lack *)report_find_lack(r, (uint32_t)id);
+    if (!l && r->lack_count == REPORT_LACKS_MOST) return 0;
+    if (!l) l = &r->lacks[r->lack_count++];
+    if (needed > 2.0 * REPORT_MEMORY_MOST) needed = 2.0 * REPORT_MEMORY_MOST;
+    l->id = (uint32_t)id;
+    if ((uint64_t)needed > l->needed_bytes) l->needed_bytes = (uint64_t)needed;
+    if ((int64_t)(at->valuedouble * 1000) > l->at_ms) l->at_ms = (int64_t)(at->valuedouble * 1000);
+    return 0;
+}
+
+static int take_lacks(struct report *r, const cJSON *all, char *why) {
+    const cJSON *lacks = cJSON_GetObjectItemCaseSensitive(all, "lacked"), *lack;
+
+    if (!lacks) return 0;
+    if (!cJSON_IsArray(lacks)) return bad(why, "its jobs that lacked memory are no list");
+    cJSON_ArrayForEach(lack, lacks) {
+        int err = take_lack(r, lack, why);
+        if (err < 0) return err;
+    }
+    return 0;
+}
+
 static int take_gpus(struct report *r, const cJSON *all, char *why) {
     const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(all, "gpus"), *gpu;
     double schema;
@@ -96,6 +129,12 @@ const struct report_job *report_find_job(const struct report *r, uint32_t id) {
     return NULL;
 }
 
+const struct report_lack *report_find_lack(const struct report *r, uint32_t id) {
+    for (uint32_t i = 0; i < r->lack_count; i++)
+        if (r->lacks[i].id == id) return &r->lacks[i];
+    return NULL;
+}
+
 int report_parse(struct report *r, const char *text, char *why) {
     size_t clock;
     cJSON *all;
@@ -111,6 +150,7 @@ int report_parse(struct report *r, const char *text, char *why) {
     if (!all) return bad(why, "it is no JSON");
     err = take_gpus(r, all, why);
     if (err == 0) err = take_jobs(r, all, why);
+    if (err == 0) err = take_lacks(r, all, why);
     cJSON_Delete(all);
     return err;
 }

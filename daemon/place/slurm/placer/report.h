@@ -5,11 +5,13 @@
  * Anything may stand there; what cannot be read is no report. Pure.
  *
  *   salus:58720.12 {"schema":1,"gpus":[{"id":0,"state":"ready","memory_bytes":1073741824,...}],
- *                   "jobs":[{"id":7,"demand":430,"persistent":67108864,"ephemeral":8388608},...]}
+ *                   "jobs":[{"id":7,"demand":430,"persistent":67108864,"ephemeral":8388608},...],
+ *                   "lacked":[{"id":5,"needed":805306368,"at":1790000000.25},...]}
  *
  * Its jobs are those of Slurm, by their numbers, as far as salusd has measured them: thousandths of
  * the GPU, and the most memory that they have used. A job of several processes is there several
- * times.
+ * times. Those that lacked memory have ended: what the most was that each would have held, and when
+ * it ended, by the node's clock.
  *
  * Owner: the caller. Threads: any.
  */
@@ -22,6 +24,7 @@
 
 #define REPORT_GPUS_MOST 64
 #define REPORT_JOBS_MOST 256
+#define REPORT_LACKS_MOST 64
 #define REPORT_BYTES_MOST (256u << 10)
 #define REPORT_MEMORY_MOST (1ull << 46) /* of a GPU */
 #define REPORT_WHY_BYTES 160
@@ -37,6 +40,12 @@ struct report {
         uint32_t id, demand_milli; /* 0: not known */
         uint64_t persistent_bytes, ephemeral_bytes;
     } jobs[REPORT_JOBS_MOST]; /* each once; of more than these nothing is known */
+    uint32_t lack_count;
+    struct report_lack {
+        uint32_t id;
+        uint64_t needed_bytes;  /* at most 2 * REPORT_MEMORY_MOST: more is no more */
+        int64_t at_ms;          /* since 1970, of the latest end; to be told from another */
+    } lacks[REPORT_LACKS_MOST]; /* the same */
 };
 
 /* 0, -ENOENT: it is none of ours, or -EINVAL with what is wrong in `why`. */
@@ -44,5 +53,6 @@ int report_parse(struct report *r, const char *text, char *why);
 
 /* What is known of that job; NULL: nothing. */
 const struct report_job *report_find_job(const struct report *r, uint32_t id);
+const struct report_lack *report_find_lack(const struct report *r, uint32_t id);
 
 #endif

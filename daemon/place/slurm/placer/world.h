@@ -56,6 +56,15 @@ struct world_job {
     uint32_t shares;       /* of the GRES, that it has or asks for */
 };
 
+/* A job that ended, or was queued again since, after the device had refused memory to it. */
+struct world_lack {
+    uint32_t id;
+    bool ended; /* with failure; else it waits with its old note */
+    struct note note;
+    uint64_t needed_bytes;
+    int64_t at_ms; /* by its node's clock */
+};
+
 #define WORLD_ELSEWHERE UINT32_MAX
 #define WORLD_NO_TASK UINT32_MAX
 
@@ -66,6 +75,8 @@ struct world {
     size_t partition_count;
     const struct world_job *jobs; /* in the order of `since` */
     size_t job_count;
+    const struct world_lack *lacks; /* none of them is among `jobs` */
+    size_t lack_count;
 };
 
 #endif
