@@ -386,15 +386,11 @@ struct wire_stats {
     _Atomic uint64_t waited_ns;
     _Atomic uint64_t iterations, iteration_ns; /* complete; mean device time of one */
     _Atomic uint64_t demand_milli;             /* of the device, that it uses alone; 0: not known */
-    _Atomic uint64_t iteration_milli;          /* the same of its iterations */
     _Atomic uint64_t request_ns; /* how long a request takes alone, given or learnt; 0: not known */
     _Atomic uint64_t inflight_cap;                                /* K of the job now */
     _Atomic uint64_t source;                                      /* enum iteration_source */
     _Atomic uint64_t persistent_bytes, ephemeral_bytes;           /* granted */
     _Atomic uint64_t persistent_peak_bytes, ephemeral_peak_bytes; /* used, in whole chunks */
-    _Atomic uint64_t refusals;       /* times that the device had no room for what it asked for */
-    _Atomic uint64_t refused_bytes;  /* the most of these */
-    _Atomic uint64_t needed_bytes;   /* the most that it would have had with that */
     _Atomic uint64_t measured;       /* 1: the peaks were taken over three iterations */
     _Atomic uint64_t survivors;      /* ephemeral blocks that outlived an iteration */
     _Atomic uint64_t survived_bytes; /* copied to private chunks for them */
@@ -423,6 +419,15 @@ struct wire_slo {
     _Atomic uint64_t measured_ns;    /* in the latest control period with a request */
     _Atomic uint64_t periods, violations, stuck;
     _Atomic uint64_t pause_ns, sms; /* after each iteration; multiprocessors, 0: all */
+};
+
+/* Counters beside those of wire_stats, which nothing can be added to: clients that are older know
+ * what comes behind it by its place. */
+struct wire_usage {
+    _Atomic uint64_t iteration_milli; /* demand_milli, of its iterations alone */
+    _Atomic uint64_t refusals;        /* times that the device had no room for what it asked for */
+    _Atomic uint64_t refused_bytes;   /* the most of these */
+    _Atomic uint64_t needed_bytes;    /* the most that it would have had with that */
 };
 
 /* What of the job has been on the device longest, if it was so for a tenth of a second. A sequence
@@ -475,6 +480,7 @@ struct wire_completion {
     struct description description;
     struct wire_savepoint savepoint; /* since 1.8 */
     struct wire_slo slo;             /* since 1.8 */
+    struct wire_usage usage;         /* clients need not know of it */
 };
 
 /* ---- records --------------------------------------------------------------------------------- */

@@ -535,10 +535,10 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     atom_store_relaxed(&st->switched_bytes, 20);
     atom_store_relaxed(&st->swaps, 21);
     atom_store_relaxed(&st->demand_milli, 22);
-    atom_store_relaxed(&st->iteration_milli, 23);
-    atom_store_relaxed(&st->refusals, 24);
-    atom_store_relaxed(&st->refused_bytes, 25);
-    atom_store_relaxed(&st->needed_bytes, 26);
+    atom_store_relaxed(&rig.worker.page->usage.iteration_milli, 23);
+    atom_store_relaxed(&rig.worker.page->usage.refusals, 24);
+    atom_store_relaxed(&rig.worker.page->usage.refused_bytes, 25);
+    atom_store_relaxed(&rig.worker.page->usage.needed_bytes, 26);
     cr_assert_str_eq(job_now()->state, "running");
     cr_assert_eq(j->lane, 1, "lane 0, kept plus one");
     cr_assert_str_eq(j->why, "?");
@@ -729,9 +729,9 @@ Test(broker_control, the_last_moment_counts) {
     atom_store_relaxed(&st->launches, 1234);
     atom_store_relaxed(&st->busy_ns, 99);
     atom_store_relaxed(&st->demand_milli, 500);
-    atom_store_relaxed(&st->iteration_milli, 600);
-    atom_store_relaxed(&st->refusals, 2);
-    atom_store_relaxed(&st->needed_bytes, 700);
+    atom_store_relaxed(&rig.worker.page->usage.iteration_milli, 600);
+    atom_store_relaxed(&rig.worker.page->usage.refusals, 2);
+    atom_store_relaxed(&rig.worker.page->usage.needed_bytes, 700);
     cr_assert_eq(job_now()->launches, 1234);
     /* Its waiters are told that it ended; it failed in nothing. */
     atom_store_release(&rig.worker.page->fault.cuda, 46);

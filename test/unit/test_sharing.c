@@ -256,7 +256,7 @@ Test(sharing, a_show_that_cannot_be_ends_who_went_on) {
 
 Test(sharing, more_than_there_is_is_refused) {
     cr_assert_eq(make(a, 1, DEVICE / 2), 0);
-    const struct wire_stats *of_a = &a->com->stats, *of_b = &b->com->stats;
+    const struct wire_usage *of_a = &a->com->usage, *of_b = &b->com->usage;
     cr_expect_eq(make(b, 1, DEVICE / 2 + PAGE), ERR_NO_MEMORY);
     cr_expect_eq(atom_load_relaxed(&of_b->refused_bytes), DEVICE / 2 + PAGE);
     cr_expect_eq(atom_load_relaxed(&of_b->needed_bytes), DEVICE / 2 + PAGE);

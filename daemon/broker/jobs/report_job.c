@@ -42,10 +42,12 @@ static uint64_t read_fault(const struct wire_completion *com, char *out, size_t 
     X(memory_bytes) X(launches) X(copies) X(copied_bytes) X(ops) X(queued) X(modules)      \
     X(functions) X(answers) X(faults)                                                      \
     X(lane) X(position) X(turn) X(waited_ns) X(iterations) X(iteration_ns) X(request_ns)   \
-    X(inflight_cap) X(demand_milli) X(iteration_milli)                                     \
+    X(inflight_cap) X(demand_milli)                                                        \
     X(persistent_bytes) X(ephemeral_bytes) X(persistent_peak_bytes) X(ephemeral_peak_bytes) \
     X(switches) X(switched_bytes) X(survivors) X(survived_bytes) X(swaps) X(swapped_bytes) \
-    X(cleared_bytes) X(refusals) X(refused_bytes) X(needed_bytes)
+    X(cleared_bytes)
+/* Of struct wire_usage. */
+#define USAGE_COUNTERS(X) X(iteration_milli) X(refusals) X(refused_bytes) X(needed_bytes)
 /* And of struct wire_slo. */
 #define SLO_COUNTERS(X) \
     X(slo_ns) X(measured_ns) X(periods) X(violations) X(stuck) X(pause_ns) X(sms)
@@ -54,6 +56,12 @@ static uint64_t read_fault(const struct wire_completion *com, char *out, size_t 
 static void fill_counters(const struct wire_stats *st, struct ctl_job *r) {
 #define X(name) r->name = atom_load_relaxed(&st->name);
     COUNTERS(X)
+#undef X
+}
+
+static void fill_usage(const struct wire_usage *u, struct ctl_job *r) {
+#define X(name) r->name = atom_load_relaxed(&u->name);
+    USAGE_COUNTERS(X)
 #undef X
 }
 
@@ -124,6 +132,7 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     r->planned_ns = a->job.spec.duration_ns;
     if (a->completion) {
         fill_counters(&a->completion->stats, r);
+        fill_usage(&a->completion->usage, r);
         fill_running(a, r);
         fill_slo(&a->completion->slo, r);
         fill_words(&a->completion->stats, r);

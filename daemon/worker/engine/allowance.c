@@ -108,7 +108,7 @@ int allowance_close(struct client *c, uint32_t id) {
 
 /* What the user may not have is no want of room. */
 void allowance_refused(struct client *c, uint64_t bytes) {
-    struct wire_stats *s = &c->com.page->stats;
+    struct wire_usage *s = &c->com.page->usage;
     uint64_t had = c->memory ? credit_p(&c->credit, c->memory) + credit_e(c->memory) : 0;
     if (client_dead(c) || c->credit.bounded) return;
     stats_add(&s->refusals, 1);

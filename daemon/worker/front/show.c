@@ -32,7 +32,7 @@ static void write_job(struct client *c, const struct sched_job_view *v) {
     atom_store_relaxed(&s->request_ns, v->request_ns);
     atom_store_relaxed(&s->inflight_cap, v->inflight_cap);
     atom_store_relaxed(&s->demand_milli, v->demand_milli);
-    atom_store_relaxed(&s->iteration_milli, v->iteration_milli);
+    atom_store_relaxed(&c->com.page->usage.iteration_milli, v->iteration_milli);
     atom_store_relaxed(&s->source, iteration_source(c->boundary.detector));
     atom_store_relaxed(&s->persistent_bytes, v->persistent_bytes);
     atom_store_relaxed(&s->ephemeral_bytes, v->ephemeral_bytes);
