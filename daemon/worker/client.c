@@ -59,6 +59,10 @@ static int map_host(struct client *c, int fd) {
     return 0;
 }
 
+static int copy_part(void *page, int fd, uint64_t at, size_t bytes) {
+    return pread(fd, (char *)page + at, bytes, (off_t)at) == (ssize_t)bytes ? 0 : -EIO;
+}
+
 /* All that stood on the page of an earlier worker, but for what is of the worker itself. Most of it
  * was never written: there is nothing to copy, nor to take memory for. */
 static int copy_page(struct wire_completion *page, int fd) {
@@ -66,14 +70,13 @@ static int copy_page(struct wire_completion *page, int fd) {
     int err = fdutil_check_sealed(fd, sizeof(*page));
     if (err) return err;
     for (uint64_t at, end = 0; !(err = fdutil_written(fd, end, &at, &end)) && at < bytes;) {
-        size_t part = (end < bytes ? end : bytes) - at;
-        if (pread(fd, (char *)page + at, part, (off_t)at) != (ssize_t)part) return -EIO;
+        err = copy_part(page, fd, at, (end < bytes ? end : bytes) - at);
+        if (err) return err;
     }
     if (err && err != -ENXIO) return err;
-    const size_t saved = sizeof(page->savepoint);
-    if (pread(fd, &page->savepoint, saved, offsetof(struct wire_completion, savepoint)) !=
-        (ssize_t)saved)
-        return -EIO;
+    err = copy_part(page, fd, offsetof(struct wire_completion, savepoint), sizeof(page->savepoint));
+    if (!err) err = copy_part(page, fd, offsetof(struct wire_completion, usage), sizeof(page->usage));
+    if (err) return err;
     atom_store_relaxed(&page->stats.queued, 0);
     memset(&page->running, 0, sizeof(page->running));
     return atom_load_relaxed(&page->fault.cuda) ? -ENOTRECOVERABLE : 0;
