@@ -121,11 +121,12 @@ $(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
 $(patsubst %,%.o,$(UNIT)): OWN_CFLAGS += $(UNIT_OPT)
 .PRECIOUS: $(BUILD)/%.o
 
-.PHONY: check-unit check-plain
+.PHONY: unit-programs check-unit check-plain
 JOBS ?= $(shell nproc)
 # Plain programs of one thread each: worlds at random.
 WORLDS := $(addprefix $(BUILD)/test/plain/,lane_random plan_world sched_world)
-check-unit: $(UNIT) $(WORLDS) $(BUILD)/proofs/late ## unit tests, as many at a time as there are processors
+unit-programs: $(UNIT) $(WORLDS) $(BUILD)/proofs/late
+check-unit: unit-programs ## unit tests, as many at a time as there are processors
 	$(Q)scripts/run-tests -j$(JOBS) $(WORLDS) $(UNIT)
 	$(Q)scripts/must-fail "unit: late" "an assertion failed when its test was over" scripts/run-tests $(BUILD)/proofs/late
 $(BUILD)/proofs/late: $(BUILD)/test/proofs/late.o

@@ -341,6 +341,9 @@ def main():
         for job in chaos.jobs:
             job.process.kill()
             job.process.wait()
+        for pid in children(set()):  # what a wrong worker leaves ends with its test
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
     if not chaos.hit:
         print("chaos: FAILED: no job was ever hit in mid-work, so nothing was tried")
         return 1
