@@ -43,6 +43,11 @@ static void insert(uint64_t *sorted, uint32_t count, uint64_t value) {
     sorted[count] = value;
 }
 
+static uint32_t bit_of(uint64_t bytes, uint64_t memory_bytes) {
+    uint64_t part = bytes / (memory_bytes / 64 + 1);
+    return part < 63 ? (uint32_t)part : 63;
+}
+
 static struct hosts_span look(const struct node *n, const struct gpus *g) {
     uint64_t ppm[PLACE_GPUS_A_NODE], bytes[PLACE_GPUS_A_NODE];
     struct hosts_span s = nothing();
@@ -60,6 +65,8 @@ static struct hosts_span look(const struct node *n, const struct gpus *g) {
         s.bytes[c] = bytes[(2u << c) - 1];
         s.full_ppm[c] = ppm[count - (2u << c)];
         s.full_bytes[c] = bytes[count - (2u << c)];
+        for (uint32_t i = 0; i + (2u << c) <= count; i++)
+            s.some_bytes[c] |= (uint64_t)1 << bit_of(bytes[i], g->at[n->gpu_first].memory_bytes);
     }
     return s;
 }
@@ -71,7 +78,19 @@ static void widen(struct hosts_span *a, const struct hosts_span *b) {
         if (b->bytes[c] < a->bytes[c]) a->bytes[c] = b->bytes[c];
         if (b->full_ppm[c] > a->full_ppm[c]) a->full_ppm[c] = b->full_ppm[c];
         if (b->full_bytes[c] > a->full_bytes[c]) a->full_bytes[c] = b->full_bytes[c];
+        a->some_bytes[c] |= b->some_bytes[c];
     }
+}
+
+uint64_t hosts_below(const struct hosts_span *span, uint32_t class, uint64_t memory_bytes,
+                     uint64_t most_bytes) {
+    uint64_t all = ~(uint64_t)0 >> (63 - bit_of(most_bytes, memory_bytes));
+    uint64_t some = span->some_bytes[class] & all;
+    if (!some) return UINT64_MAX;
+    uint64_t top = 63 - (uint64_t)__builtin_clzll(some);
+    uint64_t below = top < 63 ? (top + 1) * (memory_bytes / 64 + 1) - 1 : most_bytes;
+    if (span->full_bytes[class] < below) below = span->full_bytes[class];
+    return most_bytes < below ? most_bytes : below;
 }
 
 static struct hosts_span sum_up(const struct host *at, const struct host *it) {

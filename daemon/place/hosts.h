@@ -24,6 +24,9 @@ struct hosts_span {
     uint64_t ppm[HOSTS_CLASSES], bytes[HOSTS_CLASSES];
     /* So many use no less than this; 0: there are not so many. */
     uint64_t full_ppm[HOSTS_CLASSES], full_bytes[HOSTS_CLASSES];
+    /* What the last of so many uses, whichever these are: as bits, 1/64 of its memory each; of
+     * nodes whose GPUs have the same. */
+    uint64_t some_bytes[HOSTS_CLASSES];
 };
 
 struct host { /* by the node's place */
@@ -56,6 +59,11 @@ void hosts_update(struct hosts *h, const struct nodes *n, const struct gpus *g, 
 static inline uint32_t hosts_class(uint32_t gpus) {
     return gpus < 4 ? 0 : gpus < 8 ? 1 : gpus < 16 ? 2 : 3;
 }
+
+/* The most that the last of so many may use, of GPUs with so much memory that each use `most_bytes`
+ * at most; or somewhat above it. UINT64_MAX: no node has so many. */
+uint64_t hosts_below(const struct hosts_span *span, uint32_t class, uint64_t memory_bytes,
+                     uint64_t most_bytes);
 
 /* NULL, or what does not hold. */
 const char *hosts_check(const struct hosts *h, const struct nodes *n, const struct gpus *g);

@@ -44,7 +44,16 @@ static void push_node(struct place *p, uint32_t job, uint32_t node) {
     if (wants > n->gpu_count || !nodes_hold(n, &it->demand, n->taken + 1)) return;
     if (!capacity_allows(p, &it->demand, n->labels, n->side)) return;
     if (list_offers(p, it, n, offers) < wants) return;
-    search_push(p, 2 * node, offers[wants - 1].key.cost, offers[wants - 1].key.turn);
+    const struct state_key *dearest = &offers[wants - 1].key;
+    search_push(p, 2 * node, dearest->cost, dearest->turn);
+    if (it->demand.tasks == 1 && dearest->cost < p->search.best) p->search.best = dearest->cost;
+}
+
+/* The most memory that may be used on a task's dearest GPU before it comes. */
+static uint64_t most_bytes(const struct demand *d, const struct index_kind *kind,
+                           const struct hosts_span *span) {
+    return hosts_below(span, hosts_class(d->gpus), kind->memory_bytes,
+                       kind->memory_bytes - d->persistent_bytes);
 }
 
 /* False: no node of a branch can host a task. */
@@ -55,7 +64,7 @@ static bool may_host(const struct place *p, const struct demand *d, const struct
     if (!kind) return true;
     return span->ppm[class] + d->util_ppm <= p->search.limit_ppm[kind->curve] &&
            span->bytes[class] + d->persistent_bytes <= kind->memory_bytes &&
-           capacity_may(p, d, kind, &span->gpus);
+           most_bytes(d, kind, span) != UINT64_MAX && capacity_may(p, d, kind, &span->gpus);
 }
 
 static const struct index_kind *kind_of(const struct place *p, uint32_t kind) {
@@ -63,15 +72,16 @@ static const struct index_kind *kind_of(const struct place *p, uint32_t kind) {
 }
 
 /* A task's dearest GPU has no less on it than the last of as many that have the least, and no more
- * than the last of as many that have the most. */
+ * than the last of as many that have the most, or the most of those that have room. */
 static double bound_of(const struct place *p, const struct demand *d, const struct index_kind *kind,
                        const struct hosts_span *span) {
     struct gpus_span gpus = span->gpus;
     uint32_t class = hosts_class(d->gpus);
+    if (!kind) return -INFINITY;
     gpus.least_bytes = span->bytes[class];
-    gpus.most_bytes = span->full_bytes[class];
+    gpus.most_bytes = most_bytes(d, kind, span);
     gpus.most_ppm = span->full_ppm[class];
-    return kind ? search_bound(p, d, kind, &gpus) : -INFINITY;
+    return search_bound(p, d, kind, &gpus);
 }
 
 static void push_branch(struct place *p, const struct demand *d, uint32_t root) {
@@ -79,13 +89,16 @@ static void push_branch(struct place *p, const struct demand *d, uint32_t root) 
     const struct host *h = &p->hosts.at[root];
     const struct index_kind *kind = kind_of(p, h->kind);
     if (!may_host(p, d, kind, &h->span)) return;
-    search_push(p, 2 * root + 1, bound_of(p, d, kind, &h->span), h->span.gpus.first);
+    double bound = bound_of(p, d, kind, &h->span);
+    if (bound <= p->search.best) search_push(p, 2 * root + 1, bound, h->span.gpus.first);
 }
 
 static void open_branch(struct place *p, uint32_t job, uint32_t root) {
     const struct demand *d = &p->jobs.at[job].demand;
     const struct host *h = &p->hosts.at[root];
-    if (may_host(p, d, kind_of(p, h->kind), &h->own)) push_node(p, job, root);
+    const struct index_kind *kind = kind_of(p, h->kind);
+    if (may_host(p, d, kind, &h->own) && bound_of(p, d, kind, &h->own) <= p->search.best)
+        push_node(p, job, root);
     push_branch(p, d, h->left);
     push_branch(p, d, h->right);
 }
@@ -104,6 +117,7 @@ static void take(struct place *p, uint32_t job, uint32_t node, uint32_t tasks) {
 uint32_t search_hosts(struct place *p, uint32_t job) {
     const struct demand *d = &p->jobs.at[job].demand;
     uint32_t tasks = 0;
+    p->search.best = INFINITY;
     for (uint32_t k = 0; k < p->hosts.roots_count; k++) {
         const struct index_kind *kind = &p->index.kinds[k].kind;
         if (capacity_allows(p, d, kind->labels, kind->side)) push_branch(p, d, p->hosts.roots[k]);

@@ -41,6 +41,7 @@ struct state_key {
 
 /* Of one search (search.h): all room for it, and what was found. */
 struct state_search {
+    double best; /* where the only task would cost least, so far: what costs more is passed by */
     struct minheap heap;
     uint32_t items_capacity;
     struct state_key *keys;
