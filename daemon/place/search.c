@@ -4,6 +4,7 @@
  */
 #include "daemon/place/search.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "daemon/place/capacity.h"
@@ -36,7 +37,8 @@ static void push_branch(struct place *p, const struct demand *d, const struct in
     if (root == GPUS_NONE) return;
     const struct gpus_span *span = &p->gpus.at[root].span;
     if (!capacity_may(p, d, kind, span)) return;
-    search_push(p, 2 * root + 1, search_bound(p, d, kind, span), span->first);
+    double bound = search_bound(p, d, kind, span);
+    if (bound <= p->search.best) search_push(p, 2 * root + 1, bound, span->first);
 }
 
 static bool is_on(const struct place *p, uint32_t job, const struct gpu *gpu) {
@@ -54,12 +56,22 @@ bool search_fits(const struct place *p, const struct job *job, const struct gpu 
     return capacity_fits(p, &job->demand, gpu) && !shuns(p, job, gpu);
 }
 
+/* A GPU that fits. Where one is all that the job wants, none that costs more is it. */
+static void push_gpu(struct place *p, const struct demand *d, uint32_t at) {
+    const struct gpu *gpu = &p->gpus.at[at];
+    double cost = search_cost(p, d, gpu);
+    if (cost > p->search.best) return;
+    search_push(p, 2 * at, cost, gpu->turn);
+    bool held = gpu->cpu_milli >= d->cpu_milli && gpu->node_bytes >= d->memory_bytes;
+    if (held && demand_gpus(d) == 1) p->search.best = cost;
+}
+
 /* A branch is its root and two branches. */
 static void open_branch(struct place *p, const struct job *job, uint32_t root) {
     const struct demand *d = &job->demand;
     const struct gpu *gpu = &p->gpus.at[root];
     const struct index_kind *kind = &p->index.kinds[gpu->kind].kind;
-    if (search_fits(p, job, gpu)) search_push(p, 2 * root, search_cost(p, d, gpu), gpu->turn);
+    if (search_fits(p, job, gpu)) push_gpu(p, d, root);
     push_branch(p, d, kind, gpu->left);
     push_branch(p, d, kind, gpu->right);
 }
@@ -87,6 +99,7 @@ static bool meet(struct place *p, const struct demand *d, const struct gpu *gpu)
 static void begin(struct place *p, const struct demand *d) {
     struct state_search *s = &p->search;
     s->heap.count = s->touched_count = 0;
+    s->best = INFINITY;
     for (uint32_t i = 0; i < p->config.curve_count; i++)
         s->limit_ppm[i] =
             p->policy->limit ? p->policy->limit(p, d, &p->config.curves[i]) : p->util_most_ppm;

@@ -117,7 +117,6 @@ static void take(struct place *p, uint32_t job, uint32_t node, uint32_t tasks) {
 uint32_t search_hosts(struct place *p, uint32_t job) {
     const struct demand *d = &p->jobs.at[job].demand;
     uint32_t tasks = 0;
-    p->search.best = INFINITY;
     for (uint32_t k = 0; k < p->hosts.roots_count; k++) {
         const struct index_kind *kind = &p->index.kinds[k].kind;
         if (capacity_allows(p, d, kind->labels, kind->side)) push_branch(p, d, p->hosts.roots[k]);
