@@ -51,6 +51,7 @@ function slurm_job_submit(desc, partitions, uid)
     if desc.admin_comment then desc.admin_comment = "" end
     if not is_ours(desc) then return slurm.SUCCESS end
     local ask, now, begin = ask_of(desc) or "class=training", os.time(), desc.begin_time or 0
+    if desc.script then desc.environment["SALUS_ASK"] = ask end -- for a node whose slurmctld does not answer
     if not is_for_placer(desc) then
         desc.admin_comment = "salus: " .. ask .. " free=1"
         return slurm.SUCCESS

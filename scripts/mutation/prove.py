@@ -15,8 +15,8 @@ from mutation.mutant import Bad
 
 
 class Proof(NamedTuple):
-    """program: what is linked with the mutant, in the build folder; "daemon": the one that the mutated
-    file belongs to. command: {program}, {case}, {limit} and {random}, the committed random programs, are filled in.
+    """program: what is linked with the mutant, in the build folder; "daemon", "slurm": the one of these that the
+    mutated file belongs to. command: {program}, {case}, {limit} and {random}, the committed random programs, are filled in.
     words: of a failure, a regular expression. cases: the file that has them, where a mutant names one.
     needs: what make must have built. long: not part of `make check`."""
     program: str
@@ -31,7 +31,8 @@ class Proof(NamedTuple):
 UNIT_LIMIT_S = 200 # it fails by itself, however busy the machine is
 HANG_LIMIT_S = 20  # where it may hang
 PATIENCE_S = 10    # of a test, for what never comes
-DAEMONS = {"daemon/broker/": "salusd", "daemon/worker/": "salus-gpu"}
+BELONGS = {"daemon": {"daemon/broker/": "salusd", "daemon/worker/": "salus-gpu"},
+           "slurm": {"daemon/place/slurm/placer/": "slurm/salus-placer", "daemon/place/slurm/": "slurm/salus.so"}}
 PROGRAMS = ("salusd", "salus-gpu", "salusctl")
 PROOFS = {
     "lane_random": Proof("test/plain/lane_random", ("{program}",),
@@ -60,6 +61,8 @@ PROOFS = {
                           cases="test/e2e/run_recovery.py", needs=("all", "{build}/e2e/default-static/verify"), long=True),
     "run_limits": Proof("daemon", ("python3", "test/e2e/run_limits.py", "{case}"), "FAIL.*{case}",
                         cases="test/e2e/run_limits.py", needs=("all", "{build}/test/e2e/fail_call.so"), long=True),
+    "run_slurm": Proof("slurm", ("python3", "test/slurm/run_slurm.py", "{case}"), "FAIL.*{case}", cases="test/slurm/run_slurm.py",
+                       needs=("all", "slurm", "{build}/e2e/default-static/train", "{build}/e2e/default-static/paced"), long=True),
 }
 
 
@@ -90,9 +93,9 @@ def check(test, sources):
 
 
 def program_of(proof, mutant):
-    if proof.program != "daemon":
+    if proof.program not in BELONGS:
         return proof.program
-    return next(p for d, p in DAEMONS.items() if mutant.file.startswith(d))
+    return next(p for d, p in BELONGS[proof.program].items() if mutant.file.startswith(d))
 
 
 def judge(rc, out, words):
@@ -133,6 +136,8 @@ def prove(build, mutant, test, text, folder):
     env = dict(os.environ, BUILD=build.folder, SALUS_TEST_PATIENCE=str(PATIENCE_S))
     if proof.program == "daemon":
         env.update(SALUS_DAEMON_BUILD=folder, SALUS_TEST_PATIENCE="20")
+    if proof.program == "slurm":
+        env.update(SALUS_TEST_SLURM=program, SALUS_TEST_PATIENCE="60")
     words = proof.words.format(case=case) if "{case}" in proof.words else proof.words
     if mutant.hangs:
         words += f"|Timed out|Timed.*{case}"

@@ -22,8 +22,15 @@ from harness import BUILD, ROOT, cuda_lib_dir, tool, wait_for
 # Who ends a test by a signal leaves no cluster either.
 signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
-PLUGIN = os.path.join(BUILD, "slurm", "salus.so")
-PLACER = os.path.join(BUILD, "slurm", "salus-placer")
+
+
+def ours(name):
+    """A mutant's, where one is tried."""
+    mutant = os.environ.get("SALUS_TEST_SLURM", "")
+    return mutant if os.path.basename(mutant) == name else os.path.join(BUILD, "slurm", name)
+
+
+PLUGIN, PLACER = ours("salus.so"), ours("salus-placer")
 EXAMPLES = os.path.join(ROOT, "config", "slurm")
 SHORT = 60  # s: what takes longer here has failed
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY"}

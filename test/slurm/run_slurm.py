@@ -556,6 +556,29 @@ def test_slurmctld_is_killed():
         equal(lines(c, "begins"), list(range(8)), "jobs that began")
 
 
+# A salusctl that kills slurmctld in a job's prolog: whoever begins behind it gets no answer.
+KILLS = """
+case "$*" in *status) [ ! -e {d}/slurmctld ] || kill -9 $(cat {d}/slurmctld); rm -f {d}/slurmctld ;; esac
+exec {ctl} "$@"
+"""
+
+
+def test_the_gres_alone_is_enough_without_slurmctld():
+    with tempfile.TemporaryDirectory() as folder:
+        ctl = script(os.path.join(folder, "ctl"), KILLS.format(d=folder, ctl=tool("salusctl")))
+        with Cluster(wait=0, plugin=f"salusctl={ctl}", more="SlurmctldTimeout=300") as c:
+            c.report()
+            c.start_placer()
+            with open(os.path.join(folder, "slurmctld"), "w") as f:
+                f.write(str(c.slurmctld.pid))
+            job = c.sbatch(TRAIN, "--gres=salus:1")
+            wait_for("slurmctld is killed", lambda: c.slurmctld.poll() is not None, SHORT)
+            wait_for("the job has printed", lambda: CHECKSUM.search(c.output(job)), SHORT)
+            equal([had["name"] for n in c.nodes for had in n.history()], [f"slurm-{job}"], "jobs under Salus")
+            c.start_slurmctld()
+            equal(c.ended(job)["JobState"], "COMPLETED", "the job")
+
+
 NOBODY = 65534
 
 

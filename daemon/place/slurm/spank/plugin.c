@@ -214,11 +214,19 @@ static void give_back(spank_t sp, const char *node) {
     if (job_requeue(id) == 0) slurm_spank_log("salus: job %" PRIu32 " is queued again", id);
 }
 
+/* With an option or the GRES. Where slurmctld does not say, job_submit.lua did, to the job. */
+static bool is_ours(spank_t sp) {
+    char text[ASK_TEXT_BYTES];
+
+    if (any_option()) return true;
+    if (plugin.asked) return plugin.job.shares;
+    return spank_getenv(sp, ASK_VARIABLE, text, sizeof(text)) == ESPANK_SUCCESS;
+}
+
 int slurm_spank_task_init(spank_t sp, int argc, char **argv) {
     char why[DAEMON_WHY_BYTES], node[NOTE_NODE_BYTES] = "";
 
-    if (spank_context() != S_CTX_REMOTE) return 0;
-    if (!any_option() && !(plugin.asked && plugin.job.shares)) return 0;
+    if (spank_context() != S_CTX_REMOTE || !is_ours(sp)) return 0;
     spank_getenv(sp, "SLURMD_NODENAME", node, sizeof(node));
     if (serve_task(sp, node, why) == 0) return 0;
     slurm_spank_log("salus: %s: the task was not started: %s", node, why);
