@@ -17,12 +17,13 @@ static void expect_sound(const struct report *r) {
     for (uint32_t i = 0; i < r->gpu_count; i++)
         if (r->gpus[i].memory_bytes > REPORT_MEMORY_MOST) abort();
     for (uint32_t i = 0; i < r->job_count; i++)
-        if (r->jobs[i].demand_milli > 1000 || report_find_job(r, r->jobs[i].id) != &r->jobs[i])
+        if (r->jobs[i].demand_milli > 1000 ||
+            report_find_job(r, r->jobs[i].id, r->jobs[i].uid) != &r->jobs[i])
             abort();
     for (uint32_t i = 0; i < r->lack_count; i++) {
         const struct report_lack *l = &r->lacks[i];
         if (l->needed_bytes > 2 * REPORT_MEMORY_MOST || l->at_ms < 0) abort();
-        if (report_find_lack(r, l->id) != l) abort();
+        if (report_find_lack(r, l->id, l->uid) != l) abort();
     }
 }
 

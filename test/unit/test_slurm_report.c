@@ -75,7 +75,7 @@ Test(slurm_report, nonsense_is_refused_with_its_reason) {
     "salus:1 {\"schema\":1,\"gpus\":[{\"id\":0,\"state\":\"ready\",\"memory_bytes\":1}]," \
     "\"jobs\":" text "}"
 #define JOB(id, demand, bytes) \
-    "{\"id\":" id ",\"demand\":" demand ",\"persistent\":" bytes ",\"ephemeral\":7}"
+    "{\"uid\":9,\"id\":" id ",\"demand\":" demand ",\"persistent\":" bytes ",\"ephemeral\":7}"
 
 Test(slurm_report, jobs_are_read_and_added_up) {
     struct report r;
@@ -86,17 +86,18 @@ Test(slurm_report, jobs_are_read_and_added_up) {
                               why),
                  0);
     cr_expect_eq(r.job_count, 2);
-    cr_assert_not_null(report_find_job(&r, 5));
-    cr_expect_eq(report_find_job(&r, 5)->demand_milli, 1000, "all of a GPU and no more");
-    cr_expect_eq(report_find_job(&r, 5)->persistent_bytes, 150);
-    cr_expect_eq(report_find_job(&r, 5)->ephemeral_bytes, 14);
-    cr_expect_null(report_find_job(&r, 7));
+    cr_assert_not_null(report_find_job(&r, 5, 9));
+    cr_expect_eq(report_find_job(&r, 5, 9)->demand_milli, 1000, "all of a GPU and no more");
+    cr_expect_eq(report_find_job(&r, 5, 9)->persistent_bytes, 150);
+    cr_expect_eq(report_find_job(&r, 5, 9)->ephemeral_bytes, 14);
+    cr_expect_null(report_find_job(&r, 7, 9));
+    cr_expect_null(report_find_job(&r, 5, 8), "another user called his so");
 }
 
 #define LACKED(text)                                                                      \
     "salus:1 {\"schema\":1,\"gpus\":[{\"id\":0,\"state\":\"ready\",\"memory_bytes\":1}]," \
     "\"lacked\":" text "}"
-#define LACK(id, needed, at) "{\"id\":" id ",\"needed\":" needed ",\"at\":" at "}"
+#define LACK(id, needed, at) "{\"uid\":9,\"id\":" id ",\"needed\":" needed ",\"at\":" at "}"
 
 Test(slurm_report, who_lacked_memory_is_read) {
     struct report r;
@@ -108,11 +109,12 @@ Test(slurm_report, who_lacked_memory_is_read) {
                               why),
                  0);
     cr_expect_eq(r.lack_count, 2);
-    cr_assert_not_null(report_find_lack(&r, 5));
-    cr_expect_eq(report_find_lack(&r, 5)->needed_bytes, 700, "the most");
-    cr_expect_eq(report_find_lack(&r, 5)->at_ms, 1790000001500, "the latest");
-    cr_expect_eq(report_find_lack(&r, 6)->needed_bytes, 2 * REPORT_MEMORY_MOST, "bounded");
-    cr_expect_null(report_find_lack(&r, 7));
+    cr_assert_not_null(report_find_lack(&r, 5, 9));
+    cr_expect_eq(report_find_lack(&r, 5, 9)->needed_bytes, 700, "the most");
+    cr_expect_eq(report_find_lack(&r, 5, 9)->at_ms, 1790000001500, "the latest");
+    cr_expect_eq(report_find_lack(&r, 6, 9)->needed_bytes, 2 * REPORT_MEMORY_MOST, "bounded");
+    cr_expect_null(report_find_lack(&r, 7, 9));
+    cr_expect_null(report_find_lack(&r, 5, 8), "another user called his so");
 }
 
 Test(slurm_report, of_more_that_lacked_memory_nothing_is_known) {
@@ -122,11 +124,11 @@ Test(slurm_report, of_more_that_lacked_memory_nothing_is_known) {
     struct report r;
 
     for (int i = 0; i < REPORT_LACKS_MOST + 9; i++)
-        n += (size_t)sprintf(text + n, "%s{\"id\":%d,\"needed\":1,\"at\":1}", i ? "," : "", i);
+        n += (size_t)sprintf(text + n, "%s{\"uid\":9,\"id\":%d,\"needed\":1,\"at\":1}", i ? "," : "", i);
     strcpy(text + n, "]}");
     cr_assert_eq(report_parse(&r, text, why), 0, "%s", why);
     cr_expect_eq(r.lack_count, REPORT_LACKS_MOST);
-    cr_expect_null(report_find_lack(&r, REPORT_LACKS_MOST));
+    cr_expect_null(report_find_lack(&r, REPORT_LACKS_MOST, 9));
 }
 
 Test(slurm_report, lacks_that_cannot_be_make_it_nonsense) {
@@ -136,7 +138,8 @@ Test(slurm_report, lacks_that_cannot_be_make_it_nonsense) {
                                         LACKED("[" LACK("1", "-1", "1") "]"),
                                         LACKED("[" LACK("1", "1", "-1") "]"),
                                         LACKED("[" LACK("1", "1", "1e300") "]"),
-                                        LACKED("[" LACK("1", "1", "\"1\"") "]")};
+                                        LACKED("[" LACK("1", "1", "\"1\"") "]"),
+                                        LACKED("[{\"id\":1,\"needed\":1,\"at\":1}]")};
     struct report r;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

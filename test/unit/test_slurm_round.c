@@ -319,10 +319,13 @@ Test(slurm_round, what_is_measured_counts) {
     job(WORLD_RUNS, 200)->node = 1;
     job(WORLD_WAITS, 900);
     cr_expect_str_eq(plan(), "place 102 n1/0");
-    nodes[0].report.jobs[0] = (struct report_job){100, 1000, 0, 0};
+    nodes[0].report.jobs[0] = (struct report_job){100, 0, 1000, 0, 0};
     nodes[0].report.job_count = 1;
     cr_expect_str_eq(plan(), "place 102 n2/0");
-    nodes[1].report.jobs[0] = (struct report_job){101, 0, GIB - 1, 0};
+    jobs[0].uid = 1;
+    cr_expect_str_eq(plan(), "place 102 n1/0", "it is another user's who calls himself so");
+    jobs[0].uid = 0;
+    nodes[1].report.jobs[0] = (struct report_job){101, 0, 0, GIB - 1, 0};
     nodes[1].report.job_count = 1;
     cr_expect_str_eq(plan(), "place 102 n1/0", "there is no memory");
     jobs[1].note.ask.mem_bytes = jobs[1].note.ask.persistent_bytes = GIB / 8;

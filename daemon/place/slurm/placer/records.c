@@ -84,6 +84,7 @@ static bool is_array(const slurm_job_info_t *from, const struct note *note) {
 
 static int take_job(const struct records *r, const slurm_job_info_t *from, struct world_job *j) {
     j->id = from->job_id;
+    j->uid = from->user_id;
     j->task = WORLD_NO_TASK;
     j->state = runs(from) ? WORLD_RUNS : *j->note.node ? WORLD_PLACED : WORLD_WAITS;
     j->cpus = from->num_cpus;
@@ -151,11 +152,11 @@ static void split(struct taking *t, const slurm_job_info_t *from) {
 /* ---- who lacked memory ----------------------------------------------------------------------- */
 
 /* What the node says of it where it was put; NULL: nothing. */
-static const struct report_lack *lack_of(const struct world *w, uint32_t id,
+static const struct report_lack *lack_of(const struct world *w, const slurm_job_info_t *from,
                                          const struct note *note) {
     for (size_t i = 0; *note->node && i < w->node_count; i++)
         if (w->nodes[i].reported && strcmp(w->nodes[i].name, note->node) == 0)
-            return report_find_lack(&w->nodes[i].report, id);
+            return report_find_lack(&w->nodes[i].report, from->job_id, from->user_id);
     return NULL;
 }
 
@@ -178,7 +179,7 @@ static bool take_lack(struct taking *t, const slurm_job_info_t *from) {
     if (t->lack_count == t->lack_cap || (!ended && !back)) return false;
     if (from->job_state & JOB_COMPLETING || note_parse(&l->note, from->admin_comment) < 0)
         return false;
-    said = l->note.free ? NULL : lack_of(t->r->w, from->job_id, &l->note);
+    said = l->note.free ? NULL : lack_of(t->r->w, from, &l->note);
     if (!said) return false;
     l->id = from->job_id;
     l->ended = ended;

@@ -44,19 +44,24 @@ static int take_gpu(struct report *r, const cJSON *gpu, char *why) {
     return 0;
 }
 
+static bool take_who(const cJSON *object, double *id, double *uid) {
+    return number(object, "id", UINT32_MAX, id) && number(object, "uid", UINT32_MAX, uid);
+}
+
 /* Those of one job of Slurm are added up. */
 static int take_job(struct report *r, const cJSON *job, char *why) {
-    double id, demand, persistent, ephemeral;
+    double id, uid, demand, persistent, ephemeral;
     struct report_job *j;
 
-    if (!number(job, "id", UINT32_MAX, &id) || !number(job, "demand", 1000, &demand) ||
+    if (!take_who(job, &id, &uid) || !number(job, "demand", 1000, &demand) ||
         !number(job, "persistent", (double)REPORT_MEMORY_MOST, &persistent) ||
         !number(job, "ephemeral", (double)REPORT_MEMORY_MOST, &ephemeral))
         return bad(why, "what it says of a job cannot be");
-    j = (struct report_job *)report_find_job(r, (uint32_t)id);
+    j = (struct report_job *)report_find_job(r, (uint32_t)id, (uint32_t)uid);
     if (!j && r->job_count == REPORT_JOBS_MOST) return 0;
     if (!j) j = &r->jobs[r->job_count++];
     j->id = (uint32_t)id;
+    j->uid = (uint32_t)uid;
     j->demand_milli += (uint32_t)demand;
     if (j->demand_milli > 1000) j->demand_milli = 1000;
     j->persistent_bytes += (uint64_t)persistent;
@@ -79,18 +84,19 @@ static int take_jobs(struct report *r, const cJSON *all, char *why) {
 /* Of several ends of one job, and of several processes, the latest is when; the most counts. */
 static int take_lack(struct report *r, const cJSON *lack, char *why) {
     const cJSON *at = cJSON_GetObjectItemCaseSensitive(lack, "at");
-    double id, needed;
+    double id, uid, needed;
     struct report_lack *l;
 
-    if (!number(lack, "id", UINT32_MAX, &id) ||
-        !number(lack, "needed", (double)UINT64_MAX, &needed) || !cJSON_IsNumber(at) ||
+    if (!take_who(lack, &id, &uid) || !number(lack, "needed", (double)UINT64_MAX, &needed) ||
+        !cJSON_IsNumber(at) ||
         !(at->valuedouble >= 0) || at->valuedouble > REPORT_TIME_MOST_S)
         return bad(why, "what it says of a job that lacked memory cannot be");
-    l = (struct report_lack *)report_find_lack(r, (uint32_t)id);
+    l = (struct report_lack *)report_find_lack(r, (uint32_t)id, (uint32_t)uid);
     if (!l && r->lack_count == REPORT_LACKS_MOST) return 0;
     if (!l) l = &r->lacks[r->lack_count++];
     if (needed > 2.0 * REPORT_MEMORY_MOST) needed = 2.0 * REPORT_MEMORY_MOST;
     l->id = (uint32_t)id;
+    l->uid = (uint32_t)uid;
     if ((uint64_t)needed > l->needed_bytes) l->needed_bytes = (uint64_t)needed;
     if ((int64_t)(at->valuedouble * 1000) > l->at_ms) l->at_ms = (int64_t)(at->valuedouble * 1000);
     return 0;
@@ -123,15 +129,15 @@ static int take_gpus(struct report *r, const cJSON *all, char *why) {
     return r->gpu_count ? 0 : bad(why, "it has no GPU");
 }
 
-const struct report_job *report_find_job(const struct report *r, uint32_t id) {
+const struct report_job *report_find_job(const struct report *r, uint32_t id, uint32_t uid) {
     for (uint32_t i = 0; i < r->job_count; i++)
-        if (r->jobs[i].id == id) return &r->jobs[i];
+        if (r->jobs[i].id == id && r->jobs[i].uid == uid) return &r->jobs[i];
     return NULL;
 }
 
-const struct report_lack *report_find_lack(const struct report *r, uint32_t id) {
+const struct report_lack *report_find_lack(const struct report *r, uint32_t id, uint32_t uid) {
     for (uint32_t i = 0; i < r->lack_count; i++)
-        if (r->lacks[i].id == id) return &r->lacks[i];
+        if (r->lacks[i].id == id && r->lacks[i].uid == uid) return &r->lacks[i];
     return NULL;
 }
 

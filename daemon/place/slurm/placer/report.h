@@ -37,12 +37,13 @@ struct report {
     } gpus[REPORT_GPUS_MOST]; /* by their numbers */
     uint32_t job_count;
     struct report_job {
-        uint32_t id, demand_milli; /* 0: not known */
+        uint32_t id, uid;      /* as whoever runs it has it: a user may call a job as he likes */
+        uint32_t demand_milli; /* 0: not known */
         uint64_t persistent_bytes, ephemeral_bytes;
     } jobs[REPORT_JOBS_MOST]; /* each once; of more than these nothing is known */
     uint32_t lack_count;
     struct report_lack {
-        uint32_t id;
+        uint32_t id, uid;
         uint64_t needed_bytes;  /* at most 2 * REPORT_MEMORY_MOST: more is no more */
         int64_t at_ms;          /* since 1970, of the latest end; to be told from another */
     } lacks[REPORT_LACKS_MOST]; /* the same */
@@ -51,8 +52,8 @@ struct report {
 /* 0, -ENOENT: it is none of ours, or -EINVAL with what is wrong in `why`. */
 int report_parse(struct report *r, const char *text, char *why);
 
-/* What is known of that job; NULL: nothing. */
-const struct report_job *report_find_job(const struct report *r, uint32_t id);
-const struct report_lack *report_find_lack(const struct report *r, uint32_t id);
+/* What is known of that user's job; NULL: nothing. */
+const struct report_job *report_find_job(const struct report *r, uint32_t id, uint32_t uid);
+const struct report_lack *report_find_lack(const struct report *r, uint32_t id, uint32_t uid);
 
 #endif

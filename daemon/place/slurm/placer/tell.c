@@ -104,14 +104,15 @@ static void open_nodes(struct batch *b) {
 
 /* What its node has measured of a job that runs goes before what was said of it. */
 static void take_measured(const struct tell *t, size_t i, struct place_job *job) {
+    const struct world_job *j = &t->w->jobs[i];
     const struct report_job *m =
         t->jobs[i].fate == TELL_STAYS
-            ? report_find_job(&t->w->nodes[t->jobs[i].node].report, t->w->jobs[i].id)
+            ? report_find_job(&t->w->nodes[t->jobs[i].node].report, j->id, j->uid)
             : NULL;
 
     if (!m) return;
     if (m->demand_milli) job->util = m->demand_milli / 1000.0;
-    if (t->w->jobs[i].note.ask.mem_bytes || !m->persistent_bytes) return;
+    if (j->note.ask.mem_bytes || !m->persistent_bytes) return;
     job->persistent_bytes = m->persistent_bytes;
     job->ephemeral_bytes = m->ephemeral_bytes;
 }

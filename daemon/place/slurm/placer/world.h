@@ -40,7 +40,7 @@ enum world_state {
 
 /* A job of several nodes is there once for each of them, while it runs. */
 struct world_job {
-    uint32_t id;
+    uint32_t id, uid;
     uint32_t task; /* WAITS: of an array, one that Slurm has not split off; else WORLD_NO_TASK */
     enum world_state state;
     struct note note;
