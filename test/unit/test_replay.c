@@ -122,6 +122,18 @@ Test(replay, a_page_takes_no_more_memory_than_it_did) {
     succession_end(&r);
 }
 
+Test(replay, what_it_lacked_stays_counted) {
+    struct succession r = begin();
+    uint64_t most = WIRECLIENT_EPHEMERAL, lane = WIRECLIENT_EPHEMERAL;
+    cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, most)), 0);
+    cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, lane, most)),
+                 ERR_NO_MEMORY);
+    next_worker(&r);
+    cr_expect_eq(atomic_load(&r.c->com->usage.refusals), 1);
+    cr_expect_eq(atomic_load(&r.c->com->usage.needed_bytes), 2 * most);
+    succession_end(&r);
+}
+
 Test(replay, what_had_not_begun_is_done_once_and_in_order) {
     struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
