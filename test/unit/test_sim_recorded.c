@@ -339,6 +339,24 @@ Test(sim_recorded, whatever_is_counted_is_a_workload) {
               iterations);
 }
 
+/* 20 years each, and a workload has 36. */
+Test(sim_recorded, of_jobs_that_together_are_too_long_the_first_are_written) {
+    struct recording r;
+    recording_init(&r);
+    for (uint64_t id = 1; id <= 2; id++) {
+        add_job(&r, id, id == 1 ? "first" : "second", "marks");
+        r.jobs[id - 1].job.iterations = 1000000;
+        r.jobs[id - 1].job.busy_ns = 630720000ul * 1000000000ul;
+    }
+    char *file = written(&r, NULL);
+    cr_expect_not_null(strstr(file, "\njob name=first "), "%s", file);
+    cr_expect_not_null(strstr(file, "# second, job 2: it, and the jobs before it, take more than"),
+                       "%s", file);
+    expect_valid(file);
+    recording_finish(&r);
+    free(file);
+}
+
 Test(sim_recorded, an_iteration_without_an_end_takes_no_more_than_its_room) {
     char *text = NULL;
     size_t bytes;
