@@ -75,7 +75,8 @@ static int copy_page(struct wire_completion *page, int fd) {
     }
     if (err && err != -ENXIO) return err;
     err = copy_part(page, fd, offsetof(struct wire_completion, savepoint), sizeof(page->savepoint));
-    if (!err) err = copy_part(page, fd, offsetof(struct wire_completion, usage), sizeof(page->usage));
+    if (!err)
+        err = copy_part(page, fd, offsetof(struct wire_completion, usage), sizeof(page->usage));
     if (err) return err;
     atom_store_relaxed(&page->stats.queued, 0);
     memset(&page->running, 0, sizeof(page->running));

@@ -124,7 +124,8 @@ Test(slurm_report, of_more_that_lacked_memory_nothing_is_known) {
     struct report r;
 
     for (int i = 0; i < REPORT_LACKS_MOST + 9; i++)
-        n += (size_t)sprintf(text + n, "%s{\"uid\":9,\"id\":%d,\"needed\":1,\"at\":1}", i ? "," : "", i);
+        n += (size_t)sprintf(text + n, "%s{\"uid\":9,\"id\":%d,\"needed\":1,\"at\":1}",
+                             i ? "," : "", i);
     strcpy(text + n, "]}");
     cr_assert_eq(report_parse(&r, text, why), 0, "%s", why);
     cr_expect_eq(r.lack_count, REPORT_LACKS_MOST);

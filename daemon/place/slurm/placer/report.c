@@ -88,8 +88,7 @@ static int take_lack(struct report *r, const cJSON *lack, char *why) {
     struct report_lack *l;
 
     if (!take_who(lack, &id, &uid) || !number(lack, "needed", (double)UINT64_MAX, &needed) ||
-        !cJSON_IsNumber(at) ||
-        !(at->valuedouble >= 0) || at->valuedouble > REPORT_TIME_MOST_S)
+        !cJSON_IsNumber(at) || !(at->valuedouble >= 0) || at->valuedouble > REPORT_TIME_MOST_S)
         return bad(why, "what it says of a job that lacked memory cannot be");
     l = (struct report_lack *)report_find_lack(r, (uint32_t)id, (uint32_t)uid);
     if (!l && r->lack_count == REPORT_LACKS_MOST) return 0;
