@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Triton's own client, from the Python package registry: for run_front.py and run_serve.py."""
+import fcntl
 import os
 import subprocess
 import sys
@@ -10,8 +11,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def triton_python():
-    """An interpreter that has it: made once, in $(BUILD)/serve-venv."""
+    """An interpreter that has it: made once, in $(BUILD)/serve-venv, by whoever of several test programs comes first."""
     folder = os.path.join(BUILD, "serve-venv")
+    with open(folder + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return make_python(folder)
+
+
+def make_python(folder):
     python, done = os.path.join(folder, "bin", "python"), os.path.join(folder, "done")
     if os.path.exists(done):
         return python
