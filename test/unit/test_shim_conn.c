@@ -115,6 +115,7 @@ static bool serve(struct script *s) {
     struct wire_answer a = {0};
     bool lost = s->connections++ < s->lost;
     s->peer = accept(s->listener, NULL, NULL);
+    if (s->peer < 0) return true; /* it should have come again */
     fdutil_recv(s->peer, &s->hello, sizeof(s->hello), NULL, NULL);
     for (int i = 0; i < 2 && !s->hang_up; i++) {
         if (s->late && i == 1) {
@@ -147,6 +148,7 @@ static char dir[] = "/tmp/shim-conn-XXXXXX";
 static int connect_to(struct script *s, struct conn *c) {
     pthread_t thread;
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    struct timeval most = {.tv_sec = 10};
     log_init("none");
     cr_assert_not_null(mkdtemp(dir));
     setenv("SALUS_RUN_DIR", dir, 1);
@@ -155,6 +157,7 @@ static int connect_to(struct script *s, struct conn *c) {
     s->listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     cr_assert_eq(bind(s->listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
     cr_assert_eq(listen(s->listener, 1), 0);
+    setsockopt(s->listener, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
     if (!s->base[0]) s->base[0] = FIRST;
     if (!s->base[1]) s->base[1] = SECOND;
     pthread_create(&thread, NULL, broker, s);
