@@ -183,26 +183,32 @@ class Chaos:
     def do_job_stop(self):
         self.pause(self.victim().pid)
 
-    def await_another(self, worker):
-        """The jobs, which are at work, are how a worker learns that its driver is gone."""
-        wait_for("there is another worker", lambda: self.daemon.worker_pid() not in (None, worker))
+    def await_another(self, since):
+        """The jobs, which are at work, are how a worker learns that its driver is gone. One that had begun before that ends as well,
+        be it after the jobs that were there: another is one that came to the driver since."""
+        def there():
+            worker = self.daemon.worker_pid()
+            return any(job["pid"] == worker and job["since_seconds"] > since for job in self.daemon.below.jobs())
+        wait_for("there is another worker", there)
 
     def do_below_worker_kill(self):
         """What a worker takes for its GPU: the context is lost, and the worker with it."""
-        worker = self.worker()
+        below = wait_for("there is a worker below", self.daemon.below.worker_pid)
         self.blame("below")
-        self.signal(wait_for("there is a worker below", self.daemon.below.worker_pid), signal.SIGKILL)
-        self.await_another(worker)
+        self.signal(below, signal.SIGKILL)
+        since = time.time()
+        self.await_another(since)
 
     def do_below_broker_kill(self):
         """The driver and its GPU are gone for a while."""
-        worker, below = self.worker(), self.daemon.below
+        below = self.daemon.below
         self.blame("below")
         below.process.kill()
         below.process.wait()
+        since = time.time()
         below.log_file.close()
         below.boot()
-        self.await_another(worker)
+        self.await_another(since)
 
     KINDS = {"broker_kill": 4, "broker_term": 3, "worker_kill": 2, "both_kill": 1,
              "broker_kill_beside_a_stopped_worker": 1, "job_kill": 4, "job_kill_by_command": 5,
