@@ -7,6 +7,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static const struct model_tensor inputs[] = {
     {.name = "a", .type = DATATYPE_INT32, .rank = 1, .shape = {-1}},
@@ -129,6 +131,24 @@ Test(infer_again, only_what_is_the_same) {
     cr_expect(takes(&a, said, data, DATA_BYTES), "and it is kept through all that");
     free(changed);
     free((void *)body.data);
+    again_finish(&a);
+}
+
+/* Nothing of the second tensor is there, and behind the body no memory is. */
+Test(infer_again, what_is_shorter_is_not_read_beyond_its_end) {
+    struct again a = after(said, data, DATA_BYTES);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), head = strlen(said), bytes = head + 8;
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *at = pages + page - bytes;
+    struct request_body body = {at, bytes, head};
+    struct request r;
+
+    cr_assert_neq(pages, MAP_FAILED);
+    cr_assert_eq(mprotect(pages + page, page, PROT_NONE), 0);
+    memcpy(at, said, head);
+    memcpy(at + head, data, 8);
+    cr_expect_not(again_take(&a, &body, &model, versions[1], &r));
+    munmap(pages, 2 * page);
     again_finish(&a);
 }
 
