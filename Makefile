@@ -132,6 +132,8 @@ unit-programs: $(UNIT_NOW) $(WORLDS) $(BUILD)/proofs/late
 check-unit: unit-programs ## unit tests, as many at a time as there are processors; UNIT_LEFT_OUT=name
 	$(Q)scripts/run-tests -j$(JOBS) $(WORLDS) $(UNIT_NOW)
 	$(Q)scripts/must-fail "unit: late" "an assertion failed when its test was over" scripts/run-tests $(BUILD)/proofs/late
+	$(Q)scripts/must-fail "unit: hung" "no end after 1 s" timeout 30 scripts/run-tests -t1 test/proofs/stays
+	$(Q)scripts/must-fail "unit: ended" "ended while test/proofs/stays ran" timeout 1 scripts/run-tests test/proofs/stays
 $(BUILD)/proofs/late: $(BUILD)/test/proofs/late.o
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $< -lcriterion

@@ -6,11 +6,9 @@ import glob
 import os
 import re
 import shutil
-import signal
-import subprocess
 from typing import NamedTuple
 
-from mutation import late
+from mutation import descent, late
 from mutation.mutant import Bad
 
 
@@ -110,14 +108,8 @@ def judge(rc, out, words):
 
 def run(command, limit_s, **more):
     """(exit status, output); whatever it left running is ended with it."""
-    p = subprocess.Popen(command, text=True, errors="replace", stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True, **more)
-    try:
-        out = p.communicate(timeout=limit_s)[0]
-    except subprocess.TimeoutExpired:
-        os.killpg(p.pid, signal.SIGKILL)
-        out = p.communicate()[0] + f"\nTimed out after {limit_s} s"
-    return late.status(p.returncode, out), out
+    rc, out = descent.run(command, limit_s, **more)
+    return ("hung", out + f"\nTimed out after {limit_s} s") if rc is None else (late.status(rc, out), out)
 
 
 def prove(build, mutant, test, text, folder):
