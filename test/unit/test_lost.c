@@ -9,7 +9,9 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
+#include "common/fdutil.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/front/order.h"
 #include "daemon/worker/loop.h"
 #include "test/lib/mortaldev.h"
 #include "test/lib/wireclient.h"
@@ -206,4 +208,20 @@ Test(lost, a_call_that_finds_out_is_not_what_did_it) {
     cr_expect_eq(told(0), 700);
     cr_expect_eq(told(1), 0);
     cr_expect_eq(last_words().job_id, jobs[0]->job_id);
+}
+
+/* It begins with the next worker: this one ends, and says nothing of it. */
+Test(lost, who_comes_then_is_not_refused) {
+    struct wire_worker_msg msg = {.kind = WIRE_ATTACH, .job_id = 99};
+    mortaldev_end(ERR_ILLEGAL_ADDRESS);
+    /* Without its descriptors it could not be served either way. */
+    cr_assert_eq(fdutil_send(b->sock, &msg, sizeof(msg), NULL, 0), 0);
+    order_read(b->worker);
+    wirebench_run(b);
+    cr_expect(b->worker->link.over);
+    loop_leave(b->worker);
+    do {
+        cr_assert(wirebench_hear(b, &msg, NULL));
+        cr_expect(msg.kind != WIRE_ATTACHED || msg.job_id != 99);
+    } while (msg.kind != WIRE_BROKE);
 }

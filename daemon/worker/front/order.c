@@ -178,6 +178,7 @@ static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int
               "job=%u name=\"%.63s\" pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
               reply.result ? err_name(reply.result) : "ok");
     if (!reply.result) return;
+    if (worker_lost(w)) return; /* it begins with the next one, of which the broker hears at once */
     if (why[0])
         snprintf(reply.text, sizeof(reply.text), "%s", why);
     else
