@@ -12,20 +12,31 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-int notify_send(const char *state) {
+/* Where systemd listens; 0 bytes: nowhere. */
+static struct sockaddr_un listener = {.sun_family = AF_UNIX};
+static socklen_t listener_bytes;
+
+int notify_begin(void) {
     const char *path = getenv("NOTIFY_SOCKET");
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
     size_t n = path ? strlen(path) : 0;
+
+    listener_bytes = 0;
+    if (n == 0) return 0;
+    if ((*path != '/' && *path != '@') || n >= sizeof(listener.sun_path)) return -EINVAL;
+    memcpy(listener.sun_path, path, n + 1);
+    if (*path == '@') listener.sun_path[0] = '\0'; /* abstract namespace */
+    listener_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
+    return 0;
+}
+
+int notify_send(const char *state) {
     int fd, err = 0;
 
-    if (n == 0) return 0;
-    if ((*path != '/' && *path != '@') || n >= sizeof(addr.sun_path)) return -EINVAL;
-    memcpy(addr.sun_path, path, n);
-    if (*path == '@') addr.sun_path[0] = '\0'; /* abstract namespace */
+    if (!listener_bytes) return 0;
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return -errno;
-    if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&addr,
-               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) < 0)
+    if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&listener,
+               listener_bytes) < 0)
         err = -errno;
     close(fd);
     return err;

@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+/* Reads NOTIFY_SOCKET, once: before there are threads that may change the environment. -EINVAL: it
+ * is no address, and nobody is told anything. */
+int notify_begin(void);
+
 /* "READY=1", "STOPPING=1", ... 0, also when nobody listens; -errno. */
 int notify_send(const char *state);
 

@@ -188,6 +188,7 @@ int server_create(struct server **out, const struct config *config,
         snprintf(why, cap, "event loop: %s", uv_strerror(err));
         goto unlock;
     }
+    if (notify_begin() < 0) log_warn("server", "event=notify why=\"NOTIFY_SOCKET is no address\"");
     init_handles(s);
     listener_init(&s->listeners, &s->loop);
     init_rooms(b);

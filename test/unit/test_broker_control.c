@@ -43,7 +43,7 @@ static void setup(void) {
 
 static void teardown(void) {
     close(asker.fd);
-    close(job_fd);
+    fdutil_close(&job_fd);
     broker_rig_stop(&rig);
 }
 
@@ -710,7 +710,7 @@ Test(broker_control, a_refused_job_says_so_as_long_as_it_lives_and_after) {
     broker_rig_say(&rig, &m);
     cr_assert(PATIENCE_UNTIL(strcmp(job_now()->state, "refused") == 0));
     cr_assert_str_eq(asker.items[0].job.why, "waited 30 s?");
-    close(job_fd);
+    fdutil_close(&job_fd);
     cr_assert(broker_rig_wait(&rig.worker.detached, 1));
     cr_assert(PATIENCE_UNTIL(ended_jobs() > 0));
     cr_assert_str_eq(asker.items[0].ended.how, "refused");
@@ -724,7 +724,7 @@ Test(broker_control, the_last_moment_counts) {
     const struct ctl_ended *e = &asker.items[0].ended;
 
     atomic_store(&rig.worker.keep, 1); /* the worker is still at it */
-    close(job_fd);
+    fdutil_close(&job_fd);
     cr_assert(PATIENCE_UNTIL(strcmp(job_now()->state, "ending") == 0));
     atom_store_relaxed(&st->launches, 1234);
     atom_store_relaxed(&st->busy_ns, 99);

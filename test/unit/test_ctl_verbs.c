@@ -37,7 +37,7 @@ static void setup(void) {
 
 static void teardown(void) {
     clirun_forget();
-    close(job_fd);
+    fdutil_close(&job_fd);
     broker_rig_stop(&rig);
 }
 
@@ -221,7 +221,7 @@ Test(ctl_verbs, wait_ends_when_the_job_has) {
     EXPECT(4, "", "salusctl: job 9: no such job; see 'salusctl job list'\n");
     wait_for_job(id);
     while (clirun_status == 4) { /* it had left before we asked: with another one, then */
-        close(job_fd);
+        fdutil_close(&job_fd);
         job_fd = broker_rig_connect(&rig, "job.sock");
         id = broker_rig_attach(job_fd, fds).job_id;
         wait_for_job(id);
@@ -276,7 +276,7 @@ Test(ctl_verbs, lanes_are_listed) {
 
 Test(ctl_verbs, history_is_shown) {
     fill_lanes();
-    close(job_fd);
+    fdutil_close(&job_fd);
     cr_assert(
         PATIENCE_UNTIL((CTL("history", "--json"), cJSON_GetArraySize(clirun_json("history")) > 0)));
     cr_assert_str_eq(clirun_text(cJSON_GetArrayItem(clirun_json("history"), 0), "how"), "done");
