@@ -184,6 +184,46 @@ Test(predict_features, what_is_not_counted_is_said) {
     onnxmake_finish(&m);
 }
 
+/* The last node is out of the graph and all of a body, which gives what it makes. */
+static Onnx__GraphProto *body(struct onnxmake *m) {
+    Onnx__GraphProto *g = arena_calloc(m->arena, 1, sizeof(*g));
+    Onnx__ValueInfoProto *out = arena_calloc(m->arena, 1, sizeof(*out));
+
+    onnx__graph_proto__init(g);
+    onnx__value_info_proto__init(out);
+    g->node = arena_calloc(m->arena, 1, sizeof(*g->node));
+    g->output = arena_calloc(m->arena, 1, sizeof(*g->output));
+    g->n_node = g->n_output = 1;
+    g->node[0] = onnxmake_last(m);
+    g->output[0] = out;
+    out->name = g->node[0]->output[0];
+    m->graph.n_node--;
+    return g;
+}
+
+/* Both branches take x, and the only input is known. */
+static void chosen(struct onnxmake *m) {
+    const char *x = onnxmake_input(m, "x", 1, "N,3"), *y;
+    Onnx__GraphProto *yes, *no;
+
+    ONNXMAKE_NODE(m, "Relu", x);
+    yes = body(m);
+    ONNXMAKE_NODE(m, "Neg", x);
+    no = body(m);
+    y = ONNXMAKE_NODE(m, "If", onnxmake_int(m, 1));
+    onnxmake_attr_graph(m, "then_branch", yes);
+    onnxmake_attr_graph(m, "else_branch", no);
+    ONNXMAKE_NODE(m, "Gemm", y, onnxmake_weight(m, "3,5"));
+}
+
+Test(predict_features, what_a_branch_takes_is_no_constant) {
+    struct features f;
+
+    expect(&f, chosen, 2);
+    cr_expect_eq(f.flops, 2 * (2 * 3) + 2 * 2 * 3 * 5, "%g", f.flops);
+    cr_expect_eq(f.activations_bytes, 4 * (2 * (2 * 3) + 2 * 5), "%lu", f.activations_bytes);
+}
+
 /* Each tensor is possible, and all of them are not. */
 static void absurd_weights(struct onnxmake *m) {
     const char *x = onnxmake_input(m, "x", 1, "N");

@@ -83,11 +83,13 @@ static bool takes_only_constants(const struct taking *t, const struct node *n) {
     return true;
 }
 
-/* What is computed once, from weights and numbers: nothing of a step. */
+/* What is computed once, from weights and numbers: nothing of a step. What a body takes from
+ * around it is no input of the node: an If may have a known condition and be all of a model. */
 static bool is_constant(const struct taking *t, const struct node *n) {
     const struct value *v = netgraph_output(t->g, n, 0);
 
-    return (v && v->data) || (takes_only_constants(t, n) && strncmp(n->op, "Random", 6) != 0);
+    if (v && v->data) return true;
+    return !n->has_body && takes_only_constants(t, n) && strncmp(n->op, "Random", 6) != 0;
 }
 
 static void take_outputs(struct taking *t, const struct node *n) {

@@ -44,6 +44,7 @@ struct node {
     /* Places in refs, where numbers of values are. */
     uint32_t inputs, inputs_count, outputs, outputs_count;
     uint32_t body, body_count; /* what its first body gives */
+    bool has_body;             /* it may take values that are none of its inputs */
 };
 
 struct netgraph {

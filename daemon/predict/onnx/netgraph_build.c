@@ -90,6 +90,7 @@ static void add_graph(struct build *b, const Onnx__GraphProto *p);
 static void add_body(struct build *b, const Onnx__GraphProto *p, struct node *n) {
     uint32_t mark = scope_mark(&b->scope);
 
+    n->has_body = true;
     if (++b->depth > NETGRAPH_BODIES_MAX) {
         b->err = complaint_say(b->why, "its graphs lie more than %u deep within each other",
                                NETGRAPH_BODIES_MAX);
