@@ -274,6 +274,78 @@ static void without_an_end(struct onnxmake *m) {
     chain(m, NETGRAPH_CALLS_MAX, 2);
 }
 
+/* So many attributes for the last node, each with that name. */
+static void say_much(struct onnxmake *m, unsigned count, const char *name) {
+    Onnx__NodeProto *n = onnxmake_last(m);
+    Onnx__AttributeProto *a = arena_calloc(m->arena, count, sizeof(*a));
+
+    n->n_attribute = count;
+    n->attribute = arena_calloc(m->arena, count, sizeof(*n->attribute));
+    for (unsigned i = 0; i < count; i++) {
+        onnx__attribute_proto__init(&a[i]);
+        a[i].name = (char *)name;
+        n->attribute[i] = &a[i];
+    }
+}
+
+static char long_name[AMOUNTS_NAME_BYTES + 2];
+
+static char *name_of(size_t bytes) {
+    memset(long_name, 'n', bytes);
+    long_name[bytes] = '\0';
+    return long_name;
+}
+
+/* What is one node in the file is looked through 2^18 times. */
+static void repeated(struct onnxmake *m, unsigned attributes, size_t bytes) {
+    onnxmake_node(m, "Conv", "b", (const char *[]){"a"}, 1);
+    say_much(m, attributes, name_of(bytes));
+    onnxmake_function(m, "g", "a", "b", 1);
+    for (unsigned i = 0; i < 18; i++) {
+        char name[16], of[16] = "g";
+
+        if (i) snprintf(of, sizeof(of), "g%u", i - 1);
+        onnxmake_node(m, of, "b0", (const char *[]){"a"}, 1);
+        onnxmake_node(m, of, "b1", (const char *[]){"b0"}, 1);
+        snprintf(name, sizeof(name), "g%u", i);
+        onnxmake_function(m, name, "a", "b1", 2);
+    }
+    call(m, "g17");
+}
+
+static void many_attributes(struct onnxmake *m) {
+    repeated(m, 100000, 0);
+}
+
+static void long_attributes(struct onnxmake *m) {
+    repeated(m, 1, AMOUNTS_NAME_BYTES + 1);
+}
+
+static void attributes_often(struct onnxmake *m) {
+    repeated(m, AMOUNTS_ATTRIBUTES_MAX, 8);
+}
+
+static void long_operator(struct onnxmake *m) {
+    repeated(m, 1, 0);
+    m->model.functions[0]->node[0]->op_type = name_of(AMOUNTS_NAME_BYTES + 1);
+}
+
+static void long_input(struct onnxmake *m) {
+    call(m, "Relu");
+    onnxmake_last(m)->input[0] = name_of(AMOUNTS_NAME_BYTES + 1);
+}
+
+/* The call's own attributes: each node of the function may ask for them. */
+static void callers_attributes(struct onnxmake *m) {
+    repeated(m, 0, 0);
+    say_much(m, AMOUNTS_ATTRIBUTES_MAX, "attributes");
+}
+
+static void as_much_as_may_be(struct onnxmake *m) {
+    call(m, "Relu");
+    say_much(m, AMOUNTS_ATTRIBUTES_MAX, name_of(AMOUNTS_NAME_BYTES));
+}
+
 static void reads_the_callers(struct onnxmake *m) {
     onnxmake_node(m, "Add", "b", (const char *[]){"a", "x"}, 2);
     onnxmake_function(m, "A", "a", "b", 1);
@@ -315,6 +387,12 @@ Test(predict_functions, functions_that_are_wrong) {
     expect_wrong(deep, "its functions call each other more than 32 deep");
     expect_wrong(deep_in_two_pieces, "its functions call each other more than 32 deep");
     expect_wrong(without_an_end, "its functions make more than 1048576 nodes of it");
+    expect_wrong(many_attributes, "has 100000 attributes: no more than 256 are read");
+    expect_wrong(long_attributes, "has a name of more than 4096 bytes: 'nnnn");
+    expect_wrong(long_operator, "has a name of more than 4096 bytes: 'nnnn");
+    expect_wrong(long_input, "has a name of more than 4096 bytes: 'nnnn");
+    expect_wrong(attributes_often, "make more than 512 MiB of names and attributes of it");
+    expect_wrong(callers_attributes, "make more than 512 MiB of names and attributes of it");
     expect_wrong(reads_the_callers, "reads 'x', which nothing before it makes");
     expect_wrong(reads_after_the_call, "reads 'b', which nothing before it makes");
     expect_wrong(makes_nothing, "its function 'A' does not make its 'c'");
@@ -345,5 +423,7 @@ Test(predict_functions, as_deep_as_may_be) {
     struct features f = features_of(just_deep_enough);
 
     cr_expect_eq(f.nodes, 1);
+    cr_expect_eq(f.unknown, 0);
+    f = features_of(as_much_as_may_be);
     cr_expect_eq(f.unknown, 0);
 }
