@@ -48,9 +48,10 @@ Test(predict_graph, files_that_are_no_models) {
         "this is no ONNX model (its bytes are no pro");
     BAD("\x08\x08", "this is no ONNX model (it has no graph): export one");
     BAD("\x3a\x00", "it has no graph");
-    BAD("\x3a\x05\x0a", "its bytes are no protobuf");      /* longer than the file */
-    BAD("\x38\x05", "'graph' is no message");              /* a number where a message belongs */
-    BAD("\x3b\x3c", "its bytes are no protobuf");          /* a group */
+    BAD("\x3a\x05\x0a", "its bytes are no protobuf"); /* longer than the file */
+    BAD("\x38\x05", "'graph' is no message");         /* a number where a message belongs */
+    BAD("\x3b\x3c", "its bytes are no protobuf");     /* a group */
+    BAD("\x3a\x00\x3a\x00", "its 'graph' is there twice");
     BAD("\x12\x02\xff\xff\x08\x80", "its bytes are no p"); /* a number that does not end */
 }
 
@@ -146,6 +147,40 @@ Test(predict_graph, memory_is_bounded) {
     cr_expect_eq(measure_bytes(&f, bytes, count + 5, &o, &why), -ENOMEM);
     cr_expect(strstr(why.text, "more memory"), "%s", why.text);
     free(bytes);
+}
+
+/* A graph of one empty node, again and again: to merge them all would take minutes. */
+Test(predict_graph, what_is_there_again_and_again, .timeout = 20) {
+    size_t count = 4 * (size_t)262144;
+    char *bytes = malloc(count);
+
+    for (size_t i = 0; i < count; i += 4)
+        memcpy(bytes + i, "\x3a\x02\x0a\x00", 4);
+    expect_bad(bytes, count, "its 'graph' is there twice");
+    free(bytes);
+}
+
+static void says_two_bodies(struct onnxmake *m) {
+    ONNXMAKE_NODE(m, "If", onnxmake_input(m, "x", 1, "N"));
+    onnxmake_attr_graph(m, "then_branch", arena_calloc(m->arena, 1, sizeof(Onnx__GraphProto)));
+    onnx__graph_proto__init(onnxmake_last(m)->attribute[0]->g);
+    onnxmake_attr_graph(m, "else_branch", onnxmake_last(m)->attribute[0]->g);
+}
+
+/* Once in each message that may have one. */
+Test(predict_graph, each_message_has_its_own) {
+    struct infer_options o = {0};
+    struct complaint why = {{0}};
+    struct onnxmake m;
+    struct buf b;
+
+    onnxmake_init(&m);
+    says_two_bodies(&m);
+    buf_init(&b);
+    onnxmake_bytes(&m, &b);
+    cr_expect_eq(measure(b.data, b.len, &o, &why), 0, "%s", why.text);
+    buf_finish(&b);
+    onnxmake_finish(&m);
 }
 
 /* ---- models that are wrong --------------------------------------------------------------------

@@ -118,10 +118,23 @@ static int walk_inner(struct slim *s, const ProtobufCMessageDescriptor *d, const
     return err;
 }
 
+/* protobuf-c merges what is there twice with what it has, and begins anew each time: a file of
+ * nothing else would take it the square of its length. */
+static int note_once(struct slim *s, const ProtobufCMessageDescriptor *d,
+                     const ProtobufCFieldDescriptor *known, uint64_t *seen) {
+    uint64_t bit = (uint64_t)1 << (known - d->fields); /* no message of ONNX has 64 fields */
+
+    if (known->label == PROTOBUF_C_LABEL_REPEATED) return 0;
+    if (*seen & bit) return complaint_say(s->why, "its '%s' is there twice", known->name);
+    *seen |= bit;
+    return 0;
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as SLIM_DEPTH */
 static int walk_message(struct slim *s, const ProtobufCMessageDescriptor *d, struct span m,
                         unsigned depth) {
     struct field f;
+    uint64_t seen = 0; /* of its fields: messages that may be there once */
     int err = 0;
 
     if (depth > SLIM_DEPTH)
@@ -137,7 +150,7 @@ static int walk_message(struct slim *s, const ProtobufCMessageDescriptor *d, str
             err = copy(s, f.whole);
         else if (f.wire != WIRE_BYTES)
             return complaint_say(s->why, "its bytes are no ONNX: '%s' is no message", known->name);
-        else
+        else if (!(err = note_once(s, d, known, &seen)))
             err = walk_inner(s, known->descriptor, &f, depth);
     }
     return err;

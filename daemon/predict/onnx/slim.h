@@ -3,7 +3,8 @@
  * A model's bytes without its weights. protobuf-c copies all that it reads, follows messages within
  * messages as deep as a file says, and takes some hundred bytes for a message of two; so that what
  * it gets is first gone through here by the schema: nothing in it is long but names, nothing lies
- * deeper than SLIM_DEPTH, and what the schema does not know is left out. Pure.
+ * deeper than SLIM_DEPTH, a message that may be there once is, and what the schema does not know is
+ * left out. Pure.
  */
 #ifndef DAEMON_PREDICT_ONNX_SLIM_H
 #define DAEMON_PREDICT_ONNX_SLIM_H
