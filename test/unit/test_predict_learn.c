@@ -101,6 +101,23 @@ Test(predict_learn, tables) {
     expect_bad_line("vgg,soft,0.5\nvgg,other,0.5", "is no number"); /* a line cut short */
 }
 
+/* A tab is no part of a name: both lines are of one family, and of the device that is asked for. */
+Test(predict_learn, names_are_compared_as_they_are_kept) {
+    char *first = with_columns("a\tb,so\tft,0.25"), *text = NULL;
+    struct complaint why;
+    struct rows r;
+
+    cr_assert(asprintf(&text, "%s%s", first, strchr(first, '\n') + 1) > 0);
+    cr_assert_eq(read_rows(&r, text, "so\tft", &why), 0, "%s", why.text);
+    cr_expect_eq(r.count, 2);
+    cr_expect_eq(r.families_count, 1, "%u families", r.families_count);
+    cr_expect_str_eq(r.families[0], "a?b");
+    cr_expect_str_eq(r.device, "so?ft");
+    rows_finish(&r);
+    free(text);
+    free(first);
+}
+
 /* ---- learning ----------------------------------------------------------------------------------
  */
 
@@ -216,6 +233,7 @@ static char *trained(struct predictor *p) {
 
     make_rows(&r, x, y, family);
     cr_assert_eq(assess_train(p, &r, NULL, &why), 0, "%s", why.text);
+    strcpy(p->families[1].name, "a \"b\" \\");
     strcpy(p->about, "rows of \"a\" test \\");
     f = open_memstream(&text, &bytes);
     predictor_write(p, f);
@@ -233,6 +251,7 @@ Test(predict_learn, a_file_is_read_as_it_was_written) {
     cr_expect_str_eq(q.about, p.about);
     cr_expect_eq(q.rows, ROWS);
     cr_expect_eq(q.families_count, 4);
+    cr_expect_str_eq(q.families[1].name, "a \"b\" \\");
     for (int i = 0; i < 200; i++) {
         c.x[i % COLUMNS] = (float)(i * 7 % 16);
         cr_expect_eq(predictor_utilisation(&p, &c), predictor_utilisation(&q, &c));

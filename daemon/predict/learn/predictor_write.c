@@ -6,11 +6,17 @@
 #include "daemon/predict/learn/predictor.h"
 
 /* Text here has no control characters. */
-static void put_text(FILE *out, const char *name, const char *text) {
-    fprintf(out, "  \"%s\": \"", name);
+static void put_quoted(FILE *out, const char *text) {
+    fputc('"', out);
     for (; *text; text++)
         fprintf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    fputs("\",\n", out);
+    fputc('"', out);
+}
+
+static void put_text(FILE *out, const char *name, const char *text) {
+    fprintf(out, "  \"%s\": ", name);
+    put_quoted(out, text);
+    fputs(",\n", out);
 }
 
 static void put_seen(FILE *out, const char *name, const float *numbers) {
@@ -22,10 +28,12 @@ static void put_seen(FILE *out, const char *name, const float *numbers) {
 
 static void put_families(FILE *out, const struct predictor *p) {
     fputs("  \"families\": [\n", out);
-    for (uint32_t i = 0; i < p->families_count; i++)
-        fprintf(out, "    {\"name\": \"%s\", \"rows\": %u, \"rmsle\": %.6f}%s\n",
-                p->families[i].name, p->families[i].rows, p->families[i].rmsle,
-                i + 1 < p->families_count ? "," : "");
+    for (uint32_t i = 0; i < p->families_count; i++) {
+        fputs("    {\"name\": ", out);
+        put_quoted(out, p->families[i].name);
+        fprintf(out, ", \"rows\": %u, \"rmsle\": %.6f}%s\n", p->families[i].rows,
+                p->families[i].rmsle, i + 1 < p->families_count ? "," : "");
+    }
     fputs("  ],\n", out);
 }
 

@@ -23,7 +23,8 @@ struct places {
 
 struct reading {
     struct rows *r;
-    const char *path, *device; /* NULL: whichever comes first, and all must be of it */
+    const char *path;
+    char device[ROWS_NAME_BYTES]; /* "": whichever comes first, and all must be of it */
     struct complaint *why;
     struct csv csv;
     struct places at;
@@ -70,18 +71,26 @@ static int number(struct reading *g, int place, double max, double *out) {
                          max);
 }
 
+/* A name as it is kept, so that it is compared with such: false where it is none. */
+static bool take_name(const char *text, char out[ROWS_NAME_BYTES]) {
+    if (!*text || strlen(text) >= ROWS_NAME_BYTES) return false;
+    snprintf(out, ROWS_NAME_BYTES, "%s", text);
+    complaint_clean(out);
+    return true;
+}
+
 /* ---- one line ---------------------------------------------------------------------------------
  */
 
-static int find_family(struct reading *g, const char *name, uint32_t *out) {
+static int find_family(struct reading *g, const char *field, uint32_t *out) {
     struct rows *r = g->r;
+    char name[ROWS_NAME_BYTES];
 
-    if (!*name || strlen(name) >= ROWS_NAME_BYTES) return bad(g, "a family needs a short name");
+    if (!take_name(field, name)) return bad(g, "a family needs a short name");
     for (*out = 0; *out < r->families_count; ++*out)
         if (strcmp(r->families[*out], name) == 0) return 0;
     if (r->families_count == ROWS_FAMILIES_MAX) return bad(g, "there are too many families");
-    snprintf(r->families[r->families_count++], ROWS_NAME_BYTES, "%s", name);
-    complaint_clean(r->families[*out]);
+    memcpy(r->families[r->families_count++], name, sizeof(name));
     return 0;
 }
 
@@ -117,16 +126,17 @@ static int features_of(struct reading *g, struct features *f) {
 
 /* 0 too where the line is of another device than is asked for. */
 static int read_line(struct reading *g) {
-    const char *device = csv_field(&g->csv, (uint32_t)g->at.device);
+    char device[ROWS_NAME_BYTES];
+    bool named = take_name(csv_field(&g->csv, (uint32_t)g->at.device), device);
     struct rows *r = g->r;
     uint32_t i = r->count;
     struct features f = {0};
     int err;
 
-    if (g->device && strcmp(device, g->device) != 0) return 0;
+    if (g->device[0] && (!named || strcmp(device, g->device) != 0)) return 0;
     if (r->count == ROWS_MAX) return bad(g, "there are too many");
-    if (!*device || strlen(device) >= ROWS_NAME_BYTES) return bad(g, "a device needs a short name");
-    if (!r->device[0]) snprintf(r->device, sizeof(r->device), "%s", device);
+    if (!named) return bad(g, "a device needs a short name");
+    if (!r->device[0]) memcpy(r->device, device, sizeof(r->device));
     if (strcmp(device, r->device) != 0)
         return bad(g, "another device than before: say --device to choose one");
     err = find_family(g, csv_field(&g->csv, (uint32_t)g->at.family), &r->family[i]);
@@ -173,7 +183,7 @@ static int read_all(struct reading *g) {
     while (!err && (more = csv_next(&g->csv)) != 0)
         err = more < 0 ? bad(g, g->csv.why ? g->csv.why : "memory is short") : read_line(g);
     if (!err && g->r->count == 0)
-        err = complaint_say(g->why, "no line is of the device '%.40s'", g->device ? g->device : "");
+        err = complaint_say(g->why, "no line is of the device '%.40s'", g->device);
     return err;
 }
 
@@ -187,8 +197,11 @@ int rows_read(struct rows *r, const char *path, const char *device, struct compl
     if (!g) return complaint_memory(why);
     g->r = r;
     g->path = path;
-    g->device = device;
     g->why = why;
+    if (device && !take_name(device, g->device)) {
+        free(g);
+        return complaint_say(why, "no line is of the device '%.40s'", device);
+    }
     err = bytes_read(path, ROWS_FILE_MAX, &text, &bytes, why);
     if (!err && reserve(r, count_lines(text, bytes))) err = complaint_memory(why);
     if (!err) {
