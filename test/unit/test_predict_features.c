@@ -224,6 +224,82 @@ Test(predict_features, what_a_branch_takes_is_no_constant) {
     cr_expect_eq(f.activations_bytes, 4 * (2 * (2 * 3) + 2 * 5), "%lu", f.activations_bytes);
 }
 
+/* ---- what a file may say ----------------------------------------------------------------------
+ */
+
+/* The pool's own sizes say nothing, so that those of the file count. */
+static void pooled(struct onnxmake *m, const char *kernel) {
+    const char *x = onnxmake_input(m, "x", 1, "1,3,8,8"), *y = ONNXMAKE_NODE(m, "MaxPool", x);
+
+    onnxmake_attr_ints(m, "kernel_shape", kernel);
+    onnxmake_info(m, y, 1, "1,3,8,8");
+}
+
+static void pooled_by_nothing(struct onnxmake *m) {
+    pooled(m, "-3,3");
+}
+
+static void pooled_by_too_much(struct onnxmake *m) {
+    pooled(m, "4611686018427387904,4611686018427387904");
+}
+
+static void pooled_by_far_too_much(struct onnxmake *m) {
+    pooled(m, "1,1,1,1,1,1,1,1,1,1,1,1,1,1");
+}
+
+Test(predict_features, windows_that_are_none_cost_nothing) {
+    void (*const nets[])(struct onnxmake *) = {pooled_by_nothing, pooled_by_too_much,
+                                               pooled_by_far_too_much};
+
+    for (int i = 0; i < 3; i++) {
+        struct features f;
+
+        expect(&f, nets[i], 1);
+        cr_expect_eq(f.flops, 0, "%d: %g", i, f.flops);
+    }
+}
+
+/* Each letter has a size that a tensor may have, and all of them together are no number. */
+static void endless_sum(struct onnxmake *m) {
+    const char *x[26];
+
+    for (int i = 0; i < 26; i++)
+        x[i] = onnxmake_input(m, (char[]){(char)('a' + i), '\0'}, 2, "17592186044416");
+    onnxmake_node(m, "Einsum", NULL, x, 26);
+    onnxmake_attr_text(m, "equation", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z->");
+}
+
+Test(predict_features, operations_are_a_number) {
+    struct complaint why = {{0}};
+    struct infer_options o = {0};
+    struct features f;
+    struct onnxmake m;
+
+    onnxmake_init(&m);
+    endless_sum(&m);
+    cr_expect_eq(take(&f, &m, &o, &why), -EINVAL);
+    cr_expect(strstr(why.text, "more operations than"), "%s", why.text);
+    onnxmake_finish(&m);
+}
+
+static void strange_bytes(struct onnxmake *m) {
+    ONNXMAKE_NODE(m, "a\xff\xc3z\xe2\x82\xac\xed\xa0\x80", onnxmake_input(m, "x", 1, "1"));
+}
+
+/* What is no UTF-8 goes into no JSON. */
+Test(predict_features, kinds_are_text) {
+    struct complaint why = {{0}};
+    struct infer_options o = {0};
+    struct features f;
+    struct onnxmake m;
+
+    onnxmake_init(&m);
+    strange_bytes(&m);
+    cr_assert_eq(take(&f, &m, &o, &why), 0, "%s", why.text);
+    cr_expect_str_eq(f.kinds[0].kind, "a??z\xe2\x82\xac???");
+    onnxmake_finish(&m);
+}
+
 /* Each tensor is possible, and all of them are not. */
 static void absurd_weights(struct onnxmake *m) {
     const char *x = onnxmake_input(m, "x", 1, "N");

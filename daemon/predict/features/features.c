@@ -171,6 +171,9 @@ int features_take(struct features *f, struct netgraph *g, int64_t batch, struct 
     if (err) return err;
     if (t.activations + t.gradients > (double)FEATURES_BYTES_MAX)
         return complaint_say(why, "a step of it would take more than 2^50 bytes");
+    if (!(f->flops >= 0 && f->flops <= FEATURES_FLOPS_MAX))
+        return complaint_say(why, "a pass of it would be more operations than %.0g",
+                             FEATURES_FLOPS_MAX);
     f->activations_bytes = (uint64_t)t.activations;
     f->gradients_bytes = (uint64_t)t.gradients;
     return 0;

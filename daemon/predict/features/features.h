@@ -12,6 +12,7 @@
 #define FEATURES_KINDS_MAX 8u /* of operators that are not counted, by name */
 #define FEATURES_KIND_BYTES 48
 #define FEATURES_BYTES_MAX ((uint64_t)1 << 50)
+#define FEATURES_FLOPS_MAX 1e24
 
 /* Operators that Table 3 counts, in its order; "Exponentials" are ONNX's Exp. */
 /* clang-format off */

@@ -42,13 +42,19 @@ static double convtranspose(const struct work *w) {
            (in(w, 2) ? out_elements(w) : 0);
 }
 
+#define WIDEST ((int64_t)1 << 40) /* as shape inference has it */
+
+/* 0 for a kernel that is none: where the shape is the file's word nobody has looked at it. */
 static double pool(const struct work *w) {
     uint32_t count;
     const int64_t *kernel = attribute_ints(w->n, "kernel_shape", &count);
     double window = 1;
 
-    for (uint32_t i = 0; i < count; i++)
+    if (count > SHAPE_RANK_MAX) return 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (kernel[i] < 1 || kernel[i] > WIDEST) return 0;
         window *= (double)kernel[i];
+    }
     return out_elements(w) * window;
 }
 

@@ -5,9 +5,36 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* Bytes that a character has whose first one that is; 0: none has. */
+static size_t length_of(unsigned char first) {
+    if (first < 0x80) return 1;
+    if (first < 0xc2 || first > 0xf4) return 0;
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+size_t complaint_character(const char *text) {
+    const unsigned char *p = (const unsigned char *)text;
+    size_t count = length_of(p[0]);
+
+    for (size_t i = 1; i < count; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    switch (p[0]) {
+    case 0xc2: return p[1] < 0xa0 ? 0 : count; /* a control character */
+    case 0xe0: return p[1] < 0xa0 ? 0 : count; /* longer than it need be */
+    case 0xed: return p[1] > 0x9f ? 0 : count; /* half of a pair of UTF-16's */
+    case 0xf0: return p[1] < 0x90 ? 0 : count;
+    case 0xf4: return p[1] > 0x8f ? 0 : count; /* more than there are */
+    default: return count;
+    }
+}
+
 void complaint_clean(char *text) {
-    for (char *p = text; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
+    for (char *p = text; *p;) {
+        size_t count = complaint_character(p);
+
+        if (count == 0 || (unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
+        p += count ? count : 1;
+    }
 }
 
 int complaint_say(struct complaint *c, const char *fmt, ...) {

@@ -6,6 +6,8 @@
 #ifndef DAEMON_PREDICT_ONNX_COMPLAINT_H
 #define DAEMON_PREDICT_ONNX_COMPLAINT_H
 
+#include <stddef.h>
+
 #define COMPLAINT_BYTES 400
 
 struct complaint {
@@ -16,7 +18,11 @@ struct complaint {
 int complaint_say(struct complaint *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int complaint_memory(struct complaint *c);
 
-/* Control characters become '?'. What is no ASCII stays: names may be in any language. */
+/* Control characters become '?', and bytes that are no UTF-8. What is no ASCII stays: names may be
+ * in any language. */
 void complaint_clean(char *text);
+/* Bytes of the character that the text begins with; 0: it is no UTF-8, or a control character that
+ * is no ASCII. */
+size_t complaint_character(const char *text);
 
 #endif

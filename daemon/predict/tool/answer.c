@@ -106,13 +106,17 @@ void answer_text(const struct answer *a, FILE *out) {
 
 static void quoted(FILE *out, const char *text) {
     fputc('"', out);
-    for (; *text; text++) {
+    while (*text) {
+        size_t count = complaint_character(text);
         unsigned char c = (unsigned char)*text;
 
-        if (c < 0x20)
+        if (count == 0)
+            fputc('?', out);
+        else if (c < 0x20)
             fprintf(out, "\\u%04x", c);
         else
-            fprintf(out, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+            fprintf(out, c == '"' || c == '\\' ? "\\%.*s" : "%.*s", (int)count, text);
+        text += count ? count : 1;
     }
     fputc('"', out);
 }
