@@ -184,6 +184,31 @@ Test(predict_features, what_is_not_counted_is_said) {
     onnxmake_finish(&m);
 }
 
+/* Weights of which the file has those that are not 0. */
+static void sparse(struct onnxmake *m) {
+    const char *x = onnxmake_input(m, "x", 1, "N,3");
+    Onnx__SparseTensorProto *s = arena_calloc(m->arena, 1, sizeof(*s));
+
+    onnx__sparse_tensor_proto__init(s);
+    s->values = onnxmake_tensor(m, "sparse", 1, "2");
+    s->indices = onnxmake_tensor(m, "", 7, "2");
+    s->dims = arena_calloc(m->arena, 2, sizeof(*s->dims));
+    s->n_dims = 2;
+    s->dims[0] = 3;
+    s->dims[1] = 5;
+    m->graph.sparse_initializer = arena_calloc(m->arena, 1, sizeof(s));
+    m->graph.sparse_initializer[m->graph.n_sparse_initializer++] = s;
+    ONNXMAKE_NODE(m, "Gemm", x, "sparse");
+}
+
+Test(predict_features, sparse_weights_are_weights) {
+    struct features f;
+
+    expect(&f, sparse, 2);
+    cr_expect_eq(f.parameters, 15);
+    cr_expect_eq(f.flops, 2 * 2 * 3 * 5);
+}
+
 /* The last node is out of the graph and all of a body, which gives what it makes. */
 static Onnx__GraphProto *body(struct onnxmake *m) {
     Onnx__GraphProto *g = arena_calloc(m->arena, 1, sizeof(*g));

@@ -142,8 +142,10 @@ static void count_call(struct counting *c, const Onnx__NodeProto *n, uint32_t nu
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as slim.h lets anything lie, in each function */
 static void count_graph(struct counting *c, const Onnx__GraphProto *p, struct amounts *a) {
-    add(&a->values, p->n_input + p->n_initializer);
-    add(&a->binds, p->n_input + p->n_initializer);
+    size_t own = p->n_input + p->n_initializer + p->n_sparse_initializer;
+
+    add(&a->values, own);
+    add(&a->binds, own);
     count_nodes(c, p->node, p->n_node, a);
 }
 

@@ -45,6 +45,8 @@ static void take_graph(struct taking *t, const Onnx__GraphProto *p) {
     take_infos(t, p->value_info, p->n_value_info);
     for (size_t i = 0; i < p->n_initializer; i++)
         take(t, p->initializer[i]->name);
+    for (size_t i = 0; i < p->n_sparse_initializer; i++)
+        if (p->sparse_initializer[i]->values) take(t, p->sparse_initializer[i]->values->name);
     for (size_t i = 0; i < p->n_node; i++)
         take_node(t, p->node[i]);
 }

@@ -68,6 +68,16 @@ static int add_weight(struct build *b, const Onnx__TensorProto *p) {
     return tensor_read(&b->g->memory, p, &v->shape, &v->data, &v->data_count, b->why);
 }
 
+/* One without values has no name, and nothing reads it. */
+static int add_sparse_weight(struct build *b, const Onnx__SparseTensorProto *p) {
+    struct value *v;
+
+    if (!p->values) return 0;
+    v = &b->g->values[add_value(b, p->values->name, VALUE_WEIGHT)];
+    v->type = p->values->data_type;
+    return tensor_read_sparse(p, &v->shape, b->why);
+}
+
 static void declare(struct build *b, Onnx__ValueInfoProto *const *infos, size_t count) {
     for (size_t i = 0; i < count && !b->call; i++) {
         const Onnx__TypeProto__Tensor *t = tensor_type(infos[i]);
@@ -232,6 +242,8 @@ static void add_graph(struct build *b, const Onnx__GraphProto *p) {
     declare(b, p->output, p->n_output);
     for (size_t i = 0; i < p->n_initializer && !b->err; i++)
         b->err = add_weight(b, p->initializer[i]);
+    for (size_t i = 0; i < p->n_sparse_initializer && !b->err; i++)
+        b->err = add_sparse_weight(b, p->sparse_initializer[i]);
     for (size_t i = 0; i < p->n_input && !b->err; i++)
         add_input(b, p->input[i]);
     for (size_t i = 0; i < p->n_node && !b->err; i++)

@@ -8,20 +8,24 @@
 
 #define TYPE(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
 
-static const char *name_of(const Onnx__TensorProto *p) {
-    return p->name ? p->name : "";
-}
+static int read_shape(const Onnx__TensorProto *p, const int64_t *dims, size_t count,
+                      struct shape *s, struct complaint *why) {
+    const char *name = p->name ? p->name : "";
 
-static int read_shape(const Onnx__TensorProto *p, struct shape *s, struct complaint *why) {
-    *s = (struct shape){.rank = (uint32_t)p->n_dims};
-    if (p->n_dims > SHAPE_RANK_MAX)
-        return complaint_say(why, "its tensor '%.80s' has %zu dimensions: %u are read", name_of(p),
-                             p->n_dims, SHAPE_RANK_MAX);
+    *s = (struct shape){.rank = (uint32_t)count};
+    if (count > SHAPE_RANK_MAX)
+        return complaint_say(why, "its tensor '%.80s' has %zu dimensions: %u are read", name, count,
+                             SHAPE_RANK_MAX);
     for (uint32_t i = 0; i < s->rank; i++)
-        s->dim[i] = p->dims[i];
+        s->dim[i] = dims[i];
     s->known = shape_sound(s);
     if (s->known) return 0;
-    return complaint_say(why, "its tensor '%.80s' has sizes that no tensor has", name_of(p));
+    return complaint_say(why, "its tensor '%.80s' has sizes that no tensor has", name);
+}
+
+int tensor_read_sparse(const Onnx__SparseTensorProto *p, struct shape *shape,
+                       struct complaint *why) {
+    return read_shape(p->values, p->dims, p->n_dims, shape, why);
 }
 
 /* Element i of bytes in little-endian order, as ONNX has them. */
@@ -78,7 +82,7 @@ static bool complete(const Onnx__TensorProto *p, uint32_t count) {
 
 int tensor_read(struct bounded *memory, const Onnx__TensorProto *p, struct shape *shape,
                 double **data, uint32_t *count, struct complaint *why) {
-    int err = read_shape(p, shape, why);
+    int err = read_shape(p, p->dims, p->n_dims, shape, why);
     int64_t elements;
 
     *data = NULL;

@@ -16,4 +16,9 @@
 int tensor_read(struct bounded *memory, const Onnx__TensorProto *p, struct shape *shape,
                 double **data, uint32_t *count, struct complaint *why);
 
+/* The sizes of one of which the file has what is not 0, and which has a name: its values'. 0; or
+ * -EINVAL and why. */
+int tensor_read_sparse(const Onnx__SparseTensorProto *p, struct shape *shape,
+                       struct complaint *why);
+
 #endif
