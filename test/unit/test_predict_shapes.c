@@ -228,7 +228,17 @@ static void quantized(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "QuantizeLinear", x, onnxmake_weight(m, ""));
 }
 
+/* Before opset 7: the second is laid beside the first from an axis on. */
+static void old_bias(struct onnxmake *m) {
+    const char *x = onnxmake_input(m, "x", FLOAT, "N,64,1,1");
+
+    ONNXMAKE_NODE(m, "Add", x, onnxmake_weight(m, "64"));
+    onnxmake_attr_int(m, "broadcast", 1);
+    onnxmake_attr_int(m, "axis", 1);
+}
+
 Test(predict_shapes, operators) {
+    expect(old_bias, 3, "3x64x1x1");
     expect(layer_norm, 3, "3x5x8");
     expect_output(layer_norm, 3, 1, "3x5x1");
     expect_output(dropout, 3, 1, "3x5");

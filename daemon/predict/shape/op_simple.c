@@ -81,11 +81,11 @@ static bool all_broadcast(struct op_call *c, uint32_t from, struct shape *s) {
 
     if (!x) return false;
     *s = *x;
+    /* Before opset 7 the second was stretched to the first's sizes, from an axis on. */
+    if (attribute_is(c->n, "broadcast")) return true;
     for (uint32_t i = from + 1; i < c->n->inputs_count; i++) {
         x = op_in(c, i);
-        /* Sizes that do not go together; before opset 7 the second was stretched by an attribute.
-         */
-        if (!x || (!op_broadcast(s, x, s) && !attribute_is(c->n, "broadcast"))) return false;
+        if (!x || !op_broadcast(s, x, s)) return false;
     }
     return true;
 }
