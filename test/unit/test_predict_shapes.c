@@ -237,6 +237,23 @@ static void old_bias(struct onnxmake *m) {
     onnxmake_attr_int(m, "axis", 1);
 }
 
+/* As who writes proto3 leaves out what is 0: the attribute has a kind, and no number. */
+static void axis_of_nothing(struct onnxmake *m) {
+    ONNXMAKE_NODE(m, "Flatten", onnxmake_input(m, "x", FLOAT, "N,5,3"));
+    onnxmake_attr_int(m, "axis", 0);
+    onnxmake_last(m)->attribute[0]->has_i = false;
+}
+
+static void axis_of_another_kind(struct onnxmake *m) {
+    ONNXMAKE_NODE(m, "Flatten", onnxmake_input(m, "x", FLOAT, "N,5,3"));
+    onnxmake_attr_text(m, "axis", "2");
+}
+
+Test(predict_shapes, numbers_that_are_left_out) {
+    expect(axis_of_nothing, 4, "1x60");
+    expect(axis_of_another_kind, 4, "4x15");
+}
+
 Test(predict_shapes, operators) {
     expect(old_bias, 3, "3x64x1x1");
     expect(layer_norm, 3, "3x5x8");

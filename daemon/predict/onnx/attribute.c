@@ -7,6 +7,8 @@
 
 #include "daemon/predict/onnx/tensor.h"
 
+#define TYPE(name) ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
+
 static const Onnx__AttributeProto *said(const Onnx__NodeProto *p, const char *name) {
     for (size_t i = 0; i < p->n_attribute; i++)
         if (p->attribute[i]->name && strcmp(p->attribute[i]->name, name) == 0)
@@ -25,6 +27,11 @@ static const Onnx__AttributeProto *find(const struct node *n, const char *name) 
     return a;
 }
 
+/* A number of a kind that is said. */
+static bool is_number(const Onnx__AttributeProto *a, Onnx__AttributeProto__AttributeType type) {
+    return a->has_type && a->type == type;
+}
+
 bool attribute_is(const struct node *n, const char *name) {
     return find(n, name) != NULL;
 }
@@ -32,13 +39,15 @@ bool attribute_is(const struct node *n, const char *name) {
 int64_t attribute_int(const struct node *n, const char *name, int64_t otherwise) {
     const Onnx__AttributeProto *a = find(n, name);
 
-    return a && a->has_i ? a->i : otherwise;
+    if (!a || (!a->has_i && !is_number(a, TYPE(INT)))) return otherwise;
+    return a->has_i ? a->i : 0;
 }
 
 float attribute_float(const struct node *n, const char *name, float otherwise) {
     const Onnx__AttributeProto *a = find(n, name);
 
-    return a && a->has_f ? a->f : otherwise;
+    if (!a || (!a->has_f && !is_number(a, TYPE(FLOAT)))) return otherwise;
+    return a->has_f ? a->f : 0;
 }
 
 const int64_t *attribute_ints(const struct node *n, const char *name, uint32_t *count) {

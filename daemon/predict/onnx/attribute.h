@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a node says beside its inputs. An attribute that is missing or of another kind is as one
- * that was left out.
+ * that was left out; a number of the right kind that is not there is 0, as who writes proto3 has
+ * it.
  */
 #ifndef DAEMON_PREDICT_ONNX_ATTRIBUTE_H
 #define DAEMON_PREDICT_ONNX_ATTRIBUTE_H
