@@ -193,6 +193,19 @@ static void upsample(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "Resize", x, "", "", to);
 }
 
+/* 10 * 0.7 is 7 as ONNX has it, in single precision. */
+static void resized(struct onnxmake *m) {
+    const char *x = onnxmake_input(m, "x", FLOAT, "N,10");
+    Onnx__TensorProto *scales = onnxmake_tensor(m, "scales", FLOAT, "2");
+
+    scales->n_float_data = 2;
+    scales->float_data = arena_calloc(m->arena, 2, sizeof(float));
+    scales->float_data[0] = 1;
+    scales->float_data[1] = 0.7F;
+    m->graph.initializer[m->graph.n_initializer++] = scales;
+    ONNXMAKE_NODE(m, "Resize", x, "", "scales");
+}
+
 static void depth_to_space(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "DepthToSpace", onnxmake_input(m, "x", FLOAT, "N,8,4,6"));
     onnxmake_attr_int(m, "blocksize", 2);
@@ -262,6 +275,7 @@ Test(predict_shapes, operators) {
     expect(squeeze_wrong, 1, "?");
     expect(gather_nd, 3, "8");
     expect(upsample, 1, "1x5x20x12");
+    expect(resized, 3, "3x7");
     expect(depth_to_space, 3, "3x2x8x12");
     expect(ranged, 1, "3");
     expect(expanded, 6, "6x4");

@@ -227,6 +227,13 @@ bool op_pad(struct op_call *c) {
     return op_out(c, 0, &s, OP_TYPE_SAME);
 }
 
+/* In single precision, as ONNX rounds it: 10 by 0.7 are 7. */
+static int64_t scaled(int64_t size, float by) {
+    float v = (float)size * by;
+
+    return op_whole((double)v);
+}
+
 /* Sizes as they are, or as factors: the input's position depends on the operator's age. */
 bool op_resize(struct op_call *c) {
     const struct shape *x = op_in(c, 0);
@@ -245,7 +252,7 @@ bool op_resize(struct op_call *c) {
     if (!floats && !op_numbers(c, scales_at, &scales, &count)) return false;
     if (count != s.rank) return false;
     for (uint32_t i = 0; i < count; i++)
-        s.dim[i] = op_whole((double)s.dim[i] * (scales ? scales[i] : (double)floats[i]));
+        s.dim[i] = scaled(s.dim[i], scales ? (float)scales[i] : floats[i]);
     return op_out(c, 0, &s, OP_TYPE_SAME);
 }
 
