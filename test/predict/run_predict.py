@@ -92,7 +92,7 @@ def training(folder, path):
     done = ctl("predict", path, "--device", "made", SALUS_PREDICT_DIR=folder)
     expect("utilisation" in done.stdout and "trained on rows that nobody measured: 16 measurements, 4 families" in done.stdout, done)
     said = json.loads(ctl("predict", path, "--predictor", to, "--json").stdout)
-    expect(0 < said["utilisation"] <= 1 and said["predictor"]["families"] == list("abcd"), said)
+    expect(0 < said["utilisation"] <= 1 and said["predictor"]["families"] == list("abcd") and said["device"] == "made", said)
 
 
 def shipped(folder, path):

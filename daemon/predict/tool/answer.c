@@ -27,7 +27,7 @@ static void text_utilisation(const struct answer *a, FILE *out) {
         fprintf(out,
                 "  utilisation  not known: nothing was learned of the device '%s'; see 'salusctl "
                 "predict --train'\n",
-                a->o->device);
+                a->device);
         return;
     }
     fprintf(out, "  utilisation  %.0f %%\n", 100 * a->utilisation);
@@ -91,7 +91,7 @@ static void text_measured(const struct answer *a, FILE *out) {
 
 void answer_text(const struct answer *a, FILE *out) {
     fprintf(out, "%s, batch %" PRIu64 ", on %s: %.3g GFLOPs a pass, %" PRIu64 " parameters\n",
-            a->o->model, a->f->batch, a->o->device, a->f->flops / 1e9, a->f->parameters);
+            a->o->model, a->f->batch, a->device, a->f->flops / 1e9, a->f->parameters);
     if (a->o->measured.runs) {
         text_measured(a, out);
         return;
@@ -188,7 +188,7 @@ void answer_json(const struct answer *a, FILE *out) {
     quoted(out, a->o->model);
     fprintf(out, ",\"source\":\"%s\",\"batch\":%" PRIu64 ",\"device\":",
             a->o->measured.runs ? "measured" : "predicted", a->f->batch);
-    quoted(out, a->o->device);
+    quoted(out, a->device);
     json_need(a, out);
     json_predictor(a, out);
     json_features(a, out);
@@ -211,7 +211,7 @@ static void csv_measured(const struct answer *a, FILE *out) {
 
     csv_text(out, a->o->family ? a->o->family : a->o->job);
     csv_text(out, a->o->job);
-    csv_text(out, a->o->device);
+    csv_text(out, a->device);
     fprintf(out, "%.3f,%" PRIu64 ",%" PRIu64 ",", (double)m->demand_milli / 1000,
             m->persistent_bytes, m->ephemeral_bytes);
 }

@@ -13,6 +13,7 @@
 struct answer {
     const struct predict_options *o;
     const struct features *f;
+    const char *device; /* that it is said of */
     struct need need;
     const struct predictor *p; /* NULL: nothing was learned of that device */
     double utilisation;        /* 0 to 1, by p */

@@ -13,13 +13,17 @@ static const char *const usage =
     "  --batch N          examples in a step; as the file has it\n"
     "  --dim NAME=N       the size that the model calls NAME\n"
     "  --optimiser NAME   none (inference), sgd, momentum, adam; sgd\n"
-    "  --device NAME      whose predictor; soft\n"
+    "  --device NAME      whose predictor; soft, or that of --predictor\n"
     "  --predictor FILE   another predictor\n"
     "  --json, --features\n";
 
 static int fail(FILE *err, int status, const char *what, const struct complaint *why) {
     fprintf(err, "salus-predict: %s%s%s\n", what, *what ? ": " : "", why->text);
     return status;
+}
+
+static const char *device_of(const struct predict_options *o) {
+    return o->device ? o->device : PREDICT_OPTIONS_DEVICE;
 }
 
 /* The device's predictor: 0 too where there is none, and *p is NULL then. */
@@ -29,7 +33,7 @@ static int find_predictor(const struct predict_options *o, struct predictor *own
 
     if (o->predictor)
         snprintf(path, PATH_MAX, "%s", o->predictor);
-    else if (place_predictor(o->device, path, PATH_MAX))
+    else if (place_predictor(device_of(o), path, PATH_MAX))
         return 0;
     err = predictor_read(own, path, why);
     *p = own;
@@ -64,6 +68,7 @@ static int answer(const struct predict_options *o, FILE *out, FILE *err, struct 
     struct columns c;
 
     if (find_predictor(o, own, &a.p, path, &why)) return fail(err, 1, path, &why);
+    a.device = o->predictor && !o->device ? own->device : device_of(o);
     if (measure_file(&f, o->model, &o->infer, &why)) return fail(err, 1, o->model, &why);
     if (check_measured(o, &why)) return fail(err, 1, o->model, &why);
     need_estimate(&a.need, &f, o->optimiser, a.p && !o->features ? (uint64_t)a.p->delta_bytes : 0);

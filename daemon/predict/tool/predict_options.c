@@ -110,7 +110,7 @@ int predict_options_parse(struct predict_options *o, char **argv, struct complai
     enum args_kind kind;
     int err = 0;
 
-    *o = (struct predict_options){.device = PREDICT_OPTIONS_DEVICE, .optimiser = NEED_SGD};
+    *o = (struct predict_options){.optimiser = NEED_SGD};
     o->infer.sizes = o->sizes;
     while (!err && (kind = args_next(&a)) != ARGS_END)
         err = take(o, &a, kind, why);

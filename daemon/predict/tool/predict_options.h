@@ -18,9 +18,11 @@ struct predict_measured {
 };
 
 struct predict_options {
-    const char *model, *device, *predictor; /* predictor NULL: the device's own */
-    const char *job;                        /* that `measured` is of */
-    const char *family; /* of architectures, for a table; NULL: the job's name */
+    const char *model;
+    const char *predictor; /* NULL: the device's own */
+    const char *device;    /* NULL: that of the predictor; without one, PREDICT_OPTIONS_DEVICE */
+    const char *job;       /* that `measured` is of */
+    const char *family;    /* of architectures, for a table; NULL: the job's name */
     struct infer_options infer;
     struct infer_size sizes[PREDICT_OPTIONS_SIZES_MAX];
     enum need_optimiser optimiser;
