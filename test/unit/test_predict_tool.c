@@ -107,6 +107,22 @@ Test(predict_tool, an_answer_is_json_whatever_the_file_is_called) {
     free(s.text);
 }
 
+/* delta is what was measured beyond what equation (2) says of the model, with that optimiser. */
+Test(predict_tool, overhead_is_learned_of_models) {
+    learn("momentum");
+    expect_said(RUN(train_main, table, "-o", learned), 0, "4 measurements on made, 2 families");
+    expect_said(RUN(predict_main, "--json", "--predictor", learned, model), 0,
+                "\"delta_bytes\":1000,");
+    expect_said(RUN(predict_main, "--json", "--predictor", learned, model), 0,
+                "\"ephemeral_delta_bytes\":100,");
+    learn("");
+    expect_said(RUN(train_main, table, "-o", learned), 0, "4 measurements");
+    expect_said(RUN(predict_main, "--json", "--predictor", learned, model), 0,
+                "\"delta_bytes\":1060,");
+    learn("best");
+    expect_said(RUN(train_main, table, "-o", learned), 1, "line 2: 'best' is no optimiser");
+}
+
 /* A predictor says of which device it is; who asks may still call it otherwise. */
 Test(predict_tool, a_predictor_is_of_its_device) {
     learn("sgd");

@@ -11,11 +11,12 @@
 
 #include "common/csv.h"
 #include "daemon/predict/features/measure.h"
+#include "daemon/predict/features/need.h"
 #include "daemon/predict/onnx/bytes.h"
 
 /* Where in a line what stands; -1: the table does not have it. */
 struct places {
-    int family, device, model, batch, utilisation;
+    int family, device, model, batch, optimiser, utilisation;
     int persistent, ephemeral, persistent_2, ephemeral_2;
     int columns[COLUMNS];
     bool features; /* all of the columns are there */
@@ -49,6 +50,7 @@ static int read_head(struct reading *g) {
     p->persistent_2 = csv_find(&g->csv, "persistent_estimate");
     p->ephemeral_2 = csv_find(&g->csv, "ephemeral_estimate");
     p->batch = csv_find(&g->csv, "batch");
+    p->optimiser = csv_find(&g->csv, "optimiser");
     p->features = true;
     for (unsigned i = 0; i < COLUMNS; i++) {
         p->columns[i] = csv_find(&g->csv, columns_name(i));
@@ -94,7 +96,22 @@ static int find_family(struct reading *g, const char *field, uint32_t *out) {
     return 0;
 }
 
-static int of_model(struct reading *g, struct features *f) {
+/* What equation (2) says of a row's model, where the table does not say it. */
+static int estimate(struct reading *g, const struct features *f, uint32_t row) {
+    const char *word = g->at.optimiser < 0 ? "" : csv_field(&g->csv, (uint32_t)g->at.optimiser);
+    int optimiser = *word ? need_find_optimiser(word) : NEED_SGD;
+    struct need n;
+
+    if (optimiser < 0)
+        return complaint_say(g->why, "line %u: '%.40s' is no optimiser: none, sgd, momentum, adam",
+                             g->csv.line, word);
+    need_estimate(&n, f, (enum need_optimiser)optimiser, 0);
+    if (g->at.persistent_2 < 0) g->r->persistent_2[row] = (double)n.persistent_bytes;
+    if (g->at.ephemeral_2 < 0) g->r->ephemeral_2[row] = (double)n.ephemeral_bytes;
+    return 0;
+}
+
+static int of_model(struct reading *g, struct features *f, uint32_t row) {
     const char *name = csv_field(&g->csv, (uint32_t)g->at.model);
     struct infer_options o = {0};
     char own[PATH_MAX], path[2 * PATH_MAX];
@@ -107,14 +124,15 @@ static int of_model(struct reading *g, struct features *f) {
     snprintf(own, sizeof(own), "%s", g->path);
     snprintf(path, sizeof(path), "%s/%s", name[0] == '/' ? "" : dirname(own), name);
     err = measure_file(f, path, &o, &why);
-    if (err) complaint_say(g->why, "line %u: %.80s: %.250s", g->csv.line, name, why.text);
+    if (!err) return estimate(g, f, row);
+    complaint_say(g->why, "line %u: %.80s: %.250s", g->csv.line, name, why.text);
     return err;
 }
 
-static int features_of(struct reading *g, struct features *f) {
+static int features_of(struct reading *g, struct features *f, uint32_t row) {
     int err = 0;
 
-    if (!g->at.features) return of_model(g, f);
+    if (!g->at.features) return of_model(g, f, row);
     for (unsigned i = 0; i < COLUMNS && !err; i++) {
         double v = 0;
 
@@ -145,7 +163,7 @@ static int read_line(struct reading *g) {
     if (!err) err = number(g, g->at.ephemeral, 1e18, &r->ephemeral[i]);
     if (!err) err = number(g, g->at.persistent_2, 1e18, &r->persistent_2[i]);
     if (!err) err = number(g, g->at.ephemeral_2, 1e18, &r->ephemeral_2[i]);
-    if (!err) err = features_of(g, &f);
+    if (!err) err = features_of(g, &f, i);
     if (err) return err;
     columns_of(&r->x[i], &f);
     r->count++;

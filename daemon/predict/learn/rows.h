@@ -4,7 +4,8 @@
  * names its columns. "family", "device" and "utilisation" (0 to 1) must be there, and either
  * "model", a file beside the table, with "batch", or all of columns_name; "name",
  * "persistent_bytes", "ephemeral_bytes" and what equation (2) says of these, "persistent_estimate"
- * and "ephemeral_estimate", may be. Owner: the caller.
+ * and "ephemeral_estimate", may be. Of a model these follow from it and "optimiser" (sgd). Owner:
+ * the caller.
  */
 #ifndef DAEMON_PREDICT_LEARN_ROWS_H
 #define DAEMON_PREDICT_LEARN_ROWS_H
