@@ -92,6 +92,26 @@ Test(predict_functions, each_call_has_its_own_values) {
     netgraph_finish(&g);
 }
 
+/* What a caller does not say may have a default of the function's own, which is not read: only what
+ * is declared without one is the operator's. */
+static void with_a_default(struct onnxmake *m) {
+    make_block(m);
+    m->model.functions[0]->n_attribute = 0;
+    onnxmake_input(m, "x", FLOAT, "2,3,8,8");
+    onnxmake_node(m, "Block", "unsaid", (const char *[]){"x"}, 1);
+    onnxmake_node(m, "Block", "said", (const char *[]){"x"}, 1);
+    onnxmake_attr_ints(m, "by", "2,2");
+}
+
+Test(predict_functions, defaults_of_functions_are_not_guessed) {
+    struct netgraph g;
+
+    take_shapes(&g, with_a_default);
+    expect_value(&g, "unsaid", "?");
+    expect_value(&g, "said", "2x3x4x4");
+    netgraph_finish(&g);
+}
+
 /* An attribute goes through two calls under three names. */
 static void nested(struct onnxmake *m) {
     make_block(m);

@@ -33,6 +33,7 @@ static void add_all(struct amounts *to, const struct amounts *more) {
     add(&to->refs, more->refs);
     add(&to->calls, more->calls);
     add(&to->binds, more->binds);
+    add(&to->asks, more->asks);
     add(&to->looks, more->looks);
 }
 
@@ -93,6 +94,14 @@ static uint64_t look_attributes(const Onnx__NodeProto *n) {
     return looks;
 }
 
+static uint64_t count_asks(const Onnx__NodeProto *n) {
+    uint64_t asks = 0;
+
+    for (size_t i = 0; i < n->n_attribute; i++)
+        asks += *text(n->attribute[i]->ref_attr_name) != '\0';
+    return asks;
+}
+
 static uint64_t look_node(const Onnx__NodeProto *n) {
     return strlen(text(n->op_type)) + strlen(text(n->domain)) + look_names(n->input, n->n_input) +
            look_names(n->output, n->n_output) + look_attributes(n);
@@ -134,8 +143,9 @@ static void count_call(struct counting *c, const Onnx__NodeProto *n, uint32_t nu
     count_function(c, number);
     add(&a->calls, 1);
     add(&a->binds, f->n_input);
-    /* Each node within may look at what the caller says. */
-    add(&a->looks, look_attributes(n) * inner->nodes);
+    /* Each node within may look at what the caller says, and at what is declared. */
+    add(&a->looks, look_attributes(n) * (inner->nodes + inner->asks));
+    add(&a->looks, look_names(f->attribute, f->n_attribute) * inner->asks);
     add(&a->looks, look_names(f->input, f->n_input));
     add_all(a, inner);
 }
@@ -163,6 +173,7 @@ static void count_nodes(struct counting *c, Onnx__NodeProto *const *nodes, size_
         add(&a->values, n->n_output);
         add(&a->binds, n->n_output);
         add(&a->refs, n->n_input + n->n_output);
+        add(&a->asks, count_asks(n));
         add(&a->looks, look_node(n));
         if (called != FUNCTIONS_NONE) count_call(c, n, called, a);
         for (size_t k = 0; k < n->n_attribute && !c->err; k++) {

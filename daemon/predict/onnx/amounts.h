@@ -21,6 +21,7 @@
 struct amounts {
     uint64_t values, nodes, refs, calls;
     uint64_t binds; /* names that get a value */
+    uint64_t asks;  /* attributes that are those of a caller */
     uint64_t looks; /* bytes of names, and some for each, that its nodes are made by */
 };
 

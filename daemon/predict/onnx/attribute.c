@@ -16,20 +16,47 @@ static const Onnx__AttributeProto *said(const Onnx__NodeProto *p, const char *na
     return NULL;
 }
 
-/* In a function an attribute may be one of the node that calls it, under another name. */
-static const Onnx__AttributeProto *find(const struct node *n, const char *name) {
-    const Onnx__AttributeProto *a = said(n->message, name);
+/* Whether it says that it is of that kind. */
+static bool is_kind(const Onnx__AttributeProto *a, Onnx__AttributeProto__AttributeType type) {
+    return a->has_type && a->type == type;
+}
 
-    for (const struct call *c = n->call; a && a->ref_attr_name && *a->ref_attr_name; c = c->outer) {
+/* Whether a function has no default for it. */
+static bool is_declared(const Onnx__FunctionProto *f, const char *name) {
+    for (size_t i = 0; i < f->n_attribute; i++)
+        if (strcmp(f->attribute[i], name) == 0) return true;
+    return false;
+}
+
+/* In a function an attribute may be one of the node that calls it, under another name. *open: the
+ * function has a default for what a caller does not say. */
+static const Onnx__AttributeProto *resolve(const struct node *n, const Onnx__AttributeProto *a,
+                                           bool *open) {
+    const struct call *c = n->call;
+
+    for (; a && a->ref_attr_name && *a->ref_attr_name; c = c->outer) {
+        const char *name = a->ref_attr_name;
+
         if (!c) return NULL;
-        a = said(c->message, a->ref_attr_name);
+        a = said(c->message, name);
+        if (!a) *open = !is_declared(c->function, name);
     }
     return a;
 }
 
-/* A number of a kind that is said. */
-static bool is_number(const Onnx__AttributeProto *a, Onnx__AttributeProto__AttributeType type) {
-    return a->has_type && a->type == type;
+static const Onnx__AttributeProto *find(const struct node *n, const char *name) {
+    bool open;
+
+    return resolve(n, said(n->message, name), &open);
+}
+
+bool attribute_open(const struct node *n) {
+    const Onnx__NodeProto *p = n->message;
+    bool open = false;
+
+    for (size_t i = 0; n->call && i < p->n_attribute && !open; i++)
+        if (!is_kind(p->attribute[i], TYPE(FLOAT))) resolve(n, p->attribute[i], &open);
+    return open;
 }
 
 bool attribute_is(const struct node *n, const char *name) {
@@ -39,14 +66,14 @@ bool attribute_is(const struct node *n, const char *name) {
 int64_t attribute_int(const struct node *n, const char *name, int64_t otherwise) {
     const Onnx__AttributeProto *a = find(n, name);
 
-    if (!a || (!a->has_i && !is_number(a, TYPE(INT)))) return otherwise;
+    if (!a || (!a->has_i && !is_kind(a, TYPE(INT)))) return otherwise;
     return a->has_i ? a->i : 0;
 }
 
 float attribute_float(const struct node *n, const char *name, float otherwise) {
     const Onnx__AttributeProto *a = find(n, name);
 
-    if (!a || (!a->has_f && !is_number(a, TYPE(FLOAT)))) return otherwise;
+    if (!a || (!a->has_f && !is_kind(a, TYPE(FLOAT)))) return otherwise;
     return a->has_f ? a->f : 0;
 }
 

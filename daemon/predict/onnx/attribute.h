@@ -11,6 +11,10 @@
 #include "daemon/predict/onnx/netgraph.h"
 
 bool attribute_is(const struct node *n, const char *name);
+/* Whether it asks its caller for what the caller does not say and the function has a default for:
+ * defaults of functions (IR 9) are not read, and the operator's own are others. Single floats are
+ * not looked at, for no size depends on one. */
+bool attribute_open(const struct node *n);
 int64_t attribute_int(const struct node *n, const char *name, int64_t otherwise);
 /* The list, which is the graph's; NULL and 0: there is none. */
 const int64_t *attribute_ints(const struct node *n, const char *name, uint32_t *count);

@@ -34,6 +34,7 @@ struct value {
 /* A function's call: what its nodes take from there they find here. */
 struct call {
     const void *message;      /* of the node that calls */
+    const void *function;     /* what it calls */
     const struct call *outer; /* that node's own; NULL: it is no function's */
 };
 

@@ -160,7 +160,7 @@ static void enter(struct build *b, const Onnx__NodeProto *p, const Onnx__Functio
                   uint32_t inputs) {
     struct call *call = &b->g->calls[b->g->calls_count++];
 
-    *call = (struct call){p, b->call};
+    *call = (struct call){p, f, b->call};
     b->call = call;
     b->scope.frame = b->g->calls_count;
     b->calls++;

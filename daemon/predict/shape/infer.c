@@ -136,7 +136,7 @@ static int take_node(struct infer *f, const struct node *n) {
     struct op_call c = {
         .g = f->g, .n = n, .why = f->why, .batch = f->batch, .batch_was = f->batch_was};
     const struct op *op = ops_find(n->op);
-    bool known = op && op->shape(&c);
+    bool known = op && !attribute_open(n) && op->shape(&c);
 
     if (c.err) return c.err;
     if (known) return fold_node(&c);

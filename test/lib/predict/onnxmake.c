@@ -257,6 +257,15 @@ static char **words(struct onnxmake *m, const char *list, size_t *count) {
     return out;
 }
 
+/* It declares what its nodes ask their caller for. */
+static void declare_refs(struct onnxmake *m, Onnx__FunctionProto *f) {
+    f->attribute = take(m, 16, sizeof(*f->attribute));
+    for (size_t i = 0; i < f->n_node; i++)
+        for (size_t k = 0; k < f->node[i]->n_attribute && f->n_attribute < 16; k++)
+            if (f->node[i]->attribute[k]->ref_attr_name)
+                f->attribute[f->n_attribute++] = f->node[i]->attribute[k]->ref_attr_name;
+}
+
 void onnxmake_function(struct onnxmake *m, const char *name, const char *inputs,
                        const char *outputs, int nodes) {
     Onnx__FunctionProto *f = take(m, 1, sizeof(*f));
@@ -270,5 +279,6 @@ void onnxmake_function(struct onnxmake *m, const char *name, const char *inputs,
     m->graph.n_node -= (size_t)nodes;
     for (int i = 0; i < nodes; i++)
         f->node[f->n_node++] = m->graph.node[m->graph.n_node + (size_t)i];
+    declare_refs(m, f);
     m->model.functions[grow(&m->model.n_functions)] = f;
 }
