@@ -4,7 +4,6 @@
  * models is what the other says. As processes of salusctl in check-predict.
  */
 #include <criterion/criterion.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
