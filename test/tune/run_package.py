@@ -422,8 +422,15 @@ class ControlTest(unittest.TestCase):
     def test_no_daemon(self):
         self.assertRaisesRegex(OSError, "no salusd answers in", control.Control, self.folder.name)
 
-    def machine(self, clock, *answers):
-        return self.daemon(*answers), machine.Machine(self.folder.name, clock=clock)
+    def machine(self, clock, *answers, most=1000):
+        users = reply([{"uid": os.geteuid() + n, "max_weight": weight} for n, weight in ((1, 3), (0, most), (2, 4))])
+        return self.daemon(users, *answers), machine.Machine(self.folder.name, clock=clock)
+
+    def test_the_highest_weight_is_the_users(self):
+        """None: as root, who has no bound."""
+        for said, most in ((1, 1), (7, 7), (None, 1000)):
+            self.setUp()
+            self.assertEqual(self.machine(Clock(), most=said)[1].weight_most, most)
 
     def test_weights_are_set_where_they_differ(self):
         clock = Clock()
@@ -494,7 +501,8 @@ class WeightsTest(unittest.TestCase):
             return SimpleNamespace(gpus=[gpu], share=share, left_s=left)
         plan = {"long": place(0, 100), "short": place(0, 50), "tiny": place(0, 1), "beside": place(1, 10),
                 "whole": place(2, 10, 1), "waits": SimpleNamespace(gpus=[], share=0, left_s=9)}
-        self.assertEqual(machine.weights(plan), {"long": 1000, "short": 500, "tiny": 100, "beside": 1000})
+        for most, wanted in ((1000, (1000, 500, 100, 1000)), (7, (7, 4, 1, 7)), (3, (3, 2, 1, 3)), (1, ())):
+            self.assertEqual(machine.weights(plan, most), dict(zip(("long", "short", "tiny", "beside"), wanted)))
 
 
 class SeatTest(unittest.TestCase):
@@ -503,6 +511,7 @@ class SeatTest(unittest.TestCase):
         self.assertEqual(json.loads(text)["environment"],
                          {"SALUS_GPU": "3", "SALUS_WEIGHT": "250", "SALUS_JOB_NAME": "fluid-abc", "SALUS_RUN_DIR": "/run/x",
                           "SALUS_FLUID_GPUS": "3,1"})
+        self.assertNotIn("SALUS_WEIGHT", json.loads(seat.describe("abc", [3], 1, "/run/x", "/nowhere"))["environment"])
 
     def test_a_process_of_each_gpu(self):
         self.addCleanup(os.environ.pop, "SALUS_FLUID_GPUS")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler of scripts/ray under a tuning job that is not Ray's (fake_ray.py): a thousand trials, some of which fail, GPUs
 that go away. Run by run_package.py."""
+import json
 import unittest
+from collections import Counter
 from unittest import mock
 
 import fake_ray
@@ -12,11 +14,12 @@ from salus_fluid import machine, scheduler, seat
 
 
 class Machine:
-    """salusd's, of two GPUs; `gpus` may be changed."""
+    """salusd's, of two GPUs; `known` may be changed."""
+    may_weigh = 1000
 
     def __init__(self, run_dir=None):
         self.run_dir, self.known = "/run/x", {0: machine.Gpu(True, True, 0), 1: machine.Gpu(True, True, 0)}
-        self.weights_set = 0
+        self.weights_set, self.weight_most = 0, self.may_weigh
 
     def gpus(self):
         return dict(self.known)
@@ -146,6 +149,22 @@ class SchedulerTest(unittest.TestCase):
             job.run()
         self.ends(job)
         self.assertEqual({g for _, gpus in self.seats() for g in gpus}, {0, 1})
+
+    def weights(self, most):
+        """That trials were started with, where this is the highest of a user: {weight: how many}."""
+        said = []
+        fake_ray.Group.made.clear()
+        with mock.patch.object(Machine, "may_weigh", most), mock.patch.object(seat, "put", lambda session, trial_id, text: said.append(text)):
+            job = self.job([Trial(n, 36 - 5 * n) for n in range(8)], packed=4)
+            job.run()
+        self.ends(job)
+        return Counter(json.loads(text)["environment"].get("SALUS_WEIGHT") for text in said)
+
+    def test_no_trial_weighs_more_than_its_user_may(self):
+        """As salus.conf(5) comes that is 1: salusd refuses a job that wants more."""
+        self.assertEqual(self.weights(1), {None: 8})
+        some = self.weights(7)
+        self.assertEqual((set(some) - {None} <= set("234567"), "7" in some, len(some) > 1), (True, True, True), some)
 
     def test_the_last_trial_fails_and_goes_on(self):
         for seed in range(1, 9):

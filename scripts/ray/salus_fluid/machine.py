@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GPUs and jobs of this machine's salusd, as far as a tuning job needs them: which GPUs are there, and
 the weights of its trials' jobs. Asked now and then; a daemon that does not answer is asked again later."""
+import os
 import time
 from collections import namedtuple
 
@@ -10,7 +11,7 @@ from . import control, seat
 Gpu = namedtuple("Gpu", "serves ready restarts")
 
 WEIGHT_MOST = 1000
-STEP = 10  # of weights: smaller changes are not worth a question
+STEPS, STEPS_LEAST = 100, 10  # of weights: smaller changes are not worth a question
 
 
 class Machine:
@@ -19,9 +20,15 @@ class Machine:
         self.run_dir, self.every_s, self.clock = self.control.run_dir, every_s, clock
         self.asked_s = None
         self.weights_set = 0  # so far, while the job ran
+        self.weight_most = self._weight_most()  # 1: its trials have no weights
 
     def close(self):
         self.control.close()
+
+    def _weight_most(self):
+        """What salus.conf(5) lets this user give a job: a job that wants more is refused as a whole."""
+        own = next((u for u in self.control.list("tenant.list") if u["uid"] == os.geteuid()), {"max_weight": 1})
+        return WEIGHT_MOST if own["max_weight"] is None else min(own["max_weight"], WEIGHT_MOST)
 
     def gpus(self):
         """{number: Gpu}"""
@@ -57,9 +64,12 @@ class Machine:
         return None
 
 
-def weights(plan):
-    """{trial: 1 to WEIGHT_MOST} of a plan's trials that share a GPU: by what is left of each, so that those of
-    one GPU end together, and a straggler has more as it falls behind; at least a tenth of the longest one's."""
+def weights(plan, highest):
+    """{trial: 1 to `highest`} of a plan's trials that share a GPU: by what is left of each, so that those of
+    one GPU end together, and a straggler has more as it falls behind; at least a tenth of the longest one's.
+    None has any where there is only one."""
+    if highest == 1:
+        return {}
     most = {}
     for place in plan.values():
         if place.gpus and place.share < 1:
@@ -68,5 +78,5 @@ def weights(plan):
     for name, place in plan.items():
         if place.gpus and place.share < 1:
             part = place.left_s / most[place.gpus[0]]
-            found[name] = max(round(100 * part) * STEP, WEIGHT_MOST // 10)
+            found[name] = max(round(highest * max(round(STEPS * part), STEPS_LEAST) / STEPS), 1)
     return found

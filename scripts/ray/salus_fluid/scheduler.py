@@ -295,13 +295,16 @@ class FluidScheduler(ResourceChangingScheduler):
 
     def _look(self):
         """GPUs that came or went, weights of jobs."""
-        found = self.machine.look(machine.weights(self.planner.placed))
+        found = self.machine.look(self._weights())
         if found is not None:
             self.there = found
         for index, number in enumerate(self.numbers):
             here = number in self.there and self.there[number].serves
             if here != self.serves[number]:
                 self._gpu(index, number, here)
+
+    def _weights(self):
+        return machine.weights(self.planner.placed, self.machine.weight_most)
 
     def _is_ready(self, place):
         """Who is started while its GPU's worker is only being started dies if that is given up."""
@@ -332,7 +335,7 @@ class FluidScheduler(ResourceChangingScheduler):
 
     def _seat(self, trial, place):
         numbers = [self.numbers[g] for g in place.gpus]
-        weight = machine.weights(self.planner.placed).get(trial.trial_id, machine.WEIGHT_MOST)
+        weight = self._weights().get(trial.trial_id, self.machine.weight_most)
         self.log.append(("seat", trial.trial_id, numbers))
         self.seats[trial.trial_id] = place.gpus
         self.deaths.seated(trial, {n: self.there[n] for n in numbers})

@@ -58,9 +58,11 @@ def find_shim(shim=None):
 
 
 def describe(trial_id, gpus_of, weight, run_dir, shim):
-    """What a trial is told."""
-    first = {"SALUS_GPU": str(gpus_of[0]), "SALUS_WEIGHT": str(weight), "SALUS_JOB_NAME": name_of(trial_id),
-             "SALUS_RUN_DIR": run_dir, GPUS: ",".join(map(str, gpus_of))}
+    """What a trial is told. A weight of 1 is what a job has of which none is said."""
+    first = {"SALUS_GPU": str(gpus_of[0]), "SALUS_JOB_NAME": name_of(trial_id), "SALUS_RUN_DIR": run_dir,
+             GPUS: ",".join(map(str, gpus_of))}
+    if weight > 1:
+        first["SALUS_WEIGHT"] = str(weight)
     return json.dumps({"environment": first, "shim": shim})
 
 
