@@ -22,6 +22,7 @@ class Trial:
         self.run_metadata = SimpleNamespace(num_failures=0, invalidate_cache=lambda: None)
         self.placement_group_factory = PlacementGroupFactory([{"CPU": 1}])
         self.kept = self.done = 0  # units of its latest checkpoint, and of its process
+        self.total_s = 0.0
 
     is_saving = property(lambda self: self.temporary_state.saving_to is not None)
 
@@ -155,7 +156,10 @@ class Job:
 
     def report(self, trial):
         trial.done += 1
-        result = {"training_iteration": trial.done, "time_this_iter_s": self.seconds(trial), "should_checkpoint": trial.saves}
+        took_s = self.seconds(trial)
+        trial.total_s += took_s
+        result = {"training_iteration": trial.done, "time_this_iter_s": took_s, "time_total_s": trial.total_s,
+                  "should_checkpoint": trial.saves}
         action = self.scheduler.on_trial_result(self, trial, result)
         trial.last_result = result
         if trial.saves:

@@ -92,6 +92,8 @@ MUTANTS = [
     ("scheduler", "self.known[trial.trial_id].up = False", "pass", "SchedulerTest.test_no_sample_is_of_another_company"),
     ("scheduler", "known.done, known.up = done - known.done, done, True", "known.done, known.up = done - known.done, done, False",
      "SchedulerTest.test_packing_is_measured"),
+    ("scheduler", 'here, result["time_this_iter_s"], units)', 'here, result["time_this_iter_s"] / units, 1)',
+     "SchedulerTest.test_packing_is_measured_where_units_are_time"),
     ("scheduler", "if seen.place != company.get(name):", "if False:", "SchedulerTest.test_no_sample_is_of_another_company"),
     ("scheduler", "_cached_trial_decisions.pop(trial.trial_id, None)", "_cached_trial_decisions",
      "SchedulerTest.test_a_decision_that_was_left_behind"),

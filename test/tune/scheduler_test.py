@@ -209,8 +209,21 @@ class SchedulerTest(unittest.TestCase):
                 job.seconds = self.companies(job, alpha)
                 job.run()
                 self.ends(job)
-                known = [(detail["packed"], round(detail["alpha"], 6)) for what, _, detail in self.fluid.log if what == "known"]
-                self.assertEqual(known, wanted, f"alpha {alpha}, seed {seed}")
+                self.assertEqual(self.found(), wanted, f"alpha {alpha}, seed {seed}")
+
+    def found(self):
+        """(c, alpha) as they were measured, one after the other."""
+        return [(detail["packed"], round(detail["alpha"], 6)) for what, _, detail in self.fluid.log if what == "known"]
+
+    def test_packing_is_measured_where_units_are_time(self):
+        """A second takes a second in any company: iterations are what is compared."""
+        base = fake_ray.FIFOScheduler()
+        base._time_attr = "time_total_s"
+        job = self.job([Trial(n, 30) for n in range(24)], base=base, alpha=None, packed=4)
+        job.seconds = self.companies(job, 1.95)
+        job.run()
+        self.ends(job)
+        self.assertEqual(self.found(), [(2, 1.0), (1, 1.0)])
 
     def test_a_trial_gets_both_gpus(self):
         """At the end of an iteration, from its checkpoint."""

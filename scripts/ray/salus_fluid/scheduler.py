@@ -258,17 +258,18 @@ class FluidScheduler(ResourceChangingScheduler):
         units, known.done, known.up = done - known.done, done, True
         here = self._companies().get(trial.trial_id)
         if here and here == known.place and units > 0:
-            self._take(trial.trial_id, known, here, result["time_this_iter_s"] / units)
+            self._take(trial.trial_id, known, here, result["time_this_iter_s"], units)
         known.place = here
 
-    def _take(self, name, known, here, unit_s):
+    def _take(self, name, known, here, took_s, units):
+        """What is compared are iterations, for a unit may be a second, which company makes no longer."""
         gpus, company = here
         share = 1 / company if company > 1 else len(gpus)
-        (self.scaling if len(gpus) > 1 else self.packing).add(name, max(company, len(gpus)), unit_s)
+        (self.scaling if len(gpus) > 1 else self.packing).add(name, max(company, len(gpus)), took_s)
         if company == 1:
-            self.scaling.add(name, len(gpus), unit_s)
+            self.scaling.add(name, len(gpus), took_s)
         over = self._overheads()
-        known.unit_s = unit_s / self.planner.lib.salus_fluid_run_ns(1.0, share, over["alpha"], over["beta"])
+        known.unit_s = took_s / units / self.planner.lib.salus_fluid_run_ns(1.0, share, over["alpha"], over["beta"])
         changed = self.alpha is None and self.packing.look()
         if self.beta is None and self.spread > 1 and self.scaling.look() or changed:
             over = self._overheads()
