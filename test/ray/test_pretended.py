@@ -67,6 +67,14 @@ def test_a_thousand_trials_more_than_gpus():
         print(f"  1,002 trials: {time.monotonic() - begin:.1f} s, {stage.starts} starts", *f.costs(), sep="\n", flush=True)
 
 
+def test_a_search_that_is_stopped_as_a_whole():
+    """Ray says nothing of it to its scheduler, which is kept here: that its GPUs are Ray's again Search looks at its end."""
+    with Search() as s:
+        f = s.fluid(alpha=1.1)
+        trials, _ = fit(s, f, {"seed": tune.grid_search(list(range(12))), "epochs": 10**9}, 1, time_budget_s=2)
+        equal(({t.status for t in trials}, f.planner), ({Trial.TERMINATED}, None), "trials, and what is left of the plan")
+
+
 def population(synch):
     return schedulers.PopulationBasedTraining(time_attr="training_iteration", perturbation_interval=2, quantile_fraction=0.5, synch=synch,
                                               hyperparam_mutations={"passes": [3, 5, 7, 11]})

@@ -42,6 +42,10 @@ class Trial:
         pass
 
 
+class Callback:
+    pass
+
+
 class PlacementGroupFactory:
     def __init__(self, bundles):
         self.bundles = bundles
@@ -104,6 +108,7 @@ class Job:
         self.search_alg = self._search_alg = BasicVariantGenerator(list(trials))
         self.trials, self._pending_trials, self._cached_trial_decisions = [], set(), {}
         self.events, self.idle, self.starts = [], 0, 0  # events: (trial, what happens to it)
+        self._callbacks = SimpleNamespace(_callbacks=[])
 
     def get_live_trials(self):
         return [t for t in self.trials if not t.is_finished()]
@@ -121,6 +126,18 @@ class Job:
         """Until the last has ended."""
         while self.search_alg.trials or self.get_live_trials():
             self.step()
+        self.cleanup()
+
+    def stop_all(self):
+        """As after time_budget_s: the scheduler hears nothing of it."""
+        self.search_alg.trials = []
+        for trial in self.get_live_trials():
+            self._set_trial_status(trial, Trial.TERMINATED)
+        self.cleanup()
+
+    def cleanup(self):
+        for callback in self._callbacks._callbacks:
+            callback.on_experiment_end(trials=self.trials)
 
     def step(self):
         if self.search_alg.trials:
@@ -219,7 +236,7 @@ def modules():
     kept = {}
     return {
         "ray": {"nodes": lambda: [{"Alive": True, "Resources": {"GPU": 2}}], "cluster_resources": lambda: {"GPU": 2}, "util": util},
-        "ray.tune": {}, "ray.tune.execution": {}, "ray.experimental": {},
+        "ray.tune": {"Callback": Callback}, "ray.tune.execution": {}, "ray.experimental": {},
         "ray.tune.execution.placement_groups": {"PlacementGroupFactory": PlacementGroupFactory},
         "ray.tune.experiment": {"Trial": Trial},
         "ray.tune.schedulers": {"ResourceChangingScheduler": ResourceChangingScheduler, "TrialScheduler": TrialScheduler},

@@ -100,6 +100,11 @@ MUTANTS = [
     ("scheduler", "        if not self.planner:\n            return None  #", "        if False:\n            return None  #",
      "SchedulerTest.test_an_algorithm_that_stops_all_that_wait"),
     ("scheduler", "_reuse_actors:", "no_such_option:", "SchedulerTest.test_processes_belong_to_one_trial"),
+    ("scheduler", "        self.fluid.stop()\n", "        pass\n", "SchedulerTest.test_a_search_that_is_stopped_as_a_whole"),
+    ("scheduler", "        for trial_id in self.seats:\n            seat.forget(self.session, trial_id)\n", "",
+     "SchedulerTest.test_a_search_that_is_stopped_as_a_whole"),
+    ("scheduler", "self.trials, self.joining, self.left_out, self.seats = {}, [], {}, {}", "pass",
+     "SchedulerTest.test_a_search_that_is_stopped_as_a_whole"),
     ("seat", "prctl(PR_SET_PDEATHSIG, signal.SIGKILL)", "getpid()", "SeatTest.test_ends_with_the_trial"),
 ]
 

@@ -258,6 +258,21 @@ class SchedulerTest(unittest.TestCase):
         job.run()
         self.ends(job)
 
+    def test_a_search_that_is_stopped_as_a_whole(self):
+        """Its GPUs are Ray's again, and the same scheduler may have another search."""
+        job = self.job([Trial(n, 20) for n in range(40)], base=Barrier())
+        while job.starts < 3:
+            job.step()
+        job.stop_all()
+        import ray.experimental.internal_kv as kv
+        self.assertEqual((self.fluid.planner, fake_ray.Group.held, kv.kept), (None, [], {}))
+        fake_ray.Group.made.clear()
+        self.fluid._base_scheduler = fake_ray.FIFOScheduler()
+        job = Job(self.fluid, [Trial(n, 3) for n in range(4, 9)])
+        job.run()
+        self.ends(job)
+        self.assertEqual(len(job._callbacks._callbacks), 1)
+
     def test_processes_belong_to_one_trial(self):
         job = self.job([Trial(0, 3)])
         job._reuse_actors = True

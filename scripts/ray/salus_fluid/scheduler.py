@@ -11,6 +11,7 @@ import uuid
 import weakref
 
 import ray
+from ray.tune import Callback
 from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import ResourceChangingScheduler, TrialScheduler
@@ -41,6 +42,16 @@ class _Forgivable(Trial):
         if deaths:
             deaths.look(self)
         return super().should_recover()
+
+
+class _End(Callback):
+    """Of Ray's tuning job: one that is stopped as a whole (time_budget_s, fail_fast, ...) says so to nobody else."""
+
+    def __init__(self, fluid):
+        self.fluid = fluid
+
+    def on_experiment_end(self, trials, **info):
+        self.fluid.stop()
 
 
 class FluidScheduler(ResourceChangingScheduler):
@@ -82,7 +93,7 @@ class FluidScheduler(ResourceChangingScheduler):
 
     # ---- the beginning -------------------------------------------------------------------------
 
-    def _begin(self):
+    def _begin(self, controller):
         self.machine = machine.Machine(self.run_dir)
         self.shim = seat.find_shim(self.shim_given)
         self.there = self.machine.gpus()
@@ -99,6 +110,9 @@ class FluidScheduler(ResourceChangingScheduler):
         most = self.packed if self.alpha is None else 1
         self.packing = Packing(self.planner.lib, most, self.threshold)
         self.scaling = Scaling(self.planner.lib, self.spread if self.beta is None else 1)
+        callbacks = controller._callbacks  # Ray's list of them; what is in it may be the user's list
+        if not any(isinstance(c, _End) for c in callbacks._callbacks):
+            callbacks._callbacks = [*callbacks._callbacks, _End(self)]
 
     def _reserve(self, count):
         has = ray.cluster_resources().get("GPU", 0)
@@ -118,6 +132,15 @@ class FluidScheduler(ResourceChangingScheduler):
             self.give_back()
         self.planner = None
 
+    def stop(self):
+        """The tuning job has ended, with trials that did not."""
+        if not self.planner:
+            return
+        self._finish()
+        for trial_id in self.seats:
+            seat.forget(self.session, trial_id)
+        self.trials, self.joining, self.left_out, self.seats = {}, [], {}, {}
+
     # ---- Ray's calls ---------------------------------------------------------------------------
 
     def on_trial_add(self, tune_controller, trial, **kwargs):
@@ -130,10 +153,10 @@ class FluidScheduler(ResourceChangingScheduler):
         except ValueError:
             self._finish()
             raise
-        if not self.planner:
-            self._begin()
-        trial.__class__, trial.temporary_state.deaths = _Forgivable, self.deaths
         controller = tune_controller._tune_controller
+        if not self.planner:
+            self._begin(controller)
+        trial.__class__, trial.temporary_state.deaths = _Forgivable, self.deaths
         if trial in controller._pending_trials:
             controller._set_trial_status(trial, Trial.PAUSED)  # it died, and is to be started again
         else:
