@@ -64,7 +64,7 @@ MUTANTS = [
     ("scheduler", "machine.weights(self.planner.placed, self.machine.weight_most)", "machine.weights(self.planner.placed, 1000)",
      "SchedulerTest.test_no_trial_weighs_more_than_its_user_may"),
     ("seat", "if weight > 1:", "if True:", "SeatTest.test_what_a_trial_is_told"),
-    ("machine", "return self._again()", "return None", "ControlTest.test_a_daemon_that_ends_is_asked_again"),
+    ("machine", "return self._again()", "return self.found", "ControlTest.test_a_daemon_that_ends_is_asked_again"),
     ("machine", 'g["state"] != "failed"', "True", "ControlTest.test_weights_are_set_where_they_differ"),
     ("machine", 'g["state"] == "ready"', "True", "ControlTest.test_weights_are_set_where_they_differ"),
     ("deaths", "if count <= record.failures:", "if False:", "DeathsTest.test_asked_twice_about_one"),

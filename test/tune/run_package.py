@@ -444,8 +444,9 @@ class ControlTest(unittest.TestCase):
 
     def test_a_daemon_that_ends_is_asked_again(self):
         clock = Clock()
-        _, m = self.machine(clock, None, reply([gpu(0)]))
-        self.assertIsNone(m.look({}))
+        _, m = self.machine(clock, reply([gpu(0)]), None, reply([gpu(0)]))
+        m.gpus()
+        self.assertEqual(m.look({}), {0: (True, False, 0)})  # it is not given up, and takes nothing now
         m.asked_s = -9
         self.assertEqual(m.look({}), {0: (True, True, 0)})
 

@@ -18,7 +18,7 @@ class Machine:
     def __init__(self, run_dir=None, every_s=0.5, clock=time.monotonic):
         self.control = control.Control(run_dir)
         self.run_dir, self.every_s, self.clock = self.control.run_dir, every_s, clock
-        self.asked_s = None
+        self.asked_s, self.found = None, {}  # when look() asked last; what gpus() found
         self.weights_set = 0  # so far, while the job ran
         self.weight_most = self._weight_most()  # 1: its trials have no weights
 
@@ -32,11 +32,12 @@ class Machine:
 
     def gpus(self):
         """{number: Gpu}"""
-        return {n: Gpu(g["state"] != "failed", g["state"] == "ready", g["worker_restarts"]) for n, g in self.control.gpus().items()}
+        self.found = {n: Gpu(g["state"] != "failed", g["state"] == "ready", g["worker_restarts"]) for n, g in self.control.gpus().items()}
+        return self.found
 
     def look(self, weights):
-        """As gpus(), and weights ({trial id: weight}) given to jobs that have others; None:
-        it is not time yet, or there is no answer."""
+        """As gpus(), and weights ({trial id: weight}) given to jobs that have others; where nobody answers none is
+        ready. None: it is not time yet."""
         now = self.clock()
         if self.asked_s is not None and now - self.asked_s < self.every_s:
             return None
@@ -61,7 +62,7 @@ class Machine:
             self.control = control.Control(self.run_dir)
         except OSError:
             pass
-        return None
+        return {number: gpu._replace(ready=False) for number, gpu in self.found.items()}
 
 
 def weights(plan, highest):
