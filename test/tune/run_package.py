@@ -382,7 +382,7 @@ def job(number, name, weight=1):
 
 
 def gpu(number, state="ready", restarts=0):
-    return {"id": number, "state": state, "worker_restarts": restarts}
+    return {"id": number, "state": state, "worker_restarts": restarts, "worker_pid": 100 + number}
 
 
 class ControlTest(unittest.TestCase):
@@ -437,7 +437,7 @@ class ControlTest(unittest.TestCase):
         gpus = reply([gpu(0), gpu(1, "failed", 3), gpu(2, "starting", 1)])
         jobs = reply([job(1, "fluid-a", 500), job(2, "fluid-b", 500), job(3, "other", 500)])
         d, m = self.machine(clock, gpus, jobs, reply([job(2, "fluid-b", 250)]))
-        self.assertEqual(m.look({"a": 500, "b": 250}), {0: (True, True, 0), 1: (False, False, 3), 2: (True, False, 1)})
+        self.assertEqual(m.look({"a": 500, "b": 250}), {0: (True, True, (100, 0)), 1: (False, False, (101, 3)), 2: (True, False, (102, 1))})
         self.assertEqual([(a["id"], a["weight"]) for a in d.asked if a["verb"] == "job.set"], [(2, 250)])
         self.assertEqual(m.weights_set, 1)
         self.assertIsNone(m.look({"a": 500}))  # it was asked just now
@@ -446,14 +446,14 @@ class ControlTest(unittest.TestCase):
         clock = Clock()
         _, m = self.machine(clock, reply([gpu(0)]), None, reply([gpu(0)]))
         m.gpus()
-        self.assertEqual(m.look({}), {0: (True, False, 0)})  # it is not given up, and takes nothing now
+        self.assertEqual(m.look({}), {0: (True, False, (100, 0))})  # it is not given up, and takes nothing now
         m.asked_s = -9
-        self.assertEqual(m.look({}), {0: (True, True, 0)})
+        self.assertEqual(m.look({}), {0: (True, True, (100, 0))})
 
 
 class DeathsTest(unittest.TestCase):
     def setUp(self):
-        self.gpus = {n: machine.Gpu(True, True, 5) for n in (0, 1)}
+        self.gpus = {n: machine.Gpu(True, True, (100, 5)) for n in (0, 1)}
         self.deaths = deaths.Deaths(self.ask)
         meta = SimpleNamespace(num_failures=0, invalidate_cache=lambda: None)
         self.trial = SimpleNamespace(trial_id="t", run_metadata=meta, last_result={})
@@ -472,7 +472,7 @@ class DeathsTest(unittest.TestCase):
         return self.trial.run_metadata.num_failures
 
     def test_its_own(self):
-        self.gpus[1] = machine.Gpu(False, False, 7)  # of which it has nothing
+        self.gpus[1] = machine.Gpu(False, False, (0, 7))  # of which it has nothing
         self.assertEqual([self.fails(), self.fails()], [1, 2])
 
     def test_asked_twice_about_one(self):
@@ -482,7 +482,9 @@ class DeathsTest(unittest.TestCase):
         self.assertEqual(self.trial.run_metadata.num_failures, 1)
 
     def test_its_gpu(self):
-        for now in (machine.Gpu(False, False, 5), machine.Gpu(True, False, 5), machine.Gpu(True, True, 6), None):
+        """The last but one: with a daemon that was started again, whose worker never was."""
+        for now in (machine.Gpu(False, False, (100, 5)), machine.Gpu(True, False, (100, 5)), machine.Gpu(True, True, (100, 6)),
+                    machine.Gpu(True, True, (101, 5)), None):
             self.setUp()
             self.gpus[0] = now
             self.assertEqual(self.fails(), 0)
@@ -491,7 +493,7 @@ class DeathsTest(unittest.TestCase):
         self.assertEqual(self.fails(), 0)
 
     def test_who_ends_every_worker_is_not_forgiven_for_ever(self):
-        self.gpus[0] = machine.Gpu(True, True, 6)
+        self.gpus[0] = machine.Gpu(True, True, (101, 6))
         self.assertEqual([self.fails(3) for _ in range(4)], [0, 0, 1, 2])
         self.assertEqual([self.fails(4), self.fails(3), self.fails(2)], [2, 2, 3])
 

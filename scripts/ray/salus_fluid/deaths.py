@@ -8,7 +8,7 @@ FORGIVEN = 2  # deaths without an iteration between them: a trial whose own kern
 
 class _Record:
     def __init__(self):
-        self.seat = {}      # {GPU: how often its worker had been started again}
+        self.seat = {}      # {GPU: its worker}
         self.failures = 0   # Ray's count when it was looked at last
         self.forgiven = 0   # since its latest iteration
         self.done = -1      # iterations of Ray's then
@@ -21,7 +21,7 @@ class Deaths:
 
     def seated(self, trial, gpus):
         """On these GPUs, as they are: {number: machine.Gpu}."""
-        self.records.setdefault(trial.trial_id, _Record()).seat = {number: gpu.restarts for number, gpu in gpus.items()}
+        self.records.setdefault(trial.trial_id, _Record()).seat = {number: gpu.worker for number, gpu in gpus.items()}
 
     def look(self, trial):
         """One more failure: taken back when a GPU of the trial has not the worker that it had."""
@@ -43,5 +43,5 @@ class Deaths:
             now = self.ask()
         except OSError:
             return True  # with the daemon all GPUs are
-        return any(not gpu or not gpu.ready or gpu.restarts != restarts
-                   for gpu, restarts in ((now.get(number), restarts) for number, restarts in seat.items()))
+        return any(not gpu or not gpu.ready or gpu.worker != worker
+                   for gpu, worker in ((now.get(number), worker) for number, worker in seat.items()))

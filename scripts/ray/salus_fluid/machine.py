@@ -7,8 +7,9 @@ from collections import namedtuple
 
 from . import control, seat
 
-# serves: was not given up, though its worker may be just starting; ready: it takes jobs now; restarts: of its worker.
-Gpu = namedtuple("Gpu", "serves ready restarts")
+# serves: was not given up, though its worker may be just starting; ready: it takes jobs now; worker: (process, how
+# often it was started again), which salusd begins anew when it is started again itself.
+Gpu = namedtuple("Gpu", "serves ready worker")
 
 WEIGHT_MOST = 1000
 STEPS, STEPS_LEAST = 100, 10  # of weights: smaller changes are not worth a question
@@ -32,7 +33,8 @@ class Machine:
 
     def gpus(self):
         """{number: Gpu}"""
-        self.found = {n: Gpu(g["state"] != "failed", g["state"] == "ready", g["worker_restarts"]) for n, g in self.control.gpus().items()}
+        self.found = {n: Gpu(g["state"] != "failed", g["state"] == "ready", (g["worker_pid"], g["worker_restarts"]))
+                      for n, g in self.control.gpus().items()}
         return self.found
 
     def look(self, weights):
