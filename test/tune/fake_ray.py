@@ -41,6 +41,26 @@ class Trial:
     def init_local_path(self):
         pass
 
+    def get_trainable_cls(self):
+        return {"numbers": Function, "class": Class, "without": Trainable}[self.trainable_name]
+
+
+class Trainable:
+    def save_checkpoint(self, folder):
+        raise NotImplementedError
+
+
+FunctionTrainable = type("FunctionTrainable", (Trainable,), {"save_checkpoint": lambda self, folder: None})
+
+
+class Function(FunctionTrainable):
+    """Saves what its function reports."""
+
+
+class Class(Trainable):
+    def save_checkpoint(self, folder):
+        """Whenever it is asked to."""
+
 
 class Callback:
     pass
@@ -124,9 +144,11 @@ class Job:
 
     def run(self):
         """Until the last has ended."""
-        while self.search_alg.trials or self.get_live_trials():
-            self.step()
-        self.cleanup()
+        try:
+            while self.search_alg.trials or self.get_live_trials():
+                self.step()
+        finally:
+            self.cleanup()
 
     def stop_all(self):
         """As after time_budget_s: the scheduler hears nothing of it."""
@@ -194,6 +216,8 @@ class Job:
         if action == TrialScheduler.CONTINUE:
             self.events.append((trial, self.train))
         elif action == TrialScheduler.PAUSE:
+            if issubclass(trial.get_trainable_cls(), Class):
+                trial.kept = trial.done
             self._set_trial_status(trial, Trial.PAUSED)
         elif action == TrialScheduler.STOP:
             self.end(trial)

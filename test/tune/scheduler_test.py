@@ -138,6 +138,29 @@ class SchedulerTest(unittest.TestCase):
         self.ends(job)
         self.assertEqual(job.starts, 6)
 
+    def lose_one_of_two(self, trainable_name="numbers", **options):
+        """Starts of the only trial, which has both GPUs until one goes away."""
+        fake_ray.Group.made.clear()
+        job = self.job([Trial(0, 20, saves=False)], alpha=1, beta=1, spread=2, **options)
+        job.search_alg.trials[0].trainable_name = trainable_name
+        while not job.trials or job.trials[0].done < 5:
+            job.step()
+        self.assertEqual(sorted(self.seats()[-1][1]), [0, 1])
+        self.fluid.machine.known[1] = machine.Gpu(False, False, 0)
+        job.run()
+        self.ends(job)
+        return job.starts
+
+    def test_who_loses_one_of_its_gpus_and_has_no_checkpoint_stays(self):
+        """The search goes on, as with a trial that had one alone."""
+        self.assertEqual([self.lose_one_of_two(name) for name in ("numbers", "without")], [1, 1])
+        self.assertRaisesRegex(ValueError, "reported no checkpoint", self.lose_one_of_two, restart_s=0.001)
+
+    def test_a_class_saves_when_it_is_asked_to(self):
+        """Of it no result says that there is a checkpoint."""
+        self.assertEqual(self.lose_one_of_two("class"), 2)
+        self.assertEqual(self.seats()[-1], ("t00000", [0]))
+
     def test_nobody_is_started_where_a_worker_is_only_starting(self):
         starting = {0: machine.Gpu(True, True, 0), 1: machine.Gpu(True, False, 0)}
         with mock.patch.object(Machine, "gpus", lambda self: dict(starting)):

@@ -19,6 +19,12 @@ def kind(scheduler):
     return ""
 
 
+def saves_when_asked(trial):
+    """Of a trial's class: a function has no checkpoint but those that it reports."""
+    saves = next((c.__name__ for c in trial.get_trainable_cls().__mro__ if "save_checkpoint" in vars(c)), "Trainable")
+    return saves not in ("Trainable", "FunctionTrainable")
+
+
 def unit(scheduler):
     return getattr(scheduler, "_time_attr", None) or UNIT
 

@@ -341,13 +341,14 @@ class FluidScheduler(ResourceChangingScheduler):
 
     def _has_to_move(self, trial, result):
         """Its resize over whole GPUs was planned, or its GPU is gone: at the end of an iteration that has a
-        checkpoint."""
+        checkpoint. Without one it stays where it is, until it fails or ends."""
         place = self.planner.plan.get(trial.trial_id)
         if not place or place.runs and place.gpus == self.seats.get(trial.trial_id):
             return False
-        if place.resizes and not result.get("should_checkpoint"):
+        saves = groups.saves_when_asked(trial) or bool(result.get("should_checkpoint"))
+        if place.resizes and not saves and self.restart_s is not None:
             raise ValueError(f"{trial} is to be resized, and reported no checkpoint: fluid(restart_s=None) never restarts")
-        return bool(result.get("should_checkpoint"))
+        return saves
 
     def _settle(self, tune_controller):
         """Who was to be resized and stands still has left what it was to leave."""
