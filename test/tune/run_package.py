@@ -6,12 +6,14 @@ control socket, a trial's seat.
 
     test/tune/run_package.py [TEST...]      BUILD says where the library is; PACKAGE: another package
 """
+import contextlib
 import json
 import os
 import socket
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from types import SimpleNamespace
 
@@ -350,13 +352,17 @@ class Daemon:
     def serve(self):
         while True:
             connection, _ = self.socket.accept()
-            while data := connection.recv(4096):
-                self.asked.append(control.decode(data))
-                answer = self.answers.pop(0)
-                if answer is None:
-                    break
-                connection.send(pack(answer))
-            connection.close()
+            with connection, contextlib.suppress(OSError):  # who asked may not have waited
+                self.answer(connection)
+
+    def answer(self, connection):
+        while data := connection.recv(4096):
+            self.asked.append(control.decode(data))
+            answer = self.answers.pop(0)
+            if answer is None:
+                break
+            answer = answer() if callable(answer) else answer
+            connection.send(answer if isinstance(answer, bytes) else pack(answer))
 
 
 def pack(value):
@@ -419,6 +425,15 @@ class ControlTest(unittest.TestCase):
         c = control.Control(self.folder.name)
         self.assertEqual([c.set_weight(1, 5), c.set_weight(1, 5)], [False, True])
 
+    def test_a_reply_that_comes_late_is_no_other_questions(self):
+        """The connection ends with the question that had no answer, or one that nobody understands."""
+        for late in (lambda: time.sleep(0.2) or reply([gpu(0)]), b"\xde\x00\x09", [1]):
+            with tempfile.TemporaryDirectory() as folder:
+                Daemon(folder, [late, reply([job(1, "a")])])
+                c = control.Control(folder, timeout_s=0.1)
+                self.assertRaises(OSError, c.gpus)
+                self.assertRaises(OSError, c.jobs)
+
     def test_no_daemon(self):
         self.assertRaisesRegex(OSError, "no salusd answers in", control.Control, self.folder.name)
 
@@ -442,6 +457,16 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(m.weights_set, 1)
         self.assertIsNone(m.look({"a": 500}))  # it was asked just now
 
+    def test_who_may_not_weigh_does_not(self):
+        """Since root has lowered its user's limit: it is said, once, and the search goes on."""
+        refusal = {"ok": False, "code": "not_permitted", "text": "weight 500 is above max_weight=1", "hint": ""}
+        jobs = reply([job(1, "fluid-a"), job(2, "fluid-b")])
+        d, m = self.machine(Clock(), reply([gpu(0)]), jobs, refusal, reply([gpu(0)]))
+        with self.assertLogs("salus_fluid.machine") as said:
+            self.assertEqual(m.look({"a": 500, "b": 250}), {0: (True, True, (100, 0))})
+        self.assertEqual((len(said.output), "above max_weight=1" in said.output[0], m.weight_most), (1, True, 1))
+        self.assertEqual([a["verb"] for a in d.asked], ["tenant.list", "gpu.list", "job.list", "job.set"])
+
     def test_a_daemon_that_ends_is_asked_again(self):
         clock = Clock()
         _, m = self.machine(clock, reply([gpu(0)]), None, reply([gpu(0)]))
@@ -460,8 +485,8 @@ class DeathsTest(unittest.TestCase):
         self.deaths.seated(self.trial, {0: self.gpus[0]})
 
     def ask(self):
-        if self.gpus is None:
-            raise OSError("nobody answers")
+        if not isinstance(self.gpus, dict):
+            raise self.gpus
         return self.gpus
 
     def fails(self, iteration=0):
@@ -488,9 +513,10 @@ class DeathsTest(unittest.TestCase):
             self.setUp()
             self.gpus[0] = now
             self.assertEqual(self.fails(), 0)
-        self.setUp()
-        self.gpus = None
-        self.assertEqual(self.fails(), 0)
+        for why in (OSError("nobody answers"), control.Refused({"text": "another version"})):
+            self.setUp()
+            self.gpus = why
+            self.assertEqual(self.fails(), 0)
 
     def test_who_ends_every_worker_is_not_forgiven_for_ever(self):
         self.gpus[0] = machine.Gpu(True, True, (101, 6))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """salusd's control socket (proto/ctl.def): questions and answers, each one message of msgpack. Only what
 these messages have of msgpack is known here, so that nothing is to be installed for it."""
+import errno
 import os
 import socket
 import struct
@@ -81,7 +82,7 @@ def decode(data):
 
 
 class Control:
-    """A connection; `run_dir` as --run-dir has it. What goes wrong with it is an OSError."""
+    """A connection; `run_dir` as --run-dir has it. What goes wrong with it is an OSError, and ends it."""
 
     def __init__(self, run_dir=None, timeout_s=10):
         self.run_dir = run_dir or os.environ.get("SALUS_RUN_DIR") or "/run/salus"
@@ -98,14 +99,27 @@ class Control:
 
     def ask(self, verb, **fields):
         """(records, where the list goes on or 0)"""
-        self.socket.send(encode({"v": 1, "verb": verb, **fields}))
-        data = self.socket.recv(REPLY_BYTES)
-        if not data:
-            raise ConnectionResetError(f"salusd in {self.run_dir} has ended")
-        reply = decode(data)
+        try:
+            reply = self._reply_to({"v": 1, "verb": verb, **fields})
+        except BaseException:
+            self.close()  # else a reply that comes yet would be taken for the next question's
+            raise
         if not reply.get("ok"):
             raise Refused(reply)
         return reply["items"], reply["next"]
+
+    def _reply_to(self, question):
+        self.socket.send(encode(question))
+        data = self.socket.recv(REPLY_BYTES)
+        if not data:
+            raise ConnectionResetError(f"salusd in {self.run_dir} has ended")
+        try:
+            reply = decode(data)
+            if isinstance(reply, dict):
+                return reply
+        except ValueError as why:
+            raise OSError(errno.EPROTO, f"salusd in {self.run_dir}: {why}") from why
+        raise OSError(errno.EPROTO, f"salusd in {self.run_dir} says {type(reply).__name__}")
 
     def list(self, verb):
         found, after = [], 0

@@ -3,6 +3,8 @@
 max_failures of them, none as it comes; but a trial whose GPU's worker ends fails as well, and is none to be lost.
 
 Owner: the scheduler. Thread: the tuning job's."""
+from .control import Refused
+
 FORGIVEN = 2  # deaths without an iteration between them: a trial whose own kernel ends the worker gets on no further
 
 
@@ -16,7 +18,7 @@ class _Record:
 
 class Deaths:
     def __init__(self, ask):
-        """`ask`: {number: machine.Gpu} as it is now; an OSError where nobody answers."""
+        """`ask`: {number: machine.Gpu} as it is now; an OSError where nobody answers, Refused by who does not know us."""
         self.ask, self.records = ask, {}
 
     def seated(self, trial, gpus):
@@ -41,7 +43,7 @@ class Deaths:
     def _is_gone(self, seat):
         try:
             now = self.ask()
-        except OSError:
+        except (OSError, Refused):
             return True  # with the daemon all GPUs are
         return any(not gpu or not gpu.ready or gpu.worker != worker
                    for gpu, worker in ((now.get(number), worker) for number, worker in seat.items()))

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GPUs and jobs of this machine's salusd, as far as a tuning job needs them: which GPUs are there, and
 the weights of its trials' jobs. Asked now and then; a daemon that does not answer is asked again later."""
+import logging
 import os
 import time
 from collections import namedtuple
 
 from . import control, seat
+
+logger = logging.getLogger(__name__)
 
 # serves: was not given up, though its worker may be just starting; ready: it takes jobs now; worker: (process, how
 # often it was started again), which salusd begins anew when it is started again itself.
@@ -55,8 +58,20 @@ class Machine:
         wanted = {seat.name_of(trial): weight for trial, weight in weights.items()}
         for job in self.control.jobs() if wanted else ():
             weight = wanted.get(job["name"])
-            if weight is not None and weight != job["weight"]:
-                self.weights_set += self.control.set_weight(job["id"], weight)
+            if weight is not None and weight != job["weight"] and not self._set(job["id"], weight):
+                return
+
+    def _set(self, job, weight):
+        """False: its user may not any more, so that from now on no trial has a weight."""
+        try:
+            self.weights_set += self.control.set_weight(job, weight)
+        except control.Refused as why:
+            if why.code != "not_permitted":
+                raise
+            logger.warning("Trials have no weights from now on: %s", why)
+            self.weight_most = 1
+            return False
+        return True
 
     def _again(self):
         self.control.close()
