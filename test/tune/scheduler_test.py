@@ -128,6 +128,19 @@ class SchedulerTest(unittest.TestCase):
             self.ends(job)
             self.assertEqual({g for what, _, gpus in self.fluid.log[before:] if what == "seat" for g in gpus}, {0})
 
+    def test_gpus_that_were_given_up(self):
+        """Others are chosen before them; of none but such ones that is said."""
+        gone, serves = machine.Gpu(False, False, 0), machine.Gpu(True, True, 0)
+        with mock.patch.object(Machine, "gpus", lambda self: {0: gone, 1: serves, 2: gone, 3: serves}):
+            job = self.job([Trial(n, 3) for n in range(8)], gpus=2)
+            job.run()
+            self.ends(job)
+            self.assertEqual({g for _, gpus in self.seats() for g in gpus}, {1, 3})
+        with mock.patch.object(Machine, "gpus", lambda self: {0: gone, 1: gone}):
+            self.assertRaisesRegex(ValueError, "none of salusd's 2 GPUs serves", self.job([Trial(0, 3)]).run)
+        for count in (0, -1, 1.5):
+            self.assertRaisesRegex(ValueError, f"gpus={count}", self.job, [], gpus=count)
+
     def test_who_has_no_checkpoint_stays_on_a_gpu_that_goes_away(self):
         """Until it fails: to be moved would cost it all that it has done."""
         job = self.job([Trial(n, 20, saves=False) for n in range(6)])

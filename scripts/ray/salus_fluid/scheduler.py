@@ -63,7 +63,7 @@ class FluidScheduler(ResourceChangingScheduler):
     def __init__(self, scheduler=None, gpus=None, packed=4, spread=1, alpha=None, beta=None, threshold=0.05,
                  restart_s=None, budget=None, run_dir=None, shim=None):
         super().__init__(scheduler, self._width_of)
-        check(packed, spread, alpha, beta, restart_s)
+        check(gpus, packed, spread, alpha, beta, restart_s)
         self.wanted_gpus, self.packed, self.spread = gpus, packed, spread
         self.alpha, self.beta, self.threshold, self.restart_s = alpha, beta, threshold, restart_s
         self.budget, self.run_dir, self.shim_given = budget, run_dir, shim
@@ -97,7 +97,9 @@ class FluidScheduler(ResourceChangingScheduler):
         self.machine = machine.Machine(self.run_dir)
         self.shim = seat.find_shim(self.shim_given)
         self.there = self.machine.gpus()
-        self.numbers = sorted(self.there)[:self.wanted_gpus]
+        if not any(gpu.serves for gpu in self.there.values()):
+            raise ValueError(f"none of salusd's {len(self.there)} GPUs serves: `salusctl gpu list` says why")
+        self.numbers = sorted(self.there, key=lambda n: (not self.there[n].serves, n))[:self.wanted_gpus]
         if self.wanted_gpus and len(self.numbers) < self.wanted_gpus:
             raise ValueError(f"{self.wanted_gpus} GPUs: salusd in {self.machine.run_dir} has {len(self.there)}")
         nodes = [n for n in ray.nodes() if n["Alive"] and n["Resources"].get("GPU")]
@@ -406,7 +408,9 @@ def slow_down(algorithm, scheduler):
     algorithm.__class__ = Slow
 
 
-def check(packed, spread, alpha, beta, restart_s):
+def check(gpus, packed, spread, alpha, beta, restart_s):
+    if gpus is not None and (not isinstance(gpus, int) or gpus < 1):
+        raise ValueError(f"gpus={gpus!r}: it is a number from 1 on, or None: all")
     for name, value in (("packed", packed), ("spread", spread)):
         if not isinstance(value, int) or not 1 <= value <= 1024:
             raise ValueError(f"{name}={value!r}: it is a number from 1 to 1024")
