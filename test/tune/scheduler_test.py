@@ -169,6 +169,15 @@ class SchedulerTest(unittest.TestCase):
         self.assertEqual([self.lose_one_of_two(name) for name in ("numbers", "without")], [1, 1])
         self.assertRaisesRegex(ValueError, "reported no checkpoint", self.lose_one_of_two, restart_s=0.001)
 
+    def test_an_iteration_is_one_sample(self):
+        """Also of a trial that has several GPUs."""
+        job = self.job([Trial(0, 3), Trial(1, 400)], alpha=1, packed=1, spread=2, restart_s=0.001)
+        job.run()
+        self.ends(job)
+        samples = self.fluid.scaling.ladder.times["t00001"]
+        self.assertTrue(samples[2])
+        self.assertLessEqual(sum(map(len, samples.values())), 400)
+
     def test_a_class_saves_when_it_is_asked_to(self):
         """Of it no result says that there is a checkpoint."""
         self.assertEqual(self.lose_one_of_two("class"), 2)

@@ -290,9 +290,12 @@ class FluidScheduler(ResourceChangingScheduler):
         """What is compared are iterations, for a unit may be a second, which company makes no longer."""
         gpus, company = here
         share = 1 / company if company > 1 else len(gpus)
-        (self.scaling if len(gpus) > 1 else self.packing).add(name, max(company, len(gpus)), took_s)
-        if company == 1:
+        if len(gpus) > 1:
             self.scaling.add(name, len(gpus), took_s)
+        else:
+            self.packing.add(name, company, took_s)
+            if company == 1:
+                self.scaling.add(name, 1, took_s)
         over = self._overheads()
         known.unit_s = took_s / units / self.planner.lib.salus_fluid_run_ns(1.0, share, over["alpha"], over["beta"])
         changed = self.alpha is None and self.packing.look()
