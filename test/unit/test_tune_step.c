@@ -246,13 +246,18 @@ static uint32_t draw(struct chaos *c, uint32_t below) {
     return (uint32_t)((c->seed >> 33) % below);
 }
 
+/* What JOIN and KNOWN say. */
+static void draw_limits(struct chaos *c, struct salus_fluid_event *e) {
+    e->alpha = draw(c, 2) ? 1 + draw(c, 100) / 100.0 : SALUS_FLUID_EVEN;
+    e->beta = 1 + draw(c, 30) / 100.0;
+    e->packed_most = draw(c, 6);
+    e->spread_most = draw(c, 6);
+}
+
 static struct salus_fluid_event draw_join(struct chaos *c) {
     struct salus_fluid_event e = fluidrun_join(++c->next_id, 1 + draw(c, 100) * S / 10);
     e.group = draw(c, 3);
-    e.alpha = draw(c, 2) ? 1 + draw(c, 100) / 100.0 : SALUS_FLUID_EVEN;
-    e.beta = 1 + draw(c, 30) / 100.0;
-    e.packed_most = draw(c, 6);
-    e.spread_most = draw(c, 6);
+    draw_limits(c, &e);
     c->ids[c->count++] = e.id;
     return e;
 }
@@ -264,6 +269,7 @@ static struct salus_fluid_event draw_event(struct chaos *c) {
     struct salus_fluid_event e = {.kind = kind, .id = i < c->count ? c->ids[i] : 0, .gpu = gpu};
     if (kind == SALUS_FLUID_JOIN) e.kind = SALUS_FLUID_END;
     if (kind == SALUS_FLUID_LEFT) e.left_ns = (int64_t)draw(c, 50) * S / 10;
+    if (kind == SALUS_FLUID_KNOWN) draw_limits(c, &e);
     if (e.kind == SALUS_FLUID_END && i < c->count) c->ids[i] = c->ids[--c->count];
     return e;
 }
