@@ -24,6 +24,8 @@ void state_wait(struct salus_fluid *f, uint32_t place) {
     f->waiting += t->state != SALUS_FLUID_WAITING;
     t->state = SALUS_FLUID_WAITING;
     t->share = 0;
+    t->packed_most = t->packed_said;
+    t->spread_most = t->spread_said;
 }
 
 struct shares_ask state_ask(const struct salus_fluid *f, uint32_t place) {

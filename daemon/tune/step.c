@@ -36,6 +36,8 @@ static void set_limits(struct salus_fluid *f, struct trial *t, const struct salu
                            fifo ? 1 : curve_packed_most(e->alpha));
     t->spread_most = least(e->spread_most ? e->spread_most : c->spread_most,
                            fifo ? 1 : curve_spread_most(e->beta));
+    t->packed_said = t->packed_most;
+    t->spread_said = t->spread_most;
 }
 
 static void fill_in(struct salus_fluid *f, struct trial *t, const struct salus_fluid_event *e) {
@@ -66,7 +68,7 @@ static enum salus_fluid_fault take_left(struct trial *t, const struct salus_flui
 }
 
 /* Who runs keeps what it has: c of one that shares a GPU and d of one on several do not fall below
- * what it was let into. A share that was 1/c follows. */
+ * what it was let into, until it waits (state_wait). A share that was 1/c follows. */
 static enum salus_fluid_fault take_known(struct salus_fluid *f, struct trial *t,
                                          const struct salus_fluid_event *e) {
     struct curve curve = {e->alpha, e->beta};

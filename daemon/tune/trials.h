@@ -23,8 +23,9 @@ struct trial {
     double share;      /* w; 0: it waits */
     double settles_ns; /* RESIZING: when it probably runs again */
     uint32_t packed_most, spread_most;
-    uint32_t state; /* enum salus_fluid_state */
-    uint32_t gpu;   /* below one: which; else the first of its list (strip.next) */
+    uint32_t packed_said, spread_said; /* what these are from when it waits again (KNOWN) */
+    uint32_t state;                    /* enum salus_fluid_state */
+    uint32_t gpu; /* below one: which; else the first of its list (strip.next) */
     uint32_t deaths;
     uint32_t next_free;
     double shown_share, shown_part; /* what the latest plan said; share below 0: it is in none */

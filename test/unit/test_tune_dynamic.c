@@ -344,6 +344,33 @@ Test(tune_dynamic, a_lower_c_sends_nobody_away) {
     fluidrun_finish(&r);
 }
 
+/* Two share a GPU, and c turns out to be 1; then the GPU goes, or one of them begins anew. */
+Test(tune_dynamic, a_lower_c_counts_from_the_next_place_on) {
+    const struct salus_fluid_config config = {.gpus = 1, .packed_most = 2};
+    for (uint32_t dies = 0; dies < 2; dies++) {
+        struct fluidrun r;
+        begin(&r, &config, (int64_t[]){80, 80}, 2, 1);
+        known(&r, 1, 1, 1);
+        known(&r, 2, 1, 1);
+        cr_assert_eq(at(&r, 2)->share, 0.5, "who runs keeps what it has");
+        tell(&r, dies ? SALUS_FLUID_DIED : SALUS_FLUID_GPU_GONE, dies);
+        if (!dies) tell(&r, SALUS_FLUID_GPU_CAME, 0);
+        cr_expect_eq(r.plan.waiting, 1);
+        fluidrun_finish(&r);
+    }
+}
+
+/* On two GPUs when d turns out to be 1, and both go. */
+Test(tune_dynamic, a_lower_d_counts_from_the_next_place_on) {
+    const struct salus_fluid_config config = {.gpus = 2, .spread_most = 2, .change_ns = 100 * S};
+    struct fluidrun r;
+    begin(&r, &config, (int64_t[]){80}, 1, 1);
+    known(&r, 1, 1, 1);
+    tell(&r, SALUS_FLUID_DIED, 1);
+    cr_expect_eq(at(&r, 1)->share, 1);
+    fluidrun_finish(&r);
+}
+
 /* On two GPUs when d turns out to be 1. */
 Test(tune_dynamic, a_lower_d_takes_no_gpu_away) {
     const struct salus_fluid_config config = {.gpus = 2, .spread_most = 2, .change_ns = 100 * S};
