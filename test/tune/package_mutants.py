@@ -123,6 +123,7 @@ MUTANTS = [
      "SchedulerTest.test_a_search_that_is_stopped_as_a_whole"),
     ("scheduler", "self.trials, self.joining, self.left_out, self.seats = {}, [], {}, {}", "pass",
      "SchedulerTest.test_a_search_that_is_stopped_as_a_whole"),
+    ("seat", "if os.getppid() != parent:", "if False:", "SeatTest.test_who_was_begun_by_one_that_has_ended_ends"),
     ("seat", "prctl(PR_SET_PDEATHSIG, signal.SIGKILL)", "getpid()", "SeatTest.test_ends_with_the_trial"),
 ]
 

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -556,6 +557,11 @@ class SeatTest(unittest.TestCase):
         thread.join()
         self.addCleanup(made[0].kill)  # else whoever reads our output waits for it
         self.assertEqual(made[0].wait(10), -9)
+
+    def test_who_was_begun_by_one_that_has_ended_ends(self):
+        """Since then nobody's end is said to it."""
+        begun = [subprocess.Popen(["true"], preexec_fn=lambda: seat._end_with(parent)).wait() for parent in (os.getpid(), 1 << 22)]
+        self.assertEqual(begun, [0, 1])
 
     def test_no_library(self):
         self.assertRaisesRegex(OSError, "there is no libcuda.so.1", self.find, "/nowhere")

@@ -2,6 +2,7 @@
 """Where a trial runs, in the trial's own process: told by the scheduler through Ray's key-value store before
 the process is there, and made the process's environment before the user's function begins."""
 import ctypes
+import functools
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ PREFIX = "salus-fluid:"
 SHIM = "libcuda.so.1"
 GPUS = "SALUS_FLUID_GPUS"
 PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)  # before there is a process between fork and exec, where nothing may be loaded
 
 
 def gpus():
@@ -28,12 +30,15 @@ def environment(gpu=None):
 
 def start(argv, gpu=None, **options):
     """subprocess.Popen of a program of the trial on that GPU. It ends with the trial, however that ends: also
-    when the trial's process is killed."""
-    return subprocess.Popen(argv, env=environment(gpu), preexec_fn=_end_with_parent, **options)
+    when the trial's process is killed. To Linux that is the thread that calls this: it is to be the trial's own,
+    or one that lives as long."""
+    return subprocess.Popen(argv, env=environment(gpu), preexec_fn=functools.partial(_end_with, os.getpid()), **options)
 
 
-def _end_with_parent():
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def _end_with(parent):
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # it ended before that was asked for
 
 
 def name_of(trial_id):
