@@ -42,6 +42,15 @@ def test_weights_change_without_a_restart():
         equal(f.machine.weights_set > 0, True, "weights that were set")
 
 
+def test_a_user_whose_limits_are_as_they_come():
+    """It may give its jobs no weight above 1, and salusd refuses each that comes with one."""
+    with Search() as s:
+        s.daemon.ctl("tenant", "limit", str(os.geteuid()), "max_weight=1")
+        f = s.fluid(alpha=1.1, packed=4)
+        s.right(s.fit(grid(), f))
+        equal((f.machine.weight_most, f.machine.weights_set), (1, 0), "weights")
+
+
 def test_overheads_are_measured():
     with Search() as s:
         f = s.fluid(packed=3)

@@ -13,7 +13,7 @@ from ray.tune import schedulers
 def test_algorithms():
     for make in (lambda: schedulers.ASHAScheduler(max_t=8, grace_period=2, reduction_factor=2),
                  lambda: schedulers.HyperBandScheduler(max_t=9),
-                 lambda: schedulers.MedianStoppingRule(grace_period=3)):
+                 lambda: schedulers.MedianStoppingRule(time_attr="training_iteration", grace_period=1, min_samples_required=2)):
         with Search() as s:
             base = make()
             f = s.fluid(base, alpha=1.1)
@@ -21,6 +21,8 @@ def test_algorithms():
             s.right(results, whole=False)
             equal([r.error for r in results], [None] * 6, f"failures under {type(base).__name__}")
             equal(len({name for name, _ in seats(f)}), 6, f"trials that ran under {type(base).__name__}")
+            done = [r.metrics["epoch"] for r in results]
+            equal(min(done) < max(done), True, f"{type(base).__name__} stopped some: {done}")
 
 
 def recorded(results, trial_id):

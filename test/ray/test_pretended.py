@@ -84,7 +84,7 @@ ALGORITHMS = {
     "grid": (lambda: None, True),
     "ASHA": (lambda: schedulers.ASHAScheduler(max_t=9, grace_period=1, reduction_factor=2), False),
     "Hyperband": (lambda: schedulers.HyperBandScheduler(max_t=9), False),
-    "median": (lambda: schedulers.MedianStoppingRule(grace_period=3), False),
+    "median": (lambda: schedulers.MedianStoppingRule(time_attr="training_iteration", grace_period=3), False),
     "PBT": (lambda: population(False), True),
     "PBT, synchronous": (lambda: population(True), True),
 }
@@ -92,7 +92,7 @@ ALGORITHMS = {
 
 def in_any_order(name, make, whole, risk=0.0, failures=99, seeds=tune.grid_search(list(range(1, 13))), config=dict):
     """`config`: of the TuneConfig, made anew for each."""
-    failed = 0
+    failed = early = 0
     with Search() as s:
         for seed in range(1, SEEDS + 1):
             f = s.fluid(make(), alpha=1.1, packed=3)
@@ -100,10 +100,12 @@ def in_any_order(name, make, whole, risk=0.0, failures=99, seeds=tune.grid_searc
                 trials, _ = fit(s, f, {"seed": seeds, "epochs": 9, "risk": risk}, seed, failures=failures, **config())
                 equal(len(trials), 12, "trials")
                 failed += right(trials, whole)
+                early += sum(t.status == Trial.TERMINATED and t.last_result["training_iteration"] < 9 for t in trials)
                 equal(len({n for n, _ in seats(f)}), 12, "trials that had a GPU")
             except (AssertionError, pretend.StandsStill) as why:
                 raise AssertionError(f"{name}, seed {seed}: {why}") from why
     equal(failed > 0, failures < 99, "trials that failed for good")
+    equal(early > 0, not whole, f"trials that {name} stopped: {early}")
 
 
 def test_every_algorithm_in_any_order():
