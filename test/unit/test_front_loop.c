@@ -7,11 +7,15 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/serve/http/advance.h"
+#include "daemon/serve/http/exchange.h"
 #include "daemon/serve/http/front.h"
 #include "daemon/serve/http/front_parts.h"
 
@@ -281,4 +285,150 @@ Test(front_loop, two_answers_in_a_turn) {
     front_stop(front, on_stopped, NULL);
     uv_run(&loop, UV_RUN_DEFAULT);
     cr_expect(stopped);
+}
+
+/* ---- one that is gone, beside others -----------------------------------------------------------
+ */
+
+#define CLIENTS 4
+
+static struct front_reply *all[CLIENTS];
+static int all_count;
+
+static void infer_all(void *arg, const struct request *r, struct front_reply *reply) {
+    all[all_count++] = reply;
+}
+
+/* Whoever waits beside it is answered within the call. */
+static void gone_all(void *arg, struct front_reply *reply) {
+    struct refusal why = {0};
+
+    refusal_say(&why, 503, "not today");
+    for (int i = 0; i < CLIENTS; i++) {
+        struct front_reply *other = all[i];
+        all[i] = NULL;
+        if (other && other != reply) front_refuse(other, &why);
+    }
+}
+
+static const struct front_ops ops_all = {
+    .version = "0", .models = list_models, .ready = is_ready, .infer = infer_all, .gone = gone_all};
+
+/* Requests with so much behind them that their sockets are not read any more, so that only a look
+ * finds who hung up. All but the last do. */
+static void gone_beside_others(const char *connection) {
+    static char behind[2 * HEAD_MAX_BYTES];
+    struct front_config config = {.limits = front_default_limits(), .ops = &ops_all};
+    char why[256] = "", request[512];
+    int fds[CLIENTS];
+
+    memset(behind, 'x', sizeof(behind));
+    snprintf(request, sizeof(request),
+             "POST /v2/models/m/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 69\r\n%s\r\n"
+             "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"UINT8\",\"shape\":[2],\"data\":[1,2]}]}",
+             connection);
+    signal(SIGPIPE, SIG_IGN); /* as salus-serve has it */
+    uv_loop_init(&loop);
+    cr_assert_eq(front_create(&front, &loop, &config, why, sizeof(why)), 0, "%s", why);
+    for (int i = 0; i < CLIENTS; i++) {
+        fds[i] = dial();
+        send(fds[i], request, strlen(request), MSG_NOSIGNAL);
+        send(fds[i], behind, sizeof(behind), MSG_NOSIGNAL);
+        turn_loop();
+    }
+    cr_assert_eq(all_count, CLIENTS);
+    for (int i = 0; i + 1 < CLIENTS; i++)
+        close(fds[i]);
+    advance_look(front);
+    turn_loop();
+    memset(request, 0, sizeof(request));
+    recv(fds[CLIENTS - 1], request, sizeof(request) - 1, MSG_DONTWAIT);
+    cr_expect_eq(strncmp(request, "HTTP/1.1 503", 12), 0, "%s", request);
+    close(fds[CLIENTS - 1]);
+    front_stop(front, on_stopped, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    cr_expect(stopped);
+    cr_expect_eq(uv_loop_close(&loop), 0);
+}
+
+Test(front_loop, one_is_gone_and_others_are_answered, .timeout = 20) {
+    gone_beside_others("");
+}
+
+Test(front_loop, one_is_gone_and_others_are_answered_and_closed, .timeout = 20) {
+    gone_beside_others("Connection: close\r\n");
+}
+
+/* ---- a socket that is full ---------------------------------------------------------------------
+ */
+
+/* The answer goes, and then others' bytes, until there is no room for more. */
+static void on_prepare_fill(uv_prepare_t *p) {
+    static const char zeros[1024];
+    uv_os_fd_t fd;
+
+    if (!waits) return;
+    uv_fileno((uv_handle_t *)&exchange_of(waits)->tcp.handle, &fd);
+    answer_now();
+    while (send(fd, zeros, sizeof(zeros), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+        continue;
+}
+
+/* All that comes until the front hangs up: how many of its answers have that status. */
+static int drain(int fd, const char *status) {
+    static char text[1 << 16];
+    size_t kept = 0;
+    int count = 0;
+
+    for (int i = 0; i < 10000; i++) {
+        char *from = text + kept;
+        ssize_t n = recv(fd, from, sizeof(text) - 1 - kept, MSG_DONTWAIT);
+        if (n == 0) break;
+        for (ssize_t k = 0; k < n; k++) /* without the zeros, of which there may be many */
+            if (from[k]) text[kept++] = from[k];
+        turn_loop();
+    }
+    text[kept] = '\0';
+    for (const char *at = text; (at = strstr(at, status)); at++)
+        count++;
+    return count;
+}
+
+/* An answer, and in the same turn the next head, which is refused at once, with a socket that has
+ * no room for that. The head behind it is nobody's. */
+Test(front_loop, a_refusal_that_waits_is_not_overwritten, .timeout = 60) {
+    static const char request[] =
+        "POST /v2/models/m/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 69\r\n\r\n"
+        "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"UINT8\",\"shape\":[2],\"data\":[1,2]}]}";
+    static const char next[] = " /v2/models/m/infer HTTP/1.1\r\nHost: x\r\n"
+                               "Transfer-Encoding: chunked\r\n\r\n"
+                               "POST /v2/models/m/infer HTTP/1.1\r\nHost: x\r\n"
+                               "Transfer-Encoding: chunked\r\n\r\n";
+    struct front_config config = {.limits = front_default_limits(), .ops = &ops};
+    char why[256] = "";
+    uv_prepare_t prepare;
+    int on = 1;
+
+    later = by_hand = true;
+    uv_loop_init(&loop);
+    cr_assert_eq(front_create(&front, &loop, &config, why, sizeof(why)), 0, "%s", why);
+    uv_prepare_init(&loop, &prepare);
+    int fd = dial();
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    send(fd, request, strlen(request), MSG_NOSIGNAL);
+    send(fd, "POST", 4, MSG_NOSIGNAL); /* kept behind it */
+    turn_loop();
+    cr_assert_not_null(waits);
+    send(fd, next, strlen(next), MSG_NOSIGNAL);
+    uv_prepare_start(&prepare, on_prepare_fill);
+    uv_run(&loop, UV_RUN_NOWAIT);
+    uv_close((uv_handle_t *)&prepare, NULL);
+    turn_loop();
+    cr_expect_not(list_empty(&front->conns.phases[CONN_SENDING]), "the refusal waits");
+    cr_expect_eq(drain(fd, "HTTP/1.1 411"), 1);
+    close(fd);
+    front_stop(front, on_stopped, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    cr_expect(stopped);
+    cr_expect_eq(uv_loop_close(&loop), 0);
 }

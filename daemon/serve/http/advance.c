@@ -106,6 +106,7 @@ static void dispatch(struct exchange *x) {
 static void refuse_at_once(struct exchange *x) {
     exchange_refuse(x);
     x->response.last = true;
+    session_answered(&x->session, true);
 }
 
 static void take_head(struct exchange *x) {
@@ -127,8 +128,11 @@ static void tell_to_go_on(struct exchange *x) {
 
 /* False: something has to happen first. */
 static bool step(struct exchange *x) {
-    enum session_next next = session_next(&x->session, &x->why);
+    enum session_next next;
 
+    if (x->state == EXCHANGE_SENDING)
+        return false; /* its answer is the socket's until it has gone */
+    next = session_next(&x->session, &x->why);
     if (x->state == EXCHANGE_NONE && next == SESSION_MORE && !session_begun(&x->session))
         return false;
     if (x->state == EXCHANGE_NONE) exchange_begin(x);
@@ -150,6 +154,7 @@ static void read_or_not(struct exchange *x) {
 }
 
 static void go_on(struct exchange *x) {
+    list_remove(&x->behind); /* where more bytes came before its turn: this is it */
     while (step(x))
         continue;
     if (x->state == EXCHANGE_CLOSED) return;
@@ -170,11 +175,8 @@ static void on_again(uv_timer_t *t) {
         list_remove(first);
         list_append(&now, first);
     }
-    while (!list_empty(&now)) {
-        first = now.next;
-        list_remove(first);
-        go_on(list_entry(first, struct exchange, behind));
-    }
+    while (!list_empty(&now))
+        go_on(list_entry(now.next, struct exchange, behind));
 }
 
 void advance_answered(struct exchange *x) {
@@ -184,20 +186,29 @@ void advance_answered(struct exchange *x) {
     send_response(x);
     if (x->state == EXCHANGE_CLOSED) return;
     if (x->state == EXCHANGE_NONE && x->session.bytes) {
-        list_remove(&x->behind); /* it may be there: of an answer before, in this turn */
         list_append(&f->behind, &x->behind);
         uv_timer_start(&f->again, on_again, 0, 0);
     }
     read_or_not(x);
 }
 
-void advance_look(struct front *f) {
-    struct list *pos, *tmp;
+static struct exchange *of_link(struct list *l) {
+    return list_entry(list_entry(l, struct conn, link), struct exchange, conn);
+}
 
+/* Whoever is told that one is gone may answer others, which leave the list that they are in then,
+ * whichever it is. */
+void advance_look(struct front *f) {
+    struct list *pos, *tmp, hung_up;
+
+    list_init(&hung_up);
     list_each_safe(pos, tmp, &f->conns.phases[CONN_WAITING]) {
-        struct exchange *x = list_entry(list_entry(pos, struct conn, link), struct exchange, conn);
-        if (!x->tcp.reading && tcp_hung_up(&x->tcp)) close_it(x);
+        if (of_link(pos)->tcp.reading || !tcp_hung_up(&of_link(pos)->tcp)) continue;
+        list_remove(pos);
+        list_append(&hung_up, pos);
     }
+    while (!list_empty(&hung_up))
+        close_it(of_link(hung_up.next));
 }
 
 /* ---- called by the socket -------------------------------------------------------------------- */
