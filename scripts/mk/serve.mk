@@ -21,7 +21,7 @@ $(addprefix $(BUILD)/test/unit/test_serve_,measure samples): $(BUILD)/libgateway
 $(BUILD)/test/unit/test_serve_meter: $(SERVE_MODEL_OBJS)
 
 .PHONY: check-serve
-check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slow mirror early) ## salus-serve as a process
+check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slow mirror rogue early) ## salus-serve as a process
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/serve/run_serve.py $(SERVE_TESTS)
 
 # With PyTorch, from the Python package registry (gigabytes). Optional, as check-frameworks.

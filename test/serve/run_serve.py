@@ -354,6 +354,33 @@ def test_kills_under_load():
         equal(s.slow(1), (200, 2), "after it")
 
 
+def test_programs_that_end_after_each_batch():
+    """Each takes one batch and is gone: what waits is for those that come after it, and nobody is told of a broken pipe."""
+    model = f"[model rogue]\nprogram = {PROGRAMS}/rogue dies-after\nsalus = no\ninput = x UINT8 -1\noutput = y INT64\nworkers = 2\ndeadline = 1min\n"
+    body = json.dumps({"inputs": [{"name": "x", "datatype": "UINT8", "shape": [2], "data": [2, 3]}]})
+    with Serve(model) as s:
+        def one(i):
+            status, text, _ = s.ask("POST", "/v2/models/rogue/infer", body, JSON)
+            answer = json.loads(text)
+            return status, answer["outputs"][0]["data"] if status == 200 else answer["error"]
+        programs = s.programs("rogue")
+        for p in programs:
+            os.kill(p, signal.SIGSTOP)  # until all are there
+
+        def go():
+            wait_for("all wait", lambda: s.count("salus_serve_pending") == 50)
+            for p in programs:
+                os.kill(p, signal.SIGCONT)
+        goes = threading.Thread(target=go)
+        goes.start()
+        answers = at_once(50, one)
+        goes.join(PATIENCE)
+        wrong = [a for a in answers if a[0] != 200 and "two workers ended" not in a[1]]
+        equal(wrong, [], "answers")
+        equal(sum(a == (200, [5]) for a in answers) > 0, True, f"some were served: {answers}")
+        equal("event=rejected" in s.said(), False, s.said())
+
+
 def test_a_program_that_cannot_start():
     with Serve(SLOW.replace("/slow", "/none"), ready=False) as s:
         wait_for("the log says so", lambda: "it cannot be started: No such file" in s.said())

@@ -34,6 +34,7 @@ struct bench {
     int wrong;  /* an end of a batch that is not out, or is not what it should be */
     int killed; /* how many were ready at the latest kill */
     bool keeps_sending;
+    int err; /* of the latest that was sent for this reason */
     uint64_t limit_ns;
     char why[400];
     struct result *result;
@@ -90,14 +91,14 @@ static int send_bytes(struct bench *b) {
 static void end_batch(struct bench *b, uint64_t number) {
     if (number == 0 || number != b->number) b->wrong++;
     b->number = 0;
-    if (b->keeps_sending) send_bytes(b);
+    if (b->keeps_sending) b->err = send_bytes(b);
 }
 
 static void on_ready(void *ctx, struct model_worker *w) {
     struct bench *b = ctx;
 
     b->ready++;
-    if (b->keeps_sending) send_bytes(b);
+    if (b->keeps_sending) b->err = send_bytes(b);
 }
 
 static void on_done(void *ctx, struct model_worker *w, uint64_t number, struct result *r) {
@@ -494,6 +495,27 @@ Test(serve_worker, answers_while_we_stood_still) {
     usleep(2000);
     UNTIL(&b, b.done || b.lost);
     cr_expect_eq(b.done, 1, "%s", b.why);
+    stop(&b);
+}
+
+/* A batch for who has ended, which is not known yet: nothing is wrong with the batch. */
+Test(serve_worker, has_ended_before_it_is_reaped) {
+    struct bench b;
+    siginfo_t info;
+
+    begin(&b, (char *[]){ROGUE, "dies-after", NULL});
+    start(&b);
+    UNTIL(&b, b.ready);
+    cr_assert_eq(send_bytes(&b), 0);
+    cr_assert_eq(waitid(P_PID, (id_t)model_worker_pid(b.w), &info, WEXITED | WNOWAIT), 0);
+    b.keeps_sending = true;
+    UNTIL(&b, b.done || b.lost);
+    b.keeps_sending = false;
+    cr_expect_eq(b.done, 1, "%s", b.why);
+    cr_expect_eq(b.err, -ENOTCONN, "%d", b.err);
+    UNTIL(&b, b.lost);
+    cr_expect_eq(b.lost_batch, 0);
+    cr_expect(strstr(b.why, "signal 9"), "%s", b.why);
     stop(&b);
 }
 

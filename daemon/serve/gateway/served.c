@@ -17,7 +17,7 @@
 #define NS_PER_MS 1000000u
 #define WORKER_EVENTS 64u    /* of one, between two steps, beside those of its batch */
 #define REQUEST_EVENTS 4096u /* of all, between two steps */
-#define AGAIN_MS 10u         /* without memory for a step, the next one is tried so much later */
+#define AGAIN_MS 10u         /* what there was no memory for is tried so much later */
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
@@ -49,20 +49,34 @@ struct plan_event *served_event(struct served *s, enum plan_event_kind kind) {
 
 static void on_timer(uv_timer_t *timer);
 
+static void set_timer(struct served *s) {
+    uint64_t now_ns = uv_hrtime(), at_ns = s->wake_ns < s->again_ns ? s->wake_ns : s->again_ns;
+    uint64_t ns = at_ns > now_ns ? at_ns - now_ns : 0;
+    if (at_ns != PLAN_FOREVER)
+        uv_timer_start(&s->timer, on_timer, (ns + NS_PER_MS - 1) / NS_PER_MS, 0);
+}
+
 static void wake_at(struct served *s, uint64_t at_ns) {
-    uint64_t now_ns = uv_hrtime(), ns = at_ns > now_ns ? at_ns - now_ns : 0;
     s->wake_ns = at_ns;
-    uv_timer_start(&s->timer, on_timer, (ns + NS_PER_MS - 1) / NS_PER_MS, 0);
+    set_timer(s);
+}
+
+void served_again(struct served *s) {
+    s->again_ns = uv_hrtime() + (uint64_t)AGAIN_MS * NS_PER_MS;
+    set_timer(s);
 }
 
 /* The loop's clock has whole milliseconds, so that this may be early by a part of one; the
  * scheduler, which finds nothing to do then, does not ask for the same moment twice. */
 static void on_timer(uv_timer_t *timer) {
     struct served *s = timer->data;
-    if (uv_hrtime() < s->wake_ns)
-        wake_at(s, s->wake_ns);
-    else
-        served_step(s);
+    uint64_t now_ns = uv_hrtime();
+    bool due = now_ns >= s->wake_ns, again = now_ns >= s->again_ns;
+    if (due) s->wake_ns = PLAN_FOREVER;
+    if (again) s->again_ns = PLAN_FOREVER;
+    set_timer(s);
+    if (again) served_rested(s);
+    if (due || again) served_step(s);
 }
 
 static void carry_out(struct served *s, const struct plan_action *a) {
@@ -93,7 +107,7 @@ void served_step(struct served *s) {
         struct plan_actions out;
         uint32_t count = s->event_count;
         if (plan_step(s->plan, uv_hrtime(), told, count, &out)) {
-            wake_at(s, uv_hrtime() + (uint64_t)AGAIN_MS * NS_PER_MS);
+            served_again(s);
             break; /* they stay */
         }
         s->events = s->told;
@@ -261,6 +275,7 @@ int served_create(struct served **out, uv_loop_t *loop, const struct model *mode
     s->model = model;
     s->settings = settings;
     s->app_count = 1;
+    s->wake_ns = s->again_ns = PLAN_FOREVER;
     measure_init(&s->measure, settings->salus);
     err = plan_create(&s->plan, &settings->plan, why, why_bytes);
     if (!err) err = make_argv(s);

@@ -30,6 +30,7 @@ struct served_worker {
     struct served *of;
     uint32_t number; /* as the scheduler knows it */
     bool ready;      /* and the scheduler was told so */
+    bool rests;      /* and was told that it is not, for a while */
     struct model_worker *worker;
     uint64_t batch, sent_ns; /* batch: 0: it has none */
     uint64_t alone_ns;       /* of the latest one, of one request, that is done; 0: not known */
@@ -51,7 +52,9 @@ struct served {
     struct served_worker *workers;
     uint32_t ready_count;
     uv_timer_t timer;
-    uint64_t wake_ns; /* when the timer is due */
+    /* When the scheduler is to be asked, as it wants it, and when what could not be is tried again;
+     * PLAN_FOREVER. */
+    uint64_t wake_ns, again_ns;
     /* Events that the scheduler was not told yet, and those that it was told last. `spare` of the
      * room is for what workers say. */
     struct plan_event *events, *told;
@@ -69,6 +72,8 @@ struct served {
 /* What happened, for the scheduler to be told; and everything that follows. */
 struct plan_event *served_event(struct served *s, enum plan_event_kind kind);
 void served_step(struct served *s);
+/* What memory or descriptors are wanting for is tried again in a while. */
+void served_again(struct served *s);
 
 /* The request has its end. A reason that is NULL was answered, or nobody waits. */
 void served_end(struct served *s, struct asked *asked, enum served_end end,
@@ -76,6 +81,8 @@ void served_end(struct served *s, struct asked *asked, enum served_end end,
 
 /* What its workers say. */
 extern const struct model_worker_ops served_worker_ops;
+/* Those that rested are offered again. */
+void served_rested(struct served *s);
 /* One has stopped for good. */
 void served_stopped(struct served_worker *w);
 /* A batch for one of them, as the scheduler wants it. */

@@ -5,18 +5,42 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/serve/gateway/served_parts.h"
 #include "daemon/serve/gateway/served_profile.h"
 
 /* Its requests are given back: to the scheduler, which may send them again. */
 static void lose(struct served_worker *w) {
-    served_event(w->of, PLAN_LOST)->worker = w->number;
+    if (!w->rests) served_event(w->of, PLAN_LOST)->worker = w->number;
+    w->rests = false;
     w->batch = 0;
 }
 
 static void offer(struct served_worker *w) {
     served_event(w->of, PLAN_READY)->worker = w->number;
+}
+
+/* It takes no batches until it is ready again: that it is lost is told later. */
+static void withdraw(struct served_worker *w) {
+    w->ready = false;
+    w->of->ready_count--;
+    lose(w);
+}
+
+/* There is no use in the next batch at once: for that, too, something will be wanting. */
+static void rest(struct served_worker *w) {
+    lose(w);
+    w->rests = true;
+    served_again(w->of);
+}
+
+void served_rested(struct served *s) {
+    for (uint32_t i = 0; i < s->settings->workers; i++) {
+        struct served_worker *w = &s->workers[i];
+        if (w->rests) offer(w);
+        w->rests = false;
+    }
 }
 
 static void give_up(struct served *s, uint64_t id, enum served_end end, int status,
@@ -53,12 +77,19 @@ static uint32_t gather(struct served_worker *w, const struct plan_action *send,
 /* It was not taken: nobody is to try the same again, unless only the worker was not there. */
 static void take_back(struct served_worker *w, int err, const char *why) {
     struct served *s = w->of;
-    bool away = err == -ENOTCONN;
-    for (uint32_t i = 0; !away && i < w->count; i++)
+    if (err == -ENOTCONN) {
+        withdraw(w);
+        return;
+    }
+    for (uint32_t i = 0; i < w->count; i++)
         give_up(s, w->ids[i], SERVED_FAILED, err == -EINVAL ? 500 : 503,
                 "the batch could not be sent: ", *why ? why : strerror(-err));
+    if (fdutil_scarce(err)) {
+        rest(w);
+        return;
+    }
     lose(w);
-    if (!away) offer(w);
+    offer(w);
 }
 
 /* The batch is on its way: copying holds up nobody in it. */
@@ -150,10 +181,8 @@ static void on_lost(void *ctx, struct model_worker *worker, uint64_t number, con
     struct served *s = w->of;
     s->ends_of_workers++;
     if (!w->ready) return;
-    w->ready = false;
-    s->ready_count--;
     uint32_t count = w->batch ? w->count : 0;
-    lose(w);
+    withdraw(w);
     s->stepping = true;
     for (uint32_t i = 0; i < count; i++) {
         struct asked *asked = asking_find(&s->asking, w->ids[i]);

@@ -369,6 +369,19 @@ void model_worker_start(struct model_worker *w) {
     wait_for(w, 0);
 }
 
+/* Nothing is wrong with a batch that it does not take any more: it has ended, and is about to be
+ * reaped; or there is no room for it, and so it has read nothing for long. */
+static bool is_away(struct model_worker *w, int err) {
+    if (err == -EAGAIN) {
+        wait_for(w, 0);
+        return true;
+    }
+    if (err != -EPIPE && err != -ECONNRESET) return false;
+    w->hung_up = true;
+    wait_for(w, REAP_NS);
+    return true;
+}
+
 int model_worker_send(struct model_worker *w, uint64_t number, const struct batch_request *requests,
                       uint32_t count, uint64_t limit_ns, struct serve_memory_why *why) {
     int err;
@@ -377,7 +390,7 @@ int model_worker_send(struct model_worker *w, uint64_t number, const struct batc
     if (w->state == BUSY) return -EBUSY;
     if (w->state != READY || w->stopping || w->hung_up) return -ENOTCONN;
     err = batch_send(w->sock, number, requests, count, why);
-    if (err == -EAGAIN) wait_for(w, 0); /* for whom there is no room has read nothing for long */
+    if (is_away(w, err)) return -ENOTCONN;
     if (err) return err;
     w->state = BUSY;
     w->number = number;

@@ -48,7 +48,8 @@ struct model_worker *model_worker_create(uv_loop_t *loop, const struct model_wor
 void model_worker_start(struct model_worker *w);
 
 /* Gives it a batch, whose number is not 0 and is new; its tensors are copied. `limit_ns`: the
- * program is ended when it takes longer. 0; or -ENOTCONN, it is not ready; -EBUSY, it has one;
+ * program is ended when it takes longer. 0; or -ENOTCONN, it is not ready, or not any more, and
+ * then `lost` follows; -EBUSY, it has one;
  * -EINVAL, with why in `why`; or another -errno, such as for want of memory or descriptors: then
  * nothing was taken, and no operation will speak of it. */
 int model_worker_send(struct model_worker *w, uint64_t number, const struct batch_request *requests,
