@@ -225,6 +225,14 @@ def test_what_cannot_be_in_time_beside_other_questions():
         busy.join(PATIENCE)
 
 
+def test_deadlines_below_what_is_assumed():
+    """Of a model that was never asked 10 ms are assumed: who gives it less is tried, and its 1 ms become known."""
+    with Serve(SLOW) as s:
+        wait_for("one is answered", lambda: s.slow(1, deadline_ms=8) == (200, 2))
+        right = sum(s.slow(1, deadline_ms=8) == (200, 2) for _ in range(20))
+        equal(right > 5, True, f"{right} of 20 after it")
+
+
 def test_the_tutorial():
     """What docs/serving.md says one should type prints what it says."""
     nvcc = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc")], text=True, stdout=subprocess.PIPE, check=True).stdout.strip()

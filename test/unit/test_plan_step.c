@@ -5,6 +5,7 @@
  * whose 0.99 quantile is 10.221 ms.
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #include "test/lib/plantrace.h"
 
@@ -110,6 +111,38 @@ Test(plan_step, batches_teach_what_requests_take) {
     cr_expect_eq(v.idle, 1);
     cr_expect_eq(v.pending + v.sent, 0);
     plan_destroy(p);
+}
+
+static void expect_trials(const char *policy, const char *script, const char *trace) {
+    struct plan_config c = {
+        .policy = policy, .apps = 2, .sizes = {1, 2, 4}, .size_count = 3, .trial_ns = 1000 * MS};
+    struct plan *p;
+    cr_assert_eq(plan_create(&p, &c, NULL, 0), 0);
+    plantrace_expect(p, script, trace);
+    plan_destroy(p);
+}
+
+/* 10 ms are assumed before anything was seen: who has 8 would be late for ever. */
+Test(plan_step, one_that_would_be_late_is_tried_and_teaches) {
+    for (uint32_t i = 0; plan_policy_name(i); i++)
+        expect_trials(plan_policy_name(i), "@0 w0\n@1 +1<9\n@2 w0=1:1\n@3 +2<11\n@4 w0=1:1\n",
+                      "@0\n@1 w0:1\n@2\n@3 w0:2\n@4\n");
+}
+
+/* Of one application a bad sample was seen: the other one is tried once a second, where nobody who
+ * is expected to be in time wants the worker, and no worker is taken that has a batch. */
+Test(plan_step, trials_are_few) {
+    static const char script[] = "@0 w0 a1=10000\n@1 +1<1001\n@2 w0=5:5\n@3 +2<1003\n"
+                                 "@1500 +3<2500 +4<90000\n@1505 w0=5:5\n@1510 +5<1510\n"
+                                 "@1520 +6<2500\n@1530 +7<2500\n";
+    static const char trace[] = "@0\n@1 w0:1\n@2\n@3 2 %s\n@1500 w0:4 3 late\n@1505\n"
+                                "@1510 5 %s\n@1520 w0:6\n@1530 7 %s\n";
+    char text[sizeof(trace) + 16];
+    for (int i = 0; i < 3; i++) {
+        const char *no = i == 2 ? "refused" : "late";
+        snprintf(text, sizeof(text), trace, no, no, no);
+        expect_trials(((const char *[]){"edf", "orloj", "clockwork"})[i], script, text);
+    }
 }
 
 static void expect_refused(struct plan_config c, const char *words) {

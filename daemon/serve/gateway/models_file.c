@@ -21,6 +21,7 @@
 #define DEFAULT_DEADLINE_NS 1000000000u
 #define DEFAULT_LIMIT_NS 60000000000u
 #define APPS_DEFAULT 8u
+#define TRIAL_NS 1000000000u /* whoever would be late is tried so often, to learn otherwise */
 #define LINE_MOST (INI_MAX_LINE - 2)
 #define SECTION_MOST 48u             /* bytes that inih takes of one; it cuts longer ones */
 #define TIME_MOST_NS 86400000000000u /* a day */
@@ -258,6 +259,7 @@ static bool find_model(struct reading *r, const char *name) {
                                                        .deadline_ns = DEFAULT_DEADLINE_NS,
                                                        .limit_ns = DEFAULT_LIMIT_NS,
                                                        .profile_part = DEFAULT_PROFILE_PART,
+                                                       .plan.trial_ns = TRIAL_NS,
                                                        .plan.apps = APPS_DEFAULT};
     f->count++;
     if (f->models[r->model].name && job_words_name(&f->settings[r->model].job, f->arena, name) == 0)

@@ -13,7 +13,8 @@
 struct plan {
     const struct plan_policy *policy;
     struct plan_state st;
-    uint64_t armed_ns; /* what the caller was last told by ARM; PLAN_FOREVER: nothing */
+    uint64_t armed_ns;    /* what the caller was last told by ARM; PLAN_FOREVER: nothing */
+    uint64_t trial_at_ns; /* from when on the next late request may be tried */
     struct plan_action *actions;
     uint64_t *ids; /* of the batches that were sent in this step */
     uint32_t action_count, action_room, id_count, id_room;

@@ -53,6 +53,8 @@ struct plan_config {
     uint32_t point_milli; /* clockwork: the quantile that is its point estimate; 0: the mean */
     uint64_t ahead_ns;    /* infer5: before its worker is free a batch is planned; 0: 10 ms */
     uint64_t grace_ns;    /* infer5: so much later than planned it is still taken; 0: 10 ms */
+    uint64_t trial_ns;    /* an idle worker tries a request that would be late by what is expected
+                             (step.c), so often at most; 0: never, as the thesis has it */
     bool plain; /* infer5: batches take what they would if every request took the mean; not: the
                    longest of the latest ten */
 };

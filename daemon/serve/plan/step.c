@@ -51,6 +51,19 @@ static void end_request(struct plan *p, uint32_t place, enum plan_action_kind ki
     roster_remove(&p->st.roster, place);
 }
 
+/* ---- trials ---------------------------------------------------------------------------------- */
+
+/* Who would be late by what is expected is given up, so that nothing is learnt of what it takes: an
+ * expectation that is too long, from one bad sample or from before there was any, would last for
+ * ever. The thesis is silent about that. With config.trial_ns, now and then, one whose deadline is
+ * not over is tried in a batch of its own, by a worker that nobody else wants: where it is in time
+ * the expectation comes down. */
+static bool may_try(const struct plan *p, uint32_t place) {
+    const struct plan_state *st = &p->st;
+    return st->config.trial_ns && st->now_ns >= p->trial_at_ns && st->crew.idle &&
+           state_left(st, place) > 0;
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static enum plan_fault take_arrived(struct plan *p, const struct plan_event *e) {
@@ -59,7 +72,7 @@ static enum plan_fault take_arrived(struct plan *p, const struct plan_event *e) 
     if (roster_find(&st->roster, e->arrived.id) != ROSTER_NONE) return PLAN_FAULT_TWICE;
     uint32_t place = roster_add(&st->roster, e->arrived.id, e->arrived.app, e->arrived.arrived_ns,
                                 e->arrived.deadline_ns);
-    if (p->policy->accepts && !p->policy->accepts(st, place))
+    if (p->policy->accepts && !p->policy->accepts(st, place) && !may_try(p, place))
         end_request(p, place, PLAN_REFUSE);
     else
         p->policy->add(st, place);
@@ -178,10 +191,14 @@ static void learn(struct plan *p) {
     if (p->policy->learned) p->policy->learned(st);
 }
 
-static void give_up(struct plan *p) {
+/* All but one, perhaps, which may be tried. */
+static void give_up(struct plan *p, uint32_t *trial) {
     for (uint32_t place; (place = p->policy->expired(&p->st)) != STATE_NONE;) {
         p->policy->remove(&p->st, place);
-        end_request(p, place, PLAN_TIMEOUT);
+        if (*trial == STATE_NONE && may_try(p, place))
+            *trial = place;
+        else
+            end_request(p, place, PLAN_TIMEOUT);
     }
 }
 
@@ -201,16 +218,30 @@ static void send(struct plan *p, uint32_t worker, uint32_t count) {
     crew_send(&st->crew, worker, count, st->now_ns, expected_ns);
 }
 
+static void try_late(struct plan *p, uint32_t place) {
+    struct plan_state *st = &p->st;
+    uint32_t worker = crew_idle(&st->crew);
+    if (worker == CREW_NONE) {
+        end_request(p, place, PLAN_TIMEOUT);
+        return;
+    }
+    st->crew.workers[worker].places[0] = place;
+    send(p, worker, 1);
+    p->trial_at_ns = st->now_ns + st->config.trial_ns;
+}
+
 static void serve(struct plan *p) {
     struct plan_state *st = &p->st;
+    uint32_t trial = STATE_NONE;
     for (;;) {
-        give_up(p);
+        give_up(p, &trial);
         uint32_t worker = crew_idle(&st->crew);
-        if (worker == CREW_NONE) return;
+        if (worker == CREW_NONE) break;
         uint32_t count = p->policy->pick(st, st->crew.workers[worker].places);
-        if (!count) return;
+        if (!count) break;
         send(p, worker, count);
     }
+    if (trial != STATE_NONE) try_late(p, trial);
 }
 
 static void arm(struct plan *p) {
