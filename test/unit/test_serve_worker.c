@@ -15,6 +15,7 @@
 
 #include "common/log.h"
 #include "daemon/serve/worker/backoff.h"
+#include "daemon/serve/worker/lines.h"
 #include "daemon/serve/worker/model_worker.h"
 #include "test/lib/patience.h"
 
@@ -440,6 +441,24 @@ Test(serve_worker, what_it_says_is_in_the_log) {
     cr_expect(strstr(much, "mmm\"\n"));
     cr_expect_null(strstr(text, "text=\"\""));
     free(text);
+}
+
+/* Who has closed what it says, and lives on, does not wake the loop again and again. */
+Test(serve_worker, what_is_closed_is_not_listened_to) {
+    uv_loop_t loop;
+    struct lines l;
+    int fds[2];
+
+    uv_loop_init(&loop);
+    cr_assert_eq(pipe(fds), 0);
+    cr_assert_eq(lines_open(&l, &loop, fds[0], "m"), 0);
+    close(fds[1]);
+    errno = EAGAIN; /* of whatever was called before */
+    uv_run(&loop, UV_RUN_NOWAIT);
+    cr_expect_not(uv_is_active((uv_handle_t *)&l.poll));
+    lines_close(&l, NULL, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    cr_expect_eq(uv_loop_close(&loop), 0);
 }
 
 Test(serve_worker, cannot_be_started) {

@@ -28,19 +28,22 @@ static void take(struct lines *l, const char *from, size_t bytes) {
     }
 }
 
-/* Whether there may be more. */
-static int read_once(struct lines *l) {
+enum heard { MORE, NOTHING, END };
+
+/* MORE: there may be; END: there never will. */
+static enum heard read_once(struct lines *l) {
     char part[4096];
     ssize_t n = read(l->fd, part, sizeof(part));
 
     if (n > 0) take(l, part, (size_t)n);
-    return n > 0 || (n < 0 && errno == EINTR);
+    if (n > 0 || (n < 0 && errno == EINTR)) return MORE;
+    return n < 0 && errno == EAGAIN ? NOTHING : END;
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events) {
     struct lines *l = poll->data;
 
-    if (status < 0 || (!read_once(l) && errno != EAGAIN)) uv_poll_stop(poll);
+    if (status < 0 || read_once(l) == END) uv_poll_stop(poll);
 }
 
 int lines_open(struct lines *l, uv_loop_t *loop, int fd, const char *name) {
@@ -57,7 +60,7 @@ int lines_open(struct lines *l, uv_loop_t *loop, int fd, const char *name) {
 }
 
 void lines_close(struct lines *l, uv_close_cb closed, void *data) {
-    for (int i = 0; i < LAST_READS && read_once(l); i++) {
+    for (int i = 0; i < LAST_READS && read_once(l) == MORE; i++) {
     }
     say(l);
     uv_poll_stop(&l->poll);
