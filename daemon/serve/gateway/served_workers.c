@@ -152,9 +152,8 @@ static void on_done(void *ctx, struct model_worker *worker, uint64_t number, str
         uint32_t count;
         const struct tensor *outputs = result_outputs(r, i, &count);
         if (!asked) continue;
-        struct front_reply *reply = asked->reply;
-        served_end(s, asked, SERVED_ANSWERED, NULL);
-        front_answer(reply, outputs, count);
+        int status = front_answer(asked->reply, outputs, count);
+        served_end(s, asked, status == 200 ? SERVED_ANSWERED : SERVED_FAILED, NULL);
     }
     result_destroy(r);
     s->stepping = false;

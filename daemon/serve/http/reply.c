@@ -15,11 +15,12 @@ static void go_on(struct exchange *x, bool waited) {
         exchange_drop(x);
 }
 
-void front_answer(struct front_reply *reply, const struct tensor *outputs, uint32_t count) {
+int front_answer(struct front_reply *reply, const struct tensor *outputs, uint32_t count) {
     struct exchange *x = exchange_of(reply);
     bool waited = x->state == EXCHANGE_WAITING;
     size_t head_bytes;
     struct buf body;
+    int status;
 
     buf_init(&body);
     if (answer_write(&x->request, outputs, count, &body, &head_bytes, &x->why)) {
@@ -31,7 +32,9 @@ void front_answer(struct front_reply *reply, const struct tensor *outputs, uint3
         exchange_respond(x, 200, "application/octet-stream", &body);
         x->response.json_bytes = head_bytes;
     }
+    status = x->response.status;
     go_on(x, waited);
+    return status;
 }
 
 void front_refuse(struct front_reply *reply, const struct refusal *why) {
