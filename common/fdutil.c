@@ -28,11 +28,23 @@ union fd_control {
     char bytes[CMSG_SPACE(sizeof(int) * FDUTIL_MAX_FDS)];
 };
 
+static struct rlimit before; /* it was raised; zeroes: it was not */
+
 void fdutil_raise_limit(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
+    before = limit;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void fdutil_lower_limit(int pid) {
+    if (before.rlim_max) prlimit(pid, RLIMIT_NOFILE, &before, NULL);
+}
+
+uint64_t fdutil_limit(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? UINT64_MAX : limit.rlim_cur;
 }
 
 int fdutil_scarce(int err) {

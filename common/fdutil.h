@@ -16,6 +16,12 @@
  * have those above 1023: for daemons that do not use it, never for what they run. */
 void fdutil_raise_limit(void);
 
+/* Gives a child of ours the limit that this process had before it was raised, if it was. */
+void fdutil_lower_limit(int pid);
+
+/* How many descriptors this process may have; UINT64_MAX: not known. */
+uint64_t fdutil_limit(void);
+
 /* True for errors that say that descriptors or memory ran out, of this process or of the system:
  * they are nobody's fault, and pass. */
 int fdutil_scarce(int err);

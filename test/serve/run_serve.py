@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import struct
@@ -61,13 +62,14 @@ def contains(text, part, what):
 
 
 class Serve:
-    """The program with these models, ready unless it is said otherwise."""
+    """The program with these models, ready unless it is said otherwise; `files`: its soft and hard limit of descriptors."""
 
-    def __init__(self, models, ready=True, **env):
+    def __init__(self, models, ready=True, files=None, **env):
         self.folder = tempfile.TemporaryDirectory(prefix="salus-serve-")
         self.log = open(os.path.join(self.folder.name, "log"), "w+")
         conf = write(self.folder.name, "[front]\nport = 0\n" + models)
-        self.process = subprocess.Popen([PROGRAM, conf], text=True, stdout=subprocess.PIPE, stderr=self.log, env={**os.environ, **env})
+        self.process = subprocess.Popen([PROGRAM, conf], text=True, stdout=subprocess.PIPE, stderr=self.log, env={**os.environ, **env},
+                                        preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, files)))
         line = self.process.stdout.readline()
         if not line.startswith("serving on port "):
             raise AssertionError(f"salus-serve: {line!r} {self.said()}")
@@ -248,6 +250,14 @@ def test_a_program_may_refuse():
         contains(text, "it was told to fail", "its words")
         equal(s.slow(2), (200, 4), "it goes on")
         equal(s.ends("failed"), 1, "failed")
+
+
+def test_an_answer_that_is_none_has_failed():
+    """Its program gives another output than the file says: nobody counts that as answered."""
+    with Serve(SLOW.replace("output = y", "output = z")) as s:
+        status, text = s.slow(1)
+        equal(status, 500, text)
+        equal((s.ends("failed"), s.ends("answered")), (1, 0), "ends")
 
 
 def rounds(x):
@@ -634,6 +644,19 @@ def test_clients_that_do_not_wait():
         wait_for("all have ended", lambda: s.count("salus_serve_pending") == 0)
         equal(s.ends("gone") + s.ends("answered"), 41, "ends")
         equal(s.ends("gone") > 0, True, "some were gone")
+
+
+def test_more_connections_than_descriptors_at_first():
+    """The soft limit is raised for the gateway, and not for what it runs; where the hard one is too low that is said."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with Serve(SLOW, files=(256, hard)) as s, contextlib.ExitStack() as idle:
+        for _ in range(400):
+            idle.enter_context(socket.create_connection(("127.0.0.1", s.port), timeout=PATIENCE))
+        equal(s.slow(2), (200, 4), "one more")
+        program, = s.programs("slow")
+        equal(resource.prlimit(program, resource.RLIMIT_NOFILE), (256, hard), "its program's")
+    with Serve(SLOW, files=(256, 1024)) as s:
+        contains(s.said(), "event=few_descriptors limit=1024 connections=2048", "what is said of too few")
 
 
 def test_it_stops_when_all_is_answered():

@@ -2,17 +2,20 @@
  *
  * salus-serve: reads what is to be served, serves it, and stops when it is told.
  */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>
 
 #include "common/args.h"
+#include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/serve/gateway/gateway.h"
 #include "proto/version.h"
 
 #define EXIT_USAGE 2
+#define SPARE_DESCRIPTORS 256u /* for all but connections: programs, batches, the loop */
 #define PRESET_FILE "/etc/salus/salus-serve.conf"
 
 static const char help[] =
@@ -43,9 +46,18 @@ static void watch(struct program *p, uv_signal_t *s, int number) {
     uv_signal_start(s, on_signal, number);
 }
 
+/* Beyond the limit connections wait unanswered, and programs are not started. */
+static void check_descriptors(const struct models_file *file) {
+    uint64_t limit = fdutil_limit();
+    if (limit < (uint64_t)file->connections + SPARE_DESCRIPTORS)
+        log_warn("serve", "event=few_descriptors limit=%" PRIu64 " connections=%u", limit,
+                 file->connections);
+}
+
 static int serve(const struct models_file *file) {
     struct program p;
     char why[256];
+    check_descriptors(file);
     uv_loop_init(&p.loop);
     int err = gateway_create(&p.gateway, &p.loop, file, why, sizeof(why));
     if (err) {
@@ -96,5 +108,6 @@ int main(int argc, char **argv) {
         path = a.name;
     }
     log_init("info");
+    fdutil_raise_limit();
     return run(path ? path : PRESET_FILE, check);
 }
