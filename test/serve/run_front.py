@@ -585,12 +585,17 @@ def turned_away(f):
 
 def test_bodies_have_a_limit():
     with Front("--bodies", "1000000") as f:
-        first = f.socket(raw(POST.format("add", 600000)))
+        silent = [f.socket(raw(POST.format("add", 600000))) for _ in range(4)]
+        equal(ask(f.connect(), "POST", "/v2/models/add/infer", "x" * 600000, JSON)[0], 400, "what is only announced takes no room")
+        first = f.socket(raw(POST.format("add", 600000), b"x" * 599999))
         wait_for("the second is refused", lambda: ask(f.connect(), "POST", "/v2/models/add/infer", "x" * 600000, JSON)[0] == 503)
         headers = refused(f, 503, "too much", "POST", "/v2/models/add/infer", "x" * 600000, JSON)
         equal(headers["Retry-After"], "1", "Retry-After")
         is_served(f, "a small one")
-        first.close()
+        silent[0].sendall(b"x" * 600000)
+        contains(silent[0].recv(65536).decode(), " 503 ", "one that had room when it was announced")
+        for c in [first, *silent]:
+            c.close()
         wait_for("there is room", lambda: ask(f.connect(), "POST", "/v2/models/add/infer", "x" * 600000, JSON)[0] == 400)
 
 

@@ -136,6 +136,7 @@ static bool step(struct exchange *x) {
     if (x->state == EXCHANGE_NONE && next == SESSION_MORE && !session_begun(&x->session))
         return false;
     if (x->state == EXCHANGE_NONE) exchange_begin(x);
+    if (x->state == EXCHANGE_BODY && x->body) intake_count(x);
     if (next == SESSION_HEAD) take_head(x);
     if (next == SESSION_WHOLE) dispatch(x);
     if (next == SESSION_BAD) refuse_at_once(x);

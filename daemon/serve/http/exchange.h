@@ -42,7 +42,7 @@ struct exchange {
     bool expects;       /* it is to be told to go on */
 
     unsigned char *body;
-    size_t body_bytes; /* announced */
+    size_t body_bytes; /* that have come, as the front counts them */
     size_t json_bytes; /* of its body, by its header; REQUEST_NO_HEADER */
     char application[REQUEST_MAX_APPLICATION_BYTES + 1]; /* by its header; "": not said */
     struct request request;

@@ -19,7 +19,7 @@ struct front {
     void *arg;
     uint16_t port;
     struct conns conns;
-    size_t bodies_bytes; /* of all requests' bodies that are there or announced */
+    size_t bodies_bytes; /* of all requests' bodies that are there */
     bool stopping;
     void (*done)(void *arg);
     void *done_arg;

@@ -73,23 +73,35 @@ static void keep_fields(struct exchange *x) {
         memcpy(x->application, a, bytes + 1);
 }
 
-/* Room for what is announced. */
+/* True, and why: so much more has no room. */
+static bool is_too_much(struct exchange *x, size_t bytes) {
+    const struct front *f = x->front;
+
+    if (bytes <= f->limits.bodies_bytes - f->bodies_bytes) return false;
+    x->why.retry_after_s = 1;
+    refusal_say(&x->why, 503, "too much is being received: try again later");
+    return true;
+}
+
+/* Addresses for what is announced; what has not come takes no memory, and is not counted. */
 static void take_room(struct exchange *x) {
-    struct front *f = x->front;
     size_t bytes = x->session.head.body_bytes;
 
-    if (bytes > f->limits.bodies_bytes - f->bodies_bytes) {
-        x->why.retry_after_s = 1;
-        refusal_say(&x->why, 503, "too much is being received: try again later");
-        return;
-    }
+    if (is_too_much(x, bytes)) return;
     x->body = malloc(bytes + 1);
-    if (!x->body) {
-        refusal_memory(&x->why);
+    if (!x->body) refusal_memory(&x->why);
+}
+
+void intake_count(struct exchange *x) {
+    size_t more = x->session.body_bytes - x->body_bytes;
+
+    if (is_too_much(x, more)) {
+        exchange_drop(x);
+        x->session.body = NULL;
         return;
     }
-    x->body_bytes = bytes;
-    f->bodies_bytes += bytes;
+    x->body_bytes += more;
+    x->front->bodies_bytes += more;
 }
 
 /* True: its body is not waited for. */

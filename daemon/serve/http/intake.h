@@ -11,6 +11,9 @@
  * passed over. True: it is to be answered at once, without its body. */
 bool intake_head(struct exchange *x);
 
+/* More of its body has come: the front counts that, or x->why, and the rest is passed over. */
+void intake_count(struct exchange *x);
+
 /* All of it is there: the request for its model, or x->why. */
 void intake_request(struct exchange *x);
 
