@@ -6,10 +6,12 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/serve/infer/half.h"
+#include "daemon/serve/infer/number.h"
 #include "daemon/serve/infer/values.h"
 
 static struct tensor of(enum datatype type, uint64_t elements) {
@@ -188,4 +190,29 @@ Test(infer_values, halves_round_to_even) {
     cr_expect_eq(half_pack(2047.9999), 0x6800, "the exponent goes up");
     cr_expect_eq(half_pack(65519.9), 0x7bff);
     cr_expect_eq(half_pack(-65520), 0xfc00);
+}
+
+/* Of every width what printf writes, also where the bits say the most and the least. */
+Test(infer_values, integers_are_written_as_printf_does) {
+    for (enum datatype type = DATATYPE_UINT8; type <= DATATYPE_INT64; type++) {
+        unsigned bits = 8 * (unsigned)datatype_bytes(type), unused = 64 - bits;
+        for (unsigned bit = 0; bit < bits; bit++)
+            for (int more = -1; more <= 1; more++)
+                for (int sign = -1; sign <= 1; sign += 2) {
+                    uint64_t n = (1ull << bit) + (uint64_t)(int64_t)more;
+                    char want[32];
+                    struct buf json;
+                    if (sign < 0) n = 0 - n;
+                    n = n << unused >> unused;
+                    if (type < DATATYPE_INT8)
+                        snprintf(want, sizeof(want), "%llu", (unsigned long long)n);
+                    else
+                        snprintf(want, sizeof(want), "%lld",
+                                 (long long)((int64_t)(n << unused) >> unused));
+                    buf_init(&json);
+                    cr_assert_eq(number_write(&json, type, &n), 0);
+                    cr_expect_str_eq(buf_str(&json), want);
+                    buf_finish(&json);
+                }
+    }
 }

@@ -5,7 +5,6 @@
 #include "daemon/serve/infer/number.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,14 +109,29 @@ const char *number_read(const char *text, size_t bytes, enum datatype type, void
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* By hand: in an answer of millions the loop that writes it stands still for printf's sake. */
+static int write_digits(struct buf *json, uint64_t n, bool negative) {
+    char text[20]; /* -9223372036854775808, 18446744073709551615 */
+    size_t at = sizeof(text);
+
+    do {
+        text[--at] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n);
+    if (negative) text[--at] = '-';
+    return buf_append(json, text + at, sizeof(text) - at);
+}
+
 static int write_integer(struct buf *json, enum datatype type, const void *data) {
     size_t bytes = datatype_bytes(type);
     uint64_t n = 0;
 
     memcpy(&n, data, bytes);
-    if (type < DATATYPE_INT8) return buf_printf(json, "%" PRIu64, n);
+    if (type < DATATYPE_INT8) return write_digits(json, n, false);
     unsigned unused = (unsigned)(64 - 8 * bytes);
-    return buf_printf(json, "%" PRId64, (int64_t)(n << unused) >> unused);
+    int64_t of_sign = (int64_t)(n << unused) >> unused;
+    n = (uint64_t)of_sign;
+    return write_digits(json, of_sign < 0 ? 0 - n : n, of_sign < 0);
 }
 
 static double real_of(enum datatype type, const void *data) {
