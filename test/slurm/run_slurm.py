@@ -316,6 +316,22 @@ def test_a_node_that_reports_nonsense_is_named_and_gets_nothing():
         equal(len(named), 4, "times that the node is named")
 
 
+def test_a_name_that_can_be_no_jobs_takes_no_node_away():
+    """Who runs a program names it. Its node is reported as ever, and so is the job beside it."""
+    with Cluster(nodes=1, wait=300) as c:
+        c.report()
+        c.start_placer()
+        names = ("slurm-99999999999", "slurm-4294967296", "slurm-007", "slurm-" + "9" * 30)
+        job = c.sbatch("\n".join(f"SALUS_JOB_NAME={name} {program('train')} 10000000 &" for name in names) +
+                       f"\n{program('train')} 10000000", *ASK)
+        wait_for("all train", lambda: len(json.loads(c.nodes[0].ctl("--json", "job", "list").stdout)["jobs"]) == len(names) + 1, SHORT)
+        c.report()
+        report = c.command("scontrol", "-o", "show", "node", "n1").stdout
+        equal(re.findall(r'"id":(\d+),"uid"', report), [str(job)], f"jobs of the report {report}")
+        equal(c.ended(c.sbatch("true", *ASK))["JobState"], "COMPLETED", "a job there")
+        equal("event=nonsense" in c.read("placer.log"), False, "the node is named")
+
+
 def test_slurm_decides_where_a_user_may_go():
     """Partitions, exclusions and features narrow what the placer chooses from; a job that fits nowhere waits."""
     with Cluster(wait=300, partitions="PartitionName=one Nodes=n1 State=UP\nPartitionName=shut Nodes=n2 State=UP AllowGroups=nogroup") as c:

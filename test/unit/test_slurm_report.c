@@ -132,29 +132,42 @@ Test(slurm_report, of_more_that_lacked_memory_nothing_is_known) {
     cr_expect_null(report_find_lack(&r, REPORT_LACKS_MOST, 9));
 }
 
-Test(slurm_report, lacks_that_cannot_be_make_it_nonsense) {
-    static const char *const texts[] = {LACKED("7"),
-                                        LACKED("[7]"),
-                                        LACKED("[" LACK("-1", "1", "1") "]"),
-                                        LACKED("[" LACK("1", "-1", "1") "]"),
-                                        LACKED("[" LACK("1", "1", "-1") "]"),
-                                        LACKED("[" LACK("1", "1", "1e300") "]"),
-                                        LACKED("[" LACK("1", "1", "\"1\"") "]"),
-                                        LACKED("[{\"id\":1,\"needed\":1,\"at\":1}]")};
+#define GOOD_LACK LACK("5", "1", "1")
+
+/* Whoever runs a program names it: that takes no node from the placer, nor another job. */
+Test(slurm_report, lacks_that_cannot_be_are_passed_over) {
+    static const char *const texts[] = {LACKED("[7," GOOD_LACK "]"),
+                                        LACKED("[" LACK("-1", "1", "1") "," GOOD_LACK "]"),
+                                        LACKED("[" LACK("99999999999", "1", "1") "," GOOD_LACK "]"),
+                                        LACKED("[" LACK("1", "-1", "1") "," GOOD_LACK "]"),
+                                        LACKED("[" LACK("1", "1", "-1") "," GOOD_LACK "]"),
+                                        LACKED("[" LACK("1", "1", "1e300") "," GOOD_LACK "]"),
+                                        LACKED("[" LACK("1", "1", "\"1\"") "," GOOD_LACK "]"),
+                                        LACKED("[{\"id\":1,\"needed\":1,\"at\":1}," GOOD_LACK "]")};
     struct report r;
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        cr_expect_eq(report_parse(&r, texts[i], why), -EINVAL, "%s", texts[i]);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        cr_expect_eq(report_parse(&r, texts[i], why), 0, "%s", texts[i]);
+        cr_expect(r.lack_count == 1 && report_find_lack(&r, 5, 9), "%s", texts[i]);
+    }
+    cr_expect_eq(report_parse(&r, LACKED("7"), why), -EINVAL, "no list");
 }
 
-Test(slurm_report, jobs_that_cannot_be_make_it_nonsense) {
-    static const char *const texts[] = {JOBS("7"), JOBS("[7]"), JOBS("[" JOB("-1", "1", "1") "]"),
-                                        JOBS("[" JOB("1", "1001", "1") "]"),
-                                        JOBS("[" JOB("1", "1", "1e30") "]")};
+#define GOOD_JOB JOB("5", "1", "1")
+
+Test(slurm_report, jobs_that_cannot_be_are_passed_over) {
+    static const char *const texts[] = {JOBS("[7," GOOD_JOB "]"),
+                                        JOBS("[" JOB("-1", "1", "1") "," GOOD_JOB "]"),
+                                        JOBS("[" JOB("99999999999", "1", "1") "," GOOD_JOB "]"),
+                                        JOBS("[" JOB("1", "1001", "1") "," GOOD_JOB "]"),
+                                        JOBS("[" JOB("1", "1", "1e30") "," GOOD_JOB "]")};
     struct report r;
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        cr_expect_eq(report_parse(&r, texts[i], why), -EINVAL, "%s", texts[i]);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        cr_expect_eq(report_parse(&r, texts[i], why), 0, "%s", texts[i]);
+        cr_expect(r.job_count == 1 && report_find_job(&r, 5, 9), "%s", texts[i]);
+    }
+    cr_expect_eq(report_parse(&r, JOBS("7"), why), -EINVAL, "no list");
 }
 
 Test(slurm_report, too_many_and_too_much_are_refused) {

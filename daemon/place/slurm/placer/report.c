@@ -48,17 +48,18 @@ static bool take_who(const cJSON *object, double *id, double *uid) {
     return number(object, "id", UINT32_MAX, id) && number(object, "uid", UINT32_MAX, uid);
 }
 
-/* Those of one job of Slurm are added up. */
-static int take_job(struct report *r, const cJSON *job, char *why) {
+/* Those of one job of Slurm are added up. One that cannot be is nobody's: who runs a program gives
+ * it its name, and the node's other jobs, and its GPUs, are known all the same. */
+static void take_job(struct report *r, const cJSON *job) {
     double id, uid, demand, persistent, ephemeral;
     struct report_job *j;
 
     if (!take_who(job, &id, &uid) || !number(job, "demand", 1000, &demand) ||
         !number(job, "persistent", (double)REPORT_MEMORY_MOST, &persistent) ||
         !number(job, "ephemeral", (double)REPORT_MEMORY_MOST, &ephemeral))
-        return bad(why, "what it says of a job cannot be");
+        return;
     j = (struct report_job *)report_find_job(r, (uint32_t)id, (uint32_t)uid);
-    if (!j && r->job_count == REPORT_JOBS_MOST) return 0;
+    if (!j && r->job_count == REPORT_JOBS_MOST) return;
     if (!j) j = &r->jobs[r->job_count++];
     j->id = (uint32_t)id;
     j->uid = (uint32_t)uid;
@@ -66,7 +67,6 @@ static int take_job(struct report *r, const cJSON *job, char *why) {
     if (j->demand_milli > 1000) j->demand_milli = 1000;
     j->persistent_bytes += (uint64_t)persistent;
     j->ephemeral_bytes += (uint64_t)ephemeral;
-    return 0;
 }
 
 static int take_jobs(struct report *r, const cJSON *all, char *why) {
@@ -74,31 +74,27 @@ static int take_jobs(struct report *r, const cJSON *all, char *why) {
 
     if (!jobs) return 0;
     if (!cJSON_IsArray(jobs)) return bad(why, "its jobs are no list");
-    cJSON_ArrayForEach(job, jobs) {
-        int err = take_job(r, job, why);
-        if (err < 0) return err;
-    }
+    cJSON_ArrayForEach(job, jobs) take_job(r, job);
     return 0;
 }
 
 /* Of several ends of one job, and of several processes, the latest is when; the most counts. */
-static int take_lack(struct report *r, const cJSON *lack, char *why) {
+static void take_lack(struct report *r, const cJSON *lack) {
     const cJSON *at = cJSON_GetObjectItemCaseSensitive(lack, "at");
     double id, uid, needed;
     struct report_lack *l;
 
     if (!take_who(lack, &id, &uid) || !number(lack, "needed", (double)UINT64_MAX, &needed) ||
         !cJSON_IsNumber(at) || !(at->valuedouble >= 0) || at->valuedouble > REPORT_TIME_MOST_S)
-        return bad(why, "what it says of a job that lacked memory cannot be");
+        return;
     l = (struct report_lack *)report_find_lack(r, (uint32_t)id, (uint32_t)uid);
-    if (!l && r->lack_count == REPORT_LACKS_MOST) return 0;
+    if (!l && r->lack_count == REPORT_LACKS_MOST) return;
     if (!l) l = &r->lacks[r->lack_count++];
     if (needed > 2.0 * REPORT_MEMORY_MOST) needed = 2.0 * REPORT_MEMORY_MOST;
     l->id = (uint32_t)id;
     l->uid = (uint32_t)uid;
     if ((uint64_t)needed > l->needed_bytes) l->needed_bytes = (uint64_t)needed;
     if ((int64_t)(at->valuedouble * 1000) > l->at_ms) l->at_ms = (int64_t)(at->valuedouble * 1000);
-    return 0;
 }
 
 static int take_lacks(struct report *r, const cJSON *all, char *why) {
@@ -106,10 +102,7 @@ static int take_lacks(struct report *r, const cJSON *all, char *why) {
 
     if (!lacks) return 0;
     if (!cJSON_IsArray(lacks)) return bad(why, "its jobs that lacked memory are no list");
-    cJSON_ArrayForEach(lack, lacks) {
-        int err = take_lack(r, lack, why);
-        if (err < 0) return err;
-    }
+    cJSON_ArrayForEach(lack, lacks) take_lack(r, lack);
     return 0;
 }
 

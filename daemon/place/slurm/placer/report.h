@@ -11,7 +11,7 @@
  * Its jobs are those of Slurm, by their numbers, as far as salusd has measured them: thousandths of
  * the GPU, and the most memory that they have used. A job of several processes is there several
  * times. Those that lacked memory have ended: what the most was that each would have held, and when
- * it ended, by the node's clock.
+ * it ended, by the node's clock. A job that cannot be is passed over: its user named it.
  *
  * Owner: the caller. Threads: any.
  */
