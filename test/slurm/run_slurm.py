@@ -389,7 +389,8 @@ def test_who_lacked_memory_comes_back_with_more():
         wait_for("its memory is taken", lambda: any(j["memory_bytes"] > 600 << 20 for j in json.loads(
             c.nodes[0].ctl("--json", "job", "list").stdout)["jobs"]), SHORT)
         c.report()
-        little, never = (c.sbatch(wants(2, 600), *ASK, option) for option in ("--requeue", "--no-requeue"))
+        asks = f"sh -c 'echo $SALUS_PERSISTENT >>{c.dir}/asked.$SLURM_JOB_ID'"
+        little, never = (c.sbatch(f"{asks}; srun {asks}; {wants(2, 600)}", *ASK, option) for option in ("--requeue", "--no-requeue"))
         for job in (little, never):
             equal(c.ended(job)["JobState"], "FAILED", f"a job beside it, which said {c.output(job)}")
         had = wait_for("salusd knows how they ended", lambda: len(c.nodes[0].history()) == 2 and c.nodes[0].history()[0], SHORT)
@@ -401,6 +402,7 @@ def test_who_lacked_memory_comes_back_with_more():
         checksum(c, little)
         comment = dict(word.split("=", 1) for word in done["AdminComment"].split() if "=" in word)
         equal((int(comment["mem"]) >> 20 in range(750, 780), comment["more"]), (True, "1"), f"what its note has: {done['AdminComment']}")
+        equal(c.read(f"asked.{little}").split(), [str(64 << 20)] * 2 + [comment["persistent"]] * 2, "what salusd was told by the script and by a step, each time")
         contains(c.read("placer.log"), f"event=again job={little} node=n1 needed_bytes=", "the placer's log")
         equal((c.show(never)["JobState"], f"job={never} node=n1 needed" in c.read("placer.log")), ("FAILED", False), "who may not come back")
         equal(states(c, [fills]), ["RUNNING"], "who was there before")

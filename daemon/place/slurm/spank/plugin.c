@@ -28,6 +28,7 @@ SPANK_PLUGIN(salus, 1)
 #define MODEL_OPTION ASK_OPTION_COUNT
 #define ASK_VARIABLE "SALUS_ASK" /* in the job's environment: for its node */
 #define CONTROL_VARIABLE "SALUS" /* in its control environment: for job_submit.lua */
+#define SUBMITTED_VARIABLE "SLURM_SPANK_" CONTROL_VARIABLE /* as its tasks have that */
 
 static struct {
     struct settings settings;
@@ -164,6 +165,31 @@ static void set_variable(void *self, const char *name, const char *value) {
     spank_setenv(self, name, value, 1);
 }
 
+static bool is_batch(spank_t sp) {
+    uint32_t step;
+
+    return spank_get_item(sp, S_JOB_STEPID, &step) == ESPANK_SUCCESS && step == SLURM_BATCH_SCRIPT;
+}
+
+/* Whether a step's memory is what sbatch was told of its job, which srun finds in its environment.
+ */
+static bool memory_is_the_jobs(spank_t sp) {
+    char text[ASK_TEXT_BYTES], why[ASK_WHY_BYTES];
+    struct ask job, step = {0};
+
+    return spank_getenv(sp, SUBMITTED_VARIABLE, text, sizeof(text)) == ESPANK_SUCCESS &&
+           ask_parse(&job, text) == 0 && apply_options(&step, why) == 0 &&
+           step.mem_bytes == job.mem_bytes && step.persistent_bytes == job.persistent_bytes;
+}
+
+/* sbatch's options are those of the batch script, too, and of steps in it that have none of their
+ * own: of a job that was queued again with more memory the note has the newer. */
+static void forget_old_memory(spank_t sp) {
+    if (!plugin.asked || !plugin.job.noted || !plugin.job.note.more) return;
+    if (is_batch(sp) || memory_is_the_jobs(sp))
+        plugin.values[ASK_MEM] = plugin.values[ASK_PERSISTENT] = NULL;
+}
+
 /* By the placer's note, else by what the job carries, with this step's own options over that. */
 static int ask_of_task(spank_t sp, struct ask *a, char *why) {
     char text[ASK_TEXT_BYTES];
@@ -173,6 +199,7 @@ static int ask_of_task(spank_t sp, struct ask *a, char *why) {
     else if (spank_getenv(sp, ASK_VARIABLE, text, sizeof(text)) != ESPANK_SUCCESS ||
              ask_parse(a, text) < 0)
         *a = (struct ask){0};
+    forget_old_memory(sp);
     if (plugin.values[ASK_MEM]) a->persistent_bytes = 0;
     return apply_options(a, why);
 }
@@ -204,11 +231,9 @@ static int serve_task(spank_t sp, const char *node, char *why) {
  * What is refused for another reason would be again. */
 static void give_back(spank_t sp, const char *node) {
     char why[DAEMON_WHY_BYTES];
-    uint32_t id, step;
+    uint32_t id;
 
-    if (!plugin.settings.prolog) return;
-    if (spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step != SLURM_BATCH_SCRIPT)
-        return;
+    if (!plugin.settings.prolog || !is_batch(sp)) return;
     if (spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS) return;
     if (daemon_answers(&plugin.settings, node, why) == 0) return;
     if (job_requeue(id) == 0) slurm_spank_log("salus: job %" PRIu32 " is queued again", id);
