@@ -144,6 +144,22 @@ def test_held_and_dependent_jobs_are_left_alone():
         equal(c.show(late)["JobState"], "PENDING", "the one that begins later")
 
 
+def test_who_waits_for_a_licence_keeps_no_share_from_others():
+    """One of many runs at a time; what the others would take is there for who needs no licence."""
+    with Cluster(wait=300, more="Licenses=one:1") as c:
+        c.report()
+        c.start_placer()
+        licensed = [c.sbatch("sleep 600", *ASK, "-L", "one:1") for _ in range(12)]
+        wait_for("one runs", lambda: states(c, licensed).count("RUNNING") == 1, SHORT)
+        began = time.monotonic()
+        equal(c.ended(c.sbatch("true", *ASK))["JobState"], "COMPLETED", "one without a licence")
+        equal(time.monotonic() - began < 30, True, "it has not waited for patience")
+        first = licensed[states(c, licensed).index("RUNNING")]
+        c.command("scancel", str(first))
+        licensed.remove(first)
+        wait_for("the next one runs", lambda: states(c, licensed).count("RUNNING") == 1, SHORT)
+
+
 def test_a_placer_that_is_killed_goes_on():
     with Cluster(wait=300, shares=2) as c:
         c.report()

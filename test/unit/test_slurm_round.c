@@ -278,6 +278,31 @@ Test(slurm_round, what_did_not_begin_is_no_other_jobs_affair) {
     cr_expect_str_eq(plan(), "place 101 n1/0, withdraw 100");
 }
 
+/* Else it would have its turn again and again, and who came later none. */
+Test(slurm_round, what_did_not_begin_goes_behind_what_waits) {
+    placed(100, "n1", 60);
+    job(WORLD_WAITS, 100);
+    nodes[0].usable = nodes[2].usable = false;
+    nodes[1].shares = 1;
+    cr_expect_str_eq(plan(), "place 101 n2/0, withdraw 100");
+}
+
+Test(slurm_round, what_waits_for_a_limit_of_slurms_takes_nothing_and_stays) {
+    placed(100, "n1", 600)->limited = true;
+    jobs[0].note.ask.mem_bytes = jobs[0].note.ask.persistent_bytes = GIB;
+    job(WORLD_WAITS, 100);
+    nodes[1].usable = nodes[2].usable = false;
+    nodes[0].shares = 1;
+    cr_expect_str_eq(plan(), "place 101 n1/0");
+    nodes[0].shares = 0;
+    cr_expect_str_eq(plan(), "", "there is no share");
+    nodes[0].usable = false;
+    cr_expect_str_eq(plan(), "withdraw 100", "its node is gone");
+    nodes[0].usable = true;
+    jobs[0].held = true;
+    cr_expect_str_eq(plan(), "withdraw 100", "it is held");
+}
+
 Test(slurm_round, a_node_that_goes_gives_its_jobs_back) {
     placed(100, "n1", 5);
     nodes[0].usable = false;

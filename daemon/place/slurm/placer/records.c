@@ -64,6 +64,22 @@ static uint32_t cpus_of_node(const slurm_job_info_t *j) {
     return j->num_nodes ? (j->num_cpus + j->num_nodes - 1) / j->num_nodes : j->num_cpus;
 }
 
+static bool between(uint32_t n, uint32_t first, uint32_t last) {
+    return n >= first && n <= last;
+}
+
+/* It waits for a licence, or for a limit of its account, its user or its quality of service. */
+static bool is_limited(const slurm_job_info_t *j) {
+    uint32_t r = j->state_reason;
+
+    return is_pending(j) && (r == WAIT_LICENSES || r == WAIT_ACCOUNT_POLICY ||
+                             between(r, WAIT_ASSOC_JOB_LIMIT, WAIT_ASSOC_TIME_LIMIT) ||
+                             between(r, WAIT_QOS_THRES, WAIT_QOS_TIME_LIMIT) ||
+                             between(r, WAIT_QOS_GRP_CPU, WAIT_ASSOC_MAX_SUB_JOB) ||
+                             between(r, WAIT_ASSOC_GRP_UNK, WAIT_QOS_MAX_SUB_JOB_PER_ACCT) ||
+                             between(r, WAIT_ASSOC_GRP_BILLING, WAIT_QOS_MIN_BILLING));
+}
+
 /* It has our note and waits for us, or it runs and has that or some of the GRES. */
 static bool is_ours(const struct records *r, const slurm_job_info_t *from, struct note *note) {
     int err = note_parse(note, from->admin_comment);
@@ -91,6 +107,7 @@ static int take_job(const struct records *r, const slurm_job_info_t *from, struc
     j->since = from->submit_time > j->note.begin ? from->submit_time : j->note.begin;
     j->begins = from->start_time;
     j->held = from->priority == 0;
+    j->limited = is_limited(from);
     j->depends = from->dependency && *from->dependency;
     j->partition = records_text(r->memory, from->partition);
     j->features = from->features ? records_text(r->memory, from->features) : NULL;

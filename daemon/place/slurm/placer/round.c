@@ -61,7 +61,8 @@ static void stay(struct plan *p, size_t i, uint32_t node) {
     t->fate = TELL_STAYS;
 }
 
-/* What was placed and has not begun stays so, as long as its node is one and time is not up. */
+/* What was placed and has not begun stays so, as long as its node is one and time is not up. Of one
+ * that no node could begin now there may be many, and what they are promised would be nobody's. */
 static void judge_placed(struct plan *p, size_t i) {
     const struct world_job *j = &p->w->jobs[i];
     uint32_t node = find_node(p->w, j->note.node);
@@ -69,6 +70,8 @@ static void judge_placed(struct plan *p, size_t i) {
 
     if (j->held)
         p->jobs[i].fate = TELL_LEAVES;
+    else if (works && j->limited)
+        p->jobs[i].fate = TELL_KEEPS;
     else if (works && p->now_s - j->note.at < p->config->patience_s)
         stay(p, i, node);
     else
@@ -182,7 +185,8 @@ static void keep_waiting(struct plan *p) {
     for (size_t i = 0; i < p->w->job_count; i++) {
         const struct world_job *j = &p->w->jobs[i];
 
-        if (p->jobs[i].fate == TELL_STAYS || j->state == WORLD_RUNS) continue;
+        if (p->jobs[i].fate == TELL_STAYS || p->jobs[i].fate == TELL_KEEPS) continue;
+        if (j->state == WORLD_RUNS) continue;
         if (j->state == WORLD_PLACED) {
             act(p, ROUND_WITHDRAW, i, 0, 0, NULL);
         } else if (ends_soon(p, j) && (!latest || latest->id != j->id)) {

@@ -150,15 +150,21 @@ static void say_job(struct batch *b, size_t i) {
                      .kind = stays ? PLACE_RUNS : PLACE_JOB, .job = job, .where = where});
 }
 
-static int say_running(struct batch *b, struct place_answer *answer) {
+static void say_all(struct batch *b, enum tell_fate fate) {
     for (size_t i = 0; i < b->t->w->job_count; i++)
-        if (b->t->jobs[i].fate == TELL_STAYS) say_job(b, i);
+        if (b->t->jobs[i].fate == fate) say_job(b, i);
+}
+
+static int say_running(struct batch *b, struct place_answer *answer) {
+    say_all(b, TELL_STAYS);
     return batch_step(b, 0, answer);
 }
 
+/* Who had his turn comes last: what keeps him from beginning may be no node's affair, and then he
+ * would take it from others for ever. */
 static int say_waiting(struct batch *b, int64_t now_s, struct place_answer *answer) {
-    for (size_t i = 0; i < b->t->w->job_count; i++)
-        if (b->t->jobs[i].fate == TELL_CHOOSES || b->t->jobs[i].fate == TELL_MOVES) say_job(b, i);
+    say_all(b, TELL_CHOOSES);
+    say_all(b, TELL_MOVES);
     return batch_step(b, now_s, answer);
 }
 

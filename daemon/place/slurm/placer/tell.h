@@ -24,7 +24,8 @@ enum tell_fate {
     TELL_NOT,     /* it is not for us now */
     TELL_STAYS,   /* it is on `node` and `gpu` */
     TELL_CHOOSES, /* it is to be placed */
-    TELL_MOVES,   /* the same, and it has a node, which did not work */
+    TELL_MOVES,   /* the same, and it has a node, which did not work; behind all that choose */
+    TELL_KEEPS,   /* it has a node, and takes nothing of it before it may begin */
     TELL_LEAVES   /* it has a node, and is not for us any more */
 };
 

@@ -48,6 +48,7 @@ struct world_job {
     int64_t since;         /* s since 1970: when it was submitted, or its user's begin time */
     int64_t begins;        /* s since 1970 */
     bool held;             /* by its user or an operator */
+    bool limited;          /* it may not begin now on any node: a licence, a limit of its user's */
     bool depends;          /* on a job that has not ended, be it of its own array */
     const char *partition; /* several, by commas */
     const char *features;  /* that its node must have; NULL: none */
