@@ -12,11 +12,12 @@
 
 #define NOW 1000000
 #define NODES 3
+#define NODES_MOST 7 /* of the one test that has more */
 #define GIB (1ull << 30)
 
-static struct world_node nodes[NODES];
+static struct world_node nodes[NODES_MOST];
 static struct world_job jobs[200];
-static bool all[NODES] = {true, true, true}, first[NODES] = {true};
+static bool all[] = {true, true, true, true, true, true, true}, first[NODES_MOST] = {true};
 static struct world_partition partitions[] = {{"all", true, all}, {"first", true, first}};
 static struct world w = {.nodes = nodes,
                          .node_count = NODES,
@@ -26,14 +27,17 @@ static struct world w = {.nodes = nodes,
 static struct tell_config config;
 static struct round_answer answer;
 static char why[200];
+static int64_t now;
 
 static void set_up(void) {
-    static const char *const names[NODES] = {"n1", "n2", "n3"};
+    static const char *const names[] = {"n1", "n2", "n3", "n4", "n5", "n6", "n7"};
 
     config =
         (struct tell_config){.util = 0.5, .mem_bytes = GIB / 8, .slack = 0.1, .patience_s = 60};
     w.job_count = 0;
-    for (int i = 0; i < NODES; i++)
+    w.node_count = NODES;
+    now = NOW;
+    for (int i = 0; i < NODES_MOST; i++)
         nodes[i] = (struct world_node){.name = names[i],
                                        .usable = true,
                                        .reported = true,
@@ -82,7 +86,7 @@ static const char *plan(void) {
     size_t n = 0;
 
     round_finish(&answer);
-    cr_assert_eq(round_plan(&w, &config, NOW, &answer, why, sizeof(why)), 0, "%s", why);
+    cr_assert_eq(round_plan(&w, &config, now, &answer, why, sizeof(why)), 0, "%s", why);
     text[0] = '\0';
     for (size_t i = 0; i < answer.count; i++) {
         const struct round_action *a = &answer.actions[i];
@@ -160,6 +164,31 @@ Test(slurm_round, shares_bound_it) {
     cr_expect_str_eq(plan(), "place 102 n3/0", "the first wants two");
     nodes[2].shares_used = 3;
     cr_expect_str_eq(plan(), "", "none is left");
+}
+
+/* The node that place.h likes best has one share left, and stays the best for ever. */
+Test(slurm_round, several_shares_go_where_they_are) {
+    nodes[0].shares_used = 3;
+    nodes[2].usable = false;
+    job(WORLD_RUNS, 900)->node = 1;
+    job(WORLD_WAITS, 100)->shares = 2;
+    cr_expect_str_eq(plan(), "place 101 n2/0");
+    job(WORLD_WAITS, 100);
+    cr_expect_str_eq(plan(), "place 101 n2/0, place 102 n1/0", "one is another kind of job");
+    placed(100, "n2", 5)->shares = 3;
+    cr_expect_str_eq(plan(), "place 102 n1/0", "what was promised is not there");
+}
+
+/* The only GPU that has the memory is on a node that is full: no reason to say that there is none.
+ */
+Test(slurm_round, what_fits_a_full_node_is_not_refused) {
+    nodes[0].shares_used = 4;
+    nodes[0].report.gpus[0].memory_bytes = 4 * GIB;
+    job(WORLD_WAITS, 100)->shares = 2;
+    jobs[0].note.ask.mem_bytes = jobs[0].note.ask.persistent_bytes = 2 * GIB;
+    cr_expect_str_eq(plan(), "");
+    nodes[0].shares_used = 2;
+    cr_expect_str_eq(plan(), "place 100 n1/0");
 }
 
 Test(slurm_round, partitions_exclusions_and_features_narrow) {

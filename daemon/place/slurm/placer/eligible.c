@@ -72,5 +72,6 @@ static bool same(const char *a, const char *b) {
 
 bool eligible_alike(const struct world_job *a, const struct world_job *b) {
     return !a->excluded && !b->excluded && !*a->note.tried && !*b->note.tried &&
-           same(a->partition, b->partition) && same(a->features, b->features);
+           a->shares == b->shares && same(a->partition, b->partition) &&
+           same(a->features, b->features);
 }

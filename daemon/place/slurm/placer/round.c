@@ -120,6 +120,29 @@ static int class_of(struct plan *p, const bool *may, const struct world_job *j) 
     return (int)p->class_count++;
 }
 
+/* Shares that were promised are counted here: place.h knows of none. */
+static bool has_room(const struct plan *p, size_t node, uint32_t shares) {
+    const struct world_node *n = &p->w->nodes[node];
+
+    return n->shares_used + p->taken[node] + shares <= n->shares;
+}
+
+/* A node that has a share left is open, and may have too few for this job: it is left out, as long
+ * as there is another one. Whether one was. */
+static bool narrow(const struct plan *p, const struct world_job *j, bool *may) {
+    size_t with = 0, without = 0;
+
+    if (j->shares <= 1) return false; /* then it is shut */
+    for (size_t i = 0; i < p->w->node_count; i++) {
+        with += may[i] && has_room(p, i, j->shares);
+        without += may[i] && !has_room(p, i, j->shares);
+    }
+    if (!with || !without) return false;
+    for (size_t i = 0; i < p->w->node_count; i++)
+        may[i] &= has_room(p, i, j->shares);
+    return true;
+}
+
 /* The job, with the node that did not work among those that were tried. */
 static const struct world_job *without_its_node(struct plan *p, const struct world_job *j) {
     p->scratch = *j;
@@ -136,8 +159,11 @@ static int classify(struct plan *p, size_t i, bool *may) {
     if (t->fate != TELL_CHOOSES && t->fate != TELL_MOVES) return 0;
     if (t->fate == TELL_MOVES) j = without_its_node(p, j);
     class = class_of_alike(p, j);
-    if (class == -ENOENT && eligible_nodes(p->w, j, may))
+    if (class >= 0) t->narrowed = p->jobs[p->first[class] - p->w->jobs].narrowed;
+    if (class == -ENOENT && eligible_nodes(p->w, j, may)) {
+        t->narrowed = narrow(p, j, may);
         class = class_of(p, may, j == &p->scratch ? NULL : j);
+    }
     if (class == -ENOMEM) return class;
     if (class >= 0)
         t->class = (uint32_t) class;
@@ -154,12 +180,10 @@ static void act(struct plan *p, enum round_kind kind, size_t job, uint32_t node,
         (struct round_action){.kind = kind, .job = job, .node = node, .gpu = gpu, .why = why};
 }
 
-/* Shares that this round has promised already are counted here: place.h knows of none. */
 static void start(struct plan *p, const struct place_action *a) {
     uint32_t node = (uint32_t)a->where->node, shares = p->w->jobs[a->id].shares;
-    const struct world_node *n = &p->w->nodes[node];
 
-    if (n->shares_used + p->taken[node] + shares > n->shares) return;
+    if (!has_room(p, node, shares)) return;
     p->taken[node] += shares;
     p->jobs[a->id].fate = TELL_STAYS;
     act(p, ROUND_PLACE, a->id, node, a->where->gpu, NULL);
@@ -169,7 +193,8 @@ static void follow(struct plan *p, const struct place_answer *answer) {
     for (size_t i = 0; i < answer->action_count; i++)
         if (answer->actions[i].kind == PLACE_START) start(p, &answer->actions[i]);
     for (size_t i = 0; i < p->w->job_count; i++)
-        if (p->jobs[i].refused) act(p, ROUND_REFUSED, i, 0, 0, p->jobs[i].refused);
+        if (p->jobs[i].refused && !p->jobs[i].narrowed)
+            act(p, ROUND_REFUSED, i, 0, 0, p->jobs[i].refused);
 }
 
 static bool ends_soon(const struct plan *p, const struct world_job *j) {
@@ -198,6 +223,13 @@ static void keep_waiting(struct plan *p) {
 
 /* ---- one round ------------------------------------------------------------------------------- */
 
+/* Shares of jobs that were placed and have not begun are not used yet, and promised. */
+static void count_promised(struct plan *p) {
+    for (size_t i = 0; i < p->w->job_count; i++)
+        if (p->w->jobs[i].state == WORLD_PLACED && p->jobs[i].fate == TELL_STAYS)
+            p->taken[p->jobs[i].node] += p->w->jobs[i].shares;
+}
+
 static int prepare(struct plan *p) {
     size_t nodes = p->w->node_count + 1, jobs = p->w->job_count + 1;
     bool *may = arena_calloc(p->memory, nodes, sizeof(*may));
@@ -211,18 +243,12 @@ static int prepare(struct plan *p) {
     if (!may || !p->jobs || !p->labels || !p->taken || !p->out->actions) return -ENOMEM;
     for (size_t i = 0; i < p->w->job_count; i++)
         judge(p, i);
+    count_promised(p);
     for (size_t i = 0; i < p->w->job_count && err == 0; i++) {
         memset(may, 0, nodes * sizeof(*may));
         err = classify(p, i, may);
     }
     return err;
-}
-
-/* Shares of jobs that were placed and have not begun are not used yet, and promised. */
-static void count_promised(struct plan *p) {
-    for (size_t i = 0; i < p->w->job_count; i++)
-        if (p->w->jobs[i].state == WORLD_PLACED && p->jobs[i].fate == TELL_STAYS)
-            p->taken[p->jobs[i].node] += p->w->jobs[i].shares;
 }
 
 static int decide(struct plan *p, char *why, size_t cap) {
@@ -231,7 +257,6 @@ static int decide(struct plan *p, char *why, size_t cap) {
     int err = place_create(&t.place, &p->config->place, why, cap);
 
     if (err < 0) return err;
-    count_promised(p);
     err = tell_all(&t, p->now_s, &answer);
     if (err == 0) follow(p, &answer);
     place_destroy(t.place);

@@ -32,6 +32,7 @@ enum tell_fate {
 struct tell_job {
     enum tell_fate fate;
     const char *refused; /* it can run on no node: why; static */
+    bool narrowed;       /* of its nodes some are left out in this round */
     uint32_t node, gpu;  /* STAYS */
     uint32_t class;      /* CHOOSES, MOVES: bit of its nodes' labels */
 };
