@@ -396,7 +396,7 @@ Test(slurm_round, cpus_are_counted) {
     cr_expect_str_eq(plan(), "place 101 n1/0");
 }
 
-/* More classes than bits: those that find none wait for the next round. */
+/* More classes than bits: those that find none wait for a later round. */
 Test(slurm_round, many_kinds_of_jobs_are_no_trouble) {
     static char tried[200][8];
     static bool excluded[200][NODES];
@@ -409,6 +409,25 @@ Test(slurm_round, many_kinds_of_jobs_are_no_trouble) {
     snprintf(tried[0], sizeof(tried[0]), "n1");
     plan();
     cr_expect_eq(answer.count, 7, "all but the one that excludes all nodes");
+}
+
+/* More classes than bits, of jobs that stay for good: each has its turn all the same. */
+Test(slurm_round, one_kind_of_many_has_its_turn) {
+    static bool excluded[100][NODES_MOST];
+    bool was_placed = false;
+
+    w.node_count = NODES_MOST;
+    for (int i = 0; i < 70; i++) {
+        struct world_job *j = job(WORLD_WAITS, 100);
+        for (int k = 0; k < NODES_MOST; k++)
+            excluded[i][k] = (i + 1) >> k & 1;
+        j->excluded = excluded[i];
+        j->note.ask.mem_bytes = j->note.ask.persistent_bytes = 2 * GIB;
+    }
+    job(WORLD_WAITS, 100);
+    for (now = NOW; now < NOW + 60 && !was_placed; now += 2)
+        was_placed = strstr(plan(), "place 170 ") != NULL;
+    cr_expect(was_placed);
 }
 
 Test(slurm_round, a_policy_that_there_is_not_is_an_error) {

@@ -230,10 +230,28 @@ static void count_promised(struct plan *p) {
             p->taken[p->jobs[i].node] += p->w->jobs[i].shares;
 }
 
+/* Classes are given out from another job on in each round, so that what finds none is not always
+ * the same. The golden ratio: no interval of rounds meets the same few jobs for ever. */
+static size_t first_classified(const struct plan *p) {
+    uint64_t mixed = (uint64_t)p->now_s * 0x9e3779b97f4a7c15u >> 32;
+
+    return p->w->job_count ? mixed % p->w->job_count : 0;
+}
+
+static int classify_all(struct plan *p, bool *may) {
+    size_t n = p->w->job_count, first = first_classified(p);
+    int err = 0;
+
+    for (size_t i = 0; i < n && err == 0; i++) {
+        memset(may, 0, p->w->node_count * sizeof(*may));
+        err = classify(p, (first + i) % n, may);
+    }
+    return err;
+}
+
 static int prepare(struct plan *p) {
     size_t nodes = p->w->node_count + 1, jobs = p->w->job_count + 1;
     bool *may = arena_calloc(p->memory, nodes, sizeof(*may));
-    int err = 0;
 
     p->jobs = arena_calloc(p->memory, jobs, sizeof(*p->jobs));
     p->labels = arena_calloc(p->memory, nodes, sizeof(*p->labels));
@@ -244,11 +262,7 @@ static int prepare(struct plan *p) {
     for (size_t i = 0; i < p->w->job_count; i++)
         judge(p, i);
     count_promised(p);
-    for (size_t i = 0; i < p->w->job_count && err == 0; i++) {
-        memset(may, 0, nodes * sizeof(*may));
-        err = classify(p, i, may);
-    }
-    return err;
+    return classify_all(p, may);
 }
 
 static int decide(struct plan *p, char *why, size_t cap) {

@@ -12,7 +12,7 @@
 #include "daemon/place/slurm/placer/tell.h"
 
 /* Jobs that may run on the same nodes are a class, of which place.h has as many as bits; a job of
- * yet another class waits for the next round. */
+ * yet another class waits for a later round: in each they are given out from another job on. */
 #define ROUND_CLASSES_MOST 64
 
 enum round_kind {
