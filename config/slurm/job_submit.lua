@@ -40,11 +40,18 @@ local function is_ours(desc)
     return string.find((desc.tres_per_node or "") .. ":", "gres:" .. GRES .. ":", 1, true)
 end
 
+-- What the placer understands of features: "a", "a&b", "a|b". Counts and brackets are Slurm's.
+local function is_simple(features)
+    if not features then return true end
+    if string.find(features, "[%[%]()*!,]") then return false end
+    return not (string.find(features, "&", 1, true) and string.find(features, "|", 1, true))
+end
+
 -- One node's job waits for the placer, and so does an array of such. Others (several nodes, nodes by name,
--- reservations) Slurm places.
+-- reservations, features of other kinds) Slurm places.
 local function is_for_placer(desc)
     return is_one(desc.min_nodes) and not desc.req_nodes and not desc.reservation
-        and desc.priority ~= 0
+        and desc.priority ~= 0 and is_simple(desc.features)
 end
 
 function slurm_job_submit(desc, partitions, uid)

@@ -111,6 +111,19 @@ def test_jobs_may_wait_for_a_placer_for_ever():
         equal(c.ended(job)["JobState"], "COMPLETED", "a job with one")
 
 
+def test_features_that_only_slurm_understands_wait_for_nobody():
+    """Beside a placer that lives, and although jobs would wait for one for ever."""
+    with Cluster(wait=0) as c:
+        for node, feature in (("n1", "a"), ("n2", "b")):
+            c.command("scontrol", "update", f"NodeName={node}", f"AvailableFeatures={feature}", f"ActiveFeatures={feature}")
+        c.report()
+        c.start_placer()
+        for features, free in (("[a|b]", True), ("b*1", True), ("a|b", False), ("b", False)):
+            job = c.sbatch(TRAIN, *ASK, "-C", features)
+            equal(c.ended(job)["JobState"], "COMPLETED", f"a job with -C {features}")
+            equal(("free=1" in c.show(job)["AdminComment"], " on n" in c.show(job)["AdminComment"]), (free, not free), f"the note of one with -C {features}")
+
+
 def test_waiting_is_put_off_as_long_as_there_is_a_placer():
     """Both nodes are full: without a placer the job would be Slurm's after 4 s."""
     with Cluster(wait=4, shares=1) as c:

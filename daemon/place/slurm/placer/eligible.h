@@ -14,7 +14,7 @@
 #include "daemon/place/slurm/placer/world.h"
 
 /* Whether job's features can be understood here: words joined by '&', or one with '|'s. Of others
- * (counts, brackets) Slurm's own choice decides. */
+ * (counts, brackets) Slurm's own choice decides, as job_submit.lua has it. */
 bool eligible_understands(const char *features);
 
 /* For each node; how many there are. Where all were tried in vain, they all are again. */
