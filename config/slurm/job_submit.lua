@@ -51,7 +51,7 @@ end
 -- reservations, features of other kinds) Slurm places.
 local function is_for_placer(desc)
     return is_one(desc.min_nodes) and not desc.req_nodes and not desc.reservation
-        and desc.priority ~= 0 and is_simple(desc.features)
+        and is_simple(desc.features)
 end
 
 function slurm_job_submit(desc, partitions, uid)

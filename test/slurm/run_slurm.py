@@ -154,6 +154,7 @@ def test_held_and_dependent_jobs_are_left_alone():
         contains(c.show(after)["AdminComment"], " on n", "its note")
         c.command("scontrol", "release", str(held))
         equal(c.ended(held)["JobState"], "COMPLETED", "the one that was held, once released")
+        contains(c.show(held)["AdminComment"], " on n", "its note")
         equal(c.show(late)["JobState"], "PENDING", "the one that begins later")
 
 
@@ -171,6 +172,19 @@ def test_who_waits_for_a_licence_keeps_no_share_from_others():
         c.command("scancel", str(first))
         licensed.remove(first)
         wait_for("the next one runs", lambda: states(c, licensed).count("RUNNING") == 1, SHORT)
+
+
+def test_what_is_held_stays_so_while_it_is_put_off():
+    """Longer than WAIT; released, it is the placer's as others are."""
+    with Cluster(wait=2) as c:
+        c.report()
+        c.start_placer()
+        held = c.sbatch(TRAIN, *ASK, "--hold")
+        time.sleep(5)
+        equal((c.show(held)["JobState"], c.show(held)["Reason"], c.show(held)["Priority"]), ("PENDING", "JobHeldUser", "0"), "a job that is held")
+        c.command("scontrol", "release", str(held))
+        equal(c.ended(held)["JobState"], "COMPLETED", "once released")
+        contains(c.show(held)["AdminComment"], " on n", "its note")
 
 
 def test_a_placer_that_is_killed_goes_on():

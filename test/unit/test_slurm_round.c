@@ -226,7 +226,7 @@ Test(slurm_round, waiting_is_put_off_before_it_ends) {
     jobs[0].begins = NOW + 49;
     cr_expect_str_eq(plan(), "put off 100");
     jobs[0].held = true;
-    cr_expect_str_eq(plan(), "", "it is held");
+    cr_expect_str_eq(plan(), "put off 100", "who releases it finds it waiting for us");
     jobs[0].held = false;
     jobs[0].note.wait_s = 0;
     cr_expect_str_eq(plan(), "", "it waits for ever");

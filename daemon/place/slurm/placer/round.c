@@ -198,7 +198,7 @@ static void follow(struct plan *p, const struct place_answer *answer) {
 }
 
 static bool ends_soon(const struct plan *p, const struct world_job *j) {
-    return !j->held && j->note.wait_s && eligible_understands(j->features) &&
+    return j->note.wait_s && eligible_understands(j->features) &&
            j->begins - p->now_s < (j->note.wait_s + 1) / 2;
 }
 
