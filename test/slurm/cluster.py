@@ -65,7 +65,7 @@ SlurmdTimeout={node_timeout}
 MessageTimeout=10
 KillWait=2
 MinJobAge=3600
-SchedulerParameters=nohold_on_prolog_fail,sched_interval=1,bf_interval=1,requeue_delay=1,batch_sched_delay=0,max_batch_requeue=1000
+SchedulerParameters=nohold_on_prolog_fail,sched_interval=1,bf_interval=1,batch_sched_delay=0
 GresTypes=salus
 PlugStackConfig={d}/plugstack.conf
 {more}

@@ -90,8 +90,10 @@ Test(slurm_ask, text_that_is_none_is_refused) {
     char too_long[ASK_TEXT_BYTES + 1];
     struct ask a;
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         cr_expect_eq(ask_parse(&a, texts[i]), -EINVAL, "%s", texts[i]);
+        cr_expect(a.mem_bytes == 0 && a.util_milli == 0 && a.class == 0, "nothing of it is taken");
+    }
     memset(too_long, ' ', sizeof(too_long));
     too_long[ASK_TEXT_BYTES] = '\0';
     cr_expect_eq(ask_parse(&a, too_long), -EINVAL);
@@ -155,7 +157,8 @@ Test(slurm_ask, comments_of_others_are_none_and_nonsense_is_refused) {
     static const char *const texts[] = {
         "salus: class=be wait=never",        "salus: class=be; on n1",
         "salus: class=be; on n1 gpu=x at=1", "salus: class=be; on n1 gpu=4294967295 at=1",
-        "salus: class=be; on  gpu=1 at=1",   "salus: class=be begin=-1"};
+        "salus: class=be; on  gpu=1 at=1",   "salus: class=be begin=-1",
+        "salus: class=be begin=9223372037"};
     struct note a;
 
     cr_expect_eq(note_parse(&a, NULL), -ENOENT);

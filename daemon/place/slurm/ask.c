@@ -130,10 +130,9 @@ static int take(struct ask *a, const char *key, const char *value) {
     return err;
 }
 
-int ask_parse(struct ask *a, const char *text) {
+static int take_all(struct ask *a, const char *text) {
     char copy[ASK_TEXT_BYTES], why[ASK_WHY_BYTES], *rest = copy, *word;
 
-    *a = (struct ask){0};
     if (strlen(text) >= sizeof(copy)) return -EINVAL;
     strcpy(copy, text);
     while ((word = strsep(&rest, " "))) {
@@ -144,6 +143,15 @@ int ask_parse(struct ask *a, const char *text) {
         if (take(a, word, value) < 0) return -EINVAL;
     }
     return ask_check(a, why);
+}
+
+int ask_parse(struct ask *a, const char *text) {
+    int err;
+
+    *a = (struct ask){0};
+    err = take_all(a, text);
+    if (err < 0) *a = (struct ask){0};
+    return err;
 }
 
 /* ---- for salusctl ---------------------------------------------------------------------------- */

@@ -49,8 +49,9 @@ int ask_set(struct ask *a, enum ask_option option, const char *value, char *why)
 /* All that was set, against each other; the same results. Fills in what follows from the rest. */
 int ask_check(struct ask *a, char *why);
 
-/* "class=be mem=4294967296 ...", in at most ASK_TEXT_BYTES; and back: 0 or -EINVAL. Words that are
- * not known are passed over, so that a newer plugin may say more. */
+/* "class=be mem=4294967296 ...", in at most ASK_TEXT_BYTES; and back: 0, or -EINVAL, and then
+ * `a` asks nothing. Words that are not known are passed over, so that a newer plugin may say more.
+ */
 void ask_print(const struct ask *a, char *out, size_t cap);
 int ask_parse(struct ask *a, const char *text);
 

@@ -80,7 +80,7 @@ int note_parse(struct note *n, const char *comment) {
     ask[end - comment] = '\0';
     if (ask_parse(&n->ask, ask) < 0) return -EINVAL;
     n->free = find(ask, "free", free, sizeof(free)) != NULL;
-    if (take_time(ask, "begin", INT64_MAX, &n->begin) < 0) return -EINVAL;
+    if (take_time(ask, "begin", NOTE_TIME_MOST_S, &n->begin) < 0) return -EINVAL;
     if (take_time(ask, "wait", NOTE_WAIT_MOST_S, &n->wait_s) < 0) return -EINVAL;
     if (take_time(ask, "more", UINT32_MAX, &more) < 0) return -EINVAL;
     if (take_time(ask, "lacked", INT64_MAX, &n->lacked_ms) < 0) return -EINVAL;

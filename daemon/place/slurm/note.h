@@ -26,6 +26,7 @@
 #define NOTE_NODE_BYTES 64
 #define NOTE_TRIED_BYTES 768
 #define NOTE_WAIT_MOST_S (366 * 86400)
+#define NOTE_TIME_MOST_S (INT64_MAX / 1000000000) /* in ns it is a number still */
 #define NOTE_ANY_GPU UINT32_MAX
 
 struct note {

@@ -78,7 +78,6 @@ static bool read_both(const struct pipes *p, struct child_output *c) {
         if (f[0].revents && !take(f[0].fd, c->out, CHILD_OUTPUT_BYTES, &c->out_bytes)) f[0].fd = -1;
         if (f[1].revents && !take(f[1].fd, c->err, sizeof(c->err) - 1, &err_bytes)) f[1].fd = -1;
     }
-    c->out[c->out_bytes] = '\0';
     while (err_bytes && c->err[err_bytes - 1] == '\n')
         err_bytes--;
     c->err[err_bytes] = '\0';
@@ -108,6 +107,7 @@ int child_run(char *const argv[], char *const env[], struct child_output *c) {
     fdutil_close(&p.err[1]);
     if (err < 0) goto close_pipes;
     whole = read_both(&p, c);
+    c->out[c->out_bytes] = '\0'; /* of one that took too long as well */
     if (!whole) kill(pid, SIGKILL);
     c->status = wait_for(pid);
     if (!whole) c->status = TIMED_OUT;
