@@ -289,6 +289,28 @@ def test_a_salusd_that_dies_between_prolog_and_task_gives_the_job_back():
             equal((lines(c, "begins"), c.show(job)["Restarts"]), ([1], "1"), "its beginnings, and its restarts")
 
 
+# A salusctl whose salusd is gone in the prolog, which takes until somebody has drained the node.
+SLOW = """
+case "$*" in *status) touch {d}/asked; while [ ! -e {d}/drained ]; do sleep 0.1; done; exit 1 ;; esac
+exec {ctl} "$@"
+"""
+
+
+def test_a_node_that_somebody_drained_stays_so():
+    """While the prolog asks its salusd, which is gone: his reason stands, and no report resumes the node."""
+    with tempfile.TemporaryDirectory() as folder:
+        ctl = script(os.path.join(folder, "ctl"), SLOW.format(d=folder, ctl=tool("salusctl")))
+        with Cluster(nodes=1, plugin=f"salusctl={ctl}") as c:
+            job = c.sbatch("true", *ASK)
+            wait_for("the prolog asks", lambda: os.path.exists(os.path.join(folder, "asked")), SHORT)
+            c.command("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=a fan")
+            script(os.path.join(folder, "drained"), "")
+            wait_for("the job is queued again", lambda: c.show(job).get("Restarts") == "1" and states(c, [job]) == ["PENDING"], SHORT)
+            contains(c.command("scontrol", "-o", "show", "node", "n1").stdout, "Reason=a fan", "n1")
+            c.report()
+            equal(c.states()["n1"], "drained", "n1 after a report")
+
+
 def test_bad_options_are_refused_where_they_are_typed():
     with Cluster(wait=300) as c:
         for words, why in (("--salus-class=urgent", "--salus-class: 'urgent' is not service, training or be"),

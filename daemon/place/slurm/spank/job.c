@@ -11,6 +11,8 @@
 
 #include "daemon/place/slurm/gres.h"
 
+#define OUR_REASON "salus: " /* by which config/slurm/salus-report knows it */
+
 int job_ask(uint32_t id, const char *gres, struct job *j) {
     job_info_msg_t *all = NULL;
 
@@ -33,11 +35,25 @@ int job_requeue(uint32_t id) {
     return slurm_requeue(id, 0) == SLURM_SUCCESS ? 0 : -EIO;
 }
 
+/* By somebody else, for a reason that he wants to find again. */
+static bool is_drained(const char *node) {
+    node_info_msg_t *all = NULL;
+    bool drained;
+
+    if (slurm_load_node_single(&all, (char *)node, SHOW_ALL) != SLURM_SUCCESS || !all) return false;
+    drained = all->record_count == 1 && all->node_array[0].node_state & NODE_STATE_DRAIN &&
+              all->node_array[0].reason &&
+              strncmp(all->node_array[0].reason, OUR_REASON, strlen(OUR_REASON)) != 0;
+    slurm_free_node_info_msg(all);
+    return drained;
+}
+
 void job_drain_node(const char *node, const char *why) {
     update_node_msg_t update;
     char reason[640];
 
-    snprintf(reason, sizeof(reason), "salus: %s", why);
+    if (is_drained(node)) return;
+    snprintf(reason, sizeof(reason), OUR_REASON "%s", why);
     slurm_init_update_node_msg(&update);
     update.node_names = (char *)node; /* which is not written to */
     update.node_state = NODE_STATE_DRAIN;

@@ -25,7 +25,7 @@ int job_ask(uint32_t id, const char *gres, struct job *j);
 /* A batch job that begins just now: it ends, and is queued again. As its user. 0 or -EIO. */
 int job_requeue(uint32_t id);
 
-/* No job starts on this node until somebody resumes it. */
+/* No job starts on this node until somebody resumes it. One that is drained keeps its reason. */
 void job_drain_node(const char *node, const char *why);
 
 #endif
