@@ -124,6 +124,16 @@ def test_features_that_only_slurm_understands_wait_for_nobody():
             equal(("free=1" in c.show(job)["AdminComment"], " on n" in c.show(job)["AdminComment"]), (free, not free), f"the note of one with -C {features}")
 
 
+def test_more_cpus_than_a_node_has_are_slurms_affair():
+    """Slurm takes two nodes for a job that names no number, although it would wait for the placer for ever."""
+    with Cluster(wait=0) as c:
+        c.report()
+        c.start_placer()
+        wide = c.sbatch("srun sleep 600", *ASK, "-n", "6")
+        wait_for("it runs", lambda: states(c, [wide]) == ["RUNNING"], SHORT)
+        equal((c.show(wide)["NumNodes"], "free=1" in c.show(wide)["AdminComment"]), ("2", True), "its nodes, and its note")
+
+
 def test_waiting_is_put_off_as_long_as_there_is_a_placer():
     """Both nodes are full: without a placer the job would be Slurm's after 4 s."""
     with Cluster(wait=4, shares=1) as c:

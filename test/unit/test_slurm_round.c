@@ -43,6 +43,7 @@ static void set_up(void) {
                                        .reported = true,
                                        .features = i == 1 ? "fast,new" : "old",
                                        .cpus = 8,
+                                       .cpus_configured = 8,
                                        .memory_bytes = 8 * GIB,
                                        .shares = 4,
                                        .report = {.gpu_count = 1, .gpus = {{GIB, true}}}};
@@ -81,7 +82,7 @@ static struct world_job *placed(uint32_t util, const char *node, int64_t age_s) 
 
 /* "place 100 n2/0, ...", with "7_3" for a task of an array. */
 static const char *plan(void) {
-    static const char *const kinds[] = {"place", "withdraw", "put off", "refused"};
+    static const char *const kinds[] = {"place", "withdraw", "put off", "refused", "free"};
     static char text[4000];
     size_t n = 0;
 
@@ -394,6 +395,39 @@ Test(slurm_round, cpus_are_counted) {
     cr_expect_str_eq(plan(), "");
     nodes[0].cpus = 4;
     cr_expect_str_eq(plan(), "place 101 n1/0");
+}
+
+/* As of `sbatch -n 8` where nodes have fewer CPUs: Slurm takes several, which is none of ours. */
+Test(slurm_round, what_no_node_has_the_cpus_for_is_slurms) {
+    static bool not_big[NODES] = {true, true};
+
+    nodes[2].cpus_configured = 16;
+    job(WORLD_WAITS, 100)->cpus = 9;
+    jobs[0].excluded = not_big;
+    nodes[2].cpus = 8;
+    cr_expect_str_eq(plan(), "refused 100", "others have its CPUs now");
+    jobs[0].excluded = NULL;
+    jobs[0].partition = "first";
+    cr_expect_str_eq(plan(), "free 100");
+    strcpy(jobs[0].note.tried, "n3");
+    jobs[0].partition = "all";
+    cr_expect_str_eq(plan(), "refused 100", "a node has them, and was tried");
+    jobs[0].note.tried[0] = '\0';
+    jobs[0].partition = "first";
+    jobs[0].one_node = true;
+    cr_expect_str_eq(plan(), "refused 100", "it wants one node");
+    jobs[0].one_node = false;
+    jobs[0].held = true;
+    cr_expect_str_eq(plan(), "", "it is held");
+    jobs[0].held = false;
+    jobs[0].features = "never";
+    cr_expect_str_eq(plan(), "", "there is no node at all");
+    w.job_count = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        task(i)->cpus = 9;
+        jobs[i].partition = "first";
+    }
+    cr_expect_str_eq(plan(), "free 7_0", "an array once for all its tasks");
 }
 
 /* More classes than bits: those that find none wait for a later round. */

@@ -90,6 +90,7 @@ int note_parse(struct note *n, const char *comment) {
 
 void note_print(const struct note *n, char *out, size_t cap) {
     char ask[ASK_TEXT_BYTES], place[NOTE_NODE_BYTES + 64] = "", more[64] = "";
+    const char *free = n->free ? " free=1" : "";
 
     ask_print(&n->ask, ask, sizeof(ask));
     if (*n->node)
@@ -97,8 +98,8 @@ void note_print(const struct note *n, char *out, size_t cap) {
                  n->at);
     if (n->more)
         snprintf(more, sizeof(more), " more=%" PRIu32 " lacked=%" PRId64, n->more, n->lacked_ms);
-    snprintf(out, cap, MARK "%s begin=%" PRId64 " wait=%" PRId64 "%s;%s%s%s", ask, n->begin,
-             n->wait_s, more, place, *n->tried ? " tried=" : "", n->tried);
+    snprintf(out, cap, MARK "%s begin=%" PRId64 " wait=%" PRId64 "%s%s;%s%s%s", ask, n->begin,
+             n->wait_s, free, more, place, *n->tried ? " tried=" : "", n->tried);
 }
 
 bool note_tried(const struct note *n, const char *node) {

@@ -68,7 +68,7 @@ static int take_nodes(struct look *l) {
         n->usable = is_usable(from->node_state);
         n->features =
             records_text(l->memory, from->features_act ? from->features_act : from->features);
-        n->cpus = from->cpus_efctv;
+        n->cpus = n->cpus_configured = from->cpus_efctv;
         n->memory_bytes = from->real_memory * MIB;
         n->shares = gres_count(from->gres, l->config->gres);
         n->shares_used = gres_count(from->gres_used, l->config->gres);

@@ -30,6 +30,8 @@ static int64_t next_note(const struct world *w, const struct round_action *a, in
     *n = w->jobs[a->job].note;
     if (*n->node && a->kind != ROUND_PUT_OFF) note_try(n, n->node);
     n->node[0] = '\0';
+    n->free = a->kind == ROUND_FREE;
+    if (n->free) return now_s;
     if (a->kind != ROUND_PLACE) return waits_until(n, now_s);
     snprintf(n->node, sizeof(n->node), "%s", w->nodes[a->node].name);
     n->gpu = a->gpu;
@@ -56,6 +58,10 @@ static void log_action(const struct world *w, const struct round_action *a) {
     else if (a->kind == ROUND_WITHDRAW)
         log_each("placer", LOG_INFO, "event=withdraw job=%s node=%s", name,
                  w->jobs[a->job].note.node);
+    else if (a->kind == ROUND_FREE)
+        log_each("placer", LOG_INFO,
+                 "event=free job=%" PRIu32 " why=\"it has more CPUs than any node of its\"",
+                 w->jobs[a->job].id);
     else
         log_debug("placer", "event=put_off job=%" PRIu32, w->jobs[a->job].id);
 }

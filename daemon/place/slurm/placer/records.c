@@ -106,6 +106,7 @@ static int take_job(const struct records *r, const slurm_job_info_t *from, struc
     j->cpus = from->num_cpus;
     j->since = from->submit_time > j->note.begin ? from->submit_time : j->note.begin;
     j->begins = from->start_time;
+    j->one_node = from->max_nodes == 1;
     j->held = from->priority == 0;
     j->limited = is_limited(from);
     j->depends = from->dependency && *from->dependency;

@@ -150,6 +150,22 @@ static const struct world_job *without_its_node(struct plan *p, const struct wor
     return &p->scratch;
 }
 
+/* It needs several nodes for its CPUs, and may have them; be they tried in vain. */
+static bool is_wide(struct plan *p, const struct world_job *j, bool *may) {
+    size_t enough = 0;
+
+    if (j->one_node || j->state != WORLD_WAITS) return false;
+    for (size_t i = 0; i < p->w->node_count; i++)
+        if (p->w->nodes[i].cpus_configured >= j->cpus) enough++;
+    if (enough == p->w->node_count) return false; /* of nearly all jobs no more is looked at */
+    p->scratch = *j;
+    p->scratch.note.tried[0] = '\0';
+    if (!eligible_nodes(p->w, &p->scratch, may)) return false;
+    for (size_t i = 0; i < p->w->node_count; i++)
+        if (may[i] && p->w->nodes[i].cpus_configured >= j->cpus) return false;
+    return true;
+}
+
 /* A job whose class finds no room in this round is left where it is. */
 static int classify(struct plan *p, size_t i, bool *may) {
     struct tell_job *t = &p->jobs[i];
@@ -157,6 +173,10 @@ static int classify(struct plan *p, size_t i, bool *may) {
     int class;
 
     if (t->fate != TELL_CHOOSES && t->fate != TELL_MOVES) return 0;
+    if (is_wide(p, j, may)) {
+        t->fate = TELL_FREE;
+        return 0;
+    }
     if (t->fate == TELL_MOVES) j = without_its_node(p, j);
     class = class_of_alike(p, j);
     if (class >= 0) t->narrowed = p->jobs[p->first[class] - p->w->jobs].narrowed;
@@ -202,6 +222,17 @@ static bool ends_soon(const struct plan *p, const struct world_job *j) {
            j->begins - p->now_s < (j->note.wait_s + 1) / 2;
 }
 
+/* Or left to Slurm; whether it was either. */
+static bool put_off(struct plan *p, size_t i) {
+    if (p->jobs[i].fate == TELL_FREE)
+        act(p, ROUND_FREE, i, 0, 0, NULL);
+    else if (ends_soon(p, &p->w->jobs[i]))
+        act(p, ROUND_PUT_OFF, i, 0, 0, NULL);
+    else
+        return false;
+    return true;
+}
+
 /* What has no place now: where it has one that does not work that is taken away, and where it would
  * soon begin without us it is put off, an array once for all its tasks. */
 static void keep_waiting(struct plan *p) {
@@ -214,8 +245,7 @@ static void keep_waiting(struct plan *p) {
         if (j->state == WORLD_RUNS) continue;
         if (j->state == WORLD_PLACED) {
             act(p, ROUND_WITHDRAW, i, 0, 0, NULL);
-        } else if (ends_soon(p, j) && (!latest || latest->id != j->id)) {
-            act(p, ROUND_PUT_OFF, i, 0, 0, NULL);
+        } else if ((!latest || latest->id != j->id) && put_off(p, i)) {
             latest = j;
         }
     }

@@ -19,7 +19,8 @@ enum round_kind {
     ROUND_PLACE,    /* on that node and GPU, and let it begin */
     ROUND_WITHDRAW, /* take its node away; it waits again */
     ROUND_PUT_OFF,  /* its begin time */
-    ROUND_REFUSED   /* it can run nowhere: why. It waits on */
+    ROUND_REFUSED,  /* it can run nowhere: why. It waits on */
+    ROUND_FREE      /* Slurm places it itself, and now */
 };
 
 struct round_action {

@@ -26,6 +26,7 @@ enum tell_fate {
     TELL_CHOOSES, /* it is to be placed */
     TELL_MOVES,   /* the same, and it has a node, which did not work; behind all that choose */
     TELL_KEEPS,   /* it has a node, and takes nothing of it before it may begin */
+    TELL_FREE,    /* it waits for us, and only Slurm can place it */
     TELL_LEAVES   /* it has a node, and is not for us any more */
 };
 

@@ -20,7 +20,8 @@ struct world_node {
     bool usable;          /* Slurm would start jobs there: it is up and not drained */
     bool reported;        /* `report` is there, and fresh */
     const char *features; /* by commas; NULL: none */
-    uint32_t cpus;
+    uint32_t cpus;        /* that others than our jobs leave */
+    uint32_t cpus_configured;
     uint64_t memory_bytes;        /* the machine's */
     uint32_t shares, shares_used; /* of the GRES */
     struct report report;
@@ -47,6 +48,7 @@ struct world_job {
     uint32_t cpus;
     int64_t since;         /* s since 1970: when it was submitted, or its user's begin time */
     int64_t begins;        /* s since 1970 */
+    bool one_node;         /* it may not be spread over several */
     bool held;             /* by its user or an operator */
     bool limited;          /* it may not begin now on any node: a licence, a limit of its user's */
     bool depends;          /* on a job that has not ended, be it of its own array */
