@@ -74,7 +74,9 @@ static int take_jobs(struct report *r, const cJSON *all, char *why) {
 
     if (!jobs) return 0;
     if (!cJSON_IsArray(jobs)) return bad(why, "its jobs are no list");
-    cJSON_ArrayForEach(job, jobs) take_job(r, job);
+    cJSON_ArrayForEach(job, jobs) {
+        take_job(r, job);
+    }
     return 0;
 }
 
@@ -102,7 +104,9 @@ static int take_lacks(struct report *r, const cJSON *all, char *why) {
 
     if (!lacks) return 0;
     if (!cJSON_IsArray(lacks)) return bad(why, "its jobs that lacked memory are no list");
-    cJSON_ArrayForEach(lack, lacks) take_lack(r, lack);
+    cJSON_ArrayForEach(lack, lacks) {
+        take_lack(r, lack);
+    }
     return 0;
 }
 
