@@ -199,8 +199,11 @@ Test(cuda_lasting, it_goes_on_through_several_deaths) {
 
 /* ---- clears ---------------------------------------------------------------------------------- */
 
+/* They open a device of their own: what a suite begins with is begun with whatever a test says. */
+TestSuite(cuda_clears, .fini = teardown);
+
 /* Nobody came to see what was in it before: neither does the one who goes on with it. */
-Test(cuda_lasting, a_clear_that_never_ended_is_done_again, .init = NULL) {
+Test(cuda_clears, a_clear_that_never_ended_is_done_again) {
     struct dev_chunk *chunk;
     open_with(&stepping);
     cr_assert_eq(rig.ops->chunk_create(rig.dev, &chunk), 0);
@@ -214,7 +217,7 @@ Test(cuda_lasting, a_clear_that_never_ended_is_done_again, .init = NULL) {
 }
 
 /* The worker never looked whether the clear was complete; kernels that it was before have run. */
-Test(cuda_lasting, a_clear_that_nobody_saw_ending_is_not_done_again, .init = NULL) {
+Test(cuda_clears, a_clear_that_nobody_saw_ending_is_not_done_again) {
     struct dev_chunk *chunk;
     open_with(&stepping);
     cr_assert_eq(rig.ops->chunk_create(rig.dev, &chunk), 0);
@@ -231,7 +234,7 @@ Test(cuda_lasting, a_clear_that_nobody_saw_ending_is_not_done_again, .init = NUL
 }
 
 /* A later process's clears are none of those that were complete before. */
-Test(cuda_lasting, clears_of_two_processes_are_told_apart, .init = NULL) {
+Test(cuda_clears, clears_of_two_processes_are_told_apart) {
     struct dev_chunk *chunk;
     open_with(&stepping);
     cr_assert_eq(rig.ops->chunk_create(rig.dev, &chunk), 0);
