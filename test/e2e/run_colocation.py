@@ -129,7 +129,7 @@ def job(d, name):
 def test_targets_of_latency_are_kept_at_the_cost_of_trainers():
     """One that nobody can keep: the trainers stand still and have few multiprocessors, and the service says so;
     one that is kept at once: they have all of it back; and what is computed stays the same."""
-    jobs = [service(200, 5, hold=True)] + trainers()
+    jobs = [service(1000, 5, hold=True)] + trainers()
     want = alone(jobs[0], *trainers(40))
     jobs[0].env.update(SALUS_SLO="1us", SALUS_SLO_OF="p50")
     keys = ("period=20ms", "period_requests=2", "period_cycles=2", "most_pause=20ms", "share_first=no")
