@@ -358,7 +358,7 @@ static void take_facts(struct text *in, struct kernel_trace_op *out) {
     out->memory_milli = (uint32_t)take_number(in, UINT32_MAX);
 }
 
-/* "J:N...", "J=N*B" or "J|"; of other events nothing is wanted. */
+/* Takes "J:N...", "J=N*B+L" or "J|"; other events are skipped. */
 static int take_event(struct kernel_trace *t, const char *line) {
     struct text in = {line};
     struct kernel_trace_op facts = {.copy = true};
@@ -370,6 +370,7 @@ static int take_event(struct kernel_trace *t, const char *line) {
     name = kind == '|' ? 0 : take_number(&in, UINT64_MAX);
     if (kind == ':') take_facts(&in, &facts);
     if (kind == '=' && take_char(&in, '*')) busy_ns = take_number(&in, UINT64_MAX);
+    if (kind == '=' && take_char(&in, '+')) take_number(&in, UINT64_MAX);
     if (!in.at || *in.at) {
         t->lines_bad++;
         return 0;

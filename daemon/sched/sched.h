@@ -117,6 +117,7 @@ struct sched_event {
         } submitted;
         struct {
             uint64_t op, busy_ns;
+            uint64_t lane_bytes; /* ephemeral memory that the job has in use behind it */
         } done;
         struct sched_need need;
         struct sched_spec spec;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/minheap.h"
 #include "daemon/sched/control/service.h"
 #include "daemon/sched/jobmap.h"
 #include "daemon/sched/lanes/lane.h"
@@ -82,8 +83,9 @@ struct sched_job { /* what every operation touches comes first */
     struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
     uint64_t joined_ns, admitted_ns, turn_ns, deadline_ns;
     uint64_t held_ns;                  /* since when it has its memory */
+    uint64_t lane_bytes; /* ephemeral memory in use when its latest operation ended */
     uint64_t iterations, iteration_ns; /* complete; mean device time of one */
-    uint64_t lap_ns;                   /* mean time from turn to boundary */
+    uint64_t lap_ns;                   /* mean time from turn to the end of the iteration's work */
     uint64_t alone_ns, alone_busy_ns;  /* laps with the device to itself, and device time in them */
     uint64_t alone_host_ns;            /* before these, until an operation came */
     uint64_t boundary_ns;              /* when the latest lap ended; 0: none did */
@@ -109,6 +111,8 @@ struct sched_job { /* what every operation touches comes first */
 
 /* Where one turn is given out at a time: a lane, or the device. */
 struct sched_domain {
+    uint64_t end_ns;     /* in `ends`: the holder's turn is looked at then */
+    uint64_t crowded_ns; /* since when a job waits for the turn */
     uint32_t holder;     /* SCHED_NONE */
     uint32_t ready;      /* root of the ready jobs' queue */
     uint64_t floor;      /* rank of the latest job that got the turn, at that time */
@@ -143,6 +147,7 @@ struct sched_state {
     struct lanes *lanes;
     struct sched_lane *lane;      /* by lane, [jobs_cap] */
     struct sched_domain *domains; /* [jobs_cap + 1]: the device, then each lane */
+    struct minheap ends;          /* domains whose turn is looked at at a time, the earliest first */
     uint32_t pending, pending_count;
     uint32_t admitted, admitted_count; /* the list's first */
     uint32_t turns;                    /* how many jobs have one */
@@ -167,6 +172,11 @@ static inline uint32_t state_list(uint32_t iteration, enum sched_list kind) {
 
 static inline bool state_may_run(const struct sched_job *j) {
     return j->turn && !j->revoked && j->running < j->cap;
+}
+
+/* Nothing of it is on the device or waits to go there. */
+static inline bool state_is_idle(const struct sched_job *j) {
+    return !j->running && !j->waiting;
 }
 
 /* The oldest operation of the kind that may run now, or SCHED_NONE. */

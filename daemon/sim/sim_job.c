@@ -157,6 +157,8 @@ static bool end_operation(struct sim *s, uint32_t job) {
     struct sched_event *e = say(s, SCHED_DONE, job);
     e->done.op = (uint64_t)j->iteration * j->most_ops + j->ended;
     e->done.busy_ns = busy_of(s, job);
+    bool pauses = j->ended + 1 == j->offered && j->offered < j->ops; /* within an iteration */
+    e->done.lane_bytes = pauses ? s->w->jobs[job].ephemeral_bytes : 0;
     s->r->jobs[job].busy_ns += e->done.busy_ns;
     s->r->busy_ns += (double)e->done.busy_ns;
     s->r->operations++;

@@ -377,8 +377,9 @@ Test(turn, a_lease_is_ten_learned_iterations) {
                  "@121000000 spill 1, switch 2, run 2:20\n");
 }
 
-/* Its second iteration is over, but not yet said to be; the third is sent a millisecond later. */
-Test(turn, a_lease_outlasts_the_moment_after_a_short_iteration) {
+/* Its second iteration is over, but not yet said to be. Its lease would last for ten milliseconds,
+ * but the job is idle. */
+Test(turn, a_short_iteration_is_given_a_moment_for_its_boundary) {
     expect_lease(1000000000,
                  "@0 +1(1,6) +2(1,6)\n"
                  "@10 1:10\n"
@@ -389,8 +390,8 @@ Test(turn, a_lease_outlasts_the_moment_after_a_short_iteration) {
                  "@0 lane 0=6, admit 1@0, admit 2@0\n"
                  "@10 switch 1, run 1:10\n"
                  "@20 run 1:11\n"
-                 "@21 arm 10000020\n"
-                 "@1000021 switch 2, run 2:20\n"
+                 "@21 arm 1000021\n"
+                 "@1000021 switch 2, run 2:20, arm 1001000021\n"
                  "@1000022 switch 1, run 1:12\n");
 }
 
@@ -399,13 +400,82 @@ Test(turn, the_lease_of_a_short_iteration_is_no_longer_than_that_of_an_unknown_o
                  "@0 +1(1,6) +2(1,6)\n"
                  "@10 1:10\n"
                  "@20 1=10 1| 1:11/1\n"
-                 "@21 1=11 2:20\n"
+                 "@21 1=11*1+6 2:20\n"
                  "@1020 .\n",
                  "@0 lane 0=6, admit 1@0, admit 2@0\n"
                  "@10 switch 1, run 1:10\n"
                  "@20 run 1:11\n"
                  "@21 arm 1020\n"
                  "@1020 spill 1, switch 2, run 2:20\n");
+}
+
+/* ---- idle holders ---------------------------------------------------------------------------- */
+
+/* A server that waits for its next request has no memory in the lane: nothing is copied. Its own
+ * next operation waits for a turn like anybody's. */
+Test(turn, an_idle_job_holds_nothing) {
+    expect_lease(1000000000,
+                 "@0 +1(1,6) +2(1,6)\n"
+                 "@10 1:10\n"
+                 "@20 1=10*10\n"
+                 "@500 2:20\n"
+                 "@1000019 .\n"
+                 "@1000020 .\n"
+                 "@1000030 1:11\n"
+                 "@1000040 2=20*5 2|\n",
+                 "@0 lane 0=6, admit 1@0, admit 2@0\n"
+                 "@10 switch 1, run 1:10\n"
+                 "@20\n"
+                 "@500 arm 1000020\n"
+                 "@1000019\n"
+                 "@1000020 switch 2, run 2:20\n"
+                 "@1000030 arm 1001000020\n"
+                 "@1000040 switch 1, run 1:11\n");
+}
+
+/* Long idle when another job comes: the turn goes to it at once. */
+Test(turn, a_job_that_has_long_been_idle_leaves_at_once) {
+    expect_lease(1000000000,
+                 "@0 +1(1,6) +2(1,6)\n"
+                 "@10 1:10\n"
+                 "@20 1=10\n"
+                 "@5000000 2:20\n",
+                 "@0 lane 0=6, admit 1@0, admit 2@0\n"
+                 "@10 switch 1, run 1:10\n"
+                 "@20\n"
+                 "@5000000 switch 2, run 2:20\n");
+}
+
+/* 8 MB in its lane take another millisecond to be copied out and back. */
+Test(turn, an_idle_job_with_memory_in_its_lane_keeps_it_for_as_long_as_copying_takes) {
+    expect_lease(1000000000,
+                 "@0 +1(1,6) +2(1,6)\n"
+                 "@10 1:10 2:20\n"
+                 "@20 1=10*10+8000000\n"
+                 "@1000020 .\n"
+                 "@2000020 .\n",
+                 "@0 lane 0=6, admit 1@0, admit 2@0\n"
+                 "@10 switch 1, run 1:10, arm 1000000010\n"
+                 "@20 arm 2000020\n"
+                 "@1000020\n"
+                 "@2000020 spill 1, switch 2, run 2:20\n");
+}
+
+/* Job 1 used 10 ns and held the turn for 400 more while job 2 waited for it; job 2 used 300. */
+Test(turn, holding_a_turn_without_work_counts_as_service) {
+    expect_lease(1000000000,
+                 "@0 +1(1,6) +2(1,6)\n"
+                 "@10 1:10 2:20\n"
+                 "@20 1=10*10\n"
+                 "@420 1:11\n"
+                 "@430 1=11*10 1| 1:12/1\n"
+                 "@730 2=20*300 2| 2:21/1\n",
+                 "@0 lane 0=6, admit 1@0, admit 2@0\n"
+                 "@10 switch 1, run 1:10, arm 1000000010\n"
+                 "@20 arm 1000020\n"
+                 "@420 run 1:11\n"
+                 "@430 switch 2, run 2:20\n"
+                 "@730 run 2:21\n");
 }
 
 Test(turn, in_different_lanes_nobody_spills) {

@@ -45,7 +45,6 @@ struct sched {
     bool one_user;       /* nor are jobs of two users admitted at a time */
     bool look;           /* memory came back or somebody came: look at the pending jobs */
     uint64_t releases;   /* times that jobs left or changed what they need, from 1 */
-    uint64_t lease_at;   /* no lease ends before; SCHED_NEVER */
     uint64_t admit_at;   /* no pending job times out before */
     uint64_t measure_at; /* the measured job is taken as it is */
     uint64_t

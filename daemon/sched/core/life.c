@@ -121,14 +121,13 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     s->st.pending = s->st.admitted = s->st.measuring = s->dirty = SCHED_NONE;
     s->st.free_service = SCHED_NONE;
     s->paced_at = s->period_at = s->steps_at = SCHED_NEVER;
-    s->lease_at = s->admit_at = s->measure_at = s->idle_at = s->armed_at = SCHED_NEVER;
+    s->admit_at = s->measure_at = s->idle_at = s->armed_at = SCHED_NEVER;
     s->releases = 1;
     s->share_users = config->share_users;
     s->one_user = config->one_user;
     int err = lanes_create(&s->st.lanes, capacity, chunk);
     if (!err && s->share_users) lanes_share(s->st.lanes);
-    if (!err && !(s->st.domains = malloc(sizeof(*s->st.domains)))) err = -ENOMEM;
-    if (!err) s->st.domains[0] = turn_domain;
+    if (!err) err = turn_reserve(&s->st, 0, 1);
     if (!err) err = make_entry(s, &config->policy, &s->entry, why, why_bytes);
     if (err) {
         sched_destroy(s);
@@ -152,6 +151,8 @@ void sched_destroy(struct sched *s) {
     free(s->st.jobs);
     free(s->st.lane);
     free(s->st.domains);
+    free(s->st.ends.items);
+    free(s->st.ends.place);
     free(s->st.ops);
     free(s->actions);
     free(s);

@@ -52,7 +52,7 @@ static int grow_jobs(struct sched *s, uint32_t need) {
     if (own_grow(s->policy, st->jobs_cap, cap, &st->own) || ranked_reserve(&st->ranked, cap) ||
         classes_reserve(&st->classes, cap) || lanes_reserve(st->lanes, cap) ||
         grow_array((void **)&st->lane, sizeof(*st->lane), cap) ||
-        grow_array((void **)&st->domains, sizeof(*st->domains), cap + 1) ||
+        turn_reserve(st, st->jobs_cap + 1, cap + 1) ||
         grow_array((void **)&st->jobs, sizeof(*st->jobs), cap))
         return -ENOMEM;
     for (uint32_t i = cap; i-- > st->jobs_cap;) {
@@ -60,8 +60,6 @@ static int grow_jobs(struct sched *s, uint32_t need) {
         st->lane[i] = (struct sched_lane){.inside = SCHED_NONE, .last = SCHED_NONE};
         st->free_job = i;
     }
-    for (uint32_t i = st->jobs_cap + 1; i <= cap; i++)
-        st->domains[i] = turn_domain;
     st->jobs_cap = cap;
     return 0;
 }

@@ -123,6 +123,7 @@ static enum sched_fault take_submitted(struct sched *s, uint32_t job, const stru
     o->kernel = e->submitted.kernel;
     o->job = job;
     o->list = state_list(e->submitted.iteration, state_kernel(o) ? SCHED_KERNEL : SCHED_MEMORY);
+    if (state_is_idle(j)) turn_resumed(s, job);
     append_op(st, op);
     change_waits(st, j, 1);
     if (!ahead) request_begin(st, j);
@@ -157,8 +158,12 @@ static enum sched_fault take_done(struct sched *s, uint32_t job, const struct sc
     j->iteration_busy_ns += busy_ns;
     st->lane[j->lane].busy_ns += busy_ns;
     j->number = s->lane_policy->charge(st, job, busy_ns);
+    j->lane_bytes = e->done.lane_bytes;
     if (j->running == 0 && j->revoked) turn_idle(s, job);
-    if (j->running == 0 && j->waiting == 0 && st->pending != SCHED_NONE) admit_idled(s);
+    if (state_is_idle(j)) {
+        turn_drained(s, job);
+        if (st->pending != SCHED_NONE) admit_idled(s);
+    }
     ready_ended(s, op);
     free_op(st, op);
     if (j->left && j->running == 0) end_job(s, job);
@@ -172,10 +177,13 @@ static uint64_t host_ns(const struct sched_job *j) {
     return j->boundary_ns && came_ns > j->boundary_ns ? came_ns - j->boundary_ns : 0;
 }
 
-/* From turn to boundary. What a job leaves of the device shows only while nobody else uses it. */
+/* A lap is from the turn to the end of its last operation: a boundary that only the next request
+ * shows must not make the lease as long as the sleep before it. The part of the device that a job
+ * uses is measured from turn to boundary, while no other job has a turn. */
 static void measure_lap(struct sched_state *st, struct sched_job *j) {
     uint64_t lap_ns = st->now_ns - j->turn_ns, before_ns = host_ns(j);
-    j->lap_ns = state_mean(j->lap_ns, lap_ns);
+    bool worked = j->done_ns > j->turn_ns;
+    j->lap_ns = state_mean(j->lap_ns, worked ? j->done_ns - j->turn_ns : lap_ns);
     j->boundary_ns = st->now_ns;
     if (st->turns > 1 || st->crowded_ns > j->turn_ns) return;
     j->alone_ns += lap_ns;
@@ -351,7 +359,8 @@ static void run_ops(struct sched *s) {
 }
 
 static void arm_timer(struct sched *s) {
-    uint64_t at = s->lease_at < s->admit_at ? s->lease_at : s->admit_at;
+    uint64_t at = turn_end_at(&s->st);
+    if (s->admit_at < at) at = s->admit_at;
     if (s->measure_at < at) at = s->measure_at;
     if (s->idle_at < at) at = s->idle_at;
     if (s->paced_at < at) at = s->paced_at;

@@ -10,7 +10,9 @@
 
 #include "daemon/sched/core/core.h"
 
-extern const struct sched_domain turn_domain; /* a new one: nobody has its turn or wants it */
+/* Room for `count` domains, of which the first `have` exist; nobody has or wants the turn of a new
+ * one. 0 or -ENOMEM. */
+int turn_reserve(struct sched_state *st, uint32_t have, uint32_t count);
 
 /* Something changed that may make the job ready, or no longer ready. */
 void turn_update(struct sched *s, uint32_t job);
@@ -27,11 +29,21 @@ void turn_forget(struct sched *s, uint32_t job);
 /* Before its lane changes, and after. */
 void turn_detach(struct sched *s, uint32_t job);
 void turn_attach(struct sched *s, uint32_t job);
-/* Leases that ended; then every free turn to whom it belongs. */
+/* An operation of the job is about to be queued. If the job has the turn and nothing to run, it
+ * is charged for having kept others waiting. */
+void turn_resumed(struct sched *s, uint32_t job);
+/* Nothing of the job is left to run, though its iteration may go on: if another job waits for its
+ * turn, the turn ends soon. */
+void turn_drained(struct sched *s, uint32_t job);
+/* No turn ends before; SCHED_NEVER. */
+static inline uint64_t turn_end_at(const struct sched_state *st) {
+    return st->ends.count ? st->domains[st->ends.items[0]].end_ns : SCHED_NEVER;
+}
+/* Ends turns that are over; then gives every free turn to the job to which it belongs. */
 void turn_look(struct sched *s);
 /* If there is reason to look. */
 static inline void turn_run(struct sched *s) {
-    if (s->dirty != SCHED_NONE || s->st.now_ns >= s->lease_at) turn_look(s);
+    if (s->dirty != SCHED_NONE || s->st.now_ns >= turn_end_at(&s->st)) turn_look(s);
 }
 /* Another lane policy, or another way of exclusive: all queues anew. */
 void turn_rebuild(struct sched *s, const struct lane_policy *policy, bool exclusive);

@@ -142,6 +142,7 @@ size_t notation_event(char *out, const struct sched_event *e) {
     case SCHED_DONE:
         add(&o, "%u=%" PRIu64, e->job, e->done.op);
         if (e->done.busy_ns != 1) add(&o, "*%" PRIu64, e->done.busy_ns);
+        if (e->done.lane_bytes) add(&o, "+%" PRIu64, e->done.lane_bytes);
         break;
     case SCHED_ASKED: add(&o, "%u?%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
     case SCHED_MEASURED: add(&o, "%u!%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
@@ -326,6 +327,7 @@ static void take_of_job(struct notation_in *in, struct sched_event *e) {
         e->kind = SCHED_DONE;
         e->done.op = take_number(in, UINT64_MAX);
         e->done.busy_ns = take_char(in, '*') ? take_number(in, UINT64_MAX) : 1;
+        e->done.lane_bytes = take_char(in, '+') ? take_number(in, UINT64_MAX) : 0;
     } else if (take_char(in, '|')) {
         e->kind = SCHED_BOUNDARY;
     } else if (take_char(in, '^')) {

@@ -17,7 +17,8 @@
  *   J:N/K#cS*D~T%C,M   a kernel of class c, m or u (compute, memory, unknown) that needs S SMs for
  *                      D ns (*0 may be left out), 0.99 of the times for no more than T (~D may be),
  *                      and C and M thousandths of the peaks (%0,0 may be)
- *   J=N*B              operation N done after B ns of device time (*1 may be left out)
+ *   J=N*B+L            operation N done after B ns of device time (*1 may be left out); L bytes of
+ *                      ephemeral memory are in use behind it (+0 may be left out)
  *   J|                 boundary
  *   J?P,E              asked
  *   J!P,E              measured

@@ -54,9 +54,11 @@ void engine_offer(struct worker *w, struct op *op) {
 }
 
 void engine_done(struct worker *w, const struct op *op) {
-    struct sched_event *e = first_free(w, SCHED_DONE, client_of(op->stream)->job_id);
+    const struct client *c = client_of(op->stream);
+    struct sched_event *e = first_free(w, SCHED_DONE, c->job_id);
     e->done.op = (uintptr_t)op;
     e->done.busy_ns = op->dev.busy_ns;
+    e->done.lane_bytes = c->inflight ? 0 : c->lifetime.live_bytes; /* only an idle job's count */
     count_event(w);
 }
 
