@@ -126,7 +126,7 @@ $(patsubst %,%.o,$(UNIT)): OWN_CFLAGS += $(UNIT_OPT)
 .PHONY: unit-programs check-unit check-plain
 JOBS ?= $(shell nproc)
 # Plain programs of one thread each: worlds at random.
-WORLDS := $(addprefix $(BUILD)/test/plain/,lane_random plan_world sched_world)
+WORLDS := $(addprefix $(BUILD)/test/plain/,lane_random plan_world sched_world grow_worlds)
 UNIT_NOW = $(filter-out $(addprefix %/test_,$(UNIT_LEFT_OUT)),$(UNIT))
 unit-programs: $(UNIT_NOW) $(WORLDS) $(BUILD)/proofs/late
 check-unit: unit-programs ## unit tests, as many at a time as there are processors; UNIT_LEFT_OUT=name

@@ -15,13 +15,15 @@
     X(TIMEOUT, "waited for admission longer than its timeout")                           \
     X(MEMORY, "waits for memory: it does not fit beside the admitted jobs")              \
     X(ORDER, "waits for its place: behind a job that was overtaken often enough")        \
-    X(UNKNOWN, "waits: its needs are unknown, and another such job is being measured")   \
+    X(UNKNOWN, "waits: its needs are unknown, and memory is kept for such jobs that began earlier") \
     X(TURN, "waits for its turn: another job of its lane has it")                        \
     X(PAUSED, "paused by an operator")                                                   \
     X(SWAPPED, "its persistent memory is in host memory")                                \
     X(USER, "waits until another user's jobs have left a GPU whose kernels read everybody's memory") \
     X(PACED, "stands still after an iteration: a service beside it has a target of latency") \
-    X(SLO, "its target of latency is not held, and nothing is left to take from others")
+    X(SLO, "its target of latency is not held, and nothing is left to take from others") \
+    X(RUN, "does not fit beside the other processes of its run, which may wait for it")     \
+    X(GROWS, "waits for memory beyond what it holds: other jobs have it")
 
 /* X(NAME, text): enum iteration_source. */
 #define REASON_SOURCE(X)      \

@@ -283,7 +283,7 @@ struct wire_worker_msg {
     char text[256];
     struct wire_job job;
     uint32_t group; /* of job.group and uid, by the broker; 0: none */
-    uint32_t pad2;
+    uint32_t run;   /* jobs of one user that may wait for one another have the same; 0: none */
     struct policy_config policy;
     struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
     uint64_t for_ns;           /* WIRE_EVENTS */

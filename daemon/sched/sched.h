@@ -69,7 +69,8 @@ struct sched_spec {
     int32_t priority;          /* higher goes first under every policy */
     uint32_t group;            /* jobs of one group never share a lane; 0: none */
     uint32_t user;             /* jobs of different users never share one, but for share_users */
-    bool unknown;              /* P and E are not: it takes what is free, until SCHED_MEASURED */
+    uint32_t run; /* jobs of one run and user are admitted together or refused; 0: of none */
+    bool unknown; /* P and E are not: it begins with none and asks, until SCHED_MEASURED */
     bool paused;
     bool fixed;                /* some of its memory cannot leave the device: never swapped out */
     uint64_t iterations;       /* in all; 0: not known */
@@ -91,7 +92,8 @@ struct sched_need {
 enum sched_event_kind {
     SCHED_POLICY,    /* policy: other policies from now on; of several the last one that is valid */
     SCHED_DONE,      /* job, done: complete, however it ended */
-    SCHED_ASKED,     /* job, need: its P and E are to grow to these; GRANT or DENY, at once */
+    SCHED_ASKED,     /* job, need, patient: its P and E are to grow to these; GRANT or DENY at
+                        once, or, where it is patient, WAIT and later one of the two */
     SCHED_MEASURED,  /* job, need: its P and E are these, as measured; never more than granted */
     SCHED_BOUNDARY,  /* job: its current iteration is complete, no ephemeral page is in use */
     SCHED_LEFT,      /* job: gone; its waiting operations are forgotten, running ones still end */
@@ -119,7 +121,10 @@ struct sched_event {
             uint64_t op, busy_ns;
             uint64_t lane_bytes; /* ephemeral memory that the job has in use behind it */
         } done;
-        struct sched_need need;
+        struct {
+            struct sched_need need;
+            bool patient; /* ASKED: it can wait for the answer */
+        };
         struct sched_spec spec;
         struct policy_config policy;
     };
@@ -131,8 +136,9 @@ enum sched_action_kind {
     SCHED_RUN,      /* hand `op` of `job` to the device now */
     SCHED_ADMIT,    /* job may begin, in `lane`; before any RUN of it */
     SCHED_REFUSE,   /* job will never be admitted: `why`; it stays until LEFT */
-    SCHED_GRANT,    /* answer to ASKED */
-    SCHED_DENY,     /* answer to ASKED */
+    SCHED_GRANT,    /* answer to ASKED; after WAIT, what was asked for is reserved from now on */
+    SCHED_DENY,     /* answer to ASKED, or after WAIT */
+    SCHED_WAIT,     /* answer to ASKED: GRANT or DENY will come */
     SCHED_MOVE,     /* job now belongs to `lane`; it has no ephemeral page in use */
     SCHED_LANE,     /* `lane` now has `bytes`; less only when none of its pages is in use */
     SCHED_SWITCH,   /* job has the turn in `lane` from now on */

@@ -93,7 +93,10 @@ struct sched_job { /* what every operation touches comes first */
     uint64_t request_ns, gap_ns;       /* how long it took; from the end of the one before it */
     uint64_t request_kernels_ns;       /* kernels_ns of it */
     uint64_t alone_request_ns; /* mean latency of requests that had the device to themselves */
-    uint64_t reserved_bytes;   /* unknown: what was free when it was admitted */
+    uint64_t begun;            /* its place among all that were ever admitted */
+    uint64_t measure_ns;       /* unknown: when it is taken as it is */
+    uint64_t wait_tried;       /* releases when it waited in vain for memory beyond what it holds */
+    struct sched_need ask;     /* what the grower asks for */
     uint64_t swap_tried;       /* releases when others were swapped out for it in vain */
     uint32_t overtaken;        /* times a later job was admitted before it */
     uint32_t admitted_prev, admitted_next; /* among the admitted */
@@ -154,7 +157,8 @@ struct sched_state {
     uint64_t crowded_ns;               /* until when there were several */
     uint32_t active;                   /* how many jobs have something on the device */
     uint64_t mixed_ns;                 /* until when there were several of these */
-    uint32_t measuring;                /* the unknown job that holds all that was free */
+    uint32_t unknown_count;            /* admitted jobs of unknown needs */
+    uint32_t grower;                   /* the job that waits for memory beyond what it holds */
     bool exclusive;
     uint64_t lease_ns; /* of the configuration */
     /* Jobs that have an operation to run, in one of two ways, as the kernel policy has them: by

@@ -107,6 +107,7 @@ static int carry_out_one(struct sim *s, const struct sched_action *a) {
     case SCHED_REJECT:
         return sim_fail(s, -EPROTO, "an event of %s: %s", s->w->jobs[job].name,
                         sched_fault_text(a->rejected.fault));
+    case SCHED_WAIT: /* the answer comes later */
     case SCHED_ACTIONS: break;
     }
     return 0;

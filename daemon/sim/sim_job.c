@@ -293,7 +293,9 @@ static void ask(struct sim *s, uint32_t job) {
     s->specs[job].persistent_bytes = s->w->jobs[job].persistent_bytes;
     s->specs[job].ephemeral_bytes = s->w->jobs[job].ephemeral_bytes;
     s->jobs[job].asks = true;
-    say(s, SCHED_ASKED, job)->need = need_of(s, job);
+    struct sched_event *e = say(s, SCHED_ASKED, job);
+    e->need = need_of(s, job);
+    e->patient = true;
 }
 
 /* The next operation is eligible now that the one before it has been handed over, if its client

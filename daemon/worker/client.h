@@ -47,6 +47,13 @@ struct memory;
 #define CLIENT_SAVES 8u /* for its memory to be saved: saving.h */
 
 /* What each operation touches comes first, on a few cache lines. */
+/* Memory that it asked the scheduler for, beyond what it holds. */
+enum client_growth {
+    CLIENT_ANSWERED,  /* it waits for no answer */
+    CLIENT_AWAITS,    /* the scheduler will say; its deferred list stands still */
+    CLIENT_DISMISSED, /* there is none: for the operation that asked */
+};
+
 struct client {
     struct worker *worker;
     struct completion com;
@@ -63,6 +70,7 @@ struct client {
     bool abandoned; /* nothing of it will be submitted any more */
     bool expelled, leaving;
     bool deferring; /* its deferred list is being run */
+    enum client_growth growth;
 
     /* What it has sent. */
     struct stream_set streams;

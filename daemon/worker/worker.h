@@ -72,8 +72,8 @@ struct worker {
     uint64_t arm_ns;                /* it wants one then, at the latest; 0: it does not */
     bool stepping;                  /* its actions are being carried out */
     struct trying trying;
-    uint32_t asker; /* the job that was asked for last, and whether it was granted */
-    bool granted;
+    uint32_t asker; /* the job that is asking for memory now, and what it was answered; 0: none */
+    enum sched_action_kind answer;
 
     uint64_t seed; /* a secret, for hashes of what clients choose */
     struct lane_table lanes;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The scheduler's bench; check-sched: worlds of jobs at random; check-lanes: lanes under three million
+# The scheduler's bench; check-sched: worlds of jobs at random, and
+# every short history of jobs that grow; check-lanes: lanes under three million
 # random steps beside a model.
 BENCHES += $(BUILD)/test/bench/sched_bench
 $(BUILD)/test/bench/sched_bench: $(BUILD)/test/bench/sched_bench.o $(BUILD)/test/bench/floor.o \
@@ -7,7 +8,8 @@ $(BUILD)/test/bench/sched_bench: $(BUILD)/test/bench/sched_bench.o $(BUILD)/test
 	$(Q)$(LINK) -o $@ $^
 
 .PHONY: check-sched check-lanes
-check-sched: $(BUILD)/test/plain/sched_world
+check-sched: $(addprefix $(BUILD)/test/plain/,sched_world grow_worlds)
+	$(Q)$(BUILD)/test/plain/grow_worlds
 	$(Q)for seed in 1 2 3; do $(BUILD)/test/plain/sched_world $$seed || exit 1; done
 check-lanes: $(BUILD)/test/plain/lane_random
 	$(Q)$<

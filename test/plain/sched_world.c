@@ -4,8 +4,9 @@
  * arrive, wait, run iterations of several operations, ask for more memory, are paused, stop
  * reaching boundaries, leave early. After every step: the invariants hold, no operation runs twice
  * or before its iteration, no two jobs run in one lane, no two users are in one unless they share,
- * every answer is given. What was recorded of a world replays to the same actions. At the end of a
- * world nobody is left waiting: what was not refused has run all that it had.
+ * every answer is given, one job at most waits for memory beyond what it holds, and no process
+ * waits whose run has begun. What was recorded of a world replays to the same actions. At the end
+ * of a world nobody is left waiting: what was not refused has run all that it had.
  *
  *   sched_world [seed] [worlds]
  */
@@ -46,7 +47,8 @@ struct job {
     uint32_t lane;      /* once admitted */
     uint32_t sms;       /* that it may use; 0: all */
     uint64_t asleep_ns; /* until then it does nothing */
-    bool joined, admitted, refused, left, asked, lost, out, level, still;
+    bool patient;
+    bool joined, admitted, refused, left, asked, awaits, lost, out, level, still;
 };
 
 struct world {
@@ -54,9 +56,11 @@ struct world {
     struct recorder *r;
     struct job jobs[JOBS];
     uint64_t seed, now_ns, arm_ns, steps, ran;
-    uint64_t mixed;         /* times a job came into a lane of several users */
-    uint64_t shares, paces; /* that controllers gave; steps in which they held a job back */
-    uint64_t stills;        /* times that kernels on the device were to stand still */
+    uint64_t mixed;           /* times a job came into a lane of several users */
+    uint64_t shares, paces;   /* that controllers gave; steps in which they held a job back */
+    uint64_t stills;          /* times that kernels on the device were to stand still */
+    uint64_t waited[2];       /* waits for memory that came to nothing, and to something */
+    uint64_t followed, apart; /* processes of a run that was there: admitted, refused */
     uint32_t users;
     bool share_users, one_user;
     const char *policy;
@@ -115,16 +119,28 @@ static void take_action(struct world *w, const struct sched_action *a) {
     case SCHED_RUN: note_ran(w, a); break;
     case SCHED_ADMIT:
         j->admitted = true;
+        w->followed += j->spec.run != 0;
         note_admitted(w, a);
         note_entered(w, a);
         break;
     case SCHED_MOVE: note_entered(w, a); break;
-    case SCHED_REFUSE: j->refused = true; break;
+    case SCHED_REFUSE:
+        j->refused = true;
+        w->apart += a->why == SCHED_WHY_RUN;
+        break;
     case SCHED_GRANT:
     case SCHED_DENY:
-        if (!j->asked) fail(w, "an answer that nobody asked for", a->job);
-        j->asked = false;
+        if (!j->asked && !j->awaits) fail(w, "an answer that nobody asked for", a->job);
+        if (j->awaits) w->waited[a->kind == SCHED_GRANT]++;
+        j->asked = j->awaits = false;
         if (a->kind == SCHED_DENY) j->spec.persistent_bytes = j->granted_bytes;
+        break;
+    case SCHED_WAIT:
+        if (!j->asked || !j->patient) fail(w, "waits that did not offer to", a->job);
+        for (uint32_t i = 0; i < JOBS; i++)
+            if (w->jobs[i].awaits && !w->jobs[i].left) fail(w, "waits beside another", a->job);
+        j->asked = false;
+        j->awaits = true;
         break;
     case SCHED_SWAP_OUT:
         if (j->running_count) fail(w, "loses its memory while it runs", a->job);
@@ -195,18 +211,20 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
         j->ops = 1 + rnd(w, OPS);
         if (j->ops < j->submitted) j->ops = j->submitted;
         e[count++] = (struct sched_event){.kind = SCHED_BOUNDARY, .job = id};
-        if (j->spec.unknown && j->iteration == 3) {
+        if (j->spec.unknown && j->iteration >= 3 && !j->awaits) {
             j->spec.unknown = false;
             e[count++] =
                 (struct sched_event){.kind = SCHED_MEASURED, .job = id, .need = need_of(j)};
         }
         if (j->iteration == j->iterations) return count;
     }
-    if (j->admitted && !j->asked && rnd(w, 40) == 0) {
+    if (j->admitted && !j->asked && !j->awaits && rnd(w, 40) == 0) {
         j->granted_bytes = j->spec.persistent_bytes;
         j->spec.persistent_bytes += rnd(w, 3);
         j->asked = true;
-        e[count++] = (struct sched_event){.kind = SCHED_ASKED, .job = id, .need = need_of(j)};
+        j->patient = rnd(w, 4);
+        e[count++] = (struct sched_event){
+            .kind = SCHED_ASKED, .job = id, .need = need_of(j), .patient = j->patient};
     }
     if (rnd(w, 30) == 0) {
         if (rnd(w, 4) == 0)
@@ -262,6 +280,8 @@ static struct policy_config make_policy(struct world *w, const char *policy) {
                               .max_lanes = rnd(w, 3) ? 0 : 1 + rnd(w, 3),
                               .overtakes = 1 + rnd(w, 20),
                               .lease_ns = 1000,
+                              .grow_wait_ns = 1 + rnd(w, 4000),
+                              .unknown_part = 1 + rnd(w, 400),
                               .inflight_cap = 1 + rnd(w, 4),
                               .preempt_ns = rnd(w, 2) ? 0 : 1 + rnd(w, 500),
                               .priorities = (int)rnd(w, 3) - 1,
@@ -333,6 +353,7 @@ static void fill(struct world *w) {
                                       .priority = rnd(w, 8) ? 0 : (int32_t)rnd(w, 3) - 1,
                                       .group = rnd(w, 4) ? 0 : 1 + rnd(w, 2),
                                       .user = rnd(w, w->users),
+                                      .run = rnd(w, 4) ? 0 : 1 + rnd(w, 3),
                                       .unknown = rnd(w, 6) == 0,
                                       .slo_ns = rnd(w, 8) ? 0 : 1 + rnd(w, 4000),
                                       .slo_of = rnd(w, 8) ? SCHED_SLO_MEAN : SCHED_SLO_P95};
@@ -404,6 +425,14 @@ int main(int argc, char **argv) {
                 (unsigned long long)w->shares, (unsigned long long)w->paces);
     bool stood = w->stills > 0 || worlds < 20;
     if (!stood) fprintf(stderr, "sched_world: no kernel ever stood still\n");
+    bool waited = (w->waited[0] && w->waited[1]) || worlds < 20;
+    if (!waited)
+        fprintf(stderr, "sched_world: too few waits for memory: %llu denied, %llu granted\n",
+                (unsigned long long)w->waited[0], (unsigned long long)w->waited[1]);
+    bool followed = (w->followed && w->apart) || worlds < 20;
+    if (!followed)
+        fprintf(stderr, "sched_world: runs did too little: %llu admitted, %llu refused\n",
+                (unsigned long long)w->followed, (unsigned long long)w->apart);
     free(w);
-    return !shared || !controlled || !stood;
+    return !shared || !controlled || !stood || !waited || !followed;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# An unknown job holds what is free until its word, three iterations later; then the others come in.
+# A job of unknown needs begins on nothing and asks; others come in beside it, on what it leaves.
 # run: --policy pack
 device memory=4GiB
 job name=unknown persistent=500MiB ephemeral=1GiB iterations=5 iteration=10ms unknown=yes

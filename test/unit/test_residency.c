@@ -47,6 +47,9 @@ static struct world begin(const struct policy_config *policy) {
 }
 
 static const struct policy_config one_lane = {.exclusive = -1, .swap = -1, .max_lanes = 1};
+/* The same, and nobody's wait for memory is long. */
+static const struct policy_config brief = {
+    .exclusive = -1, .swap = -1, .max_lanes = 1, .grow_wait_ns = 1};
 
 static void end(struct world *w) {
     const char *what;
@@ -397,26 +400,22 @@ Test(residency, a_job_that_never_fits_is_told_so_with_the_numbers) {
     end(&w);
 }
 
-Test(residency, an_unknown_job_is_measured_and_then_others_come_in) {
+Test(residency, jobs_of_unknown_needs_are_measured_side_by_side) {
     struct world w = begin(&one_lane);
     struct wire_job unknown = {0};
     struct wireclient *a = wireclient_attach_as(w.b, &unknown, 0);
     struct wireclient *b = wireclient_attach_as(w.b, &unknown, 0);
-    uint64_t ticket = wireclient_ping(b);
     wireclient_kernels(a, "kern");
     back(a, 0, 5 * PAGE);
+    back(b, 0, 2 * PAGE);
     back(a, E0, 8 * PAGE);
     cr_assert_eq(wireclient_result(a, wireclient_mem(a, WIRE_MEM_UNBACK, E0, 6 * PAGE)), 0);
     for (int i = 0; i < 3; i++) {
-        usleep(12000); /* the board is brought up to date now and then */
-        wirebench_run(w.b);
-        cr_expect_null(wireclient_reply(b, ticket), "before boundary %d", i);
         iterate(a, 0xa1, false);
         if (i < 2) back(a, E0 + i * PAGE, PAGE);
         finish(&w, a);
     }
-    cr_expect_eq(wireclient_result(b, ticket), 0);
-    usleep(12000);
+    usleep(12000); /* the board is brought up to date now and then */
     wireclient_ping(b);
     wirebench_run(w.b);
     const struct wire_stats *s = &a->com->stats;
@@ -426,7 +425,54 @@ Test(residency, an_unknown_job_is_measured_and_then_others_come_in) {
     cr_expect_eq(stat_of(&s->ephemeral_peak_bytes), 8 * PAGE, "and what it ever had");
     cr_expect_eq(stat_of(&a->com->persistent_credit), 5);
     cr_expect_eq(stat_of(&a->com->ephemeral_credit), 4);
+    cr_expect_eq(stat_of(&b->com->stats.persistent_bytes), 2 * PAGE, "what it has, not all");
     leave(a);
+    leave(b);
+    end(&w);
+}
+
+/* ---- growing beyond what is free ------------------------------------------------------------- */
+
+Test(residency, one_that_grows_gets_what_another_gives_back) {
+    struct world w = begin(&one_lane);
+    struct wireclient *a = join(&w, 0, 0), *b = join(&w, DEVICE - 4 * PAGE, 0);
+    uint64_t ticket = wireclient_mem(a, WIRE_MEM_BACK, 0, 8 * PAGE);
+    cr_expect_eq(wireclient_result(a, ticket), -EAGAIN);
+    back(b, 0, PAGE); /* it goes on meanwhile */
+    cr_expect_null(wireclient_reply(a, ticket));
+    usleep(12000);
+    wirebench_run(w.b);
+    cr_expect_eq(stat_of(&a->com->stats.why), SCHED_WHY_GROWS);
+    leave(b);
+    cr_expect_eq(wireclient_result(a, ticket), 0);
+    back(a, 8 * PAGE, 4 * PAGE);
+    leave(a);
+    end(&w);
+}
+
+/* The earlier one waits, and then gets what it asked for; what it lacks is nobody else's. */
+Test(residency, of_two_that_grow_the_later_is_refused) {
+    struct world w = begin(&one_lane);
+    struct wireclient *a = join(&w, DEVICE / 2, 0), *b = join(&w, DEVICE / 2, 0);
+    uint64_t later = wireclient_mem(b, WIRE_MEM_BACK, E0, PAGE);
+    cr_expect_eq(wireclient_result(b, later), -EAGAIN);
+    uint64_t first = wireclient_mem(a, WIRE_MEM_BACK, E0, 2 * PAGE);
+    cr_expect_eq(wireclient_result(a, first), -EAGAIN);
+    cr_expect_eq(wireclient_result(b, later), -5025);
+    cr_expect_eq(wireclient_result(b, wireclient_mem(b, WIRE_MEM_BACK, E0, PAGE)), -5025);
+    leave(b);
+    cr_expect_eq(wireclient_result(a, first), 0);
+    leave(a);
+    end(&w);
+}
+
+Test(residency, one_that_ends_while_it_waits_to_grow_leaves_the_place) {
+    struct world w = begin(&one_lane);
+    struct wireclient *a = join(&w, DEVICE / 2, 0), *b = join(&w, DEVICE / 2, 0);
+    uint64_t ticket = wireclient_mem(a, WIRE_MEM_BACK, E0, PAGE);
+    cr_expect_eq(wireclient_result(a, ticket), -EAGAIN);
+    leave(a);
+    back(b, E0, PAGE);
     leave(b);
     end(&w);
 }
@@ -452,8 +498,8 @@ Test(residency, within_its_credit_a_client_does_not_ask) {
     end(&w);
 }
 
-Test(residency, beyond_it_the_answer_comes_at_once) {
-    struct world w = begin(&one_lane);
+Test(residency, beyond_it_the_answer_comes_when_the_wait_is_over) {
+    struct world w = begin(&brief);
     struct wireclient *hog = join(&w, DEVICE - 2 * PAGE, 0), *a = join(&w, 0, PAGE);
     cr_expect_eq(wireclient_result(a, wireclient_mem(a, WIRE_MEM_BACK, 0, 2 * PAGE)), -5025);
     back(a, 0, PAGE);

@@ -264,31 +264,153 @@ Test(turn, fifo_admits_in_order) {
            "@1 admit 2@0, admit 3@1\n");
 }
 
-Test(turn, an_unknown_job_takes_what_is_free_until_it_is_measured) {
+/* With a device of 100, an eighth is kept for each that has less. */
+Test(turn, jobs_of_unknown_needs_are_measured_side_by_side_on_what_they_use) {
     expect("fair", 100,
            "@0 +1(?) +2(?) +3(4,4)\n"
            "@1 1?30,20\n"
            "@2 1?60,50\n"
-           "@3 1!30,20\n"
-           "@4 2!10,10\n",
-           "@0 admit 1@0, arm 10000\n"
+           "@3 2?10,10\n"
+           "@4 1!30,10 2!10,10\n",
+           "@0 admit 1@0, admit 2@1, lane 2=4, admit 3@2, arm 10000\n"
            "@1 lane 0=20, grant 1\n"
            "@2 deny 1\n"
-           "@3 admit 2@1, arm 10003\n"
-           "@4 lane 2=4, admit 3@2\n");
+           "@3 lane 1=10, grant 2\n"
+           "@4\n");
+}
+
+/* Job 1 is left what it does not have of its eighth, 12, and job 4 wants as much for itself. */
+Test(turn, a_part_is_kept_for_jobs_of_unknown_needs) {
+    expect("fair", 100,
+           "@0 +1(?) +2(90,0) +3(70,0) +4(?)\n"
+           "@1 1?10,0\n"
+           "@2 -3\n"
+           "@3 -2\n",
+           "@0 admit 1@0, admit 3@1, admit 4@2, arm 10000\n"
+           "@1 grant 1\n"
+           "@2\n"
+           "@3\n");
+}
+
+Test(turn, one_of_unknown_needs_has_the_device_to_itself_where_nobody_else_comes) {
+    expect("fair", 100, "@0 +1(?)\n@1 1?60,40\n@2 +2(?)\n",
+           "@0 admit 1@0, arm 10000\n@1 lane 0=40, grant 1\n@2\n");
 }
 
 /* Without an iteration to its name it is taken as it is. */
 Test(turn, measuring_ends_after_a_while) {
     expect("fair", 100,
-           "@0 +1(?) +2(4,4)\n"
-           "@1 1?30,20\n"
+           "@0 +1(?)\n"
+           "@1 1?3,2 +2(90,0)\n"
            "@9999 .\n"
            "@10000 .\n",
            "@0 admit 1@0, arm 10000\n"
-           "@1 lane 0=20, grant 1\n"
+           "@1 lane 0=2, grant 1\n"
            "@9999\n"
-           "@10000 lane 1=4, admit 2@1\n");
+           "@10000 admit 2@1\n");
+}
+
+/* ---- growing beyond what is free ------------------------------------------------------------- */
+
+Test(turn, one_that_grows_waits_for_what_others_give_back) {
+    expect("fair", 20,
+           "@0 +1(8,0) +2(8,0)\n"
+           "@1 1?16,0w\n"
+           "@2 +3(4,0)\n"
+           "@3 -2\n",
+           "@0 admit 1@0, admit 2@1\n"
+           "@1 wait 1, arm 10000000001\n"
+           "@2\n"
+           "@3 grant 1, admit 3@1\n");
+}
+
+Test(turn, one_job_waits_to_grow_and_it_is_the_earliest) {
+    expect("fair", 20,
+           "@0 +1(8,0) +2(8,0) +3(2,0)\n"
+           "@1 2?16,0w\n"
+           "@2 1?16,0w\n"
+           "@3 3?16,0w\n"
+           "@4 -2\n",
+           "@0 admit 1@0, admit 2@1, admit 3@2\n"
+           "@1 wait 2, arm 10000000001\n"
+           "@2 deny 2, wait 1, arm 10000000002\n"
+           "@3 deny 3\n"
+           "@4 grant 1\n");
+}
+
+Test(turn, nobody_waits_for_what_can_never_come_free) {
+    expect("fair", 20,
+           "@0 +1(8,0)r7 +2(4,0)r7 +3(4,0)\n"
+           "@1 1?14,0w\n"
+           "@2 3?21,0w\n",
+           "@0 admit 1@0, admit 2@1, admit 3@2\n"
+           "@1 wait 1, arm 10000000001\n"
+           "@2 deny 3\n");
+}
+
+/* A peer of its run would not give anything back before it: that is for ever. */
+Test(turn, nobody_waits_for_a_process_of_its_own_run) {
+    expect("fair", 20,
+           "@0 +1(8,0)r7 +2(8,0)r7\n"
+           "@1 1?16,0w\n",
+           "@0 admit 1@0, admit 2@1\n"
+           "@1 deny 1\n");
+}
+
+/* Job 1 would wait for job 2, which waits for its turn. */
+Test(turn, nobody_waits_to_grow_under_fifo) {
+    expect("fifo", 20, "@0 +1(8,0) +2(8,0)\n@1 1?16,0w\n", "@0 admit 1@0, admit 2@1\n@1 deny 1\n");
+}
+
+Test(turn, a_wait_in_vain_ends_and_is_not_tried_again_before_memory_comes_back) {
+    struct sched *s = make(
+        (struct policy_config){.lane = "fair", .grow_wait_ns = 50, .exclusive = -1, .swap = -1},
+        20);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(8,0) +2(8,0) +3(2,0)\n"
+                      "@1 1?16,0w\n"
+                      "@50 .\n"
+                      "@51 .\n"
+                      "@52 1?16,0w\n"
+                      "@53 -3\n"
+                      "@54 1?16,0w\n"
+                      "@55 -1\n",
+                      "@0 admit 1@0, admit 2@1, admit 3@2\n"
+                      "@1 wait 1, arm 51\n"
+                      "@50\n"
+                      "@51 deny 1\n"
+                      "@52 deny 1\n"
+                      "@53\n"
+                      "@54 wait 1, arm 104\n"
+                      "@55\n");
+    sched_destroy(s);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+Test(turn, processes_of_a_run_are_admitted_with_the_first_or_refused) {
+    expect("fair", 20,
+           "@0 +1(16,0)\n"
+           "@1 +2(8,0)r7 +3(8,0)r7 +4(8,0)r7\n"
+           "@2 -1\n"
+           "@3 +5(8,0)r7 +6(8,0)r7u1\n"
+           "@4 -2\n",
+           "@0 admit 1@0\n"
+           "@1\n"
+           "@2 admit 2@0, admit 3@1, refuse 4 RUN\n"
+           "@3 refuse 5 RUN\n"
+           "@4 admit 6@0\n");
+}
+
+/* Each begins on nothing, however little is free beside them. */
+Test(turn, processes_of_a_run_begin_beside_one_another_at_once) {
+    expect("fair", 20,
+           "@0 +1(?)r7\n"
+           "@1 1?20,0\n"
+           "@2 +2(?)r7 +3(?)\n",
+           "@0 admit 1@0, arm 10000\n"
+           "@1 grant 1\n"
+           "@2 admit 2@1\n");
 }
 
 Test(turn, a_started_job_is_granted_under_the_condition_or_denied_at_once) {

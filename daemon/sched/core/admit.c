@@ -5,9 +5,13 @@
  * not only when a lane is deleted (as printed, line 10). A job may go before an earlier one that
  * does not fit, but only so often: then the earlier one's place is kept for it.
  *
- * A job whose needs are unknown takes all that is free; its reservation is set after its first
- * iterations (SCHED_MEASURED), or as it stands then when it has none for a while. One is measured
- * at a time.
+ * A job whose needs are unknown begins with no reservation and asks (grow.h); its reservation is
+ * set after its first iterations (SCHED_MEASURED), or as it stands then when it has none for a
+ * while. It begins beside others only where a part of the device is free, and until it holds as
+ * much, that part is kept for it. So several are measured side by side.
+ *
+ * Jobs of one run may wait for one another. Once one of them is admitted, the others never wait:
+ * they are admitted, or refused where they do not fit.
  *
  * With swap, a waiting job that ranks before admitted ones may take the memory of those that are
  * at a boundary; they wait in its place (section 4.2). So may any waiting job with the memory of
@@ -16,12 +20,12 @@
 #include "daemon/sched/core/admit.h"
 
 #include "daemon/sched/core/core.h"
+#include "daemon/sched/core/grow.h"
 #include "daemon/sched/core/order.h"
 #include "daemon/sched/core/ready.h"
 #include "daemon/sched/core/turn.h"
 
-#define ADMIT_SCAN 64        /* waiting jobs that one look considers */
-#define ADMIT_UNKNOWN_PART 4 /* an unknown job wants at least this part of the device */
+#define ADMIT_SCAN 64 /* waiting jobs that one look considers */
 #define ADMIT_MEASURE_LEASES 10
 
 /* ---- the queue ------------------------------------------------------------------------------- */
@@ -51,6 +55,7 @@ void admit_moved(struct sched *s, uint32_t job) {
     put_waiting(s, job);
     s->releases++;
     s->look = true;
+    s->gather |= s->st.jobs[job].spec.run != 0;
 }
 
 void admit_reorder(struct sched *s) {
@@ -91,11 +96,12 @@ void admit_joined(struct sched *s, uint32_t job) {
     if (j->spec.admit_timeout_ns) j->deadline_ns = s->st.now_ns + j->spec.admit_timeout_ns;
     put_waiting(s, job);
     s->look = true;
+    s->gather |= j->spec.run != 0;
 }
 
 /* ---- the admitted ---------------------------------------------------------------------------- */
 
-static void link_unknown(struct sched_state *st, uint32_t job) {
+static void link_admitted(struct sched_state *st, uint32_t job) {
     struct sched_job *j = &st->jobs[job];
     j->admitted = true;
     j->admitted_prev = SCHED_NONE;
@@ -105,7 +111,7 @@ static void link_unknown(struct sched_state *st, uint32_t job) {
     st->admitted_count++;
 }
 
-static void unlink_unknown(struct sched_state *st, uint32_t job) {
+static void unlink_admitted(struct sched_state *st, uint32_t job) {
     struct sched_job *j = &st->jobs[job];
     if (j->admitted_prev == SCHED_NONE)
         st->admitted = j->admitted_next;
@@ -115,21 +121,12 @@ static void unlink_unknown(struct sched_state *st, uint32_t job) {
     st->admitted_count--;
 }
 
-/* For the record, and so that the caller frees chunks. `before`: the lane's size. */
-static void say_resized(struct sched *s, uint32_t lane, uint64_t before) {
-    uint64_t bytes = lanes_open(s->st.lanes, lane) ? lanes_size(s->st.lanes, lane) : 0;
-    if (bytes == before) return;
-    struct sched_action *a = sched_emit(s, SCHED_LANE, SCHED_NONE);
-    a->lane = lane;
-    a->bytes = bytes;
-}
-
 /* A job left the lane, or lost its memory: without anybody inside, it shrinks to what the others
  * need, which is nothing when they are all swapped out. `before`: its size then. */
 static void settle_lane(struct sched *s, uint32_t lane, uint64_t before) {
     struct lanes *l = s->st.lanes;
     if (lanes_open(l, lane) && s->st.lane[lane].inside == SCHED_NONE) lanes_settle(l, lane);
-    say_resized(s, lane, before);
+    grow_resized(s, lane, before);
 }
 
 static void begin_job(struct sched *s, uint32_t job, uint32_t lane, enum lane_how how) {
@@ -139,7 +136,9 @@ static void begin_job(struct sched *s, uint32_t job, uint32_t lane, enum lane_ho
         st->lane[lane] = (struct sched_lane){.inside = SCHED_NONE, .last = SCHED_NONE};
         st->domains[lane + 1].floor = 0;
     }
-    link_unknown(st, job);
+    link_admitted(st, job);
+    j->begun = s->begun++;
+    s->gather |= j->spec.run != 0;
     j->lane = lane;
     j->why = SCHED_WHY_NONE;
     j->admitted_ns = j->held_ns = st->now_ns;
@@ -148,21 +147,45 @@ static void begin_job(struct sched *s, uint32_t job, uint32_t lane, enum lane_ho
     turn_attach(s, job);
 }
 
+/* Another job of its run is admitted: this one does not wait for memory then. */
+static bool has_peer(const struct sched *s, uint32_t job) {
+    const struct sched_state *st = &s->st;
+    const struct sched_job *j = &st->jobs[job];
+    if (!j->spec.run) return false;
+    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next)
+        if (st->jobs[k].spec.run == j->spec.run && st->jobs[k].spec.user == j->spec.user &&
+            !st->jobs[k].left)
+            return true;
+    return false;
+}
+
+static struct lane_need need_of(const struct sched_job *j) {
+    struct lane_need need = {.group = j->spec.group ? j->spec.group : j->spec.run,
+                             .user = j->spec.user};
+    if (j->spec.unknown) return need;
+    need.persistent_bytes = j->spec.persistent_bytes;
+    need.ephemeral_bytes = j->spec.ephemeral_bytes;
+    return need;
+}
+
 static bool try_without_need(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    uint64_t all = lanes_capacity(st->lanes), room = all - lanes_used(st->lanes);
-    struct lane_need need = {room, 0, j->spec.group, j->spec.user};
+    struct lane_need need = need_of(j);
+    uint64_t room = lanes_capacity(st->lanes) - lanes_used(st->lanes), aside = grow_aside(s, job);
+    uint64_t part = grow_part(s);
     uint32_t lane;
-    j->why = st->measuring != SCHED_NONE ? SCHED_WHY_UNKNOWN : SCHED_WHY_MEMORY;
-    if (st->measuring != SCHED_NONE) return false;
-    if (st->admitted_count && room < all / ADMIT_UNKNOWN_PART) return false;
+    if (st->admitted_count && !has_peer(s, job) && (room < aside || room - aside < part)) {
+        j->why = room < part ? SCHED_WHY_MEMORY : SCHED_WHY_UNKNOWN;
+        return false;
+    }
+    j->why = SCHED_WHY_MEMORY;
     enum lane_how how = lanes_admit(st->lanes, job, &need, false, &lane);
     if (how >= LANE_WAITS) return false;
-    j->reserved_bytes = room;
     j->spec.persistent_bytes = j->spec.ephemeral_bytes = 0;
-    st->measuring = job;
-    s->measure_at = st->now_ns + ADMIT_MEASURE_LEASES * s->config.lease_ns;
+    st->unknown_count++;
+    j->measure_ns = st->now_ns + ADMIT_MEASURE_LEASES * s->config.lease_ns;
+    if (j->measure_ns < s->measure_at) s->measure_at = j->measure_ns;
     begin_job(s, job, lane, how);
     return true;
 }
@@ -170,13 +193,14 @@ static bool try_without_need(struct sched *s, uint32_t job) {
 static bool try_with_need(struct sched *s, uint32_t job, bool reorganise) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    struct lane_need need = {j->spec.persistent_bytes, j->spec.ephemeral_bytes, j->spec.group,
-                             j->spec.user};
+    struct lane_need need = need_of(j);
     uint32_t lane;
     j->why = SCHED_WHY_MEMORY;
+    lanes_set_aside(st->lanes, grow_aside(s, job));
     enum lane_how how = lanes_admit(st->lanes, job, &need, reorganise, &lane);
+    lanes_set_aside(st->lanes, 0);
     if (how >= LANE_WAITS) return false;
-    if (how != LANE_FITTED) say_resized(s, lane, 0);
+    if (how != LANE_FITTED) grow_resized(s, lane, 0);
     begin_job(s, job, lane, how);
     return true;
 }
@@ -187,7 +211,7 @@ static bool bring_back(struct sched *s, uint32_t job) {
     if (!lanes_swap_in(s->st.lanes, job)) return false;
     j->swapped = j->wanted = false;
     j->held_ns = s->st.now_ns;
-    say_resized(s, j->lane, before);
+    grow_resized(s, j->lane, before);
     sched_emit(s, SCHED_SWAP_IN, job)->bytes = lanes_persistent(s->st.lanes, job);
     turn_update(s, job);
     return true;
@@ -292,6 +316,21 @@ static uint32_t find_victim(const struct sched *s, uint32_t job, uint64_t *room_
         if (!is_behind(s, job, k)) continue;
         *room_bytes += gain_bytes(s, k);
         if (victim == SCHED_NONE || goes_before(s, k, victim)) victim = k;
+    }
+    return victim;
+}
+
+/* Of the admitted jobs that are idle, the first to go for `job`, which is admitted as well. *sum:
+ * what all of them hold. */
+static uint32_t find_idle(const struct sched *s, uint32_t job, uint64_t *sum) {
+    const struct sched_state *st = &s->st;
+    uint32_t victim = SCHED_NONE;
+    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
+        const struct sched_job *j = &st->jobs[k];
+        if (k == job || j->spec.unknown || j->spec.fixed || !is_idle(s, k)) continue;
+        if (j->spec.priority > st->jobs[job].spec.priority || !gain_bytes(s, k)) continue;
+        *sum += gain_bytes(s, k);
+        if (victim == SCHED_NONE || idle_at(s, k) < idle_at(s, victim)) victim = k;
     }
     return victim;
 }
@@ -425,10 +464,7 @@ static void expire_waits(struct sched *s) {
 static void set_reservation(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    if (st->measuring == job) {
-        st->measuring = SCHED_NONE;
-        s->measure_at = SCHED_NEVER;
-    }
+    st->unknown_count -= j->spec.unknown;
     j->spec.unknown = false;
     j->spec.persistent_bytes = p;
     j->spec.ephemeral_bytes = e;
@@ -439,30 +475,79 @@ static void set_reservation(struct sched *s, uint32_t job, uint64_t p, uint64_t 
 
 static void take_measured(struct sched *s) {
     struct sched_state *st = &s->st;
-    if (st->now_ns < s->measure_at || st->measuring == SCHED_NONE) return;
-    const struct sched_spec *spec = &st->jobs[st->measuring].spec;
-    set_reservation(s, st->measuring, spec->persistent_bytes, spec->ephemeral_bytes);
+    if (st->now_ns < s->measure_at) return;
+    s->measure_at = SCHED_NEVER;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
+        const struct sched_job *j = &st->jobs[job];
+        if (!j->spec.unknown) continue;
+        if (j->measure_ns <= st->now_ns)
+            set_reservation(s, job, j->spec.persistent_bytes, j->spec.ephemeral_bytes);
+        else if (j->measure_ns < s->measure_at)
+            s->measure_at = j->measure_ns;
+    }
 }
 
 /* Those who are idle for long enough already have been looked at. */
 static void watch_idle(struct sched *s) {
     const struct sched_state *st = &s->st;
     s->idle_at = SCHED_NEVER;
-    if (!swaps(s) || st->pending == SCHED_NONE) return;
+    if (!swaps(s) || (st->pending == SCHED_NONE && st->grower == SCHED_NONE)) return;
     for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
         uint64_t at = idle_at(s, job);
         if (at > st->now_ns && at < s->idle_at) s->idle_at = at;
     }
 }
 
+/* The job is waiting. True when it began; else it is refused. */
+static bool follow_run(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    take_waiting(s, job);
+    if (try_job(s, job, false)) return true;
+    if (swaps(s) && swap_for(s, job) && j->admitted) return true;
+    if (is_pending(j)) take_waiting(s, job);
+    refuse(s, job, SCHED_WHY_RUN);
+    return false;
+}
+
+/* Processes of runs of which one is admitted: those that wait follow it now, or never. */
+static void gather_runs(struct sched *s) {
+    struct sched_state *st = &s->st;
+    if (!s->gather) return;
+    s->gather = false;
+    for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        const struct sched_job *j = &st->jobs[job];
+        if (!j->used || j->admitted || !is_pending(j) || j->spec.paused) continue;
+        if (has_peer(s, job)) follow_run(s, job);
+    }
+    s->gather = false;
+}
+
+/* Idle jobs go to host memory for the one that waits for memory beyond what it holds. */
+static bool swap_for_grower(struct sched *s) {
+    uint32_t job = s->st.grower;
+    bool any = false;
+    while (job != SCHED_NONE && swaps(s)) {
+        uint64_t sum = 0, missing = grow_missing(s);
+        uint32_t victim = find_idle(s, job, &sum);
+        if (!missing || victim == SCHED_NONE || sum < missing) break;
+        swap_out(s, victim);
+        any = true;
+    }
+    return any;
+}
+
 void admit_look(struct sched *s) {
     expire_waits(s);
     take_measured(s);
-    if (s->st.now_ns >= s->idle_at) s->look = true;
+    if (s->st.now_ns >= s->idle_at || s->st.now_ns >= s->grow_at) s->look = true;
     if (!s->look) return;
     s->look = false;
+    swap_for_grower(s);
+    grow_look(s);
+    gather_runs(s);
     while (s->st.pending != SCHED_NONE && scan_queue(s))
-        continue;
+        gather_runs(s);
+    grow_look(s); /* what had to go for a newcomer may have been more than that took */
     if (s->st.pending == SCHED_NONE) lanes_keep(s->st.lanes);
     watch_idle(s);
 }
@@ -483,64 +568,17 @@ void admit_idled(struct sched *s) {
 void admit_left(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    if (st->measuring == job) {
-        st->measuring = SCHED_NONE;
-        s->measure_at = SCHED_NEVER;
-    }
+    grow_forget(s, job);
     if (is_pending(j)) take_waiting(s, job);
     if (!j->admitted) return;
+    st->unknown_count -= j->spec.unknown;
     uint64_t before = lanes_size(st->lanes, j->lane);
     turn_forget(s, job);
-    unlink_unknown(st, job);
+    unlink_admitted(st, job);
     lanes_leave(st->lanes, job);
     settle_lane(s, j->lane, before);
     s->releases++;
     s->look = true;
-}
-
-/* An unknown job divides what was reserved for it as it goes. */
-static bool grow_unknown(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
-    struct sched_job *j = &s->st.jobs[job];
-    struct lanes *l = s->st.lanes;
-    uint64_t whole = lanes_round(l, p) + lanes_round(l, e);
-    uint64_t rest = whole <= j->reserved_bytes ? j->reserved_bytes - lanes_round(l, e) : p;
-    if (!lanes_set(l, job, rest, e)) return false;
-    if (whole > j->reserved_bytes) j->reserved_bytes = whole;
-    return true;
-}
-
-/* What is reserved for the job that is being measured, beyond what it uses, is no promise: an
- * admitted job that grows comes first. */
-static bool yield_lane(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
-    struct lanes *l = s->st.lanes;
-    uint32_t measured = s->st.measuring;
-    if (measured == SCHED_NONE || measured == job) return false;
-    struct sched_job *m = &s->st.jobs[measured];
-    uint64_t in_lane = lanes_round(l, m->spec.ephemeral_bytes);
-    uint64_t used = lanes_round(l, m->spec.persistent_bytes) + in_lane;
-    uint64_t grow_p = lanes_round(l, p) - lanes_persistent(l, job);
-    uint64_t grow_e = lanes_round(l, e) - lanes_ephemeral(l, job);
-    if (m->reserved_bytes < used || m->reserved_bytes - used < grow_p + grow_e) return false;
-    m->reserved_bytes -= grow_p + grow_e;
-    lanes_set(l, measured, m->reserved_bytes - in_lane, m->spec.ephemeral_bytes);
-    return lanes_set(l, job, p, e);
-}
-
-void admit_asked(struct sched *s, uint32_t job, const struct sched_need *need) {
-    struct sched_job *j = &s->st.jobs[job];
-    uint64_t p = need->persistent_bytes, e = need->ephemeral_bytes;
-    bool granted = false;
-    if (j->admitted && p <= lanes_capacity(s->st.lanes) && e <= lanes_capacity(s->st.lanes)) {
-        uint64_t before = lanes_size(s->st.lanes, j->lane);
-        granted = j->spec.unknown ? grow_unknown(s, job, p, e)
-                                  : lanes_set(s->st.lanes, job, p, e) || yield_lane(s, job, p, e);
-        if (granted) say_resized(s, j->lane, before);
-    }
-    if (granted) {
-        j->spec.persistent_bytes = p;
-        j->spec.ephemeral_bytes = e;
-    }
-    sched_emit(s, granted ? SCHED_GRANT : SCHED_DENY, job);
 }
 
 void admit_reserved(struct sched *s, uint32_t job, const struct sched_need *need) {
@@ -554,7 +592,7 @@ void admit_boundary(struct sched *s, uint32_t job) {
     if (st->lane[lane].inside == SCHED_NONE) {
         uint64_t before = lanes_size(st->lanes, lane);
         if (lanes_settle(st->lanes, lane)) {
-            say_resized(s, lane, before);
+            grow_resized(s, lane, before);
             s->look = true;
         }
     }

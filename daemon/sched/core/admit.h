@@ -12,8 +12,6 @@
 void admit_joined(struct sched *s, uint32_t job);
 /* It is gone and nothing of it runs: its memory is free. */
 void admit_left(struct sched *s, uint32_t job);
-/* Its P and E are to grow to these: GRANT or DENY. */
-void admit_asked(struct sched *s, uint32_t job, const struct sched_need *need);
 void admit_reserved(struct sched *s, uint32_t job, const struct sched_need *need);
 /* The job is at a boundary: its lane may shrink, it may be moved or swapped out. */
 void admit_boundary(struct sched *s, uint32_t job);
@@ -30,7 +28,8 @@ void admit_look(struct sched *s);
 /* If there is reason to look. */
 static inline void admit_run(struct sched *s) {
     uint64_t now_ns = s->st.now_ns;
-    if (s->look || now_ns >= s->admit_at || now_ns >= s->measure_at || now_ns >= s->idle_at)
+    if (s->look || now_ns >= s->admit_at || now_ns >= s->measure_at || now_ns >= s->idle_at ||
+        now_ns >= s->grow_at)
         admit_look(s);
 }
 

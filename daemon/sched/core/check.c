@@ -5,6 +5,7 @@
 #include "daemon/sched/core/cap.h"
 #include "daemon/sched/core/core.h"
 #include "daemon/sched/core/govern.h"
+#include "daemon/sched/core/grow.h"
 #include "daemon/sched/core/ready.h"
 
 static const char *wrong_lists(const struct sched_state *st, uint32_t job) {
@@ -80,6 +81,28 @@ static const char *wrong_lanes(const struct sched *s) {
     return lanes_check(st->lanes);
 }
 
+/* Who waits for memory beyond what it holds lacks some; and nobody waits whose run has begun. */
+static const char *wrong_waits(const struct sched *s) {
+    const struct sched_state *st = &s->st;
+    uint32_t unknown = 0;
+    if (st->grower != SCHED_NONE && !st->jobs[st->grower].admitted)
+        return "a job that is not admitted waits to grow";
+    if (st->grower != SCHED_NONE && !grow_missing(s)) return "a job waits for memory that is free";
+    if ((st->grower == SCHED_NONE) != (s->grow_at == SCHED_NEVER))
+        return "a wait for memory has no end, or an end is nobody's";
+    for (uint32_t a = st->admitted; a != SCHED_NONE; a = st->jobs[a].admitted_next) {
+        const struct sched_job *x = &st->jobs[a];
+        unknown += x->spec.unknown;
+        for (uint32_t b = 0; x->spec.run && !x->left && b < st->jobs_cap; b++) {
+            const struct sched_job *y = &st->jobs[b];
+            if (!y->used || y->admitted || y->refused || y->left || y->spec.paused) continue;
+            if (y->spec.run == x->spec.run && y->spec.user == x->spec.user)
+                return "a job waits though its run has begun";
+        }
+    }
+    return unknown == st->unknown_count ? NULL : "jobs of unknown needs were miscounted";
+}
+
 static uint32_t queue_length(const struct sched_state *st, uint32_t root, uint32_t limit) {
     if (root == SCHED_NONE || limit == 0) return 0;
     uint32_t count = 1;
@@ -129,6 +152,7 @@ const char *sched_check(const struct sched *s) {
     if (running != st->running || active != st->active) return "running operations were miscounted";
     const char *broken = wrong_counts(s);
     if (!broken) broken = wrong_lanes(s);
+    if (!broken) broken = wrong_waits(s);
     if (broken) return broken;
     if (ready_pick(s) != SCHED_NONE) return "a runnable operation was left waiting";
     broken = ready_check(s);

@@ -2,7 +2,8 @@
  *
  * The scheduler: its state and what it steps with. Each part of the core has a header of its own:
  * step.c takes events and runs operations, room.h reserves what a step may need, life.h begins,
- * ends and changes policies, admit.h lets jobs in, turn.h gives out turns, ready.h knows whose
+ * ends and changes policies, grow.h has what
+ * admitted jobs ask for, admit.h lets jobs in, turn.h gives out turns, ready.h knows whose
  * operation is next and tells the kernel policy, own.h has that policy's memory, govern.h is for
  * the controller what these are for policies. Nobody outside of this folder includes any of them.
  */
@@ -46,7 +47,10 @@ struct sched {
     bool look;           /* memory came back or somebody came: look at the pending jobs */
     uint64_t releases;   /* times that jobs left or changed what they need, from 1 */
     uint64_t admit_at;   /* no pending job times out before */
-    uint64_t measure_at; /* the measured job is taken as it is */
+    uint64_t begun;      /* jobs that were ever admitted */
+    uint64_t measure_at; /* no unknown job is taken as it is before */
+    uint64_t grow_at;    /* the grower is told that there is no memory; SCHED_NEVER: none waits */
+    bool gather;         /* processes of a run may have to follow one that was admitted */
     uint64_t
         idle_at; /* somebody waits, and no admitted job will have been idle for a lease before */
     uint64_t paced_at;       /* nobody's pause ends before */

@@ -14,7 +14,7 @@
     14u /* at most: SPILL, SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH, LEVEL, and of \
            another controller and at the end of a period SHARE, of another policy and at the end   \
            of the step STILL */
-#define ROOM_ACTIONS_AN_EVENT 4u /* GRANT, LANE, SPILL, SWITCH */
+#define ROOM_ACTIONS_AN_EVENT 7u /* DENY, WAIT, GRANT, LANE twice, SPILL, SWITCH */
 #define ROOM_ACTIONS_A_STEP 64u
 
 /* What there is among the events of a step. */

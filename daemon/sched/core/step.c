@@ -12,6 +12,7 @@
 #include "daemon/sched/core/cap.h"
 #include "daemon/sched/core/core.h"
 #include "daemon/sched/core/govern.h"
+#include "daemon/sched/core/grow.h"
 #include "daemon/sched/core/life.h"
 #include "daemon/sched/core/own.h"
 #include "daemon/sched/core/ready.h"
@@ -162,7 +163,7 @@ static enum sched_fault take_done(struct sched *s, uint32_t job, const struct sc
     if (j->running == 0 && j->revoked) turn_idle(s, job);
     if (state_is_idle(j)) {
         turn_drained(s, job);
-        if (st->pending != SCHED_NONE) admit_idled(s);
+        if (st->pending != SCHED_NONE || st->grower != SCHED_NONE) admit_idled(s);
     }
     ready_ended(s, op);
     free_op(st, op);
@@ -238,7 +239,7 @@ static enum sched_fault take_of_job(struct sched *s, uint32_t job, const struct 
     switch (e->kind) {
     case SCHED_LEFT: return take_left(s, job);
     case SCHED_BOUNDARY: return take_boundary(s, job);
-    case SCHED_ASKED: admit_asked(s, job, &e->need); break;
+    case SCHED_ASKED: grow_asked(s, job, &e->need, e->patient); break;
     case SCHED_MEASURED: admit_reserved(s, job, &e->need); break;
     case SCHED_SET: return take_set(s, job, &e->spec);
     case SCHED_WANTED: admit_wanted(s, job); break;
@@ -362,6 +363,7 @@ static void arm_timer(struct sched *s) {
     uint64_t at = turn_end_at(&s->st);
     if (s->admit_at < at) at = s->admit_at;
     if (s->measure_at < at) at = s->measure_at;
+    if (s->grow_at < at) at = s->grow_at;
     if (s->idle_at < at) at = s->idle_at;
     if (s->paced_at < at) at = s->paced_at;
     if (s->period_at < at) at = s->period_at;

@@ -45,6 +45,7 @@ static bool is_stuck(const struct sched_state *st, const struct sched_job *j) {
 }
 
 static enum sched_why why_waiting(const struct sched_state *st, const struct sched_job *j) {
+    if (st->grower != SCHED_NONE && j == &st->jobs[st->grower]) return SCHED_WHY_GROWS;
     if (j->refused || (!j->admitted && !j->spec.paused)) return j->why;
     if (j->spec.paused) return SCHED_WHY_PAUSED;
     if (j->swapped) return SCHED_WHY_SWAPPED;
@@ -98,8 +99,7 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) 
     };
     show_control(st, j, out);
     if (!j->admitted) return true;
-    out->persistent_bytes = j->spec.unknown ? j->reserved_bytes - lanes_ephemeral(st->lanes, slot)
-                                            : lanes_round(st->lanes, j->spec.persistent_bytes);
+    out->persistent_bytes = lanes_round(st->lanes, j->spec.persistent_bytes);
     out->ephemeral_bytes = lanes_ephemeral(st->lanes, slot);
     return true;
 }

@@ -47,6 +47,8 @@ bool lanes_memory(struct lanes **l, memory_visit *visit, void *arg);
 int lanes_reserve(struct lanes *l, uint32_t jobs);
 /* At most so many lanes are open; 0: no bound. Lanes beyond it stay until their jobs leave. */
 void lanes_limit(struct lanes *l, uint32_t max_lanes);
+/* Admission leaves at least so many bytes free from now on; growing may take them. */
+void lanes_set_aside(struct lanes *l, uint64_t bytes);
 /* Whose job it is does not matter from now on. Before the first job only. */
 void lanes_share(struct lanes *l);
 
@@ -70,6 +72,10 @@ void lanes_keep(struct lanes *l);
 /* The job's P and E become these. Growing: false and unchanged unless the condition holds
  * afterwards. Shrinking always succeeds; the lane follows at its next boundary. */
 bool lanes_set(struct lanes *l, uint32_t job, uint64_t persistent_bytes, uint64_t ephemeral_bytes);
+
+/* What lanes_set would have to find free. UINT64_MAX: more than the device has. */
+uint64_t lanes_growth(const struct lanes *l, uint32_t job, uint64_t persistent_bytes,
+                      uint64_t ephemeral_bytes);
 
 /* The lane has no ephemeral page in use: it shrinks to what its members need. True when it did. */
 bool lanes_settle(struct lanes *l, uint32_t lane);

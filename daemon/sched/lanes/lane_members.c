@@ -68,6 +68,10 @@ void lanes_limit(struct lanes *l, uint32_t max_lanes) {
     l->max_lanes = max_lanes;
 }
 
+void lanes_set_aside(struct lanes *l, uint64_t bytes) {
+    l->aside_bytes = bytes;
+}
+
 void lanes_share(struct lanes *l) {
     l->share = true;
 }
@@ -242,7 +246,7 @@ static uint32_t lanes_best_fit(const struct lanes *l, const struct lane_need *ne
  * (lines 35-38). Only lanes with L_r < E: the others would have to become smaller than what their
  * members need. */
 static uint32_t lanes_smallest_to_grow(const struct lanes *l, const struct lane_need *need) {
-    uint64_t room = lanes_free(l) - need->persistent_bytes;
+    uint64_t room = lanes_room(l) - need->persistent_bytes;
     uint32_t best = LANE_NONE;
     for (uint32_t i = 0; i < l->count; i++)
         if (lanes_candidate(l, i, need->user) && l->lanes[i].size_bytes < need->ephemeral_bytes &&
@@ -252,7 +256,7 @@ static uint32_t lanes_smallest_to_grow(const struct lanes *l, const struct lane_
 }
 
 struct lane_choice lanes_find(struct lanes *l, const struct lane_need *need) {
-    uint64_t p = need->persistent_bytes, e = need->ephemeral_bytes, room = lanes_free(l);
+    uint64_t p = need->persistent_bytes, e = need->ephemeral_bytes, room = lanes_room(l);
     uint32_t lane;
     lanes_bar(l, need->group);
     /* "if sum P_i + P + sum L_j + E <= C then lane <- new GPU lane with capacity E" (27-28) */
@@ -351,6 +355,15 @@ static bool lanes_fits(const struct lanes *l, const struct lane_job *j, uint64_t
     uint64_t size = l->lanes[j->lane].size_bytes, counted = j->swapped ? 0 : j->persistent_bytes;
     uint64_t room = lanes_free(l) + counted;
     return p <= room && lanes_max(e, size) - size <= room - p;
+}
+
+uint64_t lanes_growth(const struct lanes *l, uint32_t job, uint64_t persistent_bytes,
+                      uint64_t ephemeral_bytes) {
+    uint64_t p = lanes_round(l, persistent_bytes), e = lanes_round(l, ephemeral_bytes);
+    if (lanes_of(l, job) == LANE_NONE || !lanes_ever(l, p, e)) return UINT64_MAX;
+    const struct lane_job *j = &l->jobs[job];
+    uint64_t size = l->lanes[j->lane].size_bytes, counted = j->swapped ? 0 : j->persistent_bytes;
+    return lanes_max(p, counted) - counted + lanes_max(e, size) - size;
 }
 
 /* Takes what lanes_fits has allowed. */

@@ -92,7 +92,7 @@ static uint32_t find_candidates(struct lanes *l) {
 /* What must come free at the very least: the job gets a lane that exists, and the largest. And what
  * can at the very most. */
 static uint64_t missing_bytes(struct lanes *l, const struct lane_need *need, uint64_t *most_bytes) {
-    uint64_t largest = 0, wanted, room = lanes_free(l);
+    uint64_t largest = 0, wanted, room = lanes_room(l);
     *most_bytes = 0;
     lanes_bar(l, need->group);
     for (uint32_t i = 0; i < l->count; i++) {

@@ -38,7 +38,8 @@ struct lane_rank {
 
 struct lanes {
     uint64_t capacity_bytes, chunk_bytes;
-    uint64_t used_bytes; /* sum of P over present jobs + sum of L over open lanes */
+    uint64_t used_bytes;  /* sum of P over present jobs + sum of L over open lanes */
+    uint64_t aside_bytes; /* of the free ones, those that no newcomer gets */
     uint64_t stamp;
     struct lane_job *jobs;
     struct lane *lanes;
@@ -64,6 +65,12 @@ static inline uint64_t lanes_present(const struct lane_job *j) {
 
 static inline uint64_t lanes_free(const struct lanes *l) {
     return l->capacity_bytes - l->used_bytes;
+}
+
+/* For newcomers. */
+static inline uint64_t lanes_room(const struct lanes *l) {
+    uint64_t free_bytes = lanes_free(l);
+    return free_bytes > l->aside_bytes ? free_bytes - l->aside_bytes : 0;
 }
 
 static inline uint64_t lanes_max(uint64_t a, uint64_t b) {

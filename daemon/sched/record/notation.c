@@ -23,16 +23,13 @@ struct notation_option {
 
 #define OPTION(letter, field) \
     { letter, sizeof(((struct sched_spec *)0)->field), offsetof(struct sched_spec, field) }
-static const struct notation_option notation_options[] = {OPTION('w', weight),
-                                                          OPTION('h', priority),
-                                                          OPTION('i', iterations),
-                                                          OPTION('d', duration_ns),
-                                                          OPTION('g', group),
-                                                          OPTION('u', user),
-                                                          OPTION('t', admit_timeout_ns),
-                                                          OPTION('q', request_ns),
-                                                          OPTION('s', slo_ns),
-                                                          OPTION('o', slo_of)};
+static const struct notation_option notation_options[] = {
+    OPTION('w', weight),     OPTION('h', priority),
+    OPTION('i', iterations), OPTION('d', duration_ns),
+    OPTION('g', group),      OPTION('u', user),
+    OPTION('r', run),        OPTION('t', admit_timeout_ns),
+    OPTION('q', request_ns), OPTION('s', slo_ns),
+    OPTION('o', slo_of)};
 #undef OPTION
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -144,7 +141,9 @@ size_t notation_event(char *out, const struct sched_event *e) {
         if (e->done.busy_ns != 1) add(&o, "*%" PRIu64, e->done.busy_ns);
         if (e->done.lane_bytes) add(&o, "+%" PRIu64, e->done.lane_bytes);
         break;
-    case SCHED_ASKED: add(&o, "%u?%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
+    case SCHED_ASKED:
+        add(&o, "%u?%" PRIu64 ",%" PRIu64 "%s", e->job, p, ephemeral, e->patient ? "w" : "");
+        break;
     case SCHED_MEASURED: add(&o, "%u!%" PRIu64 ",%" PRIu64, e->job, p, ephemeral); break;
     case SCHED_BOUNDARY: add(&o, "%u|", e->job); break;
     case SCHED_WANTED: add(&o, "%u^", e->job); break;
@@ -204,6 +203,7 @@ size_t notation_action(char *out, const struct sched_action *a) {
     case SCHED_REFUSE: add(&o, "refuse %u %s", a->job, why_name(a->why)); break;
     case SCHED_GRANT: add(&o, "grant %u", a->job); break;
     case SCHED_DENY: add(&o, "deny %u", a->job); break;
+    case SCHED_WAIT: add(&o, "wait %u", a->job); break;
     case SCHED_MOVE: add(&o, "move %u@%u", a->job, a->lane); break;
     case SCHED_LANE: add(&o, "lane %u=%" PRIu64, a->lane, a->bytes); break;
     case SCHED_SWITCH: add(&o, "switch %u", a->job); break;
@@ -343,6 +343,7 @@ static void take_of_job(struct notation_in *in, struct sched_event *e) {
         e->kind = take_char(in, '?') ? SCHED_ASKED : SCHED_MEASURED;
         if (e->kind == SCHED_MEASURED) must_be(in, '!');
         take_need(in, &e->need.persistent_bytes, &e->need.ephemeral_bytes);
+        if (e->kind == SCHED_ASKED) e->patient = take_char(in, 'w');
     }
 }
 

@@ -9,7 +9,7 @@
  *   +J(P,E)opts        job J joined; (?P,E): its needs are not known; (0,0) may be left out, as the
  *                      zeroes of (?0,0) may
  *     wN hN iN dN      opts: weight, high priority, iterations, duration_ns,
- *     tN gN uN qN p          admission timeout, group, user, request_ns, paused,
+ *     tN gN uN rN qN p       admission timeout, group, user, run, request_ns, paused,
  *     f                      fixed
  *     sN oN                  slo_ns, and what of the requests it is of (0 mean, 1 p50, 2 p95, 3 p99)
  *   -J                 it left
@@ -20,7 +20,7 @@
  *   J=N*B+L            operation N done after B ns of device time (*1 may be left out); L bytes of
  *                      ephemeral memory are in use behind it (+0 may be left out)
  *   J|                 boundary
- *   J?P,E              asked
+ *   J?P,E              asked; with w behind it: patient
  *   J!P,E              measured
  *   J&                 fixed: it is not swapped out any more
  *   J^                 wanted: it would do something, but is swapped out
@@ -32,7 +32,7 @@
 /* clang-format on
  *
  * An action is a phrase: `run J:N`, `admit J@LANE`, `refuse J REASON`, `grant J`, `deny J`,
- * `move J@LANE`, `lane LANE=BYTES`, `switch J`, `spill J`, `restore J`, `out J*BYTES`,
+ * `wait J`, `move J@LANE`, `lane LANE=BYTES`, `switch J`, `spill J`, `restore J`, `out J*BYTES`,
  * `in J*BYTES`, `level J=N`, `share J=SMS`, `arm TIME`, `reject J KIND: WHY`.
  *
  * A recording is lines: NOTATION_HEAD; `config capacity=N chunk=N sms=N share_users=N [one_user=N] policy(...)`,

@@ -98,7 +98,7 @@ static size_t event_bytes(const struct sched_event *e) {
     switch (e->kind) {
     case SCHED_SUBMITTED: return RECORDER_BYTES(submitted);
     case SCHED_DONE: return RECORDER_BYTES(done);
-    case SCHED_ASKED:
+    case SCHED_ASKED: return RECORDER_BYTES(patient);
     case SCHED_MEASURED: return RECORDER_BYTES(need);
     case SCHED_BOUNDARY:
     case SCHED_WANTED:

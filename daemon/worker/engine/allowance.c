@@ -24,15 +24,30 @@
 #include "daemon/worker/stats.h"
 
 /* So much more of each. A grant only grows, but for allowance_word. */
-static int ask_more(struct client *c, uint64_t more_p, uint64_t more_e) {
+static int ask(struct client *c, uint64_t more_p, uint64_t more_e, bool patient) {
     struct credit *k = &c->credit;
     uint64_t p = credit_p(k, c->memory) + more_p, e = credit_e(c->memory) + more_e;
     if (!credit_lacks(k, &p, &e)) return 0;
     k->bounded = !tenant_allows(c, p, e);
     if (k->bounded) return ERR_NO_MEMORY;
-    if (!engine_ask(c, p, e)) return ERR_NO_MEMORY;
+    enum sched_action_kind answer = engine_ask(c, p, e, patient);
+    if (answer == SCHED_WAIT) return ALLOWANCE_WAITS;
+    if (answer != SCHED_GRANT) return ERR_NO_MEMORY;
     credit_grant(k, p, e);
     return 0;
+}
+
+/* Of one that can do nothing else before it is answered. */
+static int ask_more(struct client *c, uint64_t more_p, uint64_t more_e) {
+    return ask(c, more_p, more_e, false);
+}
+
+/* Of an operation of the deferred list, which is carried out again when there is an answer. */
+static int await_more(struct client *c, uint64_t more_p, uint64_t more_e) {
+    bool dismissed = c->growth == CLIENT_DISMISSED;
+    if (c->growth == CLIENT_AWAITS) return ALLOWANCE_WAITS;
+    c->growth = CLIENT_ANSWERED;
+    return dismissed ? ERR_NO_MEMORY : ask(c, more_p, more_e, true);
 }
 
 static void note_used(struct client *c) {
@@ -53,6 +68,12 @@ int allowance_ask(struct client *c, uint64_t addr, uint64_t bytes) {
     return ask_more(c, persistent ? bytes : 0, persistent ? 0 : bytes);
 }
 
+int allowance_await(struct client *c, uint64_t addr, uint64_t bytes) {
+    bool persistent = addr < client_ephemeral(c);
+    if (!c->memory) return ERR_NO_MEMORY;
+    return await_more(c, persistent ? bytes : 0, persistent ? 0 : bytes);
+}
+
 int allowance_back(struct client *c, uint64_t addr, uint64_t bytes) {
     int err = allowance_ask(c, addr, bytes);
     if (!err) err = memory_back(c->memory, addr, bytes);
@@ -71,7 +92,7 @@ int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes) {
 
 int allowance_make(struct client *c, uint32_t id, uint64_t bytes) {
     if (!c->memory || bytes > c->worker->info.memory_bytes) return ERR_NO_MEMORY;
-    int err = ask_more(c, bytes, 0);
+    int err = await_more(c, bytes, 0);
     if (!err) err = memory_segment_make(c->memory, id, bytes, c->uid);
     if (!err) note_used(c);
     return err;
@@ -79,7 +100,7 @@ int allowance_make(struct client *c, uint32_t id, uint64_t bytes) {
 
 int allowance_ask_lane(struct client *c, uint64_t bytes) {
     if (!c->memory || bytes > c->worker->info.memory_bytes) return ERR_NO_MEMORY;
-    return ask_more(c, 0, bytes);
+    return await_more(c, 0, bytes);
 }
 
 int allowance_make_lane(struct client *c, uint32_t id, uint64_t bytes) {
@@ -93,7 +114,7 @@ int allowance_make_lane(struct client *c, uint32_t id, uint64_t bytes) {
 
 int allowance_open(struct client *c, uint32_t id, struct segment *s) {
     if (!c->memory) return ERR_NO_MEMORY;
-    int err = ask_more(c, s->count * s->granule, 0);
+    int err = await_more(c, s->count * s->granule, 0);
     if (!err) err = memory_segment_open(c->memory, id, s);
     if (!err) note_used(c);
     return err;

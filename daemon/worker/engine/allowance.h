@@ -11,6 +11,7 @@
 #ifndef DAEMON_WORKER_ENGINE_ALLOWANCE_H
 #define DAEMON_WORKER_ENGINE_ALLOWANCE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,11 @@ struct wire_record;
 /* Whole granules in one of the windows. 0, ERR_NO_MEMORY or -errno. Who backs them in parts asks
  * for all of it before. */
 int allowance_ask(struct client *c, uint64_t addr, uint64_t bytes);
+/* The same for an operation of the deferred list, where the client can wait for others' memory:
+ * ALLOWANCE_WAITS, and the operation asks again when the list goes on. So do allowance_make,
+ * allowance_ask_lane and allowance_open. */
+#define ALLOWANCE_WAITS (-EINPROGRESS)
+int allowance_await(struct client *c, uint64_t addr, uint64_t bytes);
 /* The scheduler would be asked. */
 bool allowance_lacks(const struct client *c, uint64_t addr, uint64_t bytes);
 int allowance_back(struct client *c, uint64_t addr, uint64_t bytes);

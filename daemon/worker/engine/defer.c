@@ -142,7 +142,7 @@ static int back_part(struct client *c, struct op *op) {
     uint64_t part = part_of(c, op);
     int err = c->com.fault;
     if (!err && !op->mem.done_bytes)
-        err = allowance_ask(c, mem->addr, mem->bytes - backed(c, op, mem->bytes));
+        err = allowance_await(c, mem->addr, mem->bytes - backed(c, op, mem->bytes));
     if (!err && backed(c, op, part) < part)
         err = allowance_back(c, mem->addr + op->mem.done_bytes, part);
     if (err) return err;
@@ -160,7 +160,7 @@ static bool do_back(struct client *c, struct op *op) {
         if (!client_dead(c)) allowance_unback(c, mem->addr, op->mem.done_bytes);
     } else {
         err = back_part(c, op);
-        if (!err && part_of(c, op)) return false;
+        if (err == ALLOWANCE_WAITS || (!err && part_of(c, op))) return false;
         op->mem.err = err;
         if (err && op->mem.done_bytes && !client_dead(c)) return false;
     }
@@ -243,13 +243,14 @@ static bool act(struct client *c, struct op *op) {
 
 void defer_run(struct client *c) {
     bool any = false;
-    if (!list_empty(&c->parts) && !client_dead(c)) return; /* in its turn */
+    if (!list_empty(&c->parts) && !client_dead(c)) return;     /* in its turn */
+    if (c->growth == CLIENT_AWAITS && !client_dead(c)) return; /* engine.c goes on with it */
     if (c->deferring) return; /* kicked streams are only queued, but be safe against a cycle */
     c->deferring = true;
     while (c->streams.deferred && is_due(c) && !worker_lost(c->worker)) {
         if (has_to_wait(c, c->streams.deferred) || !act(c, c->streams.deferred)) {
             list_remove(&c->parts);
-            list_append(&c->worker->parts, &c->parts);
+            if (c->growth != CLIENT_AWAITS) list_append(&c->worker->parts, &c->parts);
             break;
         }
         op_give(&c->pool, deferred_take(&c->streams));

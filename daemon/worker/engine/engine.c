@@ -133,13 +133,28 @@ static void log_rejected(const struct sched_action *a) {
     if (waits) abort();
 }
 
+/* To the job that is asking; or, behind WAIT, to one whose operation goes on in the loop's next
+ * round. */
+static void take_answer(struct worker *w, const struct sched_action *a) {
+    struct client *c = client_find(w, a->job);
+    if (!c) return;
+    if (a->kind == SCHED_WAIT) {
+        c->growth = CLIENT_AWAITS;
+    } else if (c->growth == CLIENT_AWAITS) {
+        c->growth = a->kind == SCHED_GRANT ? CLIENT_ANSWERED : CLIENT_DISMISSED;
+        list_remove(&c->parts);
+        list_append(&w->parts, &c->parts);
+        return;
+    }
+    if (a->job == w->asker) w->answer = a->kind;
+}
+
 static __attribute__((noinline)) void act(struct worker *w, const struct sched_action *a) {
     struct client *c;
     switch (a->kind) {
     case SCHED_GRANT:
     case SCHED_DENY:
-        if (a->job == w->asker) w->granted = a->kind == SCHED_GRANT;
-        break;
+    case SCHED_WAIT: take_answer(w, a); break;
     case SCHED_LEVEL:
         c = client_find(w, a->job);
         if (c) stream_set_level(&c->streams, a->level);
@@ -259,13 +274,17 @@ void engine_measured(struct client *c) {
         (struct sched_need){c->credit.reserved_p, c->credit.reserved_e};
 }
 
-bool engine_ask(struct client *c, uint64_t p, uint64_t e) {
+enum sched_action_kind engine_ask(struct client *c, uint64_t p, uint64_t e, bool patient) {
     struct worker *w = c->worker;
+    if (w->events.count) engine_step(w); /* what was measured before is not to undo the answer */
     w->asker = c->job_id;
-    w->granted = false;
-    add_event(w, SCHED_ASKED, c->job_id)->need = (struct sched_need){p, e};
+    w->answer = SCHED_DENY;
+    struct sched_event *event = add_event(w, SCHED_ASKED, c->job_id);
+    event->need = (struct sched_need){p, e};
+    event->patient = patient;
     engine_step(w);
-    return w->granted;
+    w->asker = 0;
+    return w->answer;
 }
 
 void engine_set(struct client *c, const struct sched_spec *spec) {

@@ -26,8 +26,9 @@ void engine_time(struct worker *w);
 
 /* Tells the scheduler all that happened, and carries out what it decides. Not within a step. */
 void engine_step(struct worker *w);
-/* The client wants P and E to be these: whether it gets them. */
-bool engine_ask(struct client *c, uint64_t p, uint64_t e);
+/* The client wants P and E to be these. SCHED_WAIT, for one that is patient alone: it hears later,
+ * and asks again then (client.growth). */
+enum sched_action_kind engine_ask(struct client *c, uint64_t p, uint64_t e, bool patient);
 /* Its weight, priority, pause, iterations and what it takes are these; P and E stay. At a safe
  * point only. */
 void engine_set(struct client *c, const struct sched_spec *spec);

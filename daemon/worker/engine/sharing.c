@@ -75,6 +75,7 @@ static bool do_make(struct client *c, const struct wire_segment *rec, uint64_t *
         err = *done ? 0 : allowance_make(c, rec->segment, rec->bytes);
         if (!err) err = fetch(c, rec, done, &over);
     }
+    if (err == ALLOWANCE_WAITS) return false;
     if (over) allowance_answer(c, &rec->rec, err, rec->bytes);
     return over;
 }
@@ -86,6 +87,7 @@ static bool do_open(struct client *c, const struct wire_segment *rec, uint64_t *
     int err = s ? 0 : -ENOENT;
     uint64_t bytes = s ? s->count * s->granule : 0;
     if (!err && !*done) err = allowance_open(c, rec->segment, s);
+    if (err == ALLOWANCE_WAITS) return false;
     if (!err) err = fetch(c, rec, done, &over);
     if (!over) return false;
     if (err == ERR_NO_MEMORY)

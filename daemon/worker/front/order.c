@@ -83,6 +83,7 @@ static struct sched_spec job_spec(const struct client *c, const struct wire_work
                                .weight = j->weight,
                                .priority = j->priority,
                                .group = msg->group,
+                               .run = msg->run,
                                .user = c->uid,
                                .paused = j->flags & WIRE_JOB_PAUSED,
                                .iterations = j->iterations,
