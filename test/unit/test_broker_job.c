@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/broker/jobs/ancestry.h"
 #include "daemon/broker/jobs/groups.h"
 #include "test/lib/asker.h"
 #include "test/lib/broker_rig.h"
@@ -214,6 +216,84 @@ Test(broker_job, a_group_has_one_number_as_long_as_it_has_jobs) {
     cr_assert_eq(rig.worker.last_attach.group, other);
     leave(b);
     broker_rig_stop(&rig);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+/* The number of the run that the latest job is of, which a process begun here attached. */
+static uint32_t run_of_child(uint32_t run) {
+    int status, before = atomic_load(&rig.worker.detached);
+    pid_t child = fork();
+
+    if (child == 0) {
+        hello.job.run = run;
+        attach();
+        _exit(0);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert_eq(status, 0);
+    cr_assert(broker_rig_wait(&rig.worker.detached, before + 1));
+    return rig.worker.last_attach.run;
+}
+
+Test(broker_job, jobs_of_one_salusctl_run_are_of_one_run) {
+    uint32_t first, other;
+
+    broker_rig_start(&rig);
+    hello.job.run = 41;
+    int a = attach();
+    first = rig.worker.last_attach.run;
+    int b = attach();
+    cr_expect_eq(rig.worker.last_attach.run, first);
+    hello.job.run = 42;
+    int c = attach();
+    other = rig.worker.last_attach.run;
+    cr_expect_neq(other, first);
+    cr_expect_neq(first, 0);
+    strcpy(hello.job.group, "run");
+    int d = attach();
+    cr_expect_eq(rig.worker.last_attach.run, other);
+    cr_expect_neq(rig.worker.last_attach.group, other, "nobody can name a run as a group");
+    leave(a);
+    leave(b);
+    leave(c);
+    leave(d);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, a_process_is_of_the_run_of_the_job_from_which_it_descends) {
+    broker_rig_start(&rig);
+    hello.job.run = 41;
+    int a = attach();
+    uint32_t run = rig.worker.last_attach.run;
+    cr_expect_eq(run_of_child(0), run);
+    cr_expect_eq(run_of_child(43), run, "though it was started by another salusctl run");
+    leave(a);
+    cr_expect_neq(run_of_child(43), run, "the job is gone");
+    broker_rig_stop(&rig);
+}
+
+Test(ancestry, the_parent_is_found_whatever_a_process_calls_itself) {
+    cr_expect_eq(ancestry_parent("12 (a) S 34 12 12 0"), 34);
+    cr_expect_eq(ancestry_parent("12 (a) R 99 (b) S 34 12 12 0"), 34);
+    cr_expect_eq(ancestry_parent("12 ()))) S 34"), 34);
+    cr_expect_eq(ancestry_parent("12 (a) S -1 12"), 0);
+    cr_expect_eq(ancestry_parent("12 (a) S 4294967297 12"), 0);
+    cr_expect_eq(ancestry_parent("12 (a) S"), 0);
+    cr_expect_eq(ancestry_parent("12 (a"), 0);
+    cr_expect_eq(ancestry_parent(""), 0);
+}
+
+Test(ancestry, ends_at_the_first_process_and_at_none) {
+    pid_t pids[ANCESTRY_MOST];
+    int count = ancestry_read(getpid(), pids);
+
+    cr_assert_gt(count, 0);
+    cr_expect_eq(pids[0], getppid());
+    cr_expect_gt(pids[count - 1], 1);
+    cr_expect_eq(ancestry_read(1, pids), 0);
+    cr_expect_eq(ancestry_read(0, pids), 0);
+    cr_expect_eq(ancestry_read(-5, pids), 0);
 }
 
 Test(groups, numbers_never_collide) {

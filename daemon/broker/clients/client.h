@@ -50,12 +50,13 @@ struct client {
     struct expiry deadline;
     int handles; /* libuv handles whose close callback has not run */
 
-    struct user *user;     /* counts it: as a job from its welcome on */
-    struct wire_job asked; /* in its hello */
-    uint16_t minor;        /* of the protocol that its library speaks */
-    uint32_t asked_gpu;    /* there or in its question, 1 above its number; 0: none */
-    struct gpu *gpu;       /* chosen for it, so far; NULL: none yet */
-    struct job job;        /* with what we know beside that */
+    struct user *user;                /* counts it: as a job from its welcome on */
+    struct wire_job asked;            /* in its hello */
+    uint16_t minor;                   /* of the protocol that its library speaks */
+    uint32_t asked_gpu;               /* there or in its question, 1 above its number; 0: none */
+    struct gpu *gpu;                  /* chosen for it, so far; NULL: none yet */
+    struct job job;                   /* with what we know beside that */
+    char run_name[GROUPS_NAME_BYTES]; /* runs.h */
 
     struct pages pages;
     uint64_t host_bytes;   /* of its host window */

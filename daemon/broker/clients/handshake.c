@@ -15,6 +15,7 @@
 #include "daemon/broker/clients/deadline.h"
 #include "daemon/broker/clients/hello.h"
 #include "daemon/broker/clients/refuse.h"
+#include "daemon/broker/jobs/runs.h"
 #include "daemon/broker/scarce.h"
 #include "proto/gen/calls.h"
 
@@ -40,6 +41,7 @@ static void try_windows(struct client *c, int from) {
     struct clients *all = c->clients;
     struct attachments_ask ask = {.job_id = gpus_next_job(all->gpus),
                                   .job = &c->job,
+                                  .run_name = c->run_name,
                                   .pages = &c->pages,
                                   .host_bytes = c->host_bytes,
                                   .limits = users_wire_limits(c->user),
@@ -179,6 +181,7 @@ void handshake_begin(struct client *c) {
         return;
     }
     complete_job(c);
+    runs_name(&c->gpu->attachments, &c->job, c->run_name);
     if (refuse_too_large(c) || refuse_device_memory(c)) return;
     err = c->pages.submission ? 0 : make_pages(c);
     if (fdutil_scarce(err))

@@ -37,6 +37,7 @@ static void free_attachment(struct attachments *as, struct attachment *a) {
     attachments_bind(a);
     pages_unmap_completion(a->completion);
     groups_put(&as->groups, a->group);
+    groups_put(&as->groups, a->run);
     slots_put(&as->slots, a->slot);
     free(a);
 }
@@ -46,15 +47,16 @@ static struct attachment *make_attachment(struct attachments *as, const struct a
     struct attachment *a = calloc(1, sizeof(*a));
 
     if (!a) return NULL;
-    *a =
-        (struct attachment){.job_id = ask->job_id,
-                            .slot = slot,
-                            .windows = slots_windows(&as->slots, slot),
-                            .client = ask->client,
-                            .completion_fd = -1,
-                            .estate_fd = -1,
-                            .job = *ask->job,
-                            .group = groups_take(&as->groups, ask->job->uid, ask->job->spec.group)};
+    *a = (struct attachment){.job_id = ask->job_id,
+                             .slot = slot,
+                             .windows = slots_windows(&as->slots, slot),
+                             .client = ask->client,
+                             .completion_fd = -1,
+                             .estate_fd = -1,
+                             .job = *ask->job,
+                             .group = groups_take(&as->groups, ask->job->uid, ask->job->spec.group),
+                             .run = groups_take(&as->groups, ask->job->uid, ask->run_name)};
+    snprintf(a->run_name, sizeof(a->run_name), "%s", ask->run_name);
     a->windows.host_bytes = ask->host_bytes;
     return a;
 }
@@ -69,7 +71,8 @@ static struct wire_worker_msg describe(const struct attachment *a, uint32_t kind
                                   .windows = a->windows,
                                   .limits = limits,
                                   .job = a->job.spec,
-                                  .group = a->group};
+                                  .group = a->group,
+                                  .run = a->run};
 
     memcpy(msg.name, a->job.name, sizeof(msg.name));
     return msg;
@@ -138,8 +141,11 @@ void attachments_bind(struct attachment *a) {
 }
 
 void attachments_set(struct attachments *as, const struct attachment *a) {
-    struct wire_worker_msg msg = {
-        .kind = WIRE_SET_JOB, .job_id = a->job_id, .job = a->job.spec, .group = a->group};
+    struct wire_worker_msg msg = {.kind = WIRE_SET_JOB,
+                                  .job_id = a->job_id,
+                                  .job = a->job.spec,
+                                  .group = a->group,
+                                  .run = a->run};
 
     channel_tell(as->channel, &msg, NULL, 0);
 }

@@ -49,6 +49,8 @@ struct attachment {
     struct client *client; /* NULL: it is gone, or there never was one (life/trial.h) */
     struct job job;        /* its spec as the worker has it, or was told to */
     uint32_t group;
+    uint32_t run;                     /* jobs of the user with the same may wait for one another */
+    char run_name[GROUPS_NAME_BYTES]; /* runs.h */
     const struct wire_completion *completion; /* its first page, read-only, or NULL */
     /* What the next worker would need beside the client's pages; -1: not open, and it is none. */
     int completion_fd, estate_fd;
@@ -78,6 +80,7 @@ struct attachments {
 struct attachments_ask {
     uint32_t job_id; /* gpus_next_job's, or WIRE_TRIAL_JOB */
     const struct job *job;
+    const char *run_name; /* runs.h; "": of none */
     const struct pages *pages;
     uint64_t host_bytes; /* of its host window */
     struct wire_limits limits;

@@ -23,8 +23,11 @@ void trial_init(struct trial *t, struct attachments *attachments, uint64_t host_
 
 /* Offers the worker windows at or after slot `from`. */
 static int ask(struct trial *t, int from, char *why, size_t cap) {
-    struct attachments_ask ask = {
-        .job_id = WIRE_TRIAL_JOB, .job = &t->job, .pages = &t->pages, .host_bytes = t->host_bytes};
+    struct attachments_ask ask = {.job_id = WIRE_TRIAL_JOB,
+                                  .job = &t->job,
+                                  .run_name = "",
+                                  .pages = &t->pages,
+                                  .host_bytes = t->host_bytes};
     int err = -ENOSPC;
 
     if (t->tries < ATTACHMENTS_TRIES)

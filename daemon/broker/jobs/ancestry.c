@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The name of a process is its own to choose, brackets and spaces in it: the fields begin behind
+ * the last closing bracket.
+ */
+#include "daemon/broker/jobs/ancestry.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STAT_BYTES 512 /* the parent is among the first of them */
+
+pid_t ancestry_parent(const char *stat) {
+    const char *p = strrchr(stat, ')');
+    char state;
+    long parent;
+
+    if (!p || sscanf(p + 1, " %c %ld ", &state, &parent) != 2) return 0;
+    return parent > 0 && parent <= 0x7fffffff ? (pid_t)parent : 0;
+}
+
+static pid_t read_parent(pid_t pid) {
+    char path[32], text[STAT_BYTES];
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (n <= 0) return 0;
+    text[n] = '\0';
+    return ancestry_parent(text);
+}
+
+int ancestry_read(pid_t pid, pid_t out[ANCESTRY_MOST]) {
+    int count = 0;
+
+    if (pid <= 1) return 0;
+    while (count < ANCESTRY_MOST && (pid = read_parent(pid)) > 1)
+        out[count++] = pid;
+    return count;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A scan of the attachments, once a job. Names begin with a space, which groups' names cannot have.
+ */
+#include "daemon/broker/jobs/runs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/broker/jobs/ancestry.h"
+
+static bool is_among(pid_t pid, const pid_t *pids, int count) {
+    for (int i = 0; i < count; i++)
+        if (pids[i] == pid) return true;
+    return false;
+}
+
+/* A job of the same user whose process is an ancestor of this one's; NULL: there is none. */
+static const struct attachment *find_ancestor(const struct attachments *as, const struct job *job) {
+    pid_t pids[ANCESTRY_MOST];
+    int count = ancestry_read(job->pid, pids);
+    const struct list *pos;
+
+    list_each(pos, &as->list) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->client && a->job.uid == job->uid && is_among(a->job.pid, pids, count)) return a;
+    }
+    return NULL;
+}
+
+void runs_name(const struct attachments *as, const struct job *job, char out[GROUPS_NAME_BYTES]) {
+    const struct attachment *a = find_ancestor(as, job);
+
+    memset(out, 0, GROUPS_NAME_BYTES);
+    if (a)
+        memcpy(out, a->run_name, GROUPS_NAME_BYTES);
+    else if (job->spec.run)
+        snprintf(out, GROUPS_NAME_BYTES, " run %u", job->spec.run);
+    else if (job->pid)
+        snprintf(out, GROUPS_NAME_BYTES, " pid %d", (int)job->pid);
+}
+
+bool runs_has(const struct attachments *as, const struct job *job,
+              const char name[GROUPS_NAME_BYTES]) {
+    const struct list *pos;
+
+    list_each(pos, &as->list) {
+        const struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->client && *name && a->job.uid == job->uid && strcmp(a->run_name, name) == 0)
+            return true;
+    }
+    return false;
+}
