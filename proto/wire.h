@@ -224,7 +224,7 @@ struct wire_view {
 enum wire_worker_kind {
     WIRE_READY = 1,    /* worker -> broker: device opened; `device`, `result`, `text`, `flags`, fds
                           board and, where the device's memory outlives it, that memory */
-    WIRE_ATTACH = 2,   /* broker -> worker: job, windows, fds submission, host, doorbell */
+    WIRE_ATTACH = 2,   /* broker -> worker: job, windows, fds submission, host, doorbell; `flags` */
     WIRE_ATTACHED = 3, /* worker -> broker: job, result (-EEXIST: windows collide), fds completion
                           and, where the job could outlive the worker, its estate */
     WIRE_DETACH = 4,   /* broker -> worker: the client is gone; cancel, drop, free. `result`: what
@@ -256,7 +256,12 @@ enum wire_worker_kind {
     WIRE_PART = 22,     /* worker -> broker: a wire_part, also before READY */
     WIRE_BROKE = 23,    /* worker -> broker: the device is lost (`result`), and so is the worker. A
                            kernel of job_id did it, or 0: who did it is not known; `text` */
+    WIRE_BEGIN = 24,    /* broker -> worker: the client of job_id has accepted its windows */
 };
+
+/* flags of WIRE_ATTACH: the client may yet want other windows, or say nothing: the job is not
+ * admitted before WIRE_BEGIN, and so holds no memory. */
+#define WIRE_ATTACH_HELD 1u
 
 /* flags of WIRE_READY: it goes on with the device memory that it was given, and what is in it. */
 #define WIRE_READY_ADOPTED 1u
@@ -276,7 +281,7 @@ struct wire_worker_msg {
     int32_t result;
     int32_t pid;
     uint32_t uid;
-    uint32_t flags; /* WIRE_READY_* */
+    uint32_t flags; /* WIRE_READY_*, WIRE_ATTACH_* */
     struct wire_windows windows;
     struct wire_device device;
     char name[64];

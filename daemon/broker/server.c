@@ -13,6 +13,8 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/clients/clients.h"
+#include "daemon/broker/clients/handshake.h"
+#include "daemon/broker/clients/places.h"
 #include "daemon/broker/clients/refuse.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/notify.h"
@@ -64,6 +66,7 @@ static void stop_all(struct server *s) {
     log_info("server", "event=stopping clients=%u", s->broker.clients.count);
     listener_close(&s->listeners);
     clients_stop(&s->broker.clients);
+    places_stop(&s->broker.clients);
     control_stop(&s->controls);
     for (uint32_t i = 0; i < s->broker.gpus.count; i++)
         supervise_stop(&s->supervise[i]);
@@ -91,6 +94,7 @@ static void take_over(struct broker *b, const struct config *fresh, FILE *notes)
     config_reload(&b->config, fresh, notes);
     users_reload(&b->users);
     gpus_configure(&b->gpus, &b->config);
+    places_give(&b->clients);
 }
 
 static void reload(struct server *s) {
@@ -162,6 +166,7 @@ static void init_rooms(struct broker *b) {
     b->clients.users = &b->users;
     b->clients.profiles = &b->profiles;
     b->clients.history = b->history;
+    places_init(&b->clients, handshake_begin);
 }
 
 int server_create(struct server **out, const struct config *config,

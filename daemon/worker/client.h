@@ -71,6 +71,7 @@ struct client {
     bool expelled, leaving;
     bool deferring; /* its deferred list is being run */
     enum client_growth growth;
+    bool held; /* until WIRE_BEGIN it is not to be admitted */
 
     /* What it has sent. */
     struct stream_set streams;

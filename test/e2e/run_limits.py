@@ -165,10 +165,10 @@ def test_log_is_not_filled_by_a_client():
 
 # ---- descriptors ---------------------------------------------------------------------------------
 
-def hello(priority=0, weight=0, persistent=0, ephemeral=0, slo=0):
+def hello(priority=0, weight=0, persistent=0, ephemeral=0, slo=0, run=0):
     word = persistent or ephemeral
     return HELLO.pack(MAGIC, 1, 1, 0, os.getpid(), 0, b"limits", persistent, ephemeral, 1 if word else 0,
-                      weight, priority, 0, 0, 0, 0, 0, 0, b"") + (struct.pack("<QII", slo, 0, 0) if slo else b"")
+                      weight, priority, run, 0, 0, 0, 0, 0, b"") + (struct.pack("<QII", slo, 0, 0) if slo else b"")
 
 
 def reply(s):
@@ -505,7 +505,8 @@ def test_user_of_silent_connections_holds_up_nobody():
             equal((result, text), (0, ""), "another user's job")
             wait_for("all are seen", lambda: tenants(d)[ALICE]["refused"] % 936 == 0)
             t = tenants(d)[ALICE]
-            equal((t["handshakes"], t["handshakes_limit"], t["refused"]), (64, 64, 936), "Alice's")
+            equal((t["connections"], t["handshakes_limit"], t["refused"]), (64, 64, 936), "Alice's")
+            equal(t["handshakes"], 8 if say else 64, "an eighth of the places is theirs; the others wait")
             if not say:
                 words = refusals_of(socks)
                 equal(len(words), 936, "refused at once")
@@ -527,11 +528,19 @@ def test_user_of_idle_jobs_leaves_places():
             if result != 0:
                 words.append(text)
         equal(len(words), 16, "refused")
-        equal(set(words), {f"user_jobs = 48: user {ALICE} has 48 jobs; end some, or have root raise the limit "
-                           "in salus.conf(5)"}, "the words")
+        equal(set(words), {f"it waits for a place: user {ALICE} has 48 jobs (user_jobs = 48), and other processes of "
+                           "its run, which may wait for it, have begun; start fewer of them"}, "the words")
+        another, = as_user(ALICE, d, 1)
+        another.send(hello(run=7))
+        wait_for("one of another run waits", lambda: [
+            j["why"] for j in d.ctl_json("job", "list")["jobs"] if j["state"] == "waiting"] == [
+            f"waits for a place: user {ALICE} has 48 jobs (user_jobs = 48)"])
         result, text, s = join_as(BOB, d)
         equal((result, text), (0, ""), "another user's job")
         equal(tenants(d)[ALICE]["jobs"], 48, "jobs")
+        socks[0].close()
+        equal(reply(another)[0], 0, "it begins when another one has ended")
+        another.close()
         close(socks)
         wait_for("they are gone", lambda: ALICE not in tenants(d))
         equal(join_as(ALICE, d)[:2], (0, ""), "Alice's next job")
@@ -639,13 +648,13 @@ def test_user_and_group_sections():
                 contains(socks[-1][1], words, "the refusal")
                 return [s for _, _, s in socks]
 
-            close(jobs(ALICE, (), 1, "user_jobs = 1:"))
+            close(jobs(ALICE, (), 1, "(user_jobs = 1)"))
             wait_for("gone", lambda: ALICE not in tenants(d))
-            close(jobs(ALICE, (7, ML), 2, "user_jobs = 2:"))
+            close(jobs(ALICE, (7, ML), 2, "(user_jobs = 2)"))
             wait_for("gone", lambda: ALICE not in tenants(d))
             contains(join_as(ALICE, d, (ML,), priority=6)[1], "max_priority = 5", "a group's right")
             equal(join_as(ALICE, d, (ML,), priority=5)[0], 0, "a group's right")
-            bobs = jobs(BOB, (ML,), 3, "user_jobs = 3:")
+            bobs = jobs(BOB, (ML,), 3, "(user_jobs = 3)")
             with open(f.name, "w") as g:
                 g.write(text.replace("= 3", "= 4"))
             d.process.send_signal(signal.SIGHUP)
@@ -667,7 +676,7 @@ def test_user_is_limited_at_run_time():
             d.ctl("tenant", "limit", str(ALICE), "user_jobs=1", "max_priority=7")
             first = join_as(ALICE, d, priority=7)
             equal(first[0], 0, "within both")
-            contains(join_as(ALICE, d)[1], f"user_jobs = 1: user {ALICE} has 1 jobs", "one more")
+            contains(join_as(ALICE, d)[1], f"user {ALICE} has 1 jobs (user_jobs = 1)", "one more")
             t = tenants(d)[ALICE]
             equal((t["jobs_limit"], t["max_priority"]), (1, 7), "as shown")
             equal(join_as(BOB, d)[0], 0, "another user's")

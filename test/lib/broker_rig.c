@@ -195,6 +195,8 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
         atomic_fetch_add(&w->restored, 1);
     } else if (m->kind == WIRE_SET_JOB || m->kind == WIRE_SET_POLICY) {
         answer_set(w, fd, m);
+    } else if (m->kind == WIRE_BEGIN) {
+        atomic_fetch_add(&w->begins, 1);
     } else if (m->kind == WIRE_LIMITS) {
         pthread_mutex_lock(&shown);
         w->last_limits = *m;

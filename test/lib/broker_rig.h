@@ -52,6 +52,7 @@ struct broker_rig_worker {
     _Atomic int kernels;            /* WIRE_KERNELS that came */
     _Atomic int forgets;            /* WIRE_FORGET that came */
     _Atomic int limits;             /* WIRE_LIMITS that came */
+    _Atomic int begins;             /* WIRE_BEGIN that came */
     _Atomic int files;              /* WIRE_FILE that came */
     _Atomic int file_silent;        /* does not say that these were answered */
     _Atomic uint64_t file_inode;    /* of the latest's descriptor; 0: it had none */

@@ -154,6 +154,7 @@ int wireclient_try(struct wirebench *b, struct wireclient *wc, const struct wire
     struct wire_worker_msg msg = {.kind = WIRE_ATTACH,
                                   .job_id = wc->job_id,
                                   .uid = b->uid,
+                                  .flags = b->holds ? WIRE_ATTACH_HELD : 0,
                                   .windows = *windows,
                                   .name = "scripted"};
     msg.job = wc->job;
@@ -196,6 +197,12 @@ struct wireclient *wireclient_attach_as(struct wirebench *b, const struct wire_j
     fdutil_close(&fds[0]);
     fdutil_close(&fds[1]);
     return wc;
+}
+
+void wireclient_begin(struct wireclient *wc) {
+    struct wire_worker_msg msg = {
+        .kind = WIRE_BEGIN, .job_id = wc->job_id, .job = wc->job, .group = wc->group};
+    bench_check(fdutil_send(wc->bench->sock, &msg, sizeof(msg), NULL, 0) == 0, "send");
 }
 
 void wireclient_detach(struct wireclient *wc) {

@@ -28,6 +28,7 @@ struct wirebench {
     bool errands_wait; /* wirebench_run does not wait for their end */
     uint32_t next_job;
     uint32_t uid; /* of whoever attaches next */
+    bool holds;   /* whoever attaches next is held until wireclient_begin */
 };
 
 struct wireclient {
@@ -71,6 +72,8 @@ int wireclient_try(struct wirebench *b, struct wireclient *wc, const struct wire
 /* Windows at addresses that are free just now. */
 struct wire_windows wireclient_windows(void);
 /* WIRE_DETACH; waits for WIRE_DETACHED. Does not free the client. */
+/* WIRE_BEGIN. */
+void wireclient_begin(struct wireclient *wc);
 void wireclient_detach(struct wireclient *wc);
 void wireclient_free(struct wireclient *wc);
 

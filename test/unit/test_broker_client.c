@@ -599,31 +599,6 @@ Test(broker_client, a_process_that_dies_is_noticed_though_its_socket_lives_on) {
     close(fd);
 }
 
-Test(broker_client, max_jobs_is_held_and_says_so) {
-    struct broker_rig small;
-    struct wire_hello h = broker_rig_hello();
-    struct wire_offer o;
-    int a, b, fds[WIRE_FD_COUNT];
-
-    broker_rig_init(&small);
-    small.config.max_jobs = 1;
-    broker_rig_start(&small);
-    a = broker_rig_connect(&small, "job.sock");
-    broker_rig_attach(a, fds);
-    b = broker_rig_connect(&small, "job.sock");
-    fdutil_send(b, &h, sizeof(h), NULL, 0);
-    broker_rig_expect(b, &o, sizeof(o), NULL, 0);
-    cr_assert_eq(o.result, -EBUSY);
-    cr_assert_str_eq(o.text, "1 jobs are attached, the most that max_jobs allows");
-    close(b);
-    close(a);
-    cr_assert(broker_rig_wait(&small.worker.detached, 1));
-    a = broker_rig_connect(&small, "job.sock");
-    broker_rig_attach(a, fds);
-    close(a);
-    broker_rig_stop(&small);
-}
-
 Test(broker_client, many_connections_wait_and_are_all_answered) {
     int fds[WIRE_FD_COUNT], socks[140], ok = 0;
     struct wire_offer o;

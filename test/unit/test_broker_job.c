@@ -285,15 +285,19 @@ Test(ancestry, the_parent_is_found_whatever_a_process_calls_itself) {
 }
 
 Test(ancestry, ends_at_the_first_process_and_at_none) {
-    pid_t pids[ANCESTRY_MOST];
-    int count = ancestry_read(getpid(), pids);
+    static const pid_t none[] = {1, 0, -5};
+    struct ancestry a;
 
-    cr_assert_gt(count, 0);
-    cr_expect_eq(pids[0], getppid());
-    cr_expect_gt(pids[count - 1], 1);
-    cr_expect_eq(ancestry_read(1, pids), 0);
-    cr_expect_eq(ancestry_read(0, pids), 0);
-    cr_expect_eq(ancestry_read(-5, pids), 0);
+    ancestry_read(getpid(), &a);
+    cr_assert_gt(a.count, 0);
+    cr_expect_eq(a.pids[0], getppid());
+    cr_expect(ancestry_has(&a, getppid()));
+    cr_expect_not(ancestry_has(&a, getpid()));
+    cr_expect_gt(a.pids[a.count - 1], 1);
+    for (int i = 0; i < 3; i++) {
+        ancestry_read(none[i], &a);
+        cr_expect_eq(a.count, 0);
+    }
 }
 
 Test(groups, numbers_never_collide) {

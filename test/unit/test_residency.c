@@ -431,6 +431,25 @@ Test(residency, jobs_of_unknown_needs_are_measured_side_by_side) {
     end(&w);
 }
 
+/* Its client has windows and has not said yet whether they are of use: it has no memory. */
+Test(residency, a_job_that_is_held_takes_no_memory) {
+    struct world w = begin(&one_lane);
+    const struct wire_job whole = {.flags = WIRE_JOB_RESERVED, .persistent_bytes = DEVICE};
+    w.b->holds = true;
+    struct wireclient *held = wireclient_attach_as(w.b, &whole, 0);
+    w.b->holds = false;
+    struct wireclient *a = wireclient_attach_as(w.b, &whole, 0);
+    wireclient_begin(a); /* it is not held: nothing changes */
+    back(a, 0, PAGE);
+    wireclient_begin(held);
+    uint64_t ticket = wireclient_ping(held);
+    cr_expect_eq(wireclient_result(held, ticket), -EAGAIN, "now it waits for memory");
+    leave(a);
+    cr_expect_eq(wireclient_result(held, ticket), 0);
+    leave(held);
+    end(&w);
+}
+
 /* ---- growing beyond what is free ------------------------------------------------------------- */
 
 Test(residency, one_that_grows_gets_what_another_gives_back) {

@@ -15,11 +15,28 @@ static void on_handle_closed(uv_handle_t *h) {
     if (--c->handles == 0) free(c);
 }
 
+static enum users_kind kind_of(const struct client *c) {
+    if (c->state == CLIENT_QUEUED) return USERS_QUEUED;
+    return c->state == CLIENT_RUNNING ? USERS_JOB : USERS_HANDSHAKE;
+}
+
+/* Whoever waits for it gets it in the loop's next round, when this client is gone. */
+static void give_back_place(struct client *c) {
+    struct clients *all = c->clients;
+
+    c->has_place = false;
+    c->user->places--;
+    if (c->state != CLIENT_RUNNING) c->user->beginning--;
+    all->places--;
+    if (!all->stopping) uv_idle_start(&all->freed, all->on_freed);
+}
+
 void client_close(struct client *c) {
     struct clients *all = c->clients;
 
+    if (c->has_place) give_back_place(c);
     if (c->state == CLIENT_RUNNING) all->running--;
-    users_leave(c->user, c->state == CLIENT_RUNNING ? USERS_JOB : USERS_HANDSHAKE);
+    users_leave(c->user, kind_of(c));
     c->state = CLIENT_CLOSED;
     list_remove(&c->link);
     all->count--;

@@ -14,11 +14,13 @@
 #include "daemon/broker/clients/users.h"
 #include "daemon/broker/expiry.h"
 #include "daemon/broker/gpu/gpus.h"
+#include "daemon/broker/jobs/ancestry.h"
 #include "daemon/broker/jobs/history.h"
 #include "daemon/broker/store/profile_store.h"
 
 enum client_state {
     CLIENT_HELLO,     /* connected; nothing said yet */
+    CLIENT_QUEUED,    /* for a place: places.h */
     CLIENT_WAITING,   /* for a worker that is ready */
     CLIENT_ATTACHING, /* ATTACH sent */
     CLIENT_OFFERED,   /* windows offered, no answer yet */
@@ -30,7 +32,11 @@ enum client_state {
 struct clients {
     struct list list;
     unsigned count, running; /* of these, jobs */
-    bool stopping;           /* refusals are nobody's fault any more */
+    unsigned places;         /* that are taken: places.h */
+    uv_idle_t freed;         /* active: some came free */
+    uv_idle_cb on_freed;
+    void (*begin)(struct client *c); /* it has a place */
+    bool stopping;                   /* refusals are nobody's fault any more */
     /* What the steps need, of the broker's. */
     uv_loop_t *loop;
     const struct config *config;
@@ -56,6 +62,7 @@ struct client {
     uint32_t asked_gpu;               /* there or in its question, 1 above its number; 0: none */
     struct gpu *gpu;                  /* chosen for it, so far; NULL: none yet */
     struct job job;                   /* with what we know beside that */
+    struct ancestry ancestry;         /* of its process, when it said hello */
     char run_name[GROUPS_NAME_BYTES]; /* runs.h */
 
     struct pages pages;
@@ -65,7 +72,9 @@ struct client {
     bool lending;          /* the worker is being told of a file: lending.h */
     bool held;             /* nothing is read of it, for no worker has its job */
     struct wire_file lent; /* of which one */
-    uint32_t job_id;       /* of the latest attachment; 0 before */
+    uint32_t job_id;       /* of the latest attachment, or of the queue before; 0: of neither */
+    bool has_place;        /* places.h */
+    uint64_t queued_ns;    /* since when it waited for that; 0: it did not */
     struct attachment *attachment;
 };
 

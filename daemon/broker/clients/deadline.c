@@ -2,6 +2,7 @@
 #include "daemon/broker/clients/deadline.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "common/err.h"
 #include "daemon/broker/clients/refuse.h"
@@ -11,10 +12,18 @@
 static void on_deadline(uv_timer_t *t) {
     struct client *c = t->data;
     const struct clients *all = c->clients;
+    char why[USERS_WHY_BYTES];
     unsigned long long ms = all->config->handshake_timeout / NS_PER_MS;
 
     switch (c->state) {
     case CLIENT_HELLO: refuse_client(c, -ETIMEDOUT, "no hello came within %llu ms", ms); break;
+    case CLIENT_QUEUED:
+        snprintf(why, sizeof(why),
+                 "it waited for a place longer than its timeout: %u jobs are attached "
+                 "(max_jobs = %llu)",
+                 all->places, (unsigned long long)all->config->max_jobs);
+        refuse_job(c, -EBUSY, why);
+        break;
     case CLIENT_OFFERED:
         refuse_client(c, -ETIMEDOUT, "no answer to the offered windows came within %llu ms", ms);
         break;

@@ -14,6 +14,7 @@
 #include "common/units.h"
 #include "daemon/broker/clients/deadline.h"
 #include "daemon/broker/clients/hello.h"
+#include "daemon/broker/clients/places.h"
 #include "daemon/broker/clients/refuse.h"
 #include "daemon/broker/jobs/runs.h"
 #include "daemon/broker/scarce.h"
@@ -37,9 +38,14 @@ static void refuse_windows(struct client *c) {
                       c->tries);
 }
 
+/* That under which it waited for a place, if it did. */
+static uint32_t number_of(struct client *c) {
+    return c->tries == 0 && c->queued_ns ? c->job_id : gpus_next_job(c->clients->gpus);
+}
+
 static void try_windows(struct client *c, int from) {
     struct clients *all = c->clients;
-    struct attachments_ask ask = {.job_id = gpus_next_job(all->gpus),
+    struct attachments_ask ask = {.job_id = number_of(c),
                                   .job = &c->job,
                                   .run_name = c->run_name,
                                   .pages = &c->pages,
@@ -76,6 +82,14 @@ static void try_others(struct client *c) {
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
+/* Of how long it may wait, when it waited for a place before; 0: for ever. */
+static uint64_t left_of(const struct client *c, uint64_t timeout_ns) {
+    uint64_t waited_ns = c->queued_ns ? fdutil_now_ns() - c->queued_ns : 0;
+
+    if (!timeout_ns) return 0;
+    return timeout_ns > waited_ns ? timeout_ns - waited_ns : 1;
+}
+
 /* What it asked for, and where it said nothing, what we know or are told to take. */
 static void complete_job(struct client *c) {
     const struct clients *all = c->clients;
@@ -87,6 +101,7 @@ static void complete_job(struct client *c) {
     c->job.source = job->flags & WIRE_JOB_RESERVED ? "given" : "";
     if (job->weight == 0) job->weight = 1;
     if (job->admit_timeout_ns == 0) job->admit_timeout_ns = config->admit_timeout;
+    job->admit_timeout_ns = left_of(c, job->admit_timeout_ns);
     if (profile_store_fill(all->profiles, device, c->job.uid, job)) c->job.source = "profile";
     if ((job->flags & WIRE_JOB_RESERVED) || config->unknown_memory == 0) return;
     job->flags |= WIRE_JOB_RESERVED;
@@ -181,7 +196,7 @@ void handshake_begin(struct client *c) {
         return;
     }
     complete_job(c);
-    runs_name(&c->gpu->attachments, &c->job, c->run_name);
+    runs_name(&c->gpu->attachments, &c->job, &c->ancestry, c->run_name);
     if (refuse_too_large(c) || refuse_device_memory(c)) return;
     err = c->pages.submission ? 0 : make_pages(c);
     if (fdutil_scarce(err))
@@ -255,14 +270,7 @@ int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int 
 
 /* ---- what the client says -------------------------------------------------------------------- */
 
-static bool refuse_full(struct client *c) {
-    if (c->clients->running < c->clients->config->max_jobs) return false;
-    refuse_client(c, -EBUSY, "%u jobs are attached, the most that max_jobs allows",
-                  c->clients->running);
-    return true;
-}
-
-/* Whether its user may not have this job; then it is refused. */
+/* Whether its user may not have such a job; then it is refused. */
 static bool refuse_excess(struct client *c) {
     char why[USERS_WHY_BYTES];
     int err = users_check_job(c->user, &c->asked, why);
@@ -284,10 +292,11 @@ void handshake_hello(struct client *c, const void *msg, size_t bytes) {
     c->asked = c->job.spec = h.job;
     c->asked_gpu = h.gpu;
     c->minor = h.minor;
+    ancestry_read(c->job.pid, &c->ancestry);
     if (h.spec_hash != CALL_SPEC_HASH)
         log_info("client", "event=spec-differs pid=%d theirs=%016llx ours=%016llx", (int)c->job.pid,
                  (unsigned long long)h.spec_hash, (unsigned long long)CALL_SPEC_HASH);
-    if (!refuse_excess(c) && !refuse_full(c)) handshake_begin(c);
+    if (!refuse_excess(c)) places_ask(c);
 }
 
 /* Whether the descriptors are kept by which the job could go on with another worker; of the last
@@ -311,7 +320,8 @@ static void welcome(struct client *c) {
     c->state = CLIENT_RUNNING;
     c->clients->running++;
     users_move(c->user, USERS_HANDSHAKE, USERS_JOB);
-    c->attachment->welcomed = true;
+    places_settle(c);
+    attachments_begin(&c->gpu->attachments, c->attachment);
     log_burst("client", LOG_INFO,
               "event=attached job=%u pid=%d uid=%u name=\"%s\" gpu=%u slot=%d tries=%d", c->job_id,
               (int)c->job.pid, (unsigned)c->job.uid, c->job.name, c->gpu->number,
@@ -329,7 +339,7 @@ void handshake_answer(struct client *c, const void *msg, size_t bytes) {
     } else if (!accepted) {
         c->state = CLIENT_ATTACHING; /* it waits for an offer again, or for a refusal as one */
         try_others(c);
-    } else if (!refuse_full(c) && !refuse_excess(c)) {
+    } else if (!refuse_excess(c)) {
         welcome(c);
     }
 }

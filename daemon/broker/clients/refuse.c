@@ -66,6 +66,7 @@ void refuse_given_up(struct client *c) {
 void refuse_job(struct client *c, int result, const char *why) {
     struct clients *all = c->clients;
 
-    history_add_refused(all->history, &c->job, gpus_next_job(all->gpus), why);
+    history_add_refused(all->history, &c->job,
+                        c->state == CLIENT_QUEUED ? c->job_id : gpus_next_job(all->gpus), why);
     refuse_client(c, result, "%s", why);
 }

@@ -71,7 +71,8 @@ static struct user *find_or_make(struct users *users, uid_t uid) {
 }
 
 uint64_t users_connections(const struct user *u) {
-    return u->count[USERS_HANDSHAKE] + u->count[USERS_JOB] + u->count[USERS_CONTROL];
+    return u->count[USERS_HANDSHAKE] + u->count[USERS_QUEUED] + u->count[USERS_JOB] +
+           u->count[USERS_CONTROL];
 }
 
 static void forget_if_gone(struct user *u) {
@@ -127,10 +128,8 @@ int users_check_rank(struct user *u, int64_t priority, uint64_t weight, char why
 
 int users_check_job(struct user *u, const struct wire_job *job, char why[USERS_WHY_BYTES]) {
     int64_t rank = users_rank(job->priority, job->slo_ns != 0);
-    int err = users_check_rank(u, rank, job->weight, why);
 
-    if (err < 0) return err;
-    return has_room(u, LIMIT(user_jobs), u->count[USERS_JOB], "jobs", why) ? 0 : -EBUSY;
+    return users_check_rank(u, rank, job->weight, why);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

@@ -20,7 +20,8 @@
 #define USERS_WHY_BYTES 240
 #define USERS_GROUPS 256 /* of more than these the others are not seen */
 
-enum users_kind { USERS_HANDSHAKE, USERS_JOB, USERS_CONTROL, USERS_KINDS };
+/* QUEUED: its hello was good, and it waits for a place (places.h). */
+enum users_kind { USERS_HANDSHAKE, USERS_QUEUED, USERS_JOB, USERS_CONTROL, USERS_KINDS };
 
 /* Somebody with at least one connection. */
 struct user {
@@ -30,8 +31,10 @@ struct user {
     int group_count;
     struct limits limits;
     uint64_t count[USERS_KINDS]; /* connections, by what they are now */
-    uint64_t refused;            /* since the first of these */
-    uint64_t pinned_bytes;       /* in use when it was last looked at */
+    uint64_t places,
+        beginning;    /* of places.h: those it has; of these, of clients that are no jobs yet */
+    uint64_t refused; /* since the first of these */
+    uint64_t pinned_bytes; /* in use when it was last looked at */
 };
 
 struct users {
@@ -54,8 +57,8 @@ struct user *users_find(const struct users *users, uid_t uid); /* or NULL */
 const struct user *users_next(const struct users *users, uint64_t least);
 uint64_t users_connections(const struct user *u);
 
-/* 0 when the user may have another job, of this priority and weight; else what to refuse it with
- * and the reason. */
+/* 0 when the user may have a job of this priority and weight; else what to refuse it with and the
+ * reason. */
 int users_check_job(struct user *u, const struct wire_job *job, char why[USERS_WHY_BYTES]);
 /* The same of a priority or a weight alone. */
 /* What a job with this priority counts as: a target of latency is kept at the cost of others, as a

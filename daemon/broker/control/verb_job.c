@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "daemon/broker/clients/ending.h"
+#include "daemon/broker/clients/places.h"
 #include "daemon/broker/control/verb.h"
 #include "daemon/broker/jobs/overdue.h"
 #include "daemon/broker/jobs/report_job.h"
@@ -30,24 +31,58 @@ static struct attachment *find(const struct asking *q, struct gpu **g) {
     return gpus_find_job(&q->broker->gpus, q->request->args.id, g);
 }
 
+/* One that waits for a place is no GPU's yet. */
+static void report_queued(const struct client *c, struct ctl_job *r) {
+    const struct attachment a = {
+        .job_id = c->job_id, .client = (struct client *)c, .job = c->job, .welcomed = true};
+
+    report_job(&a, r);
+    r->position = places_explain(c, r->why, sizeof(r->why));
+    snprintf(r->state, sizeof(r->state), "waiting");
+}
+
+static bool add_queued(struct asking *q, const struct client *c) {
+    struct ctl_job r;
+
+    report_queued(c, &r);
+    report_job_hide(q->uid, &r);
+    return ctl_msg_add(q->out, CTL_RECORD_JOB, &r);
+}
+
+/* The one that waits for a place under this number; NULL: there is none. */
+static struct client *find_queued(const struct asking *q, uint64_t id) {
+    struct client *c = id ? places_next(&q->broker->clients, id - 1) : NULL;
+
+    return c && c->job_id == id ? c : NULL;
+}
+
 int verb_job_list(struct asking *q) {
     uint64_t last = q->request->args.after;
     const struct attachment *a;
+    const struct client *c;
     struct gpu *g;
+    bool added;
 
-    while ((a = gpus_job_after(&q->broker->gpus, last, &g))) {
-        if (!add_job(q, g, a)) return asking_reply(q, last);
-        last = a->job_id;
+    for (;;) {
+        a = gpus_job_after(&q->broker->gpus, last, &g);
+        c = places_next(&q->broker->clients, last);
+        if (!a && !c) return asking_reply(q, 0);
+        added = a && (!c || a->job_id < c->job_id) ? add_job(q, g, a) : add_queued(q, c);
+        if (!added) return asking_reply(q, last);
+        last = a && (!c || a->job_id < c->job_id) ? a->job_id : c->job_id;
     }
-    return asking_reply(q, 0);
 }
 
 int verb_job_show(struct asking *q) {
     struct gpu *g;
     const struct attachment *a = find(q, &g);
+    const struct client *c = find_queued(q, q->request->args.id);
 
-    if (!a) return asking_not_found(q, "job", "job");
-    add_job(q, g, a);
+    if (!a && !c) return asking_not_found(q, "job", "job");
+    if (a)
+        add_job(q, g, a);
+    else
+        add_queued(q, c);
     return asking_reply(q, 0);
 }
 
@@ -168,13 +203,29 @@ int verb_job_resume(struct asking *q) {
     return a ? change(q, g, a, 0, WIRE_JOB_PAUSED) : err;
 }
 
+static int kill_queued(struct asking *q, struct client *c) {
+    struct ctl_job r;
+    char why[80];
+
+    snprintf(why, sizeof(why), "job %u belongs to another user", c->job_id);
+    if (c->job.uid != q->uid && !asking_admin(q))
+        return asking_refuse(q, CTL_E_NOT_PERMITTED, why, "root may end it");
+    report_queued(c, &r);
+    snprintf(r.state, sizeof(r.state), "ending");
+    ending_kill(c, q->uid);
+    return asking_record(q, CTL_RECORD_JOB, &r);
+}
+
 /* The attachment stays until the worker lets go of it. */
 int verb_job_kill(struct asking *q) {
     int err;
     struct gpu *g;
-    struct attachment *a = find_own(q, &g, &err);
+    struct client *c = find_queued(q, q->request->args.id);
+    struct attachment *a;
     struct ctl_job r;
 
+    if (c) return kill_queued(q, c);
+    a = find_own(q, &g, &err);
     if (!a) return err;
     ending_kill(a->client, q->uid);
     a = find(q, &g);

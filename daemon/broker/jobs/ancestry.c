@@ -37,11 +37,15 @@ static pid_t read_parent(pid_t pid) {
     return ancestry_parent(text);
 }
 
-int ancestry_read(pid_t pid, pid_t out[ANCESTRY_MOST]) {
-    int count = 0;
+void ancestry_read(pid_t pid, struct ancestry *out) {
+    out->count = 0;
+    if (pid <= 1) return;
+    while (out->count < ANCESTRY_MOST && (pid = read_parent(pid)) > 1)
+        out->pids[out->count++] = pid;
+}
 
-    if (pid <= 1) return 0;
-    while (count < ANCESTRY_MOST && (pid = read_parent(pid)) > 1)
-        out[count++] = pid;
-    return count;
+bool ancestry_has(const struct ancestry *ancestry, pid_t pid) {
+    for (int i = 0; i < ancestry->count; i++)
+        if (ancestry->pids[i] == pid) return true;
+    return false;
 }

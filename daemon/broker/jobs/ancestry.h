@@ -9,13 +9,18 @@
 #ifndef DAEMON_BROKER_JOBS_ANCESTRY_H
 #define DAEMON_BROKER_JOBS_ANCESTRY_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define ANCESTRY_MOST 32 /* generations that are looked at */
 
-/* Fills in the parent of `pid`, that one's parent and so on, without the first process; returns how
- * many there are. */
-int ancestry_read(pid_t pid, pid_t out[ANCESTRY_MOST]);
+struct ancestry {
+    pid_t pids[ANCESTRY_MOST]; /* the parent, its parent and so on, without the first process */
+    int count;
+};
+
+void ancestry_read(pid_t pid, struct ancestry *out);
+bool ancestry_has(const struct ancestry *ancestry, pid_t pid);
 
 /* The parent in the text of /proc/PID/stat; 0: there is none, or the text is not such a one. */
 pid_t ancestry_parent(const char *stat);

@@ -81,9 +81,19 @@ static struct wire_worker_msg describe(const struct attachment *a, uint32_t kind
 static int tell_attach(struct attachments *as, const struct attachment *a,
                        const struct attachments_ask *ask) {
     struct wire_worker_msg msg = describe(a, WIRE_ATTACH, ask->limits);
+    msg.flags = a->client ? WIRE_ATTACH_HELD : 0; /* our own job accepts its windows at once */
     int fds[] = {ask->pages->submission_fd, ask->pages->host_fd, ask->pages->doorbell_fd};
 
     return channel_tell(as->channel, &msg, fds, 3);
+}
+
+/* In the order of numbers: one that waited for a place has an old one. */
+static void insert(struct attachments *as, struct attachment *a) {
+    struct list *pos;
+
+    list_each(pos,
+              &as->list) if (list_entry(pos, struct attachment, link)->job_id > a->job_id) break;
+    list_append(pos, &a->link);
 }
 
 int attachments_attach(struct attachments *as, const struct attachments_ask *ask, int from,
@@ -102,7 +112,7 @@ int attachments_attach(struct attachments *as, const struct attachments_ask *ask
         free_attachment(as, a);
         return err;
     }
-    list_append(&as->list, &a->link);
+    insert(as, a);
     *out = a;
     return 0;
 }
@@ -140,14 +150,20 @@ void attachments_bind(struct attachment *a) {
     fdutil_close(&a->estate_fd);
 }
 
-void attachments_set(struct attachments *as, const struct attachment *a) {
-    struct wire_worker_msg msg = {.kind = WIRE_SET_JOB,
-                                  .job_id = a->job_id,
-                                  .job = a->job.spec,
-                                  .group = a->group,
-                                  .run = a->run};
+static void tell_job(struct attachments *as, const struct attachment *a, uint32_t kind) {
+    struct wire_worker_msg msg = {
+        .kind = kind, .job_id = a->job_id, .job = a->job.spec, .group = a->group, .run = a->run};
 
     channel_tell(as->channel, &msg, NULL, 0);
+}
+
+void attachments_set(struct attachments *as, const struct attachment *a) {
+    tell_job(as, a, WIRE_SET_JOB);
+}
+
+void attachments_begin(struct attachments *as, struct attachment *a) {
+    a->welcomed = true;
+    tell_job(as, a, WIRE_BEGIN);
 }
 
 void attachments_detach(struct attachments *as, struct attachment *a) {

@@ -104,6 +104,8 @@ int attachments_restore(struct attachments *as, struct attachment *a, const stru
 /* It will end with its worker: closes what another one would need. */
 void attachments_bind(struct attachment *a);
 
+/* The client has accepted its windows: the job may be admitted. */
+void attachments_begin(struct attachments *as, struct attachment *a);
 /* Tells the worker of a->job.spec. Where it fails the worker is being ended. */
 void attachments_set(struct attachments *as, const struct attachment *a);
 /* The client is gone or wants other windows: tells the worker, which answers DETACHED; an orphan

@@ -7,30 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/broker/jobs/ancestry.h"
-
-static bool is_among(pid_t pid, const pid_t *pids, int count) {
-    for (int i = 0; i < count; i++)
-        if (pids[i] == pid) return true;
-    return false;
-}
-
 /* A job of the same user whose process is an ancestor of this one's; NULL: there is none. */
-static const struct attachment *find_ancestor(const struct attachments *as, const struct job *job) {
-    pid_t pids[ANCESTRY_MOST];
-    int count = ancestry_read(job->pid, pids);
+static const struct attachment *find_ancestor(const struct attachments *as, const struct job *job,
+                                              const struct ancestry *ancestry) {
     const struct list *pos;
 
     list_each(pos, &as->list) {
         const struct attachment *a = list_entry(pos, struct attachment, link);
 
-        if (a->client && a->job.uid == job->uid && is_among(a->job.pid, pids, count)) return a;
+        if (a->client && a->job.uid == job->uid && ancestry_has(ancestry, a->job.pid)) return a;
     }
     return NULL;
 }
 
-void runs_name(const struct attachments *as, const struct job *job, char out[GROUPS_NAME_BYTES]) {
-    const struct attachment *a = find_ancestor(as, job);
+void runs_name(const struct attachments *as, const struct job *job, const struct ancestry *ancestry,
+               char out[GROUPS_NAME_BYTES]) {
+    const struct attachment *a = find_ancestor(as, job, ancestry);
 
     memset(out, 0, GROUPS_NAME_BYTES);
     if (a)

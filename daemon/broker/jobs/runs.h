@@ -9,12 +9,14 @@
 
 #include <stdbool.h>
 
+#include "daemon/broker/jobs/ancestry.h"
 #include "daemon/broker/jobs/attachments.h"
 
 /* The name of the job's run among its user's: that of a job from whose process it descends, else of
  * its SALUS_RUN, else of its process, and empty where that is not known. No group that a job can
  * name has such a one. */
-void runs_name(const struct attachments *as, const struct job *job, char out[GROUPS_NAME_BYTES]);
+void runs_name(const struct attachments *as, const struct job *job, const struct ancestry *ancestry,
+               char out[GROUPS_NAME_BYTES]);
 
 /* Whether a job of its user and of that run is attached. */
 bool runs_has(const struct attachments *as, const struct job *job,

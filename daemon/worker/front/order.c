@@ -85,7 +85,7 @@ static struct sched_spec job_spec(const struct client *c, const struct wire_work
                                .group = msg->group,
                                .run = msg->run,
                                .user = c->uid,
-                               .paused = j->flags & WIRE_JOB_PAUSED,
+                               .paused = c->held || j->flags & WIRE_JOB_PAUSED,
                                .iterations = j->iterations,
                                .duration_ns = j->duration_ns,
                                .request_ns = j->request_ns,
@@ -118,6 +118,7 @@ static int attach_client(struct worker *w, const struct wire_worker_msg *msg, in
         return err;
     }
     if (c->replay.restored) saving_restored(c);
+    c->held = msg->kind == WIRE_ATTACH && msg->flags & WIRE_ATTACH_HELD;
     tenant_share(w, c->uid);
     struct sched_spec spec = job_spec(c, msg);
     engine_joined(c, &spec);
@@ -221,6 +222,14 @@ static void take_set_job(struct worker *w, const struct wire_worker_msg *msg) {
     reply_done(w, msg, 0, "");
 }
 
+static void take_begin(struct worker *w, const struct wire_worker_msg *msg) {
+    struct client *c = client_find(w, msg->job_id);
+    if (!c || c->abandoned || !c->held) return;
+    c->held = false;
+    struct sched_spec spec = job_spec(c, msg);
+    engine_set(c, &spec);
+}
+
 static void take_set_policy(struct worker *w, const struct wire_worker_msg *msg) {
     char why[160] = "";
     int err = sched_policy_check(&msg->policy, why, sizeof(why));
@@ -271,6 +280,7 @@ static bool take_order(struct worker *w, const struct wire_worker_msg *msg) {
     switch (msg->kind) {
     case WIRE_DETACH: take_detach(w, msg); return true;
     case WIRE_SET_JOB: take_set_job(w, msg); return true;
+    case WIRE_BEGIN: take_begin(w, msg); return true;
     case WIRE_SET_POLICY: take_set_policy(w, msg); return true;
     case WIRE_FORGET: kernel_link_forget(w, msg); return true;
     case WIRE_RESTORED: take_restored(w); return true;
