@@ -518,6 +518,19 @@ def test_user_of_silent_connections_holds_up_nobody():
             wait_for("nothing is left", lambda: ALICE not in tenants(d))
 
 
+def test_user_of_silent_offers_holds_no_memory():
+    """Who says nothing of the windows that it was offered has no place in the memory, however much it asks for."""
+    with OpenDaemon("--device-memory", "256MiB", "--unknown-memory", "64MiB", "--handshake-timeout", "600s") as d:
+        socks = as_user(ALICE, d, 64)
+        for s in socks:
+            s.send(hello())
+        wait_for("some have windows", lambda: tenants(d)[ALICE]["handshakes"] == 8)
+        with Verifier(d, "--uid", str(BOB), "--rounds", "2") as bob:
+            bob.rounds(2)
+        equal(tenants(d)[ALICE]["connections"], 64, "Alice's connections, still")
+        close(socks)
+
+
 def test_user_of_idle_jobs_leaves_places():
     """Idle jobs that are welcome do not take every place."""
     with OpenDaemon() as d:

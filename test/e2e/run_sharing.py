@@ -395,6 +395,31 @@ def test_an_unknown_job_is_measured_and_then_shares():
             p.communicate()
 
 
+# ---- processes that wait for one another ---------------------------------------------------------------
+
+def test_ranks_of_one_run_meet_at_a_barrier():
+    """Twelve, where memory is kept for eight of unknown needs: nobody is measured within the hour."""
+    with Daemon("--device-memory", "512MiB", "--unknown-memory", "0", "--lease", "3600s") as d:
+        alone = d.checksum([program("ranks"), "12"], SALUS_RUN="7")
+        equal(d.checksum([program("ranks"), "12"], SALUS_RUN="8"), alone, "checksum")
+        others = [start(d, f"other {i}", [program("ranks"), "2"], {"SALUS_RUN": str(20 + i)}) for i in range(3)]
+        equal(d.checksum([program("ranks"), "12"], SALUS_RUN="9"), alone, "checksum beside others")
+        for p in others:
+            finish(p, d)
+        equal({e["how"] for e in d.ctl_json("history")["history"]}, {"done"}, "how all ended")
+
+
+def test_ranks_that_do_not_fit_together_are_refused():
+    """With the reason, and at once: those that are there would wait for them with their memory."""
+    with Daemon("--device-memory", "256MiB") as d:
+        done = d.run([program("ranks"), "4"], SALUS_RUN="7", SALUS_PERSISTENT="100MiB")
+        require(done.returncode, "four ranks of 100 MiB had room in 256 MiB")
+        refused = [e for e in d.ctl_json("history")["history"] if e["how"] == "refused"]
+        equal(len(refused), 2, "ranks that were refused")
+        for e in refused:
+            require("does not fit beside the other processes of its run" in e["why"], f"the reason: {e['why']}")
+
+
 # ---- live changes --------------------------------------------------------------------------------------
 
 def test_policies_change_live_without_losing_an_operation():
