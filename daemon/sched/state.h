@@ -97,6 +97,8 @@ struct sched_job { /* what every operation touches comes first */
     uint64_t measure_ns;       /* unknown: when it is taken as it is */
     uint64_t wait_tried;       /* releases when it waited in vain for memory beyond what it holds */
     struct sched_need ask;     /* what the grower asks for */
+    uint32_t leader;           /* parts.h: the first job of its user */
+    uint64_t user_bytes;       /* of a leader: what its user's admitted jobs hold */
     uint64_t swap_tried;       /* releases when others were swapped out for it in vain */
     uint32_t overtaken;        /* times a later job was admitted before it */
     uint32_t admitted_prev, admitted_next; /* among the admitted */

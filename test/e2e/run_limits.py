@@ -764,6 +764,25 @@ def test_user_of_device_memory():
             first.rounds(2)
 
 
+def test_user_of_idle_memory_makes_room():
+    """A job that stands still goes to host memory for another user's that grows, and loses nothing."""
+    needs_root()
+    with OpenDaemon("--device-memory", "256MiB", "--unknown-memory", "8MiB", "--idle-after", "100ms") as d:
+        with Verifier(d, "--uid", str(ALICE), "--device", "180") as alice:
+            equal(alice.line(), "device 0", "Alice's memory")
+            alice.rounds(1)
+            alice.process.send_signal(signal.SIGSTOP)
+            with Verifier(d, "--uid", str(BOB), "--device", "150") as bob:
+                equal(bob.line(), "device 0", "Bob's memory")
+                bob.rounds(2)
+                state, = [j["state"] for j in d.ctl_json("job", "list")["jobs"] if j["uid"] == ALICE]
+                equal(state, "waiting", "Alice's job, meanwhile")
+            alice.process.send_signal(signal.SIGCONT)
+            alice.rounds(2)
+        wait_for("Alice's job has been in host memory", lambda: any(
+            e["swaps"] > 0 for e in d.ctl_json("history")["history"] if e["uid"] == ALICE))
+
+
 def test_user_of_device_memory_whose_limit_grows():
     needs_root()
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:

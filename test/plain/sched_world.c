@@ -281,6 +281,7 @@ static struct policy_config make_policy(struct world *w, const char *policy) {
                               .overtakes = 1 + rnd(w, 20),
                               .lease_ns = 1000,
                               .grow_wait_ns = 1 + rnd(w, 4000),
+                              .idle_after_ns = rnd(w, 2) ? 0 : 1 + rnd(w, 20000),
                               .unknown_part = 1 + rnd(w, 400),
                               .inflight_cap = 1 + rnd(w, 4),
                               .preempt_ns = rnd(w, 2) ? 0 : 1 + rnd(w, 500),

@@ -386,6 +386,100 @@ Test(turn, a_wait_in_vain_ends_and_is_not_tried_again_before_memory_comes_back) 
     sched_destroy(s);
 }
 
+/* ---- users ----------------------------------------------------------------------------------- */
+
+/* For one that is admitted as well, however long a lease is. */
+Test(turn, the_memory_of_an_idle_job_goes_to_another_users_that_grows) {
+    struct sched *s = make(
+        (struct policy_config){.lane = "pack", .idle_after_ns = 50, .exclusive = -1, .swap = -1},
+        20);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(16,0)u1 +2(2,0)u2\n"
+                      "@1 2?12,0w\n"
+                      "@49 .\n"
+                      "@50 .\n",
+                      "@0 admit 2@0, admit 1@1\n"
+                      "@1 wait 2, arm 50\n"
+                      "@49\n"
+                      "@50 out 1*16, grant 2\n");
+    sched_destroy(s);
+}
+
+/* Nobody is swapped otherwise. Job 1 comes back when there is room. */
+Test(turn, the_memory_of_an_idle_job_goes_to_another_user) {
+    struct sched *s = make(
+        (struct policy_config){.lane = "pack", .idle_after_ns = 50, .exclusive = -1, .swap = -1},
+        20);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(16,0)u1\n"
+                      "@1 +2(8,0)u1 +3(8,0)u2\n"
+                      "@49 .\n"
+                      "@50 .\n"
+                      "@51 1^\n"
+                      "@52 -3\n",
+                      "@0 admit 1@0\n"
+                      "@1 arm 50\n"
+                      "@49\n"
+                      "@50 out 1*16, admit 3@1, admit 2@2, arm 100\n"
+                      "@51\n"
+                      "@52\n");
+    sched_destroy(s);
+}
+
+Test(turn, the_memory_of_a_job_at_work_is_nobody_elses) {
+    struct sched *s = make(
+        (struct policy_config){.lane = "pack", .idle_after_ns = 50, .exclusive = -1, .swap = -1},
+        20);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(16,0)u1\n"
+                      "@1 1:10 +3(8,0)u2\n"
+                      "@55 +4(9,0)u3\n"
+                      "@60 1=10 1|\n"
+                      "@109 .\n"
+                      "@110 .\n",
+                      "@0 admit 1@0\n"
+                      "@1 switch 1, run 1:10\n"
+                      "@55\n"
+                      "@60 arm 110\n"
+                      "@109\n"
+                      "@110 out 1*16, admit 3@1, admit 4@2, arm 160\n");
+    sched_destroy(s);
+}
+
+/* Job 3 came first, and would bring its user beyond a half. */
+Test(turn, beyond_its_part_a_user_waits_for_another_one) {
+    struct sched *s = make(
+        (struct policy_config){.lane = "fair", .overtakes = 2, .exclusive = -1, .swap = -1}, 20);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(8,0)u1 +2(8,0)u1\n"
+                      "@1 +3(4,0)u1 +4(8,0)u2\n"
+                      "@2 -1\n"
+                      "@3 -4\n",
+                      "@0 admit 1@0, admit 2@1\n"
+                      "@1 arm 60000000000\n"
+                      "@2 admit 4@0, admit 3@2\n"
+                      "@3\n");
+    sched_destroy(s);
+}
+
+/* Not for ever: job 3 was overtaken by job 4 already. */
+Test(turn, who_was_overtaken_often_enough_waits_for_no_other_user) {
+    struct sched *s = make(
+        (struct policy_config){.lane = "fair", .overtakes = 1, .exclusive = -1, .swap = -1}, 20);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(8,0)u1 +2(8,0)u2\n"
+                      "@1 +3(6,0)u1\n"
+                      "@2 +4(2,0)u2\n"
+                      "@3 +5(5,0)u3\n"
+                      "@4 -2\n",
+                      "@0 admit 1@0, admit 2@1\n"
+                      "@1 arm 60000000000\n"
+                      "@2 admit 4@2\n"
+                      "@3\n"
+                      "@4 admit 3@1\n");
+    sched_destroy(s);
+}
+
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 Test(turn, processes_of_a_run_are_admitted_with_the_first_or_refused) {
@@ -398,7 +492,7 @@ Test(turn, processes_of_a_run_are_admitted_with_the_first_or_refused) {
            "@0 admit 1@0\n"
            "@1\n"
            "@2 admit 2@0, admit 3@1, refuse 4 RUN\n"
-           "@3 refuse 5 RUN\n"
+           "@3 refuse 5 RUN, arm 60000000002\n"
            "@4 admit 6@0\n");
 }
 

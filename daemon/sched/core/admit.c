@@ -15,13 +15,18 @@
  *
  * With swap, a waiting job that ranks before admitted ones may take the memory of those that are
  * at a boundary; they wait in its place (section 4.2). So may any waiting job with the memory of
- * those that have had nothing to do for a lease: they wait until they have.
+ * those that have had nothing to do for a lease: they wait until they have. A job of another user
+ * may take the memory of those that have been idle for idle_after even without swap.
+ *
+ * Where jobs of several users wait or are admitted, each user has an equal part of the memory
+ * (parts.h): beyond it a user's job waits while another user's waits for memory within its part.
  */
 #include "daemon/sched/core/admit.h"
 
 #include "daemon/sched/core/core.h"
 #include "daemon/sched/core/grow.h"
 #include "daemon/sched/core/order.h"
+#include "daemon/sched/core/parts.h"
 #include "daemon/sched/core/ready.h"
 #include "daemon/sched/core/turn.h"
 
@@ -88,6 +93,7 @@ void admit_joined(struct sched *s, uint32_t job) {
     uint64_t e = lanes_round(l, j->spec.ephemeral_bytes), all = lanes_capacity(l);
     j->number = s->lane_policy->begin(&s->st, job);
     j->why = SCHED_WHY_MEMORY;
+    parts_joined(s, job);
     j->deadline_ns = SCHED_NEVER;
     if (p > all || e > all - p) {
         refuse(s, job, SCHED_WHY_TOO_LARGE);
@@ -270,11 +276,29 @@ static bool drain_all(struct sched *s) {
     return any;
 }
 
-/* From when on the job has had its memory for a lease and nothing to do; NEVER: it has. */
-static uint64_t idle_at(const struct sched *s, uint32_t job) {
+/* Since when the job has had its memory and nothing to do; NEVER: it has. */
+static uint64_t idle_since(const struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
     if (j->left || j->swapped || j->running || j->waiting) return SCHED_NEVER;
-    return (j->done_ns > j->held_ns ? j->done_ns : j->held_ns) + s->config.lease_ns;
+    return j->done_ns > j->held_ns ? j->done_ns : j->held_ns;
+}
+
+/* From when on it counts as idle: after a lease. */
+static uint64_t idle_at(const struct sched *s, uint32_t job) {
+    uint64_t since = idle_since(s, job);
+    return since == SCHED_NEVER ? since : since + s->config.lease_ns;
+}
+
+static bool swaps(const struct sched *s) {
+    return s->config.swap && s->lane_policy->swap_margin;
+}
+
+/* Its memory goes to host memory for another user's job, whether jobs are swapped otherwise or not.
+ */
+static bool is_abandoned(const struct sched *s, uint32_t job, uint32_t k) {
+    uint64_t since = idle_since(s, k);
+    if (s->st.jobs[k].spec.user == s->st.jobs[job].spec.user || since == SCHED_NEVER) return false;
+    return s->st.now_ns - since >= s->config.idle_after_ns && since <= s->st.now_ns;
 }
 
 static bool is_idle(const struct sched *s, uint32_t job) {
@@ -291,18 +315,19 @@ static uint64_t gain_bytes(const struct sched *s, uint32_t job) {
 static bool is_behind(const struct sched *s, uint32_t job, uint32_t k) {
     const struct order_node *head = &s->st.jobs[job].node;
     const struct sched_job *j = &s->st.jobs[k];
-    uint64_t rank = s->lane_policy->rank(&s->st, k), margin = s->lane_policy->swap_margin(&s->st);
+    uint64_t rank = s->lane_policy->rank(&s->st, k);
     if (j->spec.unknown || j->spec.fixed || !gain_bytes(s, k)) return false;
+    if (!swaps(s)) return is_abandoned(s, job, k) && j->spec.priority <= head->priority;
     if (is_idle(s, k)) return j->spec.priority <= head->priority;
     if (!is_still(s, k) || !lanes_persistent(s->st.lanes, k)) return false;
     if (j->spec.priority != head->priority) return j->spec.priority < head->priority;
-    return rank > head->rank && rank - head->rank > margin;
+    return rank > head->rank && rank - head->rank > s->lane_policy->swap_margin(&s->st);
 }
 
 /* Who is idle, for longest first; else the last in rank. */
 static bool goes_before(const struct sched *s, uint32_t a, uint32_t b) {
     const struct lane_policy *p = s->lane_policy;
-    if (is_idle(s, a) || is_idle(s, b)) return idle_at(s, a) < idle_at(s, b);
+    if (!swaps(s) || is_idle(s, a) || is_idle(s, b)) return idle_at(s, a) < idle_at(s, b);
     return p->rank(&s->st, a) > p->rank(&s->st, b);
 }
 
@@ -327,7 +352,8 @@ static uint32_t find_idle(const struct sched *s, uint32_t job, uint64_t *sum) {
     uint32_t victim = SCHED_NONE;
     for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
         const struct sched_job *j = &st->jobs[k];
-        if (k == job || j->spec.unknown || j->spec.fixed || !is_idle(s, k)) continue;
+        if (k == job || j->spec.unknown || j->spec.fixed) continue;
+        if (swaps(s) ? !is_idle(s, k) : !is_abandoned(s, job, k)) continue;
         if (j->spec.priority > st->jobs[job].spec.priority || !gain_bytes(s, k)) continue;
         *sum += gain_bytes(s, k);
         if (victim == SCHED_NONE || idle_at(s, k) < idle_at(s, victim)) victim = k;
@@ -385,8 +411,9 @@ static bool is_hungry(const struct sched_job *j) {
     return !j->spec.paused && (!j->swapped || j->waiting || j->wanted);
 }
 
-static bool swaps(const struct sched *s) {
-    return s->config.swap && s->lane_policy->swap_margin;
+/* Jobs are swapped, or may be for another user's. */
+static bool may_swap(const struct sched *s) {
+    return swaps(s) || s->several_users;
 }
 
 /* ---- PROCESSREQUESTS (Algorithm 1, lines 15-20) ---------------------------------------------- */
@@ -404,20 +431,22 @@ static bool reserves(const struct sched *s, uint32_t job) {
 static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
     struct sched_state *st = &s->st;
     bool any = false, reserved = false;
+    struct parts parts = parts_of(s);
     for (*count = 0; *count < ADMIT_SCAN && st->pending != SCHED_NONE;) {
         uint32_t job = st->pending;
         struct sched_job *j = &st->jobs[job];
         take_waiting(s, job);
-        bool may = !reserved || j->swapped;
-        if (!may) j->why = SCHED_WHY_ORDER;
+        bool yields = parts_yields(s, &parts, job), may = (!reserved && !yields) || j->swapped;
+        if (!may) j->why = yields ? SCHED_WHY_PART : SCHED_WHY_ORDER;
         if (may && try_job(s, job, *count == 0 && s->lane_policy->reorganise)) {
             any = true;
             for (uint32_t i = 0; i < *count; i++)
                 st->jobs[kept[i]].overtaken++;
+            parts = parts_of(s);
             continue;
         }
         kept[(*count)++] = job;
-        reserved |= reserves(s, job);
+        reserved |= reserves(s, job) && !yields;
     }
     for (uint32_t i = 0; i < *count; i++) {
         order_put(st->jobs, &st->pending, kept[i]);
@@ -426,9 +455,19 @@ static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
     return any;
 }
 
+/* Those that may go for the job, and what is free, are enough. */
+static bool can_swap(const struct sched *s, uint32_t job) {
+    uint64_t room;
+    return find_victim(s, job, &room) != SCHED_NONE && room >= least_need(s, &s->st.jobs[job]);
+}
+
+/* The job for which others go to host memory: where jobs are swapped, the first in the queue; else
+ * the first that another user's idle jobs make room for. */
 static uint32_t first_hungry(const struct sched *s, const uint32_t *kept, uint32_t count) {
-    for (uint32_t i = 0; swaps(s) && i < count; i++)
-        if (is_hungry(&s->st.jobs[kept[i]]) && !is_foreign(s, kept[i])) return kept[i];
+    for (uint32_t i = 0; may_swap(s) && i < count; i++)
+        if (is_hungry(&s->st.jobs[kept[i]]) && !is_foreign(s, kept[i]) &&
+            (swaps(s) || can_swap(s, kept[i])))
+            return kept[i];
     return SCHED_NONE;
 }
 
@@ -491,9 +530,10 @@ static void take_measured(struct sched *s) {
 static void watch_idle(struct sched *s) {
     const struct sched_state *st = &s->st;
     s->idle_at = SCHED_NEVER;
-    if (!swaps(s) || (st->pending == SCHED_NONE && st->grower == SCHED_NONE)) return;
+    if (!may_swap(s) || (st->pending == SCHED_NONE && st->grower == SCHED_NONE)) return;
+    uint64_t after = swaps(s) ? s->config.lease_ns : s->config.idle_after_ns;
     for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
-        uint64_t at = idle_at(s, job);
+        uint64_t since = idle_since(s, job), at = since == SCHED_NEVER ? since : since + after;
         if (at > st->now_ns && at < s->idle_at) s->idle_at = at;
     }
 }
@@ -503,7 +543,7 @@ static bool follow_run(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     take_waiting(s, job);
     if (try_job(s, job, false)) return true;
-    if (swaps(s) && swap_for(s, job) && j->admitted) return true;
+    if (may_swap(s) && swap_for(s, job) && j->admitted) return true;
     if (is_pending(j)) take_waiting(s, job);
     refuse(s, job, SCHED_WHY_RUN);
     return false;
@@ -526,7 +566,7 @@ static void gather_runs(struct sched *s) {
 static bool swap_for_grower(struct sched *s) {
     uint32_t job = s->st.grower;
     bool any = false;
-    while (job != SCHED_NONE && swaps(s)) {
+    while (job != SCHED_NONE && may_swap(s)) {
         uint64_t sum = 0, missing = grow_missing(s);
         uint32_t victim = find_idle(s, job, &sum);
         if (!missing || victim == SCHED_NONE || sum < missing) break;
@@ -559,8 +599,8 @@ void admit_wanted(struct sched *s, uint32_t job) {
 }
 
 void admit_idled(struct sched *s) {
-    uint64_t at = s->st.now_ns + s->config.lease_ns;
-    if (swaps(s) && at < s->idle_at) s->idle_at = at;
+    uint64_t at = s->st.now_ns + (swaps(s) ? s->config.lease_ns : s->config.idle_after_ns);
+    if (may_swap(s) && at < s->idle_at) s->idle_at = at;
 }
 
 /* ---- what an admitted job does --------------------------------------------------------------- */

@@ -50,6 +50,7 @@ struct sched {
     uint64_t begun;      /* jobs that were ever admitted */
     uint64_t measure_at; /* no unknown job is taken as it is before */
     uint64_t grow_at;    /* the grower is told that there is no memory; SCHED_NEVER: none waits */
+    bool several_users;  /* there were jobs of more than one */
     bool gather;         /* processes of a run may have to follow one that was admitted */
     uint64_t
         idle_at; /* somebody waits, and no admitted job will have been idle for a lease before */

@@ -5,8 +5,8 @@
  *
  *   ranks [RANKS [MIB]]
  *
- * Each has MIB of memory (4), and kernels between three barriers; the checksum is of all results. On
- * standard error: how long it took until all were at the first barrier.
+ * Each has MIB of memory (4), and kernels between three barriers; the checksum is of all results.
+ * On standard error: how long it took until all were at the first barrier.
  */
 #include <signal.h>
 #include <sys/mman.h>
