@@ -279,17 +279,20 @@ Test(turn, jobs_of_unknown_needs_are_measured_side_by_side_on_what_they_use) {
            "@4\n");
 }
 
-/* Job 1 is left what it does not have of its eighth, 12, and job 4 wants as much for itself. */
+/* For a lease job 1 is left what it does not have of its eighth, 12, and job 4 wants as much for
+ * itself. */
 Test(turn, a_part_is_kept_for_jobs_of_unknown_needs) {
     expect("fair", 100,
            "@0 +1(?) +2(90,0) +3(70,0) +4(?)\n"
            "@1 1?10,0\n"
            "@2 -3\n"
-           "@3 -2\n",
-           "@0 admit 1@0, admit 3@1, admit 4@2, arm 10000\n"
+           "@999 .\n"
+           "@1000 .\n",
+           "@0 admit 1@0, admit 3@1, admit 4@2, arm 1000\n"
            "@1 grant 1\n"
            "@2\n"
-           "@3\n");
+           "@999\n"
+           "@1000 admit 2@1, arm 10000\n");
 }
 
 Test(turn, one_of_unknown_needs_has_the_device_to_itself_where_nobody_else_comes) {
@@ -297,17 +300,22 @@ Test(turn, one_of_unknown_needs_has_the_device_to_itself_where_nobody_else_comes
            "@0 admit 1@0, arm 10000\n@1 lane 0=40, grant 1\n@2\n");
 }
 
-/* Without an iteration to its name it is taken as it is. */
+/* Without an iteration to its name it is taken as it is; from then on it may lose its memory. */
 Test(turn, measuring_ends_after_a_while) {
-    expect("fair", 100,
-           "@0 +1(?)\n"
-           "@1 1?3,2 +2(90,0)\n"
-           "@9999 .\n"
-           "@10000 .\n",
-           "@0 admit 1@0, arm 10000\n"
-           "@1 lane 0=2, grant 1\n"
-           "@9999\n"
-           "@10000 admit 2@1\n");
+    struct sched *s = make(
+        (struct policy_config){
+            .lane = "pack", .idle_after_ns = 50, .lease_ns = 100, .exclusive = -1, .swap = -1},
+        100);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(?)u1\n"
+                      "@1 1?90,0 +2(50,0)u2\n"
+                      "@999 .\n"
+                      "@1000 .\n",
+                      "@0 admit 1@0, arm 1000\n"
+                      "@1 grant 1, arm 50\n"
+                      "@999 arm 1000\n"
+                      "@1000 out 1*90, admit 2@1, arm 1050\n");
+    sched_destroy(s);
 }
 
 /* ---- growing beyond what is free ------------------------------------------------------------- */
@@ -504,7 +512,7 @@ Test(turn, processes_of_a_run_begin_beside_one_another_at_once) {
            "@2 +2(?)r7 +3(?)\n",
            "@0 admit 1@0, arm 10000\n"
            "@1 grant 1\n"
-           "@2 admit 2@1\n");
+           "@2 admit 2@1, arm 1002\n");
 }
 
 Test(turn, a_started_job_is_granted_under_the_condition_or_denied_at_once) {

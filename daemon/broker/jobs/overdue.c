@@ -77,7 +77,9 @@ static const struct attachment *find_culprit(const struct attachments *as,
  * so for that it must be overdue. UINT64_MAX: it waits for neither. */
 static uint64_t patience(uint64_t overdue_ns, uint64_t why) {
     if (why == WHY_TURN) return NS_PER_S;
-    if (why != WHY_MEMORY && why != WHY_ORDER && why != WHY_UNKNOWN) return UINT64_MAX;
+    if (why != WHY_MEMORY && why != WHY_ORDER && why != WHY_UNKNOWN && why != WHY_GROWS &&
+        why != WHY_PART)
+        return UINT64_MAX;
     return overdue_ns ? overdue_ns : UINT64_MAX;
 }
 

@@ -8,7 +8,7 @@
  * A job whose needs are unknown begins with no reservation and asks (grow.h); its reservation is
  * set after its first iterations (SCHED_MEASURED), or as it stands then when it has none for a
  * while. It begins beside others only where a part of the device is free, and until it holds as
- * much, that part is kept for it. So several are measured side by side.
+ * much, that part is kept for it, for a lease. So several are measured side by side.
  *
  * Jobs of one run may wait for one another. Once one of them is admitted, the others never wait:
  * they are admitted, or refused where they do not fit.
@@ -579,7 +579,8 @@ static bool swap_for_grower(struct sched *s) {
 void admit_look(struct sched *s) {
     expire_waits(s);
     take_measured(s);
-    if (s->st.now_ns >= s->idle_at || s->st.now_ns >= s->grow_at) s->look = true;
+    uint64_t now_ns = s->st.now_ns;
+    if (now_ns >= s->idle_at || now_ns >= s->grow_at || now_ns >= s->part_at) s->look = true;
     if (!s->look) return;
     s->look = false;
     swap_for_grower(s);
@@ -589,6 +590,7 @@ void admit_look(struct sched *s) {
         gather_runs(s);
     grow_look(s); /* what had to go for a newcomer may have been more than that took */
     if (s->st.pending == SCHED_NONE) lanes_keep(s->st.lanes);
+    s->part_at = s->st.pending == SCHED_NONE ? SCHED_NEVER : grow_aside_until(s);
     watch_idle(s);
 }
 

@@ -29,7 +29,7 @@ void admit_look(struct sched *s);
 static inline void admit_run(struct sched *s) {
     uint64_t now_ns = s->st.now_ns;
     if (s->look || now_ns >= s->admit_at || now_ns >= s->measure_at || now_ns >= s->idle_at ||
-        now_ns >= s->grow_at)
+        now_ns >= s->grow_at || now_ns >= s->part_at)
         admit_look(s);
 }
 

@@ -49,6 +49,7 @@ struct sched {
     uint64_t admit_at;   /* no pending job times out before */
     uint64_t begun;      /* jobs that were ever admitted */
     uint64_t measure_at; /* no unknown job is taken as it is before */
+    uint64_t part_at;    /* nothing that is kept for an unknown job comes free before, by time */
     uint64_t grow_at;    /* the grower is told that there is no memory; SCHED_NEVER: none waits */
     bool several_users;  /* there were jobs of more than one */
     bool gather;         /* processes of a run may have to follow one that was admitted */

@@ -46,18 +46,35 @@ uint64_t grow_missing(const struct sched *s) {
     return bytes > room ? bytes - room : 0;
 }
 
+/* What is kept for the admitted job. */
+static uint64_t kept_bytes(const struct sched *s, uint32_t job) {
+    const struct sched_state *st = &s->st;
+    const struct sched_job *j = &st->jobs[job];
+    uint64_t part = grow_part(s);
+    uint64_t holds = lanes_persistent(st->lanes, job) + lanes_ephemeral(st->lanes, job);
+    if (!j->spec.unknown || j->left || holds >= part) return 0;
+    return st->now_ns - j->admitted_ns < s->config.lease_ns ? part - holds : 0;
+}
+
+uint64_t grow_aside_until(const struct sched *s) {
+    const struct sched_state *st = &s->st;
+    uint64_t until = SCHED_NEVER;
+    if (!st->unknown_count) return until;
+    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
+        uint64_t end = st->jobs[k].admitted_ns + s->config.lease_ns;
+        if (end < until && kept_bytes(s, k)) until = end;
+    }
+    return until;
+}
+
 uint64_t grow_aside(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
-    uint64_t sum = 0, part = grow_part(s);
+    uint64_t sum = 0;
     if (st->grower != SCHED_NONE && !grow_related(&st->jobs[st->grower], &st->jobs[job]))
         sum = growth(s, st->grower, &st->jobs[st->grower].ask);
     if (!st->unknown_count) return sum;
-    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
-        const struct sched_job *j = &st->jobs[k];
-        uint64_t holds = lanes_persistent(st->lanes, k) + lanes_ephemeral(st->lanes, k);
-        if (!j->spec.unknown || j->left || holds >= part) continue;
-        if (!grow_related(j, &st->jobs[job])) sum += part - holds;
-    }
+    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next)
+        if (!grow_related(&st->jobs[k], &st->jobs[job])) sum += kept_bytes(s, k);
     return sum;
 }
 

@@ -22,8 +22,10 @@ void grow_forget(struct sched *s, uint32_t job);
 /* Bytes that the grower lacks; 0: nobody waits. */
 uint64_t grow_missing(const struct sched *s);
 /* Free bytes that a job which is to be admitted must leave: for the grower, and for jobs of unknown
- * needs that hold less than grow_part. */
+ * needs that hold less than grow_part and began less than a lease ago. */
 uint64_t grow_aside(const struct sched *s, uint32_t job);
+/* From when on that is less, by time alone; SCHED_NEVER. */
+uint64_t grow_aside_until(const struct sched *s);
 /* unknown_part of the device. */
 uint64_t grow_part(const struct sched *s);
 

@@ -121,7 +121,8 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
     s->st.pending = s->st.admitted = s->st.grower = s->dirty = SCHED_NONE;
     s->st.free_service = SCHED_NONE;
     s->paced_at = s->period_at = s->steps_at = SCHED_NEVER;
-    s->admit_at = s->measure_at = s->idle_at = s->grow_at = s->armed_at = SCHED_NEVER;
+    s->admit_at = s->measure_at = s->idle_at = s->armed_at = SCHED_NEVER;
+    s->grow_at = s->part_at = SCHED_NEVER;
     s->releases = 1;
     s->share_users = config->share_users;
     s->one_user = config->one_user;

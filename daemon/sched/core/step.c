@@ -364,6 +364,7 @@ static void arm_timer(struct sched *s) {
     if (s->admit_at < at) at = s->admit_at;
     if (s->measure_at < at) at = s->measure_at;
     if (s->grow_at < at) at = s->grow_at;
+    if (s->part_at < at) at = s->part_at;
     if (s->idle_at < at) at = s->idle_at;
     if (s->paced_at < at) at = s->paced_at;
     if (s->period_at < at) at = s->period_at;
