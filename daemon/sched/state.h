@@ -83,7 +83,7 @@ struct sched_job { /* what every operation touches comes first */
     struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
     uint64_t joined_ns, admitted_ns, turn_ns, deadline_ns;
     uint64_t held_ns;                  /* since when it has its memory */
-    uint64_t lane_bytes; /* ephemeral memory in use when its latest operation ended */
+    uint64_t lane_bytes;               /* ephemeral memory in use when its latest operation ended */
     uint64_t iterations, iteration_ns; /* complete; mean device time of one */
     uint64_t lap_ns;                   /* mean time from turn to the end of the iteration's work */
     uint64_t alone_ns, alone_busy_ns;  /* laps with the device to itself, and device time in them */
@@ -152,7 +152,7 @@ struct sched_state {
     struct lanes *lanes;
     struct sched_lane *lane;      /* by lane, [jobs_cap] */
     struct sched_domain *domains; /* [jobs_cap + 1]: the device, then each lane */
-    struct minheap ends;          /* domains whose turn is looked at at a time, the earliest first */
+    struct minheap ends; /* domains whose turn is looked at at a time, the earliest first */
     uint32_t pending, pending_count;
     uint32_t admitted, admitted_count; /* the list's first */
     uint32_t turns;                    /* how many jobs have one */
