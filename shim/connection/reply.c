@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Slots for answers. A slot whose answer never came is not used again: the worker could still
- * write it.
+ * Slots for answers. A slot whose request was sent and never answered is not used again: the worker
+ * could still write it.
  */
 #include "shim/connection/reply.h"
 
@@ -68,7 +68,11 @@ CUresult reply_call_by(CUresult (*send)(void *arg, uint32_t slot, uint64_t ticke
     CUresult r = take_slot(&a.slot);
     if (r) return r;
     r = send(arg, a.slot, a.ticket);
-    if (!r) r = wait_until(answered, &a);
+    if (r) {
+        give_slot(a.slot); /* nobody was asked, so that nobody writes to it */
+        return r;
+    }
+    r = wait_until(answered, &a);
     return r ? r : take_answer(a.slot, out);
 }
 

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "proto/ring.h"
+#include "shim/connection/reply.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/lock.h"
@@ -307,4 +309,26 @@ Test(shim_waiting, text_is_shown_by_who_waits_in_vain) {
     cr_expect_str_eq(said_by(wait_for_stream, s, CUDA_ERROR_ASSERT), "it failed\n");
     rig_text(true, "again\n");
     cr_expect_str_eq(said_by(wait_for_event, e, CUDA_ERROR_ASSERT), "again\n");
+}
+
+/* ---- slots for answers ----------------------------------------------------------------------- */
+
+static CUresult not_sent(void *arg, uint32_t slot, uint64_t ticket) {
+    *(uint64_t *)arg |= 1ull << slot;
+    return CUDA_ERROR_OPERATING_SYSTEM;
+}
+
+/* A request that never left has no answer that could come late: others get its slot. */
+Test(shim_waiting, requests_that_are_not_sent_keep_no_slot) {
+    static const char long_name[RING_RECORD_MAX];
+    struct wire_func_get rec = {.rec = {.op = WIRE_FUNC_GET}};
+    CUdeviceptr addr;
+    uint64_t used = 0;
+    for (uint32_t i = 0; i < WIRE_REPLIES / 2; i++)
+        cr_assert_eq(reply_call_by(not_sent, &used, NULL), CUDA_ERROR_OPERATING_SYSTEM);
+    cr_assert_eq(__builtin_popcountll(used), 1, "one slot is enough");
+    for (uint32_t i = 0; i < WIRE_REPLIES + 1; i++)
+        cr_assert_eq(reply_call(&rec, sizeof(rec), long_name, sizeof(long_name), NULL),
+                     CUDA_ERROR_INVALID_VALUE);
+    cr_assert_eq(cuMemAlloc_v2(&addr, LARGE), CUDA_SUCCESS);
 }
