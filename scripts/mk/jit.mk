@@ -2,7 +2,7 @@
 # What stands before NVIDIA's compilers and linkers at run time, on the software GPU: nothing but their
 # functions may be seen of a library that is preloaded.
 JIT_OBJS := $(call objs,$(JIT))
-JIT_CODE := $(addprefix $(BUILD)/shim/code/,code_file.o fatbin.o link.o linked.o object.o ptx_target.o)
+JIT_CODE := $(addprefix $(BUILD)/shim/code/,code_file.o fatbin.o link.o linked.o object.o program_memory.o ptx_target.o)
 $(JIT_OBJS): OWN_CFLAGS += -fvisibility=hidden
 $(JIT_SO): $(JIT_OBJS) $(JIT_CODE) $(BUILD)/libcommon.a scripts/mk/jit.map
 	@mkdir -p $(@D)

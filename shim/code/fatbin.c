@@ -7,12 +7,14 @@
 #include "shim/code/fatbin.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "shim/code/fatbin_layout.h"
 #include "shim/code/linked.h"
+#include "shim/code/program_memory.h"
 
 #define WRAPPER_MAGIC 0x466243b1u
 #define TILE_MAGIC "\x7fTileIR"
@@ -45,57 +47,74 @@ static uint64_t end_of(uint64_t offset, uint64_t bytes) {
     return offset + bytes < offset ? UINT64_MAX : offset + bytes;
 }
 
-/* `limit`: bytes that can be read. */
-static uint64_t measure_elf(const char *p, uint64_t limit) {
+/* An image's bytes. Of one that the program points to, nobody knows how many can be read. */
+struct extent {
+    const char *at;
+    uint64_t limit;
+    bool known; /* all of them can be read */
+};
+
+/* Whether the `bytes` at `offset` could be copied. */
+static bool peek(const struct extent *x, uint64_t offset, void *to, size_t bytes) {
+    if (offset > x->limit || bytes > x->limit - offset) return false;
+    if (!x->known) return program_memory_read(to, x->at + offset, bytes) == 0;
+    memcpy(to, x->at + offset, bytes);
+    return true;
+}
+
+/* `bytes`, or 0 where these are not all there. */
+static uint64_t whole(const struct extent *x, uint64_t bytes) {
+    char last;
+    return bytes && peek(x, bytes - 1, &last, 1) ? bytes : 0;
+}
+
+static uint64_t measure_elf(const struct extent *x) {
     Elf64_Ehdr h;
-    if (limit < sizeof(h)) return 0;
-    memcpy(&h, p, sizeof(h));
+    if (!peek(x, 0, &h, sizeof(h))) return 0;
     if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ehsize < sizeof(h)) return 0;
     if (h.e_phnum && h.e_phentsize != sizeof(Elf64_Phdr)) return 0;
     if (h.e_shnum && h.e_shentsize != sizeof(Elf64_Shdr)) return 0;
     uint64_t end = h.e_ehsize;
     end = larger(end, end_of(h.e_phoff, (uint64_t)h.e_phnum * h.e_phentsize));
     end = larger(end, end_of(h.e_shoff, (uint64_t)h.e_shnum * h.e_shentsize));
-    if (end > limit) return 0;
+    if (end > x->limit) return 0;
     for (uint16_t i = 0; i < h.e_phnum; i++) {
         Elf64_Phdr ph;
-        memcpy(&ph, p + h.e_phoff + i * sizeof(ph), sizeof(ph));
+        if (!peek(x, h.e_phoff + i * sizeof(ph), &ph, sizeof(ph))) return 0;
         end = larger(end, end_of(ph.p_offset, ph.p_filesz));
     }
     for (uint16_t i = 0; i < h.e_shnum; i++) {
         Elf64_Shdr sh;
-        memcpy(&sh, p + h.e_shoff + i * sizeof(sh), sizeof(sh));
+        if (!peek(x, h.e_shoff + i * sizeof(sh), &sh, sizeof(sh))) return 0;
         if (sh.sh_type != SHT_NOBITS) end = larger(end, end_of(sh.sh_offset, sh.sh_size));
     }
-    return end <= limit ? end : 0;
+    return whole(x, end);
 }
 
-static uint64_t measure_fatbin(const void *p, uint64_t limit) {
+static uint64_t measure_fatbin(const struct extent *x) {
     struct fatbin_header h;
-    if (limit < sizeof(h)) return 0;
-    memcpy(&h, p, sizeof(h));
+    if (!peek(x, 0, &h, sizeof(h))) return 0;
     if (h.version != 1 || h.header_bytes < FATBIN_HEADER_MIN) return 0;
-    uint64_t bytes = end_of(h.header_bytes, h.bytes);
-    return bytes <= limit ? bytes : 0;
+    return whole(x, end_of(h.header_bytes, h.bytes));
 }
 
 /* Anything but a wrapper. */
-static uint64_t measure(const void *p, uint64_t limit) {
-    if (!p || !*(const char *)p) return 0; /* empty text */
-    if (is_text(p)) return strlen(p) + 1;
-    if (limit < SELFMAG) return 0;
-    if (magic_of(p) == FATBIN_MAGIC) return measure_fatbin(p, limit);
-    if (!memcmp(p, ELFMAG, SELFMAG)) return measure_elf(p, limit);
-    return linked_bytes(p, limit);
+static uint64_t measure(const struct extent *x) {
+    if (!x->at || !*x->at) return 0; /* empty text */
+    if (is_text(x->at)) return strlen(x->at) + 1;
+    if (x->limit < SELFMAG) return 0;
+    if (magic_of(x->at) == FATBIN_MAGIC) return measure_fatbin(x);
+    if (!memcmp(x->at, ELFMAG, SELFMAG)) return measure_elf(x);
+    return whole(x, linked_bytes(x->at, x->limit));
 }
 
 static uint64_t measure_one(const void *p) {
-    return measure(p, FATBIN_BYTES_MAX);
+    return measure(&(struct extent){p, FATBIN_BYTES_MAX, false});
 }
 
 size_t fatbin_measure_within(const void *code, size_t bytes) {
     if (bytes == 0) return 0;
-    uint64_t measured = measure(code, bytes);
+    uint64_t measured = measure(&(struct extent){code, bytes, true});
     return measured <= (uint64_t)bytes + 1 ? measured : 0;
 }
 
@@ -138,23 +157,33 @@ size_t fatbin_measure(const void *code) {
     return total <= FATBIN_BYTES_MAX ? total : 0;
 }
 
-void fatbin_copy(const void *code, void *to) {
+/* Where the copy goes on, and how much room there is. */
+struct target {
+    char *at;
+    uint64_t left;
+};
+
+/* The headers may say more than when they were measured. */
+static int copy_piece(struct target *t, const void *from, uint64_t bytes) {
+    if (bytes > t->left) return -EFAULT;
+    int err = program_memory_read(t->at, from, bytes);
+    t->at += bytes;
+    t->left -= bytes;
+    return err;
+}
+
+int fatbin_copy(const void *code, void *to, size_t bytes) {
+    struct target t = {to, bytes};
     struct wrapper w;
-    uint64_t bytes;
+    uint64_t piece;
     if (!is_wrapper(code, &w)) {
-        const void *from = travelling(code, &bytes);
-        memcpy(to, from, bytes);
-        return;
+        const void *from = travelling(code, &piece);
+        return piece == bytes ? copy_piece(&t, from, piece) : -EFAULT;
     }
-    char *at = to;
-    bytes = measure_one(w.data);
-    memcpy(at, w.data, bytes);
-    at += bytes;
-    for (uint32_t i = 0; w.units && w.units[i]; i++) {
-        bytes = measure_one(w.units[i]);
-        memcpy(at, w.units[i], bytes);
-        at += bytes;
-    }
+    int err = copy_piece(&t, w.data, measure_one(w.data));
+    for (uint32_t i = 0; !err && w.units && w.units[i]; i++)
+        err = copy_piece(&t, w.units[i], measure_one(w.units[i]));
+    return err || !t.left ? err : -EFAULT;
 }
 
 const void *fatbin_in_place(const void *code) {
@@ -169,7 +198,7 @@ const void *fatbin_in_place(const void *code) {
 size_t fatbin_container_bytes(const void *data, size_t bytes) {
     uint32_t magic = FATBIN_MAGIC;
     if (bytes < sizeof(magic) || memcmp(data, &magic, sizeof(magic)) != 0) return 0;
-    return measure_fatbin(data, bytes);
+    return measure_fatbin(&(struct extent){data, bytes, true});
 }
 
 static bool runs_on(const struct fatbin_entry *e, uint32_t capability) {

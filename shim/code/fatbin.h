@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How long the code is that a program points to. The driver's interface passes no length: it has to
- * be read from the image's own headers. Pure.
+ * be read from the image's own headers, which may reach beyond what the program can read. Any
+ * thread.
  */
 #ifndef SHIM_CODE_FATBIN_H
 #define SHIM_CODE_FATBIN_H
@@ -14,7 +15,7 @@
 
 /* Bytes that fatbin_copy writes for a wrapper, a fatbin, a linked image (linked.h), an ELF file or
  * PTX text (its NUL counted);
- * 0 when it is none of these or its headers cannot be. */
+ * 0 when it is none of these, its headers cannot be, or its end cannot be read. */
 size_t fatbin_measure(const void *code);
 
 /* The same for bytes that came from a file, where headers may say anything: 0 when the image is not
@@ -28,8 +29,9 @@ bool fatbin_is_tile(const void *code);
 bool fatbin_is_one(const void *code);
 
 /* The image as it travels: a wrapper is replaced by the fatbins it names, one behind the other, a
- * linked image by its fatbins. */
-void fatbin_copy(const void *code, void *to);
+ * linked image by its fatbins. `bytes`: by fatbin_measure. -EFAULT where a part of it cannot be
+ * read, or its length is another one by now. */
+int fatbin_copy(const void *code, void *to, size_t bytes);
 
 /* Where the image stands in one piece in the program's own memory, or NULL. */
 const void *fatbin_in_place(const void *code);

@@ -15,6 +15,7 @@
 #include "proto/record.h"
 #include "shim/code/fatbin.h"
 #include "shim/code/function.h"
+#include "shim/code/program_memory.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/submit.h"
@@ -99,7 +100,8 @@ static CUresult send(struct image *image, uint64_t at, const struct image_log *l
         .why_bytes = IMAGE_WHY_BYTES,
     };
     struct reply reply = {0};
-    memcpy((void *)(uintptr_t)at, image->data, image->bytes);
+    if (program_memory_read((void *)(uintptr_t)at, image->data, image->bytes))
+        return CUDA_ERROR_INVALID_IMAGE;
     *why = '\0';
     CUresult r = reply_call(&rec, sizeof(rec), NULL, 0, &reply);
     if (r) {
@@ -176,9 +178,9 @@ static CUresult keep_code(struct image *image, const struct image_source *from,
     if (image->data) return CUDA_SUCCESS;
     image->copy = malloc(image->bytes);
     if (!image->copy) return CUDA_ERROR_OUT_OF_MEMORY;
-    fatbin_copy(from->code, image->copy);
     image->data = image->copy;
-    return CUDA_SUCCESS;
+    return fatbin_copy(from->code, image->copy, image->bytes) ? CUDA_ERROR_INVALID_IMAGE
+                                                              : CUDA_SUCCESS;
 }
 
 static void forget_functions(struct image *image) {

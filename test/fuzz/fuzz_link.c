@@ -23,7 +23,7 @@ static void read_back(const void *image) {
     size_t bytes = fatbin_measure(image);
     void *copy = malloc(bytes);
     if (!copy) return;
-    fatbin_copy(image, copy);
+    if (fatbin_copy(image, copy, bytes)) abort();
     if (image_read(copy, bytes, CAPABILITY, IMAGE_RUN, &read, why, sizeof(why)) == 0)
         image_finish(&read);
     free(copy);

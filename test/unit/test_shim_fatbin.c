@@ -6,8 +6,12 @@
 
 #include <criterion/criterion.h>
 #include <elf.h>
+#include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct header {
     uint32_t magic;
@@ -53,13 +57,60 @@ Test(shim_fatbin, absurd_lengths_are_refused) {
     cr_assert_eq(fatbin_measure(&b), 0);
 }
 
+/* A page that can be read, and behind it a header's longest reach that cannot. */
+static char *last_page(void) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = page + UINT16_MAX + 1;
+    char *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(p, MAP_FAILED);
+    cr_assert_eq(mprotect(p, page, PROT_READ | PROT_WRITE), 0);
+    return p;
+}
+
+/* The program's memory ends before the image does, by what a header says. */
+Test(shim_fatbin, headers_that_reach_beyond_readable_memory_are_refused) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *p = last_page();
+    struct blob b = make_fatbin(page - 16, 'x');
+    memcpy(p, &b, sizeof(b));
+    cr_expect_eq(fatbin_measure(p), page, "all of the page");
+    b.h.bytes++;
+    memcpy(p, &b, sizeof(b));
+    cr_expect_eq(fatbin_measure(p), 0, "one byte more");
+    b.h.bytes = 0;
+    b.h.header_bytes = UINT16_MAX;
+    memcpy(p, &b, sizeof(b));
+    cr_expect_eq(fatbin_measure(p), 0, "its header alone");
+    Elf64_Ehdr e = {.e_ehsize = sizeof(e), .e_shoff = page, .e_shnum = 1};
+    e.e_shentsize = sizeof(Elf64_Shdr);
+    memcpy(e.e_ident, ELFMAG, SELFMAG);
+    e.e_ident[EI_CLASS] = ELFCLASS64;
+    memcpy(p, &e, sizeof(e));
+    cr_expect_eq(fatbin_measure(p), 0, "a section table");
+}
+
+/* Its first and its last byte are there, and some between them are not. */
+Test(shim_fatbin, a_hole_in_an_image_is_found_when_it_is_copied) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 3 * page;
+    char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct blob b = make_fatbin(bytes - 16, 'x');
+    cr_assert_neq(p, MAP_FAILED);
+    memcpy(p, &b, sizeof(b));
+    char *copy = malloc(bytes);
+    cr_expect_eq(fatbin_copy(p, copy, bytes), 0);
+    cr_expect_eq(fatbin_copy(p, copy, bytes - 1), -EFAULT, "it was measured before it grew");
+    cr_assert_eq(munmap(p + page, page), 0);
+    cr_expect_eq(fatbin_measure(p), bytes);
+    cr_expect_eq(fatbin_copy(p, copy, bytes), -EFAULT);
+    free(copy);
+}
+
 Test(shim_fatbin, wrapper_of_version_1_is_its_fatbin) {
     struct blob b = make_fatbin(40, 'x');
     const void *garbage[] = {&b, (void *)1};
     struct wrapper w = {0x466243b1, 1, &b, garbage};
     char out[56];
     cr_assert_eq(fatbin_measure(&w), 56, "version 1 has no array");
-    fatbin_copy(&w, out);
+    cr_assert_eq(fatbin_copy(&w, out, sizeof(out)), 0);
     cr_assert_arr_eq(out, &b, 56);
     cr_assert_eq(fatbin_in_place(&w), &b);
 }
@@ -71,7 +122,7 @@ Test(shim_fatbin, wrapper_of_version_2_is_all_of_its_units) {
     struct wrapper w = {0x466243b1, 2, &linked, units};
     char out[24 + 32 + 40];
     cr_assert_eq(fatbin_measure(&w), sizeof(out));
-    fatbin_copy(&w, out);
+    cr_assert_eq(fatbin_copy(&w, out, sizeof(out)), 0);
     cr_assert_arr_eq(out, &linked, 24);
     cr_assert_arr_eq(out + 24, &one, 32);
     cr_assert_arr_eq(out + 56, &two, 40);
