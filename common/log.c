@@ -19,6 +19,7 @@
 #include "common/fdutil.h"
 #include "common/log_limit.h"
 #include "common/log_writer.h"
+#include "common/utf8.h"
 
 #define LOG_TOPICS 32
 #define LOG_TOPIC_BYTES 24
@@ -126,9 +127,7 @@ static size_t finish_line(char *line, size_t start, size_t n, uint64_t suppresse
         memcpy(line + n - 3, "...", 3);
     }
     /* Names of jobs and kernels come from clients: none of them may forge a second record. */
-    for (size_t i = start; i < n; i++) {
-        if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = '?';
-    }
+    utf8_clean(line + start, n - start);
     memcpy(line + n, tail, tail_bytes);
     line[n + tail_bytes] = '\n';
     return n + tail_bytes + 1;

@@ -91,6 +91,33 @@ Test(log, values_cannot_forge_a_record) {
     cr_assert_not_null(strstr(text, "evil?2026"));
 }
 
+/* Readers of logs refuse whole files for one byte that is no UTF-8. */
+Test(log, a_record_is_utf8) {
+    init("info", NULL);
+    capture_begin();
+    log_info("job", "name=%s", "caf\xe9 \xc3\xa9 \x9b\x33\x31m \xc2\x85\x32\x30\x32\x36");
+    capture_end();
+    cr_assert_eq(lines(), 1);
+    cr_expect_not_null(strstr(text, "name=caf? \xc3\xa9 ?31m ??2026\n"), "got: %s", text);
+}
+
+Test(log, a_cut_leaves_no_half_character) {
+    init("info", NULL);
+    for (int before = 0; before < 3; before++) {
+        char big[5000] = "xx";
+        for (size_t i = (size_t)before; i + 3 < sizeof(big); i += 3)
+            memcpy(big + i, "\xe2\x82\xac", 3);
+        capture_begin();
+        log_info("job", "name=%s", big);
+        capture_end();
+        size_t n = strlen(text);
+        cr_assert_gt(n, 7);
+        cr_expect_str_eq(text + n - 4, "...\n");
+        cr_expect((unsigned char)text[n - 5] == 0xac || text[n - 5] == '?', "got: %s",
+                  text + n - 9);
+    }
+}
+
 Test(log, long_record_is_cut_and_marked) {
     init("info", NULL);
     char big[5000];
