@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/word_list.h"
 #include "daemon/ctl/ask.h"
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/place.h"
@@ -20,12 +21,11 @@
 struct predict_call {
     char path[512], measured[128];
     char *argv[WORDS_MAX];
-    int argc;
+    struct word_list words; /* in `argv` */
 };
 
 static void put(struct predict_call *p, const char *word) {
-    p->argv[p->argc++] = (char *)word;
-    p->argv[p->argc] = NULL;
+    word_list_add(&p->words, word);
 }
 
 /* The most of each that a job of that name and ours needed, and the latest demand that is known. */
@@ -52,6 +52,8 @@ static int ask_history(struct cli *c, const char *name, struct predict_call *p) 
 }
 
 static int execute(struct cli *c, struct predict_call *p) {
+    if (word_list_check(&p->words) < 0)
+        return cli_fail(c, CLI_USAGE, "predict: more options than %d words", WORDS_MAX - 1);
     fflush(c->out);
     fflush(c->err);
     execv(p->path, p->argv);
@@ -61,6 +63,7 @@ static int execute(struct cli *c, struct predict_call *p) {
 static int find(struct cli *c, const char *program, struct predict_call *p) {
     if (place_predict(program, p->path, sizeof(p->path)))
         return cli_fail(c, CLI_FAILED, "there is no %s in %s: is it installed?", program, p->path);
+    p->words = WORD_LIST_OF(p->argv);
     put(p, program);
     return CLI_OK;
 }

@@ -16,6 +16,7 @@
 
 #include "common/hostmem.h"
 #include "common/knobs.h"
+#include "common/word_list.h"
 #include "daemon/broker/worker/worker_path.h"
 #include "proto/capability.h"
 
@@ -27,29 +28,39 @@
 #define PART_MOST (16ull << 30) /* of a software GPU that may choose */
 #define ARGS_MAX (64 + 2 * KNOBS)
 
-/* The command line, as it grows. */
+/* The command line, and the texts of the numbers in it. */
 struct command {
     char *args[ARGS_MAX + 1];
     char numbers[ARGS_MAX][NUMBER_BYTES];
-    int count, number_count;
+    struct word_list words; /* in `args` */
+    int number_count;
+    bool cut; /* a number has no room */
 };
 
 static void add_text(struct command *c, const char *option, const char *value) {
-    c->args[c->count++] = (char *)option;
-    c->args[c->count++] = (char *)value;
+    word_list_add(&c->words, option);
+    word_list_add(&c->words, value);
+}
+
+/* Room for the text of a number; NULL: there is none. */
+static char *take_number(struct command *c) {
+    c->cut |= c->number_count == ARGS_MAX;
+    return c->cut ? NULL : c->numbers[c->number_count++];
 }
 
 static void add_number(struct command *c, const char *option, uint64_t value) {
-    char *text = c->numbers[c->number_count++];
+    char *text = take_number(c);
 
+    if (!text) return;
     snprintf(text, NUMBER_BYTES, "%" PRIu64, value);
     add_text(c, option, text);
 }
 
 static void add_set(struct command *c, const char *field, int64_t value) {
-    char *text = c->numbers[c->number_count++];
+    char *text = take_number(c);
 
-    snprintf(text, NUMBER_BYTES, "%s=%" PRId64, field, value);
+    if (!text) return;
+    c->cut |= snprintf(text, NUMBER_BYTES, "%s=%" PRId64, field, value) >= NUMBER_BYTES;
     add_text(c, "--set", text);
 }
 
@@ -156,20 +167,31 @@ static void add_options(struct command *command, const struct spawn *what, const
     add_text(command, "--crash-events", crash);
 }
 
+/* The whole command line; -E2BIG: the array has no room for it. */
+static int make_command(struct command *c, const struct spawn *what, const char *path,
+                        const char *crash) {
+    c->words = WORD_LIST_OF(c->args);
+    c->number_count = 0;
+    c->cut = false;
+    word_list_add(&c->words, path);
+    add_options(c, what, crash);
+    return c->cut ? -E2BIG : word_list_check(&c->words);
+}
+
 int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *process, bool *open) {
     char path[PATH_MAX + 32], crash[PATH_MAX + 32];
-    struct command command = {.args = {path}, .count = 1};
+    struct command command;
     uv_process_options_t options = {
         .file = path, .args = command.args, .exit_cb = what->on_exit, .cwd = "/"};
     int err = worker_path_find(what->config, path, sizeof(path));
 
     *open = false;
+    crash_path(what, crash, sizeof(crash));
+    if (err == 0) err = make_command(&command, what, path, crash);
     if (err < 0) return err;
     options.stdio_count = count_stdio(what);
     options.stdio = make_stdio(what, options.stdio_count);
     if (!options.stdio) return -ENOMEM;
-    crash_path(what, crash, sizeof(crash));
-    add_options(&command, what, crash);
     *open = true;                            /* even a failed start leaves a handle to close */
     err = uv_spawn(loop, process, &options); /* libuv's errors are -errno */
     free(options.stdio);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/word_list.h"
 #include "daemon/place/slurm/note.h"
 #include "daemon/place/slurm/spank/child.h"
 
@@ -18,21 +19,20 @@
 
 struct command {
     char *argv[WORDS_MOST];
-    int count;
+    struct word_list words; /* in `argv` */
     char run_dir[PATH_MAX], gpu[16];
     struct ask_words ask;
 };
 
 static void add(struct command *c, const char *word) {
-    c->argv[c->count++] = (char *)word; /* which is not written to */
-    c->argv[c->count] = NULL;
+    word_list_add(&c->words, word);
 }
 
 /* "salusctl --run-dir DIR" */
 static void begin(struct command *c, const struct settings *s, const char *node) {
     const char *dir = settings_run_dir(s, node, c->run_dir);
 
-    c->count = 0;
+    c->words = WORD_LIST_OF(c->argv);
     add(c, s->salusctl);
     if (!dir) return;
     add(c, "--run-dir");
@@ -83,8 +83,9 @@ static int failed(const struct settings *s, const struct child_output *c, char *
 
 static int run(const struct settings *s, struct command *c, char *const *env,
                struct child_output *out, char *why) {
-    int err = child_run(c->argv, env, out);
+    int err = word_list_check(&c->words);
 
+    if (err == 0) err = child_run(c->argv, env, CHILD_LIMIT_MS, out);
     if (err < 0) {
         snprintf(why, DAEMON_WHY_BYTES, "%s: %s", s->salusctl, strerror(-err));
         return err;
