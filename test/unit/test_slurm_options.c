@@ -123,7 +123,7 @@ static struct child_output out;
 static int sh(const char *script) {
     char *argv[] = {"/bin/sh", "-c", (char *)script, NULL};
 
-    return child_run(argv, environ, &out);
+    return child_run(argv, environ, CHILD_LIMIT_MS, &out);
 }
 
 Test(slurm_options, a_program_says_what_it_says) {
@@ -141,7 +141,7 @@ Test(slurm_options, a_program_says_what_it_says) {
 Test(slurm_options, a_program_that_is_not_there_is_an_error) {
     char *argv[] = {"/nowhere/salusctl", NULL};
 
-    cr_expect_eq(child_run(argv, environ, &out), -ENOENT);
+    cr_expect_eq(child_run(argv, environ, CHILD_LIMIT_MS, &out), -ENOENT);
 }
 
 Test(slurm_options, a_program_may_say_too_much) {

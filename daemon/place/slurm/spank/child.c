@@ -47,8 +47,9 @@ static int spawn(char *const argv[], char *const env[], const struct pipes *p, p
     posix_spawn_file_actions_adddup2(&files, p->out[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, p->err[1], STDERR_FILENO);
     posix_spawnattr_init(&how); /* Slurm's processes block signals of theirs */
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setsigmask(&how, &none);
+    posix_spawnattr_setpgroup(&how, 0); /* a group of its own, which ends with it */
     err = posix_spawn(pid, argv[0], &files, &how, argv, env);
     posix_spawnattr_destroy(&how);
     posix_spawn_file_actions_destroy(&files);
@@ -66,8 +67,8 @@ static bool take(int fd, char *to, size_t cap, size_t *used) {
 }
 
 /* Until both are at their end, or time is up: then false. */
-static bool read_both(const struct pipes *p, struct child_output *c) {
-    uint64_t end = fdutil_now_ns() + CHILD_LIMIT_MS * 1000000ull;
+static bool read_both(const struct pipes *p, int limit_ms, struct child_output *c) {
+    uint64_t end = fdutil_now_ns() + (uint64_t)limit_ms * 1000000u;
     struct pollfd f[2] = {{.fd = p->out[0], .events = POLLIN}, {.fd = p->err[0], .events = POLLIN}};
     size_t err_bytes = 0;
 
@@ -84,15 +85,22 @@ static bool read_both(const struct pipes *p, struct child_output *c) {
     return true;
 }
 
-static int wait_for(pid_t pid) {
+/* Waits for its end, or ends it at once; its descendants end with it. While it is not reaped its
+ * number cannot be another group's. */
+static int end_group(pid_t pid, bool now) {
+    siginfo_t info;
     int status;
 
+    if (now) kill(-pid, SIGKILL);
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
+        if (errno != EINTR) return -1;
+    kill(-pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int child_run(char *const argv[], char *const env[], struct child_output *c) {
+int child_run(char *const argv[], char *const env[], int limit_ms, struct child_output *c) {
     struct pipes p;
     bool whole;
     pid_t pid;
@@ -106,10 +114,9 @@ int child_run(char *const argv[], char *const env[], struct child_output *c) {
     fdutil_close(&p.out[1]);
     fdutil_close(&p.err[1]);
     if (err < 0) goto close_pipes;
-    whole = read_both(&p, c);
+    whole = read_both(&p, limit_ms, c);
     c->out[c->out_bytes] = '\0'; /* of one that took too long as well */
-    if (!whole) kill(pid, SIGKILL);
-    c->status = wait_for(pid);
+    c->status = end_group(pid, !whole);
     if (!whole) c->status = TIMED_OUT;
 close_pipes:
     fdutil_close(&p.out[0]);

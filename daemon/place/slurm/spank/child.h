@@ -20,8 +20,9 @@ struct child_output {
     int status;       /* exit status; 128 and a signal's number; 124: it took too long */
 };
 
-/* 0, or -errno: it was not run; then there is nothing to finish. */
-int child_run(char *const argv[], char *const env[], struct child_output *c);
+/* Runs it in a process group of its own, of which nothing is left when this returns. `limit_ms`:
+ * CHILD_LIMIT_MS. 0, or -errno: it was not run; then there is nothing to finish. */
+int child_run(char *const argv[], char *const env[], int limit_ms, struct child_output *c);
 void child_finish(struct child_output *c);
 
 #endif

@@ -107,7 +107,7 @@ static void predict(struct ask *a) {
     struct child_output out;
 
     if (!plugin.settings.predictor || !plugin.values[MODEL_OPTION]) return;
-    if (child_run(argv, environ, &out) < 0) {
+    if (child_run(argv, environ, CHILD_LIMIT_MS, &out) < 0) {
         slurm_info("salus: %s cannot be run; the job is placed without a prediction", argv[0]);
         return;
     }
