@@ -19,7 +19,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import BUILD, PATIENCE, Daemon, run_tests, tool, wait_for
+from harness import BUILD, PATIENCE, ROOT, Daemon, run_tests, tool, wait_for
 
 
 def equal(got, want, what):
@@ -169,6 +169,51 @@ def test_sighup():
             contains(d.log(), 'what="kernel_timeout: 0 stays until a restart, then 1s"', "log")
     finally:
         os.unlink(path)
+
+
+def unit(name):
+    """The lines of a unit, those of one key together; paths are those of the build."""
+    keys = {}
+    with open(os.path.join(ROOT, "config", name)) as f:
+        for line in f:
+            key, equals, value = line.strip().partition("=")
+            if equals and not key.startswith("#"):
+                keys.setdefault(key, []).append(value)
+    return keys
+
+
+def test_a_reload_of_a_broken_file_fails():
+    """The unit's own commands, one after the other, as systemd runs them: until one fails."""
+    path = scratch("[broker]\nmax_jobs = 5\n")
+
+    def reload(d, text):
+        with open(path, "w") as f:
+            f.write(text)
+        for command in unit("salusd.service")["ExecReload"]:
+            words = command.replace("@PREFIX@/sbin/salusd", tool("salusd") + " --config " + path)
+            r = subprocess.run(words.replace("$MAINPID", str(d.process.pid)).split(), text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE)
+            if r.returncode:
+                return r
+        return r
+
+    try:
+        with Daemon("--config", path) as d:
+            r = reload(d, "[broker]\nmax_jobs = 7\n")
+            equal(r.returncode, 0, "a good file")
+            wait_for("reloaded", lambda: "event=reloaded" in d.log())
+            r = reload(d, "[broker]\nmax_jobs = x\n")
+            equal(r.returncode, 2, "a broken file")
+            contains(r.stdout, f"{path}:2: max_jobs: 'x' is not a whole number", "what systemctl reload says")
+            equal(d.ctl_json("status")["status"]["max_jobs"], 7, "max_jobs")
+            equal(d.log().count("event=reload"), 1, "reloads that were tried")
+    finally:
+        os.unlink(path)
+
+
+def test_people_restart_as_often_as_they_like():
+    for name in "salusd.service", "salus-serve.service", "slurm/salus-placer.service":
+        equal(unit(name).get("StartLimitIntervalSec"), ["0"], f"{name}: interval in which starts are counted")
 
 
 def test_systemd_is_told():
