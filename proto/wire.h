@@ -257,6 +257,8 @@ enum wire_worker_kind {
     WIRE_BROKE = 23,    /* worker -> broker: the device is lost (`result`), and so is the worker. A
                            kernel of job_id did it, or 0: who did it is not known; `text` */
     WIRE_BEGIN = 24,    /* broker -> worker: the client of job_id has accepted its windows */
+    WIRE_RESUMED = 25,  /* worker -> broker: job_id of a RESTORE has done again what it must, or
+                           `result`: its context ended over that, as its page says */
 };
 
 /* flags of WIRE_ATTACH: the client may yet want other windows, or say nothing: the job is not

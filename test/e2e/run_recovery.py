@@ -111,9 +111,10 @@ def test_jobs_that_stand_go_on():
             equal({j["state"] for j in d.jobs()}, {"paused"}, "what they are")
             each(d, jobs, "resume")
             jobs.append(Job(d, JOBS + i))
-        status = d.ctl_json("status")["status"]
-        equal((status["worker_restarts"], status["recovered"]), (3, JOBS + JOBS + 1 + JOBS + 2), "recovered")
         at_work(d, jobs)
+        status = d.ctl_json("status")["status"]
+        equal((status["worker_restarts"], status["recovered"], status["lost"]), (3, JOBS + JOBS + 1 + JOBS + 2, 0),
+              "recovered and lost")
         finish(d, jobs)
         contains(d.log(), "event=jobs gpu=0 continue=4 lost=0", "log")
         steps = [int(us) for us in RECOVERED.search(d.log()).groups()]
@@ -121,8 +122,9 @@ def test_jobs_that_stand_go_on():
 
 
 def test_jobs_at_work_go_on_or_are_told():
-    """At any moment of what they do."""
+    """At any moment of what they do. Each is counted as what became of it."""
     with Daemon() as d:
+        went_on = 0
         for i in range(6):
             jobs = [Job(d, 10 * i + seed) for seed in range(JOBS)]
             at_work(d, jobs)
@@ -134,8 +136,13 @@ def test_jobs_at_work_go_on_or_are_told():
             ends = [(job.verdict(), job.code) for job in jobs]
             if set(ends) - {("finished", 0), ("error", LOST)}:
                 raise Failed(f"they ended as none may: {ends}")
+            went_on += ends.count(("finished", 0))
             print(f"    {ends.count(('finished', 0))} of {JOBS} went on", flush=True)
         wait_for("all jobs have left", lambda: not d.jobs())
+        status = d.ctl_json("status")["status"]
+        equal((status["recovered"], status["lost"]), (went_on, 6 * JOBS - went_on), "recovered and lost")
+        hows = [j["how"] for j in d.ctl_json("history")["history"]]
+        equal((hows.count("done"), hows.count("lost")), (went_on, 6 * JOBS - went_on), "history")
         wait_for("all memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
 
 

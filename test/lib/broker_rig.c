@@ -138,6 +138,9 @@ static void answer_restore(struct broker_rig_worker *w, int fd, const struct wir
         shutdown(fd, SHUT_RDWR);
     } else if (!atomic_load(&w->restore_silent)) {
         fdutil_send(fd, &reply, sizeof(reply), &completion, completion >= 0);
+        reply.kind = WIRE_RESUMED;
+        if (reply.result == 0 && !atomic_load(&w->resume_silent))
+            fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
     }
     fdutil_close(&completion);
 }

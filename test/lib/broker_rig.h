@@ -43,6 +43,7 @@ struct broker_rig_worker {
     _Atomic int restore_silent;    /* does not answer RESTORE */
     _Atomic int bad_restore;       /* passes a page that is too small */
     _Atomic int restores;          /* RESTORE that came */
+    _Atomic int resume_silent;     /* does not say that restored jobs go on */
     _Atomic int restored;          /* RESTORED that came */
     _Atomic uint64_t memory_inode; /* of the latest worker's memory; 0: it has none */
     _Atomic uint64_t given_inode;  /* of that which it was given; 0: none */

@@ -117,7 +117,7 @@ bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd) {
         if (n > 0 && kernel_wire_is_batch(&in, (size_t)n)) continue;
         bench_check(n == sizeof(*msg), "recv");
         *msg = in.msg;
-        if (msg->kind == WIRE_BEAT) continue;
+        if (msg->kind == WIRE_BEAT || msg->kind == WIRE_RESUMED) continue;
         if (fd) *fd = nfds ? fds[0] : -1;
         return true;
     }

@@ -343,6 +343,95 @@ Test(broker_recovery, who_failed_ends_and_the_others_go_on) {
     broker_rig_stop(&rig);
 }
 
+/* ---- going on, or not ------------------------------------------------------------------------ */
+
+static void expect_counts(uint64_t recovered, uint64_t lost) {
+    connect_asker();
+    cr_assert(ask(CTL_V_gpu_list, 0));
+    cr_expect_eq(asker.items[0].gpu.recovered, recovered);
+    cr_expect_eq(asker.items[0].gpu.lost, lost);
+    cr_assert(ask(CTL_V_status, 0));
+    cr_expect_eq(asker.items[0].status.recovered, recovered);
+    cr_expect_eq(asker.items[0].status.lost, lost);
+    close(asker.fd);
+}
+
+/* The page of the job that was restored last says that its former worker ended it. */
+static void end_over_redo(void) {
+    strcpy(rig.worker.page->fault.text, "what it had done by then cannot be undone");
+    atomic_store(&rig.worker.page->stats.faults, 1);
+    atomic_store(&rig.worker.page->fault.cuda, (uint32_t)err_cuda(ERR_WORKER_LOST));
+}
+
+static void say_resumed(const struct runner *j) {
+    const struct wire_worker_msg msg = {.kind = WIRE_RESUMED, .job_id = j->id};
+
+    broker_rig_say(&rig, &msg);
+}
+
+/* The next worker has two jobs, and has not said that they go on. */
+static void restore_two(struct runner *a, struct runner *b) {
+    broker_rig_start(&rig);
+    atomic_store(&rig.worker.resume_silent, 1);
+    *a = attach();
+    *b = attach();
+    broker_rig_kill_worker(&rig);
+    expect_moved(a, 1);
+    expect_moved(b, 1);
+    cr_assert(broker_rig_wait(&rig.worker.restored, 2));
+}
+
+Test(broker_recovery, who_cannot_do_its_work_again_is_lost_and_not_recovered) {
+    struct runner a, b;
+
+    restore_two(&a, &b);
+    expect_counts(0, 0);
+    end_over_redo();
+    say_resumed(&b);
+    say_resumed(&a);
+    cr_assert(PATIENCE_UNTIL(rig.server->broker.gpus.items[0].worker.recovered));
+    expect_counts(1, 1);
+    let_go(&b);
+    cr_assert(broker_rig_wait(&rig.worker.detached, 1));
+    broker_rig_settle(&rig);
+    expect_history(&b, "lost", "what it had done by then cannot be undone");
+    let_go(&a);
+    broker_rig_stop(&rig);
+}
+
+/* Its client has read its error and is gone before the worker says that. */
+Test(broker_recovery, who_leaves_at_once_is_lost_as_well) {
+    struct runner a, b;
+
+    restore_two(&a, &b);
+    end_over_redo();
+    let_go(&b);
+    cr_assert(broker_rig_wait(&rig.worker.detached, 1));
+    broker_rig_settle(&rig);
+    expect_counts(0, 1);
+    expect_history(&b, "lost", "what it had done by then cannot be undone");
+    let_go(&a);
+    broker_rig_stop(&rig);
+}
+
+/* The worker ends before it says so, and its own successor does not go on with that job either. */
+Test(broker_recovery, who_is_lost_is_counted_once) {
+    struct runner a, b;
+
+    restore_two(&a, &b);
+    end_over_redo();
+    broker_rig_kill_worker(&rig);
+    expect_lost(&b, ERR_WORKER_LOST);
+    close(next_page(&a, 2));
+    say_resumed(&a);
+    cr_assert(PATIENCE_UNTIL(rig.server->broker.gpus.items[0].worker.recovered));
+    expect_counts(1, 1);
+    expect_history(&b, "lost", "what it had done by then cannot be undone");
+    let_go(&a);
+    let_go(&b);
+    broker_rig_stop(&rig);
+}
+
 /* It is the one that came last, and says so. */
 static void break_context(uint32_t job) {
     struct wire_worker_msg msg = {.kind = WIRE_BROKE,
@@ -750,6 +839,10 @@ Test(broker_recovery, detached_what_it_was_asked_for) {
 
 Test(broker_recovery, expelled_what_it_never_had) {
     expect_replaced_over((struct wire_worker_msg){.kind = WIRE_EXPELLED}, false);
+}
+
+Test(broker_recovery, resumed_what_it_never_had) {
+    expect_replaced_over((struct wire_worker_msg){.kind = WIRE_RESUMED, .job_id = 77}, false);
 }
 
 Test(broker_recovery, refused_what_it_never_had) {

@@ -49,6 +49,7 @@ static void fill_gpu(const struct gpu *g, struct ctl_gpu *r) {
     r->worker_pid = (uint64_t)w->channel.pid;
     r->worker_restarts = w->restarts;
     r->recovered = w->recovered;
+    r->lost = w->lost;
     r->jobs = gpu_jobs(g);
     snprintf(r->lane_policy, sizeof(r->lane_policy), "%s", g->changes.policy.lane);
     snprintf(r->kernel_policy, sizeof(r->kernel_policy), "%s", g->changes.policy.kernel);

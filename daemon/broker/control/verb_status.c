@@ -21,6 +21,7 @@ static void count_workers(const struct gpus *all, struct ctl_status *r) {
         r->gpus_ready += worker_ready(&all->items[i].worker);
         r->worker_restarts += all->items[i].worker.restarts;
         r->recovered += all->items[i].worker.recovered;
+        r->lost += all->items[i].worker.lost;
     }
 }
 

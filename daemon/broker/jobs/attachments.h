@@ -57,6 +57,7 @@ struct attachment {
     enum attachment_place place;
     unsigned moves;    /* workers in a row that ended, each soon after it had the job */
     uint64_t taken_ns; /* when the worker took it over from the one before; 0: it is the first */
+    bool resuming;     /* the worker does again what the one before it did not complete */
     uint32_t moved;    /* number of the latest wire_moved */
     struct overdue overdue;
     struct load load;

@@ -16,6 +16,7 @@
 #include "daemon/broker/clients/ending.h"
 #include "daemon/broker/clients/lending.h"
 #include "daemon/broker/life/inbox.h"
+#include "daemon/broker/printable.h"
 
 #define NS_PER_MS 1000000u
 #define NS_PER_US 1000u
@@ -27,17 +28,25 @@ void recovery_init(struct recovery *r, struct broker *b, struct gpu *g) {
 
 /* ---- one that is lost ------------------------------------------------------------------------ */
 
+static bool has_failed(const struct attachment *a) {
+    return a->completion && atom_load_acquire(&a->completion->fault.cuda);
+}
+
+/* The worker did what the next one cannot undo, as the page says since that one was asked. */
+static bool ended_with_worker(const struct attachment *a) {
+    return a->completion &&
+           atom_load_acquire(&a->completion->fault.cuda) == (uint64_t)err_cuda(ERR_WORKER_LOST);
+}
+
 /* "7 (why), 9 (why)", as far as there is room. */
 static void note_lost(struct recovery *r, const struct attachment *a, const char *why) {
     size_t used = strlen(r->names);
 
+    if (a->how && strcmp(a->how, "lost") == 0) return; /* that was counted */
     r->lost++;
+    r->gpu->worker.lost += !has_failed(a) || ended_with_worker(a);
     snprintf(r->names + used, sizeof(r->names) - used, "%s%u (%s)", used ? ", " : "", a->job_id,
              why);
-}
-
-static bool has_failed(const struct attachment *a) {
-    return a->completion && atom_load_acquire(&a->completion->fault.cuda);
 }
 
 /* Nobody has it, so it is gone at once. */
@@ -69,6 +78,30 @@ static void lose_asked(struct recovery *r, struct attachment *a, int err, const 
     note_lost(r, a, why);
     attachments_say_how(a, "lost", "the next GPU worker did not go on with it: %.200s", why);
     ending_not_restored(a->client, shown_error(err));
+}
+
+/* ---- for the log ----------------------------------------------------------------------------- */
+
+void recovery_reach(struct recovery *r, enum recovery_step step) {
+    r->reached_ns[step] = fdutil_now_ns();
+}
+
+static unsigned long long reached_us(const struct recovery *r, enum recovery_step step) {
+    return (r->reached_ns[step] - r->since_ns) / NS_PER_US;
+}
+
+/* How many went on, once it is known of all; `now`: of those of which it is. */
+static void log_recovered(struct recovery *r, bool now) {
+    if (!r->settling || (r->resuming && !now)) return;
+    r->settling = false;
+    if (r->continued + r->lost == 0) return;
+    log_info("worker",
+             "event=recovered gpu=%u jobs=%u lost=%u%s%s%s after_ms=%llu reaped_us=%llu "
+             "opened_us=%llu tried_us=%llu restored_us=%llu",
+             r->gpu->number, r->continued, r->lost, r->lost ? " which=\"" : "", r->names,
+             r->lost ? "\"" : "", reached_us(r, RECOVERY_RESTORED) / 1000,
+             reached_us(r, RECOVERY_REAPED), reached_us(r, RECOVERY_OPENED),
+             reached_us(r, RECOVERY_TRIED), reached_us(r, RECOVERY_RESTORED));
 }
 
 /* ---- the worker's end ------------------------------------------------------------------------ */
@@ -143,14 +176,28 @@ static void log_end(const struct recovery *r) {
              r->lost, r->lost ? " which=\"" : "", r->names, r->lost ? "\"" : "");
 }
 
+/* Of jobs that this worker was restoring nobody will say more than their pages do. */
+static void settle_all(struct recovery *r) {
+    const struct list *pos;
+
+    list_each(pos, &r->gpu->attachments.list) {
+        struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->resuming && ended_with_worker(a)) recovery_resumed(r, a);
+        a->resuming = false;
+    }
+    log_recovered(r, true);
+}
+
 void recovery_worker_gone(struct recovery *r, bool had_jobs) {
     uint64_t now = fdutil_now_ns();
     bool named = is_named(r);
     struct attachment *a;
 
+    settle_all(r);
     r->culprit = 0;
     r->asked = NULL;
-    r->continued = 0;
+    r->continued = r->resuming = 0;
     forget_lost(r);
     if (had_jobs || !recovery_waits(r)) r->since_ns = now;
     while ((a = first_not_orphan(r))) {
@@ -230,26 +277,13 @@ static int ask(struct recovery *r, struct attachment *a) {
     return 1;
 }
 
-void recovery_reach(struct recovery *r, enum recovery_step step) {
-    r->reached_ns[step] = fdutil_now_ns();
-}
-
-static unsigned long long reached_us(const struct recovery *r, enum recovery_step step) {
-    return (r->reached_ns[step] - r->since_ns) / NS_PER_US;
-}
-
 static void finish(struct recovery *r) {
     struct wire_worker_msg msg = {.kind = WIRE_RESTORED};
 
     channel_tell(&r->gpu->worker.channel, &msg, NULL, 0);
-    if (r->continued + r->lost == 0) return;
-    unsigned long long after_us = (fdutil_now_ns() - r->since_ns) / NS_PER_US;
-    log_info("worker",
-             "event=recovered gpu=%u jobs=%u lost=%u%s%s%s after_ms=%llu reaped_us=%llu "
-             "opened_us=%llu tried_us=%llu restored_us=%llu",
-             r->gpu->number, r->continued, r->lost, r->lost ? " which=\"" : "", r->names,
-             r->lost ? "\"" : "", after_us / 1000, reached_us(r, RECOVERY_REAPED),
-             reached_us(r, RECOVERY_OPENED), reached_us(r, RECOVERY_TRIED), after_us);
+    recovery_reach(r, RECOVERY_RESTORED);
+    r->settling = true;
+    log_recovered(r, false);
 }
 
 int recovery_next(struct recovery *r) {
@@ -279,10 +313,26 @@ static int tell_client(struct attachment *a) {
 static void take_over(struct recovery *r, struct attachment *a) {
     a->place = ATTACHMENT_WORKER;
     a->taken_ns = fdutil_now_ns();
-    if (!a->client) return; /* it was detached meanwhile */
-    lending_resume(a->client);
-    r->continued++;
-    r->gpu->worker.recovered++;
+    a->resuming = true;
+    r->resuming++;
+    if (a->client) lending_resume(a->client); /* else it was detached meanwhile */
+}
+
+void recovery_resumed(struct recovery *r, struct attachment *a) {
+    char why[WHY_BYTES];
+
+    if (!a->resuming) return;
+    a->resuming = false;
+    r->resuming--;
+    if (ended_with_worker(a)) {
+        printable_copy(why, a->completion->fault.text, sizeof(why) - 1);
+        note_lost(r, a, "its work cannot be done again");
+        attachments_say_how(a, "lost", "%s", why);
+    } else if (a->client) {
+        r->continued++;
+        r->gpu->worker.recovered++;
+    }
+    log_recovered(r, false);
 }
 
 int recovery_attached(struct recovery *r, const struct wire_worker_msg *msg, int fds[2]) {

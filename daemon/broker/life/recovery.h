@@ -20,9 +20,10 @@
 
 /* On the way to the next worker. */
 enum recovery_step {
-    RECOVERY_REAPED, /* nothing is left of the one before: the next is started */
-    RECOVERY_OPENED, /* it has its device */
-    RECOVERY_TRIED,  /* it had a job of ours; from here on it is asked for the orphans */
+    RECOVERY_REAPED,   /* nothing is left of the one before: the next is started */
+    RECOVERY_OPENED,   /* it has its device */
+    RECOVERY_TRIED,    /* it had a job of ours; from here on it is asked for the orphans */
+    RECOVERY_RESTORED, /* it has all of them */
     RECOVERY_STEPS
 };
 
@@ -34,7 +35,9 @@ struct recovery {
     uint64_t since_ns; /* when the latest worker ended that had jobs, or could have had them */
     uint64_t reached_ns[RECOVERY_STEPS]; /* each of the latest start; for the log */
     unsigned waiting;                    /* orphans then */
-    unsigned continued;                  /* of these, by now */
+    unsigned resuming;                   /* of these, that the next has and that do not go on yet */
+    unsigned continued;                  /* of these, that do */
+    bool settling;                       /* the next has all; the log is told when none resumes */
     unsigned lost;                       /* since the log said how many */
     char names[RECOVERY_LOST_BYTES];     /* jobs that are lost, and why; for the log */
 };
@@ -56,6 +59,10 @@ int recovery_next(struct recovery *r);
 /* Its answer, with the descriptors of attachments_see (-1: none came; -errno: lost for want of
  * room): 0, or ERR_PROTOCOL where it was not asked for this one. */
 int recovery_attached(struct recovery *r, const struct wire_worker_msg *msg, int fds[2]);
+
+/* A job does again no more of what its former worker did not complete, or it is detached: it went
+ * on, or is lost with that worker. Nothing happens to one that is not resuming. */
+void recovery_resumed(struct recovery *r, struct attachment *a);
 
 /* There is no worker: where there is no orphan either, what is held of its device's memory is let
  * go of. */

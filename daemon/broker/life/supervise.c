@@ -207,6 +207,15 @@ static int on_broke(struct supervise *v, const struct wire_worker_msg *msg) {
     return 0;
 }
 
+/* Of a restored job it is known whether it went on, or it was detached before that. */
+static int on_settled(struct supervise *v, const struct wire_worker_msg *msg) {
+    struct attachment *a = attachments_find(&v->gpu->attachments, msg->job_id);
+
+    if (!a || a->place == ATTACHMENT_ORPHAN) return ERR_PROTOCOL;
+    recovery_resumed(&v->recovery, a);
+    return 0;
+}
+
 static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fds[2]) {
     struct worker *w = worker_of(v);
     int err;
@@ -220,6 +229,8 @@ static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fds[
     }
     if (msg->kind == WIRE_ATTACHED && w->state == WORKER_RESTORING) return on_restored(v, msg, fds);
     if (msg->kind == WIRE_BROKE) return on_broke(v, msg);
+    if (msg->kind == WIRE_RESUMED) return on_settled(v, msg);
+    if (msg->kind == WIRE_DETACHED) on_settled(v, msg);
     err = inbox_take(v->broker, v->gpu, msg, fds);
     if (err == 0 && msg->kind == WIRE_DETACHED && w->state == WORKER_TRYING && !v->trial.attachment)
         on_tried(v);

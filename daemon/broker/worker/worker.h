@@ -33,6 +33,7 @@ struct worker {
     struct keeping keeping; /* parts of that memory that are not in memory_fd */
     uint64_t restarts;
     uint64_t recovered; /* times that a job of one went on with the next */
+    uint64_t lost;      /* times that a job ended with one */
     uv_async_t retry;   /* wakes who starts workers */
     char trouble[256];  /* why there is no worker; empty when there is */
 };

@@ -17,6 +17,7 @@
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/front/redo.h"
+#include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
@@ -48,7 +49,8 @@ static void finish(struct client *c) {
     callback_settle(&c->callbacks);
     if (r->back) came_back(c);
     replay_forget(r);
-    log_info("client", "job=%u name=\"%s\" restored", c->job_id, c->name);
+    broker_link_resumed(&c->worker->link, c->job_id, c->com.fault);
+    if (!client_dead(c)) log_info("client", "job=%u name=\"%s\" restored", c->job_id, c->name);
 }
 
 /* ---- what was complete, and is done again ---------------------------------------------------- */

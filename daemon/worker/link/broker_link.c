@@ -128,6 +128,10 @@ static void say_end(struct broker_link *l, enum wire_worker_kind kind, uint32_t 
     broker_link_say(l, &msg);
 }
 
+void broker_link_resumed(struct broker_link *l, uint32_t job_id, int err) {
+    say_end(l, WIRE_RESUMED, job_id, err, "");
+}
+
 void broker_link_expelled(struct broker_link *l, uint32_t job_id, const char *why) {
     say_end(l, WIRE_EXPELLED, job_id, ERR_PROTOCOL, why);
 }

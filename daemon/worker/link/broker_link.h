@@ -36,6 +36,8 @@ int broker_link_ready(int broker_fd, const struct dev_info *info,
                       const struct description *described, const struct broker_link_fds *fds,
                       int result, const char *text);
 void broker_link_beat(struct broker_link *l);
+/* A restored job has done again what it must; or `err`: its own end, for which see its page. */
+void broker_link_resumed(struct broker_link *l, uint32_t job_id, int err);
 void broker_link_expelled(struct broker_link *l, uint32_t job_id, const char *why);
 /* The scheduler will never admit it. */
 void broker_link_refused(struct broker_link *l, uint32_t job_id, const char *why);
