@@ -16,9 +16,10 @@ $(BUILD)/test/unit/test_spans: $(BUILD)/shim/memory/spans.o
 $(BUILD)/test/unit/test_hints: $(BUILD)/shim/memory/hints.o
 $(BUILD)/test/unit/test_bins: $(BUILD)/shim/memory/bins.o
 $(BUILD)/test/unit/test_lanes: $(BUILD)/shim/graph/lanes.o
+$(BUILD)/test/unit/test_shim_title: $(addprefix $(BUILD)/shim/connection/,title.o command_line.o)
 SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o program_memory.o ptx_target.o)
 $(BUILD)/test/unit/test_shim_fatbin $(BUILD)/test/unit/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
-$(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,conn.o dial.o profile.o)
+$(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,command_line.o conn.o dial.o profile.o title.o)
 $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o api/alloc.o \
 	memory/lookup.o memory/stray.o memory/virtual.o memory/allocation.o memory/spans.o)
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)

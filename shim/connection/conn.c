@@ -23,6 +23,7 @@
 #include "proto/job.h"
 #include "shim/connection/dial.h"
 #include "shim/connection/profile.h"
+#include "shim/connection/title.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -34,6 +35,8 @@
 #define CONN_WORKERS 4 /* that may end, one after the other, before it is their job */
 #define CONN_MINOR 5   /* a daemon of an older one does not describe its device */
 #define CONN_WINDOW_MAX (1ull << 46)
+
+_Static_assert(sizeof(((struct wire_hello *)0)->name) == TITLE_BYTES, "a title fits");
 
 /* What the user said about the job, and which program it is. */
 static void describe(struct wire_job *job) {
@@ -60,9 +63,7 @@ static int say_hello(int sock, uint32_t gpu, bool *null) {
                                .spec_hash = CALL_SPEC_HASH,
                                .pid = getpid(),
                                .gpu = gpu};
-    const char *name = getenv("SALUS_JOB_NAME");
-    if (!name || !*name) name = program_invocation_short_name;
-    snprintf(hello.name, sizeof(hello.name), "%s", name);
+    title_self(hello.name);
     describe(&hello.job);
     *null = hello.job.flags & WIRE_JOB_NULL;
     /* An older daemon takes a hello without a target for its own. */

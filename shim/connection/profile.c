@@ -5,13 +5,11 @@
  */
 #include "shim/connection/profile.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/fdutil.h"
+#include "shim/connection/command_line.h"
 
 #define PROFILE_ARGUMENTS 16384u /* bytes that are looked at */
 
@@ -32,16 +30,8 @@ uint64_t profile_of(const char *path, const char *arguments, size_t bytes) {
 
 uint64_t profile_self(void) {
     char path[PATH_MAX] = "", arguments[PROFILE_ARGUMENTS] = "";
-    size_t bytes = 0;
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
     path[n > 0 ? n : 0] = '\0';
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && bytes < sizeof(arguments)) {
-        n = read(fd, arguments + bytes, sizeof(arguments) - bytes);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) break;
-        bytes += (size_t)n;
-    }
-    fdutil_close(&fd);
+    size_t bytes = command_line_read(0, arguments, sizeof(arguments));
     return profile_of(path, arguments, bytes);
 }
