@@ -60,7 +60,7 @@ struct wire_hello {
     uint64_t spec_hash;  /* of proto/driver.api; logged, never a reason to refuse */
     int32_t pid;         /* as the client sees itself; the broker trusts SO_PEERCRED only */
     uint32_t gpu;        /* that it asks for, SALUS_GPU + 1; 0: any. Since 1.5 */
-    char name[64];       /* what people call the job: SALUS_JOB_NAME or argv[0]'s last part */
+    char name[64];       /* what people call the job: SALUS_JOB_NAME, else its program or script */
     struct wire_job job; /* before 1.8, and where it has no target of latency, it ends there */
 };
 
@@ -355,6 +355,7 @@ struct wire_submission {
                                then a wake. On the line of `lost`: whoever waits looks at both */
     _Atomic uint64_t callbacks_done __attribute__((aligned(64))); /* host functions that returned */
     _Atomic uint64_t text_read; /* how far the client has printed wire_completion.text */
+    _Atomic uint32_t used;      /* 1: the client made a context, and is a job that people see */
     struct ring_memory ring __attribute__((aligned(4096)));
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "shim/connection/shown.h"
+#include "shim/connection/state.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 
@@ -73,7 +74,13 @@ struct context *ctx_at(uint32_t index) {
     return &contexts[index];
 }
 
+/* From here on salusd lists this job. */
+static void note_use(void) {
+    if (state.conn.submission) atom_store_relaxed(&state.conn.submission->used, 1);
+}
+
 static void start(struct context *c, uint32_t index, unsigned int flags) {
+    note_use();
     c->index = index;
     c->sms = 0;
     atom_store_relaxed(&c->awaits, 0);

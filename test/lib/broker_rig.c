@@ -572,6 +572,16 @@ struct wire_offer broker_rig_attach(int fd, int *fds) {
     return broker_rig_attach_as(fd, &h, fds);
 }
 
+/* As a client that made a context. */
+static void use_gpu(int submission_fd) {
+    struct wire_submission *s =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, submission_fd, 0);
+
+    if (s == MAP_FAILED) fail("the submission page");
+    atomic_store(&s->used, 1);
+    munmap(s, 4096);
+}
+
 struct wire_offer broker_rig_attach_as(int fd, const struct wire_hello *h, int *fds) {
     struct wire_answer a = {.magic = WIRE_MAGIC, .accepted = 1};
     struct wire_welcome w;
@@ -582,6 +592,7 @@ struct wire_offer broker_rig_attach_as(int fd, const struct wire_hello *h, int *
     fdutil_send(fd, &a, sizeof(a), NULL, 0);
     broker_rig_expect(fd, &w, sizeof(w), NULL, 0);
     if (o.result != 0 || w.result != 0) fail("attach");
+    use_gpu(fds[WIRE_FD_SUBMISSION]);
     return o;
 }
 

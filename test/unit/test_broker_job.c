@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -481,5 +482,100 @@ Test(broker_job, a_disk_that_cannot_be_written_stops_nothing) {
     leave(fd);
     leave(attach());
     cr_assert_eq(rig.worker.last_attach.job.persistent_bytes, 10 * MIB, "known all the same");
+    broker_rig_stop(&rig);
+}
+
+/* ---- who is a job ---------------------------------------------------------------------------- */
+
+static struct asker people;
+
+/* How many jobs everybody is shown, in all places alike. */
+static size_t shown_jobs(void) {
+    size_t jobs;
+
+    people.fd = broker_rig_connect(&rig, "ctl.sock");
+    people.request = (struct ctl_request){.verb = CTL_V_job_list};
+    cr_assert(asker_ask(&people));
+    jobs = people.count;
+    people.request = (struct ctl_request){.verb = CTL_V_status};
+    cr_assert(asker_ask(&people));
+    cr_expect_eq(people.items[0].status.jobs, jobs);
+    people.request = (struct ctl_request){.verb = CTL_V_gpu_list};
+    cr_assert(asker_ask(&people));
+    cr_expect_eq(people.items[0].gpu.jobs, jobs);
+    close(people.fd);
+    return jobs;
+}
+
+static size_t ended_jobs(void) {
+    people.fd = broker_rig_connect(&rig, "ctl.sock");
+    people.request = (struct ctl_request){.verb = CTL_V_history_list};
+    cr_assert(asker_ask(&people));
+    close(people.fd);
+    return people.count;
+}
+
+/* Attached, without a context so far. */
+static int look_whether_there_is_a_gpu(struct wire_submission **s) {
+    int fd = broker_rig_connect(&rig, "job.sock");
+
+    broker_rig_attach_as(fd, &hello, fds);
+    *s = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fds[WIRE_FD_SUBMISSION], 0);
+    cr_assert_neq(*s, MAP_FAILED);
+    atomic_store(&(*s)->used, 0);
+    for (int i = 0; i < WIRE_FD_COUNT; i++)
+        close(fds[i]);
+    return fd;
+}
+
+Test(broker_job, who_only_looks_is_no_job) {
+    struct wire_submission *s;
+    int fd;
+
+    broker_rig_start(&rig);
+    fd = look_whether_there_is_a_gpu(&s);
+    cr_expect_eq(shown_jobs(), 0);
+    leave(fd);
+    broker_rig_settle(&rig);
+    cr_expect_eq(ended_jobs(), 0);
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, who_makes_a_context_is_one_from_there_on) {
+    struct wire_submission *s;
+    int fd;
+
+    broker_rig_start(&rig);
+    fd = look_whether_there_is_a_gpu(&s);
+    cr_expect_eq(shown_jobs(), 0);
+    atomic_store(&s->used, 1);
+    cr_expect_eq(shown_jobs(), 1);
+    atomic_store(&s->used, 0);
+    cr_expect_eq(shown_jobs(), 1, "it cannot hide again");
+    leave(fd);
+    broker_rig_settle(&rig);
+    cr_expect_eq(ended_jobs(), 1);
+    broker_rig_stop(&rig);
+}
+
+/* A client that says nothing of a context is shown by what it has done, as the worker counts it. */
+Test(broker_job, who_has_something_done_cannot_hide) {
+    struct wire_stats *st;
+    struct wire_submission *s;
+    int fd;
+
+    broker_rig_start(&rig);
+    for (int i = 0; i < 6; i++) {
+        fd = look_whether_there_is_a_gpu(&s);
+        st = &rig.worker.page->stats;
+        _Atomic uint64_t *const counters[] = {&st->launches, &st->copies,       &st->ops,
+                                              &st->modules,  &st->memory_bytes, &st->queued};
+        cr_expect_eq(shown_jobs(), 0);
+        atomic_store(counters[i], 1);
+        cr_expect_eq(shown_jobs(), 1, "counter %d", i);
+        leave(fd);
+        broker_rig_settle(&rig);
+        cr_expect_eq(ended_jobs(), i + 1u);
+    }
     broker_rig_stop(&rig);
 }

@@ -50,7 +50,7 @@ static void fill_gpu(const struct gpu *g, struct ctl_gpu *r) {
     r->worker_restarts = w->restarts;
     r->recovered = w->recovered;
     r->lost = w->lost;
-    r->jobs = gpu_jobs(g);
+    r->jobs = attachments_count_used(&g->attachments);
     snprintf(r->lane_policy, sizeof(r->lane_policy), "%s", g->changes.policy.lane);
     snprintf(r->kernel_policy, sizeof(r->kernel_policy), "%s", g->changes.policy.kernel);
     snprintf(r->control_policy, sizeof(r->control_policy), "%s", g->changes.policy.control);

@@ -58,7 +58,7 @@ static struct client *find_queued(const struct asking *q, uint64_t id) {
 
 int verb_job_list(struct asking *q) {
     uint64_t last = q->request->args.after;
-    const struct attachment *a;
+    struct attachment *a;
     const struct client *c;
     struct gpu *g;
     bool added;
@@ -67,9 +67,13 @@ int verb_job_list(struct asking *q) {
         a = gpus_job_after(&q->broker->gpus, last, &g);
         c = places_next(&q->broker->clients, last);
         if (!a && !c) return asking_reply(q, 0);
-        added = a && (!c || a->job_id < c->job_id) ? add_job(q, g, a) : add_queued(q, c);
+        bool is_admitted = a && (!c || a->job_id < c->job_id);
+        if (is_admitted)
+            added = !attachments_is_used(a) || add_job(q, g, a);
+        else
+            added = add_queued(q, c);
         if (!added) return asking_reply(q, last);
-        last = a && (!c || a->job_id < c->job_id) ? a->job_id : c->job_id;
+        last = is_admitted ? a->job_id : c->job_id;
     }
 }
 

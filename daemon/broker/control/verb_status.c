@@ -22,6 +22,7 @@ static void count_workers(const struct gpus *all, struct ctl_status *r) {
         r->worker_restarts += all->items[i].worker.restarts;
         r->recovered += all->items[i].worker.recovered;
         r->lost += all->items[i].worker.lost;
+        r->jobs += attachments_count_used(&all->items[i].attachments);
     }
 }
 
@@ -29,7 +30,6 @@ int verb_status(struct asking *q) {
     const struct broker *b = q->broker;
     struct ctl_status r = {.pid = (uint64_t)getpid(),
                            .uptime_ns = fdutil_now_ns() - b->start_ns,
-                           .jobs = b->clients.running,
                            .max_jobs = b->config.max_jobs,
                            .connections = b->clients.count};
     const struct gpu *bad = gpus_first_in_trouble(&b->gpus);

@@ -51,6 +51,7 @@ static struct attachment *make_attachment(struct attachments *as, const struct a
                              .slot = slot,
                              .windows = slots_windows(&as->slots, slot),
                              .client = ask->client,
+                             .submission = ask->pages->submission,
                              .completion_fd = -1,
                              .estate_fd = -1,
                              .job = *ask->job,
@@ -169,7 +170,9 @@ void attachments_begin(struct attachments *as, struct attachment *a) {
 void attachments_detach(struct attachments *as, struct attachment *a) {
     struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = a->job_id, .result = a->lost};
 
+    attachments_is_used(a);
     a->client = NULL;
+    a->submission = NULL; /* which goes with the client */
     a->detached = true;
     a->detached_ns = fdutil_now_ns();
     if (a->place == ATTACHMENT_ORPHAN) return;
@@ -189,6 +192,37 @@ void attachments_say_how(struct attachment *a, const char *how, const char *fmt,
     va_start(ap, fmt);
     vsnprintf(a->why, sizeof(a->why), fmt, ap);
     va_end(ap);
+}
+
+/* ---- who uses the GPU ------------------------------------------------------------------------ */
+
+static bool has_done_something(const struct wire_completion *c) {
+    const struct wire_stats *st = &c->stats;
+
+    return atom_load_relaxed(&st->launches) || atom_load_relaxed(&st->copies) ||
+           atom_load_relaxed(&st->ops) || atom_load_relaxed(&st->queued) ||
+           atom_load_relaxed(&st->modules) || atom_load_relaxed(&st->memory_bytes) ||
+           atom_load_relaxed(&st->persistent_peak_bytes) ||
+           atom_load_relaxed(&st->ephemeral_peak_bytes) || atom_load_relaxed(&st->faults);
+}
+
+bool attachments_is_used(struct attachment *a) {
+    if (!a->used)
+        a->used = a->how || (a->submission && atom_load_relaxed(&a->submission->used)) ||
+                  (a->completion && has_done_something(a->completion));
+    return a->used;
+}
+
+unsigned attachments_count_used(const struct attachments *as) {
+    struct list *pos;
+    unsigned count = 0;
+
+    list_each(pos, &as->list) {
+        struct attachment *a = list_entry(pos, struct attachment, link);
+
+        count += a->welcomed && a->client && attachments_is_used(a);
+    }
+    return count;
 }
 
 /* ---- what users have ------------------------------------------------------------------------- */

@@ -52,6 +52,8 @@ struct attachment {
     uint32_t run;                     /* jobs of the user with the same may wait for one another */
     char run_name[GROUPS_NAME_BYTES]; /* runs.h */
     const struct wire_completion *completion; /* its first page, read-only, or NULL */
+    const struct wire_submission *submission; /* what the client writes, while it is there */
+    bool used;                                /* attachments_is_used was true once */
     /* What the next worker would need beside the client's pages; -1: not open, and it is none. */
     int completion_fd, estate_fd;
     enum attachment_place place;
@@ -114,6 +116,13 @@ void attachments_set(struct attachments *as, const struct attachment *a);
 void attachments_detach(struct attachments *as, struct attachment *a);
 /* The worker has let go of it, or is gone: its windows are free again, `a` is freed. */
 void attachments_remove(struct attachments *as, struct attachment *a);
+
+/* Whether it is a job that people see: it made a context, which it says itself, or it had something
+ * done or was ended, which it cannot hide. Frameworks have processes that only compile code and
+ * look whether there is a GPU. */
+bool attachments_is_used(struct attachment *a);
+/* How many of these are there, with their clients. */
+unsigned attachments_count_used(const struct attachments *as);
 
 /* For history and log, how the job ended: what comes first counts. */
 void attachments_say_how(struct attachment *a, const char *how, const char *fmt, ...)

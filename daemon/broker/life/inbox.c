@@ -22,7 +22,7 @@
 void inbox_end_job(struct broker *b, struct gpu *g, struct attachment *a) {
     const struct wire_stats *st = a->completion ? &a->completion->stats : NULL;
 
-    if (a->welcomed) history_add(b->history, a);
+    if (a->welcomed && attachments_is_used(a)) history_add(b->history, a);
     if (a->welcomed && st)
         profile_store_learn(&b->profiles, a->job.uid, &a->job.spec, st,
                             !a->how && atom_load_relaxed(&st->faults) == 0);
