@@ -6,9 +6,10 @@
  *
  * Sockets are SOCK_SEQPACKET: one struct is one message.
  *   client -> broker: wire_hello; broker -> client: wire_offer (+ fds) or a refusal;
- *   client -> broker: wire_answer; broker -> client: wire_welcome. Then wire_file one way and
- *   wire_moved the other; and by closing it says that the other side is gone.
+ *   client -> broker: wire_answer; broker -> client: wire_welcome. Then wire_command and
+ *   wire_file one way and wire_moved the other; and by closing it says that the other side is gone.
  *   anybody -> broker: wire_question; broker -> it: wire_view or a refusal, and the end.
+ *   `salusctl run` -> broker: wire_exit; broker -> it: the end.
  *   broker <-> worker: wire_worker_msg, kernel_wire_batch (kernel_wire.h), wire_part.
  */
 #ifndef PROTO_WIRE_H
@@ -25,7 +26,7 @@
 
 #define WIRE_MAGIC 0x554c4153u /* "SALU" */
 #define WIRE_MAJOR 1
-#define WIRE_MINOR 8
+#define WIRE_MINOR 9
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
@@ -172,6 +173,26 @@ struct wire_file {
 
 /* ---- another worker, after the welcome ---------------------------------------------------------
  */
+
+#define WIRE_COMMAND_MAGIC 0x434c4153u /* "SALC" */
+#define WIRE_COMMAND_BYTES 256u
+/* Of a client that runs, once: its command line, for people. Since 1.9. */
+struct wire_command {
+    uint32_t magic, pad;
+    char text[WIRE_COMMAND_BYTES]; /* ends with a NUL */
+};
+
+#define WIRE_EXIT_MAGIC 0x584c4153u /* "SALX" */
+/* `salusctl run` says, instead of a hello, how the command ended that it started: what the history
+ * tells of the jobs of this run, if they are of the same user. Nothing comes back but the end of
+ * the connection. Since 1.9. */
+struct wire_exit {
+    uint32_t magic; /* WIRE_EXIT_MAGIC */
+    uint16_t major, minor;
+    uint32_t run; /* SALUS_RUN */
+    uint16_t status;
+    uint16_t signal; /* 0: it ended with the exit status */
+};
 
 #define WIRE_MOVED_MAGIC 0x4d4c4153u /* "SALM" */
 

@@ -18,6 +18,7 @@
 #include "daemon/ctl/frameworks.h"
 #include "daemon/ctl/private.h"
 #include "daemon/ctl/query.h"
+#include "daemon/ctl/tell_exit.h"
 
 /* Where this exists somebody meant a daemon to run: to do without it in silence would hide that. */
 #define CONFIGURED "/etc/salus/salus.conf"
@@ -93,6 +94,7 @@ static int run_and_wait(struct cli *c, const struct command *o) {
     a.talk = o->verbose || (!o->environment.quiet && isatty(STDERR_FILENO));
     status = await_end(&a);
     child = 0;
+    tell_exit(c, o->environment.run, status);
     return status_of(&a, status);
 }
 

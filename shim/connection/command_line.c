@@ -30,3 +30,12 @@ size_t command_line_read(pid_t pid, char *out, size_t cap) {
     errno = saved;
     return bytes;
 }
+
+void command_line_print(char *out, size_t cap) {
+    size_t bytes = command_line_read(0, out, cap - 1);
+    while (bytes && !out[bytes - 1])
+        bytes--;
+    out[bytes] = '\0';
+    for (size_t i = 0; i < bytes; i++)
+        if (!out[i]) out[i] = ' ';
+}

@@ -12,4 +12,7 @@
  * be read. Keeps errno. */
 size_t command_line_read(pid_t pid, char *out, size_t cap);
 
+/* That of this process as one line for people, cut to fit; empty where it cannot be read. */
+void command_line_print(char *out, size_t cap);
+
 #endif

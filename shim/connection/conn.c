@@ -21,6 +21,7 @@
 #include "common/log.h"
 #include "proto/gen/calls.h"
 #include "proto/job.h"
+#include "shim/connection/command_line.h"
 #include "shim/connection/dial.h"
 #include "shim/connection/profile.h"
 #include "shim/connection/title.h"
@@ -32,8 +33,9 @@
 #define CONN_OFFERS 64 /* places to try before giving up */
 /* What is new behind it is not ours to read, and older daemons have none. */
 #define CONN_PAGE_BYTES offsetof(struct wire_completion, savepoint)
-#define CONN_WORKERS 4 /* that may end, one after the other, before it is their job */
-#define CONN_MINOR 5   /* a daemon of an older one does not describe its device */
+#define CONN_WORKERS 4  /* that may end, one after the other, before it is their job */
+#define CONN_MINOR 5    /* a daemon of an older one does not describe its device */
+#define COMMAND_MINOR 9 /* since which a daemon takes a command line */
 #define CONN_WINDOW_MAX (1ull << 46)
 
 _Static_assert(sizeof(((struct wire_hello *)0)->name) == TITLE_BYTES, "a title fits");
@@ -286,6 +288,14 @@ static int join(struct conn *c, uint32_t gpu, bool *null) {
     return err;
 }
 
+/* For the history. A daemon that cannot take it is not told. */
+static void tell_command(const struct conn *c) {
+    struct wire_command m = {.magic = WIRE_COMMAND_MAGIC};
+    if (c->minor < COMMAND_MINOR) return;
+    command_line_print(m.text, sizeof(m.text));
+    fdutil_send(c->sock, &m, sizeof(m), NULL, 0);
+}
+
 int conn_open(struct conn *c) {
     c->refused = false;
     c->workers_lost = 0;
@@ -297,6 +307,7 @@ int conn_open(struct conn *c) {
     do {
         err = join(c, gpu, &null);
     } while (err == -EAGAIN);
+    if (!err) tell_command(c);
     if (err && !c->refused)
         log_error("shim", "what=\"cannot join salusd\" error=%s text=\"%s\"", err_name(err),
                   err_text(err));

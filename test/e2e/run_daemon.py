@@ -530,6 +530,62 @@ def test_a_private_daemon_that_cannot_start():
     contains(r.stderr, "salusctl: the private salusd ended at once (status 2)", "stderr")
 
 
+# ---- the history ---------------------------------------------------------------------------------
+
+LOOKER = """import ctypes, os, signal, sys
+cuda = ctypes.CDLL('libcuda.so.1')
+assert cuda.cuInit(0) == 0
+print('initialized', flush=True)
+if sys.stdin.readline() == 'leave\\n':
+    sys.exit(0)
+context = ctypes.c_void_p()
+assert cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+print('made a context', flush=True)
+if sys.stdin.readline() == 'kill\\n':
+    os.kill(os.getpid(), signal.SIGKILL)
+sys.exit(3)
+"""
+
+
+def test_the_history_tells_command_exit_and_who():
+    """Three runs of a script: one exits with a status, one is killed by a signal, one by salusctl; and one that only
+    looks whether there is a GPU is no job at any time."""
+    with tempfile.TemporaryDirectory() as dir, Daemon() as d:
+        script = dir + "/looker.py"
+        with open(script, "w") as f:
+            f.write(LOOKER)
+
+        def start():
+            p = subprocess.Popen([tool("salusctl"), "run", "-q", "--", sys.executable, "-u", script], text=True,
+                                 env=d.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            equal(p.stdout.readline(), "initialized\n", "output")
+            equal(d.jobs(), [], "jobs before a context is made")
+            return p
+
+        def go_on(p):
+            p.stdin.write("\n")
+            p.stdin.flush()
+            equal(p.stdout.readline(), "made a context\n", "output")
+            job, = d.jobs()
+            equal(job["name"], "looker.py", "name")
+            return job["id"]
+
+        start().communicate("leave\n", timeout=PATIENCE)
+        for last, code in (("exit\n", 3), ("kill\n", 137), (None, 3)):
+            p = start()
+            job = go_on(p)
+            if last is None:
+                d.ctl("job", "kill", str(job))
+            p.communicate(last or "", timeout=PATIENCE)
+            equal(p.returncode, code, "exit status")
+            wait_for("the job has left", lambda: not d.jobs())
+        ended = d.ctl_json("history")["history"]
+        equal([(j["how"], j["exit"], j["by"]) for j in ended],
+              [("done", "3", "itself"), ("done", "SIGKILL", "signal"), ("killed", "3", f"user {os.getuid()}")], "history")
+        for j in ended:
+            equal((j["name"], j["command"], j["uid"]), ("looker.py", f"{sys.executable} -u {script}", os.getuid()), "job")
+
+
 # ---- profiles of kernels -------------------------------------------------------------------------
 
 LAUNCHER = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "launcher.py"),

@@ -15,6 +15,7 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "common/utf8.h"
 #include "daemon/broker/clients/clients.h"
 #include "daemon/broker/clients/hello.h"
 #include "daemon/broker/server.h"
@@ -102,7 +103,9 @@ static void start(void) {
 
 static void check_words(const uint8_t *msg, size_t n) {
     char why[HELLO_WHY_BYTES] = "";
+    char command[WIRE_COMMAND_BYTES];
     struct wire_file file;
+    struct wire_exit end;
     struct hello h;
     bool accepted;
     uint32_t gpu;
@@ -122,6 +125,12 @@ static void check_words(const uint8_t *msg, size_t n) {
     } else if (!*why) {
         abort();
     }
+    if (hello_check_command(msg, n, command, why, sizeof(why)) == 0)
+        for (const char *p = command; *p; p++)
+            if (utf8_shown(p, strlen(p)) == 0 && (*p & 0xc0) != 0x80) abort();
+    if (hello_check_exit(msg, n, &end, why, sizeof(why)) == 0 &&
+        (n != sizeof(end) || !end.run || end.status > 255 || end.signal > 64))
+        abort();
     hello_check_answer(msg, n, &accepted, why, sizeof(why));
     if (hello_check_file(msg, n, &file, why, sizeof(why)) == 0 &&
         (n != sizeof(file) || file.file >= WIRE_FILES || file.reply >= WIRE_REPLIES))

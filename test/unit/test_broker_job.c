@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -58,6 +59,16 @@ static void expect_refused(int result, const char *text) {
     broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
     cr_assert_eq(o.result, result);
     cr_assert_str_eq(o.text, text, "%s", o.text);
+    close(fd);
+}
+
+static void expect_refused_somehow(void) {
+    int fd = broker_rig_connect(&rig, "job.sock");
+    struct wire_offer o;
+
+    fdutil_send(fd, &hello, sizeof(hello), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
+    cr_assert_lt(o.result, 0);
     close(fd);
 }
 
@@ -482,6 +493,192 @@ Test(broker_job, a_disk_that_cannot_be_written_stops_nothing) {
     leave(fd);
     leave(attach());
     cr_assert_eq(rig.worker.last_attach.job.persistent_bytes, 10 * MIB, "known all the same");
+    broker_rig_stop(&rig);
+}
+
+/* ---- what the history tells ------------------------------------------------------------------ */
+
+static struct asker reader;
+
+static const struct ctl_ended *ended_job(uint32_t id) {
+    reader.fd = broker_rig_connect(&rig, "ctl.sock");
+    reader.request = (struct ctl_request){.verb = CTL_V_history_list};
+    cr_assert(asker_ask(&reader));
+    close(reader.fd);
+    for (int i = 0; i < reader.count; i++)
+        if (reader.items[i].ended.id == id) return &reader.items[i].ended;
+    cr_assert(false, "job %u is not in the history of %d", id, reader.count);
+    return NULL;
+}
+
+static void expect_ended(uint32_t id, const char *how, const char *by, const char *exit) {
+    const struct ctl_ended *e = ended_job(id);
+
+    cr_expect_str_eq(e->how, how);
+    cr_expect_str_eq(e->by, by, "job %u: by %s", id, e->by);
+    cr_expect_str_eq(e->exit, exit, "job %u: exit %s", id, e->exit);
+}
+
+static int attach_run(uint32_t run) {
+    hello.job.run = run;
+    return attach();
+}
+
+/* Whether the broker took it; it closes the connection either way. */
+static bool say_exit(const struct wire_exit *e, size_t bytes) {
+    int fd = broker_rig_connect(&rig, "job.sock");
+    struct wire_offer o;
+    ssize_t n;
+
+    cr_assert_eq(fdutil_send(fd, e, bytes, NULL, 0), 0);
+    n = recv(fd, &o, sizeof(o), 0);
+    close(fd);
+    return n == 0;
+}
+
+static struct wire_exit exit_of(uint32_t run, int status, int signal) {
+    return (struct wire_exit){.magic = WIRE_EXIT_MAGIC,
+                              .major = WIRE_MAJOR,
+                              .minor = WIRE_MINOR,
+                              .run = run,
+                              .status = (uint16_t)status,
+                              .signal = (uint16_t)signal};
+}
+
+static bool exited(uint32_t run, int status, int signal) {
+    struct wire_exit e = exit_of(run, status, signal);
+
+    return say_exit(&e, sizeof(e));
+}
+
+Test(broker_job, how_a_command_ended_is_told_of_the_jobs_of_its_run) {
+    int before, after, other, none;
+
+    broker_rig_start(&rig);
+    before = attach_run(7);
+    leave(before);
+    after = attach_run(7);
+    other = attach_run(8);
+    none = attach_run(0);
+    broker_rig_settle(&rig);
+    expect_ended(1, "done", "itself", "unknown");
+    cr_expect(exited(7, 3, 0), "with one that has ended and one that is there still");
+    leave(after);
+    leave(other);
+    leave(none);
+    broker_rig_settle(&rig);
+    expect_ended(1, "done", "itself", "3");
+    expect_ended(2, "done", "itself", "3");
+    expect_ended(3, "done", "itself", "unknown");
+    expect_ended(4, "done", "itself", "unknown");
+    cr_expect(exited(8, 0, 9));
+    expect_ended(3, "done", "signal", "SIGKILL");
+    cr_expect(exited(8, 0, 0) && exited(7, 1, 0));
+    expect_ended(3, "done", "signal", "SIGKILL");
+    expect_ended(2, "done", "itself", "3");
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, an_end_that_cannot_be_is_refused) {
+    struct wire_exit e = exit_of(7, 0, 0);
+
+    broker_rig_start(&rig);
+    leave(attach_run(7));
+    broker_rig_settle(&rig);
+    cr_expect_not(exited(0, 1, 0), "no run");
+    cr_expect_not(exited(7, 256, 0), "no exit status");
+    cr_expect_not(exited(7, 0, 65), "no signal");
+    cr_expect_not(exited(7, 1, 9), "both");
+    for (size_t n = offsetof(struct wire_exit, minor); n < sizeof(e); n++)
+        cr_expect_not(say_exit(&e, n), "%zu bytes", n);
+    e.major++;
+    cr_expect_not(say_exit(&e, sizeof(e)), "another protocol");
+    expect_ended(1, "done", "itself", "unknown");
+    broker_rig_stop(&rig);
+}
+
+Test(broker_job, who_ended_it_is_told) {
+    char user[32];
+    int fd;
+
+    snprintf(user, sizeof(user), "user %u", (unsigned)getuid());
+    broker_rig_start(&rig);
+    fd = attach_run(5);
+    reader.fd = broker_rig_connect(&rig, "ctl.sock");
+    reader.request = (struct ctl_request){.verb = CTL_V_job_kill};
+    ctl_msg_put(&reader.request, CTL_A_id, 1);
+    cr_assert(asker_ask(&reader));
+    reader.request = (struct ctl_request){.verb = CTL_V_tenant_limit};
+    ctl_msg_put(&reader.request, CTL_A_uid, getuid());
+    ctl_msg_put_text(&reader.request, CTL_A_limits, "user_device_memory=64MiB");
+    cr_assert(asker_ask(&reader));
+    close(reader.fd);
+    close(fd);
+    broker_rig_settle(&rig);
+    expect_ended(1, "killed", user, "unknown");
+    cr_expect(exited(5, 0, 15));
+    expect_ended(1, "killed", user, "SIGTERM");
+    fd = attach_run(0);
+    cr_assert_eq(fdutil_send(fd, "nonsense", 8, NULL, 0), 0);
+    cr_assert(broker_rig_closed(fd));
+    broker_rig_settle(&rig);
+    expect_ended(2, "expelled", "daemon", "unknown");
+    hello.job.flags = WIRE_JOB_RESERVED;
+    hello.job.persistent_bytes = 65 * MIB;
+    expect_refused_somehow();
+    expect_ended(3, "refused", "limit", "unknown");
+    hello.job.persistent_bytes = 1ull << 45;
+    expect_refused_somehow();
+    expect_ended(4, "refused", "admission", "unknown");
+    broker_rig_stop(&rig);
+}
+
+static struct wire_command command_of(const char *text) {
+    struct wire_command m = {.magic = WIRE_COMMAND_MAGIC};
+
+    snprintf(m.text, sizeof(m.text), "%s", text);
+    return m;
+}
+
+Test(broker_job, a_command_line_is_shown_as_text) {
+    struct wire_command m = command_of("python3 \xc3\xa9.py\n\033[2J\x9b\"x\" \xff");
+    int fd;
+
+    broker_rig_start(&rig);
+    leave(attach());
+    fd = attach();
+    cr_assert_eq(fdutil_send(fd, &m, sizeof(m), NULL, 0), 0);
+    leave(fd);
+    broker_rig_settle(&rig);
+    cr_expect_str_eq(ended_job(1)->command, "unknown");
+    cr_expect_str_eq(ended_job(2)->command, "python3 \xc3\xa9.py??[2J?\"x\" ?");
+    broker_rig_stop(&rig);
+}
+
+static void expect_expelled(const struct wire_command *m, size_t bytes, bool again) {
+    int fd = attach();
+
+    cr_assert_eq(fdutil_send(fd, m, bytes, NULL, 0), 0);
+    if (again) cr_assert_eq(fdutil_send(fd, m, bytes, NULL, 0), 0);
+    cr_expect(broker_rig_closed(fd));
+    close(fd);
+}
+
+Test(broker_job, a_command_line_that_is_none_ends_the_client) {
+    struct wire_command m = command_of("prog");
+
+    broker_rig_start(&rig);
+    expect_expelled(&m, sizeof(m), true);
+    expect_expelled(&m, sizeof(m) - 1, false);
+    m.pad = 1;
+    expect_expelled(&m, sizeof(m), false);
+    m.pad = 0;
+    memset(m.text, 'x', sizeof(m.text));
+    expect_expelled(&m, sizeof(m), false);
+    broker_rig_settle(&rig);
+    cr_expect_str_eq(ended_job(1)->command, "prog", "the first counts");
+    for (uint32_t id = 1; id <= 4; id++)
+        expect_ended(id, "expelled", "daemon", "unknown");
     broker_rig_stop(&rig);
 }
 

@@ -21,12 +21,15 @@
 #include "daemon/broker/clients/lending.h"
 #include "daemon/broker/clients/question.h"
 #include "daemon/broker/clients/refuse.h"
+#include "daemon/broker/clients/told.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
 #endif
 
 /* ---- what comes ------------------------------------------------------------------------------ */
+
+_Static_assert(sizeof(struct wire_command) < sizeof(struct wire_hello) + 64, "any message fits");
 
 static void on_readable(uv_poll_t *p, int status, int events) {
     struct client *c = p->data;
@@ -46,10 +49,14 @@ static void on_readable(uv_poll_t *p, int status, int events) {
         client_ended(c, "socket closed");
     else if (c->state == CLIENT_HELLO && hello_asks(buf, (size_t)n))
         question_take(c, buf, (size_t)n);
+    else if (c->state == CLIENT_HELLO && hello_tells_exit(buf, (size_t)n))
+        told_exit(c, buf, (size_t)n);
     else if (c->state == CLIENT_HELLO)
         handshake_hello(c, buf, (size_t)n);
     else if (c->state == CLIENT_OFFERED)
         handshake_answer(c, buf, (size_t)n);
+    else if (running && hello_is_command(buf, (size_t)n) && fd < 0)
+        told_command(c, buf, (size_t)n);
     else if (running)
         lending_take(c, buf, (size_t)n, nfds == FDUTIL_LOST ? -EMFILE : fd);
     else

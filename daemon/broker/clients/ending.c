@@ -61,6 +61,7 @@ void ending_kill(struct client *c, uid_t uid) {
         return;
     }
     attachments_say_how(c->attachment, "killed", "by user %u", (unsigned)uid);
+    snprintf(c->attachment->by, sizeof(c->attachment->by), "user %u", (unsigned)uid);
     client_lose(c, ERR_ENDED);
     client_ended(c, "killed by an operator");
 }
@@ -71,6 +72,7 @@ void ending_excess(struct client *c, const char *why) {
         return;
     }
     attachments_say_how(c->attachment, "expelled", "%s", why);
+    snprintf(c->attachment->by, sizeof(c->attachment->by), "limit");
     client_lose(c, ERR_NO_MEMORY);
     client_ended(c, why);
 }
@@ -81,6 +83,7 @@ void ending_stop(struct client *c) {
         return;
     }
     attachments_say_how(c->attachment, "lost", "salusd was stopped");
+    snprintf(c->attachment->by, sizeof(c->attachment->by), "daemon");
     client_lose(c, ERR_BROKER_LOST);
     client_ended(c, "salusd stops");
 }

@@ -131,7 +131,7 @@ static bool refuse_device_memory(struct client *c) {
 
     if (users_check_device(c->clients->users, c->user, c->gpu, &c->job.spec, why) == 0)
         return false;
-    refuse_job(c, ERR_NO_MEMORY, why);
+    refuse_beyond(c, ERR_NO_MEMORY, why);
     return true;
 }
 
@@ -275,7 +275,7 @@ static bool refuse_excess(struct client *c) {
     char why[USERS_WHY_BYTES];
     int err = users_check_job(c->user, &c->asked, why);
 
-    if (err < 0) refuse_job(c, err, why);
+    if (err < 0) refuse_beyond(c, err, why);
     return err < 0;
 }
 

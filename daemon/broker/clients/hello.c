@@ -5,10 +5,12 @@
  */
 #include "daemon/broker/clients/hello.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/err.h"
+#include "common/utf8.h"
 #include "daemon/broker/printable.h"
 #include "proto/job.h"
 #include "proto/wire.h"
@@ -70,11 +72,53 @@ int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, siz
     return ERR_PROTOCOL;
 }
 
-bool hello_asks(const void *msg, size_t bytes) {
+static uint32_t magic_of(const void *msg, size_t bytes) {
     uint32_t magic = 0;
 
     memcpy(&magic, msg, bytes < sizeof(magic) ? bytes : sizeof(magic));
-    return magic == WIRE_QUESTION_MAGIC;
+    return magic;
+}
+
+bool hello_asks(const void *msg, size_t bytes) {
+    return magic_of(msg, bytes) == WIRE_QUESTION_MAGIC;
+}
+
+bool hello_tells_exit(const void *msg, size_t bytes) {
+    return magic_of(msg, bytes) == WIRE_EXIT_MAGIC;
+}
+
+bool hello_is_command(const void *msg, size_t bytes) {
+    return magic_of(msg, bytes) == WIRE_COMMAND_MAGIC;
+}
+
+int hello_check_exit(const void *msg, size_t bytes, struct wire_exit *out, char *why, size_t cap) {
+    struct wire_exit e = {0};
+    int err;
+
+    memcpy(&e, msg, bytes < sizeof(e) ? bytes : sizeof(e));
+    err = check_version(e.major, e.minor, why, cap);
+    if (err < 0) return err;
+    if (bytes != sizeof(e) || e.run == 0 || e.status > UINT8_MAX || e.signal >= _NSIG ||
+        (e.status && e.signal)) {
+        snprintf(why, cap, "what it says of a command's end is malformed");
+        return ERR_PROTOCOL;
+    }
+    *out = e;
+    return 0;
+}
+
+int hello_check_command(const void *msg, size_t bytes, char out[WIRE_COMMAND_BYTES], char *why,
+                        size_t cap) {
+    struct wire_command c = {0};
+
+    memcpy(&c, msg, bytes < sizeof(c) ? bytes : sizeof(c));
+    if (bytes != sizeof(c) || c.pad || !memchr(c.text, 0, sizeof(c.text))) {
+        snprintf(why, cap, "its command line is malformed");
+        return ERR_PROTOCOL;
+    }
+    snprintf(out, WIRE_COMMAND_BYTES, "%s", c.text);
+    utf8_clean(out, strlen(out));
+    return 0;
 }
 
 int hello_check_question(const void *msg, size_t bytes, uint32_t *gpu, char *why, size_t cap) {

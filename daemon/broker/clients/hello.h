@@ -31,8 +31,18 @@ int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, siz
 bool hello_asks(const void *msg, size_t bytes);
 int hello_check_question(const void *msg, size_t bytes, uint32_t *gpu, char *why, size_t cap);
 
+/* The end of a command instead of a hello, in the same way: a run, and a status or a signal. */
+bool hello_tells_exit(const void *msg, size_t bytes);
+int hello_check_exit(const void *msg, size_t bytes, struct wire_exit *out, char *why, size_t cap);
+
 /* The answer to an offer: 0 with *accepted, or ERR_PROTOCOL with the reason. */
 int hello_check_answer(const void *msg, size_t bytes, bool *accepted, char *why, size_t cap);
+
+/* The command line of a client that runs: whether it is one, and then 0 with `out` fit to be shown,
+ * or ERR_PROTOCOL with the reason. */
+bool hello_is_command(const void *msg, size_t bytes);
+int hello_check_command(const void *msg, size_t bytes, char out[WIRE_COMMAND_BYTES], char *why,
+                        size_t cap);
 
 /* A file of a client that runs, or a descriptor of a segment: 0, or ERR_PROTOCOL with the reason.
  */

@@ -63,10 +63,18 @@ void refuse_given_up(struct client *c) {
                   c->gpu->worker.trouble);
 }
 
-void refuse_job(struct client *c, int result, const char *why) {
+static void refuse_by(struct client *c, const char *by, int result, const char *why) {
     struct clients *all = c->clients;
 
     history_add_refused(all->history, &c->job,
-                        c->state == CLIENT_QUEUED ? c->job_id : gpus_next_job(all->gpus), why);
+                        c->state == CLIENT_QUEUED ? c->job_id : gpus_next_job(all->gpus), by, why);
     refuse_client(c, result, "%s", why);
+}
+
+void refuse_job(struct client *c, int result, const char *why) {
+    refuse_by(c, "admission", result, why);
+}
+
+void refuse_beyond(struct client *c, int result, const char *why) {
+    refuse_by(c, "limit", result, why);
 }

@@ -20,7 +20,9 @@ void refuse_client(struct client *c, int result, const char *fmt, ...)
 void refuse_scarce(struct client *c, int err);
 /* No worker will come. */
 void refuse_given_up(struct client *c);
-/* It, or its user, may not have this job: as refuse_client, and the history has it. */
+/* It cannot have this job: as refuse_client, and the history has it. */
 void refuse_job(struct client *c, int result, const char *why);
+/* The same, for a limit of its user. */
+void refuse_beyond(struct client *c, int result, const char *why);
 
 #endif

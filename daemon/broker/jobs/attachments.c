@@ -225,6 +225,17 @@ unsigned attachments_count_used(const struct attachments *as) {
     return count;
 }
 
+void attachments_exited(struct attachments *as, uid_t uid, uint32_t run, const char *exit) {
+    struct list *pos;
+
+    list_each(pos, &as->list) {
+        struct attachment *a = list_entry(pos, struct attachment, link);
+
+        if (a->job.uid != uid || a->job.spec.run != run || *a->exit) continue;
+        snprintf(a->exit, sizeof(a->exit), "%s", exit);
+    }
+}
+
 /* ---- what users have ------------------------------------------------------------------------- */
 
 /* Of a lane, what the neediest of its jobs has, counted for the first of these. */

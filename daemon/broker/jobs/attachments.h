@@ -69,6 +69,8 @@ struct attachment {
     int lost;             /* what its client was told; 0: nothing */
     const char *how;      /* what ended it, or will; NULL: it itself */
     char why[256];        /* more about it */
+    char by[24];          /* who ended it, where `how` does not say that; else empty */
+    char exit[16];        /* how the command of its run ended; empty: nobody said */
 };
 
 struct attachments {
@@ -127,6 +129,9 @@ unsigned attachments_count_used(const struct attachments *as);
 /* For history and log, how the job ended: what comes first counts. */
 void attachments_say_how(struct attachment *a, const char *how, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The command of the run of user `uid` ended: as `exit` says. */
+void attachments_exited(struct attachments *as, uid_t uid, uint32_t run, const char *exit);
 
 /* Device memory that the jobs of user `uid` have, or were promised. */
 uint64_t attachments_granted(const struct attachments *as, uid_t uid);

@@ -38,9 +38,11 @@ void history_add(struct history *h, const struct attachment *a) {
     report_job_ended(a, next(h));
 }
 
-void history_add_refused(struct history *h, const struct job *job, uint32_t id, const char *why) {
+void history_add_refused(struct history *h, const struct job *job, uint32_t id, const char *by,
+                         const char *why) {
     struct attachment a = {.job_id = id, .job = *job, .how = "refused"};
 
+    snprintf(a.by, sizeof(a.by), "%s", by);
     snprintf(a.why, sizeof(a.why), "%s", why);
     report_job_ended(&a, next(h));
 }
@@ -59,6 +61,15 @@ uint64_t history_list(const struct history *h, uint64_t after, uid_t uid, struct
 
 static uint64_t kept(const struct history *h) {
     return h->count < HISTORY_MAX ? h->count : HISTORY_MAX;
+}
+
+void history_exited(struct history *h, uid_t uid, uint32_t run, const char *exit) {
+    for (uint64_t i = 0; i < kept(h); i++) {
+        struct ctl_ended *e = &h->items[i];
+
+        if (e->uid == uid && e->run == run && strcmp(e->exit, "unknown") == 0)
+            report_exited(e, exit);
+    }
 }
 
 uint64_t history_next_user(const struct history *h, uint64_t least) {

@@ -16,8 +16,11 @@ void history_destroy(struct history *h);
 
 /* The job's last moment: its counters are read now. */
 void history_add(struct history *h, const struct attachment *a);
-/* It was refused before it became a job that people saw. */
-void history_add_refused(struct history *h, const struct job *job, uint32_t id, const char *why);
+/* It was refused before it became a job that people saw. `by`: who ended it. */
+void history_add_refused(struct history *h, const struct job *job, uint32_t id, const char *by,
+                         const char *why);
+/* The command of the run of user `uid` ended: as `exit` says. */
+void history_exited(struct history *h, uid_t uid, uint32_t run, const char *exit);
 
 /* Adds the records above `after` to a reply for user `uid`; returns what to give as `after` for the
  * rest, 0 when nothing is left. */

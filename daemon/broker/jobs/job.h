@@ -19,6 +19,7 @@ struct job {
     struct timespec since; /* CLOCK_REALTIME, for people */
     int gpu;               /* that it is on, or was meant for; -1: none was chosen yet */
     struct wire_job spec;
+    char command[WIRE_COMMAND_BYTES]; /* fit to be shown; empty: not known */
     const char *source; /* of the memory in it: given, profile, assumed; "": not known */
 };
 

@@ -161,6 +161,19 @@ static void take_same(const struct ctl_job *job, struct ctl_ended *out) {
                        f[i].kind == CTL_KIND_TEXT ? CTL_TEXT_BYTES : sizeof(uint64_t));
 }
 
+static const char *ended_by(const struct attachment *a) {
+    if (*a->by) return a->by;
+    if (!a->how) return "itself";
+    if (strcmp(a->how, "refused") == 0) return "admission";
+    return strcmp(a->how, "lost") == 0 ? "worker" : "daemon";
+}
+
+void report_exited(struct ctl_ended *r, const char *exit) {
+    snprintf(r->exit, sizeof(r->exit), "%s", *exit ? exit : "unknown");
+    if (strncmp(exit, "SIG", 3) == 0 && strcmp(r->how, "done") == 0)
+        snprintf(r->by, sizeof(r->by), "signal");
+}
+
 void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     struct ctl_job r;
 
@@ -169,6 +182,10 @@ void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     out->gpu = (uint64_t)a->job.gpu + 1; /* as CTL_KIND_OPT has it */
     snprintf(out->how, sizeof(out->how), "%s", a->how ? a->how : r.fault ? "faulted" : "done");
     memcpy(out->why, *a->why ? r.why : r.fault_text, sizeof(out->why));
+    snprintf(out->command, sizeof(out->command), "%s",
+             *a->job.command ? a->job.command : "unknown");
+    snprintf(out->by, sizeof(out->by), "%s", ended_by(a));
+    report_exited(out, a->exit);
 }
 
 bool report_readable(uid_t uid, uint64_t owner) {
@@ -186,5 +203,7 @@ void report_job_hide(uid_t uid, struct ctl_job *r) {
 }
 
 void report_ended_hide(uid_t uid, struct ctl_ended *r) {
-    if (r->fault && !report_readable(uid, r->uid)) r->why[0] = '\0';
+    if (report_readable(uid, r->uid)) return;
+    if (r->fault) r->why[0] = '\0';
+    r->command[0] = '\0';
 }
