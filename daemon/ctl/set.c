@@ -118,6 +118,23 @@ static int is_there(struct cli *c, uint64_t id, bool *found) {
     return CLI_OK;
 }
 
+/* The job was there, so that it is in the history unless that has forgotten it. */
+static int outcome(struct cli *c, uint64_t id) {
+    int status = CLI_OK;
+    struct query q;
+
+    if (!query_silently(c, CTL_V_history_list, &q)) return CLI_OK;
+    for (size_t i = 0; i < q.count; i++) {
+        const struct ctl_ended *e = query_record(&q, i);
+
+        if (e->id != id || strcmp(e->how, "refused") != 0) continue;
+        status =
+            cli_fail(c, CLI_REFUSED, "job %" PRIu64 " (%s) was refused: %s", id, e->name, e->why);
+    }
+    query_finish(&q);
+    return status;
+}
+
 int cli_job_wait(struct cli *c, int argc, char **argv) {
     struct query q;
     bool found = true;
@@ -131,7 +148,7 @@ int cli_job_wait(struct cli *c, int argc, char **argv) {
         cli_sleep_ms(WAIT_MS);
         status = is_there(c, id, &found);
     }
-    return status;
+    return status == CLI_OK ? outcome(c, id) : status;
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */

@@ -185,6 +185,19 @@ def test_wait_for_a_job():
         equal(finish(p)[0], 0, "the job's")
 
 
+def test_wait_for_a_job_that_is_refused():
+    with Daemon("--device-memory", "1GiB") as d:
+        first = start(d, ["--persistent", "800MiB", "--name", "first"], LONG)
+        the_job(d, "first")
+        second = start(d, ["--persistent", "800MiB", "--name", "second", "--admit-timeout", "3s"], SHORT)
+        job = wait_for("it waits", lambda: waiting(d, "second"))
+        r = d.ctl("job", "wait", str(job["id"]), check=False)
+        equal(r.returncode, 6, "exit status")
+        contains(r.stderr, f"job {job['id']} (second) was refused: ", "stderr")
+        equal(finish(second)[0], 6, "the launcher's")
+        end(d, first)
+
+
 def test_every_policy_can_be_chosen_while_jobs_run():
     with Daemon() as d:
         jobs = [start(d, ["--group", "g", "--name", f"j{i}"], [program("train"), "1500"]) for i in range(2)]

@@ -591,7 +591,9 @@ def test_user_of_idle_controls_delays_no_status():
         equal(state(d), "ok", "state")
         t = tenants(d)[ALICE]
         equal((t["controls"], t["refused"]), (16, 984), "Alice's connections")
-        contains(socks[-1].recv(4096), b"user_controls = 16", "the refusal")
+        said = socks[-1].recv(4096)
+        contains(said, b"user_controls = 16", "the refusal")
+        contains(said, b"\xa4code\xa7refused", "its code, by which salusctl exits with 6")
         contains(ask(socks[0], "status"), b"degraded" if state(d) != "ok" else b"ok", "an old one's answer")
         close(socks)
         # Those of root have no bound: the one that was silent for longest makes room.

@@ -63,7 +63,7 @@ void refuse_given_up(struct client *c) {
                   c->gpu->worker.trouble);
 }
 
-static void refuse_by(struct client *c, const char *by, int result, const char *why) {
+static void note_refusal(struct client *c, const char *by, int result, const char *why) {
     struct clients *all = c->clients;
 
     history_add_refused(all->history, &c->job,
@@ -72,9 +72,9 @@ static void refuse_by(struct client *c, const char *by, int result, const char *
 }
 
 void refuse_job(struct client *c, int result, const char *why) {
-    refuse_by(c, "admission", result, why);
+    note_refusal(c, "admission", result, why);
 }
 
 void refuse_beyond(struct client *c, int result, const char *why) {
-    refuse_by(c, "limit", result, why);
+    note_refusal(c, "limit", result, why);
 }

@@ -191,12 +191,14 @@ void control_accept(struct controls *all, int fd) {
     struct ucred cred = {.uid = (uid_t)-1};
     socklen_t n = sizeof(cred);
     char why[USERS_WHY_BYTES];
+    enum ctl_error error = CTL_E_FAILED;
     struct user *user = NULL;
 
     if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
         snprintf(why, sizeof(why), "salusd has no memory for another connection");
     else
         user = users_enter(&all->broker->users, fd, &cred, USERS_CONTROL, why);
+    if (c && !user) error = CTL_E_REFUSED;
     if (user && uv_poll_init(all->broker->loop, &c->poll, fd) < 0) {
         snprintf(why, sizeof(why), "salusd cannot watch another connection");
         users_leave(user, USERS_CONTROL);
@@ -204,7 +206,7 @@ void control_accept(struct controls *all, int fd) {
     }
     if (!user) {
         free(c);
-        control_turn_away(fd, CTL_E_FAILED, why, "see 'salusctl tenant list'");
+        control_turn_away(fd, error, why, "see 'salusctl tenant list'");
         return;
     }
     c->all = all;
