@@ -299,6 +299,12 @@ def test_a_worker_that_never_gets_ready_ends_the_daemon():
 def test_a_worker_that_was_given_up_is_tried_again_when_told():
     with tempfile.TemporaryDirectory() as dir:
         with Daemon("--worker", wrapper(dir, "[ ! -e broken ] || exit 7"), "--worker-tries", "2") as d:
+            started = 0
+
+            def restarts():
+                r = d.ctl("--json", "status", check=False)
+                return json.loads(r.stdout)["status"]["worker_restarts"]
+
             for again in (lambda: d.process.send_signal(signal.SIGHUP), lambda: d.ctl("gpu", "retry", "0")):
                 open(dir + "/broken", "w").close()
                 os.kill(wait_for("a worker", d.worker_pid), signal.SIGKILL)
@@ -309,8 +315,11 @@ def test_a_worker_that_was_given_up_is_tried_again_when_told():
                       (8, "salusctl: no job would be served now: it ended with status 7\n"), "status")
                 os.unlink(dir + "/broken")
                 equal(state(d), "failed", "by itself it does not come back")
+                equal(restarts(), started + 2, "workers started, the two that failed included")
                 again()
                 wait_for("it is served", lambda: state(d) == "ok")
+                started += 3
+                equal(restarts(), started, "workers started")
 
 
 def test_the_next_worker_shows_jobs_the_same_gpu():

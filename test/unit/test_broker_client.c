@@ -121,7 +121,7 @@ Test(broker_client, another_major_is_refused_with_both_versions) {
     h.major = 2;
     h.minor = 7;
     expect_refusal(&h, sizeof(h), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.8; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.9; install both from "
                    "one release");
 }
 
@@ -130,7 +130,7 @@ Test(broker_client, another_major_is_refused_whatever_its_hello_has_after_it) {
 
     h.major = 9;
     expect_refusal(&h, 16, ERR_VERSION,
-                   "the client's library speaks protocol 9.8, this salusd 1.8; install both from "
+                   "the client's library speaks protocol 9.9, this salusd 1.9; install both from "
                    "one release");
 }
 
@@ -758,10 +758,10 @@ Test(broker_client, a_question_of_another_major_is_refused) {
     q.major = 2;
     q.minor = 7;
     expect_refusal(&q, sizeof(q), ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.8; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.9; install both from "
                    "one release");
     expect_refusal(&q, 8, ERR_VERSION,
-                   "the client's library speaks protocol 2.7, this salusd 1.8; install both from "
+                   "the client's library speaks protocol 2.7, this salusd 1.9; install both from "
                    "one release");
 }
 

@@ -98,6 +98,16 @@ Test(share, what_has_not_begun_or_has_ended_is_no_process) {
 }
 
 /* In another namespace its number cannot be seen, and two such processes are not one. */
+/* Processes of frameworks that only compile code have no context, and drivers name none of them. */
+Test(share, who_only_looks_is_no_process) {
+    struct attachment *a = add_job(ALICE, 10, 0);
+    ask(ALICE, 11);
+    cr_assert_eq(view.process_count, 0);
+    a->used = true;
+    ask(ALICE, 11);
+    cr_assert_eq(view.process_count, 1);
+}
+
 Test(share, a_process_without_a_number_counts_and_is_not_listed) {
     add_job(ALICE, 0, 5);
     add_job(ALICE, 10, 7);

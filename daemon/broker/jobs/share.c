@@ -88,12 +88,12 @@ void share_fill(const struct attachments *as, uid_t uid, pid_t pid, uint64_t dev
     out->sampled_us = as->loads_us;
     out->busy_permille = out->process_count = 0;
     list_each(pos, &as->list) {
-        const struct attachment *a = list_entry(pos, struct attachment, link);
+        struct attachment *a = list_entry(pos, struct attachment, link);
         struct wire_process p;
 
         if (!is_job_of(a, uid)) continue;
         p = process_of(a);
-        add_process(out, &p);
+        if (attachments_is_used(a)) add_process(out, &p); /* drivers name no others either */
         if (!own || a->job.pid == pid) add_share(out, &p, device_bytes);
     }
 }

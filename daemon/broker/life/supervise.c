@@ -338,6 +338,7 @@ static void give_up(struct supervise *v) {
     recovery_lose_all(&v->recovery, "the GPU worker was given up");
     recovery_free_memory(&v->recovery);
     w->state = WORKER_FAILED;
+    w->restarts--; /* no other is started */
     clients_worker_failed(&v->broker->clients, v->gpu);
     announce_state(v->announce);
     log_error("worker", "event=given-up gpu=%u failures=%llu why=\"%s\"%s", v->gpu->number,
@@ -513,6 +514,7 @@ static void on_retry(uv_async_t *a) {
     log_info("worker", "event=retry gpu=%u failures=%llu", v->gpu->number,
              (unsigned long long)v->restart.failures);
     v->restart.failures = 0;
+    worker_of(v)->restarts = v->restart.count;
     uv_timer_start(&v->timer, start_now, 0, 0);
 }
 
