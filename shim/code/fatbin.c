@@ -207,17 +207,26 @@ static bool runs_on(const struct fatbin_entry *e, uint32_t capability) {
     return !(e->flags & FATBIN_FAMILY) || e->target / 10 == capability / 10;
 }
 
+/* Where the next entry begins, `left` bytes behind this one's header; 0: its sizes cannot be. */
+static size_t step_over(const struct fatbin_entry *e, size_t left) {
+    if (e->header_bytes < sizeof(*e)) return 0;
+    uint64_t step = end_of(e->header_bytes, e->payload_bytes);
+    return step <= left ? step : 0;
+}
+
 bool fatbin_has_ptx(const void *fatbin, size_t bytes, uint32_t capability) {
     struct fatbin_header h;
+    if (bytes < sizeof(h)) return false;
     memcpy(&h, fatbin, sizeof(h));
+    if (h.header_bytes < sizeof(h) || h.header_bytes > bytes) return false;
     const char *at = (const char *)fatbin + h.header_bytes;
     size_t left = bytes - h.header_bytes;
     struct fatbin_entry e;
     while (left >= sizeof(e)) {
         memcpy(&e, at, sizeof(e));
+        size_t step = step_over(&e, left);
+        if (!step) return false;
         if (runs_on(&e, capability)) return true;
-        uint64_t step = end_of(e.header_bytes, e.payload_bytes);
-        if (step < sizeof(e) || step > left) return false;
         at += step;
         left -= step;
     }

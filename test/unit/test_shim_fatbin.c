@@ -104,6 +104,50 @@ Test(shim_fatbin, a_hole_in_an_image_is_found_when_it_is_copied) {
     free(copy);
 }
 
+struct entry {
+    uint16_t kind, version;
+    uint32_t header_bytes;
+    uint64_t payload_bytes;
+    uint32_t more[12];
+};
+_Static_assert(sizeof(struct entry) == 64, "an entry's header");
+
+/* One entry of PTX for sm_75, whose payload are eight bytes. */
+struct one {
+    struct header h;
+    struct entry e;
+    char payload[8];
+};
+
+static struct one make_one(void) {
+    struct one o = {.h = {0xba55ed50, 1, 16, sizeof(o) - 16},
+                    .e = {.kind = 1, .header_bytes = 64, .payload_bytes = 8}};
+    o.e.more[3] = 75;
+    return o;
+}
+
+/* Neither the size of the container's header nor an entry's is believed: what is behind the image
+ * is not looked at, and what the device would refuse is no PTX. */
+Test(shim_fatbin, sizes_of_headers_are_held_against_the_image) {
+    struct one o = make_one();
+    cr_expect(fatbin_has_ptx(&o, sizeof(o), 75));
+    for (uint32_t bytes = 0; bytes < 64; bytes++) {
+        o.e.header_bytes = bytes;
+        cr_expect_not(fatbin_has_ptx(&o, sizeof(o), 75), "an entry's header of %u bytes", bytes);
+    }
+    o.e.header_bytes = 73;
+    cr_expect_not(fatbin_has_ptx(&o, sizeof(o), 75), "it reaches beyond the image");
+    o = make_one();
+    o.e.payload_bytes = UINT64_MAX - 63;
+    cr_expect_not(fatbin_has_ptx(&o, sizeof(o), 75), "it wraps");
+    o = make_one();
+    for (uint32_t bytes = 0; bytes <= UINT16_MAX; bytes++) {
+        o.h.header_bytes = (uint16_t)bytes;
+        cr_expect(fatbin_has_ptx(&o, sizeof(o), 75) == (bytes == 16), "a header of %u bytes",
+                  bytes);
+    }
+}
+
 Test(shim_fatbin, wrapper_of_version_1_is_its_fatbin) {
     struct blob b = make_fatbin(40, 'x');
     const void *garbage[] = {&b, (void *)1};
