@@ -309,7 +309,7 @@ def test_a_recording_of_kernels_is_a_workload_of_them():
     """With each job's own kernels, in the simulator as long as they really took."""
     trainer = [program("trainer"), "40", "2", "4", "8"]
     with Daemon("--device-memory", "256MiB") as d:
-        path = d.run_dir + "/kernels"
+        path = d.run_dir + "/recorded"
         recorder = subprocess.Popen([tool("salusctl"), "--run-dir", d.run_dir, "record", "--kernels", "--until-idle", path],
                                     stderr=subprocess.PIPE, text=True)
         wait_for("it records", lambda: os.path.exists(path))
