@@ -36,8 +36,10 @@ static void print_exit(const struct wire_exit *e, char *out, size_t cap) {
 
     if (name)
         snprintf(out, cap, "SIG%s", name);
+    else if (e->signal)
+        snprintf(out, cap, "SIG%d", (int)e->signal);
     else
-        snprintf(out, cap, "%s%u", e->signal ? "SIG" : "", e->signal ? e->signal : e->status);
+        snprintf(out, cap, "%d", (int)e->status);
 }
 
 void told_exit(struct client *c, const void *msg, size_t bytes) {
