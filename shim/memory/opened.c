@@ -38,8 +38,7 @@ static CUresult describe(const struct mem_block *b, struct opened_handle *out) {
 
 CUresult opened_describe(uint64_t addr, struct opened_handle *out) {
     struct mem_block b;
-    if (!mem_find(addr, &b) || b.addr != addr || b.kind != MEM_PLAIN)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (!mem_find(addr, &b) || b.kind != MEM_PLAIN) return CUDA_ERROR_INVALID_VALUE;
     return describe(&b, out);
 }
 

@@ -21,7 +21,8 @@ struct opened_handle {
 };
 _Static_assert(sizeof(struct opened_handle) <= CU_IPC_HANDLE_SIZE, "it fits CUDA's handles");
 
-/* The block that begins at `addr`, for others; CUDA_ERROR_INVALID_VALUE where none does. */
+/* Describes to other processes the whole block that contains `addr`, as CUDA's driver does.
+ * CUDA_ERROR_INVALID_VALUE: no block of cuMemAlloc contains it. */
 CUresult opened_describe(uint64_t addr, struct opened_handle *out);
 /* False for what no process of ours has written. */
 bool opened_valid(const struct opened_handle *h);

@@ -97,13 +97,27 @@ Test(shim_ipc, what_was_lent_is_not_kept_for_others) {
 Test(shim_ipc, only_a_block_of_its_own_is_lent) {
     CUdeviceptr at = take(4096), pooled, managed;
     CUipcMemHandle h;
-    cr_expect_eq(cuIpcGetMemHandle(&h, at + 512), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuIpcGetMemHandle(&h, at + 4096), CUDA_ERROR_INVALID_VALUE);
     cr_expect_eq(cuIpcGetMemHandle(&h, 0x1234), CUDA_ERROR_INVALID_VALUE);
     cr_expect_eq(cuIpcGetMemHandle(NULL, at), CUDA_ERROR_INVALID_VALUE);
     cr_assert_eq(cuMemAllocAsync(&pooled, 4096, NULL), CUDA_SUCCESS);
     cr_expect_eq(cuIpcGetMemHandle(&h, pooled), CUDA_ERROR_INVALID_VALUE);
     cr_assert_eq(cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
     cr_expect_eq(cuIpcGetMemHandle(&h, managed), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* Allocators that divide blocks ask about any address (UCX, CuPy's pool). */
+Test(shim_ipc, every_address_of_a_block_has_its_handle) {
+    CUdeviceptr large = take(2 * G + 100), small = take(1000), next = take(1000);
+    CUipcMemHandle of_large = handle_of(large), of_small = handle_of(small), h;
+    h = handle_of(large + G + 17);
+    cr_expect_arr_eq(&h, &of_large, sizeof(h));
+    h = handle_of(large + 2 * G + 99);
+    cr_expect_arr_eq(&h, &of_large, sizeof(h));
+    h = handle_of(small + 999);
+    cr_expect_arr_eq(&h, &of_small, sizeof(h));
+    h = handle_of(next);
+    cr_expect_arr_neq(&h, &of_small, sizeof(h));
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

@@ -231,7 +231,7 @@ static CUmemGenericAllocationHandle make_pages(CUdeviceptr *at) {
     return handle;
 }
 
-static void bad_handles(const struct offer *good, const void *large) {
+static void bad_handles(const struct offer *good) {
     void *p;
     cudaIpcMemHandle_t bad = good->large;
     cudaEvent_t plain;
@@ -247,7 +247,7 @@ static void bad_handles(const struct offer *good, const void *large) {
     memset(&bad, 7, sizeof(bad));
     REQUIRE(cudaIpcOpenMemHandle(&p, bad, cudaIpcMemLazyEnablePeerAccess) == cudaErrorInvalidValue,
             "no handle");
-    REQUIRE(cudaIpcGetMemHandle(&bad, (char *)large + 512) == cudaErrorInvalidValue, "no block");
+    REQUIRE(cudaIpcGetMemHandle(&bad, &bad) == cudaErrorInvalidValue, "no block");
     CHECK(cudaEventCreateWithFlags(&plain, cudaEventDisableTiming));
     REQUIRE(cudaIpcGetEventHandle(&event, plain) != cudaSuccess, "an event of one process");
     cudaGetLastError();
@@ -269,10 +269,10 @@ static uint64_t first(int rounds) {
     CHECK(cudaMemset(small, 0, SMALL * 4));
     CHECK(cudaEventCreateWithFlags(&mine, cudaEventDisableTiming | cudaEventInterprocess));
     CHECK(cudaIpcGetMemHandle(&offer.large, large));
-    CHECK(cudaIpcGetMemHandle(&offer.inner, large));
+    CHECK(cudaIpcGetMemHandle(&offer.inner, (char *)large + SMALL)); /* the whole block's */
     REQUIRE(!memcmp(&offer.large, &offer.inner, sizeof(offer.large)), "two handles of one memory");
     CHECK(cudaIpcGetMemHandle(&offer.small, small));
-    bad_handles(&offer, large);
+    bad_handles(&offer);
     CUmemGenericAllocationHandle handle = make_pages(&pages);
     WORKS(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     pooled = export_pooled(&pool_fd, &offer, stream);
