@@ -5,6 +5,7 @@
  * directly, and as kernels that go through the whole engine.
  */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -338,4 +339,37 @@ Test(isa, lop3_combines_whether_its_result_is_not_zero) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
         lop3_of_predicates();
     }
+}
+
+/* ---- early PTX ------------------------------------------------------------------------------- */
+
+/* In the form of NVIDIA's sample matrixMulDynlinkJIT: nvcc wrote it for sm_10. */
+static const char early[] =
+    "\t.version 1.4\n\t.target sm_10, map_f64_to_f32\n\t.file 1 \"<command-line>\"\n"
+    "\t.entry main (\n\t\t.param .u64 __cudaparm_main_C,\n\t\t.param .u64 __cudaparm_main_A)\n\t{\n"
+    "\t.reg .u16 %rh<4>;\n\t.reg .u32 %r<9>;\n\t.reg .u64 %rd<9>;\n\t.reg .f32 %f<9>;\n"
+    "\t.shared .align 4 .b8 __cuda_As16[1024];\n\t.loc\t1\t28\t0\n$LBB1_main:\n"
+    "\tcvt.s32.u16 \t%r1, %tid.x;\n\tcvt.u64.s32 \t%rd1, %r1;\n"
+    "\tmul.lo.u64 \t%rd2, %rd1, 4;\n\tld.param.u64 \t%rd3, [__cudaparm_main_A];\n"
+    "\tadd.u64 \t%rd4, %rd3, %rd2;\n\tld.global.f32 \t%f1, [%rd4+0];\n"
+    "\tmov.u64 \t%rd5, __cuda_As16;\n\tadd.u64 \t%rd6, %rd2, %rd5;\n"
+    "\tst.shared.f32 \t[%rd6+0], %f1;\n\tbar.sync \t0;\n\tld.shared.f32 \t%f2, [%rd6+0];\n"
+    "\tmad.f32 \t%f3, %f1, %f2, %f1;\n\tld.param.u64 \t%rd7, [__cudaparm_main_C];\n"
+    "\tadd.u64 \t%rd8, %rd7, %rd2;\n\tst.global.f32 \t[%rd8+0], %f3;\n\texit;\n"
+    "$LDWend_main:\n\t} // main\n";
+
+Test(isa, early_ptx_runs) {
+    struct ptxrun *r = ptxrun_create(early, sizeof(early) - 1, 0);
+    float *c = ptxrun_alloc(r, 4 * sizeof(*c)), *a = ptxrun_alloc(r, 4 * sizeof(*a));
+    a[0] = 3.0f;
+    a[1] = 0x1.000002p0f; /* its square is not exact: rounded once */
+    a[2] = 0x1p-130f;     /* subnormal: zero */
+    a[3] = -2.5f;
+    cr_assert_eq(ptxrun_launch(r, "main", 1, 4, 2, (uint64_t)(uintptr_t)c, (uint64_t)(uintptr_t)a),
+                 0, "%s", r->why);
+    cr_expect_eq(c[0], 12.0f);
+    cr_expect_eq(c[1], fmaf(a[1], a[1], a[1]));
+    cr_expect_eq(c[2], 0.0f);
+    cr_expect_eq(c[3], 3.75f);
+    ptxrun_destroy(r);
 }

@@ -275,6 +275,61 @@ Test(ptx_parse, headers) {
     ptx_module_free(m);
 }
 
+/* ---- early PTX ------------------------------------------------------------------------------- */
+
+/* The text of the first instruction, of a module of this version and target. */
+static const char *spelt(const char *head, const char *opcode, const char *operands) {
+    static char text[1024];
+    snprintf(text, sizeof(text),
+             "%s\n.entry k {\n.reg .f32 %%f<9>; .reg .f64 %%d<9>; .reg .b64 %%l<9>;"
+             ".reg .pred %%p<9>;\n%s %s;\nexit;\n}",
+             head, opcode, operands);
+    ptx_module_free(module);
+    module = NULL;
+    cr_assert_eq(ptx_text_parse(text, strlen(text), &module, why), 0, "%s: %s", opcode, why);
+    return module->funcs[0]->insts[0].text;
+}
+
+/* As nvcc wrote it until 3.0, and as NVIDIA's sample matrixMulDynlinkJIT has it. */
+Test(ptx_parse, early_ptx_has_its_defaults) {
+    const char *sm_10 = ".version 1.4\n.target sm_10, map_f64_to_f32";
+    const char *v1_3 = ".version 1.3\n.target sm_13";
+    cr_expect_str_eq(spelt(sm_10, "mad.f32", "%f1, %f2, %f3, %f4"), "mad.rn.ftz.f32");
+    const struct ptx_inst *i = &module->funcs[0]->insts[0];
+    cr_expect(i->op == PTX_OP_mad && i->types[0] == PTX_F32 && i->operand_count == 4);
+    struct ptx_inst fused = *i;
+    spelt(".version 7.0\n.target sm_75", "mad.rn.ftz.f32", "%f1, %f2, %f3, %f4");
+    i = &module->funcs[0]->insts[0];
+    cr_expect(i->round == fused.round && i->mods == fused.mods);
+    cr_expect_str_eq(spelt(sm_10, "mad.sat.f32", "%f1, %f2, %f3, %f4"), "mad.rn.ftz.sat.f32");
+    cr_expect_str_eq(spelt(sm_10, "mul.f32", "%f1, %f2, %f3"), "mul.ftz.f32");
+    cr_expect_str_eq(spelt(sm_10, "add.rz.f32", "%f1, %f2, %f3"), "add.ftz.rz.f32");
+    cr_expect_str_eq(spelt(sm_10, "setp.lt.f32", "%p1, %f2, %f3"), "setp.ftz.lt.f32");
+    cr_expect_str_eq(spelt(sm_10, "div.full.f32", "%f1, %f2, %f3"), "div.ftz.full.f32");
+    cr_expect_str_eq(spelt(sm_10, "cvt.rn.f32.s64", "%f1, %l1"), "cvt.rn.f32.s64");
+    cr_expect_str_eq(spelt(sm_10, "add.u64", "%l1, %l2, %l3"), "add.u64");
+    cr_expect_str_eq(spelt(v1_3, "div.f32", "%f1, %f2, %f3"), "div.approx.ftz.f32");
+    cr_expect_str_eq(spelt(v1_3, "div.f64", "%d1, %d2, %d3"), "div.rn.f64");
+    cr_expect_str_eq(spelt(v1_3, "rsqrt.f64", "%d1, %d2"), "rsqrt.approx.f64");
+    cr_expect_str_eq(spelt(v1_3, "mad.f64", "%d1, %d2, %d3, %d4"), "mad.rn.f64");
+    cr_expect_str_eq(spelt(".version 1.4\n.target sm_20", "mul.f32", "%f1, %f2, %f3"), "mul.f32");
+}
+
+Test(ptx_parse, later_ptx_has_none_of_them) {
+    static const char *const heads[] = {".version 1.4\n.target sm_20",
+                                        ".version 7.0\n.target sm_75"};
+    for (size_t k = 0; k < 2; k++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "%s\n.entry k { .reg .f32 %%f<5>; mad.f32 %%f1, %%f2, %%f3, %%f4; }", heads[k]);
+        cr_assert_eq(refused(text), ERR_INVALID_PTX);
+        cr_expect_str_eq(why, "line 3: mad.f32: one of rn|rz|rm|rp is needed");
+    }
+    const char *div =
+        ".version 1.4\n.target sm_13\n.entry k { .reg .f64 %d<5>; div.f64 %d1, %d2, %d3; }";
+    cr_expect_eq(refused(div), ERR_INVALID_PTX);
+}
+
 Test(ptx_parse, errors_name_line_and_reason) {
     cr_assert_str_eq(refused_body("\nret"), "line 8: expected a constant, found '}'");
     cr_assert_str_eq(refused_body(".reg .b32 %r1; add.s32 %r1 %r1;"),

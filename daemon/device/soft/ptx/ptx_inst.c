@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "daemon/device/soft/ptx/ptx_label.h"
+#include "daemon/device/soft/ptx/ptx_legacy.h"
 #include "daemon/device/soft/ptx/ptx_matrix.h"
 #include "daemon/device/soft/ptx/ptx_operand.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
@@ -53,11 +54,16 @@ static bool match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *w
     return ptx_rules_match(op, text, sig, why, why_bytes);
 }
 
-static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *text, size_t len) {
-    char why[128];
+static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *said,
+                                              size_t bytes) {
+    char why[128], today[PTX_LEGACY_BYTES];
     struct ptx_opcode *o = ptx_alloc(p, 1, sizeof(*o));
     if (!o) return NULL;
-    o->inst.text = ptx_intern(p, text, len);
+    bool old = ptx_legacy(p->module->version, p->module->target, said, bytes, today);
+    const char *text = old ? today : said, *key = ptx_intern(p, said, bytes);
+    size_t len = old ? strlen(today) : bytes;
+    o->inst.text = old ? ptx_intern(p, text, len) : key;
+    if (p->err) return NULL;
     const char *dot = memchr(text, '.', len);
     enum ptx_op op = operation(p, text, dot ? (size_t)(dot - text) : len);
     if (!match(op, o->inst.text, &o->sig, why, sizeof(why))) {
@@ -69,7 +75,7 @@ static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *
     o->inst.op = (uint16_t)op;
     o->inst.vec = 1;
     modifiers(&o->inst, dot, text + len);
-    if (!ptx_names_add(&p->opcodes, o->inst.text, len, PTX_NAME_OPCODE, o)) ptx_fail_memory(p);
+    if (!ptx_names_add(&p->opcodes, key, bytes, PTX_NAME_OPCODE, o)) ptx_fail_memory(p);
     return o;
 }
 

@@ -269,7 +269,7 @@ struct ptx_inst {
     uint8_t operand_count;
     uint32_t line;
     struct ptx_operand *operands; /* operand_count of them */
-    const char *text;             /* the whole opcode as written, e.g. "ld.global.nc.v4.f32" */
+    const char *text;             /* the whole opcode, e.g. "ld.global.nc.v4.f32" (ptx_legacy.h) */
     int32_t *table;               /* brx.idx: instruction indices */
     uint32_t table_count;
     struct ptx_func *proto; /* indirect call: its prototype's params and rets, else NULL */

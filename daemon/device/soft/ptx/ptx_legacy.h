@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The defaults of early PTX. Before PTX 1.4 and for targets before sm_20 an opcode could leave out
+ * words that later versions demand, and single precision flushed subnormal numbers without a word
+ * for it. NVIDIA's driver still takes such modules. Here their opcodes are spelt as later versions
+ * spell them, before anything else looks at them.
+ */
+#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_LEGACY_H
+#define DAEMON_DEVICE_SOFT_PTX_PTX_LEGACY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PTX_LEGACY_BYTES 96u
+
+/* The opcode in today's spelling, for a module of this version (14 for 1.4) and target. False: it
+ * is spelt so already, and `out` is not written. */
+bool ptx_legacy(uint32_t version, uint32_t target, const char *text, size_t len,
+                char out[PTX_LEGACY_BYTES]);
+
+#endif
