@@ -30,7 +30,7 @@ struct capture {
 struct capture_lane {
     struct list link; /* capture.lanes */
     struct capture *capture;
-    struct stream *stream;
+    struct stream *stream; /* NULL: it was destroyed; its work has to be joined all the same */
     struct tail tail;
 };
 
@@ -72,12 +72,16 @@ static struct capture *find_capture(uint64_t id) {
 }
 
 /* The legacy stream would wait for a captured stream unless that is a non-blocking one. */
+static bool is_blocking(const struct capture_lane *lane) {
+    return lane->stream && !(lane->stream->flags & CU_STREAM_NON_BLOCKING);
+}
+
 static void watch_legacy(void) {
     struct list *c, *l;
     bool blocking = false;
     list_each(c, &captures) list_each(l, &list_entry(c, struct capture, link)->lanes) {
         const struct capture_lane *lane = list_entry(l, struct capture_lane, link);
-        blocking |= !(lane->stream->flags & CU_STREAM_NON_BLOCKING);
+        blocking |= is_blocking(lane);
     }
     atom_store_release(&stream_find(CU_STREAM_LEGACY)->capture, blocking ? &guard : NULL);
 }
@@ -93,8 +97,13 @@ static struct capture_lane *join(struct capture *c, struct stream *s) {
     return lane;
 }
 
+static void let_go(struct capture_lane *lane) {
+    if (lane->stream) atom_store_release(&lane->stream->capture, NULL);
+    lane->stream = NULL;
+}
+
 static void free_lane(struct capture_lane *lane) {
-    atom_store_release(&lane->stream->capture, NULL);
+    let_go(lane);
     list_remove(&lane->link);
     tail_free(&lane->tail);
     free(lane);
@@ -122,7 +131,7 @@ static CUresult invalidate_blocking(void) {
     struct list *c, *l;
     list_each(c, &captures) list_each(l, &list_entry(c, struct capture, link)->lanes) {
         const struct capture_lane *lane = list_entry(l, struct capture_lane, link);
-        if (!(lane->stream->flags & CU_STREAM_NON_BLOCKING)) lane->capture->invalid = true;
+        if (is_blocking(lane)) lane->capture->invalid = true;
     }
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
@@ -461,14 +470,13 @@ CUresult capture_forbid_waiting(void) {
     return r ? r : capture_gate();
 }
 
-/* With the lock held. Without its first stream a capture has no end but this. */
+/* With the lock held. A program may destroy a stream that it has joined before the capture ends, as
+ * NVIDIA's sample graphMemoryNodes does. Without its first stream a capture has no other end. */
 static void leave(struct capture_lane *lane) {
-    struct capture *c = lane->capture;
-    c->invalid = true;
-    if (lane == c->first)
-        end(c, true);
+    if (lane == lane->capture->first)
+        end(lane->capture, true);
     else
-        free_lane(lane);
+        let_go(lane);
     watch_legacy();
 }
 
@@ -479,13 +487,15 @@ void capture_leave(struct stream *s) {
     lock_leave(&graph_lock);
 }
 
+/* Of a capture that goes on, nothing of this context can be joined any more. */
 void capture_release(uint32_t owner) {
     struct list *c, *l;
     lock_enter(&graph_lock);
 again:
     list_each(c, &captures) list_each(l, &list_entry(c, struct capture, link)->lanes) {
         struct capture_lane *lane = list_entry(l, struct capture_lane, link);
-        if (lane->stream->owner != owner) continue;
+        if (!lane->stream || lane->stream->owner != owner) continue;
+        lane->capture->invalid = true;
         leave(lane);
         goto again;
     }

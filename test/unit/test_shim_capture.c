@@ -241,6 +241,36 @@ Test(shim_capture, a_stream_joins_by_an_event_and_must_come_back) {
     cr_assert_eq(cuEventQuery(event), CUDA_SUCCESS);
 }
 
+/* A helper that makes a stream for itself destroys it when it is joined (graphMemoryNodes). */
+Test(shim_capture, a_stream_that_was_joined_may_be_destroyed) {
+    CUgraph g;
+    CUstream helper;
+    CUevent back;
+    for (int joined = 0; joined < 2; joined++) {
+        start(own, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+        cr_assert_eq(launch(own), CUDA_SUCCESS);
+        cr_assert_eq(cuStreamCreate(&helper, CU_STREAM_DEFAULT), CUDA_SUCCESS);
+        cr_assert_eq(cuEventCreate(&back, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+        cr_assert_eq(cuEventRecord(event, own), CUDA_SUCCESS);
+        cr_assert_eq(cuStreamWaitEvent(helper, event, 0), CUDA_SUCCESS);
+        cr_assert_eq(launch(helper), CUDA_SUCCESS);
+        cr_assert_eq(cuEventRecord(back, helper), CUDA_SUCCESS);
+        if (joined) cr_assert_eq(cuStreamWaitEvent(own, back, 0), CUDA_SUCCESS);
+        cr_assert_eq(cuEventDestroy_v2(back), CUDA_SUCCESS);
+        cr_assert_eq(cuStreamDestroy_v2(helper), CUDA_SUCCESS);
+        CUstream next; /* has its place, and is not captured */
+        CUstreamCaptureStatus status;
+        cr_assert_eq(cuStreamCreate(&next, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+        cr_assert_eq(cuStreamIsCapturing(next, &status), CUDA_SUCCESS);
+        cr_expect_eq(status, CU_STREAM_CAPTURE_STATUS_NONE);
+        cr_assert_eq(launch(own), CUDA_SUCCESS);
+        cr_expect_eq(cuStreamEndCapture(own, &g),
+                     joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+        cr_assert_eq(cuStreamDestroy_v2(next), CUDA_SUCCESS);
+    }
+    cr_assert_str_eq(kinds(g), "kkk");
+}
+
 /* What was waited for, but is before nothing, needs no way back. */
 Test(shim_capture, a_stream_that_did_nothing_need_not_come_back) {
     start(own, CU_STREAM_CAPTURE_MODE_GLOBAL);

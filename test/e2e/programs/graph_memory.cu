@@ -5,6 +5,8 @@
  * Each block is filled with a pattern of its own and looked at before it goes, so that memory that
  * two of them have at once is an error, and not only another checksum.
  *   graph_memory [steps [seed]]
+ * Before that, a capture over three streams in the form of NVIDIA's sample graphMemoryNodes: its
+ * helper makes two streams, forks to them, joins them, and destroys them while the capture goes on.
  */
 #include "common.h"
 
@@ -193,12 +195,125 @@ static void step(void) {
     }
 }
 
+/* ---- captured over several streams ----------------------------------------------------------- */
+
+#define SQUARES 100000
+
+struct arrays {
+    float *input, *square, *negative; /* pageable */
+};
+
+__global__ void square(const float *in, float *out, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        out[i] = in[i] * in[i];
+}
+
+__global__ void negate(const float *in, float *out, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        out[i] = -in[i];
+}
+
+/* *kept: the squares, which are not freed; NULL: they are. */
+static void square_in(cudaStream_t first, struct arrays *a, float **kept) {
+    const size_t bytes = SQUARES * sizeof(float);
+    float *input, *squares, *negatives;
+    cudaStream_t second, third;
+    cudaEvent_t squared, copied, negated, freed;
+    CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&third, cudaStreamNonBlocking));
+    for (cudaEvent_t *e : {&squared, &copied, &negated, &freed})
+        CHECK(cudaEventCreate(e));
+    CHECK(cudaMallocAsync(&input, bytes, first));
+    CHECK(cudaMemcpyAsync(input, a->input, bytes, cudaMemcpyHostToDevice, first));
+    CHECK(cudaMallocAsync(&squares, bytes, first));
+    square<<<16, 256, 0, first>>>(input, squares, SQUARES);
+    CHECK(cudaEventRecord(squared, first));
+    CHECK(cudaStreamWaitEvent(second, squared, 0));
+    CHECK(cudaMemcpyAsync(a->square, squares, bytes, cudaMemcpyDeviceToHost, second));
+    CHECK(cudaEventRecord(copied, second));
+    CHECK(cudaFreeAsync(input, first));
+    CHECK(cudaMallocAsync(&negatives, bytes, first));
+    negate<<<16, 256, 0, first>>>(squares, negatives, SQUARES);
+    CHECK(cudaEventRecord(negated, first));
+    CHECK(cudaStreamWaitEvent(third, negated, 0));
+    CHECK(cudaMemcpyAsync(a->negative, negatives, bytes, cudaMemcpyDeviceToHost, third));
+    CHECK(cudaFreeAsync(negatives, third));
+    CHECK(cudaEventRecord(freed, third));
+    CHECK(cudaStreamWaitEvent(first, copied, 0));
+    CHECK(cudaStreamWaitEvent(first, freed, 0));
+    if (kept)
+        *kept = squares;
+    else
+        CHECK(cudaFreeAsync(squares, first));
+    for (cudaEvent_t e : {squared, copied, negated, freed})
+        CHECK(cudaEventDestroy(e));
+    CHECK(cudaStreamDestroy(second));
+    CHECK(cudaStreamDestroy(third));
+}
+
+static cudaGraphExec_t capture_squares(struct arrays *a, float **kept) {
+    cudaStream_t s;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+    square_in(s, a, kept);
+    CHECK(cudaStreamEndCapture(s, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaStreamDestroy(s));
+    CHECK(cudaGraphDestroy(graph));
+    return exec;
+}
+
+/* A graph that frees what another one left. */
+static cudaGraphExec_t free_graph(float *data) {
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemFreeNode(&node, graph, NULL, 0, data));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphDestroy(graph));
+    return exec;
+}
+
+static void check_squares(struct arrays *a, cudaGraphExec_t exec, cudaGraphExec_t freeing) {
+    for (int round = 0; round < 3; round++) {
+        memset(a->square, 0, SQUARES * sizeof(float));
+        memset(a->negative, 0, SQUARES * sizeof(float));
+        CHECK(cudaGraphLaunch(exec, streams[0]));
+        if (freeing) CHECK(cudaGraphLaunch(freeing, streams[0]));
+        CHECK(cudaStreamSynchronize(streams[0]));
+        for (int i = 0; i < SQUARES; i++) {
+            float want = a->input[i] * a->input[i];
+            REQUIRE(a->square[i] == want && a->negative[i] == -want, "%d of round %d", i, round);
+        }
+    }
+    CHECK(cudaGraphExecDestroy(exec));
+    if (freeing) CHECK(cudaGraphExecDestroy(freeing));
+}
+
+static void capture_over_streams(void) {
+    struct arrays a;
+    float *kept;
+    for (float **array : {&a.input, &a.square, &a.negative})
+        *array = (float *)malloc(SQUARES * sizeof(float));
+    for (int i = 0; i < SQUARES; i++)
+        a.input[i] = (float)(i % 4093) / 7;
+    check_squares(&a, capture_squares(&a, NULL), NULL);
+    cudaGraphExec_t exec = capture_squares(&a, &kept);
+    check_squares(&a, exec, free_graph(kept));
+    for (float *array : {a.input, a.square, a.negative})
+        free(array);
+}
+
 int main(int argc, char **argv) {
     const int steps = rounds_arg(argc, argv, 60);
     uint32_t got[2];
     seed = argc > 2 ? atoi(argv[2]) : 1;
     for (int i = 0; i < STREAMS; i++)
         CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    capture_over_streams();
     CHECK(cudaMalloc(&wrong, sizeof(got)));
     CHECK(cudaMemset(wrong, 0, sizeof(got)));
     sum = wrong + 1;
