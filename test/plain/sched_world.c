@@ -17,6 +17,7 @@
 #include "daemon/sched/control/controller.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
+#include "daemon/sched/record/checkpoint.h"
 #include "daemon/sched/record/recorder.h"
 #include "daemon/sched/record/replay.h"
 #include "daemon/sched/state.h"
@@ -61,6 +62,8 @@ struct world {
     uint64_t stills;          /* times that kernels on the device were to stand still */
     uint64_t waited[2];       /* waits for memory that came to nothing, and to something */
     uint64_t followed, apart; /* processes of a run that was there: admitted, refused */
+    uint64_t asks;            /* answers that were held against what is obtainable */
+    struct checkpoint copy;
     uint32_t users;
     bool share_users, one_user;
     const char *policy;
@@ -319,6 +322,35 @@ static void count_control(struct world *w) {
     }
 }
 
+/* Whether a copy of the scheduler would grant this. */
+static bool would_grant(struct world *w, uint32_t job, struct sched_need need) {
+    struct sched_event ask = {.kind = SCHED_ASKED, .job = job, .need = need};
+    struct sched_actions out;
+    struct sched *s;
+    bool granted = false;
+    if (checkpoint_restore(&w->copy, &s)) fail(w, "is not copied", job);
+    if (sched_step(s, w->now_ns, &ask, 1, &out)) fail(w, "cannot ask", job);
+    for (uint32_t i = 0; i < out.count; i++)
+        granted |= out.items[i].kind == SCHED_GRANT && out.items[i].job == job;
+    sched_destroy(s);
+    return granted;
+}
+
+/* The P that is said to be obtainable is granted, and a chunk more is not. */
+static void check_obtainable(struct world *w, uint32_t job) {
+    const struct sched_state *st = sched_view(w->s);
+    struct sched_need need;
+    if (!sched_obtainable(w->s, job, &need.persistent_bytes)) return;
+    uint32_t slot = jobmap_find(&st->map, job);
+    if (st->jobs[slot].swapped) return;
+    need.ephemeral_bytes = lanes_ephemeral(st->lanes, slot);
+    if (checkpoint_take(&w->copy, w->s)) fail(w, "is not copied", job);
+    if (!would_grant(w, job, need)) fail(w, "cannot have what is obtainable", job);
+    need.persistent_bytes++;
+    if (would_grant(w, job, need)) fail(w, "could have more than is obtainable", job);
+    w->asks++;
+}
+
 static void step(struct world *w) {
     struct sched_event events[EVENTS];
     struct sched_actions out;
@@ -342,6 +374,7 @@ static void step(struct world *w) {
     for (uint32_t i = 0; i < JOBS; i++)
         if (w->jobs[i].asked) fail(w, "was not answered", i + 1);
     count_control(w);
+    if (w->steps % 37 == 0) check_obtainable(w, 1 + (uint32_t)(w->steps / 37 % JOBS));
 }
 
 static void fill(struct world *w) {
@@ -424,6 +457,8 @@ int main(int argc, char **argv) {
     if (!controlled)
         fprintf(stderr, "sched_world: controllers did too little: %llu shares, %llu pauses\n",
                 (unsigned long long)w->shares, (unsigned long long)w->paces);
+    bool asked = w->asks > 0 || worlds < 20;
+    if (!asked) fprintf(stderr, "sched_world: nobody asked for what is obtainable\n");
     bool stood = w->stills > 0 || worlds < 20;
     if (!stood) fprintf(stderr, "sched_world: no kernel ever stood still\n");
     bool waited = (w->waited[0] && w->waited[1]) || worlds < 20;
@@ -434,6 +469,7 @@ int main(int argc, char **argv) {
     if (!followed)
         fprintf(stderr, "sched_world: runs did too little: %llu admitted, %llu refused\n",
                 (unsigned long long)w->followed, (unsigned long long)w->apart);
+    checkpoint_finish(&w->copy);
     free(w);
-    return !shared || !controlled || !stood || !waited || !followed;
+    return !shared || !controlled || !stood || !waited || !followed || !asked;
 }
