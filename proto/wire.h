@@ -228,12 +228,13 @@ struct wire_process {
 
 #define WIRE_VIEW_PROCESSES 512u
 
-/* The share is that of the asking process's own job or, where it has none, of all the user's. */
+/* Memory is what the asking process's own job can have or, where it has none, what a new job of its
+ * user could. The share of time is that of the job or, where it has none, of all the user's. */
 struct wire_view {
     uint32_t magic;
     uint16_t major, minor;
-    struct wire_device device; /* as for a job that asked for nothing else */
-    uint64_t used_bytes;       /* share of device.memory_bytes */
+    struct wire_device device; /* as for a job of this user */
+    uint64_t used_bytes;       /* of device.memory_bytes: all that the asker cannot have any more */
     uint64_t sampled_us; /* CLOCK_REALTIME: end of the time that busy_permille is about; 0: none */
     uint32_t busy_permille; /* share of the device's time, over the second or so before that */
     uint32_t process_count;
@@ -357,6 +358,7 @@ struct wire_board {
     uint64_t capacity_bytes, granted_bytes; /* C; sum P + sum L */
     uint32_t lane_count, waiting_jobs;
     uint64_t kept_bytes;   /* host memory, of what only descriptors of programs keep */
+    uint64_t free_bytes;   /* beyond all reservations: what a new job could have */
     uint64_t sm_threshold; /* in effect, as searched; 0: the policy has none */
     uint32_t whole;        /* 1: the device keeps no job to a part of its multiprocessors */
     struct wire_lane lanes[WIRE_LANES];
@@ -459,6 +461,15 @@ struct wire_usage {
     _Atomic uint64_t needed_bytes;    /* the most that it would have had with that */
 };
 
+/* The device memory that a job can have beyond the reservations of others and within its user's
+ * limit. Zeros: the job waits for admission. */
+struct wire_obtainable {
+    /* Granules that the client could have in each window, those that it has included: either so
+     * many in the one, or in the other. Segments are counted with the persistent window. */
+    _Atomic uint64_t persistent, ephemeral;
+    _Atomic uint64_t free_bytes; /* beyond what it uses, of the larger, as the worker knows it */
+};
+
 /* What of the job has been on the device longest, if it was so for a tenth of a second. A sequence
  * lock: odd while it is being written; stats.busy_ns changes under it when this operation ends. */
 struct wire_running {
@@ -507,9 +518,10 @@ struct wire_completion {
     /* Of the device, the same for all jobs; there before the page is offered, and never changed.
      * The page ended where it does: what is new of either comes after it. */
     struct description description;
-    struct wire_savepoint savepoint; /* since 1.8 */
-    struct wire_slo slo;             /* since 1.8 */
-    struct wire_usage usage;         /* clients need not know of it */
+    struct wire_savepoint savepoint;   /* since 1.8 */
+    struct wire_slo slo;               /* since 1.8 */
+    struct wire_usage usage;           /* clients need not know of it */
+    struct wire_obtainable obtainable; /* since 1.9 */
 };
 
 /* ---- records --------------------------------------------------------------------------------- */

@@ -276,9 +276,10 @@ struct sched_lane_view {
 bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out);
 /* Fills up to `cap` lanes in ascending order of their number; returns how many there are. */
 uint32_t sched_lanes(const struct sched *s, struct sched_lane_view *out, uint32_t cap);
-/* The most P that ASKED would grant the admitted job now, with its E as it is: its own reservation,
- * and what is free beyond the reservations of others. False: there is no such job, or it waits. */
-bool sched_obtainable(const struct sched *s, uint32_t job, uint64_t *persistent_bytes);
+/* The most P that ASKED would grant the admitted job now with its E as it is, and the most E with
+ * its P as it is: its own reservation, and what is free beyond those of others. False: there is no
+ * such job, or it waits. */
+bool sched_obtainable(const struct sched *s, uint32_t job, struct sched_need *out);
 /* Memory beyond all reservations: the most P of a job that would come now. */
 uint64_t sched_free_bytes(const struct sched *s);
 const struct policy_config *sched_policy_config(const struct sched *s);

@@ -74,6 +74,7 @@ struct worker {
     struct trying trying;
     uint32_t asker; /* the job that is asking for memory now, and what it was answered; 0: none */
     enum sched_action_kind answer;
+    bool reserved_anew; /* what jobs can have is to be shown again after the step */
 
     uint64_t seed; /* a secret, for hashes of what clients choose */
     struct lane_table lanes;

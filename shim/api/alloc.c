@@ -7,6 +7,7 @@
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"
+#include "shim/memory/headroom.h"
 #include "shim/memory/hostmem.h"
 #include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
@@ -28,6 +29,10 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
     r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
     if (r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all())
         r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY) {
+        place = mem_elsewhere(&place);
+        r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
+    }
     if (!r) *dptr = addr;
     return r;
 }
@@ -70,9 +75,11 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
     CUresult r = ctx_enter();
     if (r) return r;
-    uint64_t used = mem_used(), all = state.conn.device.memory_bytes;
-    if (total) *total = all;
-    if (free) *free = used < all ? all - used : 0;
+    uint64_t bytes = 0;
+    r = headroom_look(&bytes);
+    if (r) return r;
+    if (total) *total = state.conn.device.memory_bytes;
+    if (free) *free = bytes;
     return CUDA_SUCCESS;
 }
 

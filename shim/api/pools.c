@@ -40,6 +40,19 @@ static CUresult allocate_captured(CUdeviceptr *dptr, size_t bytes, CUmemoryPool 
     return r;
 }
 
+static CUresult take(CUmemoryPool pool, uint64_t bytes, const struct mem_place *place,
+                     const struct stream *s, uint64_t *addr) {
+    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+    for (int attempt = 0; attempt < 3; attempt++) {
+        r = pool_take(pool, bytes, place, s->id, addr);
+        if (r != CUDA_ERROR_OUT_OF_MEMORY) break;
+        /* What is freed but not complete can still help: wait for it, once. */
+        if (attempt == 1 && stream_drain()) break;
+        if (!pool_reclaim_all() && attempt == 1) break;
+    }
+    return r;
+}
+
 /* `pool`: NULL for the chosen one. */
 static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUstream hStream) {
     CUresult r = ctx_enter();
@@ -50,12 +63,10 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUs
     if (stream_captured(s)) return allocate_captured(dptr, bytes, pool, s);
     uint64_t addr;
     struct mem_place place = mem_place(bytes, s->id);
-    for (int attempt = 0; attempt < 3; attempt++) {
-        r = pool_take(pool, bytes, &place, s->id, &addr);
-        if (r != CUDA_ERROR_OUT_OF_MEMORY) break;
-        /* What is freed but not complete can still help: wait for it, once. */
-        if (attempt == 1 && stream_drain()) break;
-        if (!pool_reclaim_all() && attempt == 1) break;
+    r = take(pool, bytes, &place, s, &addr);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY) {
+        place = mem_elsewhere(&place);
+        r = take(pool, bytes, &place, s, &addr);
     }
     if (r) return r;
     if (pool && pool_home(pool) == POOL_MANAGED) hints_forget(addr, bytes);

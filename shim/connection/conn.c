@@ -30,15 +30,21 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-#define CONN_OFFERS 64 /* places to try before giving up */
-/* What is new behind it is not ours to read, and older daemons have none. */
-#define CONN_PAGE_BYTES offsetof(struct wire_completion, savepoint)
-#define CONN_WORKERS 4  /* that may end, one after the other, before it is their job */
-#define CONN_MINOR 5    /* a daemon of an older one does not describe its device */
-#define COMMAND_MINOR 9 /* since which a daemon takes a command line */
+#define CONN_OFFERS 64   /* places to try before giving up */
+#define CONN_PAGE_GREW 9 /* the minor version since which we read more of the page */
+#define CONN_WORKERS 4   /* that may end, one after the other, before it is their job */
+#define CONN_MINOR 5     /* a daemon of an older one does not describe its device */
+#define COMMAND_MINOR 9  /* since which a daemon takes a command line */
 #define CONN_WINDOW_MAX (1ull << 46)
 
 _Static_assert(sizeof(((struct wire_hello *)0)->name) == TITLE_BYTES, "a title fits");
+
+/* Bytes of the completion page that are read. Older daemons have no more, and what newer ones have
+ * behind it is not ours to read. */
+static size_t page_bytes(uint16_t minor) {
+    return minor < CONN_PAGE_GREW ? offsetof(struct wire_completion, savepoint)
+                                  : sizeof(struct wire_completion);
+}
 
 /* What the user said about the job, and which program it is. */
 static void describe(struct wire_job *job) {
@@ -139,7 +145,7 @@ static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     if (err) return err;
     offer->device.name[sizeof(offer->device.name) - 1] = '\0';
     if (fdutil_check_sealed(fds[WIRE_FD_SUBMISSION], sizeof(struct wire_submission)) ||
-        fdutil_check_sealed(fds[WIRE_FD_COMPLETION], CONN_PAGE_BYTES) ||
+        fdutil_check_sealed(fds[WIRE_FD_COMPLETION], page_bytes(offer->minor)) ||
         fdutil_check_sealed(fds[WIRE_FD_HOST], offer->windows.host_bytes))
         return ERR_PROTOCOL;
     return 0;
@@ -219,7 +225,7 @@ static int take_description(struct description *out, const struct wire_completio
 
 /* Maps the two rings' pages and lets the broker go on. The windows are mapped already. */
 static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
-    size_t sub_bytes = sizeof(struct wire_submission), comp_bytes = CONN_PAGE_BYTES;
+    size_t sub_bytes = sizeof(struct wire_submission), comp_bytes = page_bytes(offer->minor);
     void *sub = map_shared(0, sub_bytes, PROT_READ | PROT_WRITE, fds[WIRE_FD_SUBMISSION]);
     void *comp = map_shared(0, comp_bytes, PROT_READ, fds[WIRE_FD_COMPLETION]);
     int err = sub && comp ? take_description(&c->description, comp) : -ENOMEM;
@@ -345,13 +351,13 @@ static int receive_page(const struct conn *c, uint32_t number, int *page) {
         err = receive_moved(c, &m, page);
     }
     if (!err && *page < 0) err = -EMFILE;
-    if (!err && fdutil_check_sealed(*page, CONN_PAGE_BYTES)) err = ERR_PROTOCOL;
+    if (!err && fdutil_check_sealed(*page, page_bytes(c->minor))) err = ERR_PROTOCOL;
     return err;
 }
 
 /* Threads that read there see the one or the other, and never nothing. */
 static int put_page(const struct conn *c, int page) {
-    size_t bytes = CONN_PAGE_BYTES;
+    size_t bytes = page_bytes(c->minor);
     void *place = (void *)(uintptr_t)c->completion, *map = map_shared(0, bytes, PROT_READ, page);
     if (!map) return -errno;
     if (mremap(map, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED) return 0;

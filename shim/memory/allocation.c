@@ -23,7 +23,8 @@ struct allocation {
     uint64_t key[2]; /* zeros: never asked for */
     unsigned int types;
     uint16_t generation;
-    bool busy; /* the worker is being asked for it */
+    enum mem_window window; /* of the memory that it is charged as */
+    bool busy;              /* the worker is being asked for it */
 };
 
 static struct allocation allocations[WIRE_SEGMENTS];
@@ -54,7 +55,7 @@ static uint32_t number_of(const struct allocation *a) {
 
 static void end_if_unused(struct allocation *a) {
     if (a->refs || a->shown) return;
-    mem_segment_close(number_of(a), a->bytes);
+    mem_segment_close(a->window, number_of(a), a->bytes);
     a->handle = 0;
 }
 
@@ -128,6 +129,7 @@ CUresult allocation_make(enum mem_window window, uint64_t bytes, unsigned int ty
     mem_segment_ask(window, bytes);
     CUresult r = ask_twice(&rec, NULL);
     mem_segment_told(window, bytes, !r);
+    allocations[number].window = window; /* the number is ours alone until it is settled */
     CUmemGenericAllocationHandle made = settle(number, r, bytes, none, types);
     if (!r) *handle = made;
     return r;
@@ -156,6 +158,7 @@ CUresult allocation_open(const uint64_t *key, unsigned int types,
     CUresult r = ask_twice(&rec, &got);
     if (!r) mem_segment_ask(MEM_PERSISTENT, got.bytes);
     if (!r) mem_segment_told(MEM_PERSISTENT, got.bytes, true);
+    allocations[number].window = MEM_PERSISTENT;
     CUmemGenericAllocationHandle made = settle(number, r, got.bytes, key, types);
     if (!r) *handle = made;
     return r;

@@ -35,7 +35,8 @@ __thread struct mem_thread mem_self;
 
 static struct vmem device[MEM_WINDOWS], host;
 static struct learn *lifetimes;
-static uint64_t segment_bytes; /* held, and asked for; of arrays too */
+_Atomic uint32_t mem_refusals;
+static uint64_t segment_bytes[MEM_WINDOWS]; /* held, and asked for; of arrays too */
 /* Of these: the worker has yet to say, so that its credit is none. */
 static uint64_t asked_bytes[MEM_WINDOWS];
 static pthread_mutex_t mem_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -288,6 +289,7 @@ CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint
     while (err == -EAGAIN) {
         lock_leave(&mem_lock);
         bool granted = ask_worker(ask.addr, ask.bytes);
+        if (!granted) atom_add_relaxed(&mem_refusals, 1);
         lock_enter(&mem_lock);
         err = vmem_settle(v, &ask, granted, addr);
     }
@@ -350,7 +352,7 @@ void mem_unreserve(uint64_t addr, uint64_t bytes) {
 
 void mem_segment_ask(enum mem_window window, uint64_t bytes) {
     lock_enter(&mem_lock);
-    segment_bytes += bytes;
+    segment_bytes[window] += bytes;
     asked_bytes[window] += bytes;
     lock_leave(&mem_lock);
 }
@@ -358,13 +360,14 @@ void mem_segment_ask(enum mem_window window, uint64_t bytes) {
 void mem_segment_told(enum mem_window window, uint64_t bytes, bool granted) {
     lock_enter(&mem_lock);
     asked_bytes[window] -= bytes;
-    if (!granted) segment_bytes -= bytes;
+    if (!granted) segment_bytes[window] -= bytes;
     lock_leave(&mem_lock);
 }
 
 void mem_count_array(uint64_t bytes, bool made) {
     lock_enter(&mem_lock);
-    segment_bytes = made ? segment_bytes + bytes : segment_bytes - bytes;
+    uint64_t *sum = &segment_bytes[MEM_PERSISTENT];
+    *sum = made ? *sum + bytes : *sum - bytes;
     lock_leave(&mem_lock);
 }
 
@@ -383,10 +386,10 @@ void mem_segment_hide(uint64_t addr, uint64_t bytes) {
     lock_leave(&mem_lock);
 }
 
-void mem_segment_close(uint32_t segment, uint64_t bytes) {
+void mem_segment_close(enum mem_window window, uint32_t segment, uint64_t bytes) {
     union record rec = {.segment = {.rec = {.op = WIRE_MEM_CLOSE}, .segment = segment}};
     lock_enter(&mem_lock);
-    segment_bytes -= bytes;
+    segment_bytes[window] -= bytes;
     tell_record(&rec);
     lock_leave(&mem_lock);
 }
@@ -469,10 +472,29 @@ uint64_t mem_capacity(uint64_t bytes, bool of_device) {
     return vmem_capacity(of_device ? &device[MEM_PERSISTENT] : &host, bytes);
 }
 
+/* With the lock held. Bytes that are not taken of so many granules that the window could have;
+ * `beside`: bytes that are taken without an address in it. */
+static uint64_t free_bytes(enum mem_window window, uint64_t granules, uint64_t beside) {
+    uint64_t granule = state.conn.device.granularity_bytes;
+    uint64_t taken = device[window].used_granules * granule + beside;
+    return granules * granule > taken ? granules * granule - taken : 0;
+}
+
+uint64_t mem_free(void) {
+    const struct wire_obtainable *o = &state.conn.completion->obtainable;
+    lock_enter(&mem_lock);
+    uint64_t p = free_bytes(MEM_PERSISTENT, atom_load_relaxed(&o->persistent),
+                            segment_bytes[MEM_PERSISTENT]);
+    uint64_t e =
+        free_bytes(MEM_EPHEMERAL, atom_load_relaxed(&o->ephemeral), asked_bytes[MEM_EPHEMERAL]);
+    lock_leave(&mem_lock);
+    return p > e ? p : e;
+}
+
 uint64_t mem_used(void) {
     lock_enter(&mem_lock);
     uint64_t granules = device[MEM_PERSISTENT].used_granules + device[MEM_EPHEMERAL].used_granules;
-    uint64_t segments = segment_bytes;
+    uint64_t segments = segment_bytes[MEM_PERSISTENT] + segment_bytes[MEM_EPHEMERAL];
     lock_leave(&mem_lock);
     return granules * state.conn.device.granularity_bytes + segments;
 }

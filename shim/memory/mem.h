@@ -70,6 +70,13 @@ CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t 
 /* Where the next allocation of this thread belongs. `stream`: of those that are ordered in one,
  * else LEARN_NO_STREAM. Once an allocation. */
 struct mem_place mem_place(uint64_t bytes, uint32_t stream);
+/* The other window, for an allocation that was refused in the first: what is free of either counts
+ * as free (headroom.h). */
+static inline struct mem_place mem_elsewhere(const struct mem_place *place) {
+    bool ephemeral = place->window == MEM_EPHEMERAL;
+    return (struct mem_place){.window = ephemeral ? MEM_PERSISTENT : MEM_EPHEMERAL,
+                              .key = place->key};
+}
 /* Device memory there: MEM_PLAIN, MEM_POOLED or MEM_ARRAY. */
 CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint32_t owner,
                          uint32_t detail, uint64_t bytes, uint64_t *addr);
@@ -110,7 +117,7 @@ void mem_count_array(uint64_t bytes, bool made);
  * has it no more. These only write the books, as mem_keep. */
 void mem_segment_show(uint32_t segment, uint64_t addr, uint64_t bytes);
 void mem_segment_hide(uint64_t addr, uint64_t bytes);
-void mem_segment_close(uint32_t segment, uint64_t bytes);
+void mem_segment_close(enum mem_window window, uint32_t segment, uint64_t bytes);
 
 /* The block's memory is a segment from now on, which others open by its key, as long as it lives;
  * where in it the block is. */
@@ -128,6 +135,11 @@ void mem_tell_all(void);
 
 /* Bytes of device memory in use, in whole granules. */
 uint64_t mem_used(void);
+/* Bytes that the program could allocate, of the kind of which it can have most (wire_obtainable).
+ */
+uint64_t mem_free(void);
+/* Times that the worker had no memory for what the program asked. */
+extern _Atomic uint32_t mem_refusals;
 
 /* What a request occupies: blocks of equal capacity can stand in for each other. Of host memory
  * unless of the device. */

@@ -227,6 +227,19 @@ def test_descriptors_keep_what_a_killed_process_made():
         equal((gpu["memory_used_bytes"], gpu["granted_bytes"], gpu["worker_restarts"]), (0, 0, 0), "what is left")
 
 
+def test_what_is_free_can_be_had():
+    """Beside a job that has most of the device: with a reservation and without, by each kind of allocation."""
+    with Daemon("--device-memory", "256MiB") as d:
+        holder = subprocess.Popen([program("headroom"), "hold", "152"], text=True, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, env=d.environment(SALUS_PERSISTENT="160MiB", SALUS_EPHEMERAL="0"))
+        equal(holder.stdout.readline(), "held\n", "what it says")
+        for reserved in {"SALUS_PERSISTENT": "16MiB", "SALUS_EPHEMERAL": "0"}, {}:
+            done = d.run([program("headroom"), "take"], **reserved)
+            equal(done.returncode, 0, f"exit code {reserved}: {done.stdout}{done.stderr}")
+            equal(done.stdout, 3 * "free 96 of 256 MiB\n", f"what it is told {reserved}")
+        holder.communicate("")
+
+
 def kept_until(d, how, want):
     """The program's descriptors are refused with these words; another job runs beside it, and in the end all is back."""
     job = subprocess.Popen([program("heirs"), how], env=d.environment(), text=True, stdin=subprocess.PIPE,

@@ -264,6 +264,7 @@ static void say_ready(struct broker_rig_worker *w, int fd, struct given given) {
         pthread_mutex_lock(&shown);
         if (w->board) munmap(w->board, sizeof(*w->board));
         w->board = make_page("fake-board", sizeof(*w->board), sizeof(*w->board), &fds[0]);
+        w->board->free_bytes = 1ull << 30;
         pthread_mutex_unlock(&shown);
     }
     if (given.any && !atomic_load(&w->fresh)) m.flags = WIRE_READY_ADOPTED;

@@ -336,18 +336,24 @@ static bool would_grant(struct world *w, uint32_t job, struct sched_need need) {
     return granted;
 }
 
-/* The P that is said to be obtainable is granted, and a chunk more is not. */
+/* What is said to be obtainable is granted, and a chunk more is not. */
 static void check_obtainable(struct world *w, uint32_t job) {
     const struct sched_state *st = sched_view(w->s);
-    struct sched_need need;
-    if (!sched_obtainable(w->s, job, &need.persistent_bytes)) return;
+    struct sched_need most;
+    if (!sched_obtainable(w->s, job, &most)) return;
     uint32_t slot = jobmap_find(&st->map, job);
-    if (st->jobs[slot].swapped) return;
-    need.ephemeral_bytes = lanes_ephemeral(st->lanes, slot);
+    const struct sched_job *j = &st->jobs[slot];
+    if (j->swapped) return;
+    uint64_t has = j->spec.unknown ? j->spec.persistent_bytes : lanes_persistent(st->lanes, slot);
+    struct sched_need p = {most.persistent_bytes, lanes_ephemeral(st->lanes, slot)};
+    struct sched_need e = {has, most.ephemeral_bytes};
     if (checkpoint_take(&w->copy, w->s)) fail(w, "is not copied", job);
-    if (!would_grant(w, job, need)) fail(w, "cannot have what is obtainable", job);
-    need.persistent_bytes++;
-    if (would_grant(w, job, need)) fail(w, "could have more than is obtainable", job);
+    if (!would_grant(w, job, p)) fail(w, "cannot have the P that is obtainable", job);
+    if (!would_grant(w, job, e)) fail(w, "cannot have the E that is obtainable", job);
+    p.persistent_bytes++;
+    e.ephemeral_bytes++;
+    if (would_grant(w, job, p)) fail(w, "could have more P than is obtainable", job);
+    if (would_grant(w, job, e)) fail(w, "could have more E than is obtainable", job);
     w->asks++;
 }
 

@@ -852,7 +852,8 @@ Test(broker_client, a_view_shows_the_job_of_who_asks) {
     struct wire_view v;
 
     broker_rig_attach(job, fds);
-    atomic_store(&rig.worker.page->stats.memory_bytes, 7 << 20);
+    atomic_store(&rig.worker.page->obtainable.persistent, 1);
+    atomic_store(&rig.worker.page->obtainable.free_bytes, (1 << 30) - (7 << 20));
     fdutil_send(fd, &question, sizeof(question), NULL, 0);
     broker_rig_expect(fd, &v, VIEW_BYTES + sizeof(v.processes[0]), NULL, 0);
     cr_assert_eq(v.used_bytes, 7 << 20);

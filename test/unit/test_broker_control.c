@@ -259,6 +259,28 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
+/* Of a device of 1 GiB, which its user's jobs may not have all of. */
+Test(broker_control, the_total_of_a_device_is_what_its_user_may_have) {
+    struct wire_question question = {
+        .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR};
+    struct wire_view v;
+    int own[WIRE_FD_COUNT], bytes = offsetof(struct wire_view, processes);
+
+    cr_assert(limit(getuid(), "user_device_memory=64MiB"), "%s", asker.reply.text);
+    int mine = broker_rig_connect(&rig, "job.sock"), fd = broker_rig_connect(&rig, "job.sock");
+    fdutil_send(fd, &question, sizeof(question), NULL, 0);
+    cr_assert_geq(fdutil_recv(fd, &v, sizeof(v), NULL, NULL), bytes);
+    cr_expect_eq(v.device.memory_bytes, 64u << 20);
+    cr_expect_eq(v.used_bytes, 0);
+    cr_expect_eq(broker_rig_attach(mine, own).device.memory_bytes, 64u << 20);
+    cr_assert(limit(getuid(), "user_device_memory=4GiB"), "%s", asker.reply.text);
+    int other = broker_rig_connect(&rig, "job.sock");
+    cr_expect_eq(broker_rig_attach(other, own).device.memory_bytes, 1u << 30);
+    close(other);
+    close(fd);
+    close(mine);
+}
+
 Test(broker_control, a_users_limits_are_changed_at_once) {
     const struct ctl_tenant *t = &asker.items[0].tenant;
 

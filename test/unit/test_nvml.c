@@ -43,6 +43,8 @@ static int add_job(uint64_t memory_bytes) {
     for (int i = 0; i < WIRE_FD_COUNT; i++)
         close(fds[i]);
     atomic_store(&rig.worker.page->stats.memory_bytes, memory_bytes);
+    atomic_store(&rig.worker.page->obtainable.persistent, 1);
+    atomic_store(&rig.worker.page->obtainable.free_bytes, (1 << 30) - memory_bytes);
     return fd;
 }
 

@@ -16,10 +16,12 @@
 
 static struct attachments as;
 static struct wire_view view;
-static char somebody; /* stands for a client */
+static char somebody;      /* stands for a client */
+static uint64_t unclaimed; /* bytes that a new job could have */
 
 static void setup(void) {
     list_init(&as.list);
+    unclaimed = DEVICE;
 }
 
 TestSuite(share, .init = setup, .timeout = 60);
@@ -49,26 +51,37 @@ static void was_busy(struct attachment *a, uint64_t ns) {
 }
 
 static void ask(uid_t uid, pid_t pid) {
-    share_fill(&as, uid, pid, DEVICE, &view);
+    share_fill(&as, uid, pid, DEVICE, unclaimed, &view);
 }
 
-Test(share, a_process_with_a_job_sees_its_own_part) {
-    add_job(ALICE, 10, 100);
-    add_job(ALICE, 11, 23);
-    ask(ALICE, 11);
-    cr_assert_eq(view.used_bytes, 23);
+/* It is admitted, and could have so much more. */
+static void can_have(struct attachment *a, uint64_t bytes) {
+    struct wire_completion *page = (struct wire_completion *)a->completion;
+    atom_store_relaxed(&page->obtainable.persistent, 1);
+    atom_store_relaxed(&page->obtainable.free_bytes, bytes);
+}
+
+Test(share, what_a_job_cannot_have_is_used) {
+    can_have(add_job(ALICE, 10, 100), 1000);
+    can_have(add_job(ALICE, 11, 23), 0);
+    add_job(ALICE, 12, 23);
+    unclaimed = 40;
     ask(ALICE, 10);
-    cr_assert_eq(view.used_bytes, 100);
+    cr_assert_eq(view.used_bytes, DEVICE - 1000);
+    ask(ALICE, 11);
+    cr_assert_eq(view.used_bytes, DEVICE);
+    ask(ALICE, 12);
+    cr_assert_eq(view.used_bytes, DEVICE - 40, "it waits, as a new one would");
 }
 
-Test(share, one_without_a_job_sees_its_users) {
-    add_job(ALICE, 10, 100);
-    add_job(ALICE, 11, 23);
-    add_job(BOB, 12, 1000);
+Test(share, who_has_no_job_sees_what_a_new_one_could_have) {
+    can_have(add_job(ALICE, 10, 100), 1000);
+    can_have(add_job(BOB, 12, 1000), 2000);
+    unclaimed = 300;
     ask(ALICE, 13);
-    cr_assert_eq(view.used_bytes, 123);
-    ask(BOB, 13);
-    cr_assert_eq(view.used_bytes, 1000);
+    cr_assert_eq(view.used_bytes, DEVICE - 300);
+    ask(BOB, 10);
+    cr_assert_eq(view.used_bytes, DEVICE - 300, "that process is not his");
 }
 
 Test(share, processes_are_of_the_user_alone) {
@@ -85,7 +98,6 @@ Test(share, processes_are_of_the_user_alone) {
     }
     ask(0, 14);
     cr_assert_eq(view.process_count, 0, "root's view is root's");
-    cr_assert_eq(view.used_bytes, 0);
 }
 
 Test(share, what_has_not_begun_or_has_ended_is_no_process) {
@@ -94,10 +106,8 @@ Test(share, what_has_not_begun_or_has_ended_is_no_process) {
     take_page(add_job(ALICE, 12, 4));
     ask(ALICE, 10);
     cr_assert_eq(view.process_count, 0);
-    cr_assert_eq(view.used_bytes, 0);
 }
 
-/* In another namespace its number cannot be seen, and two such processes are not one. */
 /* Processes of frameworks that only compile code have no context, and drivers name none of them. */
 Test(share, who_only_looks_is_no_process) {
     struct attachment *a = add_job(ALICE, 10, 0);
@@ -108,21 +118,21 @@ Test(share, who_only_looks_is_no_process) {
     cr_assert_eq(view.process_count, 1);
 }
 
-Test(share, a_process_without_a_number_counts_and_is_not_listed) {
-    add_job(ALICE, 0, 5);
-    add_job(ALICE, 10, 7);
+/* In another namespace its number cannot be seen, and two such processes are not one. */
+Test(share, a_process_without_a_number_is_not_listed) {
+    can_have(add_job(ALICE, 0, 5), 10);
+    can_have(add_job(ALICE, 10, 7), 10);
     ask(ALICE, 0);
     cr_assert_eq(view.process_count, 1);
     cr_assert_eq(view.processes[0].pid, 10);
-    cr_assert_eq(view.used_bytes, 12);
+    cr_assert_eq(view.used_bytes, 0, "it has the view of nobody's job");
 }
 
-/* Jobs of a lane show the same memory. */
-Test(share, no_more_is_used_than_there_is) {
-    add_job(ALICE, 10, DEVICE);
-    add_job(ALICE, 11, DEVICE / 2);
-    ask(ALICE, 1);
-    cr_assert_eq(view.used_bytes, DEVICE);
+/* A limit of the user's may be shown as the total. */
+Test(share, no_more_is_free_than_there_is) {
+    can_have(add_job(ALICE, 10, 1), 2 * DEVICE);
+    ask(ALICE, 10);
+    cr_assert_eq(view.used_bytes, 0);
 }
 
 Test(share, no_more_processes_than_there_is_room_for) {
@@ -130,7 +140,6 @@ Test(share, no_more_processes_than_there_is_room_for) {
         add_job(ALICE, pid, 1);
     ask(ALICE, 100000);
     cr_assert_eq(view.process_count, WIRE_VIEW_PROCESSES);
-    cr_assert_eq(view.used_bytes, WIRE_VIEW_PROCESSES + 3);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */

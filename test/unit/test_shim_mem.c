@@ -93,6 +93,7 @@ void state_lose(int err) {
     cr_assert_fail("nobody is lost here");
 }
 
+static uint64_t admits;          /* granules that it can have once it is admitted; 0: it is */
 static const char *refusal = ""; /* what the worker says of it */
 static char refused[64];
 
@@ -104,6 +105,10 @@ CUresult reply_call(void *head, uint32_t head_bytes, const void *tail, uint32_t 
                     struct reply *out) {
     const struct wire_mem *m = head;
     asked++;
+    if (m->rec.op == WIRE_PING) {
+        if (admits) atom_store_relaxed(&completion->obtainable.persistent, admits);
+        return CUDA_SUCCESS;
+    }
     if (backed + m->bytes / GRANULE > answered_up_to) {
         out->bytes = (uint32_t)strlen(refusal);
         memcpy(out->data, refusal, out->bytes);
@@ -223,6 +228,77 @@ Test(shim_mem, each_call_has_its_window) {
     cr_assert_eq(cuMemGetInfo_v2(&free_bytes, &total), CUDA_SUCCESS);
     cr_assert_eq(total, HALF);
     cr_assert_eq(total - free_bytes, 2 * GRANULE, "one granule in each window");
+}
+
+/* ---- what is said to be free ----------------------------------------------------------------- */
+
+static uint64_t free_granules(void) {
+    size_t free_bytes, total;
+    cr_assert_eq(cuMemGetInfo_v2(&free_bytes, &total), CUDA_SUCCESS);
+    cr_assert_eq(total, HALF);
+    return free_bytes / GRANULE;
+}
+
+/* The worker says that the persistent window could have so many granules, and has them if asked. */
+static void can_have(uint64_t granules) {
+    state.conn.minor = 9;
+    atom_store_relaxed(&completion->obtainable.persistent, granules);
+}
+
+Test(shim_mem, what_is_free_can_be_had) {
+    can_have(20);
+    set_credit(20, 20);
+    cr_expect_eq(free_granules(), 20);
+    uint64_t all = take_plain(18 * GRANULE);
+    cr_expect_eq(free_granules(), 2);
+    uint64_t pooled = take_pooled(GRANULE); /* of the other window, which the job had reserved */
+    cr_expect_eq(free_granules(), 1, "what the program allocates is not free");
+    mem_give(pooled);
+    cr_expect_eq(free_granules(), 2);
+    mem_give(all);
+    cr_expect_eq(free_granules(), 20);
+}
+
+Test(shim_mem, who_waits_for_admission_is_told_when_it_is_over) {
+    can_have(0);
+    admits = 5;
+    cr_expect_eq(free_granules(), 5);
+    cr_expect_eq(asked, 1, "a record that is read when the job is admitted");
+}
+
+/* vLLM ends when more is free at its second look than at the first. */
+Test(shim_mem, what_neighbours_give_back_does_not_show) {
+    can_have(20);
+    set_credit(20, 20);
+    uint64_t held = take_plain(2 * GRANULE);
+    cr_expect_eq(free_granules(), 18);
+    can_have(30);
+    cr_expect_eq(free_granules(), 18);
+    can_have(10);
+    cr_expect_eq(free_granules(), 8, "what they take does");
+    can_have(30);
+    cr_expect_eq(free_granules(), 8);
+    mem_give(held);
+    cr_expect_eq(free_granules(), 30, "who holds nothing measures the device");
+}
+
+Test(shim_mem, who_was_refused_looks_again) {
+    can_have(20);
+    set_credit(20, 20);
+    take_plain(2 * GRANULE);
+    cr_expect_eq(free_granules(), 18);
+    answered_up_to = 20;
+    uint64_t at;
+    struct mem_place place = mem_place(30 * GRANULE, LEARN_NO_STREAM);
+    cr_assert_neq(mem_take_device(&place, MEM_PLAIN, 0, 0, 30 * GRANULE, &at), CUDA_SUCCESS);
+    can_have(25);
+    cr_expect_eq(free_granules(), 23);
+    can_have(26);
+    cr_expect_eq(free_granules(), 23, "once");
+    set_credit(26, 20);
+    take_plain(24 * GRANULE); /* it has more than it was told of */
+    can_have(40);
+    cr_expect_eq(free_granules(), 14);
 }
 
 Test(shim_mem, ephemeral_blocks_are_announced) {

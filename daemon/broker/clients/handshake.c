@@ -229,6 +229,7 @@ static void offer(struct client *c, const struct wire_worker_msg *msg) {
 
     if (msg->device.memory_bytes) o.device = msg->device; /* the worker may show each job its own */
     o.device.gpu = c->gpu->number;
+    o.device.memory_bytes = users_shown_bytes(c->user, o.device.memory_bytes);
     c->state = CLIENT_OFFERED;
     deadline_set(c, c->clients->config->handshake_timeout);
     err = fdutil_send(c->fd, &o, sizeof(o), fds, WIRE_FD_COUNT);

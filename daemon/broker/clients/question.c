@@ -12,15 +12,30 @@
 #include "daemon/broker/clients/hello.h"
 #include "daemon/broker/clients/refuse.h"
 #include "daemon/broker/jobs/share.h"
+#include "daemon/broker/worker/board.h"
+
+/* What a new job of the user could have. */
+static uint64_t free_bytes(const struct client *c, uint64_t total_bytes) {
+    uint64_t limit = c->user->limits.value[LIMIT(user_device_memory)], has, free = total_bytes;
+    struct wire_board board;
+
+    if (board_read(c->gpu->worker.board, &board)) free = board.free_bytes;
+    if (limit == LIMITS_NONE) return free;
+    has = attachments_granted(&c->gpu->attachments, c->job.uid);
+    if (has >= limit) return 0;
+    return limit - has < free ? limit - has : free;
+}
 
 static void answer(struct client *c) {
     struct wire_view v;
+    uint64_t total;
 
     v.magic = WIRE_QUESTION_MAGIC;
     v.major = WIRE_MAJOR;
     v.minor = WIRE_MINOR;
     v.device = c->gpu->worker.device;
-    share_fill(&c->gpu->attachments, c->job.uid, c->job.pid, v.device.memory_bytes, &v);
+    total = v.device.memory_bytes = users_shown_bytes(c->user, v.device.memory_bytes);
+    share_fill(&c->gpu->attachments, c->job.uid, c->job.pid, total, free_bytes(c, total), &v);
     fdutil_send(c->fd, &v,
                 offsetof(struct wire_view, processes) + v.process_count * sizeof(v.processes[0]),
                 NULL, 0);

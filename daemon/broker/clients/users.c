@@ -144,6 +144,12 @@ struct wire_limits users_wire_limits(const struct user *u) {
                                 .operations = as_wire(u->limits.value[LIMIT(user_operations)])};
 }
 
+uint64_t users_shown_bytes(const struct user *u, uint64_t device_bytes) {
+    uint64_t most = u->limits.value[LIMIT(user_device_memory)];
+
+    return most < device_bytes ? most : device_bytes;
+}
+
 uint64_t users_host_window(const struct users *users, const struct user *u) {
     uint64_t most = u->limits.value[LIMIT(user_pinned)] & ~(CONFIG_WINDOW_ALIGN - 1);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs of one lane show the same memory, so their sum can be more than there is.
+ * Memory that cannot be had counts as used, whoever has it: so NVML says what CUDA says.
  */
 #include "daemon/broker/jobs/share.h"
 
@@ -49,15 +49,24 @@ static bool is_job_of(const struct attachment *a, uid_t uid) {
     return a->job.uid == uid && a->welcomed && a->client && a->completion;
 }
 
-static bool has_job(const struct attachments *as, uid_t uid, pid_t pid) {
+/* NULL: the process has no job. */
+static const struct attachment *job_of(const struct attachments *as, uid_t uid, pid_t pid) {
     const struct list *pos;
 
+    if (pid == 0) return NULL;
     list_each(pos, &as->list) {
         const struct attachment *a = list_entry(pos, struct attachment, link);
 
-        if (is_job_of(a, uid) && a->job.pid == pid) return pid != 0;
+        if (is_job_of(a, uid) && a->job.pid == pid) return a;
     }
-    return false;
+    return NULL;
+}
+
+/* A job that waits for admission has what a new one could have. */
+static uint64_t free_for(const struct attachment *own, uint64_t free_bytes) {
+    const struct wire_obtainable *o = own ? &own->completion->obtainable : NULL;
+
+    return o && atom_load_relaxed(&o->persistent) ? atom_load_relaxed(&o->free_bytes) : free_bytes;
 }
 
 static struct wire_process process_of(const struct attachment *a) {
@@ -72,19 +81,18 @@ static void add_process(struct wire_view *v, const struct wire_process *p) {
     v->processes[v->process_count++] = *p;
 }
 
-static void add_share(struct wire_view *v, const struct wire_process *p, uint64_t device_bytes) {
-    v->used_bytes += p->memory_bytes;
-    if (v->used_bytes > device_bytes) v->used_bytes = device_bytes;
+static void add_time(struct wire_view *v, const struct wire_process *p) {
     v->busy_permille += p->busy_permille;
     if (v->busy_permille > 1000) v->busy_permille = 1000;
 }
 
-void share_fill(const struct attachments *as, uid_t uid, pid_t pid, uint64_t device_bytes,
-                struct wire_view *out) {
-    bool own = has_job(as, uid, pid);
+void share_fill(const struct attachments *as, uid_t uid, pid_t pid, uint64_t total_bytes,
+                uint64_t free_bytes, struct wire_view *out) {
+    const struct attachment *own = job_of(as, uid, pid);
+    uint64_t free = free_for(own, free_bytes);
     const struct list *pos;
 
-    out->used_bytes = 0;
+    out->used_bytes = free < total_bytes ? total_bytes - free : 0;
     out->sampled_us = as->loads_us;
     out->busy_permille = out->process_count = 0;
     list_each(pos, &as->list) {
@@ -94,6 +102,6 @@ void share_fill(const struct attachments *as, uid_t uid, pid_t pid, uint64_t dev
         if (!is_job_of(a, uid)) continue;
         p = process_of(a);
         if (attachments_is_used(a)) add_process(out, &p); /* drivers name no others either */
-        if (!own || a->job.pid == pid) add_share(out, &p, device_bytes);
+        if (!own || a == own) add_time(out, &p);
     }
 }

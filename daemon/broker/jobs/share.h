@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the jobs of one user have of the device, as they are told (wire_view): memory, and time.
- * Nothing in it is of another user's.
+ * What the jobs of one user have of the device, as they are told (wire_view): time, and memory that
+ * they can have. Of another user's jobs that shows how much memory is not free, and nothing else.
  */
 #ifndef DAEMON_BROKER_JOBS_SHARE_H
 #define DAEMON_BROKER_JOBS_SHARE_H
@@ -14,9 +14,9 @@ void share_look(struct attachments *as, uint64_t now_ns);
 /* The job's part of a look, `busy_ns` being all that it ever took. */
 void share_take(struct load *load, uint64_t now_ns, uint64_t busy_ns);
 
-/* Everything but `magic`, the version and `device`, for process `pid` of user `uid` and a device of
- * so many bytes. */
-void share_fill(const struct attachments *as, uid_t uid, pid_t pid, uint64_t device_bytes,
-                struct wire_view *out);
+/* Everything but `magic`, the version and `device`, for process `pid` of user `uid`, who is shown a
+ * device of `total_bytes`, of which a new job could have `free_bytes`. */
+void share_fill(const struct attachments *as, uid_t uid, pid_t pid, uint64_t total_bytes,
+                uint64_t free_bytes, struct wire_view *out);
 
 #endif

@@ -5,12 +5,22 @@
  */
 #include "daemon/sched/core/core.h"
 
-bool sched_obtainable(const struct sched *s, uint32_t job, uint64_t *persistent_bytes) {
+/* A lane's memory is there already. */
+static struct sched_need with_free(const struct sched_state *st, uint32_t job, uint64_t free) {
+    const struct lanes *l = st->lanes;
+    uint64_t e = lanes_ephemeral(l, job), lane = lanes_size(l, st->jobs[job].lane);
+    return (struct sched_need){lanes_persistent(l, job) + free, (lane > e ? lane : e) + free};
+}
+
+bool sched_obtainable(const struct sched *s, uint32_t job, struct sched_need *out) {
     const struct sched_state *st = &s->st;
     uint32_t slot = jobmap_find(&st->map, job);
     if (slot == JOBMAP_NONE || !st->jobs[slot].admitted || st->jobs[slot].left) return false;
-    uint64_t free = st->jobs[slot].swapped ? 0 : sched_free_bytes(s);
-    *persistent_bytes = lanes_persistent(st->lanes, slot) + free;
+    if (st->jobs[slot].swapped)
+        *out = (struct sched_need){lanes_persistent(st->lanes, slot),
+                                   lanes_ephemeral(st->lanes, slot)};
+    else
+        *out = with_free(st, slot, sched_free_bytes(s));
     return true;
 }
 

@@ -14,6 +14,7 @@
 #include "daemon/worker/engine/clearing.h"
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/moves.h"
+#include "daemon/worker/engine/obtainable.h"
 #include "daemon/worker/engine/tenant.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_lane.h"
@@ -34,6 +35,7 @@ static int ask(struct client *c, uint64_t more_p, uint64_t more_e, bool patient)
     if (answer == SCHED_WAIT) return ALLOWANCE_WAITS;
     if (answer != SCHED_GRANT) return ERR_NO_MEMORY;
     credit_grant(k, p, e);
+    obtainable_update(c->worker); /* its user's others are granted less from now on */
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/lost.h"
 #include "daemon/worker/engine/moves.h"
+#include "daemon/worker/engine/obtainable.h"
 #include "daemon/worker/engine/residency.h"
 #include "daemon/worker/engine/saving.h"
 #include "daemon/worker/engine/trying.h"
@@ -149,8 +150,15 @@ static void take_answer(struct worker *w, const struct sched_action *a) {
     if (a->job == w->asker) w->answer = a->kind;
 }
 
+/* Actions after which jobs can have more memory, or less. */
+static bool reserves(enum sched_action_kind kind) {
+    return kind == SCHED_ADMIT || kind == SCHED_GRANT || kind == SCHED_LANE || kind == SCHED_MOVE ||
+           kind == SCHED_SWAP_OUT || kind == SCHED_SWAP_IN;
+}
+
 static __attribute__((noinline)) void act(struct worker *w, const struct sched_action *a) {
     struct client *c;
+    w->reserved_anew |= reserves(a->kind);
     switch (a->kind) {
     case SCHED_GRANT:
     case SCHED_DENY:
@@ -203,6 +211,9 @@ void engine_step(struct worker *w) {
     }
     recorder_end(recorder); /* the device has its work meanwhile */
     w->stepping = false;
+    if (!w->reserved_anew) return;
+    w->reserved_anew = false;
+    obtainable_update(w);
 }
 
 /* ---- moves ----------------------------------------------------------------------------------- */
@@ -270,6 +281,7 @@ void engine_wanted(struct client *c) {
 }
 
 void engine_measured(struct client *c) {
+    c->worker->reserved_anew = true;
     add_event(c->worker, SCHED_MEASURED, c->job_id)->need =
         (struct sched_need){c->credit.reserved_p, c->credit.reserved_e};
 }
@@ -305,6 +317,7 @@ void engine_policy(struct worker *w, const struct policy_config *policy) {
 }
 
 void engine_left(struct client *c) {
+    c->worker->reserved_anew = true;
     add_event(c->worker, SCHED_LEFT, c->job_id);
     engine_step(c->worker);
 }

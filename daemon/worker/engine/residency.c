@@ -16,6 +16,7 @@
 #include "daemon/worker/engine/clearing.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/engine/moves.h"
+#include "daemon/worker/engine/obtainable.h"
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_join.h"
@@ -189,6 +190,7 @@ static bool admit_step(struct client *c, struct move *mv) {
     if (!move_step(c, mv)) return false;
     c->throttled &= (uint8_t)~CLIENT_WAITS;
     credit_admit(&c->credit);
+    obtainable_update(c->worker);
     credit_show(&c->credit, c->memory, c->com.page);
     return true;
 }

@@ -17,6 +17,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/ending.h"
 #include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/obtainable.h"
 #include "daemon/worker/engine/saving.h"
 #include "daemon/worker/engine/sharing.h"
 #include "daemon/worker/engine/tenant.h"
@@ -284,7 +285,10 @@ static bool take_order(struct worker *w, const struct wire_worker_msg *msg) {
     case WIRE_SET_POLICY: take_set_policy(w, msg); return true;
     case WIRE_FORGET: kernel_link_forget(w, msg); return true;
     case WIRE_RESTORED: take_restored(w); return true;
-    case WIRE_LIMITS: tenant_set(w, msg->uid, &msg->limits); return true;
+    case WIRE_LIMITS:
+        tenant_set(w, msg->uid, &msg->limits);
+        obtainable_update(w);
+        return true;
     case WIRE_KERNELS:
     case WIRE_EVENTS: return true; /* taken already */
     default: return false;

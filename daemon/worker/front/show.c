@@ -84,6 +84,7 @@ static void write_board(struct worker *w) {
     b->policy = *sched_policy_config(w->sched);
     b->capacity_bytes = w->info.memory_bytes;
     b->kept_bytes = w->segments.alone_bytes;
+    b->free_bytes = sched_free_bytes(w->sched);
     b->lane_count = count;
     b->waiting_jobs = waiting;
     b->sm_threshold = sched_sm_threshold(w->sched);

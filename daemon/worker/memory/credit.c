@@ -6,6 +6,7 @@
 
 #include "common/atomics.h"
 #include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_segment.h"
 
 static uint64_t most_of(uint64_t a, uint64_t b) {
     return a > b ? a : b;
@@ -53,6 +54,17 @@ void credit_used(struct credit *k, const struct memory *m, struct wire_completio
     credit_show(k, m, page);
 }
 
+static void show_obtainable(const struct credit *k, const struct memory *m,
+                            struct wire_obtainable *o) {
+    uint64_t p = credit_p(k, m), e = credit_e(m);
+    uint64_t free_p = k->most_p > p ? k->most_p - p : 0;
+    uint64_t free_e = k->most_e > e ? k->most_e - e : 0;
+    if (!k->most_p && !k->most_e) return;
+    atom_store_relaxed(&o->persistent, (memory_backed_p(m) + memory_held(m) + free_p) / k->granule);
+    atom_store_relaxed(&o->ephemeral, (memory_backed_e(m) + free_e) / k->granule);
+    atom_store_relaxed(&o->free_bytes, most_of(free_p, free_e));
+}
+
 /* Of each window: what is backed, and what is granted and free. */
 void credit_show(const struct credit *k, const struct memory *m, struct wire_completion *page) {
     uint64_t p = credit_p(k, m), e = credit_e(m);
@@ -61,6 +73,7 @@ void credit_show(const struct credit *k, const struct memory *m, struct wire_com
     uint64_t room_e = granted_e > e ? granted_e - e : 0;
     atom_store_relaxed(&page->persistent_credit, (memory_backed_p(m) + room_p) / k->granule);
     atom_store_relaxed(&page->ephemeral_credit, (memory_backed_e(m) + room_e) / k->granule);
+    show_obtainable(k, m, &page->obtainable);
 }
 
 void credit_iteration(struct credit *k, const struct memory *m) {

@@ -30,6 +30,7 @@ struct credit {
     uint64_t peak_p, peak_e; /* since the current iteration began */
     uint64_t last_p, last_e; /* of the one before */
     bool bounded;            /* the latest no was its user's limit */
+    uint64_t most_p, most_e; /* that it could be granted (obtainable.h); both 0: not known */
 };
 
 uint64_t credit_p(const struct credit *k, const struct memory *m);
@@ -52,7 +53,7 @@ bool credit_lacks(const struct credit *k, uint64_t *p, uint64_t *e);
 
 /* What is used has changed: peaks, and what the client sees of it. */
 void credit_used(struct credit *k, const struct memory *m, struct wire_completion *page);
-/* What is granted has. */
+/* What is granted has, or what could be. */
 void credit_show(const struct credit *k, const struct memory *m, struct wire_completion *page);
 
 /* An iteration is complete: its peaks count from now on. */

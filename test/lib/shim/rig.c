@@ -561,6 +561,7 @@ static void make_conn(void) {
     c->submission = page(sizeof(*c->submission));
     c->completion = rig.com = page(sizeof(*rig.com));
     atom_store_relaxed(&rig.com->worker_cpu, UINT32_MAX);
+    atom_store_relaxed(&rig.com->obtainable.persistent, RIG_ALLOC_BYTES / 2 / RIG_GRANULE);
     c->doorbell = eventfd(0, EFD_NONBLOCK);
     must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0, "no sockets");
     c->sock = pair[0];
