@@ -385,9 +385,14 @@ struct wire_submission {
 /* ---- completion memfd: made by each worker, read-only for everybody else. Of a job that outlives
  * its worker the next one makes another, which begins as a copy -------------------------------- */
 
-#define WIRE_STREAMS 4096u /* stream ids are below this; id 0 is the legacy default stream */
-#define WIRE_EVENTS 65536u /* event ids are below this */
-#define WIRE_REPLIES 64u   /* synchronous calls a client can have open */
+/* Stream ids are below this; id 0 is the legacy default stream. Before 1.9 they were below FIRST,
+ * and so were those of events. What is shown of ids from FIRST on is at the end of the page, whose
+ * pages of memory come by being touched. */
+#define WIRE_STREAMS (1u << 20)
+#define WIRE_STREAMS_FIRST 4096u
+#define WIRE_EVENTS (1u << 22)
+#define WIRE_EVENTS_FIRST 65536u
+#define WIRE_REPLIES 64u /* synchronous calls a client can have open */
 #define WIRE_REPLY_BYTES 224u
 #define WIRE_CALLBACKS 1024u
 #define WIRE_TEXT_BYTES (1u << 20)
@@ -511,8 +516,8 @@ struct wire_completion {
     uint64_t callbacks[WIRE_CALLBACKS]; /* tokens, in order; index = number % WIRE_CALLBACKS */
     struct wire_reply replies[WIRE_REPLIES];
     /* last sequence number of the stream that completed with success, as all before it */
-    _Atomic uint64_t stream_done[WIRE_STREAMS];
-    _Atomic uint64_t event_ns[WIRE_EVENTS]; /* device time of the latest completed record */
+    _Atomic uint64_t stream_done[WIRE_STREAMS_FIRST];
+    _Atomic uint64_t event_ns[WIRE_EVENTS_FIRST]; /* device time of the latest completed record */
     char text[WIRE_TEXT_BYTES]; /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a
                                    byte ring; a record that does not fit is dropped */
     /* Of the device, the same for all jobs; there before the page is offered, and never changed.
@@ -521,8 +526,18 @@ struct wire_completion {
     struct wire_savepoint savepoint;   /* since 1.8 */
     struct wire_slo slo;               /* since 1.8 */
     struct wire_usage usage;           /* clients need not know of it */
-    struct wire_obtainable obtainable; /* since 1.9 */
+    struct wire_obtainable obtainable; /* since 1.9, as all that follows */
+    _Atomic uint64_t streams_end;      /* no stream of the client had this id or a higher one */
+    _Atomic uint64_t more_done[WIRE_STREAMS - WIRE_STREAMS_FIRST];
+    _Atomic uint64_t more_ns[WIRE_EVENTS - WIRE_EVENTS_FIRST];
 };
+
+/* The words of a stream and of an event on a page. */
+#define WIRE_DONE(page, id)                                 \
+    ((id) < WIRE_STREAMS_FIRST ? &(page)->stream_done[(id)] \
+                               : &(page)->more_done[(id)-WIRE_STREAMS_FIRST])
+#define WIRE_EVENT_NS(page, id) \
+    ((id) < WIRE_EVENTS_FIRST ? &(page)->event_ns[(id)] : &(page)->more_ns[(id)-WIRE_EVENTS_FIRST])
 
 /* ---- records --------------------------------------------------------------------------------- */
 
@@ -734,7 +749,8 @@ struct wire_segment_reply {
     uint64_t key[2], bytes;
 };
 
-#define WIRE_SEGMENTS 65536u /* numbers are below */
+#define WIRE_SEGMENTS (1u << 18) /* numbers are below; before 1.9 below FIRST */
+#define WIRE_SEGMENTS_FIRST 65536u
 
 /* Signals: events that clients of a user see alike, held by numbers that the client chooses.
  * SIGNAL_MAKE, SIGNAL_OPEN: as MEM_MAKE and MEM_OPEN, answered with wire_signal_reply. SIGNAL_ASK:
@@ -750,7 +766,8 @@ struct wire_signal_reply {
     uint32_t done, pad;
 };
 
-#define WIRE_SIGNALS 4096u /* numbers are below */
+#define WIRE_SIGNALS (1u << 16) /* numbers are below; before 1.9 below FIRST */
+#define WIRE_SIGNALS_FIRST 4096u
 
 /* FILE_MAP: whole pages of the host window, none of which does so yet, show `file` from `offset` on
  * instead of the window's own; answered. FILE_UNMAP: exactly these do no longer. FILE_DROP: no more
@@ -852,7 +869,8 @@ struct wire_func_name {
  * A HOST_FUNC's token counts the host functions from 0. The launch gives every lane a stream and
  * the number of its first record there, and host functions their first token. */
 
-#define WIRE_GRAPHS 65536u /* ids are below this */
+#define WIRE_GRAPHS (1u << 20) /* ids are below this; before 1.9 below FIRST */
+#define WIRE_GRAPHS_FIRST 65536u
 #define WIRE_GRAPH_LANES 8u
 #define WIRE_GRAPH_WAITS 1024u
 #define WIRE_GRAPH_BYTES (256ull << 20) /* of all that a client has */
@@ -1034,8 +1052,11 @@ struct wire_tensor_map {
 };
 
 #define WIRE_TEXTURES 65536u
-#define WIRE_MODULES 4096u
-#define WIRE_FUNCS 65536u
+/* Ids are below these; before 1.9 below FIRST. */
+#define WIRE_MODULES (1u << 18)
+#define WIRE_MODULES_FIRST 4096u
+#define WIRE_FUNCS (1u << 20)
+#define WIRE_FUNCS_FIRST 65536u
 #define WIRE_PARAM_MAX 32764u
 
 #endif

@@ -63,18 +63,26 @@ static int copy_part(void *page, int fd, uint64_t at, size_t bytes) {
     return pread(fd, (char *)page + at, bytes, (off_t)at) == (ssize_t)bytes ? 0 : -EIO;
 }
 
+/* From `at` up to `end`, as far as anything was written there. */
+static int copy_written(void *page, int fd, uint64_t at, uint64_t end) {
+    int err;
+    for (uint64_t from, to = at; !(err = fdutil_written(fd, to, &from, &to)) && from < end;) {
+        err = copy_part(page, fd, from, (to < end ? to : end) - from);
+        if (err) return err;
+    }
+    return err == -ENXIO ? 0 : err;
+}
+
 /* All that stood on the page of an earlier worker, but for what is of the worker itself. Most of it
  * was never written: there is nothing to copy, nor to take memory for. */
 static int copy_page(struct wire_completion *page, int fd) {
-    const uint64_t bytes = offsetof(struct wire_completion, description);
     int err = fdutil_check_sealed(fd, sizeof(*page));
-    if (err) return err;
-    for (uint64_t at, end = 0; !(err = fdutil_written(fd, end, &at, &end)) && at < bytes;) {
-        err = copy_part(page, fd, at, (end < bytes ? end : bytes) - at);
-        if (err) return err;
-    }
-    if (err && err != -ENXIO) return err;
-    err = copy_part(page, fd, offsetof(struct wire_completion, savepoint), sizeof(page->savepoint));
+    if (!err) err = copy_written(page, fd, 0, offsetof(struct wire_completion, description));
+    if (!err)
+        err = copy_written(page, fd, offsetof(struct wire_completion, streams_end), sizeof(*page));
+    if (!err)
+        err = copy_part(page, fd, offsetof(struct wire_completion, savepoint),
+                        sizeof(page->savepoint));
     if (!err)
         err = copy_part(page, fd, offsetof(struct wire_completion, usage), sizeof(page->usage));
     if (err) return err;
@@ -177,8 +185,8 @@ static void begin_savepoints(struct client *c, const struct wire_job *job) {
 bool client_under_way(const struct client *c) {
     const struct estate_header *h = c->estate.header;
     bool any = false;
-    for (uint32_t i = 0; i < WIRE_STREAMS; i++)
-        any |= atom_load_relaxed(&h->begun[i]) > atom_load_relaxed(&c->com.page->stream_done[i]);
+    for (uint32_t i = 0; i < atom_load_relaxed(&c->com.page->streams_end); i++)
+        any |= atom_load_relaxed(&h->begun[i]) > atom_load_relaxed(WIRE_DONE(c->com.page, i));
     return any;
 }
 

@@ -135,8 +135,8 @@ CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEn
         return CUDA_ERROR_INVALID_HANDLE;
     if (!done(from) || !done(to)) return wait_not_ready();
     const struct wire_completion *comp = state.conn.completion;
-    uint64_t from_ns = atom_load_relaxed(&comp->event_ns[first->id]);
-    uint64_t to_ns = atom_load_relaxed(&comp->event_ns[second->id]);
+    uint64_t from_ns = atom_load_relaxed(WIRE_EVENT_NS(comp, first->id));
+    uint64_t to_ns = atom_load_relaxed(WIRE_EVENT_NS(comp, second->id));
     r = state_fault();
     if (!r) *pMilliseconds = (float)((double)(int64_t)(to_ns - from_ns) / 1e6);
     return r;

@@ -112,6 +112,7 @@ CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **
     if (r) return r;
     if (!stateOut || (numOptions && (!options || !optionValues))) return CUDA_ERROR_INVALID_VALUE;
     struct link_state *s = take_state();
+    if (!s) refuse_more(REFUSE_LINKS, LINKS_MAX);
     if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
     r = begin(s, numOptions, options, optionValues, __builtin_return_address(0));
     if (r)

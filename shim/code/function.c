@@ -7,24 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/connection/refuse.h"
 #include "shim/handle.h"
 
 _Static_assert(WIRE_FUNCS <= 1u << HANDLE_INDEX_BITS, "ids fit into handles");
 _Static_assert((WIRE_FUNCS & (WIRE_FUNCS - 1)) == 0, "function_find masks");
 
-struct function function_table[WIRE_FUNCS];
+struct table function_table = {.bytes = sizeof(struct function)};
 _Atomic uint32_t function_age;
-static uint32_t next_id; /* where the search for a free id goes on */
+static uint32_t limit;          /* ids from here on were never used */
+static struct function *unused; /* ids that were given back: the latest first */
 
 static struct function *take_id(void) {
-    for (uint32_t i = 0; i < WIRE_FUNCS; i++) {
-        struct function *f = &function_table[(next_id + i) % WIRE_FUNCS];
-        if (f->name) continue;
-        next_id = (next_id + i + 1) % WIRE_FUNCS;
-        f->id = (uint32_t)(f - function_table);
+    uint32_t most = table_most(WIRE_FUNCS, WIRE_FUNCS_FIRST);
+    struct function *f = unused;
+    if (f) {
+        unused = f->next;
+        f->next = NULL;
         return f;
     }
-    return NULL;
+    f = limit < most ? table_reach(&function_table, limit) : NULL;
+    if (f)
+        f->id = limit++;
+    else
+        refuse_more(REFUSE_KERNELS, most);
+    return f;
+}
+
+static void give_id(struct function *f) {
+    f->next = unused;
+    unused = f;
 }
 
 struct function *function_create(struct image *image, const char *name) {
@@ -32,7 +44,9 @@ struct function *function_create(struct image *image, const char *name) {
     if (!f) return NULL;
     f->image = image;
     f->name = strdup(name);
-    return f->name ? f : NULL;
+    if (f->name) return f;
+    give_id(f);
+    return NULL;
 }
 
 void function_publish(struct function *f) {
@@ -54,4 +68,5 @@ void function_free(struct function *f) {
     f->name = NULL;
     f->params = NULL;
     f->set = NULL;
+    give_id(f);
 }

@@ -12,6 +12,7 @@
 #include "common/atomics.h"
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
+#include "shim/table.h"
 
 #define FUNCTION_NAME_MAX 16384u
 #define FUNCTION_SET_MAX 4096u /* bytes of parameters */
@@ -44,7 +45,7 @@ struct function {
     uint16_t launch_flags; /* of launches that say nothing of clusters: those it has to have */
 };
 
-extern struct function function_table[WIRE_FUNCS];
+extern struct table function_table;
 
 /* Grows whenever the worker may know a kernel's id no more, or as another one's. */
 extern _Atomic uint32_t function_age;
@@ -52,8 +53,8 @@ extern _Atomic uint32_t function_age;
 /* NULL for what is no kernel, such as a pointer to a host function. */
 static inline struct function *function_find(const void *handle) {
     uint64_t value = (uint64_t)(uintptr_t)handle;
-    struct function *f = &function_table[value & (WIRE_FUNCS - 1)];
-    return handle && (const void *)f->handle == handle ? f : NULL;
+    struct function *f = table_at(&function_table, value & (WIRE_FUNCS - 1));
+    return handle && f && (const void *)f->handle == handle ? f : NULL;
 }
 
 /* What follows: entered (image_enter). */

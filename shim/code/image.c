@@ -34,7 +34,9 @@ struct image_global {
     char name[];
 };
 
-static struct image images[WIRE_MODULES];
+static struct table images = {.bytes = sizeof(struct image)};
+static uint32_t first_unused; /* all images below are used; changed by who has entered */
+static uint32_t image_limit;  /* indices from here on were never used; grows with the lock held */
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* not counted in lock.h, see image.h */
 /* What is looked up by anybody: which images are used, their kernels and variables. Changed by
  * who has entered only, with the lock held. */
@@ -48,13 +50,17 @@ void image_leave(void) {
     pthread_mutex_unlock(&loading);
 }
 
+static struct image *image_at(uint32_t index) {
+    return table_at(&images, index);
+}
+
 /* ---- handles --------------------------------------------------------------------------------- */
 
 static struct image *find(enum handle_kind kind, const void *handle) {
     uint32_t index = handle_index(kind, handle);
-    if (index >= WIRE_MODULES) return NULL;
-    struct image *image = &images[index];
-    if (!image->used || handle_make(kind, image->generation, index) != (uint64_t)(uintptr_t)handle)
+    struct image *image = table_at(&images, index);
+    if (!image || !image->used ||
+        handle_make(kind, image->generation, index) != (uint64_t)(uintptr_t)handle)
         return NULL;
     return image;
 }
@@ -151,15 +157,19 @@ static void unload(struct image *image) {
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static struct image *take_slot(void) {
-    uint32_t i = 0;
-    while (i < WIRE_MODULES && images[i].used)
+    uint32_t most = table_most(WIRE_MODULES, WIRE_MODULES_FIRST), i = first_unused;
+    while (i < image_limit && image_at(i)->used)
         i++;
-    if (i == WIRE_MODULES) return NULL;
-    uint16_t generation = (uint16_t)(images[i].generation + 1);
+    struct image *image = i < most ? table_reach(&images, i) : NULL;
+    if (!image) refuse_more(REFUSE_MODULES, most);
+    if (!image) return NULL;
+    uint16_t generation = (uint16_t)(image->generation + 1);
     lock_enter(&image_lock);
-    images[i] = (struct image){.used = true, .index = i, .generation = generation};
+    *image = (struct image){.used = true, .index = i, .generation = generation};
+    if (i == image_limit) image_limit++;
     lock_leave(&image_lock);
-    return &images[i];
+    first_unused = i + 1;
+    return image;
 }
 
 /* What is no code at all every driver refuses; only what another one would take is said. */
@@ -191,6 +201,7 @@ static void forget_functions(struct image *image) {
     }
     image->functions = NULL;
     image->used = false;
+    if (image->index < first_unused) first_unused = image->index;
     lock_leave(&image_lock);
 }
 
@@ -238,8 +249,8 @@ void image_destroy(struct image *image) {
 
 void image_release(uint32_t owner) {
     image_enter();
-    for (uint32_t i = 0; i < WIRE_MODULES; i++) {
-        struct image *image = &images[i];
+    for (uint32_t i = 0; i < image_limit; i++) {
+        struct image *image = image_at(i);
         if (!image->used) continue;
         if (!image->library && image->owner == owner)
             end(image);
@@ -252,8 +263,9 @@ void image_release(uint32_t owner) {
 /* In the order in which they were loaded first, so that each finds its place again. */
 void image_restore_managed(void) {
     image_enter();
-    for (uint32_t i = 0; i < WIRE_MODULES; i++) {
-        if (images[i].used && images[i].managed) image_load(&images[i], NULL);
+    for (uint32_t i = 0; i < image_limit; i++) {
+        struct image *image = image_at(i);
+        if (image->used && image->managed) image_load(image, NULL);
     }
     image_leave();
 }
@@ -330,9 +342,9 @@ CUresult image_global(struct image *image, const char *name, uint64_t *addr, uin
 }
 
 static const struct image_global *global_at(uint64_t addr) {
-    for (uint32_t i = 0; i < WIRE_MODULES; i++) {
-        if (!images[i].used) continue;
-        for (const struct image_global *g = images[i].globals; g; g = g->next) {
+    for (uint32_t i = 0; i < image_limit; i++) {
+        if (!image_at(i)->used) continue;
+        for (const struct image_global *g = image_at(i)->globals; g; g = g->next) {
             if (addr - g->addr < g->bytes) return g;
         }
     }

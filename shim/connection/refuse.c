@@ -84,6 +84,19 @@ void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes) {
               shown(reason_bytes), reason);
 }
 
+void refuse_more(enum refuse_thing what, uint64_t most) {
+    static const char *const names[] = {
+#define X(name, text) text,
+        REFUSE_THINGS(X)
+#undef X
+    };
+    static _Atomic uint32_t said[sizeof(names) / sizeof(names[0])];
+    log_write("shim", first_or_warn(&said[what]),
+              "what=\"a job can have at most %llu %s at a time\" do=\"give back those that are not "
+              "used any more\"",
+              (unsigned long long)most, names[what]);
+}
+
 void refuse_export(const char *reason, size_t reason_bytes) {
     static _Atomic uint32_t said;
     log_write("shim", first_or_warn(&said),

@@ -11,6 +11,7 @@
 #define SHIM_CONNECTION_REFUSE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "proto/cuda_abi.h"
 
@@ -27,6 +28,32 @@ void refuse_module(size_t image_bytes, int err, const char *reason, size_t reaso
 /* Beyond what its user may have, which no error of CUDA's tells: the first time is said. No reason
  * to end a strict job, which is told as well. */
 void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes);
+
+/* Things of which a job can have so many at a time: X(NAME, text). */
+#define REFUSE_THINGS(X)                                \
+    X(STREAMS, "streams")                               \
+    X(EVENTS, "events")                                 \
+    X(SHARED_EVENTS, "events that other processes see") \
+    X(MODULES, "modules")                               \
+    X(KERNELS, "kernels")                               \
+    X(SEGMENTS, "allocations without an address")       \
+    X(CONTEXTS, "contexts")                             \
+    X(POOLS, "memory pools")                            \
+    X(ARRAYS, "arrays")                                 \
+    X(TEXTURES, "texture and surface objects")          \
+    X(GRAPHS, "executable graphs")                      \
+    X(GRAPH_BYTES, "bytes of executable graphs")        \
+    X(OFFERS, "graphs that kernels launch")             \
+    X(LINKS, "links")
+enum refuse_thing {
+#define X(name, text) REFUSE_##name,
+    REFUSE_THINGS(X)
+#undef X
+};
+
+/* The program has as many as there can be, which CUDA says by an error that means something else.
+ * The first time of each thing is said, with the number. */
+void refuse_more(enum refuse_thing what, uint64_t most);
 
 /* No descriptor of an allocation is to be had, for this reason; likewise. */
 void refuse_export(const char *reason, size_t reason_bytes);

@@ -43,7 +43,7 @@ uint64_t submit_last(uint32_t stream) {
 }
 
 bool submit_done(uint32_t stream, uint64_t seq) {
-    return atom_load_acquire(&state.conn.completion->stream_done[stream]) >= seq;
+    return atom_load_acquire(WIRE_DONE(state.conn.completion, stream)) >= seq;
 }
 
 static bool credit_moved(const void *arg) {

@@ -107,7 +107,7 @@ struct stream_point {
 
 static bool stream_reached(const void *arg) {
     const struct stream_point *p = arg;
-    return atom_load_acquire(&state.conn.completion->stream_done[p->id]) >= p->seq;
+    return atom_load_acquire(WIRE_DONE(state.conn.completion, p->id)) >= p->seq;
 }
 
 /* The fault is looked at after the completion: one that voids it was there before. */

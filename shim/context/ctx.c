@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/connection/refuse.h"
 #include "shim/connection/shown.h"
 #include "shim/connection/state.h"
 #include "shim/handle.h"
@@ -145,6 +146,7 @@ struct context *ctx_create(unsigned int flags) {
         contexts[index].refs = 1;
     }
     lock_leave(&ctx_lock);
+    if (index == CTX_MAX) refuse_more(REFUSE_CONTEXTS, CTX_MAX);
     return index < CTX_MAX ? &contexts[index] : NULL;
 }
 

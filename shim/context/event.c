@@ -7,21 +7,21 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "shim/connection/refuse.h"
 #include "shim/connection/submit.h"
 #include "shim/context/signal.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
+#include "shim/table.h"
 
-static struct event events[EVENT_MARKER];
-static uint32_t event_limit;            /* ids from here on were never used */
-static uint32_t free_ids[EVENT_MARKER]; /* a queue: the longest unused first */
-static uint32_t free_first, free_count;
+static struct table events = {.bytes = sizeof(struct event)};
+static uint32_t event_limit; /* ids from here on were never used */
+static struct { struct event *first, *last; /* the longest unused first */ } unused;
 static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct event *event_find(CUevent handle) {
-    uint32_t id = handle_index(HANDLE_EVENT, handle);
-    if (id >= EVENT_MARKER || events[id].handle != handle) return NULL;
-    return &events[id];
+    struct event *e = table_at(&events, handle_index(HANDLE_EVENT, handle));
+    return e && e->handle == handle ? e : NULL;
 }
 
 /* A record that is still under way would write the time of whoever has its id: such ids wait. */
@@ -30,32 +30,37 @@ static bool settled(const struct event *e) {
     return submit_done(at.stream, at.seq);
 }
 
-/* EVENT_MARKER when there is none. */
-static uint32_t take_id(void) {
-    if (free_count > 0) {
-        uint32_t id = free_ids[free_first];
-        if (event_limit == EVENT_MARKER || settled(&events[id])) {
-            free_first = (free_first + 1) % EVENT_MARKER;
-            free_count--;
-            return id;
-        }
-    }
-    return event_limit < EVENT_MARKER ? event_limit++ : EVENT_MARKER;
+static uint32_t most(void) {
+    return table_most(WIRE_EVENTS, WIRE_EVENTS_FIRST);
+}
+
+static struct event *take_unused(void) {
+    struct event *e = unused.first;
+    if (!e || (event_limit < most() && !settled(e))) return NULL;
+    unused.first = e->next_unused;
+    return e;
+}
+
+static struct event *take_new(void) {
+    if (event_limit == EVENT_MARKER) event_limit++;
+    struct event *e = event_limit < most() ? table_reach(&events, event_limit) : NULL;
+    if (e) e->id = event_limit++;
+    return e;
 }
 
 struct event *event_create(uint32_t owner, unsigned int flags) {
     lock_enter(&event_lock);
-    uint32_t id = take_id();
-    struct event *e = id < EVENT_MARKER ? &events[id] : NULL;
+    struct event *e = take_unused();
+    if (!e) e = take_new();
     if (e) {
-        e->id = id;
         e->owner = (uint16_t)owner;
         e->flags = flags;
         e->signal = 0;
         event_set(e, 0, 0);
-        e->handle = (CUevent)(uintptr_t)handle_make(HANDLE_EVENT, ++e->generation, id);
+        e->handle = (CUevent)(uintptr_t)handle_make(HANDLE_EVENT, ++e->generation, e->id);
     }
     lock_leave(&event_lock);
+    if (!e) refuse_more(REFUSE_EVENTS, most());
     return e;
 }
 
@@ -64,7 +69,12 @@ static uint32_t destroy(struct event *e) {
     e->handle = NULL;
     free(e->captured);
     e->captured = NULL;
-    free_ids[(free_first + free_count++) % EVENT_MARKER] = e->id;
+    e->next_unused = NULL;
+    if (unused.first)
+        unused.last->next_unused = e;
+    else
+        unused.first = e;
+    unused.last = e;
     return e->signal;
 }
 
@@ -84,8 +94,9 @@ bool event_destroy(CUevent handle) {
 void event_release(uint32_t owner) {
     lock_enter(&event_lock);
     for (uint32_t id = 0; id < event_limit; id++) {
-        if (!events[id].handle || events[id].owner != owner) continue;
-        uint32_t signal = destroy(&events[id]);
+        struct event *e = table_at(&events, id);
+        if (!e || !e->handle || e->owner != owner) continue;
+        uint32_t signal = destroy(e);
         if (!signal) continue;
         lock_leave(&event_lock);
         close_signal(signal);

@@ -14,13 +14,14 @@
 #include "shim/context/stamp.h"
 
 /* An id for records that only mark a place in a stream; no program has it. */
-#define EVENT_MARKER (WIRE_EVENTS - 1)
+#define EVENT_MARKER (WIRE_EVENTS_FIRST - 1)
 
 struct capture_point;
 
 struct event {
-    CUevent handle; /* NULL while the id is free */
-    uint32_t id;    /* on the wire */
+    CUevent handle;            /* NULL while the id is free */
+    uint32_t id;               /* on the wire */
+    struct event *next_unused; /* of the ids that were given back */
     uint16_t generation;
     uint16_t owner; /* index of the context */
     unsigned int flags;

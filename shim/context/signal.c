@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "proto/wire.h"
+#include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/submit.h"
 #include "shim/connection/wait.h"
 #include "shim/context/stream.h"
 #include "shim/lock.h"
+#include "shim/table.h"
 
 static bool taken[WIRE_SIGNALS];
 static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -22,13 +24,15 @@ static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* WIRE_SIGNALS when there is none. */
 static uint32_t take_number(void) {
-    uint32_t i = 0;
+    uint32_t i = 0, most = table_most(WIRE_SIGNALS, WIRE_SIGNALS_FIRST);
     lock_enter(&signal_lock);
-    while (i < WIRE_SIGNALS && taken[i])
+    while (i < most && taken[i])
         i++;
-    if (i < WIRE_SIGNALS) taken[i] = true;
+    if (i < most) taken[i] = true;
     lock_leave(&signal_lock);
-    return i;
+    if (i < most) return i;
+    refuse_more(REFUSE_SHARED_EVENTS, most);
+    return WIRE_SIGNALS;
 }
 
 static void give_number(uint32_t i) {

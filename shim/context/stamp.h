@@ -15,8 +15,8 @@ struct stamp_point {
     uint64_t seq;
 };
 
-/* 2^52 records outlast any program. */
-#define STAMP_SEQ_BITS 52
+/* 2^44 records of one stream are half a year of a million a second. */
+#define STAMP_SEQ_BITS 44
 _Static_assert(WIRE_STREAMS <= 1u << (64 - STAMP_SEQ_BITS), "stream ids fit into a stamp");
 
 static inline uint64_t stamp_make(uint32_t stream, uint64_t seq) {

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "shim/connection/refuse.h"
 #include "shim/connection/submit.h"
 #include "shim/connection/text.h"
 #include "shim/connection/wait.h"
@@ -13,32 +14,59 @@
 #include "shim/context/stamp.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
+#include "shim/table.h"
 
-static struct stream streams[WIRE_STREAMS] = {
+static struct stream early[TABLE_BLOCK] = {
     [STREAM_LEGACY] = {.handle = CU_STREAM_LEGACY, .hint = STREAM_HINT_FIRST},
 };
+static struct table streams = {sizeof(struct stream), {(char *)early}};
 static _Atomic uint32_t stream_limit = 1; /* ids from here on were never used */
 static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- making and ending ----------------------------------------------------------------------- */
 
-/* An id whose last owner's work is complete, or a new one; WIRE_STREAMS when there is none. */
-static uint32_t free_id(void) {
-    uint32_t limit = atom_load_relaxed(&stream_limit);
-    for (uint32_t id = STREAM_LEGACY + 1; id < limit; id++) {
-        if (!streams[id].handle && !streams[id].busy && submit_done(id, submit_last(id))) return id;
-    }
-    return limit;
+static struct stream *stream_at(uint32_t id) {
+    return table_at(&streams, id);
 }
 
-static uint32_t reserve_id(void) {
+/* Ids that were given back, the longest unused first: a list through the streams. */
+static struct { struct stream *first, *last; } unused;
+
+static void append_unused(struct stream *s) {
+    s->next_unused = NULL;
+    if (unused.first)
+        unused.last->next_unused = s;
+    else
+        unused.first = s;
+    unused.last = s;
+}
+
+/* A stream whose last owner's work is complete; NULL: there is none. */
+static struct stream *take_unused(void) {
+    struct stream *s = unused.first;
+    if (!s || s->busy || !submit_done(s->id, submit_last(s->id))) return NULL;
+    unused.first = s->next_unused;
+    return s;
+}
+
+static struct stream *take_new(void) {
+    uint32_t id = atom_load_relaxed(&stream_limit);
+    if (id >= table_most(WIRE_STREAMS, WIRE_STREAMS_FIRST)) return NULL;
+    struct stream *s = table_reach(&streams, id);
+    if (!s) return NULL;
+    s->id = id;
+    atom_store_release(&stream_limit, id + 1);
+    return s;
+}
+
+static struct stream *reserve(void) {
     lock_enter(&stream_lock);
-    uint32_t id = free_id();
-    if (id < WIRE_STREAMS) streams[id].busy = true;
-    if (id < WIRE_STREAMS && id >= atom_load_relaxed(&stream_limit))
-        atom_store_release(&stream_limit, id + 1);
+    struct stream *s = take_unused();
+    if (!s) s = take_new();
+    if (s) s->busy = true;
     lock_leave(&stream_lock);
-    return id;
+    if (!s) refuse_more(REFUSE_STREAMS, table_most(WIRE_STREAMS, WIRE_STREAMS_FIRST));
+    return s;
 }
 
 CUresult stream_await(const struct stream *s, uint32_t on, uint64_t seq) {
@@ -58,8 +86,9 @@ CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstrea
     const struct description *d = &state.conn.description;
     if (priority > d->least_priority) priority = d->least_priority;
     if (priority < d->greatest_priority) priority = d->greatest_priority;
-    uint32_t id = reserve_id();
-    if (id == WIRE_STREAMS) return CUDA_ERROR_OUT_OF_MEMORY;
+    struct stream *s = reserve();
+    if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
+    uint32_t id = s->id;
     struct wire_stream_create rec = {
         .rec = {.op = WIRE_STREAM_CREATE, .stream = id},
         .flags = flags & CU_STREAM_NON_BLOCKING ? WIRE_STREAM_NONBLOCKING : 0,
@@ -67,11 +96,10 @@ CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstrea
         .first_seq = submit_last(id) + 1,
     };
     CUresult r = submit_record(&rec, sizeof(rec), NULL, 0);
-    struct stream *s = &streams[id];
     lock_enter(&stream_lock);
     s->busy = false;
+    if (r) append_unused(s);
     if (!r) {
-        s->id = id;
         s->flags = flags;
         s->priority = priority;
         s->owner = owner;
@@ -103,7 +131,7 @@ static bool is_of(const struct stream *s, const struct context *c) {
 struct stream *stream_of_context(const struct context *c, const struct stream *after) {
     uint32_t limit = atom_load_acquire(&stream_limit);
     for (uint32_t id = after ? after->id + 1 : STREAM_LEGACY; id < limit; id++)
-        if (is_of(&streams[id], c)) return &streams[id];
+        if (is_of(stream_at(id), c)) return stream_at(id);
     return NULL;
 }
 
@@ -127,13 +155,13 @@ static void tell_end(struct stream *s) {
     submit_record(&rec, sizeof(rec), NULL, 0);
     lock_enter(&stream_lock);
     s->busy = false;
+    append_unused(s);
     lock_leave(&stream_lock);
 }
 
 void stream_close(CUstream handle) {
-    uint32_t id = handle_index(HANDLE_STREAM, handle);
-    if (id >= WIRE_STREAMS) return;
-    struct stream *s = &streams[id];
+    struct stream *s = stream_at(handle_index(HANDLE_STREAM, handle));
+    if (!s) return;
     lock_enter(&stream_lock);
     bool ours = s->handle == handle;
     if (ours) retire(s);
@@ -144,7 +172,7 @@ void stream_close(CUstream handle) {
 void stream_release(uint32_t owner) {
     uint32_t limit = atom_load_acquire(&stream_limit);
     for (uint32_t id = STREAM_LEGACY + 1; id < limit; id++) {
-        struct stream *s = &streams[id];
+        struct stream *s = stream_at(id);
         lock_enter(&stream_lock);
         bool ours = s->handle && s->owner == owner;
         if (ours) retire(s);
@@ -157,7 +185,8 @@ void stream_release(uint32_t owner) {
 
 /* Those of the legacy stream end with the primary context, and it does not. */
 static bool lane_lives(const struct stream *s, uint32_t i) {
-    return s->lanes[i] && streams[handle_index(HANDLE_STREAM, s->lanes[i])].handle == s->lanes[i];
+    const struct stream *lane = stream_at(handle_index(HANDLE_STREAM, s->lanes[i]));
+    return s->lanes[i] && lane && lane->handle == s->lanes[i];
 }
 
 /* Two threads may both find none: one of the streams is closed again. */
@@ -165,7 +194,7 @@ static CUresult make_lane(struct stream *s, uint32_t i) {
     CUstream made;
     CUresult r = stream_create(s->owner, CU_STREAM_NON_BLOCKING, s->priority, &made);
     if (r) return r;
-    if (s->sms) stream_share(&streams[handle_index(HANDLE_STREAM, made)], NULL, s->sms);
+    if (s->sms) stream_share(stream_at(handle_index(HANDLE_STREAM, made)), NULL, s->sms);
     lock_enter(&stream_lock);
     bool first = s->handle && !lane_lives(s, i);
     if (first) s->lanes[i] = made;
@@ -202,22 +231,21 @@ static void make_key(void) {
 static struct stream *find_own(void) {
     struct context *c = ctx_current();
     if (!c) return NULL;
-    uint32_t id = handle_index(HANDLE_STREAM, own_stream);
-    if (id < WIRE_STREAMS && streams[id].handle == own_stream) return &streams[id];
+    struct stream *own = stream_at(handle_index(HANDLE_STREAM, own_stream));
+    if (own && own->handle == own_stream) return own;
     if (stream_create(c->index, CU_STREAM_DEFAULT, STREAM_PRIORITY_LEAST, &own_stream)) return NULL;
     pthread_once(&own_once, make_key);
     pthread_setspecific(own_key, own_stream);
-    return &streams[handle_index(HANDLE_STREAM, own_stream)];
+    return stream_at(handle_index(HANDLE_STREAM, own_stream));
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
 struct stream *stream_find(CUstream handle) {
-    if (handle == NULL || handle == CU_STREAM_LEGACY) return &streams[STREAM_LEGACY];
+    if (handle == NULL || handle == CU_STREAM_LEGACY) return &early[STREAM_LEGACY];
     if (handle == CU_STREAM_PER_THREAD) return find_own();
-    uint32_t id = handle_index(HANDLE_STREAM, handle);
-    if (id >= WIRE_STREAMS || streams[id].handle != handle) return NULL;
-    return &streams[id];
+    struct stream *s = stream_at(handle_index(HANDLE_STREAM, handle));
+    return s && s->handle == handle ? s : NULL;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -226,7 +254,7 @@ struct stream *stream_find(CUstream handle) {
 static bool waits_for(const struct stream *s, uint32_t id) {
     if (s && s->id != STREAM_LEGACY) return s->id == id;
     if (!s || id == STREAM_LEGACY) return true;
-    return !(streams[id].flags & CU_STREAM_NON_BLOCKING);
+    return !(stream_at(id)->flags & CU_STREAM_NON_BLOCKING);
 }
 
 /* Every stream that `s` stands for; NULL: all. */

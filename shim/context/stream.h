@@ -27,6 +27,7 @@ struct stream {
     _Atomic(struct capture_lane *) capture;
     bool busy;   /* without one: the worker is being told of its beginning or its end */
     uint32_t id; /* on the wire */
+    struct stream *next_unused; /* of the ids that were given back */
     uint16_t generation;
     uint32_t owner;  /* index of the context */
     CUcontext green; /* that has it, and so many multiprocessors for it; NULL and 0: none */

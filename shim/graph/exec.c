@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "shim/code/resolve.h"
+#include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
 #include "shim/connection/wait.h"
 #include "shim/context/stream.h"
@@ -111,7 +112,9 @@ static CUresult make(CUgraph handle, uint64_t flags, struct exec **out) {
     const struct graph *g = graph_find(handle);
     if (!g) return CUDA_ERROR_INVALID_VALUE;
     bool offered = flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
-    struct exec *e = offered && offers == WIRE_GRAPH_OFFERS ? NULL : calloc(1, sizeof(*e));
+    bool full = offered && offers == WIRE_GRAPH_OFFERS;
+    struct exec *e = full ? NULL : calloc(1, sizeof(*e));
+    if (full) refuse_more(REFUSE_OFFERS, WIRE_GRAPH_OFFERS);
     if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
     e->flags = flags;
     e->stale = true;

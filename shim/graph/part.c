@@ -34,7 +34,10 @@ struct part_buffer {
 /* ---- records --------------------------------------------------------------------------------- */
 
 static CUresult reserve_bytes(struct part *p, uint64_t bytes) {
-    if (bytes > WIRE_GRAPH_BYTES - p->used) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (bytes > WIRE_GRAPH_BYTES - p->used) {
+        refuse_more(REFUSE_GRAPH_BYTES, WIRE_GRAPH_BYTES);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     if (p->used + bytes <= p->cap) return CUDA_SUCCESS;
     uint64_t cap = p->cap ? 2 * p->cap : 4096;
     while (cap < p->used + bytes)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shim/code/function.h"
+#include "shim/connection/refuse.h"
 #include "shim/connection/submit.h"
 #include "shim/context/event.h"
 #include "shim/context/hostfunc.h"
@@ -17,6 +18,7 @@
 #include "shim/graph/registry.h"
 #include "shim/graph/room.h"
 #include "shim/lock.h"
+#include "shim/table.h"
 
 struct program {
     uint32_t age;  /* function_age when it was made */
@@ -39,8 +41,12 @@ static struct {
 /* A body without records needs none. */
 static CUresult take_id(struct part *p) {
     if (p->used == 0) return CUDA_SUCCESS;
-    if (p->used > WIRE_GRAPH_BYTES - programs.bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < WIRE_GRAPHS / 64; i++) {
+    if (p->used > WIRE_GRAPH_BYTES - programs.bytes) {
+        refuse_more(REFUSE_GRAPH_BYTES, WIRE_GRAPH_BYTES);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    uint32_t most = table_most(WIRE_GRAPHS, WIRE_GRAPHS_FIRST);
+    for (uint32_t i = 0; i < most / 64; i++) {
         if (programs.taken[i] == UINT64_MAX) continue;
         uint32_t bit = (uint32_t)__builtin_ctzll(~programs.taken[i]);
         programs.taken[i] |= 1ull << bit;
@@ -48,6 +54,7 @@ static CUresult take_id(struct part *p) {
         p->id = i * 64 + bit;
         return CUDA_SUCCESS;
     }
+    refuse_more(REFUSE_GRAPHS, most);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 

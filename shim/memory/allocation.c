@@ -15,6 +15,7 @@
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
+#include "shim/table.h"
 
 struct allocation {
     CUmemGenericAllocationHandle handle; /* 0 while the number is free */
@@ -37,7 +38,9 @@ static uint32_t take_number(void) {
     uint32_t i = 0;
     while (i < limit && (allocations[i].handle || allocations[i].busy))
         i++;
-    if (i == WIRE_SEGMENTS) return i;
+    uint32_t most = table_most(WIRE_SEGMENTS, WIRE_SEGMENTS_FIRST);
+    if (i >= most) refuse_more(REFUSE_SEGMENTS, most);
+    if (i >= most) return WIRE_SEGMENTS;
     if (i == limit) limit++;
     allocations[i].busy = true;
     return i;

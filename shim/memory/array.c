@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "shim/connection/refuse.h"
 #include "shim/connection/shown.h"
 #include "shim/connection/state.h"
 #include "shim/context/ctx.h"
@@ -116,7 +117,9 @@ struct array *array_find_mipmapped(CUmipmappedArray handle) {
 
 /* With the lock held. */
 static struct array *enlist(const struct array *content) {
-    if (!vacant_count && array_limit == ARRAYS) return NULL;
+    bool full = !vacant_count && array_limit == ARRAYS;
+    if (full) refuse_more(REFUSE_ARRAYS, ARRAYS);
+    if (full) return NULL;
     uint32_t index = vacant_count ? vacant[--vacant_count] : array_limit++;
     struct array *a = &arrays[index];
     enum handle_kind kind = content->mipmapped ? HANDLE_MIPMAP : HANDLE_ARRAY;

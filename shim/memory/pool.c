@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
@@ -275,6 +276,7 @@ static struct pool *start_another(enum pool_home home, uint64_t max_bytes) {
     uint32_t index = POOL_HOMES;
     while (index < POOLS && pools[index].handle)
         index++;
+    if (index == POOLS) refuse_more(REFUSE_POOLS, POOLS);
     if (index == POOLS) return NULL;
     start(index, home, max_bytes);
     return &pools[index];

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
@@ -83,7 +84,9 @@ static CUresult reserve(uint32_t *number) {
     lock_enter(&texture_lock);
     *number = take_number();
     lock_leave(&texture_lock);
-    return *number < NUMBERS ? CUDA_SUCCESS : r ? r : CUDA_ERROR_OUT_OF_MEMORY;
+    if (*number < NUMBERS) return CUDA_SUCCESS;
+    if (!r) refuse_more(REFUSE_TEXTURES, NUMBERS);
+    return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static enum handle_kind kind_of(bool surface) {

@@ -54,16 +54,16 @@ static const char image[] =
 
 /* ---- what the device is given ---------------------------------------------------------------- */
 
-static struct dev_ops ops;           /* the software GPU's; these are watched */
-static uint32_t given;               /* operations of a client that catches up */
-static uint32_t together;            /* of these: while others were in flight */
-static uint32_t stall_at;            /* from this one on none is seen to be complete */
-static uint64_t least[WIRE_STREAMS]; /* of the page, what it showed before */
+static struct dev_ops ops;                 /* the software GPU's; these are watched */
+static uint32_t given;                     /* operations of a client that catches up */
+static uint32_t together;                  /* of these: while others were in flight */
+static uint32_t stall_at;                  /* from this one on none is seen to be complete */
+static uint64_t least[WIRE_STREAMS_FIRST]; /* of the page, what it showed before */
 static bool lowered;
 
 static void watch(struct dev_op *op) {
     const struct client *c = client_of(op_of(op)->stream);
-    for (uint32_t i = 0; i < WIRE_STREAMS; i++)
+    for (uint32_t i = 0; i < WIRE_STREAMS_FIRST; i++)
         lowered |= atomic_load(&c->com.page->stream_done[i]) < least[i];
     if (!replay_catches_up(&c->replay)) return;
     given++;
@@ -242,7 +242,7 @@ static void let_go(void) {
 /* What the stream was sent last has begun when the worker ends, and has done half of something. */
 static void die_within(uint32_t stream) {
     wirebench_run(r.b);
-    for (uint32_t i = 0; i < WIRE_STREAMS; i++)
+    for (uint32_t i = 0; i < WIRE_STREAMS_FIRST; i++)
         least[i] = wireclient_done(r.c, i);
     atomic_store(&succession_client(&r)->estate.header->begun[stream], r.c->seq[stream]);
     for (uint32_t i = 0; i < 64; i++)
@@ -555,7 +555,7 @@ Test(going_back, who_dies_before_it_has_caught_up_goes_back_again) {
     die_within(HOLDS);
     cr_assert(succession_client(&r)->replay.active, "it has not caught up");
     struct estate_header *h = succession_client(&r)->estate.header;
-    for (uint32_t i = 0; i < WIRE_STREAMS; i++)
+    for (uint32_t i = 0; i < WIRE_STREAMS_FIRST; i++)
         atomic_store(&h->begun[i], 0); /* whatever is under way */
     stall_at = given = 0;
     succession_next(&r);

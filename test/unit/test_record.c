@@ -567,8 +567,8 @@ Test(record, the_others) {
     REFUSED(WIRE_GRAPH_LAUNCH, graph.graph, WIRE_GRAPHS);
     REFUSED(WIRE_GRAPH_LAUNCH, graph.lanes, 0);
     REFUSED(WIRE_GRAPH_LAUNCH, graph.waits, 3);
-    REFUSED(WIRE_GRAPH_LAUNCH, bytes[sizeof(struct wire_graph_launch) + 1], WIRE_STREAMS >> 8);
-    REFUSED(WIRE_GRAPH_LAUNCH, bytes[sizeof(struct wire_graph_launch) + 33], WIRE_STREAMS >> 8);
+    REFUSED(WIRE_GRAPH_LAUNCH, bytes[sizeof(struct wire_graph_launch) + 2], WIRE_STREAMS >> 16);
+    REFUSED(WIRE_GRAPH_LAUNCH, bytes[sizeof(struct wire_graph_launch) + 34], WIRE_STREAMS >> 16);
     REFUSED(WIRE_GRAPH_DROP, graph.graph, WIRE_GRAPHS);
     REFUSED(WIRE_GRAPH_OFFER, offer.graph, WIRE_GRAPHS);
     ACCEPTED(WIRE_GRAPH_OFFER, offer.graph, WIRE_GRAPH_NONE);
@@ -580,7 +580,7 @@ Test(record, the_others) {
     REFUSED(WIRE_GRAPH_CHOICE, choice.count, 1);
     REFUSED(WIRE_GRAPH_CHOICE, choice.count, 3);
     REFUSED(WIRE_GRAPH_CHOICE, choice.value, 2);
-    REFUSED(WIRE_GRAPH_CHOICE, bytes[sizeof(struct wire_choice) + 6], 1);
+    REFUSED(WIRE_GRAPH_CHOICE, bytes[sizeof(struct wire_choice) + 6], WIRE_GRAPHS >> 16);
     ACCEPTED(WIRE_GRAPH_CHOICE, choice.kind, WIRE_CHOICE_SWITCH);
     REFUSED(WIRE_FUNC_NAME, name.module, WIRE_MODULES);
     {

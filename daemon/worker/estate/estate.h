@@ -87,10 +87,13 @@ static inline bool estate_whole(const struct estate *e) {
     return e->header && atom_load_relaxed(&e->header->lack) == ESTATE_WHOLE;
 }
 
-/* What of each stream nobody will ask for again: the log may drop it. */
-static inline const _Atomic uint64_t *estate_over(const struct estate *e,
-                                                  const struct wire_completion *page) {
-    return savepoint_whole(&e->savepoint) ? e->header->savepoint.done : page->stream_done;
+/* What nobody will ask for again: the log may drop it. */
+static inline struct log_state estate_over(const struct estate *e,
+                                           const struct wire_completion *page) {
+    uint64_t deferred_done = atom_load_relaxed(&e->header->deferred_done);
+    if (savepoint_whole(&e->savepoint))
+        return (struct log_state){e->header->savepoint.done, NULL, deferred_done};
+    return (struct log_state){page->stream_done, page->more_done, deferred_done};
 }
 
 void estate_note_lack(struct estate *e, enum estate_lack lack);

@@ -60,9 +60,16 @@ struct log {
 
 /* What is known of the work in the log, to see what is over. */
 struct log_state {
-    const _Atomic uint64_t *stream_done; /* [WIRE_STREAMS], as on the completion page */
-    uint64_t deferred_done;              /* entries with a number up to this have taken effect */
+    /* As on the completion page; more_done NULL: stream_done has all streams. */
+    const _Atomic uint64_t *stream_done, *more_done;
+    uint64_t deferred_done; /* entries with a number up to this have taken effect */
 };
+
+static inline uint64_t log_done(const struct log_state *s, uint32_t stream) {
+    bool first = stream < WIRE_STREAMS_FIRST || !s->more_done;
+    return atom_load_relaxed(first ? &s->stream_done[stream]
+                                   : &s->more_done[stream - WIRE_STREAMS_FIRST]);
+}
 
 void log_attach(struct log *l, struct log_header *header, void *memory, uint64_t room);
 

@@ -62,8 +62,8 @@ bool savepoint_commit(struct savepoint *k, const struct wire_completion *page, u
     struct savepoint_header *h = k->header;
     uint64_t now_ns = fdutil_now_ns();
     if (!savepoint_possible(k) || atom_load_relaxed(&k->voids) != voids) return false;
-    for (uint32_t i = 0; i < WIRE_STREAMS; i++)
-        atom_store_relaxed(&h->done[i], atom_load_relaxed(&page->stream_done[i]));
+    for (uint32_t i = 0; i < atom_load_relaxed(&page->streams_end); i++)
+        atom_store_relaxed(&h->done[i], atom_load_relaxed(WIRE_DONE(page, i)));
     atom_store_release(&h->whole, 1);
     k->due_ns = now_ns + k->every_ns;
     atom_store_relaxed(&k->shown->bytes, bytes);
@@ -125,8 +125,8 @@ bool savepoint_open(struct savepoint *k, const struct wire_completion *page) {
     const struct savepoint_header *h = k->header;
     if (!savepoint_whole(k) || atom_load_relaxed(&h->granule_count) > SAVEPOINT_GRANULES)
         return false;
-    for (uint32_t i = 0; i < WIRE_STREAMS; i++)
-        if (atom_load_relaxed(&h->done[i]) > atom_load_relaxed(&page->stream_done[i])) return false;
+    for (uint32_t i = 0; i < atom_load_relaxed(&page->streams_end); i++)
+        if (atom_load_relaxed(&h->done[i]) > atom_load_relaxed(WIRE_DONE(page, i))) return false;
     return index_data(k) == 0;
 }
 

@@ -44,7 +44,7 @@ static bool has_happened(const struct ends *n, const struct log_entry *e) {
 }
 
 static bool is_open(const struct ends *n, uint32_t stream, uint64_t seq) {
-    return seq > atom_load_relaxed(&n->state->stream_done[stream]);
+    return seq > log_done(n->state, stream);
 }
 
 static void note_open(struct ends *n, uint32_t stream, uint32_t index) {

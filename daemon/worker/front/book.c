@@ -90,9 +90,7 @@ static void end_graph(struct client *c) {
 }
 
 static void drop_over(struct client *c) {
-    const struct log_state state = {.stream_done = estate_over(&c->estate, c->com.page),
-                                    .deferred_done =
-                                        atom_load_relaxed(&c->estate.header->deferred_done)};
+    const struct log_state state = estate_over(&c->estate, c->com.page);
     log_tidy(&c->estate.log, &state);
 }
 

@@ -57,7 +57,7 @@ static void finish(struct client *c) {
 
 static bool is_done_again(const struct client *c, uint32_t stream, uint64_t seq) {
     return !savepoint_past(&c->estate.savepoint, stream, seq) &&
-           seq <= atom_load_relaxed(&c->com.page->stream_done[stream]);
+           seq <= atom_load_relaxed(WIRE_DONE(c->com.page, stream));
 }
 
 /* Of one whose records are not all complete, some may be. */
@@ -68,7 +68,7 @@ static bool graph_has_done_again(const struct client *c, struct log_entry *e) {
     for (uint32_t i = 0; i < g->lanes; i++) {
         uint32_t s = lanes[i].stream;
         if (ends[i] && savepoint_past(&c->estate.savepoint, s, ends[i] - 1)) continue;
-        if (lanes[i].first_seq <= atom_load_relaxed(&c->com.page->stream_done[s])) return true;
+        if (lanes[i].first_seq <= atom_load_relaxed(WIRE_DONE(c->com.page, s))) return true;
     }
     return false;
 }
@@ -89,8 +89,8 @@ static uint64_t end_of_done(const struct client *c) {
 enum replay_turn replay_turn(struct client *c, const struct wire_record *rec) {
     if (!c->replay.active) return REPLAY_NOW;
     if (c->replay.back && is_done_again(c, rec->stream, rec->seq)) return REPLAY_AGAIN;
-    return rec->seq <= atom_load_relaxed(&c->com.page->stream_done[rec->stream]) ? REPLAY_PAST
-                                                                                 : REPLAY_NOW;
+    return rec->seq <= atom_load_relaxed(WIRE_DONE(c->com.page, rec->stream)) ? REPLAY_PAST
+                                                                              : REPLAY_NOW;
 }
 
 void replay_await(struct client *c, const struct stream *s, uint64_t seq) {
@@ -162,15 +162,14 @@ int replay_begin(struct client *c) {
     struct replay *r = &c->replay;
     struct estate *e = &c->estate;
     const struct wire_completion *page = c->com.page;
-    const struct log_state state = {.stream_done = estate_over(e, page),
-                                    .deferred_done = atom_load_relaxed(&e->header->deferred_done)};
+    const struct log_state state = estate_over(e, page);
     int err = log_tidy(&e->log, &state);
     if (!err) err = promise_modules(&e->log, c->worker->ops, c->worker->dev);
     r->promised = !err;
     if (!err) r->begun = calloc(WIRE_STREAMS, sizeof(*r->begun));
     if (!err && !r->begun) err = -ENOMEM;
     if (err) return err;
-    for (uint32_t i = 0; i < WIRE_STREAMS; i++)
+    for (uint32_t i = 0; i < atom_load_relaxed(&page->streams_end); i++)
         r->begun[i] = atom_load_relaxed(&e->header->begun[i]);
     r->suspects = atom_load_relaxed(&e->header->suspects);
     r->deferred_done = e->deferred = state.deferred_done;
@@ -209,9 +208,9 @@ static void adapt(const struct client *c, struct wire_record *r) {
     if (is_answered(c, r)) r->ticket = 0;
     if (r->op != WIRE_STREAM_CREATE) return;
     struct wire_stream_create *s = (void *)r;
-    const _Atomic uint64_t *done =
-        c->replay.back ? c->estate.header->savepoint.done : c->com.page->stream_done;
-    uint64_t next = atom_load_relaxed(&done[r->stream]) + 1;
+    const _Atomic uint64_t *done = c->replay.back ? &c->estate.header->savepoint.done[r->stream]
+                                                  : WIRE_DONE(c->com.page, r->stream);
+    uint64_t next = atom_load_relaxed(done) + 1;
     if (next > s->first_seq) s->first_seq = next;
 }
 

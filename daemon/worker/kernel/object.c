@@ -40,6 +40,7 @@ struct module *object_add_module(struct objects *o, const struct module *loaded)
     if (!m) return NULL;
     *m = *loaded;
     o->modules[m->id] = m;
+    if (m->id >= o->modules_end) o->modules_end = m->id + 1;
     return m;
 }
 
@@ -68,7 +69,7 @@ void object_forget(struct objects *o, struct module *m) {
 }
 
 struct module *object_next(const struct objects *o, uint32_t from) {
-    for (uint32_t i = from; o->modules && i < WIRE_MODULES; i++)
+    for (uint32_t i = from; o->modules && i < o->modules_end; i++)
         if (o->modules[i]) return o->modules[i];
     return NULL;
 }

@@ -69,6 +69,7 @@ static inline bool object_again(const struct func *f, const struct wire_launch *
 
 struct objects {
     struct module **modules; /* [WIRE_MODULES] */
+    uint32_t modules_end;    /* none had this id or a higher one */
     struct func **funcs;     /* [WIRE_FUNCS] */
 };
 

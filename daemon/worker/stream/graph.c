@@ -76,7 +76,7 @@ static void drop(struct graphs *g, uint32_t id) {
 }
 
 void graph_finish(struct graphs *g) {
-    for (uint32_t id = 0; g->table && id < WIRE_GRAPHS; id++)
+    for (uint32_t id = 0; g->table && id < g->end; id++)
         drop(g, id);
     free(g->table);
     free(g->replay);
@@ -214,6 +214,7 @@ static int begin(struct graphs *g, const struct wire_graph_data *d, struct why *
     }
     *graph = (struct graph){.all = g, .total_bytes = d->total_bytes, .holders = 1};
     g->table[d->graph] = graph;
+    if (d->graph >= g->end) g->end = d->graph + 1;
     g->bytes += d->total_bytes;
     return 0;
 }

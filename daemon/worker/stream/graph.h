@@ -44,6 +44,7 @@ struct graph_replay {
 /* All of a client. */
 struct graphs {
     struct graph **table;        /* [WIRE_GRAPHS]; NULL before the first */
+    uint32_t end;                /* none had this id or a higher one */
     struct graph_replay *replay; /* NULL before the first */
     uint64_t bytes;              /* of all of them */
 };

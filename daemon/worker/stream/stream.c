@@ -20,8 +20,9 @@
 static void publish_done(struct stream *s) {
     struct completion *com = s->set->com;
     if (completion_dead(com) || s->parent) return;
-    if (s->head - 1 < atom_load_relaxed(&com->page->stream_done[s->id])) return; /* done again */
-    atom_store_release(&com->page->stream_done[s->id], s->head - 1);
+    _Atomic uint64_t *done = WIRE_DONE(com->page, s->id);
+    if (s->head - 1 < atom_load_relaxed(done)) return; /* done again */
+    atom_store_release(done, s->head - 1);
     com->published = true;
 }
 
@@ -53,6 +54,9 @@ static struct stream *new_stream(struct stream_set *set, uint32_t id) {
     if (!s) return NULL;
     set->streams[id] = s;
     if (id >= set->end) set->end = id + 1;
+    /* An earlier worker may have shown more. */
+    if (set->end > atom_load_relaxed(&set->com->page->streams_end))
+        atom_store_relaxed(&set->com->page->streams_end, set->end);
     return s;
 }
 
@@ -413,7 +417,7 @@ static void retire_event(struct stream *s, const struct op *op) {
     note_end(s, op->event.arrived_ns);
     note_end(s, legacy_end(s, op));
     if (op->event.point) end_point(op->event.point, dead);
-    if (!dead) atom_store_relaxed(&s->set->com->page->event_ns[op->event.id], s->last_end_ns);
+    if (!dead) atom_store_relaxed(WIRE_EVENT_NS(s->set->com->page, op->event.id), s->last_end_ns);
 }
 
 static void note_retired(struct stream *s, const struct op *op) {

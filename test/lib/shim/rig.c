@@ -232,7 +232,7 @@ static bool settled(const struct wire_record *rec) {
 
 /* What the streams can do: all, but for what stands behind a host function that has not run. */
 static void advance(void) {
-    bool stopped[WIRE_STREAMS] = {false};
+    bool stopped[WIRE_STREAMS_FIRST] = {false};
     uint64_t functions = 0;
     while (rig.settled < rig.count && settled(record(rig.settled)) &&
            record(rig.settled)->op != WIRE_HOST_FUNC)

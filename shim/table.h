@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A table of items by number that grows as numbers come into use. Items stay where they are and
+ * begin as zeros. Looking is a load or two and takes no lock; whoever makes items serialises.
+ */
+#ifndef SHIM_TABLE_H
+#define SHIM_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/atomics.h"
+#include "shim/connection/state.h"
+
+#define TABLE_BLOCK 1024u /* items that are made together */
+#define TABLE_BLOCKS 4096u
+#define TABLE_MOST (TABLE_BLOCK * TABLE_BLOCKS)
+
+struct table {
+    size_t bytes; /* of an item */
+    _Atomic(char *) blocks[TABLE_BLOCKS];
+};
+
+/* NULL: there never was one. */
+static inline void *table_at(const struct table *t, uint32_t number) {
+    char *block = number < TABLE_MOST ? atom_load_acquire(&t->blocks[number / TABLE_BLOCK]) : NULL;
+    return block ? block + number % TABLE_BLOCK * t->bytes : NULL;
+}
+
+/* The item, made if there never was one. NULL: no memory. */
+static inline void *table_reach(struct table *t, uint32_t number) {
+    if (number >= TABLE_MOST) return NULL;
+    _Atomic(char *) *block = &t->blocks[number / TABLE_BLOCK];
+    if (!atom_load_relaxed(block)) atom_store_release(block, calloc(TABLE_BLOCK, t->bytes));
+    return table_at(t, number);
+}
+
+/* Numbers that the daemon takes: daemons before 1.9 took fewer. */
+#define TABLE_GREW 9
+static inline uint32_t table_most(uint32_t most, uint32_t before) {
+    return state.conn.minor < TABLE_GREW ? before : most;
+}
+
+#endif
