@@ -97,6 +97,16 @@ void refuse_more(enum refuse_thing what, uint64_t most) {
               (unsigned long long)most, names[what]);
 }
 
+void refuse_addresses(uint64_t bytes, uint64_t window_bytes) {
+    static _Atomic uint32_t said;
+    log_write(
+        "shim", first_or_warn(&said),
+        "what=\"no room for %llu MiB of device addresses in a window of %llu MiB\" do=\"give "
+        "back those that are not used any more; or raise window_alloc_bytes, of which this is "
+        "a half, in salus.conf\"",
+        (unsigned long long)bytes >> 20, (unsigned long long)window_bytes >> 20);
+}
+
 void refuse_export(const char *reason, size_t reason_bytes) {
     static _Atomic uint32_t said;
     log_write("shim", first_or_warn(&said),

@@ -55,6 +55,10 @@ enum refuse_thing {
  * The first time of each thing is said, with the number. */
 void refuse_more(enum refuse_thing what, uint64_t most);
 
+/* There is no room for so many bytes of addresses in the window of so many, which are no memory.
+ * The first time is said. */
+void refuse_addresses(uint64_t bytes, uint64_t window_bytes);
+
 /* No descriptor of an allocation is to be had, for this reason; likewise. */
 void refuse_export(const char *reason, size_t reason_bytes);
 

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
 #include "shim/context/ctx.h"
 #include "shim/lock.h"
@@ -28,6 +29,8 @@ CUresult virtual_reserve(uint64_t bytes, uint64_t align, uint64_t want, uint64_t
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     if (!bytes || bytes % page || align & (align - 1)) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = mem_reserve(MEM_PERSISTENT, bytes, align, want, addr);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY)
+        refuse_addresses(bytes, WIRE_EPHEMERAL_OFFSET(state.conn.windows.alloc_bytes));
     if (r) return r;
     lock_enter(&virtual_lock);
     int err = spans_add(&reservations, &(struct span){.addr = *addr, .bytes = bytes});

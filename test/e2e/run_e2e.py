@@ -240,6 +240,16 @@ def test_what_is_free_can_be_had():
         holder.communicate("")
 
 
+def test_tables_are_bounded_by_memory():
+    """Thousands of streams and modules, more events than there were numbers; and addresses end with a word for it."""
+    with Daemon() as d:
+        d.checksum([program("many")])
+    with Daemon("--window-alloc-bytes", "128MiB", "--device-memory", "64MiB") as d:
+        done = d.run([program("many"), "10", "10", "10", "100"])
+        contains(done.stdout + done.stderr, "error 2", "what it says")
+        contains(done.stderr, "raise window_alloc_bytes", "its standard error")
+
+
 def kept_until(d, how, want):
     """The program's descriptors are refused with these words; another job runs beside it, and in the end all is back."""
     job = subprocess.Popen([program("heirs"), how], env=d.environment(), text=True, stdin=subprocess.PIPE,

@@ -363,7 +363,7 @@ void wireclient_kernels(struct wireclient *wc, const char *names) {
 /* ---- answers --------------------------------------------------------------------------------- */
 
 uint64_t wireclient_done(const struct wireclient *wc, uint32_t stream) {
-    return atom_load_acquire(&wc->com->stream_done[stream]);
+    return atom_load_acquire(WIRE_DONE(wc->com, stream));
 }
 
 const struct wire_reply *wireclient_reply(const struct wireclient *wc, uint64_t ticket) {

@@ -68,9 +68,9 @@ Test(broker_client, a_client_gets_windows_descriptors_and_its_device) {
     cr_assert_eq(o.major, WIRE_MAJOR);
     cr_assert_neq(o.job_id, 0);
     cr_assert_eq(o.windows.dev_base, 0x200000000000);
-    cr_assert_eq(o.windows.alloc_bytes, 176ull << 30);
+    cr_assert_eq(o.windows.alloc_bytes, 288ull << 30);
     cr_assert_eq(o.windows.module_bytes, 4ull << 30);
-    cr_assert_eq(o.windows.host_base, 0x200000000000 + (180ull << 30));
+    cr_assert_eq(o.windows.host_base, 0x200000000000 + (292ull << 30));
     cr_assert_eq(o.windows.host_bytes, 64ull << 30);
     cr_assert_str_eq(o.device.name, "Fake GPU");
     cr_assert_eq(fdutil_check_sealed(fds[WIRE_FD_SUBMISSION], sizeof(struct wire_submission)), 0);

@@ -30,7 +30,7 @@ Test(config, defaults_are_what_the_table_says) {
     cr_assert_eq(config.max_jobs, 64);
     cr_assert_eq(config.worker_timeout, 10000000000);
     cr_assert_eq(config.window_base, 0x200000000000);
-    cr_assert_eq(config.window_alloc_bytes, 176ull << 30);
+    cr_assert_eq(config.window_alloc_bytes, 288ull << 30);
 }
 
 Test(config, a_capability_is_one_that_a_job_could_ask_for) {
@@ -285,7 +285,7 @@ Test(config, what_must_hold_between_options_is_checked) {
     struct config_sources s = {
         .root = "/nonexistent",
         .flag_names = {"window_base", "window_alloc_bytes", "run_dir", "max_jobs"},
-        .flag_values = {"0x7d0000100000", "200GiB",
+        .flag_values = {"0x7d0000100000", "304GiB",
                         "/a/run/directory/whose/name/is/so/long/that/the/path/of/a/socket/in/it/"
                         "would/not/fit/into/a/sockaddr",
                         "64"},
@@ -296,7 +296,7 @@ Test(config, what_must_hold_between_options_is_checked) {
     cr_assert_str_eq(
         text, "command line: window_base: must be a multiple of 2MiB\n"
               "command line: window_alloc_bytes: with window_module_bytes and window_host_bytes it "
-              "is more than 256GiB\n"
+              "is more than 368GiB\n"
               "command line: window_base: no room above 0x7d0000100000 for max_jobs = 64 windows\n"
               "command line: run_dir: must have 1 to 98 bytes, so that a socket's path fits\n");
     free(text);

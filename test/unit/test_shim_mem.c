@@ -97,6 +97,8 @@ static uint64_t admits;          /* granules that it can have once it is admitte
 static const char *refusal = ""; /* what the worker says of it */
 static char refused[64];
 
+void refuse_addresses(uint64_t bytes, uint64_t window_bytes) {}
+
 void refuse_more(enum refuse_thing what, uint64_t most) {}
 
 void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes) {

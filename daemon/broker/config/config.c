@@ -297,7 +297,7 @@ static int check_windows(const struct config *c, FILE *errors) {
     if (all > CONFIG_STRIDE_BYTES)
         bad += config_complain(c, CONFIG_O_window_alloc_bytes, errors,
                                "with window_module_bytes and window_host_bytes it is more than "
-                               "256GiB");
+                               "368GiB");
     if ((CONFIG_WINDOW_END - c->window_base) / CONFIG_STRIDE_BYTES < c->max_jobs)
         bad += config_complain(c, CONFIG_O_window_base, errors,
                                "no room above 0x%llx for max_jobs = %llu windows",

@@ -21,7 +21,7 @@
 #define CONFIG_ORIGIN_BYTES 128
 
 /* Distance between the windows of two clients; all of a client's windows fit into it. */
-#define CONFIG_STRIDE_BYTES (256ull << 30)
+#define CONFIG_STRIDE_BYTES (368ull << 30)
 /* No window lies above: what the kernel itself places ends at 0x7fff_ffff_ffff. */
 #define CONFIG_WINDOW_END 0x7e0000000000ull
 #define CONFIG_WINDOW_ALIGN (2ull << 20)

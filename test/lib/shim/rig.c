@@ -216,10 +216,10 @@ static void carry_out(const struct wire_record *rec) {
     if (rec->op == WIRE_COPY) copy((const void *)rec);
     if (rec->op == WIRE_EVENT_RECORD) {
         const struct wire_event_record *e = (const void *)rec;
-        atom_store_relaxed(&rig.com->event_ns[e->event], rec->seq * 1000000);
+        atom_store_relaxed(WIRE_EVENT_NS(rig.com, e->event), rec->seq * 1000000);
     }
-    publish(&rig.com->stream_done[rec->stream]);
-    atom_store_release(&rig.com->stream_done[rec->stream], rec->seq);
+    publish(WIRE_DONE(rig.com, rec->stream));
+    atom_store_release(WIRE_DONE(rig.com, rec->stream), rec->seq);
 }
 
 static const struct wire_record *record(uint32_t i) {
@@ -227,12 +227,12 @@ static const struct wire_record *record(uint32_t i) {
 }
 
 static bool settled(const struct wire_record *rec) {
-    return rec->seq <= atom_load_relaxed(&rig.com->stream_done[rec->stream]);
+    return rec->seq <= atom_load_relaxed(WIRE_DONE(rig.com, rec->stream));
 }
 
 /* What the streams can do: all, but for what stands behind a host function that has not run. */
 static void advance(void) {
-    bool stopped[WIRE_STREAMS_FIRST] = {false};
+    bool stopped[RIG_STREAMS] = {false};
     uint64_t functions = 0;
     while (rig.settled < rig.count && settled(record(rig.settled)) &&
            record(rig.settled)->op != WIRE_HOST_FUNC)

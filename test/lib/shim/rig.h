@@ -30,6 +30,8 @@
 #define RIG_SEEN(number) (0x5ee0000000ull + (number) / 2)
 
 /* Connects, and makes the primary context current on this thread. Once a process. */
+#define RIG_STREAMS (WIRE_STREAMS_FIRST + 64) /* ids that it takes are below */
+
 void rig_begin(void);
 
 /* ---- what arrived ---------------------------------------------------------------------------- */

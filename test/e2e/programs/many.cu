@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * More of everything at a time than tables of a few thousand would hold: streams, events, modules
+ * with their kernels, pages, and addresses that are only reserved.
+ *   many [STREAMS [EVENTS [MODULES [RANGES]]]] */
+#include <cuda.h>
+
+#include <vector>
+
+#include "common.h"
+
+static void works(CUresult r, const char *what, size_t i) {
+    REQUIRE(r == CUDA_SUCCESS, "%s %zu: error %d", what, i, (int)r);
+}
+
+__global__ void add(uint32_t *p, uint32_t v) {
+    *p = *p * 3 + v;
+}
+
+/* Work in order in the first, the last, and some between. */
+static uint64_t streams(size_t n) {
+    std::vector<cudaStream_t> s(n);
+    std::vector<uint32_t> got(n);
+    uint32_t *p;
+    for (size_t i = 0; i < n; i++)
+        CHECK(cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking));
+    CHECK(cudaMalloc(&p, n * 4));
+    CHECK(cudaMemset(p, 0, n * 4));
+    CHECK(cudaDeviceSynchronize());
+    for (size_t i = 0; i < n; i += n - 1 - i < 97 && i < n - 1 ? n - 1 - i : 97)
+        for (uint32_t v = 1; v <= 3; v++)
+            add<<<1, 1, 0, s[i]>>>(p + i, v);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpy(got.data(), p, n * 4, cudaMemcpyDeviceToHost));
+    for (size_t i = 0; i < n; i++)
+        REQUIRE(got[i] == (i % 97 && i != n - 1 ? 0 : 18), "stream %zu left %u", i, got[i]);
+    for (size_t i = 0; i < n; i++)
+        CHECK(cudaStreamDestroy(s[i]));
+    CHECK(cudaFree(p));
+    return n;
+}
+
+/* Recorded in a few streams; the last two tell a time. */
+static uint64_t events(size_t n) {
+    std::vector<cudaEvent_t> e(n);
+    cudaStream_t s[3];
+    float ms = -1;
+    for (cudaStream_t &stream : s)
+        CHECK(cudaStreamCreate(&stream));
+    for (size_t i = 0; i < n; i++)
+        CHECK(cudaEventCreate(&e[i]));
+    for (size_t i = 0; i < n; i += i + 200 < n ? 100 : 1)
+        CHECK(cudaEventRecord(e[i], s[i % 3]));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaEventElapsedTime(&ms, e[n - 4], e[n - 1]));
+    REQUIRE(ms >= 0, "time ran back");
+    CHECK(cudaStreamWaitEvent(s[0], e[n - 2], 0));
+    for (size_t i = 0; i < n; i++)
+        CHECK(cudaEventDestroy(e[i]));
+    for (cudaStream_t stream : s)
+        CHECK(cudaStreamDestroy(stream));
+    return n;
+}
+
+static const char text[] = ".version 6.4\n.target sm_60\n.address_size 64\n"
+                           ".visible .entry store(.param .u64 p, .param .u32 v) {\n"
+                           ".reg .u64 %rd<3>; .reg .u32 %r<2>;\n"
+                           "ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [v];\n"
+                           "cvta.to.global.u64 %rd2, %rd1; st.global.u32 [%rd2], %r1; ret; }\n";
+
+static uint64_t modules(size_t n) {
+    std::vector<CUmodule> m(n);
+    uint32_t *p, got;
+    CHECK(cudaMalloc(&p, 4));
+    for (size_t i = 0; i < n; i++) {
+        CUfunction f;
+        works(cuModuleLoadData(&m[i], text), "module", i);
+        works(cuModuleGetFunction(&f, m[i], "store"), "kernel", i);
+        if (i % 1000 && i != n - 1) continue;
+        uint32_t v = (uint32_t)i + 7;
+        void *args[] = {&p, &v};
+        works(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, args, NULL), "launch", i);
+        CHECK(cudaMemcpy(&got, p, 4, cudaMemcpyDeviceToHost));
+        REQUIRE(got == v, "module %zu stored %u", i, got);
+    }
+    for (size_t i = 0; i < n; i++)
+        works(cuModuleUnload(m[i]), "unloading", i);
+    CHECK(cudaFree(p));
+    return n;
+}
+
+static uint64_t ranges(size_t n) {
+    std::vector<CUdeviceptr> at(n);
+    for (size_t i = 0; i < n; i++)
+        works(cuMemAddressReserve(&at[i], 2 << 20, 0, 0, 0), "range", i);
+    for (size_t i = 0; i < n; i++)
+        works(cuMemAddressFree(at[i], 2 << 20), "giving back range", i);
+    return n;
+}
+
+static size_t number(int argc, char **argv, int i, size_t otherwise) {
+    return argc > i ? (size_t)atol(argv[i]) : otherwise;
+}
+
+int main(int argc, char **argv) {
+    uint64_t sum[] = {streams(number(argc, argv, 1, 6000)), events(number(argc, argv, 2, 70000)),
+                      modules(number(argc, argv, 3, 4500)), ranges(number(argc, argv, 4, 20000))};
+    checksum_print("many", checksum_add(CHECKSUM_START, sum, sizeof(sum)));
+    return 0;
+}
