@@ -2,8 +2,8 @@
  * What is said to be free can be had, however it is asked for. Frameworks with allocators of their
  * own (XLA, vLLM, RMM) begin so.
  *   headroom hold MIB    has so much until its input ends
- *   headroom take        takes nine tenths of what is free, and gives them back: by cudaMalloc, from
- *                        a pool, and as pages that are mapped */
+ *   headroom take        takes nine tenths of what is free, and gives them back: by cudaMalloc,
+ * from a pool, and as pages that are mapped */
 #include <cuda.h>
 #include <unistd.h>
 
@@ -35,9 +35,8 @@ static void hold(size_t bytes) {
 }
 
 static void map_pages(size_t bytes) {
-    const CUmemAllocationProp prop = {CU_MEM_ALLOCATION_TYPE_PINNED,
-                                      CU_MEM_HANDLE_TYPE_NONE,
-                                      {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    const CUmemAllocationProp prop = {
+        CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_HANDLE_TYPE_NONE, {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
                                     CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUmemGenericAllocationHandle handle;
