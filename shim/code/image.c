@@ -50,7 +50,7 @@ void image_leave(void) {
     pthread_mutex_unlock(&loading);
 }
 
-static struct image *image_at(uint32_t index) {
+static struct image *nth(uint32_t index) {
     return table_at(&images, index);
 }
 
@@ -158,7 +158,7 @@ static void unload(struct image *image) {
 
 static struct image *take_slot(void) {
     uint32_t most = table_most(WIRE_MODULES, WIRE_MODULES_FIRST), i = first_unused;
-    while (i < image_limit && image_at(i)->used)
+    while (i < image_limit && nth(i)->used)
         i++;
     struct image *image = i < most ? table_reach(&images, i) : NULL;
     if (!image) refuse_more(REFUSE_MODULES, most);
@@ -250,7 +250,7 @@ void image_destroy(struct image *image) {
 void image_release(uint32_t owner) {
     image_enter();
     for (uint32_t i = 0; i < image_limit; i++) {
-        struct image *image = image_at(i);
+        struct image *image = nth(i);
         if (!image->used) continue;
         if (!image->library && image->owner == owner)
             end(image);
@@ -264,7 +264,7 @@ void image_release(uint32_t owner) {
 void image_restore_managed(void) {
     image_enter();
     for (uint32_t i = 0; i < image_limit; i++) {
-        struct image *image = image_at(i);
+        struct image *image = nth(i);
         if (image->used && image->managed) image_load(image, NULL);
     }
     image_leave();
@@ -343,8 +343,8 @@ CUresult image_global(struct image *image, const char *name, uint64_t *addr, uin
 
 static const struct image_global *global_at(uint64_t addr) {
     for (uint32_t i = 0; i < image_limit; i++) {
-        if (!image_at(i)->used) continue;
-        for (const struct image_global *g = image_at(i)->globals; g; g = g->next) {
+        if (!nth(i)->used) continue;
+        for (const struct image_global *g = nth(i)->globals; g; g = g->next) {
             if (addr - g->addr < g->bytes) return g;
         }
     }

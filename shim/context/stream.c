@@ -25,7 +25,7 @@ static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- making and ending ----------------------------------------------------------------------- */
 
-static struct stream *stream_at(uint32_t id) {
+static struct stream *nth(uint32_t id) {
     return table_at(&streams, id);
 }
 
@@ -131,7 +131,7 @@ static bool is_of(const struct stream *s, const struct context *c) {
 struct stream *stream_of_context(const struct context *c, const struct stream *after) {
     uint32_t limit = atom_load_acquire(&stream_limit);
     for (uint32_t id = after ? after->id + 1 : STREAM_LEGACY; id < limit; id++)
-        if (is_of(stream_at(id), c)) return stream_at(id);
+        if (is_of(nth(id), c)) return nth(id);
     return NULL;
 }
 
@@ -160,7 +160,7 @@ static void tell_end(struct stream *s) {
 }
 
 void stream_close(CUstream handle) {
-    struct stream *s = stream_at(handle_index(HANDLE_STREAM, handle));
+    struct stream *s = nth(handle_index(HANDLE_STREAM, handle));
     if (!s) return;
     lock_enter(&stream_lock);
     bool ours = s->handle == handle;
@@ -172,7 +172,7 @@ void stream_close(CUstream handle) {
 void stream_release(uint32_t owner) {
     uint32_t limit = atom_load_acquire(&stream_limit);
     for (uint32_t id = STREAM_LEGACY + 1; id < limit; id++) {
-        struct stream *s = stream_at(id);
+        struct stream *s = nth(id);
         lock_enter(&stream_lock);
         bool ours = s->handle && s->owner == owner;
         if (ours) retire(s);
@@ -185,7 +185,7 @@ void stream_release(uint32_t owner) {
 
 /* Those of the legacy stream end with the primary context, and it does not. */
 static bool lane_lives(const struct stream *s, uint32_t i) {
-    const struct stream *lane = stream_at(handle_index(HANDLE_STREAM, s->lanes[i]));
+    const struct stream *lane = nth(handle_index(HANDLE_STREAM, s->lanes[i]));
     return s->lanes[i] && lane && lane->handle == s->lanes[i];
 }
 
@@ -194,7 +194,7 @@ static CUresult make_lane(struct stream *s, uint32_t i) {
     CUstream made;
     CUresult r = stream_create(s->owner, CU_STREAM_NON_BLOCKING, s->priority, &made);
     if (r) return r;
-    if (s->sms) stream_share(stream_at(handle_index(HANDLE_STREAM, made)), NULL, s->sms);
+    if (s->sms) stream_share(nth(handle_index(HANDLE_STREAM, made)), NULL, s->sms);
     lock_enter(&stream_lock);
     bool first = s->handle && !lane_lives(s, i);
     if (first) s->lanes[i] = made;
@@ -231,12 +231,12 @@ static void make_key(void) {
 static struct stream *find_own(void) {
     struct context *c = ctx_current();
     if (!c) return NULL;
-    struct stream *own = stream_at(handle_index(HANDLE_STREAM, own_stream));
+    struct stream *own = nth(handle_index(HANDLE_STREAM, own_stream));
     if (own && own->handle == own_stream) return own;
     if (stream_create(c->index, CU_STREAM_DEFAULT, STREAM_PRIORITY_LEAST, &own_stream)) return NULL;
     pthread_once(&own_once, make_key);
     pthread_setspecific(own_key, own_stream);
-    return stream_at(handle_index(HANDLE_STREAM, own_stream));
+    return nth(handle_index(HANDLE_STREAM, own_stream));
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -244,7 +244,7 @@ static struct stream *find_own(void) {
 struct stream *stream_find(CUstream handle) {
     if (handle == NULL || handle == CU_STREAM_LEGACY) return &early[STREAM_LEGACY];
     if (handle == CU_STREAM_PER_THREAD) return find_own();
-    struct stream *s = stream_at(handle_index(HANDLE_STREAM, handle));
+    struct stream *s = nth(handle_index(HANDLE_STREAM, handle));
     return s && s->handle == handle ? s : NULL;
 }
 
@@ -254,7 +254,7 @@ struct stream *stream_find(CUstream handle) {
 static bool waits_for(const struct stream *s, uint32_t id) {
     if (s && s->id != STREAM_LEGACY) return s->id == id;
     if (!s || id == STREAM_LEGACY) return true;
-    return !(stream_at(id)->flags & CU_STREAM_NON_BLOCKING);
+    return !(nth(id)->flags & CU_STREAM_NON_BLOCKING);
 }
 
 /* Every stream that `s` stands for; NULL: all. */
