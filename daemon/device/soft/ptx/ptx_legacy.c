@@ -70,7 +70,7 @@ static const struct legacy *find(const char *text, size_t len) {
  * subnormal inputs or results to zero if the destination type size was 64-bits." */
 static bool flushes(const struct legacy *l, struct words w) {
     if (!has(w, ".f32") || has(w, ".ftz")) return false;
-    return strcmp(l->name, "cvt") || !(has(w, ".f64") || has(w, ".u64") || has(w, ".s64"));
+    return strcmp(l->name, "cvt") != 0 || !(has(w, ".f64") || has(w, ".u64") || has(w, ".s64"));
 }
 
 static const char *rounding(const struct legacy *l, struct words w, uint32_t version,
