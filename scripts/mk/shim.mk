@@ -9,10 +9,11 @@ $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
 $(BUILD)/test/unit/test_vmem: $(BUILD)/shim/memory/vmem.o
 $(BUILD)/test/unit/test_shim_registered: $(addprefix $(BUILD)/shim/memory/,aside.o calm.o hold.o hostmem.o \
-	pages.o quiet.o shadow.o)
+	pages.o quiet.o shadow.o identity.o spans.o)
 $(BUILD)/test/unit/test_shim_share: $(addprefix $(BUILD)/shim/memory/,share.o pages.o)
 $(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/test_spans: $(BUILD)/shim/memory/spans.o
+$(BUILD)/test/unit/test_identity: $(addprefix $(BUILD)/shim/memory/,identity.o spans.o)
 $(BUILD)/test/unit/test_hints: $(BUILD)/shim/memory/hints.o
 $(BUILD)/test/unit/test_bins: $(BUILD)/shim/memory/bins.o
 $(BUILD)/test/unit/test_lanes: $(BUILD)/shim/graph/lanes.o
@@ -21,7 +22,7 @@ SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o p
 $(BUILD)/test/unit/test_shim_fatbin $(BUILD)/test/unit/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
 $(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,command_line.o conn.o dial.o profile.o title.o)
 $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o memory/headroom.o api/alloc.o \
-	memory/lookup.o memory/stray.o memory/virtual.o memory/allocation.o memory/spans.o)
+	memory/lookup.o memory/stray.o memory/virtual.o memory/allocation.o memory/spans.o memory/identity.o)
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)
 $(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/submit.o connection/reply.o memory/staging.o)
 $(BUILD)/test/unit/test_refuse: $(addprefix $(BUILD)/shim/,connection/refuse.o connection/refusals.o private/slots.o)

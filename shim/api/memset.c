@@ -9,6 +9,7 @@
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/memory/fill.h"
+#include "shim/memory/identity.h"
 
 static CUresult fill(struct fill f, CUstream hStream, bool async) {
     CUresult r = ctx_enter();
@@ -23,8 +24,10 @@ static CUresult fill(struct fill f, CUstream hStream, bool async) {
     rec.rec.stream = s->id;
     uint64_t seq;
     r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
-    /* The program may look at host memory right after the synchronous form. */
-    if (!r && !async && conn_in_host(&state.conn, f.dst)) r = wait_stream(s->id, seq);
+    /* The program may look at host memory right after the synchronous form, and SYNC_MEMOPS
+     * asks for no less. */
+    bool seen = conn_in_host(&state.conn, f.dst) || identity_sync(f.dst);
+    if (!r && !async && seen) r = wait_stream(s->id, seq);
     return r;
 }
 

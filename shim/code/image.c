@@ -22,6 +22,7 @@
 #include "shim/context/ctx.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
+#include "shim/memory/identity.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/stray.h"
 
@@ -320,6 +321,7 @@ static CUresult ask_global(struct image *image, const char *name, size_t name_by
     image->managed |= conn_in_host(&state.conn, found.addr);
     *g = (struct image_global){image->globals, found.addr, found.bytes};
     memcpy(g->name, name, name_bytes);
+    identity_forget(found.addr, found.bytes);
     lock_enter(&image_lock);
     image->globals = g;
     lock_leave(&image_lock);

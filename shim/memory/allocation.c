@@ -13,6 +13,7 @@
 #include "shim/connection/reply.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
+#include "shim/memory/identity.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
 #include "shim/table.h"
@@ -22,6 +23,7 @@ struct allocation {
     uint32_t refs, shown;                /* holders of the handle; ranges that show it */
     uint64_t bytes;
     uint64_t key[2]; /* zeros: never asked for */
+    uint64_t id;     /* never another allocation's */
     unsigned int types;
     uint16_t generation;
     enum mem_window window; /* of the memory that it is charged as */
@@ -111,6 +113,7 @@ static CUmemGenericAllocationHandle settle(uint32_t number, CUresult r, uint64_t
         a->shown = 0;
         a->bytes = bytes;
         a->types = types;
+        a->id = identity_next();
         a->key[0] = key[0];
         a->key[1] = key[1];
         a->handle = handle_make(HANDLE_ALLOCATION, ++a->generation, number);
@@ -202,7 +205,7 @@ void allocation_know(uint32_t segment, const uint64_t *key) {
 /* ---- holders --------------------------------------------------------------------------------- */
 
 static struct allocation_info describe(const struct allocation *a) {
-    return (struct allocation_info){number_of(a), a->bytes, a->types};
+    return (struct allocation_info){number_of(a), a->bytes, a->types, a->id};
 }
 
 bool allocation_look(CUmemGenericAllocationHandle handle, struct allocation_info *out) {

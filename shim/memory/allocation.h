@@ -16,6 +16,7 @@ struct allocation_info {
     uint32_t segment; /* number on the wire */
     uint64_t bytes;
     unsigned int types; /* CU_MEM_HANDLE_TYPE_*: what it may be exported as */
+    uint64_t id;        /* of the physical memory (identity.h) */
 };
 
 /* New memory, to be shown in this window, or that of whoever exported this key; memory of this

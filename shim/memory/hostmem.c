@@ -16,6 +16,7 @@
 #include "shim/connection/state.h"
 #include "shim/lock.h"
 #include "shim/memory/calm.h"
+#include "shim/memory/identity.h"
 #include "shim/memory/pages.h"
 #include "shim/memory/shadow.h"
 #include "shim/memory/share.h"
@@ -357,6 +358,7 @@ static CUresult append(const struct hostmem_range *r) {
         registered.entries = more;
         registered.cap = cap;
     }
+    identity_forget(r->addr, r->bytes);
     registered.entries[registered.count++] = (struct entry){.range = *r};
     return CUDA_SUCCESS;
 }

@@ -23,6 +23,7 @@
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/lock.h"
+#include "shim/memory/identity.h"
 #include "shim/memory/learn.h"
 #include "shim/memory/vmem.h"
 
@@ -275,7 +276,10 @@ CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t 
     int err = vmem_alloc(&host, bytes, tag_of(kind, owner, detail), addr, &never);
     must_tell |= backlog.backs > 0;
     lock_leave(&mem_lock);
-    if (err) say_host_full(bytes);
+    if (err)
+        say_host_full(bytes);
+    else
+        identity_forget(*addr, bytes);
     return result_of(err);
 }
 
@@ -296,6 +300,7 @@ CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint
     if (!err) born(v, *addr, bytes, place->key);
     must_tell |= backlog.backs > 0; /* it may lie in what another thread has yet to tell */
     lock_leave(&mem_lock);
+    if (!err) identity_forget(*addr, bytes);
     mem_tell();
     return result_of(err);
 }
@@ -332,6 +337,7 @@ void mem_reuse(uint64_t addr, const struct mem_place *place, uint32_t owner, uin
     vmem_retag(v, addr, bytes, tag_of(MEM_POOLED, owner, detail));
     if (v != &host) born(v, addr, bytes, place->key);
     lock_leave(&mem_lock);
+    identity_forget(addr, bytes);
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include "common/atomics.h"
 #include "shim/lock.h"
+#include "shim/memory/identity.h"
 #include "shim/memory/spans.h"
 
 static struct spans blocks; /* tag: the owner */
@@ -15,6 +16,7 @@ static _Atomic uint32_t known;
 static pthread_mutex_t placed_lock = PTHREAD_MUTEX_INITIALIZER;
 
 CUresult placed_add(uint64_t addr, uint64_t bytes, uint32_t owner) {
+    identity_forget(addr, bytes);
     lock_enter(&placed_lock);
     int err = spans_add(&blocks, &(struct span){.addr = addr, .bytes = bytes, .tag = owner});
     atom_store_relaxed(&known, blocks.count);

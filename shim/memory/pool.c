@@ -89,6 +89,10 @@ unsigned int pool_types_of(uint32_t index) {
     return pools[index].types;
 }
 
+bool pool_shows_device(uint32_t index) {
+    return pools[index].lets_device;
+}
+
 bool pool_is_managed(const struct mem_block *b) {
     return b->kind == MEM_MANAGED ||
            (b->kind == MEM_POOLED && pools[b->detail].home == POOL_MANAGED);

@@ -66,6 +66,8 @@ CUresult pool_get(CUmemoryPool handle, CUmemPool_attribute attr, void *value);
 
 CUmemoryPool pool_handle_of(uint32_t index);
 unsigned int pool_types_of(uint32_t index);
+/* As pool_lets_device, of a block's pool. */
+bool pool_shows_device(uint32_t index);
 /* Whether a block is managed memory: allocated so, or of such a pool. */
 bool pool_is_managed(const struct mem_block *b);
 

@@ -32,6 +32,13 @@ bool spans_overlap(const struct spans *s, uint64_t addr, uint64_t bytes) {
     return at < s->count && s->items[at].addr < addr + bytes;
 }
 
+uint32_t spans_overlapping(const struct spans *s, uint64_t addr, uint64_t bytes, uint32_t *first) {
+    uint32_t end = *first = lower_bound(s, addr);
+    while (end < s->count && s->items[end].addr < addr + bytes)
+        end++;
+    return end - *first;
+}
+
 static int reach(struct spans *s, uint32_t count) {
     if (count <= s->cap) return 0;
     uint32_t cap = s->cap ? s->cap * 2 : 16;

@@ -12,6 +12,7 @@
 struct span {
     uint64_t addr, bytes;
     uint32_t tag, access; /* the caller's */
+    uint64_t id;          /* the caller's */
 };
 
 struct spans {
@@ -27,6 +28,8 @@ int spans_add(struct spans *s, const struct span *span);
 /* The one that contains `addr`; NULL. Until the next change. */
 struct span *spans_find(const struct spans *s, uint64_t addr);
 bool spans_overlap(const struct spans *s, uint64_t addr, uint64_t bytes);
+/* How many, from *first on, have an address in [addr, addr + bytes). */
+uint32_t spans_overlapping(const struct spans *s, uint64_t addr, uint64_t bytes, uint32_t *first);
 
 /* How many of them, from *first on, together are exactly [addr, addr + bytes); 0: none are. */
 uint32_t spans_exactly(const struct spans *s, uint64_t addr, uint64_t bytes, uint32_t *first);

@@ -15,6 +15,7 @@
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
 #include "shim/memory/hostmem.h"
+#include "shim/memory/identity.h"
 #include "shim/memory/lookup.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/opaque.h"
@@ -248,6 +249,11 @@ CUresult transfer_check(struct transfer *t, unsigned int flags, struct transfer_
     return CUDA_SUCCESS;
 }
 
+/* SYNC_MEMOPS is set for one of the places. Of arrays it cannot be. */
+static bool synchronizes(const struct transfer *t) {
+    return identity_sync(t->dst) || identity_sync(t->src);
+}
+
 CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsigned int flags) {
     struct transfer t = *asked;
     struct transfer_places at;
@@ -258,7 +264,7 @@ CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsi
     if (at.src_pageable) {
         r = upload(&t, s);
         /* The program can look at the destination itself. */
-        if (!r && at.dst_pinned && !(flags & TRANSFER_ASYNC))
+        if (!r && !(flags & TRANSFER_ASYNC) && (at.dst_pinned || synchronizes(asked)))
             r = wait_stream(s->id, submit_last(s->id));
         return r;
     }
@@ -271,7 +277,7 @@ CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsi
     r = send(&t, s, &seq);
     /* Between two places of the device, CUDA does not wait. */
     bool host = at.dst_pinned || at.src_pinned;
-    if (r || flags & TRANSFER_ASYNC || !host) return r;
+    if (r || flags & TRANSFER_ASYNC || (!host && !synchronizes(asked))) return r;
     r = wait_stream(s->id, seq);
     text_flush();
     if (!r) mark_idle();

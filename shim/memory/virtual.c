@@ -14,6 +14,7 @@
 #include "shim/context/ctx.h"
 #include "shim/lock.h"
 #include "shim/memory/allocation.h"
+#include "shim/memory/identity.h"
 #include "shim/memory/spans.h"
 
 static struct spans reservations, mappings; /* mappings: tag is the segment */
@@ -64,7 +65,8 @@ static CUresult map(uint64_t addr, uint64_t bytes, CUmemGenericAllocationHandle 
     if (!is_reserved(addr, bytes) || spans_overlap(&mappings, addr, bytes) ||
         !allocation_look(handle, &info) || bytes > info.bytes || !allocation_show(handle, &info))
         return CUDA_ERROR_INVALID_VALUE;
-    struct span mapping = {.addr = addr, .bytes = bytes, .tag = info.segment};
+    struct span mapping = {.addr = addr, .bytes = bytes, .tag = info.segment, .id = info.id};
+    identity_forget(addr, bytes);
     if (spans_add(&mappings, &mapping) == 0) return CUDA_SUCCESS;
     allocation_hide(info.segment);
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -149,6 +151,25 @@ bool virtual_find(uint64_t addr, struct mem_block *out) {
                                   .window = MEM_PERSISTENT};
     lock_leave(&virtual_lock);
     return found;
+}
+
+bool virtual_reserved(uint64_t addr, uint64_t *base, uint64_t *bytes) {
+    lock_enter(&virtual_lock);
+    const struct span *r = spans_find(&reservations, addr);
+    if (r) {
+        *base = r->addr;
+        *bytes = r->bytes;
+    }
+    lock_leave(&virtual_lock);
+    return r != NULL;
+}
+
+uint64_t virtual_physical(uint64_t addr) {
+    lock_enter(&virtual_lock);
+    const struct span *m = spans_find(&mappings, addr);
+    uint64_t id = m ? m->id : 0;
+    lock_leave(&virtual_lock);
+    return id;
 }
 
 bool virtual_covers(uint64_t addr, uint64_t bytes) {

@@ -33,6 +33,10 @@ CUresult virtual_retain(uint64_t addr, CUmemGenericAllocationHandle *handle);
 
 /* The mapping that contains `addr`, if it is accessible; MEM_MAPPED. */
 bool virtual_find(uint64_t addr, struct mem_block *out);
+/* The reservation that contains `addr`, whatever is mapped there. */
+bool virtual_reserved(uint64_t addr, uint64_t *base, uint64_t *bytes);
+/* The number of the allocation that is mapped there (allocation_info.id); 0: none is. */
+uint64_t virtual_physical(uint64_t addr);
 /* All of it is accessible, by however many mappings. */
 bool virtual_covers(uint64_t addr, uint64_t bytes);
 
