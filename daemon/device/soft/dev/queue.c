@@ -111,6 +111,7 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
         .launch_graph = s->config.ops->graph ? launch_graph : NULL,
         .space = q->space,
         .graph = launch->graph,
+        .stack_bytes = s->provision->stack_bytes,
         .heap = s->provision->heap,
         .textures = s->textures,
         .runtime = s->provision->runtime,

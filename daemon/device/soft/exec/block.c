@@ -17,7 +17,8 @@
 #include "daemon/device/soft/exec/rendezvous.h"
 #include "daemon/device/soft/exec/warp.h"
 
-/* Stack of a thread whose depth of calls is unknown; less where there are many threads. */
+/* Stack of a thread whose depth of calls is unknown; less where there are many threads, but not
+ * less than the limit that the program set. */
 #define BLOCK_STACK_MAX (1ull << 20)
 #define BLOCK_STACKS_MAX (64ull << 20)
 
@@ -30,7 +31,8 @@ static uint64_t stack_bytes(const struct launch_config *c) {
     uint64_t bytes = (k->local_bytes + 15ull) & ~15ull;
     if (!k->recursive) return bytes;
     uint64_t share = BLOCK_STACKS_MAX / thread_count(c);
-    return bytes + (share < BLOCK_STACK_MAX ? share : BLOCK_STACK_MAX);
+    if (share > BLOCK_STACK_MAX) share = BLOCK_STACK_MAX;
+    return bytes + (share > c->stack_bytes ? share : (c->stack_bytes + 15) & ~15ull);
 }
 
 /* Lanes' stacks lie an odd number of cache lines apart, so that equal offsets spread over sets; of

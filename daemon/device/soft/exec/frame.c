@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAME_MAX_BYTES (64ull << 20) /* of one block's frames */
+#define FRAME_MAX_BYTES (64ull << 20) /* of one block's frames, beside what launch_deep allows */
 #define FRAME_MAX_DEPTH 100000
 #define TOPS_BYTES (WARP_LANES * (uint32_t)sizeof(uint32_t))
 
@@ -28,7 +28,7 @@ static struct frame *alloc_frame(struct frame_pool *p, const struct code_func *f
     if (frame) {
         p->free[c] = frame->next;
     } else {
-        if (p->bytes + (1ull << c) > FRAME_MAX_BYTES) return NULL;
+        if (p->bytes + (1ull << c) > FRAME_MAX_BYTES + launch_deep(p->launch)) return NULL;
         if (!launch_charge(p->launch, 1ll << c)) return NULL;
         frame = aligned_alloc(64, 1ull << c);
         if (!frame) {

@@ -11,6 +11,9 @@
 #include "common/atomics.h"
 
 #define LAUNCH_MAX_FRAME_BYTES (512ll << 20)
+/* A frame holds registers that a device's compiler keeps off the stack. */
+#define LAUNCH_DEEP_TIMES 4u
+#define LAUNCH_DEEP_BYTES (1ull << 30)
 
 static _Atomic uint64_t launch_serials;
 
@@ -66,9 +69,17 @@ bool launch_stopping(const struct launch *l) {
     return atom_load_relaxed((_Atomic bool *)&l->stopping);
 }
 
+uint64_t launch_deep(const struct launch *l) {
+    const uint32_t *block = l->config.block;
+    uint64_t stacks = (uint64_t)block[0] * block[1] * block[2] * l->config.stack_bytes;
+    return LAUNCH_DEEP_TIMES * stacks < LAUNCH_DEEP_BYTES ? LAUNCH_DEEP_TIMES * stacks
+                                                          : LAUNCH_DEEP_BYTES;
+}
+
 bool launch_charge(struct launch *l, int64_t bytes) {
     int64_t before = atom_add_relaxed(&l->frame_bytes, bytes);
-    if (bytes < 0 || before + bytes <= LAUNCH_MAX_FRAME_BYTES) return true;
+    int64_t most = LAUNCH_MAX_FRAME_BYTES + 2 * (int64_t)launch_deep(l);
+    if (bytes < 0 || before + bytes <= most) return true;
     atom_sub_relaxed(&l->frame_bytes, bytes);
     return false;
 }

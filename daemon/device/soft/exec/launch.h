@@ -40,6 +40,7 @@ struct launch_config {
                         enum dev_graph_order how);
     void *space;
     struct dev_graph *graph; /* that the launch is part of; NULL: none that launches others */
+    uint64_t stack_bytes;    /* CU_LIMIT_STACK_SIZE */
     struct heap *heap;       /* of malloc() in kernels, one a client (heap.h); NULL: none */
     struct runtime *runtime; /* for kernels that call it (runtime.h); NULL: none */
     struct nested *self;     /* the grid, as its nest knows it (nest.h); NULL: it is in none */
@@ -64,6 +65,9 @@ unsigned char *launch_param_place(const struct code_kernel *k, void *room);
 /* 0 or -ENOMEM; then there is nothing to finish. The config's sizes were checked by the caller. */
 int launch_init(struct launch *l, const struct launch_config *config);
 void launch_finish(struct launch *l);
+
+/* Bytes of frames that a block may have because its program asked for a deep stack. */
+uint64_t launch_deep(const struct launch *l);
 
 /* Its blocks end at their next slice. */
 void launch_stop(struct launch *l);
