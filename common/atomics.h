@@ -19,6 +19,7 @@
 #define atom_store_relaxed(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
 #define atom_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
 #define atom_sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
+#define atom_or_relaxed(p, v) atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
 
 /* Reference counts: the last owner sees every earlier owner's writes. */
 #define atom_sub_acq_rel(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)

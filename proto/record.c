@@ -410,6 +410,13 @@ static int check_limit(const struct wire_limit *l, struct why *why) {
     }
 }
 
+static int check_text(const struct wire_mem *m, struct why *why) {
+    if (!m->rec.ticket) return refuse(why, "TEXT asks for nothing");
+    if (m->bytes && (m->bytes < WIRE_TEXT_RING_LEAST || !range_ok(m->addr, m->bytes)))
+        return refuse(why, "output of kernels at 0x%" PRIx64 "+0x%" PRIx64, m->addr, m->bytes);
+    return 0;
+}
+
 static int check_clusters(const struct wire_clusters *c, struct why *why) {
     if (!c->rec.ticket) return refuse(why, "CLUSTERS asks for nothing");
     if (c->func >= WIRE_FUNCS) return refuse(why, "function %u is out of range", c->func);
@@ -522,6 +529,7 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_TEXTURE_REF: return check_texture_ref(rec, bytes, why);
     case WIRE_ARRAY_MAKE: return check_array(rec, why);
     case WIRE_LIMIT: return check_limit(rec, why);
+    case WIRE_TEXT: return check_text(rec, why);
     case WIRE_CLUSTERS: return check_clusters(rec, why);
     case WIRE_TENSOR_MAP: return check_tensor_map(rec, why);
     default: return 0; /* HOST_FUNC and PING: the head is all there is */

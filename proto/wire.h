@@ -496,6 +496,16 @@ struct wire_savepoint {
     _Atomic uint64_t reason;   /* why there is none: enum savepoint_reason */
 };
 
+/* Where kernels' output is. It fitted between two lines of the page, so that older pages have zeros
+ * there, which is what they mean. */
+struct wire_text_ring {
+    _Atomic uint64_t first; /* records before this position are gone: they gave way to later ones */
+    _Atomic uint64_t addr;  /* of the ring in the host window, and its length; 0: `text` below */
+    _Atomic uint64_t bytes;
+};
+
+#define WIRE_TEXT_RING_LEAST 4096u /* bytes */
+
 struct wire_completion {
     _Atomic uint64_t credit __attribute__((aligned(64)));  /* ring slots consumed */
     _Atomic uint64_t spin_ns __attribute__((aligned(64))); /* how long a waiter may spin */
@@ -505,7 +515,9 @@ struct wire_completion {
     /* Granules that the client may use in each window without asking: MEM_BACK needs no ticket
      * then.
      */
-    _Atomic uint64_t persistent_credit, ephemeral_credit __attribute__((aligned(64)));
+    _Atomic uint64_t persistent_credit;
+    struct wire_text_ring text_ring; /* of text_written */
+    _Atomic uint64_t ephemeral_credit __attribute__((aligned(64)));
     /* Iterations found so far; how many MEM_USE records came before the latest began, and how many
      * of these before a launch of an earlier one, so that their blocks can hold results of it (both
      * stored first): so the client learns which of its allocations outlive an iteration. */
@@ -519,7 +531,8 @@ struct wire_completion {
     _Atomic uint64_t stream_done[WIRE_STREAMS_FIRST];
     _Atomic uint64_t event_ns[WIRE_EVENTS_FIRST]; /* device time of the latest completed record */
     char text[WIRE_TEXT_BYTES]; /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a
-                                   byte ring; a record that does not fit is dropped */
+                                   byte ring, unless text_ring says where else; the oldest records
+                                   give way to later ones */
     /* Of the device, the same for all jobs; there before the page is offered, and never changed.
      * The page ended where it does: what is new of either comes after it. */
     struct description description;
@@ -593,7 +606,8 @@ struct wire_completion {
     X(ARRAY_DROP, 48, wire_array_drop)        \
     X(TENSOR_MAP, 49, wire_tensor_map)        \
     X(CLUSTERS, 50, wire_clusters)            \
-    X(TEXTURE_REF, 51, wire_texture_ref)
+    X(TEXTURE_REF, 51, wire_texture_ref)      \
+    X(TEXT, 52, wire_mem)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -723,6 +737,8 @@ struct wire_stream_destroy { /* takes effect when all that was sent before it is
  * MEM_DROP comes before whatever uses its memory next.
  * HOST_SHOW: the client is about to use this part of the host window; only where the device says
  * WIRE_DEVICE_HOST does it have to be told.
+ * TEXT: output of kernels goes to the ring [addr, addr + bytes) of the host window from now on, and
+ * what was not read yet moves there; bytes 0: to wire_completion.text. Answered. (1.9)
  * ITERATION: an iteration begins. IDLE: a synchronisation returned and nothing is queued. */
 struct wire_mem {
     struct wire_record rec;
@@ -812,6 +828,9 @@ struct wire_param {
 
 #define WIRE_LAUNCHES_KERNELS 1u
 #define WIRE_LAUNCHES_GRAPHS 2u
+#define WIRE_CALLS_PRINTF 4u /* it, or what it launches, may (1.9) */
+#define WIRE_CALLS_MALLOC 8u
+#define WIRE_CALLS (WIRE_CALLS_PRINTF | WIRE_CALLS_MALLOC)
 
 struct wire_func_reply {
     uint32_t param_count, param_bytes;
@@ -822,7 +841,8 @@ struct wire_func_reply {
     uint16_t cluster;      /* .reqnctapercluster, as flags of wire_launch; else 0 */
     uint16_t cluster_must; /* 1: .explicitcluster, launches have to have clusters */
     uint32_t max_cluster;  /* .maxclusterrank, blocks; else 0 */
-    uint32_t launches;     /* WIRE_LAUNCHES_*: what it calls CUDA's device runtime for */
+    uint32_t launches;     /* WIRE_LAUNCHES_*: what it calls CUDA's device runtime for; and
+                              WIRE_CALLS_*: what it calls of the system */
 };
 
 struct wire_global_get { /* followed by the NUL-terminated name; answered with wire_global_reply */

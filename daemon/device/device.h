@@ -133,6 +133,8 @@ struct dev_param {
 /* What a kernel calls CUDA's device runtime for. */
 #define DEV_LAUNCHES_KERNELS 1u /* and whatever else it has, but for graphs */
 #define DEV_LAUNCHES_GRAPHS 2u
+#define DEV_CALLS_PRINTF 4u /* it may, or what it launches */
+#define DEV_CALLS_MALLOC 8u
 
 struct dev_func_info {
     const struct dev_param *params; /* owned by the module */
@@ -143,7 +145,7 @@ struct dev_func_info {
     uint32_t req_cluster[3]; /* blocks of a cluster; zeros: any */
     uint32_t max_cluster;    /* 0: any */
     int must_cluster;        /* launches have to say how large */
-    uint32_t launches;       /* DEV_LAUNCHES_* */
+    uint32_t launches;       /* DEV_LAUNCHES_*, DEV_CALLS_* */
 };
 
 /* An operation in flight. Embedded in the worker's own; the backend fills the result. */

@@ -110,7 +110,10 @@ static int map_pages(struct client *c, const int *fds, int nfds, int *completion
     if (nfds == CLIENT_AGAIN) err = copy_page(com, fds[FD_COMPLETION]);
     if (err) return err;
     madvise(com, sizeof(*c->com.page), MADV_DONTFORK);
-    text_attach(&c->text, com, sub);
+    /* An earlier worker checked it. */
+    void *ring = client_host(c, atom_load_relaxed(&c->com.page->text_ring.addr),
+                             atom_load_relaxed(&c->com.page->text_ring.bytes));
+    text_attach(&c->text, com, sub, ring);
     return fdutil_seal_readonly(*completion_fd);
 }
 

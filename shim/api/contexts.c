@@ -10,11 +10,13 @@
 #include "shim/context/cls.h"
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
+#include "shim/context/limits.h"
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/memory/array.h"
+#include "shim/memory/fifo.h"
 #include "shim/memory/hostmem.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/opened.h"
@@ -45,21 +47,28 @@ static void clear(struct context *c) {
 /* Those that the device keeps to, or tells kernels. */
 static CUresult set_on_device(CUlimit limit, size_t value) {
     struct wire_limit rec = {.rec = {.op = WIRE_LIMIT}, .limit = (uint32_t)limit, .value = value};
+    CUresult r = CUDA_SUCCESS;
     switch (limit) {
+    case CU_LIMIT_PRINTF_FIFO_SIZE: r = fifo_set(value); break;
     case CU_LIMIT_STACK_SIZE:
-    case CU_LIMIT_PRINTF_FIFO_SIZE:
     case CU_LIMIT_MALLOC_HEAP_SIZE:
-    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
-        return reply_call(&rec, sizeof(rec), NULL, 0, NULL);
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: break;
     default: return CUDA_SUCCESS;
     }
+    return r ? r : reply_call(&rec, sizeof(rec), NULL, 0, NULL);
 }
 
-/* The device's are one client's, whatever its contexts: the next one finds what it expects. */
+/* The context ended: what the others asked for is in force, or what the device has at first. */
 static void restore_limits(const struct context *c) {
-    for (uint32_t k = 0; k < CTX_LIMITS; k++)
-        if (c->limits[k] != shown_limit((CUlimit)k))
-            set_on_device((CUlimit)k, shown_limit((CUlimit)k));
+    for (uint32_t k = 0; k < CTX_LIMITS; k++) {
+        CUlimit limit = (CUlimit)k;
+        size_t now = limits_with(c, limit, shown_limit(limit));
+        if (limits_get(c, limit) == now) continue;
+        if (limit == CU_LIMIT_PRINTF_FIFO_SIZE)
+            fifo_reset(now);
+        else
+            set_on_device(limit, now);
+    }
 }
 
 static CUresult check_device(CUdevice dev) {
@@ -151,6 +160,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
     if (!c || c->index == CTX_PRIMARY || !ctx_end(c, ctx)) return CUDA_ERROR_INVALID_CONTEXT;
     if (ctx_current() == c) ctx_pop();
     clear(c);
+    restore_limits(c);
     ctx_free(c);
     return CUDA_SUCCESS;
 }
@@ -309,20 +319,16 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx) {
 
 /* ---- settings: kept and reported; for most the device has no use ----------------------------- */
 
-/* Of the cache as much as was asked for, or as much as may be. */
-static size_t set_aside(size_t bytes) {
-    size_t most = (size_t)shown(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE);
-    return bytes < most ? bytes : most;
-}
-
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     CUresult r = ctx_enter();
     if (r) return r;
-    if ((unsigned)limit >= CTX_LIMITS) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-    if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE) value = set_aside(value);
-    if (ctx_current()->limits[limit] == value) return CUDA_SUCCESS;
-    r = set_on_device(limit, value);
-    if (!r) ctx_current()->limits[limit] = value;
+    struct context *c = ctx_current();
+    r = limits_adjust(limit, &value);
+    if (r) return r;
+    size_t before = limits_get(c, limit), after = limits_with(c, limit, value);
+    if (limits_is_late(c, limit) && after != before) return CUDA_ERROR_INVALID_VALUE;
+    if (after != before) r = set_on_device(limit, after);
+    if (!r) c->limits[limit] = value;
     return r;
 }
 
@@ -331,7 +337,7 @@ CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit) {
     if (r) return r;
     if (!pvalue) return CUDA_ERROR_INVALID_VALUE;
     if ((unsigned)limit >= CTX_LIMITS) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-    *pvalue = ctx_current()->limits[limit];
+    *pvalue = limits_get(ctx_current(), limit);
     return CUDA_SUCCESS;
 }
 

@@ -26,6 +26,7 @@
 #include "shim/graph/changing.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
+#include "shim/memory/fifo.h"
 #include "shim/memory/mem.h"
 
 /* cudaErrorInvalidConfiguration: no driver result has this number, yet the runtime shows it. */
@@ -304,6 +305,8 @@ static CUresult launch(struct wire_launch *l, CUfunction handle, const struct mo
     l->func = f->id;
     l->param_bytes = f->info.param_bytes;
     note(l);
+    if (__builtin_expect(f->info.launches & WIRE_CALLS, 0))
+        fifo_launch(f->info.launches & WIRE_CALLS);
     r = send(l, f, params, extra);
     return r || !state.launch_blocking ? r : wait_stream(s->id, l->rec.seq);
 }

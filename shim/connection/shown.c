@@ -166,7 +166,6 @@ int shown(CUdevice_attribute attribute) {
 
 size_t shown_limit(CUlimit limit) {
     const struct description *d = &state.conn.description;
-    /* What kernels print goes into the completion page, which has this much room. */
-    if (limit == CU_LIMIT_PRINTF_FIFO_SIZE) return WIRE_TEXT_BYTES;
+    if (limit == CU_LIMIT_PRINTF_FIFO_SIZE) return WIRE_TEXT_BYTES; /* CUDA's, on every device */
     return limit < DESCRIPTION_LIMITS ? d->limits[limit] : 0;
 }

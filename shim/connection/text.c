@@ -2,56 +2,104 @@
  *
  * Drains the worker's byte ring of text into stdio, so that it keeps its place among what the
  * program itself prints.
+ *
+ * The worker may overwrite a record that is being copied, or move the ring. It says so before, so
+ * that a look at text_ring afterwards tells whether the copy is whole (daemon/worker/page/text.c).
  */
 #include "shim/connection/text.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shim/connection/state.h"
 #include "shim/connection/wait.h"
 #include "shim/lock.h"
 
-#define TEXT_PIECE 4096
+struct place {
+    const char *ring;
+    uint64_t addr, bytes;
+};
 
 static pthread_mutex_t text_lock = PTHREAD_MUTEX_INITIALIZER;
+static char *record; /* a copy; grows */
+static uint64_t record_room;
 
-static void copy_out(uint64_t at, void *to, size_t bytes) {
-    const char *ring = state.conn.completion->text;
-    size_t offset = at % WIRE_TEXT_BYTES, first = WIRE_TEXT_BYTES - offset;
+/* ---- the ring -------------------------------------------------------------------------------- */
+
+static struct place look(void) {
+    const struct wire_completion *comp = state.conn.completion;
+    uint64_t addr = atom_load_acquire(&comp->text_ring.addr);
+    if (!addr) return (struct place){comp->text, 0, WIRE_TEXT_BYTES};
+    return (struct place){(const char *)(uintptr_t)addr, addr,
+                          atom_load_relaxed(&comp->text_ring.bytes)};
+}
+
+static void copy_out(const struct place *p, uint64_t at, void *to, size_t bytes) {
+    size_t offset = at % p->bytes, first = p->bytes - offset;
     if (first > bytes) first = bytes;
-    memcpy(to, ring + offset, first);
-    memcpy((char *)to + first, ring, bytes - first);
+    memcpy(to, p->ring + offset, first);
+    memcpy((char *)to + first, p->ring, bytes - first);
 }
 
-static void show(uint64_t at, uint64_t bytes, FILE *to) {
-    char piece[TEXT_PIECE];
-    while (bytes > 0) {
-        size_t n = bytes < sizeof(piece) ? bytes : sizeof(piece);
-        copy_out(at, piece, n);
-        fwrite(piece, 1, n, to);
-        at += n;
-        bytes -= n;
-    }
-    fflush(to);
+static uint64_t oldest(void) {
+    return atom_load_acquire(&state.conn.completion->text_ring.first);
 }
 
-/* Up to `written`; a length that cannot be ends it, because nothing after it can be believed. */
-static uint64_t show_all(uint64_t read, uint64_t written) {
-    struct {
-        uint32_t bytes, to_stderr;
-    } head;
-    if (written - read > WIRE_TEXT_BYTES) return written;
-    while (written - read >= sizeof(head)) {
-        copy_out(read, &head, sizeof(head));
-        if (head.bytes > written - read - sizeof(head)) return written;
-        show(read + sizeof(head), head.bytes, head.to_stderr ? stderr : stdout);
-        read += sizeof(head) + head.bytes;
-    }
-    return written;
+/* What was copied from `at` was whole. */
+static bool was_there(const struct place *p, uint64_t at) {
+    atom_fence();
+    return (int64_t)(oldest() - at) <= 0 && look().addr == p->addr;
 }
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+struct head {
+    uint32_t bytes, to_stderr;
+};
+
+static bool has_room(uint64_t bytes) {
+    if (bytes <= record_room) return true;
+    char *more = realloc(record, bytes);
+    if (!more) return false;
+    record = more;
+    record_room = bytes;
+    return true;
+}
+
+static void show(const struct head *h, FILE **last) {
+    FILE *to = h->to_stderr ? stderr : stdout;
+    if (*last && *last != to) fflush(*last);
+    *last = to;
+    fwrite(record, 1, h->bytes, to);
+}
+
+/* Up to `written`; where the next one begins. A length that cannot be ends it, because nothing
+ * after it can be believed. */
+static uint64_t show_all(uint64_t at, uint64_t written) {
+    struct head head;
+    FILE *last = NULL;
+    for (;;) {
+        struct place p = look();
+        uint64_t first = oldest();
+        if ((int64_t)(first - at) > 0) at = first;
+        if ((int64_t)(written - at) < (int64_t)sizeof(head)) break;
+        copy_out(&p, at, &head, sizeof(head));
+        bool valid = head.bytes <= written - at - sizeof(head) &&
+                     head.bytes <= p.bytes - sizeof(head) && has_room(head.bytes);
+        if (valid) copy_out(&p, at + sizeof(head), record, head.bytes);
+        if (!was_there(&p, at)) continue;
+        if (valid) show(&head, &last);
+        at = valid ? at + sizeof(head) + head.bytes : written;
+    }
+    if (last) fflush(last);
+    return at;
+}
+
+/* ---- for others ------------------------------------------------------------------------------ */
 
 void text_flush(void) {
     const struct wire_completion *comp = state.conn.completion;

@@ -90,6 +90,7 @@ static void start(struct context *c, uint32_t index, unsigned int flags) {
     c->id = ++last_id;
     for (uint32_t k = 0; k < CTX_LIMITS; k++)
         c->limits[k] = shown_limit((CUlimit)k);
+    atom_store_relaxed(&c->calls, 0);
     c->cache = CU_FUNC_CACHE_PREFER_NONE;
     c->banks = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
     c->handle = (CUcontext)(uintptr_t)handle_make(HANDLE_CONTEXT, c->generation, index);

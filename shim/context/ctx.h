@@ -29,7 +29,8 @@ struct context {
     _Atomic uint64_t awaits;
     unsigned int flags, api_version;
     unsigned long long id;
-    size_t limits[CTX_LIMITS];
+    size_t limits[CTX_LIMITS]; /* as it asked (limits.h) */
+    _Atomic uint32_t calls;    /* WIRE_CALLS_* that its launches may have made */
     CUfunc_cache cache;
     CUsharedconfig banks;
 };

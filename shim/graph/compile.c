@@ -72,6 +72,7 @@ static CUresult put_kernel(struct compile *c, uint32_t lane, const struct params
     if (l.param_bytes != f->info.param_bytes) return CUDA_ERROR_INVALID_VALUE;
     l.rec = (struct wire_record){.op = WIRE_LAUNCH};
     l.func = f->id;
+    c->calls |= f->info.launches & WIRE_CALLS;
     CUresult r = check_launches(c, f->info.launches);
     if (!r && k->changing && f->info.launches & WIRE_LAUNCHES_GRAPHS)
         return refuse_call("a kernel that launches graphs and that kernels change");

@@ -33,6 +33,7 @@ struct compile {
     struct part *offered;         /* it, for these */
     uint32_t depth;               /* of bodies in bodies, and in what kernels launch */
     bool settles;                 /* its kernels launch graphs */
+    uint32_t calls;               /* WIRE_CALLS_* that its kernels may make */
     struct function *ask;         /* of this kernel the worker has to be asked first; NULL */
 };
 

@@ -18,6 +18,7 @@
 #include "shim/graph/registry.h"
 #include "shim/graph/room.h"
 #include "shim/lock.h"
+#include "shim/memory/fifo.h"
 #include "shim/table.h"
 
 struct program {
@@ -240,6 +241,7 @@ CUresult program_launch(struct program *program, struct stream *s, struct progra
     if (!r) r = fill_waits(p, s, after, waits);
     if (!r) r = expect_functions(p, &head.first_token);
     if (r) return r;
+    if (program->written.calls) fifo_launch(program->written.calls);
     r = submit_graph(&head, lanes, p->lanes.count, tail.bytes);
     if (r) {
         hostfunc_forget(head.first_token, p->function_count);

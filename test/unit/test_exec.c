@@ -302,29 +302,91 @@ Test(exec, long_parameters_arrive_whole) {
     end(&w);
 }
 
-Test(exec, printf_of_kernels_is_a_byte_ring_that_drops_what_does_not_fit) {
+/* ---- output of kernels ----------------------------------------------------------------------- */
+
+/* The number that the record at `at` is, and where the next one begins. */
+static int said(const char *ring, uint64_t bytes, uint64_t *at) {
+    char record[32];
+    uint32_t head[2];
+    for (size_t i = 0; i < sizeof(record); i++)
+        record[i] = ring[(*at + i) % bytes];
+    memcpy(head, record, sizeof(head));
+    cr_assert_leq(head[0], sizeof(record) - sizeof(head) - 1);
+    record[sizeof(head) + head[0]] = 0;
+    *at += sizeof(head) + head[0];
+    return atoi(record + sizeof(head));
+}
+
+/* All that a reader finds: numbers that go up by one to `last`; how many. */
+static int count_said(const struct world *w, const char *ring, uint64_t bytes, int last) {
+    uint64_t written = atom_load_acquire(&w->c->com->text_written);
+    uint64_t at = atom_load_acquire(&w->c->com->text_ring.first);
+    uint64_t read = atom_load_relaxed(&w->c->sub->text_read);
+    int count = 0, number = 0;
+    if (read > at) at = read;
+    cr_assert_leq(written - at, bytes);
+    for (; at < written; count++) {
+        int next = said(ring, bytes, &at);
+        cr_assert(!count || next == number + 1, "%d after %d", next, number);
+        number = next;
+    }
+    cr_assert_eq(at, written);
+    cr_assert_eq(number, last);
+    return count;
+}
+
+static void say(const struct world *w, int from, int to) {
+    for (int i = from; i < to; i++)
+        wireclient_launch(w->c, 0, 0, (uint32_t)i);
+    wirebench_run(w->b);
+}
+
+static int32_t move_text(const struct world *w, uint64_t addr, uint64_t bytes) {
+    struct wire_mem m = {.addr = addr, .bytes = bytes};
+    uint64_t t = wireclient_send(w->c, WIRE_TEXT, 0, true, &m, sizeof(m), NULL, 0);
+    wirebench_run(w->b);
+    return wireclient_result(w->c, t);
+}
+
+Test(exec, output_of_kernels_is_a_byte_ring_whose_oldest_gives_way) {
     struct world w = begin();
-    wireclient_kernels(w.c, "say");
-    wireclient_launch(w.c, 0, 0, 42);
-    wirebench_run(w.b);
     const char *text = w.c->com->text;
-    cr_expect_eq(atom_load_acquire(&w.c->com->text_written), 8 + 3);
-    cr_expect_eq(*(uint32_t *)text, 3);
-    cr_expect_eq(memcmp(text + 8, "42\n", 3), 0);
-    for (int i = 0; i < 100000; i++)
-        wireclient_launch(w.c, 0, 0, 1000);
-    wirebench_run(w.b);
+    wireclient_kernels(w.c, "say");
+    say(&w, 10, 100010);
+    int kept = count_said(&w, text, WIRE_TEXT_BYTES, 100009);
+    cr_expect_lt(kept, 100000);
+    cr_expect_gt(kept, (int)(WIRE_TEXT_BYTES / 16));
     uint64_t full = atom_load_acquire(&w.c->com->text_written);
-    cr_expect_leq(full, WIRE_TEXT_BYTES);
-    cr_expect_gt(full, WIRE_TEXT_BYTES - 13);
     atom_store_release(&w.c->sub->text_read, full);
-    wireclient_launch(w.c, 0, 0, 1234567);
-    wirebench_run(w.b);
-    cr_expect_eq(atom_load_acquire(&w.c->com->text_written), full + 16, "it wraps");
+    say(&w, 100010, 100020);
+    cr_expect_eq(count_said(&w, text, WIRE_TEXT_BYTES, 100019), 10, "what was read is not kept");
     atom_store_release(&w.c->sub->text_read, full * 5); /* a lie loses only the liar's text */
-    wireclient_launch(w.c, 0, 0, 1);
-    wirebench_run(w.b);
-    cr_expect_eq(atom_load_acquire(&w.c->com->text_written), full + 16);
+    say(&w, 100020, 200020);
+    atom_store_release(&w.c->sub->text_read, 0);
+    cr_expect_gt(count_said(&w, text, WIRE_TEXT_BYTES, 200019), (int)(WIRE_TEXT_BYTES / 16));
+    end(&w);
+}
+
+Test(exec, output_of_kernels_moves_to_another_ring_with_what_was_not_read) {
+    struct world w = begin();
+    const uint64_t bytes = 3 << 20, at = (uintptr_t)w.c->host + 4096;
+    wireclient_kernels(w.c, "say");
+    say(&w, 10, 1010);
+    cr_assert_eq(move_text(&w, at, bytes), 0);
+    cr_expect_eq(atom_load_acquire(&w.c->com->text_ring.addr), at);
+    cr_expect_eq(atom_load_acquire(&w.c->com->text_ring.bytes), bytes);
+    const char *ring = (const char *)w.c->host + 4096;
+    cr_expect_eq(count_said(&w, ring, bytes, 1009), 1000);
+    say(&w, 1010, 101010);
+    cr_expect_eq(count_said(&w, ring, bytes, 101009), 101000, "more than the page has room for");
+    cr_assert_eq(move_text(&w, at + bytes, 4096), 0);
+    int kept = count_said(&w, ring + bytes, 4096, 101009);
+    cr_expect(kept > 200 && kept < 300, "%d in a smaller one", kept);
+    memset((char *)w.c->host + 4096 + bytes, 0xff, 4096); /* what it says is nonsense now */
+    say(&w, 101010, 101012);
+    cr_expect_eq(atom_load_acquire(&w.c->com->fault.cuda), 0);
+    cr_assert_eq(move_text(&w, 0, 0), 0);
+    cr_expect_eq(atom_load_acquire(&w.c->com->text_ring.addr), 0);
     end(&w);
 }
 
@@ -454,6 +516,8 @@ Test(exec, what_is_not_the_clients_own_ends_it) {
              RECORD(wire_clusters, .threads = 1, .flags = wire_cluster_flags(2, 1, 1)),
              "which this device does not count");
     expelled(WIRE_FUNC_NAME, 0, RECORD(wire_func_name, .cap = 1), "outside the host window");
+    expelled(WIRE_TEXT, 0, RECORD(wire_mem, .addr = 4096, .bytes = 4096),
+             "outside the host window");
     expelled(WIRE_FUNC_NAME, 0, RECORD(wire_func_name, .module = 1), "module 1");
     expelled(WIRE_MODULE_LOAD, 0, RECORD(wire_module_load, .module = 1, .image_bytes = 5),
              "outside the host window");

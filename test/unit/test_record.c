@@ -124,6 +124,7 @@ static uint32_t valid(uint16_t op, union any *r) {
         r->array.channels = 4;
         r->array.flags = CUDA_ARRAY3D_LAYERED;
         break;
+    case WIRE_TEXT: r->mem.bytes = 2 * WIRE_TEXT_RING_LEAST; break;
     case WIRE_CLUSTERS:
         r->clusters.threads = 1024;
         r->clusters.flags = wire_cluster_flags(4, 2, 2);
@@ -303,6 +304,14 @@ Test(record, limits) {
     REFUSED(WIRE_LIMIT, limit.limit, 5);
     REFUSED(WIRE_LIMIT, limit.limit, UINT32_MAX);
     ACCEPTED(WIRE_LIMIT, limit.value, UINT64_MAX);
+}
+
+Test(record, rings_of_output) {
+    ACCEPTED(WIRE_TEXT, mem.bytes, 0);
+    ACCEPTED(WIRE_TEXT, mem.bytes, WIRE_TEXT_RING_LEAST);
+    REFUSED(WIRE_TEXT, mem.bytes, WIRE_TEXT_RING_LEAST - 1);
+    REFUSED(WIRE_TEXT, mem.addr, UINT64_MAX - WIRE_TEXT_RING_LEAST);
+    REFUSED(WIRE_TEXT, rec.ticket, 0);
 }
 
 Test(record, textures) {

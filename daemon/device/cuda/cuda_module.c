@@ -236,6 +236,7 @@ static int describe(struct dev_func *f) {
     struct dev_func_info *i = &f->info;
     int err = 0;
     i->params = f->params;
+    i->launches = f->module->prints ? DEV_CALLS_PRINTF : 0;
     i->regs = attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, &err);
     i->shared_bytes = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &err);
     i->local_bytes = attribute(f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &err);

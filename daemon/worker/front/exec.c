@@ -553,6 +553,15 @@ static int run_limit(struct exec *x, const void *rec) {
     return 0;
 }
 
+static int run_text(struct exec *x, const void *rec) {
+    const struct wire_mem *m = rec;
+    void *ring = m->bytes ? client_host(x->c, m->addr, m->bytes) : NULL;
+    if (m->bytes && !ring) return refuse(x, "output of kernels outside the host window");
+    text_move(&x->c->text, ring, m->addr, m->bytes);
+    reply_status(&x->c->com, &m->rec, x->c->com.fault);
+    return 0;
+}
+
 /* At once: of no stream, and of no memory either. */
 static int run_tensor_map(struct exec *x, const void *rec) {
     const struct wire_tensor_map *t = rec;
@@ -632,6 +641,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_SIGNAL_CLOSE] = run_signal,
     [WIRE_SIGNAL_ASK] = run_signal,
     [WIRE_LIMIT] = run_limit,
+    [WIRE_TEXT] = run_text,
     [WIRE_VALUE_WAIT] = run_value_wait,
     [WIRE_VALUE_WRITE] = run_value_write,
     [WIRE_STREAM_SHARE] = run_stream_share,

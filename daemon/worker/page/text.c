@@ -1,45 +1,112 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernels' output. A record is {u32 bytes, u32 to_stderr} and its text, in bytes that wrap.
+ *
+ * A reader may be copying a record while it is overwritten. So text_ring.first is raised before
+ * that, and the reader looks at it again when it has copied (shim/connection/text.c). In the host
+ * window the client can write to the ring: its own text is all that it can harm.
  */
 #include "daemon/worker/page/text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "common/atomics.h"
+
+#define HEAD_BYTES (2 * sizeof(uint32_t))
 
 void text_init(struct text *t) {
     *t = (struct text){0};
     pthread_mutex_init(&t->lock, NULL);
 }
 
-void text_attach(struct text *t, struct wire_completion *page, const struct wire_submission *sub) {
+void text_attach(struct text *t, struct wire_completion *page, const struct wire_submission *sub,
+                 void *ring) {
     t->page = page;
     t->sub = sub;
+    t->ring = ring ? ring : page->text;
+    t->bytes = ring ? atom_load_relaxed(&page->text_ring.bytes) : WIRE_TEXT_BYTES;
 }
 
 void text_finish(struct text *t) {
     pthread_mutex_destroy(&t->lock);
 }
 
-static void copy_into(char *ring, uint64_t at, const void *from, size_t bytes) {
-    size_t start = at % WIRE_TEXT_BYTES, first = WIRE_TEXT_BYTES - start;
+static void copy_into(char *ring, uint64_t ring_bytes, uint64_t at, const void *from,
+                      size_t bytes) {
+    size_t start = at % ring_bytes, first = ring_bytes - start;
     if (first > bytes) first = bytes;
     memcpy(ring + start, from, first);
     memcpy(ring, (const char *)from + first, bytes - first);
 }
 
-void text_put(struct text *t, int to_stderr, const char *text, size_t bytes) {
-    uint32_t head[2] = {(uint32_t)bytes, to_stderr ? 1 : 0};
-    if (bytes == 0 || bytes > WIRE_TEXT_BYTES - sizeof(head)) return;
+static void copy_from(const char *ring, uint64_t ring_bytes, uint64_t at, void *to, size_t bytes) {
+    size_t start = at % ring_bytes, first = ring_bytes - start;
+    if (first > bytes) first = bytes;
+    memcpy(to, ring + start, first);
+    memcpy((char *)to + first, ring, bytes - first);
+}
+
+/* ---- the oldest record that is kept; with the lock held -------------------------------------- */
+
+/* What the client read is not kept. A position that no honest reader stores counts as none. */
+static uint64_t first_of(const struct text *t, uint64_t written) {
+    uint64_t first = atom_load_relaxed(&t->page->text_ring.first);
+    uint64_t read = atom_load_acquire(&t->sub->text_read);
+    return read - first <= written - first ? read : first;
+}
+
+/* Behind the record at `at`, or behind all where that is none. */
+static uint64_t next_of(const struct text *t, uint64_t at, uint64_t written) {
+    uint32_t head[2];
+    if (written - at < sizeof(head)) return written;
+    copy_from(t->ring, t->bytes, at, head, sizeof(head));
+    uint64_t left = written - at - sizeof(head);
+    return head[0] > left ? written : at + sizeof(head) + head[0];
+}
+
+/* Drops records until no more than `keep` bytes are left; says so before they are overwritten. */
+static uint64_t drop_oldest(struct text *t, uint64_t written, uint64_t keep) {
+    uint64_t first = first_of(t, written);
+    while (written - first > keep)
+        first = next_of(t, first, written);
+    atom_store_release(&t->page->text_ring.first, first);
+    atom_fence();
+    return first;
+}
+
+/* ---- the same, for others -------------------------------------------------------------------- */
+
+void text_move(struct text *t, void *ring, uint64_t addr, uint64_t bytes) {
+    struct wire_text_ring *r = &t->page->text_ring;
+    char *to = ring ? ring : t->page->text;
+    uint64_t to_bytes = ring ? bytes : WIRE_TEXT_BYTES;
     pthread_mutex_lock(&t->lock);
     uint64_t written = atom_load_relaxed(&t->page->text_written);
-    /* The client's own word: a value that no honest reader stores only loses its own text. */
-    uint64_t unread = written - atom_load_acquire(&t->sub->text_read);
-    if (unread <= WIRE_TEXT_BYTES && WIRE_TEXT_BYTES - unread >= sizeof(head) + bytes) {
-        copy_into(t->page->text, written, head, sizeof(head));
-        copy_into(t->page->text, written + sizeof(head), text, bytes);
+    uint64_t at = drop_oldest(t, written, to_bytes < t->bytes ? to_bytes : t->bytes);
+    for (char piece[4096]; at < written;) {
+        size_t n = written - at < sizeof(piece) ? written - at : sizeof(piece);
+        copy_from(t->ring, t->bytes, at, piece, n);
+        copy_into(to, to_bytes, at, piece, n);
+        at += n;
+    }
+    t->ring = to;
+    t->bytes = to_bytes;
+    /* A reader that finds another place than before it copied copies again. */
+    atom_store_relaxed(&r->bytes, ring ? bytes : 0);
+    atom_store_release(&r->addr, ring ? addr : 0);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void text_put(struct text *t, int to_stderr, const char *text, size_t bytes) {
+    uint32_t head[2] = {(uint32_t)bytes, to_stderr ? 1 : 0};
+    pthread_mutex_lock(&t->lock);
+    if (bytes > 0 && bytes <= t->bytes - HEAD_BYTES) {
+        uint64_t written = atom_load_relaxed(&t->page->text_written);
+        drop_oldest(t, written, t->bytes - sizeof(head) - bytes);
+        copy_into(t->ring, t->bytes, written, head, sizeof(head));
+        copy_into(t->ring, t->bytes, written + sizeof(head), text, bytes);
         atom_store_release(&t->page->text_written, written + sizeof(head) + bytes);
     }
     pthread_mutex_unlock(&t->lock);

@@ -128,7 +128,8 @@ struct code_kernel {
     bool recursive;       /* or calls through pointers: the depth is unknown */
     bool nests;           /* calls the device runtime */
     bool launches_graphs;
-    bool *launches; /* kernels whose address its functions take, by the module's index */
+    bool prints, allocates; /* it, or what it may launch, calls printf; malloc or free */
+    bool *launches;         /* kernels whose address its functions take, by the module's index */
     struct arena *arena;
     struct code_kernel *next;
 };

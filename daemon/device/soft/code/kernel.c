@@ -171,6 +171,8 @@ static int code_measure_kernel(struct code_reach *r, struct code_kernel *k) {
         if (!f) continue;
         k->nests |= k->module->names[r->list[n]]->nests;
         k->launches_graphs |= k->module->names[r->list[n]]->launches_graphs;
+        k->prints |= k->module->names[r->list[n]]->prints;
+        k->allocates |= k->module->names[r->list[n]]->allocates;
         k->recursive |= f->stack;
         k->const_bytes += f->const_bytes;
         if (f->local_align > k->local_align) k->local_align = f->local_align;
@@ -306,6 +308,15 @@ static int check_launches(struct code_module *m, const struct code_kernel *k, ch
     return of->err;
 }
 
+/* Of whatever it may launch, and that in turn. */
+static void add_calls(const struct code_module *m, struct code_kernel *k) {
+    for (uint32_t i = 0; i < m->ptx->func_count; i++) {
+        const struct code_kernel *launched = m->launchable[i].kernel;
+        k->prints |= launched && launched->prints;
+        k->allocates |= launched && launched->allocates;
+    }
+}
+
 int code_kernel_get(struct code_module *m, const char *name, struct code_kernel **out, char *why,
                     size_t why_bytes) {
     struct code_kernel *k = NULL;
@@ -316,6 +327,7 @@ int code_kernel_get(struct code_module *m, const char *name, struct code_kernel 
     }
     int err = decode_kernel(m, f, &k, why, why_bytes);
     if (!err && k->nests) err = check_launches(m, k, why, why_bytes);
+    if (!err && k->nests) add_calls(m, k);
     if (!err) *out = k;
     return err;
 }
@@ -361,5 +373,7 @@ void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out)
                                      .local_bytes = k->local_bytes,
                                      .const_bytes = constant_bytes(k->module->ptx),
                                      .nests = k->nests,
-                                     .launches_graphs = k->launches_graphs};
+                                     .launches_graphs = k->launches_graphs,
+                                     .prints = k->prints,
+                                     .allocates = k->allocates};
 }

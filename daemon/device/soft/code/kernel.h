@@ -27,6 +27,7 @@ struct code_kernel_info {
     uint32_t shared_bytes;       /* static */
     uint32_t local_bytes, const_bytes;
     bool nests, launches_graphs; /* it calls the device runtime; graphs */
+    bool prints, allocates;      /* it, or what it may launch, calls printf; malloc or free */
 };
 void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out);
 /* Threads that a block of it may have. */

@@ -60,6 +60,8 @@ static void look_at_call(struct walk *w, const struct ptx_inst *i) {
         enum code_native native = native_find(f);
         w->names->nests |= native_is_cdp(native);
         w->names->launches_graphs |= native == NATIVE_GraphLaunch;
+        w->names->prints |= native == NATIVE_vprintf;
+        w->names->allocates |= native_uses_heap(native) || native == NATIVE_free;
         if (f->index < w->ptx->func_count) add(&w->calls, f->index);
     }
     w->names->indirect |= !direct;

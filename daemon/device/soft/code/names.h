@@ -26,6 +26,7 @@ struct code_names {
     bool reserved;              /* it asks for the shared memory that the system reserves */
     bool nests;                 /* it calls the device runtime */
     bool launches_graphs;
+    bool prints, allocates; /* it calls printf; malloc or free */
 };
 
 /* The function's, found now or before. NULL: out of memory. */

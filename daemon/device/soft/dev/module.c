@@ -273,8 +273,9 @@ static void describe_func(struct dev_func *f, const char *name) {
     memcpy(f->info.req_block, k.func->req_block, sizeof(f->info.req_block));
     memcpy(f->info.req_cluster, k.func->req_cluster, sizeof(f->info.req_cluster));
     f->info.max_cluster = k.func->max_cluster;
-    f->info.launches =
-        (k.nests ? DEV_LAUNCHES_KERNELS : 0u) | (k.launches_graphs ? DEV_LAUNCHES_GRAPHS : 0u);
+    f->info.launches = (k.nests ? DEV_LAUNCHES_KERNELS : 0u) |
+                       (k.launches_graphs ? DEV_LAUNCHES_GRAPHS : 0u) |
+                       (k.prints ? DEV_CALLS_PRINTF : 0u) | (k.allocates ? DEV_CALLS_MALLOC : 0u);
     f->info.must_cluster = k.func->explicit_cluster;
 }
 
