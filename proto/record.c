@@ -484,6 +484,7 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_STREAM_WAIT: return check_wait(rec, why);
     case WIRE_STREAM_CREATE: return check_stream_create(rec, why);
     case WIRE_STREAM_SHARE:
+    case WIRE_STREAM_PRIORITY:
     case WIRE_STREAM_DESTROY: return r->stream ? 0 : refuse(why, "stream 0 always exists");
     case WIRE_MEM_BACK:
     case WIRE_MEM_USE:

@@ -607,7 +607,8 @@ struct wire_completion {
     X(TENSOR_MAP, 49, wire_tensor_map)        \
     X(CLUSTERS, 50, wire_clusters)            \
     X(TEXTURE_REF, 51, wire_texture_ref)      \
-    X(TEXT, 52, wire_mem)
+    X(TEXT, 52, wire_mem)                     \
+    X(STREAM_PRIORITY, 53, wire_stream_priority)
 
 enum wire_op {
 #define X(name, number, type) WIRE_##name = number,
@@ -724,6 +725,13 @@ struct wire_stream_create {
 struct wire_stream_share {
     struct wire_record rec;
     uint32_t sms, pad;
+};
+
+/* The stream has this priority from now on, or when what was sent before is complete. (1.9) */
+struct wire_stream_priority {
+    struct wire_record rec;
+    int32_t priority;
+    uint32_t pad;
 };
 
 struct wire_stream_destroy { /* takes effect when all that was sent before it is complete */

@@ -114,9 +114,9 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
     CUresult r = state_ready();
     if (!r) r = check_device(dev);
     if (r) return r;
-    if (flags & ~(unsigned int)CU_CTX_FLAGS_MASK) return CUDA_ERROR_INVALID_VALUE;
-    ctx_primary()->flags = flags;
-    return CUDA_SUCCESS;
+    r = ctx_check_flags(flags);
+    if (!r) ctx_primary()->flags = flags;
+    return r;
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active) {
@@ -132,7 +132,9 @@ CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev) {
     CUresult r = state_live();
     if (!r) r = check_device(dev);
     if (r) return r;
-    if (!pctx || flags & ~(unsigned int)CU_CTX_FLAGS_MASK) return CUDA_ERROR_INVALID_VALUE;
+    if (!pctx) return CUDA_ERROR_INVALID_VALUE;
+    r = ctx_check_flags(flags);
+    if (r) return r;
     struct context *c = ctx_create(flags);
     if (!c) return CUDA_ERROR_OUT_OF_MEMORY;
     *pctx = c->handle;
@@ -261,9 +263,9 @@ CUresult cuCtxSetFlags(unsigned int flags) {
     struct context *c;
     CUresult r = mean(NULL, &c);
     if (r) return r;
-    if (flags & ~(unsigned int)CU_CTX_FLAGS_MASK) return CUDA_ERROR_INVALID_VALUE;
-    c->flags = flags;
-    return CUDA_SUCCESS;
+    r = ctx_check_flags(flags);
+    if (!r) c->flags = flags;
+    return r;
 }
 
 CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
@@ -298,7 +300,11 @@ CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
 CUresult cuCtxSynchronize(void) {
     CUresult r = ctx_enter();
     if (!r) r = capture_forbid_waiting();
-    if (!r) r = stream_drain();
+    if (!r) {
+        enum wait_how before = wait_as(ctx_waiting(ctx_current()));
+        r = stream_drain();
+        wait_as(before);
+    }
     if (state_ready() == CUDA_SUCCESS) text_flush();
     if (r) return r;
     pool_release_threshold();
@@ -361,7 +367,7 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
     CUresult r = ctx_enter();
     if (r) return r;
     if (!pConfig) return CUDA_ERROR_INVALID_VALUE;
-    *pConfig = ctx_current()->banks;
+    *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE; /* fixed, on every device since 5.0 */
     return CUDA_SUCCESS;
 }
 
@@ -370,8 +376,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
     if (r) return r;
     if ((unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
         return CUDA_ERROR_INVALID_VALUE;
-    ctx_current()->banks = config;
-    return CUDA_SUCCESS;
+    return CUDA_SUCCESS; /* by CUDA's rules without effect where the size is fixed */
 }
 
 CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {

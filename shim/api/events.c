@@ -114,7 +114,10 @@ CUresult cuEventSynchronize(CUevent hEvent) {
     r = capture_gate();
     if (r) return r;
     struct stamp_point at = event_point(e);
+    enum wait_how before =
+        wait_as(e->flags & CU_EVENT_BLOCKING_SYNC ? WAIT_BLOCK : ctx_waiting(ctx_current()));
     r = e->signal ? signal_wait(e->signal, e->owner) : wait_stream(at.stream, at.seq);
+    wait_as(before);
     text_flush();
     if (r) return r;
     pool_release_threshold();

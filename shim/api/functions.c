@@ -68,6 +68,8 @@ static CUresult set_attribute(struct function *f, CUfunction_attribute attrib, i
         f->non_portable_cluster = value;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        if ((unsigned)value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
+            return CUDA_ERROR_INVALID_VALUE;
         f->cluster_policy = value;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE:

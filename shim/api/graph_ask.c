@@ -6,6 +6,7 @@
 
 #include "proto/gen/prototypes.h"
 #include "shim/api/launch.h"
+#include "shim/code/function.h"
 #include "shim/context/ctx.h"
 #include "shim/graph/graph.h"
 #include "shim/graph/graph_memory.h"
@@ -191,14 +192,48 @@ CUresult cuGraphNodeGetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) 
 
 /* ---- attributes of launches ------------------------------------------------------------------ */
 
+/* That a kernel node can have. */
+static bool is_node_attribute(CUlaunchAttributeID id) {
+    switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+    case CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE:
+    case CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE: return true;
+    default: return false;
+    }
+}
+
+/* Of a node of which nobody said anything: as a stream's, and what its kernel says. */
+static CUkernelNodeAttrValue first_value(const struct params_kernel *k, CUlaunchAttributeID id) {
+    CUkernelNodeAttrValue v = {.pad = {0}};
+    const struct function *f = function_find(k->function);
+    if (id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) v.memSyncDomainMap.remote = 1;
+    if (!f) return v;
+    if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+        v.clusterSchedulingPolicyPreference = (CUclusterSchedulingPolicy)f->cluster_policy;
+    if (id == CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+        v.sharedMemCarveout = (unsigned int)f->carveout;
+    return v;
+}
+
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                        CUkernelNodeAttrValue *value_out) {
     struct graph_node *n;
+    if (!is_node_attribute(attr)) value_out = NULL;
     CUresult r = enter(hNode, CU_GRAPH_NODE_TYPE_KERNEL, value_out, &n);
     if (r) return r;
     const struct params_kernel *k = &n->params.kernel;
     const CUlaunchAttributeValue *v = params_attribute(k, attr);
-    *value_out = v ? *v : (CUkernelNodeAttrValue){.pad = {0}};
+    *value_out = v ? *v : first_value(k, attr);
     if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
         value_out->cooperative = (k->launch.flags & WIRE_LAUNCH_COOPERATIVE) != 0;
     return leave(CUDA_SUCCESS);
@@ -207,6 +242,7 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                        const CUkernelNodeAttrValue *value) {
     struct graph_node *n;
+    if (!is_node_attribute(attr)) value = NULL;
     CUresult r = enter(hNode, CU_GRAPH_NODE_TYPE_KERNEL, value, &n);
     if (r) return r;
     CUlaunchAttribute a = {.id = attr, .value = *value};

@@ -84,6 +84,8 @@ static CUresult read_mode(CUlaunchAttributeID id, const CUlaunchAttributeValue *
     if (id == CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE)
         m->cluster = v->portableClusterSizeMode;
     if (id == CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE) m->shared = v->sharedMemoryMode;
+    CUresult r = stream_hint_check(id, v);
+    if (r) return r;
     return m->cluster <= CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE &&
                    m->shared <= CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY
                ? CUDA_SUCCESS

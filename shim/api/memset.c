@@ -26,7 +26,7 @@ static CUresult fill(struct fill f, CUstream hStream, bool async) {
     r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
     /* The program may look at host memory right after the synchronous form, and SYNC_MEMOPS
      * asks for no less. */
-    bool seen = conn_in_host(&state.conn, f.dst) || identity_sync(f.dst);
+    bool seen = conn_in_host(&state.conn, f.dst) || ctx_synchronizes() || identity_sync(f.dst);
     if (!r && !async && seen) r = wait_stream(s->id, seq);
     return r;
 }

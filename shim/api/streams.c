@@ -61,11 +61,23 @@ CUresult cuStreamQuery(CUstream hStream) {
     return state_fault();
 }
 
+/* As the stream says, or else its context. */
+static CUresult wait_for(const struct stream *s) {
+    CUsynchronizationPolicy policy = stream_hint_waiting(&s->hint);
+    enum wait_how how = policy == CU_SYNC_POLICY_AUTO            ? ctx_waiting(ctx_current())
+                        : policy == CU_SYNC_POLICY_BLOCKING_SYNC ? WAIT_BLOCK
+                                                                 : WAIT_SPIN;
+    enum wait_how before = wait_as(how);
+    CUresult r = stream_wait(s);
+    wait_as(before);
+    return r;
+}
+
 CUresult cuStreamSynchronize(CUstream hStream) {
     struct stream *s;
     CUresult r = enter_sent(hStream, &s);
     if (!r)
-        r = stream_wait(s);
+        r = wait_for(s);
     else if (state_ready() == CUDA_SUCCESS)
         text_flush(); /* of what ended the context, say */
     if (r) return r;
@@ -112,8 +124,9 @@ CUresult cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
     CUresult r = enter(hStream, &s);
     if (r) return r;
     if (!streamId) return CUDA_ERROR_INVALID_VALUE;
-    /* Unlike the wire's id, never the same for two streams. */
-    *streamId = (unsigned long long)s->generation * WIRE_STREAMS + s->id + 1;
+    /* Unlike the wire's id, never the same for two streams. The default stream is each context's.
+     */
+    *streamId = s->id == STREAM_LEGACY ? 2 * ctx_current()->id + 1 : 2 * s->serial;
     return CUDA_SUCCESS;
 }
 
@@ -142,13 +155,13 @@ CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreen
     return r || !pGreenCtx ? r : cuStreamGetGreenCtx(hStream, pGreenCtx);
 }
 
-/* The priority in effect is that of the stream's beginning, whatever is said later. */
 CUresult cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream) {
     struct stream *to, *from;
     CUresult r = enter(dstStream, &to);
     if (!r) r = enter(srcStream, &from);
-    if (!r) stream_hint_copy(&to->hint, &from->hint);
-    return r;
+    if (r) return r;
+    stream_hint_copy(&to->hint, &from->hint);
+    return stream_prioritize(to, from->priority);
 }
 
 CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue *value) {
@@ -167,6 +180,6 @@ CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
     CUresult r = enter(hStream, &s);
     if (r) return r;
     if (!param) return CUDA_ERROR_INVALID_VALUE;
-    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) return CUDA_SUCCESS;
+    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) return stream_prioritize(s, param->priority);
     return stream_hint_set(&s->hint, attr, param);
 }

@@ -41,7 +41,9 @@ static CUresult check_prop(const CUmemAllocationProp *p) {
     if (p->location.type == CU_MEM_LOCATION_TYPE_INVALID) return CUDA_ERROR_INVALID_VALUE;
     if (p->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
     if (p->location.id != 0) return CUDA_ERROR_INVALID_DEVICE;
-    if (p->requestedHandleTypes & ~types || p->allocFlags.usage) return CUDA_ERROR_NOT_SUPPORTED;
+    if (p->requestedHandleTypes & ~types || p->allocFlags.usage ||
+        p->allocFlags.gpuDirectRDMACapable)
+        return CUDA_ERROR_NOT_SUPPORTED;
     return CUDA_SUCCESS;
 }
 

@@ -26,6 +26,14 @@
 /* A sleeper looks this often whether anybody is left to wake it. */
 #define WAIT_TICK_NS 50000000l
 
+static __thread enum wait_how self_how __attribute__((tls_model("initial-exec")));
+
+enum wait_how wait_as(enum wait_how how) {
+    enum wait_how before = self_how;
+    self_how = how;
+    return before;
+}
+
 bool wait_follow(void) {
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     uint32_t number = atom_load_acquire(&state.conn.submission->moved);
@@ -67,13 +75,14 @@ static CUresult sleep_until(bool (*ready)(const void *arg), const void *arg) {
 
 static bool spin_until(bool (*ready)(const void *arg), const void *arg) {
     const struct wire_completion *comp = state.conn.completion;
+    if (self_how == WAIT_BLOCK) return false;
     if (atom_load_relaxed(&comp->worker_cpu) == (uint32_t)sched_getcpu()) return false;
     for (int i = 0; i < WAIT_PAUSES; i++) {
         if (ready(arg)) return true;
         atom_pause();
     }
     uint64_t budget = atom_load_relaxed(&comp->spin_ns);
-    if (budget > WAIT_SPIN_MAX_NS) budget = WAIT_SPIN_MAX_NS;
+    if (budget > WAIT_SPIN_MAX_NS || self_how == WAIT_SPIN) budget = WAIT_SPIN_MAX_NS;
     uint64_t start = fdutil_now_ns();
     while (fdutil_now_ns() - start < budget) {
         if (ready(arg)) return true;

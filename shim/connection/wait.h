@@ -12,6 +12,12 @@
 
 #include "proto/cuda_abi.h"
 
+/* How this thread waits: as the worker says is worth it; spinning for longer; asleep at once. */
+enum wait_how { WAIT_AUTO, WAIT_SPIN, WAIT_BLOCK };
+
+/* From now on; how it waited before. */
+enum wait_how wait_as(enum wait_how how);
+
 /* 0 once ready(arg) is true; the sticky error when the client's context died first. Spins as long
  * as the worker says is worth it, then sleeps. */
 CUresult wait_until(bool (*ready)(const void *arg), const void *arg);

@@ -62,6 +62,15 @@ CUresult ctx_set(struct context *c) {
     return CUDA_SUCCESS;
 }
 
+CUresult ctx_check_flags(unsigned int flags) {
+    unsigned int how = flags & CU_CTX_SCHED_MASK;
+    if (flags & ~(unsigned int)CU_CTX_FLAGS_MASK || how & (how - 1))
+        return CUDA_ERROR_INVALID_VALUE;
+    return flags & (CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE)
+               ? refuse_call("a context that dumps core")
+               : CUDA_SUCCESS;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 struct context *ctx_find(CUcontext handle) {
@@ -92,7 +101,6 @@ static void start(struct context *c, uint32_t index, unsigned int flags) {
         c->limits[k] = shown_limit((CUlimit)k);
     atom_store_relaxed(&c->calls, 0);
     c->cache = CU_FUNC_CACHE_PREFER_NONE;
-    c->banks = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
     c->handle = (CUcontext)(uintptr_t)handle_make(HANDLE_CONTEXT, c->generation, index);
     atom_store_release(&c->live, 1);
 }

@@ -12,6 +12,7 @@
 
 #include "proto/cuda_abi.h"
 #include "shim/connection/state.h"
+#include "shim/connection/wait.h"
 
 #define CTX_MAX 256
 #define CTX_DEPTH 32
@@ -32,7 +33,6 @@ struct context {
     size_t limits[CTX_LIMITS]; /* as it asked (limits.h) */
     _Atomic uint32_t calls;    /* WIRE_CALLS_* that its launches may have made */
     CUfunc_cache cache;
-    CUsharedconfig banks;
 };
 
 /* One thread's view; made when first needed, freed when the thread ends. */
@@ -72,6 +72,23 @@ static inline CUresult ctx_enter_device(void) {
     CUresult r = state_live();
     if (r) return r;
     return ctx_self && ctx_self->in_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+/* CUDA_ERROR_INVALID_VALUE, or CUDA_ERROR_NOT_SUPPORTED and said: no context can have these flags
+ * (CU_CTX_*). */
+CUresult ctx_check_flags(unsigned int flags);
+
+/* How threads wait for what a context does, by its flags. */
+static inline enum wait_how ctx_waiting(const struct context *c) {
+    unsigned int how = c ? c->flags & CU_CTX_SCHED_MASK : CU_CTX_SCHED_AUTO;
+    if (how == CU_CTX_SCHED_BLOCKING_SYNC) return WAIT_BLOCK;
+    return how == CU_CTX_SCHED_AUTO ? WAIT_AUTO : WAIT_SPIN;
+}
+
+/* Synchronous operations of the current context always wait for their end. */
+static inline bool ctx_synchronizes(void) {
+    const struct context *c = ctx_current();
+    return c && c->flags & CU_CTX_SYNC_MEMOPS;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

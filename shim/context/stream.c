@@ -16,11 +16,14 @@
 #include "shim/lock.h"
 #include "shim/table.h"
 
+#define PRIORITY_SINCE 9 /* minor version of the protocol */
+
 static struct stream early[TABLE_BLOCK] = {
     [STREAM_LEGACY] = {.handle = CU_STREAM_LEGACY, .hint = STREAM_HINT_FIRST},
 };
 static struct table streams = {sizeof(struct stream), {(char *)early}};
 static _Atomic uint32_t stream_limit = 1; /* ids from here on were never used */
+static uint64_t last_serial;
 static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- making and ending ----------------------------------------------------------------------- */
@@ -82,10 +85,14 @@ static CUresult begin_late(const struct stream *s, const struct context *c) {
     return at.seq ? stream_await(s, at.stream, at.seq) : CUDA_SUCCESS;
 }
 
-CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstream *out) {
+static int clamped(int priority) {
     const struct description *d = &state.conn.description;
     if (priority > d->least_priority) priority = d->least_priority;
-    if (priority < d->greatest_priority) priority = d->greatest_priority;
+    return priority < d->greatest_priority ? d->greatest_priority : priority;
+}
+
+CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstream *out) {
+    priority = clamped(priority);
     struct stream *s = reserve();
     if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
     uint32_t id = s->id;
@@ -100,6 +107,7 @@ CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstrea
     s->busy = false;
     if (r) append_unused(s);
     if (!r) {
+        s->serial = ++last_serial;
         s->flags = flags;
         s->priority = priority;
         s->owner = owner;
@@ -120,6 +128,16 @@ CUresult stream_share(struct stream *s, CUcontext green, uint32_t sms) {
     s->sms = sms;
     CUresult r = submit_record(&rec, sizeof(rec), NULL, 0);
     return r || !c ? r : begin_late(s, c);
+}
+
+CUresult stream_prioritize(struct stream *s, int priority) {
+    struct wire_stream_priority rec = {.rec = {.op = WIRE_STREAM_PRIORITY, .stream = s->id},
+                                       .priority = clamped(priority)};
+    if (s->priority == rec.priority) return CUDA_SUCCESS;
+    s->priority = rec.priority;
+    /* The default stream's queue is there from the start; older workers do not know the record. */
+    if (s->id == STREAM_LEGACY || state.conn.minor < PRIORITY_SINCE) return CUDA_SUCCESS;
+    return submit_record(&rec, sizeof(rec), NULL, 0);
 }
 
 static bool is_of(const struct stream *s, const struct context *c) {
@@ -170,6 +188,10 @@ void stream_close(CUstream handle) {
 }
 
 void stream_release(uint32_t owner) {
+    if (owner == CTX_PRIMARY) {
+        early[STREAM_LEGACY].hint = (struct stream_hint)STREAM_HINT_FIRST;
+        early[STREAM_LEGACY].priority = STREAM_PRIORITY_LEAST;
+    }
     uint32_t limit = atom_load_acquire(&stream_limit);
     for (uint32_t id = STREAM_LEGACY + 1; id < limit; id++) {
         struct stream *s = nth(id);

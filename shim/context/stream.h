@@ -29,6 +29,7 @@ struct stream {
     uint32_t id; /* on the wire */
     struct stream *next_unused; /* of the ids that were given back */
     uint16_t generation;
+    uint64_t serial; /* never another stream's */
     uint32_t owner;  /* index of the context */
     CUcontext green; /* that has it, and so many multiprocessors for it; NULL and 0: none */
     uint32_t sms;
@@ -42,6 +43,8 @@ CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstrea
 
 /* It is a green context's. */
 CUresult stream_share(struct stream *s, CUcontext green, uint32_t sms);
+/* Clamped to what the device has. */
+CUresult stream_prioritize(struct stream *s, int priority);
 /* All of a context, the legacy stream of one that is not green among them, and of the primary one
  * those of green ones; one after the other: NULL after the last; begins with NULL. */
 struct stream *stream_of_context(const struct context *c, const struct stream *after);

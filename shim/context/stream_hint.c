@@ -22,18 +22,42 @@ static bool is_window(const CUaccessPolicyWindow *w) {
            (unsigned)w->missProp <= CU_ACCESS_PROPERTY_STREAMING;
 }
 
-static CUresult set(struct stream_hint *h, CUstreamAttrID attribute, const CUstreamAttrValue *v) {
+/* Devices with one domain take any. */
+static bool is_domain_map(const CUlaunchMemSyncDomainMap *m) {
+    const int count = shown(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
+    return count <= 1 || (m->default_ < count && m->remote < count);
+}
+
+static bool is_value(CUlaunchAttributeID attribute, const CUlaunchAttributeValue *v) {
     switch (attribute) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-        if (!is_window(&v->accessPolicyWindow)) return CUDA_ERROR_INVALID_VALUE;
-        h->window = v->accessPolicyWindow;
-        break;
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-        if (!is_waiting(v->syncPolicy)) return CUDA_ERROR_INVALID_VALUE;
-        h->waiting = v->syncPolicy;
-        break;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: return is_window(&v->accessPolicyWindow);
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: return is_waiting(v->syncPolicy);
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: return is_domain_map(&v->memSyncDomainMap);
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        return (unsigned)v->memSyncDomain <= CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        return (unsigned)v->clusterSchedulingPolicyPreference <=
+               CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+        return v->nvlinkUtilCentricScheduling <= 1;
+    default: return true;
+    }
+}
+
+CUresult stream_hint_check(CUlaunchAttributeID attribute, const CUlaunchAttributeValue *value) {
+    return is_value(attribute, value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult set(struct stream_hint *h, CUstreamAttrID attribute, const CUstreamAttrValue *v) {
+    if (!is_value(attribute, v)) return CUDA_ERROR_INVALID_VALUE;
+    switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: h->window = v->accessPolicyWindow; break;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: h->waiting = v->syncPolicy; break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: h->domains = v->memSyncDomainMap; break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: h->domain = v->memSyncDomain; break;
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+        h->nvlink = v->nvlinkUtilCentricScheduling;
+        break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -45,6 +69,9 @@ static CUresult get(const struct stream_hint *h, CUstreamAttrID attribute, CUstr
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: v->syncPolicy = h->waiting; break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: v->memSyncDomainMap = h->domains; break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: v->memSyncDomain = h->domain; break;
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+        v->nvlinkUtilCentricScheduling = h->nvlink;
+        break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -66,6 +93,13 @@ CUresult stream_hint_get(const struct stream_hint *h, CUstreamAttrID attribute,
     CUresult r = get(h, attribute, value);
     lock_leave(&hint_lock);
     return r;
+}
+
+CUsynchronizationPolicy stream_hint_waiting(const struct stream_hint *h) {
+    lock_enter(&hint_lock);
+    CUsynchronizationPolicy policy = h->waiting;
+    lock_leave(&hint_lock);
+    return policy;
 }
 
 void stream_hint_copy(struct stream_hint *to, const struct stream_hint *from) {

@@ -15,6 +15,7 @@ struct stream_hint {
     CUsynchronizationPolicy waiting;
     CUlaunchMemSyncDomainMap domains;
     CUlaunchMemSyncDomain domain;
+    unsigned int nvlink; /* nvlinkUtilCentricScheduling */
 };
 
 /* As of a stream of which nothing was said. */
@@ -31,6 +32,12 @@ CUresult stream_hint_set(struct stream_hint *h, CUstreamAttrID attribute,
 /* `value` is written whole; CUDA_ERROR_INVALID_VALUE: no attribute that is kept here. */
 CUresult stream_hint_get(const struct stream_hint *h, CUstreamAttrID attribute,
                          CUstreamAttrValue *value);
+
+CUsynchronizationPolicy stream_hint_waiting(const struct stream_hint *h);
+
+/* CUDA_ERROR_INVALID_VALUE: no stream, node or launch can have such a value of an attribute that
+ * these share. */
+CUresult stream_hint_check(CUlaunchAttributeID attribute, const CUlaunchAttributeValue *value);
 
 void stream_hint_copy(struct stream_hint *to, const struct stream_hint *from);
 

@@ -217,11 +217,17 @@ static void note_high(struct pool *p) {
     if (reserved_shown(p) > p->reserved_high) p->reserved_high = reserved_shown(p);
 }
 
+/* What nothing uses any more, for pools that may not look whether other streams are done. */
+static bool is_unused(uint32_t stream, uint64_t seq) {
+    return seq == 0;
+}
+
 /* With the lock held. */
 static bool take_kept(struct pool *p, uint64_t bytes, const struct mem_place *place,
                       uint32_t stream, uint64_t *addr) {
     uint64_t capacity = capacity_in(p, bytes);
-    if (!bins_take(&p->kept[place->window], capacity, stream, submit_done, addr)) return false;
+    bins_done done = p->reuse[CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC] ? submit_done : is_unused;
+    if (!bins_take(&p->kept[place->window], capacity, stream, done, addr)) return false;
     atom_sub_relaxed(&kept_bytes, capacity);
     mem_reuse(*addr, place, CTX_PRIMARY, (uint32_t)(p - pools), bytes);
     note_high(p);

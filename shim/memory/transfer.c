@@ -12,6 +12,7 @@
 #include "shim/connection/submit.h"
 #include "shim/connection/text.h"
 #include "shim/connection/wait.h"
+#include "shim/context/ctx.h"
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
 #include "shim/memory/hostmem.h"
@@ -249,9 +250,9 @@ CUresult transfer_check(struct transfer *t, unsigned int flags, struct transfer_
     return CUDA_SUCCESS;
 }
 
-/* SYNC_MEMOPS is set for one of the places. Of arrays it cannot be. */
+/* SYNC_MEMOPS is set for one of the places, or the context. Of arrays it cannot be. */
 static bool synchronizes(const struct transfer *t) {
-    return identity_sync(t->dst) || identity_sync(t->src);
+    return ctx_synchronizes() || identity_sync(t->dst) || identity_sync(t->src);
 }
 
 CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsigned int flags) {

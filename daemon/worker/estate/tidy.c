@@ -21,7 +21,7 @@ struct ends {
     /* Of streams: 1 + the place of its first open operation, 0: none is; its latest making, or end,
      * of those before that was read. */
     uint32_t open[WIRE_STREAMS];
-    bool stream[WIRE_STREAMS], shared[WIRE_STREAMS];
+    bool stream[WIRE_STREAMS], shared[WIRE_STREAMS], prioritized[WIRE_STREAMS];
     /* Of graphs: 1 + the place of the end of the one that is being read, 0: it is alive; a launch
      * of it is open. And the first of all that need others that were there before (LOG_BODIES). */
     uint32_t dropped[WIRE_GRAPHS], bodies;
@@ -83,10 +83,12 @@ static bool keep_stream(struct ends *n, const struct wire_record *r, uint32_t in
     return latest && r->op == WIRE_STREAM_CREATE;
 }
 
-static bool keep_share(struct ends *n, const struct wire_record *r, uint32_t index) {
+/* `said`: that the stream was told this later. */
+static bool keep_said(const struct ends *n, bool *said, const struct wire_record *r,
+                      uint32_t index) {
     if (is_behind_open(n, r->stream, index)) return true;
-    bool latest = !n->shared[r->stream] && !n->stream[r->stream];
-    n->shared[r->stream] = true;
+    bool latest = !said[r->stream] && !n->stream[r->stream];
+    said[r->stream] = true;
     return latest;
 }
 
@@ -166,7 +168,8 @@ static bool keep(struct tidy *t, const struct log *l, const struct log_entry *e,
     switch (r->op) {
     case WIRE_STREAM_CREATE:
     case WIRE_STREAM_DESTROY: return keep_stream(n, r, index);
-    case WIRE_STREAM_SHARE: return keep_share(n, r, index);
+    case WIRE_STREAM_SHARE: return keep_said(n, n->shared, r, index);
+    case WIRE_STREAM_PRIORITY: return keep_said(n, n->prioritized, r, index);
     case WIRE_MEM_BACK:
     case WIRE_MEM_UNBACK: return !has_happened(n, e);
     case WIRE_MODULE_UNLOAD:

@@ -368,6 +368,15 @@ static int run_stream_share(struct exec *x, const void *rec) {
     return 0;
 }
 
+static int run_stream_priority(struct exec *x, const void *rec) {
+    const struct wire_stream_priority *p = rec;
+    struct stream *s = stream_find(&x->c->streams, p->rec.stream);
+    if (!s) return refuse(x, "stream %u does not exist", p->rec.stream);
+    stream_prioritize(s, p->priority);
+    reply_status(&x->c->com, &p->rec, x->c->com.fault);
+    return 0;
+}
+
 /* Whole pages of one of the two windows. */
 static int check_pages(struct exec *x, uint64_t addr, uint64_t bytes) {
     const struct wire_windows *win = &x->c->windows;
@@ -645,6 +654,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_VALUE_WAIT] = run_value_wait,
     [WIRE_VALUE_WRITE] = run_value_write,
     [WIRE_STREAM_SHARE] = run_stream_share,
+    [WIRE_STREAM_PRIORITY] = run_stream_priority,
     [WIRE_TENSOR_MAP] = run_tensor_map,
     [WIRE_CLUSTERS] = run_clusters,
     [WIRE_TEXTURE_REF] = run_texture_ref,

@@ -194,7 +194,27 @@ struct stream *stream_open_inner(struct stream *parent) {
     return s;
 }
 
+/* Without memory for another queue it stays the old one. */
+static void renew_queue(struct stream *s) {
+    struct dev_queue *old = s->queue;
+    s->stale = false;
+    s->queue = NULL;
+    if (!old || open_queue(s)) {
+        s->queue = old;
+        return;
+    }
+    if (s->share) tell_share(s);
+    s->set->ops->queue_destroy(old);
+}
+
+void stream_prioritize(struct stream *s, int priority) {
+    s->stale = s->priority != priority;
+    s->priority = priority;
+    if (s->stale && s->head == s->next) renew_queue(s);
+}
+
 static void when_drained(struct stream *s) {
+    s->stale = false;
     s->closing = false;
     if (s->queue) s->set->ops->queue_destroy(s->queue);
     s->queue = NULL;
@@ -449,7 +469,10 @@ struct op *stream_retire(struct stream *s) {
     stats_sub(&s->set->com->page->stats.queued, s->head - before);
     publish_done(s);
     if (s->cursor != s->next && s->state == STREAM_READY) stream_kick(s);
-    if (s->closing && s->head == s->next) when_drained(s);
+    if (s->closing && s->head == s->next)
+        when_drained(s);
+    else if (s->stale && s->head == s->next)
+        renew_queue(s);
     return first;
 }
 

@@ -66,6 +66,7 @@ struct stream {
     bool open;      /* the client may use it */
     bool closing;   /* destroyed by the client, operations left */
     bool nonblocking;
+    bool stale; /* its queue has another priority */
 };
 
 /* All that a client has sent and that is not complete. */
@@ -104,6 +105,8 @@ int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int prior
                 uint64_t first_seq);
 /* It is empty, and goes on with this number, which the client may have been told is complete. */
 void stream_rewind(struct stream *s, uint64_t seq);
+/* Its priority from now on, or as soon as it is empty: a queue keeps the one it was made with. */
+void stream_prioritize(struct stream *s, int priority);
 /* Its kernels run on at most so many of the device's multiprocessors, if that can tell; 0: all. */
 void stream_share(struct stream *s, uint32_t sms);
 /* And those of all streams, those that will be opened as well. */
