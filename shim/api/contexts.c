@@ -2,6 +2,8 @@
  *
  * Calls about contexts, and what ends with one.
  */
+#include <string.h>
+
 #include "proto/gen/prototypes.h"
 #include "shim/code/image.h"
 #include "shim/connection/reply.h"
@@ -44,18 +46,21 @@ static void clear(struct context *c) {
     cls_release(c->index);
 }
 
-/* Those that the device keeps to, or tells kernels. */
-static CUresult set_on_device(CUlimit limit, size_t value) {
-    struct wire_limit rec = {.rec = {.op = WIRE_LIMIT}, .limit = (uint32_t)limit, .value = value};
+/* Those that the device keeps to, or tells kernels: `value` becomes what is in force. */
+static CUresult set_on_device(CUlimit limit, size_t *value) {
+    struct wire_limit rec = {.rec = {.op = WIRE_LIMIT}, .limit = (uint32_t)limit, .value = *value};
+    struct reply answer;
     CUresult r = CUDA_SUCCESS;
     switch (limit) {
-    case CU_LIMIT_PRINTF_FIFO_SIZE: r = fifo_set(value); break;
+    case CU_LIMIT_PRINTF_FIFO_SIZE: r = fifo_set(*value); break;
     case CU_LIMIT_STACK_SIZE:
     case CU_LIMIT_MALLOC_HEAP_SIZE:
     case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: break;
     default: return CUDA_SUCCESS;
     }
-    return r ? r : reply_call(&rec, sizeof(rec), NULL, 0, NULL);
+    if (!r) r = reply_call(&rec, sizeof(rec), NULL, 0, &answer);
+    if (!r && answer.bytes == sizeof(*value)) memcpy(value, answer.data, sizeof(*value));
+    return r;
 }
 
 /* The context ended: what the others asked for is in force, or what the device has at first. */
@@ -67,7 +72,7 @@ static void restore_limits(const struct context *c) {
         if (limit == CU_LIMIT_PRINTF_FIFO_SIZE)
             fifo_reset(now);
         else
-            set_on_device(limit, now);
+            set_on_device(limit, &now);
     }
 }
 
@@ -333,8 +338,13 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     if (r) return r;
     size_t before = limits_get(c, limit), after = limits_with(c, limit, value);
     if (limits_is_late(c, limit) && after != before) return CUDA_ERROR_INVALID_VALUE;
-    if (after != before) r = set_on_device(limit, after);
-    if (!r) c->limits[limit] = value;
+    if (after == before) {
+        c->limits[limit] = value;
+        return CUDA_SUCCESS;
+    }
+    size_t force = after;
+    r = set_on_device(limit, &force);
+    if (!r) c->limits[limit] = force == after ? value : force;
     return r;
 }
 

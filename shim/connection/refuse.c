@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "proto/job.h"
+#include "shim/connection/logbook.h"
 #include "shim/connection/refusals.h"
 #include "shim/connection/state.h"
 
@@ -57,6 +58,8 @@ static int shown(size_t bytes) {
 void refuse_kernel(const char *name, int err, const char *reason, size_t reason_bytes) {
     static _Atomic uint32_t said;
     refusals_note("kernel", name, NULL, err, reason, reason_bytes);
+    logbook_add(CU_LOG_LEVEL_ERROR, "the kernel %.80s was refused: %.*s", name, shown(reason_bytes),
+                reason);
     log_write("shim", first_or_warn(&said),
               "what=\"a kernel was refused: its results will be missing\" kernel=%.*s "
               "reason=\"%.*s\" do=\"%s\"",
@@ -70,6 +73,8 @@ void refuse_module(size_t image_bytes, int err, const char *reason, size_t reaso
     char size[32];
     snprintf(size, sizeof(size), "%zu bytes", image_bytes);
     refusals_note("module", size, NULL, err, reason, reason_bytes);
+    logbook_add(CU_LOG_LEVEL_ERROR, "a module of %s was refused: %.*s", size, shown(reason_bytes),
+                reason);
     log_write("shim", first_or_warn(&said),
               "what=\"a module was refused: its kernels' results will be missing\" bytes=%zu "
               "reason=\"%.*s\" do=\"%s\"",
@@ -79,6 +84,8 @@ void refuse_module(size_t image_bytes, int err, const char *reason, size_t reaso
 
 void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes) {
     static _Atomic uint32_t said;
+    logbook_add(CU_LOG_LEVEL_ERROR, "%zu bytes of device memory were refused: %.*s", bytes,
+                shown(reason_bytes), reason);
     log_write("shim", first_or_warn(&said),
               "what=\"device memory was refused\" bytes=%zu reason=\"%.*s\"", bytes,
               shown(reason_bytes), reason);
@@ -109,6 +116,8 @@ void refuse_addresses(uint64_t bytes, uint64_t window_bytes) {
 
 void refuse_export(const char *reason, size_t reason_bytes) {
     static _Atomic uint32_t said;
+    logbook_add(CU_LOG_LEVEL_ERROR, "a descriptor of device memory was refused: %.*s",
+                shown(reason_bytes), reason);
     log_write("shim", first_or_warn(&said),
               "what=\"a descriptor of device memory was refused\" reason=\"%.*s\"",
               shown(reason_bytes), reason);
@@ -117,6 +126,7 @@ void refuse_export(const char *reason, size_t reason_bytes) {
 CUresult refuse_registered(const char *reason) {
     static _Atomic uint32_t said;
     refusals_note("call", "cuMemHostGetDevicePointer_v2", NULL, 0, reason, strlen(reason));
+    logbook_add(CU_LOG_LEVEL_ERROR, "registered memory cannot be shown to the device: %s", reason);
     log_write(
         "shim", first_or_warn(&said),
         "what=\"registered memory cannot be shown to the device\" reason=\"%s\" "
@@ -129,6 +139,7 @@ CUresult refuse_registered(const char *reason) {
 CUresult refuse_call(const char *name) {
     static _Atomic uint32_t said;
     bool few = atom_add(&said, 1) < REFUSE_CALLS;
+    logbook_add(CU_LOG_LEVEL_ERROR, "%s is not supported", name);
     log_write("shim", few ? LOG_ERROR : LOG_WARN,
               "what=\"the program calls what is not supported\" call=%s "
               "do=\"see REFUSED CODE in salusctl(1)\"",

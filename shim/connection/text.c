@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/connection/logbook.h"
 #include "shim/connection/state.h"
 #include "shim/connection/wait.h"
 #include "shim/lock.h"
@@ -102,6 +103,7 @@ static uint64_t show_all(uint64_t at, uint64_t written) {
 /* ---- for others ------------------------------------------------------------------------------ */
 
 void text_flush(void) {
+    logbook_deliver();
     const struct wire_completion *comp = state.conn.completion;
     struct wire_submission *sub = state.conn.submission;
     if (atom_load_acquire(&comp->text_written) == atom_load_relaxed(&sub->text_read)) return;

@@ -4,6 +4,7 @@
  * fails can be understood, and gives CUDA_ERROR_NOT_SUPPORTED.
  */
 #include "common/atomics.h"
+#include "shim/connection/logbook.h"
 #include "shim/connection/refusals.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
@@ -15,7 +16,11 @@ CUresult shim_unsupported(enum call call) {
     if (r) return r;
     const struct call_info *info = call_info(call);
     if (info) refusals_note("call", info->name, __builtin_return_address(0), 0, "", 0);
-    if (!info || atom_load_relaxed(&named[call]) || atom_exchange(&named[call], 1))
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return refuse_call(info->name);
+    if (!info) return CUDA_ERROR_NOT_SUPPORTED;
+    if (atom_load_relaxed(&named[call]) || atom_exchange(&named[call], 1))
+        logbook_add(CU_LOG_LEVEL_ERROR, "%s is not supported", info->name);
+    else
+        refuse_call(info->name);
+    logbook_deliver();
+    return CUDA_ERROR_NOT_SUPPORTED;
 }

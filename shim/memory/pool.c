@@ -17,6 +17,7 @@
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
+#include "shim/context/stream.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 #include "shim/memory/bins.h"
@@ -217,9 +218,10 @@ static void note_high(struct pool *p) {
     if (reserved_shown(p) > p->reserved_high) p->reserved_high = reserved_shown(p);
 }
 
-/* What nothing uses any more, for pools that may not look whether other streams are done. */
+/* Freed by a call that waited: pools that may not look whether other streams are done give away no
+ * other memory of other streams. */
 static bool is_unused(uint32_t stream, uint64_t seq) {
-    return seq == 0;
+    return stream == STREAM_LEGACY && seq == 0;
 }
 
 /* With the lock held. */

@@ -98,6 +98,31 @@ Test(shim_wait, what_is_complete_is_success) {
     cr_assert_eq(wait_stream(3, seq), CUDA_SUCCESS);
 }
 
+static uint32_t looks; /* before the thread sleeps */
+
+static bool ready_when_asleep(const void *arg) {
+    if (atom_load_relaxed(&state.conn.submission->client_sleeping)) return true;
+    looks++;
+    return false;
+}
+
+static uint32_t looks_as(enum wait_how how) {
+    looks = 0;
+    atom_store_relaxed(&state.conn.submission->client_sleeping, 0);
+    enum wait_how before = wait_as(how);
+    cr_assert_eq(wait_until(ready_when_asleep, NULL), CUDA_SUCCESS);
+    cr_assert_eq(wait_as(before), how);
+    return looks;
+}
+
+Test(shim_wait, a_blocking_thread_sleeps_at_once) {
+    atom_store_relaxed(&completion->worker_cpu, UINT32_MAX);
+    uint32_t hint = looks_as(WAIT_AUTO); /* the worker says that it is worth no time */
+    cr_expect_eq(looks_as(WAIT_BLOCK), 1);
+    cr_expect_gt(hint, 1);
+    cr_expect_gt(looks_as(WAIT_SPIN), hint);
+}
+
 Test(shim_wait, what_looks_complete_after_the_fault_is_not) {
     uint64_t seq = send(3);
     fail();
