@@ -863,7 +863,8 @@ struct wire_global_reply {
     uint64_t addr, bytes;
 };
 
-/* A limit of what kernels find: 0, or what CUDA says when it cannot be had. */
+/* A limit of what kernels find: what CUDA says when it cannot be had, or 0 and the value that is in
+ * force as uint64_t (1.9). */
 struct wire_limit {
     struct wire_record rec;
     uint32_t limit; /* CU_LIMIT_STACK_SIZE, _PRINTF_FIFO_SIZE, _MALLOC_HEAP_SIZE or

@@ -554,11 +554,18 @@ static int run_graph_drop(struct exec *x, const void *rec) {
     return graph_drop(&x->c->graphs, d->graph, x->why, x->why_bytes);
 }
 
+/* A device that keeps to none of a client's has its own. */
+static uint64_t limit_in_force(const struct worker *w, const struct wire_limit *l) {
+    return w->ops->space_limit || l->limit >= DESCRIPTION_LIMITS ? l->value
+                                                                 : w->description.limits[l->limit];
+}
+
 static int run_limit(struct exec *x, const void *rec) {
     const struct wire_limit *l = rec;
+    const uint64_t force = limit_in_force(x->c->worker, l);
     int err = x->c->com.fault;
     if (!err) err = allowance_limit(x->c, l->limit, l->value);
-    reply_status(&x->c->com, &l->rec, err);
+    reply_send(&x->c->com, &l->rec, err, &force, err ? 0 : sizeof(force));
     return 0;
 }
 
