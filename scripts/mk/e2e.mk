@@ -7,7 +7,7 @@ E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor staged
 	texture_refs cluster tiles graphs graph_memory
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
 	lacking contextless registered whole link verify secret virtual ipc heirs graph_features \
-	graph_trainer device_heap values green unified printing ranks
+	graph_trainer device_heap values green unified printing ranks promises
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G
@@ -66,6 +66,7 @@ NVCC_UNIT_cubin := -cubin -arch=sm_90
 $(BUILD)/e2e/linked/link_unit.a: $(BUILD)/e2e/linked/link_unit.o
 	$(Q)rm -f $@ && $(AR) rc $@ $<
 $(BUILD)/e2e/default-static/marks: shim/salus.h
+$(BUILD)/e2e/default-static/promises: test/e2e/programs/gen_promises.inc
 # Clusters and tensor maps are of 9.0 on.
 $(foreach p,cluster tiles,$(addprefix $(BUILD)/e2e/,default-static/$(p) newest-static/$(p))): NVCC_default := $(NVCC_ptx90)
 # In libraries that are named as one of NVIDIA's: with a runtime of its own, and with the program's.
@@ -75,7 +76,7 @@ $(BUILD)/e2e/linked/libcurand_%.so: test/e2e/programs/%.cu test/e2e/programs/com
 	$(Q)$(NVCC) $(NVCC_ptxmany) $(NVCC_LIBRARY_$*) -shared -Xcompiler -fPIC -Dmain=tell -o $@ $< $(NVCC_LIBS_$*)
 NVCC_LIBRARY_asks := -cudart shared
 # Programs that call the driver API by name link our own library, as they would link CUDA's.
-E2E_DRIVER := badimage contextless whole link virtual ipc heirs texture_refs values green
+E2E_DRIVER := badimage contextless whole link virtual ipc heirs texture_refs values green promises
 $(foreach p,$(E2E_DRIVER) capability,$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))
 $(call e2e_bin,default-static,$(E2E_DRIVER)) $(call e2e_bin,ptxmany-static,capability): $(BUILD)/shim/libcuda.so
 

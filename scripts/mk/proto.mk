@@ -13,10 +13,13 @@ $(BUILD)/test/lib/cuda_abi_theirs.o: OWN_CFLAGS += $(if $(CUDA_INCLUDE),-isystem
 .PHONY: gen check-gen
 gen: ## what is generated from proto/driver.api and others, again
 	$(Q)$(PYTHON) scripts/gen-driver-api
+	$(Q)$(PYTHON) scripts/gen-promises
 
 check-gen:
 	$(Q)$(PYTHON) scripts/gen-driver-api --check $(if $(CUDA_INCLUDE),--toolkit $(CUDA_HOME))
 	$(Q)$(PYTHON) test/gen/test_driver_api.py --quiet
+	$(Q)$(PYTHON) scripts/gen-promises --check
+	$(Q)$(PYTHON) test/gen/test_promises.py --quiet
 	@$(if $(CUDA_INCLUDE),,echo "  SKIP    no CUDA 13.0 or 13.5 toolkit in $(CUDA_HOME): spec not compared with cuda.h")
 
 # The shim's exports are those of the spec, no more and no fewer.

@@ -808,6 +808,19 @@ def test_calls_that_need_no_context():
         equal((done.returncode, done.stdout), (0, "contextless\n"), done.stderr)
 
 
+def test_promises_about_settings_are_kept():
+    """Each of proto/promises.def in a process of its own."""
+    with Daemon() as d:
+        names = d.run([program("promises")]).stdout.split()
+        equal(len(names) > 50, True, "there are many")
+        broken = []
+        for name in names:
+            done = d.run([program("promises"), name])
+            if (done.returncode, done.stdout) != (0, name + "\n"):
+                broken.append(f"{name}: {done.returncode}, {done.stdout[-200:]} {done.stderr[-400:]}")
+        equal(broken, [], "promises that are broken")
+
+
 def test_the_device_is_one_whole():
     with Daemon() as d:
         done = d.run([program("whole")])
