@@ -130,10 +130,12 @@ static bool reclaim(struct pool *p, struct bins_block *out) {
            bins_reclaim(&p->kept[MEM_PERSISTENT], submit_done, out);
 }
 
-/* With the lock held: complete blocks leave until no more than `keep` bytes are reserved. */
+/* With the lock held: complete blocks leave until no more than `keep` bytes are reserved, as
+ * programs are told it. */
 static bool shrink(struct pool *p, uint64_t keep) {
     struct bins_block block;
     bool any = false;
+    keep = keep / GROWTH * GROWTH;
     while (kept(p) > 0 && reserved(p) > keep && reclaim(p, &block)) {
         mem_give_kept(block.addr);
         atom_sub_relaxed(&kept_bytes, block.capacity);

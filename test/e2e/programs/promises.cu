@@ -734,7 +734,7 @@ static void use_pool(CUmemoryPool pool, size_t bytes) {
 
 static void pool_keeps_to_its_threshold() {
     CUmemoryPool pool = new_pool();
-    cuuint64_t all = UINT64_MAX, none = 0;
+    cuuint64_t all = UINT64_MAX, none = 0, some = 40 << 20;
     EXPECT(pool_value(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) == 0);
     use_pool(pool, 40 << 20);
     OK(cuStreamSynchronize(NULL));
@@ -746,6 +746,11 @@ static void pool_keeps_to_its_threshold() {
     EXPECT(pool_value(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) >= 40 << 20);
     OK(cuMemPoolTrimTo(pool, 0));
     EXPECT(pool_value(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 0);
+    OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &some));
+    for (int i = 1; i < 10; i++)
+        use_pool(pool, i << 20);
+    OK(cuCtxSynchronize());
+    EXPECT(pool_value(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) <= some);
     use_pool(pool, 40 << 20);
     OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &none));
     OK(cuCtxSynchronize());
