@@ -83,6 +83,7 @@ struct dev_queue {
     struct dev_graph *graph; /* of the latest launch */
     uint32_t level;
     uint32_t sms;
+    int priority;
     bool still;
 };
 
@@ -579,6 +580,7 @@ static int fake_queue_create(struct dev_space *s, int priority, struct dev_queue
     struct dev_queue *q = calloc(1, sizeof(*q));
     if (!q) return -ENOMEM;
     q->space = s;
+    q->priority = priority;
     q->last = &q->first;
     list_append(&s->queues, &q->link);
     *out = q;
@@ -821,6 +823,12 @@ uint32_t fakedev_head_share(const struct dev *dev, uint32_t busy_queue) {
     uint32_t count;
     const struct dev_queue *q = fake_busy_queue(dev, busy_queue, &count);
     return q ? q->sms : UINT32_MAX;
+}
+
+int fakedev_head_priority(const struct dev *dev, uint32_t busy_queue) {
+    uint32_t count;
+    const struct dev_queue *q = fake_busy_queue(dev, busy_queue, &count);
+    return q ? q->priority : INT32_MAX;
 }
 
 bool fakedev_head_stands(const struct dev *dev, uint32_t busy_queue) {

@@ -71,6 +71,8 @@ uint32_t fakedev_level(const struct dev *dev, uint32_t at);
 uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue);
 /* Its share of the multiprocessors; 0: all. */
 uint32_t fakedev_head_share(const struct dev *dev, uint32_t busy_queue);
+/* With which it was made. */
+int fakedev_head_priority(const struct dev *dev, uint32_t busy_queue);
 /* It was told that its kernels stand still. */
 bool fakedev_head_stands(const struct dev *dev, uint32_t busy_queue);
 /* The kernel with this token, which runs and is the latest of its queue, launches a graph: what

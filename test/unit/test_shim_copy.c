@@ -4,6 +4,7 @@
  * carries them out between real windows.
  */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -375,4 +376,73 @@ Test(shim_copy, what_does_not_fit_is_not_sent) {
 Test(shim_copy, nothing_is_nothing) {
     cr_assert_eq(cuMemcpyHtoD_v2(device, pageable, 0), CUDA_SUCCESS);
     cr_assert_eq(rig_count(), 0);
+}
+
+/* ---- memory whose operations always synchronize ---------------------------------------------- */
+
+static _Atomic uint32_t returned;
+static CUcontext context;
+
+struct call {
+    CUresult (*make)(CUdeviceptr a, CUdeviceptr b);
+    CUdeviceptr a, b;
+};
+
+static CUresult copy_between(CUdeviceptr a, CUdeviceptr b) {
+    return cuMemcpyDtoD_v2(a, b, 256);
+}
+
+static CUresult copy_up(CUdeviceptr a, CUdeviceptr b) {
+    return cuMemcpyHtoD_v2(a, pageable, 256);
+}
+
+static CUresult fill(CUdeviceptr a, CUdeviceptr b) {
+    return cuMemsetD8_v2(a, 1, 256);
+}
+
+static void *make_call(void *arg) {
+    const struct call *c = arg;
+    cr_assert_eq(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    cr_assert_eq(c->make(c->a, c->b), CUDA_SUCCESS);
+    atom_store_release(&returned, 1);
+    return NULL;
+}
+
+/* Until the call has returned, or its thread sleeps for want of a stream that completes. */
+static bool is_waited_for(struct call c) {
+    pthread_t thread;
+    bool asleep = false;
+    atom_store_relaxed(&returned, 0);
+    atom_store_relaxed(&state.conn.submission->client_sleeping, 0);
+    rig_hold_streams(true);
+    cr_assert_eq(pthread_create(&thread, NULL, make_call, &c), 0);
+    while (!asleep && !atom_load_acquire(&returned))
+        asleep = atom_load_acquire(&state.conn.submission->client_sleeping);
+    rig_hold_streams(false);
+    pthread_join(thread, NULL);
+    return asleep;
+}
+
+static bool all_wait(CUdeviceptr a, CUdeviceptr b, bool want) {
+    return is_waited_for((struct call){copy_between, a, b}) == want &&
+           is_waited_for((struct call){copy_between, b, a}) == want &&
+           is_waited_for((struct call){copy_up, a, b}) == want &&
+           is_waited_for((struct call){fill, a, b}) == want;
+}
+
+Test(shim_copy, memory_with_sync_memops_is_waited_for) {
+    CUdeviceptr a, b;
+    unsigned int on = 1, off = 0, got = 7;
+    cr_assert_eq(cuCtxGetCurrent(&context), CUDA_SUCCESS);
+    cr_assert_eq(cuMemAlloc_v2(&a, 4096), CUDA_SUCCESS);
+    cr_assert_eq(cuMemAlloc_v2(&b, 4096), CUDA_SUCCESS);
+    cr_expect(all_wait(a, b, false));
+    cr_assert_eq(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, a + 7), CUDA_SUCCESS);
+    cr_assert_eq(cuPointerGetAttribute(&got, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, a), CUDA_SUCCESS);
+    cr_expect_eq(got, 1);
+    cr_expect(all_wait(a, b, true));
+    cr_assert_eq(cuPointerSetAttribute(&off, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, a), CUDA_SUCCESS);
+    cr_expect(all_wait(a, b, false));
+    cr_assert_eq(cuCtxSetFlags(CU_CTX_SYNC_MEMOPS), CUDA_SUCCESS);
+    cr_expect(all_wait(a, b, true));
 }

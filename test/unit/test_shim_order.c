@@ -6,22 +6,28 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/context/event.h"
 #include "shim/context/stream.h"
 #include "test/lib/shim/rig.h"
 
-static const struct rig_kernel kernels[] = {{"plain", NULL, {.max_threads = 1024}}};
-static CUfunction plain;
+static const struct rig_kernel kernels[] = {
+    {"plain", NULL, {.max_threads = 1024}},
+    {"printing", NULL, {.max_threads = 1024, .launches = WIRE_CALLS_PRINTF}},
+};
+static CUfunction plain, printing;
 static CUstream own;
 
 static void begin(void) {
     CUmodule module;
     rig_begin();
-    rig_kernels(kernels, 1);
+    state.conn.minor = WIRE_MINOR;
+    rig_kernels(kernels, 2);
     cr_assert_eq(cuModuleLoadData(&module, rig_ptx), CUDA_SUCCESS);
     cr_assert_eq(cuModuleGetFunction(&plain, module, "plain"), CUDA_SUCCESS);
+    cr_assert_eq(cuModuleGetFunction(&printing, module, "printing"), CUDA_SUCCESS);
     cr_assert_eq(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
     rig_forget();
 }
@@ -56,6 +62,109 @@ Test(shim_order, a_stream_is_told_as_it_was_asked_for) {
     cr_assert(c->flags == 0 && c->priority == state.conn.description.greatest_priority);
     cr_assert_eq(cuStreamGetPriority(s, &priority), CUDA_SUCCESS);
     cr_assert_eq(priority, state.conn.description.greatest_priority);
+}
+
+Test(shim_order, a_priority_that_is_set_is_told) {
+    const int greatest = state.conn.description.greatest_priority;
+    CUstreamAttrValue v = {.priority = greatest - 7};
+    int priority;
+    CUstream other;
+    cr_assert_eq(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(cuStreamSetAttribute(own, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v), CUDA_SUCCESS);
+    const struct wire_stream_priority *p = rig_only(WIRE_STREAM_PRIORITY);
+    cr_expect(p->rec.stream == id_of(own) && p->priority == greatest);
+    cr_assert_eq(cuStreamGetPriority(own, &priority), CUDA_SUCCESS);
+    cr_expect_eq(priority, greatest);
+    rig_forget();
+    cr_assert_eq(cuStreamCopyAttributes(other, own), CUDA_SUCCESS);
+    p = rig_only(WIRE_STREAM_PRIORITY);
+    cr_expect(p->rec.stream == id_of(other) && p->priority == greatest);
+}
+
+Test(shim_order, no_two_streams_have_one_id) {
+    unsigned long long id, first, latest = 0;
+    CUstream s;
+    cr_assert_eq(cuStreamGetId(NULL, &first), CUDA_SUCCESS);
+    for (int i = 0; i < 70000; i++) {
+        cr_assert_eq(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+        cr_assert_eq(cuStreamGetId(s, &id), CUDA_SUCCESS);
+        cr_assert(id > latest && id != first, "stream %d: %llu after %llu", i, id, latest);
+        latest = id;
+        cr_assert_eq(cuStreamDestroy_v2(s), CUDA_SUCCESS);
+    }
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static size_t limit(CUlimit which) {
+    size_t value = 0;
+    cr_assert_eq(cuCtxGetLimit(&value, which), CUDA_SUCCESS);
+    return value;
+}
+
+/* That the worker was told last. */
+static uint64_t told_limit(void) {
+    const struct wire_limit *l = rig_record(rig_count() - 1, NULL);
+    cr_assert_eq(l->rec.op, WIRE_LIMIT);
+    return l->value;
+}
+
+Test(shim_order, the_largest_limit_of_living_contexts_is_in_force) {
+    const CUlimit which = CU_LIMIT_STACK_SIZE;
+    CUcontext other;
+    cr_assert_eq(cuCtxSetLimit(which, 8000), CUDA_SUCCESS);
+    cr_expect(limit(which) == 8000 && told_limit() == 8000);
+    cr_assert_eq(cuCtxCreate_v2(&other, 0, 0), CUDA_SUCCESS);
+    cr_expect_eq(limit(which), 8000);
+    cr_assert_eq(cuCtxSetLimit(which, 16001), CUDA_SUCCESS);
+    cr_expect(limit(which) == 16016 && told_limit() == 16016, "in units of 16");
+    cr_assert_eq(cuCtxPopCurrent_v2(NULL), CUDA_SUCCESS);
+    cr_expect_eq(limit(which), 16016);
+    rig_forget();
+    cr_assert_eq(cuCtxSetLimit(which, 9600), CUDA_SUCCESS);
+    cr_expect(limit(which) == 16016 && rig_count() == 0, "the worker need not be told");
+    cr_assert_eq(cuCtxDestroy_v2(other), CUDA_SUCCESS);
+    cr_expect(limit(which) == 9600 && told_limit() == 9600);
+}
+
+Test(shim_order, the_fifo_is_made_before_the_first_kernel_that_prints) {
+    cr_assert_eq(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 3 << 20), CUDA_SUCCESS);
+    cr_expect_eq(told_limit(), 3 << 20);
+    const struct wire_mem *ring = rig_record(rig_count() - 2, NULL);
+    cr_assert_eq(ring->rec.op, WIRE_TEXT);
+    cr_expect(ring->bytes >= 3 << 20 && ring->addr >= state.conn.windows.host_base);
+    launch(own);
+    cr_expect_eq(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 2 << 20), CUDA_SUCCESS);
+    rig_forget();
+    cr_assert_eq(cuLaunchKernel(printing, 1, 1, 1, 1, 1, 1, 0, own, NULL, NULL), CUDA_SUCCESS);
+    cr_assert_eq(rig_only(WIRE_LAUNCH) != NULL, 1, "it is there already");
+    cr_expect_eq(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 4 << 20), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(limit(CU_LIMIT_PRINTF_FIFO_SIZE), 2 << 20);
+    cr_expect_eq(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 64 << 20), CUDA_SUCCESS);
+}
+
+Test(shim_order, the_first_kernel_that_prints_makes_the_fifo) {
+    cr_assert_eq(cuLaunchKernel(printing, 1, 1, 1, 1, 1, 1, 0, own, NULL, NULL), CUDA_SUCCESS);
+    const struct wire_mem *ring = rig_record(0, NULL);
+    cr_assert_eq(ring->rec.op, WIRE_TEXT);
+    cr_expect_geq(ring->bytes, limit(CU_LIMIT_PRINTF_FIFO_SIZE));
+    rig_forget();
+    cr_assert_eq(cuLaunchKernel(printing, 1, 1, 1, 1, 1, 1, 0, own, NULL, NULL), CUDA_SUCCESS);
+    cr_assert_neq(rig_only(WIRE_LAUNCH), NULL);
+}
+
+Test(shim_order, limits_that_nobody_can_set_are_refused) {
+    cr_expect_eq(cuCtxSetLimit(CU_LIMIT_SHMEM_SIZE, 1), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    cr_expect_eq(cuCtxSetLimit(CU_LIMIT_CIG_ENABLED, 1), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    cr_expect_eq(cuCtxSetLimit((CUlimit)99, 1), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    cr_expect_eq(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1 << 20), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, SIZE_MAX), CUDA_ERROR_OUT_OF_MEMORY);
+    cr_assert_eq(cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 500), CUDA_SUCCESS);
+    cr_expect_eq(limit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY), 128);
+    rig_refuse(WIRE_LIMIT, ERR_NO_MEMORY, "");
+    cr_expect_eq(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096), CUDA_ERROR_OUT_OF_MEMORY);
+    cr_expect_eq(limit(CU_LIMIT_STACK_SIZE), state.conn.description.limits[0]);
 }
 
 static CUresult set_window(CUstream s, CUaccessPolicyWindow window) {

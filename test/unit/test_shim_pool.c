@@ -318,3 +318,32 @@ Test(shim_pool, a_pool_says_how_it_was_made) {
     cr_expect_eq(get_int(first, CU_MEMPOOL_ATTR_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_HOST);
     cr_expect_eq(get(first, CU_MEMPOOL_ATTR_MAX_POOL_SIZE), 0, "no bound");
 }
+
+static unsigned long long id_of(CUdeviceptr p) {
+    unsigned long long id = 0;
+    cr_assert_eq(cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, p), CUDA_SUCCESS);
+    return id;
+}
+
+Test(shim_pool, a_block_that_is_handed_out_again_is_another_buffer) {
+    CUmemoryPool pool = make(0);
+    CUdeviceptr first = take(pool, 1000, a);
+    unsigned long long id = id_of(first);
+    cr_assert(id && id_of(first + 999) == id);
+    cr_assert_eq(cuMemFreeAsync(first, a), CUDA_SUCCESS);
+    cr_assert_eq(take(pool, 1000, a), first);
+    cr_expect_neq(id_of(first), id);
+}
+
+Test(shim_pool, one_that_may_not_look_hands_no_streams_memory_to_another) {
+    CUmemoryPool pool = make(0);
+    int off = 0;
+    CUmemPool_attribute attr = CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC;
+    CUdeviceptr first = take(pool, 1000, a);
+    cr_assert_eq(cuMemPoolSetAttribute(pool, attr, &off), CUDA_SUCCESS);
+    cr_assert_eq(cuMemFreeAsync(first, a), CUDA_SUCCESS);
+    cr_expect_neq(take(pool, 1000, b), first);
+    cr_assert_eq(take(pool, 1000, a), first);
+    cr_assert_eq(cuMemFree_v2(first), CUDA_SUCCESS);
+    cr_expect_eq(take(pool, 1000, b), first, "the call waited for all streams");
+}

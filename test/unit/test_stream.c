@@ -405,6 +405,32 @@ Test(stream, a_share_of_the_device_is_the_streams_own) {
     end(&w);
 }
 
+/* A queue keeps the priority that it was made with. */
+Test(stream, a_priority_is_the_streams_when_it_is_empty) {
+    struct world w = begin(0);
+    struct wire_stream_priority higher = {.priority = -3};
+    struct wire_stream_share half = {.sms = 8};
+    wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
+    wireclient_send(w.c, WIRE_STREAM_SHARE, 1, false, &half, sizeof(half), NULL, 0);
+    wireclient_launch(w.c, 1, 0, 1);
+    cr_expect_str_eq(launched(&w), "1");
+    wireclient_send(w.c, WIRE_STREAM_PRIORITY, 1, false, &higher, sizeof(higher), NULL, 0);
+    wirebench_run(w.b);
+    cr_expect_eq(fakedev_head_priority(w.dev, 0), 0, "a kernel is still there");
+    finish(&w, 0);
+    wireclient_launch(w.c, 1, 0, 2);
+    cr_expect_str_eq(launched(&w), "2");
+    cr_expect_eq(fakedev_head_priority(w.dev, 0), -3);
+    cr_expect_eq(fakedev_head_share(w.dev, 0), 8, "it keeps its share");
+    finish(&w, 0);
+    higher.priority = -1;
+    wireclient_send(w.c, WIRE_STREAM_PRIORITY, 1, false, &higher, sizeof(higher), NULL, 0);
+    wireclient_launch(w.c, 1, 0, 3);
+    cr_expect_str_eq(launched(&w), "3");
+    cr_expect_eq(fakedev_head_priority(w.dev, 0), -1, "an empty stream's at once");
+    end(&w);
+}
+
 Test(stream, a_share_of_no_stream_is_no_clients) {
     struct world w = begin(0);
     struct wire_stream_share half = {.sms = 8};
