@@ -240,6 +240,7 @@ int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
                                    .ranges = r->ranges,
                                    .text = keep_text,
                                    .text_arg = r,
+                                   .stack_bytes = r->stack_bytes,
                                    .heap = r->heap,
                                    .textures = r->textures,
                                    .runtime = r->runtime};

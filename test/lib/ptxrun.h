@@ -31,10 +31,11 @@ struct ptxrun {
     char touches[256]; /* of the latest launch: "harmless" to do again, or why not */
     char text[8192];   /* what kernels printed and asserted */
     size_t text_len;
-    uint32_t slice;      /* budget of a step */
-    uint32_t threads;    /* that step the grid; 1: the caller's */
-    uint32_t shared;     /* dynamic shared memory of launches */
-    uint32_t cluster[3]; /* of launches; zeros: none */
+    uint32_t slice;       /* budget of a step */
+    uint32_t threads;     /* that step the grid; 1: the caller's */
+    uint32_t shared;      /* dynamic shared memory of launches */
+    uint64_t stack_bytes; /* CU_LIMIT_STACK_SIZE */
+    uint32_t cluster[3];  /* of launches; zeros: none */
     int cooperative;
     int beside; /* launches are not watched: somebody else writes meanwhile, or time is measured */
     /* Of one thread; then the grid is cancelled, as it is when patience ends. 0: any number. Where

@@ -70,6 +70,10 @@ Test(stack, what_is_given_back_can_be_taken_again) {
     cr_assert_eq(ptxrun_launch(r, "again", 1, 1, 1, (uint64_t)p), ERR_LAUNCH_FAILED);
     cr_assert(strstr(r->result.text, "stack overflow"), "%s", r->result.text);
     cr_assert(p[3] >= 1000 && p[3] < 1050, "%llu of 1000 bytes in a MiB", (unsigned long long)p[3]);
+    r->stack_bytes = 6 << 20;
+    memcpy(p, (uint64_t[]){1000, 5000, 0, 0}, 32);
+    cr_assert_eq(ptxrun_launch(r, "again", 1, 1, 1, (uint64_t)p), 0, "%s", r->result.text);
+    cr_assert_eq(p[3], 5000, "as much as the limit says");
     ptxrun_destroy(r);
 }
 
