@@ -122,6 +122,21 @@ Test(replay, a_page_takes_no_more_memory_than_it_did) {
     succession_end(&r);
 }
 
+Test(replay, output_of_kernels_goes_on_in_its_ring) {
+    struct succession r = begin();
+    const char *ring = (const char *)r.c->host + 8192;
+    struct wire_mem m = {.addr = (uintptr_t)ring, .bytes = 8192};
+    uint64_t t = wireclient_send(r.c, WIRE_TEXT, 0, true, &m, sizeof(m), NULL, 0);
+    cr_assert_eq(wireclient_result(r.c, t), 0);
+    text_put(&succession_client(&r)->text, 0, "one\n", 4);
+    next_worker(&r);
+    text_put(&succession_client(&r)->text, 0, "two\n", 4);
+    cr_expect_eq(r.c->com->text_ring.addr, m.addr);
+    cr_expect_eq(r.c->com->text_written, 24);
+    cr_expect(!memcmp(ring + 8, "one\n", 4) && !memcmp(ring + 20, "two\n", 4));
+    succession_end(&r);
+}
+
 Test(replay, what_it_lacked_stays_counted) {
     struct succession r = begin();
     uint64_t most = WIRECLIENT_EPHEMERAL, lane = WIRECLIENT_EPHEMERAL;

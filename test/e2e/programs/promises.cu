@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What CUDA promises about settings, one promise a run, by the names of proto/promises.def: what was
- * set is in force, getters tell that, and what is unique never comes again. Without a name it prints
- * all of them. */
+ * What CUDA promises about settings, one promise a run, by the names of proto/promises.def: what
+ * was set is in force, getters tell that, and what is unique never comes again. Without a name it
+ * prints all of them. */
 #include <cuda.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,10 +16,10 @@
 /* Programs of before CUDA 12 make some of these calls. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-#define GIVES(call, want)                                                                       \
-    do {                                                                                        \
-        CUresult gives_r = (call);                                                              \
-        REQUIRE(gives_r == CUDA_##want, "%s gave %d, not CUDA_" #want, #call, (int)gives_r);    \
+#define GIVES(call, want)                                                                    \
+    do {                                                                                     \
+        CUresult gives_r = (call);                                                           \
+        REQUIRE(gives_r == CUDA_##want, "%s gave %d, not CUDA_" #want, #call, (int)gives_r); \
     } while (0)
 #define EXPECT(cond) REQUIRE(cond, "not true: %s", #cond)
 #define OK(call) GIVES(call, SUCCESS)
@@ -473,7 +473,8 @@ static CUresult launch_shared(int bytes, int *out) {
     cudaFunction_t f;
     void *params[] = {&out, &bytes};
     CHECK(cudaGetFuncBySymbol(&f, (const void *)use_shared));
-    CUresult r = cuLaunchKernel((CUfunction)f, 1, 1, 1, 1, 1, 1, (unsigned)bytes, NULL, params, NULL);
+    CUresult r =
+        cuLaunchKernel((CUfunction)f, 1, 1, 1, 1, 1, 1, (unsigned)bytes, NULL, params, NULL);
     OK(cuCtxSynchronize());
     return r;
 }
@@ -597,26 +598,33 @@ static void pointers_of_all_kinds() {
     };
     for (const kind &k : kinds) {
         CUdeviceptr inside = k.p + 100;
-        unsigned int type = pointer_attribute<unsigned int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, inside);
+        unsigned int type =
+            pointer_attribute<unsigned int>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, inside);
         REQUIRE(type == k.type, "%s memory is of type %u", k.name, type);
-        EXPECT(pointer_attribute<unsigned int>(CU_POINTER_ATTRIBUTE_IS_MANAGED, inside) == k.managed);
+        EXPECT(pointer_attribute<unsigned int>(CU_POINTER_ATTRIBUTE_IS_MANAGED, inside) ==
+               k.managed);
         EXPECT(pointer_attribute<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, inside) == current);
         EXPECT(pointer_attribute<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, inside) == 0);
-        EXPECT(pointer_attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, inside) == k.p);
+        EXPECT(pointer_attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, inside) ==
+               k.p);
         EXPECT(pointer_attribute<size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, inside) == 4096);
         EXPECT(pointer_attribute<unsigned int>(CU_POINTER_ATTRIBUTE_MAPPED, inside) == 1);
-        EXPECT(pointer_attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, inside) == inside);
-        EXPECT(pointer_attribute<unsigned long long>(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, inside) == 3);
+        EXPECT(pointer_attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, inside) ==
+               inside);
+        EXPECT(pointer_attribute<unsigned long long>(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, inside) ==
+               3);
         CUdeviceptr host;
         CUresult r = cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, inside);
         REQUIRE(k.host ? r == CUDA_SUCCESS && host == inside : r == CUDA_ERROR_INVALID_VALUE,
                 "a host pointer of %s memory: %d", k.name, r);
     }
     EXPECT(pointer_attribute<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, plain));
-    EXPECT(!pointer_attribute<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, managed));
+    EXPECT(
+        !pointer_attribute<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, managed));
     unsigned int type = 77;
     unsigned long long id = 77;
-    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_BUFFER_ID};
     void *answers[] = {&type, &id};
     GIVES(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, of(mine)), INVALID_VALUE);
     OK(cuPointerGetAttributes(2, asked, answers, of(mine)));
@@ -626,7 +634,8 @@ static void pointers_of_all_kinds() {
     OK(cuMemHostRegister(mine, sizeof(mine), CU_MEMHOSTREGISTER_DEVICEMAP));
     CUdeviceptr seen;
     if (cuMemHostGetDevicePointer(&seen, mine, 0) == CUDA_SUCCESS) {
-        EXPECT(pointer_attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_HOST_POINTER, seen + 8) == of(mine + 8));
+        EXPECT(pointer_attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_HOST_POINTER, seen + 8) ==
+               of(mine + 8));
         EXPECT(buffer_id(seen + 8) == buffer_id(of(mine)));
     }
     OK(cuMemHostUnregister(mine));
@@ -833,7 +842,8 @@ static void pool_access() {
     props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     props.location.type = CU_MEM_LOCATION_TYPE_HOST;
     if (cuMemPoolCreate(&pool, &props) != CUDA_SUCCESS) return;
-    for (CUmemAccess_flags want : {CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CU_MEM_ACCESS_FLAGS_PROT_NONE}) {
+    for (CUmemAccess_flags want :
+         {CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CU_MEM_ACCESS_FLAGS_PROT_NONE}) {
         CUdeviceptr p;
         d.flags = want;
         OK(cuMemPoolSetAccess(pool, &d, 1));
@@ -1397,7 +1407,8 @@ static void graph_memory_watermarks() {
     EXPECT(graph_value(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) >= 4 << 20);
     EXPECT(graph_value(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) >= 4 << 20);
     GIVES(cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &one), INVALID_VALUE);
-    GIVES(cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero), INVALID_VALUE);
+    GIVES(cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero),
+          INVALID_VALUE);
     OK(cuGraphExecDestroy(e));
     OK(cuGraphDestroy(g));
     OK(cuDeviceGraphMemTrim(0));
