@@ -128,6 +128,15 @@ Test(shim_order, the_largest_limit_of_living_contexts_is_in_force) {
     cr_expect(limit(which) == 9600 && told_limit() == 9600);
 }
 
+Test(shim_order, a_device_that_keeps_its_own_limit_is_told_of) {
+    rig_limit(2048);
+    cr_assert_eq(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 65536), CUDA_SUCCESS);
+    cr_expect_eq(limit(CU_LIMIT_STACK_SIZE), 2048);
+    rig_limit(0);
+    cr_assert_eq(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 65536), CUDA_SUCCESS);
+    cr_expect_eq(limit(CU_LIMIT_STACK_SIZE), 65536);
+}
+
 Test(shim_order, the_fifo_is_made_before_the_first_kernel_that_prints) {
     cr_assert_eq(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 3 << 20), CUDA_SUCCESS);
     cr_expect_eq(told_limit(), 3 << 20);

@@ -55,6 +55,7 @@ static struct {
     uint32_t count, cap, forgotten;
     bool still, hold;
     uint16_t withheld, refused;
+    uint64_t limit; /* that the device keeps; 0: as it is asked */
     int32_t refusal;
     char text[REFUSED_TEXT];
     struct kept request; /* that waits for rig_answer */
@@ -166,7 +167,9 @@ static void reply(const struct wire_record *rec) {
         for (uint64_t i = 0; i < 16; i++)
             map.map[i] = RIG_SEEN(i);
         answer(rec, 0, &map, sizeof(map));
-    } else if (is_signal(rec->op))
+    } else if (rec->op == WIRE_LIMIT && rig.limit)
+        answer(rec, 0, &rig.limit, sizeof(rig.limit));
+    else if (is_signal(rec->op))
         answer(rec, 0, &signal, sizeof(signal));
     else if (gives_key(rec->op))
         answer(rec, 0, &segment, sizeof(segment));
@@ -378,6 +381,12 @@ void rig_await_request(void) {
     const struct timespec nap = {.tv_nsec = 100000};
     while (!requested())
         nanosleep(&nap, NULL);
+}
+
+void rig_limit(uint64_t force) {
+    pthread_mutex_lock(&rig.lock);
+    rig.limit = force;
+    pthread_mutex_unlock(&rig.lock);
 }
 
 void rig_refuse(uint16_t op, int32_t err, const char *text) {

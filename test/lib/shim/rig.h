@@ -57,6 +57,8 @@ void rig_withhold(uint16_t op);
 void rig_answer(void);
 /* Waits until such a request was read. */
 void rig_await_request(void);
+/* The device keeps this limit, whatever it is asked for; 0: it keeps to what it is asked for. */
+void rig_limit(uint64_t force);
 /* The next requests with this op fail with it; 0: no longer. */
 void rig_refuse(uint16_t op, int32_t err, const char *text);
 /* From now on it keeps segments for descriptors, as salusd does since 1.7: what was asked for last,
