@@ -38,6 +38,8 @@ static bool is_value(CUlaunchAttributeID attribute, const CUlaunchAttributeValue
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         return (unsigned)v->clusterSchedulingPolicyPreference <=
                CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        return (int)v->sharedMemCarveout >= -1 && (int)v->sharedMemCarveout <= 100;
     case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
         return v->nvlinkUtilCentricScheduling <= 1;
     default: return true;

@@ -20,6 +20,7 @@
 
 #define TEXT_TIMES 4u
 #define TEXT_MORE (64ull << 20) /* at most so much more */
+#define WINDOW_PARTS 16u        /* of the host window a FIFO that nobody set takes one at most */
 
 static _Atomic uint64_t fifo_limit; /* for which the ring is, or could not be made; 0: none was */
 static uint64_t ring;               /* its address; 0: the completion page's */
@@ -79,15 +80,18 @@ void fifo_reset(uint64_t limit) {
     if (atom_load_relaxed(&fifo_limit)) (void)fifo_set(limit);
 }
 
-void fifo_begin(uint64_t limit) {
-    /* Without room for it, output has the page's. */
-    if (!atom_load_relaxed(&fifo_limit) && fifo_set(limit)) atom_store_relaxed(&fifo_limit, limit);
-    text_flush();
+/* Nobody set a limit. Where the window has little room, output has the page's. */
+static void make_first(const struct context *c) {
+    uint64_t limit = limits_get(c, CU_LIMIT_PRINTF_FIFO_SIZE);
+    bool fits = room_for(limit) <= state.conn.windows.host_bytes / WINDOW_PARTS;
+    if (!fits || fifo_set(limit)) atom_store_relaxed(&fifo_limit, limit);
 }
 
 void fifo_launch(uint32_t calls) {
     struct context *c = ctx_current();
     if (!c) return;
     limits_use(c, calls);
-    if (calls & WIRE_CALLS_PRINTF) fifo_begin(limits_get(c, CU_LIMIT_PRINTF_FIFO_SIZE));
+    if (!(calls & WIRE_CALLS_PRINTF)) return;
+    if (!atom_load_relaxed(&fifo_limit)) make_first(c);
+    text_flush();
 }

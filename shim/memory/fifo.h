@@ -17,11 +17,8 @@ CUresult fifo_set(uint64_t limit);
 /* The same, where it matters already: without room the FIFO stays. */
 void fifo_reset(uint64_t limit);
 
-/* A kernel that may print is about to be launched under this limit: what earlier ones wrote is
- * shown, as CUDA shows it then. */
-void fifo_begin(uint64_t limit);
-
-/* The same, where the launch makes these calls (WIRE_CALLS_*), of the current context. */
+/* Kernels that make these calls (WIRE_CALLS_*) are about to be launched in the current context. If
+ * they may print, what earlier ones wrote is shown, as CUDA shows it then. */
 void fifo_launch(uint32_t calls);
 
 #endif
