@@ -113,6 +113,36 @@ Test(devrt, malloc_and_free) {
     ptxrun_each("engine", check_heap);
 }
 
+/* As many as there are; then they are given back, every `keep`-th one but. */
+static uint32_t exhaust(struct heap *h, uint64_t bytes, uint32_t keep) {
+    static uint64_t at[70000];
+    uint32_t count = 0;
+    while (count < 70000 && (at[count] = heap_alloc(h, bytes)))
+        count++;
+    for (uint32_t i = 0; i < count; i++)
+        if (!keep || i % keep) cr_assert_eq(heap_free(h, at[i]), 0);
+    return count;
+}
+
+Test(devrt, what_is_free_of_the_heap_is_of_any_size) {
+    const uint64_t base = 1ull << 40, mib = 1ull << 20;
+    struct heap *h = heap_create(base, base + 64 * mib);
+    for (int round = 0; round < 3; round++) {
+        cr_expect_eq(exhaust(h, mib, 0), 64);
+        cr_expect_eq(exhaust(h, 48 * mib, 0), 1);
+        cr_expect_eq(exhaust(h, 1024, 0), 65536);
+        cr_expect_geq(exhaust(h, 100000, 0), 500);
+        cr_expect_eq(exhaust(h, 24 * mib, 0), 2);
+        cr_expect_eq(exhaust(h, 60 * mib, 0), 1);
+    }
+    cr_expect_eq(exhaust(h, mib, 16), 64); /* four are kept, with fifteen between them */
+    cr_expect_eq(exhaust(h, 14 * mib, 0), 4);
+    cr_expect_eq(exhaust(h, 16 * mib, 0), 0);
+    cr_expect_eq(exhaust(h, mib, 0), 60);
+    cr_expect(heap_touched(h) && !heap_unused(h));
+    heap_destroy(h);
+}
+
 Test(devrt, the_heap_hands_out_what_it_has_once) {
     enum { BYTES = 1 << 20 };
     const uint64_t base = 0x10000000;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Size classes, four to a doubling; memory is cut off the front of the heap and keeps its class
- * for ever. A map finds the piece at an address, which says its class and whether it is in use, so
- * that free() believes nothing that a kernel says. When the front reaches the end, larger free
- * pieces serve.
+ * Size classes, four to a doubling; memory is cut off the front of the heap and keeps its class.
+ * A map finds the piece at an address, which says its class and whether it is in use, so that
+ * free() believes nothing that a kernel says. When the front reaches the end, larger free pieces
+ * serve; when there are none, all free pieces become gaps, which memory is cut off as well.
  */
 #include "daemon/device/soft/exec/heap.h"
 
@@ -18,6 +18,9 @@
 #define HEAP_LEAST 16
 #define HEAP_PIECES_MAX (1u << 30)
 #define HEAP_NONE UINT32_MAX
+#define HEAP_NEAR 4u    /* classes up to twice the size: what these waste is no reason to gather */
+#define HEAP_PARTS 64u  /* of the heap: as much as one was freed, and pieces are gathered */
+#define HEAP_FEW 65536u /* pieces that are gathered in no time */
 
 struct heap_piece {
     uint64_t addr;
@@ -26,9 +29,17 @@ struct heap_piece {
     bool used;
 };
 
+struct heap_gap {
+    uint64_t lo, hi;
+};
+
 struct heap {
     pthread_mutex_t lock;
     uint64_t lo, hi, top;
+    struct heap_gap *gaps;
+    uint32_t gap_count;
+    uint64_t freed_bytes;        /* since the gaps were made */
+    bool touched;                /* something was given out */
     uint32_t free[HEAP_CLASSES]; /* pieces; HEAP_NONE: none */
     struct heap_piece *pieces;
     uint32_t count, cap;
@@ -55,6 +66,7 @@ void heap_destroy(struct heap *h) {
     if (!h) return;
     pthread_mutex_destroy(&h->lock);
     free(h->pieces);
+    free(h->gaps);
     slotmap_finish(&h->by_addr);
     free(h);
 }
@@ -97,15 +109,71 @@ static uint64_t reuse(struct heap *h, uint32_t c) {
     return p->addr;
 }
 
+/* Where memory of this size can be cut off; NULL: nowhere. */
+static uint64_t *front_of(struct heap *h, uint64_t bytes) {
+    if (h->top <= h->hi && h->hi - h->top >= bytes) return &h->top;
+    for (uint32_t i = 0; i < h->gap_count; i++)
+        if (h->gaps[i].hi - h->gaps[i].lo >= bytes) return &h->gaps[i].lo;
+    return NULL;
+}
+
 static uint64_t cut(struct heap *h, uint32_t c) {
-    uint64_t bytes = class_bytes(c), addr = h->top;
-    if (h->top > h->hi || h->hi - h->top < bytes) return 0;
-    if (h->count == HEAP_PIECES_MAX || grow(h)) return 0;
+    uint64_t bytes = class_bytes(c), *front = front_of(h, bytes), addr = front ? *front : 0;
+    if (!front || h->count == HEAP_PIECES_MAX || grow(h)) return 0;
     h->pieces[h->count] = (struct heap_piece){.addr = addr, .class = (uint8_t)c, .used = true};
     slotmap_add(&h->by_addr, hash_of(addr), h->count++);
-    h->top += bytes;
+    *front += bytes;
     return addr;
 }
+
+/* ---- free pieces put together ---------------------------------------------------------------- */
+
+static int by_address(const void *a, const void *b) {
+    const struct heap_piece *x = a, *y = b;
+    return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* What lies between the used pieces, which are all that is left: in ascending order. */
+static void split(struct heap *h) {
+    uint64_t at = h->lo;
+    uint32_t kept = 0;
+    h->gap_count = 0;
+    for (uint32_t i = 0; i < h->count; i++) {
+        const struct heap_piece p = h->pieces[i];
+        if (!p.used) continue;
+        if (p.addr > at) h->gaps[h->gap_count++] = (struct heap_gap){at, p.addr};
+        at = p.addr + class_bytes(p.class);
+        h->pieces[kept++] = p;
+    }
+    h->top = at;
+    h->count = kept;
+    for (uint32_t c = 0; c < HEAP_CLASSES; c++)
+        h->free[c] = HEAP_NONE;
+}
+
+/* Whether it is worth the time: seldom, or done in an instant. */
+static bool is_worth(const struct heap *h) {
+    bool much = h->freed_bytes >= (h->hi - h->lo) / HEAP_PARTS;
+    return h->freed_bytes && (much || h->count < HEAP_FEW);
+}
+
+/* False: there is no memory for it. */
+static bool gather(struct heap *h) {
+    struct slotmap again = {0};
+    struct heap_gap *gaps = reallocarray(h->gaps, h->used + 1u, sizeof(*gaps));
+    if (gaps) h->gaps = gaps;
+    if (!gaps || slotmap_reserve(&again, h->used + 1)) return false;
+    qsort(h->pieces, h->count, sizeof(*h->pieces), by_address);
+    split(h);
+    slotmap_finish(&h->by_addr);
+    h->by_addr = again;
+    for (uint32_t i = 0; i < h->count; i++)
+        slotmap_add(&h->by_addr, hash_of(h->pieces[i].addr), i);
+    h->freed_bytes = 0;
+    return true;
+}
+
+/* ---- for kernels ----------------------------------------------------------------------------- */
 
 uint64_t heap_alloc(struct heap *h, uint64_t bytes) {
     uint32_t c = 0;
@@ -116,16 +184,20 @@ uint64_t heap_alloc(struct heap *h, uint64_t bytes) {
     pthread_mutex_lock(&h->lock);
     uint64_t addr = reuse(h, c);
     if (!addr) addr = cut(h, c);
-    for (uint32_t larger = c + 1; !addr && larger < HEAP_CLASSES; larger++)
+    for (uint32_t near = c + 1; !addr && near < c + HEAP_NEAR && near < HEAP_CLASSES; near++)
+        addr = reuse(h, near);
+    if (!addr && is_worth(h) && gather(h)) addr = cut(h, c);
+    for (uint32_t larger = c + HEAP_NEAR; !addr && larger < HEAP_CLASSES; larger++)
         addr = reuse(h, larger);
     h->used += addr != 0;
+    h->touched |= addr != 0;
     pthread_mutex_unlock(&h->lock);
     return addr;
 }
 
 bool heap_touched(struct heap *h) {
     pthread_mutex_lock(&h->lock);
-    bool touched = h->count != 0;
+    bool touched = h->touched;
     pthread_mutex_unlock(&h->lock);
     return touched;
 }
@@ -151,6 +223,7 @@ int heap_free(struct heap *h, uint64_t addr) {
     if (!err) {
         struct heap_piece *p = &h->pieces[i];
         p->used = false;
+        h->freed_bytes += class_bytes(p->class);
         h->used--;
         p->next = h->free[p->class];
         h->free[p->class] = i;
