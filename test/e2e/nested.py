@@ -21,7 +21,6 @@ TESTS = {
     "test_blocks_wait_for_each_other": OF_THE_SOFTWARE_GPU,
     "test_kernels_launch_kernels": OF_THE_SOFTWARE_GPU,
     "test_memory_that_kernels_allocate": "a limit of kernels is the context's, and so all jobs'",
-    "test_promises_about_settings_are_kept": "a limit of kernels is the context's, and so all jobs'",
     "test_kernels_decide_about_graphs": NO_GRAPHS,
     "test_kernels_launch_graphs": NO_GRAPHS,
     "test_kernels_change_nodes_of_graphs": NO_GRAPHS,

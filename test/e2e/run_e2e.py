@@ -813,6 +813,8 @@ def test_promises_about_settings_are_kept():
     with Daemon() as d:
         names = d.run([program("promises")]).stdout.split()
         equal(len(names) > 50, True, "there are many")
+        if ON_DRIVER:  # a limit of kernels is the context's there, and so all jobs'
+            names = [name for name in names if not name.startswith("limit_")]
         broken = []
         for name in names:
             done = d.run([program("promises"), name])
