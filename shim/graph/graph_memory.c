@@ -11,6 +11,7 @@
 #include "shim/graph/registry.h"
 #include "shim/graph/room.h"
 #include "shim/lock.h"
+#include "shim/memory/identity.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/placed.h"
 
@@ -61,6 +62,7 @@ void graph_memory_drop(struct graph_memory *m) {
 void graph_memory_set(struct graph_memory *m, bool live) {
     if (m->live == live) return;
     m->live = live;
+    if (live) identity_forget(m->addr, m->bytes); /* each launch allocates it anew */
     if (m->room) m->room->live += live ? 1 : -1u;
 }
 

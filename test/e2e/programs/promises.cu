@@ -533,6 +533,24 @@ static void ids_of_mappings() {
     OK(cuMemAddressFree(at, bytes));
 }
 
+static void ids_of_graphs() {
+    CUgraph g;
+    CUgraphNode node;
+    CUgraphExec e;
+    CUDA_MEM_ALLOC_NODE_PARAMS p = {};
+    p.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    p.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    p.bytesize = 1 << 20;
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddMemAllocNode(&node, g, NULL, 0, &p));
+    OK(cuGraphInstantiate(&e, g, 0));
+    for (int i = 0; i < 20; i++) {
+        OK(cuGraphLaunch(e, NULL));
+        new_id(p.dptr, 1 << 20, "memory of a graph");
+        OK(cuMemFree(p.dptr));
+    }
+}
+
 static const char global_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                                  ".visible .global .b8 cell[256];\n"
                                  ".visible .entry k()\n{\nret;\n}\n";
@@ -570,6 +588,7 @@ static void buffer_ids() {
         OK(cuModuleUnload(module));
     }
     ids_of_mappings();
+    ids_of_graphs();
     EXPECT(recycled > 1000);
 }
 
