@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/code_owner.h"
+
 static const char *const kinds[REFUSED_KINDS] = {"kernel", "module", "call", "symbol"};
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -110,6 +112,11 @@ static unsigned ptx_above(const char *reason) {
     return sm;
 }
 
+/* A module's name is its size. */
+static enum code_owner owner_of(const struct refused *r) {
+    return code_owner(r->kind == REFUSED_KERNEL ? r->name : "", r->library);
+}
+
 static void advise_on_code(const struct refused *r, char *out) {
     unsigned sm = ptx_above(r->reason);
 
@@ -123,9 +130,7 @@ static void advise_on_code(const struct refused *r, char *out) {
                  "in salusctl(1)",
                  sm / 10, sm % 10);
     else if (strcmp(r->error, "ERR_NO_BINARY") == 0)
-        snprintf(out, REFUSED_TODO_BYTES,
-                 "compile it with PTX (nvcc -gencode arch=compute_75,code=compute_75); where a "
-                 "library of NVIDIA's is linked into the program try --capability 13.0");
+        snprintf(out, REFUSED_TODO_BYTES, "%s", code_remedy(owner_of(r)));
     else
         snprintf(out, REFUSED_TODO_BYTES,
                  "try --capability 7.5, or compile it for compute_75: older PTX may do without");

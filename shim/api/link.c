@@ -85,7 +85,8 @@ static CUresult add(struct link_state *s, CUjitInputType type, const void *data,
     CUresult r = link_add(&s->link, type, data, bytes, name, why);
     if (!r) return r;
     write_log(s, why);
-    if (r == CUDA_ERROR_NO_BINARY_FOR_GPU) refuse_module(bytes, ERR_NO_BINARY, why, sizeof(why));
+    if (r == CUDA_ERROR_NO_BINARY_FOR_GPU)
+        refuse_module(bytes, NULL, ERR_NO_BINARY, why, sizeof(why));
     return r;
 }
 

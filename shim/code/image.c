@@ -90,7 +90,7 @@ static void explain(const struct image *image, int err, const char *why,
     if (image->unasked && err == ERR_NO_BINARY) return;
     if (log && log->text && log->cap) snprintf(log->text, log->cap, "%s", why);
     if (refuse_is_code(err))
-        refuse_module(image->bytes, err, why, IMAGE_WHY_BYTES);
+        refuse_module(image->bytes, image->origin, err, why, IMAGE_WHY_BYTES);
     else
         log_warn("shim", "what=\"module not loaded\" bytes=%zu text=\"%s\"", image->bytes, why);
 }
@@ -185,6 +185,7 @@ static CUresult keep_code(struct image *image, const struct image_source *from,
     image->bytes = fatbin_measure(from->code);
     if (!image->bytes) return refuse_unknown(image, from->code, log);
     if (image->bytes > RECORD_IMAGE_MAX) return CUDA_ERROR_OUT_OF_MEMORY;
+    image->origin = from->code;
     image->data = from->preserved ? fatbin_in_place(from->code) : NULL;
     if (image->data) return CUDA_SUCCESS;
     image->copy = malloc(image->bytes);

@@ -25,6 +25,7 @@ struct image {
     uint32_t owner;      /* index of the context; modules only */
     uint32_t capability; /* for which PTX is chosen; 0: what everybody is told */
     const void *data;    /* the program's memory, or `copy` */
+    const void *origin;  /* where the program had it: an address only, which is not read */
     size_t bytes;
     void *copy;
     bool loaded;  /* the worker has it */

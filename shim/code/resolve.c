@@ -23,7 +23,7 @@ static CUresult keep_params(struct function *f) {
     size_t bytes = f->info.param_count * sizeof(*f->params);
     if (f->info.param_count > PARAMS_MAX || f->info.param_bytes > WIRE_PARAM_MAX) {
         static const char why[] = "more parameters than are supported";
-        refuse_kernel(f->name, ERR_UNSUPPORTED_PTX, why, sizeof(why));
+        refuse_kernel(f->name, f->image->origin, ERR_UNSUPPORTED_PTX, why, sizeof(why));
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     free(f->params);
@@ -74,7 +74,8 @@ static CUresult ask(struct function *f, bool first) {
     struct reply reply = {0};
     r = reply_call(&rec, sizeof(rec), f->name, rec.name_bytes, &reply);
     if (r && is_refusal(&reply))
-        refuse_kernel(f->name, reply.result, (const char *)reply.data, reply.bytes);
+        refuse_kernel(f->name, f->image->origin, reply.result, (const char *)reply.data,
+                      reply.bytes);
     if (r) return r;
     f->sent = true;
     if (reply.bytes != sizeof(f->info)) return CUDA_ERROR_UNKNOWN;

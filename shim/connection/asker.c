@@ -14,17 +14,13 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "common/code_owner.h"
 #include "shim/connection/state.h"
 
 #define FRAMES_MAX 64   /* ours, the runtime's, and that of who called it */
 #define RUNTIMES_MAX 16 /* in one process; what more there are is no runtime */
 
 static _Atomic(uint64_t) runtimes[RUNTIMES_MAX]; /* where their files lie; 0: none */
-
-static const char *const libraries[] = {
-    "libcublas",   "libcudnn", "libcufft", "libcurand", "libcusolver",
-    "libcusparse", "libnccl.", "libnpp",   "libnvjpeg",
-};
 
 static const char *name_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -36,9 +32,7 @@ static bool begins(const char *name, const char *with) {
 }
 
 bool asker_is_library(const char *path) {
-    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-        if (begins(name_of(path), libraries[i])) return true;
-    return false;
+    return code_is_nvidias(path);
 }
 
 static bool is_runtime(const char *path) {

@@ -28,12 +28,17 @@ static void find_path(void) {
     if (value && *value) path = strdup(value); /* the host may change its environment */
 }
 
-/* "libcublasLt.so.13"; "-" where nobody knows. */
-static const char *library_of(const void *caller) {
+static const char *library_of(const void *address) {
     Dl_info info;
-    if (!caller || !dladdr(caller, &info) || !info.dli_fname || !*info.dli_fname) return "-";
+    if (!address || !dladdr(address, &info) || !info.dli_fname || !*info.dli_fname) return "-";
     const char *slash = strrchr(info.dli_fname, '/');
     return slash ? slash + 1 : info.dli_fname;
+}
+
+void refusals_file(const void *address, char *name) {
+    int before = errno;
+    snprintf(name, REFUSALS_FILE_BYTES, "%s", library_of(address));
+    errno = before;
 }
 
 /* Names come from programs: a field ends where it should. */

@@ -13,7 +13,13 @@
 
 #define REFUSALS_MAX 100000
 
-/* `caller`: an address in the library that asked, NULL where that is not known; `err` may be 0.
+/* Name without folders of the file in which the address lies, "libcublasLt.so.13"; "-" where nobody
+ * knows. A longer one is cut. */
+#define REFUSALS_FILE_BYTES 128
+void refusals_file(const void *address, char *name);
+
+/* `caller`: an address in the library that asked, or in the code that was refused; NULL where that
+ * is not known. `err` may be 0.
  * `reason`: `reason_bytes`, or up to its NUL. */
 void refusals_note(const char *kind, const char *name, const void *caller, int err,
                    const char *reason, size_t reason_bytes);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
+#include "common/code_owner.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "proto/job.h"
@@ -40,45 +41,49 @@ static bool has_newer_ptx(const char *reason, size_t bytes) {
     return memmem(reason, bytes, words, sizeof(words) - 1) != NULL;
 }
 
-static const char *remedy(int err, const char *reason, size_t reason_bytes) {
+static const char *remedy(const char *kernel, const void *code, int err, const char *reason,
+                          size_t reason_bytes) {
+    char file[REFUSALS_FILE_BYTES];
     if (err != ERR_NO_BINARY) return "see REFUSED CODE in salusctl(1)";
-    return has_newer_ptx(reason, reason_bytes)
-               ? "ask for such a device (salusctl run --capability), or compile it for an older "
-                 "one "
-                 "(nvcc -gencode arch=compute_75,code=compute_75); see COMPUTE CAPABILITY in "
-                 "salusctl(1)"
-               : "compile it with PTX (nvcc -gencode arch=compute_75,code=compute_75); see REFUSED "
-                 "CODE in salusctl(1)";
+    if (has_newer_ptx(reason, reason_bytes))
+        return "ask for such a device (salusctl run --capability), or compile it for an older one "
+               "(nvcc -gencode arch=compute_75,code=compute_75); see COMPUTE CAPABILITY in "
+               "salusctl(1)";
+    refusals_file(code, file);
+    return code_remedy(code_owner(kernel, file));
 }
 
 static int shown(size_t bytes) {
     return bytes < REFUSE_REASON_MAX ? (int)bytes : REFUSE_REASON_MAX;
 }
 
-void refuse_kernel(const char *name, int err, const char *reason, size_t reason_bytes) {
+void refuse_kernel(const char *name, const void *code, int err, const char *reason,
+                   size_t reason_bytes) {
     static _Atomic uint32_t said;
-    refusals_note("kernel", name, NULL, err, reason, reason_bytes);
+    refusals_note("kernel", name, code, err, reason, reason_bytes);
     logbook_add(CU_LOG_LEVEL_ERROR, "the kernel %.80s was refused: %.*s", name, shown(reason_bytes),
                 reason);
     log_write("shim", first_or_warn(&said),
               "what=\"a kernel was refused: its results will be missing\" kernel=%.*s "
               "reason=\"%.*s\" do=\"%s\"",
               REFUSE_REASON_MAX, name, shown(reason_bytes), reason,
-              remedy(err, reason, reason_bytes));
+              remedy(name, code, err, reason, reason_bytes));
     end_if_strict();
 }
 
-void refuse_module(size_t image_bytes, int err, const char *reason, size_t reason_bytes) {
+void refuse_module(size_t image_bytes, const void *code, int err, const char *reason,
+                   size_t reason_bytes) {
     static _Atomic uint32_t said;
     char size[32];
     snprintf(size, sizeof(size), "%zu bytes", image_bytes);
-    refusals_note("module", size, NULL, err, reason, reason_bytes);
+    refusals_note("module", size, code, err, reason, reason_bytes);
     logbook_add(CU_LOG_LEVEL_ERROR, "a module of %s was refused: %.*s", size, shown(reason_bytes),
                 reason);
     log_write("shim", first_or_warn(&said),
               "what=\"a module was refused: its kernels' results will be missing\" bytes=%zu "
               "reason=\"%.*s\" do=\"%s\"",
-              image_bytes, shown(reason_bytes), reason, remedy(err, reason, reason_bytes));
+              image_bytes, shown(reason_bytes), reason,
+              remedy("", code, err, reason, reason_bytes));
     end_if_strict();
 }
 

@@ -21,9 +21,12 @@
  * own mistake, or a fault that every call reports. */
 int refuse_is_code(int err);
 
-/* `reason`: text from elsewhere, `reason_bytes` or up to its NUL. */
-void refuse_kernel(const char *name, int err, const char *reason, size_t reason_bytes);
-void refuse_module(size_t image_bytes, int err, const char *reason, size_t reason_bytes);
+/* `code`: an address in the image, by which the file that brought it is known; may be NULL.
+ * `reason`: text from elsewhere, `reason_bytes` or up to its NUL. */
+void refuse_kernel(const char *name, const void *code, int err, const char *reason,
+                   size_t reason_bytes);
+void refuse_module(size_t image_bytes, const void *code, int err, const char *reason,
+                   size_t reason_bytes);
 
 /* Beyond what its user may have, which no error of CUDA's tells: the first time is said. No reason
  * to end a strict job, which is told as well. */

@@ -274,6 +274,14 @@ Test(ctl_doctor, advice_goes_by_the_reason) {
     cr_assert_not_null(strstr(advice("kernel\tk\t-\tERR_NO_BINARY\tonly machine code, no PTX"),
                               "-gencode arch=compute_75"));
     cr_assert_not_null(
+        strstr(advice("kernel\t_ZN2at6native13reduce_kernelE\t-\tERR_NO_BINARY\tonly "
+                      "machine code, no PTX"),
+               "torch.compile"));
+    cr_assert_not_null(strstr(advice("module\t9 bytes\tlibtorch_cuda.so\tERR_NO_BINARY\tnothing"),
+                              "--device-mode=null"));
+    cr_assert_null(strstr(advice("module\t9 bytes\tlibtorch_cuda.so\tERR_NO_BINARY\tnothing"),
+                          "--capability"));
+    cr_assert_not_null(
         strstr(advice("kernel\tk\t-\tERR_INVALID_PTX\tline 3: wgmma"), "--capability 7.5"));
     cr_assert_not_null(strstr(advice("module\tm\t-\tERR_INVALID_IMAGE\tit is Tile IR"), "earlier"));
     cr_assert_not_null(strstr(advice("call\tcuX\t-\t-\t"), "cuda-coverage"));

@@ -68,8 +68,8 @@ static unsigned int count(const char *part) {
 }
 
 static void two_kernels(void) {
-    refuse_kernel("first", ERR_NO_BINARY, "only machine code", 17);
-    refuse_kernel("second", ERR_INVALID_PTX, "wgmma", 5);
+    refuse_kernel("first", NULL, ERR_NO_BINARY, "only machine code", 17);
+    refuse_kernel("second", NULL, ERR_INVALID_PTX, "wgmma", 5);
 }
 
 Test(refuse, the_first_kernel_is_said) {
@@ -85,10 +85,30 @@ Test(refuse, the_first_kernel_is_said) {
     cr_assert_str_empty(said);
 }
 
+static void kernel_of_pytorch(void) {
+    refuse_kernel("_ZN2at6native13reduce_kernelE", NULL, ERR_NO_BINARY, "only machine code", 17);
+}
+
+Test(refuse, who_cannot_compile_a_kernel_is_not_told_to) {
+    run("", false, kernel_of_pytorch);
+    cr_assert(strstr(said, "torch.compile"), "%s", said);
+    cr_assert(strstr(said, "--device-mode=null"), "%s", said);
+    cr_assert_eq(count("nvcc"), 0, "%s", said);
+}
+
+static void kernel_of_a_library(void) {
+    refuse_kernel("k", (const void *)getpid, ERR_NO_BINARY, "only machine code", 17);
+}
+
+Test(refuse, the_file_that_brought_a_kernel_is_known) {
+    run("", false, kernel_of_a_library);
+    cr_assert(strstr(said, "build this library with PTX"), "%s", said);
+}
+
 static void newer_ptx(void) {
     static const char reason[] = "the PTX is for sm_120, the device is sm_90";
-    refuse_module(154, ERR_NO_BINARY, reason, sizeof(reason) - 1);
-    refuse_module(155, ERR_NO_BINARY, reason, sizeof("the PTX is for sm_") - 2);
+    refuse_module(154, NULL, ERR_NO_BINARY, reason, sizeof(reason) - 1);
+    refuse_module(155, NULL, ERR_NO_BINARY, reason, sizeof("the PTX is for sm_") - 2);
 }
 
 Test(refuse, ptx_for_a_newer_device_is_told_how_to_be_run) {
@@ -98,7 +118,7 @@ Test(refuse, ptx_for_a_newer_device_is_told_how_to_be_run) {
 }
 
 static void a_probe_and_a_kernel(void) {
-    refuse_module(154, ERR_INVALID_PTX, "line 8", 6);
+    refuse_module(154, NULL, ERR_INVALID_PTX, "line 8", 6);
     two_kernels();
 }
 
@@ -153,7 +173,7 @@ static void a_hostile_text(void) {
     static char name[100000], reason[100000];
     memset(name, 'n', sizeof(name) - 1);
     memset(reason, '\n', sizeof(reason));
-    refuse_kernel(name, ERR_INVALID_PTX, reason, sizeof(reason)); /* without an end */
+    refuse_kernel(name, NULL, ERR_INVALID_PTX, reason, sizeof(reason)); /* without an end */
 }
 
 Test(refuse, text_from_elsewhere_is_one_bounded_line) {
@@ -165,7 +185,7 @@ Test(refuse, text_from_elsewhere_is_one_bounded_line) {
 
 static void a_text_with_an_end(void) {
     static const char page[64] = "why\0other bytes of the page";
-    refuse_kernel("k", ERR_INVALID_PTX, page, sizeof(page));
+    refuse_kernel("k", NULL, ERR_INVALID_PTX, page, sizeof(page));
 }
 
 Test(refuse, text_ends_at_its_nul) {
@@ -178,7 +198,7 @@ static void one_call(void) {
 }
 
 static void one_module(void) {
-    refuse_module(1, ERR_INVALID_IMAGE, "?", 1);
+    refuse_module(1, NULL, ERR_INVALID_IMAGE, "?", 1);
 }
 
 Test(refuse, a_strict_job_ends) {
@@ -253,8 +273,8 @@ static void run_recorded(void (*body)(void)) {
 
 static void one_of_each(void) {
     errno = 77;
-    refuse_kernel("first", ERR_NO_BINARY, "only machine code", 17);
-    refuse_module(154, ERR_INVALID_PTX, "line\n8\t?", 8);
+    refuse_kernel("first", NULL, ERR_NO_BINARY, "only machine code", 17);
+    refuse_module(154, NULL, ERR_INVALID_PTX, "line\n8\t?", 8);
     refusals_note("call", "cuSome", (const void *)getpid, 0, "", 0);
     refusals_note("symbol", "", NULL, 0, "", 0);
     need(errno == 77);
