@@ -93,7 +93,9 @@ static void print_run_options(FILE *out) {
           "    --verbose, -v      say why it waits for admission, also without a terminal\n"
           "    --quiet, -q        say nothing but errors\n"
           "    --no-frameworks    set nothing in the environment for PyTorch, CuPy and others\n"
-          "    --no-allocators    leave frameworks' allocators of device memory as they are\n",
+          "    --allocator KIND   frameworks' allocators of device memory: own (the default), or "
+          "async,\n"
+          "                       which gives memory back between iterations; see salusctl(1)\n",
           out);
 }
 

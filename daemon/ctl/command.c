@@ -15,7 +15,6 @@
 
 #include "common/fdutil.h"
 #include "daemon/ctl/await.h"
-#include "daemon/ctl/frameworks.h"
 #include "daemon/ctl/private.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/tell_exit.h"
@@ -156,7 +155,6 @@ int command_run(struct cli *c, struct command *o) {
         fputs("salusctl: not computed: kernels of this command take an estimated time and compute "
               "nothing (--device-mode=null); its results mean nothing\n",
               c->err);
-    o->environment.no_allocators |= frameworks_has_ranks(o->argv);
     if (o->environment.run == 0) o->environment.run = command_number();
     status = o->private ? CLI_NO_DAEMON : command_probe(c);
     if (status == CLI_OK) return run_and_wait(c, o);

@@ -135,7 +135,7 @@ static void set_frameworks(struct cli *c, const struct environment *e) {
     static struct frameworks_setting settings[FRAMEWORKS_MAX];
     /* Where nothing is computed machine code is as good as PTX. */
     bool soft = !environment_asks_null(e) && environment_on_software_gpu(c);
-    struct frameworks_choice choice = {!e->no_allocators, soft};
+    struct frameworks_choice choice = {e->async, soft};
     int count = frameworks_plan(&choice, settings);
 
     frameworks_apply(settings, count);

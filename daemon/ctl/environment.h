@@ -20,7 +20,7 @@ struct environment {
     uint32_t run;       /* SALUS_RUN */
     bool quiet, strict; /* nothing is said of what is set; SALUS_STRICT */
     bool no_frameworks; /* nothing of frameworks.def is set */
-    bool no_allocators; /* of it, not what chooses allocators */
+    bool async;         /* frameworks allocate by cudaMallocAsync */
     const struct environment_value *values;
     int value_count;
 };

@@ -12,7 +12,7 @@
 #include "proto/capability.h"
 
 enum way { SET, ADD, PRELOAD };
-enum where { ANY, SOFT, SOFT_90 };
+enum where { ASYNC, ANY, SOFT, SOFT_90 };
 
 static const struct row {
     const char *framework, *variable, *value, *why;
@@ -104,7 +104,7 @@ static bool plan(const struct row *r, struct frameworks_setting *s) {
 
 /* PyTorch's allocator has two names for one setting: who has set one of them has set it. */
 static bool set_under_another_name(const struct row *r) {
-    return strcmp(r->framework, "PyTorch") == 0 && r->where == ANY &&
+    return strcmp(r->framework, "PyTorch") == 0 && r->where == ASYNC &&
            (getenv("PYTORCH_ALLOC_CONF") || getenv("PYTORCH_CUDA_ALLOC_CONF"));
 }
 
@@ -117,7 +117,8 @@ static bool asks_below_90(void) {
 }
 
 static bool counts(const struct row *r, const struct frameworks_choice *choice) {
-    if (r->where == ANY) return choice->allocators;
+    if (r->where == ASYNC) return choice->async;
+    if (r->where == ANY) return true;
     return choice->soft && !(r->where == SOFT_90 && asks_below_90());
 }
 
@@ -134,22 +135,4 @@ int frameworks_plan(const struct frameworks_choice *choice, struct frameworks_se
 void frameworks_apply(const struct frameworks_setting *settings, int count) {
     for (int i = 0; i < count; i++)
         setenv(settings[i].variable, settings[i].value, 1);
-}
-
-static bool is_launcher(const char *word) {
-    static const char *const launchers[] = {"torchrun", "accelerate", "deepspeed",
-                                            "torch.distributed.run", "torch.distributed.launch"};
-    const char *slash = strrchr(word, '/');
-
-    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
-        if (strcmp(slash ? slash + 1 : word, launchers[i]) == 0) return true;
-    return false;
-}
-
-/* The program itself, or "python -m torch.distributed.run", with options before -m. */
-bool frameworks_has_ranks(char *const *argv) {
-    if (getenv("WORLD_SIZE") || is_launcher(argv[0])) return true;
-    for (int i = 1; argv[i] && argv[i][0] == '-'; i++)
-        if (strcmp(argv[i], "-m") == 0) return argv[i + 1] && is_launcher(argv[i + 1]);
-    return false;
 }

@@ -11,10 +11,10 @@
 
 #define FRAMEWORKS_MAX 16
 
-/* Which rows count. */
+/* The rows that apply. */
 struct frameworks_choice {
-    bool allocators; /* those for any device: they choose who has memory that is not in use */
-    bool soft;       /* the device is the software GPU */
+    bool async; /* the user asked for allocators that give memory back (--allocator async) */
+    bool soft;  /* the device is the software GPU */
 };
 
 /* A variable as it will be; `value` with its places filled in, and flags behind those that are
@@ -27,10 +27,6 @@ struct frameworks_setting {
 /* Those that the user has not set, into `out`: how many. What needs a program that is not installed
  * is left out. */
 int frameworks_plan(const struct frameworks_choice *choice, struct frameworks_setting *out);
-
-/* Whether the command starts ranks of a distributed PyTorch program, or is one. Their NCCL takes a
- * snapshot of memory, which cudaMallocAsync has not: it ends them. */
-bool frameworks_has_ranks(char *const *argv);
 
 /* Sets them. */
 void frameworks_apply(const struct frameworks_setting *settings, int count);

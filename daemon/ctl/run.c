@@ -49,6 +49,16 @@ static int check_value(struct cli *c, int i, const char *value) {
                     why + strlen(valued[i].variable)); /* which was not typed */
 }
 
+/* Whose allocator of device memory frameworks use. */
+static int take_allocator(struct cli *c, struct environment *e, const char *value) {
+    bool async = value && strcmp(value, "async") == 0;
+
+    if (!async && (!value || strcmp(value, "own") != 0))
+        return cli_fail(c, CLI_USAGE, "run: --allocator must be own or async");
+    e->async = async;
+    return CLI_OK;
+}
+
 static int take_option(struct cli *c, struct run_options *o, struct args *a) {
     int i = find_valued(a->name);
 
@@ -68,8 +78,10 @@ static int take_option(struct cli *c, struct run_options *o, struct args *a) {
         e->strict = true;
     else if (args_is(a, "--no-frameworks"))
         e->no_frameworks = true;
+    else if (strcmp(a->name, "--allocator") == 0)
+        return take_allocator(c, e, args_value(a));
     else if (args_is(a, "--no-allocators"))
-        e->no_allocators = true;
+        e->async = false; /* the default now; scripts have it */
     else
         return cli_fail(c, CLI_USAGE,
                         "run: unknown option %s; options of the command come after '--'",

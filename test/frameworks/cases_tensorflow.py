@@ -238,9 +238,9 @@ def keras_mixed_bfloat16():
     trained(perceptron, 20, tolerance=3e-2)
 
 
-@case(env={"TF_GPU_ALLOCATOR": "bfc"})
-def keras_own_allocator():
-    """the perceptron with TensorFlow's own allocator, 50 steps"""
+@case(env={"TF_GPU_ALLOCATOR": "cuda_malloc_async"})
+def keras_async_allocator():
+    """the perceptron with memory of cudaMallocAsync, which --allocator async sets, 50 steps"""
     trained(perceptron, 20)
 
 

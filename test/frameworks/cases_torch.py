@@ -392,9 +392,9 @@ def train_transformer_autocast():
     trained_mixed(transformer, (10, 32))
 
 
-@case(env={"PYTORCH_ALLOC_CONF": "backend:native"})
-def train_native_allocator():
-    """the perceptron with PyTorch's own allocator"""
+@case(env={"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"})
+def train_async_allocator():
+    """the perceptron with memory of cudaMallocAsync, which --allocator async sets"""
     trained(perceptron, (20,))
 
 
@@ -509,6 +509,47 @@ def nccl():
     parts = [torch.empty_like(x)]
     torch.distributed.all_gather(parts, x)
     equal(parts[0].cpu(), a)
+    torch.distributed.destroy_process_group()
+
+
+def double_it(inbox, outbox):
+    """Of the other process."""
+    t = inbox.get()
+    outbox.put((t.device.type, (t @ t).cpu()))
+    t.zero_()
+    torch.cuda.synchronize()
+    del t
+    outbox.put("zeros")
+    inbox.get()
+
+
+@case
+def share_tensor():
+    """a tensor of the GPU that a spawned process opens, multiplies and writes to"""
+    ways = torch.multiprocessing.get_context("spawn")
+    inbox, outbox = ways.Queue(), ways.Queue()
+    other = ways.Process(target=double_it, args=(inbox, outbox), daemon=True)
+    other.start()
+    a, x = numbers(16, 16)
+    inbox.put(x)
+    device, product = outbox.get(timeout=600)
+    holds(device == "cuda", "the device")
+    close(product, a @ a, 1e-4)
+    holds(outbox.get(timeout=600) == "zeros", "its word")
+    equal(x.cpu(), torch.zeros(16, 16), "what the other wrote")
+    inbox.put(None)
+    other.join(600)
+    holds(other.exitcode == 0, "its end")
+
+
+@case
+def nccl_by_address():
+    """one rank of NCCL in a program that no launcher started, by an address"""
+    torch.distributed.init_process_group("nccl", init_method="tcp://127.0.0.1:0", rank=0, world_size=1,
+                                         device_id=torch.device("cuda:0"))
+    a, x = numbers(1000)
+    torch.distributed.all_reduce(x)
+    equal(x.cpu(), a)
     torch.distributed.destroy_process_group()
 
 

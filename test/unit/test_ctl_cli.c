@@ -567,7 +567,7 @@ Test(ctl_cli_daemon, run_sets_the_environment) {
              lib_dir, rig.dir, "backend:cudaMallocAsync");
     static const char echo[] = "echo $LD_LIBRARY_PATH $LD_PRELOAD $SALUS_RUN_DIR $SALUS_JOB_NAME "
                                "$PYTORCH_CUDA_ALLOC_CONF $TF_GPU_ALLOCATOR";
-    cr_assert_str_eq(RUN("--name", "joe", "--", "sh", "-c", echo), expected);
+    cr_assert_str_eq(RUN("--name", "joe", "--allocator=async", "--", "sh", "-c", echo), expected);
     cr_assert_eq(clirun_status, 0);
 }
 
@@ -613,8 +613,8 @@ static void unset_framework_variables(void) {
 
 Test(ctl_cli_daemon, run_says_once_what_it_sets_for_frameworks) {
     static const char said[] =
-        "salusctl: set TORCHINDUCTOR_SHAPE_PADDING, TF_GPU_ALLOCATOR, CUPY_COMPILE_WITH_PTX, "
-        "CUPY_ACCELERATORS" FOR_FRAMEWORKS;
+        "salusctl: set TORCHINDUCTOR_SHAPE_PADDING, TF_FORCE_GPU_ALLOW_GROWTH, "
+        "CUPY_COMPILE_WITH_PTX, CUPY_ACCELERATORS" FOR_FRAMEWORKS;
 
     make_library();
     unset_framework_variables();
@@ -632,8 +632,9 @@ Test(ctl_cli_daemon, run_says_once_what_it_sets_for_frameworks) {
     cr_assert_str_eq(RUN("true"), "", "who is quiet has told nobody");
     cr_assert_str_eq(RUN_ALOUD("true"), said);
     cr_assert_str_eq(RUN_ALOUD("true"), "");
-    cr_assert_str_eq(RUN_ALOUD("--no-allocators", "true"),
-                     "salusctl: set TORCHINDUCTOR_SHAPE_PADDING, CUPY_COMPILE_WITH_PTX, "
+    cr_assert_str_eq(RUN_ALOUD("--allocator", "async", "true"),
+                     "salusctl: set TORCHINDUCTOR_SHAPE_PADDING, TF_GPU_ALLOCATOR, "
+                     "TF_FORCE_GPU_ALLOW_GROWTH, CUPY_COMPILE_WITH_PTX, "
                      "CUPY_ACCELERATORS" FOR_FRAMEWORKS);
     cr_assert_str_eq(RUN_ALOUD("true"), said, "it changed");
     setenv("XDG_STATE_HOME", "/nonexistent", 1);
@@ -651,11 +652,15 @@ static const char *settings(const char *option) {
 Test(ctl_cli_daemon, run_has_frameworks_make_what_the_software_gpu_runs) {
     make_library();
     unset_framework_variables();
-    cr_assert_str_eq(settings("--"), "1  cuda_malloc_async backend:cudaMallocAsync\n");
+    cr_assert_str_eq(settings("--"), "1  unset unset\n");
+    cr_assert_str_eq(settings("--allocator=own"), "1  unset unset\n");
     cr_assert_str_eq(settings("--no-allocators"), "1  unset unset\n");
+    cr_assert_str_eq(settings("--allocator=async"),
+                     "1  cuda_malloc_async backend:cudaMallocAsync\n");
     cr_assert_str_eq(settings("--no-frameworks"), "unset unset unset unset\n");
     setenv("CUPY_ACCELERATORS", "cub", 1);
-    cr_assert_str_eq(settings("--"), "1 cub cuda_malloc_async backend:cudaMallocAsync\n");
+    cr_assert_str_eq(settings("--"), "1 cub unset unset\n");
+    cr_assert_not_null(strstr(settings("--allocator=best"), "--allocator must be own or async"));
 }
 
 Test(ctl_cli, run_leaves_code_generators_alone_on_another_device) {
@@ -665,7 +670,9 @@ Test(ctl_cli, run_leaves_code_generators_alone_on_another_device) {
     setenv("SALUS_RUN_DIR", rig.dir, 1);
     make_library();
     unset_framework_variables();
-    cr_assert_str_eq(settings("--"), "unset unset cuda_malloc_async backend:cudaMallocAsync\n");
+    cr_assert_str_eq(settings("--"), "unset unset unset unset\n");
+    cr_assert_str_eq(settings("--allocator=async"),
+                     "unset unset cuda_malloc_async backend:cudaMallocAsync\n");
     broker_rig_stop(&rig);
 }
 

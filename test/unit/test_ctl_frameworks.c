@@ -15,8 +15,8 @@
 #include "daemon/ctl/said.h"
 
 static struct frameworks_setting settings[FRAMEWORKS_MAX];
-static const struct frameworks_choice soft = {true, true}, other = {true, false},
-                                      none = {false, false};
+static const struct frameworks_choice soft = {false, true}, other = {false, false},
+                                      async = {true, false};
 
 static void unset_all(void) {
 #define FRAMEWORK(framework, variable, way, where, value, why) unsetenv(variable);
@@ -38,9 +38,18 @@ Test(ctl_frameworks, code_generators_are_for_the_software_gpu_only) {
     cr_assert_str_eq(planned(&soft, "CUPY_COMPILE_WITH_PTX")->value, "1");
     cr_assert_str_eq(planned(&soft, "CUPY_ACCELERATORS")->value, "");
     cr_assert_null(planned(&other, "CUPY_COMPILE_WITH_PTX"));
-    cr_assert_str_eq(planned(&other, "TF_GPU_ALLOCATOR")->value, "cuda_malloc_async");
-    cr_assert_null(planned(&none, "TF_GPU_ALLOCATOR"));
-    cr_assert_eq(frameworks_plan(&none, settings), 0);
+    cr_assert_str_eq(planned(&other, "TF_FORCE_GPU_ALLOW_GROWTH")->value, "true");
+    cr_assert_eq(frameworks_plan(&other, settings), 1);
+}
+
+/* It takes CUDA IPC, NCCL and snapshots of memory away from PyTorch. */
+Test(ctl_frameworks, another_allocator_is_for_those_who_ask) {
+    cr_assert_null(planned(&soft, "PYTORCH_ALLOC_CONF"));
+    cr_assert_null(planned(&soft, "PYTORCH_CUDA_ALLOC_CONF"));
+    cr_assert_null(planned(&soft, "TF_GPU_ALLOCATOR"));
+    cr_assert_str_eq(planned(&async, "PYTORCH_ALLOC_CONF")->value, "backend:cudaMallocAsync");
+    cr_assert_str_eq(planned(&async, "PYTORCH_CUDA_ALLOC_CONF")->value, "backend:cudaMallocAsync");
+    cr_assert_str_eq(planned(&async, "TF_GPU_ALLOCATOR")->value, "cuda_malloc_async");
 }
 
 Test(ctl_frameworks, what_the_user_has_set_stays) {
@@ -49,7 +58,7 @@ Test(ctl_frameworks, what_the_user_has_set_stays) {
     setenv("CUPY_COMPILE_WITH_PTX", "", 1);
     cr_assert_null(planned(&soft, "CUPY_COMPILE_WITH_PTX"), "set to nothing is set");
     setenv("PYTORCH_CUDA_ALLOC_CONF", "mine", 1);
-    cr_assert_null(planned(&soft, "PYTORCH_ALLOC_CONF"), "the other name of the same");
+    cr_assert_null(planned(&async, "PYTORCH_ALLOC_CONF"), "the other name of the same");
     cr_assert_str_eq(planned(&soft, "TORCHINDUCTOR_SHAPE_PADDING")->value, "0",
                      "no other name of it");
 }
@@ -66,27 +75,14 @@ Test(ctl_frameworks, an_older_capability_needs_no_detour) {
 }
 
 Test(ctl_frameworks, a_plan_is_what_is_set) {
-    int count = frameworks_plan(&soft, settings);
+    static const struct frameworks_choice all = {true, true};
+    int count = frameworks_plan(&all, settings);
 
     frameworks_apply(settings, count);
     cr_assert_str_eq(getenv("CUPY_COMPILE_WITH_PTX"), "1");
     cr_assert_str_eq(getenv("PYTORCH_ALLOC_CONF"), "backend:cudaMallocAsync");
     cr_assert_str_eq(getenv("PYTORCH_CUDA_ALLOC_CONF"), "backend:cudaMallocAsync");
-    cr_assert_eq(frameworks_plan(&soft, settings), 0, "nothing is left to set");
-}
-
-#define HAS_RANKS(...) frameworks_has_ranks((char *const[]){__VA_ARGS__, NULL})
-
-Test(ctl_frameworks, ranks_are_known_by_their_launcher) {
-    unsetenv("WORLD_SIZE");
-    cr_assert(HAS_RANKS("/opt/bin/torchrun", "train.py"));
-    cr_assert(HAS_RANKS("python", "-u", "-m", "torch.distributed.run", "train.py"));
-    cr_assert_not(HAS_RANKS("python", "train.py", "-m", "torch.distributed.run"));
-    cr_assert_not(HAS_RANKS("python", "-m"));
-    cr_assert_not(HAS_RANKS("./torchrunner"));
-    setenv("WORLD_SIZE", "2", 1);
-    cr_assert(HAS_RANKS("python", "train.py"));
-    unsetenv("WORLD_SIZE");
+    cr_assert_eq(frameworks_plan(&all, settings), 0, "nothing is left to set");
 }
 
 #define NO_TRIALS                                                                         \
