@@ -155,7 +155,10 @@ static int check_file_range(const struct wire_file_range *f, struct why *why) {
 }
 
 static int check_event(const struct wire_event_record *e, struct why *why) {
-    if (e->event >= WIRE_EVENTS) return refuse(why, "event %u is out of range", e->event);
+    uint32_t id = e->event & ~WIRE_EVENT_MARKS;
+    if ((e->event & WIRE_EVENT_MARKS) == WIRE_EVENT_MARKS)
+        return refuse(why, "event %u asks for two times", id);
+    if (id >= WIRE_EVENTS) return refuse(why, "event %u is out of range", id);
     if (e->signal > WIRE_SIGNALS) return refuse(why, "signal %u is out of range", e->signal);
     return 0;
 }

@@ -669,9 +669,15 @@ struct wire_memset {
     uint32_t value, elem_bytes; /* 1, 2 or 4 */
 };
 
+/* In an event's id: it gets the time at which the latest operation before it in its stream began or
+ * ended on the device, whenever the event itself was asked for. Since 1.9. */
+#define WIRE_EVENT_BEGAN 0x80000000u
+#define WIRE_EVENT_ENDED 0x40000000u
+#define WIRE_EVENT_MARKS (WIRE_EVENT_BEGAN | WIRE_EVENT_ENDED)
+
 struct wire_event_record {
     struct wire_record rec;
-    uint32_t event;
+    uint32_t event;  /* and one of WIRE_EVENT_MARKS */
     uint32_t signal; /* 1 + the number of the signal that is recorded as well; 0: none */
 };
 

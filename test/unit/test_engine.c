@@ -96,6 +96,26 @@ Test(engine, an_event_has_the_time_at_which_the_work_before_it_ended) {
     end(&w);
 }
 
+/* By whoever traces operations: it does not matter when the marks came. */
+Test(engine, a_marked_event_has_the_times_of_the_operation_before_it) {
+    struct world w = begin(0, false);
+    const _Atomic uint64_t *ns = w.c->com->event_ns;
+    fakedev_cost(w.dev, &(struct fakedev_cost){.ns = 5});
+    wireclient_launch(w.c, 0, KERN, 1);
+    turn(&w, 0);
+    usleep(2000);
+    uint64_t late = fdutil_now_ns();
+    wireclient_event(w.c, 0, 10 | WIRE_EVENT_BEGAN);
+    wireclient_event(w.c, 0, 11 | WIRE_EVENT_ENDED);
+    wireclient_event(w.c, 0, 12);
+    turn(&w, 0);
+    cr_expect_gt(atom_load_relaxed(&ns[10]), 0);
+    cr_expect_geq(atom_load_relaxed(&ns[11]), atom_load_relaxed(&ns[10]));
+    cr_expect_lt(atom_load_relaxed(&ns[11]), late);
+    cr_expect_geq(atom_load_relaxed(&ns[12]), late, "others are as CUDA has them");
+    end(&w);
+}
+
 /* An event of `on` behind work of `of`, for which it waits in the legacy order: the work's end,
  * which lies in the future here. */
 static void expect_end(uint32_t of, uint32_t on) {

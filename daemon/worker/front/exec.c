@@ -239,7 +239,8 @@ static int run_event_record(struct exec *x, const void *rec) {
     const struct wire_event_record *e = rec;
     struct op *op = new_op(x, WIRE_EVENT_RECORD, 0);
     if (!op) return ERR_PROTOCOL;
-    op->event.id = e->event;
+    op->event.id = e->event & ~WIRE_EVENT_MARKS;
+    op->event.marks = e->event & WIRE_EVENT_MARKS;
     op->event.arrived_ns = x->c->worker->now_ns;
     op->event.point = NULL;
     if (x->c->worker->info.coarse) stream_time(x->stream);

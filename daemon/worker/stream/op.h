@@ -59,6 +59,7 @@ struct op {
         struct dev_memset memset;
         struct {
             uint32_t id;
+            uint32_t marks; /* WIRE_EVENT_*: the time that it asks for; 0: as CUDA has it */
             uint64_t arrived_ns;
             struct point *point; /* NULL: nobody else sees it */
         } event;

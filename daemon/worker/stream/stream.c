@@ -432,12 +432,25 @@ static uint64_t legacy_end(const struct stream *s, const struct op *op) {
 }
 
 /* The device's time of an event: when the work before it ended, but not before it was asked for. */
-static void retire_event(struct stream *s, const struct op *op) {
-    bool dead = completion_dead(s->set->com);
+static uint64_t event_time(struct stream *s, const struct op *op) {
+    if (op->event.marks == WIRE_EVENT_BEGAN) return s->op_start_ns;
+    if (op->event.marks == WIRE_EVENT_ENDED) return s->op_end_ns;
     note_end(s, op->event.arrived_ns);
     note_end(s, legacy_end(s, op));
+    return s->last_end_ns;
+}
+
+static void retire_event(struct stream *s, const struct op *op) {
+    bool dead = completion_dead(s->set->com);
+    uint64_t ns = event_time(s, op);
     if (op->event.point) end_point(op->event.point, dead);
-    if (!dead) atom_store_relaxed(WIRE_EVENT_NS(s->set->com->page, op->event.id), s->last_end_ns);
+    if (!dead) atom_store_relaxed(WIRE_EVENT_NS(s->set->com->page, op->event.id), ns);
+}
+
+/* A stream does one after the other: clocks that are read late do not show it otherwise. */
+static void note_times(struct stream *s, const struct dev_op *dev) {
+    s->op_start_ns = dev->start_ns > s->op_end_ns ? dev->start_ns : s->op_end_ns;
+    s->op_end_ns = dev->end_ns > s->op_start_ns ? dev->end_ns : s->op_start_ns;
 }
 
 static void note_retired(struct stream *s, const struct op *op) {
@@ -446,6 +459,7 @@ static void note_retired(struct stream *s, const struct op *op) {
         return;
     }
     note_end(s, op->dev.end_ns);
+    if (op->dev.start_ns) note_times(s, &op->dev);
     if (op->kind == WIRE_STREAM_WAIT && op->wait.point) point_drop(op->wait.point);
 }
 

@@ -57,9 +57,10 @@ struct stream {
     struct dev_queue *queue;    /* NULL when it does not exist or its client is dead */
     struct op **ring;
     uint64_t ring_mask;
-    uint64_t head, cursor, next; /* sequence numbers */
-    uint64_t last_end_ns;        /* when the latest completed operation ended */
-    uint32_t id;                 /* WIRE_STREAMS at least: an inner one */
+    uint64_t head, cursor, next;     /* sequence numbers */
+    uint64_t last_end_ns;            /* when the latest completed operation ended */
+    uint64_t op_start_ns, op_end_ns; /* of the latest one that the device had: when */
+    uint32_t id;                     /* WIRE_STREAMS at least: an inner one */
     int priority;
     uint32_t share; /* as stream_share was told */
     uint8_t state;  /* enum stream_state */
