@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/fdutil.h"
 #include "proto/gen/prototypes.h"
 #include "proto/wire.h"
 #include "shim/api/cluster.h"
@@ -22,6 +23,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
 #include "shim/context/stream.h"
+#include "shim/context/trace.h"
 #include "shim/graph/capture.h"
 #include "shim/graph/changing.h"
 #include "shim/graph/registry.h"
@@ -288,6 +290,25 @@ static __attribute__((noinline)) CUresult capture_launch(const struct wire_launc
     return r ? r : capture_add(s, &p);
 }
 
+static __attribute__((noinline, cold)) void trace(const struct wire_launch *l,
+                                                  const struct function *f, const struct stream *s,
+                                                  uint64_t called_ns) {
+    struct trace_item item = {
+        .called_ns = called_ns,
+        .returned_ns = fdutil_now_ns(),
+        .kernel = {.name = f->name,
+                   .registers = f->info.regs,
+                   .shared_bytes = f->info.shared_bytes,
+                   .dynamic_bytes = l->shared_bytes,
+                   .local_bytes = f->info.local_bytes},
+    };
+    for (int i = 0; i < 3; i++) {
+        item.kernel.grid[i] = l->grid[i];
+        item.kernel.block[i] = l->block[i];
+    }
+    trace_launch(&item, s->id, s->owner);
+}
+
 static CUresult launch(struct wire_launch *l, CUfunction handle, const struct modes *m,
                        CUstream hStream, void **params, void **extra) {
     CUresult r = ctx_enter();
@@ -309,7 +330,9 @@ static CUresult launch(struct wire_launch *l, CUfunction handle, const struct mo
     note(l);
     if (__builtin_expect(f->info.launches & WIRE_CALLS, 0))
         fifo_launch(f->info.launches & WIRE_CALLS);
+    uint64_t called_ns = trace_on() ? fdutil_now_ns() : 0;
     r = send(l, f, params, extra);
+    if (called_ns && !r) trace(l, f, s, called_ns);
     return r || !state.launch_blocking ? r : wait_stream(s->id, l->rec.seq);
 }
 

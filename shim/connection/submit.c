@@ -18,6 +18,7 @@ static struct {
     _Atomic uint32_t launched; /* written under the lock */
     struct ring_tx tx;
     _Atomic uint64_t last[WIRE_STREAMS]; /* written under the lock */
+    void (*_Atomic watcher)(const struct wire_record *);
 } out;
 
 static void wake_worker(void *arg) {
@@ -145,8 +146,14 @@ CUresult submit_graph(struct wire_graph_launch *head, struct wire_graph_lane *la
 CUresult submit_ordered(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                         uint64_t *seq) {
     CUresult r = push(head, head_bytes, tail, tail_bytes, true);
+    void (*watcher)(const struct wire_record *) = atom_load_relaxed(&out.watcher);
     if (seq) *seq = ((struct wire_record *)head)->seq;
+    if (__builtin_expect(watcher != NULL, 0) && !r) watcher(head);
     return r;
+}
+
+void submit_watch(void (*watcher)(const struct wire_record *)) {
+    atom_store_relaxed(&out.watcher, watcher);
 }
 
 bool submit_launched(void) {

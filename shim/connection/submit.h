@@ -20,6 +20,10 @@ CUresult submit_record(void *head, uint32_t head_bytes, const void *tail, uint32
 CUresult submit_ordered(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                         uint64_t *seq);
 
+/* From now on `watcher` is shown each record of a stream that submit_ordered has sent, in its
+ * thread and with no lock held; NULL: nobody is. */
+void submit_watch(void (*watcher)(const struct wire_record *));
+
 /* A launch of at most RING_SLOT_BODY bytes, written where it is sent from: room for it, and the
  * number that it gets in its stream; NULL when the ring is full, and nothing was begun. Until
  * submit_end sends it, or submit_cancel does not, the ring is the caller's alone: he fills the room

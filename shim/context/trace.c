@@ -47,7 +47,7 @@ static bool ask_times(struct pending *p, uint32_t owner) {
     struct event *begin = event_create(owner, 0), *end = event_create(owner, 0);
     uint64_t seq;
     bool asked = begin && end && record_event(begin, WIRE_EVENT_BEGAN, p->item.stream, &seq) &&
-                 record_event(end, 0, p->item.stream, &p->seq);
+                 record_event(end, WIRE_EVENT_ENDED, p->item.stream, &p->seq);
     if (asked) {
         event_set(begin, p->item.stream, seq);
         event_set(end, p->item.stream, p->seq);
@@ -90,7 +90,7 @@ static bool worker_knows(void) {
     return knows;
 }
 
-static void trace_sent(struct trace_item *item, uint32_t owner) {
+static void add_item(struct trace_item *item, uint32_t owner) {
     const struct trace_observer *o = atom_load_acquire(&observer);
     struct pending p;
     if (!worker_knows()) return;
@@ -111,7 +111,7 @@ void trace_launch(struct trace_item *item, uint32_t stream, uint32_t context) {
     item->kind = TRACE_KERNEL;
     item->stream = stream;
     item->context = context;
-    trace_sent(item, context);
+    add_item(item, context);
 }
 
 void trace_graph(void) {
@@ -144,7 +144,7 @@ static void watch(const struct wire_record *rec) {
     }
     item.returned_ns = item.called_ns;
     item.context = ctx->index;
-    trace_sent(&item, ctx->index);
+    add_item(&item, ctx->index);
 }
 
 /* ---- collecting ------------------------------------------------------------------------------ */

@@ -51,13 +51,13 @@ static void sent(struct trace_item *item) {
 
 /* ---- when it is complete --------------------------------------------------------------------- */
 
-static void put_kernel(const struct trace_item *item, const struct clock_line *line) {
+static void put_kernel(const struct trace_item *item) {
     struct cupti_kernel r = {
         .kind = item->tag & BIT(CUPTI_KIND_CONCURRENT_KERNEL) ? CUPTI_KIND_CONCURRENT_KERNEL
                                                               : CUPTI_KIND_KERNEL,
         .registers = (uint16_t)item->kernel.registers,
-        .start = clock_convert(line, item->start_ns),
-        .end = clock_convert(line, item->end_ns),
+        .start = clock_convert(item->start_ns),
+        .end = clock_convert(item->end_ns),
         .context = item->context + CONTEXT_FIRST,
         .stream = item->stream + STREAM_FIRST,
         .shared_bytes = (int32_t)item->kernel.shared_bytes,
@@ -77,12 +77,12 @@ static void put_kernel(const struct trace_item *item, const struct clock_line *l
     buffers_put(&r, sizeof(r));
 }
 
-static void put_call(const struct trace_item *item, const struct clock_line *line) {
+static void put_call(const struct trace_item *item) {
     const struct cupti_call r = {
         .kind = CUPTI_KIND_DRIVER,
         .cbid = CUPTI_CBID_LAUNCH_KERNEL,
-        .start = clock_convert(line, item->called_ns),
-        .end = clock_convert(line, item->returned_ns),
+        .start = clock_convert(item->called_ns),
+        .end = clock_convert(item->returned_ns),
         .process = (uint32_t)getpid(),
         .thread = item->thread,
         .correlation = item->correlation,
@@ -103,15 +103,15 @@ static uint8_t memory_kind(uint64_t addr) {
     return in_host(addr) ? CUPTI_MEMORY_PINNED : CUPTI_MEMORY_DEVICE;
 }
 
-static void put_copy(const struct trace_item *item, const struct clock_line *line) {
+static void put_copy(const struct trace_item *item) {
     const struct cupti_copy r = {
         .kind = CUPTI_KIND_MEMCPY,
         .copy_kind = copy_kind(item->copy.dst, item->copy.src),
         .src_kind = memory_kind(item->copy.src),
         .dst_kind = memory_kind(item->copy.dst),
         .bytes = item->copy.bytes,
-        .start = clock_convert(line, item->start_ns),
-        .end = clock_convert(line, item->end_ns),
+        .start = clock_convert(item->start_ns),
+        .end = clock_convert(item->end_ns),
         .context = item->context + CONTEXT_FIRST,
         .stream = item->stream + STREAM_FIRST,
         .correlation = item->correlation,
@@ -121,13 +121,13 @@ static void put_copy(const struct trace_item *item, const struct clock_line *lin
     buffers_put(&r, sizeof(r));
 }
 
-static void put_fill(const struct trace_item *item, const struct clock_line *line) {
+static void put_fill(const struct trace_item *item) {
     const struct cupti_fill r = {
         .kind = CUPTI_KIND_MEMSET,
         .value = item->fill.value,
         .bytes = item->fill.bytes,
-        .start = clock_convert(line, item->start_ns),
-        .end = clock_convert(line, item->end_ns),
+        .start = clock_convert(item->start_ns),
+        .end = clock_convert(item->end_ns),
         .context = item->context + CONTEXT_FIRST,
         .stream = item->stream + STREAM_FIRST,
         .correlation = item->correlation,
@@ -138,12 +138,11 @@ static void put_fill(const struct trace_item *item, const struct clock_line *lin
 }
 
 static void done(const struct trace_item *item) {
-    struct clock_line line = clock_line();
     uint64_t records = item->tag & kind_of(item);
-    if (records & BIT(CUPTI_KIND_DRIVER)) put_call(item, &line);
-    if (records & KERNELS) put_kernel(item, &line);
-    if (records & BIT(CUPTI_KIND_MEMCPY)) put_copy(item, &line);
-    if (records & BIT(CUPTI_KIND_MEMSET)) put_fill(item, &line);
+    if (records & BIT(CUPTI_KIND_DRIVER)) put_call(item);
+    if (records & KERNELS) put_kernel(item);
+    if (records & BIT(CUPTI_KIND_MEMCPY)) put_copy(item);
+    if (records & BIT(CUPTI_KIND_MEMSET)) put_fill(item);
 }
 
 /* ---- what is wanted -------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program's clock may count anything, such as cycles: its speed is found by two moments.
+ * The program's clock may count anything, such as cycles: its speed is found by two moments, the
+ * mark and one that is not before what is converted.
  */
 #include "shim/cupti/clock.h"
 
@@ -16,8 +17,8 @@ struct moment {
 };
 
 static _Atomic(cupti_clock) chosen;
-static struct moment first;
-static pthread_mutex_t clock_lock = PTHREAD_MUTEX_INITIALIZER; /* of `first` */
+static struct clock_line line;
+static pthread_mutex_t clock_lock = PTHREAD_MUTEX_INITIALIZER; /* of `line` */
 
 static uint64_t realtime(void) {
     struct timespec t;
@@ -39,7 +40,7 @@ static struct moment look(void) {
 void clock_mark(void) {
     struct moment now = look();
     lock_enter(&clock_lock);
-    first = now;
+    line = (struct clock_line){{now.mono, now.mono}, {now.theirs, now.theirs}};
     lock_leave(&clock_lock);
 }
 
@@ -48,18 +49,36 @@ void clock_choose(cupti_clock clock) {
     clock_mark();
 }
 
-struct clock_line clock_line(void) {
-    struct moment now = look();
+/* The line as it is, or, where it ends before that time, up to now. */
+static struct clock_line line_to(uint64_t mono_ns) {
     lock_enter(&clock_lock);
-    struct moment then = first;
+    struct clock_line l = line;
     lock_leave(&clock_lock);
-    return (struct clock_line){{then.mono, now.mono}, {then.theirs, now.theirs}};
+    if (mono_ns <= l.mono[1]) return l;
+    struct moment now = look();
+    l.mono[1] = now.mono;
+    l.theirs[1] = now.theirs;
+    lock_enter(&clock_lock);
+    if (line.mono[0] == l.mono[0] && line.mono[1] < l.mono[1]) line = l;
+    lock_leave(&clock_lock);
+    return l;
 }
 
-uint64_t clock_convert(const struct clock_line *line, uint64_t mono_ns) {
-    double span = (double)(int64_t)(line->mono[1] - line->mono[0]);
-    double theirs = (double)(int64_t)(line->theirs[1] - line->theirs[0]);
-    double at = (double)(int64_t)(mono_ns - line->mono[0]);
-    if (span <= 0) return line->theirs[1];
-    return line->theirs[0] + (uint64_t)(int64_t)(at * (theirs / span));
+uint64_t clock_on_line(const struct clock_line *l, uint64_t mono_ns) {
+    double span = (double)(int64_t)(l->mono[1] - l->mono[0]);
+    double theirs = (double)(int64_t)(l->theirs[1] - l->theirs[0]);
+    double at = (double)(int64_t)(mono_ns - l->mono[0]);
+    if (span <= 0) return l->theirs[1];
+    return l->theirs[0] + (uint64_t)(int64_t)(at * (theirs / span));
+}
+
+uint64_t clock_convert(uint64_t mono_ns) {
+    if (!atom_load_acquire(&chosen)) {
+        lock_enter(&clock_lock);
+        uint64_t ahead = line.theirs[0] - line.mono[0];
+        lock_leave(&clock_lock);
+        return mono_ns + ahead;
+    }
+    struct clock_line l = line_to(mono_ns);
+    return clock_on_line(&l, mono_ns);
 }

@@ -13,16 +13,17 @@ void clock_choose(cupti_clock clock);
 /* The chosen clock, now. */
 uint64_t clock_now(void);
 
-/* A straight line from CLOCK_MONOTONIC to the chosen clock, through two moments at which both were
- * read. */
+/* Tracing begins: times are related to the chosen clock from here on. */
+void clock_mark(void);
+/* A time of CLOCK_MONOTONIC by the chosen clock. Later times have later or the same ones by
+ * CLOCK_REALTIME; by a clock of the program's, but for the error of reading both at once. */
+uint64_t clock_convert(uint64_t mono_ns);
+
+/* A straight line from one clock to another, through two moments at which both were read. */
 struct clock_line {
     uint64_t mono[2], theirs[2];
 };
 
-/* The first moment. */
-void clock_mark(void);
-/* Through that moment and now. */
-struct clock_line clock_line(void);
-uint64_t clock_convert(const struct clock_line *line, uint64_t mono_ns);
+uint64_t clock_on_line(const struct clock_line *line, uint64_t mono_ns);
 
 #endif

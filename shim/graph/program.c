@@ -13,6 +13,7 @@
 #include "shim/context/event.h"
 #include "shim/context/hostfunc.h"
 #include "shim/context/stream.h"
+#include "shim/context/trace.h"
 #include "shim/graph/compile.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
@@ -243,6 +244,7 @@ CUresult program_launch(struct program *program, struct stream *s, struct progra
     if (r) return r;
     if (program->written.calls) fifo_launch(program->written.calls);
     r = submit_graph(&head, lanes, p->lanes.count, tail.bytes);
+    trace_graph();
     if (r) {
         hostfunc_forget(head.first_token, p->function_count);
         return r;

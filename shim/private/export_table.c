@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/atomics.h"
 #include "common/log.h"
 #include "proto/gen/prototypes.h"
 #include "shim/code/function.h"
@@ -156,10 +157,24 @@ static const void *blas_newer_table[BLAS_SLOTS] = {[0] = SIZE_OF(BLAS_SLOTS), [4
 /* ---- CUPTI ----------------------------------------------------------------------------------- */
 
 /* From 13 on it does not load without its table, not even to say its version, which frameworks ask
- * for when they start. Before, it asks slot 32 whether it may begin; nothing is to be profiled
- * here, which CUPTI itself then says to whoever wants to. */
+ * for when they start. Before it begins to trace it asks slot 32 whether it may: NVIDIA's library
+ * cannot. Programs that are linked with CUPTI call what stands before it (shim/cupti/library.h). */
 #define CUPTI_SLOTS 60
+/* Newer ones look for this table instead. */
+static const unsigned char cupti_trace_uuid[16] = {0x2c, 0x8e, 0x0a, 0xd8, 0x07, 0x10, 0xab, 0x4e,
+                                                   0x90, 0xdd, 0x54, 0x71, 0x9f, 0xe5, 0xf7, 0x4b};
+
+/* Otherwise a profiler shows nothing, without a word. */
+static void say_untraced(void) {
+    static _Atomic uint32_t said;
+    state_log();
+    log_write("shim", atom_exchange(&said, 1) ? LOG_WARN : LOG_ERROR,
+              "what=\"CUPTI cannot trace here: a profiler that looks its functions up by itself "
+              "records no activities\" do=\"see Profilers in docs/frameworks.md\"");
+}
+
 static CUresult cupti_refuse(void) {
+    say_untraced();
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -226,6 +241,7 @@ static CUresult not_found(const CUuuid *id) {
         snprintf(text + 2 * i, 3, "%02x", (unsigned char)id->bytes[i]);
     state_log();
     log_debug("shim", "what=\"no such private table\" table=%s", text);
+    if (memcmp(id->bytes, cupti_trace_uuid, sizeof(cupti_trace_uuid)) == 0) say_untraced();
     return CUDA_ERROR_NOT_FOUND;
 }
 

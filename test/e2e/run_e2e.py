@@ -685,6 +685,23 @@ def test_a_unit_without_code_for_the_device_harms_no_other():
             equal((done.returncode, done.stdout), (0, "newer\n"), loading + done.stderr)
 
 
+# ---- profilers -----------------------------------------------------------------------------------
+
+ACTIVITIES = """fill of 4 bytes
+kernel _Z6slowlyiPi grid 2 block 32 in 42
+kernel _Z6slowlyiPi grid 3 block 64
+copy 2 of 4 bytes
+"""
+
+
+def test_a_profiler_gets_the_kernels_copies_and_fills_of_its_program():
+    with Daemon() as d:
+        done = d.run([program("activities")])
+        equal((done.returncode, done.stdout, done.stderr), (0, ACTIVITIES, ""), "activities")
+        null = d.run([program("activities")], SALUS_DEVICE_MODE="null")
+        equal((null.returncode, null.stdout), (0, ACTIVITIES), "kernels that compute nothing take their time as well")
+
+
 # ---- what is refused is said ---------------------------------------------------------------------
 
 WENT_ON = "begin\nwent on with old memory\n"

@@ -554,6 +554,26 @@ def nccl_by_address():
 
 
 @case
+def profiler():
+    """torch.profiler: kernels and copies, below the operations that launched them"""
+    from torch.profiler import ProfilerActivity, profile
+    a, x = numbers(64, 64)
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as p:
+        for _ in range(5):
+            y = x @ x
+        back = y.cpu()
+        torch.cuda.synchronize()
+    close(back, a @ a, 1e-4)
+    events = p.events()
+    kernels = [e for e in events if e.device_type == torch.autograd.DeviceType.CUDA and "gemm" in e.name]
+    holds(len(kernels) == 5, "five products")
+    holds(all(k.time_range.elapsed_us() > 0 for k in kernels), "their times")
+    holds(any("Memcpy DtoH" in e.name for e in events), "the copy back")
+    products = [e for e in p.key_averages() if e.key == "aten::mm"]
+    holds(products[0].device_time_total > 0, "the time of the operation")
+
+
+@case
 def report():
     """what it says of the device: name, properties, processes' memory"""
     p = torch.cuda.get_device_properties(0)
