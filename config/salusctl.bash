@@ -12,6 +12,10 @@ _salusctl() {
         mapfile -t COMPREPLY < <(compgen -W "compute null" -- "${COMP_WORDS[COMP_CWORD]}")
         return
     fi
+    if [ "${COMP_WORDS[1]}" = run ] && [ "${COMP_WORDS[COMP_CWORD - 1]}" = --allocator ]; then
+        mapfile -t COMPREPLY < <(compgen -W "own async" -- "${COMP_WORDS[COMP_CWORD]}")
+        return
+    fi
     if [ $COMP_CWORD -ge 3 ] && [ "${COMP_WORDS[COMP_CWORD - 1]}" = --gpu ]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_salusctl_gpus)" -- "${COMP_WORDS[COMP_CWORD]}")
         return

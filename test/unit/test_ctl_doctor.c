@@ -206,6 +206,13 @@ Test(ctl_doctor, frameworks_by_their_folders) {
     cr_assert_eq(found.count, 5, "and triton without a version, but no others");
 }
 
+Test(ctl_doctor, an_allocator_that_lends_memory_is_recommended_with_what_it_costs) {
+    checks_frameworks(&found, false);
+    expect(FINDINGS_OK, "allocator", "PyTorch and TensorFlow keep the memory that they once got;");
+    for (int i = 0; i < found.count; i++)
+        cr_assert_null(strstr(found.items[i].text, "cudaMallocAsync"), "it is not set unasked");
+}
+
 /* ---- what a program was refused -------------------------------------------------------------- */
 
 static struct refused_list list;

@@ -517,6 +517,9 @@ Test(record, values) {
 
 Test(record, the_others) {
     REFUSED(WIRE_EVENT_RECORD, event.event, WIRE_EVENTS);
+    REFUSED(WIRE_EVENT_RECORD, event.event, WIRE_EVENTS | WIRE_EVENT_BEGAN);
+    REFUSED(WIRE_EVENT_RECORD, event.event, WIRE_EVENT_MARKS);
+    ACCEPTED(WIRE_EVENT_RECORD, event.event, (WIRE_EVENTS - 1) | WIRE_EVENT_ENDED);
     REFUSED(WIRE_STREAM_WAIT, wait.on, WIRE_STREAMS);
     REFUSED(WIRE_STREAM_CREATE, rec.stream, 0);
     REFUSED(WIRE_STREAM_CREATE, create.flags, 2);
