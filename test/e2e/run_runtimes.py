@@ -102,14 +102,21 @@ import ctypes, sys
 cuda, cupti = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL(sys.argv[1])
 version = ctypes.c_uint()
 assert cuda.cuInit(0) == 0
-print(cupti.cuptiGetVersion(ctypes.byref(version)), version.value, cupti.cuptiActivityEnable(3) != 0)
+print(cupti.cuptiGetVersion(ctypes.byref(version)), version.value, flush=True)
+if sys.argv[2:]:
+    print(cupti.cuptiActivityEnable(3) != 0, ctypes.CDLL(None).cuptiActivityEnable(3))
 """
 
 
-def test_cupti_says_its_version_and_that_it_does_not_profile():
+def test_cupti_says_its_version_and_salus_that_it_does_not_trace():
+    """Who looks a function up in its library gets NVIDIA's; whom the linker serves gets ours, which traces."""
     with Daemon() as d:
-        done = run(d, [sys.executable, "-c", CUPTI, wheels.find("nvidia-cuda-cupti-13.5.25", "libcupti.so.*")])
-        require((done.stdout, done.stderr) == ("0 130500 True\n", ""), done.stdout + done.stderr)
+        library = wheels.find("nvidia-cuda-cupti-13.5.25", "libcupti.so.*")
+        done = run(d, [sys.executable, "-c", CUPTI, library])
+        require((done.stdout, done.stderr) == ("0 130500\n", ""), done.stdout + done.stderr)
+        done = run(d, [sys.executable, "-c", CUPTI, library, "trace"])
+        require(done.stdout == "0 130500\nTrue 0\n", done.stdout + done.stderr)
+        require(done.stderr.count("\n") == 1 and "CUPTI cannot trace here" in done.stderr, done.stderr)
 
 
 PYNVML = """
