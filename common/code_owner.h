@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who made a kernel of which there is machine code only, by its mangled name and by the file that
- * holds it, and what its user can do: nobody who runs PyTorch compiles PyTorch's kernels. Any
- * thread; no state.
+ * The owner of a kernel that exists as machine code only, found by its mangled name and by the file
+ * that holds it, and the remedy for its user. A user of PyTorch does not compile PyTorch's kernels.
+ * Any thread; no state.
  */
 #ifndef COMMON_CODE_OWNER_H
 #define COMMON_CODE_OWNER_H

@@ -49,7 +49,7 @@ static int check_value(struct cli *c, int i, const char *value) {
                     why + strlen(valued[i].variable)); /* which was not typed */
 }
 
-/* Whose allocator of device memory frameworks use. */
+/* Takes the value of --allocator. */
 static int take_allocator(struct cli *c, struct environment *e, const char *value) {
     bool async = value && strcmp(value, "async") == 0;
 

@@ -45,9 +45,10 @@ struct trace_item {
 };
 
 struct trace_observer {
-    /* In the thread that sent it, before its times are known. May set the kernel's name and tag. */
+    /* Called in the sending thread, before the times are known. May set the kernel's name and tag.
+     */
     void (*sent)(struct trace_item *item);
-    /* It is complete. In any thread, with no lock held. */
+    /* Called when the item is complete, in any thread and with no lock held. */
     void (*done)(const struct trace_item *item);
 };
 

@@ -11,7 +11,7 @@
 
 /* False: there are no records of this kind. */
 bool activity_want(uint32_t kind, bool wanted);
-/* Of none any more. */
+/* No records are wanted any more. */
 void activity_stop(void);
 
 /* Records of all that is complete go to the buffers. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What programs find in the place of CUPTI's functions, with the numbers of CUPTI's for
+ * Functions that programs find in the place of CUPTI's functions, with the numbers of CUPTI's for
  * enumerators. Any thread; none waits for the device.
  */
 #ifndef SHIM_CUPTI_LIBRARY_H

@@ -109,7 +109,7 @@ if sys.argv[2:]:
 
 
 def test_cupti_says_its_version_and_salus_that_it_does_not_trace():
-    """Who looks a function up in its library gets NVIDIA's; whom the linker serves gets ours, which traces."""
+    """A function that is looked up in its library is NVIDIA's; the linker finds ours, which traces."""
     with Daemon() as d:
         library = wheels.find("nvidia-cuda-cupti-13.5.25", "libcupti.so.*")
         done = run(d, [sys.executable, "-c", CUPTI, library])

@@ -513,7 +513,7 @@ def nccl():
 
 
 def double_it(inbox, outbox):
-    """Of the other process."""
+    """The other process."""
     t = inbox.get()
     outbox.put((t.device.type, (t @ t).cpu()))
     t.zero_()

@@ -167,7 +167,7 @@ Test(shim_cupti, copies_and_fills_have_their_bytes_and_their_direction) {
     cr_expect(records[3].fill.bytes == 400 && records[3].fill.value == 7);
 }
 
-/* As profilers do: they stop first, and then take what was recorded. */
+/* Profilers stop first, and then take the records. */
 Test(shim_cupti, what_was_sent_before_the_end_is_recorded) {
     PROFILE(CUPTI_KIND_CONCURRENT_KERNEL);
     rig_hold_streams(true);
@@ -260,7 +260,7 @@ Test(shim_cupti, more_operations_than_can_be_pending_are_counted) {
     cr_assert_eq(dropped(), 0);
 }
 
-/* Whatever follows a record, and wherever the reader says that it is. */
+/* Buffers of random words, and readers that begin outside of them. */
 Test(shim_cupti, a_hostile_buffer_is_read_no_further_than_it_goes) {
     enum { BYTES = 256 };
     for (uint32_t seed = 0; seed < 20000; seed++) {
