@@ -12,14 +12,14 @@
 
 #include "proto/cuda_abi.h"
 
-typedef enum {
+enum cupti_result {
     CUPTI_SUCCESS = 0,
     CUPTI_ERROR_INVALID_PARAMETER = 1,
     CUPTI_ERROR_MAX_LIMIT_REACHED = 12,
     CUPTI_ERROR_QUEUE_EMPTY = 18,
     CUPTI_ERROR_INVALID_KIND = 21,
     CUPTI_ERROR_NOT_SUPPORTED = 27,
-} CUptiResult;
+};
 
 enum cupti_kind {
     CUPTI_KIND_MEMCPY = 1,

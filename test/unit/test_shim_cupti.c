@@ -68,7 +68,7 @@ static size_t bytes_of(uint32_t kind) {
 
 static void completed(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid) {
     void *record = NULL;
-    CUptiResult r;
+    enum cupti_result r;
     cr_assert_eq(bytes, buffer_bytes);
     while ((r = cuptiActivityGetNextRecord(buffer, valid, &record)) == CUPTI_SUCCESS) {
         cr_assert_lt(record_count, RECORDS_MAX);
