@@ -464,6 +464,7 @@ struct wire_usage {
     _Atomic uint64_t refusals;        /* times that the device had no room for what it asked for */
     _Atomic uint64_t refused_bytes;   /* the most of these */
     _Atomic uint64_t needed_bytes;    /* the most that it would have had with that */
+    _Atomic uint64_t boundaries_percent; /* how sure stats.source is */
 };
 
 /* The device memory that a job can have beyond the reservations of others and within its user's

@@ -242,7 +242,7 @@ static bool seen_whole(const struct ctl_job *j) {
 static uint64_t each_of(const struct recording *r, const struct recorded *p, uint64_t now_ns) {
     uint64_t each_ns = !seen_whole(&p->job) ? p->job.busy_ns : iteration_of(p), think_ns;
 
-    if (r->kernels) each_ns = recording_kernels_ns(r->kernels, p->job.id);
+    if (r->kernels) each_ns = recording_kernels_ns(r->kernels, p->job.id, has_requests(&p->job));
     think_ns = seen_whole(&p->job) ? pause_of(p, now_ns) : 0;
     return __builtin_add_overflow(each_ns, think_ns, &each_ns) ? UINT64_MAX : each_ns;
 }
@@ -268,11 +268,13 @@ static const char *without(const struct recording *r, const struct recorded *p, 
 
     if (p->refused) return "was refused";
     if (p->job.busy_ns == 0) return "did nothing on the device";
-    if (r->kernels && recording_kernels_ns(r->kernels, p->job.id) == UINT64_MAX) return none;
+    if (r->kernels &&
+        recording_kernels_ns(r->kernels, p->job.id, has_requests(&p->job)) == UINT64_MAX)
+        return none;
     if (!fits(r, p, now_ns, sum)) return "it, and the jobs before it, take more than 36 years";
     if (!r->kernels) return NULL;
-    return recording_kernels_write(r->kernels, r->soft, p->job.id, seen_whole(&p->job), &sum->lines,
-                                   out)
+    return recording_kernels_write(r->kernels, r->soft, p->job.id, seen_whole(&p->job),
+                                   has_requests(&p->job), &sum->lines, out)
                ? NULL
                : none;
 }

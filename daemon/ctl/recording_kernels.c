@@ -38,12 +38,13 @@ static void print_part(const char *key, uint32_t milli, FILE *out) {
         fprintf(out, " %s=0.%03" PRIu32, key, milli);
 }
 
-static void write_op(const struct kernel_trace_op *op, uint32_t use_milli, FILE *out) {
+/* `first`: of a request. The time before it is between requests: the job's think says it. */
+static void write_op(const struct kernel_trace_op *op, bool first, uint32_t use_milli, FILE *out) {
     const char *class = op->class == 'c' ? "compute" : op->class == 'm' ? "memory" : "unknown";
     uint64_t host_ns;
     bool waits = kernel_trace_waits(op, &host_ns);
 
-    write_host(waits, host_ns, out);
+    if (!first) write_host(waits, host_ns, out);
     print_time(op->copy ? "c " : "k ", kernel_trace_alone_ns(op), out);
     if (!op->copy) {
         fprintf(out, " sms=%" PRIu64 " class=%s", op->sms ? at_most(op->sms, MOST_SMS) : 1, class);
@@ -65,7 +66,7 @@ static uint64_t alone_percent(const struct kernel_trace_shape *s) {
     return all ? alone * 100 / all : 0;
 }
 
-uint64_t recording_kernels_ns(const struct kernel_trace *t, uint64_t id) {
+uint64_t recording_kernels_ns(const struct kernel_trace *t, uint64_t id, bool requests) {
     const struct kernel_trace_job *j = kernel_trace_find(t, id);
     const struct kernel_trace_shape *s = j ? kernel_trace_usual(j) : NULL;
     uint64_t device_ns = 0, host_ns = 0, ns; /* of 20,000 operations, an hour each at most */
@@ -74,15 +75,15 @@ uint64_t recording_kernels_ns(const struct kernel_trace *t, uint64_t id) {
     for (uint32_t i = 0; i < s->count; i++) {
         device_ns += kernel_trace_alone_ns(&s->ops[i]);
         kernel_trace_waits(&s->ops[i], &ns);
-        host_ns += ns;
+        if (i || !requests) host_ns += ns;
     }
-    host_ns += kernel_trace_whole_ns(s->tail_ns / s->iterations);
+    if (!requests) host_ns += kernel_trace_whole_ns(s->tail_ns / s->iterations);
     return device_ns > MOST_SEQUENCE_NS || host_ns > MOST_SEQUENCE_NS ? UINT64_MAX
                                                                       : device_ns + host_ns;
 }
 
 bool recording_kernels_write(const struct kernel_trace *t, bool soft, uint64_t id, bool whole,
-                             uint32_t *lines, FILE *out) {
+                             bool requests, uint32_t *lines, FILE *out) {
     const struct kernel_trace_job *j = kernel_trace_find(t, id);
     const struct kernel_trace_shape *s = j ? kernel_trace_usual(j) : NULL;
 
@@ -95,8 +96,8 @@ bool recording_kernels_write(const struct kernel_trace *t, bool soft, uint64_t i
             s->iterations, j->iterations, alone_percent(s));
     fprintf(out, "kernels name=job%" PRIu64 "\n", id);
     for (uint32_t i = 0; i < s->count; i++)
-        write_op(&s->ops[i], soft ? kernel_trace_use_milli(j) : 1000, out);
-    write_host(false, kernel_trace_whole_ns(s->tail_ns / s->iterations), out);
+        write_op(&s->ops[i], requests && i == 0, soft ? kernel_trace_use_milli(j) : 1000, out);
+    if (!requests) write_host(false, kernel_trace_whole_ns(s->tail_ns / s->iterations), out);
     return true;
 }
 

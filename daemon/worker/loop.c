@@ -135,7 +135,8 @@ static uint64_t park_ns(const struct worker *w) {
     if (watching_next_ns(w) < until) until = watching_next_ns(w);
     if (trying_next_ns(w) < until) until = trying_next_ns(w);
     if (w->held_count && w->now_ns + LOOP_HELD_NS < until) until = w->now_ns + LOOP_HELD_NS;
-    if ((w->early_count || w->telling) && w->now_ns + TICK_NS < until) until = w->now_ns + TICK_NS;
+    bool soon = w->early_count || w->waiting_count || w->telling;
+    if (soon && w->now_ns + TICK_NS < until) until = w->now_ns + TICK_NS;
     return until > w->now_ns ? until - w->now_ns : 0;
 }
 

@@ -103,6 +103,7 @@ struct worker {
     uint64_t savepoint_ns;      /* how often memory is saved of who asks for that */
     bool clear_always;          /* between jobs of one user as well */
     uint32_t held_count;        /* clients with a record that waits for one */
+    uint32_t waiting_count;     /* clients whose iteration may be over without another operation */
     uint32_t early_count;       /* clients at one, whose next operation may come any moment */
     struct kernels *kernels;    /* what is known of kernels */
     bool telling;               /* the broker, what was learned of them; see kernel_link.h */

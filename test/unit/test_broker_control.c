@@ -558,6 +558,7 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     atom_store_relaxed(&st->swaps, 21);
     atom_store_relaxed(&st->demand_milli, 22);
     atom_store_relaxed(&rig.worker.page->usage.iteration_milli, 23);
+    atom_store_relaxed(&rig.worker.page->usage.boundaries_percent, 24);
     atom_store_relaxed(&rig.worker.page->usage.refusals, 24);
     atom_store_relaxed(&rig.worker.page->usage.refused_bytes, 25);
     atom_store_relaxed(&rig.worker.page->usage.needed_bytes, 26);
@@ -565,6 +566,7 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     cr_assert_eq(j->lane, 1, "lane 0, kept plus one");
     cr_assert_str_eq(j->why, "?");
     cr_assert_str_eq(j->boundaries, "period");
+    cr_assert_eq(j->boundaries_percent, 24);
     cr_assert_str_eq(j->reservation, "measured");
     cr_assert(j->turn == 1 && j->persistent_peak_bytes == 11 && j->ephemeral_peak_bytes == 12 &&
               j->persistent_bytes == 13 && j->ephemeral_bytes == 14 && j->iterations == 15 &&

@@ -510,7 +510,7 @@ Test(iteration, requests_between_idle_gaps) {
     struct play p = play_start();
     for (int i = 0; i < 200; i++)
         request(&p, 1, 1);
-    cr_expect_eq(iteration_source(p.it), ITERATION_PERIOD);
+    cr_expect_eq(iteration_source(p.it), ITERATION_GAP, "a gap goes before the period's phase");
     expect(&p, "requests of one kind", 1, 0.9);
 }
 

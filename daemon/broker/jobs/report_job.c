@@ -47,7 +47,8 @@ static uint64_t read_fault(const struct wire_completion *com, char *out, size_t 
     X(switches) X(switched_bytes) X(survivors) X(survived_bytes) X(swaps) X(swapped_bytes) \
     X(cleared_bytes)
 /* Of struct wire_usage. */
-#define USAGE_COUNTERS(X) X(iteration_milli) X(refusals) X(refused_bytes) X(needed_bytes)
+#define USAGE_COUNTERS(X) X(iteration_milli) X(refusals) X(refused_bytes) X(needed_bytes) \
+    X(boundaries_percent)
 /* And of struct wire_slo. */
 #define SLO_COUNTERS(X) \
     X(slo_ns) X(measured_ns) X(periods) X(violations) X(stuck) X(pause_ns) X(sms)

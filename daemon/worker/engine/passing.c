@@ -25,15 +25,24 @@
 /* ---- found ----------------------------------------------------------------------------------- */
 
 /* The next record begins an iteration. */
-static void begin_pass(struct client *c) {
+static void begin_pass(struct client *c, uint64_t begun_ns) {
     struct boundary *b = &c->boundary;
     struct wire_completion *page = c->com.page;
     lifetime_mark(&c->lifetime);
-    boundary_begin(b, c->streams.pushed, c->worker->now_ns);
+    boundary_begin(b, c->streams.pushed, begun_ns);
     atom_store_relaxed(&page->boundary_uses, c->lifetime.uses);
     atom_store_relaxed(&page->boundary_filled, c->lifetime.filled_uses);
     atom_store_release(&page->boundaries, b->earlier + b->reading);
     if (boundary_over(b)) boundary_ready(b, &c->worker->passing);
+}
+
+static bool is_transfer(const struct op *op) {
+    return op->kind == WIRE_COPY || op->kind == WIRE_MEMSET;
+}
+
+/* A block there holds data from now on, unless the operation fails. */
+static void note_written(struct client *c, const struct op *op, uint64_t addr, uint64_t bytes) {
+    if (!op->dev.result) lifetime_written(&c->lifetime, addr, bytes);
 }
 
 static void hold_op(struct client *c, struct op *op) {
@@ -47,7 +56,10 @@ static void release_ops(struct client *c) {
     struct op *op = boundary_release(&c->boundary);
     c->worker->held_count--;
     if (!op) return;
-    lifetime_launch(&c->lifetime);
+    if (is_transfer(op))
+        note_written(c, op, c->boundary.held_addr, c->boundary.held_bytes);
+    else
+        lifetime_launch(&c->lifetime);
     if (progress_push(c, op->stream, op) == 0) return;
     progress_drop(c, op);
     fault_expel(c, "out of memory for an operation");
@@ -67,10 +79,49 @@ int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t f
             hold_op(c, op);
             return 0;
         }
-        begin_pass(c);
+        begin_pass(c, c->worker->now_ns);
     }
     lifetime_launch(&c->lifetime);
     return progress_push(c, s, op);
+}
+
+/* Its kind, and its size to a power of two. */
+static uint64_t transfer_fingerprint(const struct op *op, bool to_host, uint64_t bytes) {
+    uint64_t size = bytes ? 64 - (uint64_t)__builtin_clzll(bytes) : 0;
+    return ((uint64_t)op->kind << 8 | (uint64_t)to_host << 7 | size) * 0x9e3779b97f4a7c15ull;
+}
+
+int passing_transfer(struct client *c, struct stream *s, struct op *op, bool to_host, uint64_t addr,
+                     uint64_t bytes) {
+    struct boundary *b = &c->boundary;
+    if (iteration_transfer(b->detector, transfer_fingerprint(op, to_host, bytes), to_host,
+                           c->lifetime.live_bytes, c->worker->now_ns) &&
+        !is_open(c)) {
+        if (b->reading != b->current) {
+            op->stream = s;
+            b->held_addr = addr;
+            b->held_bytes = bytes;
+            hold_op(c, op);
+            return 0;
+        }
+        begin_pass(c, c->worker->now_ns);
+    }
+    note_written(c, op, addr, bytes);
+    return progress_push(c, s, op);
+}
+
+static void set_waiting(struct client *c, bool waiting) {
+    if (waiting == c->boundary.waiting) return;
+    c->boundary.waiting = waiting;
+    if (waiting)
+        c->worker->waiting_count++;
+    else
+        c->worker->waiting_count--;
+}
+
+void passing_idle(struct client *c) {
+    iteration_idle(c->boundary.detector, c->worker->now_ns);
+    set_waiting(c, iteration_waits(c->boundary.detector));
 }
 
 /* An iteration without an operation is none: a flood of marks costs nobody anything. */
@@ -81,7 +132,7 @@ void passing_mark(struct client *c) {
     if (b->reading != b->current)
         hold_op(c, NULL);
     else
-        begin_pass(c);
+        begin_pass(c, c->worker->now_ns);
 }
 
 /* ---- passed ---------------------------------------------------------------------------------- */
@@ -146,7 +197,7 @@ void passing_look(struct client *c) {
     engine_boundary(c); /* after the reservation: the lane shrinks at this boundary */
     b->current++;
     if (!boundary_holds(b)) return;
-    begin_pass(c);
+    begin_pass(c, c->worker->now_ns);
     release_ops(c);
 }
 
@@ -154,6 +205,7 @@ void passing_forget(struct client *c) {
     list_remove(&c->boundary.link);
     list_remove(&c->keeping);
     set_early(c, false);
+    set_waiting(c, false);
     release_ops(c);
 }
 
@@ -164,11 +216,23 @@ static bool is_stuck(const struct client *c) {
     return c->inflight && waited >= PASSING_KERNEL_NS;
 }
 
+/* Its program has been idle for long enough: the boundary is passed without another operation. */
+static void end_idle(struct client *c) {
+    struct boundary *b = &c->boundary;
+    set_waiting(c, iteration_waits(b->detector));
+    if (!b->waiting || client_dead(c) || is_open(c) || b->reading != b->current) return;
+    if (c->streams.completed != c->streams.pushed || b->first_op == c->streams.pushed) return;
+    if (!iteration_end(b->detector, c->worker->now_ns)) return;
+    begin_pass(c, c->worker->now_ns - PASSING_MOMENT_NS); /* no moment more for the next one */
+    set_waiting(c, false);
+}
+
 void passing_relent(struct worker *w) {
     struct list *pos;
-    if (!w->held_count && !w->early_count) return;
+    if (!w->held_count && !w->early_count && !w->waiting_count) return;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
+        if (c->boundary.waiting) end_idle(c);
         if (c->boundary.early) boundary_ready(&c->boundary, &w->passing);
         if (!boundary_holds(&c->boundary)) continue;
         if (c->streams.completed != c->boundary.held_completed) {

@@ -14,6 +14,7 @@
 #ifndef DAEMON_WORKER_ENGINE_PASSING_H
 #define DAEMON_WORKER_ENGINE_PASSING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct client;
@@ -24,7 +25,12 @@ struct worker;
 /* What the records say. A launch is pushed here, or held. 0 or -ENOMEM, with `op` still the
  * caller's. `fingerprint`: of its function in its shape. */
 int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t fingerprint);
+/* The same of a copy or a fill, which writes `bytes` at `addr`. `to_host`: it brings results. */
+int passing_transfer(struct client *c, struct stream *s, struct op *op, bool to_host, uint64_t addr,
+                     uint64_t bytes);
 void passing_mark(struct client *c);
+/* The program waited, and nothing of it is queued. */
+void passing_idle(struct client *c);
 
 /* The current iteration is looked at. If it is complete, and the client lives: survivors are kept,
  * the scheduler is told, the next one begins. At a safe point only. */
@@ -33,8 +39,8 @@ void passing_look(struct client *c);
 unsigned passing_go_on(struct worker *w);
 /* The client is dead: what is held is pushed, and completes at once like the rest. */
 void passing_forget(struct client *c);
-/* Lets those read on whose current iteration does not get on by itself, and passes boundaries after
- * which nothing came. */
+/* Lets those read on whose current iteration does not get on by itself, passes boundaries after
+ * which nothing came, and ends iterations whose client has been idle for long enough. */
 void passing_relent(struct worker *w);
 
 #endif

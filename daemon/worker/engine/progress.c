@@ -17,6 +17,8 @@ void progress_retire(struct client *c, struct stream *s) {
         progress_drop(c, op);
     }
     if (s->parent) body_retired(s, count);
+    if (c->streams.completed == c->streams.pushed)
+        iteration_returned(c->boundary.detector, c->worker->now_ns);
     if (c->streams.deferred) defer_run(c);
     saving_look(c);
 }

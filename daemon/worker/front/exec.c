@@ -73,6 +73,16 @@ static int push_launch(struct exec *x, struct op *op, uint64_t fingerprint) {
     return passing_launch(x->c, x->stream, op, fingerprint) ? drop_op(x, op) : 0;
 }
 
+/* Copies and fills. */
+static int push_transfer(struct exec *x, struct op *op, bool to_host, uint64_t addr,
+                         uint64_t bytes) {
+    if (x->body || replay_catches_up(&x->c->replay)) {
+        if (!op->dev.result) lifetime_written(&x->c->lifetime, addr, bytes);
+        return push_op(x, op);
+    }
+    return passing_transfer(x->c, x->stream, op, to_host, addr, bytes) ? drop_op(x, op) : 0;
+}
+
 static struct op *new_op(struct exec *x, uint16_t kind, uint32_t param_bytes) {
     struct op *op = op_take(&x->c->pool, kind, param_bytes);
     if (!op) {
@@ -172,12 +182,6 @@ static void note_outside(struct op *op, const struct client *c, uint64_t addr, u
              "0x%" PRIx64 "+0x%" PRIx64 " is not the client's memory", addr, bytes);
 }
 
-/* The same, of what it writes: a block there holds data from now on. */
-static void note_writes(struct op *op, struct client *c, uint64_t addr, uint64_t bytes) {
-    note_outside(op, c, addr, bytes);
-    if (!op->dev.result) lifetime_written(&c->lifetime, addr, bytes);
-}
-
 static int run_copy(struct exec *x, const void *rec) {
     const struct wire_copy *w = rec;
     struct client *c = x->c;
@@ -200,10 +204,11 @@ static int run_copy(struct exec *x, const void *rec) {
         op->copy.src_pitch = width;
         op->copy.src_slice = width * rows;
     }
-    note_writes(op, c, w->dst, record_extent(width, rows, slices, w->dst_pitch, w->dst_slice));
+    uint64_t bytes = record_extent(width, rows, slices, w->dst_pitch, w->dst_slice);
+    note_outside(op, c, w->dst, bytes);
     stats_add(&c->com.page->stats.copies, 1);
     stats_add(&c->com.page->stats.copied_bytes, width * rows * slices);
-    return push_op(x, op);
+    return push_transfer(x, op, client_host(c, w->dst, bytes), w->dst, bytes);
 }
 
 static int run_memset(struct exec *x, const void *rec) {
@@ -216,9 +221,9 @@ static int run_memset(struct exec *x, const void *rec) {
                                      .height = w->height,
                                      .value = w->value,
                                      .elem_bytes = w->elem_bytes};
-    note_writes(op, x->c, w->dst,
-                record_extent(w->width_elems * w->elem_bytes, w->height, 1, w->pitch, 0));
-    return push_op(x, op);
+    uint64_t bytes = record_extent(w->width_elems * w->elem_bytes, w->height, 1, w->pitch, 0);
+    note_outside(op, x->c, w->dst, bytes);
+    return push_transfer(x, op, false, w->dst, bytes);
 }
 
 /* A point that nobody will reach lets those go on who wait for it. */
@@ -312,8 +317,8 @@ static int run_value_write(struct exec *x, const void *rec) {
     saving_address(x->c, v->value);
     op->memset = (struct dev_memset){
         .dst = v->addr, .width_elems = 1, .height = 1, .value = v->value, .elem_bytes = v->bytes};
-    note_writes(op, x->c, v->addr, v->bytes);
-    return push_op(x, op);
+    note_outside(op, x->c, v->addr, v->bytes);
+    return push_transfer(x, op, false, v->addr, v->bytes);
 }
 
 static int run_value_wait(struct exec *x, const void *rec) {
@@ -509,7 +514,7 @@ static int run_iteration(struct exec *x, const void *rec) {
 }
 
 static int run_idle(struct exec *x, const void *rec) {
-    if (!client_dead(x->c)) iteration_idle(x->c->boundary.detector, x->c->worker->now_ns);
+    if (!client_dead(x->c)) passing_idle(x->c);
     reply_status(&x->c->com, rec, x->c->com.fault);
     return 0;
 }

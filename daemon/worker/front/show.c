@@ -34,6 +34,8 @@ static void write_job(struct client *c, const struct sched_job_view *v) {
     atom_store_relaxed(&s->demand_milli, v->demand_milli);
     atom_store_relaxed(&c->com.page->usage.iteration_milli, v->iteration_milli);
     atom_store_relaxed(&s->source, iteration_source(c->boundary.detector));
+    atom_store_relaxed(&c->com.page->usage.boundaries_percent,
+                       iteration_percent(c->boundary.detector));
     atom_store_relaxed(&s->persistent_bytes, v->persistent_bytes);
     atom_store_relaxed(&s->ephemeral_bytes, v->ephemeral_bytes);
     atom_store_relaxed(&s->measured, c->boundary.passed >= BOUNDARY_MEASURED);

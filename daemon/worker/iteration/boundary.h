@@ -27,11 +27,13 @@ struct boundary {
     uint64_t first_op; /* the number of the next operation when `reading` began */
     uint64_t passed;   /* boundaries that were said to the scheduler */
     struct list link;  /* worker.passing */
-    struct op *held;   /* the launch that would begin a third iteration; NULL when a mark did */
+    struct op *held;   /* the operation that would begin a third iteration; NULL when a mark did */
     bool holds;        /* there is one, or a mark: the ring is not read */
     uint64_t held_ns, held_completed; /* since when, and how many were complete then */
     uint64_t begun_ns;                /* when `reading` began */
-    bool early; /* it could be passed, but nothing of the next iteration has come yet */
+    uint64_t held_addr, held_bytes;   /* what the held operation writes, unless it is a launch */
+    bool waiting; /* the iteration may be over although nothing comes: worker.waiting_count */
+    bool early;   /* it could be passed, but nothing of the next iteration has come yet */
 };
 
 int boundary_init(struct boundary *b); /* 0 or -ENOMEM */
@@ -44,7 +46,7 @@ void boundary_hold(struct boundary *b, struct op *op, uint64_t completed, uint64
 static inline bool boundary_holds(const struct boundary *b) {
     return b->holds;
 }
-/* No longer: the launch that waited, or NULL. */
+/* No longer: the operation that waited, or NULL. */
 struct op *boundary_release(struct boundary *b);
 
 /* The current iteration may be complete: it is looked at in the next pump. */

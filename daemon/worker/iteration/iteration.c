@@ -14,6 +14,19 @@
  * Gaps that count speak against a period of which there are a few between two of them: these are
  * the steps of a request. Many of them are not: then the program pauses now and then to write a
  * log.
+ *
+ * A followed period says how often something repeats, but where memory does not change its phase is
+ * arbitrary. So the detector counts gaps and pauses at each place of the period: at a place where
+ * most waits turn into gaps a request ends. Iterations begin there, and the period is turned so
+ * that it begins there too, unless it begins at such a place already (two models asked in turn).
+ *
+ * A copy or a fill is no part of the sequence of launches. It begins an iteration when it is the
+ * first operation after a gap: a request's input belongs to the request. The launch behind it then
+ * begins nothing. A copy to the host brings the results of what ran before, so it prolongs the wait
+ * and never begins an iteration.
+ *
+ * Once a gap has lasted for GAP_NS and will count as far as can be said before its end, the
+ * iteration is over (iteration_end): the next operation needs no second boundary.
  */
 #include "daemon/worker/iteration/iteration.h"
 
@@ -31,18 +44,30 @@
 #define GAP_MOST 40
 #define GAP_MEAN 8u /* gaps over which the distance is taken */
 #define GAP_FIRSTS 1024u
+#define PLACES 4u       /* of a period, whose waits are counted */
+#define PLACE_ENOUGH 8u /* gaps at a place; a pause there costs PLACE_LOSS */
+#define PLACE_MOST 16u
+#define PLACE_LOSS 2u
+
+/* A place of the followed period at which the program waits. */
+struct wait_place {
+    uint32_t at, points;
+};
 
 struct iteration {
     uint64_t launches, begun; /* so far; when the latest iteration began */
     uint64_t length;          /* launches of the iteration before it */
     uint64_t low_bytes;       /* least live memory from the latest launch on */
     bool marked;
+    bool ahead;                /* an iteration began, and none of its launches has come */
     bool idle;                 /* since idle_ns */
+    bool judged;               /* nothing more is found out before the wait ends */
     uint64_t idle_ns, busy_ns; /* busy_ns: when the work began that idle_ns ended */
     uint64_t gap_mean_ns;      /* of pauses of GAP_NS and more */
     uint32_t gap_points, gap_count;
     uint64_t gap_at[GAP_MEAN];       /* numbers of launches, by gap_count modulo GAP_MEAN */
     uint16_t gap_firsts[GAP_FIRSTS]; /* launches behind gaps, by fingerprint */
+    struct wait_place places[PLACES];
     struct period period;
     struct pattern pattern;
 };
@@ -67,6 +92,7 @@ void iteration_drop(struct iteration *it, uint64_t live_bytes) {
 }
 
 static bool begins_now(struct iteration *it) {
+    if (it->begun == it->launches) return true;
     it->length = it->launches - it->begun;
     it->begun = it->launches;
     return true;
@@ -74,13 +100,24 @@ static bool begins_now(struct iteration *it) {
 
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
-static bool is_long(struct iteration *it, uint64_t gap_ns) {
+static bool is_long(const struct iteration *it, uint64_t gap_ns) {
     uint64_t work_ns = it->idle_ns > it->busy_ns ? it->idle_ns - it->busy_ns : 0;
+    return gap_ns >= GAP_NS && gap_ns >= work_ns / GAP_PART && gap_ns >= it->gap_mean_ns / GAP_PART;
+}
+
+static void learn_mean(struct iteration *it, uint64_t gap_ns) {
     uint64_t mean_ns = it->gap_mean_ns, capped_ns = gap_ns;
-    if (gap_ns < GAP_NS) return false;
+    if (gap_ns < GAP_NS) return;
     if (mean_ns && gap_ns > 2 * mean_ns) capped_ns = 2 * mean_ns; /* one is not the rule */
     it->gap_mean_ns = mean_ns ? mean_ns - mean_ns / 8 + capped_ns / 8 : gap_ns;
-    return gap_ns >= work_ns / GAP_PART && gap_ns >= mean_ns / GAP_PART;
+}
+
+static uint64_t idle_for(const struct iteration *it, uint64_t now_ns) {
+    return now_ns > it->idle_ns ? now_ns - it->idle_ns : 0;
+}
+
+static bool is_at_floor(const struct iteration *it) {
+    return period_at_floor(&it->period, period_low(it->low_bytes));
 }
 
 static bool lose_points(struct iteration *it, uint32_t points) {
@@ -96,12 +133,77 @@ static bool is_first_again(struct iteration *it, uint16_t fingerprint) {
     return again;
 }
 
-static bool after_gap(struct iteration *it, uint16_t fingerprint, uint64_t now_ns) {
-    uint64_t gap_ns = now_ns > it->idle_ns ? now_ns - it->idle_ns : 0;
-    if (!it->idle) return false;
-    bool gap = is_long(it, gap_ns) && period_at_floor(&it->period);
-    it->idle = false;
-    it->busy_ns = now_ns;
+/* Launches since the gap GAP_MEAN gaps ago; UINT64_MAX: fewer gaps were seen. */
+static uint64_t since_gaps(const struct iteration *it) {
+    if (it->gap_count < GAP_MEAN) return UINT64_MAX;
+    return it->launches - it->gap_at[it->gap_count % GAP_MEAN];
+}
+
+/* Gaps speak against a period: there are 1.5 to PERIOD_REPEATS periods from gap to gap, which are
+ * the steps of a request, or more requests in a period than places are kept. */
+static bool is_refuted(const struct iteration *it, uint64_t period) {
+    uint64_t launches = since_gaps(it);
+    if (it->gap_points < GAP_ENOUGH || launches == UINT64_MAX) return false;
+    if (launches * PLACES < period * GAP_MEAN) return true;
+    return launches * 2 > period * GAP_MEAN * 3 && launches <= period * GAP_MEAN * PERIOD_REPEATS;
+}
+
+/* At least two of three periods have a gap. */
+static bool in_periods(const struct iteration *it) {
+    uint64_t launches = since_gaps(it);
+    return launches != UINT64_MAX && launches * 2 <= (uint64_t)it->pattern.period * GAP_MEAN * 3;
+}
+
+/* ---- places of a period ---------------------------------------------------------------------- */
+
+/* The place's entry, or the one that the fewest gaps speak for. */
+static struct wait_place *place_at(struct iteration *it, uint32_t at) {
+    struct wait_place *least = &it->places[0];
+    for (uint32_t i = 0; i < PLACES; i++) {
+        if (it->places[i].points && it->places[i].at == at) return &it->places[i];
+        if (it->places[i].points < least->points) least = &it->places[i];
+    }
+    return least;
+}
+
+/* Most waits at this place of the period are gaps, and it is no place for a log now and then. */
+static bool is_gap_place(const struct iteration *it, uint32_t at) {
+    if (!in_periods(it)) return false;
+    for (uint32_t i = 0; i < PLACES; i++)
+        if (it->places[i].at == at && it->places[i].points >= PLACE_ENOUGH) return true;
+    return false;
+}
+
+/* A wait ended at the place where the job is. */
+static void count_wait(struct iteration *it, bool gap) {
+    if (!pattern_sure(&it->pattern)) return;
+    struct wait_place *p = place_at(it, it->pattern.next);
+    if (p->at != it->pattern.next || !p->points) {
+        if (!gap) return;
+        *p = (struct wait_place){.at = it->pattern.next};
+    }
+    if (gap)
+        p->points += p->points < PLACE_MOST;
+    else
+        p->points -= p->points < PLACE_LOSS ? p->points : PLACE_LOSS;
+}
+
+static void forget_places(struct iteration *it) {
+    for (uint32_t i = 0; i < PLACES; i++)
+        it->places[i].points = 0;
+}
+
+/* The period begins where the job is. */
+static void turn_pattern(struct iteration *it) {
+    uint32_t by = it->pattern.next, period = it->pattern.period;
+    pattern_turn(&it->pattern);
+    for (uint32_t i = 0; i < PLACES; i++)
+        it->places[i].at = (it->places[i].at + period - by) % period;
+}
+
+/* ---- the end of a gap ------------------------------------------------------------------------ */
+
+static bool count_gap(struct iteration *it, uint16_t fingerprint, bool gap) {
     if (!gap) return lose_points(it, 1);
     if (!is_first_again(it, fingerprint)) return lose_points(it, GAP_LOSS);
     it->gap_points += GAP_GAIN;
@@ -110,18 +212,22 @@ static bool after_gap(struct iteration *it, uint16_t fingerprint, uint64_t now_n
     return it->gap_points >= GAP_ENOUGH;
 }
 
-/* There are 1.5 to PERIOD_REPEATS periods from gap to gap. */
-static bool in_steps(const struct iteration *it, uint32_t period) {
-    if (it->gap_points < GAP_ENOUGH || it->gap_count < GAP_MEAN) return false;
-    uint64_t launches = it->launches - it->gap_at[it->gap_count % GAP_MEAN];
-    return launches * 2 > (uint64_t)period * GAP_MEAN * 3 &&
-           launches <= (uint64_t)period * GAP_MEAN * PERIOD_REPEATS;
+/* An operation with this fingerprint ends the wait. `low`: the least live memory before it. */
+static bool after_gap(struct iteration *it, uint16_t fingerprint, uint16_t low, uint64_t now_ns) {
+    uint64_t gap_ns = idle_for(it, now_ns);
+    bool gap = is_long(it, gap_ns) && period_at_floor(&it->period, low);
+    learn_mean(it, gap_ns);
+    it->idle = false;
+    it->busy_ns = now_ns;
+    count_wait(it, gap);
+    return count_gap(it, fingerprint, gap);
 }
 
 /* ---- the period ------------------------------------------------------------------------------ */
 
 static void forget_pattern(struct iteration *it) {
     it->pattern.period = 0;
+    forget_places(it);
     period_restart(&it->period);
 }
 
@@ -137,15 +243,55 @@ static bool follow_pattern(struct iteration *it, uint16_t fingerprint, uint16_t 
 static bool search_pattern(struct iteration *it) {
     struct period_found found;
     uint64_t gap = it->gap_count ? it->gap_at[(it->gap_count - 1) % GAP_MEAN] : UINT64_MAX;
-    if (!period_search(&it->period, gap, &found)) return false;
-    if (!in_steps(it, found.period)) return pattern_learn(&it->pattern, &it->period, &found);
-    period_refuse(&it->period, found.period);
-    return false;
+    if (!period_search(&it->period, gap, it->gap_points >= GAP_ENOUGH, &found)) return false;
+    if (is_refuted(it, found.period)) {
+        period_refuse(&it->period, found.period);
+        return false;
+    }
+    forget_places(it);
+    return pattern_learn(&it->pattern, &it->period, &found);
+}
+
+/* An iteration begins with the next launch that is as expected. */
+static bool is_due(const struct iteration *it) {
+    return pattern_sure(&it->pattern) && it->pattern.next == 0;
+}
+
+/* Whether an iteration begins at a gap that counts. Where a period is followed its places say. */
+static bool begins_at_gap(struct iteration *it, bool gap) {
+    if (gap && it->pattern.period && is_refuted(it, it->pattern.period)) forget_pattern(it);
+    if (!pattern_sure(&it->pattern)) return gap;
+    if (!is_gap_place(it, it->pattern.next)) return false;
+    if (it->pattern.next && !is_gap_place(it, 0)) turn_pattern(it);
+    return gap;
 }
 
 void iteration_idle(struct iteration *it, uint64_t now_ns) {
-    it->idle = it->launches > 0;
+    it->idle = it->launches > 0 && !it->marked;
+    it->judged = false;
     it->idle_ns = now_ns;
+}
+
+/* ---- before a wait ends ---------------------------------------------------------------------- */
+
+void iteration_returned(struct iteration *it, uint64_t now_ns) {
+    it->idle_ns = now_ns;
+}
+
+bool iteration_waits(const struct iteration *it) {
+    if (!it->idle || it->ahead || it->judged) return false;
+    if (!pattern_sure(&it->pattern)) return it->gap_points >= GAP_ENOUGH;
+    return is_due(it) || is_gap_place(it, it->pattern.next);
+}
+
+bool iteration_end(struct iteration *it, uint64_t now_ns) {
+    uint64_t idle_ns = idle_for(it, now_ns);
+    if (!iteration_waits(it) || idle_ns < GAP_NS) return false;
+    if (!pattern_sure(&it->pattern) && !is_long(it, idle_ns)) return false;
+    it->judged = true;
+    if (!is_at_floor(it)) return false;
+    it->ahead = true;
+    return begins_now(it);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -159,26 +305,55 @@ bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_
     bool begins = false;
     if (!it->marked) {
         period_push(&it->period, code, low);
-        bool gap = after_gap(it, code, now_ns);
-        if (gap && it->pattern.period && in_steps(it, it->pattern.period)) forget_pattern(it);
+        bool gap = it->idle && begins_at_gap(it, after_gap(it, code, low, now_ns));
         begins = it->pattern.period ? follow_pattern(it, code, low) : search_pattern(it);
-        if (gap && !pattern_sure(&it->pattern)) begins = true;
+        begins = (begins || gap) && !it->ahead;
+        it->ahead = false;
         if (begins) begins_now(it);
     }
     it->launches++;
     return begins;
 }
 
+bool iteration_transfer(struct iteration *it, uint64_t fingerprint, bool to_host,
+                        uint64_t live_bytes, uint64_t now_ns) {
+    if (!it->idle) return false;
+    uint16_t code = period_fingerprint(fingerprint);
+    fall(it, live_bytes);
+    bool due = is_due(it);
+    bool known = it->gap_firsts[code % GAP_FIRSTS] == code;
+    if (to_host || idle_for(it, now_ns) < GAP_NS) {
+        it->idle_ns = now_ns; /* the wait goes on: iteration_returned */
+        if (to_host || !due || !known) return false;
+    } else {
+        bool gap = after_gap(it, code, period_low(it->low_bytes), now_ns);
+        due = begins_at_gap(it, gap) || due;
+    }
+    if (!due || it->ahead) return false;
+    it->ahead = true;
+    return begins_now(it);
+}
+
 bool iteration_mark(struct iteration *it, uint64_t now_ns) {
     it->marked = true;
+    it->idle = false;
     if (!it->launches) return false;
     return begins_now(it);
 }
 
 enum iteration_source iteration_source(const struct iteration *it) {
     if (it->marked) return ITERATION_MARK;
-    if (it->pattern.period) return ITERATION_PERIOD;
+    if (it->pattern.period) return is_gap_place(it, 0) ? ITERATION_GAP : ITERATION_PERIOD;
     return it->gap_points >= GAP_ENOUGH ? ITERATION_GAP : ITERATION_NONE;
+}
+
+uint32_t iteration_percent(const struct iteration *it) {
+    switch (iteration_source(it)) {
+    case ITERATION_MARK: return 100;
+    case ITERATION_PERIOD: return pattern_percent(&it->pattern);
+    case ITERATION_GAP: return it->gap_points * 100 / GAP_MOST;
+    default: return 0;
+    }
 }
 
 uint32_t iteration_period(const struct iteration *it) {

@@ -22,6 +22,21 @@ bool pattern_learn(struct pattern *q, const struct period *p, const struct perio
     return done == 1 || period == 1;
 }
 
+static void reverse(uint16_t *first, uint32_t count) {
+    for (uint32_t i = 0; i < count / 2; i++) {
+        uint16_t kept = first[i];
+        first[i] = first[count - 1 - i];
+        first[count - 1 - i] = kept;
+    }
+}
+
+void pattern_turn(struct pattern *q) {
+    reverse(q->fingerprint, q->next);
+    reverse(q->fingerprint + q->next, q->period - q->next);
+    reverse(q->fingerprint, q->period);
+    q->next = 0;
+}
+
 /* Which launch of the iteration this is. */
 static uint32_t place_of(const struct pattern *q, uint16_t fingerprint, uint16_t low) {
     uint32_t behind = q->next + 1 == q->period ? 0 : q->next + 1;
@@ -41,9 +56,17 @@ static void doubt_place(struct pattern *q, uint32_t place) {
     q->good = 0;
 }
 
-static void weigh_begin(struct pattern *q, uint16_t low, bool begins) {
+static uint64_t most_trust(const struct pattern *q) {
     uint64_t most = (uint64_t)q->period * PATTERN_TRUST;
-    if (most < PATTERN_TRUST_MIN) most = PATTERN_TRUST_MIN;
+    return most < PATTERN_TRUST_MIN ? PATTERN_TRUST_MIN : most;
+}
+
+uint32_t pattern_percent(const struct pattern *q) {
+    return q->period ? (uint32_t)(q->trust * 100 / most_trust(q)) : 0;
+}
+
+static void weigh_begin(struct pattern *q, uint16_t low, bool begins) {
+    uint64_t most = most_trust(q);
     if (!q->need)
         q->trust += q->trust < most;
     else

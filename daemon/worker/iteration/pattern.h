@@ -49,6 +49,11 @@ bool pattern_learn(struct pattern *q, const struct period *p, const struct perio
 /* A launch. True: an iteration begins with it. */
 bool pattern_step(struct pattern *q, uint16_t fingerprint, uint16_t low);
 
+/* The trust that it has, of the most that it can have. */
+uint32_t pattern_percent(const struct pattern *q);
+/* The iteration begins with the expected launch from now on. */
+void pattern_turn(struct pattern *q);
+
 /* The job is where it is expected to be. */
 static inline bool pattern_sure(const struct pattern *q) {
     return q->period && !q->need;

@@ -115,11 +115,11 @@ static uint16_t depth_of(uint16_t least, uint16_t most) {
     return bytes > slack ? period_low(bytes - slack) : 0;
 }
 
-bool period_at_floor(const struct period *p) {
+bool period_at_floor(const struct period *p, uint16_t low) {
     uint16_t least, most;
     if (!p->count) return false;
     range_of(p, window_begin(p, PERIOD_HISTORY), &least, &most);
-    return p->low[(p->count - 1) & MASK] <= floor_of(least, most);
+    return low <= floor_of(least, most);
 }
 
 /* The last launch of the longest stretch at the floor, cyclically, in the latest period; UINT64_MAX
@@ -164,21 +164,21 @@ static uint64_t phase_of(const struct period *p, uint64_t launch, uint32_t perio
 
 /* Where iterations begin, of the places that may be; `out` tells what the floor is. */
 static bool place_begin(const struct period *p, const struct period_slot *s, uint64_t hint,
-                        struct period_found *out) {
+                        bool sure, struct period_found *out) {
     uint64_t begin = phase_of(p, s->begin, s->period), trough = begin;
-    if (hint < p->count) hint = phase_of(p, hint, s->period);
+    bool known = hint < p->count;
+    if (known) hint = phase_of(p, hint, s->period);
     if (!out->flat) trough = find_trough(p, s->period, out->floor);
     if (trough == UINT64_MAX) return false;
-    if (s->whole && (out->flat || p->low[begin & MASK] <= out->floor))
+    known &= out->flat || p->low[hint & MASK] <= out->floor;
+    if (s->whole && !(known && sure) && (out->flat || p->low[begin & MASK] <= out->floor))
         out->begin = begin;
-    else if (hint < p->count && (out->flat || p->low[hint & MASK] <= out->floor))
-        out->begin = hint;
     else
-        out->begin = trough;
+        out->begin = known ? hint : trough;
     return out->flat || is_settled(p, out->begin, s->period, out->floor);
 }
 
-static bool judge(const struct period *p, const struct period_slot *s, uint64_t hint,
+static bool judge(const struct period *p, const struct period_slot *s, uint64_t hint, bool sure,
                   struct period_found *out) {
     uint16_t least, most;
     *out = (struct period_found){.period = s->period, .flat = is_flat(p)};
@@ -186,7 +186,7 @@ static bool judge(const struct period *p, const struct period_slot *s, uint64_t 
     range_of(p, window_begin(p, (uint64_t)s->period * WINDOW_PERIODS), &least, &most);
     out->floor = floor_of(least, most);
     out->deep = depth_of(least, most);
-    return place_begin(p, s, hint, out);
+    return place_begin(p, s, hint, sure, out);
 }
 
 /* ---- search ---------------------------------------------------------------------------------- */
@@ -220,20 +220,20 @@ void period_restart(struct period *p) {
 }
 
 /* A candidate that has repeated for long enough, and of which memory says that it may be one. */
-static __attribute__((noinline)) bool accept(struct period *p, uint64_t hint,
+static __attribute__((noinline)) bool accept(struct period *p, uint64_t hint, bool sure,
                                              struct period_found *out) {
     uint32_t least = is_flat(p) ? PERIOD_FLAT_RUN : PERIOD_MIN_RUN;
     for (uint32_t left = p->live; left;) {
         struct period_slot *s = take(p, &left);
         if (s->run < least || s->run < s->next_try) continue;
         if (s->run < repeats_of(p, s->period) * s->period) continue;
-        if (judge(p, s, hint, out)) return true;
+        if (judge(p, s, hint, sure, out)) return true;
         period_refuse(p, s->period);
     }
     return false;
 }
 
-bool period_search(struct period *p, uint64_t hint, struct period_found *out) {
+bool period_search(struct period *p, uint64_t hint, bool sure, struct period_found *out) {
     uint64_t latest = p->count - 1;
     uint16_t fingerprint = p->fingerprint[latest & MASK];
     uint32_t distance = last_distance(p);
@@ -250,5 +250,5 @@ bool period_search(struct period *p, uint64_t hint, struct period_found *out) {
         due |= ++s->run >= s->next_try;
     }
     if (!known) propose(p, distance);
-    return (due || !known) && accept(p, hint, out);
+    return (due || !known) && accept(p, hint, sure, out);
 }

@@ -19,8 +19,9 @@
  *   - Where live memory did not change within the whole history, only the sequence speaks: it must
  *     be longer (PERIOD_FLAT_RUN launches), and more than one kernel again and again.
  *
- * Iterations begin where the repetition began, the first iteration of a loop, if that is known and
- * at the floor; else where the caller thinks; else with the last launch of the longest stretch at
+ * Iterations begin where the caller is sure, if that is at the floor; else where the repetition
+ * began, the first iteration of a loop, if that is known and at the floor; else where the caller
+ * thinks; else with the last launch of the longest stretch at
  * the floor: the next one already has temporaries before it. Where memory says nothing, every place
  * is at the floor.
  *
@@ -107,8 +108,9 @@ static inline void period_push(struct period *p, uint16_t fingerprint, uint16_t 
 }
 /* Looks at the latest launch. True: a period is accepted. To be called after each push until then;
  * period_restart before the first call after a pause. `hint`: number of a launch that probably
- * began an iteration, or UINT64_MAX. */
-bool period_search(struct period *p, uint64_t hint, struct period_found *out);
+ * began an iteration, or UINT64_MAX. `sure`: it goes before the place where the repetition began.
+ */
+bool period_search(struct period *p, uint64_t hint, bool sure, struct period_found *out);
 void period_restart(struct period *p);
 /* What was just found is not believed now; it may be found again a while later. */
 void period_refuse(struct period *p, uint32_t period);
@@ -116,7 +118,7 @@ void period_refuse(struct period *p, uint32_t period);
  */
 void period_distrust(struct period *p, uint32_t period);
 
-/* True when the latest launch came at the floor of the history. */
-bool period_at_floor(const struct period *p);
+/* True when `low` lies at the floor of the history. */
+bool period_at_floor(const struct period *p, uint16_t low);
 
 #endif
