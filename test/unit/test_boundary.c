@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
+#include "daemon/worker/client.h"
 #include "daemon/worker/loop.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/patience.h"
@@ -299,5 +300,95 @@ Test(boundary, a_flood_of_iterations_with_many_blocks_is_endured, .timeout = 60)
     cr_expect_eq(wireclient_done(w.c, 0), 2000);
     wireclient_detach(good);
     wireclient_free(good);
+    end(&w);
+}
+
+/* ---- requests between idle gaps -------------------------------------------------------------- */
+
+#define REQUESTS 1000 /* until one is found: a busy machine spoils some gaps */
+
+static void copy_in(struct world *w) {
+    wireclient_copy(w->c, 0, w->c->windows.dev_base, w->c->windows.host_base, 64);
+}
+
+static void copy_out(struct world *w) {
+    wireclient_copy(w->c, 0, w->c->windows.host_base, w->c->windows.dev_base, 64);
+}
+
+/* Kernels at random, so that only gaps say where a request begins. */
+static void request(struct world *w, uint32_t *random) {
+    struct wire_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .param_bytes = 8};
+    copy_in(w);
+    for (uint32_t k = 0; k < 6; k++) {
+        *random = *random * 1664525 + 1013904223;
+        l.grid[0] = k ? 1 + *random / 65536 % 20 : 1;
+        wireclient_send(w->c, WIRE_LAUNCH, 0, false, &l, sizeof(l), "12345678", 8);
+    }
+    copy_out(w);
+    wirebench_run(w->b);
+    wireclient_say(w->c, WIRE_IDLE);
+    wirebench_run(w->b);
+}
+
+/* The loop turns while the client is idle. True: a boundary was found. */
+static bool is_over_by_itself(struct world *w) {
+    uint64_t before = boundaries(w);
+    for (int i = 0; i < 20 && boundaries(w) == before; i++) {
+        usleep(1000);
+        loop_once(w->b->worker);
+    }
+    wirebench_run(w->b);
+    return boundaries(w) != before;
+}
+
+/* Requests until gaps count; the last one has just ended, and nothing was found yet. */
+static void serve(struct world *w) {
+    const struct client *c = list_entry(w->b->worker->clients.next, struct client, link);
+    uint32_t random = 1;
+    fakedev_hold(w->dev, false);
+    for (int i = 0; i < REQUESTS && !c->boundary.waiting; i++) {
+        usleep(2000);
+        request(w, &random);
+    }
+    cr_assert(c->boundary.waiting, "no gap counts after %u requests", REQUESTS);
+}
+
+Test(boundary, a_client_that_is_idle_for_a_while_is_at_one) {
+    struct world w = begin();
+    serve(&w);
+    cr_expect(is_over_by_itself(&w));
+    cr_expect_eq(w.b->worker->waiting_count, 0, "nobody is looked at any more");
+    uint64_t before = boundaries(&w);
+    copy_in(&w);
+    wireclient_launch(w.c, 0, 0, 1);
+    wirebench_run(w.b);
+    cr_expect_eq(boundaries(&w), before, "the next request needs no second one");
+    end(&w);
+}
+
+Test(boundary, the_copy_in_belongs_to_its_request) {
+    struct world w = begin();
+    serve(&w);
+    uint64_t before = boundaries(&w);
+    usleep(100000);
+    copy_in(&w);
+    wirebench_run(w.b);
+    cr_expect_eq(boundaries(&w), before + 1);
+    wireclient_launch(w.c, 0, 0, 1);
+    wirebench_run(w.b);
+    cr_expect_eq(boundaries(&w), before + 1);
+    end(&w);
+}
+
+Test(boundary, a_client_is_not_idle_while_it_copies) {
+    struct world w = begin();
+    serve(&w);
+    fakedev_hold(w.dev, true);
+    copy_out(&w);
+    wirebench_run(w.b);
+    cr_expect_not(is_over_by_itself(&w));
+    fakedev_finish_all(w.dev);
+    wirebench_run(w.b);
+    cr_expect(is_over_by_itself(&w));
     end(&w);
 }
