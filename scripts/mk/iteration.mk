@@ -6,7 +6,7 @@ $(BUILD)/test/bench/iteration_bench: $(BUILD)/test/bench/iteration_bench.o \
 	$(Q)$(LINK) -o $@ $^
 
 # Programs with iterations of many kinds, and recordings of what the worker reads of them.
-ITERATION_PROGRAMS := $(call e2e_bin,default-static,accumulate evaluate pair requests aimless)
+ITERATION_PROGRAMS := $(call e2e_bin,default-static,accumulate evaluate pair requests aimless served)
 $(ITERATION_PROGRAMS): test/e2e/programs/net.h
 e2e-programs: $(ITERATION_PROGRAMS)
 .PHONY: record-iterations

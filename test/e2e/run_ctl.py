@@ -330,6 +330,32 @@ def test_a_recording_of_kernels_is_a_workload_of_them():
             raise AssertionError(f"simulated {said} s, really {took}\n{text}")
 
 
+def recorded_server(d, number):
+    """The text of a recording of a server, whose requests begin with a copy."""
+    path = f"{d.run_dir}/served{number}"
+    recorder = subprocess.Popen([tool("salusctl"), "--run-dir", d.run_dir, "record", "--kernels", "--until-idle", path],
+                                stderr=subprocess.PIPE, text=True)
+    wait_for("it records", lambda: os.path.exists(path))
+    equal(finish(start(d, [], [program("served"), "80"]))[0], 0, "exit status")
+    equal(recorder.wait(PATIENCE), 0, recorder.stderr.read())
+    recorder.stderr.close()
+    with open(path) as f:
+        return f.read()
+
+
+def test_a_recorded_request_begins_with_its_copy_and_ends_with_the_other():
+    """The sleep is between requests: nothing of the host's is in front of the copy in, or behind the copy out."""
+    request = (r"^kernels name=job\d+\nc .*\n((w|h \S+)\n)*(k .*\n((w|h \S+)\n)*){6}c .*\n"
+               r"job .* kernels=job\d+ think=\S+ hint=none$")
+    with Daemon() as d:
+        for i in range(5):  # again where it had no processor for as long as it pauses
+            text = recorded_server(d, i)
+            if re.search(request, text, re.M):
+                break
+        else:
+            raise AssertionError(text)
+
+
 def test_top_shows_what_two_jobs_get():
     with Daemon("--device-memory", "1GiB", "--max-lanes", "1") as d:
         need = ["--persistent", "64MiB", "--ephemeral", "512MiB"]
