@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any sequence of launches, frees, waits and marks: no access outside, nothing undefined; a mark
- * ends the search for good; and where every launch is another one, no iteration begins, whatever
- * memory does and however the same bytes are repeated.
+ * Any sequence of launches, copies, frees, waits and marks: no access outside, nothing undefined; a
+ * mark ends the search for good; and where every launch is another one, no iteration begins,
+ * whatever memory does and however the same bytes are repeated.
  *
  * A byte is an event: two bits say which, six are its number. The input is played ROUNDS times, so
  * that short inputs have periods.
@@ -40,6 +40,11 @@ static void event(struct play *p, uint8_t byte) {
         iteration_drop(p->it, p->live);
     } else if (number && !p->unique) {
         iteration_idle(p->it, number & 1 ? p->now_ns : p->now_ns / 2);
+        if (number & 2) iteration_returned(p->it, p->now_ns);
+        p->now_ns += (uint64_t)number << 16;
+        if (number & 4 && iteration_end(p->it, p->now_ns) && p->marked) abort();
+        bool begins = iteration_transfer(p->it, number, number & 8, p->live, p->now_ns);
+        if (begins && p->marked) abort();
     } else if (!p->unique) {
         if (iteration_mark(p->it, p->now_ns) != (p->count > 0)) abort();
         p->marked = true;
