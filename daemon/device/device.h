@@ -47,10 +47,13 @@ enum dev_completion {
 };
 
 struct dev_config {
-    uint64_t memory_bytes;      /* 0: the backend's default */
-    uint32_t sm_count;          /* 0: default */
-    uint32_t threads;           /* software GPU: worker threads; 0: one a core */
-    uint32_t capability;        /* that it reports: 90 for 9.0; 0: default */
+    uint64_t memory_bytes; /* 0: the backend's default */
+    uint32_t sm_count;     /* 0: default */
+    uint32_t threads;      /* software GPU: worker threads; 0: one a core */
+    uint32_t capability;   /* that it reports: 90 for 9.0; 0: default */
+    /* Software GPU: what a client's operations do depends on nothing but their order: they take
+     * turns of counted instructions, one thread of the device at a time for each client. */
+    bool deterministic;
     uint64_t kernel_timeout_ns; /* 0: none */
     /* How long a kernel may run on after space_cancel, where nothing but the device's end ends one;
      * 0: for ever. */
@@ -103,8 +106,10 @@ struct dev_info {
     bool clusters;      /* cluster_count is there: it cannot be told from other numbers */
     uint32_t share_sms; /* by steps of so many queue_share goes; 0: by each */
     bool whole;         /* queue_share has no effect: kernels may use all multiprocessors */
-    bool coarse;        /* times are when it was seen, but where dev_op.timed asks */
-    bool host_hidden;   /* but for its beginning, the host window, until host_show names it */
+    bool in_order;    /* deterministic: a client's operations are to be submitted in its order, each
+                         when all before it are complete or stalled */
+    bool coarse;      /* times are when it was seen, but where dev_op.timed asks */
+    bool host_hidden; /* but for its beginning, the host window, until host_show names it */
     /* The roofline of the GPU that the device reports itself to be, which on the software GPU is
      * not what its threads reach: thread instructions and bytes of global memory a second at the
      * peak. 0: not known. */
@@ -514,6 +519,11 @@ struct dev_ops {
      * others that are spent while there are multiprocessors for both. What is computed meanwhile
      * is none the slower. busy_ns: of all multiprocessors. */
     int (*spend)(struct dev_queue *queue, uint32_t sms, uint64_t ns, struct dev_op *op);
+    /* How many of the space's operations in flight stand still, because all of them do nothing but
+     * ask for what has not come; 0: at least one has work. When that changes to all, poll's thread
+     * is woken. It stays so until another one is submitted, or for some milliseconds. NULL where
+     * operations are not run one at a time. */
+    uint32_t (*stalled)(struct dev_space *space);
     /* What busy_ns of an operation in flight has come to so far. NULL: the device cannot say. */
     uint64_t (*busy)(struct dev *dev, const struct dev_op *op);
 };

@@ -310,6 +310,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     c->com.estate = &c->estate;
     int err = boundary_init(&c->boundary);
     int streams = stream_set_init(&c->streams, w->ops, &c->com, &w->active);
+    c->streams.order.on = w->info.in_order;
     int objects = object_init(&c->objects);
     if (!err && !streams && !objects) return c;
     client_destroy(c);

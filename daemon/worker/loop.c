@@ -121,6 +121,7 @@ unsigned loop_once(struct worker *w) {
     if (w->loading_count) done += loading_collect(w);
     done += chan_sweep(w) + engine_clear(w) + saving_step(w);
     if (!list_empty(&w->watching)) done += watching_look(w);
+    if (w->info.in_order) pump_reorder(w);
     if (!w->restoring) pump_run(w);
     wake_clients(w);
     if (w->leaving_count) order_reap(w);

@@ -35,6 +35,7 @@ enum option_id {
     OPT_KERNEL_TIMEOUT,
     OPT_CANCEL_TIMEOUT,
     OPT_SUBGRIDS,
+    OPT_DETERMINISTIC,
     OPT_SUBGRID_WAVES,
     OPT_WINDOWS_BASE,
     OPT_WINDOWS_END,
@@ -64,6 +65,7 @@ static const struct option options[] = {
     {"threads", required_argument, NULL, OPT_THREADS},
     {"kernel-timeout-ns", required_argument, NULL, OPT_KERNEL_TIMEOUT},
     {"cancel-timeout-ns", required_argument, NULL, OPT_CANCEL_TIMEOUT},
+    {"deterministic", required_argument, NULL, OPT_DETERMINISTIC},
     {"subgrids", required_argument, NULL, OPT_SUBGRIDS},
     {"subgrid-waves", required_argument, NULL, OPT_SUBGRID_WAVES},
     {"windows-base", required_argument, NULL, OPT_WINDOWS_BASE},
@@ -91,7 +93,7 @@ static const char usage[] =
     "                 [--control-policy NAME]\n"
     "                 [--set FIELD=NUMBER]... [--crash-events FILE] [--memory-fd N]\n"
     "                 [--kept-fd N] [--keep 0|1] [--savepoint-ns NS] [--subgrids 0|1]\n"
-    "                 [--subgrid-waves THOUSANDTHS]\n"
+    "                 [--subgrid-waves THOUSANDTHS] [--deterministic 0|1]\n"
     "Started by salusd. 0 means the default; FIELD is a knob of common/policies.def.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
@@ -179,6 +181,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
     case OPT_THREADS: return number32(arg, &c->device.threads);
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
     case OPT_CANCEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.cancel_timeout_ns);
+    case OPT_DETERMINISTIC: return flag(arg, &c->device.deterministic);
     case OPT_SUBGRIDS: return flag(arg, &c->device.subgrids);
     case OPT_SUBGRID_WAVES: return number32(arg, &c->device.subgrid_waves);
     case OPT_WINDOWS_BASE: return number(arg, UINT64_MAX, &c->closed.lo);

@@ -89,7 +89,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->loaded);
     w->trying.waiting_last = &w->trying.waiting;
     w->trying.held_last = &w->trying.held;
-    w->clear_always = config->clear_always;
+    w->clear_always = config->clear_always || config->device.deterministic;
     w->savepoint_ns = config->savepoint_ns;
     w->closed = config->closed;
     if (getrandom(&w->seed, sizeof(w->seed), 0) != sizeof(w->seed))

@@ -149,6 +149,20 @@ static int check_device(const struct config *c, uint32_t gpu, FILE *errors) {
     return 0;
 }
 
+/* Where results would hang on a race on a real GPU, nothing that is served makes them hang on less.
+ */
+static int check_deterministic(const struct config *c, uint32_t gpu, FILE *errors) {
+    struct config own;
+
+    config_gpus_apply(c, gpu, &own);
+    if (strcmp(own.deterministic, "yes") != 0 || strcmp(own.device, "soft") == 0) return 0;
+    return config_complain(
+        &own, CONFIG_O_deterministic, errors,
+        "needs the software GPU, and GPU %u is of the driver: set device = soft, "
+        "or deterministic = no",
+        gpu);
+}
+
 int config_gpus_check(const struct config *c, FILE *errors) {
     int bad = 0;
 
@@ -164,6 +178,8 @@ int config_gpus_check(const struct config *c, FILE *errors) {
         bad += check_gpu(c, gpu, errors);
     for (uint32_t gpu = 1; gpu < c->gpus; gpu++)
         bad += check_device(c, gpu, errors);
+    for (uint32_t gpu = 0; gpu < c->gpus; gpu++)
+        bad += check_deterministic(c, gpu, errors);
     return bad;
 }
 

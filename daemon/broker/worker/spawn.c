@@ -156,6 +156,7 @@ static void add_options(struct command *command, const struct spawn *what, const
     add_number(command, "--threads", c->device_threads);
     add_number(command, "--cancel-timeout-ns", c->cancel_timeout);
     add_number(command, "--kernel-timeout-ns", c->kernel_timeout);
+    add_number(command, "--deterministic", strcmp(c->deterministic, "yes") == 0);
     add_number(command, "--subgrids", strcmp(c->subgrids, "yes") == 0);
     add_number(command, "--subgrid-waves", c->subgrid_waves);
     add_number(command, "--windows-base", c->window_base);

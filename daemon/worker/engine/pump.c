@@ -89,6 +89,15 @@ static void advance_stream(struct worker *w, struct stream *s) {
     bool passed = s->cursor != before;
     if (op && begin_op(w, c, op)) passed = true;
     if (passed) progress_retire(c, s);
+    stream_order_kick(&c->streams);
+}
+
+void pump_reorder(struct worker *w) {
+    struct list *pos;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        if (c->streams.order.running && !client_dead(c)) stream_order_kick(&c->streams);
+    }
 }
 
 static void take_boundary(struct client *c) {

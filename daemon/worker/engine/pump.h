@@ -14,6 +14,8 @@ struct worker;
 unsigned pump_collect(struct worker *w);
 /* Until nothing can go on without an event from outside. */
 void pump_run(struct worker *w);
+/* On a deterministic device: clients whose operations all stand still go on with the next one. */
+void pump_reorder(struct worker *w);
 /* True when pump_run would find something, or something is to be cleared. */
 bool pump_pending(const struct worker *w);
 

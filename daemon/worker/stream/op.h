@@ -42,12 +42,14 @@ struct op {
     uint64_t legacy_seq;    /* operation of stream 0 that must be complete first; 0: none */
     uint64_t following;     /* stream 0: operations of blocking streams between it and the next */
     uint64_t seq;
+    uint64_t turn; /* in its line (op_order.h) */
     uint32_t iteration;
     uint8_t kind;  /* enum wire_op */
     uint8_t state; /* enum op_state */
     uint8_t blocking : 1;
-    uint8_t again : 1; /* an earlier worker had given it to the device */
-    uint8_t room;      /* which pool the parameters came from */
+    uint8_t counted : 1; /* in op_order.running or .open */
+    uint8_t again : 1;   /* an earlier worker had given it to the device */
+    uint8_t room;        /* which pool the parameters came from */
     union {
         struct {
             struct dev_launch args;

@@ -83,6 +83,7 @@ void stream_set_finish(struct stream_set *set) {
         free_stream(stream_any(set, i));
     free(set->streams);
     free(set->inner);
+    op_order_finish(&set->order);
     set->streams = set->inner = NULL;
     set->end = set->inner_count = 0;
 }
@@ -303,6 +304,7 @@ static __attribute__((noinline)) int push_grown(struct stream *s, struct op *op)
 }
 
 int stream_push(struct stream *s, struct op *op) {
+    if (s->set->order.on && op_order_push(&s->set->order, op, s->parent)) return -ENOMEM;
     if (s->next - s->head > s->ring_mask) return push_grown(s, op);
     push(s, op);
     return 0;
@@ -382,12 +384,48 @@ static bool is_aside(const struct op *op) {
            op->kind == WIRE_GRAPH_CHOICE || op->kind == WIRE_GRAPH_SETTLE;
 }
 
+/* Its next operation waits for something else than its turn. */
+static bool waits_aside(const struct op *op) {
+    const struct stream *s = op->stream;
+    bool busy = s->head != s->cursor && stream_at(s, s->head)->state == OP_RUNNING;
+    return busy || (s->state == STREAM_BLOCKED && !s->gated);
+}
+
+bool stream_order_quiet(const struct stream_set *set) {
+    const struct op_order *o = &set->order;
+    if (!o->running) return true;
+    return set->ops->stalled && o->running == set->ops->stalled(set->space);
+}
+
+/* Blocks the stream until the operation at its cursor is the next one of the client's; false when
+ * it is. */
+static bool await_turn(struct stream *s, const struct op *op) {
+    const struct stream_set *set = s->set;
+    s->gated = false;
+    if (op->counted) return false;
+    if (op == op_order_next(&set->order, waits_aside) && stream_order_quiet(set)) return false;
+    s->gated = true;
+    s->state = STREAM_BLOCKED;
+    return true;
+}
+
+void stream_order_kick(struct stream_set *set) {
+    if (!set->order.on) return;
+    const struct op *op = op_order_next(&set->order, waits_aside);
+    if (!op || !op->stream->gated || !stream_order_quiet(set)) return;
+    op->stream->gated = false;
+    op->stream->state = STREAM_READY;
+    stream_kick(op->stream);
+}
+
 struct op *stream_advance(struct stream *s) {
     while (s->cursor != s->next) {
         struct op *op = stream_at(s, s->cursor);
+        if (s->set->order.on && await_turn(s, op)) return NULL;
         if (is_blocked(s, op)) return NULL;
         if (!may_begin(s, op)) continue;
         if (is_aside(op) && s->head != s->cursor) return NULL;
+        if (s->set->order.on) op_order_begin(&s->set->order, op);
         s->state = is_aside(op) ? STREAM_BLOCKED : STREAM_OFFERED;
         return op;
     }
@@ -470,6 +508,7 @@ struct op *stream_retire(struct stream *s) {
         struct op *op = stream_at(s, s->head);
         if (op->state != OP_DONE && op->state != OP_PASSED) break;
         note_retired(s, op);
+        if (s->set->order.on) op_order_retire(&s->set->order, op, s->parent);
         if (s->cursor == s->head) s->cursor++; /* failed to start, or was skipped */
         s->head++;
         end_legacy(s, op);
@@ -487,6 +526,7 @@ struct op *stream_retire(struct stream *s) {
         when_drained(s);
     else if (s->stale && s->head == s->next)
         renew_queue(s);
+    stream_order_kick(s->set);
     return first;
 }
 

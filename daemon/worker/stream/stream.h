@@ -28,6 +28,7 @@
 #include "common/list.h"
 #include "daemon/worker/page/completion.h"
 #include "daemon/worker/stream/op.h"
+#include "daemon/worker/stream/op_order.h"
 
 enum stream_state {
     STREAM_READY,
@@ -68,6 +69,7 @@ struct stream {
     bool closing;   /* destroyed by the client, operations left */
     bool nonblocking;
     bool stale; /* its queue has another priority */
+    bool gated; /* blocked until its operation's turn in stream_set.order */
 };
 
 /* All that a client has sent and that is not complete. */
@@ -90,6 +92,7 @@ struct stream_set {
     bool legacy_blocked;                  /* stream 0 waits for legacy_pending to become 0 */
     struct op *deferred, **deferred_last; /* what waits for all before it: deferred.h */
     uint64_t deferred_count;
+    struct op_order order; /* order.on: before the first stream is opened */
     struct stream *fenced; /* streams whose next operation comes after the first of these */
 };
 
@@ -140,6 +143,12 @@ static inline struct stream *stream_any(const struct stream_set *set, uint32_t i
 /* Appends an operation whose seq is s->next. 0 or -ENOMEM, with `op` still the caller's. A dead
  * client's is done already: retire it. */
 int stream_push(struct stream *s, struct op *op);
+
+/* Something of the client has changed: on a deterministic device the stream goes on whose operation
+ * is the next one. */
+void stream_order_kick(struct stream_set *set);
+/* Nothing of the client runs that could still change memory, but for what stands still. */
+bool stream_order_quiet(const struct stream_set *set);
 
 /* Of a ready stream: passes waits and records, as far as it can go. The operation at the cursor
  * that may begin now: for the scheduler, or, when it is a host function, a wait for a value or a

@@ -68,7 +68,7 @@ bool operand_emit_special(struct lowering *l, const struct ptx_operand *o, int32
         c.pred_neg = like->pred_neg;
     }
     if (o->kind == PTX_OPND_SREG) {
-        c.run = move_sreg(bytes);
+        c.run = move_is_clock(o->sreg) ? NULL : move_sreg(bytes);
         c.target = (int32_t)o->sreg;
     } else if (o->kind == PTX_OPND_VAR && o->var) {
         c.space = operand_var_space(l, o->var);

@@ -28,6 +28,12 @@ void completion_wake(struct completions *c) {
     if (write(c->event_fd, &one, sizeof(one)) < 0) return; /* full counter: readable already */
 }
 
+void completion_tell(struct completions *c) {
+    c->news = true;
+    atom_store_release(&c->waiting, 1);
+    completion_wake(c);
+}
+
 void completion_add(struct completions *c, struct dev_op *op) {
     op->next = NULL;
     *c->last = op;
@@ -44,11 +50,12 @@ struct dev_op *completion_take(struct completions *c) {
     struct dev_op *first = c->first;
     c->first = NULL;
     c->last = &c->first;
+    c->news = false;
     atom_store_relaxed(&c->waiting, 0);
     return first;
 }
 
 bool completion_arm(struct completions *c) {
-    c->armed = !c->first;
+    c->armed = !c->first && !c->news;
     return c->armed;
 }

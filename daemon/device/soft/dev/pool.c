@@ -17,6 +17,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/soft/dev/space.h"
 
 static struct task *task_of(struct list *ready_link) {
     return list_entry(ready_link, struct task, ready_link);
@@ -31,6 +32,63 @@ void pool_seen(struct pool *p) {
         list_remove(p->failed.next);
 }
 
+/* ---- turns within a space ---------------------------------------------------------------------
+ */
+
+static struct rotation *rotation_of(const struct task *t) {
+    return &t->queue->space->rotation;
+}
+
+static void put_in_line(struct pool *p, struct task *t, uint32_t level) {
+    list_remove(&t->ready_link);
+    list_append(&p->ready[level], &t->ready_link);
+    pthread_cond_signal(&p->work); /* it begins with one thread, whatever it is */
+}
+
+static void give_turn(struct pool *p, struct task *t) {
+    if (t) put_in_line(p, t, t->queue->level);
+}
+
+/* The task leaves the turns of its space. */
+static void leave_turns(struct pool *p, struct task *t) {
+    if (p->in_order) give_turn(p, rotation_remove(rotation_of(t), t));
+}
+
+/* The task has had a slice: the next one's turn, if not all of them stand still. */
+static void pass_turn(struct pool *p, struct task *t) {
+    struct rotation *r = rotation_of(t);
+    if (!p->in_order || r->turn != t) return;
+    bool asks = t->kind == TASK_LAUNCH && family_begun(&t->family) && family_asked(&t->family);
+    t->asked = asks ? t->asked + 1 : 0;
+    struct task *next = rotation_next(r);
+    give_turn(p, next);
+    if (next) return;
+    r->until_ns = fdutil_now_ns() + ROTATION_PAUSE_NS;
+    list_append(&p->paused, &r->paused);
+    completion_tell(&p->done);
+}
+
+/* Spaces that stood still for long enough go on. `until_ns`: when others will have, if sooner. */
+static void resume_paused(struct pool *p, uint64_t *until_ns) {
+    uint64_t now_ns = list_empty(&p->paused) ? 0 : fdutil_now_ns();
+    while (!list_empty(&p->paused)) {
+        struct rotation *r = list_entry(p->paused.next, struct rotation, paused);
+        if (r->until_ns <= now_ns) {
+            give_turn(p, rotation_resume(r));
+            continue;
+        }
+        if (r->until_ns < *until_ns) *until_ns = r->until_ns;
+        return; /* the pauses are equal, so that the others end later */
+    }
+}
+
+uint32_t pool_stalled(struct pool *p, const struct rotation *r) {
+    pthread_mutex_lock(&p->lock);
+    uint32_t count = rotation_stalled(r);
+    pthread_mutex_unlock(&p->lock);
+    return count;
+}
+
 /* What was cancelled must not wait until those of a higher level have nothing to do. */
 void pool_add(struct pool *p, struct task *task) {
     if (!list_empty(&task->queue->failed)) atom_store_relaxed(&task->cancelled, true);
@@ -40,9 +98,9 @@ void pool_add(struct pool *p, struct task *task) {
         return;
     }
     bool over = atom_load_relaxed(&task->cancelled);
-    list_remove(&task->ready_link);
-    list_append(&p->ready[over ? POOL_LEVELS - 1 : task->queue->level], &task->ready_link);
-    pthread_cond_signal(&p->work); /* it begins with one thread, whatever it is */
+    if (over) leave_turns(p, task);
+    if (over || !p->in_order || rotation_add(rotation_of(task), task))
+        put_in_line(p, task, over ? POOL_LEVELS - 1 : task->queue->level);
 }
 
 /* Begins a launch; on failure the operation's result says why. */
@@ -103,12 +161,13 @@ static bool stands_still(const struct task *t) {
 }
 
 /* The first task of a line that another thread can help with, moved to its end. Lock held. */
-static struct task *take_from(struct list *line, uint64_t *until_ns) {
+static struct task *take_from(const struct pool *p, struct list *line, uint64_t *until_ns) {
     struct list *pos;
     list_each(pos, line) {
         struct task *t = task_of(pos);
         if (t->idle || t->done || stands_still(t)) continue;
-        bool alone = t->exclusive || !family_begun(&t->family); /* it is begun by one thread */
+        bool alone = p->in_order || t->exclusive ||
+                     !family_begun(&t->family); /* it is begun by one thread */
         if (alone && t->inside) continue;
         if (is_withheld(t, until_ns)) continue;
         list_remove(&t->ready_link);
@@ -123,8 +182,9 @@ static struct task *take_from(struct list *line, uint64_t *until_ns) {
 static struct task *take_task(struct pool *p, uint64_t *until_ns) {
     struct task *t = NULL;
     *until_ns = UINT64_MAX;
+    resume_paused(p, until_ns);
     for (uint32_t level = POOL_LEVELS; level-- && !t;)
-        t = take_from(&p->ready[level], until_ns);
+        t = take_from(p, &p->ready[level], until_ns);
     return t;
 }
 
@@ -144,6 +204,7 @@ static void finish_task(struct pool *p, struct task *t) {
     struct dev_op *op = t->op;
     list_remove(&t->queue_link);
     list_remove(&t->ready_link);
+    leave_turns(p, t);
     if (op->result) pool_failed(p, q);
     struct task *next = task_first(q);
     if (next) pool_add(p, next);
@@ -176,6 +237,7 @@ static void leave_task(struct pool *p, struct task *t, bool done, bool idle, uin
     bool helped = t->idle;
     t->idle = idle && t->inside;
     if (helped && !t->idle) pthread_cond_broadcast(&p->work);
+    pass_turn(p, t);
 }
 
 static void wait_until(struct pool *p, pthread_cond_t *what, uint64_t ns) {
@@ -247,8 +309,11 @@ static void init_clock_cond(pthread_cond_t *cond) {
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-int pool_start(struct pool *p, uint32_t threads, uint32_t sms, uint64_t kernel_timeout_ns) {
+int pool_start(struct pool *p, uint32_t threads, uint32_t sms, bool in_order,
+               uint64_t kernel_timeout_ns) {
     p->wanted = threads;
+    p->in_order = in_order;
+    list_init(&p->paused);
     p->kernel_timeout_ns = kernel_timeout_ns;
     pthread_mutex_init(&p->lock, NULL);
     init_clock_cond(&p->work);

@@ -14,6 +14,7 @@
 
 #include "common/list.h"
 #include "daemon/device/soft/dev/completion.h"
+#include "daemon/device/soft/dev/rotation.h"
 #include "daemon/device/soft/dev/task.h"
 #include "daemon/device/soft/dev/timeline.h"
 
@@ -29,6 +30,8 @@ struct pool {
     struct completions done;
     struct list failed;         /* dev_queue.failed */
     uint64_t kernel_timeout_ns; /* 0: none */
+    bool in_order;              /* each space's tasks take turns (rotation.h) */
+    struct list paused;         /* rotation.paused, of spaces whose tasks all stand still */
     bool stopping;
     pthread_t *threads;
     uint32_t thread_count, wanted;
@@ -38,9 +41,10 @@ struct pool {
     bool has_clock;
 };
 
-/* `threads`: how many; `sms`: that tasks which only take time share. 0, -ENOMEM or -errno, and then
- * the pool is as if it had been stopped. */
-int pool_start(struct pool *p, uint32_t threads, uint32_t sms, uint64_t kernel_timeout_ns);
+/* `threads`: how many; `sms`: that tasks which only take time share; `in_order`: one thread at a
+ * time for each space. 0, -ENOMEM or -errno, and then the pool is as if it had been stopped. */
+int pool_start(struct pool *p, uint32_t threads, uint32_t sms, bool in_order,
+               uint64_t kernel_timeout_ns);
 void pool_stop(struct pool *p);
 
 /* There may be tasks that only take time from now on. 0 or -errno; again: nothing. */
@@ -54,6 +58,8 @@ void pool_add(struct pool *p, struct task *task);
 void pool_failed(struct pool *p, struct dev_queue *q);
 /* The worker has what was complete. */
 void pool_seen(struct pool *p);
+/* How many of the space's tasks stand still, all of them; 0: at least one goes on. */
+uint32_t pool_stalled(struct pool *p, const struct rotation *r);
 /* Of an operation in flight: device time so far. */
 uint64_t pool_busy(struct pool *p, const struct dev_op *op);
 

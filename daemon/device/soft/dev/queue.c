@@ -112,6 +112,7 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
         .space = q->space,
         .graph = launch->graph,
         .stack_bytes = s->provision->stack_bytes,
+        .counts = s->config.pool->in_order ? &q->space->counts : NULL,
         .heap = s->provision->heap,
         .textures = s->textures,
         .runtime = s->provision->runtime,
@@ -130,6 +131,7 @@ static bool try_inline(struct task *t) {
     if (transfer_bytes(&t->transfer) > QUEUE_INLINE_BYTES) return false;
     pthread_mutex_lock(&p->lock);
     bool idle = list_empty(&q->tasks) && list_empty(&q->failed);
+    if (p->in_order && !rotation_empty(&q->space->rotation)) idle = false; /* it takes its turn */
     pthread_mutex_unlock(&p->lock);
     if (!idle) return false;
     struct dev_op *op = t->op;

@@ -69,6 +69,7 @@ static void describe(struct dev *dev) {
         .levels = POOL_LEVELS,
         .slice_ns = POOL_SLICE_NS,
         .library_capability = IMAGE_BEYOND,
+        .in_order = c->deterministic,
     };
     struct dev_info *i = &dev->info;
     i->uuid[sizeof(i->uuid) - 1] = (uint8_t)c->index; /* after the 15 letters */
@@ -91,7 +92,7 @@ static int open_dev(struct dev **out, const struct dev_config *config) {
     describe(dev);
     if (!err)
         err = pool_start(&dev->pool, dev->config.threads, dev->config.sm_count,
-                         dev->config.kernel_timeout_ns);
+                         dev->config.deterministic, dev->config.kernel_timeout_ns);
     if (err) {
         chunk_close(&dev->chunks);
         free(dev);
@@ -141,6 +142,10 @@ static int arm_event(struct dev *dev) {
     bool armed = completion_arm(&p->done);
     pthread_mutex_unlock(&p->lock);
     return !armed;
+}
+
+static uint32_t stalled(struct dev_space *space) {
+    return pool_stalled(space->config.pool, &space->rotation);
 }
 
 static uint64_t busy_ns(struct dev *dev, const struct dev_op *op) {
@@ -366,5 +371,6 @@ const struct dev_ops dev_soft = {
     .copy = queue_copy,
     .memset = queue_memset,
     .spend = queue_spend,
+    .stalled = stalled,
     .busy = busy_ns,
 };

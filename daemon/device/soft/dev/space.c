@@ -44,6 +44,7 @@ int space_create(const struct space_config *config, const struct dev_windows *w,
     if (!s) return -ENOMEM;
     *s = (struct dev_space){.config = *config, .windows = *w};
     list_init(&s->queues);
+    rotation_init(&s->rotation);
     list_init(&s->blocks);
     list_init(&s->managed);
     int err = -ENOMEM;

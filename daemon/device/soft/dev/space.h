@@ -12,6 +12,8 @@
 #include "common/list.h"
 #include "daemon/device/device.h"
 #include "daemon/device/soft/dev/chunk.h"
+#include "daemon/device/soft/dev/rotation.h"
+#include "daemon/device/soft/exec/clock.h"
 #include "daemon/device/soft/exec/ranges.h"
 
 struct pool;
@@ -36,6 +38,8 @@ struct dev_space {
     uint64_t memory_used;        /* module memory */
     struct provision *provision; /* the device's to make and end */
     struct textures *textures;   /* NULL: none yet */
+    struct rotation rotation;    /* guarded by the pool's lock */
+    struct clock_counts counts;  /* of a deterministic device */
     struct list queues;          /* dev_queue.space_link; guarded by the pool's lock */
     struct list blocks;          /* module window: allocated blocks in ascending order */
     struct list managed;         /* the same for managed variables */

@@ -47,6 +47,7 @@ struct task {
     bool done;
     _Atomic bool cancelled; /* set under the lock, looked at without it */
     uint32_t inside;        /* threads */
+    uint32_t asked;         /* slices in a row in which it only asked (family_asked) */
     /* Time with any thread inside: what kernel_timeout counts, so that neighbours cannot use it up.
      */
     uint64_t active_since_ns, active_ns;

@@ -164,6 +164,12 @@ void block_begin(struct block *b) {
     }
 }
 
+void block_settle(struct block *b) {
+    b->next_warp = 0;
+    for (uint32_t k = 0; k < b->warp_count; k++)
+        b->warps[k].boost = b->warps[k].fair_lane = 0;
+}
+
 bool block_live(const struct block *b) {
     return b->live_threads;
 }

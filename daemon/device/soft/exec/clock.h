@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The device's time: nanoseconds for %globaltimer, and ticks for %clock at the rate that programs
- * are told, so that one which waits for so many waits as long as it means to.
+ * are told, so that one which waits for so many waits as long as it means to. On a device that is
+ * deterministic the time of a client is a count of its instructions, at the speed at which one
+ * thread runs them, more or less.
  */
 #ifndef DAEMON_DEVICE_SOFT_EXEC_CLOCK_H
 #define DAEMON_DEVICE_SOFT_EXEC_CLOCK_H
@@ -11,14 +13,27 @@
 
 #define CLOCK_KHZ 1980000u
 
+#define CLOCK_INST_NS 5u
+#define CLOCK_FIRST_NS 1000000000ull /* no program finds a time of 0 */
+
+/* A client's own counts. Owner: its space. Thread: the one that runs its kernels at the time. */
+struct clock_counts {
+    uint64_t insts;    /* warp-instructions of all its kernels so far */
+    uint64_t launches; /* its grids so far */
+};
+
+static inline uint64_t clock_counted_ns(uint64_t insts) {
+    return CLOCK_FIRST_NS + insts * CLOCK_INST_NS;
+}
+
 static inline uint64_t clock_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
-static inline uint64_t clock_ticks(void) {
-    return clock_ns() * (CLOCK_KHZ / 20000) / 50;
+static inline uint64_t clock_ticks(uint64_t ns) {
+    return ns * (CLOCK_KHZ / 20000) / 50;
 }
 
 #endif

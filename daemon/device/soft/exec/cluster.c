@@ -48,10 +48,18 @@ void cluster_begin(struct cluster *c, uint64_t linear) {
     c->index[0] = (uint32_t)(linear % x);
     c->index[1] = (uint32_t)(linear / x % y);
     c->index[2] = (uint32_t)(linear / x / y);
+    c->linear = linear;
     c->next_block = 0;
     c->slices = 0;
     for (uint32_t k = 0; k < c->size; k++)
         block_begin(c->blocks[k]);
+}
+
+void cluster_settle(struct cluster *c) {
+    c->next_block = 0;
+    c->slices = 0;
+    for (uint32_t k = 0; k < c->size; k++)
+        block_settle(c->blocks[k]);
 }
 
 /* No block can run. First let lanes meet without those that will never come; else it is stuck for

@@ -16,6 +16,8 @@ struct cluster;
 struct cluster *cluster_create(struct launch *launch, uint32_t slot);
 void cluster_destroy(struct cluster *c);
 void cluster_begin(struct cluster *c, uint64_t linear_index);
+/* grid_settle, of one cluster. */
+void cluster_settle(struct cluster *c);
 /* For `budget` warp-instructions, of which the used ones are taken off. True when it has ended, by
  * a fault or because all its threads have. */
 bool cluster_run(struct cluster *c, int64_t *budget);

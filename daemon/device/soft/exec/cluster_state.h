@@ -16,6 +16,7 @@
 struct cluster {
     struct launch *launch;
     uint32_t index[3];      /* among the clusters of the grid */
+    uint64_t linear;        /* the same, as one number */
     uint32_t size;          /* blocks */
     uint32_t next_block;    /* round robin */
     uint32_t slices;        /* that it was given */

@@ -12,6 +12,15 @@ enum grid_state family_step(struct family *f, uint32_t budget) {
     return f->grid ? grid_step(f->grid, budget) : nest_step(f->nest, budget);
 }
 
+bool family_asked(const struct family *f) {
+    return f->grid ? grid_asked(f->grid) : nest_asked(f->nest);
+}
+
+void family_settle(struct family *f) {
+    if (f->grid) grid_settle(f->grid);
+    if (f->nest) nest_settle(f->nest);
+}
+
 void family_cancel(struct family *f, int err) {
     if (f->grid) grid_cancel(f->grid, err);
     if (f->nest) nest_cancel(f->nest, err);

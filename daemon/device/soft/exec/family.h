@@ -24,6 +24,8 @@ static inline bool family_begun(const struct family *f) {
     return f->grid || f->nest;
 }
 enum grid_state family_step(struct family *f, uint32_t budget);
+bool family_asked(const struct family *f);
+void family_settle(struct family *f);
 void family_cancel(struct family *f, int err);
 void family_result(const struct family *f, struct grid_result *out);
 void family_finish(struct family *f);

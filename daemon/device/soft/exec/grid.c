@@ -32,6 +32,8 @@
 /* Warp-instructions that a turn which ends in waiting counts for beside its own, which are few: so
  * that a slice in which all wait is no longer than others. */
 #define GRID_TURN_COST 50
+/* A turn that was given fewer warp-instructions does not tell whether its blocks only wait. */
+#define GRID_SHORT_TURN 20000
 
 struct grid {
     struct launch launch;
@@ -42,6 +44,7 @@ struct grid {
     struct cluster *head, **tail; /* suspended, oldest first */
     struct cluster *idle;         /* contexts without a cluster */
     struct grid_result result;
+    bool asked; /* grid_asked */
 };
 
 static bool is_valid(const struct launch_config *c) {
@@ -180,16 +183,19 @@ static void let_others_run(struct grid *g) {
 
 enum grid_state grid_spend(struct grid *g, int64_t *left) {
     uint32_t vain = 0; /* turns since one that did not end in waiting */
+    bool asked = true;
     pthread_mutex_lock(&g->lock);
     while (*left > 0) {
         struct cluster *c = take_cluster(g);
         if (!c) break;
         pthread_mutex_unlock(&g->lock);
+        const int64_t before = *left;
         const bool ended = cluster_run(c, left), waits = !ended && *left > 0;
         if (!ended) *left -= GRID_TURN_COST;
         pthread_mutex_lock(&g->lock);
         put_cluster(g, c, ended);
         vain = waits ? vain + 1 : 0;
+        asked &= waits || (!ended && before < GRID_SHORT_TURN);
         if (!waits || vain < g->resident) continue;
         let_others_run(g);
         vain = 0;
@@ -198,8 +204,38 @@ enum grid_state grid_spend(struct grid *g, int64_t *left) {
     enum grid_state state = over          ? (g->inside ? GRID_IDLE : GRID_DONE)
                             : has_work(g) ? GRID_MORE
                                           : GRID_IDLE;
+    g->asked = asked;
     pthread_mutex_unlock(&g->lock);
     return state;
+}
+
+bool grid_asked(const struct grid *g) {
+    return g->asked;
+}
+
+/* Puts a cluster into its place in a sorted list. `last`: where the one before went, which mostly
+ * is just in front of it. */
+static void insert(struct cluster **list, struct cluster *last, struct cluster *c) {
+    if (last && last->linear < c->linear) list = &last->next;
+    while (*list && (*list)->linear < c->linear)
+        list = &(*list)->next;
+    c->next = *list;
+    *list = c;
+}
+
+void grid_settle(struct grid *g) {
+    struct cluster *sorted = NULL, *last = NULL;
+    pthread_mutex_lock(&g->lock);
+    for (struct cluster *c = g->head, *next; c; c = next) {
+        next = c->next;
+        cluster_settle(c);
+        insert(&sorted, last, c);
+        last = c;
+    }
+    g->head = sorted;
+    for (g->tail = &g->head; *g->tail; g->tail = &(*g->tail)->next)
+        continue;
+    pthread_mutex_unlock(&g->lock);
 }
 
 enum grid_state grid_step(struct grid *g, uint32_t budget) {

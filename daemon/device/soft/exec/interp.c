@@ -17,6 +17,8 @@
 #include "daemon/device/soft/exec/bar.h"
 #include "daemon/device/soft/exec/block_state.h"
 #include "daemon/device/soft/exec/call.h"
+#include "daemon/device/soft/exec/clock.h"
+#include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/exec/rendezvous.h"
 
 #define INTERP_QUANTUM 20000
@@ -246,10 +248,16 @@ static enum interp_outcome outcome_at_rest(const struct warp_ctx *x) {
 
 /* An instruction without a handler. True when the cursor is still valid; `*ends`: the quantum may
  * end behind it. */
-static bool run_one(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *ends, int64_t *spent,
-                    struct look *l) {
+static bool run_one(struct warp_ctx *x, struct cursor *c, uint32_t m, int64_t done, bool *ends,
+                    int64_t *spent, struct look *l) {
     const struct code_inst *i = c->ip;
     bool back = false, valid;
+    if (i->op == PTX_OP_mov) { /* only clocks are without a handler */
+        move_clock(x, i, m, (uint64_t)done);
+        c->ip++;
+        *ends = false;
+        return true;
+    }
     if (i->op == PTX_OP_bra) {
         const struct code_inst *target = c->insts + i->target;
         back = target <= i;
@@ -300,7 +308,7 @@ static enum interp_outcome run_split(struct warp_ctx *x, struct cursor c, int64_
             if (likely(!x->stop)) continue;
             break;
         }
-        bool ends, valid = run_one(x, &c, m, &ends, spent, &look);
+        bool ends, valid = run_one(x, &c, m, done, &ends, spent, &look);
         if (unlikely(x->stop)) break;
         if (unlikely(ends && done + *spent >= INTERP_QUANTUM)) {
             if (valid) warp_split_add(x, x->frame, (int32_t)(c.ip - c.insts), c.mask, SPLIT_RUN, 0);
@@ -329,6 +337,8 @@ enum interp_outcome interp_run(struct warp_ctx *x, int64_t *budget) {
     int64_t used, spent = 0;
     enum interp_outcome state = run_split(x, c, &used, &spent);
     x->warp_insts += (uint64_t)used;
+    struct clock_counts *counts = x->block->config->counts;
+    if (counts) counts->insts += (uint64_t)used;
     *budget -= used;
     return state;
 }

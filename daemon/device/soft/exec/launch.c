@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "daemon/device/soft/exec/clock.h"
 
 #define LAUNCH_MAX_FRAME_BYTES (512ll << 20)
 /* A frame holds registers that a device's compiler keeps off the stack. */
@@ -52,7 +53,8 @@ int launch_init(struct launch *l, const struct launch_config *config) {
         memset(l->workspace, 0, LAUNCH_WORKSPACE_BYTES);
     }
     if (config->ranges) l->config.ranges = ranges_ref(config->ranges);
-    l->serial = atom_add_relaxed(&launch_serials, 1) + 1;
+    l->serial =
+        config->counts ? ++config->counts->launches : atom_add_relaxed(&launch_serials, 1) + 1;
     return 0;
 }
 

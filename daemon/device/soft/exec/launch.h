@@ -16,6 +16,7 @@
 #include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/exec/ranges.h"
 
+struct clock_counts;
 struct heap;
 struct nested;
 struct runtime;
@@ -39,11 +40,12 @@ struct launch_config {
     int (*launch_graph)(void *space, struct dev_graph *from, uint64_t handle,
                         enum dev_graph_order how);
     void *space;
-    struct dev_graph *graph; /* that the launch is part of; NULL: none that launches others */
-    uint64_t stack_bytes;    /* CU_LIMIT_STACK_SIZE */
-    struct heap *heap;       /* of malloc() in kernels, one a client (heap.h); NULL: none */
-    struct runtime *runtime; /* for kernels that call it (runtime.h); NULL: none */
-    struct nested *self;     /* the grid, as its nest knows it (nest.h); NULL: it is in none */
+    struct dev_graph *graph;     /* that the launch is part of; NULL: none that launches others */
+    struct clock_counts *counts; /* of a deterministic device, the client's; NULL: time is real */
+    uint64_t stack_bytes;        /* CU_LIMIT_STACK_SIZE */
+    struct heap *heap;           /* of malloc() in kernels, one a client (heap.h); NULL: none */
+    struct runtime *runtime;     /* for kernels that call it (runtime.h); NULL: none */
+    struct nested *self;         /* the grid, as its nest knows it (nest.h); NULL: it is in none */
     const struct textures *textures; /* of the client; NULL: none */
 };
 

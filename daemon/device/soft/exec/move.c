@@ -12,6 +12,7 @@
 #include "daemon/device/soft/exec/cluster_state.h"
 #include "daemon/device/soft/exec/each_lane.h"
 #include "daemon/device/soft/exec/mem.h"
+#include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/exec/warp.h"
 
 #define MOVE_EACH(mask, ...)                               \
@@ -51,7 +52,7 @@ static uint64_t cluster_sreg(const struct block *b, enum ptx_sreg r) {
 }
 
 /* Those that are equal in all lanes. */
-static uint64_t uniform_sreg(struct warp_ctx *x, enum ptx_sreg r) {
+static uint64_t uniform_sreg(const struct warp_ctx *x, enum ptx_sreg r) {
     const struct block *b = x->block;
     const struct launch_config *g = b->config;
     switch (r) {
@@ -70,12 +71,6 @@ static uint64_t uniform_sreg(struct warp_ctx *x, enum ptx_sreg r) {
     case PTX_SREG_NSMID: return b->slot + 1;
     case PTX_SREG_GRIDID: return b->launch->serial;
     case PTX_SREG_CURRENT_GRAPH_EXEC: return g->graph ? g->graph->handle : 0;
-    case PTX_SREG_CLOCK:
-    case PTX_SREG_CLOCK64: x->spin = true; return clock_ticks();
-    case PTX_SREG_CLOCK_HI: x->spin = true; return clock_ticks() >> 32;
-    case PTX_SREG_GLOBALTIMER:
-    case PTX_SREG_GLOBALTIMER_LO: x->spin = true; return clock_ns();
-    case PTX_SREG_GLOBALTIMER_HI: x->spin = true; return clock_ns() >> 32;
     case PTX_SREG_DYNAMIC_SMEM: return g->shared_bytes;
     case PTX_SREG_TOTAL_SMEM:
     case PTX_SREG_AGGR_SMEM: return b->shared_bytes;
@@ -125,7 +120,7 @@ static const uint32_t *sreg_lanes(const struct warp_ctx *x, enum ptx_sreg r) {
 
 #define MOVE_SREG(bits)                                                                    \
     static void run_sreg##bits(struct warp *w, const struct code_inst *i, uint32_t mask) { \
-        struct warp_ctx *x = (struct warp_ctx *)w;                                         \
+        const struct warp_ctx *x = (const struct warp_ctx *)w;                             \
         uint##bits##_t *d = SLOT(uint##bits##_t, w, i->d);                                 \
         const uint32_t *lanes = sreg_lanes(x, (enum ptx_sreg)i->target);                   \
         const uint64_t one = lanes ? 0 : uniform_sreg(x, (enum ptx_sreg)i->target);        \
@@ -153,6 +148,32 @@ static void run_sreg_pred(struct warp *w, const struct code_inst *i, uint32_t ma
 code_handler *move_sreg(uint32_t bytes) {
     if (!bytes) return run_sreg_pred;
     return bytes == 8 ? run_sreg64 : bytes == 4 ? run_sreg32 : run_sreg16;
+}
+
+bool move_is_clock(enum ptx_sreg r) {
+    return r == PTX_SREG_CLOCK || r == PTX_SREG_CLOCK64 || r == PTX_SREG_CLOCK_HI ||
+           r == PTX_SREG_GLOBALTIMER || r == PTX_SREG_GLOBALTIMER_LO ||
+           r == PTX_SREG_GLOBALTIMER_HI;
+}
+
+static uint64_t read_clock(enum ptx_sreg r, uint64_t ns) {
+    switch (r) {
+    case PTX_SREG_CLOCK:
+    case PTX_SREG_CLOCK64: return clock_ticks(ns);
+    case PTX_SREG_CLOCK_HI: return clock_ticks(ns) >> 32;
+    case PTX_SREG_GLOBALTIMER_HI: return ns >> 32;
+    default: return ns;
+    }
+}
+
+void move_clock(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint64_t done) {
+    const struct clock_counts *counts = x->block->config->counts;
+    const uint64_t ns = counts ? clock_counted_ns(counts->insts + done) : clock_ns();
+    const uint64_t value = read_clock((enum ptx_sreg)i->target, ns);
+    unsigned char *d = SLOT(unsigned char, &x->w, i->d);
+    x->spin = true;
+    for (uint32_t left = mask; left; left &= left - 1)
+        memcpy(d + (size_t)__builtin_ctz(left) * i->d_bytes, &value, i->d_bytes);
 }
 
 /* ---- addresses ---------------------------------------------------------------------------------

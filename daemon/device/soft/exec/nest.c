@@ -255,8 +255,24 @@ static bool has_work(const struct nest *n) {
     return false;
 }
 
+static bool has_asked(const struct nested *m) {
+    return m->grid && grid_asked(m->grid);
+}
+
+bool nest_asked(const struct nest *n) {
+    return n->asked;
+}
+
+void nest_settle(struct nest *n) {
+    struct list *pos;
+    pthread_mutex_lock(&n->lock);
+    list_each(pos, &n->active) if (by_line(pos)->grid) grid_settle(by_line(pos)->grid);
+    pthread_mutex_unlock(&n->lock);
+}
+
 enum grid_state nest_step(struct nest *n, uint32_t budget) {
     int64_t left = budget;
+    bool asked = true;
     pthread_mutex_lock(&n->lock);
     while (left > 0 && !is_over(n)) {
         struct nested *m = take(n);
@@ -264,11 +280,13 @@ enum grid_state nest_step(struct nest *n, uint32_t budget) {
         pthread_mutex_unlock(&n->lock);
         bool idle = false, done = run_member(n, m, &left, &idle);
         pthread_mutex_lock(&n->lock);
+        asked &= !done && has_asked(m);
         leave(n, m, done, idle);
     }
     enum grid_state state = is_over(n)    ? (n->inside ? GRID_IDLE : GRID_DONE)
                             : has_work(n) ? GRID_MORE
                                           : GRID_IDLE;
+    n->asked = asked;
     pthread_mutex_unlock(&n->lock);
     return state;
 }

@@ -26,6 +26,8 @@ struct nested; /* one grid or transfer of it */
 
 int nest_create(struct nest **out, const struct launch_config *config);
 enum grid_state nest_step(struct nest *n, uint32_t budget);
+bool nest_asked(const struct nest *n);
+void nest_settle(struct nest *n);
 void nest_cancel(struct nest *n, int err);
 void nest_result(struct nest *n, struct grid_result *out);
 void nest_destroy(struct nest *n);

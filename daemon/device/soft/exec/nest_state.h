@@ -69,6 +69,7 @@ struct nest {
     uint32_t live;       /* launched and not complete */
     uint32_t names_used; /* streams, events and marks */
     struct grid_result result;
+    bool asked; /* nest_asked */
 };
 
 /* A member of `self`'s nest that is in no line yet; NULL when out of memory. */
