@@ -10,12 +10,13 @@ static struct task *by_link(struct list *ready_link) {
 void rotation_init(struct rotation *r) {
     r->turn = NULL;
     list_init(&r->others);
+    list_init(&r->coming);
     list_init(&r->paused);
 }
 
-static struct task *take_first(struct rotation *r) {
-    if (list_empty(&r->others)) return NULL;
-    struct task *t = by_link(r->others.next);
+static struct task *take_first(struct rotation *r, struct list *from) {
+    if (list_empty(from)) return NULL;
+    struct task *t = by_link(from->next);
     list_remove(&t->ready_link);
     r->turn = t;
     return t;
@@ -30,11 +31,11 @@ static void be_patient(struct rotation *r) {
 bool rotation_add(struct rotation *r, struct task *t) {
     if (r->turn == t) return true;
     if (!list_empty(&t->ready_link)) return false; /* it is among the others */
-    list_remove(&r->paused);
     if (r->turn) {
-        list_append(&r->others, &t->ready_link);
+        list_append(&r->coming, &t->ready_link);
         return false;
     }
+    list_remove(&r->paused);
     r->turn = t;
     return true;
 }
@@ -55,9 +56,9 @@ struct task *rotation_next(struct rotation *r) {
     list_remove(&t->ready_link);
     list_append(&r->others, &t->ready_link);
     r->turn = NULL;
-    if (!all_ask(r)) return take_first(r);
+    if (!all_ask(r)) return take_first(r, &r->others);
     settle_all(r);
-    return NULL;
+    return take_first(r, &r->coming);
 }
 
 struct task *rotation_remove(struct rotation *r, struct task *t) {
@@ -67,13 +68,13 @@ struct task *rotation_remove(struct rotation *r, struct task *t) {
     be_patient(r);
     if (!had_turn && list_empty(&r->paused)) return NULL;
     list_remove(&r->paused);
-    return take_first(r);
+    return list_empty(&r->others) ? take_first(r, &r->coming) : take_first(r, &r->others);
 }
 
 struct task *rotation_resume(struct rotation *r) {
     list_remove(&r->paused);
     be_patient(r);
-    return take_first(r);
+    return take_first(r, &r->others);
 }
 
 uint32_t rotation_stalled(const struct rotation *r) {

@@ -26,14 +26,15 @@ struct task;
 struct rotation {
     struct task *turn;  /* whose it is: the one task that the device's threads see; NULL: none */
     struct list others; /* by their ready_link, in the order of their turns */
+    struct list coming; /* those that begin when all others stand still or are over */
     struct list paused; /* of the pool, while all stand still */
     uint64_t until_ns;
 };
 
 void rotation_init(struct rotation *r);
 
-/* The task is its queue's first, and new: it goes before all others when these stand still, else
- * after them. True: it is its turn now. */
+/* The task is its queue's first, and new: it begins when all others stand still or are over. True:
+ * now, and it is its turn. */
 bool rotation_add(struct rotation *r, struct task *t);
 /* The one whose turn it was has had its slice. The next one; NULL: all stand still from now on. */
 struct task *rotation_next(struct rotation *r);
@@ -46,7 +47,7 @@ struct task *rotation_resume(struct rotation *r);
 uint32_t rotation_stalled(const struct rotation *r);
 
 static inline bool rotation_empty(const struct rotation *r) {
-    return !r->turn && list_empty(&r->others);
+    return !r->turn && list_empty(&r->others) && list_empty(&r->coming);
 }
 
 #endif
