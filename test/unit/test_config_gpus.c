@@ -82,7 +82,8 @@ Test(config_gpus, what_is_wrong_is_said_with_its_line) {
         {"[gpu 0]\nlane_policy = best\n", ":2: lane_policy: 'best' is not one of: "},
         {"[gpu 0]\ndevice_memory = 3MiB\n", ":2: device_memory: no job fits into less than 4MiB\n"},
         {"[gpu]\ndevice = cuda\ndeterministic = yes\n",
-         ": deterministic: needs the software GPU, and GPU 0 is of the driver: set device = soft, "},
+         ": deterministic: needs the software GPU, and GPU 0 is of the driver: set device = "
+         "soft, "},
         {"[gpu]\ndevice = cuda\n[gpu 0]\ndeterministic = yes\n", ": deterministic: needs "},
         {"[gpu]\ngpus = 0\n", ":2: gpus: 0 is out of range: 1 to 16\n"},
         {"[gpu]\ngpus = 17\n", ":2: gpus: 17 is out of range: 1 to 16\n"},

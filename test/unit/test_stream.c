@@ -20,13 +20,18 @@ struct world {
     struct dev *dev;
 };
 
-static struct world begin(uint32_t cap) {
+static struct world begin_as(uint32_t cap, bool in_order) {
     struct world w = {.b = wirebench_start(&fakedev, cap)};
+    w.b->worker->info.in_order = in_order;
     w.c = wireclient_attach(w.b);
     w.dev = w.b->worker->dev;
     wireclient_kernels(w.c, "kern");
     fakedev_hold(w.dev, true);
     return w;
+}
+
+static struct world begin(uint32_t cap) {
+    return begin_as(cap, false);
 }
 
 static void end(struct world *w) {
@@ -58,6 +63,33 @@ Test(stream, one_stream_is_handed_over_in_order_without_waiting) {
     fakedev_finish_all(w.dev);
     wirebench_run(w.b);
     cr_expect_eq(wireclient_done(w.c, 0), 3);
+    end(&w);
+}
+
+/* Whatever came first to the worker's notice: complete or not, in which stream, behind a mark or
+ * not. */
+Test(stream, a_deterministic_device_has_one_at_a_time_in_the_client_s_order) {
+    struct world w = begin_as(0, true);
+    for (uint32_t s = 1; s <= 3; s++)
+        wireclient_create_stream(w.c, s, s == 3 ? 0 : WIRE_STREAM_NONBLOCKING);
+    uint64_t seq = wireclient_launch(w.c, 1, 0, 1);
+    wireclient_launch(w.c, 1, 0, 2);
+    wireclient_launch(w.c, 2, 0, 3);
+    wireclient_event(w.c, 1, 5);
+    wireclient_wait(w.c, 2, 1, seq + 1);
+    wireclient_launch(w.c, 2, 0, 4);
+    wireclient_launch(w.c, 3, 0, 5);
+    wireclient_launch(w.c, 0, 0, 6);
+    wireclient_launch(w.c, 1, 0, 7);
+    for (unsigned k = 1; k <= 7; k++) {
+        char only[4];
+        snprintf(only, sizeof(only), "%u", k);
+        cr_expect_str_eq(launched(&w), only);
+        fakedev_finish_all(w.dev);
+        wirebench_run(w.b);
+    }
+    cr_expect_str_eq(launched(&w), "");
+    cr_expect_eq(wireclient_done(w.c, 1), 4);
     end(&w);
 }
 

@@ -43,7 +43,8 @@ __global__ void arrive(state *s, unsigned int who) {
 
 __global__ void lock(state *s, unsigned int who) {
     if (threadIdx.x) return;
-    while (atomicCAS(&s->lock, 0u, 1u)) __nanosleep(20);
+    while (atomicCAS(&s->lock, 0u, 1u))
+        __nanosleep(20);
     __threadfence();
     unsigned int place = *(volatile unsigned int *)&s->serial;
     s->serial = place + 1;
