@@ -73,9 +73,9 @@ Test(op_order, those_that_wait_come_first_again_later) {
     op_order_finish(&o);
 }
 
-Test(op_order, a_conditional_node_holds_up_all_but_its_own) {
+Test(op_order, the_end_of_a_graph_holds_up_all_but_its_own) {
     struct op_order o = {.on = true};
-    ops[0].kind = WIRE_GRAPH_CHOICE;
+    ops[0].kind = WIRE_GRAPH_SETTLE;
     push(&o, 0, false);
     push(&o, 1, false);
     begin(&o, 0);

@@ -54,12 +54,12 @@ struct op *op_order_next(const struct op_order *o, bool (*waits)(const struct op
 }
 
 static uint64_t *count_of(struct op_order *o, const struct op *op) {
-    bool opens = op->kind == WIRE_GRAPH_CHOICE || op->kind == WIRE_GRAPH_SETTLE;
-    return opens ? &o->open : &o->running;
+    return op->kind == WIRE_GRAPH_SETTLE ? &o->open : &o->running;
 }
 
 void op_order_begin(struct op_order *o, struct op *op) {
-    if (op->counted || op->kind == WIRE_VALUE_WAIT) return;
+    /* Both may wait for what comes later, a loop of a conditional node as well. */
+    if (op->counted || op->kind == WIRE_VALUE_WAIT || op->kind == WIRE_GRAPH_CHOICE) return;
     op->counted = true;
     ++*count_of(o, op);
 }

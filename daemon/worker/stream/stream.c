@@ -31,6 +31,11 @@ static bool is_mark(const struct op *op) {
     return op->kind == WIRE_STREAM_WAIT || op->kind == WIRE_EVENT_RECORD;
 }
 
+/* Operations of inner streams run in the place of the one that they belong to, as they come. */
+static bool is_ordered(const struct stream *s) {
+    return s->set->order.on && !s->parent;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static struct stream *make_stream(struct stream_set *set, uint32_t id) {
@@ -304,7 +309,7 @@ static __attribute__((noinline)) int push_grown(struct stream *s, struct op *op)
 }
 
 int stream_push(struct stream *s, struct op *op) {
-    if (s->set->order.on && op_order_push(&s->set->order, op, s->parent)) return -ENOMEM;
+    if (is_ordered(s) && op_order_push(&s->set->order, op, false)) return -ENOMEM;
     if (s->next - s->head > s->ring_mask) return push_grown(s, op);
     push(s, op);
     return 0;
@@ -421,11 +426,11 @@ void stream_order_kick(struct stream_set *set) {
 struct op *stream_advance(struct stream *s) {
     while (s->cursor != s->next) {
         struct op *op = stream_at(s, s->cursor);
-        if (s->set->order.on && await_turn(s, op)) return NULL;
+        if (is_ordered(s) && await_turn(s, op)) return NULL;
         if (is_blocked(s, op)) return NULL;
         if (!may_begin(s, op)) continue;
         if (is_aside(op) && s->head != s->cursor) return NULL;
-        if (s->set->order.on) op_order_begin(&s->set->order, op);
+        if (is_ordered(s)) op_order_begin(&s->set->order, op);
         s->state = is_aside(op) ? STREAM_BLOCKED : STREAM_OFFERED;
         return op;
     }
@@ -508,7 +513,7 @@ struct op *stream_retire(struct stream *s) {
         struct op *op = stream_at(s, s->head);
         if (op->state != OP_DONE && op->state != OP_PASSED) break;
         note_retired(s, op);
-        if (s->set->order.on) op_order_retire(&s->set->order, op, s->parent);
+        if (is_ordered(s)) op_order_retire(&s->set->order, op, false);
         if (s->cursor == s->head) s->cursor++; /* failed to start, or was skipped */
         s->head++;
         end_legacy(s, op);
