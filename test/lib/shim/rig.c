@@ -219,7 +219,8 @@ static void carry_out(const struct wire_record *rec) {
     if (rec->op == WIRE_COPY) copy((const void *)rec);
     if (rec->op == WIRE_EVENT_RECORD) {
         const struct wire_event_record *e = (const void *)rec;
-        atom_store_relaxed(WIRE_EVENT_NS(rig.com, e->event & ~WIRE_EVENT_MARKS), rec->seq * 1000000);
+        atom_store_relaxed(WIRE_EVENT_NS(rig.com, e->event & ~WIRE_EVENT_MARKS),
+                           rec->seq * 1000000);
     }
     publish(WIRE_DONE(rig.com, rec->stream));
     atom_store_release(WIRE_DONE(rig.com, rec->stream), rec->seq);
