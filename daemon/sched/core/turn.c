@@ -69,7 +69,7 @@ static uint64_t idle_since(const struct sched_job *j) {
 }
 
 /* When the turn of the domain's holder ends, if nothing changes. */
-static uint64_t turn_end(const struct sched *s, const struct sched_domain *d) {
+static uint64_t end_of(const struct sched *s, const struct sched_domain *d) {
     const struct sched_job *j = &s->st.jobs[d->holder];
     uint64_t lease = lease_end(s, j);
     if (!state_is_idle(j)) return lease;
@@ -94,7 +94,7 @@ static void watch_turn(struct sched *s, struct sched_domain *d) {
     struct minheap *ends = &s->st.ends;
     uint32_t domain = (uint32_t)(d - s->st.domains), at = ends->place[domain];
     if (!is_contended(s, d)) return;
-    uint64_t end = turn_end(s, d);
+    uint64_t end = end_of(s, d);
     if (at != MINHEAP_NONE && d->end_ns <= end) return;
     d->end_ns = end;
     if (at == MINHEAP_NONE) at = minheap_append(ends, domain);
@@ -279,7 +279,7 @@ static void end_turns(struct sched *s) {
     while (turn_end_at(st) <= st->now_ns) {
         struct sched_domain *d = &st->domains[minheap_take(&st->ends, ends_before, st->domains)];
         if (!is_contended(s, d)) continue;
-        if (turn_end(s, d) <= st->now_ns)
+        if (end_of(s, d) <= st->now_ns)
             take_turn(s, d->holder);
         else
             watch_turn(s, d);
