@@ -7,7 +7,7 @@ E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor staged
 	texture_refs cluster tiles graphs graph_memory
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
 	lacking contextless registered whole link verify secret virtual ipc heirs graph_features \
-	graph_trainer device_heap values green unified printing ranks promises activities racing
+	graph_trainer device_heap values green unified printing ranks promises activities racing exits
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G

@@ -31,7 +31,7 @@ $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
 # The launch path and the rules about locks: all of the library with a scripted worker in its own
 # process, compiled to abort where it would wait with a lock held.
-SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting moved launch code copy order pool managed virtual ipc graph capture texture opaque values green shown context_events tensor_map linking cupti)
+SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting exit moved launch code copy order pool managed virtual ipc graph capture texture opaque values green shown context_events tensor_map linking cupti)
 SHIM_RIG := $(BUILD)/test/lib/shim/rig.o $(BUILD)/test/lib/description.o
 SHIM_CHECK := $(patsubst %.c,$(BUILD)/check/%.o,$(SHIM))
 $(BUILD)/check/shim/%.o: shim/%.c

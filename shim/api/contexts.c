@@ -14,6 +14,7 @@
 #include "shim/context/event.h"
 #include "shim/context/limits.h"
 #include "shim/context/mark.h"
+#include "shim/context/process_exit.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"
@@ -28,8 +29,13 @@
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* Everything that the context owns ends here; its variables start anew when they are next used.
- * Also when the daemon is gone: then only this side's books are closed. */
+ * Also when the daemon is gone: then only this side's books are closed. A process that is exiting
+ * waits for no work: the daemon cancels it and frees what the job has once the process is gone. */
 static void clear(struct context *c) {
+    if (process_exit_begun()) {
+        text_flush();
+        return;
+    }
     capture_release(c->index);
     stream_drain();
     text_flush();
@@ -94,7 +100,7 @@ static uint32_t end_primary(bool all) {
     uint32_t holders = ctx_release(all, &ended);
     if (ended) {
         clear(ctx_primary());
-        restore_limits(ctx_primary());
+        if (!process_exit_begun()) restore_limits(ctx_primary());
     }
     return holders;
 }

@@ -11,6 +11,7 @@
 #include "shim/connection/refuse.h"
 #include "shim/connection/shown.h"
 #include "shim/connection/state.h"
+#include "shim/context/process_exit.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 
@@ -114,8 +115,10 @@ struct context *ctx_primary(void) {
 struct context *ctx_retain(void) {
     lock_enter(&ctx_lock);
     struct context *c = ctx_primary();
-    if (c->refs++ == 0) start(c, CTX_PRIMARY, c->flags);
+    uint32_t holders = ++c->refs;
+    if (holders == 1) start(c, CTX_PRIMARY, c->flags);
     lock_leave(&ctx_lock);
+    process_exit_watch(holders);
     return c;
 }
 
@@ -156,6 +159,7 @@ struct context *ctx_create(unsigned int flags) {
     }
     lock_leave(&ctx_lock);
     if (index == CTX_MAX) refuse_more(REFUSE_CONTEXTS, CTX_MAX);
+    process_exit_watch(1);
     return index < CTX_MAX ? &contexts[index] : NULL;
 }
 

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Daemon, run_tests, wait_for
+from harness import Daemon, program, run_tests, wait_for
 from verifying import Failed, Job
 
 JOBS = 6
@@ -223,6 +223,17 @@ def test_job_leaves_with_work_under_way():
             leaver.asked = True
             if leaver.verdict() != "finished":
                 raise Failed("it ended otherwise")
+        all_finish(d, jobs)
+
+
+def test_a_program_returns_beside_endless_kernels():
+    """CUDA waits for no work at exit: its runtime releases the context in an exit handler."""
+    with Daemon() as d:
+        jobs = start(d, range(2))
+        for how in ("grid", "queue", "streams", "graph", "thread", "destroyed"):
+            done = d.run([program("exits"), how])
+            if done.returncode != 23:
+                raise Failed(f"exits {how}: status {done.returncode}\n{done.stdout}{done.stderr}")
         all_finish(d, jobs)
 
 

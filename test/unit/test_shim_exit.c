@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Releasing a context waits for its work, except in an exit handler: as in CUDA, a process that
+ * exits beside an endless kernel ends.
+ */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/atomics.h"
+#include "shim/context/process_exit.h"
+#include "test/lib/shim/rig.h"
+
+#define RELEASED 7 /* exit status of a process whose handler came to its end */
+#define YIELDS 2000
+
+static CUcontext created;
+
+/* What a runtime does that was loaded before the driver was initialised. */
+static void release_primary(void) {
+    _exit(cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS ? RELEASED : 1);
+}
+
+static void destroy_created(void) {
+    _exit(cuCtxDestroy_v2(created) == CUDA_SUCCESS ? RELEASED : 1);
+}
+
+static void begin_with_primary(void) {
+    atexit(release_primary);
+    rig_begin();
+}
+
+static void begin_with_created(void) {
+    atexit(destroy_created);
+    rig_begin();
+}
+
+/* Work that never completes. */
+static void leave_work(void) {
+    CUdeviceptr addr;
+
+    cr_assert_eq(cuMemAlloc_v2(&addr, 4096), CUDA_SUCCESS);
+    rig_hold_streams(true);
+    cr_assert_eq(cuMemsetD8Async(addr, 1, 4096, CU_STREAM_LEGACY), CUDA_SUCCESS);
+    cr_assert_not(process_exit_begun());
+}
+
+Test(shim_exit, waits_for_no_work_of_the_primary_context, .init = begin_with_primary,
+     .exit_code = RELEASED, .timeout = 60) {
+    leave_work();
+    exit(0);
+}
+
+Test(shim_exit, waits_for_no_work_of_another_context, .init = begin_with_created,
+     .exit_code = RELEASED, .timeout = 60) {
+    cr_assert_eq(cuCtxCreate_v2(&created, 0, 0), CUDA_SUCCESS);
+    leave_work();
+    exit(0);
+}
+
+/* A runtime that is loaded later registers its handler later, and retains the context once more. */
+Test(shim_exit, waits_for_no_work_of_a_runtime_that_came_later, .init = rig_begin,
+     .exit_code = RELEASED, .timeout = 60) {
+    CUcontext context;
+
+    atexit(release_primary);
+    cr_assert_eq(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+    cr_assert_eq(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+    leave_work();
+    exit(0);
+}
+
+/* ---- in the middle of a program -------------------------------------------------------------- */
+
+static _Atomic bool ran;
+
+static void note_run(void *arg) {
+    atom_store_release(&ran, true);
+}
+
+static void *release(void *arg) {
+    CUresult r = cuDevicePrimaryCtxRelease(0);
+    bool *waited = arg;
+
+    *waited = r == CUDA_SUCCESS && atom_load_acquire(&ran);
+    return NULL;
+}
+
+Test(shim_exit, in_the_middle_of_a_program_work_is_waited_for, .init = rig_begin, .timeout = 60) {
+    pthread_t thread;
+    bool waited = false;
+
+    cr_assert_eq(cuLaunchHostFunc(CU_STREAM_LEGACY, note_run, NULL), CUDA_SUCCESS);
+    cr_assert_eq(pthread_create(&thread, NULL, release, &waited), 0);
+    for (int i = 0; i < YIELDS; i++) /* so that a release which does not wait returns first */
+        sched_yield();
+    rig_callback();
+    pthread_join(thread, NULL);
+    cr_assert(waited);
+}
