@@ -4,12 +4,8 @@
  */
 #include "daemon/ctl/await.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "daemon/ctl/query.h"
 #include "proto/job.h"
@@ -50,23 +46,12 @@ static void look(struct await *a) {
     query_finish(&q);
 }
 
-int await_end(struct await *a) {
-    struct timespec second = {.tv_sec = POLL_S};
-    int status;
-    sigset_t child;
+int await_end(struct await *a, struct relay *r, int *status) {
+    int ended;
 
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    while (a->talk) {
-        pid_t ended = waitpid(a->pid, &status, WNOHANG);
-
-        if (ended == a->pid) return status;
-        if (ended < 0 && errno != EINTR) break;
-        if (sigtimedwait(&child, NULL, &second) < 0 && errno == EAGAIN) look(a);
-    }
-    while (waitpid(a->pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return status;
+    while ((ended = relay_wait(r, a->talk ? POLL_S : -1, status)) == 0)
+        look(a);
+    return ended < 0 ? ended : 0;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "daemon/ctl/cli.h"
+#include "daemon/ctl/relay.h"
 
 /* Which job is meant: `run` is its number (SALUS_RUN), `pid` the command's process. */
 struct await {
@@ -19,8 +20,8 @@ struct await {
     char said[512]; /* what was said last */
 };
 
-/* Waits until the process ends; its wait status. SIGCHLD must be blocked. */
-int await_end(struct await *a);
+/* Waits until the process, the relay's child, ends: 0 with its wait status, or -errno. */
+int await_end(struct await *a, struct relay *r, int *status);
 
 /* Whether the job was refused, with the daemon's reason in `why`. Of a daemon that cannot be asked
  * nothing is known: false. */

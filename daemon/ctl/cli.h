@@ -27,7 +27,8 @@ enum cli_exit {
     CLI_DEGRADED = 8, /* of `status`: the daemon runs, and no job would be served */
     CLI_TIMEOUT = 124,
     CLI_NOT_EXECUTABLE = 126, /* of `run`, as a shell has it */
-    CLI_NO_COMMAND = 127
+    CLI_NO_COMMAND = 127,
+    CLI_BY_SIGNAL = 256 /* and a signal's number: no exit status, but how this process ends */
 };
 
 enum cli_format { CLI_TABLE, CLI_PLAIN, CLI_JSON };

@@ -15,8 +15,10 @@
 
 #include "common/fdutil.h"
 #include "daemon/ctl/await.h"
+#include "daemon/ctl/inherited.h"
 #include "daemon/ctl/private.h"
 #include "daemon/ctl/query.h"
+#include "daemon/ctl/relay.h"
 #include "daemon/ctl/tell_exit.h"
 
 /* Where this exists somebody meant a daemon to run: to do without it in silence would hide that. */
@@ -34,67 +36,59 @@ static int execute(struct cli *c, char **command) {
     return status;
 }
 
-static volatile sig_atomic_t child; /* whom signals are passed on to */
+/* In the child: who kills us, where nothing can be passed on, means the command. */
+static int become_command(struct cli *c, const struct command *o, const struct relay *r,
+                          pid_t parent) {
+    int status;
 
-static void pass_on(int number) {
-    if (child > 0) kill(child, number);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) return CLI_FAILED; /* it was killed before that */
+    relay_undo(r);
+    if (o->output_to_error) dup2(STDERR_FILENO, STDOUT_FILENO);
+    status = environment_set(c, &o->environment);
+    return status == CLI_OK ? execute(c, o->argv) : status;
 }
 
-/* The terminal sends its signals to the command as well; ours only must not end us before it. */
-static void take_signals(void) {
-    struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-    sigaction(SIGTERM, &pass, NULL);
-    sigaction(SIGHUP, &pass, NULL);
-    sigaction(SIGINT, &ignore, NULL);
-    sigaction(SIGQUIT, &ignore, NULL);
-}
-
-/* Its own exit status, 128 and the signal's number, or that its job was refused. */
+/* Its own exit status, that a signal ended it, or that its job was refused. */
 static int status_of(struct await *a, int status) {
     char why[CTL_TEXT_BYTES];
 
     if (await_refused(a, why, sizeof(why)))
         return cli_fail(a->c, CLI_REFUSED, "the job was refused: %s", why);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_BY_SIGNAL + WTERMSIG(status);
 }
 
-static int run_and_wait(struct cli *c, const struct command *o) {
-    struct await a = {.c = c, .run = o->environment.run};
-    sigset_t all, before, waiting;
-    int status;
-    pid_t pid;
+static int wait_for(struct cli *c, const struct command *o, struct relay *r) {
+    struct await a = {.c = c, .run = o->environment.run, .pid = r->child};
+    int status, err;
+
+    if (o->hand_over) inherited_close();
+    a.talk = o->verbose || (!o->environment.quiet && isatty(STDERR_FILENO));
+    err = await_end(&a, r, &status);
+    if (err < 0) return cli_fail(c, CLI_FAILED, "waiting for the command: %s", strerror(-err));
+    tell_exit(c, o->environment.run, status);
+    return status_of(&a, status);
+}
+
+static int run_and_wait(struct cli *c, const struct command *o, struct relay *r) {
+    pid_t parent = getpid();
+    int status, err;
 
     fflush(NULL);
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before); /* until we know whom to pass them on to */
-    pid = fork();
-    if (pid < 0) {
-        status = errno;
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        return cli_fail(c, CLI_FAILED, "fork: %s", strerror(status));
-    }
-    if (pid == 0) {
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        prctl(PR_SET_PDEATHSIG, SIGTERM); /* who kills us means the command */
-        if (o->output_to_error) dup2(STDERR_FILENO, STDOUT_FILENO);
-        status = environment_set(c, &o->environment);
-        if (status == CLI_OK) status = execute(c, o->argv);
+    relay_begin(r);
+    r->child = fork();
+    err = errno;
+    if (r->child == 0) {
+        status = become_command(c, o, r, parent);
         fflush(c->err);
         _exit(status);
     }
-    child = pid;
-    take_signals();
-    waiting = before;
-    sigaddset(&waiting, SIGCHLD);
-    sigprocmask(SIG_SETMASK, &waiting, NULL);
-    a.pid = pid;
-    a.talk = o->verbose || (!o->environment.quiet && isatty(STDERR_FILENO));
-    status = await_end(&a);
-    child = 0;
-    tell_exit(c, o->environment.run, status);
-    return status_of(&a, status);
+    if (r->child > 0)
+        status = wait_for(c, o, r);
+    else
+        status = cli_fail(c, CLI_FAILED, "fork: %s", strerror(err));
+    relay_end(r);
+    return status;
 }
 
 /* ---- the daemon ------------------------------------------------------------------------------ */
@@ -119,7 +113,7 @@ int command_probe(struct cli *c) {
 }
 
 /* A daemon of our own for this command alone. */
-static int run_privately(struct cli *c, const struct command *o) {
+static int run_privately(struct cli *c, const struct command *o, struct relay *r) {
     struct private p = PRIVATE_NONE;
     int status = private_start(&p, c);
 
@@ -130,7 +124,7 @@ static int run_privately(struct cli *c, const struct command *o) {
                     o->private ? "as asked" : "no salusd is running", p.dir);
         snprintf(c->run_dir, sizeof(c->run_dir), "%s", p.dir);
         snprintf(c->socket, sizeof(c->socket), "%s/ctl.sock", p.dir);
-        status = run_and_wait(c, o);
+        status = run_and_wait(c, o, r);
     }
     private_stop(&p);
     return status;
@@ -148,7 +142,22 @@ bool command_wants_daemon(const struct cli *c) {
     return c->configured || access(CONFIGURED, F_OK) == 0;
 }
 
+/* By the daemon that there is, or by one of its own. */
+static int run_served(struct cli *c, const struct command *o, struct relay *r) {
+    int status = o->private ? CLI_NO_DAEMON : command_probe(c);
+
+    if (status == CLI_OK) return run_and_wait(c, o, r);
+    if (status != CLI_NO_DAEMON) return status;
+    if (!o->private && command_wants_daemon(c))
+        return cli_fail(c, CLI_NO_DAEMON,
+                        "no salusd answers in %s; start it with 'salusd --run-dir %s', or use "
+                        "'salusctl run --private'",
+                        c->run_dir, c->run_dir);
+    return run_privately(c, o, r);
+}
+
 int command_run(struct cli *c, struct command *o) {
+    struct relay r;
     int status;
 
     if (environment_asks_null(&o->environment)) /* also to those who want to hear nothing */
@@ -156,13 +165,8 @@ int command_run(struct cli *c, struct command *o) {
               "nothing (--device-mode=null); its results mean nothing\n",
               c->err);
     if (o->environment.run == 0) o->environment.run = command_number();
-    status = o->private ? CLI_NO_DAEMON : command_probe(c);
-    if (status == CLI_OK) return run_and_wait(c, o);
-    if (status != CLI_NO_DAEMON) return status;
-    if (!o->private && command_wants_daemon(c))
-        return cli_fail(c, CLI_NO_DAEMON,
-                        "no salusd answers in %s; start it with 'salusd --run-dir %s', or use "
-                        "'salusctl run --private'",
-                        c->run_dir, c->run_dir);
-    return run_privately(c, o);
+    relay_prepare(&r);
+    status = run_served(c, o, &r);
+    relay_undo(&r);
+    return status;
 }

@@ -16,6 +16,7 @@ struct command {
     bool private;                   /* a daemon of its own in any case */
     bool verbose;                   /* say why it waits, also without a terminal */
     bool output_to_error;           /* what it prints goes to standard error */
+    bool hand_over; /* its descriptors are closed here once it has them (inherited.h) */
     char **argv;
 };
 
@@ -29,7 +30,8 @@ uint32_t command_number(void);
 /* Whether a daemon was meant to run: configured, or named by an option or a variable. */
 bool command_wants_daemon(const struct cli *c);
 
-/* Runs it to its end: its exit status, 128 and a signal's number, or ours after a diagnostic. */
+/* Runs it to its end: its exit status, CLI_BY_SIGNAL and a signal's number, or ours after a
+ * diagnostic. */
 int command_run(struct cli *c, struct command *o);
 
 #endif

@@ -62,8 +62,12 @@ static void report_symbols(const struct refused_list *l, struct findings *f) {
 }
 
 static void report_program(const struct refused_list *l, int status, struct findings *f) {
-    findings_add(f, status ? FINDINGS_WARNING : FINDINGS_OK, "program", NULL,
-                 "ended with exit status %d", status);
+    if (status >= CLI_BY_SIGNAL)
+        findings_add(f, FINDINGS_WARNING, "program", NULL, "ended by signal %d (SIG%s)",
+                     status - CLI_BY_SIGNAL, sigabbrev_np(status - CLI_BY_SIGNAL));
+    else
+        findings_add(f, status ? FINDINGS_WARNING : FINDINGS_OK, "program", NULL,
+                     "ended with exit status %d", status);
     if (l->started == 0)
         findings_add(f, FINDINGS_WARNING, "program",
                      "is it linked statically, setuid, or did its framework find no GPU?",

@@ -2,13 +2,32 @@
  *
  * salusctl.
  */
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 
 #include "daemon/ctl/cli.h"
+
+/* As the command did, so that who waits for us sees what he would see of it. The core file is the
+ * command's. The first process of a container is not ended by its own signals, and exits as a shell
+ * does. */
+static int end_by(int number) {
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigset_t one;
+
+    prctl(PR_SET_DUMPABLE, 0);
+    sigaction(number, &plain, NULL);
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    raise(number);
+    return 128 + number;
+}
 
 int main(int argc, char **argv) {
     int status = cli_main(stdout, stderr, argc, argv);
 
+    if (status >= CLI_BY_SIGNAL) return end_by(status - CLI_BY_SIGNAL);
     if (fflush(stdout) != 0) return CLI_FAILED;
     return status;
 }

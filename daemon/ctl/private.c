@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
+#include "daemon/ctl/inherited.h"
 #include "daemon/ctl/place.h"
 
 #define START_TIMEOUT_MS 90000 /* the daemon gives up before, and says why */
@@ -92,9 +93,14 @@ static int wait_ready(struct private *p, struct cli *c) {
 static void become_daemon(const char *path, const struct private *p, pid_t parent) {
     char notify[PRIVATE_DIR_BYTES + 16];
 
+    sigset_t none;
+
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(CLI_FAILED);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    inherited_close();
     fcntl(p->hold, F_SETFD, 0);
     notify_path(p, notify, sizeof(notify));
     setenv("SALUS_LOG", "warn", 0);

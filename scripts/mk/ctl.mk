@@ -3,3 +3,4 @@
 .PHONY: check-ctl
 check-ctl: all e2e-programs $(BUILD)/e2e/default-static/paced
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_ctl.py $(E2E)
+	BUILD=$(BUILD) $(PYTHON) test/e2e/run_transparent.py $(E2E)

@@ -29,7 +29,7 @@ class Proof(NamedTuple):
 UNIT_LIMIT_S = 200 # it fails by itself, however busy the machine is
 HANG_LIMIT_S = 20  # where it may hang
 PATIENCE_S = 10    # of a test, for what never comes
-BELONGS = {"daemon": {"daemon/broker/": "salusd", "daemon/worker/": "salus-gpu"},
+BELONGS = {"daemon": {"daemon/broker/": "salusd", "daemon/worker/": "salus-gpu", "daemon/ctl/": "salusctl"},
            "slurm": {"daemon/place/slurm/placer/": "slurm/salus-placer", "daemon/place/slurm/": "slurm/salus.so"}}
 PROGRAMS = ("salusd", "salus-gpu", "salusctl")
 PROOFS = {
@@ -60,6 +60,8 @@ PROOFS = {
                           cases="test/e2e/run_recovery.py", needs=("all", "{build}/e2e/default-static/verify"), long=True),
     "run_limits": Proof("daemon", ("python3", "test/e2e/run_limits.py", "{case}"), "FAIL.*{case}",
                         cases="test/e2e/run_limits.py", needs=("all", "{build}/test/e2e/fail_call.so"), long=True),
+    "run_transparent": Proof("daemon", ("python3", "test/e2e/run_transparent.py", "{case}"), "FAIL.*{case}",
+                             cases="test/e2e/run_transparent.py", needs=("all",)),
     "run_slurm": Proof("slurm", ("python3", "test/slurm/run_slurm.py", "{case}"), "FAIL.*{case}", cases="test/slurm/run_slurm.py",
                        needs=("all", "slurm", "{build}/e2e/default-static/train", "{build}/e2e/default-static/paced"), long=True),
 }

@@ -459,7 +459,7 @@ def test_private_daemon_lives_as_long_as_the_command():
     p.terminate()
     p.wait(PATIENCE) # before its standard input closes, which would end the command as well
     p.communicate()
-    equal(p.returncode, 128 + signal.SIGTERM, "exit status")
+    equal(p.returncode, -signal.SIGTERM, "exit status")
     equal(daemons_in(out), [], "daemons left")
     equal(os.path.exists(out), False, "its directory is left")
 

@@ -98,7 +98,7 @@ char *clirun_in_child(const char *const *words, int *exit_status) {
         close(pair[1]);
         status = cli_main(stdout, stdout, argc, argv);
         fflush(stdout);
-        _exit(status);
+        _exit(status < CLI_BY_SIGNAL ? status : 128 + status - CLI_BY_SIGNAL);
     }
     close(pair[1]);
     while ((n = read(pair[0], buf + used, sizeof(buf) - 1 - used)) > 0)

@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`salusctl run` as who starts a command sees it: signals, exit statuses, job control of a terminal, descriptors and
+what else a process inherits are as without it.
+
+    test/e2e/run_transparent.py [--list] [NAME-PART...]
+"""
+import contextlib
+import os
+import pty
+import re
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import BUILD, PATIENCE, Soft, run_tests, tool, wait_for
+from probe import NOT_TAKEN
+
+PROBE = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "probe.py")]
+STOPS = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT}  # each drops those of the other kind
+EVERY = [n for n in range(1, signal.SIGRTMAX + 1) if n not in NOT_TAKEN]
+
+
+def equal(got, want, what):
+    if got != want:
+        raise AssertionError(f"{what}: {got!r}, expected {want!r}")
+
+
+def environment(**more):
+    env = {k: v for k, v in os.environ.items() if k not in ("SALUS_RUN_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH")}
+    return dict(env, SALUS_LIB_DIR=os.path.join(BUILD, "shim"), **more)
+
+
+@contextlib.contextmanager
+def launchers():
+    """The words before a command: with a daemon that there is, and with one of its own."""
+    with Soft() as d:
+        yield {"daemon": [tool("salusctl"), "--run-dir", d.run_dir, "run", "-q", "--"],
+               "private": [tool("salusctl"), "run", "-q", "--private", "--"]}
+
+
+def start(command, **more):
+    more.setdefault("env", environment())
+    return subprocess.Popen(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **more)
+
+
+def pid_of(process):
+    word, pid = process.stdout.readline().split()
+    equal(word, "pid", "the first word")
+    return int(pid)
+
+
+def taken(process):
+    """The next signal that the command took: number and code."""
+    line = process.stdout.readline()
+    if not line:
+        raise AssertionError(f"the command ended: {process.wait()}")
+    return tuple(int(word) for word in line.split())
+
+
+def finish(process, *want):
+    equal(process.communicate(timeout=PATIENCE)[0], "", "what it still says")
+    equal(process.returncode, *want or (0,), "status")
+
+
+# ---- signals -------------------------------------------------------------------------------------
+
+def test_every_signal_is_passed_on_once():
+    with launchers() as ways:
+        for name, launcher in ways.items():
+            p = start([*launcher, *PROBE, "signals"], process_group=0)
+            pid_of(p)
+            for number in EVERY:
+                if number == signal.SIGUSR2:
+                    continue
+                os.kill(p.pid, number)
+                equal(taken(p)[0], number, f"{name}: signal {number} of {p.pid}")
+            os.kill(p.pid, signal.SIGUSR2)
+            equal(taken(p)[0], signal.SIGUSR2, name)
+            finish(p)
+
+
+def test_a_signal_for_the_whole_group_comes_once():
+    """As from a shell's `kill %1` or a notebook's interrupt: the command has it from the sender."""
+    with launchers() as ways:
+        for name, launcher in ways.items():
+            p = start([*launcher, *PROBE, "signals"], process_group=0)
+            pid_of(p)
+            for number in EVERY:
+                if number in STOPS or number == signal.SIGUSR2:
+                    continue
+                os.killpg(p.pid, number)
+                equal(taken(p)[0], number, f"{name}: signal {number} of the group")
+            # One that reaches salusctl alone, and only after all the others.
+            os.kill(p.pid, signal.SIGUSR2)
+            equal(taken(p)[0], signal.SIGUSR2, f"{name}: what comes next")
+            finish(p)
+
+
+def test_a_queued_signal_keeps_its_code():
+    libc = __import__("ctypes").CDLL(None, use_errno=True)
+    with launchers() as ways:
+        p = start([*ways["daemon"], *PROBE, "signals"])
+        pid_of(p)
+        for number in (signal.SIGRTMIN, signal.SIGUSR1):
+            equal(libc.sigqueue(p.pid, int(number), None), 0, "sigqueue")
+            equal(taken(p), (number, -1), "number and SI_QUEUE")
+        os.kill(p.pid, signal.SIGUSR2)
+        taken(p)
+        finish(p)
+
+
+def test_exit_statuses_are_the_commands():
+    with launchers() as ways:
+        for name, launcher in ways.items():
+            for status in (0, 1, 2, 3, 6, 37, 124, 126, 127, 128, 137, 139, 255):
+                equal(subprocess.run([*launcher, *PROBE, "exit", str(status)], env=environment(), timeout=PATIENCE).returncode, status, name)
+            for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGINT, signal.SIGUSR1, signal.SIGRTMIN):
+                equal(subprocess.run([*launcher, *PROBE, "die", str(int(number))], env=environment(), timeout=PATIENCE).returncode,
+                      -number, f"{name}: ended by signal {number}")
+        shell = subprocess.run(["sh", "-c", '"$@"; echo $?', "sh", *ways["daemon"], *PROBE, "die", "11"],
+                               env=environment(), stdout=subprocess.PIPE, text=True)
+        equal(shell.stdout.split()[-1], "139", "as a shell says it")
+
+
+def test_the_caller_ignores_its_children():
+    """Then nobody is told of a child's end, but by who restores that for himself."""
+    def ignore():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    with launchers() as ways:
+        for name, launcher in ways.items():
+            for status in (0, 37):
+                done = subprocess.run([*launcher, *PROBE, "exit", str(status)], env=environment(), preexec_fn=ignore, timeout=PATIENCE)
+                equal(done.returncode, status, f"{name}: exit status")
+            done = subprocess.run([*launcher, *PROBE, "facts"], preexec_fn=ignore, stdout=subprocess.PIPE, text=True,
+                                  env=environment(PROBE_GROUP="0", PROBE_SESSION="0"), timeout=PATIENCE)
+            equal(f"ignored [{int(signal.SIGCHLD)}]" in done.stdout, True, f"{name}: the command ignores them:\n{done.stdout}")
+
+
+def test_who_kills_salusctl_kills_the_command():
+    with launchers() as ways:
+        for name, launcher in ways.items():
+            p = start([*launcher, *PROBE, "stubborn"])
+            child = pid_of(p)
+            others = [int(pid) for pid in children(p.pid)]
+            equal(child in others, True, f"{name}: children {others}")
+            p.kill()
+            p.wait()
+            wait_for(f"{name}: all processes of it are gone", lambda: not any(map(lives, others)))
+            p.stdout.close()
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return f.read().split()
+
+
+def lives(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+# ---- a terminal ----------------------------------------------------------------------------------
+
+class Terminal:
+    """An interactive shell on a terminal of its own."""
+
+    def __init__(self):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], dict(environment(), PS1="ready> ", HISTFILE=""))
+        self.text = ""
+        self.until("ready> ")
+
+    def until(self, pattern):
+        """What came up to this regular expression."""
+        while not (found := re.search(pattern, self.text)):
+            if not select.select([self.fd], [], [], PATIENCE)[0]:
+                raise AssertionError(f"the terminal never shows {pattern!r} behind {self.text!r}")
+            self.text += os.read(self.fd, 4096).decode(errors="replace")
+        before, self.text = self.text[:found.end()], self.text[found.end():]
+        return before
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def close(self):
+        os.close(self.fd)
+        os.waitpid(self.pid, 0)
+
+
+def test_job_control_of_a_terminal():
+    with launchers() as ways:
+        for name, launcher in ways.items():
+            t = Terminal()
+            t.type(" ".join([*launcher, *PROBE, "signals"]) + "\n")
+            t.until(r"pid \d+")
+            t.type("\x03")  # the terminal sends it to the whole group
+            t.until(r"2 128\r\n")
+            t.type("\x1c")
+            equal("2 128" in t.until(r"3 128\r\n"), False, f"{name}: ^C came again")
+            t.type("\x03")
+            t.until(r"2 128\r\n")
+            os.system(f"kill -USR2 {subprocess.getoutput(f'pgrep -P {t.pid}').split()[0]}")
+            t.until("ready> ")
+            t.type("echo status=$?\n")
+            t.until("status=0\r\n")
+            t.until("ready> ")
+            # One that leaves ^Z as it is: the shell must see that its job stands, and continue it.
+            t.type(" ".join([*launcher, "sh", "-c", "'echo be''gun; read x; echo got $x; exit 5'"]) + "\n")
+            t.until("begun\r\n")
+            t.type("\x1a")
+            t.until("Stopped")
+            t.until("ready> ")
+            t.type("fg\n")
+            t.until("salusctl")
+            t.type("word\n")
+            t.until("got word")
+            t.until("ready> ")
+            t.type("echo status=$?\n")
+            t.until("status=5\r\n")
+            t.close()
+
+
+def test_a_stop_and_a_continuation_for_salusctl_alone():
+    with launchers() as ways:
+        for name, launcher in ways.items():
+            p = start([*launcher, "sh", "-c", "echo pid $$; while :; do sleep 0.05; done"], process_group=0)
+            child = pid_of(p)
+
+            def state(pid):
+                with open(f"/proc/{pid}/stat") as f:
+                    return f.read().rsplit(")", 1)[1].split()[0]
+
+            os.kill(p.pid, signal.SIGTSTP)
+            wait_for(f"{name}: both stand", lambda: (state(child), state(p.pid)) == ("T", "T"))
+            os.kill(p.pid, signal.SIGCONT)
+            wait_for(f"{name}: both go on", lambda: "T" not in (state(child), state(p.pid)))
+            os.kill(child, signal.SIGSTOP)  # by who knows nothing of salusctl, and goes on without it
+            os.kill(child, signal.SIGCONT)
+            os.kill(p.pid, signal.SIGTERM)
+            finish(p, -signal.SIGTERM)
+
+
+# ---- what is inherited ---------------------------------------------------------------------------
+
+def test_a_command_inherits_what_its_caller_has():
+    def prepare():
+        os.setpgid(0, 0)
+        os.umask(0o027)
+        os.nice(3)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.dup2(1, 17)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [signal.SIGUSR1, signal.SIGTERM, signal.SIGCHLD])
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        os.environ["PROBE_GROUP"] = str(os.getpgrp())
+
+    def facts(launcher):
+        # The group is known only once it is made: a shell tells it.
+        command = ["sh", "-c", 'PROBE_GROUP=$$; PROBE_SESSION=$(ps -o sid= -p $$); export PROBE_GROUP PROBE_SESSION; exec "$@"',
+                   "sh", *launcher, *PROBE, "facts"]
+        done = subprocess.run(command, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              preexec_fn=prepare, close_fds=False, timeout=PATIENCE)
+        equal(done.returncode, 0, done.stdout)
+        return done.stdout
+
+    with launchers() as ways:
+        direct = facts([])
+        equal("group True session True" in direct, True, direct)
+        for name, launcher in ways.items():
+            equal(facts(launcher), direct, name)
+
+
+def test_a_pipe_ends_when_the_command_closes_it():
+    """Though neither salusctl nor a daemon of its own has ended."""
+    with launchers() as ways:
+        for name, launcher in ways.items():
+            reader, writer = os.pipe()
+            p = subprocess.Popen(["sh", "-c", f'exec "$@" 3<&{reader} {reader}<&- {writer}>&-', "sh", *launcher, *PROBE, "eof"],
+                                 env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(reader, writer))
+            os.close(reader)
+            equal(select.select([p.stdout], [], [], PATIENCE)[0], [p.stdout], f"{name}: standard output has ended")
+            equal(p.stdout.read(1), b"", f"{name}: standard output")
+            equal(p.poll(), None, f"{name}: it runs")
+            try:
+                os.set_blocking(p.stdin.fileno(), False)
+                for _ in range(100):
+                    os.write(p.stdin.fileno(), b"x" * 65536)
+                raise AssertionError(f"{name}: standard input has a reader")
+            except BrokenPipeError:
+                pass
+            os.write(writer, b"x")
+            os.close(writer)
+            equal(p.wait(PATIENCE), 0, name)
+            p.stdout.close()
+            with contextlib.suppress(BrokenPipeError):
+                p.stdin.close()
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))
