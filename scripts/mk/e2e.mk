@@ -7,7 +7,8 @@ E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor staged
 	texture_refs cluster tiles graphs graph_memory
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
 	lacking contextless registered whole link verify secret virtual ipc heirs graph_features \
-	graph_trainer device_heap values green unified printing ranks promises activities racing exits
+	graph_trainer device_heap values green unified printing ranks promises activities racing exits \
+	many headroom
 E2E_VARIANT_PROGRAMS := vecadd matmul train
 NVCC_default :=
 NVCC_debug := -O0 -G
@@ -76,7 +77,7 @@ $(BUILD)/e2e/linked/libcurand_%.so: test/e2e/programs/%.cu test/e2e/programs/com
 	$(Q)$(NVCC) $(NVCC_ptxmany) $(NVCC_LIBRARY_$*) -shared -Xcompiler -fPIC -Dmain=tell -o $@ $< $(NVCC_LIBS_$*)
 NVCC_LIBRARY_asks := -cudart shared
 # Programs that call the driver API by name link our own library, as they would link CUDA's.
-E2E_DRIVER := badimage contextless whole link virtual ipc heirs texture_refs values green promises
+E2E_DRIVER := badimage contextless whole link virtual ipc heirs texture_refs values green promises many headroom
 $(foreach p,$(E2E_DRIVER) capability,$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))
 $(call e2e_bin,default-static,$(E2E_DRIVER)) $(call e2e_bin,ptxmany-static,capability): $(BUILD)/shim/libcuda.so
 

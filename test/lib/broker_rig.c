@@ -574,7 +574,7 @@ struct wire_offer broker_rig_attach(int fd, int *fds) {
 }
 
 /* As a client that made a context. */
-static void use_gpu(int submission_fd) {
+void broker_rig_use(int submission_fd) {
     struct wire_submission *s =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, submission_fd, 0);
 
@@ -593,7 +593,7 @@ struct wire_offer broker_rig_attach_as(int fd, const struct wire_hello *h, int *
     fdutil_send(fd, &a, sizeof(a), NULL, 0);
     broker_rig_expect(fd, &w, sizeof(w), NULL, 0);
     if (o.result != 0 || w.result != 0) fail("attach");
-    use_gpu(fds[WIRE_FD_SUBMISSION]);
+    broker_rig_use(fds[WIRE_FD_SUBMISSION]);
     return o;
 }
 

@@ -120,6 +120,8 @@ void broker_rig_expect(int fd, void *msg, size_t bytes, int *fds, int want_fds);
 int broker_rig_closed(int fd);
 
 /* The whole handshake: hello, offer, answer, welcome. Descriptors of the offer in fds[]. */
+/* The client of this submission page has made a context. */
+void broker_rig_use(int submission_fd);
 struct wire_offer broker_rig_attach(int fd, int *fds);
 struct wire_offer broker_rig_attach_as(int fd, const struct wire_hello *h, int *fds);
 

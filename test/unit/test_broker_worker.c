@@ -427,13 +427,14 @@ Test(broker_worker, the_configuration_is_its_command_line) {
     static const char begin[] =
         "--broker-fd 3 --keep 1 --device soft --gpu 0 --device-memory 12345 --sm-count 0 "
         "--capability 90 --completion auto "
-        "--threads 0 --cancel-timeout-ns 10000000000 --kernel-timeout-ns 0 "
+        "--threads 0 --cancel-timeout-ns 10000000000 --kernel-timeout-ns 0 --deterministic 0 "
         "--subgrids 1 --subgrid-waves 2500 --windows-base 35184372088832 --windows-end "
-        "70368744177664 --share-users 0 "
+        "85761906966528 --share-users 0 "
         "--savepoint-ns 10000000000 --clear-always 0 --lane-policy srtf "
-        "--kernel-policy streams --control-policy open --set exclusive=0 --set swap=1 --set "
-        "max_lanes=3 "
-        "--set overtakes=4 --set lease_factor=5 --set lease_ns=6000000 --set inflight_cap=16 "
+        "--kernel-policy streams --control-policy open --set exclusive=0 --set swap=1 "
+        "--set unknown_part=125 --set idle_after_ns=60000000000 --set grow_wait_ns=10000000000 "
+        "--set max_lanes=3 "
+        "--set overtakes=4 --set lease_factor=5 --set lease_ns=6000000 --set idle_turn_ns=1000000 --set inflight_cap=16 "
         "--set preempt_ns=0 --set priorities=-1 --set by_class=1 ";
     char end[160];
     const char *text;

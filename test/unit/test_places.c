@@ -59,6 +59,16 @@ static struct wire_offer hear_offer(int fd) {
     return o;
 }
 
+/* As a client that makes a context: before that it is no job that people are shown. */
+static void hear_offer_and_use(int fd) {
+    struct wire_offer o;
+
+    broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    broker_rig_use(fds[WIRE_FD_SUBMISSION]);
+    for (int i = 0; i < WIRE_FD_COUNT; i++)
+        close(fds[i]);
+}
+
 static void accept_windows(int fd) {
     struct wire_answer a = {.magic = WIRE_MAGIC, .accepted = 1};
     struct wire_welcome w;
@@ -71,7 +81,7 @@ static void accept_windows(int fd) {
 static int attach(uint32_t run) {
     int fd = say_hello(run);
 
-    hear_offer(fd);
+    hear_offer_and_use(fd);
     accept_windows(fd);
     return fd;
 }

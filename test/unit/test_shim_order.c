@@ -281,6 +281,7 @@ Test(shim_order, numbers_go_on_where_they_ended) {
 Test(shim_order, streams_go_on_behind_the_first) {
     static CUstream s[WIRE_STREAMS_FIRST + 8];
     uint32_t n = 0;
+    state.conn.minor = 8;
     while (cuStreamCreate(&s[n], CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS)
         n++;
     cr_assert_eq(n, WIRE_STREAMS_FIRST - 2, "the legacy stream and our own are two");
@@ -300,6 +301,7 @@ Test(shim_order, streams_go_on_behind_the_first) {
 Test(shim_order, events_go_on_behind_the_first) {
     static CUevent e[WIRE_EVENTS_FIRST + 8];
     uint32_t n = 0;
+    state.conn.minor = 8;
     while (cuEventCreate(&e[n], 0) == CUDA_SUCCESS)
         n++;
     cr_assert_eq(n, EVENT_MARKER);
@@ -391,6 +393,7 @@ Test(shim_order, time_between_two) {
 Test(shim_order, an_id_waits_for_its_record) {
     static CUevent all[EVENT_MARKER];
     CUevent last;
+    state.conn.minor = 8;
     for (uint32_t i = 0; i < EVENT_MARKER; i++)
         all[i] = make(0);
     cr_assert_eq(cuEventCreate(&last, 0), CUDA_ERROR_OUT_OF_MEMORY);
