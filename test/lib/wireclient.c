@@ -39,8 +39,9 @@ static void bench_check(bool ok, const char *what) {
 /* ---- bench ----------------------------------------------------------------------------------- */
 
 struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap) {
-    struct worker_config config = {.ops = ops,
-                                   .policy = {.exclusive = -1, .swap = -1, .inflight_cap = cap}};
+    struct worker_config config = {
+        .ops = ops,
+        .policy = {.exclusive = -1, .swap = -1, .inflight_cap = cap, .grow_wait_ns = 1}};
     return wirebench_start_as(&config);
 }
 

@@ -848,8 +848,9 @@ Test(broker_control, which_kernel_failed_is_its_users_affair) {
 /* Through the table: the history keeps it for those who may read it. */
 Test(broker_control, a_history_is_not_changed_by_who_reads_it) {
     struct history *h = history_create();
-    struct wire_completion completion = {.stats.faults = 1,
-                                         .fault = {.cuda = 700, .text = "at 0x1234"}};
+    /* Its pages for events are too large for a stack. */
+    static struct wire_completion completion = {.stats.faults = 1,
+                                                .fault = {.cuda = 700, .text = "at 0x1234"}};
     struct attachment a = {.job_id = 1, .job.uid = 7, .completion = &completion};
 
     history_add(h, &a);
