@@ -66,8 +66,7 @@ static bool is_about_child(const siginfo_t *s) {
 /* With its value, where it has one. */
 static void pass_on(struct relay *r, siginfo_t *s) {
     if (is_about_child(s) || is_own(s) || witness_saw(&r->witness, s->si_signo)) return;
-    if (s->si_code != SI_QUEUE ||
-        syscall(SYS_rt_sigqueueinfo, r->child, s->si_signo, s) < 0)
+    if (s->si_code != SI_QUEUE || syscall(SYS_rt_sigqueueinfo, r->child, s->si_signo, s) < 0)
         kill(r->child, s->si_signo);
 }
 

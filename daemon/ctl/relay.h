@@ -30,8 +30,8 @@ void relay_begin(struct relay *r);
 /* In a child: signals are as this process found them. */
 void relay_undo(const struct relay *r);
 
-/* Waits until the child ends, and returns 1 with its wait status, or until `seconds` (< 0: no limit)
- * are over: 0. Negative errno when the child cannot be waited for. */
+/* Waits until the child ends, and returns 1 with its wait status, or until `seconds` (< 0: no
+ * limit) are over: 0. Negative errno when the child cannot be waited for. */
 int relay_wait(struct relay *r, int seconds, int *status);
 
 /* Signals do again what they did before. Those that are pending are dropped, and so ends nothing

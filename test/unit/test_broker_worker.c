@@ -434,7 +434,8 @@ Test(broker_worker, the_configuration_is_its_command_line) {
         "--kernel-policy streams --control-policy open --set exclusive=0 --set swap=1 "
         "--set unknown_part=125 --set idle_after_ns=60000000000 --set grow_wait_ns=10000000000 "
         "--set max_lanes=3 "
-        "--set overtakes=4 --set lease_factor=5 --set lease_ns=6000000 --set idle_turn_ns=1000000 --set inflight_cap=16 "
+        "--set overtakes=4 --set lease_factor=5 --set lease_ns=6000000 --set idle_turn_ns=1000000 "
+        "--set inflight_cap=16 "
         "--set preempt_ns=0 --set priorities=-1 --set by_class=1 ";
     char end[160];
     const char *text;
