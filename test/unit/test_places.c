@@ -194,7 +194,7 @@ Test(places, clients_that_do_not_answer_hold_a_part_of_the_places) {
     int silent[3];
     for (uint32_t i = 0; i < 2; i++) {
         silent[i] = say_hello(i + 1);
-        hear_offer(silent[i]);
+        hear_offer_and_use(silent[i]);
     }
     silent[2] = say_hello(3);
     cr_assert(PATIENCE_UNTIL(are_jobs(3)));
@@ -202,7 +202,7 @@ Test(places, clients_that_do_not_answer_hold_a_part_of_the_places) {
     cr_expect_str_eq(last->state, "waiting");
     cr_expect_neq(strstr(last->why, "waits for a place: 2 jobs of user"), NULL, "%s", last->why);
     accept_windows(silent[0]);
-    hear_offer(silent[2]);
+    hear_offer_and_use(silent[2]);
     for (int i = 0; i < 3; i++)
         close(silent[i]);
     end();
