@@ -60,13 +60,14 @@ static struct wire_offer hear_offer(int fd) {
 }
 
 /* As a client that makes a context: before that it is no job that people are shown. */
-static void hear_offer_and_use(int fd) {
+static struct wire_offer hear_offer_and_use(int fd) {
     struct wire_offer o;
 
     broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
     broker_rig_use(fds[WIRE_FD_SUBMISSION]);
     for (int i = 0; i < WIRE_FD_COUNT; i++)
         close(fds[i]);
+    return o;
 }
 
 static void accept_windows(int fd) {
@@ -120,7 +121,7 @@ Test(places, beyond_max_jobs_a_job_waits_and_is_shown_with_its_reason_and_place)
     }
     uint64_t second = asker.items[1].job.id;
     close(a);
-    cr_expect_eq(hear_offer(b).job_id, second, "it keeps its number");
+    cr_expect_eq(hear_offer_and_use(b).job_id, second, "it keeps its number");
     accept_windows(b);
     cr_assert(PATIENCE_UNTIL(are_jobs(2)));
     cr_expect_str_eq(asker.items[1].job.state, "waiting");
