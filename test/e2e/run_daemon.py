@@ -580,7 +580,7 @@ def test_the_history_tells_command_exit_and_who():
             return job["id"]
 
         start().communicate("leave\n", timeout=PATIENCE)
-        for last, code in (("exit\n", 3), ("kill\n", 137), (None, 3)):
+        for last, code in (("exit\n", 3), ("kill\n", -signal.SIGKILL), (None, 3)):
             p = start()
             job = go_on(p)
             if last is None:
