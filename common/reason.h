@@ -24,7 +24,8 @@
     X(SLO, "its target of latency is not held, and nothing is left to take from others") \
     X(RUN, "does not fit beside the other processes of its run, which may wait for it")     \
     X(GROWS, "waits for memory beyond what it holds: other jobs have it")                   \
-    X(PART, "waits: its user has an equal part of the memory, and another user waits")
+    X(PART, "waits: its user has an equal part of the memory, and another user waits")      \
+    X(SHARE, "waits for its share: other jobs are owed more of the GPU's time")
 
 /* X(NAME, text): enum iteration_source. */
 #define REASON_SOURCE(X)      \

@@ -82,6 +82,10 @@ struct sched_job { /* what every operation touches comes first */
 
     struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
     uint64_t joined_ns, admitted_ns, turn_ns, deadline_ns;
+    uint64_t began_ns;                 /* since when something of it is on the device */
+    uint64_t burst_ns, burst_from_ns;  /* mean device time between pauses; busy_ns at the latest */
+    uint32_t missed;                   /* pauses in a row that were waited for in vain */
+    uint32_t unawaited;                /* and those since that were not waited for */
     uint64_t held_ns;                  /* since when it has its memory */
     uint64_t lane_bytes;               /* ephemeral memory in use when its latest operation ended */
     uint64_t iterations, iteration_ns; /* complete; mean device time of one */
@@ -131,6 +135,17 @@ struct sched_lane {
     uint64_t switches, busy_ns;
 };
 
+/* Device time among jobs whose lanes run side by side (core/share.h). */
+struct sched_share {
+    bool on;
+    bool keeps_promises; /* a controller does: jobs with a promise are exempt */
+    struct minheap jobs; /* that compete, the least served first */
+    uint64_t *keys;      /* by job in `jobs`: no more than its number */
+    uint64_t floor;      /* the least service of those that competed so far */
+    uint64_t least;      /* and of those that compete now; SCHED_NEVER: none does */
+    uint64_t wake_ns;    /* when that may have changed although nothing happened */
+};
+
 /* The kernel policy's memory, which it alone writes: its own, and an item for each job. */
 struct sched_own {
     void *policy, *jobs;
@@ -163,6 +178,7 @@ struct sched_state {
     uint32_t grower;                   /* the job that waits for memory beyond what it holds */
     bool exclusive;
     uint64_t lease_ns; /* of the configuration */
+    struct sched_share share;
     /* Jobs that have an operation to run, in one of two ways, as the kernel policy has them: by
      * rank, or by class. The other one is empty. */
     struct ranked ranked;

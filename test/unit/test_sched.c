@@ -24,7 +24,8 @@ static const struct sched_kernel a_copy = {.class = SCHED_CLASS_COPY};
 
 static struct sched *make(uint32_t cap) {
     struct sched *s;
-    struct sched_config config = {.policy = {.exclusive = -1, .swap = -1, .inflight_cap = cap}};
+    struct sched_config config = {
+        .policy = {.lane = "pack", .exclusive = -1, .swap = -1, .inflight_cap = cap}};
     cr_assert_eq(sched_create(&s, &config, NULL, 0), 0);
     return s;
 }

@@ -7,6 +7,8 @@
 #include "daemon/sched/core/govern.h"
 #include "daemon/sched/core/grow.h"
 #include "daemon/sched/core/ready.h"
+#include "daemon/sched/core/share.h"
+#include "daemon/sched/core/turn.h"
 
 static const char *wrong_lists(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
@@ -48,7 +50,7 @@ static const char *wrong_turn(const struct sched *s, uint32_t job) {
     if (!ready || d->holder != SCHED_NONE) return NULL;
     uint32_t inside = st->lane[st->jobs[d->ready].lane].inside;
     bool blocked = inside != SCHED_NONE && st->jobs[inside].revoked;
-    return blocked ? NULL : "a turn was not given out";
+    return blocked || turn_kept_until(s, d) > st->now_ns ? NULL : "a turn was not given out";
 }
 
 static const char *wrong_job(const struct sched *s, uint32_t job) {
@@ -156,5 +158,6 @@ const char *sched_check(const struct sched *s) {
     if (broken) return broken;
     if (ready_pick(s) != SCHED_NONE) return "a runnable operation was left waiting";
     broken = ready_check(s);
+    if (!broken) broken = share_check(s);
     return !broken && s->policy->check ? s->policy->check(st) : broken;
 }

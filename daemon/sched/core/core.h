@@ -2,10 +2,10 @@
  *
  * The scheduler: its state and what it steps with. Each part of the core has a header of its own:
  * step.c takes events and runs operations, room.h reserves what a step may need, life.h begins,
- * ends and changes policies, grow.h has what
- * admitted jobs ask for, admit.h lets jobs in, turn.h gives out turns, ready.h knows whose
- * operation is next and tells the kernel policy, own.h has that policy's memory, govern.h is for
- * the controller what these are for policies. Nobody outside of this folder includes any of them.
+ * ends and changes policies, grow.h has what admitted jobs ask for, admit.h lets jobs in, turn.h
+ * gives out turns, share.h levels the jobs that have them, ready.h knows whose operation is next
+ * and tells the kernel policy, own.h has that policy's memory, govern.h is for the controller what
+ * these are for policies. Nobody outside of this folder includes any of them.
  */
 #ifndef DAEMON_SCHED_CORE_CORE_H
 #define DAEMON_SCHED_CORE_CORE_H

@@ -16,6 +16,7 @@
 #include "daemon/sched/core/govern.h"
 #include "daemon/sched/core/own.h"
 #include "daemon/sched/core/ready.h"
+#include "daemon/sched/core/share.h"
 #include "daemon/sched/core/turn.h"
 
 #define LIFE_CHUNK_BYTES (2ull << 20)
@@ -93,11 +94,13 @@ void life_change(struct sched *s) {
     if (!e.policy) return;
     s->entry = (struct sched_entry){0};
     s->config = e.config; /* what a policy that enters goes by */
+    share_leave(s);
     if (e.policy != s->policy) enter_jobs(s, &e);
     if (e.controller != s->controller) enter_control(s, &e);
     st->lease_ns = e.config.lease_ns;
     lanes_limit(st->lanes, e.config.max_lanes);
     turn_rebuild(s, e.lane_policy, e.config.exclusive);
+    share_enter(s);
     admit_reorder(s);
     for (uint32_t job = 0; job < st->jobs_cap; job++) {
         if (!st->jobs[job].used) continue;
@@ -154,6 +157,9 @@ void sched_destroy(struct sched *s) {
     free(s->st.domains);
     free(s->st.ends.items);
     free(s->st.ends.place);
+    free(s->st.share.keys);
+    free(s->st.share.jobs.items);
+    free(s->st.share.jobs.place);
     free(s->st.ops);
     free(s->actions);
     free(s);

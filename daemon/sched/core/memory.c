@@ -19,7 +19,10 @@ bool memory_walk(struct sched **out, memory_visit *visit, void *arg) {
     return MEMORY_ARRAY(st->jobs, st->jobs_cap) && MEMORY_ARRAY(st->lane, st->jobs_cap) &&
            MEMORY_ARRAY(st->domains, st->jobs_cap + 1) &&
            MEMORY_ARRAY(st->ends.items, st->jobs_cap + 1) &&
-           MEMORY_ARRAY(st->ends.place, st->jobs_cap + 1) && MEMORY_ARRAY(st->ops, st->ops_cap) &&
+           MEMORY_ARRAY(st->ends.place, st->jobs_cap + 1) &&
+           MEMORY_ARRAY(st->share.keys, st->jobs_cap) &&
+           MEMORY_ARRAY(st->share.jobs.items, st->jobs_cap) &&
+           MEMORY_ARRAY(st->share.jobs.place, st->jobs_cap) && MEMORY_ARRAY(st->ops, st->ops_cap) &&
            MEMORY_ARRAY(st->map.entries, slotmap_size(&st->map)) &&
            lanes_memory(&st->lanes, visit, arg) && ranked_memory(&st->ranked, visit, arg) &&
            classes_memory(&st->classes, visit, arg) && s->policy &&

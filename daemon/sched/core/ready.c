@@ -7,11 +7,15 @@
 #include "daemon/sched/core/ready.h"
 
 #include "daemon/sched/core/core.h"
+#include "daemon/sched/core/share.h"
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) void put_ranked(struct sched *s, uint32_t job, uint32_t op) {
-    ranked_put(&s->st.ranked, job, s->policy->rank(&s->st, job), op);
+    if (s->policy->rank)
+        ranked_put(&s->st.ranked, job, s->policy->rank(&s->st, job), 0, op);
+    else
+        share_put(s, job, op);
 }
 
 /* Nothing is called but last, so that an operation's way keeps nothing on the stack. */
@@ -22,10 +26,10 @@ void ready_place(struct sched *s, uint32_t job) {
         classes_wants(&st->classes, job, op != SCHED_NONE);
     else if (op == SCHED_NONE)
         ranked_take(&st->ranked, job);
-    else if (s->policy->rank)
+    else if (s->policy->rank || st->share.on)
         put_ranked(s, job, op);
     else
-        ranked_put(&st->ranked, job, st->ops[op].arrival, op);
+        ranked_put(&st->ranked, job, st->ops[op].arrival, 0, op);
 }
 
 /* What is on the device of a job that has no class, or is of the other one. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "daemon/sched/core/core.h"
+#include "daemon/sched/core/share.h"
 
 /* Whatever changed, the job goes to where it belongs now in its queue. */
 void ready_place(struct sched *s, uint32_t job);
@@ -60,7 +61,9 @@ static inline uint32_t ready_pick(const struct sched *s) {
     const struct ranked *r = &s->st.ranked;
     if (s->policy->classes) return ready_of_classes(s);
     if (r->heap.count == 0) return SCHED_NONE;
-    return r->loose ? ready_of_loose(s) : r->jobs[ranked_first(r)].op;
+    if (r->loose) return ready_of_loose(s);
+    uint32_t first = ranked_first(r);
+    return s->st.share.on && !share_allows(s, first) ? SCHED_NONE : r->jobs[first].op;
 }
 /* When there may be another one although nothing happened; SCHED_NEVER. */
 static inline uint64_t ready_wake(const struct sched *s) {

@@ -14,8 +14,9 @@ static const char *check_ranked(const struct sched *s) {
             return "the queue by rank has another job than those that can run";
         if (op == SCHED_NONE) continue;
         if (st->ranked.jobs[job].op != op) return "a job's oldest operation is not the one queued";
-        if (!s->policy->rank && st->ranked.jobs[job].rank != st->ops[op].arrival)
-            return "a job's rank is not that of its oldest operation";
+        uint64_t rank = st->share.on ? share_rank(s, job) : st->ops[op].arrival;
+        if (!s->policy->rank && st->ranked.jobs[job].rank != rank)
+            return "a job's rank is not what it should be";
     }
     return ranked_check(&st->ranked);
 }

@@ -12,6 +12,7 @@
 #include "daemon/sched/core/govern.h"
 #include "daemon/sched/core/life.h"
 #include "daemon/sched/core/own.h"
+#include "daemon/sched/core/share.h"
 #include "daemon/sched/core/turn.h"
 
 #define ROOM_MAX_ENTRIES (1u << 28)
@@ -52,7 +53,7 @@ static int grow_jobs(struct sched *s, uint32_t need) {
     if (own_grow(s->policy, st->jobs_cap, cap, &st->own) || ranked_reserve(&st->ranked, cap) ||
         classes_reserve(&st->classes, cap) || lanes_reserve(st->lanes, cap) ||
         grow_array((void **)&st->lane, sizeof(*st->lane), cap) ||
-        turn_reserve(st, st->jobs_cap + 1, cap + 1) ||
+        turn_reserve(st, st->jobs_cap + 1, cap + 1) || share_reserve(st, st->jobs_cap, cap) ||
         grow_array((void **)&st->jobs, sizeof(*st->jobs), cap))
         return -ENOMEM;
     for (uint32_t i = cap; i-- > st->jobs_cap;) {

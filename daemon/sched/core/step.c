@@ -15,9 +15,11 @@
 #include "daemon/sched/core/grow.h"
 #include "daemon/sched/core/life.h"
 #include "daemon/sched/core/own.h"
+#include "daemon/sched/core/pause.h"
 #include "daemon/sched/core/ready.h"
 #include "daemon/sched/core/request.h"
 #include "daemon/sched/core/room.h"
+#include "daemon/sched/core/share.h"
 #include "daemon/sched/core/turn.h"
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -124,7 +126,10 @@ static enum sched_fault take_submitted(struct sched *s, uint32_t job, const stru
     o->kernel = e->submitted.kernel;
     o->job = job;
     o->list = state_list(e->submitted.iteration, state_kernel(o) ? SCHED_KERNEL : SCHED_MEMORY);
-    if (state_is_idle(j)) turn_resumed(s, job);
+    if (state_is_idle(j)) {
+        pause_over(st, job);
+        turn_resumed(s, job);
+    }
     append_op(st, op);
     change_waits(st, j, 1);
     if (!ahead) request_begin(st, j);
@@ -158,7 +163,7 @@ static enum sched_fault take_done(struct sched *s, uint32_t job, const struct sc
     j->busy_ns += busy_ns;
     j->iteration_busy_ns += busy_ns;
     st->lane[j->lane].busy_ns += busy_ns;
-    j->number = s->lane_policy->charge(st, job, busy_ns);
+    share_ended(s, op, busy_ns);
     j->lane_bytes = e->done.lane_bytes;
     if (j->running == 0 && j->revoked) turn_idle(s, job);
     if (state_is_idle(j)) {
@@ -336,6 +341,7 @@ static void run_op(struct sched *s, uint32_t op) {
     o->list = SCHED_RUNNING;
     append_op(st, op);
     o->expected_ns = state_expected_ns(st, o);
+    share_sent(s, op);
     st->active += j->running++ == 0;
     st->running++;
     request_mixed(st);
@@ -354,7 +360,7 @@ static bool stand_still(struct sched *s) {
 
 static void run_ops(struct sched *s) {
     do
-        for (uint32_t op; (op = ready_pick(s)) != SCHED_NONE;)
+        for (uint32_t op; (op = s->st.share.on ? share_pick(s) : ready_pick(s)) != SCHED_NONE;)
             run_op(s, op);
     while (stand_still(s));
 }
@@ -369,6 +375,7 @@ static void arm_timer(struct sched *s) {
     if (s->paced_at < at) at = s->paced_at;
     if (s->period_at < at) at = s->period_at;
     if (s->steps_at < at) at = s->steps_at;
+    if (s->st.share.wake_ns < at) at = s->st.share.wake_ns;
     uint64_t wake_at = ready_wake(s);
     if (wake_at < at) at = wake_at;
     if (at == s->armed_at) return;

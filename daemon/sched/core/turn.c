@@ -18,7 +18,9 @@
 
 #include "daemon/sched/core/core.h"
 #include "daemon/sched/core/order.h"
+#include "daemon/sched/core/pause.h"
 #include "daemon/sched/core/ready.h"
+#include "daemon/sched/core/share.h"
 
 static int grow(void **array, size_t item, uint32_t count) {
     void *grown = realloc(*array, item * count);
@@ -90,15 +92,17 @@ static bool ends_before(const void *domains, uint32_t a, uint32_t b) {
 
 /* The time at which a domain is looked at is only moved forward here. That it has become too early
  * is found out then. */
-static void watch_turn(struct sched *s, struct sched_domain *d) {
-    struct minheap *ends = &s->st.ends;
-    uint32_t domain = (uint32_t)(d - s->st.domains), at = ends->place[domain];
-    if (!is_contended(s, d)) return;
-    uint64_t end = end_of(s, d);
-    if (at != MINHEAP_NONE && d->end_ns <= end) return;
-    d->end_ns = end;
+static void watch_at(struct sched_state *st, struct sched_domain *d, uint64_t end_ns) {
+    struct minheap *ends = &st->ends;
+    uint32_t domain = (uint32_t)(d - st->domains), at = ends->place[domain];
+    if (at != MINHEAP_NONE && d->end_ns <= end_ns) return;
+    d->end_ns = end_ns;
     if (at == MINHEAP_NONE) at = minheap_append(ends, domain);
-    minheap_settle(ends, at, ends_before, s->st.domains);
+    minheap_settle(ends, at, ends_before, st->domains);
+}
+
+static void watch_turn(struct sched *s, struct sched_domain *d) {
+    if (is_contended(s, d)) watch_at(&s->st, d, end_of(s, d));
 }
 
 static bool is_eligible(const struct sched_job *j) {
@@ -108,10 +112,19 @@ static bool is_eligible(const struct sched_job *j) {
 
 static void take_out(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
-    if (!j->admitted || j->swapped || !j->node.in) return;
+    if (!j->admitted || j->swapped) return;
     struct sched_domain *d = state_domain(&s->st, j->lane);
-    order_take(s->st.jobs, &d->ready, job);
-    if (d->holder == SCHED_NONE) mark_dirty(s, d); /* the first may have been blocked */
+    if (j->node.in) order_take(s->st.jobs, &d->ready, job);
+    /* The first may have been blocked, or the turn kept for this one. */
+    if (d->holder == SCHED_NONE && d->ready != SCHED_NONE) mark_dirty(s, d);
+}
+
+/* A job that was away is no further behind than its arrears. */
+static void raise_number(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    uint64_t floor = share_floor(s, j->lane), arrears = s->lane_policy->arrears(&s->st);
+    uint64_t least = floor > arrears ? floor - arrears : 0;
+    if (j->number < least) j->number = least;
 }
 
 void turn_update(struct sched *s, uint32_t job) {
@@ -123,7 +136,7 @@ void turn_update(struct sched *s, uint32_t job) {
     }
     if (j->node.in) return;
     struct sched_domain *d = state_domain(st, j->lane);
-    if (s->lane_policy->wake) j->number = s->lane_policy->wake(st, job);
+    if (s->lane_policy->arrears) raise_number(s, job);
     j->node.rank = s->lane_policy->rank(st, job);
     j->node.priority = j->spec.priority;
     if (d->ready == SCHED_NONE) d->crowded_ns = st->now_ns;
@@ -157,7 +170,7 @@ static void charge_idle(struct sched *s, uint32_t job) {
     const struct sched_domain *d = state_domain(&s->st, j->lane);
     if (d->holder != job || d->ready == SCHED_NONE) return;
     uint64_t since = idle_since(j) > d->crowded_ns ? idle_since(j) : d->crowded_ns;
-    j->number = s->lane_policy->charge(&s->st, job, s->st.now_ns - since);
+    share_charge(s, job, (int64_t)(s->st.now_ns - since));
 }
 
 void turn_resumed(struct sched *s, uint32_t job) {
@@ -203,6 +216,7 @@ void turn_forget(struct sched *s, uint32_t job) {
     struct sched_job *j = &st->jobs[job];
     take_out(s, job);
     if (j->turn) end_turn(s, job);
+    share_forget(s, job);
     struct sched_lane *lane = &st->lane[j->lane];
     if (lane->inside == job) lane->inside = SCHED_NONE;
     if (lane->last == job) lane->last = SCHED_NONE;
@@ -214,6 +228,7 @@ void turn_detach(struct sched *s, uint32_t job) {
 
 void turn_attach(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
+    share_floor(s, j->lane);
     j->number = s->lane_policy->begin(&s->st, job);
     turn_update(s, job);
 }
@@ -278,12 +293,31 @@ static void end_turns(struct sched *s) {
     struct sched_state *st = &s->st;
     while (turn_end_at(st) <= st->now_ns) {
         struct sched_domain *d = &st->domains[minheap_take(&st->ends, ends_before, st->domains)];
+        if (d->holder == SCHED_NONE) mark_dirty(s, d); /* nobody is waited for any more */
         if (!is_contended(s, d)) continue;
         if (end_of(s, d) <= st->now_ns)
             take_turn(s, d->holder);
         else
             watch_turn(s, d);
     }
+}
+
+uint64_t turn_kept_until(const struct sched *s, const struct sched_domain *d) {
+    const struct sched_state *st = &s->st;
+    uint32_t last = st->lane[st->jobs[d->ready].lane].last;
+    if (!s->lane_policy->levels || st->exclusive || last == SCHED_NONE) return 0;
+    const struct sched_job *j = &st->jobs[last], *next = &st->jobs[d->ready];
+    bool first = j->spec.priority >= next->node.priority && j->number < next->node.rank;
+    return first && last != d->ready ? pause_end(st, last) : 0;
+}
+
+static void offer_turn(struct sched *s, struct sched_domain *d) {
+    if (d->ready == SCHED_NONE || is_blocked(s, d->ready)) return;
+    uint64_t kept_ns = turn_kept_until(s, d);
+    if (kept_ns > s->st.now_ns)
+        watch_at(&s->st, d, kept_ns);
+    else
+        give_turn(s, d);
 }
 
 void turn_look(struct sched *s) {
@@ -294,8 +328,8 @@ void turn_look(struct sched *s) {
         d->dirty = false;
         if (d->holder != SCHED_NONE)
             watch_turn(s, d);
-        else if (d->ready != SCHED_NONE && !is_blocked(s, d->ready))
-            give_turn(s, d);
+        else
+            offer_turn(s, d);
     }
 }
 
@@ -313,6 +347,7 @@ void turn_rebuild(struct sched *s, const struct lane_policy *policy, bool exclus
         struct sched_job *j = &st->jobs[job];
         struct sched_domain *d = state_domain(st, j->lane);
         j->number = policy->begin(st, job);
+        share_begin(s, job);
         if (j->turn && !j->left && d->holder == SCHED_NONE)
             d->holder = job;
         else if (j->turn)

@@ -39,6 +39,9 @@ void turn_drained(struct sched *s, uint32_t job);
 static inline uint64_t turn_end_at(const struct sched_state *st) {
     return st->ends.count ? st->domains[st->ends.items[0]].end_ns : SCHED_NEVER;
 }
+/* The time until which the domain's turn, which is free though jobs wait for it, is kept for the
+ * job that had the latest one: it received less than they and is expected back at once. */
+uint64_t turn_kept_until(const struct sched *s, const struct sched_domain *d);
 /* Ends turns that are over; then gives every free turn to the job to which it belongs. */
 void turn_look(struct sched *s);
 /* If there is reason to look. */

@@ -4,6 +4,7 @@
  */
 #include "daemon/sched/core/core.h"
 #include "daemon/sched/core/order.h"
+#include "daemon/sched/core/share.h"
 
 const char *sched_fault_text(enum sched_fault fault) {
     static const char *const texts[] = {
@@ -44,13 +45,22 @@ static bool is_stuck(const struct sched_state *st, const struct sched_job *j) {
     return j->service != SCHED_NONE && st->services[j->service].is_stuck;
 }
 
-static enum sched_why why_waiting(const struct sched_state *st, const struct sched_job *j) {
+/* It is ahead of other jobs that compete for the device. */
+static bool is_held_back(const struct sched *s, uint32_t job) {
+    return s->st.share.on && !s->st.jobs[job].running && ranked_has(&s->st.ranked, job) &&
+           !share_allows(s, job);
+}
+
+static enum sched_why why_waiting(const struct sched *s, uint32_t job) {
+    const struct sched_state *st = &s->st;
+    const struct sched_job *j = &st->jobs[job];
     if (st->grower != SCHED_NONE && j == &st->jobs[st->grower]) return SCHED_WHY_GROWS;
     if (j->refused || (!j->admitted && !j->spec.paused)) return j->why;
     if (j->spec.paused) return SCHED_WHY_PAUSED;
     if (j->swapped) return SCHED_WHY_SWAPPED;
     if (j->paced_ns) return SCHED_WHY_PACED;
     if (!j->turn && state_wants(j)) return SCHED_WHY_TURN;
+    if (is_held_back(s, job)) return SCHED_WHY_SHARE;
     return is_stuck(st, j) ? SCHED_WHY_SLO : SCHED_WHY_NONE;
 }
 
@@ -83,7 +93,7 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out) 
     *out = (struct sched_job_view){
         .lane = j->lane,
         .position = queue_position(st, j),
-        .why = why_waiting(st, j),
+        .why = why_waiting(s, slot),
         .turn = j->turn,
         .swapped = j->swapped,
         .weight = j->spec.weight,

@@ -16,6 +16,7 @@
 struct lane_policy {
     const char *name;
     bool exclusive; /* one lane runs at a time, unless chosen otherwise */
+    bool levels;    /* the number is service received: lanes side by side are levelled, too */
     bool sticky;    /* who has the turn keeps it until it leaves: no sharing */
     /* Lanes are merged for a job that waits (Salus, section 3.3.2, third bullet): more jobs take
      * turns, fewer run side by side. */
@@ -24,10 +25,11 @@ struct lane_policy {
     /* The number with which a job begins: when it joins, and again in the lane it is admitted to
      * (job.lane is set then). */
     uint64_t (*begin)(const struct sched_state *st, uint32_t job);
-    /* And after an operation of it took `busy_ns` of the device's time. */
-    uint64_t (*charge)(const struct sched_state *st, uint32_t job, uint64_t busy_ns);
-    /* And when it becomes ready again. NULL: as it was. */
-    uint64_t (*wake)(const struct sched_state *st, uint32_t job);
+    /* By how much its number grows for so much of the device's time. NULL: it does not. */
+    uint64_t (*service)(const struct sched_state *st, uint32_t job, uint64_t ns);
+    /* By how much its number may be less than what jobs begin with when it becomes ready again.
+     * NULL: it stays as it was. */
+    uint64_t (*arrears)(const struct sched_state *st);
     /* Smaller goes first. Asked when the job becomes ready. */
     uint64_t (*rank)(const struct sched_state *st, uint32_t job);
     uint64_t (*admit_rank)(const struct sched_state *st, uint32_t job);

@@ -13,10 +13,6 @@ static uint64_t begin(const struct sched_state *st, uint32_t job) {
     return st->jobs[job].node.arrival;
 }
 
-static uint64_t charge(const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
-    return st->jobs[job].number;
-}
-
 static uint64_t rank(const struct sched_state *st, uint32_t job) {
     return st->jobs[job].node.arrival;
 }
@@ -26,7 +22,6 @@ const struct lane_policy lane_fifo = {
     .exclusive = true,
     .sticky = true,
     .begin = begin,
-    .charge = charge,
     .rank = rank,
     .admit_rank = rank,
 };
@@ -34,7 +29,6 @@ const struct lane_policy lane_fifo = {
 const struct lane_policy lane_pack = {
     .name = "pack",
     .begin = begin,
-    .charge = charge,
     .rank = rank,
     .admit_rank = rank,
 };

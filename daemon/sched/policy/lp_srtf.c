@@ -29,10 +29,6 @@ static uint64_t begin(const struct sched_state *st, uint32_t job) {
     return 0;
 }
 
-static uint64_t charge(const struct sched_state *st, uint32_t job, uint64_t busy_ns) {
-    return 0;
-}
-
 /* Moving memory takes time as well: a tenth of a lease must be gained at least. */
 static uint64_t swap_margin(const struct sched_state *st) {
     return st->lease_ns / 10;
@@ -43,7 +39,6 @@ const struct lane_policy lane_srtf = {
     .exclusive = true,
     .reorganise = true,
     .begin = begin,
-    .charge = charge,
     .rank = remaining,
     .admit_rank = remaining,
     .swap_margin = swap_margin,

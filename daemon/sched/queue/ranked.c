@@ -49,7 +49,7 @@ void ranked_clear(struct ranked *r, bool loose) {
 
 static inline bool before(const void *keys, uint32_t a, uint32_t b) {
     const struct ranked_job *jobs = keys;
-    return jobs[a].rank < jobs[b].rank;
+    return jobs[a].rank != jobs[b].rank ? jobs[a].rank < jobs[b].rank : jobs[a].tie < jobs[b].tie;
 }
 
 /* Apart, so that a queue of one costs nothing of it. */

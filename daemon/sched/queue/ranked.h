@@ -16,7 +16,7 @@
 #include "daemon/sched/visit.h"
 
 struct ranked_job {
-    uint64_t rank;
+    uint64_t rank, tie; /* of equal ranks, the smaller tie goes first */
     uint32_t op;
 };
 
@@ -43,11 +43,13 @@ static inline bool ranked_has(const struct ranked *r, uint32_t job) {
 void ranked_settle(struct ranked *r, uint32_t at);
 
 /* The job comes, or goes to where it belongs now. */
-static inline void ranked_put(struct ranked *r, uint32_t job, uint64_t rank, uint32_t op) {
+static inline void ranked_put(struct ranked *r, uint32_t job, uint64_t rank, uint64_t tie,
+                              uint32_t op) {
     struct ranked_job *j = &r->jobs[job];
     uint32_t at = r->heap.place[job];
-    bool moves = at == MINHEAP_NONE || rank != j->rank;
+    bool moves = at == MINHEAP_NONE || rank != j->rank || tie != j->tie;
     j->rank = rank;
+    j->tie = tie;
     j->op = op;
     if (at == MINHEAP_NONE) at = minheap_append(&r->heap, job);
     if (moves && !r->loose && r->heap.count > 1) ranked_settle(r, at);
