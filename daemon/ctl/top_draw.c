@@ -35,32 +35,44 @@ static uint64_t busy_between(const struct top_view *before, const struct ctl_job
     return j->busy_ns > was ? j->busy_ns - was : 0;
 }
 
-static bool competes(const struct ctl_job *j) {
-    return strcmp(j->state, "running") == 0;
+/* A job that sleeps is due nothing. */
+static bool competes(const struct ctl_job *j, uint64_t busy_ns) {
+    return strcmp(j->state, "running") == 0 && (busy_ns || *j->why);
+}
+
+static bool goes_by_weight(const struct top_view *v, uint64_t gpu) {
+    for (size_t i = 0; i < v->gpus.count; i++) {
+        const struct ctl_gpu *g = query_record(&v->gpus, i);
+
+        if (g->id == gpu) return strcmp(g->lane_policy, "fair") == 0;
+    }
+    return false;
 }
 
 void top_rate(const struct top_view *before, const struct top_view *now, const struct ctl_job *j,
               struct top_rate *out) {
     const struct ctl_job *old = find(before, j->id);
-    uint64_t lane_busy = 0, lane_weight = 0, busy;
+    uint64_t all_busy = 0, weights = 0, busy = busy_between(before, j);
     double seconds;
 
     *out = (struct top_rate){.share = -1, .entitled = -1, .iterations = -1, .busy = -1};
     for (size_t i = 0; i < now->jobs.count; i++) {
         const struct ctl_job *o = job_at(&now->jobs, i);
 
-        if (o->lane == 0 || o->lane != j->lane || o->gpu != j->gpu) continue;
-        lane_busy += busy_between(before, o);
-        if (competes(o)) lane_weight += o->weight;
+        uint64_t took = busy_between(before, o);
+
+        if (o->gpu != j->gpu) continue;
+        all_busy += took;
+        if (competes(o, took)) weights += o->weight;
     }
-    if (lane_weight && competes(j)) out->entitled = (double)j->weight / (double)lane_weight;
+    if (weights && competes(j, busy) && goes_by_weight(now, j->gpu))
+        out->entitled = (double)j->weight / (double)weights;
     if (!before || now->at_ns <= before->at_ns) return;
     seconds = (double)(now->at_ns - before->at_ns) / 1e9;
-    busy = busy_between(before, j);
     out->busy = (double)busy / 1e9 / seconds;
     if (old && j->iterations >= old->iterations)
         out->iterations = (double)(j->iterations - old->iterations) / seconds;
-    if (lane_busy) out->share = (double)busy / (double)lane_busy;
+    if (all_busy) out->share = (double)busy / (double)all_busy;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */

@@ -12,12 +12,12 @@ struct top_view {
     struct query jobs, lanes, gpus;
 };
 
-/* What a job got between two looks. Shares are parts of its lane's: negative where nothing can be
- * said. */
+/* What a job got between two looks. Negative where nothing can be said. */
 struct top_rate {
-    double share, entitled; /* of the device time of its lane's jobs */
-    double iterations;      /* a second */
-    double busy;            /* part of the time in which the device worked for it */
+    double share;      /* of the device time that the jobs of its GPU got */
+    double entitled;   /* its part by weight among those of them that used or waited for it */
+    double iterations; /* a second */
+    double busy;       /* part of the time in which the device worked for it */
 };
 
 /* `before` may be NULL: at the first look. */

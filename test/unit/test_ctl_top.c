@@ -29,6 +29,8 @@ static void setup(void) {
             strcpy(j->state, i == 3 ? "waiting" : "running");
         }
     gpus[1].id = 1;
+    strcpy(gpus[0].lane_policy, "fair");
+    strcpy(gpus[1].lane_policy, "fair");
     before = (struct top_view){
         .at_ns = 5000000000,
         .gpus = {.kind = CTL_RECORD_GPU,
@@ -55,22 +57,35 @@ static struct top_rate rate_of(int i, bool first) {
     return r;
 }
 
-Test(top, shares_are_of_the_lane_and_so_is_what_is_due) {
+Test(top, shares_are_of_the_device_and_so_is_what_is_due) {
     struct top_rate r = rate_of(0, false);
 
-    cr_assert(NEAR(r.share, 0.75) && NEAR(r.entitled, 0.75), "%f %f", r.share, r.entitled);
+    cr_assert(NEAR(r.share, 6 / 28.) && NEAR(r.entitled, 0.6), "%f %f", r.share, r.entitled);
     cr_assert(NEAR(r.busy, 0.3) && NEAR(r.iterations, 4), "%f %f", r.busy, r.iterations);
     r = rate_of(1, false);
-    cr_assert(NEAR(r.share, 0.25) && NEAR(r.entitled, 0.25));
+    cr_assert(NEAR(r.share, 2 / 28.) && NEAR(r.entitled, 0.2));
     r = rate_of(2, false);
-    cr_assert(NEAR(r.share, 1) && NEAR(r.entitled, 1) && NEAR(r.busy, 1));
+    cr_assert(NEAR(r.share, 20 / 28.) && NEAR(r.entitled, 0.2) && NEAR(r.busy, 1));
 }
 
-/* Lanes of different GPUs have the same numbers. */
-Test(top, shares_are_of_the_lane_of_one_gpu) {
+Test(top, shares_are_of_one_gpu) {
+    now.gpus.count = 2;
     jobs[0][1].gpu = jobs[1][1].gpu = 1;
-    cr_assert(NEAR(rate_of(0, false).share, 1) && NEAR(rate_of(0, false).entitled, 1));
+    cr_assert(NEAR(rate_of(0, false).share, 6 / 26.) && NEAR(rate_of(0, false).entitled, 0.75));
     cr_assert(NEAR(rate_of(1, false).share, 1) && NEAR(rate_of(1, false).entitled, 1));
+}
+
+Test(top, nothing_is_due_where_nothing_goes_by_weight) {
+    strcpy(gpus[0].lane_policy, "pack");
+    cr_assert(NEAR(rate_of(0, false).share, 6 / 28.) && rate_of(0, false).entitled < 0);
+}
+
+/* Who waits for the device competes for it, who sleeps does not. */
+Test(top, who_sleeps_is_due_nothing) {
+    jobs[1][2].busy_ns = 0;
+    cr_assert(NEAR(rate_of(0, false).entitled, 0.75) && rate_of(2, false).entitled < 0);
+    strcpy(jobs[1][2].why, "waits for its turn");
+    cr_assert(NEAR(rate_of(0, false).entitled, 0.6) && NEAR(rate_of(2, false).entitled, 0.2));
 }
 
 Test(top, each_gpu_has_its_own_jobs_below_it) {
@@ -100,23 +115,23 @@ Test(top, each_gpu_has_its_own_jobs_below_it) {
 Test(top, who_does_not_compete_is_due_nothing_and_takes_nothing_from_others) {
     struct top_rate r = rate_of(3, false);
 
-    cr_assert(r.share < 0 && r.entitled < 0 && NEAR(r.busy, 0));
+    cr_assert(NEAR(r.share, 0) && r.entitled < 0 && NEAR(r.busy, 0));
     strcpy(jobs[1][1].state, "paused");
-    cr_assert(NEAR(rate_of(0, false).entitled, 1));
+    cr_assert(NEAR(rate_of(0, false).entitled, 0.75));
     cr_assert(rate_of(1, false).entitled < 0);
-    cr_assert(NEAR(rate_of(1, false).share, 0.25), "what it got before it was paused");
+    cr_assert(NEAR(rate_of(1, false).share, 2 / 28.), "what it got before it was paused");
 }
 
 Test(top, the_first_look_says_nothing_of_rates) {
     struct top_rate r = rate_of(0, true);
 
     cr_assert(r.share < 0 && r.busy < 0 && r.iterations < 0);
-    cr_assert(NEAR(r.entitled, 0.75));
+    cr_assert(NEAR(r.entitled, 0.6));
 }
 
 Test(top, a_new_job_began_at_nothing_and_a_counter_that_fell_counts_nothing) {
     jobs[0][1].id = 99;
-    cr_assert(NEAR(rate_of(1, false).share, 0.25));
+    cr_assert(NEAR(rate_of(1, false).share, 2 / 28.));
     cr_assert(rate_of(1, false).iterations < 0, "since when is not known");
     jobs[0][0].busy_ns = 900000000;
     cr_assert(NEAR(rate_of(0, false).share, 0));

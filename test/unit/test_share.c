@@ -169,11 +169,11 @@ Test(share, a_look_is_at_every_job) {
     take_page(add_job(ALICE, 13, 1));
     ask(ALICE, 10);
     cr_assert_eq(view.sampled_us, 0, "nobody looked");
-    share_look(&as, t);
+    share_look(&as, true, t);
     was_busy(a, 300);
     was_busy(b, 900);
     was_busy(c, 100);
-    share_look(&as, t + 1000);
+    share_look(&as, true, t + 1000);
     ask(ALICE, 10);
     cr_assert_gt(view.sampled_us, 1000000000ull * 1000000);
     cr_assert_eq(view.busy_permille, 300);
@@ -183,4 +183,35 @@ Test(share, a_look_is_at_every_job) {
     cr_assert_eq(view.busy_permille, 1000, "of both, and no more than there is");
     ask(BOB, 1);
     cr_assert_eq(view.busy_permille, 100);
+}
+
+/* ---- what jobs get beside one another -------------------------------------------------------- */
+
+static struct attachment *weighing(uint32_t weight) {
+    struct attachment *a = add_job(ALICE, 1, 0);
+
+    a->job.spec.weight = weight;
+    atom_store_relaxed(&((struct wire_completion *)a->completion)->stats.lane, 1);
+    return a;
+}
+
+Test(share, what_jobs_got_and_were_due_is_of_the_device) {
+    struct attachment *heavy = weighing(9), *light = weighing(1), *asleep = weighing(5);
+    struct attachment *waits = weighing(10);
+
+    atom_store_relaxed(&((struct wire_completion *)waits->completion)->stats.why, 1);
+    share_look(&as, true, 1000000000);
+    was_busy(heavy, 600000000);
+    was_busy(light, 200000000);
+    share_look(&as, true, 2000000000);
+    cr_expect_eq(heavy->load.got - 1, 75);
+    cr_expect_eq(light->load.got - 1, 25);
+    cr_expect_eq(asleep->load.got - 1, 0);
+    cr_expect_eq(heavy->load.due - 1, 45);
+    cr_expect_eq(light->load.due - 1, 5);
+    cr_expect_eq(waits->load.due - 1, 50);
+    cr_expect_eq(asleep->load.due, 0, "who sleeps is due nothing");
+    share_look(&as, false, 3000000000);
+    cr_expect_eq(heavy->load.got, 0, "nobody got anything");
+    cr_expect_eq(waits->load.due, 0, "nothing goes by weight");
 }

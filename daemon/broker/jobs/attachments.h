@@ -32,6 +32,10 @@ struct overdue {
 struct load {
     uint64_t at_ns, busy_ns; /* the latest */
     uint32_t permille;
+    /* Percentages among the jobs of its GPU that used the device, or waited for it, between the
+     * latest two looks: what the job got, and what is due to it by its weight. One more than
+     * that; 0: nothing can be said. */
+    uint32_t got, due;
 };
 
 /* Who has a job. */

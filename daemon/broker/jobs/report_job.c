@@ -129,6 +129,8 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     r->since_ns = nanoseconds(&a->job.since);
     r->weight = a->job.spec.weight;
     r->priority = a->job.spec.priority;
+    r->got_percent = a->load.got; /* as CTL_KIND_OPT has it */
+    r->due_percent = a->load.due;
     r->planned_iterations = a->job.spec.iterations;
     r->planned_ns = a->job.spec.duration_ns;
     if (a->completion) {

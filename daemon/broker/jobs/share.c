@@ -29,7 +29,31 @@ static uint64_t wall_us(void) {
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-void share_look(struct attachments *as, uint64_t now_ns) {
+/* A job that sleeps is due nothing. */
+static bool competes(const struct attachment *a) {
+    const struct wire_stats *st = &a->completion->stats;
+    bool waits = atom_load_relaxed(&st->lane) && atom_load_relaxed(&st->why) &&
+                 !(a->job.spec.flags & WIRE_JOB_PAUSED);
+
+    return a->load.permille || waits;
+}
+
+static void divide(struct attachments *as, uint64_t permille, uint64_t weights) {
+    struct list *pos;
+
+    list_each(pos, &as->list) {
+        struct attachment *a = list_entry(pos, struct attachment, link);
+
+        a->load.got = a->load.due = 0;
+        if (!a->completion) continue;
+        if (permille) a->load.got = (uint32_t)(1 + a->load.permille * 100 / permille);
+        if (weights && competes(a))
+            a->load.due = (uint32_t)(1 + a->job.spec.weight * 100 / weights);
+    }
+}
+
+void share_look(struct attachments *as, bool by_weight, uint64_t now_ns) {
+    uint64_t permille = 0, weights = 0;
     struct list *pos;
 
     list_each(pos, &as->list) {
@@ -39,7 +63,10 @@ void share_look(struct attachments *as, uint64_t now_ns) {
         if (!a->completion) continue;
         running_view(a->completion, &v);
         share_take(&a->load, now_ns, v.busy_ns);
+        permille += a->load.permille;
+        if (competes(a)) weights += a->job.spec.weight;
     }
+    divide(as, permille, by_weight ? weights : 0);
     as->loads_us = wall_us();
 }
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the jobs of one user have of the device, as they are told (wire_view): time, and memory that
- * they can have. Of another user's jobs that shows how much memory is not free, and nothing else.
+ * What the jobs of a GPU get of its time; and what the jobs of one user have of the device, as they
+ * are told (wire_view): time, and memory that they can have. Of another user's jobs that shows how
+ * much memory is not free, and nothing else.
  */
 #ifndef DAEMON_BROKER_JOBS_SHARE_H
 #define DAEMON_BROKER_JOBS_SHARE_H
 
 #include "daemon/broker/jobs/attachments.h"
 
-/* Looks at what each job took of the device's time; once a second or so. */
-void share_look(struct attachments *as, uint64_t now_ns);
+/* Looks at what each job took of the device's time; once a second or so. With `by_weight`, also at
+ * what was due to it. */
+void share_look(struct attachments *as, bool by_weight, uint64_t now_ns);
 
 /* The job's part of a look, `busy_ns` being all that it ever took. */
 void share_take(struct load *load, uint64_t now_ns, uint64_t busy_ns);

@@ -34,7 +34,7 @@ void inbox_end_job(struct broker *b, struct gpu *g, struct attachment *a) {
 /* Once a second or so. */
 static void on_beat(struct broker *b, struct gpu *g) {
     overdue_look(&g->attachments, b->config.overdue);
-    share_look(&g->attachments, fdutil_now_ns());
+    share_look(&g->attachments, strcmp(g->changes.policy.lane, "fair") == 0, fdutil_now_ns());
     pinned_look(&b->clients);
 }
 
