@@ -223,8 +223,8 @@ static void write_iterations(const struct recorded *p, bool whole, uint64_t now_
 
     print_amount(out, "iteration", UNITS_TIME, whole ? iteration_of(p) : j->busy_ns);
     if (whole && demand_of(j) < 1000) fprintf(out, " demand=0.%03" PRIu64, demand_of(j));
-    if (whole && (pause_of(p, now_ns) || has_requests(j)))
-        print_amount(out, "think", UNITS_TIME, pause_of(p, now_ns));
+    if (whole && has_requests(j)) print_amount(out, "think", UNITS_TIME, think_of(p, now_ns));
+    if (whole && !has_requests(j) && host_of(p)) print_amount(out, "host", UNITS_TIME, host_of(p));
 }
 
 /* What has been written so far. */

@@ -57,7 +57,8 @@ static uint64_t random_time(const struct sim *s, uint32_t job, int what, uint64_
 
 static uint64_t think_of(const struct sim *s, uint32_t job) {
     const struct workload_job *j = &s->w->jobs[job];
-    return j->think_random ? random_time(s, job, DRAW_THINK, j->think_ns) : j->think_ns;
+    return j->host_ns +
+           (j->think_random ? random_time(s, job, DRAW_THINK, j->think_ns) : j->think_ns);
 }
 
 /* From the arrival of the request before to that of this one. */

@@ -83,6 +83,7 @@ struct workload_job {
     uint64_t persistent_bytes, ephemeral_bytes;
     uint64_t iteration_ns; /* alone on the device */
     uint64_t think_ns;     /* between an iteration's end and the next one's submission */
+    uint64_t host_ns;      /* more of that, which its own host computes: iterations, not requests */
     uint64_t admit_timeout_ns;
     uint32_t iterations, weight, group, user;
     int32_t priority;

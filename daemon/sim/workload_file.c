@@ -26,8 +26,8 @@ static void check_grain(struct parser *p, const struct workload_job *j, uint32_t
         parser_fault(p, "%s: not with%s kernels=", k->name, j->kernels ? "" : "out");
         return;
     }
-    if (j->arrivals != WORKLOAD_CLOSED && j->think_ns)
-        parser_fault(p, "think: not with every=: requests come by themselves");
+    if (j->arrivals != WORKLOAD_CLOSED && (j->think_ns || j->host_ns))
+        parser_fault(p, "think, host: not with every=: requests come by themselves");
     if (!j->kernels && !j->iteration_ns) parser_fault(p, "iteration is missing");
     if (!j->burst != (j->burst_from_ns >= j->burst_until_ns))
         parser_fault(p, "burst: a sequence, and burst_until after burst_from");
@@ -47,7 +47,9 @@ static int take_job(struct parser *p, char *rest) {
     if (err) return err;
     if (p->faults == faults) check_grain(p, j, seen);
     if (p->faults == faults)
-        parser_bound(p, j->iteration_ns + j->iteration_ns / 1000 * j->jitter_milli + j->think_ns,
+        parser_bound(p,
+                     j->iteration_ns + j->iteration_ns / 1000 * j->jitter_milli + j->think_ns +
+                         j->host_ns,
                      j->iterations);
     if (p->faults == faults) parser_bound(p, j->start_ns + j->finish_ns, 1);
     if (p->faults != faults) j->line = 0; /* enough was said of it */

@@ -45,6 +45,8 @@ static const struct key job_keys[] = {
      KEY_ITERATION},
     {"think", KEY_THINK, JOB(think_ns), 0, WORKLOAD_MAX_TIME_NS, 0, false,
      "a time up to 1000h, such as 2ms, or exp(2ms)", KEY_ANY},
+    {"host", KEY_TIME, JOB(host_ns), 0, WORKLOAD_MAX_TIME_NS, 0, false,
+     "a time from 0 to 1000h, such as 2ms", KEY_ANY},
     {"kernels", KEY_NAME, JOB(kernels), 1, WORKLOAD_MAX_NAME_BYTES, 0, false, NAME_EXPECTED,
      KEY_KERNEL},
     {"every", KEY_EVERY, JOB(every_ns), 1, WORKLOAD_MAX_TIME_NS, 0, false,

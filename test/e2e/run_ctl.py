@@ -274,7 +274,7 @@ def test_a_recording_is_a_workload_for_the_simulator():
             text = f.read()
         for name, rest in (("a", ""), ("b", " weight=2")):
             if not re.search(rf"^job name={name} arrival=\S+ persistent=\S+ ephemeral=\S+ iterations=\d\d+ "
-                             rf"iteration=\S+( demand=0\.\d+)?( think=\S+)?( hint=\w+)?{rest}$", text, re.M):
+                             rf"iteration=\S+( demand=0\.\d+)?( host=\S+)?( hint=\w+)?{rest}$", text, re.M):
                 raise AssertionError(text)
         if os.path.exists(tool("salus-sim")):
             r = subprocess.run([tool("salus-sim"), "check", path], text=True, stdout=subprocess.PIPE,

@@ -325,13 +325,13 @@ Test(recording, requests_have_their_time_to_think) {
                        "%s", text);
 }
 
-Test(recording, the_host_before_iterations_thinks) {
+Test(recording, the_host_before_iterations_is_no_request) {
     struct ctl_job a = job(1, "a", 0);
 
     a.demand_milli = 100; /* 100 ms of the device in a second, of which an iteration is 200 ms */
     a.iteration_milli = 500;
     recording_see(&recording, &a);
-    cr_assert_not_null(strstr(written(0), " iteration=200ms demand=0.500 think=800ms hint=none\n"),
+    cr_assert_not_null(strstr(written(0), " iteration=200ms demand=0.500 host=800ms hint=none\n"),
                        "%s", text);
 }
 

@@ -100,6 +100,18 @@ Test(sim_alone, the_end_of_a_server_is_in_no_completion_time) {
     finish(&runs);
 }
 
+/* Its host computes between iterations, and nobody asked for them. */
+Test(sim_alone, the_end_of_a_training_with_pauses_is_a_completion_time) {
+    struct runs runs = run("device memory=1GiB\n"
+                           "job name=training persistent=1MiB ephemeral=1MiB iterations=10 "
+                           "iteration=10ms host=5ms\n");
+    struct summary alone;
+    cr_assert_eq(summary_make(&alone, "alone", &runs.w, runs.alone, runs.alone), 0);
+    cr_expect_float_eq(alone.jct_mean_s, 0.145, 1e-9, "%f", alone.jct_mean_s);
+    cr_expect_eq(alone.jobs_serving, 0);
+    finish(&runs);
+}
+
 Test(sim_alone, what_the_run_stopped_in_is_compared_by_what_was_done) {
     struct runs runs = run("device memory=1GiB until=100ms\n"
                            "job name=a persistent=1MiB ephemeral=1MiB iteration=10ms\n"

@@ -216,7 +216,7 @@ Test(sim_workload, what_is_written_reads_back_to_the_same) {
         parse(&a,
               "device memory=8GiB link=6.5GiB/s\n"
               "job name=x " LITTLE " demand=0.125 think=exp(1.5ms) priority=-9 unknown=yes\n"
-              "job name=y arrival=90s " LITTLE " think=3us hint=iterations boundaries=no\n",
+              "job name=y arrival=90s " LITTLE " host=3us hint=iterations boundaries=no\n",
               errors, sizeof(errors)),
         0, "%s", errors);
     FILE *f = open_memstream(&first, &first_bytes);
@@ -233,7 +233,7 @@ Test(sim_workload, what_is_written_reads_back_to_the_same) {
         "job name=x persistent=1MiB ephemeral=1MiB iterations=1 iteration=1ms demand=0.125 "
         "think=exp(1500us) priority=-9 unknown=yes\n"
         "job name=y arrival=90s persistent=1MiB ephemeral=1MiB iterations=1 iteration=1ms "
-        "think=3us hint=iterations boundaries=no\n",
+        "host=3us hint=iterations boundaries=no\n",
         "%s", first);
     free(first);
     free(second);

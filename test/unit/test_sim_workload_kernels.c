@@ -232,7 +232,7 @@ Test(sim_workload_kernels, every_fault_of_a_job_is_listed_with_its_line) {
                   "6: demand: not with kernels=\n"
                   "7: launch: not without kernels=\n"
                   "8: iteration is missing\n"
-                  "9: think: not with every=: requests come by themselves\n"
+                  "9: think, host: not with every=: requests come by themselves\n"
                   "3: kernels: there is no sequence 'b'\n"
                   "4: every: there are no gaps 'g'\n"
                   "10: iterations is missing, and the device has no until\n"
