@@ -212,13 +212,13 @@ Test(sim_workload, what_is_written_reads_back_to_the_same) {
     struct workload a, b;
     char errors[256], *first = NULL, *second = NULL;
     size_t first_bytes, second_bytes;
-    cr_assert_eq(
-        parse(&a,
-              "device memory=8GiB link=6.5GiB/s\n"
-              "job name=x " LITTLE " demand=0.125 think=exp(1.5ms) priority=-9 unknown=yes\n"
-              "job name=y arrival=90s " LITTLE " host=3us hint=iterations boundaries=no\n",
-              errors, sizeof(errors)),
-        0, "%s", errors);
+    cr_assert_eq(parse(&a,
+                       "device memory=8GiB link=6.5GiB/s\n"
+                       "job name=x " LITTLE
+                       " demand=0.125 think=exp(1.5ms) priority=-9 unknown=yes\n"
+                       "job name=y arrival=90s " LITTLE " host=3us hint=iterations boundaries=no\n",
+                       errors, sizeof(errors)),
+                 0, "%s", errors);
     FILE *f = open_memstream(&first, &first_bytes);
     workload_write(&a, f);
     fclose(f);
