@@ -183,7 +183,7 @@ def test_time_of_overlapping_lanes_is_split():
 
 
 # Who holds the turn keeps it to the iteration's end, also on a machine that gives it no processor meanwhile.
-PATIENT = ("--lease", "1h", "--lease-factor", "1000")
+PATIENT = ("--lease", "1h", "--lease-factor", "1000", "--idle-turn", "1h")
 
 
 def test_switching_moves_no_byte():
@@ -419,13 +419,24 @@ def test_ranks_of_one_run_meet_at_a_barrier():
 
 def test_ranks_that_do_not_fit_together_are_refused():
     """With the reason, and at once: those that are there would wait for them with their memory."""
+    why = "does not fit beside the other processes of its run"
     with Daemon("--device-memory", "256MiB") as d:
+        run = dict(word(86, 10), SALUS_RUN="6")
+        there = [start(d, n, trainer(100000, 2, 8, 1), run) for n in ("a", "b")]
+        for n in ("a", "b"):
+            wait_for(f"{n} iterates", lambda: (job(d, n) or {}).get("iterations", 0) > 3)
+        for n in ("c", "d"):
+            p = start(d, n, trainer(1, 2, 8, 1), run)
+            _, err = p.communicate(timeout=PATIENCE)
+            require(p.returncode and why in err, f"{n} exits with {p.returncode}\n{err}")
+        wait_for("the others go on", lambda: sorted(j["name"] for j in d.jobs()) == ["a", "b"])
+        for p in there:
+            p.kill()
+            p.communicate()
+        wait_for("they are gone", lambda: not d.jobs())
+        # All at once: the command ends the others when the first one has failed.
         done = d.run([program("ranks"), "4"], SALUS_RUN="7", SALUS_PERSISTENT="100MiB")
-        require(done.returncode, "four ranks of 100 MiB had room in 256 MiB")
-        refused = [e for e in d.ctl_json("history")["history"] if e["how"] == "refused"]
-        equal(len(refused), 2, "ranks that were refused")
-        for e in refused:
-            require("does not fit beside the other processes of its run" in e["why"], f"the reason: {e['why']}")
+        require(done.returncode and why in done.stderr, f"four ranks of 100 MiB in 256 MiB\n{done.stderr}")
 
 
 # ---- live changes --------------------------------------------------------------------------------------
