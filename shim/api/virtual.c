@@ -67,7 +67,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
     r = check_prop(prop);
     if (r) return r;
     if (!size || size % state.conn.device.granularity_bytes) return CUDA_ERROR_INVALID_VALUE;
-    if (size > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (mem_is_beyond(size)) return CUDA_ERROR_OUT_OF_MEMORY;
     return allocation_make(MEM_PERSISTENT, size, prop->requestedHandleTypes, handle);
 }
 

@@ -109,7 +109,7 @@ static void take_over(struct graph_memory *m, struct graph_memory *from) {
 static CUresult place(const struct graph_node *n) {
     struct graph_memory *m = n->params.memory;
     uint64_t capacity = capacity_of(m->bytes);
-    if (m->bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (mem_is_beyond(m->bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     struct graph_memory *from = mark_before(n) ? find_place(n->graph, capacity) : NULL;
     m->graph = n->graph->id;
     if (!from) return take_new(m, n->graph, capacity);

@@ -223,7 +223,7 @@ void room_trim(void) {
 
 struct room *room_create(uint64_t bytes) {
     uint64_t granule = state.conn.device.granularity_bytes;
-    if (bytes > state.conn.device.memory_bytes) return NULL;
+    if (mem_is_beyond(bytes)) return NULL;
     struct room *r = calloc(1, sizeof(*r));
     if (!r) return NULL;
     r->bytes = (bytes + granule - 1) / granule * granule;

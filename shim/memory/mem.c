@@ -283,11 +283,15 @@ CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t 
     return result_of(err);
 }
 
+bool mem_is_beyond(uint64_t bytes) {
+    return bytes > state.conn.windows.alloc_bytes;
+}
+
 CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint32_t owner,
                          uint32_t detail, uint64_t bytes, uint64_t *addr) {
     struct vmem *v = &device[place->window];
     struct vmem_ask ask;
-    if (bytes > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (mem_is_beyond(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     lock_enter(&mem_lock);
     int err = vmem_alloc(v, bytes, tag_of(kind, owner, detail), addr, &ask);
     while (err == -EAGAIN) {

@@ -133,6 +133,10 @@ void mem_rest(uint64_t addr, uint64_t bytes);
 /* What others wrote into the books is sent as well: for a request that builds on it. */
 void mem_tell_all(void);
 
+/* No window has addresses for so many bytes of device memory. What is less the worker may refuse: a
+ * limit of the user may have been raised since the program was told its total. */
+bool mem_is_beyond(uint64_t bytes);
+
 /* Bytes of device memory in use, in whole granules. */
 uint64_t mem_used(void);
 /* Bytes that the program could allocate, of the kind of which it can have most (wire_obtainable).

@@ -68,7 +68,7 @@ static CUresult ask(struct wire_array *rec, uint64_t charge) {
 CUresult opaque_make(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels, uint64_t bytes,
                      uint64_t *addr) {
     uint64_t charge = array_layout_charge(bytes);
-    if (charge > state.conn.device.memory_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (mem_is_beyond(charge)) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = mem_reserve(MEM_PERSISTENT, bytes, 0, 0, addr);
     if (r) return r;
     struct wire_array rec = record_of(d, levels, *addr);

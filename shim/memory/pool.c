@@ -14,7 +14,6 @@
 #include <sys/random.h>
 
 #include "shim/connection/refuse.h"
-#include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
@@ -203,8 +202,7 @@ void pool_release(uint32_t owner) {
 
 /* With the lock held: within the pool's bound, from now on out. */
 static CUresult charge(struct pool *p, uint64_t bytes, uint64_t capacity) {
-    if (p->home == POOL_OF_DEVICE && bytes > state.conn.device.memory_bytes)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (p->home == POOL_OF_DEVICE && mem_is_beyond(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     if (p->max_bytes && p->used + capacity > p->max_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
     p->used += capacity;
     return CUDA_SUCCESS;

@@ -305,6 +305,21 @@ Test(shim_mem, who_was_refused_looks_again) {
     cr_expect_eq(free_granules(), 14);
 }
 
+/* The user's limit, which was the total when the program connected, may have been raised since. */
+Test(shim_mem, more_than_the_total_is_for_the_worker_to_refuse) {
+    CUdeviceptr addr = 0;
+    state.conn.device.memory_bytes = 20 * GRANULE;
+    answered_up_to = 20;
+    refusal = "user_device_memory";
+    cr_expect_eq(cuMemAlloc_v2(&addr, 30 * GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
+    cr_expect_str_eq(refused, "62914560 user_device_memory", "the program is told why");
+    answered_up_to = 64;
+    cr_expect_eq(cuMemAlloc_v2(&addr, 30 * GRANULE), CUDA_SUCCESS);
+    asked = 0;
+    cr_expect_eq(cuMemAlloc_v2(&addr, 3 * HALF), CUDA_ERROR_OUT_OF_MEMORY);
+    cr_expect_eq(asked, 0, "no window has addresses for it");
+}
+
 Test(shim_mem, ephemeral_blocks_are_announced) {
     set_credit(8, 8);
     uint64_t plain = take_plain(1000), first = take_pooled(1000), second = take_pooled(3 * GRANULE);
