@@ -60,6 +60,10 @@ int job_gpu(const char *value, uint32_t *gpu, char *why);
 /* Set by `salusctl run`, which recognises its job by this number. */
 #define JOB_RUN_VARIABLE "SALUS_RUN"
 
+/* Set by `salusctl run`: a file of its own, to which the library of a job that was refused appends
+ * the reason, a line; see shim/connection/refusals.h. */
+#define JOB_REFUSED_VARIABLE "SALUS_REFUSED"
+
 /* "1": the library ends the process at the first refusal, with this exit status. */
 #define JOB_STRICT_VARIABLE "SALUS_STRICT"
 #define JOB_STRICT_EXIT 9

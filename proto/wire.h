@@ -437,6 +437,9 @@ struct wire_stats {
     _Atomic uint64_t file_bytes;    /* of its host window that show files of its own */
 };
 
+/* The text of the fault of a job that was never admitted begins with this. */
+#define WIRE_NOT_ADMITTED "not admitted: "
+
 /* Why a client's context is dead; zero `cuda` while it lives. Once it is set, stream_done and
  * event_ns stand still, and every answer is an error: what did not complete before never will. */
 struct wire_fault {

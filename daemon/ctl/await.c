@@ -8,14 +8,16 @@
 #include <string.h>
 
 #include "daemon/ctl/query.h"
+#include "daemon/ctl/refusal_note.h"
 #include "proto/job.h"
 
 #define POLL_S 1
 #define LOOK_MS 1000 /* for an answer: meanwhile the command's end would not be seen */
 
-/* Jobs of programs with another library do not say their run: then the process decides. */
-static bool is_ours(const struct await *a, uint64_t run, uint64_t pid) {
-    return run ? run == a->run : pid == (uint64_t)a->pid;
+/* Jobs of programs with another library do not say their run: then the process decides. Its number
+ * may have been another one's before. */
+static bool is_ours(const struct await *a, uint64_t run, uint64_t pid, uint64_t since_ns) {
+    return run ? run == a->run : pid == (uint64_t)a->pid && since_ns >= a->since_ns;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -41,7 +43,7 @@ static void look(struct await *a) {
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_job *j = query_record(&q, i);
 
-        if (is_ours(a, j->run, j->pid) && strcmp(j->state, "waiting") == 0) say(a, j);
+        if (is_ours(a, j->run, j->pid, j->since_ns) && strcmp(j->state, "waiting") == 0) say(a, j);
     }
     query_finish(&q);
 }
@@ -65,7 +67,7 @@ static bool in_jobs(const struct await *a, char *why, size_t cap) {
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_job *j = query_record(&q, i);
 
-        if (!is_ours(a, j->run, j->pid) || strcmp(j->state, "refused") != 0) continue;
+        if (!is_ours(a, j->run, j->pid, j->since_ns) || strcmp(j->state, "refused") != 0) continue;
         snprintf(why, cap, "%s", j->why);
         found = true;
     }
@@ -81,7 +83,7 @@ static bool in_history(const struct await *a, char *why, size_t cap) {
     for (size_t i = 0; i < q.count; i++) {
         const struct ctl_ended *e = query_record(&q, i);
 
-        if (!is_ours(a, e->run, e->pid) || strcmp(e->how, "refused") != 0) continue;
+        if (!is_ours(a, e->run, e->pid, e->since_ns) || strcmp(e->how, "refused") != 0) continue;
         snprintf(why, cap, "%s", e->why);
         found = true;
     }
@@ -89,6 +91,9 @@ static bool in_history(const struct await *a, char *why, size_t cap) {
     return found;
 }
 
-bool await_refused(const struct await *a, char *why, size_t cap) {
-    return in_jobs(a, why, cap) || in_history(a, why, cap);
+bool await_refused(struct await *a, char *why, size_t cap) {
+    bool noted = refusal_note_take(a->note, why, cap);
+
+    a->note = -1;
+    return noted || in_jobs(a, why, cap) || in_history(a, why, cap);
 }

@@ -149,9 +149,8 @@ static int print_help(FILE *out) {
         "  --help, --version\n"
         "\n"
         "Exit status: 0 done, 1 failed, 2 usage, 3 no daemon, 4 no such object, 5 not permitted,\n"
-        "6 refused, 7 protocol mismatch, 8 `status`: no job would be served, 124 timeout; `run` "
-        "passes\n"
-        "its command's on, but 6 where its job was refused.\n",
+        "6 refused, 7 protocol mismatch, 8 `status`: no job would be served, 124 timeout. `run`\n"
+        "passes its command's on, but exits with 6 where a job of it was refused.\n",
         out);
     return CLI_OK;
 }

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fdutil.h"
@@ -18,6 +19,7 @@
 #include "daemon/ctl/inherited.h"
 #include "daemon/ctl/private.h"
 #include "daemon/ctl/query.h"
+#include "daemon/ctl/refusal_note.h"
 #include "daemon/ctl/relay.h"
 #include "daemon/ctl/tell_exit.h"
 
@@ -38,7 +40,7 @@ static int execute(struct cli *c, char **command) {
 
 /* In the child: who kills us, where nothing can be passed on, means the command. */
 static int become_command(struct cli *c, const struct command *o, const struct relay *r,
-                          pid_t parent) {
+                          pid_t parent, int note) {
     int status;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -46,6 +48,7 @@ static int become_command(struct cli *c, const struct command *o, const struct r
     relay_undo(r);
     if (o->output_to_error) dup2(STDERR_FILENO, STDOUT_FILENO);
     status = environment_set(c, &o->environment);
+    refusal_note_announce(note, parent);
     return status == CLI_OK ? execute(c, o->argv) : status;
 }
 
@@ -58,19 +61,31 @@ static int status_of(struct await *a, int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_BY_SIGNAL + WTERMSIG(status);
 }
 
-static int wait_for(struct cli *c, const struct command *o, struct relay *r) {
-    struct await a = {.c = c, .run = o->environment.run, .pid = r->child};
+static int wait_for(struct await *a, const struct command *o, struct relay *r) {
+    struct cli *c = a->c;
     int status, err;
 
     if (o->hand_over) inherited_close();
-    a.talk = o->verbose || (!o->environment.quiet && isatty(STDERR_FILENO));
-    err = await_end(&a, r, &status);
+    a->pid = r->child;
+    a->talk = o->verbose || (!o->environment.quiet && isatty(STDERR_FILENO));
+    err = await_end(a, r, &status);
     if (err < 0) return cli_fail(c, CLI_FAILED, "waiting for the command: %s", strerror(-err));
     tell_exit(c, o->environment.run, status);
-    return status_of(&a, status);
+    return status_of(a, status);
+}
+
+static uint64_t real_now_ns(void) {
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static int run_and_wait(struct cli *c, const struct command *o, struct relay *r) {
+    struct await a = {.c = c,
+                      .run = o->environment.run,
+                      .since_ns = real_now_ns(),
+                      .note = refusal_note_create()};
     pid_t parent = getpid();
     int status, err;
 
@@ -79,15 +94,16 @@ static int run_and_wait(struct cli *c, const struct command *o, struct relay *r)
     r->child = fork();
     err = errno;
     if (r->child == 0) {
-        status = become_command(c, o, r, parent);
+        status = become_command(c, o, r, parent, a.note);
         fflush(c->err);
         _exit(status);
     }
     if (r->child > 0)
-        status = wait_for(c, o, r);
+        status = wait_for(&a, o, r);
     else
         status = cli_fail(c, CLI_FAILED, "fork: %s", strerror(err));
     relay_end(r);
+    fdutil_close(&a.note);
     return status;
 }
 

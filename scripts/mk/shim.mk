@@ -20,7 +20,7 @@ $(BUILD)/test/unit/test_lanes: $(BUILD)/shim/graph/lanes.o
 $(BUILD)/test/unit/test_shim_title: $(addprefix $(BUILD)/shim/connection/,title.o command_line.o)
 SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o program_memory.o ptx_target.o)
 $(BUILD)/test/unit/test_shim_fatbin $(BUILD)/test/unit/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
-$(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,command_line.o conn.o dial.o profile.o title.o)
+$(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,command_line.o conn.o dial.o profile.o refusals.o title.o)
 $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o memory/headroom.o api/alloc.o \
 	memory/lookup.o memory/stray.o memory/virtual.o memory/allocation.o memory/spans.o memory/identity.o)
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)

@@ -60,6 +60,8 @@ PROOFS = {
                           cases="test/e2e/run_recovery.py", needs=("all", "{build}/e2e/default-static/verify"), long=True),
     "run_limits": Proof("daemon", ("python3", "test/e2e/run_limits.py", "{case}"), "FAIL.*{case}",
                         cases="test/e2e/run_limits.py", needs=("all", "{build}/test/e2e/fail_call.so"), long=True),
+    "run_ctl": Proof("daemon", ("python3", "test/e2e/run_ctl.py", "{case}"), "FAIL.*{case}", cases="test/e2e/run_ctl.py",
+                     needs=("all", "{build}/e2e/default-static/train"), long=True),
     "run_transparent": Proof("daemon", ("python3", "test/e2e/run_transparent.py", "{case}"), "FAIL.*{case}",
                              cases="test/e2e/run_transparent.py", needs=("all",)),
     "run_slurm": Proof("slurm", ("python3", "test/slurm/run_slurm.py", "{case}"), "FAIL.*{case}", cases="test/slurm/run_slurm.py",

@@ -24,6 +24,7 @@
 #include "shim/connection/command_line.h"
 #include "shim/connection/dial.h"
 #include "shim/connection/profile.h"
+#include "shim/connection/refusals.h"
 #include "shim/connection/title.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -54,14 +55,21 @@ static void describe(struct wire_job *job) {
     job->profile = profile_self();
 }
 
+/* This job is refused for good, by salusd or by ourselves: the log says why, and whoever started
+ * the program hears of it here. */
+static int told(struct conn *c, int err, const char *why) {
+    refusals_tell(why, SIZE_MAX);
+    c->refused = true;
+    return err;
+}
+
 /* A job whose GPU is misspelt would run on another one unseen. */
 static int find_gpu(struct conn *c, uint32_t *gpu) {
     char why[JOB_WHY_BYTES];
 
     if (job_gpu(getenv(JOB_GPU_VARIABLE), gpu, why) == 0) return 0;
     log_error("shim", "what=\"%s\"", why);
-    c->refused = true;
-    return -ENODEV;
+    return told(c, -ENODEV, why);
 }
 
 static int say_hello(int sock, uint32_t gpu, bool *null) {
@@ -100,8 +108,7 @@ static int check_windows(const struct wire_windows *w, uint64_t granularity) {
 
 static int refused(struct conn *c, int result, const char *text) {
     log_error("shim", "what=\"salusd refused this job\" reason=\"%s\"", text);
-    c->refused = true;
-    return result;
+    return told(c, result, *text ? text : err_text(result));
 }
 
 /* Its worker ended before the job was welcome: nothing was promised, and the next one may have it.
@@ -126,6 +133,12 @@ static int refused_late(struct conn *c, const struct wire_offer *offer, int byte
     return not_welcome(c, &w);
 }
 
+/* Another major may have another layout. */
+static bool is_of_another_major(const struct wire_offer *offer, int bytes) {
+    return bytes != sizeof(*offer) && bytes >= (int)offsetof(struct wire_offer, minor) &&
+           offer->magic == WIRE_MAGIC && offer->major != WIRE_MAJOR;
+}
+
 /* One offer with its descriptors, checked. */
 static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     int nfds = WIRE_FD_COUNT;
@@ -136,6 +149,7 @@ static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     int late = refused_late(c, offer, n);
     if (late) return late;
     offer->text[sizeof(offer->text) - 1] = '\0';
+    if (is_of_another_major(offer, n)) return ERR_VERSION;
     if (n != sizeof(*offer) || offer->magic != WIRE_MAGIC) return ERR_PROTOCOL;
     if (offer->result < 0) return refused(c, offer->result, offer->text);
     if (offer->major != WIRE_MAJOR || offer->minor < CONN_MINOR) return ERR_VERSION;
@@ -187,8 +201,8 @@ static int no_room(struct conn *c, const struct wire_windows *w, int err) {
               "error=%s do=\"ulimit -v unlimited; or smaller window_*_bytes in salus.conf\"",
               (unsigned long long)((w->alloc_bytes + w->module_bytes + w->host_bytes) >> 30),
               err_name(err));
-    c->refused = true;
-    return err;
+    return told(c, err,
+                "this process cannot reserve the addresses of its GPU's memory (ulimit -v)");
 }
 
 static void unmap_windows(const struct wire_windows *w) {
@@ -280,8 +294,7 @@ static int join(struct conn *c, uint32_t gpu, bool *null) {
                   "what=\"no salusd answers at %s/job.sock\" error=%s "
                   "do=\"start it with 'salusd --foreground', or set SALUS_RUN_DIR\"",
                   dial_run_dir(), err_name(c->sock));
-        c->refused = true;
-        return ERR_NO_DAEMON;
+        return told(c, ERR_NO_DAEMON, err_text(ERR_NO_DAEMON));
     }
     err = say_hello(c->sock, gpu, null);
     if (err == -EPIPE) err = 0; /* refused before it spoke: the offer says why */
@@ -314,9 +327,11 @@ int conn_open(struct conn *c) {
         err = join(c, gpu, &null);
     } while (err == -EAGAIN);
     if (!err) tell_command(c);
-    if (err && !c->refused)
+    if (err && !c->refused) {
         log_error("shim", "what=\"cannot join salusd\" error=%s text=\"%s\"", err_name(err),
                   err_text(err));
+        told(c, err, err_text(err));
+    }
     if (!err && null)
         log_error("shim",
                   "what=\"not computed: kernels of this program take an estimated time and compute "

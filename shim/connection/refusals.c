@@ -49,8 +49,8 @@ static void append_field(char *line, size_t *n, const char *text, size_t bytes, 
     if (*n < LINE_BYTES) line[(*n)++] = end;
 }
 
-static void append_line(const char *line, size_t bytes) {
-    int fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+static void append_line(const char *file, int flags, const char *line, size_t bytes) {
+    int fd = open(file, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
     if (fd < 0) return;
     ssize_t written = write(fd, line, bytes);
     (void)written; /* there is nobody who could be told */
@@ -72,7 +72,20 @@ void refusals_note(const char *kind, const char *name, const void *caller, int e
         append_field(line, &n, library_of(caller), NAME_MAX_SHOWN, '\t');
         append_field(line, &n, err ? err_name(err) : "-", SIZE_MAX, '\t');
         append_field(line, &n, reason, reason_bytes, '\n');
-        append_line(line, n);
+        append_line(path, O_NOFOLLOW, line, n);
+    }
+    errno = before;
+}
+
+/* A descriptor of the launcher's, which is what it names, is a link. */
+void refusals_tell(const char *reason, size_t reason_bytes) {
+    const char *file = secure_getenv(JOB_REFUSED_VARIABLE);
+    char line[LINE_BYTES];
+    size_t n = 0;
+    int before = errno;
+    if (file && !strncmp(file, "/proc/", 6)) {
+        append_field(line, &n, reason, reason_bytes, '\n');
+        append_line(file, 0, line, n);
     }
     errno = before;
 }

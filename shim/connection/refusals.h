@@ -24,4 +24,8 @@ void refusals_file(const void *address, char *name);
 void refusals_note(const char *kind, const char *name, const void *caller, int err,
                    const char *reason, size_t reason_bytes);
 
+/* Tells the `salusctl run` that started this process that its job was refused: appends the reason
+ * to the file that SALUS_REFUSED names. */
+void refusals_tell(const char *reason, size_t reason_bytes);
+
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -67,9 +68,13 @@ void state_lose(int err) {
 CUresult state_say(uint32_t fault) {
     static _Atomic uint32_t said;
     const char *text = state.conn.completion->fault.text;
+    size_t bytes = sizeof(state.conn.completion->fault.text);
     bool ours = fault == CUDA_ERROR_OUT_OF_MEMORY || (int)fault == err_cuda(ERR_WORKER_LOST);
-    if (ours && !atom_exchange(&said, 1))
+    bool first = ours && !atom_exchange(&said, 1);
+    if (first)
         log_error("shim", "what=\"salusd ended this job\" job=%u reason=\"%.*s\"",
-                  state.conn.job_id, (int)sizeof(state.conn.completion->fault.text), text);
+                  state.conn.job_id, (int)bytes, text);
+    if (first && !strncmp(text, WIRE_NOT_ADMITTED, sizeof(WIRE_NOT_ADMITTED) - 1))
+        refusals_tell(text, bytes);
     return (CUresult)fault;
 }

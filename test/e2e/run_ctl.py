@@ -6,18 +6,21 @@
 
 A test is a function whose name begins with `test_`; it fails by raising. Needs `make e2e-programs`.
 """
+import contextlib
 import json
 import os
 import pwd
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import CHECKSUM, PATIENCE, Daemon, program, run_tests, tool, wait_for
+from harness import BUILD, CHECKSUM, PATIENCE, Daemon, program, run_tests, tool, wait_for
 
 LONG = [program("train"), "100000"]
 SHORT = [program("train"), "300"]
@@ -102,6 +105,106 @@ def test_a_job_that_waits_says_why_and_is_refused_in_time():
         contains(err, "place 1 in the queue", "stderr")
         contains(err, "salusctl: the job was refused: ", "stderr")
         end(d, first)
+
+
+# It goes on without the GPU, as `sh` does whose program failed, and says that all is well.
+CAREFREE = ["sh", "-c", '"$@"; exit 0', "sh", *SHORT]
+
+
+def refused(process, words, what):
+    code, _, err = finish(process)
+    equal(code, 6, f"{what}: {err}")
+    if not re.search(rf"^salusctl: the job was refused: {words}", err, re.M):
+        raise AssertionError(f"{what}: {err}")
+
+
+def test_every_refusal_of_salusd_ends_with_6():
+    with Daemon("--max-jobs", "1") as d:
+        d.ctl("tenant", "limit", str(os.getuid()), "max_weight=3", "max_priority=5", "user_device_memory=1GiB")
+        for options, words in ((["--gpu", "9"], "there is no GPU 9"),
+                               (["--weight", "4"], r"weight 4 is above max_weight = 3"),
+                               (["--persistent", "2GiB"], "user_device_memory = 1GiB"),
+                               (["--persistent", "1TiB"], "1 TiB persistent"),
+                               (["--slo", "1ms", "--priority", "7"], r"priority 7 is above max_priority = 5")):
+            refused(start(d, options, CAREFREE), words, str(options))
+            equal(history(d)[0]["how"], "refused", "history")
+        first = start(d, ["--name", "first"], LONG)
+        the_job(d, "first")
+        refused(start(d, ["--admit-timeout", "1s"], CAREFREE), "it waited for a place longer", "max_jobs")
+        equal(history(d)[0]["how"], "refused", "history")
+        d.ctl("tenant", "limit", str(os.getuid()), "user_connections=1")
+        refused(start(d, [], CAREFREE), r"user_connections = 1: user \d+ has 1 connections",
+                "before it has said what it is")
+        end(d, first)
+
+
+def test_a_job_that_no_worker_will_serve_ends_with_6():
+    with tempfile.TemporaryDirectory() as dir:
+        path = os.path.join(dir, "worker")
+        with open(path, "w") as f:
+            f.write(f"#!/bin/sh\n[ ! -e {dir}/broken ] || exit 7\nexec {tool('salus-gpu')} \"$@\"\n")
+        os.chmod(path, 0o755)
+        with Daemon("--worker", path, "--worker-tries", "2") as d:
+            open(dir + "/broken", "w").close()
+            os.kill(wait_for("a worker", d.worker_pid), signal.SIGKILL)
+            wait_for("it is given up", lambda: "status 7" in d.ctl("status", check=False).stderr)
+            refused(start(d, [], CAREFREE), "the GPU worker was given up: it ", "given up")
+            equal(history(d)[0]["how"], "refused", "history")
+
+
+def test_a_refusal_is_known_where_salusctl_may_not_ask():
+    """By the library's word alone, of a job that waited for admission as well."""
+    with Daemon("--device-memory", "1GiB") as d:
+        first = start(d, ["--persistent", "800MiB", "--name", "first"], LONG)
+        the_job(d, "first")
+        control = os.path.join(d.run_dir, "ctl.sock")
+        os.rename(control, control + ".not")
+        second = start(d, ["--persistent", "800MiB", "--admit-timeout", "1s"], CAREFREE)
+        refused(second, "not admitted: ", "without the control socket")
+        refused(start(d, ["--persistent", "1TiB"], CAREFREE), "1 TiB persistent", "without the control socket")
+        os.rename(control + ".not", control)
+        end(d, first)
+
+
+def test_every_refusal_of_the_library_ends_with_6():
+    """What salusd never hears of, or did not mean so."""
+    with Daemon() as d:
+        os.environ["SALUS_GPU"] = "2nd"
+        try:
+            refused(start(d, [], CAREFREE), "SALUS_GPU: '2nd' is not the number of a GPU", "misspelt")
+        finally:
+            del os.environ["SALUS_GPU"]
+        narrow = ["sh", "-c", 'ulimit -v 4000000; "$@"; exit 0', "sh", *SHORT]
+        refused(start(d, [], narrow), "this process cannot reserve the addresses", "ulimit -v")
+        shut = ["sh", "-c", f'mv {d.run_dir}/job.sock {d.run_dir}/shut; "$@"; mv {d.run_dir}/shut '
+                f'{d.run_dir}/job.sock', "sh", *SHORT]
+        refused(start(d, [], shut), "no salusd daemon is reachable", "a daemon that went")
+        code, _, err = finish(start(d, [], ["sh", "-c", f"salusctl() {{ {tool('salusctl')} \"$@\"; }}; salusctl "
+                                            f"run --persistent 1TiB {SHORT[0]}; [ $? = 6 ]"]))
+        equal(code, 0, f"another run's refusal is that one's: {err}")
+
+
+def test_a_salusd_of_another_version_ends_with_6():
+    """As one of another major says it, and one that answers nothing that can be understood."""
+    offer = struct.pack("<IHHi", 0x554c4153, 2, 0, -1)
+    for answer, words in ((offer, "protocol version mismatch"), (b"?", "malformed message"),
+                          (b"", "the salusd daemon died")):
+        with tempfile.TemporaryDirectory() as dir, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.bind(dir + "/job.sock")
+            s.listen(8)
+            env = dict(os.environ, SALUS_LIB_DIR=os.path.join(BUILD, "shim"))
+            p = subprocess.Popen([tool("salusctl"), "--run-dir", dir, "run", "-q", "--no-frameworks", "--", *CAREFREE],
+                                 env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+            s.settimeout(PATIENCE)
+            while p.poll() is None:
+                s.settimeout(0.1)
+                with contextlib.suppress(TimeoutError):
+                    c, _ = s.accept()
+                    with c:
+                        if c.recv(4096) and answer:
+                            c.send(answer)
+            refused(p, words, f"answered with {answer[:8]}")
 
 
 def test_a_job_that_waited_runs_when_there_is_room():

@@ -251,6 +251,53 @@ Test(broker_client, a_malformed_answer_is_refused) {
     close(fd);
 }
 
+/* Jobs in the history, all of which were refused. */
+static uint64_t refused(void) {
+    return history_count(rig.server->broker.history, getuid());
+}
+
+Test(broker_client, a_job_that_was_refused_at_any_step_is_in_the_history) {
+    struct wire_hello h = broker_rig_hello();
+    struct wire_answer wrong = {.magic = WIRE_MAGIC, .accepted = 2};
+    int fd, fds[WIRE_FD_COUNT];
+    struct wire_welcome w;
+    struct wire_offer o;
+
+    atomic_store(&rig.worker.attach_result, ERR_NO_MEMORY);
+    expect_refusal(&h, sizeof(h), ERR_NO_MEMORY, "the GPU worker refused: out of patience");
+    cr_assert_eq(refused(), 1, "by the worker");
+    atomic_store(&rig.worker.attach_result, 0);
+    fd = broker_rig_connect(&rig, "job.sock");
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    fdutil_send(fd, &wrong, sizeof(wrong), NULL, 0);
+    broker_rig_expect(fd, &w, sizeof(w), NULL, 0);
+    cr_assert_eq(refused(), 2, "for its answer");
+    close(fd);
+    h.gpu = 9;
+    expect_refusal(&h, sizeof(h), -ENODEV, "there is no GPU 8: this salusd has GPU 0 alone");
+    cr_assert_eq(refused(), 3, "by admission, once");
+}
+
+/* Its library asks for the next worker; and who never said a good hello is no job. */
+Test(broker_client, a_job_that_comes_again_was_not_refused) {
+    struct wire_hello h = broker_rig_hello();
+    int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
+    struct wire_welcome w;
+    struct wire_offer o;
+
+    fdutil_send(fd, &h, sizeof(h), NULL, 0);
+    broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
+    broker_rig_kill_worker(&rig);
+    broker_rig_expect(fd, &w, sizeof(w), NULL, 0);
+    cr_assert_eq(w.result, ERR_WORKER_LOST);
+    close(fd);
+    expect_refusal("x", 1, ERR_PROTOCOL,
+                   "not a Salus client: its first message does not begin with the protocol's magic "
+                   "number");
+    cr_assert_eq(refused(), 0);
+}
+
 Test(broker_client, windows_that_the_client_cannot_use_lead_to_the_next) {
     struct wire_hello h = broker_rig_hello();
     struct wire_answer no = {.magic = WIRE_MAGIC}, yes = {.magic = WIRE_MAGIC, .accepted = 1};

@@ -827,10 +827,12 @@ Test(broker_control, which_kernel_failed_is_its_users_affair) {
 
     for (size_t i = 0; i < 4; i++) {
         struct ctl_job lives = {.uid = 7,
+                                .run = 5,
                                 .fault = 700,
                                 .fault_text = "kernel secret, launch 3",
                                 .running = "kernel secret"};
-        struct ctl_ended ended = {.uid = 7, .fault = 700, .why = "kernel secret, launch 3"};
+        struct ctl_ended ended = {
+            .uid = 7, .run = 5, .fault = 700, .why = "kernel secret, launch 3"};
         struct ctl_ended killed = {.uid = 7, .why = "by user 0"};
         bool reads = readers[i] != 8;
 
@@ -841,6 +843,8 @@ Test(broker_control, which_kernel_failed_is_its_users_affair) {
         cr_expect_eq(*ended.why != 0, reads, "user %u", (unsigned)readers[i]);
         cr_expect_str_eq(lives.running, reads ? "kernel secret" : "kernel");
         cr_expect_eq(lives.fault, 700);
+        cr_expect(lives.run == (reads ? 5 : 0) && ended.run == lives.run,
+                  "who knows a run could pass a refusal off as one of its jobs'");
         cr_expect_str_eq(killed.why, "by user 0");
     }
 }

@@ -22,6 +22,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "proto/cuda_abi.h"
+#include "proto/job.h"
 #include "shim/connection/profile.h"
 #include "test/lib/description.h"
 
@@ -168,6 +169,26 @@ static int connect_to(struct script *s, struct conn *c) {
     return err;
 }
 
+/* As `salusctl run` gives one to its command. */
+static int give_note(void) {
+    char path[64];
+    int fd = memfd_create("note", MFD_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
+    setenv(JOB_REFUSED_VARIABLE, path, 1);
+    return fd;
+}
+
+/* One line, with the reason. */
+static void check_note(int fd, const char *reason) {
+    char text[1024] = "";
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+    cr_assert_gt(n, 1, "the launcher is not told");
+    cr_expect_eq(strchr(text, '\n'), text + n - 1, "%s", text);
+    text[n - 1] = '\0';
+    cr_expect_str_eq(text, reason);
+    close(fd);
+}
+
 /* True when nothing is mapped there. */
 static bool is_free(uint64_t at) {
     void *p = mmap((void *)(uintptr_t)at, 4096, PROT_NONE,
@@ -236,8 +257,10 @@ Test(shim_conn, a_gpu_that_is_misspelt_is_no_job) {
     log_init("none");
     setenv("SALUS_GPU", "2nd", 1);
     setenv("SALUS_RUN_DIR", "/nonexistent", 1); /* nobody is asked */
+    int note = give_note();
     cr_assert_eq(conn_open(&c), -ENODEV);
     cr_assert(c.refused);
+    check_note(note, "SALUS_GPU: '2nd' is not the number of a GPU");
 }
 
 Test(shim_conn, a_profile_is_a_program_and_its_arguments) {
@@ -272,7 +295,9 @@ Test(shim_conn, says_when_there_is_no_daemon) {
     struct conn c = {0};
     log_init("none");
     setenv("SALUS_RUN_DIR", "/nonexistent", 1);
+    int note = give_note();
     cr_assert_eq(conn_open(&c), ERR_NO_DAEMON);
+    check_note(note, err_text(ERR_NO_DAEMON));
     char longest[300];
     memset(longest, 'x', sizeof(longest));
     longest[299] = '\0';
@@ -280,10 +305,15 @@ Test(shim_conn, says_when_there_is_no_daemon) {
     cr_assert_eq(conn_open(&c), ERR_NO_DAEMON);
 }
 
-/* Every way of failing leaves nothing mapped. */
+/* Every way of failing leaves nothing mapped, and is told. */
 static void check_refused(struct script *s, int expected) {
     struct conn c = {0};
+    int note = give_note();
     cr_assert_eq(connect_to(s, &c), expected);
+    check_note(note, s->refuse                   ? "no"
+                     : s->offers && s->alloc > 4 ? "this process cannot reserve the addresses of "
+                                                   "its GPU's memory (ulimit -v)"
+                                                 : err_text(expected));
     cr_assert(is_free(FIRST));
     cr_assert(is_free(FIRST + 16 * GRANULE));
     cr_assert_eq(c.sock, -1);
@@ -291,6 +321,19 @@ static void check_refused(struct script *s, int expected) {
 
 Test(shim_conn, refusal) {
     check_refused(&(struct script){.refuse = -EBUSY}, -EBUSY);
+}
+
+/* A program may have this variable from anywhere. */
+Test(shim_conn, only_a_launchers_file_is_written_to) {
+    char path[] = "/tmp/shim-note-XXXXXX", byte;
+    int fd = mkstemp(path);
+    struct script s = {.refuse = -EBUSY};
+    struct conn c = {0};
+    setenv(JOB_REFUSED_VARIABLE, path, 1);
+    cr_assert_eq(connect_to(&s, &c), -EBUSY);
+    unlink(path);
+    cr_assert_eq(read(fd, &byte, 1), 0);
+    close(fd);
 }
 
 Test(shim_conn, refused_welcome) {
@@ -314,7 +357,10 @@ Test(shim_conn, a_refusal_that_crossed_its_answer) {
 Test(shim_conn, a_worker_that_ends_before_the_welcome_is_no_end) {
     struct script s = {.lost = CONNECTIONS_MOST - 1};
     struct conn c = {0};
+    char byte;
+    int note = give_note();
     cr_assert_eq(connect_to(&s, &c), 0);
+    cr_assert_eq(pread(note, &byte, 1, 0), 0, "nobody was refused");
     cr_assert_eq(s.connections, CONNECTIONS_MOST);
     cr_assert_eq(s.offers, CONNECTIONS_MOST);
     cr_assert_eq(c.windows.dev_base, FIRST);

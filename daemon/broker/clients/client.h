@@ -57,6 +57,7 @@ struct client {
     int handles; /* libuv handles whose close callback has not run */
 
     struct user *user;                /* counts it: as a job from its welcome on */
+    bool said_hello;                  /* that was good: it is to become a job */
     struct wire_job asked;            /* in its hello */
     uint16_t minor;                   /* of the protocol that its library speaks */
     uint32_t asked_gpu;               /* there or in its question, 1 above its number; 0: none */

@@ -5,6 +5,7 @@
 #include "daemon/broker/clients/ending.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "common/err.h"
 #include "common/log.h"
@@ -56,19 +57,22 @@ void ending_not_restored(struct client *c, int err) {
 }
 
 void ending_kill(struct client *c, uid_t uid) {
+    char by[sizeof(c->attachment->by)];
+
+    snprintf(by, sizeof(by), "user %u", (unsigned)uid);
     if (c->state != CLIENT_RUNNING) {
-        refuse_client(c, ERR_ENDED, "%s", err_text(ERR_ENDED));
+        refuse_by(c, by, ERR_ENDED, err_text(ERR_ENDED));
         return;
     }
     attachments_say_how(c->attachment, "killed", "by user %u", (unsigned)uid);
-    snprintf(c->attachment->by, sizeof(c->attachment->by), "user %u", (unsigned)uid);
+    memcpy(c->attachment->by, by, sizeof(by));
     client_lose(c, ERR_ENDED);
     client_ended(c, "killed by an operator");
 }
 
 void ending_excess(struct client *c, const char *why) {
     if (c->state != CLIENT_RUNNING) {
-        refuse_client(c, ERR_NO_MEMORY, "%s", why);
+        refuse_beyond(c, ERR_NO_MEMORY, why);
         return;
     }
     attachments_say_how(c->attachment, "expelled", "%s", why);

@@ -289,6 +289,7 @@ void handshake_hello(struct client *c, const void *msg, size_t bytes) {
         refuse_client(c, err, "%s", why);
         return;
     }
+    c->said_hello = true;
     memcpy(c->job.name, h.name, sizeof(c->job.name));
     c->asked = c->job.spec = h.job;
     c->asked_gpu = h.gpu;

@@ -32,14 +32,25 @@ void refuse_connection(int fd, int result, const char *text) {
     fdutil_close(&fd);
 }
 
-void refuse_client(struct client *c, int result, const char *fmt, ...) {
+/* A worker ended that was about to have it: the library asks for the next one, and knows itself
+ * when that was in vain. */
+static bool comes_again(const struct client *c, int result) {
+    return c->state == CLIENT_OFFERED && result == ERR_WORKER_LOST;
+}
+
+static void note_refusal(const struct client *c, const char *by, const char *why) {
+    const struct clients *all = c->clients;
+
+    history_add_refused(all->history, &c->job, c->job_id ? c->job_id : gpus_next_job(all->gpus), by,
+                        why);
+}
+
+void refuse_by(struct client *c, const char *by, int result, const char *why) {
     struct wire_offer offer = refusal(result);
     struct wire_welcome welcome = {.magic = WIRE_MAGIC, .result = result};
-    va_list ap;
 
-    va_start(ap, fmt);
-    vsnprintf(offer.text, sizeof(offer.text), fmt, ap);
-    va_end(ap);
+    if (c->said_hello && !comes_again(c, result)) note_refusal(c, by, why);
+    snprintf(offer.text, sizeof(offer.text), "%s", why);
     memcpy(welcome.text, offer.text, sizeof(welcome.text));
     log_write("client", c->clients->stopping ? LOG_INFO : LOG_WARN,
               "event=refused pid=%d uid=%u name=\"%s\" error=%s why=\"%s\"", (int)c->job.pid,
@@ -49,6 +60,16 @@ void refuse_client(struct client *c, int result, const char *fmt, ...) {
     else
         fdutil_send(c->fd, &offer, sizeof(offer), NULL, 0);
     client_close(c);
+}
+
+void refuse_client(struct client *c, int result, const char *fmt, ...) {
+    char why[sizeof(((struct wire_offer *)0)->text)];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof(why), fmt, ap);
+    va_end(ap);
+    refuse_by(c, result == ERR_WORKER_LOST ? "worker" : "daemon", result, why);
 }
 
 void refuse_scarce(struct client *c, int err) {
@@ -63,18 +84,10 @@ void refuse_given_up(struct client *c) {
                   c->gpu->worker.trouble);
 }
 
-static void note_refusal(struct client *c, const char *by, int result, const char *why) {
-    struct clients *all = c->clients;
-
-    history_add_refused(all->history, &c->job,
-                        c->state == CLIENT_QUEUED ? c->job_id : gpus_next_job(all->gpus), by, why);
-    refuse_client(c, result, "%s", why);
-}
-
 void refuse_job(struct client *c, int result, const char *why) {
-    note_refusal(c, "admission", result, why);
+    refuse_by(c, "admission", result, why);
 }
 
 void refuse_beyond(struct client *c, int result, const char *why) {
-    note_refusal(c, "limit", result, why);
+    refuse_by(c, "limit", result, why);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Refusals: every one says why in words, and ends the client. Nothing can be done about one that is
- * already gone.
+ * Refusals: every one says why in words, and ends the client. The history has those of clients
+ * that asked for a job. Nothing can be done about one that is already gone.
  */
 #ifndef DAEMON_BROKER_CLIENTS_REFUSE_H
 #define DAEMON_BROKER_CLIENTS_REFUSE_H
@@ -20,9 +20,11 @@ void refuse_client(struct client *c, int result, const char *fmt, ...)
 void refuse_scarce(struct client *c, int err);
 /* No worker will come. */
 void refuse_given_up(struct client *c);
-/* It cannot have this job: as refuse_client, and the history has it. */
+/* The same as refuse_client; `by` is who refused, for the history. */
+void refuse_by(struct client *c, const char *by, int result, const char *why);
+/* Admission refuses this job. */
 void refuse_job(struct client *c, int result, const char *why);
-/* The same, for a limit of its user. */
+/* A limit of its user refuses it. */
 void refuse_beyond(struct client *c, int result, const char *why);
 
 #endif

@@ -202,6 +202,7 @@ void report_nameless(char *what) {
 void report_job_hide(uid_t uid, struct ctl_job *r) {
     if (report_readable(uid, r->uid)) return;
     r->fault_text[0] = '\0';
+    r->run = 0; /* by which a launcher knows its jobs */
     report_nameless(r->running);
 }
 
@@ -209,4 +210,5 @@ void report_ended_hide(uid_t uid, struct ctl_ended *r) {
     if (report_readable(uid, r->uid)) return;
     if (r->fault) r->why[0] = '\0';
     r->command[0] = '\0';
+    r->run = 0;
 }

@@ -419,8 +419,8 @@ void residency_finish(struct client *c) {
 static void refuse_client(struct client *c, enum sched_why why) {
     char text[256];
     snprintf(text, sizeof(text),
-             "not admitted: %s (persistent %" PRIu64 " MiB + ephemeral %" PRIu64
-             " MiB, device %" PRIu64 " MiB)",
+             WIRE_NOT_ADMITTED "%s (persistent %" PRIu64 " MiB + ephemeral %" PRIu64
+                               " MiB, device %" PRIu64 " MiB)",
              reason_why(why), c->credit.reserved_p >> 20, c->credit.reserved_e >> 20,
              c->worker->info.memory_bytes >> 20);
     broker_link_refused(&c->worker->link, c->job_id, text);
