@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/units.h"
+#include "daemon/broker/listen.h"
 #include "daemon/broker/store/store_file.h"
 #include "daemon/broker/worker/worker_path.h"
 
@@ -47,9 +48,13 @@ static const char *above(const char *path, char out[STORE_PATH_BYTES]) {
 static int check_run_dir(const struct config *c, FILE *errors) {
     const struct config_option *o = config_find("run_dir", strlen("run_dir"));
     char parent[STORE_PATH_BYTES];
+    char why[STORE_PATH_BYTES + 256];
     int err = check_dir(c->run_dir);
 
-    if (strcmp(c->run_dir, o->text) == 0 || err == 0) return 0;
+    if (strcmp(c->run_dir, o->text) == 0) return 0;
+    if (listen_check_dir(c->run_dir, why, sizeof(why)) < 0)
+        return config_complain(c, CONFIG_O_run_dir, errors, "%s", why);
+    if (err == 0) return 0;
     if (err != -ENOENT)
         return config_complain(c, CONFIG_O_run_dir, errors, "%s: %s", c->run_dir, strerror(-err));
     err = check_dir(above(c->run_dir, parent));

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,27 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "daemon/broker/worker/spawn.h"
+#include "proto/run_dir.h"
+
+int listen_check_dir(const char *run_dir, char *why, size_t cap) {
+    struct stat st;
+
+    if (stat(run_dir, &st) < 0) return 0;
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        snprintf(
+            why, cap,
+            "%s: belongs to user %u, who could answer jobs in salusd's place; name a directory "
+            "of your own (--run-dir), or run 'chown %u %s'",
+            run_dir, (unsigned)st.st_uid, (unsigned)geteuid(), run_dir);
+    else if (st.st_mode & 022)
+        snprintf(why, cap,
+                 "%s: others can write there (mode %04o), and could answer jobs in salusd's place; "
+                 "run 'chmod go-w %s', or name another directory (--run-dir)",
+                 run_dir, (unsigned)st.st_mode & 07777, run_dir);
+    else
+        return 0;
+    return -EPERM;
+}
 
 int listen_lock(const char *run_dir, char *why, size_t cap) {
     char path[512], holder[16] = "";
@@ -27,7 +48,9 @@ int listen_lock(const char *run_dir, char *why, size_t cap) {
         snprintf(why, cap, "%s: cannot be created: %s", run_dir, strerror(-err));
         return err;
     }
-    snprintf(path, sizeof(path), "%s/salusd.lock", run_dir);
+    err = listen_check_dir(run_dir, why, cap);
+    if (err < 0) return err;
+    snprintf(path, sizeof(path), "%s/" RUN_DIR_LOCK, run_dir);
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
         err = -errno;
@@ -53,6 +76,17 @@ int listen_lock(const char *run_dir, char *why, size_t cap) {
     return fd;
 }
 
+/* False, with the reason, where something lies that is no socket. */
+static bool is_free(const char *path, char *why, size_t cap) {
+    struct stat st;
+
+    if (lstat(path, &st) < 0 || S_ISSOCK(st.st_mode)) return true;
+    snprintf(why, cap,
+             "%s: is there and is no socket; move it away, or name another directory (--run-dir)",
+             path);
+    return false;
+}
+
 int listen_open(const char *path, mode_t mode, char *why, size_t cap) {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     const char *step = "socket";
@@ -62,6 +96,7 @@ int listen_open(const char *path, mode_t mode, char *why, size_t cap) {
         snprintf(why, cap, "%s: too long for a socket", path);
         return -ENAMETOOLONG;
     }
+    if (!is_free(path, why, cap)) return -EEXIST;
     strcpy(addr.sun_path, path);
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) goto fail;
@@ -82,12 +117,10 @@ fail:
 }
 
 void listen_remove(const char *run_dir) {
-    static const char *const files[] = {"notify", "salusd.lock", SPAWN_CRASH_EVENTS};
-    char path[512];
+    int fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", run_dir, files[i]);
-        unlink(path);
-    }
+    if (fd < 0) return;
+    run_dir_clear(fd);
+    fdutil_close(&fd);
     rmdir(run_dir);
 }

@@ -9,11 +9,17 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Creates the directory where it is missing and takes its lock for as long as the descriptor that
- * is returned is open; -errno and the reason in `why`, which names the process that has it. */
+/* Whether whoever can write to this directory, which need not be there, is this process's user or
+ * root: 0, or -EPERM with what to do in `why`. Others could answer jobs in the daemon's place. */
+int listen_check_dir(const char *run_dir, char *why, size_t cap);
+
+/* Creates the directory where it is missing, checks it, and takes its lock for as long as the
+ * descriptor that is returned is open; -errno and the reason in `why`, which names the process that
+ * has it. */
 int listen_lock(const char *run_dir, char *why, size_t cap);
 
-/* A non-blocking listening socket at `path`, over a dead one's; -errno and the reason. */
+/* A non-blocking listening socket at `path`, over a dead one's, but over no other file; -errno and
+ * the reason. */
 int listen_open(const char *path, mode_t mode, char *why, size_t cap);
 
 /* Removes a run directory that was made for one daemon, after its end. Never one that another may

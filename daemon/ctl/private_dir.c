@@ -18,10 +18,11 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
+#include "proto/run_dir.h"
 
 #define PREFIX "salus-"
-#define RANDOM 6             /* characters that mkdtemp puts behind it */
-#define MARKER "salusd.lock" /* which the daemon makes its own lock of */
+#define RANDOM 6            /* characters that mkdtemp puts behind it */
+#define MARKER RUN_DIR_LOCK /* which the daemon makes its own lock of */
 
 const char *private_dir_base(void) {
     const char *base = getenv("XDG_RUNTIME_DIR");
@@ -53,19 +54,11 @@ undo:
     return err;
 }
 
-/* In a directory that is open. */
-static void remove_files(int fd) {
-    static const char *const files[] = {"job.sock", "ctl.sock", "notify", MARKER};
-
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        unlinkat(fd, files[i], 0);
-}
-
 void private_dir_remove(const char *dir) {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd < 0) return;
-    remove_files(fd);
+    run_dir_clear(fd);
     fdutil_close(&fd);
     rmdir(dir);
 }
@@ -106,7 +99,7 @@ void private_dir_sweep(const char *base) {
         fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0) continue;
         if (is_left(fd)) {
-            remove_files(fd);
+            run_dir_clear(fd);
             unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
         }
         fdutil_close(&fd);

@@ -19,6 +19,7 @@
 #include "common/word_list.h"
 #include "daemon/broker/worker/worker_path.h"
 #include "proto/capability.h"
+#include "proto/run_dir.h"
 
 #define WORKER_FD "3"
 #define MEMORY_FD "4"
@@ -92,10 +93,10 @@ static uint64_t memory_of(const struct spawn *what) {
 }
 
 static void crash_path(const struct spawn *what, char *out, size_t cap) {
-    if (what->launch.gpu == 0)
-        snprintf(out, cap, "%s/" SPAWN_CRASH_EVENTS, what->config->run_dir);
-    else
-        snprintf(out, cap, "%s/worker.%u.events", what->config->run_dir, what->launch.gpu);
+    char name[RUN_DIR_NAME_BYTES];
+
+    run_dir_events_name(what->launch.gpu, name);
+    snprintf(out, cap, "%s/%s", what->config->run_dir, name);
 }
 
 /* Of the windows that jobs will have: the first that are free, with room for some that are not. */

@@ -11,10 +11,6 @@
 #include "daemon/broker/worker/keeping.h"
 #include "proto/wire.h"
 
-/* In the run directory: what the scheduler of a worker that crashed went by. Of GPU n but the first
- * "worker.<n>.events". */
-#define SPAWN_CRASH_EVENTS "worker.events"
-
 /* What one worker is given. But for `fd` they stay the caller's; -1: there is none. */
 struct spawn_launch {
     uint32_t gpu;  /* its number */
