@@ -58,6 +58,7 @@ const char *err_text(int err) {
     if (err == 0) return "success";
     const struct err_row *row = find(err);
     if (row) return row->text;
+    if (err == -EFBIG) return "a file or shared memory is larger than allowed (ulimit -f)";
     /* strerrordesc_np, unlike strerror, is untranslated and thread-safe. */
     const char *text = err < 0 && err > ERR_BASE ? strerrordesc_np(-err) : NULL;
     return text ? text : "unknown error";

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -28,18 +30,29 @@ union fd_control {
     char bytes[CMSG_SPACE(sizeof(int) * FDUTIL_MAX_FDS)];
 };
 
-static struct rlimit before; /* it was raised; zeroes: it was not */
+static struct {
+    int resource;
+    bool raised;
+    struct rlimit before;
+} limits[] = {{.resource = RLIMIT_NOFILE}, {.resource = RLIMIT_FSIZE}};
 
-void fdutil_raise_limit(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
-    before = limit;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
+#define LIMITS (sizeof(limits) / sizeof(limits[0]))
+
+void fdutil_raise_limits(void) {
+    for (size_t i = 0; i < LIMITS; i++) {
+        struct rlimit limit;
+        if (getrlimit(limits[i].resource, &limit) < 0) continue;
+        limits[i].before = limit;
+        limits[i].raised = true;
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(limits[i].resource, &limit);
+    }
+    signal(SIGXFSZ, SIG_IGN);
 }
 
-void fdutil_lower_limit(int pid) {
-    if (before.rlim_max) prlimit(pid, RLIMIT_NOFILE, &before, NULL);
+void fdutil_lower_limits(int pid) {
+    for (size_t i = 0; i < LIMITS; i++)
+        if (limits[i].raised) prlimit(pid, limits[i].resource, &limits[i].before, NULL);
 }
 
 uint64_t fdutil_limit(void) {

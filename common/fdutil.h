@@ -12,12 +12,14 @@
 #define FDUTIL_MAX_FDS 8
 #define FDUTIL_LOST (-1) /* see fdutil_recv */
 
-/* Raises how many descriptors this process may have to what it may raise it to. select() cannot
- * have those above 1023: for daemons that do not use it, never for what they run. */
-void fdutil_raise_limit(void);
+/* For daemons: raises how many descriptors this process may have, and how large its files may be,
+ * as far as it may; shared memory counts as files. A file beyond that is an error from now on
+ * (-EFBIG), not a signal. select() cannot have descriptors above 1023: daemons that use it, and
+ * programs that daemons run, need the limits from before. */
+void fdutil_raise_limits(void);
 
-/* Gives a child of ours the limit that this process had before it was raised, if it was. */
-void fdutil_lower_limit(int pid);
+/* Gives a child of ours the limits that this process had before they were raised, if they were. */
+void fdutil_lower_limits(int pid);
 
 /* How many descriptors this process may have; UINT64_MAX: not known. */
 uint64_t fdutil_limit(void);

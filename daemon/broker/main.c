@@ -146,7 +146,7 @@ int main(int argc, char **argv) {
     if (a.check || a.show) return 0;
     signal(SIGPIPE, SIG_IGN); /* whoever read our log may go */
     log_background();
-    fdutil_raise_limit();
+    fdutil_raise_limits();
     err = server_create(&server, &config, &a.sources, NULL, why, sizeof(why));
     if (err < 0) {
         log_finish();

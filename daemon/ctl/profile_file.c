@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/ctl/ask.h"
+#include "daemon/ctl/output_file.h"
 #include "daemon/ctl/profile.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/render.h"
@@ -119,24 +121,43 @@ int cli_profile_import(struct cli *c, int argc, char **argv) {
 
 /* ---- export ---------------------------------------------------------------------------------- */
 
-/* Copies what the daemon gave: a whole file or none. */
-static int write_file(struct cli *c, int fd, const char *path) {
-    FILE *f = path ? fopen(path, "we") : c->out;
-    char piece[65536];
-    off_t at = 0;
-    ssize_t n;
-    bool bad;
+/* All that the daemon gave; 0 or -errno. */
+static int take_text(int fd, struct buf *text) {
+    ssize_t n = 1;
 
-    if (!f) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
-    while ((n = pread(fd, piece, sizeof(piece), at)) > 0) {
-        if (fwrite(piece, 1, (size_t)n, f) != (size_t)n) break;
-        at += n;
+    while (n > 0) {
+        if (buf_reserve(text, 65536) < 0) return -ENOMEM;
+        n = pread(fd, text->data + text->len, 65536, (off_t)text->len);
+        if (n > 0) text->len += (size_t)n;
     }
-    bad = n != 0 || fflush(f) != 0 || ferror(f);
-    if (path && fclose(f) != 0) bad = true;
-    if (!bad) return CLI_OK;
-    if (path) unlink(path);
-    return cli_fail(c, CLI_FAILED, "%s: cannot be written", path ? path : "standard output");
+    return n < 0 ? -errno : 0;
+}
+
+static int write_text(struct cli *c, const struct buf *text, const char *path) {
+    struct output_file o;
+    int status;
+
+    if (!path)
+        return fwrite(text->data, 1, text->len, c->out) == text->len && fflush(c->out) == 0
+                   ? CLI_OK
+                   : cli_fail(c, CLI_FAILED, "standard output: cannot be written");
+    status = output_file_open(c, &o, path, 0666);
+    if (status != CLI_OK) return status;
+    status = output_file_write(c, &o, text->data, text->len);
+    output_file_close(&o, status == CLI_OK);
+    return status;
+}
+
+static int write_file(struct cli *c, int fd, const char *path) {
+    struct buf text;
+    int err, status;
+
+    buf_init(&text);
+    err = take_text(fd, &text);
+    status = err < 0 ? cli_fail(c, CLI_FAILED, "the profiles that came: %s", err_text(err))
+                     : write_text(c, &text, path);
+    buf_finish(&text);
+    return status;
 }
 
 int cli_profile_export(struct cli *c, int argc, char **argv) {

@@ -3,12 +3,14 @@
  * `salusctl record`: looks at the daemon ten times a second and writes, at the end, what it saw.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/fdutil.h"
 #include "daemon/ctl/cli.h"
 #include "daemon/ctl/kernel_trace.h"
+#include "daemon/ctl/output_file.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/record_events.h"
 #include "daemon/ctl/recording.h"
@@ -21,6 +23,7 @@ struct watching {
     uint64_t history;
     size_t jobs;
     struct record_lease *events; /* NULL: of kernels nothing is asked */
+    bool wrote;                  /* the file has all of it */
 };
 
 static uint64_t real_now_ns(void) {
@@ -96,33 +99,40 @@ static int watch(struct cli *c, struct watching *w, uint64_t for_ns, bool until_
     return status;
 }
 
-static int write_file(struct cli *c, const struct watching *w, const char *path, FILE *f) {
-    size_t n = recording_write(&w->recording, f, real_now_ns());
+/* As the user will have it; 0 or -errno. */
+static int print_seen(const struct watching *w, char **text, size_t *bytes, size_t *jobs) {
+    FILE *f = open_memstream(text, bytes);
 
-    if (fflush(f) != 0 || ferror(f))
-        return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
-    if (f != c->out) fprintf(c->err, "salusctl: %zu jobs in %s; see salus-sim(1)\n", n, path);
-    return CLI_OK;
+    if (!f) return -errno;
+    *jobs = recording_write(&w->recording, f, real_now_ns());
+    return fclose(f) != 0 ? -errno : 0;
 }
 
-/* What ran, with its kernels where they were asked for; also when the daemon was gone in between.
- */
-static int write_seen(struct cli *c, struct watching *w, const char *path, FILE *f, FILE *events) {
-    struct kernel_trace kernels;
-    int status;
+static int write_seen(struct cli *c, const struct watching *w, const struct output_file *o) {
+    char *text = NULL;
+    size_t bytes = 0, jobs = 0;
+    int status = print_seen(w, &text, &bytes, &jobs) < 0 ? no_memory(c) : CLI_OK;
 
-    kernel_trace_init(&kernels);
-    if (events) {
-        rewind(events);
-        if (kernel_trace_read(&kernels, events)) {
-            kernel_trace_finish(&kernels);
-            return no_memory(c);
-        }
-        w->recording.kernels = &kernels;
-    }
-    status = write_file(c, w, path, f);
-    kernel_trace_finish(&kernels);
+    if (status == CLI_OK && !o)
+        status = fwrite(text, 1, bytes, c->out) == bytes && fflush(c->out) == 0
+                     ? CLI_OK
+                     : cli_fail(c, CLI_FAILED, "standard output: %s", strerror(errno));
+    else if (status == CLI_OK)
+        status = output_file_write(c, o, text, bytes);
+    if (status == CLI_OK && o)
+        fprintf(c->err, "salusctl: %zu jobs in %s; see salus-sim(1)\n", jobs, o->path);
+    free(text);
     return status;
+}
+
+/* The kernels of what ran, where they were asked for. */
+static int add_kernels(struct cli *c, struct watching *w, struct kernel_trace *kernels,
+                       FILE *events) {
+    if (!events) return CLI_OK;
+    rewind(events);
+    if (kernel_trace_read(kernels, events)) return no_memory(c);
+    w->recording.kernels = kernels;
+    return CLI_OK;
 }
 
 /* A file without a name, for the worker to write its scheduler's events to. */
@@ -134,22 +144,41 @@ static int begin_events(struct cli *c, struct watching *w, struct record_lease *
     return record_events_begin(c, lease, fileno(*events));
 }
 
-static int see_and_write(struct cli *c, struct watching *w, uint64_t for_ns, const char *path) {
+/* Looks, and writes what it saw, also when the daemon was gone in between. `o` NULL: to standard
+ * output. */
+static int see_and_write(struct cli *c, struct watching *w, uint64_t for_ns,
+                         const struct output_file *o) {
+    bool until_idle = cli_option(c, "--until-idle") != NULL;
+    struct kernel_trace kernels;
     struct record_lease lease;
     FILE *events = NULL;
-    int wrote, status = cli_option(c, "--kernels") ? begin_events(c, w, &lease, &events) : CLI_OK;
-    FILE *f = status != CLI_OK ? NULL : strcmp(path, "-") == 0 ? c->out : fopen(path, "we");
+    int status = cli_option(c, "--kernels") ? begin_events(c, w, &lease, &events) : CLI_OK, wrote;
 
-    if (status == CLI_OK && !f) status = cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
-    if (f) {
+    kernel_trace_init(&kernels);
+    if (status == CLI_OK) {
         cli_catch_interrupt();
-        status = watch(c, w, for_ns, cli_option(c, "--until-idle") != NULL);
+        status = watch(c, w, for_ns, until_idle);
         if (status == CLI_OK && events) status = record_events_end(c, &lease, "the events");
-        wrote = write_seen(c, w, path, f, events);
+        wrote = add_kernels(c, w, &kernels, events);
+        if (wrote == CLI_OK) wrote = write_seen(c, w, o);
+        w->wrote = wrote == CLI_OK;
         if (status == CLI_OK) status = wrote;
-        if (f != c->out) fclose(f);
     }
+    kernel_trace_finish(&kernels);
     if (events) fclose(events);
+    return status;
+}
+
+/* The file is opened first: who cannot write it need not wait. */
+static int see_into(struct cli *c, struct watching *w, uint64_t for_ns, const char *path) {
+    struct output_file o;
+    int status;
+
+    if (strcmp(path, "-") == 0) return see_and_write(c, w, for_ns, NULL);
+    status = output_file_open(c, &o, path, 0666);
+    if (status != CLI_OK) return status;
+    status = see_and_write(c, w, for_ns, &o);
+    output_file_close(&o, w->wrote);
     return status;
 }
 
@@ -170,7 +199,7 @@ int cli_record(struct cli *c, int argc, char **argv) {
     recording_init(&w.recording);
     status = see_device(c, &w);
     if (status == CLI_OK) status = see_history(c, &w, false);
-    if (status == CLI_OK) status = see_and_write(c, &w, for_ns, path);
+    if (status == CLI_OK) status = see_into(c, &w, for_ns, path);
     recording_finish(&w.recording);
     return status;
 }

@@ -3,8 +3,6 @@
  * `salusctl record --events`: the worker writes what its scheduler is told and does into our file,
  * as long as we renew it; the last line says that it is whole.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include "common/fdutil.h"
 #include "daemon/ctl/ask.h"
 #include "daemon/ctl/cli.h"
+#include "daemon/ctl/output_file.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/record_events.h"
 
@@ -84,23 +83,35 @@ static int wait_for_end(struct cli *c, uint64_t for_ns, struct record_lease *l) 
     return status;
 }
 
-int record_events(struct cli *c, uint64_t for_ns, const char *path) {
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status;
+/* From the first line to the last, which says that it is whole. */
+static int record_into(struct cli *c, const struct output_file *o, uint64_t for_ns,
+                       struct stat *st) {
     struct record_lease lease;
-    struct stat st;
+    int status;
 
-    if (fd < 0) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        fdutil_close(&fd);
-        return cli_fail(c, CLI_USAGE, "%s: events are recorded into a file only", path);
-    }
+    if (fstat(o->fd, st) < 0 || !S_ISREG(st->st_mode))
+        return cli_fail(c, CLI_USAGE, "%s: events are recorded into a file only", o->path);
+    status = output_file_write(c, o, "", 0);
+    if (status != CLI_OK) return status;
     cli_catch_interrupt();
-    status = record_events_begin(c, &lease, fd);
+    status = record_events_begin(c, &lease, o->fd);
     if (status == CLI_OK) status = wait_for_end(c, for_ns, &lease);
-    if (status == CLI_OK) status = record_events_end(c, &lease, path);
-    if (status == CLI_OK && fstat(fd, &st) == 0)
+    if (status == CLI_OK) status = record_events_end(c, &lease, o->path);
+    return status;
+}
+
+int record_events(struct cli *c, uint64_t for_ns, const char *path) {
+    struct output_file o;
+    struct stat st = {0};
+    int status = output_file_open(c, &o, path, 0600);
+    bool empty;
+
+    if (status != CLI_OK) return status;
+    status = record_into(c, &o, for_ns, &st);
+    empty = fstat(o.fd, &st) == 0 && st.st_size == 0;
+    output_file_close(&o, !empty); /* what is not whole may tell something all the same */
+    if (status == CLI_OK)
         fprintf(c->err, "salusctl: %lld bytes of events in %s; see salus-sim(1), replay\n",
                 (long long)st.st_size, path);
-    fdutil_close(&fd);
     return status;
 }

@@ -215,7 +215,7 @@ int main(int argc, char **argv) {
     config.ops = device_find(device && device[0] ? device : NULL);
     if (config.ops && config.ops->by_process) fixed_begin(argv);
     log_background();
-    fdutil_raise_limit();
+    fdutil_raise_limits();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is the broker's to handle */
     oom_yield();

@@ -219,7 +219,7 @@ int main(int argc, char **argv) {
     char why[256] = "";
 
     log_init("info");
-    fdutil_raise_limit();
+    fdutil_raise_limits();
     for (int i = 1; i + 1 < argc; i += 2)
         take(&config, argv[i], argv[i + 1]);
     uv_loop_init(&e.loop);

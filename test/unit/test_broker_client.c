@@ -729,7 +729,7 @@ Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
         allow_fds(next_fd());
         connected = connect(fd, (struct sockaddr *)&addr, sizeof(addr));
         answered = poll(&p, 1, patience_ms());
-        fdutil_raise_limit(); /* for the test's own needs, should it fail */
+        fdutil_raise_limits(); /* for the test's own needs, should it fail */
         cr_assert_eq(connected, 0);
         cr_assert_eq(answered, 1, "nothing was said");
         broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
@@ -737,7 +737,7 @@ Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
         cr_assert_str_eq(o.text,
                          "salusd has no descriptors left; raise LimitNOFILE of its unit, or "
                          "'ulimit -Hn'");
-        fdutil_raise_limit();
+        fdutil_raise_limits();
         close(fd);
         fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     }
@@ -772,7 +772,7 @@ Test(broker_client, the_last_descriptors_are_not_for_clients) {
     cr_assert_eq(o.result, -EMFILE);
     for (int i = 0; i < 3; i++)
         cr_assert_geq(dup(0), 0, "there are some left");
-    fdutil_raise_limit();
+    fdutil_raise_limits();
 }
 
 /* ---- questions instead of a hello ------------------------------------------------------------ */

@@ -23,7 +23,7 @@
 static struct broker_rig rig;
 
 static void setup(void) {
-    fdutil_raise_limit();
+    fdutil_raise_limits();
     broker_rig_init(&rig);
     atomic_store(&rig.worker.estates, 1);
     atomic_store(&rig.worker.in_parts, 1);

@@ -360,3 +360,15 @@ Test(ctl_verbs, a_recording_is_a_workload) {
     CTL("record", "/nonexistent/x");
     EXPECT(1, "", "salusctl: /nonexistent/x: No such file or directory\n");
 }
+
+Test(ctl_verbs, a_recording_that_cannot_begin_leaves_no_file) {
+    const char *kinds[] = {"--events", "--kernels"};
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/recorded", rig.dir);
+    for (int i = 0; i < 2; i++) {
+        CTL("record", kinds[i], "--gpu", "7", path);
+        cr_expect_eq(clirun_status, CLI_NOT_FOUND, "%d: %s", clirun_status, clirun_err);
+        cr_expect_neq(access(path, F_OK), 0, "%s", kinds[i]);
+    }
+}

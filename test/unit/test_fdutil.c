@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/err.h"
 #include "common/fdutil.h"
 
 static int open_fds(void) {
@@ -183,7 +184,7 @@ Test(fdutil, a_message_comes_without_descriptors_that_this_process_may_not_have)
         allow_fds(lowest + room);
         cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), got, &n), 5);
         cr_assert_eq(n, FDUTIL_LOST);
-        fdutil_raise_limit();
+        fdutil_raise_limits();
         cr_assert_eq(open_fds(), before, "what there was room for is closed");
     }
     n = FDUTIL_MAX_FDS;
@@ -193,6 +194,31 @@ Test(fdutil, a_message_comes_without_descriptors_that_this_process_may_not_have)
     cr_assert_eq(fdutil_send(sv[0], "hello", 5, fds, 1), 0);
     allow_fds(lowest);
     cr_assert_eq(fdutil_recv(sv[1], msg, sizeof(msg), NULL, NULL), -EPROTO, "none is expected");
+}
+
+static void allow_bytes(rlim_t soft, rlim_t hard) {
+    struct rlimit limit = {soft, hard};
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static rlim_t allowed_bytes(int pid) {
+    struct rlimit limit;
+    cr_assert_eq(prlimit(pid, RLIMIT_FSIZE, NULL, &limit), 0);
+    return limit.rlim_cur;
+}
+
+/* Shared memory is made as a file is, and the kernel limits it as such. */
+Test(fdutil, shared_memory_may_be_larger_than_files) {
+    allow_bytes(4096, 1 << 20);
+    fdutil_raise_limits();
+    int fd = fdutil_memfd("test", 1 << 20, 0);
+    cr_assert_geq(fd, 0, "%d", fd);
+    close(fd);
+    cr_assert_eq(fdutil_memfd("test", (1 << 20) + 1, 0), -EFBIG, "and no signal");
+    cr_assert_str_eq(err_text(-EFBIG),
+                     "a file or shared memory is larger than allowed (ulimit -f)");
+    fdutil_lower_limits(getpid());
+    cr_assert_eq(allowed_bytes(0), 4096);
 }
 
 Test(fdutil, last_words_come_before_a_reset) {

@@ -108,6 +108,6 @@ int main(int argc, char **argv) {
         path = a.name;
     }
     log_init("info");
-    fdutil_raise_limit();
+    fdutil_raise_limits();
     return run(path ? path : PRESET_FILE, check);
 }

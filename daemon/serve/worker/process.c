@@ -73,7 +73,7 @@ int process_start(uv_loop_t *loop, uv_process_t *process, char *const *argv, cha
     }
     *open = !err;
     if (!err) err = uv_spawn(loop, process, &options); /* libuv's errors are -errno */
-    if (*open && !err) fdutil_lower_limit(process->pid);
+    if (*open && !err) fdutil_lower_limits(process->pid);
     free(options.env);
     close_all(fds + 1, 1);
     close_all(fds + 3, 1);
