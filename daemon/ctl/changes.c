@@ -45,7 +45,20 @@ static void print_quoted(const char *entry, FILE *out) {
     fputs("'\n", out);
 }
 
+static void print_removed(const struct changes *c, FILE *out) {
+    for (size_t i = 0; i < c->count; i++) {
+        char *equals = strchr(c->before[i], '=');
+
+        if (!equals) continue;
+        *equals = '\0';
+        if (!getenv(c->before[i])) fprintf(out, "unset %s\n", c->before[i]);
+        *equals = '=';
+    }
+}
+
 void changes_print(const struct changes *c, FILE *out, bool null) {
+    if (!null) print_removed(c, out);
+
     for (char **e = environ; e && *e; e++) {
         if (was_there(c, *e)) continue;
         if (null)

@@ -18,7 +18,8 @@ struct changes {
 
 /* 0 or -ENOMEM. */
 int changes_take(struct changes *c);
-/* What is new or has another value: "export NAME='value'" a line, or NAME=value and a NUL. */
+/* Variables that are new or have another value: "export NAME='value'" a line, behind "unset NAME"
+ * for those that are gone; or NAME=value and a NUL, which cannot tell of the latter. */
 void changes_print(const struct changes *c, FILE *out, bool null);
 void changes_finish(struct changes *c);
 

@@ -57,6 +57,14 @@ static int set_library(struct cli *c) {
     return CLI_OK;
 }
 
+/* Who names a GPU of salusd's has chosen already. A list left beside that would be counted against
+ * the one GPU that the command then sees. */
+static void drop_list(void) {
+    const char *gpu = getenv(JOB_GPU_VARIABLE);
+
+    if (gpu && *gpu) unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 static void set_job(const struct cli *c, const struct environment *e) {
     char absolute[PATH_MAX], run[16];
 
@@ -67,6 +75,7 @@ static void set_job(const struct cli *c, const struct environment *e) {
     for (int i = 0; i < e->value_count; i++)
         if (e->values[i].value) setenv(e->values[i].variable, e->values[i].value, 1);
     if (e->strict) setenv(JOB_STRICT_VARIABLE, "1", 1);
+    drop_list();
 }
 
 bool environment_asks_null(const struct environment *e) {

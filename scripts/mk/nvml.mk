@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # NVML, beside the driver's library: what it exports is marked in its header, and listed in functions.def.
-NVML_OBJS := $(call objs,$(NVML) shim/connection/dial.c shim/pci.c)
+NVML_OBJS := $(call objs,$(NVML) $(addprefix shim/connection/,dial.c gpu_choice.c question.c visible.c) shim/pci.c)
 $(NVML_OBJS): OWN_CFLAGS += -fvisibility=hidden
 $(NVML_SO): $(NVML_OBJS) $(addprefix $(BUILD)/lib,proto.a common.a)
 	@mkdir -p $(@D)
@@ -14,4 +14,4 @@ check-nvml-exports: $(NVML_SO)
 	$(Q)nm -D --defined-only $< | awk '{print $$NF}' | sort >$(BUILD)/nvml.have
 	$(Q)diff $(BUILD)/nvml.want $(BUILD)/nvml.have
 
-$(BUILD)/test/unit/test_nvml $(BUILD)/test/unit/test_nvml_view $(BUILD)/fuzz_nvml: $(NVML_OBJS)
+$(BUILD)/test/unit/test_nvml: $(NVML_OBJS)

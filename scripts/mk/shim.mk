@@ -20,7 +20,12 @@ $(BUILD)/test/unit/test_lanes: $(BUILD)/shim/graph/lanes.o
 $(BUILD)/test/unit/test_shim_title: $(addprefix $(BUILD)/shim/connection/,title.o command_line.o)
 SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o program_memory.o ptx_target.o)
 $(BUILD)/test/unit/test_shim_fatbin $(BUILD)/test/unit/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
-$(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,command_line.o conn.o dial.o profile.o refusals.o title.o)
+$(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,command_line.o conn.o dial.o gpu_choice.o profile.o \
+	question.o refusals.o title.o visible.o)
+$(BUILD)/test/unit/test_visible $(BUILD)/fuzz_visible: $(BUILD)/shim/connection/visible.o
+$(BUILD)/test/unit/test_question $(BUILD)/fuzz_question: $(addprefix $(BUILD)/shim/connection/,dial.o question.o)
+$(BUILD)/test/unit/test_mps_variables: $(BUILD)/shim/connection/mps_variables.o
+$(BUILD)/test/unit/test_gpu_choice: $(addprefix $(BUILD)/shim/connection/,dial.o gpu_choice.o question.o visible.o)
 $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o memory/headroom.o api/alloc.o \
 	memory/lookup.o memory/stray.o memory/virtual.o memory/allocation.o memory/spans.o memory/identity.o)
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)

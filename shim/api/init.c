@@ -5,30 +5,18 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/err.h"
 #include "proto/gen/prototypes.h"
+#include "shim/connection/mps_variables.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/memory/mem.h"
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The driver's own rule: an ordinal that does not exist ends the list. One device exists. */
-static bool device_hidden(void) {
-    const char *list = getenv("CUDA_VISIBLE_DEVICES");
-    if (!list) return false;
-    if (!strncmp(list, "GPU-", 4)) return false;
-    char *end;
-    long first = strtol(list, &end, 10);
-    return end == list || first != 0;
-}
-
 static CUresult open_once(void) {
     state_log();
-    if (device_hidden()) return CUDA_ERROR_NO_DEVICE;
     int err = state_connect();
     if (!err) err = mem_init();
     if (err) {
@@ -36,6 +24,7 @@ static CUresult open_once(void) {
         return memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_DEVICE;
     }
     submit_init();
+    mps_variables_say();
     state_publish();
     return CUDA_SUCCESS;
 }

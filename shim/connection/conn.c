@@ -23,6 +23,7 @@
 #include "proto/job.h"
 #include "shim/connection/command_line.h"
 #include "shim/connection/dial.h"
+#include "shim/connection/gpu_choice.h"
 #include "shim/connection/profile.h"
 #include "shim/connection/refusals.h"
 #include "shim/connection/title.h"
@@ -63,12 +64,29 @@ static int told(struct conn *c, int err, const char *why) {
     return err;
 }
 
-/* A job whose GPU is misspelt would run on another one unseen. */
-static int find_gpu(struct conn *c, uint32_t *gpu) {
-    char why[JOB_WHY_BYTES];
+static int no_daemon(struct conn *c, int err) {
+    log_error("shim",
+              "what=\"no salusd answers at %s/job.sock\" error=%s "
+              "do=\"start it with 'salusd --foreground', or set SALUS_RUN_DIR\"",
+              dial_run_dir(), err_name(err));
+    return told(c, ERR_NO_DAEMON, err_text(ERR_NO_DAEMON));
+}
 
-    if (job_gpu(getenv(JOB_GPU_VARIABLE), gpu, why) == 0) return 0;
-    log_error("shim", "what=\"%s\"", why);
+/* A job whose GPU is misspelt would run on another one unseen. What is wrong is said once: programs
+ * ask again. */
+static int find_gpu(struct conn *c, uint32_t *gpu) {
+    static bool said;
+    char why[GPU_CHOICE_WHY_BYTES];
+    struct gpu_choice choice;
+    int err = gpu_choice_make(&choice, why);
+
+    *gpu = choice.gpu;
+    if (!err) return 0;
+    if (err != -EINVAL && err != -ENODEV) return no_daemon(c, err);
+    c->refused = true;
+    if (!*why || said) return -ENODEV;
+    said = true;
+    log_error("shim", "what=\"%s\" do=\"see 'salusctl gpu list'\"", why);
     return told(c, -ENODEV, why);
 }
 
@@ -289,13 +307,7 @@ static int try_offer(struct conn *c) {
 static int join(struct conn *c, uint32_t gpu, bool *null) {
     int err;
     c->sock = dial_broker();
-    if (c->sock < 0) {
-        log_error("shim",
-                  "what=\"no salusd answers at %s/job.sock\" error=%s "
-                  "do=\"start it with 'salusd --foreground', or set SALUS_RUN_DIR\"",
-                  dial_run_dir(), err_name(c->sock));
-        return told(c, ERR_NO_DAEMON, err_text(ERR_NO_DAEMON));
-    }
+    if (c->sock < 0) return no_daemon(c, c->sock);
     err = say_hello(c->sock, gpu, null);
     if (err == -EPIPE) err = 0; /* refused before it spoke: the offer says why */
     for (int i = 0; !err && i < CONN_OFFERS; i++) {

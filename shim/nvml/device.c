@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How the device is found. Its handle is an address that stands for it: forked children have it
- * too.
+ * How a device is found. Its handle is an address that stands for its index: forked children have
+ * it too.
  */
 #include "shim/nvml/device.h"
 
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "proto/uuid.h"
+#include "shim/connection/visible.h"
 #include "shim/nvml/library.h"
 #include "shim/pci.h"
 
@@ -16,20 +17,25 @@ struct nvml_device {
     char unused;
 };
 
-static struct nvml_device the_device;
+static struct nvml_device devices[VISIBLE_MAX];
+
+static unsigned int index_of(nvml_handle device) {
+    return (unsigned int)(device - devices);
+}
 
 nvml_result device_enter(nvml_handle device, bool arguments_given) {
-    return library_enter(arguments_given && device == &the_device);
+    bool ours = device >= devices && device < devices + VISIBLE_MAX;
+    return library_enter(arguments_given && ours);
 }
 
 nvml_result device_look(nvml_handle device, bool arguments_given, struct wire_view *out) {
     nvml_result r = device_enter(device, arguments_given);
-    return r ? r : view_ask(out);
+    return r ? r : view_ask(index_of(device), out);
 }
 
 nvml_result nvmlDeviceGetCount_v2(unsigned int *count) {
     nvml_result r = library_enter(count);
-    if (!r) *count = 1;
+    if (!r) *count = view_count();
     return r;
 }
 
@@ -38,45 +44,65 @@ nvml_result nvmlDeviceGetCount(unsigned int *count) {
 }
 
 nvml_result nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvml_handle *device) {
-    nvml_result r = library_enter(device && index == 0);
-    if (!r) *device = &the_device;
-    return r;
+    nvml_result r = library_enter(device);
+    if (r) return r;
+    if (index >= view_count()) return NVML_ERROR_INVALID_ARGUMENT;
+    *device = &devices[index];
+    return NVML_SUCCESS;
 }
 
 nvml_result nvmlDeviceGetHandleByIndex(unsigned int index, nvml_handle *device) {
     return nvmlDeviceGetHandleByIndex_v2(index, device);
 }
 
-nvml_result nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvml_handle *device) {
+/* What names a device: 0 if it is this one, -ENODEV if it is another, -EINVAL if it names none. */
+typedef int name_check(const char *name, const struct wire_device *device);
+
+/* The first device that is named so. One that does not answer is no reason not to find another. */
+static nvml_result find(const char *name, name_check *check, nvml_handle *device) {
+    nvml_result r = library_enter(name && device);
+    unsigned int count = r ? 0 : view_count();
     struct wire_view v;
-    nvml_result r = device_look(&the_device, bus_id && device, &v);
-    if (r) return r;
-    const struct pci_place place = {v.device.pci_domain, v.device.pci_bus, v.device.pci_slot};
-    int err = pci_check(bus_id, &place);
-    if (err) return err == -EINVAL ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_NOT_FOUND;
-    *device = &the_device;
-    return NVML_SUCCESS;
+
+    for (unsigned int i = 0; i < count; i++) {
+        nvml_result answer = view_ask(i, &v);
+        int err = answer ? 0 : check(name, &v.device);
+
+        if (err == -EINVAL) return NVML_ERROR_INVALID_ARGUMENT;
+        if (answer) r = answer;
+        if (answer || err) continue;
+        *device = &devices[i];
+        return NVML_SUCCESS;
+    }
+    return r ? r : NVML_ERROR_NOT_FOUND;
+}
+
+static int check_place(const char *bus_id, const struct wire_device *d) {
+    const struct pci_place place = {d->pci_domain, d->pci_bus, d->pci_slot};
+    return pci_check(bus_id, &place);
+}
+
+nvml_result nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvml_handle *device) {
+    return find(bus_id, check_place, device);
 }
 
 nvml_result nvmlDeviceGetHandleByPciBusId(const char *bus_id, nvml_handle *device) {
     return nvmlDeviceGetHandleByPciBusId_v2(bus_id, device);
 }
 
-nvml_result nvmlDeviceGetHandleByUUID(const char *uuid, nvml_handle *device) {
+static int check_uuid(const char *uuid, const struct wire_device *d) {
     char own[UUID_TEXT_BYTES];
-    struct wire_view v;
-    nvml_result r = device_look(&the_device, uuid && device, &v);
 
-    if (r) return r;
-    uuid_print(v.device.uuid, own);
-    if (strcmp(uuid, own) != 0 && strcmp(uuid, own + strlen("GPU-")) != 0)
-        return NVML_ERROR_NOT_FOUND;
-    *device = &the_device;
-    return NVML_SUCCESS;
+    uuid_print(d->uuid, own);
+    return strcmp(uuid, own) && strcmp(uuid, own + strlen("GPU-")) ? -ENODEV : 0;
+}
+
+nvml_result nvmlDeviceGetHandleByUUID(const char *uuid, nvml_handle *device) {
+    return find(uuid, check_uuid, device);
 }
 
 nvml_result nvmlDeviceGetIndex(nvml_handle device, unsigned int *index) {
     nvml_result r = device_enter(device, index);
-    if (!r) *index = 0;
+    if (!r) *index = index_of(device);
     return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one device: the gate of calls about it.
+ * The devices: the gate of calls about one.
  */
 #ifndef SHIM_NVML_DEVICE_H
 #define SHIM_NVML_DEVICE_H

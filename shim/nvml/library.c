@@ -42,7 +42,7 @@ nvml_result nvmlInitWithFlags(unsigned int flags) {
     struct wire_view v;
 
     if (flags & ~INIT_FLAGS) return NVML_ERROR_INVALID_ARGUMENT;
-    nvml_result r = view_ask(&v);
+    nvml_result r = view_ask(view_count() - 1, &v);
     if (r == NVML_SUCCESS) atom_add_relaxed(&users, 1);
     return r;
 }

@@ -1,64 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A refusal is a wire_offer, as a job's is.
+ * A list in CUDA_VISIBLE_DEVICES that leaves no GPU changes nothing: NVML does not go by it.
  */
 #include "shim/nvml/view.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/err.h"
-#include "common/fdutil.h"
-#include "proto/job.h"
-#include "shim/connection/dial.h"
-
-#define HEAD_BYTES offsetof(struct wire_view, processes)
-
-static int check_refusal(const void *msg, size_t bytes) {
-    struct wire_offer o;
-
-    if (bytes != sizeof(o)) return ERR_PROTOCOL;
-    memcpy(&o, msg, sizeof(o));
-    return o.magic == WIRE_MAGIC && o.result < 0 ? o.result : ERR_PROTOCOL;
-}
-
-/* Of an answer that is as long as it says. */
-static int check_facts(struct wire_view *v) {
-    if (v->device.memory_bytes == 0 || v->used_bytes > v->device.memory_bytes) return ERR_PROTOCOL;
-    if (v->busy_permille > 1000 || v->device.pci_bus > 255 || v->device.pci_slot > 31)
-        return ERR_PROTOCOL;
-    for (uint32_t i = 0; i < v->process_count; i++)
-        if (v->processes[i].pid <= 0 || v->processes[i].busy_permille > 1000) return ERR_PROTOCOL;
-    v->device.name[sizeof(v->device.name) - 1] = '\0';
-    return 0;
-}
-
-int view_check(const void *msg, size_t bytes, struct wire_view *out) {
-    if (bytes < HEAD_BYTES || bytes > sizeof(*out)) return check_refusal(msg, bytes);
-    memcpy(out, msg, bytes);
-    if (out->magic != WIRE_QUESTION_MAGIC) return check_refusal(msg, bytes);
-    if (out->major != WIRE_MAJOR) return ERR_VERSION;
-    if (out->process_count > WIRE_VIEW_PROCESSES ||
-        bytes != HEAD_BYTES + out->process_count * sizeof(out->processes[0]))
-        return ERR_PROTOCOL;
-    return check_facts(out);
-}
-
-static int ask(int sock, uint32_t gpu, struct wire_view *out) {
-    struct wire_question q = {
-        .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR, .gpu = gpu};
-    union {
-        struct wire_view view;
-        struct wire_offer refusal;
-    } msg;
-    int err = fdutil_send(sock, &q, sizeof(q), NULL, 0);
-
-    if (err && err != -EPIPE) return err; /* -EPIPE: refused before it asked; that says why */
-    int n = fdutil_recv(sock, &msg, sizeof(msg), NULL, NULL);
-    if (n <= 0) return n ? n : ERR_BROKER_LOST;
-    return view_check(&msg, (size_t)n, out);
-}
+#include "shim/connection/gpu_choice.h"
+#include "shim/connection/question.h"
 
 static nvml_result result_of(int err) {
     switch (err) {
@@ -82,15 +32,28 @@ static nvml_result result_of(int err) {
     }
 }
 
-nvml_result view_ask(struct wire_view *out) {
-    char why[JOB_WHY_BYTES];
+/* The GPU at this index, as a question has it; 0: that of this process's job, else the first. */
+static int find_gpu(unsigned int index, uint32_t *gpu) {
+    char why[GPU_CHOICE_WHY_BYTES];
+    struct gpu_choice choice;
+    int err = gpu_choice_make(&choice, why);
+
+    *gpu = index < choice.count ? choice.order[index] : index + 1;
+    if (index == choice.count - 1) *gpu = choice.gpu;
+    return err == -EINVAL ? -ENODEV : 0;
+}
+
+nvml_result view_ask(unsigned int index, struct wire_view *out) {
     uint32_t gpu;
+    int err = find_gpu(index, &gpu);
 
-    if (job_gpu(getenv(JOB_GPU_VARIABLE), &gpu, why) < 0) return NVML_ERROR_NOT_FOUND;
-    int saved = errno, sock = dial_broker();
-    int err = sock < 0 ? sock : ask(sock, gpu, out);
+    return result_of(err ? err : question_ask(gpu, out));
+}
 
-    fdutil_close(&sock);
-    errno = saved;
-    return result_of(err);
+unsigned int view_count(void) {
+    char why[GPU_CHOICE_WHY_BYTES];
+    struct gpu_choice choice;
+
+    gpu_choice_make(&choice, why);
+    return choice.count;
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the broker says of the GPU of this process's job, else of SALUS_GPU, else of the first,
- * asked anew each time: nothing is kept that a fork, a daemon that went, or a second thread could
- * spoil.
+ * What the broker says of a GPU, asked anew each time: nothing is kept that a fork, a daemon that
+ * went, or a second thread could spoil.
+ *
+ * This library numbers GPUs as CUDA_VISIBLE_DEVICES does, up to the one that this process has,
+ * which is the last: so frameworks that count GPUs here, and then those of the list, find the one
+ * that CUDA shows. Without a list that one is number 0.
  */
 #ifndef SHIM_NVML_VIEW_H
 #define SHIM_NVML_VIEW_H
 
-#include <stddef.h>
-
 #include "proto/wire.h"
 #include "shim/nvml/nvml.h"
 
-/* One connection, one question, one answer. With another result than NVML_SUCCESS `out` is not
- * valid. Preserves errno. */
-nvml_result view_ask(struct wire_view *out);
+/* Devices that this process sees, at least 1. Preserves errno. */
+unsigned int view_count(void);
 
-/* An answer of so many bytes, checked: 0 with *out, the refusal's error, or ERR_PROTOCOL. */
-int view_check(const void *msg, size_t bytes, struct wire_view *out);
+/* One question about the device with this index. With another result than NVML_SUCCESS `out` is not
+ * valid. Preserves errno. */
+nvml_result view_ask(unsigned int index, struct wire_view *out);
 
 #endif

@@ -180,9 +180,9 @@ class Daemon:
         with open(self.log_path, "r", errors="replace") as f:
             return f.read()
 
-    def ctl(self, *args, check=True):
+    def ctl(self, *args, check=True, env=None):
         r = subprocess.run([tool("salusctl"), "--run-dir", self.run_dir, "--timeout", str(PATIENCE), *args],
-                           text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=2 * PATIENCE)
+                           text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=2 * PATIENCE, env=env)
         if check and r.returncode:
             raise AssertionError(f"salusctl {' '.join(args)}: exit {r.returncode}: {r.stderr}")
         return r

@@ -188,6 +188,37 @@ def test_a_worker_that_is_killed_takes_its_own_jobs_alone():
         equal(d.run_on(0, TRAIN).returncode, 0, "a job on GPU 0 after that")
 
 
+def test_a_list_of_visible_gpus_chooses_one():
+    """As Ray, Slurm, Kubernetes' plugins and shell loops say it, who know nothing of Salus."""
+    with Two() as d:
+        uuids = [g["uuid"] for g in d.gpus()]
+        lists = (("0", 0), ("1", 1), ("1,0", 1), (" 1", 1), ("0,1", 0), (uuids[1], 1), (uuids[0] + "," + uuids[1], 0), ("1,7", 1))
+        for count, (text, gpu) in enumerate(lists, 1):
+            done = d.ctl("run", "-q", "--", *TRAIN, check=False, env=dict(os.environ, CUDA_VISIBLE_DEVICES=text))
+            checksum_of(done, d)
+            equal(max(history(d, count), key=lambda j: j["id"])["gpu"], gpu, f"CUDA_VISIBLE_DEVICES={text}")
+        for text, why in (("7", "'7' begins with none of salusd's GPUs, 0 to 1"), ("1,1", "names a GPU twice"), (uuids[0][:12], "begins with none"),
+                          ("MIG-1", "names a MIG instance: Salus shares whole GPUs"), ("all", "neither a number nor a UUID")):
+            done = d.run(TRAIN, CUDA_VISIBLE_DEVICES=text)
+            equal(done.returncode != 0, True, f"CUDA_VISIBLE_DEVICES={text}")
+            contains(done.stderr, why, "what the library says")
+        for text in ("", "-1", "NoDevFiles"):
+            done = d.run(TRAIN, CUDA_VISIBLE_DEVICES=text)
+            equal(done.returncode != 0, True, f"CUDA_VISIBLE_DEVICES={text}")
+            equal("what=" in done.stderr, False, f"nothing is said of CUDA_VISIBLE_DEVICES={text}")
+
+
+def test_salus_gpu_stands_above_a_list():
+    with Two() as d:
+        for words, more in (((), {"SALUS_GPU": "0"}), (("--gpu", "0"), {})):
+            for text in ("1", "7", "", "MIG-1"):
+                env = dict(os.environ, CUDA_VISIBLE_DEVICES=text, **more)
+                checksum_of(d.ctl("run", "-q", *words, "--", *TRAIN, check=False, env=env), d)
+        job = d.run(TRAIN, SALUS_GPU="0", CUDA_VISIBLE_DEVICES="1")  # set within a command, as Ray does
+        checksum_of(job, d)
+        equal({j["gpu"] for j in history(d, 9)}, {0}, "GPUs")
+
+
 def test_eight_jobs_spread_evenly():
     with Two() as d:
         jobs = [d.start(LONG) for _ in range(8)]
@@ -303,6 +334,7 @@ def test_a_reader_sees_the_one_of_its_own():
 
         equal(total(), 1024, "the first")
         equal(total(SALUS_GPU="1"), 512, "that of SALUS_GPU")
+        equal(total(SALUS_GPU="1", CUDA_VISIBLE_DEVICES="0"), 512, "that of SALUS_GPU")
         done = d.run([READER], SALUS_GPU="7")
         equal(done.returncode != 0, True, "one that is not there")
 

@@ -253,7 +253,8 @@ static void say_ready(struct broker_rig_worker *w, int fd, struct given given) {
     m.device.sm_count = w->sm_count ? w->sm_count : 4;
     m.device.cc_major = 9;
     m.device.pci_domain = 2;
-    m.device.pci_bus = 0x41;
+    m.device.pci_bus = w->pci_bus ? w->pci_bus : 0x41;
+    m.device.uuid[0] = (uint8_t)w->uuid;
     m.device.pci_slot = 5;
     if (atomic_load(&w->fail_ready) > 0) {
         atomic_fetch_sub(&w->fail_ready, 1);

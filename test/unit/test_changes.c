@@ -41,6 +41,22 @@ Test(changes, new_and_other_values_are_printed_and_no_others) {
     changes_finish(&c);
 }
 
+Test(changes, what_is_gone_is_unset) {
+    struct changes c;
+
+    clearenv();
+    setenv("GONE", "1=2", 1);
+    setenv("KEPT", "1", 1);
+    cr_assert_eq(changes_take(&c), 0);
+    unsetenv("GONE");
+    setenv("KEPT", "2", 1);
+    print(&c, false);
+    cr_expect_str_eq(text, "unset GONE\nexport KEPT='2'\n");
+    print(&c, true);
+    cr_expect_str_eq(text, "KEPT=2");
+    changes_finish(&c);
+}
+
 Test(changes, with_nul_they_are_as_they_are) {
     struct changes c;
 

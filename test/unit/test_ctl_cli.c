@@ -594,6 +594,17 @@ Test(ctl_cli_daemon, run_passes_on_what_the_job_needs) {
     cr_assert_str_eq(RUN("sh", "-c", "echo $NVTX_INJECTION64_PATH $SALUS_WEIGHT"), "/other\n");
 }
 
+Test(ctl_cli_daemon, run_with_a_gpu_drops_a_list_of_gpus) {
+    static const char echo[] = "echo $SALUS_GPU ${CUDA_VISIBLE_DEVICES-none}";
+
+    make_library();
+    setenv("CUDA_VISIBLE_DEVICES", "3", 1);
+    cr_assert_str_eq(RUN("sh", "-c", echo), "3\n", "without one it says which");
+    cr_assert_str_eq(RUN("--gpu", "0", "sh", "-c", echo), "0 none\n");
+    setenv("SALUS_GPU", "0", 1);
+    cr_assert_str_eq(RUN("sh", "-c", echo), "0 none\n");
+}
+
 static const char *const framework_variables[] = {
 #define FRAMEWORK(framework, variable, way, where, value, why) variable,
 #include "daemon/ctl/frameworks.def"

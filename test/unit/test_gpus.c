@@ -349,7 +349,7 @@ static struct wire_view answer_to(uint32_t asked) {
     return v;
 }
 
-Test(gpus_rig, a_question_is_answered_by_the_gpu_of_the_job_then_of_the_asker_then_the_first) {
+Test(gpus_rig, a_question_is_answered_by_the_gpu_that_it_names_then_of_the_job_then_the_first) {
     struct wire_question q = {
         .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR, .gpu = 3};
     uint32_t gpu;
@@ -359,8 +359,9 @@ Test(gpus_rig, a_question_is_answered_by_the_gpu_of_the_job_then_of_the_asker_th
     cr_expect_eq(refusal_of(&q, sizeof(q)).result, -ENODEV);
     join(2, &gpu);
     cr_expect_eq(answer_to(0).device.gpu, 1, "this process has a job there");
-    cr_expect_eq(answer_to(1).device.gpu, 1);
-    cr_expect_eq(answer_to(1).process_count, 1);
+    cr_expect_eq(answer_to(0).process_count, 1);
+    cr_expect_eq(answer_to(1).device.gpu, 0, "the other one is to be had all the same");
+    cr_expect_eq(answer_to(1).process_count, 0);
 }
 
 /* ---- getting ready --------------------------------------------------------------------------- */

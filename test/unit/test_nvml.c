@@ -21,6 +21,7 @@ static nvml_handle device;
 
 static void begin(void) {
     unsetenv("SALUS_CAPABILITY");
+    unsetenv("CUDA_VISIBLE_DEVICES");
     broker_rig_init(&rig);
     setenv("SALUS_RUN_DIR", rig.dir, 1);
     broker_rig_start(&rig);
@@ -324,4 +325,89 @@ Test(nvml, a_process_is_called_what_it_is_called_by) {
     cr_assert_eq(nvmlSystemGetProcessName(0x7fffffff, name, sizeof(name)), NVML_ERROR_NOT_FOUND);
     cr_assert_eq(nvmlSystemGetProcessName((unsigned int)getpid(), name, 0),
                  NVML_ERROR_INVALID_ARGUMENT);
+}
+
+/* ---- one GPU of two -------------------------------------------------------------------------- */
+
+static void begin_two(void) {
+    unsetenv("SALUS_GPU");
+    broker_rig_init(&rig);
+    rig.config.gpus = 2;
+    rig.worker.uuid = 0xaa;
+    rig.second.uuid = 0xbb;
+    rig.second.pci_bus = 0x40;
+    setenv("SALUS_RUN_DIR", rig.dir, 1);
+    broker_rig_start(&rig);
+    cr_assert_eq(nvmlInit_v2(), NVML_SUCCESS);
+}
+
+TestSuite(nvml_two, .init = begin_two, .fini = end, .timeout = 60);
+
+/* The second characters of the UUIDs of the devices that there are. */
+static const char *devices_with(const char *list) {
+    static char found[16];
+    unsigned int count, index;
+    char uuid[96];
+
+    setenv("CUDA_VISIBLE_DEVICES", list, 1);
+    cr_assert_eq(nvmlDeviceGetCount_v2(&count), NVML_SUCCESS);
+    for (unsigned int i = 0; i < count; i++) {
+        cr_assert_eq(nvmlDeviceGetHandleByIndex_v2(i, &device), NVML_SUCCESS);
+        cr_assert_eq(nvmlDeviceGetIndex(device, &index), NVML_SUCCESS);
+        cr_assert_eq(index, i);
+        cr_assert_eq(nvmlDeviceGetUUID(device, uuid, sizeof(uuid)), NVML_SUCCESS);
+        found[i] = uuid[4];
+    }
+    cr_assert_eq(nvmlDeviceGetHandleByIndex_v2(count, &device), NVML_ERROR_INVALID_ARGUMENT);
+    found[count] = '\0';
+    return found;
+}
+
+Test(nvml_two, devices_are_counted_up_to_the_own_one) {
+    cr_assert_str_eq(devices_with("0"), "a");
+    cr_assert_str_eq(devices_with("1"), "ab");
+    cr_assert_str_eq(devices_with("0,1"), "a");
+    cr_assert_str_eq(devices_with("GPU-bb"), "ab");
+    cr_assert_str_eq(devices_with("2"), "a", "none is visible");
+    cr_assert_str_eq(devices_with(""), "a");
+    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+    cr_assert_str_eq(devices_with("0"), "b");
+    cr_assert_str_eq(devices_with("1"), "ba");
+    setenv("SALUS_GPU", "1", 1);
+    cr_assert_str_eq(devices_with("1"), "b", "SALUS_GPU stands above the list");
+    cr_assert_str_eq(devices_with(""), "b", "which hides nothing from NVML");
+    unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+Test(nvml_two, a_device_is_found_by_its_names_beside_another) {
+    unsigned int index;
+    nvml_handle first;
+
+    setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+    cr_assert_eq(nvmlDeviceGetHandleByIndex_v2(0, &first), NVML_SUCCESS);
+    cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("0002:40:05.0", &device), NVML_SUCCESS);
+    cr_assert_eq(nvmlDeviceGetIndex(device, &index), NVML_SUCCESS);
+    cr_assert_eq(index, 1);
+    cr_assert_eq(nvmlDeviceGetHandleByPciBusId_v2("0002:41:05.0", &device), NVML_SUCCESS);
+    cr_assert_eq(device, first);
+    cr_assert_eq(nvmlDeviceGetHandleByUUID("GPU-bb000000-0000-0000-0000-000000000000", &device),
+                 NVML_SUCCESS);
+    cr_assert_neq(device, first);
+    cr_assert_eq(nvmlDeviceGetHandleByUUID("GPU-cc000000-0000-0000-0000-000000000000", &device),
+                 NVML_ERROR_NOT_FOUND);
+}
+
+/* Its job does not come in place of the GPU that an index names. */
+Test(nvml_two, a_process_with_a_job_sees_the_other_gpu_too) {
+    struct wire_hello h = broker_rig_hello();
+    int fds[WIRE_FD_COUNT];
+
+    h.gpu = 2;
+    cr_assert_eq(broker_rig_attach_as(broker_rig_connect(&rig, "job.sock"), &h, fds).device.gpu, 1);
+    cr_assert_str_eq(devices_with("1"), "ab");
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    cr_assert_eq(nvmlDeviceGetHandleByIndex_v2(0, &device), NVML_SUCCESS);
+    char uuid[96];
+    cr_assert_eq(nvmlDeviceGetUUID(device, uuid, sizeof(uuid)), NVML_SUCCESS);
+    cr_assert_eq(uuid[4], 'b', "the one that salusd chose");
 }

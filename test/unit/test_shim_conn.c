@@ -33,23 +33,24 @@
 
 /* What the broker does wrong, if anything. */
 struct script {
-    int refuse;               /* result of the offer */
-    int major_off;            /* added to the version */
-    int minor;                /* 0: ours */
-    int wrong;                /* attribute of the description; < 0: its version */
-    bool hang_up;             /* after hello */
-    bool unsealed;            /* the completion memfd can shrink */
-    bool small;               /* the submission memfd is too small */
-    int fds;                  /* how many travel; 0: all */
-    uint64_t granularity;     /* 0: GRANULE */
-    uint64_t alloc;           /* granules of the window; 0: 4 */
-    int welcome;              /* result of the welcome */
-    int lost;                 /* connections whose worker ends while it is offered */
-    bool late;                /* refuses as to one that accepted, before it hears that it did not */
-    uint64_t base[2];         /* of the first and the second offer */
-    uint32_t answers[2];      /* what the client said */
-    int offers, connections;  /* made */
-    struct wire_hello hello;  /* as received */
+    int refuse;              /* result of the offer */
+    int major_off;           /* added to the version */
+    int minor;               /* 0: ours */
+    int wrong;               /* attribute of the description; < 0: its version */
+    bool hang_up;            /* after hello */
+    bool unsealed;           /* the completion memfd can shrink */
+    bool small;              /* the submission memfd is too small */
+    int fds;                 /* how many travel; 0: all */
+    uint64_t granularity;    /* 0: GRANULE */
+    uint64_t alloc;          /* granules of the window; 0: 4 */
+    int welcome;             /* result of the welcome */
+    int lost;                /* connections whose worker ends while it is offered */
+    bool late;               /* refuses as to one that accepted, before it hears that it did not */
+    uint64_t base[2];        /* of the first and the second offer */
+    uint32_t answers[2];     /* what the client said */
+    int offers, connections; /* made */
+    struct wire_hello hello; /* as received */
+    struct wire_question question;
     int listener, peer, host; /* descriptors */
 };
 
@@ -111,13 +112,26 @@ static void say_welcome(const struct script *s, int result) {
     fdutil_send(s->peer, &w, sizeof(w), NULL, 0);
 }
 
+/* Says that there is such a GPU. */
+static void answer_question(struct script *s) {
+    struct wire_view v = {
+        .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .device = {.memory_bytes = GRANULE}};
+    memcpy(&s->question, &s->hello, sizeof(s->question));
+    fdutil_send(s->peer, &v, offsetof(struct wire_view, processes), NULL, 0);
+    close(s->peer);
+}
+
 /* False: the client will come again. */
 static bool serve(struct script *s) {
     struct wire_answer a = {0};
-    bool lost = s->connections++ < s->lost;
     s->peer = accept(s->listener, NULL, NULL);
     if (s->peer < 0) return true; /* it should have come again */
     fdutil_recv(s->peer, &s->hello, sizeof(s->hello), NULL, NULL);
+    if (s->hello.magic == WIRE_QUESTION_MAGIC) {
+        answer_question(s);
+        return false;
+    }
+    bool lost = s->connections++ < s->lost;
     for (int i = 0; i < 2 && !s->hang_up; i++) {
         if (s->late && i == 1) {
             say_welcome(s, lost ? ERR_WORKER_LOST : -ETIMEDOUT);
@@ -248,6 +262,27 @@ Test(shim_conn, asks_for_the_gpu_that_the_user_named) {
     setenv("SALUS_GPU", "2", 1);
     cr_assert_eq(connect_to(&s, &c), 0);
     cr_assert_eq(s.hello.gpu, 3);
+}
+
+Test(shim_conn, asks_for_the_first_gpu_that_is_visible) {
+    struct script s = {0};
+    struct conn c = {0};
+
+    setenv("CUDA_VISIBLE_DEVICES", "4,1", 1);
+    cr_assert_eq(connect_to(&s, &c), 0);
+    cr_assert_eq(s.question.gpu, 5, "whether there is one");
+    cr_assert_eq(s.hello.gpu, 5);
+}
+
+Test(shim_conn, a_list_that_hides_every_gpu_asks_nobody) {
+    struct conn c = {0};
+
+    log_init("none");
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    setenv("SALUS_RUN_DIR", "/nonexistent", 1);
+    cr_assert_eq(conn_open(&c), -ENODEV);
+    setenv("CUDA_VISIBLE_DEVICES", "0", 1);
+    cr_assert_eq(conn_open(&c), ERR_NO_DAEMON);
 }
 
 /* Ignored, it would be another one that nobody sees. */

@@ -42,14 +42,15 @@ static void answer(struct client *c) {
     client_close(c);
 }
 
-/* That of the process's job; else the one that it asks for; else the first that may have something
+/* The one that it asks for; else that of the process's job; else the first that may have something
  * to say. NULL: there is none of that number. */
 static struct gpu *find_gpu(const struct client *c) {
     struct gpus *all = c->clients->gpus;
-    struct gpu *g = gpus_of_process(all, c->job.uid, c->job.pid);
+    struct gpu *g;
 
-    if (g) return g;
     if (c->asked_gpu) return gpus_find(all, c->asked_gpu - 1);
+    g = gpus_of_process(all, c->job.uid, c->job.pid);
+    if (g) return g;
     for (uint32_t i = 0; i < all->count; i++)
         if (all->items[i].worker.state != WORKER_FAILED) return &all->items[i];
     return &all->items[0];

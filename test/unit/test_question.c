@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A broker's answer as NVML's library takes it, and every way in which it can be none.
+ * A broker's answer to a question, and every way in which it can be none.
  */
-#include "shim/nvml/view.h"
+#include "shim/connection/question.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -27,13 +27,13 @@ static void make(void) {
                               .processes = {{1, 0, 5}, {2, 1000, 6}}};
 }
 
-TestSuite(nvml_view, .init = make, .timeout = 60);
+TestSuite(question, .init = make, .timeout = 60);
 
 static int check(size_t bytes) {
-    return view_check(&sent, bytes, &got);
+    return question_check(&sent, bytes, &got);
 }
 
-Test(nvml_view, an_answer_is_taken_as_it_is) {
+Test(question, an_answer_is_taken_as_it_is) {
     cr_assert_eq(check(bytes_of(2)), 0);
     cr_assert_eq(memcmp(&sent, &got, bytes_of(2)), 0);
     sent.minor = WIRE_MINOR + 1;
@@ -44,7 +44,7 @@ Test(nvml_view, an_answer_is_taken_as_it_is) {
     cr_assert_eq(check(sizeof(sent)), 0);
 }
 
-Test(nvml_view, its_length_is_what_it_says) {
+Test(question, its_length_is_what_it_says) {
     for (size_t n = 1; n < bytes_of(3); n++)
         if (n != bytes_of(2)) cr_assert_eq(check(n), ERR_PROTOCOL, "%zu bytes", n);
     sent.process_count = WIRE_VIEW_PROCESSES + 1;
@@ -53,7 +53,7 @@ Test(nvml_view, its_length_is_what_it_says) {
     cr_assert_eq(check(bytes_of(0) - sizeof(sent.processes[0])), ERR_PROTOCOL);
 }
 
-Test(nvml_view, no_wrong_fact_is_taken) {
+Test(question, no_wrong_fact_is_taken) {
     sent.device.memory_bytes = 999;
     cr_assert_eq(check(bytes_of(2)), ERR_PROTOCOL, "more is used than there is");
     make();
@@ -80,21 +80,21 @@ Test(nvml_view, no_wrong_fact_is_taken) {
     cr_assert_eq(strlen(got.device.name), sizeof(sent.device.name) - 1);
 }
 
-Test(nvml_view, another_major_or_magic_is_none) {
+Test(question, another_major_or_magic_is_none) {
     sent.major = WIRE_MAJOR + 1;
     cr_assert_eq(check(bytes_of(2)), ERR_VERSION);
     sent.magic = 1;
     cr_assert_eq(check(bytes_of(2)), ERR_PROTOCOL);
 }
 
-Test(nvml_view, a_refusal_is_a_jobs) {
+Test(question, a_refusal_is_a_jobs) {
     struct wire_offer o = {.magic = WIRE_MAGIC, .result = -EBUSY};
 
-    cr_assert_eq(view_check(&o, sizeof(o), &got), -EBUSY);
-    cr_assert_eq(view_check(&o, sizeof(o) - 1, &got), ERR_PROTOCOL);
+    cr_assert_eq(question_check(&o, sizeof(o), &got), -EBUSY);
+    cr_assert_eq(question_check(&o, sizeof(o) - 1, &got), ERR_PROTOCOL);
     o.result = 0;
-    cr_assert_eq(view_check(&o, sizeof(o), &got), ERR_PROTOCOL, "an offer is no answer");
+    cr_assert_eq(question_check(&o, sizeof(o), &got), ERR_PROTOCOL, "an offer is no answer");
     o.result = -EBUSY;
     o.magic = 1;
-    cr_assert_eq(view_check(&o, sizeof(o), &got), ERR_PROTOCOL);
+    cr_assert_eq(question_check(&o, sizeof(o), &got), ERR_PROTOCOL);
 }

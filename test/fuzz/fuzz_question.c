@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a broker's answer to NVML's library: what is taken is as long as it says, says
+ * Any bytes as a broker's answer to a question: what is taken is as long as it says, says
  * nothing that cannot be, and its text ends.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/nvml/view.h"
+#include "shim/connection/question.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int err;
     if (!out || !exact) abort();
     if (size) memcpy(exact, data, size);
-    err = size ? view_check(exact, size, out) : 0;
+    err = size ? question_check(exact, size, out) : 0;
     if (err > 0) abort();
     if (size && err == 0) expect_sound(out, size);
     free(out);
