@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `run` puts our library first into LD_PRELOAD and LD_LIBRARY_PATH: what could come before that,
- * and what programs get that are started without it.
+ * `run` puts our library into LD_PRELOAD and first into LD_LIBRARY_PATH: what could come before
+ * that, and what programs get that are started without it.
  */
 #include <limits.h>
 #include <stdlib.h>

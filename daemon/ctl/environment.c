@@ -13,6 +13,7 @@
 #include "common/fdutil.h"
 #include "daemon/ctl/frameworks.h"
 #include "daemon/ctl/place.h"
+#include "daemon/ctl/preload.h"
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/said.h"
 #include "proto/job.h"
@@ -34,6 +35,20 @@ static void prepend(const char *variable, const char *first) {
     }
 }
 
+static void set_and_free(const char *variable, char *value) {
+    if (value) setenv(variable, value, 1);
+    free(value);
+}
+
+/* Whether the command is linked with AddressSanitizer, or starts something that is, is not to be
+ * seen from here. */
+static void set_preload(const char *library) {
+    const char *list = getenv("LD_PRELOAD");
+
+    set_and_free("ASAN_OPTIONS", preload_asan_options(getenv("ASAN_OPTIONS"), list));
+    if (!preload_has(list, library)) set_and_free("LD_PRELOAD", preload_add(list, library));
+}
+
 static int set_library(struct cli *c) {
     char dir[PATH_MAX], library[PATH_MAX + sizeof(LIBRARY) + 1];
 
@@ -51,7 +66,7 @@ static int set_library(struct cli *c) {
             dir);
     snprintf(library, sizeof(library), "%s/" LIBRARY, dir);
     prepend("LD_LIBRARY_PATH", dir);
-    prepend("LD_PRELOAD", library);
+    set_preload(library);
     /* The library is also what NVTX marks are given to: iterations are found by them. */
     setenv("NVTX_INJECTION64_PATH", library, 0);
     return CLI_OK;

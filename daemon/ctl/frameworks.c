@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "daemon/ctl/place.h"
+#include "daemon/ctl/preload.h"
 #include "proto/capability.h"
 
 enum way { SET, ADD, PRELOAD };
@@ -84,12 +85,16 @@ static bool add_flags(const struct row *r, const char *flags, struct frameworks_
 
 /* The dynamic linker takes colons and blanks for ends of names. */
 static bool add_library(const struct row *r, const char *now, struct frameworks_setting *s) {
-    char library[PATH_MAX];
+    char library[PATH_MAX], *list;
+    bool fits;
 
     if (!fill(r->value, library, sizeof(library))) return false;
-    if (strpbrk(library, ": ") || strstr(now, library)) return false;
-    return snprintf(s->value, sizeof(s->value), "%s%s%s", library, *now ? ":" : "", now) <
-           (int)sizeof(s->value);
+    if (strpbrk(library, ": ") || preload_has(now, library)) return false;
+    list = preload_add(now, library);
+    if (!list) return false;
+    fits = snprintf(s->value, sizeof(s->value), "%s", list) < (int)sizeof(s->value);
+    free(list);
+    return fits;
 }
 
 static bool plan(const struct row *r, struct frameworks_setting *s) {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/atomics.h"
@@ -183,11 +184,17 @@ static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     return 0;
 }
 
+/* By the kernel, not by mmap: in a program with a sanitizer that takes an address outside of the
+ * program's memory for none, and ThreadSanitizer ends the program then. */
+static void *map_at(uint64_t at, uint64_t bytes, int prot, int kind, int fd) {
+    long p = syscall(SYS_mmap, at, bytes, prot, kind | MAP_FIXED_NOREPLACE, fd, 0L);
+    return (void *)(uintptr_t)p; /* -1 is MAP_FAILED */
+}
+
 /* A forked child must not see the parent's memory at all, and a core file need not hold it. */
 static void *map_shared(uint64_t at, uint64_t bytes, int prot, int fd) {
-    int place = at ? MAP_FIXED_NOREPLACE : 0;
-    int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-    void *p = mmap((void *)(uintptr_t)at, bytes, prot, kind | MAP_NORESERVE | place, fd, 0);
+    int kind = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+    void *p = at ? map_at(at, bytes, prot, kind, fd) : mmap(NULL, bytes, prot, kind, fd, 0);
     if (p == MAP_FAILED) return NULL;
     /* Kernels before 4.17 take the address as a hint. */
     if (at && (uint64_t)(uintptr_t)p != at) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`salusctl run` as who starts a command sees it: signals, exit statuses, job control of a terminal, descriptors and
-what else a process inherits are as without it.
+what else a process inherits are as without it. Programs built with a sanitizer start, and so do those for which the
+user preloads libraries.
 
     test/e2e/run_transparent.py [--list] [NAME-PART...]
 """
@@ -11,13 +12,14 @@ import pty
 import re
 import resource
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import BUILD, PATIENCE, Soft, run_tests, tool, wait_for
+from harness import BUILD, PATIENCE, ROOT, Skipped, Soft, run_tests, tool, wait_for
 from probe import NOT_TAKEN
 
 PROBE = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "probe.py")]
@@ -44,8 +46,8 @@ def launchers():
 
 
 def start(command, **more):
-    more.setdefault("env", environment())
-    return subprocess.Popen(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **more)
+    more = {"env": environment(), "stdin": subprocess.DEVNULL, **more}
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, **more)
 
 
 def pid_of(process):
@@ -304,6 +306,111 @@ def test_a_pipe_ends_when_the_command_closes_it():
             p.stdout.close()
             with contextlib.suppress(BrokenPipeError):
                 p.stdin.close()
+
+
+# ---- sanitizers, and libraries of the user's own -------------------------------------------------
+
+SANITIZED = 7  # exit status of sanitized.c
+
+
+def build_sanitized(folder, compiler, *flags):
+    toolkit = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc"), "--home"], text=True, check=True, stdout=subprocess.PIPE).stdout.strip()
+    program = os.path.join(folder, "-".join([compiler, *flags]).replace("=", "-"))
+    subprocess.run([compiler, "-g", "-O1", *flags, "-isystem", os.path.join(toolkit, "include"), "-o", program,
+                    os.path.join(ROOT, "test", "e2e", "sanitized.c"), "-ldl"], check=True)
+    return program
+
+
+def expect_sanitized(command, what, **env):
+    done = subprocess.run(command, env=environment(**env), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE)
+    equal((done.returncode, done.stdout), (SANITIZED, ""), what)
+
+
+def sanitized_run(compiler, *sanitizers):
+    """As often as chance has a say: programs lie elsewhere each time."""
+    with tempfile.TemporaryDirectory() as folder, launchers() as ways:
+        for sanitizer in sanitizers:
+            program = build_sanitized(folder, compiler, "-fsanitize=" + sanitizer)
+            for name, launcher in ways.items():
+                for i in range(4 if name == "daemon" else 1):
+                    expect_sanitized([*launcher, program], f"{compiler}, {sanitizer}, {name}, run {i}")
+
+
+def test_programs_with_a_sanitizer_of_gcc():
+    sanitized_run("gcc", "address", "thread", "undefined", "leak")
+
+
+def test_programs_with_a_sanitizer_of_clang():
+    if not shutil.which("clang"):
+        raise Skipped("there is no clang")
+    sanitized_run("clang", "address", "thread", "memory", "undefined")
+
+
+def test_two_programs_with_a_sanitizer_at_a_time():
+    """Few addresses are theirs, and each has its own of them."""
+    with tempfile.TemporaryDirectory() as folder, launchers() as ways:
+        program = build_sanitized(folder, "gcc", "-fsanitize=thread")
+        both = [start([*ways["daemon"], program, "wait"], stderr=subprocess.STDOUT, stdin=subprocess.PIPE) for _ in range(2)]
+        for p in both:
+            equal(p.stdout.readline(), "ready\n", "output")
+        for p in both:
+            finish(p, SANITIZED)
+
+
+def test_a_program_with_asan_is_not_the_command_itself():
+    """A test's script, which may set the sanitizer's options itself."""
+    with tempfile.TemporaryDirectory() as folder, launchers() as ways:
+        program = build_sanitized(folder, "gcc", "-fsanitize=address")
+        for name, launcher in ways.items():
+            expect_sanitized([*launcher, "sh", "-c", f"{program}; exit $?"], name)
+            expect_sanitized([*launcher, "env", "-u", "LD_PRELOAD", "-u", "ASAN_OPTIONS", program], f"{name}, without what run sets")
+            expect_sanitized([*launcher, program], f"{name}, with options", ASAN_OPTIONS="halt_on_error=1:detect_leaks=0")
+
+
+def test_options_of_a_sanitizer_are_kept():
+    with launchers() as ways:
+        def seen(options, **env):
+            done = subprocess.run([*ways["daemon"], "sh", "-c", "echo $ASAN_OPTIONS"], env=environment(ASAN_OPTIONS=options, **env),
+                                  stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
+            return done.stdout.strip()
+
+        equal(seen("detect_leaks=0"), "detect_leaks=0:verify_asan_link_order=0", "beside the user's")
+        equal(seen("verify_asan_link_order=1"), "verify_asan_link_order=1", "the user's own")
+
+
+PRELOADED = """
+#include <dlfcn.h>
+#include <stdio.h>
+int cuInit(unsigned flags) {
+    int (*next)(unsigned) = (int (*)(unsigned))dlsym(RTLD_NEXT, "cuInit");
+    printf("a tool's cuInit\\n");
+    return next ? next(flags) : 999;
+}
+"""
+INITIALISES = "import ctypes; print(ctypes.CDLL(None).cuInit(0), flush=True)"
+
+
+def test_libraries_that_the_user_preloads_come_first():
+    """A tool that wraps a function of the driver's is asked, and finds ours behind it."""
+    with tempfile.TemporaryDirectory() as folder, launchers() as ways:
+        with open(os.path.join(folder, "tool.c"), "w") as f:
+            f.write(PRELOADED)
+        tools = os.path.join(folder, "libtool.so")
+        subprocess.run(["gcc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", tools, os.path.join(folder, "tool.c"), "-ldl"], check=True)
+        for name, launcher in ways.items():
+            done = subprocess.run([*launcher, sys.executable, "-c", INITIALISES], env=environment(LD_PRELOAD=tools), stdout=subprocess.PIPE,
+                                  text=True, timeout=PATIENCE)
+            equal(sorted(done.stdout.split("\n")), ["", "0", "a tool's cuInit"], name)
+
+
+def test_the_runtime_of_asan_preloaded_for_an_interpreter():
+    """For an extension of Python's that was built with it."""
+    asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], text=True, stdout=subprocess.PIPE).stdout.strip()
+    with launchers() as ways:
+        for name, launcher in ways.items():
+            done = subprocess.run([*launcher, sys.executable, "-c", INITIALISES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
+                                  env=environment(LD_PRELOAD=os.path.realpath(asan), ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=1"))
+            equal((done.stdout, done.returncode), ("0\n", 0), f"{name}: {done.stderr}")
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ Test(ctl_frameworks_programs, flags_are_added_to_those_of_the_user) {
     cr_assert_null(planned(&soft, "XLA_FLAGS"));
 }
 
-Test(ctl_frameworks_programs, a_library_is_loaded_before_those_of_the_user) {
+Test(ctl_frameworks_programs, a_library_is_loaded_behind_those_of_the_user) {
     char expected[256];
 
     setenv("SALUS_LIB_DIR", dir, 1);
@@ -173,7 +173,7 @@ Test(ctl_frameworks_programs, a_library_is_loaded_before_those_of_the_user) {
     cr_assert_str_eq(planned(&soft, "LD_PRELOAD")->value, in_dir("libsalus-jit.so"));
     cr_assert_null(planned(&other, "LD_PRELOAD"));
     setenv("LD_PRELOAD", "/lib/a.so:/lib/b.so", 1);
-    snprintf(expected, sizeof(expected), "%s:/lib/a.so:/lib/b.so", in_dir("libsalus-jit.so"));
+    snprintf(expected, sizeof(expected), "/lib/a.so:/lib/b.so:%s", in_dir("libsalus-jit.so"));
     cr_assert_str_eq(planned(&soft, "LD_PRELOAD")->value, expected);
     setenv("LD_PRELOAD", expected, 1);
     cr_assert_null(planned(&soft, "LD_PRELOAD"), "it is among them");

@@ -26,8 +26,8 @@ Test(mps_variables, those_that_would_change_something_are_named) {
     setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "25", 1);
     setenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=2G", 1);
     cr_assert_eq(mps_variables_find(names), 2);
-    cr_assert_str_eq(
-        names, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=2G");
+    cr_assert_str_eq(names,
+                     "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=2G");
 }
 
 Test(mps_variables, those_that_change_nothing_are_not) {

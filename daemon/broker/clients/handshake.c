@@ -71,13 +71,11 @@ static void try_windows(struct client *c, int from) {
     c->job_id = c->attachment->job_id;
 }
 
-/* These are of no use: others, from the next on. */
-static void try_others(struct client *c) {
-    int slot = c->attachment->slot;
-
+/* These are of no use: others, from this slot on. */
+static void try_others(struct client *c, int from) {
     attachments_detach(&c->gpu->attachments, c->attachment);
     c->attachment = NULL;
-    try_windows(c, slot + 1);
+    try_windows(c, from);
 }
 
 /* ---- the job --------------------------------------------------------------------------------- */
@@ -252,7 +250,7 @@ int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int 
     if (c->state != CLIENT_ATTACHING) return ERR_PROTOCOL;
     if (err == -EEXIST) {
         slots_block(&c->gpu->attachments.slots, c->attachment->slot);
-        try_others(c);
+        try_others(c, c->attachment->slot + 1);
     } else if (err < 0) {
         refuse_client(c, err, "the GPU worker refused: %.200s",
                       *msg->text ? msg->text : err_text(err));
@@ -340,7 +338,7 @@ void handshake_answer(struct client *c, const void *msg, size_t bytes) {
         refuse_client(c, err, "%s", why);
     } else if (!accepted) {
         c->state = CLIENT_ATTACHING; /* it waits for an offer again, or for a refusal as one */
-        try_others(c);
+        try_others(c, slots_after(&c->gpu->attachments.slots, c->attachment->slot));
     } else if (!refuse_excess(c)) {
         welcome(c);
     }

@@ -6,15 +6,32 @@
 
 #include <string.h>
 
+/* From here on, for 1.5 TiB, ThreadSanitizer and MemorySanitizer have programs that are linked for
+ * any address, as Linux has: these lie at random, 0.3 TiB above it or later, so that the first slot
+ * there is hardly ever in use. */
+#define PROGRAMS_BEGIN 0x550000000000ull
+
 void slots_init(struct slots *s, const struct config *config) {
-    uint64_t room = (CONFIG_WINDOW_END - config->window_base) / CONFIG_STRIDE_BYTES;
+    uint64_t base = config->window_base, high = base;
 
     memset(s, 0, sizeof(*s));
-    s->base = config->window_base;
+    s->base = base;
     s->alloc_bytes = config->window_alloc_bytes;
     s->module_bytes = config->window_module_bytes;
     s->host_bytes = config->window_host_bytes;
-    s->count = room < SLOTS_MAX ? (int)room : SLOTS_MAX;
+    if (base < PROGRAMS_BEGIN) {
+        s->low = (int)((PROGRAMS_BEGIN - base) / CONFIG_STRIDE_BYTES);
+        high = PROGRAMS_BEGIN;
+    }
+    s->count = s->low + (int)((CONFIG_WINDOW_END - high) / CONFIG_STRIDE_BYTES);
+    if (s->count > SLOTS_MAX) s->count = SLOTS_MAX;
+}
+
+static uint64_t start_of(const struct slots *s, int slot) {
+    bool above = s->low && slot >= s->low;
+
+    return above ? PROGRAMS_BEGIN + (uint64_t)(slot - s->low) * CONFIG_STRIDE_BYTES
+                 : s->base + (uint64_t)slot * CONFIG_STRIDE_BYTES;
 }
 
 int slots_take(struct slots *s, int from) {
@@ -24,6 +41,10 @@ int slots_take(struct slots *s, int from) {
             return i;
         }
     return -1;
+}
+
+int slots_after(const struct slots *s, int slot) {
+    return slot < s->low && s->low < s->count ? s->low : slot + 1;
 }
 
 void slots_put(struct slots *s, int slot) {
@@ -39,7 +60,7 @@ void slots_unblock_all(struct slots *s) {
 }
 
 struct wire_windows slots_windows(const struct slots *s, int slot) {
-    uint64_t start = s->base + (uint64_t)slot * CONFIG_STRIDE_BYTES;
+    uint64_t start = start_of(s, slot);
 
     return (struct wire_windows){
         .dev_base = start,

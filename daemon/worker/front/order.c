@@ -193,7 +193,8 @@ static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int
 static void take_detach(struct worker *w, const struct wire_worker_msg *msg) {
     struct client *c = client_find(w, msg->job_id);
     if (!c) {
-        log_warn("client", "job=%u detached but unknown", msg->job_id);
+        /* Windows that were of no use here are detached, too. */
+        log_debug("client", "job=%u detached but unknown", msg->job_id);
         struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = msg->job_id};
         broker_link_say(&w->link, &reply);
         return;
