@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Benches of the whole stack: test/bench/run_bench.py starts a private daemon for them.
-STACK_DRIVER := $(addprefix $(BUILD)/test/bench/,shim_bench copy_bench load_bench recovery_bench slo_bench)
+STACK_DRIVER := $(addprefix $(BUILD)/test/bench/,shim_bench copy_bench load_bench recovery_bench slo_bench share_bench)
 STACK_BENCHES := $(STACK_DRIVER) $(BUILD)/test/bench/reply_bench
 BENCHES += $(BUILD)/test/bench/worker_bench
 STACK_COMMON := $(BUILD)/test/bench/gpu.o $(BUILD)/test/bench/floor.o $(BUILD)/libcommon.a
