@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A job that shares the device with others, until its standard input ends. An iteration allocates
- * MIB MiB (0: none), runs KERNELS kernels of BLOCKS blocks in which each thread turns TURNS times,
- * copies a word to the host and waits for it. Between two iterations the program sleeps, evenly at
- * random up to twice GAP_US: a service. With GAP_US 0 the next one begins at once: a trainer.
+ * MIB MiB (0: none), runs KERNELS kernels, copies a word to the host and waits for it. In a kernel
+ * of BLOCKS blocks and some more, so that each can be told from the others, each thread turns TURNS
+ * times. Between two iterations the program sleeps, evenly at random up to twice GAP_US: a service.
+ * With GAP_US 0 the next iteration begins at once: a trainer.
  *
  *   share_bench KERNELS BLOCKS TURNS MIB GAP_US SEED MARK
  *
- * MARK 1: the program marks the end of each iteration. A line of input asks how many iterations are
- * complete. At the end the program prints when each iteration ended, in ns of CLOCK_MONOTONIC, and
- * how long it took. Kernels need not be computed.
+ * MARK 1: the program marks the end of each iteration. At the end it prints when each iteration
+ * ended, in ns of CLOCK_MONOTONIC, and how long it took. Kernels need not be computed.
  */
 #include <dlfcn.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -40,7 +41,7 @@ static void iterate(const struct work *w) {
     if (w->bytes) GPU(cuMemAllocAsync(&data, w->bytes, NULL));
     if (w->bytes) GPU(cuMemsetD8Async(data, 1, 4096, NULL));
     for (uint32_t k = 0; k < w->kernels; k++)
-        GPU(cuLaunchKernel(gpu.turns, w->blocks, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL));
+        GPU(cuLaunchKernel(gpu.turns, w->blocks + k, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL));
     if (data) GPU(cuMemFreeAsync(data, NULL));
     GPU(cuMemcpyDtoHAsync_v2(&word, counter, sizeof(word), NULL));
     GPU(cuStreamSynchronize(NULL));
@@ -54,17 +55,12 @@ static void sleep_at_random(struct work *w) {
     nanosleep(&t, NULL);
 }
 
-/* False: the input ended. */
-static int goes_on(uint32_t iterations) {
+static bool input_ended(void) {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
     char c;
-    while (poll(&in, 1, 0) > 0) {
-        if (read(STDIN_FILENO, &c, 1) <= 0) return 0;
-        if (c != '\n') continue;
-        printf("%u\n", iterations);
-        fflush(stdout);
-    }
-    return 1;
+    while (poll(&in, 1, 0) > 0)
+        if (read(STDIN_FILENO, &c, 1) <= 0) return true;
+    return false;
 }
 
 int main(int argc, char **argv) {
@@ -82,7 +78,7 @@ int main(int argc, char **argv) {
     gpu_start(&gpu);
     GPU(cuMemAlloc_v2(&counter, sizeof(uint32_t)));
     GPU(cuMemsetD32_v2(counter, 0, 1));
-    for (; n < MOST && goes_on(n); n++) {
+    for (; n < MOST && !input_ended(); n++) {
         sleep_at_random(&w);
         uint64_t begun = fdutil_now_ns();
         iterate(&w);

@@ -30,7 +30,7 @@ from harness import BUILD, Soft, wait_for  # noqa: E402
 PROGRAM = os.path.join(BUILD, "test", "bench", "share_bench")
 POLICIES = ["fair", "srtf", "pack", "fifo"]
 MS_BLOCKS = 333 * 32 * 128  # blocks of a kernel of 1 ms that is not computed, on 128 multiprocessors
-COMPUTED = (8, 64)          # blocks of a computed kernel; its turns are found by trial
+COMPUTED_BLOCKS = 64        # of a computed kernel; its turns are found by trial
 WINDOW_S = 10.0             # over which shares are compared
 LEARN = 40                  # iterations after which boundaries have been found
 LEARN_S = 15.0              # a job that gets no turn is not waited for
@@ -55,11 +55,6 @@ class Job:
         if self.process.poll() is not None:
             raise SystemExit(f"share_bench: exit {self.process.returncode}\n{self.process.stderr.read()}{self.d.log()[-2000:]}")
         return next((str(j["id"]) for j in self.d.jobs() if j["name"].split()[0] == self.name), None)
-
-    def iterations(self):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
 
     def busy_s(self):
         return next(j["busy_seconds"] for j in self.d.jobs() if str(j["id"]) == self.id)
@@ -86,7 +81,7 @@ class World(Soft):
         self.MODE, self.turns = ("compute", turns) if compute else ("null", 1)
 
     def kernel(self, ms):
-        return (COMPUTED[0], round(ms * self.turns)) if self.MODE == "compute" else (round(ms * MS_BLOCKS), 1)
+        return (COMPUTED_BLOCKS, round(ms * self.turns)) if self.MODE == "compute" else (round(ms * MS_BLOCKS), 1)
 
     def only(self, jobs, all_jobs):
         """These work, all others are paused."""
