@@ -3,8 +3,9 @@
  * One run: the scheduler's own sched_step against the simulated device, in virtual time. A job
  * joins, waits for ADMIT, and offers the operations of an iteration, one of them or a sequence of
  * kernels: SUBMITTED, RUN, DONE, in the end BOUNDARY, and the next iteration in the same step or
- * when it is wanted; LEFT after the last. A job whose P and E are unknown asks for them once
- * admitted; it leaves when they are denied.
+ * when it is wanted; LEFT after the last. The boundary is passed as in the worker
+ * (daemon/sched/passage.h), as if the program marked the end of each iteration. A job whose P and E
+ * are unknown asks for them once admitted; it leaves when they are denied.
  *
  * What a worker would do is carried out in the order of the actions: copies (SPILL, RESTORE,
  * SWAP_OUT, SWAP_IN) follow one another on the link, and an operation handed over after a copy
@@ -25,7 +26,6 @@
 #include "daemon/sim/workload.h"
 
 #define SIM_CHUNK_BYTES (2ull << 20)
-#define SIM_MEASURED_AFTER 3 /* iterations until the reservation of an unknown job is set */
 #define SIM_NEVER UINT64_MAX
 #define SIM_WHY_BYTES 256
 

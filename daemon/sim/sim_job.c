@@ -72,13 +72,50 @@ static uint64_t gap_of(const struct sim *s, uint32_t job) {
     return s->w->gap_ns[g->first + n];
 }
 
+/* ---- boundaries ------------------------------------------------------------------------------ */
+
+static void pass(struct sim *s, uint32_t job) {
+    if (passage_pass(&s->jobs[job].passage) && s->specs[job].unknown) {
+        s->specs[job].unknown = false;
+        say(s, SCHED_MEASURED, job)->need = need_of(s, job);
+    }
+    say(s, SCHED_BOUNDARY, job);
+}
+
+/* The boundary between the iteration that is complete and the next one, if it can be passed now;
+ * else it is looked at again when its moment is over. */
+static void look(struct sim *s, uint32_t job) {
+    struct sim_job *j = &s->jobs[job];
+    if (!passage_over(&j->passage)) return;
+    if (!passage_waits(&j->passage, s->now_ns)) {
+        pass(s, job);
+    } else if (!j->waits) {
+        j->waits = true;
+        timers_add(&s->moments, j->passage.begun_ns + PASSAGE_MOMENT_NS, job);
+    }
+}
+
+static void end_moments(struct sim *s) {
+    while (timers_next(&s->moments) <= s->now_ns) {
+        uint32_t job = timers_take(&s->moments);
+        s->jobs[job].waits = false;
+        if (s->jobs[job].state == SIM_ADMITTED) look(s, job);
+    }
+}
+
 /* ---- operations offered ---------------------------------------------------------------------- */
+
+/* Its client launches the next operation. */
+static void launch(struct sim *s, uint32_t job) {
+    passage_send(&s->jobs[job].passage);
+    look(s, job);
+}
 
 static void submit(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     struct sched_event *e = say(s, SCHED_SUBMITTED, job);
     e->submitted.op = (uint64_t)j->iteration * j->most_ops + j->offered;
-    e->submitted.iteration = s->w->jobs[job].boundaries ? j->iteration : 0;
+    e->submitted.iteration = j->passage.reading;
     e->submitted.kernel.class = SCHED_CLASS_COPY;
     if (s->w->jobs[job].kernels) {
         const struct workload_sequence *q = &s->w->sequences[j->sequence];
@@ -88,23 +125,28 @@ static void submit(struct sim *s, uint32_t job) {
     j->offered++;
 }
 
-static void offer(struct sim *s, uint32_t job, uint64_t at_ns) {
-    if (at_ns > s->now_ns)
-        timers_add(&s->offers, at_ns, job);
-    else
-        submit(s, job);
-}
-
-/* The operation that its client turns to at launched_ns: what it does before the launch, and the
- * launch itself, which the first one of an iteration has behind it. */
-static void offer_launched(struct sim *s, uint32_t job) {
+/* When its client has launched the operation that it turns to at launched_ns: what it does before
+ * the launch, and the launch itself, which the first one of an iteration has behind it. */
+static void plan_launch(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     const struct workload_job *w = &s->w->jobs[job];
-    if (w->kernels) {
-        j->launched_ns += s->w->kernels[s->w->sequences[j->sequence].first + j->offered].host_ns;
-        if (j->offered > 0) j->launched_ns += w->launch_ns;
+    if (!w->kernels) return;
+    j->launched_ns += s->w->kernels[s->w->sequences[j->sequence].first + j->offered].host_ns;
+    if (j->offered > 0) j->launched_ns += w->launch_ns;
+}
+
+static bool launches_now(const struct sim *s, uint32_t job) {
+    return s->jobs[job].launched_ns <= s->now_ns;
+}
+
+static void offer_launched(struct sim *s, uint32_t job) {
+    plan_launch(s, job);
+    if (launches_now(s, job)) {
+        launch(s, job);
+        submit(s, job);
+    } else {
+        timers_add(&s->offers, s->jobs[job].launched_ns, job);
     }
-    offer(s, job, j->launched_ns);
 }
 
 static bool waits(const struct sim *s, uint32_t job) {
@@ -126,7 +168,7 @@ static void choose_sequence(struct sim *s, uint32_t job) {
 /* In a closed loop the first iteration is wanted when the job may begin, the next when the one
  * before has ended and was thought about. Requests of an open loop come by themselves, and wait
  * for the one before. */
-static void begin_iteration(struct sim *s, uint32_t job, bool first) {
+static void plan_iteration(struct sim *s, uint32_t job, bool first) {
     struct sim_job *j = &s->jobs[job];
     const struct workload_job *w = &s->w->jobs[job];
     if (w->arrivals == WORKLOAD_CLOSED) {
@@ -139,7 +181,6 @@ static void begin_iteration(struct sim *s, uint32_t job, bool first) {
     }
     choose_sequence(s, job);
     j->launched_ns = j->begun_ns;
-    offer_launched(s, job);
 }
 
 /* ---- operations ended ------------------------------------------------------------------------ */
@@ -158,11 +199,12 @@ static bool end_operation(struct sim *s, uint32_t job) {
     struct sched_event *e = say(s, SCHED_DONE, job);
     e->done.op = (uint64_t)j->iteration * j->most_ops + j->ended;
     e->done.busy_ns = busy_of(s, job);
-    bool pauses = j->ended + 1 == j->offered && j->offered < j->ops; /* within an iteration */
-    e->done.lane_bytes = pauses ? s->w->jobs[job].ephemeral_bytes : 0;
+    bool within = j->ended + 1 == j->handed && j->ended + 1 < j->ops; /* only an idle job's count */
+    e->done.lane_bytes = within ? s->w->jobs[job].ephemeral_bytes : 0;
     s->r->jobs[job].busy_ns += e->done.busy_ns;
     s->r->busy_ns += (double)e->done.busy_ns;
     s->r->operations++;
+    (void)passage_end(&j->passage, j->passage.reading);
     j->ended++;
     if (j->ended == j->handed) memcheck_stopped(&s->mem, j->lane);
     if (j->ended == j->ops) return true;
@@ -216,17 +258,25 @@ static void leave(struct sim *s, uint32_t job) {
     s->left++;
 }
 
-/* The last iteration has none: as for a worker, nothing begins after it. */
-static void end_boundaries(struct sim *s) {
-    for (uint32_t i = 0; i < s->done_count; i++) {
-        uint32_t job = s->done[i];
-        const struct workload_job *j = &s->w->jobs[job];
-        if (j->unknown && s->jobs[job].iteration == SIM_MEASURED_AFTER) {
-            s->specs[job].unknown = false;
-            say(s, SCHED_MEASURED, job)->need = need_of(s, job);
-        }
-        if (j->boundaries && !is_over(s, job)) say(s, SCHED_BOUNDARY, job);
-    }
+/* An iteration is complete, and its client turns to the next one. The last one has no boundary: as
+ * for a worker, nothing begins after it. */
+static void turn_to_next(struct sim *s, uint32_t job) {
+    if (is_over(s, job)) return;
+    if (s->w->jobs[job].boundaries) passage_begin(&s->jobs[job].passage, s->now_ns);
+    plan_iteration(s, job, false);
+    plan_launch(s, job);
+    if (launches_now(s, job))
+        launch(s, job);
+    else
+        look(s, job);
+}
+
+/* Its first operation, which turn_to_next has planned. */
+static void offer_first(struct sim *s, uint32_t job) {
+    if (launches_now(s, job))
+        submit(s, job);
+    else
+        timers_add(&s->offers, s->jobs[job].launched_ns, job);
 }
 
 /* What its client does once the operations of an iteration have ended, before it is over; and of
@@ -265,10 +315,12 @@ int sim_gather(struct sim *s) {
     uint32_t due = 0;
     while (s->arrived + due < s->w->count && s->w->jobs[s->arrived + due].arrival_ns <= s->now_ns)
         due++;
-    if (reserve(s, 4 * (s->done_count + s->ends.jobs.count) + due + s->offers.jobs.count + 1))
+    if (reserve(s, 4 * (s->done_count + s->ends.jobs.count) + due + 3 * s->offers.jobs.count +
+                       2 * s->moments.jobs.count + 1))
         return -ENOMEM;
     end_operations(s);
-    end_boundaries(s);
+    for (uint32_t i = 0; i < s->done_count; i++)
+        turn_to_next(s, s->done[i]);
     for (uint32_t i = 0; i < s->done_count; i++)
         if (is_over(s, s->done[i])) leave(s, s->done[i]);
     for (; due > 0; due--) {
@@ -277,9 +329,13 @@ int sim_gather(struct sim *s) {
         s->arrived++;
     }
     for (uint32_t i = 0; i < s->done_count; i++)
-        if (!is_over(s, s->done[i])) begin_iteration(s, s->done[i], false);
-    while (timers_next(&s->offers) <= s->now_ns)
-        submit(s, timers_take(&s->offers));
+        if (!is_over(s, s->done[i])) offer_first(s, s->done[i]);
+    while (timers_next(&s->offers) <= s->now_ns) {
+        uint32_t job = timers_take(&s->offers);
+        launch(s, job);
+        submit(s, job);
+    }
+    end_moments(s);
     if (s->armed_ns <= s->now_ns) {
         s->armed_ns = SIM_NEVER;
         say(s, SCHED_TIME, 0)->job = 0;
@@ -297,6 +353,11 @@ static void ask(struct sim *s, uint32_t job) {
     struct sched_event *e = say(s, SCHED_ASKED, job);
     e->need = need_of(s, job);
     e->patient = true;
+}
+
+static void begin_first(struct sim *s, uint32_t job) {
+    plan_iteration(s, job, true);
+    offer_launched(s, job);
 }
 
 /* The next operation is eligible now that the one before it has been handed over, if its client
@@ -319,7 +380,7 @@ int sim_answer(struct sim *s, const struct sched_actions *actions) {
             offer_next(s, a->job - 1);
         else if (a->kind == SCHED_GRANT ||
                  (a->kind == SCHED_ADMIT && !s->w->jobs[a->job - 1].unknown))
-            begin_iteration(s, a->job - 1, true);
+            begin_first(s, a->job - 1);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "daemon/sched/passage.h"
 #include "daemon/sim/device.h"
 #include "daemon/sim/memcheck.h"
 #include "daemon/sim/sim.h"
@@ -23,14 +24,16 @@ struct sim_job {
     uint64_t launched_ns; /* and with what leads to the launch of its next operation */
     uint64_t started_ns;  /* its first operation could begin */
     uint64_t duration_ns; /* of the iteration, where it is one operation */
-    uint32_t iteration;   /* the one that is offered or runs */
+    uint32_t iteration;   /* of its program: the one that is offered or runs */
     uint32_t ops;         /* of the iteration: 1, or kernels */
     uint32_t most_ops;    /* of any, so that each operation has a name of its own */
     uint32_t sequence;    /* of the workload, with kernels: of the iteration */
     uint32_t offered, handed, ended; /* of its operations: to the scheduler, to the device */
     uint32_t lane, level;
+    struct passage passage; /* what the scheduler is told of iterations */
     uint8_t state;
     bool asks;
+    bool waits; /* in `moments` */
 };
 
 struct sim {
@@ -42,9 +45,10 @@ struct sim {
     struct memcheck mem;
     struct sim_job *jobs;
     struct sched_spec *specs;
-    struct timers offers; /* when jobs offer their next operation */
-    struct timers ends;   /* when iterations are over whose operations have ended */
-    uint32_t *done;       /* jobs of which something ended now */
+    struct timers offers;  /* when jobs offer their next operation */
+    struct timers ends;    /* when iterations are over whose operations have ended */
+    struct timers moments; /* when boundaries are passed though no operation came behind them */
+    uint32_t *done;        /* jobs of which something ended now */
     uint32_t done_count, arrived, left, depth;
     bool slos; /* somebody has a target */
     struct sched_event *events;

@@ -15,9 +15,6 @@
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/stats.h"
 
-/* A mark comes before the iteration's first operation, often by microseconds. Passed at once, the
- * boundary would find the job not ready, and the turn would go to one that ranks behind it. */
-#define PASSING_MOMENT_NS 1000000ull
 /* Without any progress: a host function may take so long, and a kernel on the software GPU. */
 #define PASSING_HOST_NS 20000000ull
 #define PASSING_KERNEL_NS 2000000000ull
@@ -29,11 +26,11 @@ static void begin_pass(struct client *c, uint64_t begun_ns) {
     struct boundary *b = &c->boundary;
     struct wire_completion *page = c->com.page;
     lifetime_mark(&c->lifetime);
-    boundary_begin(b, c->streams.pushed, begun_ns);
+    passage_begin(&b->passage, begun_ns);
     atom_store_relaxed(&page->boundary_uses, c->lifetime.uses);
     atom_store_relaxed(&page->boundary_filled, c->lifetime.filled_uses);
-    atom_store_release(&page->boundaries, b->earlier + b->reading);
-    if (boundary_over(b)) boundary_ready(b, &c->worker->passing);
+    atom_store_release(&page->boundaries, b->earlier + b->passage.reading);
+    if (passage_over(&b->passage)) boundary_ready(b, &c->worker->passing);
 }
 
 static bool is_transfer(const struct op *op) {
@@ -74,7 +71,7 @@ int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t f
     struct boundary *b = &c->boundary;
     if (iteration_launch(b->detector, fingerprint, c->lifetime.live_bytes, c->worker->now_ns) &&
         !is_open(c)) {
-        if (b->reading != b->current) {
+        if (b->passage.reading != b->passage.current) {
             op->stream = s;
             hold_op(c, op);
             return 0;
@@ -97,7 +94,7 @@ int passing_transfer(struct client *c, struct stream *s, struct op *op, bool to_
     if (iteration_transfer(b->detector, transfer_fingerprint(op, to_host, bytes), to_host,
                            c->lifetime.live_bytes, c->worker->now_ns) &&
         !is_open(c)) {
-        if (b->reading != b->current) {
+        if (b->passage.reading != b->passage.current) {
             op->stream = s;
             b->held_addr = addr;
             b->held_bytes = bytes;
@@ -127,9 +124,9 @@ void passing_idle(struct client *c) {
 /* An iteration without an operation is none: a flood of marks costs nobody anything. */
 void passing_mark(struct client *c) {
     struct boundary *b = &c->boundary;
-    if (!iteration_mark(b->detector, c->worker->now_ns) || b->first_op == c->streams.pushed) return;
+    if (!iteration_mark(b->detector, c->worker->now_ns) || !b->passage.sent) return;
     if (is_open(c)) return;
-    if (b->reading != b->current)
+    if (b->passage.reading != b->passage.current)
         hold_op(c, NULL);
     else
         begin_pass(c, c->worker->now_ns);
@@ -186,16 +183,14 @@ static void set_early(struct client *c, bool early) {
 
 void passing_look(struct client *c) {
     struct boundary *b = &c->boundary;
-    bool over = !client_dead(c) && boundary_over(b);
-    set_early(c, over && c->streams.pushed == b->first_op && !boundary_holds(b) &&
-                     c->worker->now_ns - b->begun_ns < PASSING_MOMENT_NS);
+    bool over = !client_dead(c) && passage_over(&b->passage);
+    set_early(c, over && !boundary_holds(b) && passage_waits(&b->passage, c->worker->now_ns));
     if (!over || b->early || saving_begins(c) || keeps_on(c)) return;
     c->stranded = false;
     stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, keep_block, c));
-    if (++b->passed == BOUNDARY_MEASURED && !c->credit.known) allowance_word(c);
+    if (passage_pass(&b->passage) && !c->credit.known) allowance_word(c);
     credit_iteration(&c->credit, c->memory);
     engine_boundary(c); /* after the reservation: the lane shrinks at this boundary */
-    b->current++;
     if (!boundary_holds(b)) return;
     begin_pass(c, c->worker->now_ns);
     release_ops(c);
@@ -220,10 +215,11 @@ static bool is_stuck(const struct client *c) {
 static void end_idle(struct client *c) {
     struct boundary *b = &c->boundary;
     set_waiting(c, iteration_waits(b->detector));
-    if (!b->waiting || client_dead(c) || is_open(c) || b->reading != b->current) return;
-    if (c->streams.completed != c->streams.pushed || b->first_op == c->streams.pushed) return;
+    if (!b->waiting || client_dead(c) || is_open(c) || b->passage.reading != b->passage.current)
+        return;
+    if (c->streams.completed != c->streams.pushed || !b->passage.sent) return;
     if (!iteration_end(b->detector, c->worker->now_ns)) return;
-    begin_pass(c, c->worker->now_ns - PASSING_MOMENT_NS); /* no moment more for the next one */
+    begin_pass(c, c->worker->now_ns - PASSAGE_MOMENT_NS); /* no moment more for the next one */
     set_waiting(c, false);
 }
 
@@ -240,7 +236,7 @@ void passing_relent(struct worker *w) {
             c->boundary.held_ns = w->now_ns;
         } else if (is_stuck(c)) {
             log_info("client", "job=%u name=\"%s\" iteration=%u does not end: read on", c->job_id,
-                     c->name, c->boundary.current);
+                     c->name, c->boundary.passage.current);
             release_ops(c);
         }
     }

@@ -30,7 +30,7 @@ static bool has_memory(const struct client *c) {
 /* What a device that is lost had in flight comes back as well: then the one there is is needed. */
 static bool is_due(const struct client *c) {
     const struct savepoint *k = &c->estate.savepoint;
-    if (c->boundary.current < k->settles) return false;
+    if (c->boundary.passage.current < k->settles) return false;
     return savepoint_possible(k) && estate_whole(&c->estate) && c->memory && has_memory(c) &&
            c->worker->now_ns >= (savepoint_whole(k) ? k->due_ns : k->soonest_ns) && !c->inflight &&
            !c->replay.active && !worker_lost(c->worker);

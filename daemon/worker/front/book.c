@@ -67,7 +67,7 @@ void book_savepoint(struct client *c, uint16_t op) {
     struct savepoint *k = &c->estate.savepoint;
     enum savepoint_reason reason = void_of(op);
     if (reason == SAVEPOINT_NONE) return;
-    k->settles = c->boundary.reading + 1;
+    k->settles = c->boundary.passage.reading + 1;
     if (savepoint_whole(k))
         log_debug("savepoint", "job=%u name=\"%s\" void record=%s", c->job_id, c->name,
                   record_name(op));

@@ -305,7 +305,7 @@ static int run_settle(struct exec *x, const void *rec) {
     struct op *op = new_op(x, WIRE_GRAPH_SETTLE, 0);
     if (!op) return ERR_PROTOCOL;
     struct environment *e = op->environment = x->c->graphs.replay->environment;
-    if (e) launching_note(e, x->c->boundary.reading);
+    if (e) launching_note(e, x->c->boundary.passage.reading);
     return push_op(x, op);
 }
 
@@ -533,7 +533,7 @@ static int open_environment(struct exec *x, uint32_t lane, uint64_t handle) {
     if (!s) return refuse(x, "stream %u does not exist", lane);
     struct environment *e = launching_open(&c->launching, s, handle, c->streams.pushed);
     if (!e) return refuse(x, "out of memory for a graph's launch");
-    launching_note(e, c->boundary.reading);
+    launching_note(e, c->boundary.passage.reading);
     c->graphs.replay->environment = e;
     return 0;
 }

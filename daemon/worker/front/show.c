@@ -38,7 +38,7 @@ static void write_job(struct client *c, const struct sched_job_view *v) {
                        iteration_percent(c->boundary.detector));
     atom_store_relaxed(&s->persistent_bytes, v->persistent_bytes);
     atom_store_relaxed(&s->ephemeral_bytes, v->ephemeral_bytes);
-    atom_store_relaxed(&s->measured, c->boundary.passed >= BOUNDARY_MEASURED);
+    atom_store_relaxed(&s->measured, c->boundary.passage.passed >= PASSAGE_MEASURED);
 }
 
 static void write_slo(struct client *c, const struct sched_job_view *v) {

@@ -15,12 +15,6 @@ void boundary_finish(struct boundary *b) {
     iteration_destroy(b->detector);
 }
 
-void boundary_begin(struct boundary *b, uint64_t next_op, uint64_t now_ns) {
-    b->reading++;
-    b->first_op = next_op;
-    b->begun_ns = now_ns;
-}
-
 void boundary_hold(struct boundary *b, struct op *op, uint64_t completed, uint64_t now_ns) {
     b->held = op;
     b->holds = true;

@@ -13,24 +13,18 @@
 #include <stdint.h>
 
 #include "common/list.h"
+#include "daemon/sched/passage.h"
 #include "daemon/worker/iteration/iteration.h"
 #include "daemon/worker/stream/op.h"
 
-#define BOUNDARY_MEASURED 3 /* iterations after which a job's needs are known */
-
 struct boundary {
     struct iteration *detector;
-    uint32_t current;  /* what the scheduler lets run */
-    uint64_t earlier;  /* boundaries that the client was told of by an earlier worker */
-    uint32_t reading;  /* what the next record belongs to: current, or the one after it */
-    uint64_t open[2];  /* operations accepted and not complete, by the iteration's lowest bit */
-    uint64_t first_op; /* the number of the next operation when `reading` began */
-    uint64_t passed;   /* boundaries that were said to the scheduler */
-    struct list link;  /* worker.passing */
-    struct op *held;   /* the operation that would begin a third iteration; NULL when a mark did */
-    bool holds;        /* there is one, or a mark: the ring is not read */
+    struct passage passage; /* of operations accepted and not complete */
+    uint64_t earlier;       /* boundaries that the client was told of by an earlier worker */
+    struct list link;       /* worker.passing */
+    struct op *held; /* the operation that would begin a third iteration; NULL when a mark did */
+    bool holds;      /* there is one, or a mark: the ring is not read */
     uint64_t held_ns, held_completed; /* since when, and how many were complete then */
-    uint64_t begun_ns;                /* when `reading` began */
     uint64_t held_addr, held_bytes;   /* what the held operation writes, unless it is a launch */
     bool waiting; /* the iteration may be over although nothing comes: worker.waiting_count */
     bool early;   /* it could be passed, but nothing of the next iteration has come yet */
@@ -39,8 +33,6 @@ struct boundary {
 int boundary_init(struct boundary *b); /* 0 or -ENOMEM */
 void boundary_finish(struct boundary *b);
 
-/* The next record, of operation `next_op`, begins an iteration. */
-void boundary_begin(struct boundary *b, uint64_t next_op, uint64_t now_ns);
 /* The record that would begin the third iteration waits. */
 void boundary_hold(struct boundary *b, struct op *op, uint64_t completed, uint64_t now_ns);
 static inline bool boundary_holds(const struct boundary *b) {
@@ -54,21 +46,14 @@ static inline void boundary_ready(struct boundary *b, struct list *passing) {
     if (list_empty(&b->link)) list_append(passing, &b->link);
 }
 
-/* Nothing of the current iteration is left, and the next one has begun. */
-static inline bool boundary_over(const struct boundary *b) {
-    return b->reading != b->current && !b->open[b->current & 1];
-}
-
 static inline void boundary_pushed(struct boundary *b, struct op *op, struct list *passing) {
-    op->iteration = b->reading;
-    b->open[b->reading & 1]++;
+    op->iteration = passage_send(&b->passage);
     if (b->early) boundary_ready(b, passing);
 }
 
 static inline void boundary_completed(struct boundary *b, uint32_t iteration,
                                       struct list *passing) {
-    if (--b->open[iteration & 1] == 0 && iteration == b->current && b->reading != b->current)
-        boundary_ready(b, passing);
+    if (passage_end(&b->passage, iteration)) boundary_ready(b, passing);
 }
 
 #endif
