@@ -14,8 +14,9 @@ struct op {
     uint64_t name;                /* the scheduler's for it, used again when it is over */
     uint64_t offered_ns, run_ns, before_ns, idle_ns; /* before: launch of the one before; idle: end
                                                         of all before; 0: none, or not yet */
+    uint64_t done_ns;                                /* 0: not yet */
     double took_ns, busy_ns;
-    bool done, alone;
+    bool alone;
 };
 
 /* An iteration that goes on. */
@@ -260,7 +261,7 @@ static int on_done(struct kernel_trace *t, struct kernel_trace_job *j, uint64_t 
     struct iteration *it = &o->iterations[o->flights[at].iteration];
     uint64_t begun_ns = op->run_ns > o->last_done_ns ? op->run_ns : o->last_done_ns;
     if (op->run_ns) o->running--;
-    op->done = true;
+    op->done_ns = t->now_ns;
     op->took_ns = op->run_ns ? (double)(t->now_ns - begun_ns) : 0;
     op->busy_ns = (double)busy_ns;
     if (op->alone) {
@@ -299,6 +300,18 @@ static int on_boundary(struct kernel_trace *t, struct kernel_trace_job *j) {
     return err;
 }
 
+/* The end of as many operations as the usual iteration has; 0: so many were not complete. */
+static uint64_t end_of_usual(const struct kernel_trace_job *j, const struct iteration *it) {
+    const struct kernel_trace_shape *s = kernel_trace_usual(j);
+    uint64_t end_ns = 0;
+    if (!s || it->dropped || it->count < s->count) return 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (!it->ops[i].done_ns) return 0;
+        if (it->ops[i].done_ns > end_ns) end_ns = it->ops[i].done_ns;
+    }
+    return end_ns;
+}
+
 /* What has no boundary is one iteration; what comes behind the last one is none of them. */
 static int on_left(struct kernel_trace *t, struct kernel_trace_job *j) {
     struct iteration *it = &j->open->iterations[0];
@@ -309,6 +322,8 @@ static int on_left(struct kernel_trace *t, struct kernel_trace_job *j) {
         it->ended_ns = it->last_done_ns > it->begun_ns ? it->last_done_ns : it->begun_ns;
         err = add_iteration(j, it);
     }
+    if (j->boundaries)
+        j->last_iteration_ns = end_of_usual(j, &j->open->iterations[j->open->current]);
     finish_open(j);
     return err;
 }

@@ -106,17 +106,26 @@ static uint64_t beyond(uint64_t from_ns, uint64_t to_ns, double less_ns) {
     return kernel_trace_whole_ns(ns);
 }
 
-/* What is there before the first boundary and behind the last one, beyond one iteration each. */
+/* How long the job stays behind its last iteration: by when that was over, else by how long one
+ * usually takes. Iterations that were held up by other programs say nothing of the last one. */
+static uint64_t finish_of(const struct kernel_trace_job *j) {
+    const struct kernel_trace_shape *s = kernel_trace_usual(j);
+
+    if (!j->boundaries) return beyond(j->ended_ns, j->left_ns, 0);
+    if (!j->last_iteration_ns)
+        return beyond(j->last_boundary_ns, j->left_ns, s->wall_ns / s->iterations);
+    return beyond(j->last_iteration_ns, j->left_ns, s->tail_ns / s->iterations);
+}
+
+/* What is there before the first iteration and behind the last one, where both ends were seen. */
 static void print_around(const struct kernel_trace_job *j, FILE *out) {
     const struct kernel_trace_shape *s = kernel_trace_usual(j);
     double usual_ns = s->wall_ns / s->iterations;
     uint64_t start_ns = j->boundaries ? beyond(j->admitted_ns, j->first_boundary_ns, usual_ns)
                                       : beyond(j->admitted_ns, j->first_ns, 0);
-    uint64_t finish_ns = j->boundaries ? beyond(j->last_boundary_ns, j->left_ns, usual_ns)
-                                       : beyond(j->ended_ns, j->left_ns, 0);
 
-    if (j->admitted_ns && start_ns) print_time(" start=", start_ns, out);
-    if (j->left_ns && finish_ns) print_time(" finish=", finish_ns, out);
+    if (j->admitted_ns) print_time(" start=", start_ns, out);
+    if (j->left_ns) print_time(" finish=", finish_of(j), out);
 }
 
 void recording_kernels_job(const struct kernel_trace *t, uint64_t id, bool requests, FILE *out) {

@@ -61,8 +61,9 @@ static void expect_valid(const char *text) {
 
 /* Admitted at 1 ms; a first iteration with a fill of its own; three like one another, 100 us each:
  * two kernels launched at once, which take 30 and 40, a copy after 5 us of waiting, 15 of its host
- * behind it; and the last one with more behind it. */
-static char *trainer(void) {
+ * behind it; and the last one with more behind it. The second is held up for so long before its
+ * copy. */
+static char *trainer_held_up(uint64_t held_ns) {
     char *text = NULL;
     size_t bytes;
     FILE *f = open_memstream(&text, &bytes);
@@ -74,13 +75,18 @@ static char *trainer(void) {
     for (int i = 0; i < 4; i++, at += 100 * US) {
         fprintf(f, "@%lu\n7|\n7:1/%d#c8*99~99%%700,200\n> run 7:1\n7:2/%d#u32*99\n> run 7:2\n", at,
                 i, i);
-        fprintf(f, "@%lu\n7=1*15000\n@%lu\n7=2*20000\n@%lu\n7:3/%d\n> run 7:3\n", at + 30 * US,
-                at + 70 * US, at + 75 * US, i);
+        fprintf(f, "@%lu\n7=1*15000\n@%lu\n7=2*20000\n", at + 30 * US, at + 70 * US);
+        if (i == 1) at += held_ns;
+        fprintf(f, "@%lu\n7:3/%d\n> run 7:3\n", at + 75 * US, i);
         fprintf(f, "@%lu\n7=3*5000\n", at + 85 * US);
     }
     fprintf(f, "@%lu\n-7\nend\n", at + 450 * US);
     fclose(f);
     return text;
+}
+
+static char *trainer(void) {
+    return trainer_held_up(0);
 }
 
 Test(sim_recorded, an_iteration_is_what_most_of_them_are) {
@@ -133,6 +139,40 @@ Test(sim_recorded, it_is_written_with_what_its_client_does_around_it) {
     cr_expect_not_null(strstr(file, " sliced=yes wait="), "%s", file);
     cr_expect_not_null(strstr(file, "c 10us use=0.5"), "%s", file);
     expect_valid(file);
+    recording_finish(&r);
+    kernel_trace_finish(&t);
+    free(file);
+    free(text);
+}
+
+/* As on a machine that is busy: what held one up does not shorten what comes behind the last. */
+Test(sim_recorded, what_held_an_iteration_up_is_not_of_its_end) {
+    char *text = trainer_held_up(5000 * US), *file;
+    struct kernel_trace t = read_trace(text);
+    struct recording r;
+    recording_init(&r);
+    add_job(&r, 7, "train", "marks");
+    file = written(&r, &t);
+    cr_expect_not_null(strstr(file, " kernels=job7 start=0 finish=450us hint=none\n"), "%s", file);
+    expect_valid(file);
+    recording_finish(&r);
+    kernel_trace_finish(&t);
+    free(file);
+    free(text);
+}
+
+/* A last iteration that was cut short has no end of its own. */
+Test(sim_recorded, without_its_end_the_last_iteration_takes_as_long_as_usual) {
+    char *text = trainer(), *last = strstr(text, "7=3*5000\n@2350000\n-7"), *file;
+    struct kernel_trace t;
+    struct recording r;
+    cr_assert_not_null(last);
+    memcpy(last, "#", 1);
+    t = read_trace(text);
+    recording_init(&r);
+    add_job(&r, 7, "train", "marks");
+    file = written(&r, &t);
+    cr_expect_not_null(strstr(file, " start=400us finish=450us "), "%s", file);
     recording_finish(&r);
     kernel_trace_finish(&t);
     free(file);
