@@ -1068,17 +1068,16 @@ def test_nvml_tells_who_uses_the_device():
     with Daemon() as d:
         gpu = d.ctl_json("gpu", "list")["gpus"][0]
         equal(read_nvml(d), [(gpu["name"], gpu["memory_bytes"], 0, 0, {})], "what an idle device shows")
-        p = d.start([program("train"), "10000000"])
+        p = d.start([program("train"), "10000000"], SALUS_PERSISTENT="96MiB", SALUS_EPHEMERAL="32MiB")
         wait_for("the job is busy", lambda: read_nvml(d)[0][3] > 0)
-        wait_for("the job is listed", lambda: len(d.jobs()) == 1)
+        job = wait_for("the job is listed", lambda: len(jobs := d.jobs()) == 1 and jobs)[0]
         lines = read_nvml(d, "fork")
         equal(len(lines), 2, "lines of a reader and its child")
         for _, total, used, _, processes in lines:
             equal(list(processes), [p.pid], "processes")
             equal(total, gpu["memory_bytes"], "memory")
-            if not processes[p.pid] <= used <= total:  # what is reserved cannot be had, and counts
-                raise AssertionError(f"{used} bytes used, {processes[p.pid]} by the job, of {total}")
-            if not processes[p.pid]: raise AssertionError("a job that trains has no memory")
+            equal(used, 128 << 20, "memory that others cannot have: what the job has reserved")
+            equal(processes[p.pid], job["memory_bytes"], "memory that the job has allocated")
         equal(len(d.jobs()), 1, "jobs: readers are none")
         p.kill()
         p.communicate()
