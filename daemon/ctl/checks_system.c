@@ -12,7 +12,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/ctl/checks.h"
-#include "daemon/ctl/private_dir.h"
+#include "daemon/ctl/temporary.h"
 
 #define DESCRIPTORS 64              /* what a job has of us, and a program its own */
 #define PAGE_BYTES 4096             /* of a trial */
@@ -118,11 +118,14 @@ static void look_at_overcommit(struct findings *f) {
 }
 
 static void look_at_directory(struct findings *f) {
-    const char *base = private_dir_base();
+    char base[PATH_MAX], why[TEMPORARY_WHY_BYTES];
 
-    if (access(base, W_OK | X_OK) < 0)
-        findings_add(f, FINDINGS_WARNING, "directory", "set XDG_RUNTIME_DIR to one of yours",
-                     "%s: %s: no private daemon can be started", base, strerror(errno));
+    if (temporary_find(TEMPORARY_RUN, base, why) < 0)
+        findings_add(f, FINDINGS_WARNING, "directory", "set TMPDIR to one that can be written",
+                     "no private salusd can be started: %s", why);
+    else
+        findings_add(f, FINDINGS_OK, "directory", NULL, "a private salusd would be in %.300s",
+                     base);
 }
 
 void checks_system(struct findings *f) {

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "daemon/ctl/findings.h"
 #include "daemon/ctl/refused.h"
 #include "daemon/ctl/render.h"
+#include "daemon/ctl/temporary.h"
 #include "proto/job.h"
 
 /* ---- the installation ------------------------------------------------------------------------ */
@@ -119,13 +119,15 @@ static int run_recorded(struct cli *c, struct command *o, const char *path) {
     return command_run(c, o);
 }
 
-static int make_file(struct cli *c, char *path, size_t cap) {
-    const char *dir = getenv("TMPDIR");
-    int fd;
+static int make_file(struct cli *c, char path[PATH_MAX]) {
+    char why[TEMPORARY_WHY_BYTES];
+    int fd = temporary_open("salus-refusals", path, why);
 
-    snprintf(path, cap, "%s/salus-refusals-XXXXXX", dir && *dir == '/' ? dir : "/tmp");
-    fd = mkstemp(path);
-    if (fd < 0) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(errno));
+    if (fd < 0)
+        return cli_fail(c, CLI_FAILED,
+                        "no temporary file can be made: %s; set TMPDIR to a directory that can be "
+                        "written",
+                        why);
     close(fd);
     return CLI_OK;
 }
@@ -135,7 +137,7 @@ static int follow(struct cli *c, struct command *o) {
     static struct refused_list l;
     static struct findings f;
     char path[PATH_MAX];
-    int status = make_file(c, path, sizeof(path)), shown, err;
+    int status = make_file(c, path), shown, err;
 
     if (status != CLI_OK) return status;
     f = (struct findings){0};

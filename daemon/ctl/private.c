@@ -20,6 +20,7 @@
 #include "common/fdutil.h"
 #include "daemon/ctl/inherited.h"
 #include "daemon/ctl/place.h"
+#include "daemon/ctl/temporary.h"
 
 #define START_TIMEOUT_MS 90000 /* the daemon gives up before, and says why */
 #define STOP_TIMEOUT_MS 5000
@@ -113,7 +114,7 @@ static void become_daemon(const char *path, const struct private *p, pid_t paren
 }
 
 int private_start(struct private *p, struct cli *c) {
-    char path[PATH_MAX];
+    char path[PATH_MAX], base[PATH_MAX], why[TEMPORARY_WHY_BYTES];
     pid_t parent = getpid();
     int status, err = place_daemon(path, sizeof(path));
 
@@ -123,10 +124,15 @@ int private_start(struct private *p, struct cli *c) {
             "no salusd is running, and none is installed to start a private one (looked "
             "in %s)",
             path);
-    private_dir_sweep(private_dir_base());
-    err = private_dir_make(p->dir, &p->hold);
+    if (temporary_find(TEMPORARY_RUN, base, why) < 0)
+        return cli_fail(c, CLI_FAILED,
+                        "no directory for a private salusd: %s; set TMPDIR to one that can be "
+                        "written",
+                        why);
+    private_dir_sweep(base);
+    err = private_dir_make(base, p->dir, &p->hold);
     if (err < 0)
-        return cli_fail(c, CLI_FAILED, "%s: no directory can be made in it: %s", private_dir_base(),
+        return cli_fail(c, CLI_FAILED, "%s: no directory can be made in it: %s", base,
                         strerror(-err));
     status = open_notify(p, c);
     if (status != CLI_OK) return status;

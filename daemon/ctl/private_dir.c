@@ -24,17 +24,10 @@
 #define RANDOM 6            /* characters that mkdtemp puts behind it */
 #define MARKER RUN_DIR_LOCK /* which the daemon makes its own lock of */
 
-const char *private_dir_base(void) {
-    const char *base = getenv("XDG_RUNTIME_DIR");
-
-    if (!base || *base != '/' || strlen(base) > 60 || access(base, W_OK) < 0) return "/tmp";
-    return base;
-}
-
-int private_dir_make(char dir[PRIVATE_DIR_BYTES], int *hold) {
+int private_dir_make(const char *base, char dir[PRIVATE_DIR_BYTES], int *hold) {
     int marker, err;
 
-    snprintf(dir, PRIVATE_DIR_BYTES, "%s/" PREFIX "XXXXXX", private_dir_base());
+    snprintf(dir, PRIVATE_DIR_BYTES, "%s/" PREFIX "XXXXXX", base);
     if (!mkdtemp(dir)) {
         err = -errno;
         dir[0] = '\0';

@@ -8,12 +8,10 @@
 
 #define PRIVATE_DIR_BYTES 96
 
-/* Under XDG_RUNTIME_DIR, else /tmp: where they are made. */
-const char *private_dir_base(void);
-
-/* Makes <base>/salus-XXXXXX, mode 0700. *hold is a descriptor that keeps it from being swept, in
- * this process and in those that inherit it (it is close-on-exec). 0 or -errno. */
-int private_dir_make(char dir[PRIVATE_DIR_BYTES], int *hold);
+/* Makes <base>/salus-XXXXXX, mode 0700; `base` is of at most TEMPORARY_RUN_MAX characters. *hold is
+ * a descriptor that keeps it from being swept, in this process and in those that inherit it (it is
+ * close-on-exec). 0 or -errno. */
+int private_dir_make(const char *base, char dir[PRIVATE_DIR_BYTES], int *hold);
 
 /* With what a daemon leaves in it; what is not ours stays, and the directory with it. */
 void private_dir_remove(const char *dir);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/fdutil.h"
 #include "daemon/ctl/cli.h"
@@ -14,6 +15,7 @@
 #include "daemon/ctl/query.h"
 #include "daemon/ctl/record_events.h"
 #include "daemon/ctl/recording.h"
+#include "daemon/ctl/temporary.h"
 
 #define LOOK_MS 100
 
@@ -138,8 +140,20 @@ static int add_kernels(struct cli *c, struct watching *w, struct kernel_trace *k
 /* A file without a name, for the worker to write its scheduler's events to. */
 static int begin_events(struct cli *c, struct watching *w, struct record_lease *lease,
                         FILE **events) {
-    *events = tmpfile();
-    if (!*events) return cli_fail(c, CLI_FAILED, "a temporary file: %s", strerror(errno));
+    char path[PATH_MAX], why[TEMPORARY_WHY_BYTES];
+    int fd = temporary_open("salus-events", path, why);
+
+    if (fd < 0)
+        return cli_fail(c, CLI_FAILED,
+                        "no temporary file can be made: %s; set TMPDIR to a directory that can be "
+                        "written",
+                        why);
+    unlink(path);
+    *events = fdopen(fd, "w+");
+    if (!*events) {
+        close(fd);
+        return cli_fail(c, CLI_FAILED, "the events: %s", strerror(errno));
+    }
     w->events = lease;
     return record_events_begin(c, lease, fileno(*events));
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`salusctl run` as who starts a command sees it: signals, exit statuses, job control of a terminal, descriptors and
 what else a process inherits are as without it. Programs built with a sanitizer start, and so do those for which the
-user preloads libraries.
+user preloads libraries. Directories that are full or cannot be written are passed over.
 
     test/e2e/run_transparent.py [--list] [NAME-PART...]
 """
@@ -411,6 +411,53 @@ def test_the_runtime_of_asan_preloaded_for_an_interpreter():
             done = subprocess.run([*launcher, sys.executable, "-c", INITIALISES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
                                   env=environment(LD_PRELOAD=os.path.realpath(asan), ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=1"))
             equal((done.stdout, done.returncode), ("0\n", 0), f"{name}: {done.stderr}")
+
+
+# ---- directories that cannot be written ----------------------------------------------------------
+
+def in_namespace(script, **env):
+    """A shell script with mounts of its own."""
+    command = ["unshare", *([] if os.geteuid() == 0 else ["-r"]), "-m"]
+    if subprocess.run([*command, "mount", "-t", "tmpfs", "none", "/mnt"], stderr=subprocess.DEVNULL).returncode:
+        raise Skipped("nothing can be mounted here")
+    return subprocess.run([*command, "sh", "-ec", script], env=environment(**env), text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
+
+
+FULL = "mount -t tmpfs -o size=64k none {0}; ! cat /dev/zero 2>/dev/null >{0}/zeros; "
+READ_ONLY = "mount -t tmpfs -o ro none {0}; "
+RUN_PRIVATE = f"{tool('salusctl')} run -q --private -- "
+
+
+def test_full_and_read_only_directories_are_passed_over():
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder, tempfile.TemporaryDirectory() as small:
+        program = build_sanitized(folder, "gcc")
+        for mounts, env, want in (
+                (FULL.format("/tmp"), {}, "/dev/shm/salus-"),
+                (READ_ONLY.format("/tmp"), {}, "/dev/shm/salus-"),
+                (READ_ONLY.format(small), {"TMPDIR": small}, "/tmp/salus-"),
+                (FULL.format(small), {"XDG_RUNTIME_DIR": small}, "/tmp/salus-"),
+                ("mount -t tmpfs none /mnt; " + FULL.format("/tmp"), {"TMPDIR": "/mnt"}, "/mnt/salus-")):
+            done = in_namespace(mounts + RUN_PRIVATE + f"sh -c 'echo $SALUS_RUN_DIR; exec {program}'", **{"XDG_RUNTIME_DIR": "", **env})
+            equal((done.returncode, done.stdout.startswith(want), done.stderr), (SANITIZED, True, ""), f"{mounts}{env}: {done.stdout}{done.stderr}")
+
+
+def test_where_no_directory_can_be_written_each_is_named():
+    with tempfile.TemporaryDirectory() as small:
+        mounts = READ_ONLY.format("/dev/shm") + FULL.format(small) + f"mount --bind {small} /tmp; "
+        env = {"XDG_RUNTIME_DIR": "", "TMPDIR": "/nonexistent"}
+        done = in_namespace(mounts + RUN_PRIVATE + "true", **env)
+        equal((done.returncode, done.stderr),
+              (1, "salusctl: no directory for a private salusd: XDG_RUNTIME_DIR is not set; TMPDIR=/nonexistent: No such file or directory; "
+               "/tmp: No space left on device; /dev/shm: Read-only file system; set TMPDIR to one that can be written\n"), "what is said")
+        done = in_namespace(mounts + f"{tool('salusctl')} doctor --private true", **env)
+        equal((done.returncode, "/tmp: No space left on device" in done.stderr), (1, True), done.stderr)
+
+
+def test_doctor_keeps_its_notes_where_there_is_room():
+    with tempfile.TemporaryDirectory() as small:
+        done = in_namespace(FULL.format(small) + f"{tool('salusctl')} doctor --private true", TMPDIR=small)
+        equal(done.returncode, 0, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ static char base[64];
 static void begin(void) {
     strcpy(base, "/tmp/salus-base-XXXXXX");
     cr_assert_not_null(mkdtemp(base));
-    setenv("XDG_RUNTIME_DIR", base, 1);
 }
 
 static void end(void) {
@@ -55,7 +54,7 @@ Test(private_dir, it_is_removed_with_what_a_daemon_leaves) {
     struct stat st;
     int hold;
 
-    cr_assert_eq(private_dir_make(dir, &hold), 0);
+    cr_assert_eq(private_dir_make(base, dir, &hold), 0);
     cr_assert_eq(stat(dir, &st), 0);
     cr_assert_eq(st.st_mode & 0777, 0700);
     touch(dir, "job.sock");
@@ -70,7 +69,7 @@ Test(private_dir, what_is_held_is_not_swept) {
     int hold, ends[2];
     pid_t child;
 
-    cr_assert_eq(private_dir_make(dir, &hold), 0);
+    cr_assert_eq(private_dir_make(base, dir, &hold), 0);
     private_dir_sweep(base);
     cr_assert(there(dir));
     cr_assert_eq(pipe(ends), 0);
@@ -121,7 +120,7 @@ Test(private_dir, what_else_is_in_it_stays) {
     char dir[PRIVATE_DIR_BYTES], path[128];
     int hold;
 
-    cr_assert_eq(private_dir_make(dir, &hold), 0);
+    cr_assert_eq(private_dir_make(base, dir, &hold), 0);
     touch(dir, "notes");
     fdutil_close(&hold);
     private_dir_sweep(base);
