@@ -25,8 +25,8 @@ static void open_ops(void) {
 }
 TestSuite(op_order, .init = open_ops);
 
-static void push(struct op_order *o, unsigned k, bool inner) {
-    cr_assert_eq(op_order_push(o, &ops[k], inner), 0);
+static void push(struct op_order *o, unsigned k) {
+    cr_assert_eq(op_order_push(o, &ops[k]), 0);
 }
 
 static void begin(struct op_order *o, unsigned k) {
@@ -35,19 +35,19 @@ static void begin(struct op_order *o, unsigned k) {
     ops[k].state = OP_RUNNING;
 }
 
-static void retire(struct op_order *o, unsigned k, bool inner) {
+static void retire(struct op_order *o, unsigned k) {
     ops[k].state = OP_DONE;
-    op_order_retire(o, &ops[k], inner);
+    op_order_retire(o, &ops[k]);
 }
 
 Test(op_order, is_that_of_the_client) {
     struct op_order o = {.on = true};
     for (unsigned k = 0; k < OPS; k++)
-        push(&o, k, false);
+        push(&o, k);
     for (unsigned k = 0; k < OPS; k++) {
         begin(&o, k);
         cr_expect_eq(o.running, 1);
-        retire(&o, k, false);
+        retire(&o, k);
         cr_expect_eq(o.running, 0);
     }
     cr_expect_null(op_order_next(&o, waits));
@@ -57,36 +57,32 @@ Test(op_order, is_that_of_the_client) {
 Test(op_order, those_that_wait_come_first_again_later) {
     struct op_order o = {.on = true};
     for (unsigned k = 0; k < 5; k++)
-        push(&o, k, false);
+        push(&o, k);
     waiting[0] = waiting[2] = true;
     begin(&o, 1);
-    retire(&o, 1, false);
+    retire(&o, 1);
     begin(&o, 3);
     waiting[2] = false;
-    retire(&o, 3, false);
+    retire(&o, 3);
     begin(&o, 2);
     waiting[0] = false;
-    retire(&o, 2, false);
+    retire(&o, 2);
     begin(&o, 0);
     begin(&o, 4); /* the caller asks whether others run */
     cr_expect_eq(o.running, 2);
     op_order_finish(&o);
 }
 
-Test(op_order, the_end_of_a_graph_holds_up_all_but_its_own) {
+Test(op_order, the_end_of_a_graph_holds_up_all) {
     struct op_order o = {.on = true};
     ops[0].kind = WIRE_GRAPH_SETTLE;
-    push(&o, 0, false);
-    push(&o, 1, false);
+    push(&o, 0);
+    push(&o, 1);
     begin(&o, 0);
     cr_expect_eq(o.running, 0);
     cr_expect_eq(o.open, 1);
     cr_expect_null(op_order_next(&o, waits));
-    push(&o, 2, true);
-    begin(&o, 2);
-    retire(&o, 2, true);
-    cr_expect_null(op_order_next(&o, waits));
-    retire(&o, 0, false);
+    retire(&o, 0);
     begin(&o, 1);
     op_order_finish(&o);
 }
@@ -94,9 +90,9 @@ Test(op_order, the_end_of_a_graph_holds_up_all_but_its_own) {
 Test(op_order, a_wait_for_a_value_does_not_count) {
     struct op_order o = {.on = true};
     ops[0].kind = WIRE_VALUE_WAIT;
-    push(&o, 0, false);
+    push(&o, 0);
     begin(&o, 0);
     cr_expect_eq(o.running + o.open, 0);
-    retire(&o, 0, false);
+    retire(&o, 0);
     op_order_finish(&o);
 }

@@ -9,9 +9,8 @@
 #define FIRST_RING 64u
 
 void op_order_finish(struct op_order *o) {
-    free(o->outer.ring);
-    free(o->inner.ring);
-    o->outer = o->inner = (struct op_line){0};
+    free(o->line.ring);
+    o->line = (struct op_line){0};
 }
 
 static struct op **place(const struct op_line *l, uint64_t turn) {
@@ -30,8 +29,8 @@ static int grow(struct op_line *l) {
     return 0;
 }
 
-int op_order_push(struct op_order *o, struct op *op, bool inner) {
-    struct op_line *l = inner ? &o->inner : &o->outer;
+int op_order_push(struct op_order *o, struct op *op) {
+    struct op_line *l = &o->line;
     if ((!l->ring || l->next - l->low > l->mask) && grow(l)) return -ENOMEM;
     op->turn = l->next++;
     op->counted = false;
@@ -39,18 +38,14 @@ int op_order_push(struct op_order *o, struct op *op, bool inner) {
     return 0;
 }
 
-static struct op *first_of(const struct op_line *l, bool (*waits)(const struct op *op)) {
+struct op *op_order_next(const struct op_order *o, bool (*waits)(const struct op *op)) {
+    const struct op_line *l = &o->line;
+    if (o->open) return NULL;
     for (uint64_t turn = l->low; turn != l->next; turn++) {
         struct op *op = *place(l, turn);
         if (op && op->state == OP_QUEUED && !waits(op)) return op;
     }
     return NULL;
-}
-
-struct op *op_order_next(const struct op_order *o, bool (*waits)(const struct op *op)) {
-    struct op *inner = first_of(&o->inner, waits);
-    if (inner || o->open) return inner;
-    return first_of(&o->outer, waits);
 }
 
 static uint64_t *count_of(struct op_order *o, const struct op *op) {
@@ -64,8 +59,8 @@ void op_order_begin(struct op_order *o, struct op *op) {
     ++*count_of(o, op);
 }
 
-void op_order_retire(struct op_order *o, struct op *op, bool inner) {
-    struct op_line *l = inner ? &o->inner : &o->outer;
+void op_order_retire(struct op_order *o, struct op *op) {
+    struct op_line *l = &o->line;
     *place(l, op->turn) = NULL;
     while (l->low != l->next && !*place(l, l->low))
         l->low++;

@@ -6,8 +6,8 @@
  * something else: for a value of memory, for another process, behind a kernel that only asks for
  * what has not come (dev_ops.stalled), or behind such an operation.
  *
- * Operations of inner streams are in a line of their own, in the order in which they were read, and
- * go before the client's next one.
+ * Operations of inner streams have no place in this order. They run as they come, while the
+ * operation that they belong to is open.
  *
  * Here is who is next; stream.c lets it begin. Owner: the stream set. Thread: the worker's.
  */
@@ -29,19 +29,19 @@ struct op_order {
     bool on;
     uint64_t running; /* operations that have begun and are not complete, on the device or aside */
     uint64_t open;    /* the same of those whose inner streams' go on meanwhile */
-    struct op_line outer, inner;
+    struct op_line line;
 };
 
 void op_order_finish(struct op_order *o);
 
-/* A new operation, behind all others of its line. 0 or -ENOMEM. */
-int op_order_push(struct op_order *o, struct op *op, bool inner);
+/* A new operation, behind all others. 0 or -ENOMEM. */
+int op_order_push(struct op_order *o, struct op *op);
 /* It begins, and is more than a mark. */
 void op_order_begin(struct op_order *o, struct op *op);
 /* It is complete. */
-void op_order_retire(struct op_order *o, struct op *op, bool inner);
+void op_order_retire(struct op_order *o, struct op *op);
 /* The first operation that has not begun and of whose stream `waits` says that it waits for nothing
- * but its turn; NULL: there is none, or others are open and it is none of theirs. */
+ * but its turn; NULL: there is none, or an operation is open. */
 struct op *op_order_next(const struct op_order *o, bool (*waits)(const struct op *op));
 
 #endif

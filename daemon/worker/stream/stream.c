@@ -309,7 +309,7 @@ static __attribute__((noinline)) int push_grown(struct stream *s, struct op *op)
 }
 
 int stream_push(struct stream *s, struct op *op) {
-    if (is_ordered(s) && op_order_push(&s->set->order, op, false)) return -ENOMEM;
+    if (is_ordered(s) && op_order_push(&s->set->order, op)) return -ENOMEM;
     if (s->next - s->head > s->ring_mask) return push_grown(s, op);
     push(s, op);
     return 0;
@@ -513,7 +513,7 @@ struct op *stream_retire(struct stream *s) {
         struct op *op = stream_at(s, s->head);
         if (op->state != OP_DONE && op->state != OP_PASSED) break;
         note_retired(s, op);
-        if (is_ordered(s)) op_order_retire(&s->set->order, op, false);
+        if (is_ordered(s)) op_order_retire(&s->set->order, op);
         if (s->cursor == s->head) s->cursor++; /* failed to start, or was skipped */
         s->head++;
         end_legacy(s, op);
