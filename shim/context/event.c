@@ -15,8 +15,8 @@
 #include "shim/table.h"
 
 static struct table events = {.bytes = sizeof(struct event)};
-static uint32_t event_limit; /* ids from here on were never used */
-static struct { struct event *first, *last; /* the longest unused first */ } unused;
+static uint32_t event_limit;                    /* ids from here on were never used */
+static struct list unused = {&unused, &unused}; /* the longest unused first */
 static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct event *event_find(CUevent handle) {
@@ -35,9 +35,9 @@ static uint32_t most(void) {
 }
 
 static struct event *take_unused(void) {
-    struct event *e = unused.first;
-    if (!e || (event_limit < most() && !settled(e))) return NULL;
-    unused.first = e->next_unused;
+    struct event *e = list_entry(unused.next, struct event, unused);
+    if (list_empty(&unused) || (event_limit < most() && !settled(e))) return NULL;
+    list_remove(&e->unused);
     return e;
 }
 
@@ -69,12 +69,7 @@ static uint32_t destroy(struct event *e) {
     e->handle = NULL;
     free(e->captured);
     e->captured = NULL;
-    e->next_unused = NULL;
-    if (unused.first)
-        unused.last->next_unused = e;
-    else
-        unused.first = e;
-    unused.last = e;
+    list_append(&unused, &e->unused);
     return e->signal;
 }
 

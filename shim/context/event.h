@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/atomics.h"
+#include "common/list.h"
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
 #include "shim/context/stamp.h"
@@ -19,9 +20,9 @@
 struct capture_point;
 
 struct event {
-    CUevent handle;            /* NULL while the id is free */
-    uint32_t id;               /* on the wire */
-    struct event *next_unused; /* of the ids that were given back */
+    CUevent handle;     /* NULL while the id is free */
+    uint32_t id;        /* on the wire */
+    struct list unused; /* link of those whose ids were given back */
     uint16_t generation;
     uint16_t owner; /* index of the context */
     unsigned int flags;

@@ -32,23 +32,14 @@ static struct stream *nth(uint32_t id) {
     return table_at(&streams, id);
 }
 
-/* Ids that were given back, the longest unused first: a list through the streams. */
-static struct { struct stream *first, *last; } unused;
-
-static void append_unused(struct stream *s) {
-    s->next_unused = NULL;
-    if (unused.first)
-        unused.last->next_unused = s;
-    else
-        unused.first = s;
-    unused.last = s;
-}
+/* Streams whose ids were given back, the longest unused first. */
+static struct list unused = {&unused, &unused};
 
 /* A stream whose last owner's work is complete; NULL: there is none. */
 static struct stream *take_unused(void) {
-    struct stream *s = unused.first;
-    if (!s || s->busy || !submit_done(s->id, submit_last(s->id))) return NULL;
-    unused.first = s->next_unused;
+    struct stream *s = list_entry(unused.next, struct stream, unused);
+    if (list_empty(&unused) || s->busy || !submit_done(s->id, submit_last(s->id))) return NULL;
+    list_remove(&s->unused);
     return s;
 }
 
@@ -105,7 +96,7 @@ CUresult stream_create(uint32_t owner, unsigned int flags, int priority, CUstrea
     CUresult r = submit_record(&rec, sizeof(rec), NULL, 0);
     lock_enter(&stream_lock);
     s->busy = false;
-    if (r) append_unused(s);
+    if (r) list_append(&unused, &s->unused);
     if (!r) {
         s->serial = ++last_serial;
         s->flags = flags;
@@ -173,7 +164,7 @@ static void tell_end(struct stream *s) {
     submit_record(&rec, sizeof(rec), NULL, 0);
     lock_enter(&stream_lock);
     s->busy = false;
-    append_unused(s);
+    list_append(&unused, &s->unused);
     lock_leave(&stream_lock);
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "common/atomics.h"
+#include "common/list.h"
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
 #include "shim/context/stream_hint.h"
@@ -25,9 +26,9 @@ struct stream {
     CUstream handle; /* NULL while the id is free */
     /* What is sent becomes a graph's node, or is refused: the graph room's (capture.h). */
     _Atomic(struct capture_lane *) capture;
-    bool busy;   /* without one: the worker is being told of its beginning or its end */
-    uint32_t id; /* on the wire */
-    struct stream *next_unused; /* of the ids that were given back */
+    bool busy;          /* without one: the worker is being told of its beginning or its end */
+    uint32_t id;        /* on the wire */
+    struct list unused; /* link of those whose ids were given back */
     uint16_t generation;
     uint64_t serial; /* never another stream's */
     uint32_t owner;  /* index of the context */
