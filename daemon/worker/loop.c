@@ -110,8 +110,8 @@ static bool is_over(struct worker *w) {
     return true;
 }
 
-unsigned loop_once(struct worker *w) {
-    w->now_ns = fdutil_now_ns();
+unsigned loop_at(struct worker *w, uint64_t now_ns) {
+    w->now_ns = now_ns;
     if (pace_next(&w->pace)) log_debug("memory", "event=pace granules=%u", w->pace.most);
     engine_time(w);
     unsigned done = pump_collect(w);
@@ -127,6 +127,10 @@ unsigned loop_once(struct worker *w) {
     if (w->leaving_count) order_reap(w);
     tick(w);
     return done;
+}
+
+unsigned loop_once(struct worker *w) {
+    return loop_at(w, fdutil_now_ns());
 }
 
 static uint64_t park_ns(const struct worker *w) {

@@ -12,6 +12,8 @@
 void loop_run(struct worker *w);
 /* One round without waiting: how much was done. For tests, and for loop_run. */
 unsigned loop_once(struct worker *w);
+/* A round at this time, for tests whose time does not pass by itself. */
+unsigned loop_at(struct worker *w, uint64_t now_ns);
 /* True when nothing is left to do of which no descriptor tells: it may sleep. */
 bool loop_idle(const struct worker *w);
 /* The device is lost, and the process is to end at once: tells those whom no other worker goes on

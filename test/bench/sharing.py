@@ -43,7 +43,7 @@ def quantile(values, part):
 
 class Job:
     def __init__(self, d, name, kernels, ms, mib=0, gap_ms=0, weight=1, mark=False, seed=1):
-        self.d, self.name, self.weight, self.gap_ms, self.ended = d, name, weight, gap_ms, False
+        self.d, self.name, self.weight, self.gap_ms = d, name, weight, gap_ms
         env = d.environment("path", SALUS_JOB_NAME=name, SALUS_WEIGHT=str(weight), SALUS_PERSISTENT="16MiB",
                             SALUS_EPHEMERAL=f"{mib}MiB", SALUS_DEVICE_MODE=d.MODE)
         argv = [PROGRAM, kernels, *d.kernel(ms), mib, round(1000 * gap_ms), seed, int(mark)]
@@ -64,9 +64,6 @@ class Job:
 
     def end(self):
         """When each iteration ended, and how long it took, in s."""
-        if self.ended:
-            return []
-        self.ended = True
         out, err = self.process.communicate()
         if self.process.returncode:
             raise SystemExit(f"share_bench: exit {self.process.returncode}\n{err}{self.d.log()[-2000:]}")
@@ -99,6 +96,12 @@ class World(Soft):
         return next((j["busy_seconds"] / max(job.each_s, 1e-6) for j in self.jobs() if str(j["id"]) == job.id), 0)
 
 
+def end_all(jobs):
+    """At a time: under fifo one ends only when another one has."""
+    with concurrent.futures.ThreadPoolExecutor(len(jobs)) as pool:
+        return list(pool.map(Job.end, jobs))
+
+
 def turns_of_ms():
     """Turns of a computed kernel's threads that take 1 ms."""
     turns = 20000
@@ -127,7 +130,8 @@ def pair(policy, lanes, o):
         jobs, windows = [service, trainer], {"service": [], "both": [], "trainer": []}
         if not o.short:
             d.learn(jobs)
-        for _ in range(1 if o.short else o.rounds):
+        # Under fifo a job that was paused has lost its place: one round.
+        for _ in range(1 if o.short or policy == "fifo" else o.rounds):
             for what, who, seconds in (("service", [service], service_s), ("both", jobs, both_s), ("trainer", [trainer], trainer_s)):
                 d.only(who, jobs)
                 time.sleep(0.1)
@@ -136,7 +140,7 @@ def pair(policy, lanes, o):
                 windows[what].append((begin, time.monotonic()))
         d.only(jobs, jobs)
         shown = {j["name"].split()[0]: j for j in d.jobs()}
-        requests, steps = service.end(), trainer.end()
+        requests, steps = end_all(jobs)
 
     def within(list_, what):
         return [[took for at, took in list_ if a <= at < b] for a, b in windows[what]]
@@ -299,8 +303,7 @@ def mix(seed, o):
             jobs.pop(m["leaves"]).end()
             time.sleep(settle_s)
             windows.append(window(d, jobs, demand, seconds))
-        for j in jobs:
-            j.end()
+        end_all(jobs)
     return {**m, "windows": windows, "load": os.getloadavg()[0]}
 
 

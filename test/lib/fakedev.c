@@ -798,6 +798,15 @@ void fakedev_finish(struct dev *dev, uint32_t busy_queue) {
     if (q) fake_pop(q, 0);
 }
 
+void fakedev_finish_after(struct dev *dev, uint32_t busy_queue, uint64_t ns) {
+    uint32_t count;
+    struct dev_queue *q = fake_busy_queue(dev, busy_queue, &count);
+    if (!q) return;
+    dev->cost.ns = ns;
+    q->first->start_ns = dev->clock_ns;
+    fake_pop(q, 0);
+}
+
 void fakedev_finish_all(struct dev *dev) {
     while (fakedev_busy(dev))
         fakedev_finish(dev, 0);

@@ -61,6 +61,8 @@ uint64_t fakedev_head(const struct dev *dev, uint32_t busy_queue);
 /* Completes the first operation of the n-th busy queue. */
 void fakedev_finish(struct dev *dev, uint32_t busy_queue);
 void fakedev_finish_all(struct dev *dev);
+/* The same, of an operation that was on the device for so long. */
+void fakedev_finish_after(struct dev *dev, uint32_t busy_queue, uint64_t ns);
 
 /* Launches so far, in order; `at` counts from 0. */
 uint32_t fakedev_launches(const struct dev *dev);

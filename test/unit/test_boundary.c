@@ -99,6 +99,18 @@ Test(boundary, a_mark_waits_a_moment_for_what_comes_after_it) {
     end(&w);
 }
 
+Test(boundary, marks_of_a_client_that_only_copies_count) {
+    struct world w = begin();
+    fakedev_hold(w.dev, false);
+    for (int i = 0; i < 4; i++) {
+        mark(&w);
+        wireclient_copy(w.c, 0, w.c->windows.host_base, w.c->windows.host_base + 4096, 8);
+        wirebench_run(w.b);
+    }
+    cr_expect_eq(boundaries(&w), 3, "the first mark comes before the first operation");
+    end(&w);
+}
+
 /* Iterations of 20 launches that are told apart by their grids. */
 static void iterate(struct world *w, int times) {
     struct wire_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .param_bytes = 8};

@@ -59,6 +59,7 @@ struct iteration {
     uint64_t length;          /* launches of the iteration before it */
     uint64_t low_bytes;       /* least live memory from the latest launch on */
     bool marked;
+    bool transferred;          /* a copy or a fill came */
     bool ahead;                /* an iteration began, and none of its launches has come */
     bool idle;                 /* since idle_ns */
     bool judged;               /* nothing more is found out before the wait ends */
@@ -317,6 +318,7 @@ bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_
 
 bool iteration_transfer(struct iteration *it, uint64_t fingerprint, bool to_host,
                         uint64_t live_bytes, uint64_t now_ns) {
+    it->transferred = true;
     if (!it->idle) return false;
     uint16_t code = period_fingerprint(fingerprint);
     fall(it, live_bytes);
@@ -337,7 +339,7 @@ bool iteration_transfer(struct iteration *it, uint64_t fingerprint, bool to_host
 bool iteration_mark(struct iteration *it, uint64_t now_ns) {
     it->marked = true;
     it->idle = false;
-    if (!it->launches) return false;
+    if (!it->launches && !it->transferred) return false;
     return begins_now(it);
 }
 

@@ -52,7 +52,7 @@ bool iteration_waits(const struct iteration *it);
  * To be asked while all that was sent is complete. */
 bool iteration_end(struct iteration *it, uint64_t now_ns);
 /* The program said that an iteration begins: from the first mark on, only marks count. Always
- * true, but for the mark before the first launch. */
+ * true, but for the mark before the first operation. */
 bool iteration_mark(struct iteration *it, uint64_t now_ns);
 
 enum iteration_source iteration_source(const struct iteration *it);

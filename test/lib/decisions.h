@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a scheduler decided, out of a recording (daemon/sched/record/notation.h) of all its steps: a
+ * line for each thing, with the time since the first step. Two recordings of the same jobs give the
+ * same text if their scheduler decided the same, in however many steps.
+ *
+ *   TIME admit J@LANE, run J, spill J, restore J
+ *   TIME boundary J
+ *   TIME turn J           it has the turn from now on
+ *   TIME end J WHY        it has lost the turn: at a boundary, because it left, because it was
+ * idle, or (lease) although it was not
+ */
+#ifndef TEST_LIB_DECISIONS_H
+#define TEST_LIB_DECISIONS_H
+
+#include <stdio.h>
+
+#define DECISIONS_JOBS 8u /* numbered from 1 */
+
+/* The caller's. Ends the test when it is no recording, or the scheduler breaks an invariant. */
+char *decisions_read(FILE *recording);
+
+#endif
