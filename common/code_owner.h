@@ -24,7 +24,7 @@ enum code_owner code_owner(const char *kernel, const char *file);
 /* A sentence without its full stop. */
 const char *code_remedy(enum code_owner owner);
 
-/* Whether a file of this name ("/x/libcublasLt.so.13") is a closed library of NVIDIA's. */
+/* True if a file of this name ("/x/libcublasLt.so.13") is a closed library of NVIDIA's. */
 bool code_is_nvidias(const char *file);
 
 #endif

@@ -176,7 +176,7 @@ struct wire_file {
 
 #define WIRE_COMMAND_MAGIC 0x434c4153u /* "SALC" */
 #define WIRE_COMMAND_BYTES 256u
-/* Of a client that runs, once: its command line, for people. Since 1.9. */
+/* The command line of a running client, for people; sent once. Since 1.9. */
 struct wire_command {
     uint32_t magic, pad;
     char text[WIRE_COMMAND_BYTES]; /* ends with a NUL */
@@ -500,8 +500,8 @@ struct wire_savepoint {
     _Atomic uint64_t reason;   /* why there is none: enum savepoint_reason */
 };
 
-/* Where kernels' output is. It fitted between two lines of the page, so that older pages have zeros
- * there, which is what they mean. */
+/* The place of kernels' output. It fitted between two lines of the page: older pages have zeros
+ * there, which say that the output is in `text`. */
 struct wire_text_ring {
     _Atomic uint64_t first; /* records before this position are gone: they gave way to later ones */
     _Atomic uint64_t addr;  /* of the ring in the host window, and its length; 0: `text` below */

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Whether whoever can write to this directory, which need not be there, is this process's user or
- * root: 0, or -EPERM with what to do in `why`. Others could answer jobs in the daemon's place. */
+/* Checks that only this process's user and root can write to the directory: others could answer
+ * jobs in the daemon's place. 0, also where it is not there, or -EPERM with what to do in `why`. */
 int listen_check_dir(const char *run_dir, char *why, size_t cap);
 
 /* Creates the directory where it is missing, checks it, and takes its lock for as long as the

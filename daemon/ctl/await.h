@@ -26,7 +26,8 @@ struct await {
 /* Waits until the process, the relay's child, ends: 0 with its wait status, or -errno. */
 int await_end(struct await *a, struct relay *r, int *status);
 
-/* Whether a job of the command was refused, with the reason in `why`. Once, after its end. */
+/* True if a job of the command was refused, with the reason in `why`. Called once, after its end.
+ */
 bool await_refused(struct await *a, char *why, size_t cap);
 
 #endif

@@ -52,7 +52,7 @@ static int become_command(struct cli *c, const struct command *o, const struct r
     return status == CLI_OK ? execute(c, o->argv) : status;
 }
 
-/* Its own exit status, that a signal ended it, or that its job was refused. */
+/* The command's exit status, CLI_BY_SIGNAL and a signal, or CLI_REFUSED after a diagnostic. */
 static int status_of(struct await *a, int status) {
     char why[CTL_TEXT_BYTES];
 

@@ -40,8 +40,8 @@ static void set_and_free(const char *variable, char *value) {
     free(value);
 }
 
-/* Whether the command is linked with AddressSanitizer, or starts something that is, is not to be
- * seen from here. */
+/* Sets ASAN_OPTIONS in any case: nothing here shows if the command, or a program that it starts, is
+ * linked with AddressSanitizer. */
 static void set_preload(const char *library) {
     const char *list = getenv("LD_PRELOAD");
 
@@ -72,7 +72,7 @@ static int set_library(struct cli *c) {
     return CLI_OK;
 }
 
-/* Who names a GPU of salusd's has chosen already. A list left beside that would be counted against
+/* A GPU that the user names is the choice already. CUDA would count a list left beside it against
  * the one GPU that the command then sees. */
 static void drop_list(void) {
     const char *gpu = getenv(JOB_GPU_VARIABLE);

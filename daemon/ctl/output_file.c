@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is written was gathered before, so that a file is whole or was never begun, unless it cannot
- * be written itself.
+ * Callers gather all bytes before they write, so that a file is whole or was never begun, unless
+ * the write itself fails.
  */
 #include "daemon/ctl/output_file.h"
 

@@ -22,7 +22,7 @@ static const char *next_entry(const char *at, size_t *n) {
     return *n ? at : NULL;
 }
 
-/* Whether the entry is a file whose name begins with one of these. */
+/* True if the entry is a file whose name begins with one of these. */
 static bool is_named(const char *entry, size_t n, const char *const *names, size_t count) {
     const char *slash = memrchr(entry, '/', n), *name = slash ? slash + 1 : entry;
     size_t left = n - (size_t)(name - entry);

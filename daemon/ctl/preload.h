@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Whether `library`, a path, is an entry of `list`. */
+/* True if `library`, a path, is an entry of `list`. */
 bool preload_has(const char *list, const char *library);
 
 /* `list` (NULL: empty) with `library` as its last entry, or before the first one that has the name

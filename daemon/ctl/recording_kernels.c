@@ -117,7 +117,7 @@ static uint64_t finish_of(const struct kernel_trace_job *j) {
     return beyond(j->last_iteration_ns, j->left_ns, s->tail_ns / s->iterations);
 }
 
-/* What is there before the first iteration and behind the last one, where both ends were seen. */
+/* The times before the first iteration and behind the last one, each if that end was seen. */
 static void print_around(const struct kernel_trace_job *j, FILE *out) {
     const struct kernel_trace_shape *s = kernel_trace_usual(j);
     double usual_ns = s->wall_ns / s->iterations;

@@ -17,7 +17,7 @@ int refusal_note_create(void);
 /* In the command's process: names the file of the launcher `parent` in the environment. */
 void refusal_note_announce(int fd, pid_t parent);
 
-/* Whether a job was refused, with the reason of the first in `why`. Closes the file. */
+/* True if a job was refused, with the reason of the first in `why`. Closes the file. */
 bool refusal_note_take(int fd, char *why, size_t cap);
 
 #endif

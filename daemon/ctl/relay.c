@@ -53,7 +53,7 @@ void relay_end(struct relay *r) {
 
 /* ---- passing on ------------------------------------------------------------------------------ */
 
-/* Of a write of ours, to a pipe without a reader or beyond a limit. */
+/* True for a signal of a write of ours, to a pipe without a reader or beyond a limit. */
 static bool is_own(const siginfo_t *s) {
     return s->si_code == SI_USER && s->si_pid == getpid();
 }
@@ -72,7 +72,7 @@ static void pass_on(struct relay *r, siginfo_t *s) {
 
 /* ---- stopping -------------------------------------------------------------------------------- */
 
-/* Whether this is the job that a shell waits for, which must hear of a stop. */
+/* True if this is the job that a shell waits for, which must hear of a stop. */
 static bool is_in_foreground(void) {
     int tty = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
     bool in_front = tty >= 0 && tcgetpgrp(tty) == getpgrp();

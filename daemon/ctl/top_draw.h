@@ -12,7 +12,7 @@ struct top_view {
     struct query jobs, lanes, gpus;
 };
 
-/* What a job got between two looks. Negative where nothing can be said. */
+/* Rates of a job between two looks. Negative: not known. */
 struct top_rate {
     double share;      /* of the device time that the jobs of its GPU got */
     double entitled;   /* its part by weight among those of them that used or waited for it */

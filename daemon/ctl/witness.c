@@ -62,8 +62,8 @@ bool witness_saw(struct witness *w, int number) {
     unsigned char saw = 0;
 
     if (w->pid == 0) return false;
-    /* Who signals a group holds the kernel's list of processes until the last one has the signal,
-     * and a change of group waits for that list. This one changes nothing. */
+    /* A sender to a group holds the kernel's list of processes until the last one has the signal,
+     * and a change of group waits for that list. This call changes nothing. */
     setpgid(0, getpgrp());
     if (send(w->fd, &number, sizeof(number), MSG_NOSIGNAL) == sizeof(number) &&
         poll(&p, 1, ANSWER_MS) == 1 && recv(w->fd, &saw, 1, 0) == 1)

@@ -21,7 +21,7 @@ struct witness {
  * witness_saw is always false. It ends with this process. */
 void witness_start(struct witness *w);
 
-/* Whether the signal, which has just been taken here, was sent to the whole group. Each one is
+/* True if the signal, which has just been taken here, was sent to the whole group. Each one is
  * reported once. */
 bool witness_saw(struct witness *w, int number);
 

@@ -105,7 +105,7 @@ static void end_moments(struct sim *s) {
 
 /* ---- operations offered ---------------------------------------------------------------------- */
 
-/* Its client launches the next operation. */
+/* The job's client launches the next operation. */
 static void launch(struct sim *s, uint32_t job) {
     passage_send(&s->jobs[job].passage);
     look(s, job);
@@ -271,7 +271,7 @@ static void turn_to_next(struct sim *s, uint32_t job) {
         look(s, job);
 }
 
-/* Its first operation, which turn_to_next has planned. */
+/* Offers the job's first operation, which turn_to_next has planned. */
 static void offer_first(struct sim *s, uint32_t job) {
     if (launches_now(s, job))
         submit(s, job);

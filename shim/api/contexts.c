@@ -52,7 +52,7 @@ static void clear(struct context *c) {
     cls_release(c->index);
 }
 
-/* Those that the device keeps to, or tells kernels: `value` becomes what is in force. */
+/* Sets a limit that the device keeps to, or tells kernels; `value` becomes what is in force. */
 static CUresult set_on_device(CUlimit limit, size_t *value) {
     struct wire_limit rec = {.rec = {.op = WIRE_LIMIT}, .limit = (uint32_t)limit, .value = *value};
     struct reply answer;

@@ -192,7 +192,7 @@ CUresult cuGraphNodeGetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) 
 
 /* ---- attributes of launches ------------------------------------------------------------------ */
 
-/* That a kernel node can have. */
+/* True for an attribute that a kernel node can have. */
 static bool is_node_attribute(CUlaunchAttributeID id) {
     switch (id) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
@@ -212,7 +212,7 @@ static bool is_node_attribute(CUlaunchAttributeID id) {
     }
 }
 
-/* Of a node of which nobody said anything: as a stream's, and what its kernel says. */
+/* The value at a node for which the program set none: as a stream's, and as its kernel says. */
 static CUkernelNodeAttrValue first_value(const struct params_kernel *k, CUlaunchAttributeID id) {
     CUkernelNodeAttrValue v = {.pad = {0}};
     const struct function *f = function_find(k->function);

@@ -35,7 +35,7 @@ CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-/* Where a dump begins; `lost`: what it should begin with is gone. */
+/* The first message of a dump; `lost`: the message that it should begin with is gone. */
 static uint32_t first_of(const CUlogIterator *iterator, bool *lost) {
     uint32_t oldest = logbook_oldest();
     *lost = iterator && *iterator < oldest;

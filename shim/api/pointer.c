@@ -102,14 +102,14 @@ static uint64_t physical_id(const struct pointer *p) {
     return mapped ? virtual_physical(p->addr) : buffer_id(p);
 }
 
-/* Of reserved addresses all of the reservation, whatever of it is mapped. */
+/* Answers for reserved addresses with all of the reservation, whatever of it is mapped. */
 static CUresult answer_range(void *data, const struct pointer *p, bool size) {
     uint64_t base = p->known ? p->block.addr : 0, bytes = p->known ? p->block.bytes : 0;
     bool reserved = virtual_reserved(p->addr, &base, &bytes);
     return answer64(data, size ? bytes : base, p->known || reserved);
 }
 
-/* What is mapped and nobody was given access to, no call but these knows. */
+/* True for memory that is mapped without access for anybody: only these calls know it. */
 static bool is_closed(const struct pointer *p) {
     bool accessible;
     return !p->known && virtual_accessible(p->addr, &accessible) && !accessible;

@@ -46,7 +46,7 @@ static CUresult take(CUmemoryPool pool, uint64_t bytes, const struct mem_place *
     for (int attempt = 0; attempt < 3; attempt++) {
         r = pool_take(pool, bytes, place, s->id, addr);
         if (r != CUDA_ERROR_OUT_OF_MEMORY) break;
-        /* What is freed but not complete can still help: wait for it, once. */
+        /* Memory that is freed but still in use can help: wait for it, once. */
         if (attempt == 1 && stream_drain()) break;
         if (!pool_reclaim_all() && attempt == 1) break;
     }

@@ -54,7 +54,7 @@ struct extent {
     bool known; /* all of them can be read */
 };
 
-/* Whether the `bytes` at `offset` could be copied. */
+/* True if the `bytes` at `offset` could be copied. */
 static bool peek(const struct extent *x, uint64_t offset, void *to, size_t bytes) {
     if (offset > x->limit || bytes > x->limit - offset) return false;
     if (!x->known) return program_memory_read(to, x->at + offset, bytes) == 0;
@@ -157,7 +157,7 @@ size_t fatbin_measure(const void *code) {
     return total <= FATBIN_BYTES_MAX ? total : 0;
 }
 
-/* Where the copy goes on, and how much room there is. */
+/* The place at which the copy goes on, and the room that is left. */
 struct target {
     char *at;
     uint64_t left;
@@ -207,7 +207,8 @@ static bool runs_on(const struct fatbin_entry *e, uint32_t capability) {
     return !(e->flags & FATBIN_FAMILY) || e->target / 10 == capability / 10;
 }
 
-/* Where the next entry begins, `left` bytes behind this one's header; 0: its sizes cannot be. */
+/* Bytes to the next entry, of which `left` are there from this one's header on; 0: the entry's
+ * sizes cannot be. */
 static size_t step_over(const struct fatbin_entry *e, size_t left) {
     if (e->header_bytes < sizeof(*e)) return 0;
     uint64_t step = end_of(e->header_bytes, e->payload_bytes);

@@ -38,9 +38,8 @@ const void *fatbin_in_place(const void *code);
 
 /* The length of the fatbin at the beginning of `bytes`; 0: there is none, or not all of it. */
 size_t fatbin_container_bytes(const void *data, size_t bytes);
-/* Whether this fatbin, of which `bytes` can be read, has PTX for a device of this capability (90
- * for 9.0).
- */
+/* True if this fatbin, of which `bytes` can be read, has PTX for a device of this capability (90
+ * for 9.0). */
 bool fatbin_has_ptx(const void *fatbin, size_t bytes, uint32_t capability);
 
 #endif

@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Reads that of process `pid` (0: this one), or its beginning; returns its bytes, 0 where it cannot
- * be read. Keeps errno. */
+/* Reads the command line of process `pid` (0: this one), or its beginning; returns its bytes, 0
+ * where it cannot be read. Keeps errno. */
 size_t command_line_read(pid_t pid, char *out, size_t cap);
 
-/* That of this process as one line for people, cut to fit; empty where it cannot be read. */
+/* Prints the command line of this process as one line for people, cut to fit; empty where it cannot
+ * be read. */
 void command_line_print(char *out, size_t cap);
 
 #endif

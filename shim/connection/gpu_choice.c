@@ -29,7 +29,7 @@ static struct visible_gpu gpu_of(const struct wire_device *d) {
     return gpu;
 }
 
-/* Whether such an answer comes of a GPU without a worker. */
+/* True if such an answer comes of a GPU without a worker. */
 static bool is_silent(int err) {
     return err == ERR_WORKER_LOST || err == -ETIMEDOUT;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the service keeps its pipes and logs is not among them: who sets that asks for no share.
+ * The directories of the service's pipes and logs are not among them: they ask for no share.
  */
 #include "shim/connection/mps_variables.h"
 

@@ -9,7 +9,8 @@
 
 #define MPS_VARIABLES_BYTES 384 /* for all of them */
 
-/* Those that are set, and not to what is so anyway, with their values: "X=1, Y=2"; how many. */
+/* Prints the variables that are set, and not to what is so anyway, with their values ("X=1, Y=2");
+ * returns how many. */
 int mps_variables_find(char names[MPS_VARIABLES_BYTES]);
 
 /* Says so on standard error, the first time. */

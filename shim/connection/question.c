@@ -21,7 +21,7 @@ static int check_refusal(const void *msg, size_t bytes) {
     return o.magic == WIRE_MAGIC && o.result < 0 ? o.result : ERR_PROTOCOL;
 }
 
-/* Of an answer that is as long as it says. */
+/* Checks the facts of an answer that is as long as it says. */
 static int check_facts(struct wire_view *v) {
     if (v->device.memory_bytes == 0 || v->used_bytes > v->device.memory_bytes) return ERR_PROTOCOL;
     if (v->busy_permille > 1000 || v->device.pci_bus > 255 || v->device.pci_slot > 31)

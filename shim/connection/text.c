@@ -50,7 +50,7 @@ static uint64_t oldest(void) {
     return atom_load_acquire(&state.conn.completion->text_ring.first);
 }
 
-/* What was copied from `at` was whole. */
+/* True if the bytes that were copied from `at` were whole. */
 static bool was_there(const struct place *p, uint64_t at) {
     atom_fence();
     return (int64_t)(oldest() - at) <= 0 && look().addr == p->addr;

@@ -166,7 +166,7 @@ bool title_is_parents(const char *words, size_t bytes) {
 
 /* ---- this process ---------------------------------------------------------------------------- */
 
-/* Who started it; 0: that cannot be said. */
+/* The process that started this one; 0: not known. */
 static pid_t parent_of(pid_t pid) {
     char path[40], text[512], *after;
     int parent = 0;

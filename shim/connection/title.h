@@ -16,11 +16,11 @@
  * code on the command line. */
 void title_of(const char *words, size_t bytes, char out[TITLE_BYTES]);
 
-/* Whether an interpreter was started to run a function of the process that started it (Python's
+/* True if an interpreter was started to run a function of the process that started it (Python's
  * multiprocessing). */
 bool title_is_parents(const char *words, size_t bytes);
 
-/* Of this process: SALUS_JOB_NAME, else as above. */
+/* The title of this process: SALUS_JOB_NAME, else as above. */
 void title_self(char out[TITLE_BYTES]);
 
 #endif

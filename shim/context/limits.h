@@ -14,7 +14,7 @@
 /* Minor version of the protocol from which on the FIFO of printf can have another size. */
 #define LIMITS_FIFO_SINCE 9
 
-/* What a program asks for, as the device takes it: rounded, or clamped. CUDA_ERROR_INVALID_VALUE,
+/* Makes `value` what the device takes for it: rounded, or clamped. CUDA_ERROR_INVALID_VALUE,
  * CUDA_ERROR_UNSUPPORTED_LIMIT: it cannot be set. */
 CUresult limits_adjust(CUlimit limit, size_t *value);
 

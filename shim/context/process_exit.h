@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether this process runs its exit handlers. A runtime releases its contexts in one of them, and
+ * Tells if this process runs its exit handlers. A runtime releases its contexts in one of them, and
  * CUDA waits for no work then. Any thread.
  */
 #ifndef SHIM_CONTEXT_PROCESS_EXIT_H
@@ -14,7 +14,7 @@
  * runtime which holds the context. Takes no lock of this library. */
 void process_exit_watch(uint32_t holders);
 
-/* Whether an exit handler of ours has run. */
+/* True if an exit handler of ours has run. */
 bool process_exit_begun(void);
 
 #endif

@@ -487,7 +487,7 @@ void capture_leave(struct stream *s) {
     lock_leave(&graph_lock);
 }
 
-/* Of a capture that goes on, nothing of this context can be joined any more. */
+/* A capture that goes on can be joined by nothing of this context any more. */
 void capture_release(uint32_t owner) {
     struct list *c, *l;
     lock_enter(&graph_lock);

@@ -52,7 +52,8 @@ static void end(void) {
     lock_leave(&fifo_lock);
 }
 
-/* What the old ring had moves along. A thread that copies from it meanwhile finds that out. */
+/* Moves the output of the old ring to a new one. A thread that copies from the old one meanwhile
+ * finds that out. */
 static CUresult replace(uint64_t bytes) {
     uint64_t made, old = ring;
     CUresult r = mem_take(MEM_OWN, CTX_PRIMARY, 0, bytes, &made);
@@ -80,7 +81,8 @@ void fifo_reset(uint64_t limit) {
     if (atom_load_relaxed(&fifo_limit)) (void)fifo_set(limit);
 }
 
-/* Nobody set a limit. Where the window has little room, output has the page's. */
+/* Makes the ring of a context without a limit of its own. In a small window output has the page's
+ * room. */
 static void make_first(const struct context *c) {
     uint64_t limit = limits_get(c, CU_LIMIT_PRINTF_FIFO_SIZE);
     bool fits = room_for(limit) <= state.conn.windows.host_bytes / WINDOW_PARTS;

@@ -19,7 +19,7 @@ uint64_t identity_of(uint64_t addr, uint64_t bytes);
 
 /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation. False: no memory, and nothing changed. */
 bool identity_set_sync(uint64_t addr, uint64_t bytes, bool sync);
-/* Whether it is set for the allocation that contains `addr`. */
+/* True if SYNC_MEMOPS is set for the allocation that contains `addr`. */
 bool identity_sync(uint64_t addr);
 
 /* The range belongs to a new allocation from now on. */

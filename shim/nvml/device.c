@@ -55,7 +55,7 @@ nvml_result nvmlDeviceGetHandleByIndex(unsigned int index, nvml_handle *device) 
     return nvmlDeviceGetHandleByIndex_v2(index, device);
 }
 
-/* What names a device: 0 if it is this one, -ENODEV if it is another, -EINVAL if it names none. */
+/* Compares a name with a device: 0 if it names this one, -ENODEV another, -EINVAL none. */
 typedef int name_check(const char *name, const struct wire_device *device);
 
 /* The first device that is named so. One that does not answer is no reason not to find another. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the broker says of a GPU, asked anew each time: nothing is kept that a fork, a daemon that
+ * The broker's view of a GPU, asked anew each time: nothing is kept that a fork, a daemon that
  * went, or a second thread could spoil.
  *
  * This library numbers GPUs as CUDA_VISIBLE_DEVICES does, up to the one that this process has,

@@ -73,8 +73,8 @@ struct broker_rig_worker {
     struct wire_board *board;           /* of the worker started last; mapped for good */
     struct wire_kept *parts;            /* that the latest one was given, with copies of them */
     uint32_t part_count;
-    /* Of its device: its multiprocessors (0: 4), the first byte of its UUID, whose others are 0,
-     * and its bus (0: 0x41). Set before it runs. */
+    /* The device's multiprocessors (0: 4), the first byte of its UUID, whose others are 0, and its
+     * bus (0: 0x41). Set before the worker runs. */
     uint32_t sm_count, uuid, pci_bus;
 };
 

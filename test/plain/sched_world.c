@@ -322,7 +322,7 @@ static void count_control(struct world *w) {
     }
 }
 
-/* Whether a copy of the scheduler would grant this. */
+/* True if a copy of the scheduler would grant this. */
 static bool would_grant(struct world *w, uint32_t job, struct sched_need need) {
     struct sched_event ask = {.kind = SCHED_ASKED, .job = job, .need = need};
     struct sched_actions out;
@@ -336,7 +336,7 @@ static bool would_grant(struct world *w, uint32_t job, struct sched_need need) {
     return granted;
 }
 
-/* What is said to be obtainable is granted, and a chunk more is not. */
+/* Memory that is said to be obtainable is granted, and a chunk more is not. */
 static void check_obtainable(struct world *w, uint32_t job) {
     const struct sched_state *st = sched_view(w->s);
     struct sched_need most;

@@ -279,7 +279,7 @@ Test(broker_client, a_job_that_was_refused_at_any_step_is_in_the_history) {
     cr_assert_eq(refused(), 3, "by admission, once");
 }
 
-/* Its library asks for the next worker; and who never said a good hello is no job. */
+/* The library asks for the next worker. A client without a good hello is no job either. */
 Test(broker_client, a_job_that_comes_again_was_not_refused) {
     struct wire_hello h = broker_rig_hello();
     int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];

@@ -259,7 +259,7 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-/* Of a device of 1 GiB, which its user's jobs may not have all of. */
+/* The user's jobs may not have all of a device of 1 GiB. */
 Test(broker_control, the_total_of_a_device_is_what_its_user_may_have) {
     struct wire_question question = {
         .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR};
@@ -852,7 +852,7 @@ Test(broker_control, which_kernel_failed_is_its_users_affair) {
 /* Through the table: the history keeps it for those who may read it. */
 Test(broker_control, a_history_is_not_changed_by_who_reads_it) {
     struct history *h = history_create();
-    /* Its pages for events are too large for a stack. */
+    /* The page for events is too large for a stack. */
     static struct wire_completion completion = {.stats.faults = 1,
                                                 .fault = {.cuda = 700, .text = "at 0x1234"}};
     struct attachment a = {.job_id = 1, .job.uid = 7, .completion = &completion};

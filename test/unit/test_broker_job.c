@@ -524,7 +524,7 @@ static int attach_run(uint32_t run) {
     return attach();
 }
 
-/* Whether the broker took it; it closes the connection either way. */
+/* True if the broker took the message; it closes the connection either way. */
 static bool say_exit(const struct wire_exit *e, size_t bytes) {
     int fd = broker_rig_connect(&rig, "job.sock");
     struct wire_offer o;

@@ -399,7 +399,7 @@ Test(broker_recovery, who_cannot_do_its_work_again_is_lost_and_not_recovered) {
     broker_rig_stop(&rig);
 }
 
-/* Its client has read its error and is gone before the worker says that. */
+/* The client has read the error and is gone before the worker reports the job. */
 Test(broker_recovery, who_leaves_at_once_is_lost_as_well) {
     struct runner a, b;
 

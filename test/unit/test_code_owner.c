@@ -43,7 +43,7 @@ static bool says(enum code_owner owner, const char *word) {
     return strstr(code_remedy(owner), word) != NULL;
 }
 
-/* Whoever did not compile it has no use for the compiler's flags. */
+/* A user who did not compile the code has no use for the compiler's flags. */
 Test(code_owner, remedies_are_for_who_can_follow_them) {
     cr_assert(says(CODE_PYTORCH, "torch.compile") && !says(CODE_PYTORCH, "nvcc"));
     cr_assert(!says(CODE_PYTORCH, "--capability"));

@@ -80,7 +80,7 @@ Test(top, nothing_is_due_where_nothing_goes_by_weight) {
     cr_assert(NEAR(rate_of(0, false).share, 6 / 28.) && rate_of(0, false).entitled < 0);
 }
 
-/* Who waits for the device competes for it, who sleeps does not. */
+/* A job that waits for the device competes for it; one that sleeps does not. */
 Test(top, who_sleeps_is_due_nothing) {
     jobs[1][2].busy_ns = 0;
     cr_assert(NEAR(rate_of(0, false).entitled, 0.75) && rate_of(2, false).entitled < 0);

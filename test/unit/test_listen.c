@@ -24,7 +24,7 @@ static void begin(void) {
     snprintf(path, sizeof(path), "%s/job.sock", dir);
 }
 
-/* Of what a failing test leaves as well. */
+/* Removes what a failing test leaves as well. */
 static void end(void) {
     listen_remove(dir);
     unlink(path);

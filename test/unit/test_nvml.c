@@ -397,7 +397,7 @@ Test(nvml_two, a_device_is_found_by_its_names_beside_another) {
                  NVML_ERROR_NOT_FOUND);
 }
 
-/* Its job does not come in place of the GPU that an index names. */
+/* A process's own job does not come in place of the GPU that an index names. */
 Test(nvml_two, a_process_with_a_job_sees_the_other_gpu_too) {
     struct wire_hello h = broker_rig_hello();
     int fds[WIRE_FD_COUNT];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each client is shown that it can have of the device's memory: it is granted, and no more is.
+ * Device memory that each client is shown as obtainable: it is granted, and no more is.
  */
 #include <criterion/criterion.h>
 

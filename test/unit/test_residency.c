@@ -431,7 +431,7 @@ Test(residency, jobs_of_unknown_needs_are_measured_side_by_side) {
     end(&w);
 }
 
-/* Its client has windows and has not said yet whether they are of use: it has no memory. */
+/* The client has windows and has not said yet whether they are of use: it has no memory. */
 Test(residency, a_job_that_is_held_takes_no_memory) {
     struct world w = begin(&one_lane);
     const struct wire_job whole = {.flags = WIRE_JOB_RESERVED, .persistent_bytes = DEVICE};

@@ -28,7 +28,7 @@ struct job {
     int32_t priority;
     uint64_t slo_ns;
     uint64_t endless_from; /* its operations never end from then on; 0: they do */
-    /* Where it is. */
+    /* The job's progress. */
     bool here, admitted;
     uint32_t iteration, sent, left; /* current one; those sent; its operations that are not done */
     uint64_t wake_ns, arrives_ns;
@@ -240,7 +240,7 @@ static void dues(const struct world *w, double due[JOBS]) {
         if (open[i]) due[i] = left * w->jobs[i].weight / weights;
 }
 
-/* Of what was used since the latest clear_counts. */
+/* Each job's part of the device time used since the latest clear_counts is its due. */
 static void expect_shares(struct world *w, const char *what) {
     double due[JOBS];
     dues(w, due);
@@ -277,8 +277,8 @@ Test(sched_share, weights_count_between_lanes) {
     end(w);
 }
 
-/* Its host turns a result into the next launch: were others' kernels begun meanwhile, it would get
- * every other turn and no more. */
+/* The job's host turns a result into the next launch: were others' kernels begun meanwhile, the job
+ * would get every other turn and no more. */
 Test(sched_share, a_short_pause_loses_nothing) {
     struct world *w = begin((struct policy_config){0}, 1);
     join(w, 0, training(9, 1, 8 * MS, 300 * US));
@@ -289,7 +289,7 @@ Test(sched_share, a_short_pause_loses_nothing) {
     end(w);
 }
 
-/* Nobody is waited for who does not come back soon. */
+/* The device does not wait for a job that does not come back soon. */
 Test(sched_share, long_pauses_are_others) {
     struct world *w = begin((struct policy_config){0}, 1);
     join(w, 0, training(9, 1, 8 * MS, 8 * MS));
@@ -339,7 +339,7 @@ Test(sched_share, a_newcomer_neither_starves_nor_is_starved) {
     try_newcomer((struct policy_config){.exclusive = 1});
 }
 
-/* What a job did not want while it was away is not made up for. */
+/* Time that a job did not want while it was away is not made up for. */
 Test(sched_share, who_was_away_comes_back_with_a_tenth_of_a_lease_at_most) {
     struct world *w = begin((struct policy_config){.lease_ns = 1000 * MS}, 1);
     join(w, 0, pipelined(1, 4, MS));
@@ -374,7 +374,7 @@ Test(sched_share, a_service_gets_what_it_wants_of_its_part) {
     end(w);
 }
 
-/* What a service gets that wants four fifths of the device and is due a tenth. */
+/* Service of a job that wants four fifths of the device and is due a tenth. */
 static uint64_t served(const char *lane, const char *control, int32_t priority, uint64_t slo_ns) {
     struct policy_config policy = {.inflight_cap = 1};
     snprintf(policy.lane, sizeof(policy.lane), "%s", lane);

@@ -45,7 +45,7 @@ static struct wireclient *join(uint32_t uid) {
 }
 
 static void begin(void) {
-    /* Nobody's wait for memory is long. */
+    /* Waits for memory are short. */
     struct worker_config config = {
         .ops = &fakedev,
         .policy = {.exclusive = -1, .swap = -1, .inflight_cap = 4, .grow_wait_ns = 1}};

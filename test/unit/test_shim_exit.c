@@ -18,7 +18,7 @@
 
 static CUcontext created;
 
-/* What a runtime does that was loaded before the driver was initialised. */
+/* The exit handler of a runtime that was loaded before the driver was initialised. */
 static void release_primary(void) {
     _exit(cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS ? RELEASED : 1);
 }

@@ -88,7 +88,7 @@ Test(shim_fatbin, headers_that_reach_beyond_readable_memory_are_refused) {
     cr_expect_eq(fatbin_measure(p), 0, "a section table");
 }
 
-/* Its first and its last byte are there, and some between them are not. */
+/* The image's first and last byte are there, and some between them are not. */
 Test(shim_fatbin, a_hole_in_an_image_is_found_when_it_is_copied) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 3 * page;
     char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -103,7 +103,7 @@ static size_t limit(CUlimit which) {
     return value;
 }
 
-/* That the worker was told last. */
+/* The limit that the worker was told last. */
 static uint64_t told_limit(void) {
     const struct wire_limit *l = rig_record(rig_count() - 1, NULL);
     cr_assert_eq(l->rec.op, WIRE_LIMIT);

@@ -100,7 +100,7 @@ Test(sim_alone, the_end_of_a_server_is_in_no_completion_time) {
     finish(&runs);
 }
 
-/* Its host computes between iterations, and nobody asked for them. */
+/* The job's host computes between iterations, and nobody asked for them. */
 Test(sim_alone, the_end_of_a_training_with_pauses_is_a_completion_time) {
     struct runs runs = run("device memory=1GiB\n"
                            "job name=training persistent=1MiB ephemeral=1MiB iterations=10 "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where clients' windows are looked for.
+ * Places at which clients' windows are looked for.
  */
 #include "daemon/broker/jobs/slots.h"
 

@@ -413,7 +413,7 @@ Test(turn, the_memory_of_an_idle_job_goes_to_another_users_that_grows) {
     sched_destroy(s);
 }
 
-/* Nobody is swapped otherwise. Job 1 comes back when there is room. */
+/* No job is swapped otherwise. Job 1 comes back when there is room. */
 Test(turn, the_memory_of_an_idle_job_goes_to_another_user) {
     struct sched *s = make(
         (struct policy_config){.lane = "pack", .idle_after_ns = 50, .exclusive = -1, .swap = -1},
@@ -601,8 +601,8 @@ Test(turn, a_lease_is_ten_learned_iterations) {
                  "@121000000 spill 1, switch 2, run 2:20\n");
 }
 
-/* Its second iteration is over, but not yet said to be. Its lease would last for ten milliseconds,
- * but the job is idle. */
+/* The job's second iteration is over, but not yet said to be. The lease would last for ten
+ * milliseconds, but the job is idle. */
 Test(turn, a_short_iteration_is_given_a_moment_for_its_boundary) {
     expect_lease(1000000000,
                  "@0 +1(1,6) +2(1,6)\n"

@@ -20,7 +20,7 @@ static enum users_kind kind_of(const struct client *c) {
     return c->state == CLIENT_RUNNING ? USERS_JOB : USERS_HANDSHAKE;
 }
 
-/* Whoever waits for it gets it in the loop's next round, when this client is gone. */
+/* The next waiting client gets the place in the loop's next round, when this client is gone. */
 static void give_back_place(struct client *c) {
     struct clients *all = c->clients;
 

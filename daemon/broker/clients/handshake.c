@@ -38,7 +38,7 @@ static void refuse_windows(struct client *c) {
                       c->tries);
 }
 
-/* That under which it waited for a place, if it did. */
+/* The client keeps the job number under which it waited for a place, and gets a new one else. */
 static uint32_t number_of(struct client *c) {
     return c->tries == 0 && c->queued_ns ? c->job_id : gpus_next_job(c->clients->gpus);
 }
@@ -80,7 +80,7 @@ static void try_others(struct client *c, int from) {
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-/* Of how long it may wait, when it waited for a place before; 0: for ever. */
+/* The rest of the timeout, less the time that the client waited for a place. 0: no limit. */
 static uint64_t left_of(const struct client *c, uint64_t timeout_ns) {
     uint64_t waited_ns = c->queued_ns ? fdutil_now_ns() - c->queued_ns : 0;
 
@@ -269,7 +269,7 @@ int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int 
 
 /* ---- what the client says -------------------------------------------------------------------- */
 
-/* Whether its user may not have such a job; then it is refused. */
+/* Refuses a job that its user may not have; true if it did. */
 static bool refuse_excess(struct client *c) {
     char why[USERS_WHY_BYTES];
     int err = users_check_job(c->user, &c->asked, why);

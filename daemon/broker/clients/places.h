@@ -27,7 +27,7 @@ void places_give(struct clients *clients);
 /* The client is a job from now on. */
 void places_settle(struct client *c);
 
-/* Of one user, at most so many clients have a place and are no jobs yet. */
+/* The most clients of one user that may have a place before they are jobs. */
 uint64_t places_most_beginning(const struct config *config);
 
 /* The waiting client with the lowest job number above `after`; NULL: there is none. */

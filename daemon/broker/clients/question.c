@@ -14,7 +14,7 @@
 #include "daemon/broker/jobs/share.h"
 #include "daemon/broker/worker/board.h"
 
-/* What a new job of the user could have. */
+/* Device memory that a new job of the user could have. */
 static uint64_t free_bytes(const struct client *c, uint64_t total_bytes) {
     uint64_t limit = c->user->limits.value[LIMIT(user_device_memory)], has, free = total_bytes;
     struct wire_board board;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What comes first counts: a process of the run may say something, too, and the launcher speaks
- * when all that it started itself has ended.
+ * The first message about a run's end counts. A process of the run may send one too; the launcher
+ * sends its own when the command has ended.
  */
 #include "daemon/broker/clients/told.h"
 

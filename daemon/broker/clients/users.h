@@ -74,7 +74,7 @@ int users_check_device(const struct users *users, struct user *u, const struct g
  * of both are for each GPU. */
 uint64_t users_device_bytes(const struct users *users, uid_t uid);
 uint64_t users_operations(const struct users *users, uid_t uid);
-/* What a job of the user is shown as the total of a device of so many bytes: no more than its
+/* The total memory that a job of the user is shown of a device of so many bytes: no more than the
  * user's jobs may have. */
 uint64_t users_shown_bytes(const struct user *u, uint64_t device_bytes);
 /* How much pinned memory a job of the user can see. */

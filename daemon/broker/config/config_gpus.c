@@ -149,8 +149,7 @@ static int check_device(const struct config *c, uint32_t gpu, FILE *errors) {
     return 0;
 }
 
-/* Where results would hang on a race on a real GPU, nothing that is served makes them hang on less.
- */
+/* Only the software GPU can be deterministic: a real GPU runs blocks in an order of its own. */
 static int check_deterministic(const struct config *c, uint32_t gpu, FILE *errors) {
     struct config own;
 

@@ -123,7 +123,7 @@ void attachments_detach(struct attachments *as, struct attachment *a);
 /* The worker has let go of it, or is gone: its windows are free again, `a` is freed. */
 void attachments_remove(struct attachments *as, struct attachment *a);
 
-/* Whether it is a job that people see: it made a context, which it says itself, or it had something
+/* True for a job that people see: it made a context, which it says itself, or it had something
  * done or was ended, which it cannot hide. Frameworks have processes that only compile code and
  * look whether there is a GPU. */
 bool attachments_is_used(struct attachment *a);

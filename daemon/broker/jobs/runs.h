@@ -18,7 +18,7 @@
 void runs_name(const struct attachments *as, const struct job *job, const struct ancestry *ancestry,
                char out[GROUPS_NAME_BYTES]);
 
-/* Whether a job of its user and of that run is attached. */
+/* True if a job of its user and of that run is attached. */
 bool runs_has(const struct attachments *as, const struct job *job,
               const char name[GROUPS_NAME_BYTES]);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the jobs of a GPU get of its time; and what the jobs of one user have of the device, as they
- * are told (wire_view): time, and memory that they can have. Of another user's jobs that shows how
- * much memory is not free, and nothing else.
+ * The device time that the jobs of a GPU get, and the view of the device that the jobs of one user
+ * are given (wire_view): time, and memory that they can have. The view tells of other users' jobs
+ * only how much memory is not free.
  */
 #ifndef DAEMON_BROKER_JOBS_SHARE_H
 #define DAEMON_BROKER_JOBS_SHARE_H

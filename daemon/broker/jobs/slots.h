@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where clients' address windows lie: slots follow each other by a stride from base on, and anew
+ * Places of clients' address windows: slots follow each other by a stride from base on, and anew
  * from where sanitizers leave room. No two clients of a worker have the same; those of different
  * workers may. A slot in which the worker itself has something is blocked until the next worker.
  * Pure; owner: struct attachments.

@@ -176,7 +176,7 @@ static void log_end(const struct recovery *r) {
              r->lost, r->lost ? " which=\"" : "", r->names, r->lost ? "\"" : "");
 }
 
-/* Of jobs that this worker was restoring nobody will say more than their pages do. */
+/* Settles the jobs that this worker was restoring by their pages, which are all that is left. */
 static void settle_all(struct recovery *r) {
     const struct list *pos;
 

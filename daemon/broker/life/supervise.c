@@ -207,7 +207,7 @@ static int on_broke(struct supervise *v, const struct wire_worker_msg *msg) {
     return 0;
 }
 
-/* Of a restored job it is known whether it went on, or it was detached before that. */
+/* A restored job went on or did not, or was detached before that. */
 static int on_settled(struct supervise *v, const struct wire_worker_msg *msg) {
     struct attachment *a = attachments_find(&v->gpu->attachments, msg->job_id);
 

@@ -18,7 +18,7 @@
  * those that have had nothing to do for a lease: they wait until they have. A job of another user
  * may take the memory of those that have been idle for idle_after even without swap.
  *
- * Where jobs of several users wait or are admitted, each user has an equal part of the memory
+ * While jobs of several users wait or are admitted, each user has an equal part of the memory
  * (parts.h): beyond it a user's job waits while another user's waits for memory within its part.
  */
 #include "daemon/sched/core/admit.h"
@@ -293,8 +293,7 @@ static bool swaps(const struct sched *s) {
     return s->config.swap && s->lane_policy->swap_margin;
 }
 
-/* Its memory goes to host memory for another user's job, whether jobs are swapped otherwise or not.
- */
+/* True if the job's memory may go to host memory for another user's job, also without swap. */
 static bool is_abandoned(const struct sched *s, uint32_t job, uint32_t k) {
     uint64_t since = idle_since(s, k);
     if (s->st.jobs[k].spec.user == s->st.jobs[job].spec.user || since == SCHED_NEVER) return false;
@@ -345,8 +344,8 @@ static uint32_t find_victim(const struct sched *s, uint32_t job, uint64_t *room_
     return victim;
 }
 
-/* Of the admitted jobs that are idle, the first to go for `job`, which is admitted as well. *sum:
- * what all of them hold. */
+/* The first idle job to go to host memory for `job`; both are admitted. Adds to *sum what all such
+ * jobs hold. */
 static uint32_t find_idle(const struct sched *s, uint32_t job, uint64_t *sum) {
     const struct sched_state *st = &s->st;
     uint32_t victim = SCHED_NONE;
@@ -455,7 +454,7 @@ static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
     return any;
 }
 
-/* Those that may go for the job, and what is free, are enough. */
+/* True if the memory of jobs that may go for this one, and free memory, are enough for it. */
 static bool can_swap(const struct sched *s, uint32_t job) {
     uint64_t room;
     return find_victim(s, job, &room) != SCHED_NONE && room >= least_need(s, &s->st.jobs[job]);

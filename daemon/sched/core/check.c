@@ -83,7 +83,7 @@ static const char *wrong_lanes(const struct sched *s) {
     return lanes_check(st->lanes);
 }
 
-/* Who waits for memory beyond what it holds lacks some; and nobody waits whose run has begun. */
+/* A job that waits for memory beyond what it holds lacks some; no job of a begun run waits. */
 static const char *wrong_waits(const struct sched *s) {
     const struct sched_state *st = &s->st;
     uint32_t unknown = 0;

@@ -46,7 +46,7 @@ uint64_t grow_missing(const struct sched *s) {
     return bytes > room ? bytes - room : 0;
 }
 
-/* What is kept for the admitted job. */
+/* Bytes that are kept for the admitted job. */
 static uint64_t kept_bytes(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
@@ -80,13 +80,15 @@ uint64_t grow_aside(const struct sched *s, uint32_t job) {
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Its memory comes back without anything from `job`: it ends, or its operator's patience does. */
+/* True if job `k` will give memory back whatever becomes of `job`: when it ends, or when its
+ * operator's patience does. */
 static bool is_giver(const struct sched_state *st, uint32_t job, uint32_t k) {
     const struct sched_job *j = &st->jobs[k];
     return k != job && !j->spec.paused && !grow_related(j, &st->jobs[job]);
 }
 
-/* What all who may give memory hold; of a lane, the part of its members that they are. */
+/* Bytes that all jobs hold that may give memory back; a lane counts by the part of its members that
+ * they are. */
 static uint64_t givers_bytes(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     uint64_t sum = 0;

@@ -20,7 +20,7 @@ void parts_joined(struct sched *s, uint32_t job) {
         s->several_users = counts(&st->jobs[k]) && st->jobs[k].spec.user != st->jobs[job].spec.user;
 }
 
-/* Of a lane, the part of its members that it is. */
+/* Bytes that the job holds; its lane counts by the part of the members that it is. */
 static uint64_t held_bytes(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
     if (!j->admitted || j->swapped) return 0;

@@ -74,7 +74,7 @@ static uint64_t competes_until(const struct sched_state *st, uint32_t job) {
     if (is_exempt(st, j)) return 0;
     if (j->running || ranked_has(&st->ranked, job)) return SCHED_NEVER;
     if (!turn_is_of(st, job)) return 0;
-    /* Where operations of the next iteration wait, the boundary is about to be passed. */
+    /* If operations of the next iteration wait, the boundary is about to be passed. */
     uint64_t until = j->waiting ? j->done_ns + st->config->idle_turn_ns : pause_end(st, job);
     return until > st->now_ns ? until : 0;
 }

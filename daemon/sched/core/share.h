@@ -42,7 +42,7 @@ void share_forget(struct sched *s, uint32_t job);
 
 /* The job's oldest operation goes to its place among those of others; the job competes. */
 void share_put(struct sched *s, uint32_t job, uint32_t op);
-/* That place. */
+/* The place of the job's oldest operation. */
 uint64_t share_rank(const struct sched *s, uint32_t job);
 /* `op` is about to be sent to the device; it has ended after `busy_ns`. */
 void share_sent(struct sched *s, uint32_t op);

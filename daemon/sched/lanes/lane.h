@@ -73,7 +73,7 @@ void lanes_keep(struct lanes *l);
  * afterwards. Shrinking always succeeds; the lane follows at its next boundary. */
 bool lanes_set(struct lanes *l, uint32_t job, uint64_t persistent_bytes, uint64_t ephemeral_bytes);
 
-/* What lanes_set would have to find free. UINT64_MAX: more than the device has. */
+/* Bytes that lanes_set would have to find free. UINT64_MAX: more than the device has. */
 uint64_t lanes_growth(const struct lanes *l, uint32_t job, uint64_t persistent_bytes,
                       uint64_t ephemeral_bytes);
 

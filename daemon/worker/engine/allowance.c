@@ -39,12 +39,13 @@ static int ask(struct client *c, uint64_t more_p, uint64_t more_e, bool patient)
     return 0;
 }
 
-/* Of one that can do nothing else before it is answered. */
+/* Asks for a client that can do nothing else before it is answered. */
 static int ask_more(struct client *c, uint64_t more_p, uint64_t more_e) {
     return ask(c, more_p, more_e, false);
 }
 
-/* Of an operation of the deferred list, which is carried out again when there is an answer. */
+/* Asks for an operation of the deferred list, which is carried out again when there is an answer.
+ */
 static int await_more(struct client *c, uint64_t more_p, uint64_t more_e) {
     bool dismissed = c->growth == CLIENT_DISMISSED;
     if (c->growth == CLIENT_AWAITS) return ALLOWANCE_WAITS;

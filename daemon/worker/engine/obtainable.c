@@ -9,7 +9,7 @@
 
 #define SUMS 64u
 
-/* What is granted to the clients of a user, summed up once a look. */
+/* The memory granted to the clients of a user, summed up once a look. */
 struct user_sum {
     uint32_t uid;
     uint64_t granted;

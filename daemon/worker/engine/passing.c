@@ -82,7 +82,7 @@ int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t f
     return progress_push(c, s, op);
 }
 
-/* Its kind, and its size to a power of two. */
+/* A transfer's kind, direction and size to a power of two. */
 static uint64_t transfer_fingerprint(const struct op *op, bool to_host, uint64_t bytes) {
     uint64_t size = bytes ? 64 - (uint64_t)__builtin_clzll(bytes) : 0;
     return ((uint64_t)op->kind << 8 | (uint64_t)to_host << 7 | size) * 0x9e3779b97f4a7c15ull;
@@ -211,7 +211,7 @@ static bool is_stuck(const struct client *c) {
     return c->inflight && waited >= PASSING_KERNEL_NS;
 }
 
-/* Its program has been idle for long enough: the boundary is passed without another operation. */
+/* Passes the boundary without another operation: the client has been idle for long enough. */
 static void end_idle(struct client *c) {
     struct boundary *b = &c->boundary;
     set_waiting(c, iteration_waits(b->detector));

@@ -87,7 +87,7 @@ static inline bool estate_whole(const struct estate *e) {
     return e->header && atom_load_relaxed(&e->header->lack) == ESTATE_WHOLE;
 }
 
-/* What nobody will ask for again: the log may drop it. */
+/* The point up to which nobody will ask for the log again: it may drop all before that. */
 static inline struct log_state estate_over(const struct estate *e,
                                            const struct wire_completion *page) {
     uint64_t deferred_done = atom_load_relaxed(&e->header->deferred_done);

@@ -258,7 +258,7 @@ static bool is_due(const struct iteration *it) {
     return pattern_sure(&it->pattern) && it->pattern.next == 0;
 }
 
-/* Whether an iteration begins at a gap that counts. Where a period is followed its places say. */
+/* True if an iteration begins at a gap that counts. While a period is followed its places say. */
 static bool begins_at_gap(struct iteration *it, bool gap) {
     if (gap && it->pattern.period && is_refuted(it, it->pattern.period)) forget_pattern(it);
     if (!pattern_sure(&it->pattern)) return gap;

@@ -51,9 +51,9 @@ void credit_admit(struct credit *k);
 /* Makes P and E what would have to be granted for them. True: that is more than was. */
 bool credit_lacks(const struct credit *k, uint64_t *p, uint64_t *e);
 
-/* What is used has changed: peaks, and what the client sees of it. */
+/* Follows a change of the memory in use: peaks, and what the client sees of it. */
 void credit_used(struct credit *k, const struct memory *m, struct wire_completion *page);
-/* What is granted has, or what could be. */
+/* Shows the client a change of the memory that is granted, or that could be. */
 void credit_show(const struct credit *k, const struct memory *m, struct wire_completion *page);
 
 /* An iteration is complete: its peaks count from now on. */

@@ -50,14 +50,15 @@ static void copy_from(const char *ring, uint64_t ring_bytes, uint64_t at, void *
 
 /* ---- the oldest record that is kept; with the lock held -------------------------------------- */
 
-/* What the client read is not kept. A position that no honest reader stores counts as none. */
+/* The first record that is kept: those that the client read are not. A position that no honest
+ * reader stores counts as none. */
 static uint64_t first_of(const struct text *t, uint64_t written) {
     uint64_t first = atom_load_relaxed(&t->page->text_ring.first);
     uint64_t read = atom_load_acquire(&t->sub->text_read);
     return read - first <= written - first ? read : first;
 }
 
-/* Behind the record at `at`, or behind all where that is none. */
+/* The position behind the record at `at`, or behind all records if there is none. */
 static uint64_t next_of(const struct text *t, uint64_t at, uint64_t written) {
     uint32_t head[2];
     if (written - at < sizeof(head)) return written;

@@ -389,7 +389,7 @@ static bool is_aside(const struct op *op) {
            op->kind == WIRE_GRAPH_CHOICE || op->kind == WIRE_GRAPH_SETTLE;
 }
 
-/* Its next operation waits for something else than its turn. */
+/* True if the next operation of the stream waits for something else than its turn. */
 static bool waits_aside(const struct op *op) {
     const struct stream *s = op->stream;
     bool busy = s->head != s->cursor && stream_at(s, s->head)->state == OP_RUNNING;

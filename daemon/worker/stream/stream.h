@@ -109,11 +109,11 @@ int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int prior
                 uint64_t first_seq);
 /* It is empty, and goes on with this number, which the client may have been told is complete. */
 void stream_rewind(struct stream *s, uint64_t seq);
-/* Its priority from now on, or as soon as it is empty: a queue keeps the one it was made with. */
+/* Sets the stream's priority, from when it is empty on: a queue keeps the one it was made with. */
 void stream_prioritize(struct stream *s, int priority);
-/* Its kernels run on at most so many of the device's multiprocessors, if that can tell; 0: all. */
+/* Runs the stream's kernels on at most so many multiprocessors, if the device can; 0: all. */
 void stream_share(struct stream *s, uint32_t sms);
-/* And those of all streams, those that will be opened as well. */
+/* The same for all streams, those that will be opened as well. */
 void stream_set_share(struct stream_set *set, uint32_t sms);
 /* Their kernels stand still on the device, or go on, if it can do that; those of streams that will
  * be opened as well. */

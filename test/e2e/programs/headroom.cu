@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is said to be free can be had, however it is asked for. Frameworks with allocators of their
- * own (XLA, vLLM, RMM) begin so.
+ * Memory that is said to be free can be had, however it is asked for. Frameworks with allocators of
+ * their own (XLA, vLLM, RMM) begin so.
  *   headroom hold MIB    has so much until its input ends
  *   headroom take        takes nine tenths of what is free, and gives them back: by cudaMalloc,
  * from a pool, and as pages that are mapped */

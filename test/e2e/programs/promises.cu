@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What CUDA promises about settings, one promise a run, by the names of proto/promises.def: what
- * was set is in force, getters tell that, and what is unique never comes again. Without a name it
+ * Promises of CUDA about settings, one a run, by the names of proto/promises.def: settings are in
+ * force, getters tell them, and unique numbers never come again. Without a name the program
  * prints all of them. */
 #include <cuda.h>
 #include <fcntl.h>
@@ -134,7 +134,7 @@ static CUkernel plain_kernel() {
     return k;
 }
 
-/* Of a function, and of a kernel of a library. */
+/* Both a function and a kernel of a library keep the attribute. */
 static void function_keeps(CUfunction_attribute attribute, int value) {
     int of_kernel = -99;
     OK(cuFuncSetAttribute(function(), attribute, value));
@@ -201,7 +201,7 @@ struct Gate {
         EXPECT(pthread_create(&thread, NULL, open_later, this) == 0);
     }
 
-    /* What was begun behind it has ended, and so it was open. */
+    /* The call behind the gate has ended, and so the gate was open. */
     void was_waited_for(const char *what) {
         REQUIRE(opened, "%s returned before the kernel in front of it had ended", what);
         pthread_join(thread, NULL);
@@ -1184,7 +1184,7 @@ struct Graph {
         return e;
     }
 
-    /* What a launch adds to nothing. */
+    /* The sum that a launch leaves in memory that was zero. */
     int gives(CUgraphExec e) const {
         int got = -1;
         OK(cuMemsetD32(of(sum), 0, 16));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is reproducible on a deterministic device alone: float sums by atomics of many blocks and of
+ * Results that only a deterministic device reproduces: float sums by atomics of many blocks and of
  * several streams at once, orders of arrival, clocks, malloc() in kernels, locks, and a kernel that
  * waits for a later one of another stream. Arguments: parts, of "sums", "orders", "clocks", "heap",
  * "waits" (default: all), and "rounds=N". With "shown", a checksum of each part.

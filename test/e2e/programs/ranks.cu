@@ -62,7 +62,7 @@ static uint32_t expected(int rank) {
     return value;
 }
 
-/* Whether all ranks ended well. Once one has not, nobody need wait for it. */
+/* True if all ranks ended well. Once one has not, nobody need wait for the others. */
 static int wait_for_ranks(struct shared *s, const pid_t *pids, int ranks, double begin_ms) {
     double met_ms = 0;
     int left = ranks, status, good = 1;

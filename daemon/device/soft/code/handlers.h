@@ -37,8 +37,8 @@ code_handler *surface_select(const struct ptx_texture *form);
 bool rendezvous_is(const struct code_inst *i);
 
 code_handler *move_sreg(uint32_t bytes);
-/* Whether the register tells a time. Whoever runs the instructions reads it (exec/move.h): its
- * `mov` has no handler. */
+/* True if the register tells a time. The interpreter reads it (exec/move.h): its `mov` has no
+ * handler. */
 bool move_is_clock(enum ptx_sreg r);
 void move_address(struct warp *w, const struct code_inst *i, uint32_t mask);
 /* code_inst.vec of the next three: which of their addresses are offsets in shared memory, those of

@@ -308,7 +308,7 @@ static int check_launches(struct code_module *m, const struct code_kernel *k, ch
     return of->err;
 }
 
-/* Of whatever it may launch, and that in turn. */
+/* Adds what the kernels do that it may launch, and those that they may launch in turn. */
 static void add_calls(const struct code_module *m, struct code_kernel *k) {
     for (uint32_t i = 0; i < m->ptx->func_count; i++) {
         const struct code_kernel *launched = m->launchable[i].kernel;

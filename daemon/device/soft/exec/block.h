@@ -25,9 +25,9 @@ void block_destroy(struct block *b);
 void block_begin(struct block *b);
 /* For `budget` warp-instructions, of which the used ones are taken off. */
 enum block_outcome block_run(struct block *b, int64_t *budget);
-/* Its warps go on as if none had had a turn before. */
+/* Lets the block's warps go on as if none had had a turn before. */
 void block_settle(struct block *b);
-/* Whether threads of it have not exited. */
+/* True if threads of it have not exited. */
 bool block_live(const struct block *b);
 /* When it and all of its cluster wait. Lets lanes meet without those that will never come (a
  * warp-wide operation in divergent code whose mask was too large); false: there are none. */

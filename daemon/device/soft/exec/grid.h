@@ -34,8 +34,8 @@ enum grid_state grid_spend(struct grid *g, int64_t *left);
 /* In the latest slice it did nothing but ask for what has not come, as far as can be told: each
  * turn of a block ended in waiting. Not while a slice runs. */
 bool grid_asked(const struct grid *g);
-/* Its blocks go on as if they had just come to where they are: the first first, and none in favour.
- * So how often they asked in vain decides nothing. Not while a slice runs. */
+/* Lets the grid's blocks go on as if they had just come to where they are: the first first, and
+ * none in favour. So how often they asked in vain decides nothing. Not while a slice runs. */
 void grid_settle(struct grid *g);
 
 /* Blocks end at their next slice; the result becomes `err` (ERR_CANCELLED, ERR_KERNEL_TIMEOUT)

@@ -109,7 +109,7 @@ static uint64_t reuse(struct heap *h, uint32_t c) {
     return p->addr;
 }
 
-/* Where memory of this size can be cut off; NULL: nowhere. */
+/* The front from which memory of this size can be cut off; NULL: there is none. */
 static uint64_t *front_of(struct heap *h, uint64_t bytes) {
     if (h->top <= h->hi && h->hi - h->top >= bytes) return &h->top;
     for (uint32_t i = 0; i < h->gap_count; i++)
@@ -133,7 +133,7 @@ static int by_address(const void *a, const void *b) {
     return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* What lies between the used pieces, which are all that is left: in ascending order. */
+/* Makes gaps of the memory between the used pieces, in ascending order; keeps only these pieces. */
 static void split(struct heap *h) {
     uint64_t at = h->lo;
     uint32_t kept = 0;
@@ -151,7 +151,7 @@ static void split(struct heap *h) {
         h->free[c] = HEAP_NONE;
 }
 
-/* Whether it is worth the time: seldom, or done in an instant. */
+/* True if it is worth its time: much was freed, or there are few pieces to look at. */
 static bool is_worth(const struct heap *h) {
     bool much = h->freed_bytes >= (h->hi - h->lo) / HEAP_PARTS;
     return h->freed_bytes && (much || h->count < HEAP_FEW);
