@@ -28,6 +28,7 @@ struct program {
     uint64_t wake_ns;             /* HOSTING, ENDING: until then */
     uint32_t iteration, launched; /* operations of it */
     uint64_t completed, end_ns;   /* by the device, in all; when the one that is there ends */
+    uint64_t done_ns;             /* when the latest one ended */
     uint64_t switched_bytes;      /* of it, by spills and restores, so far */
 };
 
@@ -36,6 +37,7 @@ struct run {
     struct wirebench *b;
     struct program programs[JOBS];
     uint64_t begin_ns, now_ns, link_free_ns;
+    bool gaps;
 };
 
 static void check(bool ok, const char *what) {
@@ -96,6 +98,7 @@ static void end_ops(struct run *r) {
         check(fakedev_busy(r->b->worker->dev) == 1, "two jobs of a lane are on the device");
         fakedev_finish_after(r->b->worker->dev, 0, duration_of(r, p));
         p->completed++;
+        p->done_ns = r->now_ns;
         p->end_ns = NEVER;
     }
 }
@@ -119,6 +122,7 @@ static void come(struct run *r, struct program *p) {
                            .ephemeral_bytes = p->job->ephemeral_bytes};
     p->c = wireclient_attach_as(r->b, &job, 0);
     uint64_t bytes = p->job->ephemeral_bytes;
+    wireclient_kernels(p->c, "kern");
     check(wireclient_result(p->c, wireclient_mem(p->c, WIRE_MEM_BACK, 0, PAGE)) == 0, "memory");
     uint64_t ticket = wireclient_mem(p->c, WIRE_MEM_BACK, WIRECLIENT_EPHEMERAL, bytes);
     check(wireclient_result(p->c, ticket) == 0, "ephemeral memory");
@@ -130,12 +134,19 @@ static void launch(struct run *r, struct program *p) {
     uint64_t dev = p->c->windows.dev_base, bytes = p->job->ephemeral_bytes;
     do {
         if (!p->launched) wireclient_mem_silent(p->c, WIRE_MEM_USE, WIRECLIENT_EPHEMERAL, bytes);
-        wireclient_copy(p->c, 0, dev, p->c->windows.host_base, 8);
+        if (kernel_of(r, p)->copy)
+            wireclient_copy(p->c, 0, dev, p->c->windows.host_base, 8);
+        else
+            wireclient_launch(p->c, 0, 0, p->launched);
         p->launched++;
     } while (p->launched < p->sequence->count && !kernel_of(r, p)->waits);
     if (p->launched == p->sequence->count)
         wireclient_mem_silent(p->c, WIRE_MEM_DROP, WIRECLIENT_EPHEMERAL, bytes);
     p->doing = WAITING;
+}
+
+static bool is_marked(const struct run *r, const struct program *p) {
+    return p->job->boundaries && !(r->gaps && p->job->think_ns);
 }
 
 static void end_iteration(struct run *r, struct program *p) {
@@ -145,7 +156,7 @@ static void end_iteration(struct run *r, struct program *p) {
         p->doing = GONE;
         return;
     }
-    if (p->job->boundaries) wireclient_say(p->c, WIRE_ITERATION);
+    if (is_marked(r, p)) wireclient_say(p->c, WIRE_ITERATION);
     host(r, p, HOSTING, p->job->think_ns + kernel_of(r, p)->host_ns);
 }
 
@@ -154,6 +165,7 @@ static void go_on(struct run *r, struct program *p) {
     case COMING: come(r, p); break;
     case HOSTING: launch(r, p); break;
     case WAITING:
+        if (!is_marked(r, p)) wireclient_say(p->c, WIRE_IDLE);
         if (p->launched == p->sequence->count)
             host(r, p, ENDING, p->sequence->tail_ns);
         else
@@ -199,6 +211,8 @@ static uint64_t next_time(const struct run *r) {
         at = earlier(at, p->end_ns);
         if (c && c->boundary.early)
             at = earlier(at, c->boundary.passage.begun_ns + PASSAGE_MOMENT_NS - r->begin_ns);
+        if (c && c->boundary.waiting && p->done_ns + PASSAGE_MOMENT_NS > r->now_ns)
+            at = earlier(at, p->done_ns + PASSAGE_MOMENT_NS);
     }
     return at;
 }
@@ -226,9 +240,10 @@ static void run_all(struct run *r) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-void workrun(const struct workload *w, const struct policy_config *policy, FILE *recording) {
+void workrun(const struct workload *w, const struct policy_config *policy, bool gaps,
+             FILE *recording) {
     struct worker_config config = {.ops = &fakedev, .policy = *policy};
-    struct run r = {.w = w, .b = wirebench_start_as(&config)};
+    struct run r = {.w = w, .b = wirebench_start_as(&config), .gaps = gaps};
     struct worker *worker = r.b->worker;
     check(w->count <= JOBS, "too many jobs");
     r.begin_ns = worker->now_ns;

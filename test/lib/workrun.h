@@ -4,9 +4,9 @@
  * time: each job is a client that says what the shim would say, the device is a fake one whose
  * operations end when their time is up. Only the worker's loop and the scheduler decide anything.
  *
- * What a workload may say here: sequences of memory operations, with what their client does and
- * waits for; closed loops, with a fixed time to think; given needs. All jobs are of one lane, so
- * that the operations of one job at a time are on the device.
+ * What a workload may say here: sequences of operations, with what their client does and waits
+ * for; closed loops, with a fixed time to think; given needs. All jobs are of one lane, so that the
+ * operations of one job at a time are on the device.
  */
 #ifndef TEST_LIB_WORKRUN_H
 #define TEST_LIB_WORKRUN_H
@@ -17,7 +17,9 @@
 #include "daemon/sim/workload.h"
 
 /* Until all jobs have left: a recording of the scheduler's steps. Ends the test when they do not.
- */
-void workrun(const struct workload *w, const struct policy_config *policy, FILE *recording);
+ * Jobs mark the ends of their iterations. With `gaps`, those that think do not: they say that they
+ * waited, so that the worker has to find out. */
+void workrun(const struct workload *w, const struct policy_config *policy, bool gaps,
+             FILE *recording);
 
 #endif

@@ -44,12 +44,29 @@ static char *simulated(const struct workload *w, const struct policy_config *pol
     return text;
 }
 
-static char *worked(const struct workload *w, const struct policy_config *policy) {
+static char *worked(const struct workload *w, const struct policy_config *policy, bool gaps) {
     FILE *recording = tmpfile();
-    workrun(w, policy, recording);
+    workrun(w, policy, gaps, recording);
     char *text = decisions_read(recording);
     fclose(recording);
     return text;
+}
+
+/* From the second job's admission on: who has the turn, and what runs. Not why a turn ends, and
+ * nothing of boundaries: of an idle time that is the end of both the worker's loop sees the turn's
+ * first. */
+static char *turns_of(char *text) {
+    char *out = NULL, *rest = strstr(text, "admit 2");
+    size_t bytes;
+    FILE *f = open_memstream(&out, &bytes);
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (strstr(line, " boundary ")) continue;
+        if (strstr(line, " end ")) *strrchr(line, ' ') = '\0';
+        fprintf(f, "%s\n", line);
+    }
+    fclose(f);
+    free(text);
+    return out;
 }
 
 /* The line in which they differ, and what is before it. */
@@ -71,20 +88,25 @@ static uint32_t count_of(const char *text, const char *word) {
     return n;
 }
 
-/* Under every lane policy. `word` is in what is decided under fair, so that the case is what it
- * means to be. */
-static void expect_decided(const char *text, const char *word) {
+static void expect_decided_as(const char *text, const char *word, bool gaps) {
     for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++) {
         struct policy_config policy = {.exclusive = -1, .swap = -1, .max_lanes = 1};
         snprintf(policy.lane, sizeof(policy.lane), "%s", policies[i]);
         struct workload w = load(text);
-        char *sim = simulated(&w, &policy), *worker = worked(&w, &policy);
+        char *sim = simulated(&w, &policy), *worker = worked(&w, &policy, gaps);
+        if (gaps) sim = turns_of(sim), worker = turns_of(worker);
         expect_same(sim, worker, policies[i]);
         if (i == 0) cr_expect_gt(count_of(sim, word), 0, "no '%s' in\n%s", word, sim);
         free(sim);
         free(worker);
         workload_finish(&w);
     }
+}
+
+/* Under every lane policy. `word` is in what is decided under fair, so that the case is what it
+ * means to be. */
+static void expect_decided(const char *text, const char *word) {
+    expect_decided_as(text, word, false);
 }
 
 Test(sim_worker, a_service_with_gaps_beside_a_trainer) {
@@ -131,4 +153,14 @@ Test(sim_worker, jobs_that_come_and_go_with_weights) {
                "\njob name=c kernels=long arrival=52730us iterations=8 " MEMORY
                "\njob name=d kernels=step weight=9 arrival=107170us iterations=25 " MEMORY "\n",
         "end 4 boundary");
+}
+
+/* The worker has to find the ends of requests; it has, when the trainer comes. */
+Test(sim_worker, a_service_whose_gaps_are_found) {
+    expect_decided_as(DEVICE
+                      "kernels name=request\nk 1ms sms=4\nk 1ms sms=4\n"
+                      "kernels name=step\nk 3ms sms=4\nk 4ms sms=4\n"
+                      "job name=service kernels=request think=3ms iterations=60 " MEMORY "\n"
+                      "job name=trainer kernels=step iterations=60 arrival=123450us " MEMORY "\n",
+                      "end 1", true);
 }
