@@ -1090,8 +1090,9 @@ struct wire_tensor_map {
     struct tensor_ask ask;
 };
 
-#define WIRE_TEXTURES 65536u
-/* Ids are below these; before 1.9 below FIRST. */
+/* Ids are below these; before 1.9 below FIRST. A texture's is the low part of its handle. */
+#define WIRE_TEXTURES (1u << 20)
+#define WIRE_TEXTURES_FIRST 65536u
 #define WIRE_MODULES (1u << 18)
 #define WIRE_MODULES_FIRST 4096u
 #define WIRE_FUNCS (1u << 20)

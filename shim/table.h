@@ -20,6 +20,9 @@
 struct table {
     size_t bytes; /* of an item */
     _Atomic(char *) blocks[TABLE_BLOCKS];
+    /* With table_take: numbers from here on were never used; the latest that was given back + 1. */
+    _Atomic uint32_t limit;
+    uint32_t vacant;
 };
 
 /* NULL: there never was one. */
@@ -28,12 +31,40 @@ static inline void *table_at(const struct table *t, uint32_t number) {
     return block ? block + number % TABLE_BLOCK * t->bytes : NULL;
 }
 
+/* What items begin with that are taken and given back (table_take). */
+struct table_item {
+    uint32_t number;
+    uint32_t next_vacant; /* of those that were given back: the next one's number + 1; 0: none */
+};
+
 /* The item, made if there never was one. NULL: no memory. */
 static inline void *table_reach(struct table *t, uint32_t number) {
     if (number >= TABLE_MOST) return NULL;
     _Atomic(char *) *block = &t->blocks[number / TABLE_BLOCK];
     if (!atom_load_relaxed(block)) atom_store_release(block, calloc(TABLE_BLOCK, t->bytes));
     return table_at(t, number);
+}
+
+/* An item that nobody has, the latest that was given back first. NULL: there are `most`, or there
+ * is no memory. */
+static inline void *table_take(struct table *t, uint32_t most) {
+    if (t->vacant) {
+        struct table_item *again = table_at(t, t->vacant - 1);
+        t->vacant = again->next_vacant;
+        return again;
+    }
+    uint32_t number = atom_load_relaxed(&t->limit);
+    struct table_item *item = number < most ? table_reach(t, number) : NULL;
+    if (!item) return NULL;
+    item->number = number;
+    atom_store_release(&t->limit, number + 1);
+    return item;
+}
+
+static inline void table_give(struct table *t, void *item) {
+    struct table_item *given = item;
+    given->next_vacant = t->vacant;
+    t->vacant = given->number + 1;
 }
 
 /* Numbers that the daemon takes: daemons before 1.9 took fewer. */

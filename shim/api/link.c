@@ -20,11 +20,11 @@
 #include "shim/context/ctx.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
-
-#define LINKS_MAX 256
+#include "shim/table.h"
 
 /* The values of the options are the program's until the link is dropped, the options are copied. */
 struct link_state {
+    struct table_item place;
     CUlinkState handle; /* NULL while it is free */
     uint16_t generation;
     struct link link;
@@ -34,34 +34,33 @@ struct link_state {
     struct image_log errors, info;
 };
 
-static struct link_state states[LINKS_MAX];
+static struct table states = {.bytes = sizeof(struct link_state)};
 static pthread_mutex_t states_lock = PTHREAD_MUTEX_INITIALIZER; /* which are used */
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static struct link_state *take_state(void) {
-    uint32_t i = 0;
     lock_enter(&states_lock);
-    while (i < LINKS_MAX && states[i].handle)
-        i++;
-    if (i < LINKS_MAX)
-        states[i].handle =
-            (CUlinkState)(uintptr_t)handle_make(HANDLE_LINK, ++states[i].generation, i);
+    struct link_state *s = table_take(&states, TABLE_MOST);
+    if (s)
+        s->handle =
+            (CUlinkState)(uintptr_t)handle_make(HANDLE_LINK, ++s->generation, s->place.number);
     lock_leave(&states_lock);
-    return i < LINKS_MAX ? &states[i] : NULL;
+    return s;
 }
 
 static void give_state(struct link_state *s) {
     link_finish(&s->link);
     free(s->options);
     lock_enter(&states_lock);
-    *s = (struct link_state){.generation = s->generation};
+    *s = (struct link_state){.place = s->place, .generation = s->generation};
+    table_give(&states, s);
     lock_leave(&states_lock);
 }
 
 static struct link_state *find(CUlinkState handle) {
-    uint32_t index = handle_index(HANDLE_LINK, handle);
-    return index < LINKS_MAX && states[index].handle == handle ? &states[index] : NULL;
+    struct link_state *s = table_at(&states, handle_index(HANDLE_LINK, handle));
+    return s && s->handle == handle ? s : NULL;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -113,7 +112,7 @@ CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **
     if (r) return r;
     if (!stateOut || (numOptions && (!options || !optionValues))) return CUDA_ERROR_INVALID_VALUE;
     struct link_state *s = take_state();
-    if (!s) refuse_more(REFUSE_LINKS, LINKS_MAX);
+    if (!s) refuse_more(REFUSE_LINKS, TABLE_MOST);
     if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
     r = begin(s, numOptions, options, optionValues, __builtin_return_address(0));
     if (r)

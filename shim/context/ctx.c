@@ -15,11 +15,14 @@
 #include "shim/handle.h"
 #include "shim/lock.h"
 
+#define STACK_FIRST 8u        /* contexts for which a thread's stack has room at first */
 #define CTX_API_VERSION 3020u /* what drivers have reported since CUDA 3.2 */
 
 __thread struct ctx_thread *ctx_self;
 
-static struct context contexts[CTX_MAX];
+static struct context early[TABLE_BLOCK]; /* the primary context is there from the start */
+static struct table contexts = {
+    .bytes = sizeof(struct context), .blocks = {(char *)early}, .limit = CTX_PRIMARY + 1};
 static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long long last_id;
 
@@ -29,8 +32,10 @@ static pthread_key_t thread_key;
 static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
 
 static void thread_end(void *arg) {
+    struct ctx_thread *t = arg;
     ctx_self = NULL;
-    free(arg);
+    free(t->stack);
+    free(t);
 }
 
 static void make_key(void) {
@@ -45,10 +50,19 @@ struct ctx_thread *ctx_thread(void) {
     return ctx_self;
 }
 
+static bool has_room(struct ctx_thread *t) {
+    if (t->depth < t->room) return true;
+    uint32_t room = t->room ? 2 * t->room : STACK_FIRST;
+    struct context **stack = realloc(t->stack, room * sizeof(*stack));
+    if (!stack) return false;
+    t->stack = stack;
+    t->room = room;
+    return true;
+}
+
 CUresult ctx_push(struct context *c) {
     struct ctx_thread *t = ctx_thread();
-    if (!t) return CUDA_ERROR_OUT_OF_MEMORY;
-    if (t->depth == CTX_DEPTH) return CUDA_ERROR_INVALID_VALUE;
+    if (!t || !has_room(t)) return CUDA_ERROR_OUT_OF_MEMORY;
     t->stack[t->depth++] = c;
     return CUDA_SUCCESS;
 }
@@ -76,13 +90,16 @@ CUresult ctx_check_flags(unsigned int flags) {
 
 struct context *ctx_find(CUcontext handle) {
     if (!handle) return ctx_current();
-    uint32_t index = handle_index(HANDLE_CONTEXT, handle);
-    if (index >= CTX_MAX || contexts[index].handle != handle) return NULL;
-    return &contexts[index];
+    struct context *c = table_at(&contexts, handle_index(HANDLE_CONTEXT, handle));
+    return c && c->handle == handle ? c : NULL;
 }
 
 struct context *ctx_at(uint32_t index) {
-    return &contexts[index];
+    return table_at(&contexts, index);
+}
+
+uint32_t ctx_limit(void) {
+    return atom_load_acquire(&contexts.limit);
 }
 
 /* From here on salusd lists this job. */
@@ -107,7 +124,7 @@ static void start(struct context *c, uint32_t index, unsigned int flags) {
 }
 
 struct context *ctx_primary(void) {
-    struct context *c = &contexts[CTX_PRIMARY];
+    struct context *c = &early[CTX_PRIMARY];
     if (!c->handle) c->handle = (CUcontext)(uintptr_t)handle_make(HANDLE_CONTEXT, 0, CTX_PRIMARY);
     return c;
 }
@@ -150,17 +167,15 @@ uint32_t ctx_detach(struct context *c) {
 
 struct context *ctx_create(unsigned int flags) {
     lock_enter(&ctx_lock);
-    uint32_t index = CTX_PRIMARY + 1;
-    while (index < CTX_MAX && contexts[index].handle)
-        index++;
-    if (index < CTX_MAX) {
-        start(&contexts[index], index, flags);
-        contexts[index].refs = 1;
+    struct context *c = table_take(&contexts, TABLE_MOST);
+    if (c) {
+        start(c, c->place.number, flags);
+        c->refs = 1;
     }
     lock_leave(&ctx_lock);
-    if (index == CTX_MAX) refuse_more(REFUSE_CONTEXTS, CTX_MAX);
+    if (!c) refuse_more(REFUSE_CONTEXTS, TABLE_MOST);
     process_exit_watch(1);
-    return index < CTX_MAX ? &contexts[index] : NULL;
+    return c;
 }
 
 struct context *ctx_create_green(uint32_t sms) {
@@ -183,5 +198,6 @@ void ctx_free(struct context *c) {
     lock_enter(&ctx_lock);
     c->generation++;
     c->handle = NULL;
+    table_give(&contexts, c);
     lock_leave(&ctx_lock);
 }

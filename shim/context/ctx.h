@@ -13,13 +13,13 @@
 #include "proto/cuda_abi.h"
 #include "shim/connection/state.h"
 #include "shim/connection/wait.h"
+#include "shim/table.h"
 
-#define CTX_MAX 256
-#define CTX_DEPTH 32
 #define CTX_PRIMARY 0
 #define CTX_LIMITS 10
 
 struct context {
+    struct table_item place;
     CUcontext handle; /* NULL while the slot is free */
     uint32_t index;   /* of what it owns: of a green one, the primary context's */
     uint32_t sms;     /* of a green one: its part of the device; 0: it is none */
@@ -37,10 +37,10 @@ struct context {
 
 /* One thread's view; made when first needed, freed when the thread ends. */
 struct ctx_thread {
-    uint32_t depth;
-    bool in_callback; /* runs a host function: calls that need a context are not permitted */
+    uint32_t depth, room; /* of `stack` */
+    bool in_callback;     /* runs a host function: calls that need a context are not permitted */
     CUstreamCaptureMode capture_mode;
-    struct context *stack[CTX_DEPTH];
+    struct context **stack;
 };
 
 extern __thread struct ctx_thread *ctx_self __attribute__((tls_model("initial-exec")));
@@ -96,8 +96,9 @@ static inline bool ctx_synchronizes(void) {
 /* NULL unless the handle is a context's. NULL stands for the current one. */
 struct context *ctx_find(CUcontext handle);
 
-/* By index: an owner that is known to exist. */
+/* By index: an owner that is known to exist, or any below ctx_limit. */
 struct context *ctx_at(uint32_t index);
+uint32_t ctx_limit(void); /* no context has this index or a greater one */
 
 /* The primary context: has a handle from the start, and lives while somebody retains it. */
 struct context *ctx_primary(void);
@@ -110,7 +111,7 @@ uint32_t ctx_release(bool all, bool *ended);
 uint32_t ctx_attach(struct context *c);
 uint32_t ctx_detach(struct context *c);
 
-/* Another one, with one user; NULL when there are too many. */
+/* Another one, with one user; NULL when there is no memory, or there are too many. */
 struct context *ctx_create(unsigned int flags);
 /* A green one, which is the primary context with a part of the device. The caller retained that. */
 struct context *ctx_create_green(uint32_t sms);

@@ -53,7 +53,7 @@ struct event *event_create(uint32_t owner, unsigned int flags) {
     struct event *e = take_unused();
     if (!e) e = take_new();
     if (e) {
-        e->owner = (uint16_t)owner;
+        e->owner = owner;
         e->flags = flags;
         e->signal = 0;
         event_set(e, 0, 0);

@@ -23,8 +23,8 @@ struct event {
     CUevent handle;     /* NULL while the id is free */
     uint32_t id;        /* on the wire */
     struct list unused; /* link of those whose ids were given back */
+    uint32_t owner;     /* index of the context */
     uint16_t generation;
-    uint16_t owner; /* index of the context */
     unsigned int flags;
     uint32_t signal;        /* that other processes see (signal.h); 0: none */
     _Atomic uint64_t stamp; /* 0: never recorded */

@@ -49,7 +49,7 @@ CUresult limits_adjust(CUlimit limit, size_t *value) {
 }
 
 size_t limits_with(const struct context *c, CUlimit limit, size_t value) {
-    for (uint32_t i = 0; i < CTX_MAX; i++) {
+    for (uint32_t i = 0; i < ctx_limit(); i++) {
         const struct context *other = ctx_at(i);
         if (other == c || !atom_load_acquire(&other->live)) continue;
         if (other->limits[limit] > value) value = other->limits[limit];

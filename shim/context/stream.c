@@ -21,7 +21,7 @@
 static struct stream early[TABLE_BLOCK] = {
     [STREAM_LEGACY] = {.handle = CU_STREAM_LEGACY, .hint = STREAM_HINT_FIRST},
 };
-static struct table streams = {sizeof(struct stream), {(char *)early}};
+static struct table streams = {.bytes = sizeof(struct stream), .blocks = {(char *)early}};
 static _Atomic uint32_t stream_limit = 1; /* ids from here on were never used */
 static uint64_t last_serial;
 static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -19,13 +19,9 @@
 #include "shim/memory/opaque.h"
 #include "shim/memory/pool.h"
 
-#define ARRAYS 65536u
 #define FACES 6u
 
-static struct array arrays[ARRAYS];
-static uint32_t array_limit;    /* places from here on were never used */
-static uint32_t vacant[ARRAYS]; /* a stack */
-static uint32_t vacant_count;
+static struct table arrays = {.bytes = sizeof(struct array)};
 static pthread_mutex_t array_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- what there can be ----------------------------------------------------------------------- */
@@ -102,9 +98,8 @@ static CUresult check(const CUDA_ARRAY3D_DESCRIPTOR *d, struct array_element *el
 /* ---- places ---------------------------------------------------------------------------------- */
 
 static struct array *find(enum handle_kind kind, const void *handle) {
-    uint32_t index = handle_index(kind, handle);
-    if (index >= ARRAYS || arrays[index].handle != (uint64_t)(uintptr_t)handle) return NULL;
-    return &arrays[index];
+    struct array *a = table_at(&arrays, handle_index(kind, handle));
+    return a && a->handle == (uint64_t)(uintptr_t)handle ? a : NULL;
 }
 
 struct array *array_find(CUarray handle) {
@@ -117,23 +112,23 @@ struct array *array_find_mipmapped(CUmipmappedArray handle) {
 
 /* With the lock held. */
 static struct array *enlist(const struct array *content) {
-    bool full = !vacant_count && array_limit == ARRAYS;
-    if (full) refuse_more(REFUSE_ARRAYS, ARRAYS);
-    if (full) return NULL;
-    uint32_t index = vacant_count ? vacant[--vacant_count] : array_limit++;
-    struct array *a = &arrays[index];
+    struct array *a = table_take(&arrays, TABLE_MOST);
+    if (!a) refuse_more(REFUSE_ARRAYS, TABLE_MOST);
+    if (!a) return NULL;
     enum handle_kind kind = content->mipmapped ? HANDLE_MIPMAP : HANDLE_ARRAY;
+    struct table_item place = a->place;
     uint16_t generation = (uint16_t)(a->generation + 1);
     *a = *content;
+    a->place = place;
     a->generation = generation;
-    a->handle = handle_make(kind, generation, index);
+    a->handle = handle_make(kind, generation, place.number);
     return a;
 }
 
 /* With the lock held. */
 static void forget(struct array *a) {
     a->handle = 0;
-    vacant[vacant_count++] = (uint32_t)(a - arrays);
+    table_give(&arrays, a);
 }
 
 static struct array *add(const struct array *content) {
@@ -146,7 +141,7 @@ static struct array *add(const struct array *content) {
 /* With the lock held: its levels too. */
 static void forget_all(struct array *a) {
     for (uint32_t k = 0; k < ARRAY_LAYOUT_LEVELS; k++)
-        if (a->parts[k]) forget(&arrays[a->parts[k] - 1]);
+        if (a->parts[k]) forget(table_at(&arrays, a->parts[k] - 1));
     forget(a);
 }
 
@@ -225,8 +220,8 @@ CUresult array_part(struct array *a, uint32_t level, CUarray *out) {
     part.asked.Height = halved(part.asked.Height, level);
     if (!part.shape.layered) part.asked.Depth = halved(part.asked.Depth, level);
     lock_enter(&array_lock);
-    struct array *made = a->parts[level] ? &arrays[a->parts[level] - 1] : enlist(&part);
-    if (made) a->parts[level] = (uint32_t)(made - arrays) + 1;
+    struct array *made = a->parts[level] ? table_at(&arrays, a->parts[level] - 1) : enlist(&part);
+    if (made) a->parts[level] = made->place.number + 1;
     lock_leave(&array_lock);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = (CUarray)(uintptr_t)made->handle;
@@ -252,11 +247,9 @@ static uint64_t release(struct array *a, uint32_t owner) {
 }
 
 void array_release(uint32_t owner) {
-    lock_enter(&array_lock);
-    uint32_t limit = array_limit;
-    lock_leave(&array_lock);
+    uint32_t limit = atom_load_acquire(&arrays.limit);
     for (uint32_t k = 0; k < limit; k++) {
-        uint64_t addr = release(&arrays[k], owner);
+        uint64_t addr = release(table_at(&arrays, k), owner);
         if (addr && state_has_arrays()) opaque_drop(addr);
     }
 }

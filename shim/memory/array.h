@@ -12,8 +12,10 @@
 
 #include "proto/array_layout.h"
 #include "proto/cuda_abi.h"
+#include "shim/table.h"
 
 struct array {
+    struct table_item place;
     uint64_t handle; /* 0 while the place is free */
     uint16_t generation;
     uint32_t owner; /* index of the context */

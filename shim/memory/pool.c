@@ -20,11 +20,12 @@
 #include "shim/handle.h"
 #include "shim/lock.h"
 #include "shim/memory/bins.h"
+#include "shim/table.h"
 
-#define POOLS 256
 #define GROWTH (32ull << 20) /* bytes by which CUDA's pools grow, and programs see them do so */
 
 struct pool {
+    struct table_item item;
     CUmemoryPool handle; /* NULL while the slot is free */
     enum pool_home home;
     bool lets_device; /* as the program said */
@@ -41,7 +42,9 @@ struct pool {
     uint64_t key[2];     /* of both */
 };
 
-static struct pool pools[POOLS];
+static struct pool early[TABLE_BLOCK]; /* of which the first are there from the start */
+static struct table pools = {
+    .bytes = sizeof(struct pool), .blocks = {(char *)early}, .limit = POOL_HOMES};
 static uint32_t chosen[POOL_HOMES] = {POOL_OF_DEVICE, POOL_OF_HOST, POOL_MANAGED};
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t kept_bytes; /* of all pools: a look before taking the lock */
@@ -53,10 +56,19 @@ static const CUmemLocationType first_places[POOL_HOMES] = {
     [POOL_MANAGED] = CU_MEM_LOCATION_TYPE_NONE,
 };
 
-static void start(uint32_t index, enum pool_home home, uint64_t max_bytes) {
-    struct pool *p = &pools[index];
+static struct pool *at(uint32_t index) {
+    return table_at(&pools, index);
+}
+
+static uint32_t index_of(const struct pool *p) {
+    return p->item.number;
+}
+
+static void start(struct pool *p, enum pool_home home, uint64_t max_bytes) {
+    struct table_item item = p->item;
     uint16_t generation = p->generation;
     memset(p, 0, sizeof(*p));
+    p->item = item;
     p->generation = generation;
     p->home = home;
     p->lets_device = home != POOL_OF_HOST;
@@ -64,38 +76,38 @@ static void start(uint32_t index, enum pool_home home, uint64_t max_bytes) {
     p->max_bytes = max_bytes;
     for (int i = 0; i < 4; i++)
         p->reuse[i] = 1;
-    p->handle = (CUmemoryPool)(uintptr_t)handle_make(HANDLE_POOL, generation, index);
+    p->handle = (CUmemoryPool)(uintptr_t)handle_make(HANDLE_POOL, generation, index_of(p));
 }
 
 /* With the lock held. */
 static void start_defaults(void) {
-    if (pools[POOL_OF_DEVICE].handle) return;
-    for (uint32_t i = 0; i < POOL_HOMES; i++)
-        start(i, (enum pool_home)i, 0);
+    if (early[POOL_OF_DEVICE].handle) return;
+    for (uint32_t i = 0; i < POOL_HOMES; i++) {
+        early[i].item.number = i;
+        start(&early[i], (enum pool_home)i, 0);
+    }
 }
 
 static struct pool *find(CUmemoryPool handle) {
     start_defaults();
-    uint32_t index = handle_index(HANDLE_POOL, handle);
-    if (index >= POOLS || pools[index].handle != handle || pools[index].dying) return NULL;
-    return &pools[index];
+    struct pool *p = at(handle_index(HANDLE_POOL, handle));
+    return p && p->handle == handle && !p->dying ? p : NULL;
 }
 
 CUmemoryPool pool_handle_of(uint32_t index) {
-    return pools[index].handle;
+    return at(index)->handle;
 }
 
 unsigned int pool_types_of(uint32_t index) {
-    return pools[index].types;
+    return at(index)->types;
 }
 
 bool pool_shows_device(uint32_t index) {
-    return pools[index].lets_device;
+    return at(index)->lets_device;
 }
 
 bool pool_is_managed(const struct mem_block *b) {
-    return b->kind == MEM_MANAGED ||
-           (b->kind == MEM_POOLED && pools[b->detail].home == POOL_MANAGED);
+    return b->kind == MEM_MANAGED || (b->kind == MEM_POOLED && at(b->detail)->home == POOL_MANAGED);
 }
 
 static uint64_t capacity_in(const struct pool *p, uint64_t bytes) {
@@ -120,6 +132,7 @@ static void forget(struct pool *p) {
     bins_finish(&p->kept[MEM_EPHEMERAL]);
     p->generation++;
     p->handle = NULL;
+    if (index_of(p) >= POOL_HOMES) table_give(&pools, p);
 }
 
 /* ---- giving memory back ---------------------------------------------------------------------- */
@@ -152,8 +165,8 @@ static void end_if_unused(struct pool *p) {
 bool pool_reclaim_all(void) {
     bool any = false;
     lock_enter(&pool_lock);
-    for (uint32_t i = 0; i < POOLS; i++)
-        any |= pools[i].handle && shrink(&pools[i], 0);
+    for (uint32_t i = 0; i < atom_load_relaxed(&pools.limit); i++)
+        any |= at(i)->handle && shrink(at(i), 0);
     lock_leave(&pool_lock);
     mem_tell();
     return any;
@@ -162,10 +175,11 @@ bool pool_reclaim_all(void) {
 void pool_release_threshold(void) {
     if (atom_load_relaxed(&kept_bytes) == 0) return;
     lock_enter(&pool_lock);
-    for (uint32_t i = 0; i < POOLS; i++) {
-        if (!pools[i].handle) continue;
-        shrink(&pools[i], pools[i].dying ? 0 : pools[i].threshold);
-        end_if_unused(&pools[i]);
+    for (uint32_t i = 0; i < atom_load_relaxed(&pools.limit); i++) {
+        struct pool *p = at(i);
+        if (!p->handle) continue;
+        shrink(p, p->dying ? 0 : p->threshold);
+        end_if_unused(p);
     }
     lock_leave(&pool_lock);
     mem_tell();
@@ -174,7 +188,7 @@ void pool_release_threshold(void) {
 CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
     struct bins_block block = {b->addr, mem_capacity(b->bytes, b->device), seq, stream};
     lock_enter(&pool_lock);
-    struct pool *p = &pools[b->detail];
+    struct pool *p = at(b->detail);
     p->used -= block.capacity;
     mem_keep(b);
     if (bins_put(&p->kept[b->window], &block) == 0)
@@ -190,8 +204,8 @@ CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq) {
 void pool_release(uint32_t owner) {
     if (owner != CTX_PRIMARY) return;
     lock_enter(&pool_lock);
-    for (uint32_t i = 0; i < POOLS; i++)
-        forget(&pools[i]);
+    for (uint32_t i = 0; i < atom_load_relaxed(&pools.limit); i++)
+        if (at(i)->handle) forget(at(i));
     for (uint32_t i = 0; i < POOL_HOMES; i++)
         chosen[i] = i;
     atom_store_relaxed(&kept_bytes, 0);
@@ -231,7 +245,7 @@ static bool take_kept(struct pool *p, uint64_t bytes, const struct mem_place *pl
     bins_done done = p->reuse[CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC] ? submit_done : is_unused;
     if (!bins_take(&p->kept[place->window], capacity, stream, done, addr)) return false;
     atom_sub_relaxed(&kept_bytes, capacity);
-    mem_reuse(*addr, place, CTX_PRIMARY, (uint32_t)(p - pools), bytes);
+    mem_reuse(*addr, place, CTX_PRIMARY, index_of(p), bytes);
     note_high(p);
     return true;
 }
@@ -246,7 +260,7 @@ struct life {
  * meanwhile with its context, so did the block. */
 static CUresult take_new(struct pool *p, const struct life *was, uint64_t bytes,
                          const struct mem_place *place, uint64_t *addr) {
-    uint32_t index = (uint32_t)(p - pools);
+    uint32_t index = index_of(p);
     CUresult r = was->home == POOL_OF_DEVICE
                      ? mem_take_device(place, MEM_POOLED, CTX_PRIMARY, index, bytes, addr)
                      : mem_take(MEM_POOLED, CTX_PRIMARY, index, bytes, addr);
@@ -266,7 +280,7 @@ CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *
     struct life was = {.home = POOL_OF_DEVICE};
     lock_enter(&pool_lock);
     start_defaults();
-    struct pool *p = handle ? find(handle) : &pools[chosen[POOL_OF_DEVICE]];
+    struct pool *p = handle ? find(handle) : at(chosen[POOL_OF_DEVICE]);
     /* What others see is no lane's, nor is memory of the host. */
     struct mem_place lasting = {.window = MEM_PERSISTENT, .key = place->key};
     if (p && (p->types || p->home != POOL_OF_DEVICE)) place = &lasting;
@@ -285,19 +299,20 @@ CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *
 /* With the lock held; NULL when there are too many. */
 static struct pool *start_another(enum pool_home home, uint64_t max_bytes) {
     start_defaults();
-    uint32_t index = POOL_HOMES;
-    while (index < POOLS && pools[index].handle)
-        index++;
-    if (index == POOLS) refuse_more(REFUSE_POOLS, POOLS);
-    if (index == POOLS) return NULL;
-    start(index, home, max_bytes);
-    return &pools[index];
+    struct pool *p = table_take(&pools, TABLE_MOST);
+    if (p)
+        start(p, home, max_bytes);
+    else
+        refuse_more(REFUSE_POOLS, TABLE_MOST);
+    return p;
 }
 
 /* With the lock held: one that hands nothing out and keeps nothing that is complete. */
 static struct pool *find_dying(void) {
-    for (uint32_t i = POOL_HOMES; i < POOLS; i++)
-        if (pools[i].handle && pools[i].dying && pools[i].home == POOL_OF_DEVICE) return &pools[i];
+    for (uint32_t i = POOL_HOMES; i < atom_load_relaxed(&pools.limit); i++) {
+        struct pool *other = at(i);
+        if (other->handle && other->dying && other->home == POOL_OF_DEVICE) return other;
+    }
     struct pool *p = start_another(POOL_OF_DEVICE, 0);
     if (p) p->dying = true;
     return p;
@@ -310,7 +325,7 @@ CUresult pool_give_plain(const struct mem_block *b, uint32_t stream, uint64_t se
     if (p) {
         p->used += mem_capacity(b->bytes, b->device);
         pooled.owner = CTX_PRIMARY; /* its own may end before the block's last use */
-        pooled.detail = (uint32_t)(p - pools);
+        pooled.detail = index_of(p);
     }
     lock_leave(&pool_lock);
     return p ? pool_give(&pooled, stream, seq) : CUDA_ERROR_OUT_OF_MEMORY;
@@ -363,9 +378,9 @@ bool pool_imported(CUmemoryPool handle, uint64_t *key) {
 bool pool_destroy(CUmemoryPool handle) {
     lock_enter(&pool_lock);
     struct pool *p = find(handle);
-    bool mortal = p && p - pools >= POOL_HOMES;
+    bool mortal = p && index_of(p) >= POOL_HOMES;
     if (mortal) {
-        if (chosen[p->home] == (uint32_t)(p - pools)) chosen[p->home] = (uint32_t)p->home;
+        if (chosen[p->home] == index_of(p)) chosen[p->home] = (uint32_t)p->home;
         p->dying = true;
         end_if_unused(p);
     }
@@ -386,7 +401,7 @@ bool pool_trim(CUmemoryPool handle, uint64_t keep) {
 static CUmemoryPool handle_at(const uint32_t *index) {
     lock_enter(&pool_lock);
     start_defaults();
-    CUmemoryPool handle = pools[*index].handle;
+    CUmemoryPool handle = at(*index)->handle;
     lock_leave(&pool_lock);
     return handle;
 }
@@ -404,7 +419,7 @@ bool pool_choose(enum pool_home home, CUmemoryPool handle) {
     lock_enter(&pool_lock);
     struct pool *p = find(handle);
     if (p && (p->imported || p->home != home)) p = NULL;
-    if (p) chosen[home] = (uint32_t)(p - pools);
+    if (p) chosen[home] = index_of(p);
     lock_leave(&pool_lock);
     return p != NULL;
 }

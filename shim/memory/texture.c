@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table, by number. Numbers go from those that were never used to those that the worker has
- * dropped; when there is none left, it drops all that are destroyed, which waits once for all of
- * them. So do a few, where each is an object of the device's.
+ * The table, by number. A number comes again when the worker has dropped its object: all that are
+ * destroyed together, which waits once for all of them, when there are many or no number is left.
  */
 #include "shim/memory/texture.h"
 
@@ -18,75 +17,77 @@
 #include "shim/handle.h"
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
+#include "shim/table.h"
 
-#define NUMBERS WIRE_TEXTURES
-#define ENDED_MOST 256 /* destroyed objects that the device keeps */
+#define ENDED_MOST 65536u /* destroyed objects that the worker keeps */
+#define ENDED_FEW 256u    /* where each is an object of the device's */
 
-struct numbers {
-    uint16_t list[NUMBERS];
-    uint32_t count;
+/* A number of an object's. */
+struct place {
+    struct table_item item;
+    struct texture *object; /* NULL: it was destroyed */
+    struct place *next;     /* in its bucket, or of those that ended */
+    uint64_t last_handle;   /* that the worker knows */
+    uint16_t generation;
 };
 
-static struct texture *objects[NUMBERS];
-static uint32_t buckets[1 << 16], next_in_bucket[NUMBERS]; /* number + 1; 0: none */
-static uint64_t last_handle[NUMBERS];                      /* that the worker knows; 0: none */
-static uint16_t generations[NUMBERS];
-static uint32_t texture_limit;      /* numbers from here on were never used */
-static struct numbers ready, ended; /* the worker knows none of these; it knows these still */
+static struct table places = {.bytes = sizeof(struct place)}; /* vacant: the worker dropped them */
+static struct place *buckets[1 << 16];
+static struct ended {
+    struct place *first; /* the worker knows these still */
+    uint32_t count;
+} ended;
 static pthread_mutex_t texture_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void put(struct numbers *n, uint32_t number) {
-    n->list[n->count++] = (uint16_t)number;
+static void put_ended(struct place *p) {
+    p->next = ended.first;
+    ended.first = p;
+    ended.count++;
 }
 
-/* With the lock held; NUMBERS: there is none. */
-static uint32_t take_number(void) {
-    if (texture_limit < NUMBERS) return texture_limit++;
-    return ready.count ? ready.list[--ready.count] : NUMBERS;
+static uint32_t most(void) {
+    return table_most(WIRE_TEXTURES, WIRE_TEXTURES_FIRST);
 }
 
 /* The last one is answered when the worker has come past all that was sent before. */
-static CUresult drop(const struct numbers *n) {
-    CUresult r = CUDA_SUCCESS;
-    for (uint32_t k = 0; k < n->count && !r; k++) {
-        struct wire_texture_drop rec = {.rec = {.op = WIRE_TEXTURE_DROP},
-                                        .handle = last_handle[n->list[k]]};
-        r = k + 1 < n->count ? submit_record(&rec, sizeof(rec), NULL, 0)
-                             : reply_call(&rec, sizeof(rec), NULL, 0, NULL);
-    }
-    return r;
+static CUresult drop(const struct place *p) {
+    struct wire_texture_drop rec = {.rec = {.op = WIRE_TEXTURE_DROP}, .handle = p->last_handle};
+    return p->next ? submit_record(&rec, sizeof(rec), NULL, 0)
+                   : reply_call(&rec, sizeof(rec), NULL, 0, NULL);
 }
 
-/* Makes destroyed ones' numbers ready. What another thread destroys meanwhile has its turn next. */
+/* Makes destroyed ones' numbers vacant. What another thread destroys meanwhile has its turn next.
+ */
 static CUresult reclaim(void) {
-    struct numbers *mine = malloc(sizeof(*mine));
-    if (!mine) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = CUDA_SUCCESS;
     lock_enter(&texture_lock);
-    *mine = ended;
-    ended.count = 0;
+    struct ended mine = ended;
+    ended = (struct ended){NULL, 0};
     lock_leave(&texture_lock);
-    CUresult r = mine->count ? drop(mine) : CUDA_ERROR_OUT_OF_MEMORY;
+    for (const struct place *p = mine.first; p && !r; p = p->next)
+        r = drop(p);
     lock_enter(&texture_lock);
-    for (uint32_t k = 0; k < mine->count && !r; k++)
-        put(&ready, mine->list[k]);
+    for (struct place *p = mine.first; p && !r; p = p->next)
+        table_give(&places, p);
     lock_leave(&texture_lock);
-    free(mine);
     return r;
 }
 
-static CUresult reserve(uint32_t *number) {
-    CUresult r = CUDA_SUCCESS;
+static struct place *take_place(void) {
     lock_enter(&texture_lock);
-    *number = take_number();
+    struct place *p = table_take(&places, most());
     lock_leave(&texture_lock);
-    if (*number < NUMBERS) return r;
-    r = reclaim();
-    lock_enter(&texture_lock);
-    *number = take_number();
-    lock_leave(&texture_lock);
-    if (*number < NUMBERS) return CUDA_SUCCESS;
-    if (!r) refuse_more(REFUSE_TEXTURES, NUMBERS);
-    return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
+    return p;
+}
+
+static CUresult reserve(struct place **out) {
+    *out = take_place();
+    if (*out) return CUDA_SUCCESS;
+    CUresult r = reclaim();
+    if (r) return r;
+    *out = take_place();
+    if (!*out) refuse_more(REFUSE_TEXTURES, most());
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static enum handle_kind kind_of(bool surface) {
@@ -95,32 +96,31 @@ static enum handle_kind kind_of(bool surface) {
 
 /* ---- by handle; with the lock held ----------------------------------------------------------- */
 
-static uint32_t bucket_of(uint64_t handle) {
-    return (uint32_t)(handle * 0x9e3779b97f4a7c15u >> 48);
+static struct place **bucket_of(uint64_t handle) {
+    return &buckets[handle * 0x9e3779b97f4a7c15u >> 48];
 }
 
-static void enlist(struct texture *t) {
-    uint32_t *bucket = &buckets[bucket_of(t->handle)];
-    objects[t->number] = t;
-    next_in_bucket[t->number] = *bucket;
-    *bucket = t->number + 1;
+static void enlist(struct place *p, struct texture *t) {
+    struct place **bucket = bucket_of(t->handle);
+    p->object = t;
+    p->next = *bucket;
+    *bucket = p;
 }
 
-static void strike(const struct texture *t) {
-    uint32_t *at = &buckets[bucket_of(t->handle)];
-    while (*at != t->number + 1)
-        at = &next_in_bucket[*at - 1];
-    *at = next_in_bucket[t->number];
-    objects[t->number] = NULL;
+static void strike(struct place *p) {
+    struct place **at = bucket_of(p->object->handle);
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    p->object = NULL;
 }
 
-/* A texture's and a surface's may be equal. */
-static struct texture *find(uint64_t handle, bool surface) {
-    for (uint32_t k = buckets[bucket_of(handle)]; k; k = next_in_bucket[k - 1]) {
-        struct texture *t = objects[k - 1];
-        if (t->handle == handle && t->surface == surface) return t;
-    }
-    return NULL;
+/* A texture's and a surface's may be equal. NULL: there is no such object. */
+static struct place *find(uint64_t handle, bool surface) {
+    struct place *p = *bucket_of(handle);
+    while (p && (p->object->handle != handle || p->object->surface != surface))
+        p = p->next;
+    return p;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -138,60 +138,66 @@ static CUresult tell(struct wire_texture *rec, uint64_t *seen) {
 CUresult texture_create(const struct wire_texture *w, const struct texture *content,
                         uint64_t *handle) {
     struct wire_texture rec = *w;
-    uint32_t number;
+    struct place *p;
     struct texture *t = malloc(sizeof(*t));
     if (!t) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult r = reserve(&number);
+    CUresult r = reserve(&p);
     if (r) {
         free(t);
         return r;
     }
     *t = *content;
     t->owner = ctx_current()->index;
-    t->number = number;
     rec.rec = (struct wire_record){.op = WIRE_TEXTURE};
-    rec.handle = handle_make(kind_of(t->surface), ++generations[number], number);
+    rec.handle = handle_make(kind_of(t->surface), ++p->generation, p->item.number);
     r = tell(&rec, &t->handle);
     *handle = t->handle;
     lock_enter(&texture_lock);
-    last_handle[number] = rec.handle;
+    p->last_handle = rec.handle;
     if (r)
-        put(&ended, number);
+        put_ended(p);
     else
-        enlist(t);
+        enlist(p, t);
     lock_leave(&texture_lock);
     if (r) free(t);
     return r;
 }
 
+static bool too_many_ended(void) {
+    return ended.count >= (state_has_arrays() ? ENDED_FEW : ENDED_MOST);
+}
+
 /* With the lock held. */
-static void end(struct texture *t) {
-    strike(t);
-    put(&ended, t->number);
+static void end(struct place *p) {
+    struct texture *t = p->object;
+    strike(p);
+    put_ended(p);
     free(t);
 }
 
 bool texture_destroy(uint64_t handle, bool surface) {
     lock_enter(&texture_lock);
-    struct texture *t = find(handle, surface);
-    if (t) end(t);
-    bool many = state_has_arrays() && ended.count >= ENDED_MOST;
+    struct place *p = find(handle, surface);
+    if (p) end(p);
+    bool many = too_many_ended();
     lock_leave(&texture_lock);
     if (many) reclaim();
-    return t != NULL;
+    return p != NULL;
 }
 
 bool texture_find(uint64_t handle, bool surface, struct texture *out) {
     lock_enter(&texture_lock);
-    const struct texture *t = find(handle, surface);
-    if (t) *out = *t;
+    const struct place *p = find(handle, surface);
+    if (p) *out = *p->object;
     lock_leave(&texture_lock);
-    return t != NULL;
+    return p != NULL;
 }
 
 void texture_release(uint32_t owner) {
     lock_enter(&texture_lock);
-    for (uint32_t k = 0; k < texture_limit; k++)
-        if (objects[k] && objects[k]->owner == owner) end(objects[k]);
+    for (uint32_t k = 0; k < atom_load_relaxed(&places.limit); k++) {
+        struct place *p = table_at(&places, k);
+        if (p->object && p->object->owner == owner) end(p);
+    }
     lock_leave(&texture_lock);
 }

@@ -16,7 +16,6 @@
 
 struct texture {
     uint64_t handle; /* what the program and its kernels have */
-    uint32_t number; /* what the worker knows it by */
     uint32_t owner;  /* index of the context */
     bool surface, viewed;
     CUDA_RESOURCE_DESC resource;
@@ -25,7 +24,7 @@ struct texture {
 };
 
 /* Tells the worker. `w`: the record, but for its head and handle; `content`: the rest, without
- * handle, number and owner. One record, no waiting, unless all numbers were used once, or the
+ * handle and owner. One record, no waiting, unless destroyed ones are dropped first, or the
  * device is asked for the handle. */
 CUresult texture_create(const struct wire_texture *w, const struct texture *content,
                         uint64_t *handle);

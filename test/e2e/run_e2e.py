@@ -241,7 +241,8 @@ def test_what_is_free_can_be_had():
 
 
 def test_tables_are_bounded_by_memory():
-    """Thousands of streams and modules, more events than there were numbers; and addresses end with a word for it."""
+    """Thousands of streams and modules, more events, arrays and textures than there were numbers, more contexts, pools and
+    links than there were places; and addresses end with a word for it."""
     with Daemon() as d:
         d.checksum([program("many")])
     with Daemon("--window-alloc-bytes", "128MiB", "--device-memory", "64MiB") as d:

@@ -458,9 +458,9 @@ Test(cuda_texture, what_no_array_is_like_is_none) {
     cr_expect_eq(add(&w, &seen), 0);
     w = view(&line, 5);
     cr_expect_eq(add(&w, &seen), -EEXIST);
-    w = view(&line, 65536 + 5);
+    w = view(&line, (1 << 20) + 5);
     cr_expect_eq(add(&w, &seen), -EEXIST, "by its low bits");
-    rig.ops->texture_remove(space.space, 65536 + 5);
+    rig.ops->texture_remove(space.space, (1 << 20) + 5);
     cr_expect_eq(rig.fake->left().textures, 1, "another one");
     close_all();
 }

@@ -110,6 +110,41 @@ static uint64_t told_limit(void) {
     return l->value;
 }
 
+/* Neither a thread's stack nor the table has a number that programs reach. */
+Test(shim_order, contexts_on_a_stack_are_as_many_as_a_program_makes) {
+    static CUcontext made[2000];
+    CUcontext now, before;
+    uint32_t many = sizeof(made) / sizeof(made[0]);
+    cr_assert_eq(cuCtxGetCurrent(&before), CUDA_SUCCESS);
+    for (uint32_t k = 0; k < many; k++)
+        cr_assert_eq(cuCtxCreate_v2(&made[k], 0, 0), CUDA_SUCCESS, "%u", k);
+    for (uint32_t k = many; k-- > 0;) {
+        cr_assert_eq(cuCtxGetCurrent(&now), CUDA_SUCCESS);
+        cr_assert_eq(now, made[k], "%u", k);
+        cr_assert_eq(cuCtxDestroy_v2(made[k]), CUDA_SUCCESS);
+    }
+    cr_assert_eq(cuCtxGetCurrent(&now), CUDA_SUCCESS);
+    cr_assert_eq(now, before);
+}
+
+Test(shim_order, places_of_contexts_come_again_once) {
+    CUcontext c[4], old;
+    for (int k = 0; k < 4; k++)
+        cr_assert_eq(cuCtxCreate_v2(&c[k], 0, 0), CUDA_SUCCESS);
+    old = c[1];
+    cr_assert_eq(cuCtxDestroy_v2(c[1]), CUDA_SUCCESS);
+    cr_assert_eq(cuCtxDestroy_v2(c[2]), CUDA_SUCCESS);
+    cr_assert_eq(cuCtxCreate_v2(&c[1], 0, 0), CUDA_SUCCESS);
+    cr_assert_eq(cuCtxCreate_v2(&c[2], 0, 0), CUDA_SUCCESS);
+    for (int k = 0; k < 4; k++) {
+        cr_expect_neq(c[k], old);
+        for (int i = 0; i < k; i++)
+            cr_expect_neq(c[k], c[i]);
+    }
+    for (int k = 0; k < 4; k++)
+        cr_expect_eq(cuCtxDestroy_v2(c[k]), CUDA_SUCCESS, "each is one");
+}
+
 Test(shim_order, the_largest_limit_of_living_contexts_is_in_force) {
     const CUlimit which = CU_LIMIT_STACK_SIZE;
     CUcontext other;

@@ -380,10 +380,10 @@ Test(shim_texture, surfaces_are_of_arrays) {
 
 /* A number comes again only when the worker has dropped it, and answered that it did. */
 Test(shim_texture, numbers_are_dropped_before_they_come_again) {
-    static uint64_t used[WIRE_TEXTURES], live[16];
+    static uint64_t used[WIRE_TEXTURES_FIRST], live[16];
     CUDA_RESOURCE_DESC r = of_linear(device, 4096);
     CUtexObject t;
-    for (uint32_t k = 0; k < WIRE_TEXTURES; k++) {
+    for (uint32_t k = 0; k < WIRE_TEXTURES_FIRST; k++) {
         cr_assert_eq(cuTexObjectCreate(&t, &r, &plain, NULL), CUDA_SUCCESS);
         cr_assert_eq(used[(uint16_t)t], 0);
         used[(uint16_t)t] = t;
@@ -396,7 +396,7 @@ Test(shim_texture, numbers_are_dropped_before_they_come_again) {
     rig_forget();
     cr_assert_eq(cuTexObjectCreate(&t, &r, &plain, NULL), CUDA_SUCCESS);
     uint32_t count = rig_count();
-    cr_assert_eq(count, WIRE_TEXTURES - 16 + 1);
+    cr_assert_eq(count, WIRE_TEXTURES_FIRST - 16 + 1);
     for (uint32_t k = 0; k < count - 1; k++) {
         const struct wire_texture_drop *drop = rig_record(k, NULL);
         cr_assert(drop->rec.op == WIRE_TEXTURE_DROP &&
@@ -412,6 +412,38 @@ Test(shim_texture, numbers_are_dropped_before_they_come_again) {
     for (uint32_t k = 0; k < 1000; k++)
         cr_assert_eq(cuTexObjectCreate(&t, &r, &plain, NULL), CUDA_SUCCESS);
     cr_assert_eq(rig_count(), 1000, "the others that were dropped are ready");
+}
+
+/* Since 1.9 a number has 20 bits. */
+Test(shim_texture, more_can_be_alive_than_there_were_numbers) {
+    static bool used[WIRE_TEXTURES];
+    CUDA_RESOURCE_DESC r = of_linear(device, 4096), got;
+    CUtexObject t, first = 0;
+    state.conn.minor = 9;
+    for (uint32_t k = 0; k < WIRE_TEXTURES_FIRST + 100; k++) {
+        cr_assert_eq(cuTexObjectCreate(&t, &r, &plain, NULL), CUDA_SUCCESS, "%u", k);
+        cr_assert_not(used[t % WIRE_TEXTURES]);
+        used[t % WIRE_TEXTURES] = true;
+        if (!first) first = t;
+        if (k % 1024 == 0) rig_forget();
+    }
+    cr_assert_eq(cuTexObjectGetResourceDesc(&got, first), CUDA_SUCCESS);
+    cr_assert_eq(cuTexObjectGetResourceDesc(&got, t), CUDA_SUCCESS);
+    cr_assert_eq(got.res.linear.devPtr, device);
+}
+
+Test(shim_texture, destroyed_ones_are_dropped_when_there_are_many) {
+    CUDA_RESOURCE_DESC r = of_linear(device, 4096);
+    CUtexObject t;
+    uint32_t most = 65536;
+    state.conn.minor = 9;
+    for (uint32_t k = 0; k < most; k++) {
+        cr_assert_eq(cuTexObjectCreate(&t, &r, &plain, NULL), CUDA_SUCCESS);
+        cr_assert_eq(cuTexObjectDestroy(t), CUDA_SUCCESS);
+        if (k % 1024 == 0) rig_forget();
+        if (k == most - 2) rig_forget();
+    }
+    cr_assert_eq(rig_count(), 1 + most, "one is made, and all are dropped");
 }
 
 Test(shim_texture, what_a_context_made_ends_with_it) {

@@ -10,8 +10,6 @@
 
 #include "common/err.h"
 
-#define ARRAYS_MOST 65536u /* of a space */
-
 static const struct driver *driver_of(const struct dev_space *s) {
     return &s->chunks->context->driver;
 }
@@ -50,7 +48,6 @@ static bool is_free(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
 }
 
 static int need_room(struct arrays *t) {
-    if (t->count == ARRAYS_MOST) return ERR_NO_MEMORY;
     if (t->count < t->room) return 0;
     uint32_t room = t->room ? 2 * t->room : 16;
     struct array **more = realloc(t->items, room * sizeof(struct array *));

@@ -11,7 +11,7 @@
 #include "daemon/device/cuda/cuda_reference.h"
 #include "daemon/device/cuda/cuda_shown.h"
 
-#define NUMBERS 65536u
+#define NUMBERS (1u << 20) /* the low part of a handle */
 
 struct texture {
     struct list link; /* of its array's, or textures.of_memory */

@@ -105,6 +105,10 @@ static bool keep_made(bool *ended) {
     return live;
 }
 
+static bool *texture_at(struct ends *n, uint64_t handle) {
+    return &n->texture[handle % WIRE_TEXTURES];
+}
+
 static uint64_t block_of(const struct tidy *t, const struct log *l, uint32_t index) {
     const struct log_entry *e = (const void *)(l->memory + t->places[index]);
     return ((const struct wire_mem *)(const void *)log_record(e))->addr;
@@ -179,10 +183,8 @@ static bool keep(struct tidy *t, const struct log *l, const struct log_entry *e,
     case WIRE_MODULE_LOAD:
         return keep_made(&n->module[((const struct wire_module_load *)rec)->module]);
     case WIRE_TEXTURE_DROP:
-        return keep_end(n, e,
-                        &n->texture[(uint16_t)((const struct wire_texture_drop *)rec)->handle]);
-    case WIRE_TEXTURE:
-        return keep_made(&n->texture[(uint16_t)((const struct wire_texture *)rec)->handle]);
+        return keep_end(n, e, texture_at(n, ((const struct wire_texture_drop *)rec)->handle));
+    case WIRE_TEXTURE: return keep_made(texture_at(n, ((const struct wire_texture *)rec)->handle));
     case WIRE_MEM_DROP:
         slotmap_add(&n->blocks, ((const struct wire_mem *)rec)->addr, index);
         return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * More of everything at a time than tables of a few thousand would hold: streams, events, modules
- * with their kernels, pages, and addresses that are only reserved.
- *   many [STREAMS [EVENTS [MODULES [RANGES]]]] */
+ * with their kernels, pages, addresses that are only reserved, contexts, pools, links, arrays and
+ * textures.
+ *   many [STREAMS [EVENTS [MODULES [RANGES [OTHERS [ARRAYS]]]]]] */
 #include <cuda.h>
 
 #include <vector>
@@ -97,13 +98,105 @@ static uint64_t ranges(size_t n) {
     return n;
 }
 
+/* Each becomes current on this thread when it is made; the first one's memory is its own. */
+static uint64_t contexts(size_t n) {
+    std::vector<CUcontext> c(n);
+    CUcontext before, now;
+    CUdeviceptr p;
+    works(cuCtxGetCurrent(&before), "current context", 0);
+    for (size_t i = 0; i < n; i++)
+        works(cuCtxCreate(&c[i], NULL, 0, 0), "context", i);
+    works(cuMemAlloc(&p, 4096), "allocation", n);
+    for (size_t i = n; i-- > 0;) {
+        works(cuCtxGetCurrent(&now), "current context", i);
+        REQUIRE(now == c[i], "context %zu is not current", i);
+        works(cuCtxDestroy(c[i]), "end of context", i);
+    }
+    works(cuCtxGetCurrent(&now), "current context", n);
+    REQUIRE(now == before, "another context is current in the end");
+    return n;
+}
+
+static uint64_t pools(size_t n) {
+    std::vector<cudaMemPool_t> pool(n);
+    std::vector<void *> p(n);
+    cudaMemPoolProps props = {};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    for (size_t i = 0; i < n; i++) {
+        CHECK(cudaMemPoolCreate(&pool[i], &props));
+        CHECK(cudaMallocFromPoolAsync(&p[i], 256, pool[i], 0));
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t used;
+        CHECK(cudaMemPoolGetAttribute(pool[i], cudaMemPoolAttrUsedMemCurrent, &used));
+        REQUIRE(used >= 256 && used <= 4096, "pool %zu has %zu bytes in use", i, (size_t)used);
+        CHECK(cudaFreeAsync(p[i], 0));
+        CHECK(cudaMemPoolDestroy(pool[i]));
+    }
+    return n;
+}
+
+static uint64_t links(size_t n) {
+    std::vector<CUlinkState> link(n);
+    for (size_t i = 0; i < n; i++) {
+        works(cuLinkCreate(0, NULL, NULL, &link[i]), "link", i);
+        works(cuLinkAddData(link[i], CU_JIT_INPUT_PTX, (void *)text, sizeof(text), "text", 0, NULL,
+                            NULL),
+              "input", i);
+    }
+    for (size_t i = 0; i < n; i++)
+        works(cuLinkDestroy(link[i]), "end of link", i);
+    return n;
+}
+
+__global__ void read(cudaTextureObject_t t, float *sum) {
+    *sum += tex2D<float>(t, 1, 1);
+}
+
+/* Every one is read by a texture of its own, some by a kernel. */
+static uint64_t arrays(size_t n) {
+    std::vector<cudaArray_t> a(n);
+    std::vector<cudaTextureObject_t> t(n);
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    float *sum, want = 0, got;
+    CHECK(cudaMalloc(&sum, 4));
+    CHECK(cudaMemset(sum, 0, 4));
+    for (size_t i = 0; i < n; i++) {
+        cudaResourceDesc of = {};
+        cudaTextureDesc how = {};
+        CHECK(cudaMallocArray(&a[i], &format, 4, 4));
+        of.resType = cudaResourceTypeArray;
+        of.res.array.array = a[i];
+        CHECK(cudaCreateTextureObject(&t[i], &of, &how, NULL));
+    }
+    for (size_t i = 0; i < n; i += n - 1 - i < 997 && i < n - 1 ? n - 1 - i : 997) {
+        float h[16];
+        for (float &v : h)
+            v = (float)(i % 1000);
+        CHECK(cudaMemcpy2DToArray(a[i], 0, 0, h, 16, 16, 4, cudaMemcpyHostToDevice));
+        read<<<1, 1>>>(t[i], sum);
+        want += h[0];
+    }
+    CHECK(cudaMemcpy(&got, sum, 4, cudaMemcpyDeviceToHost));
+    REQUIRE(got == want, "the arrays have %f, not %f", got, want);
+    for (size_t i = 0; i < n; i++) {
+        CHECK(cudaDestroyTextureObject(t[i]));
+        CHECK(cudaFreeArray(a[i]));
+    }
+    CHECK(cudaFree(sum));
+    return n;
+}
+
 static size_t number(int argc, char **argv, int i, size_t otherwise) {
     return argc > i ? (size_t)atol(argv[i]) : otherwise;
 }
 
 int main(int argc, char **argv) {
     uint64_t sum[] = {streams(number(argc, argv, 1, 6000)), events(number(argc, argv, 2, 70000)),
-                      modules(number(argc, argv, 3, 4500)), ranges(number(argc, argv, 4, 20000))};
+                      modules(number(argc, argv, 3, 4500)), ranges(number(argc, argv, 4, 20000)),
+                      contexts(number(argc, argv, 5, 300)), pools(number(argc, argv, 5, 300)),
+                      links(number(argc, argv, 5, 300)),    arrays(number(argc, argv, 6, 70000))};
     checksum_print("many", checksum_add(CHECKSUM_START, sum, sizeof(sum)));
     return 0;
 }

@@ -13,13 +13,15 @@
 #include "proto/cuda_abi.h"
 
 #define PAGE_SLOTS 256
+#define PAGES 4096 /* a texture's number is the low part of its handle, below PAGES * PAGE_SLOTS \
+                    */
 
 struct page {
     _Atomic(struct texture *) slots[PAGE_SLOTS];
 };
 
 struct textures {
-    _Atomic(struct page *) pages[65536 / PAGE_SLOTS];
+    _Atomic(struct page *) pages[PAGES];
 };
 
 struct textures *textures_create(void) {
@@ -37,8 +39,12 @@ void textures_destroy(struct textures *s) {
     free(s);
 }
 
+static _Atomic(struct page *) *place_of(const struct textures *s, uint64_t handle) {
+    return &((struct textures *)s)->pages[handle / PAGE_SLOTS % PAGES];
+}
+
 static struct page *page_of(const struct textures *s, uint64_t handle) {
-    return atom_load_acquire(&((struct textures *)s)->pages[(uint16_t)handle / PAGE_SLOTS]);
+    return atom_load_acquire(place_of(s, handle));
 }
 
 /* ---- a texture ------------------------------------------------------------------------------- */
@@ -112,7 +118,7 @@ int textures_add(struct textures *s, const struct dev_texture *d) {
     if (!page) {
         page = calloc(1, sizeof(*page));
         if (!page) return -ENOMEM;
-        atom_store_release(&s->pages[(uint16_t)d->handle / PAGE_SLOTS], page);
+        atom_store_release(place_of(s, d->handle), page);
     }
     _Atomic(struct texture *) *slot = &page->slots[d->handle % PAGE_SLOTS];
     if (atom_load_relaxed(slot)) return -EEXIST;
