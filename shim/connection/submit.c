@@ -15,7 +15,9 @@
 
 static struct {
     struct lock lock __attribute__((aligned(64)));
-    _Atomic uint32_t launched; /* written under the lock */
+    /* Written under the lock: since submit_idle; and ever. */
+    _Atomic uint32_t launched;
+    bool launches;
     struct ring_tx tx;
     _Atomic uint64_t last[WIRE_STREAMS]; /* written under the lock */
     void (*_Atomic watcher)(const struct wire_record *);
@@ -51,6 +53,19 @@ static bool credit_moved(const void *arg) {
     return atom_load_acquire(&state.conn.completion->credit) != *(const uint64_t *)arg;
 }
 
+static void note_launch(void) {
+    atom_store_relaxed(&out.launched, 1);
+    out.launches = true;
+}
+
+/* Copies and fills count where the program never launched a kernel. Else the launches tell enough,
+ * and a synchronous copy is spared a record. */
+static void note(uint16_t op) {
+    if (op == WIRE_LAUNCH) note_launch();
+    if (!out.launches && (op == WIRE_COPY || op == WIRE_MEMSET))
+        atom_store_relaxed(&out.launched, 1);
+}
+
 /* 0, or what ring_push says. */
 static int push_once(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                      bool ordered) {
@@ -59,7 +74,7 @@ static int push_once(void *head, uint32_t head_bytes, const void *tail, uint32_t
     if (ordered) rec->seq = atom_load_relaxed(&out.last[rec->stream]) + 1;
     int err = ring_push(&out.tx, head, head_bytes, tail, tail_bytes);
     if (!err && ordered) atom_store_relaxed(&out.last[rec->stream], rec->seq);
-    if (!err && rec->op == WIRE_LAUNCH) atom_store_relaxed(&out.launched, 1);
+    if (!err) note(rec->op);
     lock_drop(&out.lock);
     if (!err) submit_ring();
     return err;
@@ -103,7 +118,7 @@ void submit_cancel(void) {
 void submit_end(uint32_t stream, uint64_t seq, uint32_t bytes) {
     ring_commit(&out.tx, bytes);
     atom_store_relaxed(&out.last[stream], seq);
-    atom_store_relaxed(&out.launched, 1);
+    note_launch();
     lock_drop(&out.lock);
     submit_ring();
 }
@@ -124,7 +139,7 @@ static int push_graph(struct wire_graph_launch *head, struct wire_graph_lane *la
     int err = ring_push(&out.tx, head, sizeof(*head), lanes, tail_bytes);
     for (uint16_t i = 0; !err && i < head->lanes; i++)
         atom_store_relaxed(&out.last[lanes[i].stream], lanes[i].first_seq - 1 + records[i]);
-    if (!err) atom_store_relaxed(&out.launched, 1);
+    if (!err) note_launch();
     lock_drop(&out.lock);
     if (!err) submit_ring();
     return err;

@@ -23,10 +23,12 @@ struct shape {
     uint32_t right, wrong, ended;
 };
 
+static uint32_t launches_first = 30; /* of the program's start */
+
 static struct shape shape_start(void) {
     struct shape s = {0};
     cr_assert_eq(iteration_create(&s.it), 0);
-    for (uint32_t i = 0; i < 30; i++)
+    for (uint32_t i = 0; i < launches_first; i++)
         iteration_launch(s.it, 900 + i, 0, s.now_ns += 10000);
     return s;
 }
@@ -122,6 +124,37 @@ static void serve_copies(struct shape *s, uint32_t i) {
 
 Test(iteration_shapes, server_that_copies_in_and_out) {
     play(serve_copies, (struct expected){ITERATION_GAP, 195, true});
+}
+
+static void serve_copies_alone(struct shape *s, uint32_t i) {
+    copy(s, TO_DEVICE);
+    copy(s, ON_DEVICE);
+    copy(s, TO_HOST);
+    sync(s);
+    round_begins(s);
+    idle(s, 20 + i % 7);
+}
+
+/* A cache in device memory, say: it never launches a kernel. */
+Test(iteration_shapes, server_that_only_copies) {
+    launches_first = 0;
+    play(serve_copies_alone, (struct expected){ITERATION_GAP, 195, true});
+}
+
+Test(iteration_shapes, server_that_only_copies_once_it_is_ready) {
+    play(serve_copies_alone, (struct expected){ITERATION_GAP, 195, true});
+}
+
+static void serve_fills(struct shape *s, uint32_t i) {
+    copy(s, ON_DEVICE);
+    sync(s);
+    round_begins(s);
+    idle(s, 20 + i % 7);
+}
+
+Test(iteration_shapes, server_that_only_fills) {
+    launches_first = 0;
+    play(serve_fills, (struct expected){ITERATION_GAP, 195, true});
 }
 
 static void serve_two_streams(struct shape *s, uint32_t i) {

@@ -101,6 +101,18 @@ Test(shim_submit, a_rest_is_told_once_after_launches) {
     cr_assert_str_eq(arrived(), "Lr");
 }
 
+Test(shim_submit, copies_of_a_program_that_never_launched_end_in_a_rest) {
+    copy();
+    mark_idle();
+    mark_idle();
+    cr_assert_str_eq(arrived(), "Cr");
+    launch();
+    mark_idle();
+    copy();
+    mark_idle();
+    cr_assert_str_eq(arrived(), "LrC", "it launches");
+}
+
 Test(shim_submit, no_rest_while_a_stream_is_busy) {
     launch();
     all_idle = false;

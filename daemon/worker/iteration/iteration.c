@@ -23,7 +23,8 @@
  * A copy or a fill is no part of the sequence of launches. It begins an iteration when it is the
  * first operation after a gap: a request's input belongs to the request. The launch behind it then
  * begins nothing. A copy to the host brings the results of what ran before, so it prolongs the wait
- * and never begins an iteration.
+ * and never begins an iteration. Where nothing was launched between several gaps, requests are
+ * copies alone, and each gap ends one.
  *
  * Once a gap has lasted for GAP_NS and will count as far as can be said before its end, the
  * iteration is over (iteration_end): the next operation needs no second boundary.
@@ -44,6 +45,7 @@
 #define GAP_MOST 40
 #define GAP_MEAN 8u /* gaps over which the distance is taken */
 #define GAP_FIRSTS 1024u
+#define EMPTY_ENOUGH 8u /* iterations of copies alone, in a row */
 #define PLACES 4u       /* of a period, whose waits are counted */
 #define PLACE_ENOUGH 8u /* gaps at a place; a pause there costs PLACE_LOSS */
 #define PLACE_MOST 16u
@@ -59,8 +61,10 @@ struct iteration {
     uint64_t length;          /* launches of the iteration before it */
     uint64_t low_bytes;       /* least live memory from the latest launch on */
     bool marked;
-    bool transferred;          /* a copy or a fill came */
+    bool begun_work;           /* an operation came */
     bool ahead;                /* an iteration began, and none of its launches has come */
+    bool carried;              /* a copy or a fill of it has */
+    uint32_t empty;            /* iterations in a row that had no launch */
     bool idle;                 /* since idle_ns */
     bool judged;               /* nothing more is found out before the wait ends */
     uint64_t idle_ns, busy_ns; /* busy_ns: when the work began that idle_ns ended */
@@ -268,7 +272,7 @@ static bool begins_at_gap(struct iteration *it, bool gap) {
 }
 
 void iteration_idle(struct iteration *it, uint64_t now_ns) {
-    it->idle = it->launches > 0 && !it->marked;
+    it->idle = it->begun_work && !it->marked;
     it->judged = false;
     it->idle_ns = now_ns;
 }
@@ -279,8 +283,13 @@ void iteration_returned(struct iteration *it, uint64_t now_ns) {
     it->idle_ns = now_ns;
 }
 
+/* Where requests are of copies alone, no launch will come. */
+static bool is_ahead(const struct iteration *it) {
+    return it->ahead && !(it->carried && it->empty >= EMPTY_ENOUGH);
+}
+
 bool iteration_waits(const struct iteration *it) {
-    if (!it->idle || it->ahead || it->judged) return false;
+    if (!it->idle || is_ahead(it) || it->judged) return false;
     if (!pattern_sure(&it->pattern)) return it->gap_points >= GAP_ENOUGH;
     return is_due(it) || is_gap_place(it, it->pattern.next);
 }
@@ -292,17 +301,23 @@ bool iteration_end(struct iteration *it, uint64_t now_ns) {
     it->judged = true;
     if (!is_at_floor(it)) return false;
     it->ahead = true;
+    it->carried = false;
     return begins_now(it);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
+
+static void note_work(struct iteration *it, uint64_t now_ns) {
+    if (!it->begun_work) it->busy_ns = now_ns;
+    it->begun_work = true;
+}
 
 bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_bytes,
                       uint64_t now_ns) {
     fall(it, live_bytes);
     uint16_t code = period_fingerprint(fingerprint), low = period_low(it->low_bytes);
     it->low_bytes = live_bytes;
-    if (!it->launches) it->busy_ns = now_ns;
+    note_work(it, now_ns);
     bool begins = false;
     if (!it->marked) {
         period_push(&it->period, code, low);
@@ -310,15 +325,15 @@ bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_
         begins = it->pattern.period ? follow_pattern(it, code, low) : search_pattern(it);
         begins = (begins || gap) && !it->ahead;
         it->ahead = false;
+        it->empty = 0;
         if (begins) begins_now(it);
     }
     it->launches++;
     return begins;
 }
 
-bool iteration_transfer(struct iteration *it, uint64_t fingerprint, bool to_host,
-                        uint64_t live_bytes, uint64_t now_ns) {
-    it->transferred = true;
+static bool transfer_begins(struct iteration *it, uint64_t fingerprint, bool to_host,
+                            uint64_t live_bytes, uint64_t now_ns) {
     if (!it->idle) return false;
     uint16_t code = period_fingerprint(fingerprint);
     fall(it, live_bytes);
@@ -330,10 +345,19 @@ bool iteration_transfer(struct iteration *it, uint64_t fingerprint, bool to_host
     } else {
         bool gap = after_gap(it, code, period_low(it->low_bytes), now_ns);
         due = begins_at_gap(it, gap) || due;
+        it->empty += it->ahead && it->carried && it->empty < EMPTY_ENOUGH;
     }
-    if (!due || it->ahead) return false;
+    if (!due || is_ahead(it)) return false;
     it->ahead = true;
     return begins_now(it);
+}
+
+bool iteration_transfer(struct iteration *it, uint64_t fingerprint, bool to_host,
+                        uint64_t live_bytes, uint64_t now_ns) {
+    note_work(it, now_ns);
+    bool begins = transfer_begins(it, fingerprint, to_host, live_bytes, now_ns);
+    it->carried = true;
+    return begins;
 }
 
 bool iteration_mark(struct iteration *it, uint64_t now_ns) {

@@ -117,7 +117,7 @@ static uint16_t depth_of(uint16_t least, uint16_t most) {
 
 bool period_at_floor(const struct period *p, uint16_t low) {
     uint16_t least, most;
-    if (!p->count) return false;
+    if (!p->count) return true; /* memory says nothing */
     range_of(p, window_begin(p, PERIOD_HISTORY), &least, &most);
     return low <= floor_of(least, most);
 }

@@ -256,6 +256,7 @@ static void wake(void) {
 }
 
 static void keep(const unsigned char *data, uint32_t bytes) {
+    if (((const struct wire_record *)(const void *)data)->op == WIRE_IDLE) return;
     if (rig.count == rig.cap) {
         rig.cap = rig.cap ? rig.cap * 2 : 1024;
         rig.records = realloc(rig.records, rig.cap * sizeof(*rig.records));

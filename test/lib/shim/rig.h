@@ -2,9 +2,9 @@
  *
  * The library with a worker that does what the test says, in one process and without a broker: the
  * pages and both windows are the test's, device memory is memory. The worker answers at once and
- * completes at once, unless it is told otherwise, and keeps every record it read, those of a
- * launched graph behind its launch, and those of a conditional node's body behind the node: the one
- * that its word says when it is read.
+ * completes at once, unless it is told otherwise, and keeps every record it read but IDLE, those of
+ * a launched graph behind its launch, and those of a conditional node's body behind the node: the
+ * one that its word says when it is read.
  *
  * Linked with all of the library, built to abort where it would wait with a lock held (lock.h).
  */

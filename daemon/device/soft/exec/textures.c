@@ -13,8 +13,7 @@
 #include "proto/cuda_abi.h"
 
 #define PAGE_SLOTS 256
-#define PAGES 4096 /* a texture's number is the low part of its handle, below PAGES * PAGE_SLOTS \
-                    */
+#define PAGES 4096 /* numbers of textures are below PAGES * PAGE_SLOTS */
 
 struct page {
     _Atomic(struct texture *) slots[PAGE_SLOTS];
