@@ -363,7 +363,7 @@ bool iteration_transfer(struct iteration *it, uint64_t fingerprint, bool to_host
 bool iteration_mark(struct iteration *it, uint64_t now_ns) {
     it->marked = true;
     it->idle = false;
-    if (!it->launches && !it->transferred) return false;
+    if (!it->begun_work) return false;
     return begins_now(it);
 }
 
