@@ -94,7 +94,8 @@ static int check_uuid(const char *uuid, const struct wire_device *d) {
     char own[UUID_TEXT_BYTES];
 
     uuid_print(d->uuid, own);
-    return strcmp(uuid, own) && strcmp(uuid, own + strlen("GPU-")) ? -ENODEV : 0;
+    bool same = strcmp(uuid, own) == 0 || strcmp(uuid, own + strlen("GPU-")) == 0;
+    return same ? 0 : -ENODEV;
 }
 
 nvml_result nvmlDeviceGetHandleByUUID(const char *uuid, nvml_handle *device) {
