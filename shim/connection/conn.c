@@ -73,6 +73,12 @@ static int no_daemon(struct conn *c, int err) {
     return told(c, ERR_NO_DAEMON, err_text(ERR_NO_DAEMON));
 }
 
+/* An error of dialling; any other one was an answer, or the lack of one. */
+static bool is_unreachable(int err) {
+    return err == -ENOENT || err == -ENOTDIR || err == -ECONNREFUSED || err == -EACCES ||
+           err == -EPERM || err == -ENAMETOOLONG;
+}
+
 /* A job whose GPU is misspelt would run on another one unseen. What is wrong is said once: programs
  * ask again. */
 static int find_gpu(struct conn *c, uint32_t *gpu) {
@@ -83,7 +89,8 @@ static int find_gpu(struct conn *c, uint32_t *gpu) {
 
     *gpu = choice.gpu;
     if (!err) return 0;
-    if (err != -EINVAL && err != -ENODEV) return no_daemon(c, err);
+    if (is_unreachable(err)) return no_daemon(c, err);
+    if (err != -EINVAL && err != -ENODEV) return err;
     c->refused = true;
     if (!*why || said) return -ENODEV;
     said = true;
@@ -341,10 +348,11 @@ int conn_open(struct conn *c) {
     uint32_t gpu;
     bool null;
     int err = find_gpu(c, &gpu);
-    if (err) return err;
-    do {
-        err = join(c, gpu, &null);
-    } while (err == -EAGAIN);
+    if (!err) {
+        do {
+            err = join(c, gpu, &null);
+        } while (err == -EAGAIN);
+    }
     if (!err) tell_command(c);
     if (err && !c->refused) {
         log_error("shim", "what=\"cannot join salusd\" error=%s text=\"%s\"", err_name(err),

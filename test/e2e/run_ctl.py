@@ -135,6 +135,11 @@ def test_every_refusal_of_salusd_ends_with_6():
         d.ctl("tenant", "limit", str(os.getuid()), "user_connections=1")
         refused(start(d, [], CAREFREE), r"user_connections = 1: user \d+ has 1 connections",
                 "before it has said what it is")
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+        try:
+            refused(start(d, [], CAREFREE), "Device or resource busy", "before it has asked for its GPU")
+        finally:
+            del os.environ["CUDA_VISIBLE_DEVICES"]
         end(d, first)
 
 
@@ -174,6 +179,12 @@ def test_every_refusal_of_the_library_ends_with_6():
             refused(start(d, [], CAREFREE), "SALUS_GPU: '2nd' is not the number of a GPU", "misspelt")
         finally:
             del os.environ["SALUS_GPU"]
+        for visible, words in (("7", "CUDA_VISIBLE_DEVICES='7' begins with none of salusd's GPUs"),
+                               ("MIG-1", "CUDA_VISIBLE_DEVICES='MIG-1' names a MIG instance")):
+            refused(start(d, [], ["env", "CUDA_VISIBLE_DEVICES=" + visible, *CAREFREE]), words, visible)
+        for visible in ("", "-1", "NoDevFiles"):  # it wants no GPU
+            code, _, err = finish(start(d, [], ["env", "CUDA_VISIBLE_DEVICES=" + visible, *CAREFREE]))
+            equal(code, 0, f"CUDA_VISIBLE_DEVICES='{visible}': {err}")
         narrow = ["sh", "-c", 'ulimit -v 4000000; "$@"; exit 0', "sh", *SHORT]
         refused(start(d, [], narrow), "this process cannot reserve the addresses", "ulimit -v")
         shut = ["sh", "-c", f'mv {d.run_dir}/job.sock {d.run_dir}/shut; "$@"; mv {d.run_dir}/shut '
