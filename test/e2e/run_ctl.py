@@ -94,7 +94,8 @@ def test_a_job_that_waits_says_why_and_is_refused_in_time():
         for limit in ("3s", "20s", "60s"):  # we may look for it, and its command, when it has been refused
             second = start(d, ["-v", "--persistent", "800MiB", "--name", "second", "--admit-timeout", limit],
                            SHORT)
-            job = wait_for("it waits", lambda: waiting(d, "second") or second.poll() is not None)
+            job = wait_for("it waits", lambda: (j := waiting(d, "second")) and j["why"] and j
+                           or second.poll() is not None)
             code, _, err = finish(second)
             if job is not True and "waits for memory" in err:
                 break

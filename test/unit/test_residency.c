@@ -441,6 +441,9 @@ Test(residency, a_job_that_is_held_takes_no_memory) {
     struct wireclient *a = wireclient_attach_as(w.b, &whole, 0);
     wireclient_begin(a); /* it is not held: nothing changes */
     back(a, 0, PAGE);
+    usleep(12000);
+    wirebench_run(w.b);
+    cr_expect_eq(stat_of(&held->com->stats.why), SCHED_WHY_NONE, "no operator paused it");
     wireclient_begin(held);
     uint64_t ticket = wireclient_ping(held);
     cr_expect_eq(wireclient_result(held, ticket), -EAGAIN, "now it waits for memory");

@@ -24,7 +24,8 @@ static void write_job(struct client *c, const struct sched_job_view *v) {
     struct wire_stats *s = &c->com.page->stats;
     atom_store_relaxed(&s->lane, v->lane == SCHED_NO_LANE ? 0 : v->lane + 1ull);
     atom_store_relaxed(&s->position, v->position);
-    atom_store_relaxed(&s->why, v->why);
+    /* A job whose client has not accepted its windows is paused by us, not by an operator. */
+    atom_store_relaxed(&s->why, c->held ? SCHED_WHY_NONE : v->why);
     atom_store_relaxed(&s->turn, v->turn);
     atom_store_relaxed(&s->waited_ns, v->waited_ns);
     atom_store_relaxed(&s->iterations, v->iterations);
