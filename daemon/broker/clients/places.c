@@ -123,7 +123,6 @@ static void refuse_stranded(struct client *c) {
 
 static void enqueue(struct client *c) {
     const struct clients *all = c->clients;
-    char why[USERS_WHY_BYTES];
     uint64_t timeout = c->asked.admit_timeout_ns;
 
     c->job_id = gpus_next_job(all->gpus);
@@ -135,6 +134,11 @@ static void enqueue(struct client *c) {
         deadline_set(c, timeout);
     else
         expiry_stop(&c->deadline);
+}
+
+static void log_queued(const struct client *c) {
+    char why[USERS_WHY_BYTES];
+
     places_explain(c, why, sizeof(why));
     log_burst("client", LOG_INFO, "event=queued job=%u pid=%d uid=%u name=\"%s\" why=\"%s\"",
               c->job_id, (int)c->job.pid, (unsigned)c->job.uid, c->job.name, why);
@@ -157,7 +161,8 @@ void places_ask(struct client *c) {
         take_place(c);
     else
         enqueue(c);
-    places_give(all);
+    places_give(all); /* at once, where those that came before wait for places of their users */
+    if (c->state == CLIENT_QUEUED) log_queued(c);
 }
 
 void places_give(struct clients *clients) {
