@@ -39,15 +39,26 @@ def environment(**more):
 
 @contextlib.contextmanager
 def launchers():
-    """The words before a command: with a daemon that there is, and with one of its own."""
+    """The words before a command: with a daemon that there is, and with one of its own. Ends what a test that
+    failed has left."""
     with Soft() as d:
-        yield {"daemon": [tool("salusctl"), "--run-dir", d.run_dir, "run", "-q", "--"],
-               "private": [tool("salusctl"), "run", "-q", "--private", "--"]}
+        try:
+            yield {"daemon": [tool("salusctl"), "--run-dir", d.run_dir, "run", "-q", "--"],
+                   "private": [tool("salusctl"), "run", "-q", "--private", "--"]}
+        finally:
+            for process in started:
+                if process.poll() is None:
+                    process.kill()
+            started.clear()
+
+
+started = []
 
 
 def start(command, **more):
     more = {"env": environment(), "stdin": subprocess.DEVNULL, **more}
-    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, **more)
+    started.append(subprocess.Popen(command, text=True, stdout=subprocess.PIPE, **more))
+    return started[-1]
 
 
 def pid_of(process):
