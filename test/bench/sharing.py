@@ -9,7 +9,8 @@ Without --lanes and --weights both are measured. Jobs are share_bench under a pr
 Their kernels only take time, unless --compute is given: then the figures depend on what else the processors do.
 
   --lanes    the service's latency and the trainer's iterations, both beside the same job alone in the same daemon
-             (the other one is paused), in turns; in one lane and in two
+             (the other one is paused), in turns, in one lane and in two; of rounds in which the service's p99 alone
+             was about the same before and after, the median, the least and the most
   --weights  device time of each job over 10 s beside what is due to it by weight, from a recording of the
              scheduler's events, which also says for how long the device was idle while an operation waited
 """
@@ -32,6 +33,7 @@ POLICIES = ["fair", "srtf", "pack", "fifo"]
 MS_BLOCKS = 333 * 32 * 128  # blocks of a kernel of 1 ms that is not computed, on 128 multiprocessors
 COMPUTED_BLOCKS = 64        # of a computed kernel; its turns are found by trial
 WINDOW_S = 10.0             # over which shares are compared
+STEADY = 1.5                # a round counts when p99 alone before and after it differ by no more than this
 LEARN = 40                  # iterations after which boundaries have been found
 LEARN_S = 15.0              # a job that gets no turn is not waited for
 
@@ -121,59 +123,68 @@ TRAINER = {"kernels": 8, "ms": 1, "mib": 8}
 
 
 def pair(policy, lanes, o):
-    service_s, both_s, trainer_s = (0.3, 0.5, 0.3) if o.short else (4, 10, 4)
-    seen = {"alone": [], "beside": []}
+    """Rounds of: the service alone, both, the service alone, the trainer alone. A round counts for the service when
+    what it took alone before and after is about the same."""
+    alone_s, both_s = (0.3, 0.5) if o.short else (4, 10)
     with World(o.compute, o.turns) as d:
         d.ctl("policy", "set", "--lane", policy, f"max_lanes={lanes}")
         service, trainer = Job(d, "service", **SERVICE), Job(d, "trainer", **TRAINER)
         service.each_s, trainer.each_s = 0.004, 0.008
-        jobs, windows = [service, trainer], {"service": [], "both": [], "trainer": []}
+        jobs, rounds = [service, trainer], []
+
+        def window(who, seconds):
+            d.only(who, jobs)
+            time.sleep(0.1)
+            begin = time.monotonic()
+            time.sleep(seconds)
+            return begin, time.monotonic()
         if not o.short:
             d.learn(jobs)
         # Under fifo a job that was paused has lost its place: one round.
         for _ in range(1 if o.short or policy == "fifo" else o.rounds):
-            for what, who, seconds in (("service", [service], service_s), ("both", jobs, both_s), ("trainer", [trainer], trainer_s)):
-                d.only(who, jobs)
-                time.sleep(0.1)
-                begin = time.monotonic()
-                time.sleep(seconds)
-                windows[what].append((begin, time.monotonic()))
+            rounds.append([window(who, s) for who, s in (([service], alone_s), (jobs, both_s), ([service], alone_s), ([trainer], alone_s))])
+            if policy == "fifo":
+                rounds[0][2] = rounds[0][0]
         d.only(jobs, jobs)
-        shown = {j["name"].split()[0]: j for j in d.jobs()}
         requests, steps = end_all(jobs)
-
-    def within(list_, what):
-        return [[took for at, took in list_ if a <= at < b] for a, b in windows[what]]
-
-    def rate(what):
-        return sum(map(len, within(steps, what))) / sum(b - a for a, b in windows[what])
-
-    seen["alone"], seen["beside"] = (sum(within(requests, what), []) for what in ("service", "both"))
-    alone, beside = rate("trainer"), rate("both")
-    return {"policy": policy, "lanes": lanes, "p50_alone_ms": ms(quantile(seen["alone"], .5)), "p99_alone_ms": ms(quantile(seen["alone"], .99)),
-            "p50_ms": ms(quantile(seen["beside"], .5)), "p99_ms": ms(quantile(seen["beside"], .99)), "requests_alone": len(seen["alone"]),
-            "requests": len(seen["beside"]), "progress": beside / alone if alone else None,
-            "in_lanes": [shown["service"]["lane"], shown["trainer"]["lane"]], "load": os.getloadavg()[0]}
+    return {"policy": policy, "lanes": lanes, "rounds": [round_of(requests, steps, r) for r in rounds], "load": os.getloadavg()[0]}
 
 
-def ms(seconds):
-    return None if seconds is None else 1000 * seconds
+def within(list_, window):
+    return [took for at, took in list_ if window[0] <= at < window[1]]
 
 
-def of(a, b):
-    return "none" if a is None or not b else f"{a / b:.2f}"
+def round_of(requests, steps, windows):
+    before, beside, after = (within(requests, w) for w in windows[:3])
+    rate = [len(within(steps, w)) / (w[1] - w[0]) for w in windows]
+    return {**{f"p{q}_ms": [1000 * quantile(v, q / 100) if v else None for v in (before, beside, after)] for q in (50, 99)},
+            "requests": len(beside), "progress": rate[1] / rate[3] if rate[3] else None}
 
 
-def cell(value, form="{:.1f}"):
-    return "none" if value is None else form.format(value)
+def is_steady(r):
+    before, _, after = r["p99_ms"]
+    return bool(before and after) and max(before, after) <= STEADY * min(before, after)
+
+
+def ratios(rounds, key):
+    """What requests took beside the trainer, of alone, in rounds that count."""
+    return [r[key][1] / statistics.fmean((r[key][0], r[key][2])) for r in rounds if is_steady(r) and r[key][1]]
+
+
+def middle(values):
+    if not values:
+        return "none"
+    return f"{statistics.median(values):.2f}" + (f" ({min(values):.2f} to {max(values):.2f})" if len(values) > 1 else "")
 
 
 def pairs_table(found):
-    lines = ["| policy | lanes | p50 alone, ms | p50 beside, of alone | p99 alone, ms | p99 beside, of alone | requests | trainer, of alone |",
-             "|---|---|---|---|---|---|---|---|"]
+    lines = ["| policy | lanes | rounds | alone: p50, p99, ms | p50 beside, of alone | p99 beside, of alone | trainer, of alone |",
+             "|---|---|---|---|---|---|---|"]
     for f in found:
-        lines.append(f"| {f['policy']} | {f['lanes']} | {cell(f['p50_alone_ms'])} | {of(f['p50_ms'], f['p50_alone_ms'])} | {cell(f['p99_alone_ms'])} | "
-                     f"{of(f['p99_ms'], f['p99_alone_ms'])} | {f['requests']} | {cell(f['progress'], '{:.2f}')} |")
+        counted = [r for r in f["rounds"] if is_steady(r)]
+        alone = ", ".join(f"{statistics.median(min(r[k][0], r[k][2]) for r in counted):.1f}" for k in ("p50_ms", "p99_ms")) if counted else "none"
+        lines.append(f"| {f['policy']} | {f['lanes']} | {len(counted)} of {len(f['rounds'])} | {alone} | {middle(ratios(f['rounds'], 'p50_ms'))} | "
+                     f"{middle(ratios(f['rounds'], 'p99_ms'))} | {middle([r['progress'] for r in f['rounds'] if r['progress'] is not None])} |")
     return "\n".join(lines)
 
 
@@ -350,7 +361,7 @@ def main():
     p.add_argument("--weights", action="store_true")
     p.add_argument("--mixes", type=int, default=20)
     p.add_argument("--first", type=int, default=1)
-    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--compute", action="store_true")
     p.add_argument("--at-a-time", type=int, default=2)
     p.add_argument("--short", action="store_true", help="a try of everything; its figures are worth nothing")
