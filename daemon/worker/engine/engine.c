@@ -118,6 +118,7 @@ void engine_run(struct worker *w, struct op *op) {
     op->state = OP_RUNNING;
     op->submitted_ns = w->now_ns;
     load_begin(&w->load, &c->inflight, w->now_ns);
+    if (c->inflight == 1) iteration_began(c->boundary.detector, w->now_ns);
     trying_began(w, op);
     s->cursor++;
     if (s->cursor == s->next) return;

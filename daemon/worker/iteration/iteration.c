@@ -66,6 +66,7 @@ struct iteration {
     bool carried;              /* a copy or a fill of it has */
     uint32_t empty;            /* iterations in a row that had no launch */
     bool idle;                 /* since idle_ns */
+    bool queued;               /* work was sent, and none of it has begun */
     bool judged;               /* nothing more is found out before the wait ends */
     uint64_t idle_ns, busy_ns; /* busy_ns: when the work began that idle_ns ended */
     uint64_t gap_mean_ns;      /* of pauses of GAP_NS and more */
@@ -224,6 +225,7 @@ static bool after_gap(struct iteration *it, uint16_t fingerprint, uint16_t low, 
     learn_mean(it, gap_ns);
     it->idle = false;
     it->busy_ns = now_ns;
+    it->queued = true;
     count_wait(it, gap);
     return count_gap(it, fingerprint, gap);
 }
@@ -275,6 +277,12 @@ void iteration_idle(struct iteration *it, uint64_t now_ns) {
     it->idle = it->begun_work && !it->marked;
     it->judged = false;
     it->idle_ns = now_ns;
+}
+
+void iteration_began(struct iteration *it, uint64_t now_ns) {
+    if (!it->queued) return;
+    it->queued = false;
+    it->busy_ns = now_ns;
 }
 
 /* ---- before a wait ends ---------------------------------------------------------------------- */

@@ -42,6 +42,9 @@ bool iteration_launch(struct iteration *it, uint64_t fingerprint, uint64_t live_
  * `to_host`: it brings data to the host. True: an iteration begins with this operation. */
 bool iteration_transfer(struct iteration *it, uint64_t fingerprint, bool to_host,
                         uint64_t live_bytes, uint64_t now_ns);
+/* An operation has begun on the device, and nothing else of the job is there: until then it may
+ * have waited for its turn, which is no work. */
+void iteration_began(struct iteration *it, uint64_t now_ns);
 /* The program waited for the device and nothing is queued (a synchronisation returned). */
 void iteration_idle(struct iteration *it, uint64_t now_ns);
 /* All operations that were sent are complete: a wait that goes on counts from now. */
