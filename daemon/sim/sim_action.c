@@ -40,6 +40,14 @@ static void copy(struct sim *s, uint64_t bytes) {
     s->r->copied_bytes += bytes;
 }
 
+/* The job's memory is there when the link has copied it. */
+static void comes(struct sim *s, uint32_t job) {
+    struct sim_job *j = &s->jobs[job];
+    j->there_ns = s->link_free_ns;
+    if (!j->comes) timers_add(&s->arrivals, j->there_ns, job);
+    j->comes = true;
+}
+
 static int on_admit(struct sim *s, uint32_t job, uint32_t lane) {
     struct sim_job *j = &s->jobs[job];
     if (j->state != SIM_WAITING || lane >= s->w->count)
@@ -97,6 +105,7 @@ static int carry_out_one(struct sim *s, const struct sched_action *a) {
     case SCHED_SWAP_IN:
         copy(s, s->w->jobs[job].persistent_bytes);
         memcheck_swapped(&s->mem, job, a->kind == SCHED_SWAP_OUT);
+        if (a->kind == SCHED_SWAP_IN) comes(s, job);
         break;
     case SCHED_GRANT:
     case SCHED_DENY: return on_answer(s, job, a->kind == SCHED_GRANT);

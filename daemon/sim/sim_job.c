@@ -103,6 +103,19 @@ static void end_moments(struct sim *s) {
     }
 }
 
+/* The scheduler hears from when on the job has its memory. */
+static void end_arrivals(struct sim *s) {
+    while (timers_next(&s->arrivals) <= s->now_ns) {
+        uint32_t job = timers_take(&s->arrivals);
+        struct sim_job *j = &s->jobs[job];
+        j->comes = j->there_ns > s->now_ns; /* it went and came again */
+        if (j->comes)
+            timers_add(&s->arrivals, j->there_ns, job);
+        else if (j->state == SIM_ADMITTED)
+            say(s, SCHED_HELD, job);
+    }
+}
+
 /* ---- operations offered ---------------------------------------------------------------------- */
 
 /* The job's client launches the next operation. */
@@ -316,7 +329,7 @@ int sim_gather(struct sim *s) {
     while (s->arrived + due < s->w->count && s->w->jobs[s->arrived + due].arrival_ns <= s->now_ns)
         due++;
     if (reserve(s, 4 * (s->done_count + s->ends.jobs.count) + due + 3 * s->offers.jobs.count +
-                       2 * s->moments.jobs.count + 1))
+                       2 * s->moments.jobs.count + s->arrivals.jobs.count + 1))
         return -ENOMEM;
     end_operations(s);
     for (uint32_t i = 0; i < s->done_count; i++)
@@ -336,6 +349,7 @@ int sim_gather(struct sim *s) {
         submit(s, job);
     }
     end_moments(s);
+    end_arrivals(s);
     if (s->armed_ns <= s->now_ns) {
         s->armed_ns = SIM_NEVER;
         say(s, SCHED_TIME, 0)->job = 0;

@@ -49,7 +49,7 @@ static uint64_t earlier(uint64_t a, uint64_t b) {
 static uint64_t next_time(struct sim *s) {
     uint64_t at = earlier(earlier(device_next(s->dev), s->armed_ns),
                           earlier(timers_next(&s->offers), timers_next(&s->ends)));
-    at = earlier(at, timers_next(&s->moments));
+    at = earlier(at, earlier(timers_next(&s->moments), timers_next(&s->arrivals)));
     if (s->arrived < s->w->count) at = earlier(at, s->w->jobs[s->arrived].arrival_ns);
     return at > s->now_ns || at == SIM_NEVER ? at : s->now_ns;
 }
@@ -162,8 +162,8 @@ static int init_sim(struct sim *s) {
     s->specs = calloc(n, sizeof(*s->specs));
     s->done = calloc(n, sizeof(*s->done));
     if (!s->r->jobs || !s->jobs || !s->specs || !s->done || timers_init(&s->offers, n) ||
-        timers_init(&s->ends, n) || timers_init(&s->moments, n) || init_jobs(s) ||
-        device_create(&s->dev, s->w, s->depth, s->config->contention) ||
+        timers_init(&s->ends, n) || timers_init(&s->moments, n) || timers_init(&s->arrivals, n) ||
+        init_jobs(s) || device_create(&s->dev, s->w, s->depth, s->config->contention) ||
         memcheck_init(&s->mem, s->w, SIM_CHUNK_BYTES))
         return sim_fail(s, -ENOMEM, "out of memory");
     fill_specs(s);
@@ -192,6 +192,7 @@ int sim_run(struct sim_result *out, const struct workload *w, const struct sim_c
     timers_finish(&s.offers);
     timers_finish(&s.ends);
     timers_finish(&s.moments);
+    timers_finish(&s.arrivals);
     free(s.events);
     if (err) sim_result_finish(out);
     return err;

@@ -24,6 +24,7 @@ struct sim_job {
     uint64_t launched_ns; /* and with what leads to the launch of its next operation */
     uint64_t started_ns;  /* its first operation could begin */
     uint64_t duration_ns; /* of the iteration, where it is one operation */
+    uint64_t there_ns;    /* its memory, which was swapped in */
     uint32_t iteration;   /* of its program: the one that is offered or runs */
     uint32_t ops;         /* of the iteration: 1, or kernels */
     uint32_t most_ops;    /* of any, so that each operation has a name of its own */
@@ -34,6 +35,7 @@ struct sim_job {
     uint8_t state;
     bool asks;
     bool waits; /* in `moments` */
+    bool comes; /* in `arrivals` */
 };
 
 struct sim {
@@ -45,10 +47,11 @@ struct sim {
     struct memcheck mem;
     struct sim_job *jobs;
     struct sched_spec *specs;
-    struct timers offers;  /* when jobs offer their next operation */
-    struct timers ends;    /* when iterations are over whose operations have ended */
-    struct timers moments; /* when boundaries are passed though no operation came behind them */
-    uint32_t *done;        /* jobs of which something ended now */
+    struct timers offers;   /* when jobs offer their next operation */
+    struct timers ends;     /* when iterations are over whose operations have ended */
+    struct timers arrivals; /* when memory that was swapped in is there */
+    struct timers moments;  /* when boundaries are passed though no operation came behind them */
+    uint32_t *done;         /* jobs of which something ended now */
     uint32_t done_count, arrived, left, depth;
     bool slos; /* somebody has a target */
     struct sched_event *events;

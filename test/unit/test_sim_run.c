@@ -276,6 +276,15 @@ Test(sim_run, demand_is_what_is_charged) {
     workload_finish(&w);
 }
 
+/* When the latest job was said to have its memory. */
+static void note_held(void *self, uint64_t now_ns, const struct sched_event *events, uint32_t count,
+                      const struct sched_actions *actions) {
+    uint64_t *held_ns = self;
+    (void)actions;
+    for (uint32_t i = 0; i < count; i++)
+        if (events[i].kind == SCHED_HELD) *held_ns = now_ns;
+}
+
 /* At the boundary 2 GiB go out in 2 s, then the short one runs; 2 s to come back. */
 Test(sim_run, swapping_costs_bytes_over_the_link) {
     struct workload w = load("device memory=4GiB link=1GiB/s\n"
@@ -283,8 +292,13 @@ Test(sim_run, swapping_costs_bytes_over_the_link) {
                              "job name=b arrival=1ms persistent=2GiB ephemeral=1GiB iterations=1 "
                              "iteration=100ms\n");
     struct sim_config config = config_of("srtf");
+    uint64_t held_ns = 0;
+    struct sim_watch watch = {.self = &held_ns, .stepped = note_held};
     config.policy.swap = 1;
+    config.watches = &watch;
+    config.watches_count = 1;
     struct sim_result *r = run(&w, &config);
+    cr_expect_eq(held_ns, 5100 * MS, "as a worker says, once all of it is there");
     cr_expect_eq(r->jobs[1].first_run_ns, 3000 * MS);
     expect_end(r, 1, 3100 * MS);
     expect_end(r, 0, 7100 * MS);
