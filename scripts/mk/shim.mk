@@ -29,7 +29,7 @@ $(BUILD)/test/unit/test_gpu_choice: $(addprefix $(BUILD)/shim/connection/,dial.o
 $(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o memory/headroom.o api/alloc.o \
 	memory/lookup.o memory/stray.o memory/virtual.o memory/allocation.o memory/spans.o memory/identity.o)
 $(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)
-$(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/submit.o connection/reply.o memory/staging.o)
+$(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/process_exit.o connection/submit.o connection/reply.o memory/staging.o)
 $(BUILD)/test/unit/test_refuse: $(addprefix $(BUILD)/shim/,connection/refuse.o connection/logbook.o connection/refusals.o private/slots.o)
 $(BUILD)/test/unit/test_shim_logs: $(addprefix $(BUILD)/shim/,api/logs.o connection/logbook.o)
 $(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o

@@ -6,6 +6,7 @@
 
 #include "proto/gen/prototypes.h"
 #include "shim/code/image.h"
+#include "shim/connection/process_exit.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/shown.h"
 #include "shim/connection/text.h"
@@ -14,7 +15,6 @@
 #include "shim/context/event.h"
 #include "shim/context/limits.h"
 #include "shim/context/mark.h"
-#include "shim/context/process_exit.h"
 #include "shim/context/stream.h"
 #include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"

@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "proto/gen/prototypes.h"
 #include "shim/connection/mps_variables.h"
+#include "shim/connection/process_exit.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/memory/mem.h"
@@ -25,6 +26,7 @@ static CUresult open_once(void) {
     }
     submit_init();
     mps_variables_say();
+    process_exit_watch_end();
     state_publish();
     return CUDA_SUCCESS;
 }

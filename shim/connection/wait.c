@@ -5,6 +5,7 @@
  * only keeps the worker from running, so it sleeps at once.
  */
 #include "shim/connection/wait.h"
+#include "shim/connection/process_exit.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -122,6 +123,8 @@ static bool stream_reached(const void *arg) {
 /* The fault is looked at after the completion: one that voids it was there before. */
 CUresult wait_stream(uint32_t id, uint64_t seq) {
     struct stream_point p = {id, seq};
+    /* Work may be endless, and behind the driver's end nobody waits for it. */
+    if (process_exit_over() && !stream_reached(&p)) return CUDA_ERROR_DEINITIALIZED;
     CUresult r = wait_until(stream_reached, &p);
     return r ? r : state_fault();
 }

@@ -30,7 +30,9 @@ CUresult wait_not_ready(void);
  * Whoever waits or asks does so by himself. */
 bool wait_follow(void);
 
-/* Until stream `id` has completed `seq`: 0 only when nothing of the client has failed by then. */
+/* Until stream `id` has completed `seq`: 0 only when nothing of the client has failed by then.
+ * CUDA_ERROR_DEINITIALIZED at once where the process has ended but for the destructors of its
+ * static objects, and the work is not complete. */
 CUresult wait_stream(uint32_t id, uint64_t seq);
 
 #endif

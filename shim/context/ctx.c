@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/connection/process_exit.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/shown.h"
 #include "shim/connection/state.h"
-#include "shim/context/process_exit.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 

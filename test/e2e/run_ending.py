@@ -230,7 +230,7 @@ def test_a_program_returns_beside_endless_kernels():
     """CUDA waits for no work at exit: its runtime releases the context in an exit handler."""
     with Daemon() as d:
         jobs = start(d, range(2))
-        for how in ("grid", "queue", "streams", "graph", "thread", "destroyed"):
+        for how in ("grid", "queue", "streams", "graph", "thread", "destroyed", "static"):
             done = d.run([program("exits"), how])
             if done.returncode != 23:
                 raise Failed(f"exits {how}: status {done.returncode}\n{done.stdout}{done.stderr}")

@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
-#include "shim/context/process_exit.h"
+#include "shim/connection/process_exit.h"
 #include "test/lib/shim/rig.h"
 
 #define RELEASED 7 /* exit status of a process whose handler came to its end */
 #define YIELDS 2000
 
 static CUcontext created;
+static CUdeviceptr late;
 
 /* The exit handler of a runtime that was loaded before the driver was initialised. */
 static void release_primary(void) {
@@ -71,6 +72,41 @@ Test(shim_exit, waits_for_no_work_of_a_runtime_that_came_later, .init = rig_begi
     cr_assert_eq(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
     cr_assert_eq(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
     leave_work();
+    exit(0);
+}
+
+/* What a static object's destructor does that was there before the driver was initialised. */
+static void free_memory(void) {
+    _exit(cuMemFree_v2(late) == CUDA_ERROR_DEINITIALIZED ? RELEASED : 1);
+}
+
+static void begin_with_late(void) {
+    atexit(free_memory);
+    process_exit_watch_end();
+    rig_begin();
+}
+
+Test(shim_exit, waits_for_no_work_behind_the_end_of_the_driver, .init = begin_with_late,
+     .exit_code = RELEASED, .timeout = 60) {
+    cr_assert_eq(cuMemAlloc_v2(&late, 4096), CUDA_SUCCESS);
+    leave_work();
+    cr_assert_not(process_exit_over());
+    exit(0);
+}
+
+static void free_complete(void) {
+    _exit(cuMemFree_v2(late) == CUDA_SUCCESS ? RELEASED : 1);
+}
+
+static void begin_with_complete(void) {
+    atexit(free_complete);
+    process_exit_watch_end();
+    rig_begin();
+}
+
+Test(shim_exit, work_that_is_complete_is_no_reason_to_fail, .init = begin_with_complete,
+     .exit_code = RELEASED, .timeout = 60) {
+    cr_assert_eq(cuMemAlloc_v2(&late, 4096), CUDA_SUCCESS);
     exit(0);
 }
 

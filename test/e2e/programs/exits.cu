@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Ends beside kernels that never end, as CUDA lets it: by return or by exit in another thread.
- *   exits grid|queue|streams|graph|thread|destroyed */
+ *   exits grid|queue|streams|graph|thread|destroyed|static */
 #include <cuda.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "common.h"
 
@@ -32,6 +33,18 @@ static void destroy(void) {
         CHECK(cudaStreamDestroy(streams[i]));
 }
 
+/* Made before the driver is initialised, thus destroyed behind its end: CUDA says so. */
+struct holder {
+    bool frees = false;
+    ~holder() {
+        cudaError_t e = frees ? cudaFree(cell) : cudaErrorCudartUnloading;
+        if (e == cudaErrorCudartUnloading) return;
+        fprintf(stderr, "cudaFree behind the driver's end: %d\n", (int)e);
+        _exit(1);
+    }
+};
+static holder held;
+
 static void *leave(void *) {
     exit(STATUS);
 }
@@ -51,6 +64,7 @@ int main(int argc, char **argv) {
         spin<<<1, 32, 0, streams[i]>>>(cell);
     if (!strcmp(how, "graph")) launch_graph();
     if (!strcmp(how, "destroyed")) atexit(destroy);
+    held.frees = !strcmp(how, "static");
     CHECK(cudaGetLastError());
     if (strcmp(how, "thread") != 0) return STATUS;
     REQUIRE(pthread_create(&thread, NULL, leave, NULL) == 0, "no thread");

@@ -2,14 +2,14 @@
  *
  * Exit handlers run in the reverse order of their registration.
  */
-#include "shim/context/process_exit.h"
+#include "shim/connection/process_exit.h"
 
 #include <stdlib.h>
 
 #include "common/atomics.h"
 
 static _Atomic uint32_t registered;
-static _Atomic bool begun;
+static _Atomic bool begun, over;
 
 static void note_exit(void) {
     atom_store_release(&begun, true);
@@ -23,6 +23,18 @@ void process_exit_watch(uint32_t holders) {
             atexit(note_exit);
             return;
         }
+}
+
+static void note_end(void) {
+    atom_store_release(&over, true);
+}
+
+void process_exit_watch_end(void) {
+    atexit(note_end);
+}
+
+bool process_exit_over(void) {
+    return atom_load_acquire(&over);
 }
 
 bool process_exit_begun(void) {
