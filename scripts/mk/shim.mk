@@ -17,10 +17,10 @@ $(BUILD)/test/unit/test_identity: $(addprefix $(BUILD)/shim/memory/,identity.o s
 $(BUILD)/test/unit/test_hints: $(BUILD)/shim/memory/hints.o
 $(BUILD)/test/unit/test_bins: $(BUILD)/shim/memory/bins.o
 $(BUILD)/test/unit/test_lanes: $(BUILD)/shim/graph/lanes.o
-$(BUILD)/test/unit/test_shim_title: $(addprefix $(BUILD)/shim/connection/,title.o command_line.o)
+$(BUILD)/test/unit/test_shim_title: $(addprefix $(BUILD)/shim/connection/,title.o)
 SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o program_memory.o ptx_target.o)
 $(BUILD)/test/unit/test_shim_fatbin $(BUILD)/test/unit/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
-$(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,command_line.o conn.o dial.o gpu_choice.o profile.o \
+$(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,conn.o dial.o gpu_choice.o profile.o \
 	question.o refusals.o title.o visible.o)
 $(BUILD)/test/unit/test_visible $(BUILD)/fuzz_visible: $(BUILD)/shim/connection/visible.o
 $(BUILD)/test/unit/test_question $(BUILD)/fuzz_question: $(addprefix $(BUILD)/shim/connection/,dial.o question.o)

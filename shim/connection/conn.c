@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
+#include "common/command_line.h"
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "proto/gen/calls.h"
 #include "proto/job.h"
-#include "shim/connection/command_line.h"
 #include "shim/connection/dial.h"
 #include "shim/connection/gpu_choice.h"
 #include "shim/connection/profile.h"
@@ -337,7 +337,7 @@ static int join(struct conn *c, uint32_t gpu, bool *null) {
 static void tell_command(const struct conn *c) {
     struct wire_command m = {.magic = WIRE_COMMAND_MAGIC};
     if (c->minor < COMMAND_MINOR) return;
-    command_line_print(m.text, sizeof(m.text));
+    command_line_print(0, m.text, sizeof(m.text));
     fdutil_send(c->sock, &m, sizeof(m), NULL, 0);
 }
 

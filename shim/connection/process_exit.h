@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
-<<<<<<< HEAD:shim/context/process_exit.h
  * Tells if this process runs its exit handlers. A runtime releases its contexts in one of them, and
- * CUDA waits for no work then. Any thread.
-=======
- * Whether this process runs its exit handlers. A runtime releases its contexts in one of them, and
  * CUDA waits for no work then; behind the driver's own handler CUDA's calls fail. Any thread.
->>>>>>> 8b98d7a9 (shim: fail waits behind the driver's end instead of waiting for endless work):shim/connection/process_exit.h
  */
-#ifndef SHIM_CONTEXT_PROCESS_EXIT_H
-#define SHIM_CONTEXT_PROCESS_EXIT_H
+#ifndef SHIM_CONNECTION_PROCESS_EXIT_H
+#define SHIM_CONNECTION_PROCESS_EXIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

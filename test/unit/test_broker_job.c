@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
+#include "common/command_line.h"
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/broker/jobs/ancestry.h"
@@ -598,7 +599,7 @@ Test(broker_job, an_end_that_cannot_be_is_refused) {
 }
 
 Test(broker_job, who_ended_it_is_told) {
-    char user[32];
+    char user[32], own[WIRE_COMMAND_BYTES];
     int fd;
 
     snprintf(user, sizeof(user), "user %u", (unsigned)getuid());
@@ -630,6 +631,11 @@ Test(broker_job, who_ended_it_is_told) {
     hello.job.persistent_bytes = 1ull << 45;
     expect_refused_somehow();
     expect_ended(4, "refused", "admission", "unknown");
+    command_line_print(0, own, sizeof(own));
+    cr_expect_str_eq(ended_job(3)->command, own);
+    cr_expect_gt(ended_job(3)->waited_ns, 0);
+    cr_expect_str_eq(ended_job(4)->command, own);
+    cr_expect_gt(ended_job(4)->waited_ns, 0);
     broker_rig_stop(&rig);
 }
 

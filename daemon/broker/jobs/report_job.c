@@ -7,10 +7,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/atomics.h"
+#include "common/command_line.h"
 #include "common/fdutil.h"
 #include "common/reason.h"
+#include "common/utf8.h"
 #include "daemon/broker/config/limits.h"
 #include "daemon/broker/jobs/running.h"
 #include "daemon/broker/printable.h"
@@ -105,8 +108,21 @@ static void fill_savepoint(const struct wire_savepoint *k, struct ctl_job *r) {
              asked ? reason_savepoint(atom_load_relaxed(&k->reason)) : "off");
 }
 
+static bool is_refused(const struct attachment *a) {
+    return a->how && strcmp(a->how, "refused") == 0;
+}
+
+/* Where a job was not admitted, the worker told it last when something else happened. */
+static void fill_waited(const struct attachment *a, struct ctl_job *r) {
+    struct timespec now;
+
+    if (!is_refused(a) && !(r->position > 0 && r->lane == 0)) return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    r->waited_ns = nanoseconds(&now) > r->since_ns ? nanoseconds(&now) - r->since_ns : 0;
+}
+
 static const char *state_of(const struct attachment *a, const struct ctl_job *r) {
-    if (a->how && strcmp(a->how, "refused") == 0) return "refused";
+    if (is_refused(a)) return "refused";
     if (!a->client) return "ending";
     if (!a->welcomed) return "starting";
     if (a->place != ATTACHMENT_WORKER) return "moving";
@@ -148,6 +164,7 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
         snprintf(r->why, sizeof(r->why), "its GPU worker ended: waits for the next one");
     }
     if (*a->why) snprintf(r->why, sizeof(r->why), "%s", a->why);
+    fill_waited(a, r);
     snprintf(r->state, sizeof(r->state), "%s", state_of(a, r));
 }
 
@@ -177,6 +194,16 @@ void report_exited(struct ctl_ended *r, const char *exit) {
         snprintf(r->by, sizeof(r->by), "signal");
 }
 
+/* A process that is refused waits for the answer, and has not told its command line. */
+static void fill_command(const struct attachment *a, char *out, size_t cap) {
+    snprintf(out, cap, "%s", a->job.command);
+    if (!*out && is_refused(a) && a->job.pid > 0) {
+        command_line_print(a->job.pid, out, cap);
+        utf8_clean(out, strlen(out));
+    }
+    if (!*out) snprintf(out, cap, "unknown");
+}
+
 void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     struct ctl_job r;
 
@@ -185,8 +212,7 @@ void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     out->gpu = (uint64_t)a->job.gpu + 1; /* as CTL_KIND_OPT has it */
     snprintf(out->how, sizeof(out->how), "%s", a->how ? a->how : r.fault ? "faulted" : "done");
     memcpy(out->why, *a->why ? r.why : r.fault_text, sizeof(out->why));
-    snprintf(out->command, sizeof(out->command), "%s",
-             *a->job.command ? a->job.command : "unknown");
+    fill_command(a, out->command, sizeof(out->command));
     snprintf(out->by, sizeof(out->by), "%s", ended_by(a));
     report_exited(out, a->exit);
 }

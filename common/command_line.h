@@ -2,8 +2,8 @@
  *
  * Command lines of processes as the kernel has them: words, each with its NUL.
  */
-#ifndef SHIM_CONNECTION_COMMAND_LINE_H
-#define SHIM_CONNECTION_COMMAND_LINE_H
+#ifndef COMMON_COMMAND_LINE_H
+#define COMMON_COMMAND_LINE_H
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -12,8 +12,7 @@
  * where it cannot be read. Keeps errno. */
 size_t command_line_read(pid_t pid, char *out, size_t cap);
 
-/* Prints the command line of this process as one line for people, cut to fit; empty where it cannot
- * be read. */
-void command_line_print(char *out, size_t cap);
+/* Prints the same as one line for people, cut to fit; empty where it cannot be read. */
+void command_line_print(pid_t pid, char *out, size_t cap);
 
 #endif

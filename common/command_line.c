@@ -2,7 +2,7 @@
  *
  * From /proc, where that is mounted.
  */
-#include "shim/connection/command_line.h"
+#include "common/command_line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +31,8 @@ size_t command_line_read(pid_t pid, char *out, size_t cap) {
     return bytes;
 }
 
-void command_line_print(char *out, size_t cap) {
-    size_t bytes = command_line_read(0, out, cap - 1);
+void command_line_print(pid_t pid, char *out, size_t cap) {
+    size_t bytes = command_line_read(pid, out, cap - 1);
     while (bytes && !out[bytes - 1])
         bytes--;
     out[bytes] = '\0';
