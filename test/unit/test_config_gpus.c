@@ -196,7 +196,7 @@ Test(config_gpus, software_gpus_must_fit_into_the_machine_together) {
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
 
-    cr_assert_eq(load(&config, "[broker]\nrun_dir=/tmp\nworker=/bin/true\n[gpu]\ngpus = 2\n"
+    cr_assert_eq(load(&config, "[broker]\nrun_dir=/run/salus\nworker=/bin/true\n[gpu]\ngpus = 2\n"
                                "device_memory = 10GiB\n[gpu 1]\ndevice_memory = 4GiB\n"),
                  0, "%s", errors);
     cr_expect_eq(config_check_machine(&config, &m, out), 0);

@@ -166,7 +166,8 @@ static void begin(void) {
     state.conn.device.memory_bytes = HALF;
     atom_store_release(&state.alive, &alive);
     atom_store_relaxed(&context.live, 1);
-    self.stack[0] = &context;
+    static struct context *stack[1] = {&context};
+    self.stack = stack;
     self.depth = 1;
     ctx_self = &self;
     sent_count = asked = 0;
