@@ -279,7 +279,10 @@ static int on_boundary(struct kernel_trace *t, struct kernel_trace_job *j) {
     struct kernel_trace_open *o = j->open;
     struct iteration *it = &o->iterations[o->current];
     uint32_t next = (o->current + 1) % KERNEL_TRACE_OPEN;
-    if (!j->first_boundary_ns) j->first_boundary_ns = t->now_ns;
+    if (!j->first_boundary_ns) {
+        j->first_boundary_ns = t->now_ns;
+        j->before = it->dropped ? KERNEL_TRACE_OPS : it->count;
+    }
     j->last_boundary_ns = t->now_ns;
     j->boundaries++;
     it->ended_ns = t->now_ns;

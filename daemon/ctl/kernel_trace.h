@@ -52,6 +52,7 @@ struct kernel_trace_job {
     uint32_t boundaries, iterations, dropped; /* dropped: of a shape too many, or too long */
     uint64_t admitted_ns, first_ns, ended_ns, left_ns; /* of its operations: the first, the last */
     uint64_t first_boundary_ns, last_boundary_ns;
+    uint32_t before; /* operations before the first boundary */
     /* The end of the last operation of the iteration behind the last boundary, which is as long as
      * the usual one; 0: it was not complete. */
     uint64_t last_iteration_ns;

@@ -279,6 +279,14 @@ static const char *without(const struct recording *r, const struct recorded *p, 
                : none;
 }
 
+/* As many as the workload has: at least one. */
+static uint64_t count_of(const struct recording *r, const struct recorded *p) {
+    uint64_t count = seen_whole(&p->job) ? iterations_of(p) : 1;
+    bool prepares = r->kernels && recording_kernels_prepares(r->kernels, p->job.id);
+
+    return prepares && count > 1 ? count - 1 : count;
+}
+
 static void write_job(const struct recording *r, const struct recorded *p, uint64_t first_ns,
                       uint64_t now_ns, struct sum *sum, FILE *out) {
     const struct ctl_job *j = &p->job;
@@ -292,7 +300,7 @@ static void write_job(const struct recording *r, const struct recorded *p, uint6
         return;
     }
     write_needs(p, name, first_ns, out);
-    fprintf(out, " iterations=%" PRIu64, whole ? iterations_of(p) : 1);
+    fprintf(out, " iterations=%" PRIu64, count_of(r, p));
     if (r->kernels)
         recording_kernels_job(r->kernels, j->id, has_requests(j), out);
     else

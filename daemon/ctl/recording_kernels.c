@@ -117,10 +117,20 @@ static uint64_t finish_of(const struct kernel_trace_job *j) {
     return beyond(j->last_iteration_ns, j->left_ns, s->tail_ns / s->iterations);
 }
 
+static bool prepares(const struct kernel_trace_job *j) {
+    const struct kernel_trace_shape *s = kernel_trace_usual(j);
+    return s && j->admitted_ns && j->boundaries && j->before < s->count;
+}
+
+bool recording_kernels_prepares(const struct kernel_trace *t, uint64_t id) {
+    const struct kernel_trace_job *j = kernel_trace_find(t, id);
+    return j && prepares(j);
+}
+
 /* The times before the first iteration and behind the last one, each if that end was seen. */
 static void print_around(const struct kernel_trace_job *j, FILE *out) {
     const struct kernel_trace_shape *s = kernel_trace_usual(j);
-    double usual_ns = s->wall_ns / s->iterations;
+    double usual_ns = prepares(j) ? 0 : s->wall_ns / s->iterations;
     uint64_t start_ns = j->boundaries ? beyond(j->admitted_ns, j->first_boundary_ns, usual_ns)
                                       : beyond(j->admitted_ns, j->first_ns, 0);
 

@@ -21,6 +21,10 @@ uint64_t recording_kernels_ns(const struct kernel_trace *t, uint64_t id, bool re
 bool recording_kernels_write(const struct kernel_trace *t, bool soft, uint64_t id, bool whole,
                              bool requests, uint32_t *lines, FILE *out);
 /* " kernels=..." and what its program does around its iterations, of a job that was written. */
+/* True if what the job did before the first boundary was less than an iteration: its preparations,
+ * which the daemon counts as one. */
+bool recording_kernels_prepares(const struct kernel_trace *t, uint64_t id);
+
 void recording_kernels_job(const struct kernel_trace *t, uint64_t id, bool requests, FILE *out);
 
 #endif

@@ -117,7 +117,8 @@ Test(sim_recorded, it_is_written_with_what_its_client_does_around_it) {
     recording_init(&r);
     add_job(&r, 7, "train", "marks");
     char *file = written(&r, &t);
-    /* 500 us to the first boundary and 550 from the last, less 100 each */
+    /* 500 us to the first boundary, and 550 from the last, less 100. Before the first there was a
+     * fill alone: it is no iteration, though the daemon counted it. */
     cr_expect_str_eq(
         file,
         "# recorded by salusctl\n"
@@ -129,8 +130,8 @@ Test(sim_recorded, it_is_written_with_what_its_client_does_around_it) {
         "w\nh 5us\n"
         "c 10us\n"
         "h 15us\n"
-        "job name=train arrival=0 persistent=1MiB ephemeral=0 iterations=3 kernels=job7 "
-        "start=400us finish=450us hint=none\n",
+        "job name=train arrival=0 persistent=1MiB ephemeral=0 iterations=2 kernels=job7 "
+        "start=500us finish=450us hint=none\n",
         "%s", file);
     expect_valid(file);
     r.soft = true;
@@ -145,6 +146,23 @@ Test(sim_recorded, it_is_written_with_what_its_client_does_around_it) {
     free(text);
 }
 
+/* It has no boundary of its own, as the first mark of a job that launched nothing before. */
+Test(sim_recorded, a_first_iteration_is_not_of_the_start) {
+    struct kernel_trace t = read_trace(
+        "@1000\n> admit 1@0\n@2000\n1:1#c8\n> run 1:1\n@3000\n1=1\n@4000\n1|\n1:1#c8\n> run 1:1\n"
+        "@5000\n1=1\n@5500\n1|\n1:1#c8\n> run 1:1\n@6500\n1=1\n@9000\n-1\nend\n");
+    struct recording r;
+    recording_init(&r);
+    add_job(&r, 1, "train", "marks");
+    char *file = written(&r, &t);
+    /* 3 us to the first boundary, less 1.5; 2.5 behind the last operation, less 0.5 */
+    cr_expect_not_null(strstr(file, " iterations=3 kernels=job1 start=1500ns finish=2us "), "%s",
+                       file);
+    recording_finish(&r);
+    kernel_trace_finish(&t);
+    free(file);
+}
+
 /* As on a machine that is busy: what held one up does not shorten what comes behind the last. */
 Test(sim_recorded, what_held_an_iteration_up_is_not_of_its_end) {
     char *text = trainer_held_up(5000 * US), *file;
@@ -153,7 +171,8 @@ Test(sim_recorded, what_held_an_iteration_up_is_not_of_its_end) {
     recording_init(&r);
     add_job(&r, 7, "train", "marks");
     file = written(&r, &t);
-    cr_expect_not_null(strstr(file, " kernels=job7 start=0 finish=450us hint=none\n"), "%s", file);
+    cr_expect_not_null(strstr(file, " kernels=job7 start=500us finish=450us hint=none\n"), "%s",
+                       file);
     expect_valid(file);
     recording_finish(&r);
     kernel_trace_finish(&t);
@@ -172,7 +191,7 @@ Test(sim_recorded, without_its_end_the_last_iteration_takes_as_long_as_usual) {
     recording_init(&r);
     add_job(&r, 7, "train", "marks");
     file = written(&r, &t);
-    cr_expect_not_null(strstr(file, " start=400us finish=450us "), "%s", file);
+    cr_expect_not_null(strstr(file, " start=500us finish=450us "), "%s", file);
     recording_finish(&r);
     kernel_trace_finish(&t);
     free(file);
