@@ -120,7 +120,7 @@ Test(sim_worker, a_service_with_gaps_beside_a_trainer) {
 /* The next request comes sooner than a boundary would be passed without it. */
 Test(sim_worker, requests_that_come_within_a_moment) {
     expect_decided(DEVICE "kernels name=request\nc 1ms\nw\nh 300us\nc 100us\n"
-                          "kernels name=step\nc 2ms\nh 50us\n"
+                          "kernels name=step\nc 2ms\nh 40us\n"
                           "job name=service kernels=request think=400us iterations=40 " MEMORY "\n"
                           "job name=trainer kernels=step iterations=60 start=3ms " MEMORY "\n",
                    "boundary 1");
