@@ -31,7 +31,7 @@ static inline void *table_at(const struct table *t, uint32_t number) {
     return block ? block + number % TABLE_BLOCK * t->bytes : NULL;
 }
 
-/* What items begin with that are taken and given back (table_take). */
+/* The head of items that are taken and given back (table_take). */
 struct table_item {
     uint32_t number;
     uint32_t next_vacant; /* of those that were given back: the next one's number + 1; 0: none */

@@ -38,7 +38,7 @@ static const struct candidate orders[][4] = {
 
 #define CANDIDATES (sizeof(orders[0]) / sizeof(orders[0][0]))
 
-/* Where the user limits the size of files the signal would end us before the error is seen. */
+/* If the user limits the size of files, the signal would end us before the error is seen. */
 static int write_probe(int fd) {
     static const char bytes[PROBE_BYTES];
     struct sigaction before, ignore = {.sa_handler = SIG_IGN};

@@ -49,7 +49,7 @@ uint64_t submit_last(uint32_t stream);
 /* True when the stream has completed `seq`. */
 bool submit_done(uint32_t stream, uint64_t seq);
 
-/* Whether launches, or copies of a program that never launched, were sent since the last
+/* True if launches, or copies of a program that never launched, were sent since the last
  * submit_idle, which tells the worker that they are complete and the program knows. It does not
  * wake the worker: with nothing to do, it may sleep. */
 bool submit_launched(void);

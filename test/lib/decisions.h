@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a scheduler decided, out of a recording (daemon/sched/record/notation.h) of all its steps: a
- * line for each thing, with the time since the first step. Two recordings of the same jobs give the
- * same text if their scheduler decided the same, in however many steps.
+ * The decisions of a scheduler, out of a recording (daemon/sched/record/notation.h) of all its
+ * steps: a line for each thing, with the time since the first step. Two recordings of the same jobs
+ * give the same text if their scheduler decided the same, in however many steps.
  *
  *   TIME admit J@LANE, run J, spill J, restore J
  *   TIME boundary J

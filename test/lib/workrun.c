@@ -62,7 +62,7 @@ static bool on_device(const struct run *r, const struct program *p) {
     return c && c->inflight;
 }
 
-/* What was spilled and brought back goes over the link, as in the simulator. */
+/* Memory that was spilled and brought back goes over the link, as in the simulator. */
 static void copy(struct run *r, struct program *p) {
     uint64_t rate = r->w->link_bytes;
     uint64_t switched = p->c ? atom_load_relaxed(&p->c->com->stats.switched_bytes) : 0;

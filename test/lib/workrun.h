@@ -4,7 +4,7 @@
  * time: each job is a client that says what the shim would say, the device is a fake one whose
  * operations end when their time is up. Only the worker's loop and the scheduler decide anything.
  *
- * What a workload may say here: sequences of operations, with what their client does and waits
+ * A workload may say here: sequences of operations, with what their client does and waits
  * for; closed loops, with a fixed time to think; given needs. All jobs are of one lane, so that the
  * operations of one job at a time are on the device.
  */

@@ -48,7 +48,7 @@ Test(temporary, the_first_is_taken) {
     cr_assert_str_eq(found(TEMPORARY_FILE), "/tmp");
 }
 
-/* Nobody can make a file in /proc, root included, though it has the modes for it. */
+/* Not even root can make a file in /proc, though it has the modes for it. */
 Test(temporary, one_that_cannot_be_used_is_passed_over) {
     static const char *const bad[] = {"",      "relative",    "/nonexistent/x",
                                       "/proc", "/etc/passwd", "/proc/self"};

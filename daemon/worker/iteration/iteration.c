@@ -291,7 +291,7 @@ void iteration_returned(struct iteration *it, uint64_t now_ns) {
     it->idle_ns = now_ns;
 }
 
-/* Where requests are of copies alone, no launch will come. */
+/* True if a launch is to come. If requests are of copies alone, none will. */
 static bool is_ahead(const struct iteration *it) {
     return it->ahead && !(it->carried && it->empty >= EMPTY_ENOUGH);
 }
