@@ -608,14 +608,14 @@ Test(turn, a_short_iteration_is_given_a_moment_for_its_boundary) {
                  "@0 +1(1,6) +2(1,6)\n"
                  "@10 1:10\n"
                  "@20 1=10 1| 1:11/1\n"
-                 "@21 1=11 2:20\n"
+                 "@21 1=11*1+8 2:20\n"
                  "@1000021 1| 1:12/2\n"
                  "@1000022 2=20*9 2|\n",
                  "@0 lane 0=6, admit 1@0, admit 2@0\n"
                  "@10 switch 1, run 1:10\n"
                  "@20 run 1:11\n"
-                 "@21 arm 1000021\n"
-                 "@1000021 switch 2, run 2:20, arm 1001000021\n"
+                 "@21 arm 1000022\n"
+                 "@1000021 switch 2, run 2:20\n"
                  "@1000022 switch 1, run 1:12\n");
 }
 
@@ -643,18 +643,48 @@ Test(turn, an_idle_job_holds_nothing) {
                  "@10 1:10\n"
                  "@20 1=10*10\n"
                  "@500 2:20\n"
-                 "@1000019 .\n"
-                 "@1000020 .\n"
-                 "@1000030 1:11\n"
-                 "@1000040 2=20*5 2|\n",
+                 "@600 1:11\n"
+                 "@700 2=20*5 2|\n",
                  "@0 lane 0=6, admit 1@0, admit 2@0\n"
                  "@10 switch 1, run 1:10\n"
                  "@20\n"
-                 "@500 arm 1000020\n"
-                 "@1000019\n"
-                 "@1000020 switch 2, run 2:20\n"
-                 "@1000030 arm 1001000020\n"
-                 "@1000040 switch 1, run 1:11\n");
+                 "@500 switch 2, run 2:20\n"
+                 "@600 arm 1000000500\n"
+                 "@700 switch 1, run 1:11\n");
+}
+
+/* Who waited longer gets the turn as soon as its holder is idle. */
+Test(turn, a_turn_ends_at_once_for_a_job_that_waits) {
+    expect_lease(1000000000,
+                 "@0 +1(1,6) +2(1,6)\n"
+                 "@10 1:10 2:20\n"
+                 "@20 1=10*10\n",
+                 "@0 lane 0=6, admit 1@0, admit 2@0\n"
+                 "@10 switch 1, run 1:10, arm 1000000010\n"
+                 "@20 switch 2, run 2:20\n");
+}
+
+/* It has boundaries and goes before the other one: its host computes within an iteration. */
+Test(turn, a_job_that_ranks_first_is_idle_for_a_moment) {
+    struct sched *s = make(
+        (struct policy_config){.lane = "pack", .exclusive = -1, .swap = -1, .lease_ns = 1000000000},
+        10);
+    SCHEDTRACE_EXPECT(s,
+                      "@0 +1(1,6) +2(1,6)\n"
+                      "@10 1:10\n"
+                      "@20 1=10*10 1| 1:11/1\n"
+                      "@30 1=11*10\n"
+                      "@500 2:20\n"
+                      "@1000029 .\n"
+                      "@1000030 .\n",
+                      "@0 lane 0=6, admit 1@0, admit 2@0\n"
+                      "@10 switch 1, run 1:10\n"
+                      "@20 run 1:11\n"
+                      "@30\n"
+                      "@500 arm 1000030\n"
+                      "@1000029\n"
+                      "@1000030 switch 2, run 2:20\n");
+    sched_destroy(s);
 }
 
 /* Long idle when another job comes: the turn goes to it at once. */
@@ -690,13 +720,13 @@ Test(turn, holding_a_turn_without_work_counts_as_service) {
     expect_lease(1000000000,
                  "@0 +1(1,6) +2(1,6)\n"
                  "@10 1:10 2:20\n"
-                 "@20 1=10*10\n"
+                 "@20 1=10*10+8\n"
                  "@420 1:11\n"
                  "@430 1=11*10 1| 1:12/1\n"
                  "@730 2=20*300 2| 2:21/1\n",
                  "@0 lane 0=6, admit 1@0, admit 2@0\n"
                  "@10 switch 1, run 1:10, arm 1000000010\n"
-                 "@20 arm 1000020\n"
+                 "@20 arm 1000021\n"
                  "@420 run 1:11\n"
                  "@430 switch 2, run 2:20\n"
                  "@730 run 2:21\n");
@@ -707,7 +737,7 @@ Test(turn, in_different_lanes_nobody_spills) {
     SCHEDTRACE_EXPECT(s,
                       "@0 +1(1,6) +2(1,6)\n"
                       "@1 1:10 2:20\n"
-                      "@2 1=10\n"
+                      "@2 1=10*1+8\n"
                       "@1001 .\n"
                       "@1002 1:11 2=20 2|\n",
                       "@0 lane 0=6, admit 1@0, lane 1=6, admit 2@1\n"

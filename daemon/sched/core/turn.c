@@ -7,7 +7,9 @@
  *
  *   when its job has been idle for `idle_turn`: a server that waits for its next request, or a host
  *   that computes, holds nothing. Ephemeral memory that is still in use would have to be copied to
- *   host memory and back, so the job keeps the turn for as long as that would take on top;
+ *   host memory and back, so the job keeps the turn for as long as that would take on top. Without
+ *   such memory the turn ends as soon as the job is idle, if its boundaries are not known or the
+ *   other job ranks before it;
  *
  *   when its lease is over, as soon as nothing of it runs: the job reaches no boundary.
  */
@@ -70,12 +72,26 @@ static uint64_t idle_since(const struct sched_job *j) {
     return j->done_ns > j->turn_ns ? j->done_ns : j->turn_ns;
 }
 
-/* When the turn of the domain's holder ends, if nothing changes. */
+/* The first of those that wait for the turn would have got it before its holder. */
+static bool is_outranked(const struct sched *s, const struct sched_domain *d) {
+    const struct sched_job *j = &s->st.jobs[d->holder], *next = &s->st.jobs[d->ready];
+    if (next->node.priority != j->spec.priority) return next->node.priority > j->spec.priority;
+    return next->node.rank < s->lane_policy->rank(&s->st, d->holder);
+}
+
+/* How long the domain's holder may be idle before it loses the turn to others that wait. */
+static uint64_t patience(const struct sched *s, const struct sched_domain *d) {
+    const struct sched_job *j = &s->st.jobs[d->holder];
+    if (!j->lane_bytes && (!j->iterations || is_outranked(s, d))) return 0;
+    return s->config.idle_turn_ns + j->lane_bytes / TURN_COPY_BYTES_NS;
+}
+
+/* When the turn of the domain's holder, for which others wait, ends if nothing changes. */
 static uint64_t end_of(const struct sched *s, const struct sched_domain *d) {
     const struct sched_job *j = &s->st.jobs[d->holder];
     uint64_t lease = lease_end(s, j);
     if (!state_is_idle(j)) return lease;
-    uint64_t idle = idle_since(j) + s->config.idle_turn_ns + j->lane_bytes / TURN_COPY_BYTES_NS;
+    uint64_t idle = idle_since(j) + patience(s, d);
     return idle < lease ? idle : lease;
 }
 
@@ -320,8 +336,7 @@ static void offer_turn(struct sched *s, struct sched_domain *d) {
         give_turn(s, d);
 }
 
-void turn_look(struct sched *s) {
-    end_turns(s);
+static void look_at_domains(struct sched *s) {
     while (s->dirty != SCHED_NONE) {
         struct sched_domain *d = &s->st.domains[s->dirty];
         s->dirty = d->next_dirty;
@@ -331,6 +346,13 @@ void turn_look(struct sched *s) {
         else
             offer_turn(s, d);
     }
+}
+
+void turn_look(struct sched *s) {
+    do {
+        end_turns(s);
+        look_at_domains(s);
+    } while (turn_end_at(&s->st) <= s->st.now_ns);
 }
 
 void turn_rebuild(struct sched *s, const struct lane_policy *policy, bool exclusive) {
