@@ -34,7 +34,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
         r = mem_take_device(&place, MEM_PLAIN, owner, 0, bytesize, &addr);
     }
     if (!r) *dptr = addr;
-    return r;
+    return mem_refused(r);
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,

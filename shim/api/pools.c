@@ -68,6 +68,7 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUs
         place = mem_elsewhere(&place);
         r = take(pool, bytes, &place, s, &addr);
     }
+    r = mem_refused(r);
     if (r) return r;
     if (pool && pool_home(pool) == POOL_MANAGED) hints_forget(addr, bytes);
     *dptr = addr;

@@ -75,11 +75,12 @@ static struct allocation *find_key(const uint64_t *key) {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static CUresult ask(struct wire_segment *rec, struct wire_segment_reply *out) {
+/* `last`: a limit that refuses it is said. */
+static CUresult ask(struct wire_segment *rec, struct wire_segment_reply *out, bool last) {
     struct reply answer = {0};
     mem_tell_all();
     CUresult r = reply_call(rec, sizeof(*rec), NULL, 0, &answer);
-    if (r == CUDA_ERROR_OUT_OF_MEMORY && answer.bytes)
+    if (last && r == CUDA_ERROR_OUT_OF_MEMORY && answer.bytes)
         refuse_memory(rec->bytes, (const char *)answer.data, answer.bytes);
     if (!r && out) memcpy(out, answer.data, sizeof(*out));
     return r;
@@ -88,11 +89,11 @@ static CUresult ask(struct wire_segment *rec, struct wire_segment_reply *out) {
 /* What pools and windows keep for later makes room. */
 static CUresult ask_twice(const struct wire_segment *rec, struct wire_segment_reply *out) {
     struct wire_segment first = *rec, second = *rec;
-    CUresult r = ask(&first, out);
+    CUresult r = ask(&first, out, false);
     if (r != CUDA_ERROR_OUT_OF_MEMORY) return r;
     pool_reclaim_all();
     mem_trim();
-    return ask(&second, out);
+    return ask(&second, out, true);
 }
 
 static uint32_t begin(void) {
@@ -186,7 +187,7 @@ CUresult allocation_key(CUmemGenericAllocationHandle handle, uint64_t *key) {
     if (!allocation_look(handle, &info)) return CUDA_ERROR_INVALID_VALUE;
     struct wire_segment rec = {.rec = {.op = WIRE_MEM_EXPORT}, .segment = info.segment};
     struct wire_segment_reply got;
-    CUresult r = ask(&rec, &got);
+    CUresult r = ask(&rec, &got, true);
     if (r) return r;
     lock_enter(&allocation_lock);
     struct allocation *a = find(handle);

@@ -162,7 +162,8 @@ static CUresult take_memory(struct array *a) {
     uint64_t bytes = array_layout_bytes(&a->shape, a->levels);
     if (bytes == UINT64_MAX) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = take(a, bytes);
-    return r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all() ? take(a, bytes) : r;
+    if (r == CUDA_ERROR_OUT_OF_MEMORY && pool_reclaim_all()) r = take(a, bytes);
+    return mem_refused(r);
 }
 
 static void give_memory(uint64_t addr) {

@@ -140,6 +140,26 @@ static void device_unback(void *arg, uint64_t addr, uint64_t bytes) {
     tell(WIRE_MEM_UNBACK, addr, bytes);
 }
 
+static struct reply refusal; /* the latest, with the lock held */
+
+static void note_refusal(uint64_t bytes, const struct reply *answer) {
+    mem_self.refused_bytes = bytes;
+    lock_enter(&mem_lock);
+    refusal = *answer;
+    lock_leave(&mem_lock);
+}
+
+CUresult mem_refused(CUresult r) {
+    uint64_t bytes = mem_self.refused_bytes;
+    mem_self.refused_bytes = 0;
+    if (!bytes || r != CUDA_ERROR_OUT_OF_MEMORY) return r;
+    lock_enter(&mem_lock);
+    struct reply why = refusal;
+    lock_leave(&mem_lock);
+    refuse_memory(bytes, (const char *)why.data, why.bytes);
+    return r;
+}
+
 /* Beyond the credit. With no lock held; what the books said before goes first. */
 static bool ask_worker(uint64_t addr, uint64_t bytes) {
     struct wire_mem rec = {.rec = {.op = WIRE_MEM_BACK}, .addr = addr, .bytes = bytes};
@@ -147,7 +167,7 @@ static bool ask_worker(uint64_t addr, uint64_t bytes) {
     mem_tell_all();
     CUresult r = reply_call(&rec, sizeof(rec), NULL, 0, &answer);
     /* A device that is full is the program's affair; a limit it cannot know of. */
-    if (r && answer.bytes) refuse_memory(bytes, (const char *)answer.data, answer.bytes);
+    if (r && answer.bytes) note_refusal(bytes, &answer);
     return r == CUDA_SUCCESS;
 }
 

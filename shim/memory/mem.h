@@ -45,6 +45,7 @@ struct mem_block {
 struct mem_thread {
     struct learn_launch latest;
     uint64_t previous_bytes;
+    uint64_t refused_bytes; /* by a limit, and not said yet (mem_refused); 0: none were */
 };
 
 extern __thread struct mem_thread mem_self __attribute__((tls_model("initial-exec")));
@@ -57,6 +58,10 @@ struct mem_place {
 
 /* After the connection was made. 0 or -errno. */
 int mem_init(void);
+
+/* The result of a call that allocates. Where that is CUDA_ERROR_OUT_OF_MEMORY, a limit that refused
+ * memory meanwhile is said: what the library keeps itself often makes room for a second try. */
+CUresult mem_refused(CUresult r);
 
 /* The device has the pages of host memory that it was shown once pinned for good: their file's
  * place must not get others. */

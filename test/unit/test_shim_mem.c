@@ -138,8 +138,13 @@ CUresult capture_forbid(void) {
 CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq) {
     return CUDA_ERROR_INVALID_VALUE;
 }
+static uint64_t reclaimable; /* granules that pools keep */
+
 bool pool_reclaim_all(void) {
-    return false;
+    bool any = reclaimable > 0;
+    answered_up_to += reclaimable;
+    reclaimable = 0;
+    return any;
 }
 uint64_t hostmem_device(uint64_t addr, uint64_t bytes) {
     return 0;
@@ -155,7 +160,7 @@ bool opened_give(uint64_t addr, bool pooled) {
 /* ---- the test's own -------------------------------------------------------------------------- */
 
 static struct ctx_thread self;
-static struct context context;
+static struct context context, *stack[] = {&context};
 static _Atomic uint32_t alive = 1;
 
 static void begin(void) {
@@ -468,6 +473,19 @@ Test(shim_mem, a_refusal_is_out_of_memory) {
     take_plain(3 * GRANULE);
     cr_assert_eq(cuMemAlloc_v2(&addr, 2 * GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
     cr_assert_eq(cuMemAlloc_v2(&addr, GRANULE), CUDA_SUCCESS, "the job goes on");
+    records();
+}
+
+/* Pools of this process have what the limit does not let it have beside. */
+Test(shim_mem, what_is_granted_in_the_end_was_not_refused) {
+    CUdeviceptr addr;
+    answered_up_to = 1;
+    reclaimable = 1;
+    refusal = "a limit";
+    cr_assert_eq(cuMemAlloc_v2(&addr, 2 * GRANULE), CUDA_SUCCESS);
+    cr_assert_str_empty(refused);
+    cr_assert_eq(cuMemAlloc_v2(&addr, 2 * GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
+    cr_assert(strstr(refused, " a limit"), "%s", refused);
     records();
 }
 
