@@ -169,6 +169,37 @@ Test(sim_kernels, a_client_may_think_between_its_iterations) {
 }
 
 /* Two streams on one SM each: side by side. */
+/* Device time of two jobs of these weights is in their ratio, within 5 %. */
+static void expect_ratio(const struct sim_result *r, uint32_t a, uint32_t b, double weights) {
+    double got = (double)r->jobs[a].busy_ns / (double)r->jobs[b].busy_ns;
+    cr_expect_lt(fabs(got / weights - 1), 0.05, "jobs %u and %u: %.3f for %.3f", a, b, got,
+                 weights);
+}
+
+/* Two trainers share a lane with a service; a third one has the other lane, and kernels of 2 ms at
+ * hand whenever the service has the turn and nothing to run. */
+Test(sim_kernels, a_lane_with_a_service_gets_its_trainers_part) {
+    struct workload w = load("device memory=1GiB sms=128 until=10s\n"
+                             "kernels name=long\nk 2ms sms=128\nk 2ms sms=128\nk 2ms sms=128\n"
+                             "k 2ms sms=128\nk 2ms sms=128\nk 2ms sms=128\nk 2ms sms=128\n"
+                             "kernels name=pair\nk 2ms sms=128\nk 2ms sms=128\nw\nh 40us\n"
+                             "kernels name=request\nk 500us sms=128\nk 500us sms=128\n"
+                             "kernels name=short\nk 500us sms=128\nk 500us sms=128\nw\nh 40us\n"
+                             "job name=a kernels=long weight=7 persistent=1MiB ephemeral=2MiB\n"
+                             "job name=b kernels=pair weight=5 persistent=1MiB ephemeral=16MiB\n"
+                             "job name=s kernels=request weight=3 think=4ms persistent=1MiB "
+                             "ephemeral=16MiB\n"
+                             "job name=c kernels=short weight=5 persistent=1MiB ephemeral=8MiB\n");
+    struct sim_config config = config_of("streams");
+    config.policy.max_lanes = 2;
+    snprintf(config.policy.lane, sizeof(config.policy.lane), "fair");
+    struct sim_result *r = run(&w, &config);
+    expect_ratio(r, 0, 1, 7.0 / 5);
+    expect_ratio(r, 1, 3, 1);
+    finish(r);
+    workload_finish(&w);
+}
+
 Test(sim_kernels, jobs_run_side_by_side) {
     const char *text = "kernels name=a\nk 1ms sms=8 compute=0.1 memory=0.1\n"
                        "job name=j kernels=a iterations=10 " JOB "\n"

@@ -643,25 +643,31 @@ Test(turn, an_idle_job_holds_nothing) {
                  "@10 1:10\n"
                  "@20 1=10*10\n"
                  "@500 2:20\n"
-                 "@600 1:11\n"
-                 "@700 2=20*5 2|\n",
+                 "@50019 .\n"
+                 "@50020 .\n"
+                 "@50030 1:11\n"
+                 "@50040 2=20*5 2|\n",
                  "@0 lane 0=6, admit 1@0, admit 2@0\n"
                  "@10 switch 1, run 1:10\n"
                  "@20\n"
-                 "@500 switch 2, run 2:20\n"
-                 "@600 arm 1000000500\n"
-                 "@700 switch 1, run 1:11\n");
+                 "@500 arm 50020\n"
+                 "@50019\n"
+                 "@50020 switch 2, run 2:20\n"
+                 "@50030 arm 1000050020\n"
+                 "@50040 switch 1, run 1:11\n");
 }
 
-/* Who waited longer gets the turn as soon as its holder is idle. */
-Test(turn, a_turn_ends_at_once_for_a_job_that_waits) {
+/* It has worked for 10 ms and reached no boundary: each time its host waits is one. */
+Test(turn, a_job_without_boundaries_gives_way_at_once) {
     expect_lease(1000000000,
                  "@0 +1(1,6) +2(1,6)\n"
                  "@10 1:10 2:20\n"
-                 "@20 1=10*10\n",
+                 "@20 1=10*10000000\n"
+                 "@1020 .\n",
                  "@0 lane 0=6, admit 1@0, admit 2@0\n"
                  "@10 switch 1, run 1:10, arm 1000000010\n"
-                 "@20 switch 2, run 2:20\n");
+                 "@20 arm 1020\n"
+                 "@1020 switch 2, run 2:20\n");
 }
 
 /* It has boundaries and goes before the other one: its host computes within an iteration. */

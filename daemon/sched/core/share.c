@@ -68,12 +68,24 @@ static bool turn_is_of(const struct sched_state *st, uint32_t job) {
     return state_domain(st, j->lane)->holder == SCHED_NONE && st->lane[j->lane].last == job;
 }
 
+/* The time at which the job gets the turn of its lane, which an idle job has; 0: it does not. If
+ * its memory in the lane is to be copied, that may be long, and nobody is held back for it. */
+static uint64_t gets_turn_at(const struct sched_state *st, uint32_t job) {
+    const struct sched_domain *d = state_domain(st, st->jobs[job].lane);
+    if (d->ready != job || d->holder == SCHED_NONE) return 0;
+    const struct sched_job *holder = &st->jobs[d->holder];
+    return state_is_idle(holder) && !holder->lane_bytes ? d->end_ns : 0;
+}
+
 /* The time until which the job competes, unless something changes; 0: it does not. */
 static uint64_t competes_until(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
     if (is_exempt(st, j)) return 0;
     if (j->running || ranked_has(&st->ranked, job)) return SCHED_NEVER;
-    if (!turn_is_of(st, job)) return 0;
+    if (!turn_is_of(st, job)) {
+        uint64_t turn = gets_turn_at(st, job);
+        return turn > st->now_ns ? turn : 0;
+    }
     /* If operations of the next iteration wait, the boundary is about to be passed. */
     uint64_t until = j->waiting ? j->done_ns + st->config->idle_turn_ns : pause_end(st, job);
     return until > st->now_ns ? until : 0;
@@ -118,6 +130,11 @@ void share_charge(struct sched *s, uint32_t job, int64_t ns) {
     if (st->share.jobs.place[job] == MINHEAP_NONE) return;
     compete(st, job);
     if (ranked_has(&st->ranked, job)) share_put(s, job, st->ranked.jobs[job].op);
+}
+
+void share_wait(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    if (st->share.on && !is_exempt(st, &st->jobs[job])) compete(st, job);
 }
 
 void share_begin(struct sched *s, uint32_t job) {

@@ -37,6 +37,8 @@ void share_enter(struct sched *s);
 void share_charge(struct sched *s, uint32_t job, int64_t ns);
 /* The job has a new number, in which its operations on the device are not counted yet. */
 void share_begin(struct sched *s, uint32_t job);
+/* The job is the next one to get the turn of its lane, which an idle job has: it competes. */
+void share_wait(struct sched *s, uint32_t job);
 /* The job competes no more: its slot or its lane is given up. */
 void share_forget(struct sched *s, uint32_t job);
 

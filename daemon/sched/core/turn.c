@@ -8,8 +8,7 @@
  *   when its job has been idle for `idle_turn`: a server that waits for its next request, or a host
  *   that computes, holds nothing. Ephemeral memory that is still in use would have to be copied to
  *   host memory and back, so the job keeps the turn for as long as that would take on top. Without
- *   such memory the turn ends as soon as the job is idle, if its boundaries are not known or the
- *   other job ranks before it;
+ *   such memory the turn may end sooner, and ends at once if the job's boundaries are not known;
  *
  *   when its lease is over, as soon as nothing of it runs: the job reaches no boundary.
  */
@@ -79,11 +78,27 @@ static bool is_outranked(const struct sched *s, const struct sched_domain *d) {
     return next->node.rank < s->lane_policy->rank(&s->st, d->holder);
 }
 
-/* How long the domain's holder may be idle before it loses the turn to others that wait. */
+#define TURN_HOST_NS 50000u /* a host marks a boundary meanwhile, or sends the next operation */
+#define TURN_NEXT_NS 1000u  /* an operation that is on its way already comes meanwhile */
+
+/* It has worked for long enough to have had a boundary, and had none. */
+static bool is_without_boundaries(const struct sched_job *j) {
+    return !j->iterations && j->busy_ns >= SCHED_LEASE_LEAST_NS;
+}
+
+/* How long the domain's holder may be idle before it loses the turn to others that wait. Where
+ * lanes are levelled, a holder that is not waited for gives it up soon: while nobody of the lane
+ * can run, jobs of other lanes get ahead of those that wait in it. */
 static uint64_t patience(const struct sched *s, const struct sched_domain *d) {
     const struct sched_job *j = &s->st.jobs[d->holder];
-    if (!j->lane_bytes && (!j->iterations || is_outranked(s, d))) return 0;
-    return s->config.idle_turn_ns + j->lane_bytes / TURN_COPY_BYTES_NS;
+    uint64_t most = s->config.idle_turn_ns, host = most < TURN_HOST_NS ? most : TURN_HOST_NS;
+    bool first = !is_outranked(s, d), levels = s->lane_policy->levels;
+    if (j->lane_bytes) return most + j->lane_bytes / TURN_COPY_BYTES_NS;
+    if (is_without_boundaries(j) && (!first || !levels)) return TURN_NEXT_NS;
+    if (!first) return host;
+    if (!levels) return most;
+    uint64_t since = idle_since(j), end = pause_end(&s->st, d->holder);
+    return end < since + host ? host : end < since + most ? end - since : most;
 }
 
 /* When the turn of the domain's holder, for which others wait, ends if nothing changes. */
@@ -118,7 +133,9 @@ static void watch_at(struct sched_state *st, struct sched_domain *d, uint64_t en
 }
 
 static void watch_turn(struct sched *s, struct sched_domain *d) {
-    if (is_contended(s, d)) watch_at(&s->st, d, end_of(s, d));
+    if (!is_contended(s, d)) return;
+    watch_at(&s->st, d, end_of(s, d));
+    if (state_is_idle(&s->st.jobs[d->holder])) share_wait(s, d->ready);
 }
 
 static bool is_eligible(const struct sched_job *j) {
