@@ -209,8 +209,11 @@ enum grid_state grid_spend(struct grid *g, int64_t *left) {
     return state;
 }
 
-bool grid_asked(const struct grid *g) {
-    return g->asked;
+bool grid_asked(struct grid *g) {
+    pthread_mutex_lock(&g->lock);
+    bool asked = g->asked;
+    pthread_mutex_unlock(&g->lock);
+    return asked;
 }
 
 /* Puts a cluster into its place in a sorted list. `last`: where the one before went, which mostly

@@ -31,9 +31,9 @@ enum grid_state grid_step(struct grid *g, uint32_t budget);
 /* The same, of which others get what is left. */
 enum grid_state grid_spend(struct grid *g, int64_t *left);
 
-/* In the latest slice it did nothing but ask for what has not come, as far as can be told: each
- * turn of a block ended in waiting. Not while a slice runs. */
-bool grid_asked(const struct grid *g);
+/* In the slice that ended last it did nothing but ask for what has not come, as far as can be told:
+ * each turn of a block ended in waiting. */
+bool grid_asked(struct grid *g);
 /* Lets the grid's blocks go on as if they had just come to where they are: the first first, and
  * none in favour. So how often they asked in vain decides nothing. Not while a slice runs. */
 void grid_settle(struct grid *g);
