@@ -86,6 +86,7 @@ bool spans_cover(const struct spans *s, uint64_t addr, uint64_t bytes) {
 }
 
 void spans_remove(struct spans *s, uint32_t first, uint32_t count) {
+    if (!count) return; /* nothing may ever have been in it */
     s->count -= count;
     memmove(s->items + first, s->items + first + count, (s->count - first) * sizeof(*s->items));
 }
