@@ -125,7 +125,7 @@ def verdict(status, err):
         return "wrong", refusal(err) or _last_line(err)
     if refusal(err):
         return "refused", refusal(err)
-    return "crashed" if status > 128 else "failed", _last_line(err)
+    return "crashed" if status < 0 or status > 128 else "failed", _last_line(err)
 
 
 def _differ(outputs):
