@@ -20,12 +20,14 @@ struct play {
     uint64_t live, now_ns, count;
     bool unique; /* no launch comes twice, and nobody waits or marks */
     bool marked;
+    bool worked; /* there was a launch or a copy, which a mark ends the iteration of */
 };
 
 static void launch(struct play *p, uint32_t number) {
     uint64_t fingerprint = p->unique ? p->count * 0x9e3779b97f4a7c15ull : number;
     p->live += (uint64_t)(number & 3) << (number % 48);
     p->count++;
+    p->worked = true;
     bool begins = iteration_launch(p->it, fingerprint, p->live, p->now_ns);
     if (begins && (p->unique || p->marked)) abort();
 }
@@ -45,8 +47,9 @@ static void event(struct play *p, uint8_t byte) {
         if (number & 4 && iteration_end(p->it, p->now_ns) && p->marked) abort();
         bool begins = iteration_transfer(p->it, number, number & 8, p->live, p->now_ns);
         if (begins && p->marked) abort();
+        p->worked = true;
     } else if (!p->unique) {
-        if (iteration_mark(p->it, p->now_ns) != (p->count > 0)) abort();
+        if (iteration_mark(p->it, p->now_ns) != p->worked) abort();
         p->marked = true;
     }
 }
