@@ -171,7 +171,6 @@ static void begin(void) {
     state.conn.device.memory_bytes = HALF;
     atom_store_release(&state.alive, &alive);
     atom_store_relaxed(&context.live, 1);
-    static struct context *stack[1] = {&context};
     self.stack = stack;
     self.depth = 1;
     ctx_self = &self;
