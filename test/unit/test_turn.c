@@ -670,6 +670,25 @@ Test(turn, a_job_without_boundaries_gives_way_at_once) {
                  "@1020 switch 2, run 2:20\n");
 }
 
+/* It usually comes back within a millisecond, but the other one was served less. */
+Test(turn, an_idle_job_is_not_waited_for_by_one_that_ranks_first) {
+    expect_lease(1000000000,
+                 "@0 +1(1,6) +2(1,6)\n"
+                 "@10 1:10\n"
+                 "@20 1=10*4000000\n"
+                 "@30 1:11\n"
+                 "@40 1=11*4000000 1| 1:12/1\n"
+                 "@50 1=12*1000 2:20\n"
+                 "@50050 .\n",
+                 "@0 lane 0=6, admit 1@0, admit 2@0\n"
+                 "@10 switch 1, run 1:10\n"
+                 "@20\n"
+                 "@30 run 1:11\n"
+                 "@40 run 1:12\n"
+                 "@50 arm 50050\n"
+                 "@50050 switch 2, run 2:20\n");
+}
+
 /* It has boundaries and goes before the other one: its host computes within an iteration. */
 Test(turn, a_job_that_ranks_first_is_idle_for_a_moment) {
     struct sched *s = make(
