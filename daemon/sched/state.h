@@ -179,6 +179,8 @@ struct sched_state {
     bool exclusive;
     uint64_t lease_ns; /* of the configuration */
     struct sched_share share;
+    bool idles;        /* the device has nothing to do, and an operation waits */
+    uint64_t idled_ns; /* for how long it did lately (core/pause.h) */
     /* Jobs that have an operation to run, in one of two ways, as the kernel policy has them: by
      * rank, or by class. The other one is empty. */
     struct ranked ranked;

@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/sched/core/pause.h"
 
+void pause_passed(struct sched_state *st, uint64_t ns) {
+    uint64_t back_ns = ns / PAUSE_SPENT;
+    if (st->idles)
+        st->idled_ns += ns < PAUSE_DEBT_NS ? ns : PAUSE_DEBT_NS;
+    else
+        st->idled_ns -= back_ns < st->idled_ns ? back_ns : st->idled_ns;
+    if (st->idled_ns > 2 * PAUSE_DEBT_NS) st->idled_ns = 2 * PAUSE_DEBT_NS;
+}
+
+void pause_look(struct sched_state *st) {
+    st->idles = !st->running && st->waiting;
+}
+
 static uint64_t longest(const struct sched_state *st, const struct sched_job *j) {
-    uint64_t part_ns = j->burst_ns / PAUSE_PART, most_ns = st->config->idle_turn_ns;
+    uint64_t part_ns = st->idled_ns < PAUSE_DEBT_NS ? j->burst_ns : j->burst_ns / PAUSE_PART;
+    uint64_t most_ns = st->config->idle_turn_ns;
     return part_ns < most_ns ? part_ns : most_ns;
 }
 

@@ -3,8 +3,9 @@
  * Pauses that are waited for. What a job is due would be lost to it if others began a long kernel,
  * or a long iteration in its lane, each time its host turns a result into the next launch. So the
  * job that received least is waited for when it has nothing more to run. The device may idle for
- * that, but no longer than `idle_turn`, than a quarter of the work before the pause, and ever more
- * rarely if the job does not come back in time (ADR 0029).
+ * that, but no longer than `idle_turn` and than the work before the pause, and ever more rarely if
+ * the job does not come back in time. Once the device has idled for a twentieth of the time, it
+ * idles no longer than a quarter of that work (ADR 0029).
  *
  * The idea is that of anticipatory disk scheduling (Iyer and Druschel, SOSP 2001).
  */
@@ -16,8 +17,14 @@
 
 #include "daemon/sched/core/core.h"
 
-#define PAUSE_PART 4   /* a pause is at most such a part of the work before it */
-#define PAUSE_MISSED 6 /* of 2^6 pauses one at least is waited for */
+#define PAUSE_PART 4            /* where too much was spent: at most such a part of the work */
+#define PAUSE_SPENT 20          /* the part of the time that may be spent on pauses, */
+#define PAUSE_DEBT_NS 50000000u /* as of the latest second */
+#define PAUSE_MISSED 6          /* of 2^6 pauses one at least is waited for */
+
+/* A step begins: time has passed. And it ends. */
+void pause_passed(struct sched_state *st, uint64_t ns);
+void pause_look(struct sched_state *st);
 
 /* An operation of the job, which has none, is about to be queued: its pause is over. */
 void pause_over(struct sched_state *st, uint32_t job);

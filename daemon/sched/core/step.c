@@ -389,6 +389,7 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
     int err = room_reserve(s, events, count, batch.kinds);
     *out = (struct sched_actions){s->actions, 0};
     if (err) return err;
+    pause_passed(&s->st, now_ns - s->st.now_ns);
     s->st.now_ns = now_ns;
     s->actions_count = 0;
     take_events(s, events, count, batch);
@@ -396,6 +397,7 @@ int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *event
     admit_run(s);
     turn_run(s);
     run_ops(s);
+    pause_look(&s->st);
     arm_timer(s);
     *out = (struct sched_actions){s->actions, s->actions_count};
 #if SCHED_CHECK
