@@ -601,6 +601,24 @@ Test(turn, a_lease_is_ten_learned_iterations) {
                  "@121000000 spill 1, switch 2, run 2:20\n");
 }
 
+Test(turn, a_lease_of_short_iterations_is_ten_milliseconds) {
+    expect_lease(1000000000,
+                 "@0 +1(1,6) +2(1,6)\n"
+                 "@10 1:10\n"
+                 "@20 1=10*10 1| 1:11/1\n"
+                 "@30 2:20\n"
+                 "@10000019 .\n"
+                 "@10000020 .\n"
+                 "@10000030 1=11*10\n",
+                 "@0 lane 0=6, admit 1@0, admit 2@0\n"
+                 "@10 switch 1, run 1:10\n"
+                 "@20 run 1:11\n"
+                 "@30 arm 10000020\n"
+                 "@10000019\n"
+                 "@10000020\n"
+                 "@10000030 spill 1, switch 2, run 2:20\n");
+}
+
 /* The job's second iteration is over, but not yet said to be. The lease would last for ten
  * milliseconds, but the job is idle. */
 Test(turn, a_short_iteration_is_given_a_moment_for_its_boundary) {
