@@ -346,7 +346,7 @@ int conn_open(struct conn *c) {
     c->workers_lost = 0;
     c->sock = -1;
     uint32_t gpu;
-    bool null;
+    bool null = false;
     int err = find_gpu(c, &gpu);
     if (!err) {
         do {
