@@ -2,6 +2,7 @@
  *
  * The table, by number. A number comes again when the worker has dropped its object: all that are
  * destroyed together, which waits once for all of them, when there are many or no number is left.
+ * Only where each is an object of the device's does that happen within a destruction.
  */
 #include "shim/memory/texture.h"
 
@@ -75,7 +76,7 @@ static CUresult reclaim(void) {
 
 static struct place *take_place(void) {
     lock_enter(&texture_lock);
-    struct place *p = table_take(&places, most());
+    struct place *p = ended.count < ENDED_MOST ? table_take(&places, most()) : NULL;
     lock_leave(&texture_lock);
     return p;
 }
@@ -163,10 +164,6 @@ CUresult texture_create(const struct wire_texture *w, const struct texture *cont
     return r;
 }
 
-static bool too_many_ended(void) {
-    return ended.count >= (state_has_arrays() ? ENDED_FEW : ENDED_MOST);
-}
-
 /* With the lock held. */
 static void end(struct place *p) {
     struct texture *t = p->object;
@@ -179,7 +176,7 @@ bool texture_destroy(uint64_t handle, bool surface) {
     lock_enter(&texture_lock);
     struct place *p = find(handle, surface);
     if (p) end(p);
-    bool many = too_many_ended();
+    bool many = state_has_arrays() && ended.count >= ENDED_FEW;
     lock_leave(&texture_lock);
     if (many) reclaim();
     return p != NULL;
