@@ -75,7 +75,8 @@ Test(shim_exit, waits_for_no_work_of_a_runtime_that_came_later, .init = rig_begi
     exit(0);
 }
 
-/* What a static object's destructor does that was there before the driver was initialised. */
+/* Does what the destructor of a static object does which was made before the driver was
+ * initialised. */
 static void free_memory(void) {
     _exit(cuMemFree_v2(late) == CUDA_ERROR_DEINITIALIZED ? RELEASED : 1);
 }
