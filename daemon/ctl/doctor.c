@@ -123,11 +123,7 @@ static int make_file(struct cli *c, char path[PATH_MAX]) {
     char why[TEMPORARY_WHY_BYTES];
     int fd = temporary_open("salus-refusals", path, why);
 
-    if (fd < 0)
-        return cli_fail(c, CLI_FAILED,
-                        "no temporary file can be made: %s; set TMPDIR to a directory that can be "
-                        "written",
-                        why);
+    if (fd < 0) return cli_fail(c, CLI_FAILED, "%s", why);
     close(fd);
     return CLI_OK;
 }

@@ -143,11 +143,7 @@ static int begin_events(struct cli *c, struct watching *w, struct record_lease *
     char path[PATH_MAX], why[TEMPORARY_WHY_BYTES];
     int fd = temporary_open("salus-events", path, why);
 
-    if (fd < 0)
-        return cli_fail(c, CLI_FAILED,
-                        "no temporary file can be made: %s; set TMPDIR to a directory that can be "
-                        "written",
-                        why);
+    if (fd < 0) return cli_fail(c, CLI_FAILED, "%s", why);
     unlink(path);
     *events = fdopen(fd, "w+");
     if (!*events) {

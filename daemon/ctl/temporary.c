@@ -123,15 +123,23 @@ int temporary_find(enum temporary_use use, char dir[PATH_MAX], char why[TEMPORAR
     return -ENOENT;
 }
 
-int temporary_open(const char *name, char path[PATH_MAX], char why[TEMPORARY_WHY_BYTES]) {
-    char dir[PATH_MAX];
-    int fd, err = temporary_find(TEMPORARY_FILE, dir, why);
+/* Tells the reason, and what the user can do. */
+static int refuse(int err, const char *reason, char why[TEMPORARY_WHY_BYTES]) {
+    snprintf(why, TEMPORARY_WHY_BYTES,
+             "no temporary file can be made: %.900s; set TMPDIR to a directory that can be written",
+             reason);
+    return err;
+}
 
-    if (err) return err;
+int temporary_open(const char *name, char path[PATH_MAX], char why[TEMPORARY_WHY_BYTES]) {
+    char dir[PATH_MAX], reason[TEMPORARY_WHY_BYTES];
+    int fd, err = temporary_find(TEMPORARY_FILE, dir, reason);
+
+    if (err) return refuse(err, reason, why);
     fd = snprintf(path, PATH_MAX, "%s/%s-XXXXXX", dir, name) < PATH_MAX ? mkostemp(path, O_CLOEXEC)
                                                                         : -1;
     if (fd >= 0) return fd;
     err = -errno;
-    snprintf(why, TEMPORARY_WHY_BYTES, "%.500s: %s", path, strerror(-err));
-    return err;
+    snprintf(reason, sizeof(reason), "%.500s: %s", path, strerror(-err));
+    return refuse(err, reason, why);
 }

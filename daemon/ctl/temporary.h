@@ -24,7 +24,7 @@ enum temporary_use { TEMPORARY_RUN, TEMPORARY_FILE };
 int temporary_find(enum temporary_use use, char dir[PATH_MAX], char why[TEMPORARY_WHY_BYTES]);
 
 /* A new file there, whose name begins so and which nobody else can open: its descriptor, and its
- * path, which the caller unlinks. -errno with the reason. */
+ * path, which the caller unlinks. Else -errno, and in `why` an error to print, with the remedy. */
 int temporary_open(const char *name, char path[PATH_MAX], char why[TEMPORARY_WHY_BYTES]);
 
 #endif

@@ -82,36 +82,27 @@ def finish(process, *want):
 
 # ---- signals -------------------------------------------------------------------------------------
 
-def test_every_signal_is_passed_on_once():
+def sent_comes_once(send, numbers):
+    """The command has each signal that send(pid, number) sends once. SIGUSR2 to salusctl alone ends the series."""
     with launchers() as ways:
         for name, launcher in ways.items():
             p = start([*launcher, *PROBE, "signals"], process_group=0)
             pid_of(p)
-            for number in EVERY:
-                if number == signal.SIGUSR2:
-                    continue
-                os.kill(p.pid, number)
+            for number in numbers:
+                send(p.pid, number)
                 equal(taken(p)[0], number, f"{name}: signal {number} of {p.pid}")
             os.kill(p.pid, signal.SIGUSR2)
-            equal(taken(p)[0], signal.SIGUSR2, name)
+            equal(taken(p)[0], signal.SIGUSR2, f"{name}: what comes next")
             finish(p)
+
+
+def test_every_signal_is_passed_on_once():
+    sent_comes_once(os.kill, [n for n in EVERY if n != signal.SIGUSR2])
 
 
 def test_a_signal_for_the_whole_group_comes_once():
     """As from a shell's `kill %1` or a notebook's interrupt: the command has it from the sender."""
-    with launchers() as ways:
-        for name, launcher in ways.items():
-            p = start([*launcher, *PROBE, "signals"], process_group=0)
-            pid_of(p)
-            for number in EVERY:
-                if number in STOPS or number == signal.SIGUSR2:
-                    continue
-                os.killpg(p.pid, number)
-                equal(taken(p)[0], number, f"{name}: signal {number} of the group")
-            # One that reaches salusctl alone, and only after all the others.
-            os.kill(p.pid, signal.SIGUSR2)
-            equal(taken(p)[0], signal.SIGUSR2, f"{name}: what comes next")
-            finish(p)
+    sent_comes_once(os.killpg, [n for n in EVERY if n not in STOPS | {signal.SIGUSR2}])
 
 
 def test_a_queued_signal_keeps_its_code():
