@@ -27,7 +27,7 @@ check-long-chaos-asan: all e2e-programs
 	BUILD=$(BUILD) SALUS_DAEMON_BUILD=build-asan ASAN_OPTIONS=detect_leaks=1 \
 		$(PYTHON) test/e2e/run_chaos.py --kills 200
 
-$(BUILD)/mutants/salus-gpu-no-void: $(BUILD)/salus-gpu test/mutants/worker/no-void.mutant
+$(BUILD)/mutants/salus-gpu-no-void: $(BUILD)/salus-gpu test/mutants/worker.mutants
 	@mkdir -p $(@D)
 	$(Q)BUILD=$(BUILD) scripts/mutants link worker/no-void salus-gpu $@
 

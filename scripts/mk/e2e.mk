@@ -101,7 +101,7 @@ NESTED_PARTS := programs offender killed_in_an_endless feature separate values u
 # gives away, and one that does not ask whether its driver is there still.
 EARLY_WORKER := $(BUILD)/mutants/salus-gpu-cuda-number-first
 DEAF_WORKER := $(BUILD)/mutants/salus-gpu-cuda-never-asked
-$(EARLY_WORKER) $(DEAF_WORKER): $(BUILD)/mutants/salus-gpu-%: $(BUILD)/salus-gpu test/mutants/device/%.mutant
+$(EARLY_WORKER) $(DEAF_WORKER): $(BUILD)/mutants/salus-gpu-%: $(BUILD)/salus-gpu test/mutants/device.mutants
 	@mkdir -p $(@D)
 	$(Q)BUILD=$(BUILD) scripts/mutants link device/$* salus-gpu $@
 check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FAULTY_DRIVER) $(EARLY_WORKER)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mutant is a file test/mutants/<room>/<name>.mutant:
+"""The mutants of a room are the sections of test/mutants/<room>.mutants, in the order of their names:
 
-    # SPDX-License-Identifier: Apache-2.0
+    [name]
     wrong: what is broken, in a sentence
     file: daemon/worker/memory/credit.c
     test: test_residency at_once
@@ -28,7 +28,7 @@ import re
 from mutation.tokens import bodies, find, glue, tokens, words
 
 FOLDER = "test/mutants"
-SUFFIX = ".mutant"
+SUFFIX = ".mutants"
 KEYS = ("wrong", "file", "unit", "test", "hangs", "in")
 
 
@@ -126,17 +126,31 @@ def _place(path, text, toks, where, hunk):
     return hits[0], hits[0] + len(old)
 
 
-def read_all():
-    """([mutants], [complaints]) of all files, in the order of their names."""
-    mutants, bad = [], []
-    for path in sorted(glob.glob(f"{FOLDER}/**/*{SUFFIX}", recursive=True)):
-        name = path[len(FOLDER) + 1:-len(SUFFIX)]
+def sections(text):
+    """[(name, text)] of a room's file. Comments stand ahead of the first section, and in each."""
+    parts = re.split(r"^\[(.*)\]$", text, flags=re.M)
+    return list(zip(parts[1::2], parts[2::2]))
+
+
+def read_room(path):
+    """([mutants], [complaints]) of one file."""
+    room, mutants, bad = path[len(FOLDER) + 1:-len(SUFFIX)], [], []
+    with open(path) as f:
+        found = sections(f.read())
+    names = [name for name, _ in found]
+    bad += [f"{path}: [{b}] does not come behind [{a}]" for a, b in zip(names, names[1:]) if a >= b]
+    for name, text in found:
         try:
-            with open(path) as f:
-                mutants.append(Mutant(name, f.read()))
+            mutants.append(Mutant(f"{room}/{name}", text))
         except Bad as e:
-            bad.append(f"{path}: {e}")
+            bad.append(f"{path}: [{name}]: {e}")
     return mutants, bad
+
+
+def read_all():
+    """([mutants], [complaints]) of all rooms, in the order of their names."""
+    rooms = [read_room(path) for path in sorted(glob.glob(f"{FOLDER}/*{SUFFIX}"))]
+    return [m for mutants, _ in rooms for m in mutants], [b for _, bad in rooms for b in bad]
 
 
 def choose(mutants, wanted):
