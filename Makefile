@@ -27,7 +27,8 @@ LINK = $(CC) -pthread $(OPT) $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 pkg = $(shell pkg-config $(1) $(2))
 
 # ---- sources by floor, with its rooms (main.c of each program stays out of its library) ---------
-src = $(filter-out %/main.c,$(wildcard $(foreach d,$(1),$(d)/*.c $(d)/*/*.c)))
+SOURCES := $(sort $(shell find common proto daemon shim -name '*.c'))
+src = $(filter-out %/main.c,$(filter $(addsuffix /%,$(1)),$(SOURCES)))
 objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 COMMON := $(call src,common)
@@ -35,7 +36,7 @@ PROTO  := $(call src,proto)
 KERNELS := $(call src,daemon/kernels)
 SCHED  := $(call src,daemon/sched)
 PLAN   := $(call src,daemon/serve/plan)
-DEVICE := $(filter-out daemon/device/soft/isa/%,$(call src,daemon/device daemon/device/soft))
+DEVICE := $(filter-out daemon/device/soft/isa/%,$(call src,daemon/device))
 WORKER := $(call src,daemon/worker)
 BROKER := $(call src,daemon/broker)
 CTL    := $(call src,daemon/ctl)
@@ -44,7 +45,7 @@ JIT    := $(call src,shim/jit)
 SHIM   := $(filter-out $(NVML) $(JIT),$(call src,shim))
 # Handlers of the software GPU are compiled once for each instruction set and chosen by cpuid.
 ISA_ONCE  := daemon/device/soft/isa/select.c
-ISA_SRC   := $(filter-out $(ISA_ONCE),$(wildcard daemon/device/soft/isa/*.c))
+ISA_SRC   := $(filter-out $(ISA_ONCE),$(call src,daemon/device/soft/isa))
 ISA_base  := -march=x86-64
 ISA_v3    := -march=x86-64-v3 $(ISA_AGAIN)
 ISA_v4    := -march=x86-64-v4 -mprefer-vector-width=512 $(ISA_AGAIN)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which GPU of a cluster each waiting job goes to (daemon/place): its library, its tests, its bench.
-PLACE := $(wildcard daemon/place/*.c)
+PLACE := $(filter-out daemon/place/sim/% daemon/place/slurm/%,$(call src,daemon/place))
 $(BUILD)/libplace.a: $(call objs,$(PLACE))
 
 PLACE_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_place_*.c))
