@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shim/connection/state.h"
+#include "shim/handle.h"
 #include "shim/memory/mem.h"
 #include "test/lib/shim/rig.h"
 
@@ -138,10 +139,12 @@ Test(shim_pool, plain_memory_is_freed_in_a_streams_order) {
     rig_hold_streams(false);
     cr_assert_eq(cuStreamSynchronize(a), CUDA_SUCCESS);
     cr_expect_not(mem_find(plain, &found), "without a threshold");
-    for (int more_than_pools = 0; more_than_pools < 300; more_than_pools++) {
+    for (int again = 0; again < 300; again++) {
         cr_assert_eq(cuMemAlloc_v2(&plain, 1000), CUDA_SUCCESS);
         cr_assert_eq(cuMemFreeAsync(plain, a), CUDA_SUCCESS);
     }
+    cr_expect_leq(handle_index(HANDLE_POOL, make(0)), handle_index(HANDLE_POOL, pool) + 2,
+                  "all of them share one pool");
 }
 
 /* ---- other homes ----------------------------------------------------------------------------- */
