@@ -318,8 +318,13 @@ static bool has_beaten(struct wirebench *b) {
 Test(residency, a_worker_that_sleeps_wakes_for_the_end_of_a_lease) {
     struct policy_config policy = one_lane;
     policy.lease_ns = 100000000;
+    policy.idle_turn_ns = 200000000; /* a holder that is idle keeps its turn until then */
     struct world w = begin(&policy);
     struct wireclient *a = join(&w, 0, PAGE), *b = join(&w, 0, PAGE);
+    back(a, E0, PAGE); /* a job without memory in the lane gives way at once */
+    back(b, E0, PAGE);
+    use(a, E0);
+    use(b, E0);
     wirebench_thread(w.b);
     bool beaten = true;
     for (int i = 0; i < 8 && beaten; i++) { /* on a busy machine it may have come before */
