@@ -4,6 +4,10 @@
 #   SAN=address,undefined | thread      V=1 shows commands      CC=clang works as well
 BUILD ?= build
 SAN ?=
+# As many jobs as there are processors, unless the caller says how many (-j). Makes below share their caller's.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 V ?= 0
 Q := $(if $(filter 1,$(V)),,@)
 PREFIX ?= /usr/local
@@ -111,50 +115,23 @@ $(BUILD)/shim/%.so: $(BUILD)/shim/%.so.1
 $(call objs,$(SHIM)): OWN_CFLAGS += -fvisibility=hidden
 
 # ---- tests -------------------------------------------------------------------------------------
-UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
 PLAIN := $(patsubst test/plain/%.c,$(BUILD)/test/plain/%,$(wildcard test/plain/*.c))
 TEST_LIB := $(BUILD)/libtest.a
 $(TEST_LIB): $(call objs,$(wildcard test/lib/*.c))
 TEST_LINK = $(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
-
-$(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(TEST_LIB) $(LIBS)
-	$(Q)$(TEST_LINK) -lcriterion $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS) $(OWN_LIBS)
 $(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(TEST_LINK) $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
-$(patsubst %,%.o,$(UNIT)): OWN_CFLAGS += $(UNIT_OPT)
 .PRECIOUS: $(BUILD)/%.o
-
-.PHONY: unit-programs check-unit check-plain
 JOBS ?= $(shell nproc)
-# Plain programs of one thread each: worlds at random.
-WORLDS := $(addprefix $(BUILD)/test/plain/,lane_random plan_world sched_world grow_worlds)
-UNIT_NOW = $(filter-out $(addprefix %/test_,$(UNIT_LEFT_OUT)),$(UNIT))
-unit-programs: $(UNIT_NOW) $(WORLDS) $(BUILD)/proofs/late
-check-unit: unit-programs ## unit tests, as many at a time as there are processors; UNIT_LEFT_OUT=name
-	$(Q)scripts/run-tests -j$(JOBS) $(WORLDS) $(UNIT_NOW)
-	$(Q)scripts/must-fail "unit: late" "an assertion failed when its test was over" scripts/run-tests $(BUILD)/proofs/late
-	$(Q)scripts/must-fail "unit: hung" "no end after 1 s" timeout 30 scripts/run-tests -t1 test/proofs/stays
-	$(Q)scripts/must-fail "unit: ended" "ended while test/proofs/stays ran" timeout 1 scripts/run-tests test/proofs/stays
-$(BUILD)/proofs/late: $(BUILD)/test/proofs/late.o
-	@mkdir -p $(@D)
-	$(Q)$(LINK) -o $@ $< -lcriterion
-PLAIN_NOW = $(filter-out $(WORLDS) $(addprefix %/,$(PLAIN_LEFT_OUT)),$(PLAIN))
-check-plain: $(PLAIN_NOW) ## plain programs of several threads, one at a time; PLAIN_LEFT_OUT=name
-	$(Q)scripts/run-tests -j1 $(PLAIN_NOW)
 
-# T=sched_world: a plain program.
-.PHONY: test
-test: $(filter %/$(T),$(UNIT) $(PLAIN)) ## one: T=test_ring [CASE=part of a case's name]
-	@$(if $(T),,echo "make test T=test_ring [CASE=...]"; exit 1)
-	@$(if $(strip $<),,echo "make test: there is no test '$(T)'"; exit 1)
-	$(Q)$< $(if $(CASE),--filter '*/*$(CASE)*')
-
-# What takes too long for every change: each area adds its part as a prerequisite. Set-up is the first.
-.PHONY: check-long
-check-long: setup ## what takes too long for check: hours
+# Checks that take hours: each area adds its part to check-long-parts. They run one after another.
+.PHONY: check-long check-long-parts
+check-long: setup ## what takes too long for check-deep: hours
+	@$(MAKE) --no-print-directory -j1 check-long-parts
 	@echo "check-long: all parts passed"
 
--include $(wildcard scripts/mk/*.mk)
+include $(filter-out %/unit.mk,$(wildcard scripts/mk/*.mk))
+include scripts/mk/unit.mk
 
 # The compiler that set-up fetched stays: it takes a download.
 .PHONY: clean distclean

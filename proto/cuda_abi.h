@@ -3,7 +3,7 @@
  * The CUDA driver's ABI as the project needs it: handles, enums and structures that cross the
  * boundary between a program and libcuda.so.1. The names are the driver's own, so that prototypes
  * read as users know them; layouts and numbers are held against the toolkit's header by
- * test/unit/test_cuda_abi.c. The build itself never needs the toolkit. 64-bit only.
+ * test/unit/proto/test_cuda_abi.c. The build itself never needs the toolkit. 64-bit only.
  */
 #ifndef PROTO_CUDA_ABI_H
 #define PROTO_CUDA_ABI_H

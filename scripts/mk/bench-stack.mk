@@ -29,4 +29,4 @@ $(BUILD)/test/bench/request_bench $(BUILD)/test/bench/relay: $(BUILD)/test/bench
 .PHONY: slo-daemon
 slo-daemon: bench-programs
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/bench/slo.py $(addprefix --rounds ,$(ROUNDS)) $(if $(NESTED),--nested)
-$(BUILD)/test/unit/test_fluid_timeline: $(BUILD)/test/bench/fluid_timeline.o
+$(BUILD)/test/unit/daemon/device/soft/dev/alone/test_fluid_timeline: $(BUILD)/test/bench/fluid_timeline.o

@@ -4,8 +4,6 @@
 #   make check-cluster   salus-sim cluster as a program
 $(BUILD)/libplacesim.a: $(call objs,$(call src,daemon/place/sim))
 
-CLUSTER_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_fleet_*.c test/unit/test_jobset*.c))
-$(CLUSTER_TESTS): $(addprefix $(BUILD)/lib,placesim.a)
 $(BUILD)/fuzz_jobset: $(BUILD)/libplacesim.a
 
 check-sim: check-cluster

@@ -15,7 +15,7 @@ check-chaos: all e2e-programs $(BUILD)/mutants/salus-gpu-no-void
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_recovery.py $(E2E)
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_chaos.py --kills $(CHAOS_KILLS)
 	for try in 1 2 3; do $(NO_VOID_IS_FOUND) && exit 0; done; exit 1
-check-long: check-long-chaos check-long-chaos-asan check-long-recovery
+check-long-parts: check-long-chaos check-long-chaos-asan check-long-recovery
 check-long-recovery: all e2e-programs
 	BUILD=$(BUILD) SALUS_RECOVERY_ROUNDS=25 $(PYTHON) test/e2e/run_recovery.py
 check-long-chaos: all e2e-programs
@@ -46,6 +46,6 @@ check-repeat: all e2e-programs $(BUILD)/mutants/fickle
 	$(Q)rm -f $(BUILD)/mutants/fickle.runs
 	$(Q)scripts/must-fail "repeat: fickle" "fickle under .* run [0-9]+: checksum 0*1, alone 0*" \
 		env $(REPEAT_RUN) --programs "$(abspath $(BUILD))/mutants/fickle vecadd" --runs 4 --at-once 1 --pairs pack/streams
-check-long: check-long-repeat
+check-long-parts: check-long-repeat
 check-long-repeat: all e2e-programs
 	$(REPEAT_RUN) --programs "$(REPEAT_PROGRAMS)" --runs 500 --state $(BUILD)/repeat.state

@@ -9,7 +9,7 @@ $(FAULTY_DRIVER): $(call objs,$(wildcard test/lib/driver/faulty*.c)) $(BUILD)/da
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $^
 
-CUDA_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_cuda_[!a]*.c)) \
+CUDA_TESTS := $(BUILD)/test/unit/daemon/device/cuda/tests \
 	$(patsubst test/plain/%.c,$(BUILD)/test/plain/%,$(wildcard test/plain/cuda_*.c))
 $(CUDA_TESTS): | $(FAKE_DRIVER) $(FAULTY_DRIVER)
 
@@ -19,4 +19,4 @@ check-faults: $(BUILD)/test/plain/cuda_faults
 	$(Q)$< 4
 check-long-faults: $(BUILD)/test/plain/cuda_faults
 	$(Q)$< 100000
-check-long: check-long-faults
+check-long-parts: check-long-faults

@@ -91,6 +91,12 @@ $(BUILD)/test/e2e/describe: $(BUILD)/scripts/device-probes/describe.o
 	$(Q)$(LINK) -o $@ $^ -ldl
 E2E_CLIENTS := $(addprefix $(BUILD)/test/e2e/,garbage_client nvml_reader driver_worker describe)
 
+# Deadlines of tests are for what never comes, not for how fast the machine is.
+LOADED_PARTS := programs_together jobs_are iterations_are marks values registered killed garbage prints_at_once
+.PHONY: check-loaded
+check-loaded: all e2e-programs $(E2E_CLIENTS) ## a part of check-e2e beside twice as many busy processes as there are processors
+	BUILD=$(BUILD) scripts/under-load $(PYTHON) test/e2e/run_e2e.py $(or $(E2E),$(LOADED_PARTS))
+
 .PHONY: e2e-programs check-e2e check-nested check-sharing check-e2e-asan check-matrix
 e2e-programs: $(E2E_BASE) $(E2E_PAIR_BINS)
 check-e2e: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## nvcc's programs through the real daemon; E2E=part
@@ -116,7 +122,7 @@ check-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FA
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_users.py killed wait_rather finds lends
 	BUILD=$(BUILD) SALUS_TEST_NESTED=1 $(PYTHON) test/e2e/run_gpus.py shows_both on_both policies
 .PHONY: check-long-nested
-check-long: check-long-nested
+check-long-parts: check-long-nested
 check-long-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 $(FAULTY_DRIVER) \
 		$(BUILD)/mutants/salus-gpu-no-void $(DEAF_WORKER)
 	for suite in e2e ending recovery sharing gpus "users --long" "chaos --kills 500"; do set -- $$suite; name=$$1; shift; \

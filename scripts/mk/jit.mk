@@ -9,6 +9,6 @@ $(JIT_SO): $(JIT_OBJS) $(JIT_CODE) $(BUILD)/libcommon.a scripts/mk/jit.map
 	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic -Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) \
 		-Wl,--version-script=scripts/mk/jit.map -o $@ $(filter %.o,$^) $(filter %.a,$^)
 
-$(addprefix $(BUILD)/test/unit/,test_jit_linker test_jit_native): $(JIT_OBJS) $(JIT_CODE)
+$(BUILD)/test/unit/shim/jit/tests: $(JIT_OBJS) $(JIT_CODE)
 # With a library of NVIDIA's that is the test's own.
-$(BUILD)/test/unit/test_jit_lto: $(filter-out %/original.o,$(JIT_OBJS)) $(JIT_CODE)
+$(BUILD)/test/unit/shim/jit/alone/test_jit_lto: $(filter-out %/original.o,$(JIT_OBJS)) $(JIT_CODE)

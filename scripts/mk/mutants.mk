@@ -8,6 +8,6 @@
 check-mutants: ## small faults that the tests must notice; ROOM=worker, or a file
 	$(Q)BUILD=$(BUILD) scripts/mutants self-test -j$(JOBS)
 	$(Q)BUILD=$(BUILD) scripts/mutants run -j$(JOBS) $(addprefix --part=,$(MUTANT_PARTS)) $(ROOM)
-check-long: check-mutants check-long-mutants
+check-long-parts: check-mutants check-long-mutants
 check-long-mutants:
 	$(Q)BUILD=$(BUILD) scripts/mutants run --long

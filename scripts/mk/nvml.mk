@@ -14,4 +14,4 @@ check-nvml-exports: $(NVML_SO)
 	$(Q)nm -D --defined-only $< | awk '{print $$NF}' | sort >$(BUILD)/nvml.have
 	$(Q)diff $(BUILD)/nvml.want $(BUILD)/nvml.have
 
-$(BUILD)/test/unit/test_nvml: $(NVML_OBJS)
+$(BUILD)/test/unit/shim/nvml/tests: $(NVML_OBJS)

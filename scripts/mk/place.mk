@@ -3,11 +3,11 @@
 PLACE := $(filter-out daemon/place/sim/% daemon/place/slurm/%,$(call src,daemon/place))
 $(BUILD)/libplace.a: $(call objs,$(PLACE))
 
-PLACE_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_place_*.c))
+PLACE_TESTS := $(addprefix $(BUILD)/test/unit/daemon/place/,tests alone/test_place_memory)
 $(PLACE_TESTS): $(BUILD)/libplace.a
 
 # Every allocation of it may be the one that fails.
-$(BUILD)/test/unit/test_place_memory: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/test/unit/daemon/place/alone/test_place_memory: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 BENCHES += $(BUILD)/test/bench/place_bench
 $(BUILD)/test/bench/place_bench: $(addprefix $(BUILD)/test/bench/,place_bench.o floor.o) \
@@ -16,7 +16,7 @@ $(BUILD)/test/bench/place_bench: $(addprefix $(BUILD)/test/bench/,place_bench.o 
 
 # More random worlds, each step of which is held against a plain reference.
 .PHONY: check-long-place
-check-long: check-long-place
-check-long-place: $(BUILD)/test/unit/test_place_world $(BUILD)/test/unit/test_fleet_slow
-	SALUS_TEST_SEEDS=100 $(BUILD)/test/unit/test_place_world
-	SALUS_TEST_SEEDS=30 $(BUILD)/test/unit/test_fleet_slow
+check-long-parts: check-long-place
+check-long-place: $(BUILD)/test/unit/daemon/place/tests $(BUILD)/test/unit/daemon/sim/alone/test_fleet_slow
+	SALUS_TEST_SEEDS=100 $< --filter 'place_world/*'
+	SALUS_TEST_SEEDS=30 $(BUILD)/test/unit/daemon/sim/alone/test_fleet_slow

@@ -6,7 +6,7 @@ $(BUILD)/test/bench/plan_bench: $(addprefix $(BUILD)/test/bench/,plan_bench.o hu
 	$(Q)$(LINK) -o $@ $^ -lm
 
 # Every allocation of it may be the one that fails.
-$(BUILD)/test/unit/test_plan_memory: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/test/unit/daemon/serve/plan/alone/test_plan_memory: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 .PHONY: check-serve-plan
 check-serve-plan: $(BUILD)/test/plain/plan_world
@@ -15,4 +15,3 @@ check-serve-plan: $(BUILD)/test/plain/plan_world
 # The same step in virtual time, for salus-sim serve.
 SERVE_SIM := $(call src,daemon/serve/sim)
 $(BUILD)/libservesim.a: $(call objs,$(SERVE_SIM))
-$(addprefix $(BUILD)/test/unit/test_serve_,demand serving): $(BUILD)/libservesim.a

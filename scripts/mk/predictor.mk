@@ -41,8 +41,8 @@ uninstall-predict:
 
 # Tests write models themselves, in the same schema.
 PREDICT_TEST_SRC := $(wildcard test/lib/predict/*.c)
-PREDICT_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_predict_*.c))
-PREDICT_TEST_OBJS := $(call objs,$(PREDICT_TEST_SRC)) $(addsuffix .o,$(PREDICT_TESTS)) $(addprefix $(BUILD)/test/fuzz/,fuzz_onnx.o fuzz_predictor.o)
+PREDICT_TESTS := $(BUILD)/test/unit/daemon/predict/tests
+PREDICT_TEST_OBJS := $(call objs,$(PREDICT_TEST_SRC)) $(call objs,$(wildcard test/unit/daemon/predict/*.c)) $(addprefix $(BUILD)/test/fuzz/,fuzz_onnx.o fuzz_predictor.o)
 $(PREDICT_TEST_OBJS): $(ONNX_C:.c=.h)
 $(PREDICT_TEST_OBJS): OWN_CFLAGS += -isystem $(BUILD)/gen
 $(BUILD)/libpredicttest.a: $(call objs,$(PREDICT_TEST_SRC))

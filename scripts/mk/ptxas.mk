@@ -9,7 +9,7 @@ $(BUILD)/cuda/bin/ptxas: $(BUILD)/salus-ptxas
 	@mkdir -p $(@D)
 	$(Q)ln -sf ../../salus-ptxas $@
 all: $(BUILD)/salus-ptxas $(BUILD)/cuda/bin/ptxas
-$(BUILD)/test/unit/test_ptxas: $(BUILD)/libptxas.a
+$(BUILD)/test/unit/daemon/ptxas/tests: $(BUILD)/libptxas.a
 
 .PHONY: install-ptxas
 install: install-ptxas

@@ -21,7 +21,7 @@ $(RANDOM_JOB): $(BUILD)/test/random/job.o $(BUILD)/test/random/cases.o $(BUILD)/
 check-random: $(RANDOM_PLAY)
 	$(Q)$(RANDOM_PLAY) $(RANDOM_PAIRS)
 	$(Q)$(PYTHON) test/random/test_random.py
-check-long: check-long-random
+check-long-parts: check-long-random
 check-long-random: all $(RANDOM_PLAY) $(RANDOM_JOB)
 	BUILD=$(BUILD) NVCC=$(NVCC) $(PYTHON) test/random/run_random.py hunt --seed $(RANDOM_SEED) --files $(RANDOM_FILES)
 record-random:

@@ -22,7 +22,7 @@ $(BUILD)/e2e/newest-static/%: test/e2e/programs/%.cu test/e2e/programs/common.h
 	$(Q)$(NEWEST)/bin/nvcc $(NVCC_default) -o $@ $<
 .PHONY: check-long-nvcc newest-programs check-long
 newest-programs: $(call e2e_bin,newest-static,$(E2E_PROGRAMS))
-check-long: check-long-nvcc
+check-long-parts: check-long-nvcc
 check-long-nvcc: all
 	$(Q)scripts/fetch-nvcc newest || { echo "SKIPPED newest nvcc; skipped: all"; exit 0; } && \
 		$(PYTHON) scripts/gen-driver-api --check --toolkit $(NEWEST) && \

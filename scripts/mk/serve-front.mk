@@ -8,13 +8,13 @@ INFER_NEEDS := -lcjson -lm
 FRONT_NEEDS = $(call pkg,--libs,libuv) -lhttp_parser $(INFER_NEEDS)
 $(BUILD)/libinfer.a: $(call objs,$(INFER))
 $(BUILD)/libfront.a: $(call objs,$(FRONT))
-INFER_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_infer_*.c))
-FRONT_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_front_*.c))
+INFER_TESTS := $(BUILD)/test/unit/daemon/serve/infer/tests
+FRONT_TESTS := $(addprefix $(BUILD)/test/unit/daemon/serve/http/,tests alone/test_front_loop)
 $(INFER_TESTS) $(FRONT_TESTS) $(addprefix $(BUILD)/fuzz_,infer session): $(BUILD)/libinfer.a
 $(FRONT_TESTS) $(BUILD)/fuzz_session: $(BUILD)/libfront.a
 $(INFER_TESTS): OWN_LIBS = $(INFER_NEEDS)
 $(FRONT_TESTS) $(BUILD)/fuzz_session: OWN_LIBS = $(FRONT_NEEDS)
-$(BUILD)/test/unit/test_front_loop: OWN_LIBS = $(FRONT_NEEDS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/test/unit/daemon/serve/http/alone/test_front_loop: OWN_LIBS = $(FRONT_NEEDS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 $(BUILD)/test/serve/echo_front: $(BUILD)/test/serve/echo_front.o $(FRONT_LIBS)
 	$(Q)$(LINK) -o $@ $^ $(FRONT_NEEDS)

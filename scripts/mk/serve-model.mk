@@ -18,7 +18,7 @@ $(SERVE_MODEL_A): $(SERVE_MODEL_OBJS) $(BUILD)/libproto.a $(BUILD)/libcommon.a
 all serve-model: $(SERVE_MODEL_SO) $(SERVE_MODEL_A)
 
 # A second library of the same functions is no way to test one: the objects themselves.
-$(BUILD)/test/unit/test_serve_model: $(SERVE_MODEL_OBJS)
+$(BUILD)/test/unit/daemon/serve/model/tests: $(SERVE_MODEL_OBJS)
 
 # The gateway's side, with programs that are honest and programs that are not.
 SERVE_WORKER := $(call src,daemon/serve/worker)
@@ -28,12 +28,12 @@ $(BUILD)/test/serve/rogue: $(BUILD)/test/serve/rogue.o $(BUILD)/libproto.a $(BUI
 	$(Q)$(LINK) -o $@ $^
 $(BUILD)/test/serve/adder: $(BUILD)/test/serve/adder.o $(SERVE_MODEL_A)
 	$(Q)$(LINK) -o $@ $^
-$(BUILD)/test/unit/test_serve_worker.o: OWN_CFLAGS += -DSERVE_PROGRAMS='"$(BUILD)/test/serve"' \
+$(BUILD)/test/unit/daemon/serve/worker/alone/test_serve_worker.o: OWN_CFLAGS += -DSERVE_PROGRAMS='"$(BUILD)/test/serve"' \
 	-DSERVE_LIBRARY='"$(SERVE_MODEL_SO)"'
-$(BUILD)/test/unit/test_serve_worker: $(BUILD)/libserve-worker.a $(BUILD)/libinfer.a | $(SERVE_PROGRAMS) $(SERVE_MODEL_SO)
-$(BUILD)/test/unit/test_serve_worker: OWN_LIBS = $(INFER_NEEDS)
+$(BUILD)/test/unit/daemon/serve/worker/alone/test_serve_worker: $(BUILD)/libserve-worker.a $(BUILD)/libinfer.a | $(SERVE_PROGRAMS) $(SERVE_MODEL_SO)
+$(BUILD)/test/unit/daemon/serve/worker/alone/test_serve_worker: OWN_LIBS = $(INFER_NEEDS)
 .PHONY: check-serve-worker
-check-serve-worker: $(addprefix $(BUILD)/test/unit/test_serve_,memory message model worker) ## models' programs: their memory, their library, who watches them
+check-serve-worker: $(addprefix $(BUILD)/test/unit/daemon/serve/,model/tests worker/alone/test_serve_worker) ## models' programs: their memory, their library, who watches them
 	$(Q)PYTHON=$(PYTHON) scripts/run-tests -j1 $^
 
 install: install-serve-model

@@ -8,7 +8,7 @@ $(BUILD)/salus-serve: $(BUILD)/daemon/serve/gateway/main.o \
 	$(Q)$(LINK) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -linih $(FRONT_NEEDS)
 all: $(BUILD)/salus-serve
 
-$(BUILD)/test/unit/test_models_file $(BUILD)/fuzz_models_file: $(addprefix $(BUILD)/lib,gateway.a plan.a infer.a)
+$(BUILD)/test/unit/daemon/serve/gateway/tests $(BUILD)/fuzz_models_file: $(addprefix $(BUILD)/lib,gateway.a plan.a infer.a)
 
 $(BUILD)/test/serve/slow $(BUILD)/test/serve/mirror: $(BUILD)/test/serve/%: $(BUILD)/test/serve/%.o $(SERVE_MODEL_A)
 	$(Q)$(LINK) -o $@ $^
@@ -17,8 +17,7 @@ $(BUILD)/test/serve/early: test/serve/early.cu $(SERVE_MODEL_A)
 	@$(if $(Q),echo "  NVCC    $@")
 	$(Q)$(NVCC) $(NVCC_default) $(NVCC_static) -I. -o $@ $< $(SERVE_MODEL_A)
 check-serve: $(BUILD)/e2e/default-static/trainer
-$(addprefix $(BUILD)/test/unit/test_serve_,measure samples): $(BUILD)/libgateway.a
-$(BUILD)/test/unit/test_serve_meter: $(SERVE_MODEL_OBJS)
+$(BUILD)/test/unit/daemon/serve/gateway/tests: $(SERVE_MODEL_OBJS)
 
 .PHONY: check-serve
 check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slow mirror rogue early) ## salus-serve as a process

@@ -7,36 +7,35 @@ $(BUILD)/shim/private/validity.o: OWN_CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALID
 # Its calls of its own entry points stay inside, whatever else the program preloads.
 $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
-$(BUILD)/test/unit/test_vmem: $(BUILD)/shim/memory/vmem.o
-$(BUILD)/test/unit/test_shim_registered: $(addprefix $(BUILD)/shim/memory/,aside.o calm.o hold.o hostmem.o \
+$(BUILD)/test/unit/shim/alone/test_vmem: $(BUILD)/shim/memory/vmem.o
+$(BUILD)/test/unit/shim/alone/test_shim_registered: $(addprefix $(BUILD)/shim/memory/,aside.o calm.o hold.o hostmem.o \
 	pages.o quiet.o shadow.o identity.o spans.o)
-$(BUILD)/test/unit/test_shim_share: $(addprefix $(BUILD)/shim/memory/,share.o pages.o)
-$(BUILD)/test/unit/test_shim_learn: $(BUILD)/shim/memory/learn.o
-$(BUILD)/test/unit/test_spans: $(BUILD)/shim/memory/spans.o
-$(BUILD)/test/unit/test_identity: $(addprefix $(BUILD)/shim/memory/,identity.o spans.o)
-$(BUILD)/test/unit/test_hints: $(BUILD)/shim/memory/hints.o
-$(BUILD)/test/unit/test_bins: $(BUILD)/shim/memory/bins.o
-$(BUILD)/test/unit/test_lanes: $(BUILD)/shim/graph/lanes.o
-$(BUILD)/test/unit/test_shim_title: $(addprefix $(BUILD)/shim/connection/,title.o)
+$(BUILD)/test/unit/shim/alone/test_shim_share: $(addprefix $(BUILD)/shim/memory/,share.o pages.o)
+$(BUILD)/test/unit/shim/alone/test_shim_learn: $(BUILD)/shim/memory/learn.o
+$(BUILD)/test/unit/shim/alone/test_spans: $(BUILD)/shim/memory/spans.o
+$(BUILD)/test/unit/shim/alone/test_identity: $(addprefix $(BUILD)/shim/memory/,identity.o spans.o)
+$(BUILD)/test/unit/shim/alone/test_hints: $(BUILD)/shim/memory/hints.o
+$(BUILD)/test/unit/shim/alone/test_bins: $(BUILD)/shim/memory/bins.o
+$(BUILD)/test/unit/shim/alone/test_lanes: $(BUILD)/shim/graph/lanes.o
+$(BUILD)/test/unit/shim/alone/test_shim_title: $(addprefix $(BUILD)/shim/connection/,title.o)
 SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o program_memory.o ptx_target.o)
-$(BUILD)/test/unit/test_shim_fatbin $(BUILD)/test/unit/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
-$(BUILD)/test/unit/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,conn.o dial.o gpu_choice.o profile.o \
+$(BUILD)/test/unit/shim/alone/test_shim_fatbin $(BUILD)/test/unit/shim/alone/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
+$(BUILD)/test/unit/shim/alone/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,conn.o dial.o gpu_choice.o profile.o \
 	question.o refusals.o title.o visible.o)
-$(BUILD)/test/unit/test_visible $(BUILD)/fuzz_visible: $(BUILD)/shim/connection/visible.o
-$(BUILD)/test/unit/test_question $(BUILD)/fuzz_question: $(addprefix $(BUILD)/shim/connection/,dial.o question.o)
-$(BUILD)/test/unit/test_mps_variables: $(BUILD)/shim/connection/mps_variables.o
-$(BUILD)/test/unit/test_gpu_choice: $(addprefix $(BUILD)/shim/connection/,dial.o gpu_choice.o question.o visible.o)
-$(BUILD)/test/unit/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o memory/headroom.o api/alloc.o \
+$(BUILD)/test/unit/shim/alone/test_visible $(BUILD)/fuzz_visible: $(BUILD)/shim/connection/visible.o
+$(BUILD)/test/unit/shim/alone/test_question $(BUILD)/fuzz_question: $(addprefix $(BUILD)/shim/connection/,dial.o question.o)
+$(BUILD)/test/unit/shim/alone/test_mps_variables: $(BUILD)/shim/connection/mps_variables.o
+$(BUILD)/test/unit/shim/alone/test_gpu_choice: $(addprefix $(BUILD)/shim/connection/,dial.o gpu_choice.o question.o visible.o)
+$(BUILD)/test/unit/shim/alone/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o memory/headroom.o api/alloc.o \
 	memory/lookup.o memory/stray.o memory/virtual.o memory/allocation.o memory/spans.o memory/identity.o)
-$(BUILD)/test/unit/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)
-$(BUILD)/test/unit/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/process_exit.o connection/submit.o connection/reply.o memory/staging.o)
-$(BUILD)/test/unit/test_refuse: $(addprefix $(BUILD)/shim/,connection/refuse.o connection/logbook.o connection/refusals.o private/slots.o)
-$(BUILD)/test/unit/test_shim_logs: $(addprefix $(BUILD)/shim/,api/logs.o connection/logbook.o)
-$(BUILD)/test/unit/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
+$(BUILD)/test/unit/shim/alone/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)
+$(BUILD)/test/unit/shim/alone/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/process_exit.o connection/submit.o connection/reply.o memory/staging.o)
+$(BUILD)/test/unit/shim/alone/test_refuse: $(addprefix $(BUILD)/shim/,connection/refuse.o connection/logbook.o connection/refusals.o private/slots.o)
+$(BUILD)/test/unit/shim/alone/test_shim_logs: $(addprefix $(BUILD)/shim/,api/logs.o connection/logbook.o)
+$(BUILD)/test/unit/shim/alone/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
 # The launch path and the rules about locks: all of the library with a scripted worker in its own
 # process, compiled to abort where it would wait with a lock held.
-SHIM_RIG_TESTS := $(addprefix $(BUILD)/test/unit/test_shim_,waiting exit moved launch code copy order pool managed virtual ipc graph capture texture opaque values green shown context_events tensor_map linking cupti)
 SHIM_RIG := $(BUILD)/test/lib/shim/rig.o $(BUILD)/test/lib/description.o
 SHIM_CHECK := $(patsubst %.c,$(BUILD)/check/%.o,$(SHIM))
 $(BUILD)/check/shim/%.o: shim/%.c
@@ -45,12 +44,14 @@ $(BUILD)/check/shim/%.o: shim/%.c
 	$(Q)$(COMPILE) -DLOCK_CHECK -DDRIVER_VALIDITY=$(DRIVER_VALIDITY) -c $< -o $@
 $(BUILD)/check/libshim.a: $(SHIM_CHECK)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-$(SHIM_RIG_TESTS:%=%.o) $(BUILD)/test/lib/shim/rig.o: OWN_CFLAGS += -DLOCK_CHECK
+$(call objs,$(wildcard test/unit/shim/*.c) test/unit/shim/alone/test_shim_linking.c) $(BUILD)/test/lib/shim/rig.o: OWN_CFLAGS += -DLOCK_CHECK
 $(BUILD)/test/plain/shim_threads: $(BUILD)/test/plain/shim_threads.o $(SHIM_RIG) \
 		$(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(TEST_LINK)
-$(SHIM_RIG_TESTS): $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(SHIM_RIG) \
-		$(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
+SHIM_RIG_NEEDS := $(SHIM_RIG) $(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a \
+	$(BUILD)/libproto.a $(BUILD)/libcommon.a
+UNIT_NEEDS_test/unit/shim := $(SHIM_RIG_NEEDS)
+$(BUILD)/test/unit/shim/alone/test_shim_linking: $(BUILD)/test/unit/shim/alone/test_shim_linking.o $(SHIM_RIG_NEEDS)
 	$(Q)$(TEST_LINK) -lcriterion
 
 # The library that says which calls asked the worker: its entry points and questions are counted.

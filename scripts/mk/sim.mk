@@ -16,8 +16,7 @@ $(BUILD)/libsim.a: $(call objs,$(SIM))
 $(BUILD)/salus-sim: $(BUILD)/daemon/sim/main.o $(SIM_LIBS)
 	$(Q)$(LINK) -o $@ $^ $(SIM_NEEDS)
 all: $(BUILD)/salus-sim
-SIM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_sim_*.c)) \
-	$(BUILD)/test/unit/test_knobs
+SIM_TESTS := $(addprefix $(BUILD)/test/unit/daemon/sim/,tests alone/test_fleet_slow alone/test_sim_kernels)
 $(SIM_TESTS) $(BUILD)/fuzz_workload $(BUILD)/fuzz_trace: $(BUILD)/libsim.a $(BUILD)/libservesim.a \
 	$(BUILD)/libtunesim.a $(BUILD)/libfluid.a $(BUILD)/libplacesim.a $(BUILD)/libplace.a
 $(SIM_TESTS): OWN_LIBS = $(SIM_NEEDS)

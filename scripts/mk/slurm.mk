@@ -13,7 +13,7 @@ SLURM_PLACING := $(filter-out %/main.c,$(wildcard daemon/place/slurm/placer/*.c)
 # What knows nothing of libslurm, so that it is tested where there is none.
 SLURM_PURE := $(SLURM_SHARED) $(filter-out %/plugin.c %/job.c,$(SLURM_SPANK)) $(filter-out %/ctld.c %/records.c %/placer.c,$(SLURM_PLACING))
 $(BUILD)/libslurmpure.a: $(call objs,$(SLURM_PURE))
-SLURM_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_slurm_*.c))
+SLURM_TESTS := $(BUILD)/test/unit/daemon/place/slurm/tests
 $(SLURM_TESTS) $(BUILD)/fuzz_slurm_report: $(addprefix $(BUILD)/lib,slurmpure.a place.a)
 
 # What is called of libslurm is in the process that loads it.

@@ -12,16 +12,25 @@ setup: ## Debian packages and nvcc, where they are missing
 
 # Set-up comes first, and make must see what it installed: hence the second make.
 demo: setup ## six programs share one GPU, each result compared with the one alone
-	@$(MAKE) --no-print-directory all e2e-programs
+	@$(MAKE) --no-print-directory demo-programs
 	@BUILD=$(BUILD) $(PYTHON) scripts/demo
 
-check: ## every test; FUZZ_SECONDS=10 for each fuzzer
-	@scripts/setup --check
-	@$(MAKE) --no-print-directory check-all
+DEMO_PROGRAMS := $(addprefix $(BUILD)/e2e/default-static/,matmul reduce norm histogram pipeline train)
+.PHONY: demo-programs
+demo-programs: $(PROGRAMS) $(SHIM_SO) $(DEMO_PROGRAMS)
 
-.PHONY: check-all
-check-all:
-	@scripts/check-all
+# Set-up comes first, and make must see what it installed. Which step runs where, and why: docs/testing.md.
+check: ## what a change is likeliest to break: some ten minutes
+	@scripts/setup --check
+	@$(MAKE) --no-print-directory check-steps
+check-deep: ## the same code under sanitizers, fuzzers, mutants, kills and load; FUZZ_SECONDS=10 for each fuzzer
+	@scripts/setup --check
+	@$(MAKE) --no-print-directory check-deep-steps
+.PHONY: check-deep check-steps check-deep-steps
+check-steps:
+	@scripts/check-all check
+check-deep-steps:
+	@scripts/check-all deep
 
 check-layers:
 	@scripts/check-layers
@@ -56,14 +65,14 @@ ASAN_LEFT_OUT ?= cuda_faults
 ASAN_UNIT_LEFT_OUT ?= sim_kernels slack_order fleet_slow plan_orloj
 ASAN_PART ?= 4
 .PHONY: check-long-asan
-check-long: check-long-asan
+check-long-parts: check-long-asan
 check-long-asan:
 	@$(MAKE) --no-print-directory ASAN_LEFT_OUT= ASAN_UNIT_LEFT_OUT= ASAN_PART=1 check-asan
 TSAN_LEFT_OUT ?= cuda_faults
 check-tsan: ## threads under TSan
 	@$(MAKE) --no-print-directory BUILD=build-tsan SAN=thread PLAIN_LEFT_OUT="$(TSAN_LEFT_OUT)" check-plain
 .PHONY: check-long-tsan
-check-long: check-long-tsan
+check-long-parts: check-long-tsan
 check-long-tsan:
 	@$(MAKE) --no-print-directory TSAN_LEFT_OUT= check-tsan
 
@@ -71,7 +80,7 @@ check-long-tsan:
 # another line for one of the instruction sets: gcovr cannot merge either. Their differential tests reach
 # every one of them.
 .PHONY: check-long
-check-long: coverage
+check-long-parts: coverage
 coverage: ## lines and branches that unit tests reach, and no fewer than these
 	@$(MAKE) --no-print-directory BUILD=build-cov OPT="-O0 -g" CFLAGS=--coverage LDFLAGS=--coverage check-unit
 	@gcovr -j$(JOBS) --root . --object-directory build-cov --filter '(common|proto|daemon|shim)/' \

@@ -18,11 +18,11 @@ all: $(FLUID_SO) $(FLUID_SO:.1=)
 # The same step in virtual time: what salus-sim tune runs (sim.mk).
 $(BUILD)/libtunesim.a: $(call objs,$(call src,daemon/tune/sim))
 
-TUNE_TESTS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_tune_*.c))
+TUNE_TESTS := $(addprefix $(BUILD)/test/unit/daemon/tune/,tests alone/test_tune_create)
 $(TUNE_TESTS): $(addprefix $(BUILD)/lib,tunesim.a fluid.a)
 
 # Every allocation of it may be the one that fails.
-$(BUILD)/test/unit/test_tune_create: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/test/unit/daemon/tune/alone/test_tune_create: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 BENCHES += $(BUILD)/test/bench/tune_bench
 $(BUILD)/test/bench/tune_bench: $(addprefix $(BUILD)/test/bench/,tune_bench.o floor.o) \

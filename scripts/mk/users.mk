@@ -5,7 +5,7 @@
 check-users: all $(call e2e_bin,default-static,secret heirs ipc) $(BUILD)/test/e2e/nvml_reader
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_users.py $(E2E)
 # More rounds, sizes, kills and policies.
-check-long: check-users-long
+check-long-parts: check-users-long
 check-users-long: all $(call e2e_bin,default-static,secret heirs ipc) $(BUILD)/test/e2e/nvml_reader
 	BUILD=$(BUILD) $(PYTHON) test/e2e/run_users.py --long
 

@@ -21,7 +21,7 @@ oracle-pack: $(ORACLE_PROGRAMS)
 	$(Q)cp test/verify/oracle/run.sh $(ORACLE_PACK)/run.sh
 
 .PHONY: check-oracle
-check-long: check-oracle
+check-long-parts: check-oracle
 check-oracle: all $(BUILD)/test/verify/oracle/run
 	$(Q)$(PYTHON) test/verify/oracle/check.py $(BUILD)/test/verify/oracle/run $(BUILD)/oracle-check
 
@@ -32,4 +32,4 @@ check-verdicts: $(BUILD)/test/verify/ptx_verdict
 	$(Q)scripts/ptx-verdicts check $<
 check-long-verify: $(BUILD)/test/verify/ptx_verdict check-verdicts
 	$(Q)scripts/ptx-verdicts explore $< 1
-check-long: check-long-verify
+check-long-parts: check-long-verify

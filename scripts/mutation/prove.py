@@ -2,13 +2,14 @@
 """Tests run with a mutant in place of the thing that is tested. A mutant is caught only when the test
 fails and says so in the expected words: a test that passes with it proves nothing."""
 
+import functools
 import glob
 import os
 import re
 import shutil
 from typing import NamedTuple
 
-from mutation import descent, late
+from mutation import cases, descent, late
 from mutation.mutant import Bad
 
 
@@ -74,11 +75,23 @@ def proof_of(test):
     name, _, case = test.partition(" ")
     if name in PROOFS:
         return PROOFS[name], case
-    source = f"test/unit/{name}.c"
-    if not os.path.isfile(source):
-        raise Bad(f"there is no test/unit/{name}.c, and no proof {name}")
-    command = ("{program}", "--timeout", "{limit}", "--filter", "*/*{case}*")
-    return Proof(f"test/unit/{name}", command, "(FAIL|CRASH).*{case}(?!.*Timed out)", cases=source), case
+    source = unit_sources().get(name)
+    if not source:
+        raise Bad(f"there is no {name}.c in test/unit, and no proof {name}")
+    command = ("{program}", "--timeout", "{limit}", "--filter", cases.pattern(source, "{case}"))
+    return Proof(unit_program(source), command, "(FAIL|CRASH).*{case}(?!.*Timed out)", cases=source), case
+
+
+@functools.lru_cache(maxsize=None)
+def unit_sources():
+    """Sources of unit tests, by their names."""
+    return {os.path.basename(p)[:-2]: p for p in glob.glob("test/unit/**/test_*.c", recursive=True)}
+
+
+def unit_program(source):
+    """The program that a unit test is in, as scripts/mk/unit.mk has it."""
+    folder, name = os.path.split(source)
+    return source[:-2] if os.path.basename(folder) == "alone" else f"{folder}/tests"
 
 
 def check(test, sources):
