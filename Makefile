@@ -36,6 +36,7 @@ src = $(filter-out %/main.c,$(filter $(addsuffix /%,$(1)),$(SOURCES)))
 objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 COMMON := $(call src,common)
+POLICY := $(call src,daemon/policy)
 PROTO  := $(call src,proto)
 KERNELS := $(call src,daemon/kernels)
 SCHED  := $(call src,daemon/sched)
@@ -56,7 +57,7 @@ ISA_v4    := -march=x86-64-v4 -mprefer-vector-width=512 $(ISA_AGAIN)
 ISA_OBJS  := $(foreach v,base v3 v4,$(patsubst %.c,$(BUILD)/%.$(v).o,$(ISA_SRC))) \
 	$(call objs,$(wildcard $(ISA_ONCE)))
 
-LIBS := $(addprefix $(BUILD)/lib,common.a proto.a kernels.a sched.a plan.a device.a worker.a broker.a ctl.a)
+LIBS := $(addprefix $(BUILD)/lib,common.a policy.a proto.a kernels.a sched.a plan.a device.a worker.a broker.a ctl.a)
 DEVICE_LIBS := -lzstd -llz4 -lm
 BROKER_LIBS = $(call pkg,--libs,libuv msgpack) -linih
 CTL_LIBS = $(call pkg,--libs,msgpack) -lcjson
@@ -82,6 +83,7 @@ endef
 $(foreach v,base v3 v4,$(eval $(call isa_rule,$(v))))
 
 $(BUILD)/libcommon.a: $(call objs,$(COMMON))
+$(BUILD)/libpolicy.a: $(call objs,$(POLICY))
 $(BUILD)/libproto.a: $(call objs,$(PROTO))
 $(BUILD)/libkernels.a: $(call objs,$(KERNELS))
 $(BUILD)/libsched.a: $(call objs,$(SCHED))
@@ -95,16 +97,16 @@ $(BUILD)/lib%.a:
 	@$(if $(Q),echo "  AR      $@")
 	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
-$(BUILD)/salusd: $(BUILD)/daemon/broker/main.o $(addprefix $(BUILD)/lib,broker.a kernels.a proto.a common.a)
+$(BUILD)/salusd: $(BUILD)/daemon/broker/main.o $(addprefix $(BUILD)/lib,broker.a kernels.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(BROKER_LIBS)
 $(BUILD)/salus-gpu: $(BUILD)/daemon/worker/main.o \
-		$(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a common.a)
+		$(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(DEVICE_LIBS)
-$(BUILD)/salusctl: $(BUILD)/daemon/ctl/main.o $(addprefix $(BUILD)/lib,ctl.a kernels.a proto.a common.a)
+$(BUILD)/salusctl: $(BUILD)/daemon/ctl/main.o $(addprefix $(BUILD)/lib,ctl.a kernels.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(CTL_LIBS)
 
 # The shim exports only the driver's own names, by list, and resolves nothing at run time.
-$(SHIM_SO): $(call objs,$(SHIM)) $(addprefix $(BUILD)/lib,proto.a common.a) proto/gen/libcuda.map
+$(SHIM_SO): $(call objs,$(SHIM)) $(addprefix $(BUILD)/lib,proto.a policy.a common.a) proto/gen/libcuda.map
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/gen/libcuda.map \
 		-Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -o $@ \

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "common/knobs.h"
+#include "daemon/policy/knobs.h"
 
 static const struct ctl_verb_info verbs[] = {
 #define CTL_VERB(name, text, usage, record, args, sentence) \

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reason.h"
-#include "common/units.h"
+#include "common/text/units.h"
+#include "daemon/policy/reason.h"
 #include "proto/capability.h"
 
 enum kind { BYTES, COUNT, SIGNED, TIME, TEXT, CAPABILITY, MODE, SWITCH, SLO_OF };

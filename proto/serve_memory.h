@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/datatype.h"
+#include "proto/datatype.h"
 #include "proto/serve_memory_say.h"
 #include "proto/serve_wire.h"
 

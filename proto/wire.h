@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/policy_config.h"
+#include "daemon/policy/policy_config.h"
 #include "proto/description.h"
 #include "proto/ring.h"
 #include "proto/tensor_map.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/units.h"
+#include "common/text/units.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/store/store_file.h"
 #include "daemon/broker/worker/worker_path.h"

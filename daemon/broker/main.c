@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/args.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "common/text/args.h"
 #include "daemon/broker/config/config.h"
 #include "daemon/broker/config_check.h"
 #include "daemon/broker/listen.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 
-#include "daemon/ctl/cli.h"
+#include "daemon/ctl/cli/cli.h"
 
 /* As the command did, so that who waits for us sees what he would see of it. The core file is the
  * command's. The first process of a container is not ended by its own signals, and exits as a shell

@@ -6,8 +6,8 @@
 #ifndef DAEMON_KERNELS_KERNEL_IMPORT_PART_H
 #define DAEMON_KERNELS_KERNEL_IMPORT_PART_H
 
-#include "common/csv.h"
 #include "common/slotmap.h"
+#include "common/text/csv.h"
 #include "daemon/kernels/kernel_profile.h"
 
 /* Means of numbers of which some rows have none. */

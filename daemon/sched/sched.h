@@ -29,8 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/policy_config.h"
-#include "common/reason.h"
+#include "daemon/policy/policy_config.h"
+#include "daemon/policy/reason.h"
 
 struct sched;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/args.h"
+#include "common/text/args.h"
 #include "daemon/sim/quantity.h"
 
 #define SEEDS_MOST 1000u

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "common/units.h"
+#include "common/text/units.h"
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';

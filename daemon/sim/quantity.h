@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of common/units.h with decimal fractions: "12.5s", "0.5GiB", "0.6". Exact: fractions are
- * taken in integers and rounded down to the unit kept. Pure.
+ * Numbers of common/text/units.h with decimal fractions: "12.5s", "0.5GiB", "0.6". Exact: fractions
+ * are taken in integers and rounded down to the unit kept. Pure.
  */
 #ifndef DAEMON_SIM_QUANTITY_H
 #define DAEMON_SIM_QUANTITY_H

@@ -4,8 +4,8 @@
  */
 #include "daemon/sim/refused.h"
 
-#include "common/reason.h"
-#include "common/units.h"
+#include "common/text/units.h"
+#include "daemon/policy/reason.h"
 
 bool refused_why(const struct workload *w, const struct sim_job_result *r, uint32_t job,
                  char out[REFUSED_BYTES]) {

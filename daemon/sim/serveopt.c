@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/args.h"
+#include "common/text/args.h"
 #include "daemon/sim/quantity.h"
 
 #define MODES_MOST 8u

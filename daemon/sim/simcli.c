@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/policies_help.h"
+#include "daemon/policy/policies_help.h"
 #include "daemon/sim/clusteropt.h"
 #include "daemon/sim/compare.h"
 #include "daemon/sim/serveopt.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/args.h"
-#include "common/knobs.h"
-#include "common/policies.h"
+#include "common/text/args.h"
+#include "daemon/policy/knobs.h"
+#include "daemon/policy/policies.h"
 #include "daemon/sim/quantity.h"
 
 #define MAX_SEEDS 1000u

@@ -23,7 +23,7 @@
 /* ",fifo,pack": all of them. */
 static const char lane_policies[] =
 #define LANE_POLICY(name, sentence) "," #name
-#include "common/policies.def"
+#include "daemon/policy/policies.def"
     ;
 
 /* Of all policies, until the last has run. */

@@ -4,7 +4,7 @@
  */
 #include "daemon/sim/slos.h"
 
-#include "common/reason.h"
+#include "daemon/policy/reason.h"
 
 bool slos_any(const struct workload *w) {
     for (uint32_t i = 0; i < w->count; i++)

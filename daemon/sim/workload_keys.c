@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/reason.h"
+#include "daemon/policy/reason.h"
 #include "daemon/sim/quantity.h"
 
 #define DEFAULT_MEMORY_BYTES (16ull << 30)

@@ -12,8 +12,8 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "common/knobs.h"
 #include "common/log.h"
+#include "daemon/policy/knobs.h"
 #include "daemon/worker/crash.h"
 #include "daemon/worker/fixed.h"
 #include "daemon/worker/front/launchlog.h"
@@ -94,7 +94,7 @@ static const char usage[] =
     "                 [--set FIELD=NUMBER]... [--crash-events FILE] [--memory-fd N]\n"
     "                 [--kept-fd N] [--keep 0|1] [--savepoint-ns NS] [--subgrids 0|1]\n"
     "                 [--subgrid-waves THOUSANDTHS] [--deterministic 0|1]\n"
-    "Started by salusd. 0 means the default; FIELD is a knob of common/policies.def.\n";
+    "Started by salusd. 0 means the default; FIELD is a knob of daemon/policy/policies.def.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
     char *end;
@@ -119,7 +119,7 @@ static bool number32(const char *text, uint32_t *out) {
     return ok;
 }
 
-/* "field=number" of common/policies.def; bounds are the scheduler's to check. */
+/* "field=number" of daemon/policy/policies.def; bounds are the scheduler's to check. */
 static bool take_set(const char *pair, struct policy_config *c) {
     char field[64];
     const char *equals = strchr(pair, '=');

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/knobs.h"
+#include "daemon/policy/knobs.h"
 #include "test/lib/schedtrace.h"
 
 static struct sched *make(uint64_t depth) {

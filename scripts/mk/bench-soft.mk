@@ -3,5 +3,5 @@
 BENCHES += $(BUILD)/test/bench/soft_bench
 $(BUILD)/test/bench/soft_bench: $(BUILD)/test/bench/soft_bench.o $(addprefix $(BUILD)/test/lib/,ptxrun.o inparts.o watched.o) \
 		$(BUILD)/test/lib/patience.o \
-		$(BUILD)/libdevice.a $(BUILD)/libcommon.a
+		$(BUILD)/libdevice.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^ $(DEVICE_LIBS)

@@ -8,16 +8,16 @@ $(STACK_DRIVER): $(BUILD)/test/bench/%: $(BUILD)/test/bench/%.o $(STACK_COMMON) 
 		$(BUILD)/shim/libcuda.so
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -L$(BUILD)/shim -lcuda -Wl,-rpath,$(abspath $(BUILD)/shim)
 $(BUILD)/test/bench/reply_bench: $(BUILD)/test/bench/reply_bench.o $(STACK_COMMON) \
-		$(addprefix $(BUILD)/lib,shim.a proto.a common.a)
+		$(addprefix $(BUILD)/lib,shim.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 $(BUILD)/test/bench/worker_bench: $(BUILD)/test/bench/worker_bench.o $(BUILD)/test/lib/fakedev.o $(BUILD)/test/lib/description.o \
-		$(addprefix $(BUILD)/test/lib/,wireclient.o patience.o) $(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a common.a)
+		$(addprefix $(BUILD)/test/lib/,wireclient.o patience.o) $(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DEVICE_LIBS)
 
 # A worker whose kernels, where they only take time, share the multiprocessors: the object is there before the library's.
 STACK_BENCHES += $(BUILD)/test/bench/salus-gpu-fluid
 $(BUILD)/test/bench/salus-gpu-fluid: $(BUILD)/daemon/worker/main.o $(BUILD)/test/bench/fluid_timeline.o \
-		$(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a common.a)
+		$(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(DEVICE_LIBS)
 
 # Requests through salus-serve to a model that adds, and the least that a process between the two has to do.

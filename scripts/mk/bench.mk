@@ -6,7 +6,7 @@
 #   make bench RESULTS=docs/results/FILE.md writes the table there as well
 BENCHES += $(BUILD)/test/bench/ring_bench
 $(BUILD)/test/bench/ring_bench: $(BUILD)/test/bench/ring_bench.o $(BUILD)/test/bench/floor.o \
-		$(addprefix $(BUILD)/lib,proto.a common.a)
+		$(addprefix $(BUILD)/lib,proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $^
 
 # Chosen when the recipe runs, for files read later than this one add to BENCHES as well.

@@ -81,7 +81,7 @@ E2E_DRIVER := badimage contextless whole link virtual ipc heirs texture_refs val
 $(foreach p,$(E2E_DRIVER) capability,$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))
 $(call e2e_bin,default-static,$(E2E_DRIVER)) $(call e2e_bin,ptxmany-static,capability): $(BUILD)/shim/libcuda.so
 
-$(BUILD)/test/e2e/%: $(BUILD)/test/e2e/%.o $(BUILD)/libproto.a $(BUILD)/libcommon.a
+$(BUILD)/test/e2e/%: $(BUILD)/test/e2e/%.o $(BUILD)/libproto.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^
 # Plain C on the driver's own calls, as a worker that has the real driver makes them.
 $(BUILD)/test/e2e/driver_worker: $(call objs,$(wildcard test/e2e/driver/*.c)) $(BUILD)/libcommon.a

@@ -2,7 +2,7 @@
 # NVML, beside the driver's library: what it exports is marked in its header, and listed in functions.def.
 NVML_OBJS := $(call objs,$(NVML) $(addprefix shim/connection/,dial.c gpu_choice.c question.c visible.c) shim/pci.c)
 $(NVML_OBJS): OWN_CFLAGS += -fvisibility=hidden
-$(NVML_SO): $(NVML_OBJS) $(addprefix $(BUILD)/lib,proto.a common.a)
+$(NVML_SO): $(NVML_OBJS) $(addprefix $(BUILD)/lib,proto.a policy.a common.a)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-soname,libnvidia-ml.so.1 -Wl,-Bsymbolic -Wl,-z,relro,-z,now \
 		$(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -o $@ $(filter %.o,$^) $(filter %.a,$^)

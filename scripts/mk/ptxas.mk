@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # salus-ptxas, and the directory in which XLA looks for a CUDA toolkit's ptxas.
 PTXAS := $(call src,daemon/ptxas)
-PTXAS_LIBS := $(addprefix $(BUILD)/lib,ptxas.a device.a common.a)
+PTXAS_LIBS := $(addprefix $(BUILD)/lib,ptxas.a device.a proto.a common.a)
 $(BUILD)/libptxas.a: $(call objs,$(PTXAS))
 $(BUILD)/salus-ptxas: $(BUILD)/daemon/ptxas/main.o $(PTXAS_LIBS)
 	$(Q)$(LINK) -o $@ $^ $(DEVICE_LIBS)

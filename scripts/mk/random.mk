@@ -10,7 +10,7 @@ RANDOM_JOB := $(BUILD)/test/random/job
 RANDOM_DATA := $(wildcard test/data/random/*.expected)
 RANDOM_PAIRS := $(foreach e,$(RANDOM_DATA),$(e) $(e:.expected=.ptx))
 RANDOM_LIBS := $(BUILD)/test/random/cases.o $(addprefix $(BUILD)/test/lib/,ptxrun.o inparts.o patience.o watched.o) \
-	$(addprefix $(BUILD)/lib,device.a common.a)
+	$(addprefix $(BUILD)/lib,device.a proto.a common.a)
 
 $(RANDOM_PLAY): $(BUILD)/test/random/play.o $(RANDOM_LIBS)
 	$(Q)$(TEST_LINK) $(DEVICE_LIBS)

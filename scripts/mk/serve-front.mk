@@ -3,7 +3,7 @@
 #   make check-serve-front    the front as a process, with raw clients and with Triton's
 INFER := $(call src,daemon/serve/infer)
 FRONT := $(call src,daemon/serve/http)
-FRONT_LIBS := $(addprefix $(BUILD)/lib,front.a infer.a common.a)
+FRONT_LIBS := $(addprefix $(BUILD)/lib,front.a infer.a proto.a common.a)
 INFER_NEEDS := -lcjson -lm
 FRONT_NEEDS = $(call pkg,--libs,libuv) -lhttp_parser $(INFER_NEEDS)
 $(BUILD)/libinfer.a: $(call objs,$(INFER))

@@ -4,12 +4,12 @@ SERVE_MODEL := $(call src,daemon/serve/model)
 SERVE_MODEL_OBJS := $(call objs,$(SERVE_MODEL))
 SERVE_MODEL_SO := $(BUILD)/serve/libsalus_serve.so
 SERVE_MODEL_A := $(BUILD)/serve/libsalus_serve.a
-$(SERVE_MODEL_SO): $(SERVE_MODEL_OBJS) $(BUILD)/libproto.a $(BUILD)/libcommon.a scripts/mk/serve-model.map
+$(SERVE_MODEL_SO): $(SERVE_MODEL_OBJS) $(BUILD)/libproto.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a scripts/mk/serve-model.map
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) \
 		-Wl,--version-script=scripts/mk/serve-model.map -o $@ $(filter %.o,$^) $(filter %.a,$^)
 # One object, so that a program which links it sees nothing but its functions.
-$(SERVE_MODEL_A): $(SERVE_MODEL_OBJS) $(BUILD)/libproto.a $(BUILD)/libcommon.a
+$(SERVE_MODEL_A): $(SERVE_MODEL_OBJS) $(BUILD)/libproto.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	@mkdir -p $(@D)
 	$(Q)$(LD) -r -o $(@D)/salus_serve.o $(filter %.o,$^) --start-group $(filter %.a,$^) --end-group
 	$(Q)objcopy --wildcard --keep-global-symbol='salus_serve_*' $(@D)/salus_serve.o
@@ -24,7 +24,7 @@ $(BUILD)/test/unit/daemon/serve/model/tests: $(SERVE_MODEL_OBJS)
 SERVE_WORKER := $(call src,daemon/serve/worker)
 SERVE_PROGRAMS := $(addprefix $(BUILD)/test/serve/,rogue adder)
 $(BUILD)/libserve-worker.a: $(call objs,$(SERVE_WORKER))
-$(BUILD)/test/serve/rogue: $(BUILD)/test/serve/rogue.o $(BUILD)/libproto.a $(BUILD)/libcommon.a
+$(BUILD)/test/serve/rogue: $(BUILD)/test/serve/rogue.o $(BUILD)/libproto.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^
 $(BUILD)/test/serve/adder: $(BUILD)/test/serve/adder.o $(SERVE_MODEL_A)
 	$(Q)$(LINK) -o $@ $^

@@ -4,7 +4,7 @@
 GATEWAY := $(call src,daemon/serve/gateway)
 $(BUILD)/libgateway.a: $(call objs,$(GATEWAY))
 $(BUILD)/salus-serve: $(BUILD)/daemon/serve/gateway/main.o \
-		$(addprefix $(BUILD)/lib,gateway.a front.a serve-worker.a plan.a infer.a proto.a common.a)
+		$(addprefix $(BUILD)/lib,gateway.a front.a serve-worker.a plan.a infer.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -linih $(FRONT_NEEDS)
 all: $(BUILD)/salus-serve
 

@@ -46,10 +46,10 @@ $(BUILD)/check/libshim.a: $(SHIM_CHECK)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(call objs,$(wildcard test/unit/shim/*.c) test/unit/shim/alone/test_shim_linking.c) $(BUILD)/test/lib/shim/rig.o: OWN_CFLAGS += -DLOCK_CHECK
 $(BUILD)/test/plain/shim_threads: $(BUILD)/test/plain/shim_threads.o $(SHIM_RIG) \
-		$(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libcommon.a
+		$(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a $(BUILD)/libproto.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(Q)$(TEST_LINK)
 SHIM_RIG_NEEDS := $(SHIM_RIG) $(BUILD)/daemon/worker/stream/graph.o $(BUILD)/check/libshim.a \
-	$(BUILD)/libproto.a $(BUILD)/libcommon.a
+	$(BUILD)/libproto.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 UNIT_NEEDS_test/unit/shim := $(SHIM_RIG_NEEDS)
 $(BUILD)/test/unit/shim/alone/test_shim_linking: $(BUILD)/test/unit/shim/alone/test_shim_linking.o $(SHIM_RIG_NEEDS)
 	$(Q)$(TEST_LINK) -lcriterion
@@ -60,7 +60,7 @@ $(BUILD)/counted/shim/%.o: shim/%.c
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -finstrument-functions -c $< -o $@
 $(BUILD)/counted/libcuda.so.1: $(COUNTED:%.c=$(BUILD)/counted/%.o) $(call objs,$(filter-out $(COUNTED),$(SHIM))) \
-		$(BUILD)/test/lib/shim/counted.o $(addprefix $(BUILD)/lib,proto.a common.a) $(SHIM_SO)
+		$(BUILD)/test/lib/shim/counted.o $(addprefix $(BUILD)/lib,proto.a policy.a common.a) $(SHIM_SO)
 	@$(if $(Q),echo "  LINK    $@")
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/gen/libcuda.map -Wl,-Bsymbolic \
 		-Wl,-z,now -Wl,--exclude-libs,ALL -o $@ $(filter %.o,$^) $(filter %.a,$^)

@@ -10,7 +10,7 @@
 #   make calibrate-contention   the search for the parameters in daemon/sched/policy/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments
 SIM := $(call src,daemon/sim)
-SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a placesim.a place.a servesim.a plan.a tunesim.a fluid.a sched.a common.a)
+SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a placesim.a place.a servesim.a plan.a tunesim.a fluid.a sched.a policy.a common.a)
 SIM_NEEDS = $(call pkg,--libs,libseccomp) -lm
 $(BUILD)/libsim.a: $(call objs,$(SIM))
 $(BUILD)/salus-sim: $(BUILD)/daemon/sim/main.o $(SIM_LIBS)

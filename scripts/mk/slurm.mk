@@ -17,12 +17,12 @@ SLURM_TESTS := $(BUILD)/test/unit/daemon/place/slurm/tests
 $(SLURM_TESTS) $(BUILD)/fuzz_slurm_report: $(addprefix $(BUILD)/lib,slurmpure.a place.a)
 
 # What is called of libslurm is in the process that loads it.
-$(SLURM_PLUGIN): $(call objs,$(SLURM_SPANK) $(SLURM_SHARED)) $(addprefix $(BUILD)/lib,proto.a common.a) scripts/mk/slurm.map
+$(SLURM_PLUGIN): $(call objs,$(SLURM_SPANK) $(SLURM_SHARED)) $(addprefix $(BUILD)/lib,proto.a policy.a common.a) scripts/mk/slurm.map
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,--version-script=scripts/mk/slurm.map -Wl,-z,relro,-z,now -Wl,--exclude-libs,ALL -o $@ \
 		$(filter %.o,$^) $(filter %.a,$^)
 $(SLURM_PLACER): $(BUILD)/daemon/place/slurm/placer/main.o $(call objs,$(SLURM_PLACING) $(SLURM_SHARED)) \
-		$(addprefix $(BUILD)/lib,place.a proto.a common.a)
+		$(addprefix $(BUILD)/lib,place.a proto.a policy.a common.a)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ -lslurm -lcjson -lm
 

@@ -11,5 +11,5 @@ check-users-long: all $(call e2e_bin,default-static,secret heirs ipc) $(BUILD)/t
 
 BENCHES += $(BUILD)/test/bench/clear_bench
 $(BUILD)/test/bench/clear_bench: $(BUILD)/test/bench/clear_bench.o \
-		$(addprefix $(BUILD)/lib,worker.a device.a common.a)
+		$(addprefix $(BUILD)/lib,worker.a device.a proto.a common.a)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DEVICE_LIBS)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calls about occupancy, upon the rules of common/occupancy.h.
+ * The calls about occupancy, upon the rules of proto/occupancy.h.
  */
 #include "shim/api/occupancy.h"
 
-#include "common/occupancy.h"
 #include "proto/gen/prototypes.h"
+#include "proto/occupancy.h"
 #include "shim/code/function.h"
 #include "shim/code/resolve.h"
 #include "shim/connection/shown.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
-#include "common/code_owner.h"
+#include "proto/code_owner.h"
 #include "shim/connection/state.h"
 
 #define FRAMES_MAX 64   /* ours, the runtime's, and that of who called it */

@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
-#include "common/command_line.h"
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "common/text/command_line.h"
 #include "proto/gen/calls.h"
 #include "proto/job.h"
 #include "shim/connection/dial.h"

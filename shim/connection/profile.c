@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/command_line.h"
+#include "common/text/command_line.h"
 
 #define PROFILE_ARGUMENTS 16384u /* bytes that are looked at */
 

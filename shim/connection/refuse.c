@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
-#include "common/code_owner.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "proto/code_owner.h"
 #include "proto/job.h"
 #include "shim/connection/logbook.h"
 #include "shim/connection/refusals.h"

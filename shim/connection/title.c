@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/command_line.h"
+#include "common/text/command_line.h"
 
 #define LINE_BYTES 4096
 #define PARENTS_MAX 4 /* a server of processes is between a process and who asked for it */

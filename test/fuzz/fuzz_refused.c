@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/ctl/refused.h"
+#include "daemon/ctl/doctor/refused.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

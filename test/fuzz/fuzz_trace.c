@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/ctl/kernel_trace.h"
-#include "daemon/ctl/recording.h"
+#include "daemon/ctl/record/kernel_trace.h"
+#include "daemon/ctl/record/recording.h"
 #include "daemon/sim/workload_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "daemon/ctl/cli.h"
+#include "daemon/ctl/cli/cli.h"
 
 extern char *clirun_out, *clirun_err;
 extern int clirun_status;

@@ -11,7 +11,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "common/units.h"
+#include "common/text/units.h"
 #include "daemon/broker/clients/deadline.h"
 #include "daemon/broker/clients/hello.h"
 #include "daemon/broker/clients/places.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "common/atomics.h"
-#include "common/units.h"
+#include "common/text/units.h"
 #include "daemon/broker/clients/ending.h"
 
 /* What of its host window shows files of its own is as much pinned, all of it. */

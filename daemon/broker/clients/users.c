@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/units.h"
+#include "common/text/units.h"
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59 /* Linux 4.13 */

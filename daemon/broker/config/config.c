@@ -21,16 +21,16 @@
 /* "|fifo|pack": what may be chosen. */
 static const char lane_policies[] =
 #define LANE_POLICY(name, sentence) "|" #name
-#include "common/policies.def"
+#include "daemon/policy/policies.def"
     ;
 static const char kernel_policies[] =
 #define KERNEL_POLICY(name, sentence) "|" #name
-#include "common/policies.def"
+#include "daemon/policy/policies.def"
     ;
 
 static const char control_policies[] =
 #define CONTROL_POLICY(name, sentence) "|" #name
-#include "common/policies.def"
+#include "daemon/policy/policies.def"
     ;
 
 static const struct config_option table[] = {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/units.h"
+#include "common/text/units.h"
 #include "daemon/broker/config/config.h"
 
 static const char *number_in(const char *section) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/units.h"
+#include "common/text/units.h"
 
 static enum units units_of(enum config_type type) {
     if (type == CONFIG_BYTES) return UNITS_BYTES;

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/knobs.h"
-#include "common/policies.h"
+#include "daemon/policy/knobs.h"
+#include "daemon/policy/policies.h"
 
 void policy_config_read(struct policy_config *out, const struct config *c) {
     const struct knob *k;

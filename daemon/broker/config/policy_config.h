@@ -6,8 +6,8 @@
 #ifndef DAEMON_BROKER_CONFIG_POLICY_CONFIG_H
 #define DAEMON_BROKER_CONFIG_POLICY_CONFIG_H
 
-#include "common/policy_config.h"
 #include "daemon/broker/config/config.h"
+#include "daemon/policy/policy_config.h"
 #include "proto/ctl_msg.h"
 
 #define POLICY_CONFIG_WHY_BYTES 200

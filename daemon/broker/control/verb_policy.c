@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/knobs.h"
-#include "common/policies.h"
 #include "daemon/broker/config/policy_config.h"
 #include "daemon/broker/control/verb.h"
 #include "daemon/broker/worker/board.h"
+#include "daemon/policy/knobs.h"
+#include "daemon/policy/policies.h"
 
 /* "by_class by_size": keys of policy.set that only this policy goes by. */
 static void put_knobs(char *out, size_t cap, const struct policies_entry *p) {

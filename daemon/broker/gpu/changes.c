@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "common/knobs.h"
 #include "common/log.h"
+#include "daemon/policy/knobs.h"
 #include "proto/job.h"
 
 struct change {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/broker/gpu/gpu.h"
 
-#include "common/knobs.h"
 #include "daemon/broker/config/policy_config.h"
+#include "daemon/policy/knobs.h"
 
 void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
               struct kernel_stores *stores) {

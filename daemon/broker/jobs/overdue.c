@@ -10,9 +10,9 @@
 
 #include "common/atomics.h"
 #include "common/log.h"
-#include "common/reason.h"
 #include "daemon/broker/jobs/report_job.h"
 #include "daemon/broker/jobs/running.h"
+#include "daemon/policy/reason.h"
 
 #define NS_PER_S 1000000000u
 

@@ -10,13 +10,13 @@
 #include <time.h>
 
 #include "common/atomics.h"
-#include "common/command_line.h"
 #include "common/fdutil.h"
-#include "common/reason.h"
+#include "common/text/command_line.h"
 #include "common/utf8.h"
 #include "daemon/broker/config/limits.h"
 #include "daemon/broker/jobs/running.h"
 #include "daemon/broker/printable.h"
+#include "daemon/policy/reason.h"
 
 static uint64_t nanoseconds(const struct timespec *t) {
     return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;

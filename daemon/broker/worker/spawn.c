@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "common/hostmem.h"
-#include "common/knobs.h"
-#include "common/word_list.h"
+#include "common/text/word_list.h"
 #include "daemon/broker/worker/worker_path.h"
+#include "daemon/policy/knobs.h"
 #include "proto/capability.h"
 #include "proto/run_dir.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows over common/csv.h.
+ * Rows over common/text/csv.h.
  */
 #include "daemon/place/sim/jobset_table.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "common/csv.h"
+#include "common/text/csv.h"
 
 #define TABLE_COLUMNS 24u
 #define TABLE_FAULTS_MOST 20u /* listed; the first that is not ends it */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/units.h"
+#include "common/text/units.h"
 #include "proto/job.h"
 
 /* As `salusctl run --priority` has them: above 0 goes first, below 0 yields to all. */

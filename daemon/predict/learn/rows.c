@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/csv.h"
+#include "common/text/csv.h"
 #include "daemon/predict/features/measure.h"
 #include "daemon/predict/features/need.h"
 #include "daemon/predict/onnx/bytes.h"

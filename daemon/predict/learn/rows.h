@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Measurements of programs that had a device to themselves: a table (common/csv.h) whose first line
- * names its columns. "family", "device" and "utilisation" (0 to 1) must be there, and either
+ * Measurements of programs that had a device to themselves: a table (common/text/csv.h) whose first
+ * line names its columns. "family", "device" and "utilisation" (0 to 1) must be there, and either
  * "model", a file beside the table, with "batch", or all of columns_name; "name",
  * "persistent_bytes", "ephemeral_bytes" and what equation (2) says of these, "persistent_estimate"
  * and "ephemeral_estimate", may be. Of a model these follow from it and "optimiser" (sgd). Owner:

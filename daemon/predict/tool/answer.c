@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/units.h"
+#include "common/text/units.h"
 
 #define TEXT_BYTES 32
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/args.h"
-#include "common/units.h"
+#include "common/text/args.h"
+#include "common/text/units.h"
 
 static int take_size(const char *what, const char *text, int64_t *out, struct complaint *why) {
     uint64_t v;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/args.h"
+#include "common/text/args.h"
 #include "daemon/predict/learn/assess.h"
 
 static const char *const usage =

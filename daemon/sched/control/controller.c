@@ -8,7 +8,7 @@
 
 static const struct controller *const controllers[] = {
 #define CONTROL_POLICY(name, sentence) &control_##name,
-#include "common/policies.def"
+#include "daemon/policy/policies.def"
 };
 #define CONTROLLERS (sizeof(controllers) / sizeof(controllers[0]))
 

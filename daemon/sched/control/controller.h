@@ -74,6 +74,6 @@ static inline double controller_error(const struct controlled *now) {
 uint32_t controller_sms(const struct sched_state *st, double part);
 
 #define CONTROL_POLICY(name, sentence) extern const struct controller control_##name;
-#include "common/policies.def"
+#include "daemon/policy/policies.def"
 
 #endif

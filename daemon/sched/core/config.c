@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "common/knobs.h"
+#include "daemon/policy/knobs.h"
 
 static int refuse(char *why, size_t why_bytes, const char *what, const char *name) {
     if (why) snprintf(why, why_bytes, "%s %s", what, name);

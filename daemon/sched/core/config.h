@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "common/policy_config.h"
+#include "daemon/policy/policy_config.h"
 #include "daemon/sched/control/controller.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"

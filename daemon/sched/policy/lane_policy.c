@@ -8,7 +8,7 @@
 
 static const struct lane_policy *const lane_policies[] = {
 #define LANE_POLICY(name, sentence) &lane_##name,
-#include "common/policies.def"
+#include "daemon/policy/policies.def"
 };
 
 const struct lane_policy *lane_policy_at(uint32_t index) {

@@ -44,6 +44,6 @@ const struct lane_policy *lane_policy_find(const char *name);
 const struct lane_policy *lane_policy_at(uint32_t index);
 
 #define LANE_POLICY(name, sentence) extern const struct lane_policy lane_##name;
-#include "common/policies.def"
+#include "daemon/policy/policies.def"
 
 #endif

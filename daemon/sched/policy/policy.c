@@ -8,7 +8,7 @@
 
 static const struct policy *const policies[] = {
 #define KERNEL_POLICY(name, sentence) &pol_##name,
-#include "common/policies.def"
+#include "daemon/policy/policies.def"
 };
 
 const struct policy *policy_at(uint32_t index) {

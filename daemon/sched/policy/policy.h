@@ -81,6 +81,6 @@ const struct policy *policy_find(const char *name);
 const struct policy *policy_at(uint32_t index);
 
 #define KERNEL_POLICY(name, sentence) extern const struct policy pol_##name;
-#include "common/policies.def"
+#include "daemon/policy/policies.def"
 
 #endif

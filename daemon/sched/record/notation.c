@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/knobs.h"
+#include "daemon/policy/knobs.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 

@@ -46,7 +46,7 @@
 
 #include <stddef.h>
 
-#include "common/knobs.h"
+#include "daemon/policy/knobs.h"
 #include "daemon/sched/sched.h"
 
 #define NOTATION_HEAD "salus-events 1\n"

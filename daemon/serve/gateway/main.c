@@ -8,9 +8,9 @@
 #include <string.h>
 #include <uv.h>
 
-#include "common/args.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "common/text/args.h"
 #include "daemon/serve/gateway/gateway.h"
 #include "proto/version.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/units.h"
+#include "common/text/units.h"
 #include "daemon/serve/gateway/conf_lines.h"
 
 #define DEFAULT_PORT 8000

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#include "common/datatype.h"
 #include "daemon/serve/infer/refusal.h"
+#include "proto/datatype.h"
 
 #define TENSOR_MAX_RANK 16
 #define TENSOR_MAX_NAME_BYTES 255

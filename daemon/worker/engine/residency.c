@@ -11,7 +11,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
-#include "common/reason.h"
+#include "daemon/policy/reason.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/engine/clearing.h"
 #include "daemon/worker/engine/fault.h"

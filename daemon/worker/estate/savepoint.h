@@ -18,8 +18,8 @@
 
 #include "common/atomics.h"
 #include "common/list.h"
-#include "common/reason.h"
 #include "common/slotmap.h"
+#include "daemon/policy/reason.h"
 #include "proto/wire.h"
 
 #define SAVEPOINT_DATA_BYTES (256ull << 20) /* of copies since then, at most; sparse */

@@ -13,7 +13,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/log.h"
-#include "common/reason.h"
+#include "daemon/policy/reason.h"
 #include "daemon/worker/engine/fault.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/front/redo.h"

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/reason.h"
+#include "daemon/policy/reason.h"
 
 struct iteration;
 

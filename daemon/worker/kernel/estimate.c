@@ -4,8 +4,8 @@
  */
 #include "daemon/worker/kernel/estimate.h"
 
-#include "common/occupancy.h"
 #include "daemon/worker/kernel/object.h"
+#include "proto/occupancy.h"
 
 #define ESTIMATE_LAUNCH_NS 2000 /* each launch */
 #define ESTIMATE_WAVE_NS 2000   /* each wave of its blocks */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/args.h"
+#include "common/text/args.h"
 
 static char text[8][32];
 static char *argv[9];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/csv.h"
+#include "common/text/csv.h"
 
 static struct csv c;
 

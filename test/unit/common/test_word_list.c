@@ -2,7 +2,7 @@
  *
  * A list that is full takes no more, and says so for good.
  */
-#include "common/word_list.h"
+#include "common/text/word_list.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

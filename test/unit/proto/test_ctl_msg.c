@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/knobs.h"
+#include "daemon/policy/knobs.h"
 #include "proto/ctl_msg.h"
 
 static char why[CTL_MSG_WHY_BYTES];

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reason.h"
-#include "common/units.h"
+#include "common/text/units.h"
+#include "daemon/policy/reason.h"
 #include "daemon/sched/sched.h"
 #include "daemon/worker/estate/savepoint.h"
 #include "daemon/worker/iteration/iteration.h"

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "common/occupancy.h"
+#include "proto/occupancy.h"
 
 struct heap;
 

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/args.h"
-#include "common/units.h"
+#include "common/text/args.h"
+#include "common/text/units.h"
 
 #define SECOND_NS 1000000000ull
 

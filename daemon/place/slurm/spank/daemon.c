@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/word_list.h"
+#include "common/text/word_list.h"
 #include "daemon/place/slurm/note.h"
 #include "daemon/place/slurm/spank/child.h"
 

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
-#include "common/command_line.h"
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "common/text/command_line.h"
 #include "daemon/broker/jobs/ancestry.h"
 #include "daemon/broker/jobs/groups.h"
 #include "test/lib/asker.h"

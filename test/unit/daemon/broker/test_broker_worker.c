@@ -14,8 +14,8 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "common/knobs.h"
 #include "daemon/broker/server_parts.h"
+#include "daemon/policy/knobs.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/patience.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/ctl/changes.h"
+#include "daemon/ctl/environment/changes.h"
 
 static char text[4096];
 static size_t bytes;

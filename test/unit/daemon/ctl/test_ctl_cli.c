@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "daemon/ctl/cli.h"
-#include "daemon/ctl/environment.h"
-#include "daemon/ctl/usage.h"
+#include "daemon/ctl/cli/cli.h"
+#include "daemon/ctl/cli/usage.h"
+#include "daemon/ctl/environment/environment.h"
 #include "proto/wire.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/clirun.h"
@@ -607,7 +607,7 @@ Test(ctl_cli_daemon, run_with_a_gpu_drops_a_list_of_gpus) {
 
 static const char *const framework_variables[] = {
 #define FRAMEWORK(framework, variable, way, where, value, why) variable,
-#include "daemon/ctl/frameworks.def"
+#include "daemon/ctl/environment/frameworks.def"
 };
 
 static void unset_framework_variables(void) {

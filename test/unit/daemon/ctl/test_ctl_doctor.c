@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/ctl/checks.h"
-#include "daemon/ctl/refused.h"
+#include "daemon/ctl/doctor/checks.h"
+#include "daemon/ctl/doctor/refused.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/clirun.h"
 #include "test/lib/patience.h"

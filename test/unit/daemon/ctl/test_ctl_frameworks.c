@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/ctl/frameworks.h"
-#include "daemon/ctl/said.h"
+#include "daemon/ctl/environment/frameworks.h"
+#include "daemon/ctl/environment/said.h"
 
 static struct frameworks_setting settings[FRAMEWORKS_MAX];
 static const struct frameworks_choice soft = {false, true}, other = {false, false},
@@ -20,7 +20,7 @@ static const struct frameworks_choice soft = {false, true}, other = {false, fals
 
 static void unset_all(void) {
 #define FRAMEWORK(framework, variable, way, where, value, why) unsetenv(variable);
-#include "daemon/ctl/frameworks.def"
+#include "daemon/ctl/environment/frameworks.def"
 }
 
 static const struct frameworks_setting *planned(const struct frameworks_choice *choice,

@@ -2,7 +2,7 @@
  *
  * LD_PRELOAD and ASAN_OPTIONS beside what the user has there.
  */
-#include "daemon/ctl/preload.h"
+#include "daemon/ctl/environment/preload.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/ctl/recording.h"
-#include "daemon/ctl/top_draw.h"
+#include "daemon/ctl/record/recording.h"
+#include "daemon/ctl/verbs/top_draw.h"
 
 #define NEAR(a, b) (fabs((a) - (b)) < 1e-9)
 

@@ -14,8 +14,8 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "common/knobs.h"
-#include "common/policies.h"
+#include "daemon/policy/knobs.h"
+#include "daemon/policy/policies.h"
 #include "daemon/sched/sched.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/clirun.h"
@@ -58,7 +58,7 @@ static int lines_out(void) {
     return n;
 }
 
-/* Of tables that grow with common/policies.def, what is there and how much. */
+/* Of tables that grow with daemon/policy/policies.def, what is there and how much. */
 Test(ctl_verbs, policies_are_listed_shown_and_set) {
     int policies = 0;
 

@@ -2,7 +2,7 @@
  *
  * Files that salusctl writes: what a failure leaves of them, and a limit of their size.
  */
-#include "daemon/ctl/output_file.h"
+#include "daemon/ctl/files/output_file.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

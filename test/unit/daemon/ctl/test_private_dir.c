@@ -3,7 +3,7 @@
  * Directories of private daemons: held as long as anybody uses them, swept up afterwards, and
  * nothing of others with them.
  */
-#include "daemon/ctl/private_dir.h"
+#include "daemon/ctl/run/private_dir.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

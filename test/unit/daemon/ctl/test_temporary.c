@@ -2,7 +2,7 @@
  *
  * Directories for the time of a command: which one is taken, and what is said where none is.
  */
-#include "daemon/ctl/temporary.h"
+#include "daemon/ctl/files/temporary.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

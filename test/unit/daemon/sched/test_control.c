@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reason.h"
+#include "daemon/policy/reason.h"
 #include "daemon/sched/control/controller.h"
 #include "daemon/sched/record/notation.h"
 #include "daemon/sched/state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every knob of common/policies.def on its whole way: configuration, message to the worker,
+ * Every knob of daemon/policy/policies.def on its whole way: configuration, message to the worker,
  * scheduler, notation, request and answer of the control protocol, command lines; at its bounds,
  * and one beyond them.
  */
@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/knobs.h"
-#include "common/policies.h"
 #include "daemon/broker/config/policy_config.h"
-#include "daemon/ctl/keys.h"
+#include "daemon/ctl/cli/keys.h"
+#include "daemon/policy/knobs.h"
+#include "daemon/policy/policies.h"
 #include "daemon/sched/control/controller.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"

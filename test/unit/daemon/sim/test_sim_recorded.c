@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a scheduler's events to a workload of kernels (daemon/ctl/kernel_trace.h), in times worked
- * out by hand; and that whatever is read becomes a workload that the simulator takes.
+ * From a scheduler's events to a workload of kernels (daemon/ctl/record/kernel_trace.h), in times
+ * worked out by hand; and that whatever is read becomes a workload that the simulator takes.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/ctl/kernel_trace.h"
-#include "daemon/ctl/recording.h"
+#include "daemon/ctl/record/kernel_trace.h"
+#include "daemon/ctl/record/recording.h"
 #include "daemon/sim/prng.h"
 #include "daemon/sim/workload_file.h"
 

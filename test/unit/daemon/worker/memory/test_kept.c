@@ -16,8 +16,8 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "common/knobs.h"
 #include "common/log.h"
+#include "daemon/policy/knobs.h"
 #include "daemon/worker/link/kept.h"
 #include "daemon/worker/worker.h"
 

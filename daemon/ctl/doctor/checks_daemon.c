@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The daemon, as a program and as its user would find it.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "common/text/units.h"
+#include "daemon/ctl/cli/query.h"
+#include "daemon/ctl/doctor/checks.h"
+#include "daemon/ctl/files/place.h"
+#include "daemon/ctl/run/command.h"
+#include "proto/version.h"
+
+static void no_daemon(const struct cli *c, struct findings *f) {
+    char path[4096];
+
+    if (command_wants_daemon(c))
+        findings_add(f, FINDINGS_ERROR, "daemon",
+                     "start it ('systemctl start salusd'), or use 'salusctl run --private'",
+                     "no salusd answers in %s, which was configured", c->run_dir);
+    else if (place_daemon(path, sizeof(path)) < 0)
+        findings_add(f, FINDINGS_ERROR, "daemon", "install it with 'make install'",
+                     "no salusd runs, and there is none to start privately in %.300s", path);
+    else
+        findings_add(f, FINDINGS_OK, "daemon", NULL,
+                     "no salusd runs in %s: 'salusctl run' starts a private one for each command",
+                     c->run_dir);
+}
+
+static void explain_socket(const char *path, int err, struct findings *f) {
+    struct stat st;
+
+    if (err == -EACCES || err == -EPERM)
+        findings_add(f, FINDINGS_ERROR, "job socket",
+                     "see 'ls -ld' of its directory and 'ls -l' of it", "%s is not open to you%s",
+                     path, stat(path, &st) < 0 ? ": its directory is not yours to look into" : "");
+    else
+        findings_add(f, FINDINGS_ERROR, "job socket", "see 'journalctl -u salusd'", "%s: %s", path,
+                     strerror(-err));
+}
+
+/* Whether programs can connect. */
+static bool look_at_job_socket(const struct cli *c, struct findings *f) {
+    char path[128];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/job.sock", c->run_dir);
+    fd = query_connect(path, c->timeout_ms);
+    if (fd >= 0)
+        findings_add(f, FINDINGS_OK, "job socket", NULL, "%s accepts connections", path);
+    else if (fd == -ENOENT || fd == -ECONNREFUSED)
+        no_daemon(c, f);
+    else
+        explain_socket(path, fd, f);
+    if (fd < 0) return false;
+    fdutil_close(&fd);
+    return true;
+}
+
+static void look_at_version(const struct cli *c, struct findings *f) {
+    const struct ctl_version *v;
+    struct query q;
+
+    if (!query_silently(c, CTL_V_version, &q)) {
+        findings_add(f, FINDINGS_WARNING, "control",
+                     "members of its group may look at jobs and set policies; programs run without",
+                     "%s does not answer you", c->socket);
+        return;
+    }
+    v = q.count ? query_record(&q, 0) : NULL;
+    if (v && strcmp(v->version, VERSION_TEXT) == 0)
+        findings_add(f, FINDINGS_OK, "version", NULL, "salusd and salusctl are %s", VERSION_TEXT);
+    else if (v)
+        findings_add(f, FINDINGS_WARNING, "version", "restart salusd after an installation",
+                     "salusd is %s, salusctl %s", v->version, VERSION_TEXT);
+    query_finish(&q);
+}
+
+static void look_at_status(const struct cli *c, struct findings *f) {
+    const struct ctl_status *s;
+    struct query q;
+
+    if (!query_silently(c, CTL_V_status, &q)) return;
+    s = q.count ? query_record(&q, 0) : NULL;
+    if (s && strcmp(s->state, "ok") == 0)
+        findings_add(f, FINDINGS_OK, "worker", NULL, "jobs can be served");
+    else if (s)
+        findings_add(f, strcmp(s->state, "failed") == 0 ? FINDINGS_ERROR : FINDINGS_WARNING,
+                     "worker", "see 'journalctl -u salusd'; 'salusctl gpu retry 0' starts it again",
+                     "no job would be served now: %s", s->trouble);
+    query_finish(&q);
+}
+
+static void look_at_gpu(const struct ctl_gpu *g, struct findings *f) {
+    bool soft = strcmp(g->device, "soft") == 0;
+    char memory[32];
+
+    units_print_bytes(g->memory_bytes, memory, sizeof(memory));
+    findings_add(f, FINDINGS_OK, "device", NULL, "%s, capability %s, %s%s", g->name, g->compute,
+                 memory, soft ? ": runs PTX, no machine code" : "");
+}
+
+static bool look_at_gpus(const struct cli *c, struct findings *f) {
+    bool soft = false;
+    struct query q;
+
+    if (!query_silently(c, CTL_V_gpu_list, &q)) return false;
+    for (size_t i = 0; i < q.count; i++) {
+        const struct ctl_gpu *g = query_record(&q, i);
+
+        look_at_gpu(g, f);
+        soft |= strcmp(g->device, "soft") == 0;
+    }
+    query_finish(&q);
+    return soft;
+}
+
+bool checks_daemon(const struct cli *c, struct findings *f) {
+    findings_add(f, FINDINGS_OK, "salusctl", NULL, "version %s", VERSION_TEXT);
+    if (!look_at_job_socket(c, f)) return !command_wants_daemon(c);
+    look_at_version(c, f);
+    look_at_status(c, f);
+    return look_at_gpus(c, f);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `run` puts our library into LD_PRELOAD and first into LD_LIBRARY_PATH: what could come before
+ * that, and what programs get that are started without it.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/ctl/doctor/checks.h"
+#include "daemon/ctl/files/place.h"
+
+#define LIBRARY "libcuda.so.1"
+
+/* Where drivers are installed by distributions, NVIDIA's own installer, containers and WSL. */
+static const char *const usual[] = {
+    "/usr/lib/x86_64-linux-gnu", "/usr/lib64",      "/usr/lib",         "/usr/local/lib",
+    "/usr/local/nvidia/lib64",   "/usr/lib/nvidia", "/usr/lib/wsl/lib", "/usr/local/cuda/compat",
+};
+
+/* Whether it is there and not ours; `ours` is a real path, or empty. */
+static bool is_foreign(const char *dir, size_t bytes, const char *ours, char *path, size_t cap) {
+    char real[PATH_MAX];
+
+    if (!bytes || snprintf(path, cap, "%.*s/" LIBRARY, (int)bytes, dir) >= (int)cap) return false;
+    return realpath(path, real) && strcmp(real, ours) != 0;
+}
+
+static void look_in_usual(const char *ours, struct findings *f) {
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+        if (!is_foreign(usual[i], strlen(usual[i]), ours, path, sizeof(path))) continue;
+        findings_add(f, FINDINGS_WARNING, "driver",
+                     "start programs with 'salusctl run': others load that one",
+                     "another libcuda.so.1 is installed: %.300s", path);
+        return;
+    }
+}
+
+static void look_in_path(const char *ours, struct findings *f) {
+    const char *p = getenv("LD_LIBRARY_PATH");
+    char path[PATH_MAX];
+
+    for (; p && *p; p += strcspn(p, ":"), p += *p == ':') {
+        if (!is_foreign(p, strcspn(p, ":"), ours, path, sizeof(path))) continue;
+        findings_add(f, FINDINGS_OK, "driver", NULL,
+                     "LD_LIBRARY_PATH leads to %.300s; 'salusctl run' puts ours before it", path);
+        return;
+    }
+}
+
+/* A library that is preloaded for the whole system comes behind LD_PRELOAD's, but one called
+ * libcuda there is somebody's intention. */
+static void look_at_preload(struct findings *f) {
+    const char *preload = getenv("LD_PRELOAD");
+
+    if (preload && strstr(preload, "libcuda"))
+        findings_add(f, FINDINGS_WARNING, "preload",
+                     "unset LD_PRELOAD where you did not mean that; ours is put before it",
+                     "LD_PRELOAD has a libcuda already: %.300s", preload);
+    if (access("/proc/driver/nvidia/version", R_OK) == 0)
+        findings_add(f, FINDINGS_OK, "driver", NULL,
+                     "NVIDIA's kernel driver is loaded; Salus does not use it");
+}
+
+void checks_library(struct findings *f) {
+    char dir[PATH_MAX], path[PATH_MAX + 16], ours[PATH_MAX] = "";
+
+    if (place_library(dir, sizeof(dir)) < 0) {
+        findings_add(f, FINDINGS_ERROR, "library",
+                     "build it with 'make', or name its directory in SALUS_LIB_DIR",
+                     "no " LIBRARY " of Salus in %.300s", dir);
+    } else {
+        snprintf(path, sizeof(path), "%s/" LIBRARY, dir);
+        if (!realpath(path, ours)) ours[0] = '\0';
+        if (strpbrk(dir, ": "))
+            findings_add(f, FINDINGS_ERROR, "library", "move it, or set SALUS_LIB_DIR",
+                         "%.300s: the dynamic linker takes no colon and no blank", dir);
+        else
+            findings_add(f, FINDINGS_OK, "library", NULL, "%.300s", path);
+    }
+    look_in_usual(ours, f);
+    look_in_path(ours, f);
+    look_at_preload(f);
+}

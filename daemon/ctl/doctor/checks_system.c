@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A job maps windows of many GiB without backing, and gets descriptors of memfds and eventfds.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fdutil.h"
+#include "daemon/ctl/doctor/checks.h"
+#include "daemon/ctl/files/temporary.h"
+
+#define DESCRIPTORS 64              /* what a job has of us, and a program its own */
+#define PAGE_BYTES 4096             /* of a trial */
+#define WINDOWS_BYTES (64ull << 30) /* of address space: both windows, with room */
+
+static void look_at_limits(struct findings *f) {
+    struct rlimit files, space, size;
+
+    getrlimit(RLIMIT_NOFILE, &files);
+    getrlimit(RLIMIT_AS, &space);
+    getrlimit(RLIMIT_FSIZE, &size);
+    if (files.rlim_cur < DESCRIPTORS)
+        findings_add(f, FINDINGS_ERROR, "limits", "raise it: 'ulimit -n 1024'",
+                     "a program may have %lu descriptors only", (unsigned long)files.rlim_cur);
+    if (space.rlim_cur < WINDOWS_BYTES)
+        findings_add(f, FINDINGS_ERROR, "limits", "raise it: 'ulimit -v unlimited'",
+                     "a program may have %lu MiB of addresses; its windows are larger",
+                     (unsigned long)(space.rlim_cur >> 20));
+    if (size.rlim_cur != RLIM_INFINITY)
+        findings_add(f, FINDINGS_WARNING, "limits", "raise it: 'ulimit -f unlimited'",
+                     "files may have %lu MiB: a private daemon's memory is one",
+                     (unsigned long)(size.rlim_cur >> 20));
+    if (files.rlim_cur >= DESCRIPTORS && space.rlim_cur >= WINDOWS_BYTES)
+        findings_add(f, FINDINGS_OK, "limits", NULL, "descriptors and addresses suffice");
+}
+
+static int try_memfd(void) {
+    int fd = fdutil_memfd("salus-doctor", PAGE_BYTES, 0), err = fd < 0 ? fd : 0;
+    void *p = err ? MAP_FAILED : mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (!err && p == MAP_FAILED) err = -errno;
+    if (p != MAP_FAILED) munmap(p, PAGE_BYTES);
+    fdutil_close(&fd);
+    return err;
+}
+
+static int try_eventfd(void) {
+    int fd = eventfd(0, EFD_CLOEXEC), err = fd < 0 ? -errno : 0;
+
+    fdutil_close(&fd);
+    return err;
+}
+
+static int try_socket(void) {
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), err = fd < 0 ? -errno : 0;
+
+    fdutil_close(&fd);
+    return err;
+}
+
+static int try_wipe(void) {
+    void *p = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int err = p == MAP_FAILED ? -errno : 0;
+
+    if (!err && madvise(p, PAGE_BYTES, MADV_WIPEONFORK) < 0) err = -errno;
+    if (p != MAP_FAILED) munmap(p, PAGE_BYTES);
+    return err;
+}
+
+static int try_windows(void) {
+    void *p =
+        mmap(NULL, WINDOWS_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (p == MAP_FAILED) return -errno;
+    munmap(p, WINDOWS_BYTES);
+    return 0;
+}
+
+/* What a container's seccomp filter or an old kernel may not have. */
+static void look_at_calls(struct findings *f) {
+    static const struct {
+        const char *name;
+        int (*try_it)(void);
+    } calls[] = {{"shared memory of a memfd", try_memfd},
+                 {"eventfd", try_eventfd},
+                 {"sockets of packets", try_socket},
+                 {"MADV_WIPEONFORK", try_wipe},
+                 {"64 GiB of addresses", try_windows}};
+    int wrong = 0;
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        int err = calls[i].try_it();
+
+        if (!err) continue;
+        wrong++;
+        findings_add(f, FINDINGS_ERROR, "kernel",
+                     "allow it in the container's seccomp profile, or raise the limit; Linux 5.10 "
+                     "and later have it",
+                     "%s: %s", calls[i].name, strerror(-err));
+    }
+    if (!wrong) findings_add(f, FINDINGS_OK, "kernel", NULL, "has all calls that a job makes");
+}
+
+static void look_at_overcommit(struct findings *f) {
+    FILE *file = fopen("/proc/sys/vm/overcommit_memory", "re");
+    int mode = 0;
+
+    if (!file) return;
+    if (fscanf(file, "%d", &mode) == 1 && mode == 2)
+        findings_add(f, FINDINGS_WARNING, "memory", "'sysctl vm.overcommit_memory=0'",
+                     "overcommit is switched off: windows without backing count as memory");
+    fclose(file);
+}
+
+static void look_at_directory(struct findings *f) {
+    char base[PATH_MAX], why[TEMPORARY_WHY_BYTES];
+
+    if (temporary_find(TEMPORARY_RUN, base, why) < 0)
+        findings_add(f, FINDINGS_WARNING, "directory", "set TMPDIR to one that can be written",
+                     "no private salusd can be started: %s", why);
+    else
+        findings_add(f, FINDINGS_OK, "directory", NULL, "a private salusd would be in %.300s",
+                     base);
+}
+
+void checks_system(struct findings *f) {
+    look_at_limits(f);
+    look_at_calls(f);
+    look_at_overcommit(f);
+    look_at_directory(f);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `salusctl doctor`: the installation as a user finds it; or a program, and what it was refused.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/text/args.h"
+#include "daemon/ctl/cli/cli.h"
+#include "daemon/ctl/cli/render.h"
+#include "daemon/ctl/doctor/checks.h"
+#include "daemon/ctl/doctor/findings.h"
+#include "daemon/ctl/doctor/refused.h"
+#include "daemon/ctl/files/temporary.h"
+#include "daemon/ctl/run/command.h"
+#include "proto/job.h"
+
+/* ---- the installation ------------------------------------------------------------------------ */
+
+static int examine(struct cli *c) {
+    static struct findings f;
+
+    f = (struct findings){0};
+    bool soft = checks_daemon(c, &f);
+    checks_library(&f);
+    checks_system(&f);
+    if (soft) checks_python(&f);
+    checks_frameworks(&f, soft);
+    return findings_show(c, &f, NULL);
+}
+
+/* ---- a program ------------------------------------------------------------------------------- */
+
+static const char *const what[REFUSED_KINDS] = {"kernel", "module", "call", "symbol"};
+
+static void report_one(const struct refused *r, struct findings *f) {
+    bool known = strcmp(r->library, "-") != 0;
+    char todo[REFUSED_TODO_BYTES];
+
+    refused_advise(r, todo);
+    findings_add(f, FINDINGS_ERROR, what[r->kind], todo, "%s, %" PRIu64 " time%s%s%s%s%s", r->name,
+                 r->times, r->times == 1 ? "" : "s", known ? ", by " : "", known ? r->library : "",
+                 *r->reason ? ": " : "", r->reason);
+}
+
+/* Runtimes look for whatever any driver has; only names that are called matter, and those are
+ * calls. */
+static void report_symbols(const struct refused_list *l, struct findings *f) {
+    int names = 0;
+
+    for (int i = 0; i < l->count; i++)
+        names += l->items[i].kind == REFUSED_SYMBOL;
+    if (names)
+        findings_add(f, FINDINGS_OK, "symbol", NULL,
+                     "%d entry points were looked for and are not there, most of newer drivers or "
+                     "of graphics; --json names them",
+                     names);
+}
+
+static void report_program(const struct refused_list *l, int status, struct findings *f) {
+    if (status >= CLI_BY_SIGNAL)
+        findings_add(f, FINDINGS_WARNING, "program", NULL, "ended by signal %d (SIG%s)",
+                     status - CLI_BY_SIGNAL, sigabbrev_np(status - CLI_BY_SIGNAL));
+    else
+        findings_add(f, status ? FINDINGS_WARNING : FINDINGS_OK, "program", NULL,
+                     "ended with exit status %d", status);
+    if (l->started == 0)
+        findings_add(f, FINDINGS_WARNING, "program",
+                     "is it linked statically, setuid, or did its framework find no GPU?",
+                     "did not use the GPU: nothing could be refused");
+    else if (l->times[REFUSED_KERNEL] + l->times[REFUSED_MODULE] + l->times[REFUSED_CALL] == 0)
+        findings_add(f, FINDINGS_OK, "refused", NULL, "nothing");
+}
+
+static void report(const struct refused_list *l, int status, struct findings *f) {
+    report_program(l, status, f);
+    for (int i = 0; i < l->count; i++)
+        if (l->items[i].kind != REFUSED_SYMBOL) report_one(&l->items[i], f);
+    report_symbols(l, f);
+    if (l->omitted)
+        findings_add(f, FINDINGS_WARNING, "refused", NULL, "%" PRIu64 " lines more are not shown",
+                     l->omitted);
+}
+
+/* The same, field by field. */
+static cJSON *list_refused(const struct refused_list *l) {
+    cJSON *root = render_root(), *list = cJSON_AddArrayToObject(root, "refused");
+    char todo[REFUSED_TODO_BYTES];
+
+    for (int i = 0; i < l->count; i++) {
+        const struct refused *r = &l->items[i];
+        cJSON *o = cJSON_CreateObject();
+
+        refused_advise(r, todo);
+        cJSON_AddStringToObject(o, "kind", what[r->kind]);
+        cJSON_AddStringToObject(o, "name", r->name);
+        cJSON_AddNumberToObject(o, "times", (double)r->times);
+        cJSON_AddStringToObject(o, "library", r->library);
+        cJSON_AddStringToObject(o, "error", r->error);
+        cJSON_AddStringToObject(o, "reason", r->reason);
+        cJSON_AddStringToObject(o, "do", todo);
+        cJSON_AddItemToArray(list, o);
+    }
+    return root;
+}
+
+/* Runs it with the file; its exit status. What it prints goes where the report does not, so that
+ * JSON stays JSON. */
+static int run_recorded(struct cli *c, struct command *o, const char *path) {
+    struct environment_value value = {JOB_REFUSALS_VARIABLE, path};
+
+    o->environment.values = &value;
+    o->environment.value_count = 1;
+    o->output_to_error = c->format != CLI_TABLE;
+    return command_run(c, o);
+}
+
+static int make_file(struct cli *c, char path[PATH_MAX]) {
+    char why[TEMPORARY_WHY_BYTES];
+    int fd = temporary_open("salus-refusals", path, why);
+
+    if (fd < 0) return cli_fail(c, CLI_FAILED, "%s", why);
+    close(fd);
+    return CLI_OK;
+}
+
+/* The program's exit status, or 1 where it thought that all was well and something was refused. */
+static int follow(struct cli *c, struct command *o) {
+    static struct refused_list l;
+    static struct findings f;
+    char path[PATH_MAX];
+    int status = make_file(c, path), shown, err;
+
+    if (status != CLI_OK) return status;
+    f = (struct findings){0};
+    l = (struct refused_list){0};
+    status = run_recorded(c, o, path);
+    err = refused_read(&l, path);
+    unlink(path);
+    if (err < 0) return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(-err));
+    refused_sort(&l);
+    report(&l, status, &f);
+    shown = findings_show(c, &f, c->format == CLI_JSON ? list_refused(&l) : NULL);
+    return status ? status : shown;
+}
+
+int cli_doctor(struct cli *c, int argc, char **argv) {
+    struct command o = {.private = cli_option(c, "--private") != NULL};
+
+    o.argv = argv;
+    return argc ? follow(c, &o) : examine(c);
+}

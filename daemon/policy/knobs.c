@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table made from policies.def, and values as text.
+ */
+#include "daemon/policy/knobs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/text/units.h"
+
+#define STRING(text) #text
+#define QUOTED(text) STRING(text)
+#define ROW(option, policy, name, type, preset, least, most, sentence) \
+    {#name,        QUOTED(KNOB_FIELD_##type(name)),                    \
+     option,       policy,                                             \
+     KNOBS_##type, preset,                                             \
+     least,        most,                                               \
+     sentence,     offsetof(struct policy_config, KNOB_FIELD_##type(name))},
+
+static const struct knob table[] = {
+#define KNOB(name, ...) ROW(#name, "", name, __VA_ARGS__)
+#define KNOB_OF(policy, name, ...) ROW(#name, #policy, name, __VA_ARGS__)
+#define KNOB_AS(option, name, ...) ROW(#option, "", name, __VA_ARGS__)
+#include "daemon/policy/policies.def"
+};
+
+const struct knob *knobs_at(int index) {
+    return index < KNOBS ? &table[index] : NULL;
+}
+
+const struct knob *knobs_find(const char *name) {
+    for (int i = 0; i < KNOBS; i++)
+        if (strcmp(table[i].name, name) == 0) return &table[i];
+    return NULL;
+}
+
+const struct knob *knobs_find_field(const char *field) {
+    for (int i = 0; i < KNOBS; i++)
+        if (strcmp(table[i].field, field) == 0) return &table[i];
+    return NULL;
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static bool is_flag(const struct knob *k) {
+    return k->type == KNOBS_SWITCH || k->type == KNOBS_AUTO;
+}
+
+int64_t knobs_get(const struct policy_config *c, const struct knob *k) {
+    const char *at = (const char *)c + k->offset;
+    uint32_t narrow;
+    int64_t wide;
+    if (k->type == KNOBS_TIME) {
+        memcpy(&wide, at, sizeof(wide));
+        return wide;
+    }
+    memcpy(&narrow, at, sizeof(narrow));
+    return is_flag(k) ? (int32_t)narrow : (int64_t)narrow;
+}
+
+bool knobs_put(struct policy_config *c, const struct knob *k, int64_t value) {
+    char *at = (char *)c + k->offset;
+    uint32_t narrow = (uint32_t)value;
+    if (k->type == KNOBS_TIME)
+        memcpy(at, &value, sizeof(value));
+    else
+        memcpy(at, &narrow, sizeof(narrow));
+    return knobs_get(c, k) == value;
+}
+
+bool knobs_same(const struct policy_config *a, const struct policy_config *b) {
+    for (int i = 0; i < KNOBS; i++)
+        if (knobs_get(a, &table[i]) != knobs_get(b, &table[i])) return false;
+    return strncmp(a->lane, b->lane, sizeof(a->lane)) == 0 &&
+           strncmp(a->kernel, b->kernel, sizeof(a->kernel)) == 0 &&
+           strncmp(a->control, b->control, sizeof(a->control)) == 0;
+}
+
+int64_t knobs_unset(const struct knob *k) {
+    return is_flag(k) ? -1 : 0;
+}
+
+void knobs_clear(struct policy_config *c) {
+    memset(c, 0, sizeof(*c));
+    for (int i = 0; i < KNOBS; i++)
+        knobs_put(c, &table[i], knobs_unset(&table[i]));
+}
+
+void knobs_fill(struct policy_config *c) {
+    for (int i = 0; i < KNOBS; i++) {
+        int64_t value = 0;
+        if (knobs_get(c, &table[i]) != knobs_unset(&table[i])) continue;
+        knobs_parse(&table[i], table[i].preset, &value); /* a test holds presets to their bounds */
+        knobs_put(c, &table[i], value);
+    }
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static enum units units_of(enum knobs_type type) {
+    if (type == KNOBS_PART) return UNITS_PART;
+    return type == KNOBS_TIME ? UNITS_TIME : UNITS_NONE;
+}
+
+int knobs_parse(const struct knob *k, const char *text, int64_t *out) {
+    uint64_t value = 0;
+    if (is_flag(k)) {
+        *out = strcmp(text, "yes") == 0 ? 1 : strcmp(text, "no") == 0 ? 0 : -1;
+        return *out >= 0 || (k->type == KNOBS_AUTO && strcmp(text, "auto") == 0) ? 0 : -EINVAL;
+    }
+    int err = units_parse(units_of(k->type), text, &value);
+    if (!err && value > INT64_MAX) err = -ERANGE;
+    if (!err) *out = (int64_t)value;
+    return err;
+}
+
+void knobs_print(const struct knob *k, int64_t value, char *out, size_t cap) {
+    if (is_flag(k))
+        snprintf(out, cap, "%s", value < 0 ? "auto" : value ? "yes" : "no");
+    else
+        units_print(units_of(k->type), (uint64_t)value, out, cap);
+}
+
+const char *knobs_expected(enum knobs_type type) {
+    switch (type) {
+    case KNOBS_SWITCH: return "yes or no";
+    case KNOBS_AUTO: return "yes, no or auto";
+    case KNOBS_COUNT: return "a whole number";
+    case KNOBS_TIME: return "a time such as 30s";
+    case KNOBS_PART: return "a percentage such as 2.5%";
+    }
+    return "a value";
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+static bool within(const struct knob *k, int64_t value) {
+    if (is_flag(k)) return value >= (k->type == KNOBS_AUTO ? -1 : 0) && value <= 1;
+    return value >= k->least && value <= k->most;
+}
+
+static int refuse(const struct knob *k, int64_t value, char *why, size_t cap) {
+    char given[KNOBS_TEXT_BYTES], least[KNOBS_TEXT_BYTES], most[KNOBS_TEXT_BYTES];
+    if (why && is_flag(k)) {
+        snprintf(why, cap, "%s: not %s", k->name, knobs_expected(k->type));
+    } else if (why) {
+        knobs_print(k, value, given, sizeof(given));
+        knobs_print(k, k->least, least, sizeof(least));
+        knobs_print(k, k->most, most, sizeof(most));
+        snprintf(why, cap, "%s: %s is not from %s to %s", k->name, given, least, most);
+    }
+    return -EINVAL;
+}
+
+int knobs_check(const struct knob *k, int64_t value, char *why, size_t cap) {
+    return within(k, value) ? 0 : refuse(k, value, why, cap);
+}
+
+int knobs_check_all(const struct policy_config *c, char *why, size_t cap) {
+    if (!memchr(c->lane, 0, sizeof(c->lane)) || !memchr(c->kernel, 0, sizeof(c->kernel)) ||
+        !memchr(c->control, 0, sizeof(c->control))) {
+        if (why) snprintf(why, cap, "a policy's name does not end");
+        return -EINVAL;
+    }
+    for (int i = 0; i < KNOBS; i++) {
+        const struct knob *k = &table[i];
+        int64_t value = knobs_get(c, k);
+        bool small = !is_flag(k) && value >= 0 && value < k->least;
+        if (value == knobs_unset(k) || small) continue;
+        int err = knobs_check(k, value, why, cap);
+        if (err) return err;
+    }
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A policy configuration: which policies are in effect, and the knobs that they and the scheduler's
+ * core go by (policies.def). The same bytes in the scheduler, the messages of broker and worker,
+ * and the board. Times come first, so that there is no padding but at the end: an event of the
+ * scheduler has one of these in it.
+ *
+ * Whoever fills one in begins with knobs_clear (knobs.h): a knob of which nothing is said is -1
+ * where it is a SWITCH or AUTO, else 0, and takes its preset.
+ */
+#ifndef COMMON_POLICY_CONFIG_H
+#define COMMON_POLICY_CONFIG_H
+
+#include <stdint.h>
+
+#define POLICY_NAME_BYTES 16
+
+/* What a knob is called where its unit is not said with its value, and its member. */
+#define KNOB_FIELD_SWITCH(name) name
+#define KNOB_FIELD_AUTO(name) name
+#define KNOB_FIELD_COUNT(name) name
+#define KNOB_FIELD_TIME(name) name##_ns
+#define KNOB_FIELD_PART(name) name
+#define KNOB_WIDE_SWITCH(name)
+#define KNOB_WIDE_AUTO(name)
+#define KNOB_WIDE_COUNT(name)
+#define KNOB_WIDE_TIME(name) uint64_t name##_ns;
+#define KNOB_WIDE_PART(name)
+#define KNOB_NARROW_SWITCH(name) int32_t name; /* 1, 0 */
+#define KNOB_NARROW_AUTO(name) int32_t name;   /* 1, 0; -1: auto */
+#define KNOB_NARROW_COUNT(name) uint32_t name;
+#define KNOB_NARROW_TIME(name)
+#define KNOB_NARROW_PART(name) uint32_t name; /* thousandths */
+
+struct policy_config {
+    char lane[POLICY_NAME_BYTES];    /* "": fair */
+    char kernel[POLICY_NAME_BYTES];  /* "": streams */
+    char control[POLICY_NAME_BYTES]; /* "": open */
+#define KNOB(name, type, ...) KNOB_WIDE_##type(name)
+#include "daemon/policy/policies.def"
+#define KNOB(name, type, ...) KNOB_NARROW_##type(name)
+#include "daemon/policy/policies.def"
+};
+
+#endif
