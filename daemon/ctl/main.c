@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "daemon/ctl/cli/cli.h"
+#include "daemon/ctl/salusctl.h"
 
 /* As the command did, so that who waits for us sees what he would see of it. The core file is the
  * command's. The first process of a container is not ended by its own signals, and exits as a shell
@@ -25,7 +26,7 @@ static int end_by(int number) {
 }
 
 int main(int argc, char **argv) {
-    int status = cli_main(stdout, stderr, argc, argv);
+    int status = salusctl_main(stdout, stderr, argc, argv);
 
     if (status >= CLI_BY_SIGNAL) return end_by(status - CLI_BY_SIGNAL);
     if (fflush(stdout) != 0) return CLI_FAILED;

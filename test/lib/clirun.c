@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/ctl/salusctl.h"
+
 #define WORDS 32
 
 char *clirun_out, *clirun_err;
@@ -55,7 +57,7 @@ void clirun(const char *const *words) {
     clirun_forget();
     out = open_memstream(&clirun_out, &a);
     err = open_memstream(&clirun_err, &b);
-    clirun_status = cli_main(out, err, argc, argv);
+    clirun_status = salusctl_main(out, err, argc, argv);
     fclose(out);
     fclose(err);
 }
@@ -96,7 +98,7 @@ char *clirun_in_child(const char *const *words, int *exit_status) {
         dup2(pair[1], 1);
         close(pair[0]);
         close(pair[1]);
-        status = cli_main(stdout, stdout, argc, argv);
+        status = salusctl_main(stdout, stdout, argc, argv);
         fflush(stdout);
         _exit(status < CLI_BY_SIGNAL ? status : 128 + status - CLI_BY_SIGNAL);
     }

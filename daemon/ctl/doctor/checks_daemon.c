@@ -2,6 +2,8 @@
  *
  * The daemon, as a program and as its user would find it.
  */
+#include "daemon/ctl/doctor/checks_daemon.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +12,6 @@
 #include "common/fdutil.h"
 #include "common/text/units.h"
 #include "daemon/ctl/cli/query.h"
-#include "daemon/ctl/doctor/checks.h"
 #include "daemon/ctl/files/place.h"
 #include "daemon/ctl/run/command.h"
 #include "proto/version.h"

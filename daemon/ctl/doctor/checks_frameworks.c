@@ -2,7 +2,8 @@
  *
  * The plan of frameworks.h, said and not done.
  */
-#include "daemon/ctl/doctor/checks.h"
+#include "daemon/ctl/doctor/checks_frameworks.h"
+
 #include "daemon/ctl/environment/frameworks.h"
 
 void checks_frameworks(struct findings *f, bool soft) {

@@ -3,12 +3,13 @@
  * `run` puts our library into LD_PRELOAD and first into LD_LIBRARY_PATH: what could come before
  * that, and what programs get that are started without it.
  */
+#include "daemon/ctl/doctor/checks_library.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/ctl/doctor/checks.h"
 #include "daemon/ctl/files/place.h"
 
 #define LIBRARY "libcuda.so.1"

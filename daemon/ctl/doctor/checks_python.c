@@ -3,6 +3,8 @@
  * Which Python that is goes by VIRTUAL_ENV, CONDA_PREFIX, or the first python3 in PATH; an
  * installed package is a folder NAME-VERSION.dist-info. Nothing of theirs is read.
  */
+#include "daemon/ctl/doctor/checks_python.h"
+
 #include <dirent.h>
 #include <glob.h>
 #include <libgen.h>
@@ -10,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "daemon/ctl/doctor/checks.h"
 
 #define NAME_BYTES 128
 #define SUFFIX ".dist-info"

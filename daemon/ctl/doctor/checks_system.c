@@ -2,6 +2,8 @@
  *
  * A job maps windows of many GiB without backing, and gets descriptors of memfds and eventfds.
  */
+#include "daemon/ctl/doctor/checks_system.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -11,7 +13,6 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "daemon/ctl/doctor/checks.h"
 #include "daemon/ctl/files/temporary.h"
 
 #define DESCRIPTORS 64              /* what a job has of us, and a program its own */

@@ -2,6 +2,8 @@
  *
  * `salusctl doctor`: the installation as a user finds it; or a program, and what it was refused.
  */
+#include "daemon/ctl/doctor/doctor.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,9 +12,12 @@
 #include <unistd.h>
 
 #include "common/text/args.h"
-#include "daemon/ctl/cli/cli.h"
 #include "daemon/ctl/cli/render.h"
-#include "daemon/ctl/doctor/checks.h"
+#include "daemon/ctl/doctor/checks_daemon.h"
+#include "daemon/ctl/doctor/checks_frameworks.h"
+#include "daemon/ctl/doctor/checks_library.h"
+#include "daemon/ctl/doctor/checks_python.h"
+#include "daemon/ctl/doctor/checks_system.h"
 #include "daemon/ctl/doctor/findings.h"
 #include "daemon/ctl/doctor/refused.h"
 #include "daemon/ctl/files/temporary.h"
@@ -148,7 +153,7 @@ static int follow(struct cli *c, struct command *o) {
     return status ? status : shown;
 }
 
-int cli_doctor(struct cli *c, int argc, char **argv) {
+int doctor_run(struct cli *c, int argc, char **argv) {
     struct command o = {.private = cli_option(c, "--private") != NULL};
 
     o.argv = argv;

@@ -2,6 +2,8 @@
  *
  * `salusctl record`: looks at the daemon ten times a second and writes, at the end, what it saw.
  */
+#include "daemon/ctl/record/record.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "daemon/ctl/cli/cli.h"
+#include "daemon/ctl/cli/interrupt.h"
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/files/output_file.h"
 #include "daemon/ctl/files/temporary.h"
@@ -90,13 +92,13 @@ static int watch(struct cli *c, struct watching *w, uint64_t for_ns, bool until_
     uint64_t begin = fdutil_now_ns();
     int status = CLI_OK;
 
-    while (status == CLI_OK && !cli_interrupted()) {
+    while (status == CLI_OK && !interrupt_came()) {
         status = see_jobs(c, w);
         if (status == CLI_OK) status = see_history(c, w, true);
         if (status == CLI_OK && w->events) status = record_events_renew(c, w->events);
         if (for_ns && fdutil_now_ns() - begin >= for_ns) break;
         if (until_idle && w->jobs == 0 && w->recording.count > 0) break;
-        if (status == CLI_OK) cli_sleep_ms(LOOK_MS);
+        if (status == CLI_OK) interrupt_sleep_ms(LOOK_MS);
     }
     return status;
 }
@@ -166,7 +168,7 @@ static int see_and_write(struct cli *c, struct watching *w, uint64_t for_ns,
 
     kernel_trace_init(&kernels);
     if (status == CLI_OK) {
-        cli_catch_interrupt();
+        interrupt_catch();
         status = watch(c, w, for_ns, until_idle);
         if (status == CLI_OK && events) status = record_events_end(c, &lease, "the events");
         wrote = add_kernels(c, w, &kernels, events);
@@ -192,7 +194,7 @@ static int see_into(struct cli *c, struct watching *w, uint64_t for_ns, const ch
     return status;
 }
 
-int cli_record(struct cli *c, int argc, char **argv) {
+int record_run(struct cli *c, int argc, char **argv) {
     const char *limit = cli_option(c, "--for"), *path = argv[0];
     bool events = cli_option(c, "--events"), kernels = cli_option(c, "--kernels");
     struct watching w = {.history = 0};

@@ -3,6 +3,8 @@
  * `salusctl record --events`: the worker writes what its scheduler is told and does into our file,
  * as long as we renew it; the last line says that it is whole.
  */
+#include "daemon/ctl/record/record_events.h"
+
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,9 +12,9 @@
 #include "common/fdutil.h"
 #include "daemon/ctl/cli/ask.h"
 #include "daemon/ctl/cli/cli.h"
+#include "daemon/ctl/cli/interrupt.h"
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/files/output_file.h"
-#include "daemon/ctl/record/record_events.h"
 
 #define LEASE_NS 10000000000u /* without a renewal it ends */
 #define RENEW_NS 2000000000u
@@ -75,10 +77,10 @@ static int wait_for_end(struct cli *c, uint64_t for_ns, struct record_lease *l) 
     uint64_t begin = fdutil_now_ns();
     int status = CLI_OK;
 
-    while (status == CLI_OK && !cli_interrupted() && !is_over(l->fd)) {
+    while (status == CLI_OK && !interrupt_came() && !is_over(l->fd)) {
         if (for_ns && fdutil_now_ns() - begin >= for_ns) break;
         status = record_events_renew(c, l);
-        if (status == CLI_OK) cli_sleep_ms(LOOK_MS);
+        if (status == CLI_OK) interrupt_sleep_ms(LOOK_MS);
     }
     return status;
 }
@@ -93,7 +95,7 @@ static int record_into(struct cli *c, const struct output_file *o, uint64_t for_
         return cli_fail(c, CLI_USAGE, "%s: events are recorded into a file only", o->path);
     status = output_file_write(c, o, "", 0);
     if (status != CLI_OK) return status;
-    cli_catch_interrupt();
+    interrupt_catch();
     status = record_events_begin(c, &lease, o->fd);
     if (status == CLI_OK) status = wait_for_end(c, for_ns, &lease);
     if (status == CLI_OK) status = record_events_end(c, &lease, o->path);

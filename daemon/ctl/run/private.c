@@ -26,8 +26,7 @@
 #define STOP_TIMEOUT_MS 5000
 #define POLL_MS 2
 
-/* ---- readiness: systemd's protocol, whose other end we are ------------------------------------
- */
+/* ---- readiness: systemd's protocol, whose other end we are ----------------------------------- */
 
 static int notify_path(const struct private *p, char *out, size_t cap) {
     return snprintf(out, cap, "%s/notify", p->dir);

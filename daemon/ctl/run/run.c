@@ -2,11 +2,12 @@
  *
  * `salusctl run`: its options; `salusctl environment`, which has them too and runs nothing.
  */
+#include "daemon/ctl/run/run.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "common/text/args.h"
-#include "daemon/ctl/cli/cli.h"
 #include "daemon/ctl/environment/changes.h"
 #include "daemon/ctl/run/command.h"
 #include "proto/job.h"
@@ -104,7 +105,7 @@ static int parse(struct cli *c, struct run_options *o, char **argv) {
     return CLI_OK;
 }
 
-int cli_run(struct cli *c, int argc, char **argv) {
+int run_program(struct cli *c, int argc, char **argv) {
     struct run_options o = {0};
     int status = parse(c, &o, argv);
 
@@ -115,8 +116,28 @@ int cli_run(struct cli *c, int argc, char **argv) {
     return command_run(c, &o.command);
 }
 
-/* ---- what a command would find in its environment ---------------------------------------------
- */
+/* ---- help ------------------------------------------------------------------------------------ */
+
+void run_help(FILE *out) {
+#define X(option, variable, kind, field, least, most, sentence) \
+    fprintf(out, "    --%-16s %s\n", option " " #kind, sentence);
+    fputs("\nOptions of run:\n", out);
+    JOB_OPTIONS(X)
+#undef X
+    fputs("    --gpu N            the GPU that it runs on; else the one with the least to do\n"
+          "    --name TEXT        what the job is called in lists\n"
+          "    --private          a daemon of its own, on the software GPU\n"
+          "    --verbose, -v      say why it waits for admission, also without a terminal\n"
+          "    --quiet, -q        say nothing but errors\n"
+          "    --strict           end each process at its first refused kernel, module or call\n"
+          "    --no-frameworks    set nothing in the environment for PyTorch, CuPy and others\n"
+          "    --allocator KIND   frameworks' allocators of device memory: own (the default), or "
+          "async,\n"
+          "                       which gives memory back between iterations; see salusctl(1)\n",
+          out);
+}
+
+/* ---- what a command would find in its environment -------------------------------------------- */
 
 static int print_changes(struct cli *c, struct run_options *o, bool null) {
     struct changes changes;
@@ -130,7 +151,7 @@ static int print_changes(struct cli *c, struct run_options *o, bool null) {
     return status;
 }
 
-int cli_environment(struct cli *c, int argc, char **argv) {
+int run_print_environment(struct cli *c, int argc, char **argv) {
     struct run_options o = {0};
     bool null = *argv && strcmp(*argv, "--null") == 0;
     int status = parse(c, &o, argv + null);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The verbs that change a job or a GPU's worker, and say so in a line.
+ * A change is asked of the daemon, a signal is sent from here.
  */
+#include "daemon/ctl/verbs/job_verbs.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -13,7 +15,7 @@
 #include "common/fdutil.h"
 #include "common/text/units.h"
 #include "daemon/ctl/cli/ask.h"
-#include "daemon/ctl/cli/cli.h"
+#include "daemon/ctl/cli/interrupt.h"
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/cli/render.h"
 
@@ -45,15 +47,15 @@ static int change(struct cli *c, enum ctl_verb verb, int argc, char **argv, cons
     return status == CLI_OK ? change_job(c, &r, what) : status;
 }
 
-int cli_job_set(struct cli *c, int argc, char **argv) {
+int job_verbs_set(struct cli *c, int argc, char **argv) {
     return change(c, CTL_V_job_set, argc, argv, "changed");
 }
 
-int cli_job_pause(struct cli *c, int argc, char **argv) {
+int job_verbs_pause(struct cli *c, int argc, char **argv) {
     return change(c, CTL_V_job_pause, argc, argv, "paused");
 }
 
-int cli_job_resume(struct cli *c, int argc, char **argv) {
+int job_verbs_resume(struct cli *c, int argc, char **argv) {
     return change(c, CTL_V_job_resume, argc, argv, "resumed");
 }
 
@@ -85,7 +87,7 @@ static int hold_process(struct cli *c, uint64_t id) {
 }
 
 /* The daemon takes the GPU away; the signal is ours, so that the kernel says whether we may. */
-int cli_job_kill(struct cli *c, int argc, char **argv) {
+int job_verbs_kill(struct cli *c, int argc, char **argv) {
     const char *name = cli_option(c, "--signal");
     int number = name ? signal_number(name) : 0, fd = -1, status;
     uint64_t id;
@@ -135,7 +137,7 @@ static int outcome(struct cli *c, uint64_t id) {
     return status;
 }
 
-int cli_job_wait(struct cli *c, int argc, char **argv) {
+int job_verbs_wait(struct cli *c, int argc, char **argv) {
     struct query q;
     bool found = true;
     uint64_t id;
@@ -145,28 +147,8 @@ int cli_job_wait(struct cli *c, int argc, char **argv) {
     if (status != CLI_OK) return status;
     query_finish(&q);
     while (status == CLI_OK && found) {
-        cli_sleep_ms(WAIT_MS);
+        interrupt_sleep_ms(WAIT_MS);
         status = is_there(c, id, &found);
     }
     return status == CLI_OK ? outcome(c, id) : status;
-}
-
-/* ---- GPUs ------------------------------------------------------------------------------------ */
-
-int cli_gpu_retry(struct cli *c, int argc, char **argv) {
-    struct ctl_request r;
-    const struct ctl_gpu *g;
-    struct query q;
-    int status = ask_build(c, CTL_V_gpu_retry, argc, argv, &r);
-
-    if (status == CLI_OK) status = query_send(c, &r, false, &q);
-    if (status != CLI_OK) return status;
-    g = q.count ? query_record(&q, 0) : NULL;
-    if (c->format == CLI_TABLE && g)
-        fprintf(c->out, "gpu %" PRIu64 " is %s\n", g->id,
-                strcmp(g->state, "down") == 0 ? "being started" : g->state);
-    else
-        status = render_one(c, &q, "gpu");
-    query_finish(&q);
-    return status;
 }

@@ -4,6 +4,8 @@
  * needs neither their libraries nor their parser; what the daemon measured of a job of that name is
  * asked for here.
  */
+#include "daemon/ctl/verbs/predict.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +14,6 @@
 
 #include "common/text/word_list.h"
 #include "daemon/ctl/cli/ask.h"
-#include "daemon/ctl/cli/cli.h"
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/files/place.h"
 
@@ -114,7 +115,7 @@ static int predict(struct cli *c, const char *model, struct predict_call *p) {
     return status;
 }
 
-int cli_predict(struct cli *c, int argc, char **argv) {
+int predict_run(struct cli *c, int argc, char **argv) {
     const char *table = cli_option(c, "--train");
     struct predict_call p = {0};
     int status;

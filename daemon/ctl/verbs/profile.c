@@ -2,15 +2,15 @@
  *
  * The verbs that show and forget what is known of kernels.
  */
+#include "daemon/ctl/verbs/profile.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/ctl/cli/ask.h"
-#include "daemon/ctl/cli/cli.h"
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/cli/render.h"
-#include "daemon/ctl/verbs/profile.h"
 #include "daemon/kernels/kernel_name.h"
 
 #define BAR 40 /* characters of the longest */
@@ -65,7 +65,7 @@ static void sort(struct query *q) {
     if (q->count) qsort(q->records, q->count, q->record_bytes, by_name);
 }
 
-int cli_profile_list(struct cli *c, int argc, char **argv) {
+int profile_list(struct cli *c, int argc, char **argv) {
     bool imported = cli_option(c, "--imported") != NULL;
     struct ctl_request r = {.verb = imported ? CTL_V_profile_hints : CTL_V_profile_list};
     const char *part = cli_option(c, "--name");
@@ -136,7 +136,7 @@ static void show_one(struct cli *c, const struct ctl_profile *p) {
     draw(c->out, p->histogram);
 }
 
-int cli_profile_show(struct cli *c, int argc, char **argv) {
+int profile_show(struct cli *c, int argc, char **argv) {
     struct ctl_request r = {.verb = CTL_V_profile_show};
     struct query q;
     int status = profile_user(c, &r);
@@ -156,7 +156,7 @@ int cli_profile_show(struct cli *c, int argc, char **argv) {
 
 /* ---- forget ---------------------------------------------------------------------------------- */
 
-int cli_profile_forget(struct cli *c, int argc, char **argv) {
+int profile_forget(struct cli *c, int argc, char **argv) {
     struct ctl_request r = {.verb = CTL_V_profile_forget};
     bool all = cli_option(c, "--all") != NULL;
     const struct ctl_known *k;

@@ -3,6 +3,8 @@
  * Profiles of kernels from a file to the daemon and back. Tables of other tools are read here; what
  * the daemon is given is always our own text, in a memfd.
  */
+#include "daemon/ctl/verbs/profile_file.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -105,7 +107,7 @@ static int send_set(struct cli *c, const struct source *s) {
     return status;
 }
 
-int cli_profile_import(struct cli *c, int argc, char **argv) {
+int profile_file_import(struct cli *c, int argc, char **argv) {
     struct source s = {0};
     int status;
 
@@ -160,7 +162,7 @@ static int write_file(struct cli *c, int fd, const char *path) {
     return status;
 }
 
-int cli_profile_export(struct cli *c, int argc, char **argv) {
+int profile_file_export(struct cli *c, int argc, char **argv) {
     const char *path = argc && strcmp(argv[0], "-") != 0 ? argv[0] : NULL;
     struct ctl_request r = {.verb = CTL_V_profile_export};
     struct query_fds fds = {-1, -1};

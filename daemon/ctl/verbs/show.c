@@ -2,12 +2,14 @@
  *
  * The verbs that ask the daemon and show what it says.
  */
+#include "daemon/ctl/verbs/show.h"
+
 #include <cjson/cJSON.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "daemon/ctl/cli/ask.h"
-#include "daemon/ctl/cli/cli.h"
+#include "daemon/ctl/cli/interrupt.h"
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/cli/render.h"
 #include "proto/version.h"
@@ -144,13 +146,13 @@ static int watch(struct cli *c, const struct ctl_request *r) {
     bool screen = c->format == CLI_TABLE && isatty(fileno(c->out));
     int status;
 
-    cli_catch_interrupt();
+    interrupt_catch();
     do {
         if (screen) fputs("\033[H\033[J", c->out);
         status = ask_once(c, r);
         if (fflush(c->out) != 0) return CLI_FAILED; /* nobody reads any more */
-        if (status == CLI_OK) cli_sleep_ms(c->watch_ms);
-    } while (status == CLI_OK && !cli_interrupted());
+        if (status == CLI_OK) interrupt_sleep_ms(c->watch_ms);
+    } while (status == CLI_OK && !interrupt_came());
     return status;
 }
 
@@ -162,7 +164,7 @@ static int show(struct cli *c, const struct ctl_request *r) {
     return c->watch_ms && looks ? watch(c, r) : ask_once(c, r);
 }
 
-int cli_ask(struct cli *c, enum ctl_verb verb, int argc, char **argv) {
+int show_ask(struct cli *c, enum ctl_verb verb, int argc, char **argv) {
     struct ctl_request r;
     int status = ask_build(c, verb, argc, argv, &r);
 
@@ -184,12 +186,12 @@ static int status_once(struct cli *c) {
     return status;
 }
 
-int cli_status(struct cli *c, int argc, char **argv) {
-    return c->watch_ms ? cli_ask(c, CTL_V_status, argc, argv) : status_once(c);
+int show_status(struct cli *c, int argc, char **argv) {
+    return c->watch_ms ? show_ask(c, CTL_V_status, argc, argv) : status_once(c);
 }
 
-int cli_history(struct cli *c, int argc, char **argv) {
-    return cli_ask(c, CTL_V_history_list, argc, argv);
+int show_history(struct cli *c, int argc, char **argv) {
+    return show_ask(c, CTL_V_history_list, argc, argv);
 }
 
 /* ---- version --------------------------------------------------------------------------------- */
@@ -221,7 +223,7 @@ static void version_text(struct cli *c, const struct query *q, int asked) {
 
 /* Our own version is known without a daemon: it is shown whatever the daemon's answer is. That none
  * runs, or that it is not ours to ask, is no failure here. */
-int cli_version(struct cli *c, int argc, char **argv) {
+int show_version(struct cli *c, int argc, char **argv) {
     struct query q;
     int asked = query_ask(c, CTL_V_version, 0, true, &q), status = CLI_OK;
 

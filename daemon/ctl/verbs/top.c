@@ -2,6 +2,8 @@
  *
  * `salusctl top`: the picture again and again, on a screen of its own where there is a terminal.
  */
+#include "daemon/ctl/verbs/top.h"
+
 #include <cjson/cJSON.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -9,7 +11,7 @@
 
 #include "common/fdutil.h"
 #include "common/text/units.h"
-#include "daemon/ctl/cli/cli.h"
+#include "daemon/ctl/cli/interrupt.h"
 #include "daemon/ctl/cli/render.h"
 #include "daemon/ctl/verbs/top_draw.h"
 
@@ -107,7 +109,7 @@ static int watch(struct cli *c, bool screen, uint64_t count) {
     uint64_t pause = c->watch_ms ? c->watch_ms : DEFAULT_MS, shown = 0;
     int status = CLI_OK;
 
-    while (!cli_interrupted() && (count == 0 || shown < count)) {
+    while (!interrupt_came() && (count == 0 || shown < count)) {
         status = look(c, now);
         if (status != CLI_OK) break;
         if (before || screen) {
@@ -118,13 +120,13 @@ static int watch(struct cli *c, bool screen, uint64_t count) {
         before = now;
         now = before == &views[0] ? &views[1] : &views[0];
         if (status != CLI_OK) break;
-        if (count == 0 || shown < count) cli_sleep_ms(pause);
+        if (count == 0 || shown < count) interrupt_sleep_ms(pause);
     }
     if (before) forget(before);
     return status;
 }
 
-int cli_top(struct cli *c, int argc, char **argv) {
+int top_run(struct cli *c, int argc, char **argv) {
     bool batch = cli_option(c, "--batch") || c->format != CLI_TABLE || !isatty(fileno(c->out));
     const char *n = cli_option(c, "-n");
     uint64_t count = 0;
@@ -132,7 +134,7 @@ int cli_top(struct cli *c, int argc, char **argv) {
 
     if (n && (units_parse(UNITS_NONE, n, &count) < 0 || count == 0))
         return cli_fail(c, CLI_USAGE, "-n: '%s' is not a number from 1", n);
-    cli_catch_interrupt();
+    interrupt_catch();
     if (!batch) fputs(ENTER, c->out);
     status = watch(c, !batch, count);
     if (!batch) {

@@ -10,7 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/ctl/doctor/checks.h"
+#include "daemon/ctl/doctor/checks_daemon.h"
+#include "daemon/ctl/doctor/checks_frameworks.h"
+#include "daemon/ctl/doctor/checks_library.h"
+#include "daemon/ctl/doctor/checks_python.h"
+#include "daemon/ctl/doctor/checks_system.h"
 #include "daemon/ctl/doctor/refused.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/clirun.h"

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `salusctl record`.
+ */
+#ifndef DAEMON_CTL_RECORD_RECORD_H
+#define DAEMON_CTL_RECORD_RECORD_H
+
+#include "daemon/ctl/cli/cli.h"
+
+/* Writes what runs as a workload, or the scheduler's events: an exit status. */
+int record_run(struct cli *c, int argc, char **argv);
+
+#endif

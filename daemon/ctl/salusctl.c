@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options may stand anywhere before the words of a command.
+ */
+#include "daemon/ctl/salusctl.h"
+
+#include <string.h>
+
+#include "common/text/args.h"
+#include "daemon/ctl/run/run.h"
+#include "daemon/ctl/verb_table.h"
+#include "daemon/policy/policies_help.h"
+
+static int print_help(FILE *out) {
+    fputs("usage: salusctl [OPTION]... VERB [ARG]...\n\n", out);
+    verb_table_help(out);
+    run_help(out);
+    fputc('\n', out);
+    policies_help(out);
+    fputs(
+        "\nOptions of all:\n"
+        "  --run-dir DIR        directory of the daemon's sockets (SALUS_RUN_DIR, else "
+        "/run/salus)\n"
+        "  --socket PATH        its control socket\n"
+        "  --json               one JSON object; with -w one a line\n"
+        "  --plain              tab-separated, numbers without units\n"
+        "  --no-header          tables without their first line\n"
+        "  -w, --watch SECONDS  repeat until interrupted\n"
+        "  --timeout SECONDS    how long to wait for the daemon (5)\n"
+        "  --help, --version\n"
+        "\n"
+        "Exit status: 0 done, 1 failed, 2 usage, 3 no daemon, 4 no such object, 5 not permitted,\n"
+        "6 refused, 7 protocol mismatch, 8 `status`: no job would be served, 124 timeout. `run`\n"
+        "passes its command's on, but exits with 6 where a job of it was refused.\n",
+        out);
+    return CLI_OK;
+}
+
+/* Whether the rest belongs to a command: what follows `run`, and a word that follows `doctor`. What
+ * follows `environment` are options of `run`. */
+static bool begins_command(int n, char **words) {
+    return (n == 1 && (strcmp(words[0], "run") == 0 || strcmp(words[0], "environment") == 0)) ||
+           (n == 2 && strcmp(words[0], "doctor") == 0);
+}
+
+int salusctl_main(FILE *out, FILE *err, int argc, char **argv) {
+    struct cli c;
+    struct args a = {.rest = argv + 1};
+    char **words = argv; /* the verb and its arguments, moved together over what was options */
+    int n = 0, status = cli_init(&c, out, err);
+    enum args_kind kind;
+
+    if (status) return status;
+    while ((kind = args_next(&a)) != ARGS_END) {
+        if (args_is(&a, "--help")) return print_help(out);
+        if (args_is(&a, "--version")) {
+            words[n++] = (char *)"version";
+        } else if (n && strcmp(words[0], "doctor") == 0 && args_is(&a, "--")) {
+            break;
+        } else if (kind == ARGS_OPTION) {
+            status = cli_take_option(&c, verb_table_usage(n, words), &a);
+            if (status) return status;
+        } else {
+            words[n++] = a.name;
+            if (begins_command(n, words)) break;
+        }
+    }
+    for (; *a.rest; a.rest++)
+        words[n++] = *a.rest;
+    words[n] = NULL;
+    return verb_table_call(&c, n, words);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The verbs of the control protocol, those of salusctl alone, and their handlers.
+ */
+#include "daemon/ctl/verb_table.h"
+
+#include <string.h>
+
+#include "daemon/ctl/cli/usage.h"
+#include "daemon/ctl/doctor/doctor.h"
+#include "daemon/ctl/record/record.h"
+#include "daemon/ctl/run/run.h"
+#include "daemon/ctl/verbs/gpu_retry.h"
+#include "daemon/ctl/verbs/job_verbs.h"
+#include "daemon/ctl/verbs/predict.h"
+#include "daemon/ctl/verbs/profile.h"
+#include "daemon/ctl/verbs/profile_file.h"
+#include "daemon/ctl/verbs/show.h"
+#include "daemon/ctl/verbs/top.h"
+
+#define USAGE_BYTES 224
+
+/* A verb: its words, with a dot between, what may follow (usage.h; NULL: it is none), and either
+ * what it asks the daemon, or CTL_V_COUNT and its handler, which gets what follows. */
+struct verb {
+    const char *name, *usage, *help;
+    enum ctl_verb ask;
+    int (*handler)(struct cli *c, int argc, char **argv);
+};
+
+/* Those of the control protocol, then those that are more than one question. */
+static const struct verb verbs[] = {
+#define CTL_VERB(name, text, usage, record, args, sentence) \
+    {text, usage, sentence, CTL_V_##name, NULL},
+#include "proto/ctl.def"
+    {"job.wait", "JOB", "wait until the job has ended", CTL_V_COUNT, job_verbs_wait},
+    {"history", "", "jobs that ended", CTL_V_COUNT, show_history},
+    {"top", "[--batch] [-n COUNT]", "a live picture of lanes and jobs; -w SECONDS between two (1)",
+     CTL_V_COUNT, top_run},
+    {"record", "[--events] [--kernels] [--gpu N] [--for TIME] [--until-idle] FILE",
+     "write what runs as a workload for salus-sim, or what the scheduler does, until interrupted",
+     CTL_V_COUNT, record_run},
+    {"predict",
+     "[--batch N] [--dim NAME=N] [--device NAME] [--optimiser NAME] [--predictor FILE] "
+     "[--features] "
+     "[--name JOB] [--family NAME] [--train TABLE] [-o FILE] [--about TEXT] [MODEL]",
+     "what a model (ONNX) will need before it runs; or learn that from measurements", CTL_V_COUNT,
+     predict_run},
+    {"run", "[OPTION]... [--] CMD [ARG]...",
+     "run a CUDA program on the shared GPU; without a daemon, on a private software GPU",
+     CTL_V_COUNT, run_program},
+    {"environment", "[--null] [OPTION]...",
+     "print what 'run' would set in a command's environment, for a shell or ended by NUL",
+     CTL_V_COUNT, run_print_environment},
+    {"doctor", "[--private] [--] [CMD]...",
+     "what is wrong with the installation; or run a program and say what it was refused",
+     CTL_V_COUNT, doctor_run},
+};
+
+/* Verbs of the protocol that do or show more than show_ask does. */
+static int (*const own[CTL_V_COUNT])(struct cli *c, int argc, char **argv) = {
+    [CTL_V_status] = show_status,
+    [CTL_V_version] = show_version,
+    [CTL_V_job_set] = job_verbs_set,
+    [CTL_V_job_pause] = job_verbs_pause,
+    [CTL_V_job_resume] = job_verbs_resume,
+    [CTL_V_job_kill] = job_verbs_kill,
+    [CTL_V_gpu_retry] = gpu_retry,
+    [CTL_V_profile_list] = profile_list,
+    [CTL_V_profile_show] = profile_show,
+    [CTL_V_profile_import] = profile_file_import,
+    [CTL_V_profile_export] = profile_file_export,
+    [CTL_V_profile_forget] = profile_forget,
+};
+
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+/* "job show JOB" */
+static void print_verb(const struct verb *v, char *out, size_t cap) {
+    snprintf(out, cap, "%s%s%s", v->name, *v->usage ? " " : "", v->usage);
+    if (strchr(v->name, '.')) out[strcspn(out, ".")] = ' ';
+}
+
+static void help_verb(const struct verb *v, FILE *out) {
+    char left[USAGE_BYTES];
+
+    print_verb(v, left, sizeof(left));
+    if (strlen(left) > 20)
+        fprintf(out, "  %s\n  %-20s %s\n", left, "", v->help);
+    else
+        fprintf(out, "  %-20s %s\n", left, v->help);
+}
+
+static bool same_noun(const struct verb *a, const struct verb *b) {
+    size_t n = strcspn(a->name, ".");
+
+    return n == strcspn(b->name, ".") && memcmp(a->name, b->name, n) == 0;
+}
+
+/* All verbs of the noun of verbs[i], at the first of them. */
+static void help_noun(size_t i, FILE *out) {
+    for (size_t k = 0; k < i; k++)
+        if (verbs[k].usage && same_noun(&verbs[k], &verbs[i])) return;
+    for (size_t k = i; k < VERBS; k++)
+        if (verbs[k].usage && same_noun(&verbs[k], &verbs[i])) help_verb(&verbs[k], out);
+}
+
+void verb_table_help(FILE *out) {
+    for (size_t i = 0; i < VERBS; i++)
+        if (verbs[i].usage) help_noun(i, out);
+}
+
+/* ---- finding and calling --------------------------------------------------------------------- */
+
+/* How many of the words are the verb's name; 0 when it is another. */
+static int match(const struct verb *v, int argc, char **argv) {
+    size_t n = strcspn(v->name, ".");
+
+    if (!v->usage || argc < 1 || strlen(argv[0]) != n || memcmp(argv[0], v->name, n) != 0) return 0;
+    if (!v->name[n]) return 1;
+    return argc > 1 && strcmp(argv[1], v->name + n + 1) == 0 ? 2 : 0;
+}
+
+/* The verb that the words so far are, or NULL. */
+static const struct verb *find(int argc, char **argv) {
+    for (size_t i = 0; i < VERBS; i++)
+        if (match(&verbs[i], argc, argv)) return &verbs[i];
+    return NULL;
+}
+
+const char *verb_table_usage(int argc, char **argv) {
+    const struct verb *v = find(argc, argv);
+
+    return v ? v->usage : NULL;
+}
+
+/* `argc` words follow the verb. */
+static int call_verb(struct cli *c, const struct verb *v, int argc, char **argv) {
+    char usage[USAGE_BYTES];
+    int least, most;
+
+    usage_words(v->usage, &least, &most);
+    if (argc < least || (most >= 0 && argc > most)) {
+        print_verb(v, usage, sizeof(usage));
+        return cli_fail(c, CLI_USAGE, "usage: salusctl %s", usage);
+    }
+    if (v->handler) return v->handler(c, argc, argv);
+    return own[v->ask] ? own[v->ask](c, argc, argv) : show_ask(c, v->ask, argc, argv);
+}
+
+int verb_table_call(struct cli *c, int argc, char **argv) {
+    const struct verb *v = find(argc, argv);
+
+    if (v) {
+        int words = match(v, argc, argv);
+
+        return call_verb(c, v, argc - words, argv + words);
+    }
+    if (argc == 0) return cli_fail(c, CLI_USAGE, "a verb is needed; see 'salusctl --help'");
+    return cli_fail(c, CLI_USAGE, "unknown verb '%s%s%s'; see 'salusctl --help'", argv[0],
+                    argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `salusctl predict`.
+ */
+#ifndef DAEMON_CTL_VERBS_PREDICT_H
+#define DAEMON_CTL_VERBS_PREDICT_H
+
+#include "daemon/ctl/cli/cli.h"
+
+/* Runs the program that predicts a model's needs, or the one that learns to: an exit status. */
+int predict_run(struct cli *c, int argc, char **argv);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `salusctl profile import` and `export`: files of what is known of kernels. Each
+ * returns an exit status.
+ */
+#ifndef DAEMON_CTL_VERBS_PROFILE_FILE_H
+#define DAEMON_CTL_VERBS_PROFILE_FILE_H
+
+#include "daemon/ctl/cli/cli.h"
+
+int profile_file_import(struct cli *c, int argc, char **argv);
+int profile_file_export(struct cli *c, int argc, char **argv);
+
+#endif
