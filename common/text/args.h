@@ -6,8 +6,8 @@
  *
  * Owner: the caller, of argv too, which is written to: "=" becomes the end of a name.
  */
-#ifndef COMMON_ARGS_H
-#define COMMON_ARGS_H
+#ifndef COMMON_TEXT_ARGS_H
+#define COMMON_TEXT_ARGS_H
 
 #include <stdbool.h>
 

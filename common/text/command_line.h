@@ -2,8 +2,8 @@
  *
  * Command lines of processes as the kernel has them: words, each with its NUL.
  */
-#ifndef COMMON_COMMAND_LINE_H
-#define COMMON_COMMAND_LINE_H
+#ifndef COMMON_TEXT_COMMAND_LINE_H
+#define COMMON_TEXT_COMMAND_LINE_H
 
 #include <stddef.h>
 #include <sys/types.h>

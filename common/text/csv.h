@@ -4,8 +4,8 @@
  * line ends and doubled quotes; a quote within a bare field is itself). Lines without a character
  * are skipped. The text is the caller's and stays as it is. Not thread-safe.
  */
-#ifndef COMMON_CSV_H
-#define COMMON_CSV_H
+#ifndef COMMON_TEXT_CSV_H
+#define COMMON_TEXT_CSV_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Numbers with units as people write them: "512MiB", "250 ms". Pure.
  */
-#ifndef COMMON_UNITS_H
-#define COMMON_UNITS_H
+#ifndef COMMON_TEXT_UNITS_H
+#define COMMON_TEXT_UNITS_H
 
 #include <stddef.h>
 #include <stdint.h>

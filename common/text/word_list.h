@@ -4,8 +4,8 @@
  *
  * Owner: the caller, of the array and of the words.
  */
-#ifndef COMMON_WORD_LIST_H
-#define COMMON_WORD_LIST_H
+#ifndef COMMON_TEXT_WORD_LIST_H
+#define COMMON_TEXT_WORD_LIST_H
 
 #include <stdbool.h>
 

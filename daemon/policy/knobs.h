@@ -3,8 +3,8 @@
  * The knobs of a policy configuration as a table, made from policies.def: whatever treats all of
  * them alike goes by it. Pure.
  */
-#ifndef COMMON_KNOBS_H
-#define COMMON_KNOBS_H
+#ifndef DAEMON_POLICY_KNOBS_H
+#define DAEMON_POLICY_KNOBS_H
 
 #include <stdbool.h>
 #include <stddef.h>

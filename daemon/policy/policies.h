@@ -2,8 +2,8 @@
  *
  * The policies that can be chosen, as people are shown them.
  */
-#ifndef COMMON_POLICIES_H
-#define COMMON_POLICIES_H
+#ifndef DAEMON_POLICY_POLICIES_H
+#define DAEMON_POLICY_POLICIES_H
 
 enum policies_grain { POLICIES_LANE, POLICIES_KERNEL, POLICIES_CONTROL, POLICIES_GRAINS };
 

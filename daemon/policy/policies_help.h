@@ -2,8 +2,8 @@
  *
  * The policies and their knobs, as help texts have them; completion reads these lines.
  */
-#ifndef COMMON_POLICIES_HELP_H
-#define COMMON_POLICIES_HELP_H
+#ifndef DAEMON_POLICY_POLICIES_HELP_H
+#define DAEMON_POLICY_POLICIES_HELP_H
 
 #include <stdio.h>
 

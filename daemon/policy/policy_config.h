@@ -8,8 +8,8 @@
  * Whoever fills one in begins with knobs_clear (knobs.h): a knob of which nothing is said is -1
  * where it is a SWITCH or AUTO, else 0, and takes its preset.
  */
-#ifndef COMMON_POLICY_CONFIG_H
-#define COMMON_POLICY_CONFIG_H
+#ifndef DAEMON_POLICY_POLICY_CONFIG_H
+#define DAEMON_POLICY_POLICY_CONFIG_H
 
 #include <stdint.h>
 

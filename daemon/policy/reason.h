@@ -4,8 +4,8 @@
  * and where its iterations' boundaries come from. The scheduler's enums are made of these lists,
  * the numbers cross processes in wire_stats, and people are shown the texts.
  */
-#ifndef COMMON_REASON_H
-#define COMMON_REASON_H
+#ifndef DAEMON_POLICY_REASON_H
+#define DAEMON_POLICY_REASON_H
 
 /* clang-format off */
 /* X(NAME, text): enum sched_why. Appended to, never reordered. */

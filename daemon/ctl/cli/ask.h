@@ -2,8 +2,8 @@
  *
  * A request from the command line, by what proto/ctl.def says of the verb's arguments.
  */
-#ifndef DAEMON_CTL_ASK_H
-#define DAEMON_CTL_ASK_H
+#ifndef DAEMON_CTL_CLI_ASK_H
+#define DAEMON_CTL_CLI_ASK_H
 
 #include "daemon/ctl/cli/cli.h"
 #include "proto/ctl_msg.h"

@@ -3,8 +3,8 @@
  * KEY=VALUE words: a verb's arguments that proto/ctl.def has as keys. What a value may be is the
  * daemon's to say; here is only how it is written.
  */
-#ifndef DAEMON_CTL_KEYS_H
-#define DAEMON_CTL_KEYS_H
+#ifndef DAEMON_CTL_CLI_KEYS_H
+#define DAEMON_CTL_CLI_KEYS_H
 
 #include "daemon/ctl/cli/cli.h"
 #include "proto/ctl_msg.h"

@@ -2,8 +2,8 @@
  *
  * Asking the daemon, and saying in words why it did not answer.
  */
-#ifndef DAEMON_CTL_QUERY_H
-#define DAEMON_CTL_QUERY_H
+#ifndef DAEMON_CTL_CLI_QUERY_H
+#define DAEMON_CTL_CLI_QUERY_H
 
 #include "daemon/ctl/cli/cli.h"
 #include "proto/ctl_msg.h"

@@ -3,8 +3,8 @@
  * Records as text: tables for people, tab-separated for scripts, JSON for programs. JSON has SI
  * base units (a field x_ns is shown as x_seconds) and "schema": 1, which is promised not to break.
  */
-#ifndef DAEMON_CTL_RENDER_H
-#define DAEMON_CTL_RENDER_H
+#ifndef DAEMON_CTL_CLI_RENDER_H
+#define DAEMON_CTL_CLI_RENDER_H
 
 #include "daemon/ctl/cli/cli.h"
 #include "daemon/ctl/cli/query.h"

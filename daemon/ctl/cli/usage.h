@@ -2,8 +2,8 @@
  *
  * What a verb's usage line says, as people read it, is what its parser goes by. Pure.
  */
-#ifndef DAEMON_CTL_USAGE_H
-#define DAEMON_CTL_USAGE_H
+#ifndef DAEMON_CTL_CLI_USAGE_H
+#define DAEMON_CTL_CLI_USAGE_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * What `salusctl doctor` found: lines with a level, and what to do about them. Fixed room: what
  * comes after FINDINGS_MAX is only counted. One thread.
  */
-#ifndef DAEMON_CTL_FINDINGS_H
-#define DAEMON_CTL_FINDINGS_H
+#ifndef DAEMON_CTL_DOCTOR_FINDINGS_H
+#define DAEMON_CTL_DOCTOR_FINDINGS_H
 
 #include <stdbool.h>
 

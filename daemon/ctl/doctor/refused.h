@@ -4,8 +4,8 @@
  * entry for each thing, with how often. The lines come from the program, which may write anything
  * there. One thread.
  */
-#ifndef DAEMON_CTL_REFUSED_H
-#define DAEMON_CTL_REFUSED_H
+#ifndef DAEMON_CTL_DOCTOR_REFUSED_H
+#define DAEMON_CTL_DOCTOR_REFUSED_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  *
  * Owner: the caller. Threads: one.
  */
-#ifndef DAEMON_CTL_CHANGES_H
-#define DAEMON_CTL_CHANGES_H
+#ifndef DAEMON_CTL_ENVIRONMENT_CHANGES_H
+#define DAEMON_CTL_ENVIRONMENT_CHANGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * The environment in which a program finds our libcuda.so.1, a daemon, and settings with which its
  * framework is served. Changes this process's own; one thread.
  */
-#ifndef DAEMON_CTL_ENVIRONMENT_H
-#define DAEMON_CTL_ENVIRONMENT_H
+#ifndef DAEMON_CTL_ENVIRONMENT_ENVIRONMENT_H
+#define DAEMON_CTL_ENVIRONMENT_ENVIRONMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Settings of frameworks, from frameworks.def: what would be set in this environment, and setting
  * it. Reads and writes the process's environment; one thread.
  */
-#ifndef DAEMON_CTL_FRAMEWORKS_H
-#define DAEMON_CTL_FRAMEWORKS_H
+#ifndef DAEMON_CTL_ENVIRONMENT_FRAMEWORKS_H
+#define DAEMON_CTL_ENVIRONMENT_FRAMEWORKS_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * runtime insists on being first, and tools that wrap the driver's functions find ours behind them.
  * Pure.
  */
-#ifndef DAEMON_CTL_PRELOAD_H
-#define DAEMON_CTL_PRELOAD_H
+#ifndef DAEMON_CTL_ENVIRONMENT_PRELOAD_H
+#define DAEMON_CTL_ENVIRONMENT_PRELOAD_H
 
 #include <stdbool.h>
 

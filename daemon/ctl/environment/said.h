@@ -4,8 +4,8 @@
  * $XDG_STATE_HOME/salus/said, or in ~/.local/state. Where it cannot be kept safely it is not, and
  * then said each time. One thread.
  */
-#ifndef DAEMON_CTL_SAID_H
-#define DAEMON_CTL_SAID_H
+#ifndef DAEMON_CTL_ENVIRONMENT_SAID_H
+#define DAEMON_CTL_ENVIRONMENT_SAID_H
 
 #include <stdbool.h>
 

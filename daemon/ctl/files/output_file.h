@@ -3,8 +3,8 @@
  * A file that a command writes for its user. One that the command made goes again when it fails. A
  * file that was there before, a pipe or a terminal never does. One thread.
  */
-#ifndef DAEMON_CTL_OUTPUT_FILE_H
-#define DAEMON_CTL_OUTPUT_FILE_H
+#ifndef DAEMON_CTL_FILES_OUTPUT_FILE_H
+#define DAEMON_CTL_FILES_OUTPUT_FILE_H
 
 #include <stdbool.h>
 #include <sys/types.h>

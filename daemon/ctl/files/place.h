@@ -3,8 +3,8 @@
  * Where the other parts of this installation are, going by where this program is: a build tree, or
  * what `make install` made of it.
  */
-#ifndef DAEMON_CTL_PLACE_H
-#define DAEMON_CTL_PLACE_H
+#ifndef DAEMON_CTL_FILES_PLACE_H
+#define DAEMON_CTL_FILES_PLACE_H
 
 #include <stddef.h>
 

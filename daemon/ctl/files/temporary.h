@@ -5,8 +5,8 @@
  *
  * Keeps nothing; one thread, which reads the environment.
  */
-#ifndef DAEMON_CTL_TEMPORARY_H
-#define DAEMON_CTL_TEMPORARY_H
+#ifndef DAEMON_CTL_FILES_TEMPORARY_H
+#define DAEMON_CTL_FILES_TEMPORARY_H
 
 #include <limits.h>
 

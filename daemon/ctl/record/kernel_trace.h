@@ -8,8 +8,8 @@
  * Jobs have a say in the length of what is read, and in every number: what is kept is bounded, what
  * does not fit is left out and counted. Owner: the caller. Threads: one.
  */
-#ifndef DAEMON_CTL_KERNEL_TRACE_H
-#define DAEMON_CTL_KERNEL_TRACE_H
+#ifndef DAEMON_CTL_RECORD_KERNEL_TRACE_H
+#define DAEMON_CTL_RECORD_KERNEL_TRACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Recording the scheduler's events.
  */
-#ifndef DAEMON_CTL_RECORD_EVENTS_H
-#define DAEMON_CTL_RECORD_EVENTS_H
+#ifndef DAEMON_CTL_RECORD_RECORD_EVENTS_H
+#define DAEMON_CTL_RECORD_RECORD_EVENTS_H
 
 #include <stdint.h>
 

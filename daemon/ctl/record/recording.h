@@ -3,8 +3,8 @@
  * What ran, as a workload for salus-sim (docs/workload.md): each job as it was seen last. Owner:
  * the caller.
  */
-#ifndef DAEMON_CTL_RECORDING_H
-#define DAEMON_CTL_RECORDING_H
+#ifndef DAEMON_CTL_RECORD_RECORDING_H
+#define DAEMON_CTL_RECORD_RECORDING_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  *
  * What a recording of kernels adds to the lines of a workload: a job's sequence, and its words.
  */
-#ifndef DAEMON_CTL_RECORDING_KERNELS_H
-#define DAEMON_CTL_RECORDING_KERNELS_H
+#ifndef DAEMON_CTL_RECORD_RECORDING_KERNELS_H
+#define DAEMON_CTL_RECORD_RECORDING_KERNELS_H
 
 #include "daemon/ctl/record/kernel_trace.h"
 

@@ -3,8 +3,8 @@
  * Waiting for the command of `run`: why its job waits for admission, in a line each time that it
  * changes, and whether it was refused: by the library's word (refusal_note.h), else by salusd's.
  */
-#ifndef DAEMON_CTL_AWAIT_H
-#define DAEMON_CTL_AWAIT_H
+#ifndef DAEMON_CTL_RUN_AWAIT_H
+#define DAEMON_CTL_RUN_AWAIT_H
 
 #include <sys/types.h>
 

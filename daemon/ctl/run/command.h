@@ -3,8 +3,8 @@
  * A command that is run on the shared GPU: by the daemon that there is, or where none was meant to
  * run by a private one.
  */
-#ifndef DAEMON_CTL_COMMAND_H
-#define DAEMON_CTL_COMMAND_H
+#ifndef DAEMON_CTL_RUN_COMMAND_H
+#define DAEMON_CTL_RUN_COMMAND_H
 
 #include <stdbool.h>
 

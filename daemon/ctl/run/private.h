@@ -5,8 +5,8 @@
  *
  * Owner: the caller; PRIVATE_NONE, and private_stop also after a failed start.
  */
-#ifndef DAEMON_CTL_PRIVATE_H
-#define DAEMON_CTL_PRIVATE_H
+#ifndef DAEMON_CTL_RUN_PRIVATE_H
+#define DAEMON_CTL_RUN_PRIVATE_H
 
 #include <sys/types.h>
 

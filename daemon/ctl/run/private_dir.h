@@ -3,8 +3,8 @@
  * The directory of a private daemon: made for one command, removed by whoever of salusctl and the
  * daemon ends last, and swept up by a later run where both were killed.
  */
-#ifndef DAEMON_CTL_PRIVATE_DIR_H
-#define DAEMON_CTL_PRIVATE_DIR_H
+#ifndef DAEMON_CTL_RUN_PRIVATE_DIR_H
+#define DAEMON_CTL_RUN_PRIVATE_DIR_H
 
 #define PRIVATE_DIR_BYTES 96
 

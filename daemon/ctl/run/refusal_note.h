@@ -4,8 +4,8 @@
  * name in any folder: the command's processes reach it through the launcher's descriptor, whatever
  * salusd says and whether it can be asked. Owner: the launcher.
  */
-#ifndef DAEMON_CTL_REFUSAL_NOTE_H
-#define DAEMON_CTL_REFUSAL_NOTE_H
+#ifndef DAEMON_CTL_RUN_REFUSAL_NOTE_H
+#define DAEMON_CTL_RUN_REFUSAL_NOTE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  *
  * Owner: the caller; one at a time, since signals are the process's. Threads: one.
  */
-#ifndef DAEMON_CTL_RELAY_H
-#define DAEMON_CTL_RELAY_H
+#ifndef DAEMON_CTL_RUN_RELAY_H
+#define DAEMON_CTL_RUN_RELAY_H
 
 #include <signal.h>
 #include <sys/types.h>

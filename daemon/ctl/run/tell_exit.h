@@ -2,8 +2,8 @@
  *
  * salusd is told how a command ended, which only its parent knows: for the history.
  */
-#ifndef DAEMON_CTL_TELL_EXIT_H
-#define DAEMON_CTL_TELL_EXIT_H
+#ifndef DAEMON_CTL_RUN_TELL_EXIT_H
+#define DAEMON_CTL_RUN_TELL_EXIT_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  *
  * Owner: the caller. Threads: one.
  */
-#ifndef DAEMON_CTL_WITNESS_H
-#define DAEMON_CTL_WITNESS_H
+#ifndef DAEMON_CTL_RUN_WITNESS_H
+#define DAEMON_CTL_RUN_WITNESS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -2,8 +2,8 @@
  *
  * One picture of `salusctl top`: two looks at the daemon, and what lies between them. Pure.
  */
-#ifndef DAEMON_CTL_TOP_DRAW_H
-#define DAEMON_CTL_TOP_DRAW_H
+#ifndef DAEMON_CTL_VERBS_TOP_DRAW_H
+#define DAEMON_CTL_VERBS_TOP_DRAW_H
 
 #include "daemon/ctl/cli/query.h"
 
