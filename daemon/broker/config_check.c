@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/text/units.h"
+#include "daemon/broker/config/config_gpus.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/store/store_file.h"
 #include "daemon/broker/worker/worker_path.h"

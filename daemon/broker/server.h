@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "daemon/broker/config/config.h"
+#include "daemon/broker/config/config_load.h"
 #include "daemon/broker/life/launch.h"
 
 struct server;

@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "daemon/broker/config/config.h"
+#include "daemon/broker/config/config_file.h"
+#include "daemon/broker/config/config_gpus.h"
+#include "daemon/broker/config/config_rules.h"
 #include "daemon/broker/config/limits.h"
 
 static struct config first, second;
@@ -27,7 +30,7 @@ static int read_bytes(struct config *c, const void *data, size_t n) {
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     if (ftruncate(fd, 0) < 0 || pwrite(fd, data, n, 0) != (ssize_t)n) abort();
     config_defaults(c);
-    bad = config_read_file(c, path, true, errors);
+    bad = config_file_read(c, path, true, errors);
     fclose(errors);
     free(text);
     return bad;

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The option table at work: setting, showing, and what must hold between options.
+ * The option table at work: setting and showing.
  */
 #include "daemon/broker/config/config.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <glob.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
 
 #include "daemon/broker/config/config_value.h"
 #include "proto/uuid.h"
@@ -222,143 +220,12 @@ void config_defaults(struct config *c) {
         }
 }
 
-static int load_environment(struct config *c, FILE *errors) {
-    char name[80], why[CONFIG_WHY_BYTES];
-    int bad = 0;
+void config_take(struct config *c, const struct config *from, enum config_place option) {
+    const struct config_option *o = &table[option];
 
-    for (int i = 0; i < TABLE_LENGTH; i++) {
-        const char *value;
-        size_t n = (size_t)snprintf(name, sizeof(name), "SALUS_%s", table[i].name);
-
-        for (size_t k = 6; k < n; k++)
-            name[k] = (char)toupper((unsigned char)name[k]);
-        value = getenv(name);
-        if (value && config_set(c, table[i].name, value, why, sizeof(why)) < 0) {
-            fprintf(errors, "environment %s: %s\n", name, why);
-            bad++;
-        } else if (value) {
-            config_said(c, table[i].name, "environment %s", name);
-        }
-    }
-    return bad;
-}
-
-static int load_flags(struct config *c, const struct config_sources *s, FILE *errors) {
-    char why[CONFIG_WHY_BYTES];
-    int bad = 0;
-
-    for (int i = 0; i < s->flags; i++)
-        if (config_set(c, s->flag_names[i], s->flag_values[i], why, sizeof(why)) < 0) {
-            fprintf(errors, "command line: %s\n", why);
-            bad++;
-        } else {
-            config_said(c, s->flag_names[i], "command line");
-        }
-    return bad;
-}
-
-static int load_files(struct config *c, const struct config_sources *s, FILE *errors) {
-    static const char *const files[] = {"/usr/lib/salus/salus.conf", "/etc/salus/salus.conf"};
-    const char *root = s->root ? s->root : "";
-    char path[1024];
-    glob_t found;
-    int bad = 0;
-
-    if (s->file) return config_read_file(c, s->file, true, errors);
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        snprintf(path, sizeof(path), "%s%s", root, files[i]);
-        bad += config_read_file(c, path, false, errors);
-    }
-    snprintf(path, sizeof(path), "%s/etc/salus/conf.d/*.conf", root);
-    if (glob(path, 0, NULL, &found) == 0) { /* sorted by name */
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            bad += config_read_file(c, found.gl_pathv[i], false, errors);
-        globfree(&found);
-    }
-    return bad;
-}
-
-/* An address or a size of the windows. */
-static int check_multiple(const struct config *c, enum config_place option, uint64_t unit,
-                          const char *shown, FILE *errors) {
-    if (*number_of(c, &table[option]) % unit == 0) return 0;
-    return config_complain(c, option, errors, "must be a multiple of %s", shown);
-}
-
-/* Its half, for memory within iterations, is of whole granules too. */
-static int check_windows(const struct config *c, FILE *errors) {
-    uint64_t all = c->window_alloc_bytes + c->window_module_bytes + c->window_host_bytes;
-    uint64_t unit = CONFIG_WINDOW_ALIGN;
-    int bad = check_multiple(c, CONFIG_O_window_base, unit, "2MiB", errors) +
-              check_multiple(c, CONFIG_O_window_alloc_bytes, 2 * unit, "4MiB", errors) +
-              check_multiple(c, CONFIG_O_window_module_bytes, unit, "2MiB", errors) +
-              check_multiple(c, CONFIG_O_window_host_bytes, unit, "2MiB", errors);
-
-    if (all > CONFIG_STRIDE_BYTES)
-        bad += config_complain(c, CONFIG_O_window_alloc_bytes, errors,
-                               "with window_module_bytes and window_host_bytes it is more than "
-                               "368GiB");
-    if ((CONFIG_WINDOW_END - c->window_base) / CONFIG_STRIDE_BYTES < c->max_jobs)
-        bad += config_complain(c, CONFIG_O_window_base, errors,
-                               "no room above 0x%llx for max_jobs = %llu windows",
-                               (unsigned long long)c->window_base, (unsigned long long)c->max_jobs);
-    return bad;
-}
-
-/* A job needs a granule of each kind. */
-int config_check_memory(const struct config *c, FILE *errors) {
-    if (c->device_memory == 0) return 0;
-    if (c->device_memory < CONFIG_MEMORY_LEAST)
-        return config_complain(c, CONFIG_O_device_memory, errors,
-                               "no job fits into less than 4MiB");
-    return check_multiple(c, CONFIG_O_device_memory, CONFIG_WINDOW_ALIGN, "2MiB", errors);
-}
-
-/* What one option cannot say alone. */
-static int check_together(const struct config *c, FILE *errors) {
-    size_t longest = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof("/job.sock");
-    int bad =
-        check_windows(c, errors) + config_check_memory(c, errors) + config_gpus_check(c, errors);
-
-    if (strlen(c->run_dir) > longest || !*c->run_dir)
-        bad += config_complain(c, CONFIG_O_run_dir, errors,
-                               "must have 1 to %zu bytes, so that a socket's path fits", longest);
-    return bad;
-}
-
-int config_load(struct config *c, const struct config_sources *sources, FILE *errors) {
-    int bad;
-
-    config_defaults(c);
-    bad = load_files(c, sources, errors);
-    bad += load_environment(c, errors);
-    bad += load_flags(c, sources, errors);
-    return bad + check_together(c, errors);
-}
-
-int config_reload(struct config *running, const struct config *fresh, FILE *notes) {
-    int kept = 0;
-
-    for (int i = 0; i < TABLE_LENGTH; i++) {
-        const struct config_option *o = &table[i];
-        char before[CONFIG_TEXT_BYTES], after[CONFIG_TEXT_BYTES];
-
-        config_show(running, o, before, sizeof(before));
-        config_show(fresh, o, after, sizeof(after));
-        if (strcmp(before, after) == 0) continue;
-        if (!o->reloadable) {
-            fprintf(notes, "%s: %s stays until a restart, then %s\n", o->name, before, after);
-            kept++;
-            continue;
-        }
-        memcpy(running->origin[i], fresh->origin[i], CONFIG_ORIGIN_BYTES);
-        if (is_text(o)) {
-            memcpy(text_of(running, o), text_of(fresh, o), CONFIG_TEXT_BYTES);
-        } else {
-            *number_of(running, o) = *number_of(fresh, o);
-        }
-    }
-    memcpy(running->rules, fresh->rules, sizeof(running->rules));
-    running->rule_count = fresh->rule_count;
-    return kept + config_gpus_reload(running, fresh, notes);
+    memcpy(c->origin[option], from->origin[option], CONFIG_ORIGIN_BYTES);
+    if (is_text(o))
+        memcpy(text_of(c, o), text_of(from, o), CONFIG_TEXT_BYTES);
+    else
+        *number_of(c, o) = *number_of(from, o);
 }

@@ -17,7 +17,6 @@
 
 #define CONFIG_TEXT_BYTES 256
 #define CONFIG_WHY_BYTES 320
-#define CONFIG_FLAGS_MAX 64
 #define CONFIG_ORIGIN_BYTES 128
 
 /* Distance between the windows of two clients; all of a client's windows fit into it. */
@@ -95,15 +94,6 @@ struct config_option {
     size_t offset; /* in struct config */
 };
 
-/* Where the values of this process come from, so that SIGHUP can read them again. */
-struct config_sources {
-    const char *file; /* --config: this file alone; NULL: the default files */
-    const char *root; /* put before the default files' paths; NULL for none */
-    const char *flag_names[CONFIG_FLAGS_MAX];
-    const char *flag_values[CONFIG_FLAGS_MAX];
-    int flags;
-};
-
 /* The table; *count is set to its length. */
 const struct config_option *config_options(int *count);
 const struct config_option *config_find(const char *name, size_t bytes);
@@ -128,40 +118,10 @@ int config_complain(const struct config *c, enum config_place option, FILE *erro
 int config_parse(const struct config_option *o, const char *value, uint64_t *out, char *why,
                  size_t cap);
 
-/* config_rules.c: whether a section is one of a user or of a group; sets one of its values: 0, or
- * -EINVAL with the reason; all of them, as a file would have them. */
-bool config_rules_is(const char *section);
-int config_rules_set(struct config *c, const char *section, const char *name, const char *value,
-                     char *why, size_t cap);
-void config_rules_print(const struct config *c, FILE *out);
-
-/* config_gpus.c: the same of sections [gpu N]; `origin` is where the value was said. */
-bool config_gpus_is(const char *section);
-int config_gpus_set(struct config *c, const char *section, const char *name, const char *value,
-                    const char *origin, char *why, size_t cap);
-void config_gpus_print(const struct config *c, FILE *out);
-/* The configuration as GPU `gpu` has it: its section's values over those for all. */
-void config_gpus_apply(const struct config *c, uint32_t gpu, struct config *out);
-/* What must hold for each GPU: appends a line an error, returns how many. */
-int config_gpus_check(const struct config *c, FILE *errors);
-/* As config_reload, of the sections. */
-int config_gpus_reload(struct config *running, const struct config *fresh, FILE *notes);
-
-/* A GPU's memory: returns the number of errors. */
-int config_check_memory(const struct config *c, FILE *errors);
-
 /* The value as text that config_set would accept. */
 void config_show(const struct config *c, const struct config_option *o, char *out, size_t cap);
 
-/* Reads one INI file over *c. Appends one line an error to `errors`; returns how many. A file that
- * does not exist is an error only when `must_exist`. */
-int config_read_file(struct config *c, const char *path, bool must_exist, FILE *errors);
-
-/* Everything, in order, then what must hold between options. Returns the number of errors. */
-int config_load(struct config *c, const struct config_sources *sources, FILE *errors);
-
-/* Takes over what can change in a running daemon; returns how many other options differ, each named
- * in a line of `notes`. */
-int config_reload(struct config *running, const struct config *fresh, FILE *notes);
+/* Takes over the value of one option, and where it was said. */
+void config_take(struct config *c, const struct config *from, enum config_place option);
 
 #endif

@@ -3,11 +3,14 @@
  * INI files through inih. Debian's build tells the handler no line number and reports only the
  * first bad line, so the reader counts lines and notices those that no handler call followed.
  */
+#include "daemon/broker/config/config_file.h"
+
 #include <errno.h>
 #include <ini.h>
 #include <string.h>
 
-#include "daemon/broker/config/config.h"
+#include "daemon/broker/config/config_gpus.h"
+#include "daemon/broker/config/config_rules.h"
 
 #define SECTION_BYTES 49 /* inih cuts what is longer */
 #define LINE_BYTES 200   /* inih's own buffer; it would split a longer line */
@@ -95,7 +98,7 @@ static int on_pair(void *arg, const char *section, const char *name, const char 
     return 1;
 }
 
-int config_read_file(struct config *c, const char *path, bool must_exist, FILE *errors) {
+int config_file_read(struct config *c, const char *path, bool must_exist, FILE *errors) {
     struct reading r = {.config = c, .path = path, .errors = errors};
 
     r.in = fopen(path, "re");

@@ -3,13 +3,15 @@
  * Sections [gpu N]: values of the options of [gpu] and [schedule] for one of the GPUs. They are
  * kept as they were given, and put over the others when the GPU's configuration is made.
  */
+#include "daemon/broker/config/config_gpus.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/text/units.h"
-#include "daemon/broker/config/config.h"
+#include "daemon/broker/config/config_memory.h"
 
 static const char *number_in(const char *section) {
     return strncmp(section, "gpu ", 4) == 0 ? section + 4 + strspn(section + 4, " ") : NULL;
@@ -120,7 +122,7 @@ static int check_gpu(const struct config *c, uint32_t gpu, FILE *errors) {
     struct config own;
 
     config_gpus_apply(c, gpu, &own);
-    return own.device_memory == c->device_memory ? 0 : config_check_memory(&own, errors);
+    return own.device_memory == c->device_memory ? 0 : config_memory_check(&own, errors);
 }
 
 /* Which of the driver's it is, as far as that can be told by what was said. */

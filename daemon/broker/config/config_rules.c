@@ -3,13 +3,14 @@
  * Sections [user NAME] and [group NAME]: values of [users]'s options for some. Names become numbers
  * while a configuration is read, so that nothing is looked up while the broker serves.
  */
+#include "daemon/broker/config/config_rules.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/broker/config/config.h"
 #include "daemon/broker/config/config_value.h"
 
 /* What follows the word; NULL when the section does not begin with it. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "daemon/broker/config/config_rules.h"
 #include "daemon/broker/control/verb.h"
 #include "daemon/broker/jobs/history.h"
 #include "daemon/broker/printable.h"

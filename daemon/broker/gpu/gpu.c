@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/broker/gpu/gpu.h"
 
+#include "daemon/broker/config/config_gpus.h"
 #include "daemon/broker/config/policy_config.h"
 #include "daemon/policy/knobs.h"
 

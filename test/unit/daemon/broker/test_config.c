@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "daemon/broker/config/config.h"
+#include "daemon/broker/config/config_file.h"
+#include "daemon/broker/config/config_load.h"
 #include "daemon/broker/config/config_value.h"
 #include "proto/capability.h"
 
@@ -117,7 +119,7 @@ static char *read_text(const char *text, size_t n, int *bad) {
     cr_assert_eq(write(fd, text, n), (ssize_t)n);
     close(fd);
     config_defaults(&config);
-    *bad = config_read_file(&config, path, true, errors);
+    *bad = config_file_read(&config, path, true, errors);
     fclose(errors);
     unlink(path);
     return out;
@@ -201,8 +203,8 @@ Test(config, a_missing_file_matters_only_when_it_was_named) {
     FILE *errors = open_memstream(&out, &bytes);
 
     config_defaults(&config);
-    cr_assert_eq(config_read_file(&config, "/nonexistent/salus.conf", false, errors), 0);
-    cr_assert_eq(config_read_file(&config, "/nonexistent/salus.conf", true, errors), 1);
+    cr_assert_eq(config_file_read(&config, "/nonexistent/salus.conf", false, errors), 0);
+    cr_assert_eq(config_file_read(&config, "/nonexistent/salus.conf", true, errors), 1);
     fclose(errors);
     cr_assert_str_eq(out, "/nonexistent/salus.conf: No such file or directory\n");
     free(out);

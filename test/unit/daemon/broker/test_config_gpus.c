@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "daemon/broker/config/config.h"
+#include "daemon/broker/config/config_gpus.h"
+#include "daemon/broker/config/config_load.h"
 #include "daemon/broker/config_check.h"
 
 #define GIB (1ull << 30)

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/broker/config/config_file.h"
+#include "daemon/broker/config/config_load.h"
+#include "daemon/broker/config/config_rules.h"
 #include "daemon/broker/config/limits.h"
 
 #define ALICE 54321
@@ -27,7 +30,7 @@ static int read_text(const char *text) {
     config_defaults(&config);
     cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
-    bad = config_read_file(&config, path, true, out);
+    bad = config_file_read(&config, path, true, out);
     unlink(path);
     fclose(out);
     return bad;

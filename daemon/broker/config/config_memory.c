@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sizes are of whole granules, and all windows fit below the end of the address space.
+ */
+#include "daemon/broker/config/config_memory.h"
+
+/* An address or a size of the windows. */
+static int check_multiple(const struct config *c, enum config_place option, uint64_t value,
+                          uint64_t unit, const char *shown, FILE *errors) {
+    if (value % unit == 0) return 0;
+    return config_complain(c, option, errors, "must be a multiple of %s", shown);
+}
+
+/* Its half, for memory within iterations, is of whole granules too. */
+int config_memory_check_windows(const struct config *c, FILE *errors) {
+    uint64_t all = c->window_alloc_bytes + c->window_module_bytes + c->window_host_bytes;
+    uint64_t unit = CONFIG_WINDOW_ALIGN;
+    int bad =
+        check_multiple(c, CONFIG_O_window_base, c->window_base, unit, "2MiB", errors) +
+        check_multiple(c, CONFIG_O_window_alloc_bytes, c->window_alloc_bytes, 2 * unit, "4MiB",
+                       errors) +
+        check_multiple(c, CONFIG_O_window_module_bytes, c->window_module_bytes, unit, "2MiB",
+                       errors) +
+        check_multiple(c, CONFIG_O_window_host_bytes, c->window_host_bytes, unit, "2MiB", errors);
+
+    if (all > CONFIG_STRIDE_BYTES)
+        bad += config_complain(c, CONFIG_O_window_alloc_bytes, errors,
+                               "with window_module_bytes and window_host_bytes it is more than "
+                               "368GiB");
+    if ((CONFIG_WINDOW_END - c->window_base) / CONFIG_STRIDE_BYTES < c->max_jobs)
+        bad += config_complain(c, CONFIG_O_window_base, errors,
+                               "no room above 0x%llx for max_jobs = %llu windows",
+                               (unsigned long long)c->window_base, (unsigned long long)c->max_jobs);
+    return bad;
+}
+
+/* A job needs a granule of each kind. */
+int config_memory_check(const struct config *c, FILE *errors) {
+    if (c->device_memory == 0) return 0;
+    if (c->device_memory < CONFIG_MEMORY_LEAST)
+        return config_complain(c, CONFIG_O_device_memory, errors,
+                               "no job fits into less than 4MiB");
+    return check_multiple(c, CONFIG_O_device_memory, c->device_memory, CONFIG_WINDOW_ALIGN, "2MiB",
+                          errors);
+}
