@@ -4,6 +4,14 @@
  */
 #include "daemon/broker/control/verb.h"
 
+#include "daemon/broker/control/verb_events.h"
+#include "daemon/broker/control/verb_gpu.h"
+#include "daemon/broker/control/verb_job.h"
+#include "daemon/broker/control/verb_policy.h"
+#include "daemon/broker/control/verb_profile.h"
+#include "daemon/broker/control/verb_status.h"
+#include "daemon/broker/control/verb_tenant.h"
+
 static int (*const verbs[])(struct asking *q) = {
 #define CTL_VERB(name, ...) [CTL_V_##name] = verb_##name,
 #include "proto/ctl.def"

@@ -3,7 +3,9 @@
  * Recordings of the scheduler's events. The worker writes them; what becomes of one is seen in its
  * file.
  */
-#include "daemon/broker/control/verb.h"
+#include "daemon/broker/control/verb_events.h"
+
+#include "daemon/broker/control/verb_policy.h"
 
 #define EVENTS_FOR_NS (24ull * 3600 * 1000000000) /* at most */
 

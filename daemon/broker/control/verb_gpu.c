@@ -2,11 +2,12 @@
  *
  * Verbs of the GPU and its lanes, from what the worker shows on its board.
  */
+#include "daemon/broker/control/verb_gpu.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "common/atomics.h"
-#include "daemon/broker/control/verb.h"
 #include "daemon/broker/printable.h"
 #include "daemon/broker/worker/board.h"
 #include "proto/uuid.h"

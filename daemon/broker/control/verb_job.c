@@ -3,12 +3,13 @@
  * Verbs of jobs, those that are there and those that ended. Who a job belongs to may change it, as
  * may root and the daemon's user.
  */
+#include "daemon/broker/control/verb_job.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "daemon/broker/clients/ending.h"
 #include "daemon/broker/clients/places.h"
-#include "daemon/broker/control/verb.h"
 #include "daemon/broker/jobs/overdue.h"
 #include "daemon/broker/jobs/report_job.h"
 #include "proto/job.h"
@@ -180,7 +181,7 @@ static int change(struct asking *q, struct gpu *g, struct attachment *a, uint32_
     if (outranks(q, above))
         return asking_refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl tenant list'");
     err = changes_job(&g->changes, a, &spec, q->requester);
-    return err > 0 ? verb_outcome(q) : err < 0 ? err : 1;
+    return err > 0 ? verb_job_show(q) : err < 0 ? err : 1;
 }
 
 int verb_job_set(struct asking *q) {

@@ -2,11 +2,12 @@
  *
  * Verbs of the scheduling policies.
  */
+#include "daemon/broker/control/verb_policy.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "daemon/broker/config/policy_config.h"
-#include "daemon/broker/control/verb.h"
 #include "daemon/broker/worker/board.h"
 #include "daemon/policy/knobs.h"
 #include "daemon/policy/policies.h"

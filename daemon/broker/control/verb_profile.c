@@ -3,6 +3,8 @@
  * Root and the daemon's user act for everybody and on hints; others on their own profiles, and see
  * no others: which kernels somebody runs, and for how long, is not his neighbours' affair.
  */
+#include "daemon/broker/control/verb_profile.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,6 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/control/kernel_report.h"
-#include "daemon/broker/control/verb.h"
 #include "daemon/kernels/kernel_text.h"
 
 #define TOPIC "kernel"

@@ -2,11 +2,12 @@
  *
  * Verbs of the daemon itself.
  */
+#include "daemon/broker/control/verb_status.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "daemon/broker/control/verb.h"
 #include "proto/gen/calls.h"
 #include "proto/version.h"
 

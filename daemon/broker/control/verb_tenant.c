@@ -3,12 +3,13 @@
  * Verbs of users: what they have, and may have. A limit that is changed becomes part of the user's
  * own section in the configuration in effect, so that it counts over groups, and a reload ends it.
  */
+#include "daemon/broker/control/verb_tenant.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "daemon/broker/config/config_rules.h"
-#include "daemon/broker/control/verb.h"
 #include "daemon/broker/jobs/history.h"
 #include "daemon/broker/printable.h"
 

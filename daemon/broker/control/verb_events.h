@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recordings of the scheduler's events. Returns as verb_answer does (verb.h).
+ */
+#ifndef DAEMON_BROKER_CONTROL_VERB_EVENTS_H
+#define DAEMON_BROKER_CONTROL_VERB_EVENTS_H
+
+#include "daemon/broker/control/asking.h"
+
+int verb_events_record(struct asking *q);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Verbs of jobs, those that are there and those that ended.
+ * Each returns as verb_answer does (verb.h).
+ */
+#ifndef DAEMON_BROKER_CONTROL_VERB_JOB_H
+#define DAEMON_BROKER_CONTROL_VERB_JOB_H
+
+#include "daemon/broker/control/asking.h"
+
+int verb_job_list(struct asking *q);
+int verb_job_show(struct asking *q);
+int verb_history_list(struct asking *q);
+int verb_job_set(struct asking *q);
+int verb_job_pause(struct asking *q);
+int verb_job_resume(struct asking *q);
+int verb_job_kill(struct asking *q);
+
+#endif
