@@ -16,6 +16,6 @@ check-lanes: $(BUILD)/test/plain/lane_random
 
 # Which build of the scheduler a recording's checkpoint is of: a hash of all its sources.
 SCHED_SOURCES := $(sort $(wildcard daemon/sched/*.[ch] daemon/sched/*/*.[ch])) \
-	daemon/policy/policies.def daemon/policy/policy_config.h
+	common/text/scan.c daemon/policy/policies.def daemon/policy/policy_config.h
 $(BUILD)/daemon/sched/record/checkpoint.o: $(SCHED_SOURCES)
 $(BUILD)/daemon/sched/record/checkpoint.o: OWN_CFLAGS += -DSCHED_BUILD='"$(shell cat $(SCHED_SOURCES) | sha256sum | cut -c1-16)"'

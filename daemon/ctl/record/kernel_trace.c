@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text/scan.h"
+
 /* An operation of an iteration that goes on. */
 struct op {
     struct kernel_trace_op facts; /* counts and sums are not used */
@@ -333,62 +335,38 @@ static int on_left(struct kernel_trace *t, struct kernel_trace_job *j) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* What is left of a line; at: NULL once something was not as it must be. */
-struct text {
-    const char *at;
-};
-
-static uint64_t take_number(struct text *in, uint64_t most) {
-    uint64_t value = 0;
-    const char *p = in->at;
-    for (; p && *p >= '0' && *p <= '9'; p++)
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value) || value > most) {
-            p = NULL;
-            break;
-        }
-    in->at = p == in->at ? NULL : p;
-    return in->at ? value : 0;
-}
-
-static bool take_char(struct text *in, char c) {
-    if (!in->at || *in->at != c) return false;
-    in->at++;
-    return true;
-}
-
 /* Behind "J:N": [/K][#cS[*D][~T][%C,M]]. */
-static void take_facts(struct text *in, struct kernel_trace_op *out) {
+static void take_facts(struct scan *in, struct kernel_trace_op *out) {
     *out = (struct kernel_trace_op){.copy = true};
-    if (take_char(in, '/')) take_number(in, UINT32_MAX);
-    if (!take_char(in, '#')) return;
+    if (scan_char(in, '/')) scan_number(in, UINT32_MAX);
+    if (!scan_char(in, '#')) return;
     out->copy = false;
     out->class = *in->at;
     if (out->class != 'c' && out->class != 'm' && out->class != 'u') in->at = NULL;
     if (!in->at) return;
     in->at++;
-    out->sms = (uint32_t)take_number(in, UINT32_MAX);
-    if (take_char(in, '*')) out->profile_ns = take_number(in, UINT64_MAX);
-    if (take_char(in, '~')) take_number(in, UINT64_MAX);
-    if (!take_char(in, '%')) return;
-    out->compute_milli = (uint32_t)take_number(in, UINT32_MAX);
-    if (!take_char(in, ',')) in->at = NULL;
-    out->memory_milli = (uint32_t)take_number(in, UINT32_MAX);
+    out->sms = (uint32_t)scan_number(in, UINT32_MAX);
+    if (scan_char(in, '*')) out->profile_ns = scan_number(in, UINT64_MAX);
+    if (scan_char(in, '~')) scan_number(in, UINT64_MAX);
+    if (!scan_char(in, '%')) return;
+    out->compute_milli = (uint32_t)scan_number(in, UINT32_MAX);
+    if (!scan_char(in, ',')) in->at = NULL;
+    out->memory_milli = (uint32_t)scan_number(in, UINT32_MAX);
 }
 
 /* Takes "J:N...", "J=N*B+L" or "J|"; other events are skipped. */
 static int take_event(struct kernel_trace *t, const char *line) {
-    struct text in = {line};
+    struct scan in = {line};
     struct kernel_trace_op facts = {.copy = true};
     struct kernel_trace_job *j;
     uint64_t name, busy_ns = 1;
-    uint32_t id = (uint32_t)take_number(&in, UINT32_MAX);
+    uint32_t id = (uint32_t)scan_number(&in, UINT32_MAX);
     char kind = in.at ? *in.at++ : '\0';
     if (kind != ':' && kind != '=' && kind != '|') return 0;
-    name = kind == '|' ? 0 : take_number(&in, UINT64_MAX);
+    name = kind == '|' ? 0 : scan_number(&in, UINT64_MAX);
     if (kind == ':') take_facts(&in, &facts);
-    if (kind == '=' && take_char(&in, '*')) busy_ns = take_number(&in, UINT64_MAX);
-    if (kind == '=' && take_char(&in, '+')) take_number(&in, UINT64_MAX);
+    if (kind == '=' && scan_char(&in, '*')) busy_ns = scan_number(&in, UINT64_MAX);
+    if (kind == '=' && scan_char(&in, '+')) scan_number(&in, UINT64_MAX);
     if (!in.at || *in.at) {
         t->lines_bad++;
         return 0;
@@ -403,11 +381,11 @@ static int take_event(struct kernel_trace *t, const char *line) {
 static int take_action(struct kernel_trace *t, const char *line) {
     bool run = strncmp(line, "> run ", 6) == 0;
     if (!run && strncmp(line, "> admit ", 8) != 0) return 0;
-    struct text in = {line + (run ? 6 : 8)};
+    struct scan in = {line + (run ? 6 : 8)};
     struct kernel_trace_job *j;
-    uint32_t id = (uint32_t)take_number(&in, UINT32_MAX);
-    bool right = take_char(&in, run ? ':' : '@');
-    uint64_t name = take_number(&in, UINT64_MAX);
+    uint32_t id = (uint32_t)scan_number(&in, UINT32_MAX);
+    bool right = scan_char(&in, run ? ':' : '@');
+    uint64_t name = scan_number(&in, UINT64_MAX);
     if (!right || !in.at || *in.at) {
         t->lines_bad++;
         return 0;
@@ -422,11 +400,11 @@ static int take_action(struct kernel_trace *t, const char *line) {
 }
 
 static int take_line(struct kernel_trace *t, const char *line) {
-    struct text in = {line + 1};
+    struct scan in = {line + 1};
     struct kernel_trace_job *j;
     const char *sms = strncmp(line, "config ", 7) == 0 ? strstr(line, " sms=") : NULL;
     if (*line == '@') {
-        uint64_t now_ns = take_number(&in, UINT64_MAX);
+        uint64_t now_ns = scan_number(&in, UINT64_MAX);
         if (!in.at || *in.at || now_ns < t->now_ns)
             t->lines_bad++;
         else
@@ -434,14 +412,14 @@ static int take_line(struct kernel_trace *t, const char *line) {
     } else if (*line == '>') {
         return take_action(t, line);
     } else if (*line == '-') {
-        uint64_t id = take_number(&in, UINT32_MAX);
+        uint64_t id = scan_number(&in, UINT32_MAX);
         j = (struct kernel_trace_job *)kernel_trace_find(t, id);
         if (j && j->open) return on_left(t, j);
     } else if (*line >= '0' && *line <= '9') {
         return take_event(t, line);
     } else if (sms) {
         in.at = sms + 5;
-        t->sms = (uint32_t)take_number(&in, KERNEL_TRACE_MOST_SMS);
+        t->sms = (uint32_t)scan_number(&in, KERNEL_TRACE_MOST_SMS);
     }
     return 0;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text/scan.h"
 #include "daemon/policy/knobs.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -226,69 +227,44 @@ size_t notation_action(char *out, const struct sched_action *a) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* What is left of a word; at: NULL once something was not as it must be. */
-struct notation_in {
-    const char *at;
-};
-
-static uint64_t take_number(struct notation_in *in, uint64_t most) {
-    uint64_t value = 0;
-    const char *p = in->at;
-    for (; p && *p >= '0' && *p <= '9'; p++)
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value) || value > most) {
-            p = NULL;
-            break;
-        }
-    in->at = p == in->at ? NULL : p;
-    return in->at ? value : 0;
+static void must_be(struct scan *in, char c) {
+    if (!scan_char(in, c)) in->at = NULL;
 }
 
-/* True, and it is taken, when the next character is this one. */
-static bool take_char(struct notation_in *in, char c) {
-    if (!in->at || *in->at != c) return false;
-    in->at++;
-    return true;
-}
-
-static void must_be(struct notation_in *in, char c) {
-    if (!take_char(in, c)) in->at = NULL;
-}
-
-static void take_need(struct notation_in *in, uint64_t *p, uint64_t *e) {
-    *p = take_number(in, UINT64_MAX);
+static void take_need(struct scan *in, uint64_t *p, uint64_t *e) {
+    *p = scan_number(in, UINT64_MAX);
     must_be(in, ',');
-    *e = take_number(in, UINT64_MAX);
+    *e = scan_number(in, UINT64_MAX);
 }
 
-static bool take_option(struct notation_in *in, struct sched_spec *spec) {
+static bool take_option(struct scan *in, struct sched_spec *spec) {
     for (size_t i = 0; i < COUNT(notation_options); i++) {
         const struct notation_option *n = &notation_options[i];
-        if (!take_char(in, n->letter)) continue;
-        bool minus = n->letter == 'h' && take_char(in, '-');
+        if (!scan_char(in, n->letter)) continue;
+        bool minus = n->letter == 'h' && scan_char(in, '-');
         uint64_t most = n->letter == 'h' ? INT32_MAX : n->bytes == 4 ? UINT32_MAX : UINT64_MAX;
-        int64_t value = (int64_t)take_number(in, most);
+        int64_t value = (int64_t)scan_number(in, most);
         put_field((char *)spec + n->offset, n->bytes, minus ? -value : value);
         return true;
     }
     return false;
 }
 
-static void take_options(struct notation_in *in, struct sched_spec *spec) {
+static void take_options(struct scan *in, struct sched_spec *spec) {
     while (in->at && *in->at)
-        if (take_char(in, 'p'))
+        if (scan_char(in, 'p'))
             spec->paused = true;
-        else if (take_char(in, 'f'))
+        else if (scan_char(in, 'f'))
             spec->fixed = true;
         else if (!take_option(in, spec))
             in->at = NULL;
 }
 
-static void take_joined(struct notation_in *in, struct sched_event *e) {
+static void take_joined(struct scan *in, struct sched_event *e) {
     e->kind = SCHED_JOINED;
-    e->job = (uint32_t)take_number(in, UINT32_MAX);
-    if (take_char(in, '(')) {
-        e->spec.unknown = take_char(in, '?');
+    e->job = (uint32_t)scan_number(in, UINT32_MAX);
+    if (scan_char(in, '(')) {
+        e->spec.unknown = scan_char(in, '?');
         if (!e->spec.unknown || !in->at || *in->at != ')')
             take_need(in, &e->spec.persistent_bytes, &e->spec.ephemeral_bytes);
         must_be(in, ')');
@@ -296,66 +272,66 @@ static void take_joined(struct notation_in *in, struct sched_event *e) {
     take_options(in, &e->spec);
 }
 
-static void take_kernel(struct notation_in *in, struct sched_kernel *k) {
-    k->class = take_char(in, 'c')   ? SCHED_CLASS_COMPUTE
-               : take_char(in, 'm') ? SCHED_CLASS_MEMORY
+static void take_kernel(struct scan *in, struct sched_kernel *k) {
+    k->class = scan_char(in, 'c')   ? SCHED_CLASS_COMPUTE
+               : scan_char(in, 'm') ? SCHED_CLASS_MEMORY
                                     : SCHED_CLASS_UNKNOWN;
     if (k->class == SCHED_CLASS_UNKNOWN) must_be(in, 'u');
-    k->sms = (uint32_t)take_number(in, UINT32_MAX);
-    if (take_char(in, '*')) k->mean_ns = take_number(in, UINT64_MAX);
-    k->tail_ns = take_char(in, '~') ? take_number(in, UINT64_MAX) : k->mean_ns;
-    if (!take_char(in, '%')) return;
-    k->compute_milli = take_number(in, SCHED_MILLI_MAX) & SCHED_MILLI_MAX;
+    k->sms = (uint32_t)scan_number(in, UINT32_MAX);
+    if (scan_char(in, '*')) k->mean_ns = scan_number(in, UINT64_MAX);
+    k->tail_ns = scan_char(in, '~') ? scan_number(in, UINT64_MAX) : k->mean_ns;
+    if (!scan_char(in, '%')) return;
+    k->compute_milli = scan_number(in, SCHED_MILLI_MAX) & SCHED_MILLI_MAX;
     must_be(in, ',');
-    k->memory_milli = take_number(in, SCHED_MILLI_MAX) & SCHED_MILLI_MAX;
+    k->memory_milli = scan_number(in, SCHED_MILLI_MAX) & SCHED_MILLI_MAX;
 }
 
-static void take_submitted(struct notation_in *in, struct sched_event *e) {
+static void take_submitted(struct scan *in, struct sched_event *e) {
     e->kind = SCHED_SUBMITTED;
-    e->submitted.op = take_number(in, UINT64_MAX);
-    if (take_char(in, '/')) e->submitted.iteration = (uint32_t)take_number(in, UINT32_MAX);
+    e->submitted.op = scan_number(in, UINT64_MAX);
+    if (scan_char(in, '/')) e->submitted.iteration = (uint32_t)scan_number(in, UINT32_MAX);
     e->submitted.kernel.class = SCHED_CLASS_COPY;
-    if (take_char(in, '#')) take_kernel(in, &e->submitted.kernel);
+    if (scan_char(in, '#')) take_kernel(in, &e->submitted.kernel);
 }
 
 /* Job, sign, and what comes behind it. */
-static void take_of_job(struct notation_in *in, struct sched_event *e) {
-    e->job = (uint32_t)take_number(in, UINT32_MAX);
-    if (take_char(in, ':')) {
+static void take_of_job(struct scan *in, struct sched_event *e) {
+    e->job = (uint32_t)scan_number(in, UINT32_MAX);
+    if (scan_char(in, ':')) {
         take_submitted(in, e);
-    } else if (take_char(in, '=')) {
+    } else if (scan_char(in, '=')) {
         e->kind = SCHED_DONE;
-        e->done.op = take_number(in, UINT64_MAX);
-        e->done.busy_ns = take_char(in, '*') ? take_number(in, UINT64_MAX) : 1;
-        e->done.lane_bytes = take_char(in, '+') ? take_number(in, UINT64_MAX) : 0;
-    } else if (take_char(in, '|')) {
+        e->done.op = scan_number(in, UINT64_MAX);
+        e->done.busy_ns = scan_char(in, '*') ? scan_number(in, UINT64_MAX) : 1;
+        e->done.lane_bytes = scan_char(in, '+') ? scan_number(in, UINT64_MAX) : 0;
+    } else if (scan_char(in, '|')) {
         e->kind = SCHED_BOUNDARY;
-    } else if (take_char(in, '^')) {
+    } else if (scan_char(in, '^')) {
         e->kind = SCHED_WANTED;
-    } else if (take_char(in, '~')) {
+    } else if (scan_char(in, '~')) {
         e->kind = SCHED_HELD;
-    } else if (take_char(in, '&')) {
+    } else if (scan_char(in, '&')) {
         e->kind = SCHED_FIXED;
-    } else if (take_char(in, '%')) {
+    } else if (scan_char(in, '%')) {
         e->kind = SCHED_SET;
         take_options(in, &e->spec);
     } else {
-        e->kind = take_char(in, '?') ? SCHED_ASKED : SCHED_MEASURED;
+        e->kind = scan_char(in, '?') ? SCHED_ASKED : SCHED_MEASURED;
         if (e->kind == SCHED_MEASURED) must_be(in, '!');
         take_need(in, &e->need.persistent_bytes, &e->need.ephemeral_bytes);
-        if (e->kind == SCHED_ASKED) e->patient = take_char(in, 'w');
+        if (e->kind == SCHED_ASKED) e->patient = scan_char(in, 'w');
     }
 }
 
 /* "NAME=" of the configuration: true when it comes next. */
-static bool is_named(struct notation_in *in, const char *name) {
+static bool is_named(struct scan *in, const char *name) {
     size_t n = strlen(name);
     if (!in->at || strncmp(in->at, name, n) != 0 || in->at[n] != '=') return false;
     in->at += n + 1;
     return true;
 }
 
-static void take_name(struct notation_in *in, char out[POLICY_NAME_BYTES]) {
+static void take_name(struct scan *in, char out[POLICY_NAME_BYTES]) {
     size_t n = in->at ? strcspn(in->at, ",)=( ") : 0;
     if (n == 0 || n >= POLICY_NAME_BYTES) {
         in->at = NULL;
@@ -366,7 +342,7 @@ static void take_name(struct notation_in *in, char out[POLICY_NAME_BYTES]) {
     in->at += n;
 }
 
-static void take_key(struct notation_in *in, struct policy_config *c) {
+static void take_key(struct scan *in, struct policy_config *c) {
     if (is_named(in, "lane")) {
         take_name(in, c->lane);
         return;
@@ -382,25 +358,25 @@ static void take_key(struct notation_in *in, struct policy_config *c) {
     const struct knob *k;
     for (int i = 0; (k = knobs_at(i)); i++) {
         if (!is_named(in, k->field)) continue;
-        bool minus = knobs_unset(k) < 0 && take_char(in, '-');
-        int64_t value = (int64_t)take_number(in, knobs_unset(k) < 0 ? INT64_MAX : UINT64_MAX);
+        bool minus = knobs_unset(k) < 0 && scan_char(in, '-');
+        int64_t value = (int64_t)scan_number(in, knobs_unset(k) < 0 ? INT64_MAX : UINT64_MAX);
         if (!knobs_put(c, k, minus ? -value : value)) in->at = NULL;
         return;
     }
     in->at = NULL;
 }
 
-static void take_policy(struct notation_in *in, struct policy_config *c) {
+static void take_policy(struct scan *in, struct policy_config *c) {
     knobs_clear(c);
-    bool more = !take_char(in, ')');
+    bool more = !scan_char(in, ')');
     while (in->at && more) {
         take_key(in, c);
-        more = take_char(in, ',');
+        more = scan_char(in, ',');
         if (!more) must_be(in, ')');
     }
 }
 
-static bool is_policy(struct notation_in *in) {
+static bool is_policy(struct scan *in) {
     static const char word[] = "policy(";
     if (strncmp(in->at, word, sizeof(word) - 1) != 0) return false;
     in->at += sizeof(word) - 1;
@@ -408,41 +384,40 @@ static bool is_policy(struct notation_in *in) {
 }
 
 int notation_read_policy(const char *word, struct policy_config *out) {
-    struct notation_in in = {word};
+    struct scan in = {word};
     if (!is_policy(&in)) return -EINVAL;
     take_policy(&in, out);
     return in.at && *in.at == '\0' ? 0 : -EINVAL;
 }
 
 int notation_read_event(const char *word, struct sched_event *out) {
-    struct notation_in in = {word};
+    struct scan in = {word};
     *out = (struct sched_event){.kind = SCHED_TIME};
     if (is_policy(&in)) {
         out->kind = SCHED_POLICY;
         take_policy(&in, &out->policy);
-    } else if (take_char(&in, '+')) {
+    } else if (scan_char(&in, '+')) {
         take_joined(&in, out);
-    } else if (take_char(&in, '-')) {
+    } else if (scan_char(&in, '-')) {
         out->kind = SCHED_LEFT;
-        out->job = (uint32_t)take_number(&in, UINT32_MAX);
-    } else if (!take_char(&in, '.')) {
+        out->job = (uint32_t)scan_number(&in, UINT32_MAX);
+    } else if (!scan_char(&in, '.')) {
         take_of_job(&in, out);
     }
     return in.at && *in.at == '\0' ? 0 : -EINVAL;
 }
 
 /* "word=" and a number. */
-static uint64_t take_field(struct notation_in *in, const char *name, uint64_t most) {
+static uint64_t take_field(struct scan *in, const char *name, uint64_t most) {
     if (!is_named(in, name)) in->at = NULL;
-    uint64_t value = take_number(in, most);
+    uint64_t value = scan_number(in, most);
     must_be(in, ' ');
     return value;
 }
 
 int notation_read_config(const char *line, struct sched_config *out) {
     static const char word[] = "config ";
-    struct notation_in in = {strncmp(line, word, sizeof(word) - 1) == 0 ? line + sizeof(word) - 1
-                                                                        : NULL};
+    struct scan in = {strncmp(line, word, sizeof(word) - 1) == 0 ? line + sizeof(word) - 1 : NULL};
     *out = (struct sched_config){0};
     out->capacity_bytes = take_field(&in, "capacity", UINT64_MAX);
     out->chunk_bytes = take_field(&in, "chunk", UINT64_MAX);
@@ -458,7 +433,7 @@ int notation_read_config(const char *line, struct sched_config *out) {
 }
 
 int notation_read_number(const char *text, uint64_t most, uint64_t *out) {
-    struct notation_in in = {text};
-    *out = take_number(&in, most);
+    struct scan in = {text};
+    *out = scan_number(&in, most);
     return in.at && *in.at == '\0' ? 0 : -EINVAL;
 }
