@@ -5,7 +5,6 @@
 #include "daemon/broker/store/kernel_store.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "common/text/failure.h"
 #include "daemon/kernels/kernel_text.h"
 
 #define TOPIC "kernel"
@@ -180,25 +180,20 @@ int kernel_store_learn(struct kernel_store *k, struct kernel_profile *p, char *w
     return err;
 }
 
-__attribute__((format(printf, 3, 4))) static int bad(int err, char *why, const char *fmt, ...) {
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(why, KERNEL_PROFILE_WHY_BYTES, fmt, ap);
-    va_end(ap);
-    return err;
-}
-
 /* Tables of other tools are of no device: theirs has no SMs. */
 static int may_import(const struct kernel_store *k, const struct kernel_set *from, uint32_t uid,
                       char *why) {
-    if (!k->known) return bad(-ENODEV, why, "no worker has said which device this is");
+    if (!k->known)
+        return failure(-ENODEV, why, KERNEL_PROFILE_WHY_BYTES,
+                       "no worker has said which device this is");
     if (from->device.sms && !kernel_set_device_same(&from->device, &k->set.device))
-        return bad(-EXDEV, why, "it is of '%.40s' with %u SMs, and this is '%.40s' with %u",
-                   from->device.name, from->device.sms, k->set.device.name, k->set.device.sms);
+        return failure(-EXDEV, why, KERNEL_PROFILE_WHY_BYTES,
+                       "it is of '%.40s' with %u SMs, and this is '%.40s' with %u",
+                       from->device.name, from->device.sms, k->set.device.name, k->set.device.sms);
     for (uint32_t i = 0; uid != KERNEL_SET_ANYBODY && i < from->count; i++)
         if (from->items[i].key.uid != uid)
-            return bad(-EPERM, why, "it has profiles of user %u", from->items[i].key.uid);
+            return failure(-EPERM, why, KERNEL_PROFILE_WHY_BYTES, "it has profiles of user %u",
+                           from->items[i].key.uid);
     return 0;
 }
 
@@ -211,9 +206,9 @@ int kernel_store_import(struct kernel_store *k, const struct kernel_set *from, u
     order = kernel_set_order(from);
     err = order ? kernel_set_add_hints(&k->set, from->hints, from->hint_count) : -ENOMEM;
     if (err == -ENOSPC)
-        err = bad(-EINVAL, why,
-                  "its %u hints and the %u that are there are more than %u; forget some first",
-                  from->hint_count, k->set.hint_count, KERNEL_SET_HINTS_MAX);
+        err = failure(-EINVAL, why, KERNEL_PROFILE_WHY_BYTES,
+                      "its %u hints and the %u that are there are more than %u; forget some first",
+                      from->hint_count, k->set.hint_count, KERNEL_SET_HINTS_MAX);
     for (uint32_t i = 0; i < from->count && err == 0; i++)
         err = kernel_set_learn(&k->set, &from->items[order[i]]);
     free(order);

@@ -6,12 +6,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text/failure.h"
 #include "common/text/units.h"
 
 #define TITLE "salus-profiles"
@@ -94,15 +94,6 @@ void profile_print(const struct profiles *p, struct buf *b) {
     }
 }
 
-__attribute__((format(printf, 2, 3))) static int bad(char *why, const char *fmt, ...) {
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(why, PROFILE_WHY_BYTES, fmt, ap);
-    va_end(ap);
-    return -EINVAL;
-}
-
 /* Takes the next line, without its end; false where there is none that ends and fits. */
 static bool take_line(const char **text, const char *end, char out[LINE_BYTES]) {
     size_t left = (size_t)(end - *text);
@@ -132,9 +123,14 @@ static int take_title(const char **text, const char *end, uint64_t *count, char 
 
     if (!take_line(text, end, line) || strncmp(line, TITLE " ", sizeof(TITLE)) != 0 ||
         !take_numbers(line + sizeof(TITLE), n, 2))
-        return bad(why, "it does not begin with '" TITLE " VERSION COUNT'");
-    if (n[0] != VERSION) return bad(why, "version %" PRIu64 ", not %d", n[0], VERSION);
-    if (n[1] > PROFILE_MAX) return bad(why, "%" PRIu64 " entries, more than %u", n[1], PROFILE_MAX);
+        return failure(-EINVAL, why, PROFILE_WHY_BYTES,
+                       "it does not begin with '" TITLE " VERSION COUNT'");
+    if (n[0] != VERSION)
+        return failure(-EINVAL, why, PROFILE_WHY_BYTES, "version %" PRIu64 ", not %d", n[0],
+                       VERSION);
+    if (n[1] > PROFILE_MAX)
+        return failure(-EINVAL, why, PROFILE_WHY_BYTES, "%" PRIu64 " entries, more than %u", n[1],
+                       PROFILE_MAX);
     *count = n[1];
     return 0;
 }
@@ -147,13 +143,17 @@ static int take_entries(struct profiles *p, const char *text, const char *end, u
 
     for (uint64_t i = 0; i < count; i++) {
         if (!take_line(&text, end, line) || !take_numbers(line, n, NUMBERS))
-            return bad(why, "line %" PRIu64 " is not %zu numbers", i + 2, NUMBERS);
+            return failure(-EINVAL, why, PROFILE_WHY_BYTES, "line %" PRIu64 " is not %zu numbers",
+                           i + 2, NUMBERS);
         memcpy(&entry, n, sizeof(entry));
         if (entry.key == 0 || find(p, entry.uid, entry.key))
-            return bad(why, "line %" PRIu64 " has no key of its own", i + 2);
+            return failure(-EINVAL, why, PROFILE_WHY_BYTES,
+                           "line %" PRIu64 " has no key of its own", i + 2);
         if (append(p, &entry) < 0) return -ENOMEM;
     }
-    return text == end ? 0 : bad(why, "more follows after line %" PRIu64, count + 1);
+    return text == end ? 0
+                       : failure(-EINVAL, why, PROFILE_WHY_BYTES,
+                                 "more follows after line %" PRIu64, count + 1);
 }
 
 int profile_parse(struct profiles *p, const char *text, size_t bytes, char *why) {

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One statement for both, where a check ends.
+ */
+#include "common/text/failure.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int failure(int err, char *why, size_t cap, const char *fmt, ...) {
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, cap, fmt, ap);
+    va_end(ap);
+    return err;
+}
