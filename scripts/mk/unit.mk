@@ -11,9 +11,9 @@ UNIT := $(UNIT_ROOMS:%=$(BUILD)/%/tests) $(UNIT_ALONE:%.c=$(BUILD)/%)
 
 floor_libs = $(addprefix $(BUILD)/lib,$(addsuffix .a,$(1)))
 UNIT_NEEDS_test/unit/common := $(TEST_LIB) $(call floor_libs,common)
-UNIT_NEEDS_test/unit/proto := $(TEST_LIB) $(call floor_libs,proto common)
-UNIT_NEEDS_test/unit/daemon/kernels := $(TEST_LIB) $(call floor_libs,kernels proto common)
-UNIT_NEEDS_test/unit/daemon/sched := $(TEST_LIB) $(call floor_libs,sched common)
+UNIT_NEEDS_test/unit/proto := $(TEST_LIB) $(call floor_libs,proto policy common)
+UNIT_NEEDS_test/unit/daemon/kernels := $(TEST_LIB) $(call floor_libs,kernels proto policy common)
+UNIT_NEEDS_test/unit/daemon/sched := $(TEST_LIB) $(call floor_libs,sched policy common)
 UNIT_NEEDS_test/unit/daemon/serve/plan := $(TEST_LIB) $(call floor_libs,plan common)
 
 define unit_room
