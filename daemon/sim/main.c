@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "daemon/sim/simcli.h"
+#include "daemon/sim/verbs/simcli.h"
 
 int main(int argc, char **argv) {
     int status = simcli_main(stdout, stderr, argc, argv);

@@ -2,7 +2,7 @@
 """The ratios as a picture: one bar a row that has a goal or is a ratio, the goal as a mark; p99 in a panel of its own."""
 from html import escape
 
-# Distinct on white, and by lightness for those who do not see colours (Okabe and Ito), as daemon/sim/compare_svg.c.
+# Distinct on white, and by lightness for those who do not see colours (Okabe and Ito), as daemon/sim/compare/compare_svg.c.
 MET, MISSED, PLAIN = "#009e73", "#d55e00", "#0072b2"
 WIDTH, LEFT, ROW, TOP = 900, 380, 22, 40
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which GPU of a cluster each waiting job goes to (daemon/place): its library, its tests, its bench.
-PLACE := $(filter-out daemon/place/sim/% daemon/place/slurm/%,$(call src,daemon/place))
+PLACE := $(filter-out daemon/place/slurm/%,$(call src,daemon/place))
 $(BUILD)/libplace.a: $(call objs,$(PLACE))
 
 PLACE_TESTS := $(addprefix $(BUILD)/test/unit/daemon/place/,tests alone/test_place_memory)

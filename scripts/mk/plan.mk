@@ -13,5 +13,5 @@ check-serve-plan: $(BUILD)/test/plain/plan_world
 	$(Q)for seed in 1 2 3; do $(BUILD)/test/plain/plan_world $$seed || exit 1; done
 
 # The same step in virtual time, for salus-sim serve.
-SERVE_SIM := $(call src,daemon/serve/sim)
+SERVE_SIM := $(call src,daemon/sim/serve)
 $(BUILD)/libservesim.a: $(call objs,$(SERVE_SIM))

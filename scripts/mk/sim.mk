@@ -9,7 +9,8 @@
 #   make serving-figures   the thesis's of serving, with the gaps in ../shared/data/orion; some minutes
 #   make calibrate-contention   the search for the parameters in daemon/sched/policy/contention.h
 #   make check-sim     traces, outputs, what must hold of the experiments
-SIM := $(call src,daemon/sim)
+SIM_ROOMS := base workload device run report compare verbs
+SIM := $(call src,$(addprefix daemon/sim/,$(SIM_ROOMS)))
 SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a placesim.a place.a servesim.a plan.a tunesim.a fluid.a sched.a policy.a common.a)
 SIM_NEEDS = $(call pkg,--libs,libseccomp) -lm
 $(BUILD)/libsim.a: $(call objs,$(SIM))
@@ -36,24 +37,24 @@ uninstall-sim:
 	rm -f $(ROOT_DIR)/bin/salus-sim
 
 sim-papers: $(BUILD)/salus-sim
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/sim-papers
 sim-orion: $(BUILD)/salus-sim
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-orion
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/sim-orion
 sim-arrivals: $(BUILD)/salus-sim
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-arrivals
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/sim-arrivals
 sim-slices: $(BUILD)/salus-sim
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-slices
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/sim-slices
 sim-sizes: $(BUILD)/salus-sim
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-sizes
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/sim-sizes
 sim-gpucolo: $(BUILD)/salus-sim
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-gpucolo $(addprefix --,$(PART))
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/sim-gpucolo $(addprefix --,$(PART))
 serving-figures: $(BUILD)/salus-sim
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/serving-figures
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/serving-figures
 check-sim: $(BUILD)/salus-sim check-sim-orion
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/sim/run_sim.py
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-papers --quick
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/serving-figures --quick
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/sim-papers --quick
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/serving-figures --quick
 
 .PHONY: check-sim-orion
 check-sim-orion: $(BUILD)/salus-sim
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-orion --quick
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/sim-orion --quick

@@ -3,7 +3,7 @@
 #   make check-tune    the library as others load it
 #   make sim-tuning    the thesis's experiments, as tables
 #   make check-ray     Ray Tune under it (scripts/ray), with Ray from the Python package registry
-TUNE := $(filter-out daemon/tune/sim/%,$(call src,daemon/tune))
+TUNE := $(call src,daemon/tune)
 FLUID_SO := $(BUILD)/tune/libsalus-fluid.so.1
 $(BUILD)/libfluid.a: $(call objs,$(TUNE))
 $(FLUID_SO): $(call objs,$(TUNE)) $(BUILD)/libcommon.a scripts/mk/tune.map
@@ -16,7 +16,7 @@ $(FLUID_SO:.1=): $(FLUID_SO)
 all: $(FLUID_SO) $(FLUID_SO:.1=)
 
 # The same step in virtual time: what salus-sim tune runs (sim.mk).
-$(BUILD)/libtunesim.a: $(call objs,$(call src,daemon/tune/sim))
+$(BUILD)/libtunesim.a: $(call objs,$(call src,daemon/sim/tune))
 
 TUNE_TESTS := $(addprefix $(BUILD)/test/unit/daemon/tune/,tests alone/test_tune_create)
 $(TUNE_TESTS): $(addprefix $(BUILD)/lib,tunesim.a fluid.a)
@@ -31,7 +31,7 @@ $(BUILD)/test/bench/tune_bench: $(addprefix $(BUILD)/test/bench/,tune_bench.o fl
 
 .PHONY: sim-tuning
 sim-tuning: $(BUILD)/salus-sim
-	$(Q)BUILD=$(BUILD) $(PYTHON) scripts/sim-tuning
+	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/sim-tuning
 
 .PHONY: check-tune install-tune uninstall-tune
 check-tune: $(FLUID_SO) ## Fluid's library, as others load it

@@ -13,8 +13,8 @@
 
 #include "common/fdutil.h"
 #include "daemon/serve/plan/plan.h"
-#include "daemon/serve/plan/score.h"
-#include "daemon/serve/plan/tournament.h"
+#include "daemon/serve/plan/outlook/score.h"
+#include "daemon/serve/plan/policy/tournament.h"
 #include "test/bench/floor.h"
 #include "test/bench/hull_levels.h"
 

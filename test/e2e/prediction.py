@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads of real programs, run by the daemon and by the simulator: what scripts/predict and
+"""Workloads of real programs, run by the daemon and by the simulator: what daemon/sim/papers/predict and
 run_prediction.py share. A workload is what arrives when, with which words, on how much memory.
 """
 import json

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the simulator makes of a recording is what the daemon does: a small workload of real programs.
 
-The bound is wide, for the machine may be another's in the next second; scripts/predict shows what
+The bound is wide, for the machine may be another's in the next second; daemon/sim/papers/predict shows what
 the difference really is.
 """
 import os

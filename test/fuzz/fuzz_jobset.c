@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/place/sim/jobset_file.h"
+#include "daemon/sim/place/jobset_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

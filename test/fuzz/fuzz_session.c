@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/serve/http/session.h"
+#include "daemon/serve/http/message/session.h"
 
 #define MAX_BODY_BYTES 5000u
 

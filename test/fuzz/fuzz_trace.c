@@ -8,7 +8,7 @@
 
 #include "daemon/ctl/record/kernel_trace.h"
 #include "daemon/ctl/record/recording.h"
-#include "daemon/sim/workload_file.h"
+#include "daemon/sim/workload/workload_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

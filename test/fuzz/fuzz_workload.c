@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/workload_file.h"
+#include "daemon/sim/workload/workload_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

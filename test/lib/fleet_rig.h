@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A plain placer for tests of the cluster's world (daemon/place/sim/fleet.h): jobs in order onto
+ * A plain placer for tests of the cluster's world (daemon/sim/place/fleet.h): jobs in order onto
  * the first GPUs that have room, or each at once onto GPUs that follow from its name; and one job
  * that is stopped at a moment.
  *
@@ -9,7 +9,7 @@
 #ifndef TEST_LIB_FLEET_RIG_H
 #define TEST_LIB_FLEET_RIG_H
 
-#include "daemon/place/sim/fleet.h"
+#include "daemon/sim/place/fleet.h"
 
 #define FLEET_RIG_JOBS 4096u
 #define FLEET_RIG_GPUS 256u

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/prng.h"
+#include "daemon/sim/base/prng.h"
 
 #define GIB ((uint64_t)1 << 30)
 #define SECOND_NS 1000000000ll

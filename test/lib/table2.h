@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "daemon/sim/kdev.h"
+#include "daemon/sim/device/kdev.h"
 
 #define TABLE2_SMS 80 /* of a V100 */
 #define TABLE2_PAIRS 3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A workload of the simulator (daemon/sim/workload.h) run by the real worker, in the same virtual
+ * A workload of the simulator (daemon/sim/workload/workload.h) run by the real worker, in the same virtual
  * time: each job is a client that says what the shim would say, the device is a fake one whose
  * operations end when their time is up. Only the worker's loop and the scheduler decide anything.
  *
@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "daemon/sched/sched.h"
-#include "daemon/sim/workload.h"
+#include "daemon/sim/workload/workload.h"
 
 /* Until all jobs have left: a recording of the scheduler's steps. Ends the test when they do not.
  * Jobs mark the ends of their iterations. With `gaps`, those that think do not: they say that they

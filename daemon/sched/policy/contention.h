@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What happens to kernels that run side by side, in numbers: slack reckons with them (forecast.h),
- * the simulated device goes by them (daemon/sim/kdev.h). In thousandths.
+ * the simulated device goes by them (daemon/sim/device/kdev.h). In thousandths.
  *
  * SLOTS and LEFT are the only free parameters. They are calibrated on Table 2 of the Orion paper
  * alone (two kernels of 1.295 ms and .89 ms, in pairs) by `make calibrate-contention` and frozen:

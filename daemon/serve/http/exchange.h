@@ -8,9 +8,9 @@
 
 #include "daemon/serve/http/conn.h"
 #include "daemon/serve/http/front_ops.h"
-#include "daemon/serve/http/response.h"
-#include "daemon/serve/http/route.h"
-#include "daemon/serve/http/session.h"
+#include "daemon/serve/http/message/response.h"
+#include "daemon/serve/http/message/route.h"
+#include "daemon/serve/http/message/session.h"
 #include "daemon/serve/http/tcp.h"
 #include "daemon/serve/infer/again.h"
 

@@ -8,10 +8,10 @@
 #include <uv.h>
 
 #include "daemon/serve/http/conn.h"
-#include "daemon/serve/http/date.h"
+#include "daemon/serve/http/message/date.h"
 #include "daemon/serve/http/front_limits.h"
 #include "daemon/serve/http/front_ops.h"
-#include "daemon/serve/http/head.h"
+#include "daemon/serve/http/message/head.h"
 
 struct front {
     struct front_limits limits;

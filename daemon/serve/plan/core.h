@@ -8,7 +8,7 @@
 #ifndef DAEMON_SERVE_PLAN_CORE_H
 #define DAEMON_SERVE_PLAN_CORE_H
 
-#include "daemon/serve/plan/policy.h"
+#include "daemon/serve/plan/state/policy.h"
 
 struct plan {
     const struct plan_policy *policy;

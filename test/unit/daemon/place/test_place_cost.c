@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "daemon/place/curve.h"
+#include "daemon/place/state/curve.h"
 #include "test/lib/placecase.h"
 
 static const struct place_curve gtx_1080 = {1.32198, -0.00728, 6e-5};

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/place/sim/fleet.h"
+#include "daemon/sim/place/fleet.h"
 
 /* One answer to the job, over and over. */
 struct script {

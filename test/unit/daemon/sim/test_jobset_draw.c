@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "daemon/place/sim/jobset_draw.h"
+#include "daemon/sim/place/jobset_draw.h"
 
 #define GIB 1073741824.0
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/place/sim/jobset_file.h"
+#include "daemon/sim/place/jobset_file.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -17,7 +17,7 @@
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/record/notation.h"
-#include "daemon/sim/simopt.h"
+#include "daemon/sim/verbs/simopt.h"
 
 static char why[CONFIG_WHY_BYTES];
 

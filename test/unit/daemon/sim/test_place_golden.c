@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "daemon/place/place.h"
-#include "daemon/sim/prng.h"
+#include "daemon/sim/base/prng.h"
 
 #define NODES 48u
 #define GPUS_A_NODE 8u

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <math.h>
 
-#include "daemon/serve/sim/demand.h"
-#include "daemon/serve/sim/draw.h"
-#include "daemon/serve/sim/lognormal.h"
+#include "daemon/sim/serve/demand.h"
+#include "daemon/sim/serve/draw.h"
+#include "daemon/sim/serve/lognormal.h"
 
 #define MS 1e6
 #define MANY 200000

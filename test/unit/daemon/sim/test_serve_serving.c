@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "daemon/serve/sim/serving.h"
+#include "daemon/sim/serve/serving.h"
 
 #define MS 1e6
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/advise.h"
-#include "daemon/sim/workload_file.h"
+#include "daemon/sim/compare/advise.h"
+#include "daemon/sim/workload/workload_file.h"
 
 #define NEEDS "persistent=1MiB ephemeral=1GiB "
 

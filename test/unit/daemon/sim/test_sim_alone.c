@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/alone.h"
-#include "daemon/sim/refused.h"
-#include "daemon/sim/simcli.h"
-#include "daemon/sim/simcli_exit.h"
-#include "daemon/sim/summary.h"
-#include "daemon/sim/workload_file.h"
+#include "daemon/sim/report/alone.h"
+#include "daemon/sim/report/refused.h"
+#include "daemon/sim/verbs/simcli.h"
+#include "daemon/sim/verbs/simcli_exit.h"
+#include "daemon/sim/report/summary.h"
+#include "daemon/sim/workload/workload_file.h"
 
 #define MS 1000000ull
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/sim/clusteropt.h"
+#include "daemon/sim/verbs/clusteropt.h"
 
 #define WORDS 64
 #define TEXT_BYTES 600

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "daemon/sim/latency.h"
-#include "daemon/sim/prng.h"
-#include "daemon/sim/simdev.h"
+#include "daemon/sim/base/latency.h"
+#include "daemon/sim/base/prng.h"
+#include "daemon/sim/device/simdev.h"
 
 #define JOBS 64
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "daemon/sched/policy/contention.h"
-#include "daemon/sim/prng.h"
+#include "daemon/sim/base/prng.h"
 #include "test/lib/table2.h"
 
 #define STREAMS 8

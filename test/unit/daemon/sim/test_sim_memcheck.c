@@ -4,8 +4,8 @@
  */
 #include <criterion/criterion.h>
 
-#include "daemon/sim/memcheck.h"
-#include "daemon/sim/sim.h"
+#include "daemon/sim/run/memcheck.h"
+#include "daemon/sim/run/sim.h"
 
 #define GIB (1ull << 30)
 

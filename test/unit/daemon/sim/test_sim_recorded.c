@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a scheduler's events to a workload of kernels (daemon/ctl/record/kernel_trace.h), in times
- * worked out by hand; and that whatever is read becomes a workload that the simulator takes.
+ * From a scheduler's events to a workload of kernels (daemon/ctl/record/kernel_trace.h), in times worked
+ * out by hand; and that whatever is read becomes a workload that the simulator takes.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 
 #include "daemon/ctl/record/kernel_trace.h"
 #include "daemon/ctl/record/recording.h"
-#include "daemon/sim/prng.h"
-#include "daemon/sim/workload_file.h"
+#include "daemon/sim/base/prng.h"
+#include "daemon/sim/workload/workload_file.h"
 
 #define US 1000ul
 

@@ -14,7 +14,7 @@
 #include "daemon/sched/core/core.h"
 #include "daemon/sched/record/checkpoint.h"
 #include "daemon/sched/record/notation.h"
-#include "daemon/sim/simcli.h"
+#include "daemon/sim/verbs/simcli.h"
 
 static char path[] = "/tmp/salus-replay-XXXXXX";
 static char *out, *err;

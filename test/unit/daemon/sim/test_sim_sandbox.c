@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/sim/sandbox.h"
+#include "daemon/sim/verbs/sandbox.h"
 
 #define MEMORY (256u << 20)
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/sim/quantity.h"
-#include "daemon/sim/workload_file.h"
+#include "daemon/sim/base/quantity.h"
+#include "daemon/sim/workload/workload_file.h"
 
 static uint64_t number(enum quantity kind, const char *text) {
     uint64_t n = 12345;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/workload_file.h"
+#include "daemon/sim/workload/workload_file.h"
 
 #define LITTLE "persistent=1MiB ephemeral=1MiB"
 

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "daemon/tune/sim/tuner.h"
+#include "daemon/sim/tune/tuner.h"
 
 struct rig {
     struct work work;

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "daemon/tune/salus_fluid.h"
-#include "daemon/tune/sim/tuning.h"
+#include "daemon/sim/tune/tuning.h"
 
 /* A task whose epochs all take a second, and overheads as they are said. */
 static struct work_task plain(double alpha, double beta) {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "daemon/tune/sim/work.h"
+#include "daemon/sim/tune/work.h"
 
 static struct work make(const char *task, uint64_t seed) {
     struct work w;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/serve/http/head.h"
+#include "daemon/serve/http/message/head.h"
 
 static struct refusal why;
 

@@ -5,8 +5,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "daemon/serve/http/date.h"
-#include "daemon/serve/http/response.h"
+#include "daemon/serve/http/message/date.h"
+#include "daemon/serve/http/message/response.h"
 
 static void expect(const struct response *r, const char *want) {
     char text[RESPONSE_HEAD_BYTES + 1];

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "daemon/serve/http/route.h"
+#include "daemon/serve/http/message/route.h"
 
 static void expect_route(const char *path, enum route_kind kind, const char *model,
                          const char *version) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/serve/http/session.h"
+#include "daemon/serve/http/message/session.h"
 
 #define BODY_BYTES 100000
 

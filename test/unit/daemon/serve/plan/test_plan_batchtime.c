@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "daemon/serve/plan/batchtime.h"
+#include "daemon/serve/plan/outlook/batchtime.h"
 
 #define MS 1e6
 

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "daemon/serve/plan/expo.h"
+#include "daemon/serve/plan/outlook/expo.h"
 
 #define STEPS 200000
 

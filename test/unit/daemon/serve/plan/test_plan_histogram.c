@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "daemon/serve/plan/histogram.h"
+#include "daemon/serve/plan/outlook/histogram.h"
 
 #define MS 1000000ull
 

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "daemon/serve/plan/lineup.h"
+#include "daemon/serve/plan/state/lineup.h"
 
 #define PLACES 200u
 #define STEPS 100000u

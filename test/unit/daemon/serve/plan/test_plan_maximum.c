@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "daemon/serve/plan/histogram.h"
-#include "daemon/serve/plan/maximum.h"
+#include "daemon/serve/plan/outlook/histogram.h"
+#include "daemon/serve/plan/outlook/maximum.h"
 
 #define ROW (HISTOGRAM_BINS + 1)
 #define MOST 6u

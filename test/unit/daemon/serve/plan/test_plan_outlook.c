@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "daemon/serve/plan/outlook.h"
+#include "daemon/serve/plan/outlook/outlook.h"
 
 #define MS 1000000ull
 #define BIN 0.033 /* how wide one is at most, of its time */

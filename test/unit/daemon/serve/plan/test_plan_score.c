@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "daemon/serve/plan/score.h"
+#include "daemon/serve/plan/outlook/score.h"
 
 #define MS 1000000ull
 #define BINS 5u

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "daemon/serve/plan/tournament.h"
+#include "daemon/serve/plan/policy/tournament.h"
 
 #define PLACES 300u
 #define STEPS 300000u

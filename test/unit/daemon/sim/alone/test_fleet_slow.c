@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/prng.h"
+#include "daemon/sim/base/prng.h"
 #include "test/lib/fleet_rig.h"
 #include "test/lib/part.h"
 

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "daemon/sched/policy/policy.h"
-#include "daemon/sim/compare.h"
-#include "daemon/sim/prng.h"
-#include "daemon/sim/sim.h"
-#include "daemon/sim/trace.h"
-#include "daemon/sim/workload_file.h"
+#include "daemon/sim/compare/compare.h"
+#include "daemon/sim/base/prng.h"
+#include "daemon/sim/run/sim.h"
+#include "daemon/sim/report/trace.h"
+#include "daemon/sim/workload/workload_file.h"
 #include "test/lib/part.h"
 
 #define US 1000ull

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "daemon/serve/plan/core.h"
-#include "daemon/serve/plan/maximum.h"
-#include "daemon/serve/plan/tournament.h"
+#include "daemon/serve/plan/outlook/maximum.h"
+#include "daemon/serve/plan/policy/tournament.h"
 #include "test/lib/part.h"
 #include "test/lib/plantrace.h"
 

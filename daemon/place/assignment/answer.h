@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a step says. Room for all of it is there before the step begins (room.h).
+ *
+ * Owner: struct place. Thread: its owner's.
+ */
+#ifndef DAEMON_PLACE_ANSWER_H
+#define DAEMON_PLACE_ANSWER_H
+
+#include "daemon/place/state/state.h"
+
+void answer_finish(struct state_answer *a);
+/* 0 or -ENOMEM. */
+int answer_reserve(struct state_answer *a, uint64_t actions, uint64_t where, uint64_t wrong);
+
+void answer_begin(struct place *p);
+/* On the GPUs that were found, before it is on them. */
+void answer_start(struct place *p, uint32_t job);
+void answer_stop(struct place *p, uint32_t job, const char *why);
+void answer_refuse(struct place *p, uint32_t job, const char *why);
+void answer_wrong(struct place *p, size_t event, const char *why);
+struct place_answer answer_end(const struct place *p);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The fullest GPU by utilisation, for policies that are to use few. GPUColo's simulator takes the
+ * first that fits (section VI): first_fit of place_config.
+ *
+ * Owner: none, it only looks. Thread: the owner's of what it looks at.
+ */
+#ifndef DAEMON_PLACE_FULLEST_H
+#define DAEMON_PLACE_FULLEST_H
+
+#include "daemon/place/state/state.h"
+
+/* Below 0, the fuller the less. */
+static inline double fullest_cost(const struct place *p, const struct demand *d,
+                                  const struct gpu *gpu) {
+    return -(double)(gpu->use.util_ppm + d->util_ppm);
+}
+
+static inline double fullest_bound(const struct place *p, const struct demand *d,
+                                   const struct index_kind *kind, const struct gpus_span *span) {
+    uint64_t limit = p->search.limit_ppm[kind->curve];
+    if (limit < d->util_ppm) return 0;
+    uint64_t below = gpus_span_below(span, limit - d->util_ppm);
+    return below == UINT64_MAX ? 0 : -(double)(below + d->util_ppm);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * No Co-location (GPUColo, section VIII): one job on any GPU. The paper counts GPUs and has no
+ * queue; here whoever finds none is passed by.
+ */
+#include "daemon/place/state/policy.h"
+
+static bool closed(const struct gpus_use *use) {
+    return use->jobs > 0;
+}
+
+const struct place_policy place_alone = {
+    .name = "alone",
+    .order = POLICY_IN_TURN,
+    .closed = closed,
+};

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Horus: Algorithm 1 with one queue, the cheapest GPUs by (7).
+ */
+#include "daemon/place/assignment/cost.h"
+#include "daemon/place/state/policy.h"
+
+const struct place_policy place_horus = {
+    .name = "horus",
+    .order = POLICY_ROUNDS,
+    .queues = 1,
+    .cost = cost_of,
+    .bound = cost_least,
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Horus-f: Algorithm 1 with three queues. The paper "also allows reservation for starving jobs" and
+ * leaves it at that: keep.h.
+ */
+#include "daemon/place/assignment/cost.h"
+#include "daemon/place/state/policy.h"
+
+const struct place_policy place_horus_f = {
+    .name = "horus_f",
+    .order = POLICY_ROUNDS,
+    .queues = 3,
+    .fair = true,
+    .cost = cost_of,
+    .bound = cost_least,
+};

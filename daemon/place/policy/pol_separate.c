@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Separate (GPUColo, section VIII): GPUs of services and GPUs of trainings in a ratio, none used
+ * for the other kind, one job on any. A cluster is divided by nodes, since tasks may want all GPUs
+ * of one; which side a node is on is decided when it comes (sides.h).
+ */
+#include "daemon/place/state/policy.h"
+
+static bool closed(const struct gpus_use *use) {
+    return use->jobs > 0;
+}
+
+const struct place_policy place_separate = {
+    .name = "separate",
+    .order = POLICY_IN_TURN,
+    .separates = true,
+    .closed = closed,
+};

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where nothing was freed since, whoever wants no less than one that found no place finds none
+ * either: jobs that are added take room and give none.
+ */
+#include "daemon/place/queue/attempt.h"
+
+#include "daemon/place/assignment/answer.h"
+#include "daemon/place/assignment/freed.h"
+#include "daemon/place/assignment/keep.h"
+#include "daemon/place/assignment/running.h"
+#include "daemon/place/search/search.h"
+
+static void swap(struct demand *a, struct demand *b) {
+    struct demand keep = *a;
+    *a = *b;
+    *b = keep;
+}
+
+/* Nodes that are kept for it were not looked at for the others. What says no often goes to the
+ * front. */
+static bool is_known_to_fail(struct place *p, uint32_t job) {
+    const struct demand *d = &p->jobs.at[job].demand;
+    if (p->failures_of != p->changes) {
+        p->failures_of = p->changes;
+        p->failure_count = 0;
+    }
+    for (uint32_t i = 0; job != p->kept_for && i < p->failure_count; i++) {
+        if (!demand_includes(d, &p->failures[i])) continue;
+        if (i) swap(&p->failures[i - 1], &p->failures[i]);
+        return true;
+    }
+    return false;
+}
+
+/* Instead of those that want no less, or of the last. A job that shuns GPUs says nothing about
+ * others. */
+static void remember(struct place *p, uint32_t job) {
+    const struct job *it = &p->jobs.at[job];
+    uint32_t count = 0;
+    if (jobs_is_there(&p->jobs, &it->shunned)) return;
+    for (uint32_t i = 0; i < p->failure_count; i++)
+        if (!demand_includes(&p->failures[i], &it->demand)) p->failures[count++] = p->failures[i];
+    if (count == STATE_FAILURES) count--;
+    p->failures[count++] = it->demand;
+    p->failure_count = count;
+}
+
+static bool refuse(struct place *p, uint32_t job) {
+    const char *why = makes_fault(&p->makes, &p->jobs.at[job].demand);
+    if (!why) return false;
+    answer_refuse(p, job, why);
+    jobs_refuse(&p->jobs, job);
+    keep_forget(p, job);
+    return true;
+}
+
+bool attempt_run(struct place *p, uint32_t job) {
+    if (!attempt_is_worth(p, job) || !p->makes.count) return true;
+    if (!p->jobs.at[job].tried && refuse(p, job)) return false;
+    bool known = !freed_may_help(p, job) || is_known_to_fail(p, job);
+    if (known || !search_run(p, job)) {
+        if (!known) remember(p, job);
+        jobs_set_tried(&p->jobs, job, p->changes);
+        return true;
+    }
+    answer_start(p, job);
+    running_start(p, job, p->search.found);
+    keep_forget(p, job);
+    return false;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What happened, taken one by one.
+ *
+ * Owner: struct place. Thread: its owner's.
+ */
+#ifndef DAEMON_PLACE_EVENTS_H
+#define DAEMON_PLACE_EVENTS_H
+
+#include "daemon/place/state/state.h"
+
+/* NULL, or why it cannot be: then it changed nothing. Room must be reserved (step.c). */
+const char *events_take(struct place *p, const struct place_event *e);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The best first: a heap of GPUs and of branches of the index (search_heap.h).
+ */
+#include "daemon/place/search/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "daemon/place/assignment/capacity.h"
+#include "daemon/place/state/room.h"
+#include "daemon/place/search/search_heap.h"
+
+void search_finish(struct state_search *s) {
+    free(s->heap.items);
+    free(s->keys);
+    free(s->found);
+    free(s->touched);
+}
+
+/* A GPU is in the heap as itself and as the branch that it is the root of. */
+int search_reserve(struct state_search *s, uint64_t gpus, uint64_t nodes) {
+    int err = 0;
+    s->heap.items =
+        room_for(s->heap.items, &s->items_capacity, 2 * gpus, sizeof(*s->heap.items), &err);
+    s->keys = room_for(s->keys, &s->keys_capacity, 2 * gpus, sizeof(*s->keys), &err);
+    s->found = room_for(s->found, &s->found_capacity, gpus, sizeof(*s->found), &err);
+    s->touched = room_for(s->touched, &s->touched_capacity, nodes, sizeof(*s->touched), &err);
+    return err;
+}
+
+/* ---- GPUs and branches ------------------------------------------------------------------------
+ */
+
+static void push_branch(struct place *p, const struct demand *d, const struct index_kind *kind,
+                        uint32_t root) {
+    if (root == GPUS_NONE) return;
+    const struct gpus_span *span = &p->gpus.at[root].span;
+    if (!capacity_may(p, d, kind, span)) return;
+    double bound = search_bound(p, d, kind, span);
+    if (bound <= p->search.best) search_push(p, 2 * root + 1, bound, span->first);
+}
+
+static bool is_on(const struct place *p, uint32_t job, const struct gpu *gpu) {
+    for (uint32_t s = gpu->first_seat; s != GPUS_NONE; s = p->gpus.seats[s].next)
+        if (p->gpus.seats[s].job == job) return true;
+    return false;
+}
+
+/* Policy pab's: where the job was stopped for whom it slowed down, and who is there still. */
+static bool shuns(const struct place *p, const struct job *job, const struct gpu *gpu) {
+    return jobs_is_there(&p->jobs, &job->shunned) && is_on(p, job->shunned.job, gpu);
+}
+
+bool search_fits(const struct place *p, const struct job *job, const struct gpu *gpu) {
+    return capacity_fits(p, &job->demand, gpu) && !shuns(p, job, gpu);
+}
+
+/* A GPU that fits. Where one is all that the job wants, none that costs more is it. */
+static void push_gpu(struct place *p, const struct demand *d, uint32_t at) {
+    const struct gpu *gpu = &p->gpus.at[at];
+    double cost = search_cost(p, d, gpu);
+    if (cost > p->search.best) return;
+    search_push(p, 2 * at, cost, gpu->turn);
+    bool held = gpu->cpu_milli >= d->cpu_milli && gpu->node_bytes >= d->memory_bytes;
+    if (held && demand_gpus(d) == 1) p->search.best = cost;
+}
+
+/* A branch is its root and two branches. */
+static void open_branch(struct place *p, const struct job *job, uint32_t root) {
+    const struct demand *d = &job->demand;
+    const struct gpu *gpu = &p->gpus.at[root];
+    const struct index_kind *kind = &p->index.kinds[gpu->kind].kind;
+    if (search_fits(p, job, gpu)) push_gpu(p, d, root);
+    push_branch(p, d, kind, gpu->left);
+    push_branch(p, d, kind, gpu->right);
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+void search_take_task(struct place *p, uint32_t node, uint32_t tasks) {
+    struct node *n = &p->nodes.at[node];
+    uint32_t *to = &p->search.found[tasks * (uint32_t)__builtin_popcountll(n->met)];
+    for (uint64_t met = n->met; met; met &= met - 1)
+        *to++ = n->gpu_first + (uint32_t)__builtin_ctzll(met);
+    n->met = 0;
+    n->taken++;
+}
+
+/* True: its node has all GPUs of one more task. */
+static bool meet(struct place *p, const struct demand *d, const struct gpu *gpu) {
+    struct node *n = &p->nodes.at[gpu->node];
+    if (!nodes_hold(n, d, n->taken + 1)) return false;
+    if (!n->met && !n->taken) p->search.touched[p->search.touched_count++] = gpu->node;
+    n->met |= (uint64_t)1 << gpu->number;
+    return (uint32_t)__builtin_popcountll(n->met) == d->gpus;
+}
+
+static void begin(struct place *p, const struct demand *d) {
+    struct state_search *s = &p->search;
+    s->heap.count = s->touched_count = 0;
+    s->best = INFINITY;
+    for (uint32_t i = 0; i < p->config.curve_count; i++)
+        s->limit_ppm[i] =
+            p->policy->limit ? p->policy->limit(p, d, &p->config.curves[i]) : p->util_most_ppm;
+}
+
+static void end(struct place *p) {
+    for (uint32_t i = 0; i < p->search.touched_count; i++) {
+        struct node *n = &p->nodes.at[p->search.touched[i]];
+        n->met = n->taken = 0;
+    }
+}
+
+static void push_all(struct place *p, uint32_t job) {
+    const struct demand *d = &p->jobs.at[job].demand;
+    for (uint32_t i = 0; i < p->index.count; i++) {
+        const struct index_trees *x = &p->index.kinds[i];
+        if (!capacity_allows(p, d, x->kind.labels, x->kind.side)) continue;
+        for (uint32_t t = 0; t < INDEX_TREES; t++) {
+            bool kept = t & 1;
+            if (kept && job != p->kept_for) continue;
+            push_branch(p, d, &x->kind, x->roots[t]);
+        }
+    }
+}
+
+/* How many tasks were found. */
+static uint32_t one_by_one(struct place *p, uint32_t job) {
+    const struct job *it = &p->jobs.at[job];
+    uint32_t tasks = 0;
+    push_all(p, job);
+    while (p->search.heap.count && tasks < it->demand.tasks) {
+        uint32_t item = search_pop(p);
+        const struct gpu *gpu = &p->gpus.at[item / 2];
+        if (item & 1)
+            open_branch(p, it, item / 2);
+        else if (meet(p, &it->demand, gpu))
+            search_take_task(p, gpu->node, tasks++);
+    }
+    return tasks;
+}
+
+bool search_run(struct place *p, uint32_t job) {
+    const struct demand *d = &p->jobs.at[job].demand;
+    if (demand_gpus(d) > p->gpus.count) return false;
+    begin(p, d);
+    uint32_t tasks = d->gpus > 1 && p->policy->fills ? search_hosts(p, job) : one_by_one(p, job);
+    end(p);
+    return tasks == d->tasks;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What searches share: a heap of what is found and of branches with more of it, each with its cost
+ * or with what nothing in it costs less than. Of equal costs whatever came first goes first, and a
+ * branch goes as its first one would. Numbers are 2 * a place, and one more for a branch.
+ *
+ * Owner: struct place. Thread: its owner's.
+ */
+#ifndef DAEMON_PLACE_SEARCH_HEAP_H
+#define DAEMON_PLACE_SEARCH_HEAP_H
+
+#include "daemon/place/state/policy.h"
+#include "daemon/place/state/state.h"
+
+static inline bool search_goes_first(const void *keys, uint32_t a, uint32_t b) {
+    const struct state_key *x = (const struct state_key *)keys + a;
+    const struct state_key *y = (const struct state_key *)keys + b;
+    return x->cost != y->cost ? x->cost < y->cost : x->turn < y->turn;
+}
+
+static inline void search_push(struct place *p, uint32_t item, double cost, uint64_t turn) {
+    p->search.keys[item] = (struct state_key){cost, turn};
+    minheap_add(&p->search.heap, item, search_goes_first, p->search.keys);
+}
+
+static inline uint32_t search_pop(struct place *p) {
+    return minheap_take(&p->search.heap, search_goes_first, p->search.keys);
+}
+
+/* All of a policy without costs are equal, and all where the first that fits is taken. */
+static inline bool search_has_costs(const struct place *p) {
+    return p->policy->cost && !p->config.first_fit;
+}
+
+static inline double search_cost(const struct place *p, const struct demand *d,
+                                 const struct gpu *gpu) {
+    return search_has_costs(p) ? p->policy->cost(p, d, gpu) : 0;
+}
+
+static inline double search_bound(const struct place *p, const struct demand *d,
+                                  const struct index_kind *kind, const struct gpus_span *span) {
+    return search_has_costs(p) ? p->policy->bound(p, d, kind, span) : 0;
+}
+
+/* Whether a GPU can have the job, its node aside. */
+bool search_fits(const struct place *p, const struct job *job, const struct gpu *gpu);
+/* A task gets those of the node's GPUs that were met. */
+void search_take_task(struct place *p, uint32_t node, uint32_t tasks);
+
+/* search_host.c: for tasks of several GPUs; how many tasks were found. */
+uint32_t search_hosts(struct place *p, uint32_t job);
+
+#endif

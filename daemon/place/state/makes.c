@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Makes, of which a cluster has a few: they are looked for one by one.
+ */
+#include "daemon/place/state/makes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/place/state/room.h"
+
+void makes_finish(struct makes *m) {
+    free(m->at);
+}
+
+int makes_reserve(struct makes *m, uint64_t more) {
+    int err = 0;
+    m->at = room_for(m->at, &m->capacity, m->count + more, sizeof(*m->at), &err);
+    return err;
+}
+
+static struct make make_of(const struct place_node *node) {
+    struct make make = {.cpu_milli = node->cpu_milli,
+                        .memory_bytes = node->memory_bytes,
+                        .labels = node->labels,
+                        .gpu_count = node->gpu_count};
+    for (uint32_t i = 0; i < node->gpu_count; i++) {
+        uint32_t at = i;
+        for (; at && make.gpu_bytes[at - 1] < node->gpus[i].memory_bytes; at--)
+            make.gpu_bytes[at] = make.gpu_bytes[at - 1];
+        make.gpu_bytes[at] = node->gpus[i].memory_bytes;
+    }
+    return make;
+}
+
+static bool same(const struct make *a, const struct make *b) {
+    return a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes &&
+           a->labels == b->labels && a->gpu_count == b->gpu_count &&
+           !memcmp(a->gpu_bytes, b->gpu_bytes, sizeof(a->gpu_bytes));
+}
+
+uint32_t makes_of(struct makes *m, const struct place_node *node) {
+    struct make make = make_of(node);
+    for (uint32_t i = 0; i < m->count; i++)
+        if (same(&m->at[i], &make)) return i;
+    m->at[m->count] = make;
+    return m->count++;
+}
+
+void makes_come(struct makes *m, uint32_t make) {
+    struct make *it = &m->at[make];
+    it->open++;
+    if (++it->here > it->most) it->most = it->here;
+}
+
+void makes_go(struct makes *m, uint32_t make, bool open) {
+    m->at[make].here--;
+    if (open) m->at[make].open--;
+}
+
+void makes_set_open(struct makes *m, uint32_t make, bool open) {
+    if (open)
+        m->at[make].open++;
+    else
+        m->at[make].open--;
+}
+
+/* ---- what they hold -------------------------------------------------------------------------- */
+
+static bool labels_fit(const struct make *make, const struct demand *d) {
+    return !d->labels || d->labels & make->labels;
+}
+
+static uint32_t large_enough(const struct make *make, const struct demand *d) {
+    uint32_t count = 0;
+    while (count < make->gpu_count && make->gpu_bytes[count] >= demand_bytes(d))
+        count++;
+    return count;
+}
+
+uint64_t makes_most(const struct makes *m, const struct demand *d) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < m->count; i++) {
+        const struct make *make = &m->at[i];
+        if (!labels_fit(make, d) || make->gpu_count < d->gpus) continue;
+        if (make->gpu_bytes[d->gpus - 1] > most) most = make->gpu_bytes[d->gpus - 1];
+    }
+    return most;
+}
+
+static void at_most(uint32_t *tasks, uint64_t has, uint64_t wants) {
+    if (wants && has / wants < *tasks) *tasks = (uint32_t)(has / wants);
+}
+
+uint32_t makes_hold(const struct make *make, const struct demand *d) {
+    if (!labels_fit(make, d)) return 0;
+    uint32_t tasks = large_enough(make, d) / d->gpus;
+    at_most(&tasks, make->cpu_milli, d->cpu_milli);
+    at_most(&tasks, make->memory_bytes, d->memory_bytes);
+    return tasks;
+}
+
+bool makes_open_hold(const struct makes *m, const struct demand *d) {
+    uint64_t tasks = 0;
+    for (uint32_t i = 0; i < m->count; i++)
+        if (m->at[i].open) tasks += (uint64_t)m->at[i].open * makes_hold(&m->at[i], d);
+    return tasks >= d->tasks;
+}
+
+/* What was found in some make, as far as a job asks for it in this order. */
+enum found { NOTHING, LABELS, BYTES, GPUS, TASK, ALL };
+
+static const char *const faults[] = {
+    [NOTHING] = "no node has one of its labels",
+    [LABELS] = "no GPU that it may use has so much memory",
+    [BYTES] = "no node has so many such GPUs for a task",
+    [GPUS] = "no node has so much CPU or memory for a task",
+    [TASK] = "there were never enough nodes for all its tasks",
+};
+
+static enum found look(const struct make *make, const struct demand *d) {
+    if (!labels_fit(make, d)) return NOTHING;
+    uint32_t gpus = large_enough(make, d);
+    if (!gpus) return LABELS;
+    if (gpus < d->gpus) return BYTES;
+    return makes_hold(make, d) ? TASK : GPUS;
+}
+
+const char *makes_fault(const struct makes *m, const struct demand *d) {
+    enum found best = NOTHING;
+    uint64_t tasks = 0;
+    if (!m->count) return NULL;
+    for (uint32_t i = 0; i < m->count; i++) {
+        enum found found = look(&m->at[i], d);
+        if (found > best) best = found;
+        tasks += (uint64_t)m->at[i].most * makes_hold(&m->at[i], d);
+    }
+    return tasks >= d->tasks ? NULL : faults[best];
+}

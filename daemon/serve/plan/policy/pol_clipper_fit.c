@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Clipper as it was published, with which the thesis compares: its program does not search the
+ * batch size by additive increase (pol_clipper.c, as its paper has it) but asks for each batch how
+ * much of the time of the first request is left. Where that is more than any batch ever took, a
+ * larger batch is tried; else the size is what a line says that is fitted through the sizes that
+ * were seen, each at its mean and three deviations. So whoever waited long goes in a small batch,
+ * and what makes requests wait makes more of them wait.
+ *
+ * Ours has sizes: what is fitted is rounded down to one, and the next one is what is tried.
+ */
+#include <math.h>
+
+#include "daemon/serve/plan/state/policy.h"
+
+#define DECAY 0.92   /* of the time that is left: the rest is slack */
+#define DEVIATIONS 3 /* above the mean is the longest that a batch is expected to take */
+#define SAMPLES 5    /* of a size, before a larger one is tried, and before its variance counts */
+
+/* What batches of a size took, ns. */
+struct taken {
+    double count, mean, squares; /* squares: of the distances from the mean */
+};
+
+struct clipper_fit {
+    struct lineup line;
+    struct taken of[PLAN_SIZES];
+    uint32_t largest; /* the number of the largest size so far */
+    double most_ns;   /* that a batch took */
+};
+
+static struct clipper_fit *fit_of(const struct plan_state *st) {
+    return st->own;
+}
+
+static int reserve(struct plan_state *st, uint32_t places) {
+    return lineup_reserve(&fit_of(st)->line, places);
+}
+
+static void finish(struct plan_state *st) {
+    lineup_finish(&fit_of(st)->line);
+}
+
+static void add(struct plan_state *st, uint32_t place) {
+    const struct roster_request *r = state_request(st, place);
+    lineup_add(&fit_of(st)->line, place, r->order, r->deadline_ns);
+}
+
+static void leave(struct plan_state *st, uint32_t place) {
+    lineup_remove(&fit_of(st)->line, place);
+}
+
+static uint32_t expired(struct plan_state *st) {
+    return lineup_late(&fit_of(st)->line, st->now_ns);
+}
+
+/* ---- how many -------------------------------------------------------------------------------- */
+
+static void done(struct plan_state *st, const struct crew_worker *w, uint64_t ns) {
+    struct clipper_fit *c = fit_of(st);
+    struct taken *t = &c->of[state_size_of(st, w->count)];
+    double off = (double)ns - t->mean;
+    t->count++;
+    t->mean += off / t->count;
+    t->squares += off * ((double)ns - t->mean);
+    if ((double)ns > c->most_ns) c->most_ns = (double)ns;
+}
+
+/* Of all sizes together: "latency variance does not change significantly with batch size". */
+static double deviation(const struct plan_state *st) {
+    double squares = 0, freedom = 0;
+    for (uint32_t i = 0; i < st->config.size_count; i++) {
+        const struct taken *t = &fit_of(st)->of[i];
+        if (t->count < SAMPLES) continue;
+        squares += t->squares;
+        freedom += t->count - 1;
+    }
+    return sqrt(squares / (freedom > 1 ? freedom : 1));
+}
+
+/* The size as a linear function of the longest that it takes, by least squares. */
+static double fitted(const struct plan_state *st, double budget_ns) {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0, above = DEVIATIONS * deviation(st);
+    for (uint32_t i = 0; i < st->config.size_count; i++) {
+        if (!fit_of(st)->of[i].count) continue;
+        double ms = (fit_of(st)->of[i].mean + above) / 1e6, size = st->config.sizes[i];
+        n++;
+        x += ms;
+        y += size;
+        xx += ms * ms;
+        xy += ms * size;
+    }
+    double spread = n * xx - x * x;
+    if (spread <= 0) return n > 0 ? y / n : 1;
+    double slope = (n * xy - x * y) / spread;
+    return (y + slope * (n * budget_ns / 1e6 - x)) / n;
+}
+
+/* The number of the size that is tried. */
+static uint32_t explored(const struct plan_state *st) {
+    const struct clipper_fit *c = fit_of(st);
+    bool enough = c->of[c->largest].count >= SAMPLES;
+    return enough && c->largest + 1 < st->config.size_count ? c->largest + 1 : c->largest;
+}
+
+/* For a line that has somebody. */
+static uint32_t size_now(const struct plan_state *st) {
+    const struct clipper_fit *c = fit_of(st);
+    double budget_ns = DECAY * (double)state_left(st, lineup_first(&c->line));
+    if (budget_ns > c->most_ns) return explored(st);
+    double size = fitted(st, budget_ns);
+    if (size < 1) return 0;
+    return state_size_of(st, size > PLAN_BATCH_MOST ? PLAN_BATCH_MOST : (uint32_t)size);
+}
+
+static uint32_t pick(struct plan_state *st, uint32_t *places) {
+    struct clipper_fit *c = fit_of(st);
+    if (!lineup_count(&c->line)) return 0;
+    uint32_t size = size_now(st), most = state_size_of(st, lineup_count(&c->line));
+    if (size > c->largest) c->largest = size;
+    if (size > most) size = most;
+    lineup_take(&c->line, st->config.sizes[size], places);
+    return st->config.sizes[size];
+}
+
+static uint64_t wake(const struct plan_state *st) {
+    return lineup_wake(&fit_of(st)->line);
+}
+
+static const char *check(const struct plan_state *st) {
+    return lineup_check(&fit_of(st)->line);
+}
+
+const struct plan_policy plan_clipper_fit = {
+    .name = "clipper_fit",
+    .own_bytes = sizeof(struct clipper_fit),
+    .finish = finish,
+    .reserve = reserve,
+    .add = add,
+    .remove = leave,
+    .expired = expired,
+    .pick = pick,
+    .done = done,
+    .wake = wake,
+    .check = check,
+};

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The answer in sentences, and as JSON. Names of files are whoever asks's, of jobs the format's.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "daemon/sim/compare/advise.h"
+#include "daemon/sim/report/refused.h"
+
+#define NAME 24
+#define TOLD_JOBS 16u /* in sentences; JSON has them all */
+
+static void print_time(double s, char out[32]) {
+    if (s >= 100)
+        snprintf(out, 32, "%.0f s", s);
+    else if (s >= 1)
+        snprintf(out, 32, "%.2f s", s);
+    else
+        snprintf(out, 32, "%.2f ms", s * 1e3);
+}
+
+static const char *file_name(const struct advise *a, const struct workload_job *j) {
+    const char *path = a->paths[workload_merge_file(a->files, a->files_count, j->number)];
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+static void say_jobs(const struct advise *a, FILE *out) {
+    char alone[32];
+    for (uint32_t i = 0; i < a->w.count && i < TOLD_JOBS; i++) {
+        const struct workload_job *j = &a->w.jobs[i];
+        print_time(advise_mean(&a->alone_s[j->number]), alone);
+        fprintf(out, "%s (%s) alone: %s%s.\n", j->name, file_name(a, j), alone,
+                workload_serves(j) ? " a request" : "");
+    }
+    if (a->w.count > TOLD_JOBS)
+        fprintf(out, "And %" PRIu32 " more jobs.\n", a->w.count - TOLD_JOBS);
+}
+
+static void say_refused(const struct advise *a, FILE *out) {
+    const struct sim_job_result r = {.refused = a->refused_why};
+    char why[REFUSED_BYTES];
+    for (uint32_t i = 0; i < a->w.count; i++)
+        if (a->w.jobs[i].number == a->refused && refused_why(&a->w, &r, i, why))
+            fprintf(out, "Neither together nor alone: %s (%s) is refused: %s.\n", a->w.jobs[i].name,
+                    file_name(a, &a->w.jobs[i]), why);
+}
+
+static void say_gain(const struct advise *a, const struct advise_row *row, FILE *out) {
+    char together[32], apart[32];
+    double gain = advise_mean(&row->gain);
+    print_time(advise_mean(&row->makespan_s), together);
+    print_time(advise_mean(&a->apart_s), apart);
+    if (a->by_rates)
+        fprintf(out, "The device does the work of %.2f such devices with one of them each", gain);
+    else
+        fprintf(out,
+                "All is done after %s, one after the other after %s: %.2f times as much in a time",
+                together, apart, gain);
+    fprintf(out, " (%.2f to %.2f).\n", row->gain.least, row->gain.most);
+}
+
+static void say_losses(const struct advise *a, const struct advise_row *row, FILE *out) {
+    for (uint32_t i = 0; i < a->w.count && i < TOLD_JOBS; i++) {
+        const struct workload_job *j = &a->w.jobs[i];
+        const struct advise_range *s = &row->slowdowns[j->number];
+        if (s->count == 0)
+            fprintf(out, "  %s gets nothing done.\n", j->name);
+        else
+            fprintf(out, "  %s takes %.2f times as long as alone (%.2f to %.2f)%s.\n", j->name,
+                    advise_mean(s), s->least, s->most, workload_serves(j) ? " for a request" : "");
+    }
+}
+
+static void say_verdict(const struct advise *a, FILE *out) {
+    const struct advise_row *best = &a->rows[a->best];
+    char label[ADVISE_LABEL];
+    advise_label(best, label);
+    if (a->together) {
+        fprintf(out, "Together, under %s:\n  salusctl policy set --lane %s", label, best->lane);
+        if (best->kernel) fprintf(out, " --kernel %s", best->kernel);
+        fprintf(out, " exclusive=%s\n", best->exclusive ? "yes" : "auto");
+    } else {
+        fprintf(
+            out, "Apart: %s.\n",
+            advise_mean(&best->gain) < ADVISE_WORTH
+                ? "sharing gains less than a twentieth under any policy"
+                : "under every policy that gains something somebody loses more than was allowed");
+        fprintf(out, "What would be, under %s, the best of them:\n", label);
+    }
+    say_losses(a, best, out);
+    say_gain(a, best, out);
+}
+
+static void say_others(const struct advise *a, FILE *out) {
+    char label[ADVISE_LABEL];
+    fprintf(out, "\n%-22s %6s", "POLICY", "GAIN");
+    for (uint32_t i = 0; i < a->w.count && i < 6; i++)
+        fprintf(out, " %*.*s", 12, 12, a->w.jobs[i].name);
+    fputc('\n', out);
+    for (uint32_t k = 0; k < a->count; k++) {
+        advise_label(&a->rows[k], label);
+        fprintf(out, "%-22s %5.2fx", label, advise_mean(&a->rows[k].gain));
+        for (uint32_t i = 0; i < a->w.count && i < 6; i++)
+            fprintf(out, " %11.2fx", advise_mean(&a->rows[k].slowdowns[a->w.jobs[i].number]));
+        fputs(k == a->best ? "  <\n" : "\n", out);
+    }
+}
+
+/* Of the starts, those that say what their mean says. */
+static uint32_t agreeing(const struct advise *a) {
+    const struct advise_row *best = &a->rows[a->best];
+    return a->together ? best->fits : a->config->starts - best->fits;
+}
+
+/* What no start can show, in the order of its weight. */
+static uint32_t doubts(const struct advise *a, const char *out[4]) {
+    uint32_t n = 0;
+    if (!workload_of_kernels(&a->w) && !a->w.left_milli)
+        out[n++] = "iterations side by side are taken to cost one another nothing but their share "
+                   "of the device: record --kernels knows more";
+    if (a->guessed > 0.2)
+        out[n++] = "what a good part of the kernels uses is not known, and guessed";
+    if (a->w.sliced)
+        out[n++] = "the programs share processors with the software GPU, which is in one figure "
+                   "for all (left), and what else runs there is not in it";
+    else
+        out[n++] = "caches, copies that slow one another, and the programs' own processors are not "
+                   "in it";
+    return n;
+}
+
+void advise_text(const struct advise *a, FILE *out) {
+    const char *why[4];
+    if (a->refused != UINT32_MAX) {
+        say_refused(a, out);
+        return;
+    }
+    say_jobs(a, out);
+    fprintf(out, "Wanted: %s.\n\n",
+            a->goal == ADVISE_LATENCY ? "that whoever serves or has a priority loses little"
+            : a->goal == ADVISE_FAIR  ? "that nobody loses much"
+                                      : "as much done as can be");
+    say_verdict(a, out);
+    say_others(a, out);
+    fprintf(out, "\nHow sure: %" PRIu32 " of %" PRIu32 " starts, each at another moment, say so.",
+            agreeing(a), a->config->starts);
+    for (uint32_t i = 0, n = doubts(a, why); i < n; i++)
+        fprintf(out, "%s %s", i ? ";" : " Not modelled:", why[i]);
+    fputs(".\n", out);
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
+static void json_range(const char *name, const struct advise_range *r, FILE *out) {
+    if (r->count == 0)
+        fprintf(out, ",\"%s\":null", name);
+    else
+        fprintf(out, ",\"%s\":{\"mean\":%.6g,\"least\":%.6g,\"most\":%.6g}", name, advise_mean(r),
+                r->least, r->most);
+}
+
+static void json_row(const struct advise *a, const struct advise_row *row, FILE *out) {
+    fprintf(out, "{\"lane\":\"%s\"", row->lane);
+    if (row->kernel) fprintf(out, ",\"kernel\":\"%s\"", row->kernel);
+    fprintf(out, ",\"exclusive\":%s", row->exclusive ? "true" : "false");
+    json_range("gain", &row->gain, out);
+    json_range("makespan_s", &row->makespan_s, out);
+    fputs(",\"jobs\":[", out);
+    for (uint32_t i = 0; i < a->w.count; i++) {
+        const struct workload_job *j = &a->w.jobs[i];
+        fprintf(out, "%s{\"name\":\"%s\",\"file\":%" PRIu32, i ? "," : "", j->name,
+                workload_merge_file(a->files, a->files_count, j->number) + 1);
+        json_range("alone_s", &a->alone_s[j->number], out);
+        json_range("slowdown", &row->slowdowns[j->number], out);
+        fputc('}', out);
+    }
+    fputs("]}", out);
+}
+
+void advise_json(const struct advise *a, FILE *out) {
+    const char *why[4];
+    bool refused = a->refused != UINT32_MAX;
+    fprintf(out, "{\"schema\":1,\"seed\":%" PRIu64 ",\"starts\":%" PRIu32 ",\"goal\":\"%s\"",
+            a->config->seed, a->config->starts, advise_goal_name(a->goal));
+    fprintf(out, ",\"gain_of\":\"%s\"", a->by_rates ? "rates" : "makespan");
+    json_range("apart_s", &a->apart_s, out);
+    for (uint32_t i = 0; i < a->w.count && refused; i++)
+        if (a->w.jobs[i].number == a->refused)
+            fprintf(out, ",\"refused\":\"%s\"", a->w.jobs[i].name);
+    fprintf(out, ",\"together\":%s", refused ? "null" : a->together ? "true" : "false");
+    if (!refused) {
+        fprintf(out, ",\"agree\":%" PRIu32 ",\"best\":%" PRIu32 ",\"not_modelled\":[", agreeing(a),
+                a->best);
+        for (uint32_t i = 0, n = doubts(a, why); i < n; i++)
+            fprintf(out, "%s\"%s\"", i ? "," : "", why[i]);
+        fputs("],\"policies\":[", out);
+        for (uint32_t i = 0; i < a->count; i++) {
+            if (i) fputc(',', out);
+            json_row(a, &a->rows[i], out);
+        }
+        fputc(']', out);
+    }
+    fputs("}\n", out);
+}

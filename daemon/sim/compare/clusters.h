@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `salus-sim cluster`: a cluster and its jobs under several policies of placement (daemon/place),
+ * over several seeds, side by side.
+ *
+ * Owner: the caller. Thread: any.
+ */
+#ifndef DAEMON_SIM_CLUSTERS_H
+#define DAEMON_SIM_CLUSTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "daemon/sim/place/fleet.h"
+#include "daemon/sim/place/jobset_draw.h"
+#include "daemon/sim/place/jobset_file.h"
+#include "daemon/sim/compare/compare.h"
+
+#define CLUSTERS_POLICIES 16u
+
+enum clusters_speeds { CLUSTERS_BY_POLICY, CLUSTERS_CURVE, CLUSTERS_SHARES };
+
+struct clusters_config {
+    const char *policies[CLUSTERS_POLICIES];
+    uint32_t policy_count;
+    struct place_config place; /* its policy is filled in */
+    struct fleet_rules rules;  /* its speeds and its seed are filled in */
+    enum clusters_speeds speeds;
+    struct jobset_error error; /* its seed is filled in */
+
+    const char *nodes_path; /* NULL: `gpus` in nodes of `per_node` */
+    uint32_t gpus, per_node;
+    uint64_t gpu_bytes;
+    const char *jobs_path; /* NULL: they are drawn */
+    const char *pods_path; /* what a kind may draw from; NULL: nothing */
+    struct jobset_rules reading;
+    struct jobset_draw draw; /* its seed and pods are filled in */
+    uint64_t seed;
+    uint32_t seeds; /* from `seed` on */
+};
+
+/* What a policy comes to, over the seeds. X(field, of struct fleet_result, name, digits, unit) */
+/* clang-format off */
+#define CLUSTERS_FIELDS(X)                                                                         \
+    X(makespan, r->makespan_s, "makespan_s", "from the first arrival to the last end")             \
+    X(wait, r->wait_s.mean, "wait_s", "a job's waiting, all of it")                                \
+    X(wait_median, r->wait_s.median, "wait_median_s", "the same, the median job's")                \
+    X(wait_deviation, r->wait_s.deviation, "wait_deviation_s", "its standard deviation over jobs") \
+    X(first, r->first_s.mean, "first_s", "waiting until the first start")                          \
+    X(jct, r->jct_s.mean, "jct_s", "from the first start to the end")                              \
+    X(slowdown, r->slowdown.mean, "slowdown", "that over the job's length alone")                  \
+    X(util, r->util, "util", "of all GPUs, the part of the time in which they are busy")           \
+    X(used, r->used_gpus, "used_gpus", "GPUs that somebody is on, mean")                           \
+    X(separate, r->separate_gpus, "separate_gpus", "GPUs if either kind has its own, in the ratio") \
+    X(violations, clusters_part(r->violations, r->services), "violations",                         \
+      "services that take longer than they may, of all")                                           \
+    X(hopeless, clusters_part(r->hopeless, r->services), "hopeless",                               \
+      "services whose SLO takes more than a GPU of their own, of all")                             \
+    X(stops, r->stops, "stops", "jobs that were stopped and put back")                             \
+    X(memory_ends, r->memory_ends, "memory_ends", "ends for want of memory")                       \
+    X(refused, r->refused, "refused", "jobs that fit nowhere")                                     \
+    X(stranded, r->stranded, "stranded", "jobs that wait when nothing happens any more")           \
+    X(lost, clusters_part(r->lost_gpu_s, r->work_gpu_s), "lost",                                   \
+      "work that was done again, of what there was to do")                                         \
+    X(steps, (double)r->steps, "steps", "steps of the placer")
+/* clang-format on */
+
+static inline double clusters_part(double part, double of) {
+    return of > 0 ? part / of : 0;
+}
+
+struct clusters_cell {
+#define X(field, from, name, text) struct measure field;
+    CLUSTERS_FIELDS(X)
+#undef X
+    struct fleet_day *days; /* sums over the seeds */
+    uint32_t day_count;
+};
+
+struct clusters {
+    struct clusters_cell cells[CLUSTERS_POLICIES];
+    uint32_t jobs, nodes, gpus; /* of the first seed */
+    uint32_t passed_over;
+};
+
+/* Called before each run. */
+typedef void clusters_progress_fn(void *arg, uint32_t run, uint32_t of);
+
+/* 0; -EINVAL: a file or an option is none; -EPROTO: a policy broke a rule; -ENOMEM, or another
+ * error of a file. With sentences in `errors`. */
+int clusters_run(struct clusters *out, const struct clusters_config *config,
+                 clusters_progress_fn *progress, void *arg, struct buf *errors);
+void clusters_finish(struct clusters *c);
+
+/* The nodes and the jobs of the first seed, as a run would have them; the same errors. */
+int clusters_set(struct jobset *out, const struct clusters_config *config, struct buf *errors);
+
+void clusters_table(const struct clusters *c, const struct clusters_config *config, FILE *out);
+void clusters_json(const struct clusters *c, const struct clusters_config *config, FILE *out);
+void clusters_svg(const struct clusters *c, const struct clusters_config *config, FILE *out);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `salus-sim tune`: tuning jobs under several ways of sharing GPUs among their trials, beside a GPU
+ * a trial in order (thesis, chapter 3).
+ *
+ * Owner: the caller. Thread: any.
+ */
+#ifndef DAEMON_SIM_TUNEJOBS_H
+#define DAEMON_SIM_TUNEJOBS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "daemon/sim/compare/compare.h"
+#include "daemon/sim/tune/tuning.h"
+
+#define TUNEJOBS_MODES 8u
+#define TUNEJOBS_LIST 16u /* of algorithms, tasks, numbers of GPUs */
+#define TUNEJOBS_CELLS (TUNEJOBS_LIST * TUNEJOBS_LIST * TUNEJOBS_LIST)
+
+/* How GPUs are shared: X(name, flags of salus_fluid.h, what it is). The first is what others are
+ * compared with. */
+/* clang-format off */
+#define TUNEJOBS_MODES_OF(X)                                                                       \
+    X("fifo", SALUS_FLUID_FIFO, "a GPU a trial, in order")                                         \
+    X("static", SALUS_FLUID_STATIC, "StaticFluid: nothing is resized")                             \
+    X("fluid", 0, "StaticFluid, and DynamicFluid when GPUs become idle")                           \
+    X("fill", SALUS_FLUID_FILL, "and GPUs that floors leave idle go to the last")                  \
+    X("fractions", SALUS_FLUID_FRACTIONS, "fluid, with shares below one as they come")             \
+    X("down-any", SALUS_FLUID_DOWN_ANY, "fluid, scaling down as Algorithm 3.2 prints it")          \
+    X("room", SALUS_FLUID_ROOM, "fluid, and who has more than its share makes room for who waits")
+/* clang-format on */
+
+struct tunejobs_mode {
+    const char *name, *sentence;
+    uint32_t flags;
+};
+
+/* The index-th; NULL beyond the last. */
+const struct tunejobs_mode *tunejobs_mode(uint32_t index);
+
+struct tunejobs_config {
+    struct tuning_config tuning; /* kind, task, GPUs, seed and flags are filled in */
+    const struct tuner_kind *kinds[TUNEJOBS_LIST];
+    struct work_task tasks[TUNEJOBS_LIST];
+    uint32_t gpus[TUNEJOBS_LIST];
+    const struct tunejobs_mode *modes[TUNEJOBS_MODES];
+    uint32_t kind_count, task_count, gpu_count, mode_count;
+    uint32_t seeds; /* from tuning.seed on */
+};
+
+struct tunejobs_cell {
+    struct measure time_s, target_s; /* target_s: of the seeds that reached it */
+    struct measure log_gain;         /* of FIFO's time over this one's, seed by seed */
+    struct measure busy, work, resizes, runs;
+};
+
+/* By task, algorithm, GPUs and mode. */
+struct tunejobs {
+    struct tunejobs_cell *cells;
+};
+
+/* Called before each job. */
+typedef void tunejobs_progress_fn(void *arg, uint32_t job, uint32_t of);
+
+/* 0; -ENOMEM; -EPROTO: Fluid broke a rule. With a sentence in `why` (SIM_WHY_BYTES). */
+int tunejobs_run(struct tunejobs *out, const struct tunejobs_config *config,
+                 tunejobs_progress_fn *progress, void *arg, char *why);
+void tunejobs_finish(struct tunejobs *t);
+
+const struct tunejobs_cell *tunejobs_at(const struct tunejobs *t, const struct tunejobs_config *c,
+                                        uint32_t task, uint32_t kind, uint32_t gpus, uint32_t mode);
+/* How many times as fast as FIFO; its 95 % interval is that times and over tunejobs_factor. */
+double tunejobs_gain(const struct tunejobs_cell *cell);
+double tunejobs_factor(const struct tunejobs_cell *cell);
+
+void tunejobs_table(const struct tunejobs *t, const struct tunejobs_config *c, FILE *out);
+void tunejobs_json(const struct tunejobs *t, const struct tunejobs_config *c, FILE *out);
+
+#endif

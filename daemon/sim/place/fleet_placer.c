@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A policy of daemon/place in the world's hands.
+ */
+#include "daemon/sim/place/fleet.h"
+
+static int step(void *self, int64_t now_ns, const struct place_event *events, size_t count,
+                struct place_answer *answer) {
+    return place_step(self, now_ns, events, count, answer);
+}
+
+struct fleet_placer fleet_placer_of(struct place *p) {
+    return (struct fleet_placer){.step = step, .self = p};
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How many iterations each job completed in each window of virtual time, as lines
+ * `window_start_s,job,iterations`: throughput over time.
+ */
+#ifndef DAEMON_SIM_RATES_H
+#define DAEMON_SIM_RATES_H
+
+#include <stdio.h>
+
+#include "daemon/sim/workload/workload.h"
+
+struct rates {
+    const struct workload *w;
+    FILE *out;
+    uint64_t window_ns, index; /* of the window that is counted */
+    uint32_t *counts;
+};
+
+int rates_init(struct rates *r, const struct workload *w, uint64_t window_ns, FILE *out);
+/* Writes the last window as well. */
+void rates_finish(struct rates *r);
+
+/* Of a sim_watch, whose `self` is the rates. */
+void rates_ran(void *rates, uint32_t job, uint32_t lane, uint64_t start_ns, uint64_t end_ns);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One run: the scheduler's own sched_step against the simulated device, in virtual time. A job
+ * joins, waits for ADMIT, and offers the operations of an iteration, one of them or a sequence of
+ * kernels: SUBMITTED, RUN, DONE, in the end BOUNDARY, and the next iteration in the same step or
+ * when it is wanted; LEFT after the last. The boundary is passed as in the worker
+ * (daemon/sched/passage.h), as if the program marked the end of each iteration. A job whose P and E
+ * are unknown asks for them once admitted; it leaves when they are denied.
+ *
+ * What a worker would do is carried out in the order of the actions: copies (SPILL, RESTORE,
+ * SWAP_OUT, SWAP_IN) follow one another on the link, and an operation handed over after a copy
+ * begins when the copy is over. What a worker would rely on is checked as it happens: one
+ * iteration at a time in a lane, nothing before ADMIT, memory within the device.
+ *
+ * Owner: the caller. Threads: one. The result depends on workload, configuration and seed only.
+ */
+#ifndef DAEMON_SIM_SIM_H
+#define DAEMON_SIM_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/sched/sched.h"
+#include "daemon/sim/device/kdev.h"
+#include "daemon/sim/base/latency.h"
+#include "daemon/sim/workload/workload.h"
+
+#define SIM_CHUNK_BYTES (2ull << 20)
+#define SIM_NEVER UINT64_MAX
+#define SIM_WHY_BYTES 256
+
+/* Who wants to see what happens; each may be NULL. Jobs are indices into the workload. */
+struct sim_watch {
+    void *self;
+    void (*began)(void *self, const struct sched_config *config); /* the scheduler's */
+    void (*stepped)(void *self, uint64_t now_ns, const struct sched_event *events, uint32_t count,
+                    const struct sched_actions *actions);
+    void (*ran)(void *self, uint32_t job, uint32_t lane, uint64_t start_ns, uint64_t end_ns);
+    /* At the end of a control period, of each admitted job. */
+    void (*controlled)(void *self, uint64_t now_ns, uint32_t job,
+                       const struct sched_job_view *view);
+};
+
+/* Of a job in a run where somebody has a target of latency (slos.h). */
+struct sim_slo {
+    uint64_t periods, violations, stuck; /* of its own target */
+    double measured_ns, error;           /* sums over these periods */
+    double seen_ns, pause_ns, sms;       /* time that was looked at, and integrals over it */
+    bool noted;
+    uint64_t noted_ns, now_pause_ns; /* latest, and what it has since then */
+    uint32_t now_sms;
+};
+
+struct sim_config {
+    struct policy_config policy;
+    uint64_t seed;
+    struct kdev_contention contention; /* with kernels; 0: as calibrated */
+    bool check;                        /* sched_check after every step: O(jobs) each */
+    const struct sim_watch *watches;
+    uint32_t watches_count;
+};
+
+struct sim_job_result {
+    uint64_t admitted_ns, first_run_ns, end_ns; /* SIM_NEVER when it did not come to that */
+    uint64_t busy_ns;
+    uint32_t iterations;
+    double latency_ns;       /* sum over them, from when each was wanted to its end */
+    double part;             /* cut: of the iteration after these, by operations */
+    uint64_t behind_ns;      /* cut: how long its oldest request had been waiting or running */
+    struct latency *latency; /* with kernels: of its iterations, from when they were wanted */
+    bool cut;                /* it was still there when the run stopped */
+    enum sched_why refused;  /* NONE: it ran to its end, or was cut */
+    struct sim_slo slo;
+};
+
+struct sim_result {
+    struct sim_job_result *jobs;
+    uint32_t count, refused;
+    uint64_t begin_ns, end_ns; /* first arrival, last end */
+    double busy_ns;            /* device time used */
+    double active_ns;          /* at least one iteration was running */
+    double running_ns;         /* integral of the number running */
+    double lanes_ns;           /* integral of the number of open lanes */
+    uint64_t steps, iterations, operations, switches, copied_bytes;
+    struct latency latency;  /* of iterations with think time and of requests */
+    double latency_alone_ns; /* the sum had each been alone */
+};
+
+/* 0; -EINVAL (configuration), -EPROTO (the scheduler broke a rule, or jobs are stuck), -EOVERFLOW
+ * (virtual time), -ENOMEM, each with a sentence in `why` (SIM_WHY_BYTES). */
+int sim_run(struct sim_result *out, const struct workload *w, const struct sim_config *config,
+            char *why);
+void sim_result_finish(struct sim_result *r);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The options of `salus-sim cluster`.
+ *
+ * Owner: the caller. Thread: any.
+ */
+#ifndef DAEMON_SIM_CLUSTEROPT_H
+#define DAEMON_SIM_CLUSTEROPT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "daemon/sim/compare/clusters.h"
+
+struct clusteropt {
+    struct clusters_config config;
+    const char *write_path, *svg_path; /* NULL: not */
+    int64_t cut_ns;                    /* 0: not */
+    bool json;
+};
+
+void clusteropt_init(struct clusteropt *o);
+/* argv[0] is passed over. False with a sentence on `err`. */
+bool clusteropt_take(struct clusteropt *o, char **argv, FILE *err);
+
+void clusteropt_explain(FILE *out);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The options of `salus-sim serve`.
+ *
+ * Owner: the caller. Thread: any.
+ */
+#ifndef DAEMON_SIM_SERVEOPT_H
+#define DAEMON_SIM_SERVEOPT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "daemon/sim/base/gaps.h"
+#include "daemon/sim/compare/serve.h"
+
+struct serveopt {
+    struct serve_config config;
+    struct gaps gaps; /* what the demand's arrivals are, if they are gaps */
+    bool json, detail;
+};
+
+void serveopt_init(struct serveopt *o);
+void serveopt_finish(struct serveopt *o);
+/* argv[0] is passed over. False with a sentence on `err`. */
+bool serveopt_take(struct serveopt *o, char **argv, FILE *err);
+
+void serveopt_explain(FILE *out);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parser of workload files, between its parts: lines and jobs (workload_file.c), what the
+ * sections `kernels` and `gaps` hold (workload_kernels.c), what lines of all kinds have in common
+ * (workload_parse.c). Private to workload*.c.
+ */
+#ifndef DAEMON_SIM_WORKLOAD_PARSE_H
+#define DAEMON_SIM_WORKLOAD_PARSE_H
+
+#include "common/buf.h"
+#include "daemon/sim/workload/workload_keys.h"
+
+enum section { SECTION_NONE, SECTION_KERNELS, SECTION_GAPS };
+
+struct parser {
+    struct workload *w;
+    struct buf *errors;
+    uint64_t total_ns;
+    uint32_t line, jobs_cap, faults;
+    uint32_t kernels_cap, sequences_cap, gap_cap, gaps_cap;
+    enum section section;
+    uint64_t host_ns; /* of lines h and w, for the operation that follows */
+    bool host_waits;
+    bool device_seen;
+};
+
+__attribute__((format(printf, 2, 3))) void parser_fault(struct parser *p, const char *fmt, ...);
+/* "key=value" words into the record. 0 or -ENOMEM. *seen: a bit a key. */
+int parser_pairs(struct parser *p, const struct keys *keys, char *rest, void *record,
+                 uint32_t *seen);
+/* Room for one more: 0 or -ENOMEM. */
+int parser_room(void **array, size_t item, uint32_t count, uint32_t *cap);
+
+/* An iteration more: nothing that the simulator adds up may overflow. */
+void parser_bound(struct parser *p, uint64_t each_ns, uint32_t iterations);
+
+/* A line of a section, its first word being `word`; *taken: it is one. */
+int parser_section_line(struct parser *p, const char *word, char *rest, bool *taken);
+/* After the last line: names are resolved, kernels get what the scheduler is told. */
+void parser_sections_end(struct parser *p);
+
+#endif
