@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "daemon/place/assignment/answer.h"
-#include "daemon/place/state/curve.h"
-#include "daemon/place/state/policy.h"
 #include "daemon/place/queue/rounds.h"
 #include "daemon/place/search/search.h"
+#include "daemon/place/state/curve.h"
+#include "daemon/place/state/policy.h"
 
 #define BATCH 15u /* section 5.2 */
 #define WARM_NS 60000000000

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "common/fdutil.h"
-#include "daemon/serve/plan/plan.h"
 #include "daemon/serve/plan/outlook/score.h"
+#include "daemon/serve/plan/plan.h"
 #include "daemon/serve/plan/policy/tournament.h"
 #include "test/bench/floor.h"
 #include "test/bench/hull_levels.h"

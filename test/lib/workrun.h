@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A workload of the simulator (daemon/sim/workload/workload.h) run by the real worker, in the same virtual
- * time: each job is a client that says what the shim would say, the device is a fake one whose
- * operations end when their time is up. Only the worker's loop and the scheduler decide anything.
+ * A workload of the simulator (daemon/sim/workload/workload.h) run by the real worker, in the same
+ * virtual time: each job is a client that says what the shim would say, the device is a fake one
+ * whose operations end when their time is up. Only the worker's loop and the scheduler decide
+ * anything.
  *
  * A workload may say here: sequences of operations, with what their client does and waits
  * for; closed loops, with a fixed time to think; given needs. All jobs are of one lane, so that the

@@ -4,8 +4,8 @@
  */
 #include "daemon/place/assignment/keep.h"
 
-#include "daemon/place/state/policy.h"
 #include "daemon/place/assignment/running.h"
+#include "daemon/place/state/policy.h"
 
 /* JOBS_NONE: nobody waits whom the open nodes could hold. */
 static uint32_t longest(const struct place *p) {

@@ -5,10 +5,10 @@
 #include "daemon/place/assignment/running.h"
 
 #include "daemon/place/assignment/capacity.h"
-#include "daemon/place/state/curve.h"
 #include "daemon/place/assignment/freed.h"
-#include "daemon/place/state/policy.h"
 #include "daemon/place/assignment/sides.h"
+#include "daemon/place/state/curve.h"
+#include "daemon/place/state/policy.h"
 
 static uint64_t key_of(const struct place *p, const struct gpu *gpu) {
     if (p->config.first_fit) return 0; /* in the order in which they came */

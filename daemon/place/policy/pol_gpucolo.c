@@ -8,8 +8,8 @@
  */
 #include <math.h>
 
-#include "daemon/place/state/curve.h"
 #include "daemon/place/policy/fullest.h"
+#include "daemon/place/state/curve.h"
 #include "daemon/place/state/policy.h"
 
 static bool fits(const struct place *p, const struct demand *d, const struct gpu *gpu) {

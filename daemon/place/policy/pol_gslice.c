@@ -7,8 +7,8 @@
  */
 #include <math.h>
 
-#include "daemon/place/state/curve.h"
 #include "daemon/place/policy/fullest.h"
+#include "daemon/place/state/curve.h"
 #include "daemon/place/state/policy.h"
 
 static bool closed(const struct gpus_use *use) {

@@ -12,8 +12,8 @@
  */
 #include "daemon/place/assignment/answer.h"
 #include "daemon/place/assignment/cost.h"
-#include "daemon/place/state/policy.h"
 #include "daemon/place/assignment/running.h"
+#include "daemon/place/state/policy.h"
 
 static void started(struct place *p, uint32_t job) {
     const struct job *it = &p->jobs.at[job];

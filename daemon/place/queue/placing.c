@@ -5,11 +5,11 @@
  */
 #include "daemon/place/queue/placing.h"
 
-#include "daemon/place/queue/attempt.h"
 #include "daemon/place/assignment/freed.h"
 #include "daemon/place/assignment/keep.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/queue/attempt.h"
 #include "daemon/place/queue/rounds.h"
+#include "daemon/place/state/policy.h"
 
 /* From whom on somebody is to be tried. */
 static uint32_t from_where(const struct place *p) {

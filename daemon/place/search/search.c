@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "daemon/place/assignment/capacity.h"
-#include "daemon/place/state/room.h"
 #include "daemon/place/search/search_heap.h"
+#include "daemon/place/state/room.h"
 
 void search_finish(struct state_search *s) {
     free(s->heap.items);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "common/minheap.h"
+#include "daemon/place/place.h"
 #include "daemon/place/state/gpus.h"
 #include "daemon/place/state/hosts.h"
 #include "daemon/place/state/index.h"
@@ -18,7 +19,6 @@
 #include "daemon/place/state/kmeans.h"
 #include "daemon/place/state/makes.h"
 #include "daemon/place/state/nodes.h"
-#include "daemon/place/place.h"
 
 #define STATE_FAILURES 64u
 #define STATE_FREED 16u

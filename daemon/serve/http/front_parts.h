@@ -8,9 +8,9 @@
 #include <uv.h>
 
 #include "daemon/serve/http/conn.h"
-#include "daemon/serve/http/message/date.h"
 #include "daemon/serve/http/front_limits.h"
 #include "daemon/serve/http/front_ops.h"
+#include "daemon/serve/http/message/date.h"
 #include "daemon/serve/http/message/head.h"
 
 struct front {

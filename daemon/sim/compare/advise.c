@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "daemon/sched/policy/policy.h"
-#include "daemon/sim/report/alone.h"
 #include "daemon/sim/base/prng.h"
+#include "daemon/sim/report/alone.h"
 
 static const char *const goals[] = {"throughput", "latency", "fair"};
 

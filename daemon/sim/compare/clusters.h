@@ -12,10 +12,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "daemon/sim/compare/compare.h"
 #include "daemon/sim/place/fleet.h"
 #include "daemon/sim/place/jobset_draw.h"
 #include "daemon/sim/place/jobset_file.h"
-#include "daemon/sim/compare/compare.h"
 
 #define CLUSTERS_POLICIES 16u
 

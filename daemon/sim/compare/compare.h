@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 
-#include "daemon/sim/run/sim.h"
 #include "daemon/sim/report/slos.h"
+#include "daemon/sim/run/sim.h"
 
 #define COMPARE_ROWS 64
 #define COMPARE_LABEL 40

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/sim/serve/serving.h"
 #include "daemon/sim/run/sim.h"
+#include "daemon/sim/serve/serving.h"
 
 static void measure_add(struct measure *m, double value) {
     m->sum += value;

@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 #include "daemon/serve/plan/plan.h"
-#include "daemon/sim/serve/demand.h"
 #include "daemon/sim/compare/compare.h"
+#include "daemon/sim/serve/demand.h"
 
 #define SERVE_SLOS 16u
 #define SERVE_POLICIES 16u

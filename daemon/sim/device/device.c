@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "daemon/sched/policy/contention.h"
-#include "daemon/sim/device/simdev.h"
 #include "daemon/sim/base/timers.h"
+#include "daemon/sim/device/simdev.h"
 
 struct device {
     struct kdev *kernels; /* NULL: iterations */

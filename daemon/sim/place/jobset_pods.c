@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "daemon/sim/place/jobset_row.h"
 #include "daemon/sim/base/prng.h"
+#include "daemon/sim/place/jobset_row.h"
 
 #define GIB ((uint64_t)1 << 30)
 #define POD_GIB_WHOLE                                                          \

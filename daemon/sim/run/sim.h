@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #include "daemon/sched/sched.h"
-#include "daemon/sim/device/kdev.h"
 #include "daemon/sim/base/latency.h"
+#include "daemon/sim/device/kdev.h"
 #include "daemon/sim/workload/workload.h"
 
 #define SIM_CHUNK_BYTES (2ull << 20)

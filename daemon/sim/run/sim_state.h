@@ -10,10 +10,10 @@
 #include <inttypes.h>
 
 #include "daemon/sched/passage.h"
+#include "daemon/sim/base/timers.h"
 #include "daemon/sim/device/device.h"
 #include "daemon/sim/run/memcheck.h"
 #include "daemon/sim/run/sim.h"
-#include "daemon/sim/base/timers.h"
 
 enum sim_job_state { SIM_ABSENT, SIM_WAITING, SIM_ADMITTED, SIM_LEFT };
 

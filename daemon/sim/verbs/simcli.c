@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "daemon/policy/policies_help.h"
-#include "daemon/sim/verbs/clusteropt.h"
 #include "daemon/sim/compare/compare.h"
+#include "daemon/sim/report/slos.h"
+#include "daemon/sim/report/summary.h"
+#include "daemon/sim/verbs/clusteropt.h"
 #include "daemon/sim/verbs/serveopt.h"
 #include "daemon/sim/verbs/simreplay.h"
 #include "daemon/sim/verbs/simverb.h"
-#include "daemon/sim/report/slos.h"
-#include "daemon/sim/report/summary.h"
 #include "daemon/sim/verbs/tuneopt.h"
 #include "daemon/sim/workload/workload_file.h"
 

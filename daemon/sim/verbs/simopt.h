@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "daemon/sched/sched.h"
-#include "daemon/sim/workload/generate.h"
 #include "daemon/sim/device/kdev.h"
+#include "daemon/sim/workload/generate.h"
 
 struct simopt {
     const char *policies; /* separated by commas; NULL: the verb's default */

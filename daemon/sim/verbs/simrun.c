@@ -10,12 +10,12 @@
 #include "daemon/sim/report/alone.h"
 #include "daemon/sim/report/rates.h"
 #include "daemon/sim/report/refused.h"
-#include "daemon/sim/verbs/simverb.h"
 #include "daemon/sim/report/slos.h"
 #include "daemon/sim/report/slowdowns.h"
 #include "daemon/sim/report/summary.h"
 #include "daemon/sim/report/timeline.h"
 #include "daemon/sim/report/trace.h"
+#include "daemon/sim/verbs/simverb.h"
 
 #define MAX_POLICIES 16
 #define CHROME_SPANS 200000

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "daemon/sim/verbs/serveopt.h"
 #include "daemon/sim/run/sim.h"
+#include "daemon/sim/verbs/serveopt.h"
 #include "daemon/sim/verbs/simverb.h"
 
 /* One line that is written over; nothing where nobody looks. */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/workload/models.h"
 #include "daemon/sim/base/prng.h"
+#include "daemon/sim/workload/models.h"
 #include "daemon/sim/workload/workload_file.h"
 
 #define SECOND 1000000000ull

@@ -23,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/serve/plan/state/policy.h"
 #include "daemon/serve/plan/policy/viable.h"
+#include "daemon/serve/plan/state/policy.h"
 
 #define NS_PER_MS 1e6
 

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-#include "daemon/serve/plan/state/lineup.h"
 #include "daemon/serve/plan/policy/tournament.h"
+#include "daemon/serve/plan/state/lineup.h"
 
 /* One of zeroes is empty. */
 struct viable {

@@ -5,8 +5,8 @@
  */
 #include <criterion/criterion.h>
 
-#include "daemon/place/state/kmeans.h"
 #include "daemon/place/queue/queues.h"
+#include "daemon/place/state/kmeans.h"
 #include "test/lib/placecase.h"
 
 static void expect_clusters(struct kmeans_point *points, uint32_t count, uint32_t k,

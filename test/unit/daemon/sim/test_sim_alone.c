@@ -9,9 +9,9 @@
 
 #include "daemon/sim/report/alone.h"
 #include "daemon/sim/report/refused.h"
+#include "daemon/sim/report/summary.h"
 #include "daemon/sim/verbs/simcli.h"
 #include "daemon/sim/verbs/simcli_exit.h"
-#include "daemon/sim/report/summary.h"
 #include "daemon/sim/workload/workload_file.h"
 
 #define MS 1000000ull

@@ -9,8 +9,8 @@
 
 #include "daemon/sched/policy/contention.h"
 #include "daemon/sched/policy/forecast.h"
-#include "daemon/sim/device/kdev.h"
 #include "daemon/sim/base/prng.h"
+#include "daemon/sim/device/kdev.h"
 
 #define SMS 80u
 #define STEPS 16u

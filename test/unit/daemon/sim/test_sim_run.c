@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/workload/generate.h"
 #include "daemon/sim/base/prng.h"
-#include "daemon/sim/run/sim.h"
 #include "daemon/sim/report/summary.h"
 #include "daemon/sim/report/trace.h"
+#include "daemon/sim/run/sim.h"
+#include "daemon/sim/workload/generate.h"
 #include "daemon/sim/workload/workload_file.h"
 
 #define MS 1000000ull

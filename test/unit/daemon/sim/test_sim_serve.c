@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/verbs/serveopt.h"
 #include "daemon/sim/run/sim.h"
+#include "daemon/sim/verbs/serveopt.h"
 
 #define WORDS 64
 

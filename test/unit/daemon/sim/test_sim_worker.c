@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/run/sim.h"
 #include "daemon/sim/report/trace.h"
+#include "daemon/sim/run/sim.h"
 #include "daemon/sim/workload/workload_file.h"
 #include "test/lib/decisions.h"
 #include "test/lib/fakedev.h"

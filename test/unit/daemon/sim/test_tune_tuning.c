@@ -5,8 +5,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "daemon/tune/salus_fluid.h"
 #include "daemon/sim/tune/tuning.h"
+#include "daemon/tune/salus_fluid.h"
 
 /* A task whose epochs all take a second, and overheads as they are said. */
 static struct work_task plain(double alpha, double beta) {

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "daemon/sched/policy/policy.h"
-#include "daemon/sim/compare/compare.h"
 #include "daemon/sim/base/prng.h"
-#include "daemon/sim/run/sim.h"
+#include "daemon/sim/compare/compare.h"
 #include "daemon/sim/report/trace.h"
+#include "daemon/sim/run/sim.h"
 #include "daemon/sim/workload/workload_file.h"
 #include "test/lib/part.h"
 
