@@ -2,6 +2,7 @@
  *
  * The invariants: what is kept beside each other says the same.
  */
+#include "daemon/place/place_check.h"
 #include "daemon/place/assignment/capacity.h"
 #include "daemon/place/state/curve.h"
 #include "daemon/place/state/policy.h"

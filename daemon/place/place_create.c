@@ -2,6 +2,8 @@
  *
  * A cluster without nodes: what a configuration says where it says nothing, and what cannot be.
  */
+#include "daemon/place/place_create.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 
 #include "daemon/place/assignment/answer.h"
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/queue/rounds.h"
 #include "daemon/place/search/search.h"
 #include "daemon/place/state/curve.h"
@@ -102,7 +105,7 @@ static struct place *create(const struct place_config *c, const struct place_pol
 }
 
 int place_create(struct place **out, const struct place_config *config, char *why, size_t cap) {
-    const struct place_policy *policy = policy_named(config->policy);
+    const struct place_policy *policy = place_policies_find(config->policy);
     if (!policy) return refuse(why, cap, "there is no policy '%s'", config->policy);
     struct place_config c = filled(*config, policy);
     int err = check(&c, why, cap);

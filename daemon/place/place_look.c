@@ -2,6 +2,8 @@
  *
  * Looks at a cluster that change nothing.
  */
+#include "daemon/place/place_look.h"
+
 #include <errno.h>
 
 #include "daemon/place/assignment/capacity.h"

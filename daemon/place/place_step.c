@@ -3,6 +3,8 @@
  * The one step. All room that it can need is there before it changes anything, so that a step
  * without memory is none.
  */
+#include "daemon/place/place_step.h"
+
 #include <errno.h>
 
 #include "daemon/place/assignment/answer.h"

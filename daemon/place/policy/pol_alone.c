@@ -3,6 +3,7 @@
  * No Co-location (GPUColo, section VIII): one job on any GPU. The paper counts GPUs and has no
  * queue; here whoever finds none is passed by.
  */
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/policy.h"
 
 static bool closed(const struct gpus_use *use) {

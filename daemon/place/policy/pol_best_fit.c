@@ -3,6 +3,7 @@
  * Best fit by memory: the GPU on which the fewest bytes are left.
  */
 #include "daemon/place/assignment/capacity.h"
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/policy.h"
 
 static double cost(const struct place *p, const struct demand *d, const struct gpu *gpu) {

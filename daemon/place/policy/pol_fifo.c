@@ -4,6 +4,7 @@
  * so that one that finds none holds up all behind it: the head-of-line blocking that the paper
  * has against it. Of idle GPUs the first that came is taken.
  */
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/policy.h"
 
 static bool closed(const struct gpus_use *use) {

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "daemon/place/policy/fullest.h"
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/curve.h"
 #include "daemon/place/state/policy.h"
 

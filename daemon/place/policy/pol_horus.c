@@ -3,6 +3,7 @@
  * Horus: Algorithm 1 with one queue, the cheapest GPUs by (7).
  */
 #include "daemon/place/assignment/cost.h"
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/policy.h"
 
 const struct place_policy place_horus = {

@@ -4,6 +4,7 @@
  * leaves it at that: keep.h.
  */
 #include "daemon/place/assignment/cost.h"
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/policy.h"
 
 const struct place_policy place_horus_f = {

@@ -4,6 +4,7 @@
  * the GPU of which the least part is used by (8).
  */
 #include "daemon/place/assignment/cost.h"
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/policy.h"
 
 const struct place_policy place_obp = {

@@ -13,6 +13,7 @@
 #include "daemon/place/assignment/answer.h"
 #include "daemon/place/assignment/cost.h"
 #include "daemon/place/assignment/running.h"
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/policy.h"
 
 static void started(struct place *p, uint32_t job) {

@@ -4,6 +4,7 @@
  * for the other kind, one job on any. A cluster is divided by nodes, since tasks may want all GPUs
  * of one; which side a node is on is decided when it comes (sides.h).
  */
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/policy.h"
 
 static bool closed(const struct gpus_use *use) {

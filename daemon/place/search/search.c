@@ -9,6 +9,8 @@
 
 #include "daemon/place/assignment/capacity.h"
 #include "daemon/place/search/search_heap.h"
+#include "daemon/place/search/search_host.h"
+#include "daemon/place/search/search_task.h"
 #include "daemon/place/state/room.h"
 
 void search_finish(struct state_search *s) {
@@ -41,21 +43,6 @@ static void push_branch(struct place *p, const struct demand *d, const struct in
     if (bound <= p->search.best) search_push(p, 2 * root + 1, bound, span->first);
 }
 
-static bool is_on(const struct place *p, uint32_t job, const struct gpu *gpu) {
-    for (uint32_t s = gpu->first_seat; s != GPUS_NONE; s = p->gpus.seats[s].next)
-        if (p->gpus.seats[s].job == job) return true;
-    return false;
-}
-
-/* Policy pab's: where the job was stopped for whom it slowed down, and who is there still. */
-static bool shuns(const struct place *p, const struct job *job, const struct gpu *gpu) {
-    return jobs_is_there(&p->jobs, &job->shunned) && is_on(p, job->shunned.job, gpu);
-}
-
-bool search_fits(const struct place *p, const struct job *job, const struct gpu *gpu) {
-    return capacity_fits(p, &job->demand, gpu) && !shuns(p, job, gpu);
-}
-
 /* A GPU that fits. Where one is all that the job wants, none that costs more is it. */
 static void push_gpu(struct place *p, const struct demand *d, uint32_t at) {
     const struct gpu *gpu = &p->gpus.at[at];
@@ -77,15 +64,6 @@ static void open_branch(struct place *p, const struct job *job, uint32_t root) {
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
-
-void search_take_task(struct place *p, uint32_t node, uint32_t tasks) {
-    struct node *n = &p->nodes.at[node];
-    uint32_t *to = &p->search.found[tasks * (uint32_t)__builtin_popcountll(n->met)];
-    for (uint64_t met = n->met; met; met &= met - 1)
-        *to++ = n->gpu_first + (uint32_t)__builtin_ctzll(met);
-    n->met = 0;
-    n->taken++;
-}
 
 /* True: its node has all GPUs of one more task. */
 static bool meet(struct place *p, const struct demand *d, const struct gpu *gpu) {

@@ -42,12 +42,4 @@ static inline double search_bound(const struct place *p, const struct demand *d,
     return search_has_costs(p) ? p->policy->bound(p, d, kind, span) : 0;
 }
 
-/* Whether a GPU can have the job, its node aside. */
-bool search_fits(const struct place *p, const struct job *job, const struct gpu *gpu);
-/* A task gets those of the node's GPUs that were met. */
-void search_take_task(struct place *p, uint32_t node, uint32_t tasks);
-
-/* search_host.c: for tasks of several GPUs; how many tasks were found. */
-uint32_t search_hosts(struct place *p, uint32_t job);
-
 #endif

@@ -4,10 +4,13 @@
  * which costs what the dearest of the GPUs costs that it gets, and these are the cheapest there
  * that no task has. What comes out is what search.c would find, GPU by GPU.
  */
+#include "daemon/place/search/search_host.h"
+
 #include <math.h>
 
 #include "daemon/place/assignment/capacity.h"
 #include "daemon/place/search/search_heap.h"
+#include "daemon/place/search/search_task.h"
 
 /* A GPU of a node that fits. */
 struct offer {

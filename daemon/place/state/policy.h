@@ -53,10 +53,4 @@ struct place_policy {
     void (*measured)(struct place *p, uint32_t job, double speed);
 };
 
-/* NULL: there is none. */
-const struct place_policy *policy_named(const char *name);
-
-#define PLACE_POLICY(name, sentence) extern const struct place_policy place_##name;
-#include "daemon/place/policy/policies.def"
-
 #endif

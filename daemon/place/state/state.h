@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/minheap.h"
-#include "daemon/place/place.h"
+#include "daemon/place/place_types.h"
 #include "daemon/place/state/gpus.h"
 #include "daemon/place/state/hosts.h"
 #include "daemon/place/state/index.h"

@@ -2,6 +2,7 @@
  *
  * The table of policies.
  */
+#include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/policy.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ static const char *const names[] = {
     NULL,
 };
 
-const struct place_policy *policy_named(const char *name) {
+const struct place_policy *place_policies_find(const char *name) {
     if (!name) return policies[0];
     for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++)
         if (!strcmp(policies[i]->name, name)) return policies[i];
