@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler itself: its state, its policy and the answer that it is writing. For step.c,
- * create.c and tests.
+ * The scheduler itself: its state, its policy and the answer that it is writing. For plan_*.c
+ * and tests.
  *
  * Owner: who created it. Thread: its owner's.
  */

@@ -3,6 +3,8 @@
  * The scheduler begins and ends: what a configuration says where it says nothing, and what cannot
  * be.
  */
+#include "daemon/serve/plan/plan_create.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 
 #include "daemon/serve/plan/core.h"
+#include "daemon/serve/plan/policy/plan_policies.h"
 
 #define PRESET_WINDOW_NS 300000000000ull
 #define PRESET_REFRESH_NS 1000000000ull

@@ -4,7 +4,7 @@
  * idle. All room that a step can need is reserved before it changes anything, so that running out
  * of memory leaves the state as it was, and a steady state allocates nothing.
  */
-#include "daemon/serve/plan/plan.h"
+#include "daemon/serve/plan/plan_step.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  *
  * What people ask of the scheduler, and whether it is whole.
  */
+#include "daemon/serve/plan/plan_view.h"
 #include "daemon/serve/plan/core.h"
 
 const char *plan_fault_text(enum plan_fault fault) {

@@ -5,6 +5,7 @@
  * stay within the objective, a tenth less when one did not. It asks nobody how long requests take,
  * and gives one up only when its deadline is over.
  */
+#include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/policy.h"
 
 #define BACK_OFF 0.9

@@ -11,6 +11,7 @@
  */
 #include <math.h>
 
+#include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/policy.h"
 
 #define DECAY 0.92   /* of the time that is left: the rest is slack */

@@ -6,6 +6,7 @@
  * pending with earlier deadlines, in the largest batches. What would be late in the meantime is
  * given up. A batch is the largest that the earliest deadline allows, in order of deadlines.
  */
+#include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/policy.h"
 
 struct clockwork {

@@ -4,6 +4,7 @@
  * batches may take, and of their distribution nothing else. A request that would be late if a batch
  * of it alone took so long is given up; a batch is the largest that the first of it can wait for.
  */
+#include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/policy.h"
 
 struct edf {

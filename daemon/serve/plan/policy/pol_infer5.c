@@ -12,6 +12,7 @@
  * that "the execution time for the whole batch is almost always longer", which is "causing the
  * subsequent batch to fail" (section 4.2.3): config.plain.
  */
+#include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/policy.h"
 
 #define RECENT 10u

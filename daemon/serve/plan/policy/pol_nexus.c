@@ -6,6 +6,7 @@
  * arrival and stops at the first request that has time for the whole batch; those before it are
  * dropped, since a smaller batch for their sake would cost the throughput that the others need.
  */
+#include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/policy.h"
 
 struct nexus {

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/policy/viable.h"
 #include "daemon/serve/plan/state/policy.h"
 

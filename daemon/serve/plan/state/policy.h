@@ -48,10 +48,4 @@ struct plan_policy {
     const char *(*check)(const struct plan_state *st);
 };
 
-/* NULL: there is none. */
-const struct plan_policy *plan_policy_find(const char *name);
-
-#define PLAN_POLICY(name, sentence) extern const struct plan_policy plan_##name;
-#include "daemon/serve/plan/policy/policies.def"
-
 #endif

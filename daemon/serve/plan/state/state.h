@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "daemon/serve/plan/outlook/outlook.h"
-#include "daemon/serve/plan/plan.h"
+#include "daemon/serve/plan/plan_types.h"
 #include "daemon/serve/plan/state/crew.h"
 #include "daemon/serve/plan/state/lineup.h"
 #include "daemon/serve/plan/state/roster.h"

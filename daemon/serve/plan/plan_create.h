@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A scheduler, from its configuration to its end.
+ */
+#ifndef DAEMON_SERVE_PLAN_PLAN_CREATE_H
+#define DAEMON_SERVE_PLAN_PLAN_CREATE_H
+
+#include "daemon/serve/plan/plan_types.h"
+
+/* -ENOMEM; -EINVAL and a sentence in `why` (>= 160 bytes, or NULL) when the configuration cannot
+ * be.
+ */
+int plan_create(struct plan **out, const struct plan_config *config, char *why, size_t why_bytes);
+void plan_destroy(struct plan *p);
+
+#endif
