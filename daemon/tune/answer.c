@@ -2,9 +2,9 @@
  *
  * The plan as the caller sees it, and what of it is new.
  */
-#include <math.h>
+#include "daemon/tune/answer.h"
 
-#include "daemon/tune/state.h"
+#include <math.h>
 
 static int64_t whole_ns(double ns) {
     return ns < 0x1p62 ? (int64_t)ns : INT64_MAX;

@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <math.h>
 
+#include "daemon/tune/answer.h"
+#include "daemon/tune/placing.h"
+#include "daemon/tune/resizing.h"
 #include "daemon/tune/state.h"
 
 #define BUDGET_MOST_NS (100 * 365 * INT64_C(86400000000000))

@@ -8,7 +8,7 @@
  * from the print, which fixes w_i at the beginning: late ones get whole GPUs that way when many of
  * these are idle. Groups go one after the other; a later one gets what an earlier one leaves.
  */
-#include "daemon/tune/state.h"
+#include "daemon/tune/placing.h"
 
 /* False: there is no room. */
 static bool put(struct salus_fluid *f, const struct shares_ask *a) {

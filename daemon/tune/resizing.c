@@ -25,9 +25,11 @@
  * A share below one is left at once, and one whole GPU becomes a shared one as it is: these are
  * weights under Salus. Everything else restarts the trial, which takes epsilon.
  */
+#include "daemon/tune/resizing.h"
+
 #include <math.h>
 
-#include "daemon/tune/state.h"
+#include "daemon/tune/placing.h"
 
 static double run_ns(const struct trial *t, double share) {
     return t->left_ns / curve_rate(&t->curve, share);

@@ -45,10 +45,4 @@ void state_wait(struct salus_fluid *f, uint32_t place);
 /* What line 3 is asked about it. */
 struct shares_ask state_ask(const struct salus_fluid *f, uint32_t place);
 
-/* Trials that wait onto what is idle (placing.c); then those that run onto what was freed
- * (resizing.c); then the plan is written down (answer.c). */
-void placing_run(struct salus_fluid *f);
-void resizing_run(struct salus_fluid *f);
-void answer_write(struct salus_fluid *f, struct salus_fluid_plan *out);
-
 #endif

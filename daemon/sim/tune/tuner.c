@@ -13,28 +13,6 @@
 #define MODEL_RANDOM 3u /* one in so many is drawn at random all the same */
 #define MODEL_BEST 0.15 /* the part that counts as good */
 
-static const struct {
-    const struct tuner_kind *kind;
-    const char *sentence;
-} kinds[] = {
-#define TUNER(name, sentence) {&tuner_##name, sentence},
-#include "daemon/sim/tune/tuners.def"
-};
-
-const struct tuner_kind *tuner_kind(uint32_t index) {
-    return index < sizeof(kinds) / sizeof(*kinds) ? kinds[index].kind : NULL;
-}
-
-const char *tuner_sentence(uint32_t index) {
-    return index < sizeof(kinds) / sizeof(*kinds) ? kinds[index].sentence : NULL;
-}
-
-const struct tuner_kind *tuner_find(const char *name) {
-    for (uint32_t i = 0; tuner_kind(i); i++)
-        if (strcmp(tuner_kind(i)->name, name) == 0) return tuner_kind(i);
-    return NULL;
-}
-
 int tuner_init(struct tuner *t, const struct tuner_kind *kind, const struct work *work,
                uint32_t trials) {
     *t = (struct tuner){.work = work, .kind = kind, .trials = trials};

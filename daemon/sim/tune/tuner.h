@@ -62,12 +62,6 @@ struct tuner_kind {
     void (*told)(struct tuner *t, const struct tuner_run *run, double accuracy);
 };
 
-/* NULL: there is none such. */
-const struct tuner_kind *tuner_find(const char *name);
-/* The index-th; NULL beyond the last. */
-const struct tuner_kind *tuner_kind(uint32_t index);
-const char *tuner_sentence(uint32_t index);
-
 /* 0 or -ENOMEM. */
 int tuner_init(struct tuner *t, const struct tuner_kind *kind, const struct work *work,
                uint32_t trials);
@@ -87,8 +81,5 @@ uint32_t tuner_draw_near(struct tuner *t, uint32_t config);
 bool tuner_push(struct tuner *t, struct tuner_points *points, uint32_t config, double accuracy);
 /* The best first; of equal ones the older configuration. */
 void tuner_sort(struct tuner_points *points);
-
-#define TUNER(name, sentence) extern const struct tuner_kind tuner_##name;
-#include "daemon/sim/tune/tuners.def"
 
 #endif

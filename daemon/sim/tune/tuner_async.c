@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "daemon/sim/tune/tuner.h"
+#include "daemon/sim/tune/tuners.h"
 
 #define RUNGS 5u /* 1, 3, 9, 27, 81 epochs */
 

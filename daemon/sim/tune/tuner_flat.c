@@ -2,7 +2,7 @@
  *
  * Grid and random search: one TrialGroup of so many trials, each to the end.
  */
-#include "daemon/sim/tune/tuner.h"
+#include "daemon/sim/tune/tuners.h"
 
 struct flat {
     uint32_t begun;

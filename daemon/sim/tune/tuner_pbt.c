@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "daemon/sim/tune/tuner.h"
+#include "daemon/sim/tune/tuners.h"
 
 #define POPULATION 8u
 #define STEP 3u /* epochs of a generation */

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "daemon/sim/tune/tuner.h"
+#include "daemon/sim/tune/tuners.h"
 
 #define BRACKETS 5u /* R = 3^4 */
 

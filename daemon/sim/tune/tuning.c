@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sim/tune/tuners.h"
 #include "daemon/tune/salus_fluid.h"
 
 #define NS 1e9

@@ -11,6 +11,7 @@
 
 #include "common/text/args.h"
 #include "daemon/sim/base/quantity.h"
+#include "daemon/sim/tune/tuners.h"
 #include "daemon/tune/salus_fluid.h"
 
 #define SEEDS_MOST 1000u
@@ -38,7 +39,7 @@ static bool take_kinds(struct tuneopt *o, char *list, FILE *err) {
     struct tunejobs_config *c = &o->config;
     c->kind_count = 0;
     for (char *word, *rest = list; (word = strsep(&rest, ","));) {
-        const struct tuner_kind *kind = tuner_find(word);
+        const struct tuner_kind *kind = tuners_find(word);
         if (!kind) return refuse(err, "--algorithm: there is no '%s'", word);
         if (c->kind_count == TUNEJOBS_LIST) return refuse(err, "--algorithm: too many");
         c->kinds[c->kind_count++] = kind;
@@ -184,8 +185,8 @@ void tuneopt_init(struct tuneopt *o) {
                                                 .noise = 0.1,
                                                 .limit_s = MONTH_S}}};
     struct tunejobs_config *c = &o->config;
-    for (; tuner_kind(c->kind_count); c->kind_count++)
-        c->kinds[c->kind_count] = tuner_kind(c->kind_count);
+    for (; tuners_kind(c->kind_count); c->kind_count++)
+        c->kinds[c->kind_count] = tuners_kind(c->kind_count);
     for (; c->mode_count < 3; c->mode_count++)
         c->modes[c->mode_count] = tunejobs_mode(c->mode_count);
     c->tasks[c->task_count++] = *work_task(0);
@@ -225,8 +226,8 @@ void tuneopt_explain(FILE *out) {
         "until the first trial reaches the target, or, of grid and random, until all have ended.\n"
         "  --algorithm LIST     separated by commas (all)\n",
         out);
-    for (uint32_t i = 0; tuner_kind(i); i++)
-        fprintf(out, "    %-18s %s\n", tuner_kind(i)->name, tuner_sentence(i));
+    for (uint32_t i = 0; tuners_kind(i); i++)
+        fprintf(out, "    %-18s %s\n", tuners_kind(i)->name, tuners_sentence(i));
     fputs("  --task LIST          (cifar)\n", out);
     for (uint32_t i = 0; work_task(i); i++)
         fprintf(out, "    %-18s %s\n", work_task(i)->name, work_task(i)->sentence);

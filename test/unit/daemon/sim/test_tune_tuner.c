@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "daemon/sim/tune/tuner.h"
+#include "daemon/sim/tune/tuners.h"
 
 struct rig {
     struct work work;
@@ -14,9 +15,9 @@ struct rig {
 
 static struct rig *create(const char *name, uint32_t trials) {
     struct rig *r = calloc(1, sizeof(*r));
-    cr_assert(r && tuner_find(name));
+    cr_assert(r && tuners_find(name));
     work_init(&r->work, work_find("cifar"), 1);
-    cr_assert_eq(tuner_init(&r->tuner, tuner_find(name), &r->work, trials), 0);
+    cr_assert_eq(tuner_init(&r->tuner, tuners_find(name), &r->work, trials), 0);
     return r;
 }
 
@@ -178,10 +179,10 @@ Test(tune_tuner, a_model_draws_better_ones) {
 
 Test(tune_tuner, the_table_is_whole) {
     uint32_t count = 0;
-    for (; tuner_kind(count); count++)
-        cr_expect(tuner_find(tuner_kind(count)->name) == tuner_kind(count) &&
-                  tuner_sentence(count));
+    for (; tuners_kind(count); count++)
+        cr_expect(tuners_find(tuners_kind(count)->name) == tuners_kind(count) &&
+                  tuners_sentence(count));
     cr_expect_eq(count, 8);
-    cr_expect_null(tuner_find("oracle"));
-    cr_expect_null(tuner_sentence(count));
+    cr_expect_null(tuners_find("oracle"));
+    cr_expect_null(tuners_sentence(count));
 }

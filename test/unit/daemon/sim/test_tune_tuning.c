@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "daemon/sim/tune/tuners.h"
 #include "daemon/sim/tune/tuning.h"
 #include "daemon/tune/salus_fluid.h"
 
@@ -18,7 +19,7 @@ static struct work_task plain(double alpha, double beta) {
 }
 
 static struct tuning_config job(const char *kind, const struct work_task *task, uint32_t gpus) {
-    return (struct tuning_config){.kind = tuner_find(kind),
+    return (struct tuning_config){.kind = tuners_find(kind),
                                   .task = task,
                                   .seed = 1,
                                   .gpus = gpus,
@@ -106,11 +107,11 @@ Test(tune_tuning, all_algorithms_come_to_an_end, .timeout = 60) {
     const uint32_t modes[] = {SALUS_FLUID_FIFO, SALUS_FLUID_STATIC,    0,
                               SALUS_FLUID_FILL, SALUS_FLUID_FRACTIONS, SALUS_FLUID_DOWN_ANY,
                               SALUS_FLUID_ROOM};
-    for (uint32_t kind = 0; tuner_kind(kind); kind++)
+    for (uint32_t kind = 0; tuners_kind(kind); kind++)
         for (uint32_t mode = 0; mode < sizeof(modes) / sizeof(*modes); mode++)
             for (uint32_t gpus = 1; gpus <= 16; gpus *= 4) {
                 struct tuning_config c =
-                    job(tuner_kind(kind)->name, work_find(mode % 2 ? "wlm" : "dcgan"), gpus);
+                    job(tuners_kind(kind)->name, work_find(mode % 2 ? "wlm" : "dcgan"), gpus);
                 c.flags = modes[mode];
                 c.noise = 0.1;
                 c.change_s = 3;
@@ -120,6 +121,6 @@ Test(tune_tuning, all_algorithms_come_to_an_end, .timeout = 60) {
                 cr_expect(a.busy > 0 && a.busy <= 1 + 1e-9, "%g", a.busy);
                 cr_expect_gt(a.work, 0);
                 bool limited = a.target_s < 0 && kind > 1;
-                cr_expect_not(limited, "%s on %u", tuner_kind(kind)->name, gpus);
+                cr_expect_not(limited, "%s on %u", tuners_kind(kind)->name, gpus);
             }
 }
