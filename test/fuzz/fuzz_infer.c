@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "daemon/serve/infer/answer.h"
+#include "daemon/serve/infer/request_bind.h"
 #include "daemon/serve/infer/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -17,6 +17,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/serve/http/front.h"
+#include "daemon/serve/http/front_reply.h"
 
 #define LATER_MS 20
 

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "daemon/serve/gateway/served_parts.h"
 #include "daemon/serve/gateway/served_profile.h"
+#include "daemon/serve/http/front_reply.h"
 
 #define RETRY_AFTER_S 1u
 #define NS_PER_MS 1000000u

@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "daemon/serve/gateway/served_parts.h"
 #include "daemon/serve/gateway/served_profile.h"
+#include "daemon/serve/http/front_reply.h"
 
 /* Its requests are given back: to the scheduler, which may send them again. */
 static void lose(struct served_worker *w) {

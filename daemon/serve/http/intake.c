@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "daemon/serve/http/front_parts.h"
+#include "daemon/serve/infer/request_bind.h"
 
 static const char *field(const struct exchange *x, enum head_field f) {
     return x->session.head.fields[f];

@@ -49,12 +49,6 @@ struct request {
 /* 0, or -EINVAL or -ENOMEM and why; then there is nothing to finish. */
 int request_parse(struct request *r, const struct request_body *body, struct refusal *why);
 
-/* Holds it against the model that it is for: every input is there once, and as it should be, and
- * every output is one of the model's. `version` as model_version has it. 0, or -EINVAL or -ENOMEM
- * and why; the request is finished as ever. */
-int request_bind(struct request *r, const struct model *m, const char *version,
-                 struct refusal *why);
-
 void request_finish(struct request *r);
 
 #endif

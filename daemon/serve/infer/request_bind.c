@@ -2,12 +2,12 @@
  *
  * A request held against its model.
  */
+#include "daemon/serve/infer/request_bind.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "daemon/serve/infer/request.h"
 
 static int bind_inputs(const struct request *r, const struct model *m, struct refusal *why) {
     for (uint32_t i = 0; i < r->inputs_count; i++) {

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/serve/infer/request_bind.h"
+
 static const struct model_tensor inputs[] = {
     {.name = "a", .type = DATATYPE_INT32, .rank = 1, .shape = {-1}},
     {.name = "b", .type = DATATYPE_BYTES, .rank = 1, .shape = {-1}},

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/serve/infer/answer.h"
+#include "daemon/serve/infer/request_bind.h"
 
 static const char *const versions[] = {"1", "3"};
 static const struct model_tensor inputs[] = {

@@ -18,6 +18,7 @@
 #include "daemon/serve/http/exchange.h"
 #include "daemon/serve/http/front.h"
 #include "daemon/serve/http/front_parts.h"
+#include "daemon/serve/http/front_reply.h"
 
 /* Links with --wrap: what the front calls. 0: none fails. */
 static int fail_in, failed;

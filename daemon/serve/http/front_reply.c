@@ -3,6 +3,7 @@
  * The front's side of front_ops.h: what whoever serves a model says of a request, within infer() or
  * later.
  */
+#include "daemon/serve/http/front_reply.h"
 #include "daemon/serve/http/advance.h"
 #include "daemon/serve/http/exchange.h"
 #include "daemon/serve/infer/answer.h"
