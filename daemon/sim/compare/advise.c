@@ -11,6 +11,7 @@
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sim/base/prng.h"
 #include "daemon/sim/report/alone.h"
+#include "daemon/sim/run/sim_run.h"
 
 static const char *const goals[] = {"throughput", "latency", "fair"};
 

@@ -82,9 +82,5 @@ const char *advise_goal_name(enum advise_goal goal);
 enum advise_goal advise_goal_find(const char *name); /* ADVISE_GOALS: there is none such */
 bool advise_protects(const struct workload_job *j);
 void advise_label(const struct advise_row *row, char out[ADVISE_LABEL]);
-/* For people, programs, and whoever looks at pictures. */
-void advise_text(const struct advise *a, FILE *out);
-void advise_json(const struct advise *a, FILE *out);
-void advise_svg(const struct advise *a, FILE *out);
 
 #endif

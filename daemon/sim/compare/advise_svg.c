@@ -3,6 +3,7 @@
  * The answer as a picture: a group of bars a policy, how many times as long each job takes, with
  * the least and the most of all starts; and the gain.
  */
+#include "daemon/sim/compare/advise_svg.h"
 #include "daemon/sim/compare/advise.h"
 
 #define LEFT 170.0

@@ -2,6 +2,8 @@
  *
  * The answer in sentences, and as JSON. Names of files are whoever asks's, of jobs the format's.
  */
+#include "daemon/sim/compare/advise_text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

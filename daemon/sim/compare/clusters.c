@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sim/place/fleet_placer.h"
+#include "daemon/sim/place/fleet_run.h"
 #include "daemon/sim/run/sim.h"
 
 #define POD_MOST_S (5 * 86400.0)

@@ -96,8 +96,4 @@ void clusters_finish(struct clusters *c);
 /* The nodes and the jobs of the first seed, as a run would have them; the same errors. */
 int clusters_set(struct jobset *out, const struct clusters_config *config, struct buf *errors);
 
-void clusters_table(const struct clusters *c, const struct clusters_config *config, FILE *out);
-void clusters_json(const struct clusters *c, const struct clusters_config *config, FILE *out);
-void clusters_svg(const struct clusters *c, const struct clusters_config *config, FILE *out);
-
 #endif

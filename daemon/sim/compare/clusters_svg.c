@@ -3,6 +3,8 @@
  * A comparison of policies as a picture: a bar a policy for what users feel and for what it costs,
  * and, of more than two days, the GPUs in use day by day.
  */
+#include "daemon/sim/compare/clusters_svg.h"
+
 #include <math.h>
 
 #include "daemon/sim/compare/clusters.h"

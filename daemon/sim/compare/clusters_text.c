@@ -2,6 +2,8 @@
  *
  * A comparison of policies as a table for people and as JSON for programs.
  */
+#include "daemon/sim/compare/clusters_text.h"
+
 #include <inttypes.h>
 #include <stddef.h>
 

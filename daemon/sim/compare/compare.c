@@ -11,6 +11,7 @@
 
 #include "daemon/sched/control/controller.h"
 #include "daemon/sched/policy/policy.h"
+#include "daemon/sim/run/sim_run.h"
 
 static void measure_add(struct measure *m, double value) {
     m->sum += value;

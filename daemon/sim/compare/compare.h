@@ -70,10 +70,4 @@ int compare_run(struct compare *out, const struct workload *w, const struct comp
                 char *why);
 void compare_finish(struct compare *c);
 
-/* "streams", or "streams/gpucolo". */
-void compare_label(const struct compare_row *row, char out[COMPARE_LABEL]);
-void compare_table(const struct compare *c, FILE *out);
-void compare_json(const struct compare *c, const struct compare_config *config, FILE *out);
-void compare_svg(const struct compare *c, const char *title, FILE *out);
-
 #endif

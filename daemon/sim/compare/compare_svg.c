@@ -3,7 +3,9 @@
  * A comparison as a picture, as in the Orion paper's Figures 6 and 7: on the left what the tail of
  * latency becomes, on the right what everybody gets done, a bar a policy.
  */
+#include "daemon/sim/compare/compare_svg.h"
 #include "daemon/sim/compare/compare.h"
+#include "daemon/sim/compare/compare_text.h"
 
 #define PANEL 430.0 /* width of a panel's bars */
 #define HEIGHT 260.0

@@ -2,6 +2,7 @@
  *
  * A comparison as a table for people and as JSON for programs.
  */
+#include "daemon/sim/compare/compare_text.h"
 #include "daemon/sim/compare/compare.h"
 
 #include <inttypes.h>

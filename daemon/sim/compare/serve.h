@@ -51,7 +51,4 @@ typedef void serve_progress_fn(void *arg, uint32_t world, uint32_t of);
 int serve_run(struct serve *out, const struct serve_config *config, serve_progress_fn *progress,
               void *arg, char *why);
 
-void serve_table(const struct serve *s, const struct serve_config *config, bool detail, FILE *out);
-void serve_json(const struct serve *s, const struct serve_config *config, FILE *out);
-
 #endif

@@ -2,6 +2,8 @@
  *
  * Finish rates as a table for people and as JSON for programs.
  */
+#include "daemon/sim/compare/serve_text.h"
+
 #include <inttypes.h>
 
 #include "daemon/sim/compare/serve.h"

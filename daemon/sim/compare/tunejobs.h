@@ -74,7 +74,4 @@ const struct tunejobs_cell *tunejobs_at(const struct tunejobs *t, const struct t
 double tunejobs_gain(const struct tunejobs_cell *cell);
 double tunejobs_factor(const struct tunejobs_cell *cell);
 
-void tunejobs_table(const struct tunejobs *t, const struct tunejobs_config *c, FILE *out);
-void tunejobs_json(const struct tunejobs *t, const struct tunejobs_config *c, FILE *out);
-
 #endif

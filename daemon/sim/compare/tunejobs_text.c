@@ -2,6 +2,8 @@
  *
  * Tuning jobs as a table for people and as JSON for programs.
  */
+#include "daemon/sim/compare/tunejobs_text.h"
+
 #include <inttypes.h>
 #include <math.h>
 

@@ -90,13 +90,4 @@ struct fleet_result {
     struct fleet_day *days; /* from the first arrival on */
 };
 
-/* 0; -EPROTO: the placer broke the contract of place.h; -ENOMEM. With a sentence in `why`, of
- * FLEET_WHY_BYTES. */
-int fleet_run(const struct jobset *set, const struct fleet_rules *rules,
-              const struct fleet_placer *placer, struct fleet_result *out, char *why);
-void fleet_result_finish(struct fleet_result *r);
-
-/* A policy of daemon/place as a placer. */
-struct fleet_placer fleet_placer_of(struct place *p);
-
 #endif

@@ -2,13 +2,16 @@
  *
  * The placer's actions carried out, each held against what place.h promises.
  */
+#include "daemon/sim/place/fleet_act.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "daemon/sim/place/fleet_state.h"
+#include "daemon/sim/place/fleet_seat.h"
+#include "daemon/sim/place/fleet_tally.h"
 
 #define NS 1e9
 

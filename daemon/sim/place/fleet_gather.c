@@ -2,11 +2,13 @@
  *
  * What the placer is told at a moment: who ended, what was measured, who comes.
  */
+#include "daemon/sim/place/fleet_gather.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "daemon/sim/place/fleet_state.h"
+#include "daemon/sim/place/fleet_act.h"
 
 #define NS 1e9
 #define ROOM_FIRST 64u

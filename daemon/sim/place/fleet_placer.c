@@ -2,7 +2,7 @@
  *
  * A policy of daemon/place in the world's hands.
  */
-#include "daemon/sim/place/fleet.h"
+#include "daemon/sim/place/fleet_placer.h"
 
 static int step(void *self, int64_t now_ns, const struct place_event *events, size_t count,
                 struct place_answer *answer) {

@@ -2,12 +2,17 @@
  *
  * From one moment to the next.
  */
+#include "daemon/sim/place/fleet_run.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sim/place/fleet_state.h"
+#include "daemon/sim/place/fleet_act.h"
+#include "daemon/sim/place/fleet_gather.h"
+#include "daemon/sim/place/fleet_speed.h"
+#include "daemon/sim/place/fleet_tally.h"
 
 #define NS 1e9
 #define NEVER INT64_MAX

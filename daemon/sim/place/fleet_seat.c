@@ -2,10 +2,10 @@
  *
  * Lists of jobs on GPUs and of GPUs of jobs, over one pool.
  */
+#include "daemon/sim/place/fleet_seat.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "daemon/sim/place/fleet_state.h"
 
 #define ROOM_FIRST 256u
 

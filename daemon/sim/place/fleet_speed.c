@@ -15,9 +15,9 @@
  * services lack to be as fast as alone, the part that is left for it a service's speed is (1 / slo
  * + extra (max(1, 1 / slo) - 1 / slo)) / crowded.
  */
-#include <math.h>
+#include "daemon/sim/place/fleet_speed.h"
 
-#include "daemon/sim/place/fleet_state.h"
+#include <math.h>
 
 static double slowed(const struct fleet_rules *rules, double util) {
     const struct place_curve *c = &rules->curve;

@@ -5,8 +5,8 @@
  *
  * Owner: fleet_run. Thread: its.
  */
-#ifndef DAEMON_PLACE_SIM_FLEET_STATE_H
-#define DAEMON_PLACE_SIM_FLEET_STATE_H
+#ifndef DAEMON_SIM_PLACE_FLEET_STATE_H
+#define DAEMON_SIM_PLACE_FLEET_STATE_H
 
 #include "common/minheap.h"
 #include "daemon/sim/place/fleet.h"
@@ -87,39 +87,6 @@ struct fleet {
     uint32_t used, used_services;
     double util;
 };
-
-/* fleet_seat.c. 0 or -ENOMEM. */
-int fleet_seat_take(struct fleet *f, uint32_t job, uint32_t gpu);
-void fleet_seat_leave(struct fleet *f, uint32_t job);
-/* Whether the memory of all on this GPU that are not doomed is there. */
-bool fleet_seat_fits(const struct fleet *f, uint32_t gpu);
-
-/* fleet_speed.c: what a change on a GPU makes of it; a job's speed by all of its GPUs. */
-void fleet_speed_of_gpu(struct fleet *f, uint32_t gpu);
-double fleet_speed_of_job(const struct fleet *f, uint32_t job);
-
-/* fleet_tally.c: time passes, as the fleet is; a job is over; all is. */
-int fleet_tally_pass(struct fleet *f, int64_t to_ns);
-void fleet_tally_job(struct fleet *f, uint32_t job);
-int fleet_tally_all(struct fleet *f);
-
-/* fleet_gather.c: events for the next step, NULL or -ENOMEM; what is due now becomes some; a job
- * that is to be measured when it has gone on like this for a while. */
-struct place_event *fleet_gather(struct fleet *f, enum place_event_kind kind, uint64_t id);
-int fleet_gather_ends(struct fleet *f);
-int fleet_gather_measures(struct fleet *f);
-int fleet_gather_arrivals(struct fleet *f);
-int fleet_gather_later(struct fleet *f, uint32_t job);
-int64_t fleet_arrival_ns(const struct fleet *f, uint32_t job);
-
-/* fleet_act.c: what the placer said. 0, -EPROTO with a sentence, -ENOMEM. */
-int fleet_act(struct fleet *f);
-/* A job leaves its GPUs, and is over or waits. What it worked is reckoned. */
-void fleet_act_leave(struct fleet *f, uint32_t job, enum fleet_job_state state);
-void fleet_act_settle(struct fleet *f, uint32_t job);
-
-__attribute__((format(printf, 3, 4))) int fleet_fail(struct fleet *f, int err, const char *fmt,
-                                                     ...);
 
 static inline bool fleet_ends_before(const void *jobs, uint32_t a, uint32_t b) {
     const struct fleet_job *j = (const struct fleet_job *)jobs;

@@ -2,12 +2,12 @@
  *
  * What is counted: as time passes, as jobs end, and over all of them.
  */
+#include "daemon/sim/place/fleet_tally.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "daemon/sim/place/fleet_state.h"
 
 #define NS 1e9
 #define DAY_NS 86400000000000ll

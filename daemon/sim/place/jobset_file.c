@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/sim/place/jobset_pods.h"
 #include "daemon/sim/place/jobset_row.h"
 
 #define MIB JOBSET_ROW_MIB

@@ -2,11 +2,12 @@
  *
  * Alibaba's table: a pod becomes a job, by rules where the table is silent.
  */
+#include "daemon/sim/place/jobset_pods.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "daemon/sim/base/prng.h"
-#include "daemon/sim/place/jobset_row.h"
 
 #define GIB ((uint64_t)1 << 30)
 #define POD_GIB_WHOLE                                                          \

@@ -21,8 +21,4 @@ uint64_t jobset_row_spec(struct jobset *s, struct table *t, uint32_t column);
 /* Where no fault was found. 0, -E2BIG with a fault, -ENOMEM. */
 int jobset_row_add(struct jobset *s, struct table *t, const struct jobset_job *job);
 
-/* jobset_pods.c: a row of Alibaba's table, whose columns these are. */
-extern const char *const jobset_pod_names[];
-int jobset_pod_take(struct jobset *s, const struct jobset_rules *rules, struct table *t);
-
 #endif

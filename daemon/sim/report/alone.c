@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "daemon/sim/run/sim_run.h"
+
 /* The job's run behind those before it. */
 static void append(struct sim_result *out, uint32_t job, struct sim_result *r) {
     out->jobs[job] = r->jobs[0];

@@ -34,9 +34,5 @@ void timeline_ran(void *timeline, uint32_t job, uint32_t lane, uint64_t start_ns
 /* Trace events as chrome://tracing and Perfetto read them: a process a job, a thread a lane. */
 void timeline_chrome(const struct timeline *t, const struct workload *w, const struct sim_result *r,
                      FILE *out);
-/* A picture: a row a job, a bar a span, a colour a lane, grey from arrival to first running.
- * 0 or -ENOMEM. */
-int timeline_svg(const struct timeline *t, const struct workload *w, const struct sim_result *r,
-                 const char *title, FILE *out);
 
 #endif

@@ -2,6 +2,7 @@
  *
  * The timeline as a picture (timeline.h). Spans narrower than a pixel share one bar.
  */
+#include "daemon/sim/report/timeline_svg.h"
 #include "daemon/sim/report/timeline.h"
 
 #include <errno.h>

@@ -86,10 +86,4 @@ struct sim_result {
     double latency_alone_ns; /* the sum had each been alone */
 };
 
-/* 0; -EINVAL (configuration), -EPROTO (the scheduler broke a rule, or jobs are stuck), -EOVERFLOW
- * (virtual time), -ENOMEM, each with a sentence in `why` (SIM_WHY_BYTES). */
-int sim_run(struct sim_result *out, const struct workload *w, const struct sim_config *config,
-            char *why);
-void sim_result_finish(struct sim_result *r);
-
 #endif

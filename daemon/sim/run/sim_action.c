@@ -2,7 +2,8 @@
  *
  * What a worker would do with the scheduler's actions, and what it would rely on.
  */
-#include "daemon/sim/run/sim_state.h"
+#include "daemon/sim/run/sim_action.h"
+#include "daemon/sim/run/sim_job.h"
 
 static int on_run(struct sim *s, uint32_t job, uint64_t op) {
     struct sim_job *j = &s->jobs[job];

@@ -4,11 +4,12 @@
  * operations end. A job has at most one operation waiting at the scheduler: the next one is offered
  * when that one has been handed to the device, and when its client has launched it.
  */
+#include "daemon/sim/run/sim_job.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "daemon/sim/base/prng.h"
-#include "daemon/sim/run/sim_state.h"
 
 /* Streams of random numbers of a job. */
 enum { DRAW_DURATION, DRAW_THINK, DRAW_GAP, DRAWS };

@@ -3,25 +3,18 @@
  * The loop: the earliest time at which anything happens, its events in the scheduler's order, the
  * step, its actions; again until every job has left or time is up.
  */
-#include "daemon/sim/run/sim.h"
+#include "daemon/sim/run/sim_run.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "daemon/sched/state.h"
-#include "daemon/sim/run/sim_state.h"
+#include "daemon/sim/run/sim_action.h"
+#include "daemon/sim/run/sim_job.h"
+#include "daemon/sim/run/sim_slo.h"
 
 #define TIME_MAX (UINT64_MAX >> 2)
 #define DEPTH_LEAST 64u /* what the scheduler raises a cap to by itself */
-
-int sim_fail(struct sim *s, int err, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(s->why, SIM_WHY_BYTES, fmt, ap);
-    va_end(ap);
-    return err;
-}
 
 static int step(struct sim *s) {
     struct sched_actions actions;

@@ -3,9 +3,9 @@
  * What the scheduler measured of targets, and what it took from whom for them: looked at after each
  * step that ended a control period. What a job has of its last period, the run does not say.
  */
-#include <math.h>
+#include "daemon/sim/run/sim_slo.h"
 
-#include "daemon/sim/run/sim_state.h"
+#include <math.h>
 
 /* A period with requests ended: true, and it is in the books. */
 static bool note_period(struct sim *s, uint32_t job) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run while it goes on, between its three files: the loop (sim_run.c), what jobs say (sim_job.c)
- * and what the scheduler's actions come to (sim_action.c). Private to sim*.c.
+ * A run while it goes on, which its files share: the loop (sim_run.c), what jobs say (sim_job.c),
+ * what the scheduler's actions come to (sim_action.c), targets of latency (sim_slo.c).
  */
-#ifndef DAEMON_SIM_SIMSTATE_H
-#define DAEMON_SIM_SIMSTATE_H
+#ifndef DAEMON_SIM_RUN_SIM_STATE_H
+#define DAEMON_SIM_RUN_SIM_STATE_H
 
 #include <errno.h>
 #include <inttypes.h>
@@ -60,26 +60,7 @@ struct sim {
     char *why;
 };
 
+/* Writes the sentence to s->why and returns `err`. */
 __attribute__((format(printf, 3, 4))) int sim_fail(struct sim *s, int err, const char *fmt, ...);
-
-/* ---- sim_job.c ------------------------------------------------------------------------------- */
-
-/* What happened now. 0 or -ENOMEM. */
-int sim_gather(struct sim *s);
-/* What jobs say to the actions at once. 0 or -ENOMEM. */
-int sim_answer(struct sim *s, const struct sched_actions *actions);
-uint64_t sim_duration(const struct sim *s, uint32_t job);
-/* Whoever is still there when the run stops. */
-void sim_cut(struct sim *s);
-
-/* ---- sim_slo.c ------------------------------------------------------------------------------- */
-
-/* After a step. */
-void sim_note_slos(struct sim *s);
-
-/* ---- sim_action.c ---------------------------------------------------------------------------- */
-
-/* 0, or -EPROTO when an action breaks a rule. */
-int sim_carry_out(struct sim *s, const struct sched_actions *actions);
 
 #endif

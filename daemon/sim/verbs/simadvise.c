@@ -2,11 +2,14 @@
  *
  * `salus-sim advise`: files in, an answer out.
  */
+#include "daemon/sim/verbs/simadvise.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "daemon/sim/compare/advise.h"
-#include "daemon/sim/verbs/simverb.h"
+#include "daemon/sim/compare/advise_svg.h"
+#include "daemon/sim/compare/advise_text.h"
 
 static int write_answer(struct simcli *c, const struct advise *a) {
     if (c->opt.json)

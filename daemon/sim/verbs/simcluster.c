@@ -2,13 +2,16 @@
  *
  * `salus-sim cluster`: options in, policies side by side out.
  */
+#include "daemon/sim/verbs/simcluster.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/sim/compare/clusters_svg.h"
+#include "daemon/sim/compare/clusters_text.h"
 #include "daemon/sim/verbs/clusteropt.h"
-#include "daemon/sim/verbs/simverb.h"
 
 /* One line that is written over; nothing where nobody looks. */
 static void progress(void *arg, uint32_t run, uint32_t of) {

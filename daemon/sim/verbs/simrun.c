@@ -3,6 +3,8 @@
  * `salus-sim run`: each job alone, all of them under each lane policy, and the files that were
  * asked for.
  */
+#include "daemon/sim/verbs/simrun.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +16,9 @@
 #include "daemon/sim/report/slowdowns.h"
 #include "daemon/sim/report/summary.h"
 #include "daemon/sim/report/timeline.h"
+#include "daemon/sim/report/timeline_svg.h"
 #include "daemon/sim/report/trace.h"
-#include "daemon/sim/verbs/simverb.h"
+#include "daemon/sim/run/sim_run.h"
 
 #define MAX_POLICIES 16
 #define CHROME_SPANS 200000

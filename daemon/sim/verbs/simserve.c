@@ -2,13 +2,15 @@
  *
  * `salus-sim serve`: options in, finish rates out.
  */
+#include "daemon/sim/verbs/simserve.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "daemon/sim/compare/serve_text.h"
 #include "daemon/sim/run/sim.h"
 #include "daemon/sim/verbs/serveopt.h"
-#include "daemon/sim/verbs/simverb.h"
 
 /* One line that is written over; nothing where nobody looks. */
 static void progress(void *arg, uint32_t world, uint32_t of) {

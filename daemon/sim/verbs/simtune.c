@@ -2,12 +2,14 @@
  *
  * `salus-sim tune`: options in, times to target out.
  */
+#include "daemon/sim/verbs/simtune.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "daemon/sim/compare/tunejobs_text.h"
 #include "daemon/sim/run/sim.h"
-#include "daemon/sim/verbs/simverb.h"
 #include "daemon/sim/verbs/tuneopt.h"
 
 /* One line that is written over; nothing where nobody looks. */

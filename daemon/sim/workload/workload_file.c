@@ -13,6 +13,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/sim/base/quantity.h"
+#include "daemon/sim/workload/workload_kernels.h"
 #include "daemon/sim/workload/workload_parse.h"
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -68,7 +69,7 @@ static int take_line(struct parser *p, char *line) {
     const char *word = strtok_r(rest, " \t", &rest);
     bool taken;
     if (!word) return 0;
-    int err = parser_section_line(p, word, rest, &taken);
+    int err = workload_kernels_line(p, word, rest, &taken);
     if (taken) return err;
     p->section = SECTION_NONE;
     if (strcmp(word, "job") == 0) return take_job(p, rest);
@@ -139,7 +140,7 @@ static void parse_end(struct parser *p) {
         p->line = 0;
         parser_fault(p, "no job");
     }
-    parser_sections_end(p);
+    workload_kernels_end(p);
     if (p->faults == 0) qsort(w->jobs, w->count, sizeof(*w->jobs), by_arrival);
     for (uint32_t i = 0; i < w->count; i++)
         w->jobs[i].number = i;

@@ -3,12 +3,13 @@
  * The sections of workload files: `kernels`, sequences of kernels and copies, and `gaps`, traces of
  * inter-arrival times; and the jobs that name them.
  */
+#include "daemon/sim/workload/workload_kernels.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/sim/base/quantity.h"
-#include "daemon/sim/workload/workload_parse.h"
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
@@ -121,7 +122,7 @@ static int take_times(struct parser *p, const char *word, char *rest) {
     return 0;
 }
 
-int parser_section_line(struct parser *p, const char *word, char *rest, bool *taken) {
+int workload_kernels_line(struct parser *p, const char *word, char *rest, bool *taken) {
     *taken = true;
     if (strcmp(word, "h") == 0 || strcmp(word, "w") == 0) return take_host(p, *word == 'w', rest);
     if (strcmp(word, "k") != 0 && strcmp(word, "c") != 0) take_tail(p);
@@ -203,7 +204,7 @@ static void resolve_jobs(struct parser *p) {
     }
 }
 
-void parser_sections_end(struct parser *p) {
+void workload_kernels_end(struct parser *p) {
     take_tail(p);
     for (uint32_t i = 0; i < p->w->sequences_count; i++)
         end_sequence(p, i);

@@ -34,9 +34,4 @@ int parser_room(void **array, size_t item, uint32_t count, uint32_t *cap);
 /* An iteration more: nothing that the simulator adds up may overflow. */
 void parser_bound(struct parser *p, uint64_t each_ns, uint32_t iterations);
 
-/* A line of a section, its first word being `word`; *taken: it is one. */
-int parser_section_line(struct parser *p, const char *word, char *rest, bool *taken);
-/* After the last line: names are resolved, kernels get what the scheduler is told. */
-void parser_sections_end(struct parser *p);
-
 #endif

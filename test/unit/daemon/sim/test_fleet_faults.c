@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/sim/place/fleet.h"
+#include "daemon/sim/place/fleet_run.h"
 
 /* One answer to the job, over and over. */
 struct script {

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "daemon/sim/place/fleet_run.h"
 #include "test/lib/fleet_rig.h"
 
 #define S 1000000000ll

@@ -10,6 +10,7 @@
 #include "daemon/sim/report/alone.h"
 #include "daemon/sim/report/refused.h"
 #include "daemon/sim/report/summary.h"
+#include "daemon/sim/run/sim_run.h"
 #include "daemon/sim/verbs/simcli.h"
 #include "daemon/sim/verbs/simcli_exit.h"
 #include "daemon/sim/workload/workload_file.h"

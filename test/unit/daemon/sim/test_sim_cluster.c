@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/sim/compare/clusters_text.h"
 #include "daemon/sim/verbs/clusteropt.h"
 
 #define WORDS 64

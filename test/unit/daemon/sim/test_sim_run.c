@@ -13,6 +13,7 @@
 #include "daemon/sim/report/summary.h"
 #include "daemon/sim/report/trace.h"
 #include "daemon/sim/run/sim.h"
+#include "daemon/sim/run/sim_run.h"
 #include "daemon/sim/workload/generate.h"
 #include "daemon/sim/workload/workload_file.h"
 

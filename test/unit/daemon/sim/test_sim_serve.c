@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sim/compare/serve_text.h"
 #include "daemon/sim/run/sim.h"
 #include "daemon/sim/verbs/serveopt.h"
 

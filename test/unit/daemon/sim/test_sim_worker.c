@@ -10,6 +10,7 @@
 
 #include "daemon/sim/report/trace.h"
 #include "daemon/sim/run/sim.h"
+#include "daemon/sim/run/sim_run.h"
 #include "daemon/sim/workload/workload_file.h"
 #include "test/lib/decisions.h"
 #include "test/lib/fakedev.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "daemon/sim/base/prng.h"
+#include "daemon/sim/place/fleet_run.h"
 #include "test/lib/fleet_rig.h"
 #include "test/lib/part.h"
 

@@ -14,6 +14,7 @@
 #include "daemon/sim/compare/compare.h"
 #include "daemon/sim/report/trace.h"
 #include "daemon/sim/run/sim.h"
+#include "daemon/sim/run/sim_run.h"
 #include "daemon/sim/workload/workload_file.h"
 #include "test/lib/part.h"
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Advice as a picture.
+ */
+#ifndef DAEMON_SIM_COMPARE_ADVISE_SVG_H
+#define DAEMON_SIM_COMPARE_ADVISE_SVG_H
+
+#include "daemon/sim/compare/advise.h"
+
+void advise_svg(const struct advise *a, FILE *out);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Advice as text for people, and as JSON.
+ */
+#ifndef DAEMON_SIM_COMPARE_ADVISE_TEXT_H
+#define DAEMON_SIM_COMPARE_ADVISE_TEXT_H
+
+#include "daemon/sim/compare/advise.h"
+
+void advise_text(const struct advise *a, FILE *out);
+void advise_json(const struct advise *a, FILE *out);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Targets of latency in a run.
+ */
+#ifndef DAEMON_SIM_RUN_SIM_SLO_H
+#define DAEMON_SIM_RUN_SIM_SLO_H
+
+#include "daemon/sim/run/sim_state.h"
+
+/* Called after each step. */
+void sim_note_slos(struct sim *s);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a run fails (sim_state.h).
+ */
+#include "daemon/sim/run/sim_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int sim_fail(struct sim *s, int err, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(s->why, SIM_WHY_BYTES, fmt, ap);
+    va_end(ap);
+    return err;
+}
