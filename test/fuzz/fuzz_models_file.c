@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/serve/gateway/models_file.h"
+#include "daemon/serve/gateway/config/models_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

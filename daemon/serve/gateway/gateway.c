@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "daemon/serve/gateway/served.h"
+#include "daemon/serve/gateway/served/served.h"
 #include "daemon/serve/http/front.h"
 #include "proto/version.h"
 

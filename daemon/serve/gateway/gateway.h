@@ -7,7 +7,7 @@
 
 #include <uv.h>
 
-#include "daemon/serve/gateway/models_file.h"
+#include "daemon/serve/gateway/config/models_file.h"
 
 struct gateway;
 

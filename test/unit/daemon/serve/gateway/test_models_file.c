@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/serve/gateway/models_file.h"
+#include "daemon/serve/gateway/config/models_file.h"
 
 #define MODEL "[model m]\nprogram = ./prog -v\ninput = x FP32 -1 2\noutput = y INT8\n"
 

@@ -2,7 +2,7 @@
  *
  * Times alone of a model are of one measure.
  */
-#include "daemon/serve/gateway/measure.h"
+#include "daemon/serve/gateway/profile/measure.h"
 
 #include <criterion/criterion.h>
 

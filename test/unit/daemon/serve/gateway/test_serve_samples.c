@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "daemon/serve/gateway/samples.h"
+#include "daemon/serve/gateway/profile/samples.h"
 
 #define MS 1000000ull
 

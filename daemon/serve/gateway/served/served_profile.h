@@ -8,8 +8,8 @@
 #ifndef DAEMON_SERVE_GATEWAY_SERVED_PROFILE_H
 #define DAEMON_SERVE_GATEWAY_SERVED_PROFILE_H
 
-#include "daemon/serve/gateway/profile.h"
-#include "daemon/serve/gateway/served_parts.h"
+#include "daemon/serve/gateway/profile/profile.h"
+#include "daemon/serve/gateway/served/served_state.h"
 
 /* When the command of the model's workers is known. 0 or -ENOMEM. */
 int served_profile_create(struct served *s);

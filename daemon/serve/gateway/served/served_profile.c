@@ -4,7 +4,7 @@
  * priority there is, so that every lane's turn and every policy that tells classes apart gives way
  * to others.
  */
-#include "daemon/serve/gateway/served_profile.h"
+#include "daemon/serve/gateway/served/served_profile.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/serve/gateway/conf_lines.h"
+#include "daemon/serve/gateway/config/conf_lines.h"
 
 #include <stdbool.h>
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "common/arena.h"
-#include "daemon/serve/gateway/job_words.h"
+#include "daemon/serve/gateway/config/job_words.h"
 #include "daemon/serve/infer/model.h"
 #include "daemon/serve/plan/plan.h"
 

@@ -2,7 +2,7 @@
  *
  * A number is a place and how often it was taken.
  */
-#include "daemon/serve/gateway/asking.h"
+#include "daemon/serve/gateway/served/asking.h"
 
 #include <stdlib.h>
 

@@ -5,9 +5,9 @@
 #ifndef DAEMON_SERVE_GATEWAY_SERVED_PARTS_H
 #define DAEMON_SERVE_GATEWAY_SERVED_PARTS_H
 
-#include "daemon/serve/gateway/asking.h"
-#include "daemon/serve/gateway/measure.h"
-#include "daemon/serve/gateway/models_file.h"
+#include "daemon/serve/gateway/config/models_file.h"
+#include "daemon/serve/gateway/profile/measure.h"
+#include "daemon/serve/gateway/served/asking.h"
 #include "daemon/serve/worker/model_worker.h"
 
 /* What becomes of requests: X(NAME, text). */

@@ -2,7 +2,7 @@
  *
  * INI by inih, which calls for every name; what a model must have is looked at in the end.
  */
-#include "daemon/serve/gateway/models_file.h"
+#include "daemon/serve/gateway/config/models_file.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "common/text/units.h"
-#include "daemon/serve/gateway/conf_lines.h"
+#include "daemon/serve/gateway/config/conf_lines.h"
 
 #define DEFAULT_PORT 8000
 #define DEFAULT_PROFILE_PART 50u /* 5 % */

@@ -2,7 +2,7 @@
  *
  * One sample at a time. The timer is for the end of a pause, or of the wait for a quiet moment.
  */
-#include "daemon/serve/gateway/profile.h"
+#include "daemon/serve/gateway/profile/profile.h"
 
 #include <stdlib.h>
 #include <string.h>

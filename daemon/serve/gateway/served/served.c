@@ -2,7 +2,7 @@
  *
  * Between the front and the scheduler: requests that come, and what the scheduler decides.
  */
-#include "daemon/serve/gateway/served.h"
+#include "daemon/serve/gateway/served/served.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "daemon/serve/gateway/served_parts.h"
-#include "daemon/serve/gateway/served_profile.h"
+#include "daemon/serve/gateway/served/served_profile.h"
+#include "daemon/serve/gateway/served/served_state.h"
 #include "daemon/serve/http/front_reply.h"
 
 #define RETRY_AFTER_S 1u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/serve/gateway/measure.h"
+#include "daemon/serve/gateway/profile/measure.h"
 
 void measure_init(struct measure *m, bool under_salus) {
     *m = (struct measure){.without = under_salus ? MEASURE_WITHOUT : 0};

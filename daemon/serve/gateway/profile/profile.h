@@ -19,7 +19,7 @@
 
 #include <uv.h>
 
-#include "daemon/serve/gateway/samples.h"
+#include "daemon/serve/gateway/profile/samples.h"
 
 struct profile;
 

@@ -2,7 +2,7 @@
  *
  * Values are checked by the function that the library checks them with; salusctl does the same.
  */
-#include "daemon/serve/gateway/job_words.h"
+#include "daemon/serve/gateway/config/job_words.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/serve/gateway/served_parts.h"
-#include "daemon/serve/gateway/served_profile.h"
+#include "daemon/serve/gateway/served/served_profile.h"
+#include "daemon/serve/gateway/served/served_state.h"
 #include "daemon/serve/http/front_reply.h"
 
 /* Its requests are given back: to the scheduler, which may send them again. */

@@ -2,7 +2,7 @@
  *
  * Data lies at any address, as it did before.
  */
-#include "daemon/serve/gateway/sample.h"
+#include "daemon/serve/gateway/profile/sample.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * A place for each application.
  */
-#include "daemon/serve/gateway/samples.h"
+#include "daemon/serve/gateway/profile/samples.h"
 
 void samples_init(struct samples *s, size_t bytes_most) {
     *s = (struct samples){.bytes_most = bytes_most};

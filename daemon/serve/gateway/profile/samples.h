@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-#include "daemon/serve/gateway/sample.h"
+#include "daemon/serve/gateway/profile/sample.h"
 #include "daemon/serve/plan/plan.h"
 
 #define SAMPLES_OLD_NS 1000000000u     /* from then on a newer one is better */

@@ -10,8 +10,8 @@
 
 #include <uv.h>
 
-#include "daemon/serve/gateway/asking.h"
-#include "daemon/serve/gateway/models_file.h"
+#include "daemon/serve/gateway/config/models_file.h"
+#include "daemon/serve/gateway/served/asking.h"
 
 struct served;
 
