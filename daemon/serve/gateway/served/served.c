@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the front and the scheduler: requests that come, and what the scheduler decides.
+ * Between the front and the scheduler: requests that come, metrics, a model from start to stop.
  */
 #include "daemon/serve/gateway/served/served.h"
 
@@ -9,116 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
+#include "daemon/serve/gateway/served/served_end.h"
+#include "daemon/serve/gateway/served/served_events.h"
 #include "daemon/serve/gateway/served/served_profile.h"
-#include "daemon/serve/gateway/served/served_state.h"
+#include "daemon/serve/gateway/served/served_profile_metrics.h"
+#include "daemon/serve/gateway/served/served_step.h"
+#include "daemon/serve/gateway/served/served_workers.h"
 #include "daemon/serve/http/front_reply.h"
 
-#define RETRY_AFTER_S 1u
-#define NS_PER_MS 1000000u
 #define WORKER_EVENTS 64u    /* of one, between two steps, beside those of its batch */
 #define REQUEST_EVENTS 4096u /* of all, between two steps */
-#define AGAIN_MS 10u         /* what there was no memory for is tried so much later */
-
-/* ---- ends ------------------------------------------------------------------------------------ */
-
-void served_end(struct served *s, struct asked *asked, enum served_end end,
-                const struct refusal *why) {
-    s->ends[end]++;
-    s->latency_ns += uv_hrtime() - asked->arrived_ns;
-    served_profile_end(asked, end);
-    if (why) front_refuse(asked->reply, why);
-    asking_remove(&s->asking, asked);
-}
-
-static void refuse(struct served *s, uint64_t id, enum served_end end, int status,
-                   const char *text) {
-    struct refusal why = {.retry_after_s = end == SERVED_REFUSED ? RETRY_AFTER_S : 0};
-    struct asked *asked = asking_find(&s->asking, id);
-    if (!asked) return;
-    refusal_say(&why, status, "model \"%.64s\": %s", s->model->name, text);
-    served_end(s, asked, end, &why);
-}
-
-/* ---- the scheduler --------------------------------------------------------------------------- */
-
-struct plan_event *served_event(struct served *s, enum plan_event_kind kind) {
-    struct plan_event *e = &s->events[s->event_count++];
-    *e = (struct plan_event){.kind = kind};
-    return e;
-}
-
-static void on_timer(uv_timer_t *timer);
-
-static void set_timer(struct served *s) {
-    uint64_t now_ns = uv_hrtime(), at_ns = s->wake_ns < s->again_ns ? s->wake_ns : s->again_ns;
-    uint64_t ns = at_ns > now_ns ? at_ns - now_ns : 0;
-    if (at_ns != PLAN_FOREVER)
-        uv_timer_start(&s->timer, on_timer, (ns + NS_PER_MS - 1) / NS_PER_MS, 0);
-}
-
-static void wake_at(struct served *s, uint64_t at_ns) {
-    s->wake_ns = at_ns;
-    set_timer(s);
-}
-
-void served_again(struct served *s) {
-    s->again_ns = uv_hrtime() + (uint64_t)AGAIN_MS * NS_PER_MS;
-    set_timer(s);
-}
-
-/* The loop's clock has whole milliseconds, so that this may be early by a part of one; the
- * scheduler, which finds nothing to do then, does not ask for the same moment twice. */
-static void on_timer(uv_timer_t *timer) {
-    struct served *s = timer->data;
-    uint64_t now_ns = uv_hrtime();
-    bool due = now_ns >= s->wake_ns, again = now_ns >= s->again_ns;
-    if (due) s->wake_ns = PLAN_FOREVER;
-    if (again) s->again_ns = PLAN_FOREVER;
-    set_timer(s);
-    if (again) served_rested(s);
-    if (due || again) served_step(s);
-}
-
-static void carry_out(struct served *s, const struct plan_action *a) {
-    switch (a->kind) {
-    case PLAN_SEND: served_send(s, a); break;
-    case PLAN_TIMEOUT:
-        refuse(s, a->id, SERVED_TIMEOUT, 504, "the deadline cannot be met any more");
-        break;
-    case PLAN_REFUSE:
-        refuse(s, a->id, SERVED_REFUSED, 429,
-               "the deadline could not be met: try again later, or give it more time");
-        break;
-    case PLAN_ARM: wake_at(s, a->at_ns); break;
-    case PLAN_REJECT:
-        log_error("serve", "event=rejected model=%s text=\"%s\"", s->model->name,
-                  plan_fault_text(a->rejected.fault));
-        break;
-    case PLAN_ACTIONS: break;
-    }
-}
-
-/* What an action brings about is told in the next round. */
-void served_step(struct served *s) {
-    if (s->stepping) return;
-    s->stepping = true;
-    do {
-        struct plan_event *told = s->events;
-        struct plan_actions out;
-        uint32_t count = s->event_count;
-        if (plan_step(s->plan, uv_hrtime(), told, count, &out)) {
-            served_again(s);
-            break; /* they stay */
-        }
-        s->events = s->told;
-        s->told = told;
-        s->event_count = 0;
-        for (uint32_t i = 0; i < out.count; i++)
-            carry_out(s, &out.items[i]);
-    } while (s->event_count);
-    s->stepping = false;
-}
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -134,10 +34,6 @@ static uint32_t app_of(struct served *s, const char *name) {
 
 bool served_ready(const struct served *s) {
     return s->ready_count > 0;
-}
-
-bool served_has_room(const struct served *s) {
-    return s->event_count + s->event_spare < s->event_room;
 }
 
 void served_ask(struct served *s, const struct request *r, struct front_reply *reply) {
@@ -260,7 +156,7 @@ static int make_workers(struct served *s) {
     for (uint32_t i = 0; i < s->settings->workers; i++) {
         struct served_worker *w = &s->workers[i];
         *w = (struct served_worker){.of = s, .number = i};
-        w->worker = model_worker_create(s->loop, &s->config, &served_worker_ops, w);
+        w->worker = model_worker_create(s->loop, &s->config, &served_workers_ops, w);
         if (!w->worker) return -ENOMEM;
     }
     return 0;
@@ -277,10 +173,11 @@ int served_create(struct served **out, uv_loop_t *loop, const struct model *mode
     s->settings = settings;
     s->app_count = 1;
     s->wake_ns = s->again_ns = PLAN_FOREVER;
+    s->due = served_step_due;
     measure_init(&s->measure, settings->salus);
     err = plan_create(&s->plan, &settings->plan, why, why_bytes);
     if (!err) err = make_argv(s);
-    if (!err) err = served_profile_create(s);
+    if (!err) err = served_profile_create(s, &served_workers_profiler_ops);
     if (!err) err = make_events(s);
     if (!err) err = make_workers(s);
     if (err) {
@@ -293,21 +190,6 @@ int served_create(struct served **out, uv_loop_t *loop, const struct model *mode
     for (uint32_t i = 0; i < settings->workers; i++)
         model_worker_start(s->workers[i].worker);
     return 0;
-}
-
-static void on_closed(uv_handle_t *handle) {
-    struct served *s = handle->data;
-    s->done(s->done_arg);
-}
-
-void served_one_less(struct served *s) {
-    if (--s->stopping == 0) uv_close((uv_handle_t *)&s->timer, on_closed);
-}
-
-void served_stopped(struct served_worker *w) {
-    model_worker_destroy(w->worker);
-    w->worker = NULL;
-    served_one_less(w->of);
 }
 
 void served_stop(struct served *s, void (*done)(void *arg), void *arg) {

@@ -24,35 +24,12 @@ struct served_profile {
 /* ---- what it asks and says ------------------------------------------------------------------- */
 
 /* Only times from sending to the answer suffer from others. */
-static bool is_crowded(void *ctx) {
-    const struct served_profile *sp = ctx;
-    const struct served *s = sp->of;
+bool served_profile_is_crowded(const struct served *s) {
     if (s->measure.kind == MEASURE_DEVICE) return false;
     for (uint32_t i = 0; i < s->settings->workers; i++)
         if (s->workers[i].batch) return true;
     return false;
 }
-
-static void on_alone(void *ctx, uint32_t app, uint64_t device_ns, uint64_t wall_ns) {
-    const struct served_profile *sp = ctx;
-    struct served *s = sp->of;
-    uint64_t alone_ns = measure_take(&s->measure, device_ns, wall_ns);
-    if (!alone_ns || !served_has_room(s)) return;
-    struct plan_event *e = served_event(s, PLAN_ALONE);
-    e->alone.app = app;
-    e->alone.ns = alone_ns;
-    served_step(s);
-}
-
-static void on_stopped(void *ctx) {
-    struct served_profile *sp = ctx;
-    profile_destroy(sp->profile);
-    sp->profile = NULL;
-    served_one_less(sp->of);
-}
-
-static const struct profile_ops ops = {
-    .crowded = is_crowded, .alone = on_alone, .stopped = on_stopped};
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -131,7 +108,7 @@ static int make_argv(struct served_profile *sp) {
     return 0;
 }
 
-int served_profile_create(struct served *s) {
+int served_profile_create(struct served *s, const struct profile_ops *ops) {
     if (!s->settings->profile_part) return 0;
     struct served_profile *sp = s->profile = calloc(1, sizeof(*sp));
     if (!sp) return -ENOMEM;
@@ -143,7 +120,7 @@ int served_profile_create(struct served *s) {
                                          .argv = sp->argv,
                                          .limit_ns = s->settings->limit_ns,
                                          .part = s->settings->profile_part};
-    sp->profile = profile_create(s->loop, &sp->config, &ops, sp);
+    sp->profile = profile_create(s->loop, &sp->config, ops, s);
     return sp->profile ? 0 : -ENOMEM;
 }
 
@@ -151,6 +128,11 @@ void served_profile_stop(struct served *s) {
     if (!s->profile) return;
     s->stopping++;
     profile_stop(s->profile->profile);
+}
+
+void served_profile_stopped(struct served *s) {
+    profile_destroy(s->profile->profile);
+    s->profile->profile = NULL;
 }
 
 void served_profile_destroy(struct served *s) {

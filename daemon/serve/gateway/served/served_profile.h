@@ -11,11 +11,17 @@
 #include "daemon/serve/gateway/profile/profile.h"
 #include "daemon/serve/gateway/served/served_state.h"
 
-/* When the command of the model's workers is known. 0 or -ENOMEM. */
-int served_profile_create(struct served *s);
+/* Called once the command of the model's workers is known. `ops` get the served model. 0 or
+ * -ENOMEM. */
+int served_profile_create(struct served *s, const struct profile_ops *ops);
 /* One more that `stopping` counts, and that served_one_less follows of, if there is a profiler. */
 void served_profile_stop(struct served *s);
+/* The profiler has stopped for good. */
+void served_profile_stopped(struct served *s);
 void served_profile_destroy(struct served *s);
+
+/* Whether a run of the profiler now would be beside a batch. */
+bool served_profile_is_crowded(const struct served *s);
 
 /* A request has come; is in a batch of so many; has its end. */
 void served_profile_asked(struct asked *asked);
@@ -25,8 +31,5 @@ void served_profile_end(struct asked *asked, enum served_end end);
 void served_profile_quiet(struct served *s);
 
 struct profile_counts served_profile_counts(const struct served *s);
-/* Its metrics (served_profile_metrics.c), as served_metric and served_metric_head have them. */
-bool served_profile_metric(const struct served *s, uint32_t index, struct buf *text);
-void served_profile_metric_head(uint32_t index, struct buf *text);
 
 #endif

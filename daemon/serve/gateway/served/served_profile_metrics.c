@@ -2,6 +2,7 @@
  *
  * What Prometheus is told of the profiler, and of times alone, by application.
  */
+#include "daemon/serve/gateway/served/served_profile_metrics.h"
 #include "daemon/serve/gateway/served/served_profile.h"
 
 enum metric { RUNS, SECONDS, DROPPED, ALONE, KNOWN, METRICS };

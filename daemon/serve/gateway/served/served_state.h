@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A served model from inside, for the files served*.c.
+ * A served model from inside, for the files served*.c. From the bottom up: profiler, ends of
+ * requests, events, batches, the step, callbacks of workers, and the model itself (served.c).
  */
-#ifndef DAEMON_SERVE_GATEWAY_SERVED_PARTS_H
-#define DAEMON_SERVE_GATEWAY_SERVED_PARTS_H
+#ifndef DAEMON_SERVE_GATEWAY_SERVED_SERVED_STATE_H
+#define DAEMON_SERVE_GATEWAY_SERVED_SERVED_STATE_H
 
 #include "daemon/serve/gateway/config/models_file.h"
 #include "daemon/serve/gateway/profile/measure.h"
@@ -52,6 +53,7 @@ struct served {
     struct served_worker *workers;
     uint32_t ready_count;
     uv_timer_t timer;
+    uv_timer_cb due; /* of the timer */
     /* When the scheduler is to be asked, as it wants it, and when what could not be is tried again;
      * PLAN_FOREVER. */
     uint64_t wake_ns, again_ns;
@@ -68,30 +70,5 @@ struct served {
     void (*done)(void *arg);
     void *done_arg;
 };
-
-/* What happened, for the scheduler to be told; and everything that follows. */
-struct plan_event *served_event(struct served *s, enum plan_event_kind kind);
-void served_step(struct served *s);
-/* What memory or descriptors are wanting for is tried again in a while. */
-void served_again(struct served *s);
-
-/* The request has its end. A reason that is NULL was answered, or nobody waits. */
-void served_end(struct served *s, struct asked *asked, enum served_end end,
-                const struct refusal *why);
-
-/* What its workers say. */
-extern const struct model_worker_ops served_worker_ops;
-/* Those that rested are offered again. */
-void served_rested(struct served *s);
-/* One has stopped for good. */
-void served_stopped(struct served_worker *w);
-/* A batch for one of them, as the scheduler wants it. */
-void served_send(struct served *s, const struct plan_action *send);
-
-/* Whether there is room for one more event that is not a worker's. There is none where memory was
- * wanting for some time. */
-bool served_has_room(const struct served *s);
-/* One of `stopping` has stopped. */
-void served_one_less(struct served *s);
 
 #endif

@@ -1,134 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the scheduler and the workers: batches, and what becomes of them.
+ * What workers and the profiler say, and what follows for the scheduler.
  */
-#include <errno.h>
-#include <string.h>
+#include "daemon/serve/gateway/served/served_workers.h"
 
-#include "common/fdutil.h"
-#include "common/log.h"
+#include "daemon/serve/gateway/served/served_batches.h"
+#include "daemon/serve/gateway/served/served_end.h"
+#include "daemon/serve/gateway/served/served_events.h"
 #include "daemon/serve/gateway/served/served_profile.h"
-#include "daemon/serve/gateway/served/served_state.h"
+#include "daemon/serve/gateway/served/served_step.h"
 #include "daemon/serve/http/front_reply.h"
-
-/* Its requests are given back: to the scheduler, which may send them again. */
-static void lose(struct served_worker *w) {
-    if (!w->rests) served_event(w->of, PLAN_LOST)->worker = w->number;
-    w->rests = false;
-    w->batch = 0;
-}
-
-static void offer(struct served_worker *w) {
-    served_event(w->of, PLAN_READY)->worker = w->number;
-}
-
-/* It takes no batches until it is ready again: that it is lost is told later. */
-static void withdraw(struct served_worker *w) {
-    w->ready = false;
-    w->of->ready_count--;
-    lose(w);
-}
-
-/* There is no use in the next batch at once: for that, too, something will be wanting. */
-static void rest(struct served_worker *w) {
-    lose(w);
-    w->rests = true;
-    served_again(w->of);
-}
-
-void served_rested(struct served *s) {
-    for (uint32_t i = 0; i < s->settings->workers; i++) {
-        struct served_worker *w = &s->workers[i];
-        if (w->rests) offer(w);
-        w->rests = false;
-    }
-}
-
-static void give_up(struct served *s, uint64_t id, enum served_end end, int status,
-                    const char *what, const char *text) {
-    struct asked *asked = asking_find(&s->asking, id);
-    struct refusal why = {0};
-    served_event(s, PLAN_CANCELLED)->id = id;
-    if (!asked) return;
-    refusal_say(&why, status, "model \"%.64s\": %s%.300s", s->model->name, what, text);
-    served_end(s, asked, end, &why);
-}
-
-/* ---- a batch goes ---------------------------------------------------------------------------- */
-
-/* Requests whose clients are gone have no place in it. */
-static uint32_t gather(struct served_worker *w, const struct plan_action *send,
-                       struct batch_request *requests) {
-    struct served *s = w->of;
-    w->planned = send->size;
-    w->count = 0;
-    for (uint32_t i = 0; i < send->size; i++) {
-        const struct asked *asked = asking_find(&s->asking, send->ids[i]);
-        if (!asked) {
-            served_event(s, PLAN_CANCELLED)->id = send->ids[i];
-            continue;
-        }
-        requests[w->count] =
-            (struct batch_request){asked->request->inputs, asked->request->inputs_count};
-        w->ids[w->count++] = asked->id;
-    }
-    return w->count;
-}
-
-/* It was not taken: nobody is to try the same again, unless only the worker was not there. */
-static void take_back(struct served_worker *w, int err, const char *why) {
-    struct served *s = w->of;
-    if (err == -ENOTCONN) {
-        withdraw(w);
-        return;
-    }
-    for (uint32_t i = 0; i < w->count; i++)
-        give_up(s, w->ids[i], SERVED_FAILED, err == -EINVAL ? 500 : 503,
-                "the batch could not be sent: ", *why ? why : strerror(-err));
-    if (fdutil_scarce(err)) {
-        rest(w);
-        return;
-    }
-    lose(w);
-    offer(w);
-}
-
-/* The batch is on its way: copying holds up nobody in it. */
-static void sample(struct served_worker *w) {
-    for (uint32_t i = 0; i < w->count; i++) {
-        struct asked *asked = asking_find(&w->of->asking, w->ids[i]);
-        if (asked) served_profile_sent(asked, w->planned);
-    }
-}
-
-void served_send(struct served *s, const struct plan_action *send) {
-    struct served_worker *w = &s->workers[send->worker];
-    struct batch_request requests[PLAN_BATCH_MOST];
-    struct serve_memory_why why = {0};
-    if (!gather(w, send, requests)) {
-        lose(w);
-        offer(w);
-        return;
-    }
-    int err =
-        model_worker_send(w->worker, ++s->batches, requests, w->count, s->settings->limit_ns, &why);
-    if (err) {
-        take_back(w, err, why.text);
-        return;
-    }
-    w->batch = s->batches;
-    w->sent_ns = uv_hrtime();
-    s->sent += w->count;
-    sample(w);
-}
-
-/* ---- what becomes of it ---------------------------------------------------------------------- */
 
 static void on_ready(void *ctx, struct model_worker *worker) {
     struct served_worker *w = ctx;
     w->ready = true;
     w->of->ready_count++;
-    offer(w);
+    served_batches_offer(w);
     served_step(w->of);
 }
 
@@ -168,9 +55,9 @@ static void on_failed(void *ctx, struct model_worker *worker, uint64_t number, c
     struct served *s = w->of;
     s->stepping = true;
     for (uint32_t i = 0; i < w->count; i++)
-        give_up(s, w->ids[i], SERVED_FAILED, 500, "", why);
-    lose(w);
-    offer(w);
+        served_batches_give_up(s, w->ids[i], SERVED_FAILED, 500, "", why);
+    served_batches_lose(w);
+    served_batches_offer(w);
     s->stepping = false;
     served_step(s);
 }
@@ -182,12 +69,12 @@ static void on_lost(void *ctx, struct model_worker *worker, uint64_t number, con
     s->ends_of_workers++;
     if (!w->ready) return;
     uint32_t count = w->batch ? w->count : 0;
-    withdraw(w);
+    served_batches_withdraw(w);
     s->stepping = true;
     for (uint32_t i = 0; i < count; i++) {
         struct asked *asked = asking_find(&s->asking, w->ids[i]);
         if (asked && asked->lost)
-            give_up(s, asked->id, SERVED_LOST, 503,
+            served_batches_give_up(s, asked->id, SERVED_LOST, 503,
                     "two workers ended that had the request: ", why);
         else if (asked)
             asked->lost = true;
@@ -197,13 +84,40 @@ static void on_lost(void *ctx, struct model_worker *worker, uint64_t number, con
 }
 
 static void on_stopped(void *ctx, struct model_worker *worker) {
-    served_stopped(ctx);
+    struct served_worker *w = ctx;
+    model_worker_destroy(w->worker);
+    w->worker = NULL;
+    served_one_less(w->of);
 }
 
-const struct model_worker_ops served_worker_ops = {
+const struct model_worker_ops served_workers_ops = {
     .ready = on_ready,
     .done = on_done,
     .failed = on_failed,
     .lost = on_lost,
     .stopped = on_stopped,
 };
+
+/* ---- the profiler ---------------------------------------------------------------------------- */
+
+static bool is_crowded(void *ctx) {
+    return served_profile_is_crowded(ctx);
+}
+
+static void on_alone(void *ctx, uint32_t app, uint64_t device_ns, uint64_t wall_ns) {
+    struct served *s = ctx;
+    uint64_t alone_ns = measure_take(&s->measure, device_ns, wall_ns);
+    if (!alone_ns || !served_has_room(s)) return;
+    struct plan_event *e = served_event(s, PLAN_ALONE);
+    e->alone.app = app;
+    e->alone.ns = alone_ns;
+    served_step(s);
+}
+
+static void on_profiler_stopped(void *ctx) {
+    served_profile_stopped(ctx);
+    served_one_less(ctx);
+}
+
+const struct profile_ops served_workers_profiler_ops = {
+    .crowded = is_crowded, .alone = on_alone, .stopped = on_profiler_stopped};

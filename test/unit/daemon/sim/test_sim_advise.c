@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "daemon/sim/compare/advise.h"
+#include "daemon/sim/compare/advise_svg.h"
+#include "daemon/sim/compare/advise_text.h"
 #include "daemon/sim/workload/workload_file.h"
 
 #define NEEDS "persistent=1MiB ephemeral=1GiB "

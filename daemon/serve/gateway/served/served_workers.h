@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Callbacks of the workers of a served model, and of its profiler.
+ *
+ * Owner: the served model. Thread: the loop's.
+ */
+#ifndef DAEMON_SERVE_GATEWAY_SERVED_SERVED_WORKERS_H
+#define DAEMON_SERVE_GATEWAY_SERVED_SERVED_WORKERS_H
+
+#include "daemon/serve/gateway/profile/profile.h"
+#include "daemon/serve/gateway/served/served_state.h"
+
+/* Their context is the struct served_worker. */
+extern const struct model_worker_ops served_workers_ops;
+/* Their context is the struct served. */
+extern const struct profile_ops served_workers_profiler_ops;
+
+#endif
