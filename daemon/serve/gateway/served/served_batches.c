@@ -44,7 +44,7 @@ void served_batches_rested(struct served *s) {
 }
 
 void served_batches_give_up(struct served *s, uint64_t id, enum served_end end, int status,
-                    const char *what, const char *text) {
+                            const char *what, const char *text) {
     struct asked *asked = asking_find(&s->asking, id);
     struct refusal why = {0};
     served_event(s, PLAN_CANCELLED)->id = id;
@@ -83,7 +83,7 @@ static void take_back(struct served_worker *w, int err, const char *why) {
     }
     for (uint32_t i = 0; i < w->count; i++)
         served_batches_give_up(s, w->ids[i], SERVED_FAILED, err == -EINVAL ? 500 : 503,
-                "the batch could not be sent: ", *why ? why : strerror(-err));
+                               "the batch could not be sent: ", *why ? why : strerror(-err));
     if (fdutil_scarce(err)) {
         rest(w);
         return;
