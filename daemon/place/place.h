@@ -30,7 +30,7 @@
 #include "daemon/place/place_create.h"
 #include "daemon/place/place_look.h"
 #include "daemon/place/place_step.h"
-#include "daemon/place/place_types.h"
 #include "daemon/place/policy/place_policies.h"
+#include "daemon/place/state/place_types.h"
 
 #endif

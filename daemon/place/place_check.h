@@ -5,7 +5,7 @@
 #ifndef DAEMON_PLACE_PLACE_CHECK_H
 #define DAEMON_PLACE_PLACE_CHECK_H
 
-#include "daemon/place/place_types.h"
+#include "daemon/place/state/place_types.h"
 
 /* The invariants: NULL, or which one does not hold. */
 const char *place_check(const struct place *p);

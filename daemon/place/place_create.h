@@ -5,7 +5,7 @@
 #ifndef DAEMON_PLACE_PLACE_CREATE_H
 #define DAEMON_PLACE_PLACE_CREATE_H
 
-#include "daemon/place/place_types.h"
+#include "daemon/place/state/place_types.h"
 
 /* 0, or -EINVAL or -ENOMEM and the reason in `why`. */
 int place_create(struct place **out, const struct place_config *config, char *why, size_t cap);

@@ -5,7 +5,7 @@
 #ifndef DAEMON_PLACE_PLACE_LOOK_H
 #define DAEMON_PLACE_PLACE_LOOK_H
 
-#include "daemon/place/place_types.h"
+#include "daemon/place/state/place_types.h"
 
 struct place_use { /* of one GPU */
     uint32_t jobs;

@@ -5,7 +5,7 @@
 #ifndef DAEMON_PLACE_PLACE_STEP_H
 #define DAEMON_PLACE_PLACE_STEP_H
 
-#include "daemon/place/place_types.h"
+#include "daemon/place/state/place_types.h"
 
 /* 0, or -ENOMEM: then nothing of the step has happened, and the latest answer is not valid any
  * more. now_ns, from 0, never goes back: an earlier time is taken for that of the latest step. */

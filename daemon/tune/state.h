@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All that the library knows, and the parts of a step over it (step.c).
+ * All that the library knows.
  *
  * Owner: who called salus_fluid_create. Thread: the caller's.
  */

@@ -9,7 +9,7 @@
 
 #include "daemon/place/state/state.h"
 
-/* NULL, or why it cannot be: then it changed nothing. Room must be reserved (step.c). */
+/* NULL, or why it cannot be: then it changed nothing. Room must be reserved (place_step.c). */
 const char *events_take(struct place *p, const struct place_event *e);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Tasks of several GPUs, from the nodes that can host one (hosts.h): of each node its next task,
  * which costs what the dearest of the GPUs costs that it gets, and these are the cheapest there
- * that no task has. What comes out is what search.c would find, GPU by GPU.
+ * that no task has. The result is that of search.c, GPU by GPU.
  */
 #include "daemon/place/search/search_host.h"
 

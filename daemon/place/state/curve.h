@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/place/place_types.h"
+#include "daemon/place/state/place_types.h"
 
 #define CURVE_WHOLE 1000000u /* all of a GPU's time */
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/place/place_types.h"
+#include "daemon/place/state/place_types.h"
 
 #define DEMAND_BYTES_MOST ((uint64_t)1 << 46) /* 64 TiB: sums of them stay far from overflowing */
 

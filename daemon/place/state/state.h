@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "common/minheap.h"
-#include "daemon/place/place_types.h"
 #include "daemon/place/state/gpus.h"
 #include "daemon/place/state/hosts.h"
 #include "daemon/place/state/index.h"
@@ -19,6 +18,7 @@
 #include "daemon/place/state/kmeans.h"
 #include "daemon/place/state/makes.h"
 #include "daemon/place/state/nodes.h"
+#include "daemon/place/state/place_types.h"
 
 #define STATE_FAILURES 64u
 #define STATE_FREED 16u

@@ -23,8 +23,8 @@
 
 #include "daemon/serve/plan/plan_create.h"
 #include "daemon/serve/plan/plan_step.h"
-#include "daemon/serve/plan/plan_types.h"
 #include "daemon/serve/plan/plan_view.h"
 #include "daemon/serve/plan/policy/plan_policies.h"
+#include "daemon/serve/plan/types/plan_types.h"
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef DAEMON_SERVE_PLAN_PLAN_CREATE_H
 #define DAEMON_SERVE_PLAN_PLAN_CREATE_H
 
-#include "daemon/serve/plan/plan_types.h"
+#include "daemon/serve/plan/types/plan_types.h"
 
 /* -ENOMEM; -EINVAL and a sentence in `why` (>= 160 bytes, or NULL) when the configuration cannot
  * be.

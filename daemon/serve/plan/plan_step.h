@@ -5,7 +5,7 @@
 #ifndef DAEMON_SERVE_PLAN_PLAN_STEP_H
 #define DAEMON_SERVE_PLAN_PLAN_STEP_H
 
-#include "daemon/serve/plan/plan_types.h"
+#include "daemon/serve/plan/types/plan_types.h"
 
 /* 0, or -ENOMEM with the state unchanged. A time before that of the latest step is taken for that.
  */

@@ -5,7 +5,7 @@
 #ifndef DAEMON_SERVE_PLAN_PLAN_VIEW_H
 #define DAEMON_SERVE_PLAN_PLAN_VIEW_H
 
-#include "daemon/serve/plan/plan_types.h"
+#include "daemon/serve/plan/types/plan_types.h"
 
 /* Static; "?" for a number that is none. */
 const char *plan_fault_text(enum plan_fault fault);

@@ -22,7 +22,7 @@
 #include "daemon/serve/plan/outlook/batchtime.h"
 #include "daemon/serve/plan/outlook/histogram.h"
 #include "daemon/serve/plan/outlook/score.h"
-#include "daemon/serve/plan/plan_types.h"
+#include "daemon/serve/plan/types/plan_types.h"
 
 #define OUTLOOK_TAIL_MILLI 990u
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/serve/plan/plan_types.h"
+#include "daemon/serve/plan/types/plan_types.h"
 
 #define CREW_NONE UINT32_MAX
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The policy seam: which pending requests go into the next batch, and which can be given up. The
- * core (step.c) keeps requests and workers and calls the hooks; whoever may be NULL is said. A
+ * core (plan_step.c) keeps requests and workers and calls the hooks; whoever may be NULL is said. A
  * policy has no memory but st->own, and never learns the time but from the state.
  *
  * Owner: the scheduler. Thread: the scheduler's caller.

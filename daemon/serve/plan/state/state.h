@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "daemon/serve/plan/outlook/outlook.h"
-#include "daemon/serve/plan/plan_types.h"
 #include "daemon/serve/plan/state/crew.h"
 #include "daemon/serve/plan/state/lineup.h"
 #include "daemon/serve/plan/state/roster.h"
+#include "daemon/serve/plan/types/plan_types.h"
 
 #define STATE_NONE UINT32_MAX
 

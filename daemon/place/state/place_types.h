@@ -2,8 +2,8 @@
  *
  * Nodes, jobs, events and answers of the placement library (place.h).
  */
-#ifndef DAEMON_PLACE_PLACE_TYPES_H
-#define DAEMON_PLACE_PLACE_TYPES_H
+#ifndef DAEMON_PLACE_STATE_PLACE_TYPES_H
+#define DAEMON_PLACE_STATE_PLACE_TYPES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * Events, actions and the configuration of a served model's scheduler (plan.h).
  */
-#ifndef DAEMON_SERVE_PLAN_PLAN_TYPES_H
-#define DAEMON_SERVE_PLAN_PLAN_TYPES_H
+#ifndef DAEMON_SERVE_PLAN_TYPES_PLAN_TYPES_H
+#define DAEMON_SERVE_PLAN_TYPES_PLAN_TYPES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ struct plan_config {
     uint64_t ahead_ns;    /* infer5: before its worker is free a batch is planned; 0: 10 ms */
     uint64_t grace_ns;    /* infer5: so much later than planned it is still taken; 0: 10 ms */
     uint64_t trial_ns;    /* an idle worker tries a request that would be late by what is expected
-                             (step.c), so often at most; 0: never, as the thesis has it */
+                             (plan_step.c), so often at most; 0: never, as the thesis has it */
     bool plain; /* infer5: batches take what they would if every request took the mean; not: the
                    longest of the latest ten */
 };
