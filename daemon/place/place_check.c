@@ -5,7 +5,7 @@
 #include "daemon/place/place_check.h"
 #include "daemon/place/assignment/capacity.h"
 #include "daemon/place/state/curve.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static bool same_use(const struct gpus_use *a, const struct gpus_use *b) {
     return a->persistent_bytes == b->persistent_bytes && a->ephemeral_bytes == b->ephemeral_bytes &&

@@ -15,7 +15,7 @@
 #include "daemon/place/queue/rounds.h"
 #include "daemon/place/search/search.h"
 #include "daemon/place/state/curve.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 #define BATCH 15u /* section 5.2 */
 #define WARM_NS 60000000000

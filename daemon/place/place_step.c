@@ -9,7 +9,7 @@
 
 #include "daemon/place/assignment/answer.h"
 #include "daemon/place/queue/events.h"
-#include "daemon/place/queue/placing.h"
+#include "daemon/place/queue/pass.h"
 #include "daemon/place/queue/rounds.h"
 #include "daemon/place/search/search.h"
 
@@ -74,7 +74,7 @@ int place_step(struct place *p, int64_t now_ns, const struct place_event *events
         const char *why = events_take(p, &events[i]);
         if (why) answer_wrong(p, i, why);
     }
-    placing_pass(p);
+    pass_run(p);
     *answer = answer_end(p);
     return 0;
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "daemon/tune/state.h"
+#include "daemon/tune/fluid_state.h"
 
 static const char *check_shared(const struct salus_fluid *f, const struct trial *t) {
     if (t->gpu >= f->strips.most) return "a trial with a share is on no GPU";

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "daemon/tune/state.h"
+#include "daemon/tune/fluid_state.h"
 
 #define PRESET_TRIALS 4096u
 #define FLAGS                                                                               \

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <math.h>
 
-#include "daemon/tune/answer.h"
-#include "daemon/tune/placing.h"
-#include "daemon/tune/resizing.h"
-#include "daemon/tune/state.h"
+#include "daemon/tune/fluid_answer.h"
+#include "daemon/tune/fluid_placement.h"
+#include "daemon/tune/fluid_resize.h"
+#include "daemon/tune/fluid_state.h"
 
 #define BUDGET_MOST_NS (100 * 365 * INT64_C(86400000000000))
 #define LEFT_LEAST_NS 1.0 /* what did not say that it has ended has something left */
@@ -19,8 +19,8 @@ static void advance(struct salus_fluid *f, int64_t now_ns) {
     if (now_ns <= f->now_ns) return;
     double ns = (double)(now_ns - f->now_ns);
     for (uint32_t i = 0; i < f->trials.count; i++) {
-        struct trial *t = state_trial(f, i);
-        t->left_ns = fmax(t->left_ns - ns * state_rate(f, t), LEFT_LEAST_NS);
+        struct trial *t = fluid_state_trial(f, i);
+        t->left_ns = fmax(t->left_ns - ns * fluid_state_rate(f, t), LEFT_LEAST_NS);
     }
     f->now_ns = now_ns;
 }
@@ -36,9 +36,9 @@ static void set_limits(struct salus_fluid *f, struct trial *t, const struct salu
     bool fifo = c->flags & SALUS_FLUID_FIFO;
     t->curve = (struct curve){e->alpha, e->beta};
     t->packed_most = least(e->packed_most ? e->packed_most : c->packed_most,
-                           fifo ? 1 : curve_packed_most(e->alpha));
+                           fifo ? 1 : fluid_curve_packed_most(e->alpha));
     t->spread_most = least(e->spread_most ? e->spread_most : c->spread_most,
-                           fifo ? 1 : curve_spread_most(e->beta));
+                           fifo ? 1 : fluid_curve_spread_most(e->beta));
     t->packed_said = t->packed_most;
     t->spread_said = t->spread_most;
 }
@@ -53,7 +53,7 @@ static enum salus_fluid_fault take_join(struct salus_fluid *f, const struct salu
     struct curve curve = {e->alpha, e->beta};
     if (trials_find(&f->trials, e->id) != TRIALS_NONE) return SALUS_FLUID_FAULT_TWICE;
     if (e->left_ns <= 0 || e->left_ns > BUDGET_MOST_NS) return SALUS_FLUID_FAULT_BUDGET;
-    if (!curve_can_be(&curve)) return SALUS_FLUID_FAULT_OVERHEAD;
+    if (!fluid_curve_can_be(&curve)) return SALUS_FLUID_FAULT_OVERHEAD;
     if (f->trials.count == f->trials.capacity) return SALUS_FLUID_FAULT_FULL;
     bool fifo = f->config.flags & SALUS_FLUID_FIFO;
     uint64_t turn = fifo ? f->trials.turns++ : trials_turn(&f->trials, e->group);
@@ -71,11 +71,11 @@ static enum salus_fluid_fault take_left(struct trial *t, const struct salus_flui
 }
 
 /* Who runs keeps what it has: c of one that shares a GPU and d of one on several do not fall below
- * what it was let into, until it waits (state_wait). A share that was 1/c follows. */
+ * what it was let into, until it waits (fluid_state_wait). A share that was 1/c follows. */
 static enum salus_fluid_fault take_known(struct salus_fluid *f, struct trial *t,
                                          const struct salus_fluid_event *e) {
     struct curve curve = {e->alpha, e->beta};
-    if (!curve_can_be(&curve)) return SALUS_FLUID_FAULT_OVERHEAD;
+    if (!fluid_curve_can_be(&curve)) return SALUS_FLUID_FAULT_OVERHEAD;
     uint32_t before = t->packed_most;
     set_limits(f, t, e);
     if (t->share > t->spread_most) t->spread_most = (uint32_t)t->share;
@@ -88,7 +88,7 @@ static enum salus_fluid_fault take_known(struct salus_fluid *f, struct trial *t,
 }
 
 static enum salus_fluid_fault take_end(struct salus_fluid *f, uint32_t place) {
-    state_wait(f, place);
+    fluid_state_wait(f, place);
     f->waiting--;
     f->freed = true;
     trials_remove(&f->trials, place);
@@ -99,7 +99,7 @@ static enum salus_fluid_fault take_died(struct salus_fluid *f, uint32_t place) {
     struct trial *t = &f->trials.at[place];
     if (t->state == SALUS_FLUID_WAITING) return SALUS_FLUID_FAULT_WAITS;
     t->deaths++;
-    state_wait(f, place);
+    fluid_state_wait(f, place);
     return SALUS_FLUID_FAULT_NONE;
 }
 
@@ -129,7 +129,7 @@ static void lose(struct salus_fluid *f, uint32_t place, uint32_t gpu) {
     if (f->strips.at[gpu].leaving) return;
     strips_drop(&f->strips, t, gpu);
     if (t->share <= 1) {
-        state_wait(f, place);
+        fluid_state_wait(f, place);
         return;
     }
     t->share--;
@@ -144,8 +144,9 @@ static enum salus_fluid_fault take_gpu_gone(struct salus_fluid *f, uint32_t gpu)
     if (!s->at[gpu].here) return SALUS_FLUID_FAULT_NO_GPU;
     if (s->at[gpu].owner != STRIPS_NONE) lose(f, s->at[gpu].owner, gpu);
     for (uint32_t i = 0; i < f->trials.count; i++) {
-        const struct trial *t = state_trial(f, i);
-        if (t->share > 0 && t->share < 1 && t->gpu == gpu) state_wait(f, f->trials.in_order[i]);
+        const struct trial *t = fluid_state_trial(f, i);
+        if (t->share > 0 && t->share < 1 && t->gpu == gpu)
+            fluid_state_wait(f, f->trials.in_order[i]);
     }
     strips_go(s, gpu);
     f->freed = true;
@@ -194,9 +195,9 @@ int32_t salus_fluid_step(struct salus_fluid *f, int64_t now_ns,
         if (fault) f->refusals[f->refused++] = (struct salus_fluid_refusal){i, fault};
     }
     strips_recount(&f->strips, &f->trials);
-    placing_run(f);
-    resizing_run(f);
+    fluid_placement_run(f);
+    fluid_resize_run(f);
     strips_recount(&f->strips, &f->trials);
-    answer_write(f, out);
+    fluid_answer_write(f, out);
     return 0;
 }

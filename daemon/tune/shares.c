@@ -76,7 +76,7 @@ static double width(const struct shares_ask *a) {
 }
 
 static void reckon(struct shares_ask *a) {
-    a->run_ns = a->left_ns / curve_rate(&a->curve, width(a));
+    a->run_ns = a->left_ns / fluid_curve_rate(&a->curve, width(a));
 }
 
 static struct shares_ask *last(struct shares_ask *asks, uint32_t count) {
@@ -95,7 +95,8 @@ static void fill(struct shares_ask *asks, uint32_t count, uint32_t gpus) {
     for (; rest; rest--) {
         struct shares_ask *a = last(asks, count);
         double more = width(a) + 1;
-        if (more > a->spread_most || curve_rate(&a->curve, more) <= curve_rate(&a->curve, width(a)))
+        if (more > a->spread_most ||
+            fluid_curve_rate(&a->curve, more) <= fluid_curve_rate(&a->curve, width(a)))
             return;
         a->share = more;
         reckon(a);

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "daemon/tune/curve.h"
+#include "daemon/tune/fluid_curve.h"
 
 #define SHARES_SLACK 1e-9 /* what a sum of shares may be off by */
 

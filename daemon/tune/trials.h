@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/slotmap.h"
-#include "daemon/tune/curve.h"
+#include "daemon/tune/fluid_curve.h"
 
 #define TRIALS_NONE UINT32_MAX
 

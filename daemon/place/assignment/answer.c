@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "daemon/place/assignment/cost.h"
-#include "daemon/place/state/room.h"
+#include "daemon/place/state/place_room.h"
 
 void answer_finish(struct state_answer *a) {
     free(a->actions);
@@ -17,9 +17,10 @@ void answer_finish(struct state_answer *a) {
 
 int answer_reserve(struct state_answer *a, uint64_t actions, uint64_t where, uint64_t wrong) {
     int err = 0;
-    a->actions = room_for(a->actions, &a->actions_capacity, actions, sizeof(*a->actions), &err);
-    a->where = room_for(a->where, &a->where_capacity, where, sizeof(*a->where), &err);
-    a->wrong = room_for(a->wrong, &a->wrong_capacity, wrong, sizeof(*a->wrong), &err);
+    a->actions =
+        place_room_for(a->actions, &a->actions_capacity, actions, sizeof(*a->actions), &err);
+    a->where = place_room_for(a->where, &a->where_capacity, where, sizeof(*a->where), &err);
+    a->wrong = place_room_for(a->wrong, &a->wrong_capacity, wrong, sizeof(*a->wrong), &err);
     return err;
 }
 

@@ -7,7 +7,7 @@
 #ifndef DAEMON_PLACE_ANSWER_H
 #define DAEMON_PLACE_ANSWER_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 void answer_finish(struct state_answer *a);
 /* 0 or -ENOMEM. */

@@ -4,7 +4,7 @@
  */
 #include "daemon/place/assignment/capacity.h"
 
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static uint64_t most(uint64_t a, uint64_t b) {
     return a > b ? a : b;

@@ -8,7 +8,7 @@
 #ifndef DAEMON_PLACE_CAPACITY_H
 #define DAEMON_PLACE_CAPACITY_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 /* Memory that is used on a GPU with this job on it as well. */
 uint64_t capacity_after(const struct gpus_use *use, const struct demand *d);

@@ -7,7 +7,7 @@
 #ifndef DAEMON_PLACE_COST_H
 #define DAEMON_PLACE_COST_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 /* (8): the part of the GPU's memory that is used then. */
 double cost_memory(const struct place *p, const struct demand *d, const struct gpu *gpu);

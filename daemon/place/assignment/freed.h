@@ -8,7 +8,7 @@
 #ifndef DAEMON_PLACE_FREED_H
 #define DAEMON_PLACE_FREED_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 /* This one has, or may have. */
 void freed_add(struct place *p, uint32_t node);

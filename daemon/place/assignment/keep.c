@@ -5,7 +5,7 @@
 #include "daemon/place/assignment/keep.h"
 
 #include "daemon/place/assignment/running.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 /* JOBS_NONE: nobody waits whom the open nodes could hold. */
 static uint32_t longest(const struct place *p) {

@@ -12,7 +12,7 @@
 #ifndef DAEMON_PLACE_KEEP_H
 #define DAEMON_PLACE_KEEP_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 /* Behind a pass over those that wait. */
 void keep_judge(struct place *p);

@@ -8,7 +8,7 @@
 #include "daemon/place/assignment/freed.h"
 #include "daemon/place/assignment/sides.h"
 #include "daemon/place/state/curve.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static uint64_t key_of(const struct place *p, const struct gpu *gpu) {
     if (p->config.first_fit) return 0; /* in the order in which they came */

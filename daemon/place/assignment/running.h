@@ -8,7 +8,7 @@
 #ifndef DAEMON_PLACE_RUNNING_H
 #define DAEMON_PLACE_RUNNING_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 /* It runs on these GPUs, as many as all its tasks have, task by task. */
 void running_start(struct place *p, uint32_t job, const uint32_t *gpus);

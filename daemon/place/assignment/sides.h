@@ -8,7 +8,7 @@
 #ifndef DAEMON_PLACE_SIDES_H
 #define DAEMON_PLACE_SIDES_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 static inline enum place_kind sides_come(struct place *p, uint32_t gpus) {
     double wanted = p->config.separate_ratio * (double)p->side_gpus[PLACE_TRAINING];

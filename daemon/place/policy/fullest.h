@@ -8,7 +8,7 @@
 #ifndef DAEMON_PLACE_FULLEST_H
 #define DAEMON_PLACE_FULLEST_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 /* Below 0, the fuller the less. */
 static inline double fullest_cost(const struct place *p, const struct demand *d,

@@ -3,7 +3,7 @@
  * The table of policies.
  */
 #include "daemon/place/policy/place_policies.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * queue; here whoever finds none is passed by.
  */
 #include "daemon/place/policy/place_policies.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static bool closed(const struct gpus_use *use) {
     return use->jobs > 0;

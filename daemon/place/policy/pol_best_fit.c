@@ -4,7 +4,7 @@
  */
 #include "daemon/place/assignment/capacity.h"
 #include "daemon/place/policy/place_policies.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static double cost(const struct place *p, const struct demand *d, const struct gpu *gpu) {
     return (double)(gpu->memory_bytes - capacity_after(&gpu->use, d));

@@ -5,7 +5,7 @@
  * has against it. Of idle GPUs the first that came is taken.
  */
 #include "daemon/place/policy/place_policies.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static bool closed(const struct gpus_use *use) {
     return use->jobs > 0;

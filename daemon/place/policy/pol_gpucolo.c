@@ -11,7 +11,7 @@
 #include "daemon/place/policy/fullest.h"
 #include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/curve.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static bool fits(const struct place *p, const struct demand *d, const struct gpu *gpu) {
     const struct gpus_use *use = &gpu->use;

@@ -10,7 +10,7 @@
 #include "daemon/place/policy/fullest.h"
 #include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/curve.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static bool closed(const struct gpus_use *use) {
     return use->jobs > use->services;

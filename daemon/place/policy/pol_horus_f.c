@@ -5,7 +5,7 @@
  */
 #include "daemon/place/assignment/cost.h"
 #include "daemon/place/policy/place_policies.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 const struct place_policy place_horus_f = {
     .name = "horus_f",

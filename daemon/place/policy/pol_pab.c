@@ -14,7 +14,7 @@
 #include "daemon/place/assignment/cost.h"
 #include "daemon/place/assignment/running.h"
 #include "daemon/place/policy/place_policies.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static void started(struct place *p, uint32_t job) {
     const struct job *it = &p->jobs.at[job];

@@ -5,7 +5,7 @@
  * of one; which side a node is on is decided when it comes (sides.h).
  */
 #include "daemon/place/policy/place_policies.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static bool closed(const struct gpus_use *use) {
     return use->jobs > 0;

@@ -8,7 +8,7 @@
 #ifndef DAEMON_PLACE_ATTEMPT_H
 #define DAEMON_PLACE_ATTEMPT_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 /* Whether it waits on. */
 bool attempt_run(struct place *p, uint32_t job);

@@ -9,7 +9,7 @@
 #include "daemon/place/assignment/keep.h"
 #include "daemon/place/assignment/running.h"
 #include "daemon/place/state/curve.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 static const char *const no_node = "there is no such node";
 static const char *const no_job = "there is no such job";

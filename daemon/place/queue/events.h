@@ -7,7 +7,7 @@
 #ifndef DAEMON_PLACE_EVENTS_H
 #define DAEMON_PLACE_EVENTS_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 /* NULL, or why it cannot be: then it changed nothing. Room must be reserved (place_step.c). */
 const char *events_take(struct place *p, const struct place_event *e);

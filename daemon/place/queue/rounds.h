@@ -8,7 +8,7 @@
 #ifndef DAEMON_PLACE_ROUNDS_H
 #define DAEMON_PLACE_ROUNDS_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 void rounds_finish(struct state_rounds *r);
 /* Room for so many jobs. 0 or -ENOMEM. */

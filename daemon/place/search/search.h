@@ -12,7 +12,7 @@
 #ifndef DAEMON_PLACE_SEARCH_H
 #define DAEMON_PLACE_SEARCH_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 void search_finish(struct state_search *s);
 /* Room for so many GPUs and nodes. 0 or -ENOMEM. */

@@ -9,8 +9,8 @@
 #ifndef DAEMON_PLACE_SEARCH_HEAP_H
 #define DAEMON_PLACE_SEARCH_HEAP_H
 
-#include "daemon/place/state/policy.h"
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_policy.h"
+#include "daemon/place/state/place_state.h"
 
 static inline bool search_goes_first(const void *keys, uint32_t a, uint32_t b) {
     const struct state_key *x = (const struct state_key *)keys + a;

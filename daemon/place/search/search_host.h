@@ -7,7 +7,7 @@
 #ifndef DAEMON_PLACE_SEARCH_SEARCH_HOST_H
 #define DAEMON_PLACE_SEARCH_SEARCH_HOST_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 /* How many tasks were found. */
 uint32_t search_hosts(struct place *p, uint32_t job);

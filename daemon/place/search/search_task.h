@@ -7,7 +7,7 @@
 #ifndef DAEMON_PLACE_SEARCH_SEARCH_TASK_H
 #define DAEMON_PLACE_SEARCH_SEARCH_TASK_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 /* Whether a GPU can have the job, its node aside. */
 bool search_fits(const struct place *p, const struct job *job, const struct gpu *gpu);

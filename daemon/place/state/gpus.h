@@ -43,7 +43,7 @@ struct gpu {
     uint64_t turn; /* the order in which GPUs came: decides among equals */
     uint32_t node, number, curve;
     struct gpus_use use;
-    uint64_t room_ppm; /* a service that wants more does not fit (policy.h, `room`) */
+    uint64_t room_ppm; /* a service that wants more does not fit (place_policy.h, `room`) */
     uint32_t first_seat;
     uint64_t cpu_milli, node_bytes; /* free, of its node: a copy */
     /* index.c's */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "daemon/place/state/room.h"
+#include "daemon/place/state/place_room.h"
 
 #define SEED 0xa0761d6478bd642full /* names are the caller's own: nobody aims at the table */
 
@@ -26,7 +26,7 @@ void jobs_finish(struct jobs *j) {
 int jobs_reserve(struct jobs *j, uint64_t more) {
     int err = 0;
     if (!more) return 0;
-    j->at = room_for(j->at, &j->capacity, j->used + more, sizeof(*j->at), &err);
+    j->at = place_room_for(j->at, &j->capacity, j->used + more, sizeof(*j->at), &err);
     return err ? err : slotmap_reserve(&j->ids, j->capacity);
 }
 

@@ -38,8 +38,8 @@ struct job {
     int64_t told_ns, since_ns;
     bool first;            /* its node went away: before all that are not */
     uint32_t next, before; /* in the order */
-    uint64_t tried;        /* it found no place as things were then (state.h, `changes`); 0: new */
-    uint64_t overtaken;    /* later ones that started before it (keep.h) */
+    uint64_t tried; /* it found no place as things were then (place_state.h, `changes`); 0: new */
+    uint64_t overtaken; /* later ones that started before it (keep.h) */
 
     /* RUNNING. */
     uint64_t start; /* a number of its own */

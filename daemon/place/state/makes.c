@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/place/state/room.h"
+#include "daemon/place/state/place_room.h"
 
 void makes_finish(struct makes *m) {
     free(m->at);
@@ -15,7 +15,7 @@ void makes_finish(struct makes *m) {
 
 int makes_reserve(struct makes *m, uint64_t more) {
     int err = 0;
-    m->at = room_for(m->at, &m->capacity, m->count + more, sizeof(*m->at), &err);
+    m->at = place_room_for(m->at, &m->capacity, m->count + more, sizeof(*m->at), &err);
     return err;
 }
 

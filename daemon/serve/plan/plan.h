@@ -8,7 +8,7 @@
  *
  * A model has workers, which take one batch at a time, of one of its sizes; and applications, which
  * send requests whose times alone are distributed alike. Times alone are learnt (ALONE, DONE), and
- * so is what a batch takes beside them. Which requests go is decided by a policy (policy.h).
+ * so is what a batch takes beside them. Which requests go is decided by a policy (plan_policy.h).
  *
  * Every request that ARRIVED is answered once: by SEND, TIMEOUT or REFUSE, unless it was CANCELLED.
  * After SEND it is its batch's, until DONE; only when its worker is LOST it is pending again.

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/serve/plan/core.h"
+#include "daemon/serve/plan/plan_core.h"
 #include "daemon/serve/plan/policy/plan_policies.h"
 
 #define PRESET_WINDOW_NS 300000000000ull

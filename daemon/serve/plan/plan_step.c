@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "daemon/serve/plan/core.h"
+#include "daemon/serve/plan/plan_core.h"
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
@@ -61,7 +61,7 @@ static void end_request(struct plan *p, uint32_t place, enum plan_action_kind ki
 static bool may_try(const struct plan *p, uint32_t place) {
     const struct plan_state *st = &p->st;
     return st->config.trial_ns && st->now_ns >= p->trial_at_ns && st->crew.idle &&
-           state_left(st, place) > 0;
+           plan_state_left(st, place) > 0;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -90,7 +90,8 @@ static uint64_t learn_alone(struct plan_state *st, const struct crew_worker *w,
     uint64_t longest_ns = 0;
     for (uint32_t i = 0; alone_ns && i < w->count; i++) {
         if (!alone_ns[i]) continue;
-        outlook_alone(&st->outlook, state_request(st, w->places[i])->app, alone_ns[i], st->now_ns);
+        outlook_alone(&st->outlook, plan_state_request(st, w->places[i])->app, alone_ns[i],
+                      st->now_ns);
         if (alone_ns[i] > longest_ns) longest_ns = alone_ns[i];
     }
     return longest_ns;
@@ -104,7 +105,7 @@ static enum plan_fault take_done(struct plan *p, const struct plan_event *e) {
     if (!w->count) return PLAN_FAULT_IDLE;
     if (!e->done.batch_ns) return PLAN_FAULT_NO_TIME;
     uint64_t longest_ns = learn_alone(st, w, e->done.alone_ns);
-    outlook_batch(&st->outlook, state_size_of(st, w->count), longest_ns, e->done.batch_ns);
+    outlook_batch(&st->outlook, plan_state_size_of(st, w->count), longest_ns, e->done.batch_ns);
     if (p->policy->done) p->policy->done(st, w, e->done.batch_ns);
     for (uint32_t i = 0; i < w->count; i++)
         roster_remove(&st->roster, w->places[i]);
@@ -133,7 +134,7 @@ static enum plan_fault take_lost(struct plan *p, const struct plan_event *e) {
     const struct crew_worker *w = &st->crew.workers[e->worker];
     for (uint32_t i = 0; i < w->count; i++) {
         uint32_t place = w->places[i];
-        if (state_request(st, place)->where == ROSTER_FORGOTTEN) {
+        if (plan_state_request(st, place)->where == ROSTER_FORGOTTEN) {
             roster_remove(&st->roster, place);
             continue;
         }
@@ -148,7 +149,7 @@ static enum plan_fault take_cancelled(struct plan *p, const struct plan_event *e
     struct plan_state *st = &p->st;
     uint32_t place = roster_find(&st->roster, e->id);
     if (place == ROSTER_NONE) return PLAN_FAULT_NO_REQUEST;
-    if (state_request(st, place)->where == ROSTER_SENT) {
+    if (plan_state_request(st, place)->where == ROSTER_SENT) {
         roster_forget(&st->roster, place); /* its batch has it until it is done */
         return PLAN_FAULT_NONE;
     }
@@ -210,11 +211,11 @@ static void send(struct plan *p, uint32_t worker, uint32_t count) {
     a->size = count;
     a->ids = p->ids + p->id_count;
     for (uint32_t i = 0; i < count; i++) {
-        p->ids[p->id_count++] = state_request(st, w->places[i])->id;
+        p->ids[p->id_count++] = plan_state_request(st, w->places[i])->id;
         roster_move(&st->roster, w->places[i], ROSTER_SENT);
         p->policy->remove(st, w->places[i]);
     }
-    uint64_t expected_ns = st->outlook.size[state_size_of(st, count)].mean_ns;
+    uint64_t expected_ns = st->outlook.size[plan_state_size_of(st, count)].mean_ns;
     crew_send(&st->crew, worker, count, st->now_ns, expected_ns);
 }
 

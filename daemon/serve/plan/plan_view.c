@@ -3,7 +3,7 @@
  * What people ask of the scheduler, and whether it is whole.
  */
 #include "daemon/serve/plan/plan_view.h"
-#include "daemon/serve/plan/core.h"
+#include "daemon/serve/plan/plan_core.h"
 
 const char *plan_fault_text(enum plan_fault fault) {
     static const char *const texts[] = {
@@ -47,7 +47,7 @@ static const char *check_crew(const struct plan_state *st, uint32_t *sent) {
         *sent += w->count;
         if (w->count && !w->here) return "a worker that is gone has a batch";
         for (uint32_t k = 0; k < w->count; k++)
-            if (state_request(st, w->places[k])->where < ROSTER_SENT)
+            if (plan_state_request(st, w->places[k])->where < ROSTER_SENT)
                 return "a batch has a request that was not sent";
     }
     bool counted = here == st->crew.here && idle == st->crew.idle;
@@ -58,8 +58,8 @@ const char *plan_check(const struct plan *p) {
     const struct plan_state *st = &p->st;
     uint32_t pending = 0, used = 0, sent = 0;
     for (uint32_t i = 0; i < st->roster.capacity; i++) {
-        pending += state_request(st, i)->where == ROSTER_PENDING;
-        used += state_request(st, i)->where != ROSTER_FREE;
+        pending += plan_state_request(st, i)->where == ROSTER_PENDING;
+        used += plan_state_request(st, i)->where != ROSTER_FREE;
     }
     if (pending != st->roster.pending || used != st->roster.used) return "requests are miscounted";
     const char *broken = check_crew(st, &sent);

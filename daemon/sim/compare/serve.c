@@ -77,7 +77,7 @@ static int run_world(struct serve *s, const struct serve_config *c, uint32_t slo
     struct demand d;
     spec.slo = c->slos[slo];
     spec.seed = seed;
-    int err = demand_init(&d, &spec);
+    int err = serving_demand_init(&d, &spec);
     if (err) return explain(err, &config, why);
     measure_add(&s->p99_ns, d.p99_ns);
     measure_add(&s->capacity, d.capacity);
@@ -87,7 +87,7 @@ static int run_world(struct serve *s, const struct serve_config *c, uint32_t slo
         err = serving_run(&d, &spec, config, &r);
         if (!err) note(&s->cells[slo][i], &spec, &r);
     }
-    demand_finish(&d);
+    serving_demand_finish(&d);
     return err ? explain(err, &config, why) : 0;
 }
 

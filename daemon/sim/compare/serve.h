@@ -14,7 +14,7 @@
 
 #include "daemon/serve/plan/plan.h"
 #include "daemon/sim/compare/compare.h"
-#include "daemon/sim/serve/demand.h"
+#include "daemon/sim/serve/serving_demand.h"
 
 #define SERVE_SLOS 16u
 #define SERVE_POLICIES 16u

@@ -117,12 +117,12 @@ static int happen(struct serving *s, uint64_t at_ns) {
 
 /* Historical data, and the workers. */
 static int begin(struct serving *s) {
-    uint32_t apps = demand_apps(s->spec), known = s->spec->unknown ? 0 : KNOWN * apps;
+    uint32_t apps = serving_demand_apps(s->spec), known = s->spec->unknown ? 0 : KNOWN * apps;
     int err = 0;
     for (uint32_t i = 0; !err && i < known; i++) {
         struct plan_event *e = event(s, PLAN_ALONE);
         e->alone.app = i % apps;
-        e->alone.ns = demand_time(s->spec, &s->draw, e->alone.app);
+        e->alone.ns = serving_demand_time(s->spec, &s->draw, e->alone.app);
         if (s->event_count == EVENTS) err = step(s);
     }
     if (!err) err = step(s);
@@ -132,7 +132,7 @@ static int begin(struct serving *s) {
 }
 
 static void fill_config(const struct demand_spec *spec, struct plan_config *c) {
-    c->apps = demand_apps(spec);
+    c->apps = serving_demand_apps(spec);
     c->c0_ns = (uint64_t)(spec->c0_ms * MS);
     c->c1 = spec->c1;
     for (uint32_t size = 1; size <= spec->largest && c->size_count < PLAN_SIZES; size *= 2)

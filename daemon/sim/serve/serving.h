@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "daemon/serve/plan/plan.h"
-#include "daemon/sim/serve/demand.h"
+#include "daemon/sim/serve/serving_demand.h"
 
 struct serving_result {
     uint32_t finished; /* in time: of all requests the finish rate (thesis, section 4.5.2) */

@@ -3,7 +3,7 @@
  * The table of policies.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
-#include "daemon/serve/plan/state/policy.h"
+#include "daemon/serve/plan/state/plan_policy.h"
 
 #include <string.h>
 

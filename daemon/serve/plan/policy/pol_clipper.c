@@ -6,7 +6,7 @@
  * and gives one up only when its deadline is over.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
-#include "daemon/serve/plan/state/policy.h"
+#include "daemon/serve/plan/state/plan_policy.h"
 
 #define BACK_OFF 0.9
 
@@ -33,7 +33,7 @@ static void finish(struct plan_state *st) {
 }
 
 static void add(struct plan_state *st, uint32_t place) {
-    const struct roster_request *r = state_request(st, place);
+    const struct roster_request *r = plan_state_request(st, place);
     lineup_add(&clipper_of(st)->line, place, r->order, r->deadline_ns);
 }
 
@@ -50,7 +50,7 @@ static uint32_t pick(struct plan_state *st, uint32_t *places) {
     uint32_t count = lineup_count(&c->line);
     if (!count) return 0;
     if (count > c->limit) count = (uint32_t)c->limit;
-    count = st->config.sizes[state_size_of(st, count)];
+    count = st->config.sizes[plan_state_size_of(st, count)];
     lineup_take(&c->line, count, places);
     return count;
 }
@@ -59,8 +59,8 @@ static uint32_t pick(struct plan_state *st, uint32_t *places) {
 static uint64_t objective_of(const struct plan_state *st, const struct crew_worker *w) {
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < w->count; i++) {
-        const struct roster_request *r = state_request(st, w->places[i]);
-        uint64_t ns = state_latest(r->deadline_ns, r->arrived_ns);
+        const struct roster_request *r = plan_state_request(st, w->places[i]);
+        uint64_t ns = plan_state_latest(r->deadline_ns, r->arrived_ns);
         if (ns < least) least = ns;
     }
     return least;
@@ -69,7 +69,7 @@ static uint64_t objective_of(const struct plan_state *st, const struct crew_work
 static void done(struct plan_state *st, const struct crew_worker *w, uint64_t ns) {
     struct clipper *c = clipper_of(st);
     uint32_t most = st->config.sizes[st->config.size_count - 1];
-    bool full = w->count == st->config.sizes[state_size_of(st, (uint32_t)c->limit)];
+    bool full = w->count == st->config.sizes[plan_state_size_of(st, (uint32_t)c->limit)];
     if (ns > objective_of(st, w))
         c->limit = c->limit * BACK_OFF > 1 ? c->limit * BACK_OFF : 1;
     else if (full && c->limit < most)

@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "daemon/serve/plan/policy/plan_policies.h"
-#include "daemon/serve/plan/state/policy.h"
+#include "daemon/serve/plan/state/plan_policy.h"
 
 #define DECAY 0.92   /* of the time that is left: the rest is slack */
 #define DEVIATIONS 3 /* above the mean is the longest that a batch is expected to take */
@@ -43,7 +43,7 @@ static void finish(struct plan_state *st) {
 }
 
 static void add(struct plan_state *st, uint32_t place) {
-    const struct roster_request *r = state_request(st, place);
+    const struct roster_request *r = plan_state_request(st, place);
     lineup_add(&fit_of(st)->line, place, r->order, r->deadline_ns);
 }
 
@@ -59,7 +59,7 @@ static uint32_t expired(struct plan_state *st) {
 
 static void done(struct plan_state *st, const struct crew_worker *w, uint64_t ns) {
     struct clipper_fit *c = fit_of(st);
-    struct taken *t = &c->of[state_size_of(st, w->count)];
+    struct taken *t = &c->of[plan_state_size_of(st, w->count)];
     double off = (double)ns - t->mean;
     t->count++;
     t->mean += off / t->count;
@@ -107,17 +107,17 @@ static uint32_t explored(const struct plan_state *st) {
 /* For a line that has somebody. */
 static uint32_t size_now(const struct plan_state *st) {
     const struct clipper_fit *c = fit_of(st);
-    double budget_ns = DECAY * (double)state_left(st, lineup_first(&c->line));
+    double budget_ns = DECAY * (double)plan_state_left(st, lineup_first(&c->line));
     if (budget_ns > c->most_ns) return explored(st);
     double size = fitted(st, budget_ns);
     if (size < 1) return 0;
-    return state_size_of(st, size > PLAN_BATCH_MOST ? PLAN_BATCH_MOST : (uint32_t)size);
+    return plan_state_size_of(st, size > PLAN_BATCH_MOST ? PLAN_BATCH_MOST : (uint32_t)size);
 }
 
 static uint32_t pick(struct plan_state *st, uint32_t *places) {
     struct clipper_fit *c = fit_of(st);
     if (!lineup_count(&c->line)) return 0;
-    uint32_t size = size_now(st), most = state_size_of(st, lineup_count(&c->line));
+    uint32_t size = size_now(st), most = plan_state_size_of(st, lineup_count(&c->line));
     if (size > c->largest) c->largest = size;
     if (size > most) size = most;
     lineup_take(&c->line, st->config.sizes[size], places);

@@ -7,7 +7,7 @@
  * given up. A batch is the largest that the earliest deadline allows, in order of deadlines.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
-#include "daemon/serve/plan/state/policy.h"
+#include "daemon/serve/plan/state/plan_policy.h"
 
 struct clockwork {
     struct lineup line;
@@ -41,7 +41,7 @@ static uint64_t ahead_ns(const struct plan_state *st, uint64_t deadline_ns) {
 }
 
 static bool accepts(const struct plan_state *st, uint32_t place) {
-    uint64_t deadline_ns = state_request(st, place)->deadline_ns;
+    uint64_t deadline_ns = plan_state_request(st, place)->deadline_ns;
     uint64_t begin_ns = crew_free_ns(&st->crew, st->now_ns) + ahead_ns(st, deadline_ns);
     return begin_ns + st->outlook.size[0].point_ns <= deadline_ns;
 }
@@ -49,11 +49,12 @@ static bool accepts(const struct plan_state *st, uint32_t place) {
 /* When a batch of it alone must begin. */
 static uint64_t until_ns(void *arg, uint32_t place) {
     const struct plan_state *st = arg;
-    return state_latest(state_request(st, place)->deadline_ns, st->outlook.size[0].point_ns);
+    return plan_state_latest(plan_state_request(st, place)->deadline_ns,
+                             st->outlook.size[0].point_ns);
 }
 
 static void add(struct plan_state *st, uint32_t place) {
-    uint64_t deadline_ns = state_request(st, place)->deadline_ns;
+    uint64_t deadline_ns = plan_state_request(st, place)->deadline_ns;
     lineup_add(line_of(st), place, deadline_ns, until_ns(st, place));
 }
 
@@ -72,7 +73,8 @@ static uint32_t expired(struct plan_state *st) {
 static uint32_t pick(struct plan_state *st, uint32_t *places) {
     struct lineup *l = line_of(st);
     if (!lineup_count(l)) return 0;
-    uint32_t size = state_size_within(st, lineup_count(l), state_left(st, lineup_first(l)), point);
+    uint32_t size =
+        plan_state_size_within(st, lineup_count(l), plan_state_left(st, lineup_first(l)), point);
     if (size == STATE_NONE) return 0;
     lineup_take(l, st->config.sizes[size], places);
     return st->config.sizes[size];

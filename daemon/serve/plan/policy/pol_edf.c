@@ -5,7 +5,7 @@
  * of it alone took so long is given up; a batch is the largest that the first of it can wait for.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
-#include "daemon/serve/plan/state/policy.h"
+#include "daemon/serve/plan/state/plan_policy.h"
 
 struct edf {
     struct lineup line;
@@ -30,11 +30,12 @@ static void finish(struct plan_state *st) {
 /* When a batch of it alone must begin. */
 static uint64_t until_ns(void *arg, uint32_t place) {
     const struct plan_state *st = arg;
-    return state_latest(state_request(st, place)->deadline_ns, st->outlook.size[0].tail_ns);
+    return plan_state_latest(plan_state_request(st, place)->deadline_ns,
+                             st->outlook.size[0].tail_ns);
 }
 
 static void add(struct plan_state *st, uint32_t place) {
-    uint64_t deadline_ns = state_request(st, place)->deadline_ns;
+    uint64_t deadline_ns = plan_state_request(st, place)->deadline_ns;
     lineup_add(line_of(st), place, deadline_ns, until_ns(st, place));
 }
 
@@ -53,7 +54,8 @@ static uint32_t expired(struct plan_state *st) {
 static uint32_t pick(struct plan_state *st, uint32_t *places) {
     struct lineup *l = line_of(st);
     if (!lineup_count(l)) return 0;
-    uint32_t size = state_size_within(st, lineup_count(l), state_left(st, lineup_first(l)), tail);
+    uint32_t size =
+        plan_state_size_within(st, lineup_count(l), plan_state_left(st, lineup_first(l)), tail);
     if (size == STATE_NONE) return 0;
     lineup_take(l, st->config.sizes[size], places);
     return st->config.sizes[size];

@@ -13,7 +13,7 @@
  * subsequent batch to fail" (section 4.2.3): config.plain.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
-#include "daemon/serve/plan/state/policy.h"
+#include "daemon/serve/plan/state/plan_policy.h"
 
 #define RECENT 10u
 
@@ -101,12 +101,12 @@ static uint32_t take(struct plan_state *st, uint64_t begin_ns, uint32_t *places)
 
 /* Of a worker that has a batch; never before now. */
 static uint64_t free_ns(const struct plan_state *st, const struct crew_worker *w) {
-    uint64_t end_ns = w->sent_ns + estimate_ns(st, state_size_of(st, w->count));
+    uint64_t end_ns = w->sent_ns + estimate_ns(st, plan_state_size_of(st, w->count));
     return end_ns > st->now_ns ? end_ns : st->now_ns;
 }
 
 static void add(struct plan_state *st, uint32_t place) {
-    uint64_t deadline_ns = state_request(st, place)->deadline_ns;
+    uint64_t deadline_ns = plan_state_request(st, place)->deadline_ns;
     lineup_add(&infer5_of(st)->line, place, deadline_ns, deadline_ns);
 }
 
@@ -123,7 +123,7 @@ static void unplan(struct plan_state *st, struct planned *n, uint32_t place) {
         if (n->places[i] != place) continue;
         n->places[i] = n->places[--n->count];
         if (n->count && !n->refused)
-            give_back(st, n, st->config.sizes[state_size_of(st, n->count)]);
+            give_back(st, n, st->config.sizes[plan_state_size_of(st, n->count)]);
         return;
     }
 }
@@ -154,7 +154,7 @@ static uint32_t refused(struct plan_state *st) {
 
 /* What begins after the first of its deadlines is not begun either. */
 static uint64_t latest_ns(const struct plan_state *st, const struct planned *n, uint64_t begin_ns) {
-    uint64_t deadline_ns = state_request(st, n->places[0])->deadline_ns;
+    uint64_t deadline_ns = plan_state_request(st, n->places[0])->deadline_ns;
     uint64_t grace_ns = begin_ns + st->config.grace_ns;
     return grace_ns < deadline_ns ? grace_ns : deadline_ns;
 }
@@ -208,7 +208,7 @@ static uint32_t pick(struct plan_state *st, uint32_t *places) {
 
 static void done(struct plan_state *st, const struct crew_worker *w, uint64_t ns) {
     struct infer5 *o = infer5_of(st);
-    struct recent *r = &o->recent[state_size_of(st, w->count)];
+    struct recent *r = &o->recent[plan_state_size_of(st, w->count)];
     r->ns[r->next++ % RECENT] = ns;
     if (!o->planned[w - st->crew.workers].count) o->planned[w - st->crew.workers].refused = false;
 }
@@ -220,7 +220,7 @@ static uint64_t wake(const struct plan_state *st) {
         uint64_t at_ns = PLAN_FOREVER;
         if (o->planned[i].count) at_ns = o->planned[i].latest_ns + 1;
         if (unplanned(st, i) && lineup_count(&o->line))
-            at_ns = state_latest(free_ns(st, &st->crew.workers[i]), st->config.ahead_ns);
+            at_ns = plan_state_latest(free_ns(st, &st->crew.workers[i]), st->config.ahead_ns);
         if (at_ns > st->now_ns && at_ns < first_ns) first_ns = at_ns;
     }
     return first_ns;
@@ -230,7 +230,7 @@ static const char *check(const struct plan_state *st) {
     const struct infer5 *o = infer5_of(st);
     for (uint32_t i = 0; i < PLAN_WORKERS; i++) {
         const struct planned *n = &o->planned[i];
-        if (n->count && n->count != st->config.sizes[state_size_of(st, n->count)])
+        if (n->count && n->count != st->config.sizes[plan_state_size_of(st, n->count)])
             return "what is planned is no batch";
         for (uint32_t k = 0; k < n->count; k++)
             if (lineup_has(&o->line, n->places[k])) return "a request is planned and waits";

@@ -7,7 +7,7 @@
  * dropped, since a smaller batch for their sake would cost the throughput that the others need.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
-#include "daemon/serve/plan/state/policy.h"
+#include "daemon/serve/plan/state/plan_policy.h"
 
 struct nexus {
     struct lineup line;
@@ -30,7 +30,7 @@ static void finish(struct plan_state *st) {
 }
 
 static void add(struct plan_state *st, uint32_t place) {
-    const struct roster_request *r = state_request(st, place);
+    const struct roster_request *r = plan_state_request(st, place);
     lineup_add(line_of(st), place, r->order, r->deadline_ns);
 }
 
@@ -41,9 +41,9 @@ static void leave(struct plan_state *st, uint32_t place) {
 /* The size of the next batch, of the first request's session; there must be one. */
 static uint32_t session_size(const struct plan_state *st) {
     const struct lineup *l = line_of(st);
-    const struct roster_request *r = state_request(st, lineup_first(l));
-    uint64_t objective_ns = state_latest(r->deadline_ns, r->arrived_ns);
-    uint32_t size = state_size_within(st, lineup_count(l), objective_ns / 2, plain);
+    const struct roster_request *r = plan_state_request(st, lineup_first(l));
+    uint64_t objective_ns = plan_state_latest(r->deadline_ns, r->arrived_ns);
+    uint32_t size = plan_state_size_within(st, lineup_count(l), objective_ns / 2, plain);
     return size == STATE_NONE ? 0 : size;
 }
 
@@ -53,7 +53,7 @@ static uint32_t expired(struct plan_state *st) {
     uint32_t late = lineup_late(l, st->now_ns);
     if (late != LINEUP_NONE || !st->crew.idle || !lineup_count(l)) return late;
     uint32_t first = lineup_first(l);
-    bool fits = st->outlook.size[session_size(st)].plain_ns <= state_left(st, first);
+    bool fits = st->outlook.size[session_size(st)].plain_ns <= plan_state_left(st, first);
     return fits ? STATE_NONE : first;
 }
 

@@ -25,7 +25,7 @@
 
 #include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/policy/viable.h"
-#include "daemon/serve/plan/state/policy.h"
+#include "daemon/serve/plan/state/plan_policy.h"
 
 #define NS_PER_MS 1e6
 
@@ -49,7 +49,7 @@ static struct orloj *orloj_of(const struct plan_state *st) {
 static struct tournament_point point_of(const struct plan_state *st, uint32_t size,
                                         uint32_t place) {
     const struct orloj *o = orloj_of(st);
-    const struct roster_request *r = state_request(st, place);
+    const struct roster_request *r = plan_state_request(st, place);
     const struct score_shape *shape = &o->shapes[size * o->kinds + (o->kinds > 1 ? r->app : 0)];
     struct score_point p = score_at(shape, &o->clock, r->deadline_ns, st->now_ns);
     double until = p.until_ns == SCORE_NEVER ? INFINITY : score_x(&o->clock, p.until_ns);
@@ -58,8 +58,8 @@ static struct tournament_point point_of(const struct plan_state *st, uint32_t si
 
 /* The latest moment at which its batch of that size may begin. */
 static uint64_t latest_ns(const struct plan_state *st, uint32_t size, uint32_t place) {
-    const struct roster_request *r = state_request(st, place);
-    return state_latest(r->deadline_ns, outlook_batch_ns(&st->outlook, size, r->app));
+    const struct roster_request *r = plan_state_request(st, place);
+    return plan_state_latest(r->deadline_ns, outlook_batch_ns(&st->outlook, size, r->app));
 }
 
 /* A queue, for what is done with each of its requests. */
@@ -156,7 +156,7 @@ static int reserve(struct plan_state *st, uint32_t places) {
 /* Into every queue: those in which it is late already it leaves before anybody looks. */
 static void add(struct plan_state *st, uint32_t place) {
     struct orloj *o = orloj_of(st);
-    const struct roster_request *r = state_request(st, place);
+    const struct roster_request *r = plan_state_request(st, place);
     keep_base(st);
     for (uint32_t size = 0; size < st->config.size_count; size++)
         viable_add(&o->queues[size], place, r->deadline_ns, latest_ns(st, size, place),

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <math.h>
 
-#include "daemon/sim/serve/demand.h"
 #include "daemon/sim/serve/draw.h"
 #include "daemon/sim/serve/lognormal.h"
+#include "daemon/sim/serve/serving_demand.h"
 
 #define MS 1e6
 #define MANY 200000
@@ -59,7 +59,7 @@ Test(serve_demand, normal_numbers_are_nearly_normal) {
 Test(serve_demand, requests_come_at_a_part_of_the_capacity) {
     struct demand_spec spec = make_spec();
     struct demand d;
-    cr_assert_eq(demand_init(&d, &spec), 0);
+    cr_assert_eq(serving_demand_init(&d, &spec), 0);
     cr_expect_float_eq(d.capacity, 101.91, 0.01);
     cr_expect_float_eq(d.p99_ns, 55 * MS, 1);
     double rate = spec.count / ((double)d.requests[spec.count - 1].arrived_ns / 1e9);
@@ -69,11 +69,11 @@ Test(serve_demand, requests_come_at_a_part_of_the_capacity) {
         cr_assert_float_eq((double)slo_ns, 165 * MS, 2);
         if (i) cr_assert_geq(d.requests[i].arrived_ns, d.requests[i - 1].arrived_ns);
     }
-    demand_finish(&d);
+    serving_demand_finish(&d);
     spec.workers = 3;
-    cr_assert_eq(demand_init(&d, &spec), 0);
+    cr_assert_eq(serving_demand_init(&d, &spec), 0);
     cr_expect_float_eq(d.capacity, 3 * 101.91, 0.03);
-    demand_finish(&d);
+    serving_demand_finish(&d);
 }
 
 /* Four modes at 10, 40, 70 and 100 ms. */
@@ -83,7 +83,7 @@ Test(serve_demand, each_application_has_its_mode) {
     double sum[4] = {0}, square[4] = {0}, count[4] = {0};
     spec.modes = 4;
     spec.sigma_ms = 2;
-    cr_assert_eq(demand_init(&d, &spec), 0);
+    cr_assert_eq(serving_demand_init(&d, &spec), 0);
     for (uint32_t i = 0; i < spec.count; i++) {
         double ms = (double)d.requests[i].alone_ns / MS;
         uint32_t app = d.requests[i].app;
@@ -98,7 +98,7 @@ Test(serve_demand, each_application_has_its_mode) {
         cr_expect_float_eq(sqrt(square[a] / count[a] - mean * mean), 2, 0.1);
         cr_expect_float_eq(count[a] / spec.count, 0.25, 0.02);
     }
-    demand_finish(&d);
+    serving_demand_finish(&d);
 }
 
 /* Counts within a second: of a Poisson process their variance is their mean; of one that bursts
@@ -110,7 +110,7 @@ static double dispersion(bool bursty) {
     uint32_t seconds = 0;
     double sum = 0, square = 0;
     spec.bursty = bursty;
-    cr_assert_eq(demand_init(&d, &spec), 0);
+    cr_assert_eq(serving_demand_init(&d, &spec), 0);
     for (uint32_t i = 0; i < 4000; i++)
         counts[i] = 0;
     for (uint32_t i = 0; i < spec.count; i++) {
@@ -122,7 +122,7 @@ static double dispersion(bool bursty) {
         sum += counts[i];
         square += counts[i] * counts[i];
     }
-    demand_finish(&d);
+    serving_demand_finish(&d);
     double mean = sum / seconds;
     return (square / seconds - mean * mean) / mean;
 }
@@ -142,12 +142,12 @@ Test(serve_demand, a_lognormal_distribution_has_its_mean_and_its_quantile) {
         spec.mean_ms = told[i][0];
         spec.p99_ms = told[i][1];
         spec.count = MANY;
-        cr_assert_eq(demand_init(&d, &spec), 0);
+        cr_assert_eq(serving_demand_init(&d, &spec), 0);
         for (uint32_t k = 0; k < spec.count; k++)
             sum += (double)d.requests[k].alone_ns / MS;
         cr_expect_float_eq(sum / MANY, told[i][0], 0.01 * told[i][0]);
         cr_expect_float_eq(d.p99_ns / MS, told[i][1], 0.03 * told[i][1]);
-        demand_finish(&d);
+        serving_demand_finish(&d);
     }
 }
 
@@ -158,15 +158,15 @@ Test(serve_demand, short_requests_and_long_ones_are_two_applications) {
     uint32_t of_first = 0;
     spec.mean_ms = 79.47;
     spec.p99_ms = 143.40;
-    cr_assert_eq(demand_apps(&spec), 2);
-    cr_assert_eq(demand_init(&d, &spec), 0);
+    cr_assert_eq(serving_demand_apps(&spec), 2);
+    cr_assert_eq(serving_demand_init(&d, &spec), 0);
     double median_ns = lognormal_at(spec.mean_ms, spec.p99_ms, 0) * MS;
     for (uint32_t i = 0; i < spec.count; i++) {
         cr_assert_eq(d.requests[i].app, (double)d.requests[i].alone_ns > median_ns);
         of_first += d.requests[i].app == 0;
     }
     cr_expect_float_eq((double)of_first / spec.count, 0.5, 0.02);
-    demand_finish(&d);
+    serving_demand_finish(&d);
 }
 
 /* sigma^2 / 2 - 2.3263 sigma + ln 15 = 0 has no root. */
@@ -175,9 +175,9 @@ Test(serve_demand, some_quantiles_are_nobodys) {
     struct demand d;
     spec.mean_ms = 10;
     spec.p99_ms = 150;
-    cr_expect_eq(demand_init(&d, &spec), -EDOM);
+    cr_expect_eq(serving_demand_init(&d, &spec), -EDOM);
     spec.p99_ms = 9;
-    cr_expect_eq(demand_init(&d, &spec), -EDOM);
+    cr_expect_eq(serving_demand_init(&d, &spec), -EDOM);
 }
 
 /* 2 ms to 6 ms over three modes. */
@@ -189,7 +189,7 @@ Test(serve_demand, deviations_widen_from_mode_to_mode) {
     spec.low_ms = 50;
     spec.sigma_ms = 2;
     spec.widening = 3;
-    cr_assert_eq(demand_init(&d, &spec), 0);
+    cr_assert_eq(serving_demand_init(&d, &spec), 0);
     for (uint32_t i = 0; i < spec.count; i++) {
         double ms = (double)d.requests[i].alone_ns / MS;
         uint32_t app = d.requests[i].app;
@@ -201,7 +201,7 @@ Test(serve_demand, deviations_widen_from_mode_to_mode) {
         double mean = sum[a] / count[a];
         cr_expect_float_eq(sqrt(square[a] / count[a] - mean * mean), 2 + 2 * a, 0.1 + 0.05 * a);
     }
-    demand_finish(&d);
+    serving_demand_finish(&d);
 }
 
 /* Three gaps of mean 2: half as many times the mean of the rate. */
@@ -211,7 +211,7 @@ Test(serve_demand, gaps_come_in_their_order_at_the_rate_of_the_load) {
     struct demand d;
     spec.gaps = gaps;
     spec.gap_count = 3;
-    cr_assert_eq(demand_init(&d, &spec), 0);
+    cr_assert_eq(serving_demand_init(&d, &spec), 0);
     double mean_ns = 1e9 / (spec.load * d.capacity), last = 0;
     for (uint32_t i = 1; i < spec.count; i++) {
         double gap = (double)(d.requests[i].arrived_ns - d.requests[i - 1].arrived_ns) / mean_ns;
@@ -220,5 +220,5 @@ Test(serve_demand, gaps_come_in_their_order_at_the_rate_of_the_load) {
         if (i > 1) cr_assert_eq(which, last == 3 ? 1 : last + 1, "request %u", i);
         last = which;
     }
-    demand_finish(&d);
+    serving_demand_finish(&d);
 }

@@ -29,9 +29,9 @@ static struct demand_spec make_spec(double load) {
 static struct serving_result run(const struct demand_spec *spec, struct plan_config config) {
     struct demand d;
     struct serving_result r;
-    cr_assert_eq(demand_init(&d, spec), 0);
+    cr_assert_eq(serving_demand_init(&d, spec), 0);
     cr_assert_eq(serving_run(&d, spec, config, &r), 0);
-    demand_finish(&d);
+    serving_demand_finish(&d);
     cr_assert_eq(r.finished + r.served_late + r.timed_out + r.refused, spec->count);
     return r;
 }

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "daemon/tune/curve.h"
+#include "daemon/tune/fluid_curve.h"
 #include "daemon/tune/salus_fluid.h"
 
 Test(tune_curve, run_times_are_those_of_the_equation) {
@@ -85,10 +85,10 @@ Test(tune_curve, as_many_gpus_are_taken_as_lemma_6_allows) {
 Test(tune_curve, what_is_no_overhead_is_none) {
     const double bad[] = {-1, 0.5, 0.999, 1001, NAN, INFINITY};
     for (int i = 0; i < 6; i++) {
-        cr_expect_not(curve_can_be(&(struct curve){bad[i], 1}), "alpha %g", bad[i]);
-        cr_expect_not(curve_can_be(&(struct curve){1, bad[i]}), "beta %g", bad[i]);
+        cr_expect_not(fluid_curve_can_be(&(struct curve){bad[i], 1}), "alpha %g", bad[i]);
+        cr_expect_not(fluid_curve_can_be(&(struct curve){1, bad[i]}), "beta %g", bad[i]);
     }
-    cr_expect(curve_can_be(&(struct curve){1, 1}));
-    cr_expect(curve_can_be(&(struct curve){SALUS_FLUID_EVEN, 1}));
-    cr_expect_not(curve_can_be(&(struct curve){1, 0}));
+    cr_expect(fluid_curve_can_be(&(struct curve){1, 1}));
+    cr_expect(fluid_curve_can_be(&(struct curve){SALUS_FLUID_EVEN, 1}));
+    cr_expect_not(fluid_curve_can_be(&(struct curve){1, 0}));
 }

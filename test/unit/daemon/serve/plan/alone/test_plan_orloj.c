@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/serve/plan/core.h"
 #include "daemon/serve/plan/outlook/maximum.h"
+#include "daemon/serve/plan/plan_core.h"
 #include "daemon/serve/plan/policy/tournament.h"
 #include "test/lib/part.h"
 #include "test/lib/plantrace.h"

@@ -25,14 +25,14 @@
  * A share below one is left at once, and one whole GPU becomes a shared one as it is: these are
  * weights under Salus. Everything else restarts the trial, which takes epsilon.
  */
-#include "daemon/tune/resizing.h"
+#include "daemon/tune/fluid_resize.h"
 
 #include <math.h>
 
-#include "daemon/tune/placing.h"
+#include "daemon/tune/fluid_placement.h"
 
 static double run_ns(const struct trial *t, double share) {
-    return t->left_ns / curve_rate(&t->curve, share);
+    return t->left_ns / fluid_curve_rate(&t->curve, share);
 }
 
 static void resize(struct salus_fluid *f, struct trial *t) {
@@ -88,10 +88,10 @@ static uint32_t gather(struct salus_fluid *f, uint32_t *gpus, double *latest_ns)
     *gpus = f->strips.here;
     *latest_ns = 0;
     for (uint32_t i = 0; i < f->trials.count; i++) {
-        const struct trial *t = state_trial(f, i);
-        *latest_ns = fmax(*latest_ns, state_end_ns(f, t));
+        const struct trial *t = fluid_state_trial(f, i);
+        *latest_ns = fmax(*latest_ns, fluid_state_end_ns(f, t));
         if (t->state == SALUS_FLUID_RESIZING) continue;
-        f->asks[count] = state_ask(f, f->trials.in_order[i]);
+        f->asks[count] = fluid_state_ask(f, f->trials.in_order[i]);
         f->asks[count++].turn = 0;
     }
     for (uint32_t i = 0; i < f->strips.most; i++) {
@@ -135,11 +135,11 @@ static void share_out(struct salus_fluid *f) {
     }
 }
 
-void resizing_run(struct salus_fluid *f) {
+void fluid_resize_run(struct salus_fluid *f) {
     uint32_t flags = f->config.flags;
     if (flags & (SALUS_FLUID_STATIC | SALUS_FLUID_FIFO)) return;
     if (f->waiting) {
-        if (flags & SALUS_FLUID_ROOM && make_room(f)) placing_run(f);
+        if (flags & SALUS_FLUID_ROOM && make_room(f)) fluid_placement_run(f);
     } else if (f->freed) {
         share_out(f);
     }

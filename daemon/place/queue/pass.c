@@ -3,13 +3,13 @@
  * Where nothing was freed since the latest pass only those are tried that are new; these are mostly
  * last.
  */
-#include "daemon/place/queue/placing.h"
+#include "daemon/place/queue/pass.h"
 
 #include "daemon/place/assignment/freed.h"
 #include "daemon/place/assignment/keep.h"
 #include "daemon/place/queue/attempt.h"
 #include "daemon/place/queue/rounds.h"
-#include "daemon/place/state/policy.h"
+#include "daemon/place/state/place_policy.h"
 
 /* From whom on somebody is to be tried. */
 static uint32_t from_where(const struct place *p) {
@@ -56,7 +56,7 @@ static void pass(struct place *p) {
 }
 
 /* Nodes that are not kept any more are for those that were tried before that. */
-void placing_pass(struct place *p) {
+void pass_run(struct place *p) {
     if (p->passed == p->changes && !p->jobs.untried) return;
     do
         pass(p);

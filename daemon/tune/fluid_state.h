@@ -4,8 +4,8 @@
  *
  * Owner: who called salus_fluid_create. Thread: the caller's.
  */
-#ifndef DAEMON_TUNE_STATE_H
-#define DAEMON_TUNE_STATE_H
+#ifndef DAEMON_TUNE_FLUID_STATE_H
+#define DAEMON_TUNE_FLUID_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,17 +32,17 @@ struct salus_fluid {
     uint32_t refused;
 };
 
-static inline struct trial *state_trial(struct salus_fluid *f, uint32_t index) {
+static inline struct trial *fluid_state_trial(struct salus_fluid *f, uint32_t index) {
     return &f->trials.at[f->trials.in_order[index]];
 }
 
 /* Work that is done in a ns; 0 where it does not run. */
-double state_rate(const struct salus_fluid *f, const struct trial *t);
+double fluid_state_rate(const struct salus_fluid *f, const struct trial *t);
 /* When it ends if nothing changes; waiting: infinity. */
-double state_end_ns(const struct salus_fluid *f, const struct trial *t);
+double fluid_state_end_ns(const struct salus_fluid *f, const struct trial *t);
 /* It waits, on no GPU. */
-void state_wait(struct salus_fluid *f, uint32_t place);
+void fluid_state_wait(struct salus_fluid *f, uint32_t place);
 /* What line 3 is asked about it. */
-struct shares_ask state_ask(const struct salus_fluid *f, uint32_t place);
+struct shares_ask fluid_state_ask(const struct salus_fluid *f, uint32_t place);
 
 #endif

@@ -5,14 +5,14 @@
  * but what jobs have for it. Whatever may be NULL is said.
  *
  * Jobs that fit less where more is on a GPU: what does not fit now must not fit after another job
- * came (state.h, `failures`).
+ * came (place_state.h, `failures`).
  *
  * Owner: none, they are tables. Thread: the caller's.
  */
-#ifndef DAEMON_PLACE_POLICY_H
-#define DAEMON_PLACE_POLICY_H
+#ifndef DAEMON_PLACE_STATE_PLACE_POLICY_H
+#define DAEMON_PLACE_STATE_PLACE_POLICY_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
 enum policy_order {
     POLICY_STRICT,  /* as they wait; whoever finds no place holds up all behind it */

@@ -4,8 +4,8 @@
  *
  * Owner: who called place_create. Thread: the owner's.
  */
-#ifndef DAEMON_PLACE_STATE_H
-#define DAEMON_PLACE_STATE_H
+#ifndef DAEMON_PLACE_STATE_PLACE_STATE_H
+#define DAEMON_PLACE_STATE_PLACE_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  *
  * The plan as the caller sees it, and what of it is new.
  */
-#include "daemon/tune/answer.h"
+#include "daemon/tune/fluid_answer.h"
 
 #include <math.h>
 
@@ -31,7 +31,7 @@ static void write_trial(struct salus_fluid *f, struct trial *t, struct salus_flu
                                      .share = t->share,
                                      .part = part,
                                      .left_ns = whole_ns(ceil(t->left_ns)),
-                                     .end_ns = whole_ns(ceil(state_end_ns(f, t))),
+                                     .end_ns = whole_ns(ceil(fluid_state_end_ns(f, t))),
                                      .state = t->state,
                                      .changed = differs(t, part),
                                      .deaths = t->deaths};
@@ -41,7 +41,7 @@ static void write_trial(struct salus_fluid *f, struct trial *t, struct salus_flu
     t->moved = false;
 }
 
-void answer_write(struct salus_fluid *f, struct salus_fluid_plan *out) {
+void fluid_answer_write(struct salus_fluid *f, struct salus_fluid_plan *out) {
     uint32_t gpus = 0;
     *out = (struct salus_fluid_plan){.trials = f->shown,
                                      .gpus = f->shown_gpus,
@@ -52,7 +52,7 @@ void answer_write(struct salus_fluid *f, struct salus_fluid_plan *out) {
                                      .idle = f->strips.idle,
                                      .resizes = f->resizes};
     for (uint32_t i = 0; i < out->count; i++) {
-        struct trial *t = state_trial(f, i);
+        struct trial *t = fluid_state_trial(f, i);
         struct salus_fluid_trial *to = &f->shown[i];
         write_trial(f, t, to);
         to->gpu_first = gpus;

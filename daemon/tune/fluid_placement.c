@@ -8,7 +8,7 @@
  * from the print, which fixes w_i at the beginning: late ones get whole GPUs that way when many of
  * these are idle. Groups go one after the other; a later one gets what an earlier one leaves.
  */
-#include "daemon/tune/placing.h"
+#include "daemon/tune/fluid_placement.h"
 
 /* False: there is no room. */
 static bool put(struct salus_fluid *f, const struct shares_ask *a) {
@@ -40,11 +40,11 @@ static void run_group(struct salus_fluid *f, struct shares_ask *asks, uint32_t c
     }
 }
 
-void placing_run(struct salus_fluid *f) {
+void fluid_placement_run(struct salus_fluid *f) {
     uint32_t count = 0, end;
     for (uint32_t i = 0; f->waiting && i < f->trials.count; i++)
-        if (state_trial(f, i)->state == SALUS_FLUID_WAITING)
-            f->asks[count++] = state_ask(f, f->trials.in_order[i]);
+        if (fluid_state_trial(f, i)->state == SALUS_FLUID_WAITING)
+            f->asks[count++] = fluid_state_ask(f, f->trials.in_order[i]);
     shares_sort(f->asks, f->spare, count);
     for (uint32_t at = 0; at < count; at = end) {
         for (end = at + 1; end < count && f->asks[end].turn == f->asks[at].turn;)

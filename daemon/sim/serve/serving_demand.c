@@ -2,7 +2,7 @@
  *
  * Requests at random.
  */
-#include "daemon/sim/serve/demand.h"
+#include "daemon/sim/serve/serving_demand.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,11 +39,11 @@ static double time_ms(const struct demand_spec *s, struct draw *draw, uint32_t a
     return ms > least_ms ? ms : least_ms;
 }
 
-uint32_t demand_apps(const struct demand_spec *spec) {
+uint32_t serving_demand_apps(const struct demand_spec *spec) {
     return spec->mean_ms > 0 ? 2 : spec->modes;
 }
 
-uint64_t demand_time(const struct demand_spec *spec, struct draw *draw, uint32_t app) {
+uint64_t serving_demand_time(const struct demand_spec *spec, struct draw *draw, uint32_t app) {
     double ns = time_ms(spec, draw, app) * MS;
     return (uint64_t)(ns > LEAST_NS ? ns : LEAST_NS);
 }
@@ -119,17 +119,17 @@ static void fill_gaps(struct demand *d, const struct demand_spec *s, struct draw
     }
 }
 
-int demand_init(struct demand *d, const struct demand_spec *spec) {
+int serving_demand_init(struct demand *d, const struct demand_spec *spec) {
     struct draw draw = {spec->seed};
     if (spec->mean_ms > 0 && !lognormal_is(spec->mean_ms, spec->p99_ms)) return -EDOM;
     *d = (struct demand){.requests = calloc(spec->count, sizeof(*d->requests))};
     if (!d->requests) return -ENOMEM;
     for (uint32_t i = 0; i < spec->count; i++) {
-        d->requests[i].app = draw_below(&draw, demand_apps(spec));
-        d->requests[i].alone_ns = demand_time(spec, &draw, d->requests[i].app);
+        d->requests[i].app = draw_below(&draw, serving_demand_apps(spec));
+        d->requests[i].alone_ns = serving_demand_time(spec, &draw, d->requests[i].app);
     }
     if (find_p99(d, spec)) {
-        demand_finish(d);
+        serving_demand_finish(d);
         return -ENOMEM;
     }
     find_capacity(d, spec);
@@ -140,7 +140,7 @@ int demand_init(struct demand *d, const struct demand_spec *spec) {
     return 0;
 }
 
-void demand_finish(struct demand *d) {
+void serving_demand_finish(struct demand *d) {
     free(d->requests);
     d->requests = NULL;
 }

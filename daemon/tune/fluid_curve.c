@@ -7,7 +7,7 @@
  * proof of theorem 1 wants areas that stay the same ("the job size remains the same"), which no
  * constant alpha gives for more than one p; alpha 0 stands for that here.
  */
-#include "daemon/tune/curve.h"
+#include "daemon/tune/fluid_curve.h"
 
 #include <math.h>
 
@@ -17,18 +17,18 @@ static bool overhead_can_be(double x) {
     return x >= 1 && x <= 1000; /* false for what is no number */
 }
 
-bool curve_can_be(const struct curve *k) {
+bool fluid_curve_can_be(const struct curve *k) {
     return (k->alpha == SALUS_FLUID_EVEN || overhead_can_be(k->alpha)) && overhead_can_be(k->beta);
 }
 
-double curve_rate(const struct curve *k, double share) {
+double fluid_curve_rate(const struct curve *k, double share) {
     if (share >= 1) return k->beta == 1 ? share : share * pow(k->beta, 1 - share);
     if (k->alpha == SALUS_FLUID_EVEN) return share;
     return k->alpha == 1 ? 1 : pow(k->alpha, 1 - 1 / share);
 }
 
 /* alpha < c/(c-1): the c-th trial brings more than it costs. */
-uint32_t curve_packed_most(double alpha) {
+uint32_t fluid_curve_packed_most(double alpha) {
     uint32_t c = 1;
     if (alpha == SALUS_FLUID_EVEN) return CURVE_LIMIT;
     while (c < CURVE_LIMIT && alpha * c < c + 1)
@@ -37,7 +37,7 @@ uint32_t curve_packed_most(double alpha) {
 }
 
 /* beta < (d+1)/d, as lemma 6 has it: one less than the last GPU that brings anything. */
-uint32_t curve_spread_most(double beta) {
+uint32_t fluid_curve_spread_most(double beta) {
     uint32_t d = 1;
     while (d < CURVE_LIMIT && beta * (d + 1) < d + 2)
         d++;
@@ -47,7 +47,7 @@ uint32_t curve_spread_most(double beta) {
 /* ---- what the library offers of it ----------------------------------------------------------- */
 
 double salus_fluid_run_ns(double alone_ns, double share, double alpha, double beta) {
-    return alone_ns / curve_rate(&(struct curve){alpha, beta}, share);
+    return alone_ns / fluid_curve_rate(&(struct curve){alpha, beta}, share);
 }
 
 double salus_fluid_benefit(uint32_t p, double mean_p, double mean_before) {
@@ -91,9 +91,9 @@ double salus_fluid_beta(const double *mean, uint32_t count) {
 }
 
 uint32_t salus_fluid_packed_by(double alpha) {
-    return curve_packed_most(alpha);
+    return fluid_curve_packed_most(alpha);
 }
 
 uint32_t salus_fluid_spread_by(double beta) {
-    return curve_spread_most(beta);
+    return fluid_curve_spread_most(beta);
 }

@@ -2,14 +2,14 @@
  *
  * Arrays that double.
  */
-#include "daemon/place/state/room.h"
+#include "daemon/place/state/place_room.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define LEAST 16u
 
-void *room_for(void *array, uint32_t *capacity, uint64_t want, size_t size, int *err) {
+void *place_room_for(void *array, uint32_t *capacity, uint64_t want, size_t size, int *err) {
     if (*err || want <= *capacity) return array;
     uint64_t grown = *capacity ? *capacity : LEAST;
     while (grown < want)

@@ -4,11 +4,11 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_PLACING_H
-#define DAEMON_PLACE_PLACING_H
+#ifndef DAEMON_PLACE_QUEUE_PASS_H
+#define DAEMON_PLACE_QUEUE_PASS_H
 
-#include "daemon/place/state/state.h"
+#include "daemon/place/state/place_state.h"
 
-void placing_pass(struct place *p);
+void pass_run(struct place *p);
 
 #endif

@@ -13,8 +13,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_SERVE_SIM_DEMAND_H
-#define DAEMON_SERVE_SIM_DEMAND_H
+#ifndef DAEMON_SIM_SERVE_SERVING_DEMAND_H
+#define DAEMON_SIM_SERVE_SERVING_DEMAND_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,14 +50,14 @@ struct demand {
 };
 
 /* 0 or -ENOMEM; -EDOM: no lognormal distribution has such a mean and such a quantile. */
-int demand_init(struct demand *d, const struct demand_spec *spec);
-void demand_finish(struct demand *d);
+int serving_demand_init(struct demand *d, const struct demand_spec *spec);
+void serving_demand_finish(struct demand *d);
 
 /* Applications that there are. */
-uint32_t demand_apps(const struct demand_spec *spec);
+uint32_t serving_demand_apps(const struct demand_spec *spec);
 
 /* A time alone of an application, ns. */
 struct draw;
-uint64_t demand_time(const struct demand_spec *spec, struct draw *draw, uint32_t app);
+uint64_t serving_demand_time(const struct demand_spec *spec, struct draw *draw, uint32_t app);
 
 #endif

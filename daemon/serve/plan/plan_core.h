@@ -5,10 +5,10 @@
  *
  * Owner: who created it. Thread: its owner's.
  */
-#ifndef DAEMON_SERVE_PLAN_CORE_H
-#define DAEMON_SERVE_PLAN_CORE_H
+#ifndef DAEMON_SERVE_PLAN_PLAN_CORE_H
+#define DAEMON_SERVE_PLAN_PLAN_CORE_H
 
-#include "daemon/serve/plan/state/policy.h"
+#include "daemon/serve/plan/state/plan_policy.h"
 
 struct plan {
     const struct plan_policy *policy;

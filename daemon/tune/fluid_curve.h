@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_TUNE_CURVE_H
-#define DAEMON_TUNE_CURVE_H
+#ifndef DAEMON_TUNE_FLUID_CURVE_H
+#define DAEMON_TUNE_FLUID_CURVE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,14 +18,14 @@ struct curve {
 };
 
 /* Both are numbers that (3.2) can do with. */
-bool curve_can_be(const struct curve *k);
+bool fluid_curve_can_be(const struct curve *k);
 
 /* Work on one GPU alone that is done in a unit of time on this share: h_{i,1} / h_{i,w}. */
-double curve_rate(const struct curve *k, double share);
+double fluid_curve_rate(const struct curve *k, double share);
 
 /* The largest number of trials on a GPU such that each of them was worth it (lemma 4). */
-uint32_t curve_packed_most(double alpha);
+uint32_t fluid_curve_packed_most(double alpha);
 /* The same of a trial's GPUs (lemma 6). */
-uint32_t curve_spread_most(double beta);
+uint32_t fluid_curve_spread_most(double beta);
 
 #endif

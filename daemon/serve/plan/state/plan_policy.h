@@ -6,14 +6,14 @@
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
-#ifndef DAEMON_SERVE_PLAN_POLICY_H
-#define DAEMON_SERVE_PLAN_POLICY_H
+#ifndef DAEMON_SERVE_PLAN_STATE_PLAN_POLICY_H
+#define DAEMON_SERVE_PLAN_STATE_PLAN_POLICY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/serve/plan/state/state.h"
+#include "daemon/serve/plan/state/plan_state.h"
 
 struct plan_policy {
     const char *name;

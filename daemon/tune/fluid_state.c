@@ -2,23 +2,23 @@
  *
  * How far trials are, as far as it is known.
  */
-#include "daemon/tune/state.h"
+#include "daemon/tune/fluid_state.h"
 
 #include <math.h>
 
-double state_rate(const struct salus_fluid *f, const struct trial *t) {
+double fluid_state_rate(const struct salus_fluid *f, const struct trial *t) {
     if (t->state != SALUS_FLUID_RUNNING) return 0;
-    return curve_rate(&t->curve, strips_part(&f->strips, t));
+    return fluid_curve_rate(&t->curve, strips_part(&f->strips, t));
 }
 
-double state_end_ns(const struct salus_fluid *f, const struct trial *t) {
+double fluid_state_end_ns(const struct salus_fluid *f, const struct trial *t) {
     if (t->state == SALUS_FLUID_WAITING) return INFINITY;
     double begins_ns = (double)f->now_ns;
     if (t->state == SALUS_FLUID_RESIZING) begins_ns = fmax(begins_ns, t->settles_ns);
-    return begins_ns + t->left_ns / curve_rate(&t->curve, strips_part(&f->strips, t));
+    return begins_ns + t->left_ns / fluid_curve_rate(&t->curve, strips_part(&f->strips, t));
 }
 
-void state_wait(struct salus_fluid *f, uint32_t place) {
+void fluid_state_wait(struct salus_fluid *f, uint32_t place) {
     struct trial *t = &f->trials.at[place];
     strips_free(&f->strips, t, place);
     f->waiting += t->state != SALUS_FLUID_WAITING;
@@ -28,7 +28,7 @@ void state_wait(struct salus_fluid *f, uint32_t place) {
     t->spread_most = t->spread_said;
 }
 
-struct shares_ask state_ask(const struct salus_fluid *f, uint32_t place) {
+struct shares_ask fluid_state_ask(const struct salus_fluid *f, uint32_t place) {
     const struct trial *t = &f->trials.at[place];
     return (struct shares_ask){.left_ns = t->left_ns,
                                .turn = t->turn,

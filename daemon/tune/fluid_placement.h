@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Trials that wait go onto what is idle (Algorithm 3.1).
+ */
+#ifndef DAEMON_TUNE_FLUID_PLACEMENT_H
+#define DAEMON_TUNE_FLUID_PLACEMENT_H
+
+#include "daemon/tune/fluid_state.h"
+
+void fluid_placement_run(struct salus_fluid *f);
+
+#endif

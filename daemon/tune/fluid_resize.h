@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Trials that run go onto what was freed (Algorithm 3.2).
+ */
+#ifndef DAEMON_TUNE_FLUID_RESIZE_H
+#define DAEMON_TUNE_FLUID_RESIZE_H
+
+#include "daemon/tune/fluid_state.h"
+
+void fluid_resize_run(struct salus_fluid *f);
+
+#endif
