@@ -19,7 +19,7 @@
 #include "daemon/worker/front/launchlog.h"
 #include "daemon/worker/front/show.h"
 #include "daemon/worker/loop.h"
-#include "daemon/worker/memory/oom.h"
+#include "daemon/worker/oom.h"
 
 enum option_id {
     OPT_BROKER_FD = 1,

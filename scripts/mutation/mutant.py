@@ -3,7 +3,7 @@
 
     [name]
     wrong: what is broken, in a sentence
-    file: daemon/worker/memory/credit.c
+    file: daemon/worker/residency/credit.c
     test: test_residency at_once
     in: credit_request
     - if (!k->granted) return

@@ -20,7 +20,7 @@
 #include "common/fdutil.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/memory/memory_check.h"
-#include "daemon/worker/memory/segment.h"
+#include "daemon/worker/segments/segment.h"
 #include "proto/record.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/worker/front/texturing.h"
+#include "daemon/worker/front/texture_record.h"
 #include "proto/record.h"
 #include "test/lib/ptxrun.h"
 

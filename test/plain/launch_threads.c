@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "daemon/worker/stream/launching.h"
+#include "daemon/worker/stream/device_launch.h"
 
 #define HANDLES 12u
 #define KERNELS 3u

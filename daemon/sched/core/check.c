@@ -3,12 +3,12 @@
  * Every invariant of the scheduler, recomputed from the bottom.
  */
 #include "daemon/sched/core/cap.h"
-#include "daemon/sched/core/core.h"
+#include "daemon/sched/core.h"
 #include "daemon/sched/core/govern.h"
-#include "daemon/sched/core/grow.h"
-#include "daemon/sched/core/ready.h"
-#include "daemon/sched/core/share.h"
-#include "daemon/sched/core/turn.h"
+#include "daemon/sched/admission/grow.h"
+#include "daemon/sched/dispatch/ready.h"
+#include "daemon/sched/dispatch/share.h"
+#include "daemon/sched/dispatch/turn.h"
 
 static const char *wrong_lists(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];

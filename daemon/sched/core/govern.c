@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/turn.h"
+#include "daemon/sched/dispatch/turn.h"
 
 /* ---- services -------------------------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/sched/core/core.h"
+#include "daemon/sched/core.h"
 
 #define GOVERN_PATIENCE_NS 4000000000ull
 /* How long a job has one step of the device's shares that is to have something between two. */

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/admit.h"
+#include "daemon/sched/admission/admit.h"
 #include "daemon/sched/core/cap.h"
 #include "daemon/sched/core/config.h"
-#include "daemon/sched/core/core.h"
+#include "daemon/sched/core.h"
 #include "daemon/sched/core/govern.h"
-#include "daemon/sched/core/own.h"
-#include "daemon/sched/core/ready.h"
-#include "daemon/sched/core/share.h"
-#include "daemon/sched/core/turn.h"
+#include "daemon/sched/dispatch/policy_memory.h"
+#include "daemon/sched/dispatch/ready.h"
+#include "daemon/sched/dispatch/share.h"
+#include "daemon/sched/dispatch/turn.h"
 
 #define LIFE_CHUNK_BYTES (2ull << 20)
 #define LIFE_SMS 80u

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "daemon/sched/core/core.h"
+#include "daemon/sched/core.h"
 
 /* Makes s->entry ready for the last valid POLICY of a step: 0 or -ENOMEM. */
 int life_prepare(struct sched *s, const struct sched_event *events, uint32_t count);

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/core.h"
+#include "daemon/sched/core.h"
 #include "daemon/sched/core/govern.h"
 #include "daemon/sched/core/life.h"
-#include "daemon/sched/core/own.h"
-#include "daemon/sched/core/share.h"
-#include "daemon/sched/core/turn.h"
+#include "daemon/sched/dispatch/policy_memory.h"
+#include "daemon/sched/dispatch/share.h"
+#include "daemon/sched/dispatch/turn.h"
 
 #define ROOM_MAX_ENTRIES (1u << 28)
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/sched/core/core.h"
+#include "daemon/sched/core.h"
 
 #define ROOM_ACTIONS_A_JOB                                                                         \
     14u /* at most: SPILL, SWAP_OUT, LANE, SWAP_IN, LANE, MOVE, LANE, SPILL, SWITCH, LEVEL, and of \

@@ -2,9 +2,9 @@
  *
  * What people ask the scheduler.
  */
-#include "daemon/sched/core/core.h"
-#include "daemon/sched/core/order.h"
-#include "daemon/sched/core/share.h"
+#include "daemon/sched/core.h"
+#include "daemon/sched/dispatch/job_heap.h"
+#include "daemon/sched/dispatch/share.h"
 
 const char *sched_fault_text(enum sched_fault fault) {
     static const char *const texts[] = {

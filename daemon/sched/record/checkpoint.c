@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/sched/core/memory.h"
+#include "daemon/sched/core/sched_memory.h"
 
 #define CHECKPOINT_ALIGN 64u
 #define CHECKPOINT_MAX (1ull << 32) /* bytes that are read */

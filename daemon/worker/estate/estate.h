@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/atomics.h"
-#include "daemon/worker/estate/log.h"
+#include "daemon/worker/estate/record_log.h"
 #include "daemon/worker/estate/savepoint.h"
 #include "proto/wire.h"
 

@@ -6,7 +6,7 @@
 #define DAEMON_WORKER_ESTATE_PROMISE_H
 
 #include "daemon/device/device.h"
-#include "daemon/worker/estate/log.h"
+#include "daemon/worker/estate/record_log.h"
 
 /* All of it, or none: dev_ops.chunk_promise's errors. */
 int promise_modules(const struct log *l, const struct dev_ops *ops, struct dev *dev);

@@ -10,7 +10,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/slotmap.h"
-#include "daemon/worker/estate/log.h"
+#include "daemon/worker/estate/record_log.h"
 #include "proto/record.h"
 
 /* What was ended by an entry that is read already. */

@@ -9,13 +9,13 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/engine/engine.h"
-#include "daemon/worker/engine/fault.h"
-#include "daemon/worker/engine/progress.h"
+#include "daemon/worker/scheduling/sched_link.h"
+#include "daemon/worker/faults/fault.h"
+#include "daemon/worker/operations/progress.h"
 #include "daemon/worker/front/book.h"
-#include "daemon/worker/front/choosing.h"
+#include "daemon/worker/front/nested_graph.h"
 #include "daemon/worker/front/exec.h"
-#include "daemon/worker/front/replay.h"
+#include "daemon/worker/front/log_replay.h"
 #include "daemon/worker/page/reply.h"
 #include "proto/record.h"
 

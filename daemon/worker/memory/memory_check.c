@@ -9,7 +9,7 @@
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_estate.h"
 #include "daemon/worker/memory/memory_state.h"
-#include "daemon/worker/memory/segment.h"
+#include "daemon/worker/segments/segment.h"
 
 struct check_counts {
     uint32_t persistent, placed, kept, kept_shown, swapped, ephemeral, lane_held, spilled, chunks;

@@ -10,7 +10,7 @@
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
-#include "daemon/worker/memory/segment.h"
+#include "daemon/worker/segments/segment.h"
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 

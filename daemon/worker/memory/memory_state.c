@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
-#include "daemon/worker/memory/segment.h"
-#include "daemon/worker/memory/spare.h"
+#include "daemon/worker/segments/segment.h"
+#include "daemon/worker/segments/spare.h"
 
 void memory_host_free(const struct memory *m, void *host) {
     if (!memory_saved_has(m, host)) spare_free(m->ops, m->dev, m->granule, host);

@@ -12,7 +12,7 @@
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
-#include "daemon/worker/memory/segment.h"
+#include "daemon/worker/segments/segment.h"
 
 static uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;

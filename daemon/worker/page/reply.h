@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "daemon/worker/page/completion.h"
+#include "daemon/worker/page/completion_page.h"
 #include "proto/wire.h"
 
 /* Answers `rec` when it asks for it. `err`: 0, ERR_* or -errno, from which the CUresult follows;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/worker/page/completion.h"
+#include "daemon/worker/page/completion_page.h"
 
 struct op;
 struct stream;

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #include "common/list.h"
-#include "daemon/worker/page/completion.h"
+#include "daemon/worker/page/completion_page.h"
 #include "daemon/worker/stream/op.h"
 #include "daemon/worker/stream/op_order.h"
 

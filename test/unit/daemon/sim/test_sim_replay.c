@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "daemon/sched/core/core.h"
+#include "daemon/sched/core.h"
 #include "daemon/sched/record/checkpoint.h"
 #include "daemon/sched/record/notation.h"
 #include "daemon/sim/verbs/simcli.h"

@@ -12,7 +12,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/engine/moves.h"
+#include "daemon/worker/residency/memory_move.h"
 #include "daemon/worker/loop.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "test/lib/fakedev.h"

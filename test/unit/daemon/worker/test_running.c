@@ -3,7 +3,7 @@
  * What people are shown of operations that do not end: the oldest of a client, since when, its name
  * and its time so far, until it ends.
  */
-#include "daemon/worker/engine/running.h"
+#include "daemon/worker/operations/status_page.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

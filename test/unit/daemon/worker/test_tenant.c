@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "daemon/worker/client.h"
-#include "daemon/worker/engine/tenant.h"
+#include "daemon/worker/residency/user_limits.h"
 
 #define MIB (1ull << 20)
 #define ALICE 7u

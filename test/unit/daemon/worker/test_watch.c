@@ -11,7 +11,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/engine/watching.h"
+#include "daemon/worker/operations/value_wait.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/patience.h"
 #include "test/lib/wireclient.h"

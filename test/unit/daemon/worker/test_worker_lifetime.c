@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/worker/memory/lifetime.h"
+#include "daemon/worker/iteration/lifetime.h"
 
 #define BASE 0x700000000000ull
 #define SIZE (1ull << 30)

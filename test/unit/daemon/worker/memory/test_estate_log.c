@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "daemon/device/device.h"
-#include "daemon/worker/estate/log.h"
+#include "daemon/worker/estate/record_log.h"
 #include "daemon/worker/estate/promise.h"
 #include "proto/cuda_abi.h"
 #include "proto/record.h"

@@ -26,7 +26,7 @@
 #include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
-#include "daemon/worker/memory/segment.h"
+#include "daemon/worker/segments/segment.h"
 #include "test/lib/fakedev.h"
 
 #define MIB (1ull << 20)

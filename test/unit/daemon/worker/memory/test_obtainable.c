@@ -6,8 +6,8 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
-#include "daemon/worker/engine/obtainable.h"
-#include "daemon/worker/engine/tenant.h"
+#include "daemon/worker/residency/obtainable.h"
+#include "daemon/worker/residency/user_limits.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/worker/memory/segment.h"
+#include "daemon/worker/segments/segment.h"
 
 #define GRAN (2ull << 20)
 #define CHUNKS 8u

@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Admission: which of the waiting jobs may begin (Salus, Algorithm 1: JOBARRIVE, JOBFINISH,
+ * LANEMOVED and PROCESSREQUESTS). The pending jobs are looked at again whenever memory comes back,
+ * not only when a lane is deleted (as printed, line 10). A job may go before an earlier one that
+ * does not fit, but only so often: then the earlier one's place is kept for it.
+ *
+ * A job whose needs are unknown begins with no reservation and asks (grow.h); its reservation is
+ * set after its first iterations (SCHED_MEASURED), or as it stands then when it has none for a
+ * while. It begins beside others only where a part of the device is free, and until it holds as
+ * much, that part is kept for it, for a lease. So several are measured side by side.
+ *
+ * Jobs of one run may wait for one another. Once one of them is admitted, the others never wait:
+ * they are admitted, or refused where they do not fit.
+ *
+ * With swap, a waiting job that ranks before admitted ones may take the memory of those that are
+ * at a boundary; they wait in its place (section 4.2). So may any waiting job with the memory of
+ * those that have had nothing to do for a lease: they wait until they have. A job of another user
+ * may take the memory of those that have been idle for idle_after even without swap.
+ *
+ * While jobs of several users wait or are admitted, each user has an equal part of the memory
+ * (parts.h): beyond it a user's job waits while another user's waits for memory within its part.
+ */
+#include "daemon/sched/admission/admit.h"
+
+#include "daemon/sched/core.h"
+#include "daemon/sched/admission/grow.h"
+#include "daemon/sched/dispatch/job_heap.h"
+#include "daemon/sched/admission/parts.h"
+#include "daemon/sched/dispatch/ready.h"
+#include "daemon/sched/dispatch/turn.h"
+
+#define ADMIT_SCAN 64 /* waiting jobs that one look considers */
+#define ADMIT_MEASURE_LEASES 10
+
+/* ---- the queue ------------------------------------------------------------------------------- */
+
+static void put_waiting(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    j->node.rank = s->lane_policy->admit_rank(st, job);
+    j->node.priority = j->spec.priority;
+    order_put(st->jobs, &st->pending, job);
+    st->pending_count++;
+    if (j->deadline_ns < s->admit_at) s->admit_at = j->deadline_ns;
+}
+
+static void take_waiting(struct sched *s, uint32_t job) {
+    order_take(s->st.jobs, &s->st.pending, job);
+    s->st.pending_count--;
+}
+
+static bool is_pending(const struct sched_job *j) {
+    return j->node.in && (!j->admitted || j->swapped);
+}
+
+void admit_moved(struct sched *s, uint32_t job) {
+    if (!is_pending(&s->st.jobs[job])) return;
+    take_waiting(s, job);
+    put_waiting(s, job);
+    s->releases++;
+    s->look = true;
+    s->gather |= s->st.jobs[job].spec.run != 0;
+}
+
+void admit_reorder(struct sched *s) {
+    struct sched_state *st = &s->st;
+    for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        struct sched_job *j = &st->jobs[job];
+        if (!j->used || !is_pending(j)) continue;
+        take_waiting(s, job);
+        j->number = s->lane_policy->begin(st, job);
+    }
+    for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        const struct sched_job *j = &st->jobs[job];
+        if (j->used && !j->left && !j->refused && (!j->admitted || j->swapped)) put_waiting(s, job);
+    }
+    s->releases++;
+    s->look = true;
+}
+
+static void refuse(struct sched *s, uint32_t job, enum sched_why why) {
+    struct sched_job *j = &s->st.jobs[job];
+    j->refused = true;
+    j->why = why;
+    sched_emit(s, SCHED_REFUSE, job)->why = why;
+}
+
+void admit_joined(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    const struct lanes *l = s->st.lanes;
+    uint64_t p = lanes_round(l, j->spec.persistent_bytes);
+    uint64_t e = lanes_round(l, j->spec.ephemeral_bytes), all = lanes_capacity(l);
+    j->number = s->lane_policy->begin(&s->st, job);
+    j->why = SCHED_WHY_MEMORY;
+    parts_joined(s, job);
+    j->deadline_ns = SCHED_NEVER;
+    if (p > all || e > all - p) {
+        refuse(s, job, SCHED_WHY_TOO_LARGE);
+        return;
+    }
+    if (j->spec.admit_timeout_ns) j->deadline_ns = s->st.now_ns + j->spec.admit_timeout_ns;
+    put_waiting(s, job);
+    s->look = true;
+    s->gather |= j->spec.run != 0;
+}
+
+/* ---- the admitted ---------------------------------------------------------------------------- */
+
+static void link_admitted(struct sched_state *st, uint32_t job) {
+    struct sched_job *j = &st->jobs[job];
+    j->admitted = true;
+    j->admitted_prev = SCHED_NONE;
+    j->admitted_next = st->admitted;
+    if (st->admitted != SCHED_NONE) st->jobs[st->admitted].admitted_prev = job;
+    st->admitted = job;
+    st->admitted_count++;
+}
+
+static void unlink_admitted(struct sched_state *st, uint32_t job) {
+    struct sched_job *j = &st->jobs[job];
+    if (j->admitted_prev == SCHED_NONE)
+        st->admitted = j->admitted_next;
+    else
+        st->jobs[j->admitted_prev].admitted_next = j->admitted_next;
+    if (j->admitted_next != SCHED_NONE) st->jobs[j->admitted_next].admitted_prev = j->admitted_prev;
+    st->admitted_count--;
+}
+
+/* A job left the lane, or lost its memory: without anybody inside, it shrinks to what the others
+ * need, which is nothing when they are all swapped out. `before`: its size then. */
+static void settle_lane(struct sched *s, uint32_t lane, uint64_t before) {
+    struct lanes *l = s->st.lanes;
+    if (lanes_open(l, lane) && s->st.lane[lane].inside == SCHED_NONE) lanes_settle(l, lane);
+    grow_resized(s, lane, before);
+}
+
+static void begin_job(struct sched *s, uint32_t job, uint32_t lane, enum lane_how how) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    if (how == LANE_OPENED) { /* its number may have been another lane's */
+        st->lane[lane] = (struct sched_lane){.inside = SCHED_NONE, .last = SCHED_NONE};
+        st->domains[lane + 1].floor = 0;
+    }
+    link_admitted(st, job);
+    j->begun = s->begun++;
+    s->gather |= j->spec.run != 0;
+    j->lane = lane;
+    j->why = SCHED_WHY_NONE;
+    j->admitted_ns = j->held_ns = st->now_ns;
+    sched_emit(s, SCHED_ADMIT, job);
+    ready_changed(s, job);
+    turn_attach(s, job);
+}
+
+/* Another job of its run is admitted: this one does not wait for memory then. */
+static bool has_peer(const struct sched *s, uint32_t job) {
+    const struct sched_state *st = &s->st;
+    const struct sched_job *j = &st->jobs[job];
+    if (!j->spec.run) return false;
+    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next)
+        if (st->jobs[k].spec.run == j->spec.run && st->jobs[k].spec.user == j->spec.user &&
+            !st->jobs[k].left)
+            return true;
+    return false;
+}
+
+static struct lane_need need_of(const struct sched_job *j) {
+    struct lane_need need = {.group = j->spec.group ? j->spec.group : j->spec.run,
+                             .user = j->spec.user};
+    if (j->spec.unknown) return need;
+    need.persistent_bytes = j->spec.persistent_bytes;
+    need.ephemeral_bytes = j->spec.ephemeral_bytes;
+    return need;
+}
+
+static bool try_without_need(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    struct lane_need need = need_of(j);
+    uint64_t room = lanes_capacity(st->lanes) - lanes_used(st->lanes), aside = grow_aside(s, job);
+    uint64_t part = grow_part(s);
+    uint32_t lane;
+    if (st->admitted_count && !has_peer(s, job) && (room < aside || room - aside < part)) {
+        j->why = room < part ? SCHED_WHY_MEMORY : SCHED_WHY_UNKNOWN;
+        return false;
+    }
+    j->why = SCHED_WHY_MEMORY;
+    enum lane_how how = lanes_admit(st->lanes, job, &need, false, &lane);
+    if (how >= LANE_WAITS) return false;
+    j->spec.persistent_bytes = j->spec.ephemeral_bytes = 0;
+    st->unknown_count++;
+    j->measure_ns = st->now_ns + ADMIT_MEASURE_LEASES * s->config.lease_ns;
+    if (j->measure_ns < s->measure_at) s->measure_at = j->measure_ns;
+    begin_job(s, job, lane, how);
+    return true;
+}
+
+static bool try_with_need(struct sched *s, uint32_t job, bool reorganise) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    struct lane_need need = need_of(j);
+    uint32_t lane;
+    j->why = SCHED_WHY_MEMORY;
+    lanes_set_aside(st->lanes, grow_aside(s, job));
+    enum lane_how how = lanes_admit(st->lanes, job, &need, reorganise, &lane);
+    lanes_set_aside(st->lanes, 0);
+    if (how >= LANE_WAITS) return false;
+    if (how != LANE_FITTED) grow_resized(s, lane, 0);
+    begin_job(s, job, lane, how);
+    return true;
+}
+
+static bool bring_back(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    uint64_t before = lanes_size(s->st.lanes, j->lane);
+    if (!lanes_swap_in(s->st.lanes, job)) return false;
+    j->swapped = j->wanted = false;
+    j->held_ns = s->st.now_ns;
+    grow_resized(s, j->lane, before);
+    sched_emit(s, SCHED_SWAP_IN, job)->bytes = lanes_persistent(s->st.lanes, job);
+    turn_update(s, job);
+    return true;
+}
+
+/* All that are admitted have one user then. Who is swapped out has not left. */
+static bool is_foreign(const struct sched *s, uint32_t job) {
+    const struct sched_state *st = &s->st;
+    return s->one_user && st->admitted != SCHED_NONE && !st->jobs[job].admitted &&
+           st->jobs[st->admitted].spec.user != st->jobs[job].spec.user;
+}
+
+/* `reorganise`: others may be moved for it. The job is out of the queue. */
+static bool try_job(struct sched *s, uint32_t job, bool reorganise) {
+    struct sched_job *j = &s->st.jobs[job];
+    if (j->spec.paused) {
+        j->why = SCHED_WHY_PAUSED;
+        return false;
+    }
+    if (is_foreign(s, job)) {
+        j->why = SCHED_WHY_USER;
+        return false;
+    }
+    if (j->swapped) return bring_back(s, job);
+    return j->spec.unknown ? try_without_need(s, job) : try_with_need(s, job, reorganise);
+}
+
+/* ---- making room ----------------------------------------------------------------------------- */
+
+/* No ephemeral page of it is in use, and so nothing of it runs. */
+static bool is_still(const struct sched *s, uint32_t job) {
+    const struct sched_job *j = &s->st.jobs[job];
+    return !j->left && !j->swapped && !j->spilled && s->st.lane[j->lane].inside != job;
+}
+
+/* Draining lanes (lanes_admit with reorganise): moves whoever can be moved now. True when any was.
+ */
+static bool drain_for(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    uint32_t from = st->jobs[job].lane, to;
+    uint64_t before = lanes_size(st->lanes, from);
+    if (!is_still(s, job)) return false;
+    if (!lanes_drain(st->lanes, job, &to)) return false;
+    turn_detach(s, job);
+    st->jobs[job].lane = to;
+    sched_emit(s, SCHED_MOVE, job);
+    settle_lane(s, from, before);
+    turn_attach(s, job);
+    return true;
+}
+
+static bool drain_all(struct sched *s) {
+    bool any = false;
+    for (uint32_t job = s->st.admitted; job != SCHED_NONE; job = s->st.jobs[job].admitted_next)
+        any |= drain_for(s, job);
+    return any;
+}
+
+/* Since when the job has had its memory and nothing to do; NEVER: it has. */
+static uint64_t idle_since(const struct sched *s, uint32_t job) {
+    const struct sched_job *j = &s->st.jobs[job];
+    if (j->left || j->swapped || j->running || j->waiting) return SCHED_NEVER;
+    return j->done_ns > j->held_ns ? j->done_ns : j->held_ns;
+}
+
+/* From when on it counts as idle: after a lease. */
+static uint64_t idle_at(const struct sched *s, uint32_t job) {
+    uint64_t since = idle_since(s, job);
+    return since == SCHED_NEVER ? since : since + s->config.lease_ns;
+}
+
+static bool swaps(const struct sched *s) {
+    return s->config.swap && s->lane_policy->swap_margin;
+}
+
+/* True if the job's memory may go to host memory for another user's job, also without swap. */
+static bool is_abandoned(const struct sched *s, uint32_t job, uint32_t k) {
+    uint64_t since = idle_since(s, k);
+    if (s->st.jobs[k].spec.user == s->st.jobs[job].spec.user || since == SCHED_NEVER) return false;
+    return s->st.now_ns - since >= s->config.idle_after_ns && since <= s->st.now_ns;
+}
+
+static bool is_idle(const struct sched *s, uint32_t job) {
+    return idle_at(s, job) <= s->st.now_ns;
+}
+
+/* What is free when it goes, at the least. */
+static uint64_t gain_bytes(const struct sched *s, uint32_t job) {
+    const struct lanes *l = s->st.lanes;
+    uint32_t lane = s->st.jobs[job].lane;
+    return lanes_persistent(l, job) + (lanes_members(l, lane) == 1 ? lanes_size(l, lane) : 0);
+}
+
+static bool is_behind(const struct sched *s, uint32_t job, uint32_t k) {
+    const struct order_node *head = &s->st.jobs[job].node;
+    const struct sched_job *j = &s->st.jobs[k];
+    uint64_t rank = s->lane_policy->rank(&s->st, k);
+    if (j->spec.unknown || j->spec.fixed || !gain_bytes(s, k)) return false;
+    if (!swaps(s)) return is_abandoned(s, job, k) && j->spec.priority <= head->priority;
+    if (is_idle(s, k)) return j->spec.priority <= head->priority;
+    if (!is_still(s, k) || !lanes_persistent(s->st.lanes, k)) return false;
+    if (j->spec.priority != head->priority) return j->spec.priority < head->priority;
+    return rank > head->rank && rank - head->rank > s->lane_policy->swap_margin(&s->st);
+}
+
+/* Who is idle, for longest first; else the last in rank. */
+static bool goes_before(const struct sched *s, uint32_t a, uint32_t b) {
+    const struct lane_policy *p = s->lane_policy;
+    if (!swaps(s) || is_idle(s, a) || is_idle(s, b)) return idle_at(s, a) < idle_at(s, b);
+    return p->rank(&s->st, a) > p->rank(&s->st, b);
+}
+
+/* Of the admitted jobs that could make room for `job`, the first to go. *room_bytes: what
+ * all of them and what is free make together. */
+static uint32_t find_victim(const struct sched *s, uint32_t job, uint64_t *room_bytes) {
+    const struct sched_state *st = &s->st;
+    uint32_t victim = SCHED_NONE;
+    *room_bytes = lanes_capacity(st->lanes) - lanes_used(st->lanes);
+    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
+        if (!is_behind(s, job, k)) continue;
+        *room_bytes += gain_bytes(s, k);
+        if (victim == SCHED_NONE || goes_before(s, k, victim)) victim = k;
+    }
+    return victim;
+}
+
+/* The first idle job to go to host memory for `job`; both are admitted. Adds to *sum what all such
+ * jobs hold. */
+static uint32_t find_idle(const struct sched *s, uint32_t job, uint64_t *sum) {
+    const struct sched_state *st = &s->st;
+    uint32_t victim = SCHED_NONE;
+    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
+        const struct sched_job *j = &st->jobs[k];
+        if (k == job || j->spec.unknown || j->spec.fixed) continue;
+        if (swaps(s) ? !is_idle(s, k) : !is_abandoned(s, job, k)) continue;
+        if (j->spec.priority > st->jobs[job].spec.priority || !gain_bytes(s, k)) continue;
+        *sum += gain_bytes(s, k);
+        if (victim == SCHED_NONE || idle_at(s, k) < idle_at(s, victim)) victim = k;
+    }
+    return victim;
+}
+
+static void swap_out(struct sched *s, uint32_t victim) {
+    struct sched_state *st = &s->st;
+    struct sched_job *v = &st->jobs[victim];
+    uint64_t before = lanes_size(st->lanes, v->lane);
+    bool inside = st->lane[v->lane].inside == victim;
+    turn_forget(s, victim);
+    if (inside) sched_emit(s, SCHED_SPILL, victim);
+    v->spilled |= inside;
+    sched_emit(s, SCHED_SWAP_OUT, victim)->bytes = lanes_persistent(st->lanes, victim);
+    lanes_swap_out(st->lanes, victim);
+    settle_lane(s, v->lane, before);
+    v->swapped = true;
+    put_waiting(s, victim);
+}
+
+/* What must be free for the job at the least: P, and a lane if none that is open is large enough.
+ */
+static uint64_t least_need(const struct sched *s, const struct sched_job *j) {
+    const struct lanes *l = s->st.lanes;
+    uint64_t e = lanes_round(l, j->spec.ephemeral_bytes);
+    for (uint32_t lane = 0; lane < lanes_count(l); lane++)
+        if (lanes_admits(l, lane, j->spec.user) && lanes_size(l, lane) >= e) e = 0;
+    return lanes_round(l, j->spec.persistent_bytes) + e;
+}
+
+/* The job is out of the queue. What had to go for it, longest first, waits in its place. True when
+ * anything changed. It may go for nothing (a group, max_lanes): that is not tried again before
+ * somebody leaves or changes his needs. */
+static bool swap_for(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    uint64_t room, need = least_need(s, j);
+    bool any = false;
+    for (;;) {
+        uint32_t victim = find_victim(s, job, &room);
+        if (victim == SCHED_NONE || room < need) break;
+        swap_out(s, victim);
+        any = true;
+        if (try_job(s, job, false)) return true;
+    }
+    if (any) j->swap_tried = s->releases;
+    order_put(s->st.jobs, &s->st.pending, job);
+    s->st.pending_count++;
+    return any;
+}
+
+/* It would do something if it had its memory. */
+static bool is_hungry(const struct sched_job *j) {
+    return !j->spec.paused && (!j->swapped || j->waiting || j->wanted);
+}
+
+/* Jobs are swapped, or may be for another user's. */
+static bool may_swap(const struct sched *s) {
+    return swaps(s) || s->several_users;
+}
+
+/* ---- PROCESSREQUESTS (Algorithm 1, lines 15-20) ---------------------------------------------- */
+
+/* The job keeps its place: none that comes later begins before it. Who is swapped out may come back
+ * all the same, for it may hold what the job waits for. */
+static bool reserves(const struct sched *s, uint32_t job) {
+    const struct sched_job *j = &s->st.jobs[job];
+    if (!is_hungry(j)) return false;
+    return s->lane_policy->sticky || j->overtaken >= s->config.overtakes;
+}
+
+/* Tries the first of the queue in its order; leaves those that stay in `kept`. True when any was
+ * admitted. */
+static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
+    struct sched_state *st = &s->st;
+    bool any = false, reserved = false;
+    struct parts parts = parts_of(s);
+    for (*count = 0; *count < ADMIT_SCAN && st->pending != SCHED_NONE;) {
+        uint32_t job = st->pending;
+        struct sched_job *j = &st->jobs[job];
+        take_waiting(s, job);
+        bool yields = parts_yields(s, &parts, job), may = (!reserved && !yields) || j->swapped;
+        if (!may) j->why = yields ? SCHED_WHY_PART : SCHED_WHY_ORDER;
+        if (may && try_job(s, job, *count == 0 && s->lane_policy->reorganise)) {
+            any = true;
+            for (uint32_t i = 0; i < *count; i++)
+                st->jobs[kept[i]].overtaken++;
+            parts = parts_of(s);
+            continue;
+        }
+        kept[(*count)++] = job;
+        reserved |= reserves(s, job) && !yields;
+    }
+    for (uint32_t i = 0; i < *count; i++) {
+        order_put(st->jobs, &st->pending, kept[i]);
+        st->pending_count++;
+    }
+    return any;
+}
+
+/* True if the memory of jobs that may go for this one, and free memory, are enough for it. */
+static bool can_swap(const struct sched *s, uint32_t job) {
+    uint64_t room;
+    return find_victim(s, job, &room) != SCHED_NONE && room >= least_need(s, &s->st.jobs[job]);
+}
+
+/* The job for which others go to host memory: where jobs are swapped, the first in the queue; else
+ * the first that another user's idle jobs make room for. */
+static uint32_t first_hungry(const struct sched *s, const uint32_t *kept, uint32_t count) {
+    for (uint32_t i = 0; may_swap(s) && i < count; i++)
+        if (is_hungry(&s->st.jobs[kept[i]]) && !is_foreign(s, kept[i]) &&
+            (swaps(s) || can_swap(s, kept[i])))
+            return kept[i];
+    return SCHED_NONE;
+}
+
+/* One look at the queue; true when a job was admitted or memory was freed, so that another look may
+ * find more. */
+static bool scan_queue(struct sched *s) {
+    uint32_t kept[ADMIT_SCAN], count;
+    bool any = try_first(s, kept, &count);
+    if (count == 0) return any;
+    if (drain_all(s)) return true;
+    uint32_t job = first_hungry(s, kept, count);
+    if (job == SCHED_NONE || s->st.jobs[job].swap_tried == s->releases) return any;
+    take_waiting(s, job);
+    return swap_for(s, job) || any;
+}
+
+static void expire_waits(struct sched *s) {
+    struct sched_state *st = &s->st;
+    if (st->now_ns < s->admit_at) return;
+    s->admit_at = SCHED_NEVER;
+    for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        struct sched_job *j = &st->jobs[job];
+        if (!j->used || j->admitted || j->refused || j->left) continue;
+        if (j->deadline_ns > st->now_ns) {
+            if (j->deadline_ns < s->admit_at) s->admit_at = j->deadline_ns;
+            continue;
+        }
+        take_waiting(s, job);
+        refuse(s, job, SCHED_WHY_TIMEOUT);
+    }
+}
+
+static void set_reservation(struct sched *s, uint32_t job, uint64_t p, uint64_t e) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    st->unknown_count -= j->spec.unknown;
+    j->spec.unknown = false;
+    j->spec.persistent_bytes = p;
+    j->spec.ephemeral_bytes = e;
+    lanes_set(st->lanes, job, p, e);
+    s->releases++;
+    s->look = true;
+}
+
+static void take_measured(struct sched *s) {
+    struct sched_state *st = &s->st;
+    if (st->now_ns < s->measure_at) return;
+    s->measure_at = SCHED_NEVER;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
+        const struct sched_job *j = &st->jobs[job];
+        if (!j->spec.unknown) continue;
+        if (j->measure_ns <= st->now_ns)
+            set_reservation(s, job, j->spec.persistent_bytes, j->spec.ephemeral_bytes);
+        else if (j->measure_ns < s->measure_at)
+            s->measure_at = j->measure_ns;
+    }
+}
+
+/* Those who are idle for long enough already have been looked at. */
+static void watch_idle(struct sched *s) {
+    const struct sched_state *st = &s->st;
+    s->idle_at = SCHED_NEVER;
+    if (!may_swap(s) || (st->pending == SCHED_NONE && st->grower == SCHED_NONE)) return;
+    uint64_t after = swaps(s) ? s->config.lease_ns : s->config.idle_after_ns;
+    for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
+        uint64_t since = idle_since(s, job), at = since == SCHED_NEVER ? since : since + after;
+        if (at > st->now_ns && at < s->idle_at) s->idle_at = at;
+    }
+}
+
+/* The job is waiting. True when it began; else it is refused. */
+static bool follow_run(struct sched *s, uint32_t job) {
+    struct sched_job *j = &s->st.jobs[job];
+    take_waiting(s, job);
+    if (try_job(s, job, false)) return true;
+    if (may_swap(s) && swap_for(s, job) && j->admitted) return true;
+    if (is_pending(j)) take_waiting(s, job);
+    refuse(s, job, SCHED_WHY_RUN);
+    return false;
+}
+
+/* Processes of runs of which one is admitted: those that wait follow it now, or never. */
+static void gather_runs(struct sched *s) {
+    struct sched_state *st = &s->st;
+    if (!s->gather) return;
+    s->gather = false;
+    for (uint32_t job = 0; job < st->jobs_cap; job++) {
+        const struct sched_job *j = &st->jobs[job];
+        if (!j->used || j->admitted || !is_pending(j) || j->spec.paused) continue;
+        if (has_peer(s, job)) follow_run(s, job);
+    }
+    s->gather = false;
+}
+
+/* Idle jobs go to host memory for the one that waits for memory beyond what it holds. */
+static bool swap_for_grower(struct sched *s) {
+    uint32_t job = s->st.grower;
+    bool any = false;
+    while (job != SCHED_NONE && may_swap(s)) {
+        uint64_t sum = 0, missing = grow_missing(s);
+        uint32_t victim = find_idle(s, job, &sum);
+        if (!missing || victim == SCHED_NONE || sum < missing) break;
+        swap_out(s, victim);
+        any = true;
+    }
+    return any;
+}
+
+void admit_look(struct sched *s) {
+    expire_waits(s);
+    take_measured(s);
+    uint64_t now_ns = s->st.now_ns;
+    if (now_ns >= s->idle_at || now_ns >= s->grow_at || now_ns >= s->part_at) s->look = true;
+    if (!s->look) return;
+    s->look = false;
+    swap_for_grower(s);
+    grow_look(s);
+    gather_runs(s);
+    while (s->st.pending != SCHED_NONE && scan_queue(s))
+        gather_runs(s);
+    grow_look(s); /* what had to go for a newcomer may have been more than that took */
+    if (s->st.pending == SCHED_NONE) lanes_keep(s->st.lanes);
+    s->part_at = s->st.pending == SCHED_NONE ? SCHED_NEVER : grow_aside_until(s);
+    watch_idle(s);
+}
+
+void admit_wanted(struct sched *s, uint32_t job) {
+    if (!s->st.jobs[job].swapped) return;
+    s->st.jobs[job].wanted = true;
+    s->look = true;
+}
+
+void admit_idled(struct sched *s) {
+    uint64_t at = s->st.now_ns + (swaps(s) ? s->config.lease_ns : s->config.idle_after_ns);
+    if (may_swap(s) && at < s->idle_at) s->idle_at = at;
+}
+
+/* ---- what an admitted job does --------------------------------------------------------------- */
+
+void admit_left(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    struct sched_job *j = &st->jobs[job];
+    grow_forget(s, job);
+    if (is_pending(j)) take_waiting(s, job);
+    if (!j->admitted) return;
+    st->unknown_count -= j->spec.unknown;
+    uint64_t before = lanes_size(st->lanes, j->lane);
+    turn_forget(s, job);
+    unlink_admitted(st, job);
+    lanes_leave(st->lanes, job);
+    settle_lane(s, j->lane, before);
+    s->releases++;
+    s->look = true;
+}
+
+void admit_reserved(struct sched *s, uint32_t job, const struct sched_need *need) {
+    if (s->st.jobs[job].admitted)
+        set_reservation(s, job, need->persistent_bytes, need->ephemeral_bytes);
+}
+
+void admit_boundary(struct sched *s, uint32_t job) {
+    struct sched_state *st = &s->st;
+    uint32_t lane = st->jobs[job].lane;
+    if (st->lane[lane].inside == SCHED_NONE) {
+        uint64_t before = lanes_size(st->lanes, lane);
+        if (lanes_settle(st->lanes, lane)) {
+            grow_resized(s, lane, before);
+            s->look = true;
+        }
+    }
+    if (st->pending != SCHED_NONE && (drain_for(s, job) || s->config.swap)) s->look = true;
+}

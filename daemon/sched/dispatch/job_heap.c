@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A pairing heap with its links in the jobs.
+ */
+#include "daemon/sched/dispatch/job_heap.h"
+
+#include "daemon/sched/state.h"
+
+/* In one place of the code: what an order costs is this. */
+static inline bool before(const struct order_node *a, const struct order_node *b) {
+    if (a->priority != b->priority) return a->priority > b->priority;
+    if (a->rank != b->rank) return a->rank < b->rank;
+    return a->arrival < b->arrival;
+}
+
+bool order_before(const struct order_node *a, const struct order_node *b) {
+    return before(a, b);
+}
+
+/* Two trees become one; either may be empty. */
+static inline uint32_t meld(struct sched_job *jobs, uint32_t a, uint32_t b) {
+    if (a == ORDER_NONE) return b;
+    if (b == ORDER_NONE) return a;
+    if (before(&jobs[b].node, &jobs[a].node)) {
+        uint32_t swap = a;
+        a = b;
+        b = swap;
+    }
+    struct order_node *top = &jobs[a].node, *low = &jobs[b].node;
+    low->prev = a;
+    low->next = top->child;
+    if (top->child != ORDER_NONE) jobs[top->child].node.prev = b;
+    top->child = b;
+    top->next = top->prev = ORDER_NONE;
+    return a;
+}
+
+/* The children of a removed node become one tree: pairs from left to right, then all from right to
+ * left. */
+static uint32_t join_pairs(struct sched_job *jobs, uint32_t first) {
+    uint32_t pairs = ORDER_NONE, whole = ORDER_NONE;
+    while (first != ORDER_NONE) {
+        uint32_t a = first, b = jobs[a].node.next;
+        first = b == ORDER_NONE ? ORDER_NONE : jobs[b].node.next;
+        jobs[a].node.next = ORDER_NONE;
+        if (b != ORDER_NONE) jobs[b].node.next = ORDER_NONE;
+        uint32_t pair = meld(jobs, a, b);
+        jobs[pair].node.next = pairs;
+        pairs = pair;
+    }
+    while (pairs != ORDER_NONE) {
+        uint32_t next = jobs[pairs].node.next;
+        jobs[pairs].node.next = ORDER_NONE;
+        whole = meld(jobs, whole, pairs);
+        pairs = next;
+    }
+    if (whole != ORDER_NONE) jobs[whole].node.prev = jobs[whole].node.next = ORDER_NONE;
+    return whole;
+}
+
+void order_put(struct sched_job *jobs, uint32_t *root, uint32_t job) {
+    struct order_node *n = &jobs[job].node;
+    n->child = n->next = n->prev = ORDER_NONE;
+    n->in = true;
+    *root = meld(jobs, *root, job);
+}
+
+void order_take(struct sched_job *jobs, uint32_t *root, uint32_t job) {
+    struct order_node *n = &jobs[job].node;
+    uint32_t rest = join_pairs(jobs, n->child);
+    if (*root == job) {
+        *root = rest;
+    } else {
+        struct order_node *before = &jobs[n->prev].node;
+        if (before->child == job)
+            before->child = n->next;
+        else
+            before->next = n->next;
+        if (n->next != ORDER_NONE) jobs[n->next].node.prev = n->prev;
+        *root = meld(jobs, *root, rest);
+    }
+    n->child = n->next = n->prev = ORDER_NONE;
+    n->in = false;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Suspects.
+ */
+#include "daemon/worker/faults/device_loss.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "daemon/worker/client.h"
+
+static void note_suspect(struct worker *w, struct client *c, const struct op *op) {
+    w->suspects = op->dev.suspects;
+    if (op->dev.result != ERR_DEVICE_LOST) {
+        w->culprit = c->job_id;
+        return;
+    }
+    estate_suspect(&c->estate, op->dev.suspects);
+    log_warn("fault", "job=%u name=\"%s\" kernel=%s launch=%" PRIu64 " suspects=%u text=\"%s\"",
+             c->job_id, c->name, op->launch.func->name, op->launch.number, op->dev.suspects,
+             op->dev.fault_text);
+}
+
+/* What an earlier worker had begun may be half done, whatever this one did of it. */
+void lost_note(struct worker *w, const struct op *op) {
+    if (!op->dev.result || !worker_lost(w)) return;
+    struct client *c = client_of(op->stream);
+    if (op->dev.suspects) note_suspect(w, c, op);
+    if (!op->dev.begun && !op->again) estate_take_back(&c->estate, op->stream->id, op->seq);
+}
+
+void lost_say(struct worker *w, int err) {
+    struct wire_worker_msg msg = {.kind = WIRE_BROKE, .job_id = w->culprit, .result = err};
+    const struct client *c = w->culprit ? client_find(w, w->culprit) : NULL;
+    if (c) {
+        const struct wire_fault *f = &c->com.page->fault;
+        snprintf(msg.text, sizeof(msg.text), "kernel %.100s, launch %" PRIu64, f->kernel,
+                 f->launch);
+    } else if (w->suspects) {
+        snprintf(msg.text, sizeof(msg.text), "one of %u kernels of several jobs did it",
+                 w->suspects);
+    }
+    broker_link_say(&w->link, &msg);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What an earlier worker had read, once more.
+ */
+#include "daemon/worker/front/log_replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "daemon/policy/reason.h"
+#include "daemon/worker/estate/promise.h"
+#include "daemon/worker/faults/fault.h"
+#include "daemon/worker/front/redo.h"
+#include "daemon/worker/link/broker_link.h"
+#include "daemon/worker/page/reply.h"
+#include "daemon/worker/stats.h"
+#include "proto/wire/record.h"
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+/* All that was complete is done again: its memory is what its page says. */
+static void came_back(struct client *c) {
+    struct savepoint *k = &c->estate.savepoint;
+    c->replay.awaited = NULL;
+    atom_store_release(&k->header->returning, 0);
+    stats_add(&k->shown->returns, 1);
+    log_info("savepoint", "job=%u name=\"%s\" went back operations=%" PRIu64, c->job_id, c->name,
+             c->replay.done_again);
+}
+
+static void finish(struct client *c) {
+    struct replay *r = &c->replay;
+    struct wire_stats *s = &c->com.page->stats;
+    r->active = false;
+    atom_store_release(&c->estate.header->counting, 0);
+    atom_store_relaxed(&s->launches, r->stats.launches);
+    atom_store_relaxed(&s->copies, r->stats.copies);
+    atom_store_relaxed(&s->copied_bytes, r->stats.copied_bytes);
+    atom_store_relaxed(&s->ops, r->stats.ops);
+    atom_store_relaxed(&s->modules, r->stats.modules);
+    atom_store_relaxed(&s->functions, r->stats.functions);
+    estate_suspect(&c->estate, 0); /* who they are is known */
+    callback_settle(&c->callbacks);
+    if (r->back) came_back(c);
+    replay_forget(r);
+    broker_link_resumed(&c->worker->link, c->job_id, c->com.fault);
+    if (!client_dead(c)) log_info("client", "job=%u name=\"%s\" restored", c->job_id, c->name);
+}
+
+/* ---- what was complete, and is done again ---------------------------------------------------- */
+
+static bool is_done_again(const struct client *c, uint32_t stream, uint64_t seq) {
+    return !savepoint_past(&c->estate.savepoint, stream, seq) &&
+           seq <= atom_load_relaxed(WIRE_DONE(c->com.page, stream));
+}
+
+/* Of one whose records are not all complete, some may be. */
+static bool graph_has_done_again(const struct client *c, struct log_entry *e) {
+    const struct wire_graph_launch *g = (const void *)log_record(e);
+    const struct wire_graph_lane *lanes = (const void *)(g + 1);
+    const uint64_t *ends = log_tail(e);
+    for (uint32_t i = 0; i < g->lanes; i++) {
+        uint32_t s = lanes[i].stream;
+        if (ends[i] && savepoint_past(&c->estate.savepoint, s, ends[i] - 1)) continue;
+        if (lanes[i].first_seq <= atom_load_relaxed(WIRE_DONE(c->com.page, s))) return true;
+    }
+    return false;
+}
+
+static bool has_done_again(const struct client *c, struct log_entry *e) {
+    const struct wire_record *rec = log_record(e);
+    if (rec->op == WIRE_GRAPH_LAUNCH) return graph_has_done_again(c, e);
+    return record_ordered(rec->op) && is_done_again(c, rec->stream, rec->seq);
+}
+
+static uint64_t end_of_done(const struct client *c) {
+    uint64_t at = 0, end = 0;
+    for (struct log_entry *e; (e = log_at(&c->estate.log, at, &at));)
+        if (has_done_again(c, e)) end = at;
+    return end;
+}
+
+enum replay_turn replay_turn(struct client *c, const struct wire_record *rec) {
+    if (!c->replay.active) return REPLAY_NOW;
+    if (c->replay.back && is_done_again(c, rec->stream, rec->seq)) return REPLAY_AGAIN;
+    return rec->seq <= atom_load_relaxed(WIRE_DONE(c->com.page, rec->stream)) ? REPLAY_PAST
+                                                                              : REPLAY_NOW;
+}
+
+void replay_await(struct client *c, const struct stream *s, uint64_t seq) {
+    c->replay.awaited = s;
+    c->replay.awaited_seq = seq;
+    c->replay.done_again++;
+}
+
+/* The host has its memory to itself again since it was complete: nothing is written there. */
+static bool in_host(const struct client *c, uint64_t addr) {
+    return client_host(c, addr, 1) != NULL;
+}
+
+static enum replay_how copy_how(struct client *c, const struct wire_copy *y, const void **data) {
+    uint64_t bytes = y->width_bytes * y->height * y->depth;
+    if (in_host(c, y->dst)) return REPLAY_PASS;
+    if (!in_host(c, y->src)) return REPLAY_RUN;
+    *data = savepoint_find(&c->estate.savepoint, y->rec.stream, y->rec.seq, bytes);
+    return *data ? REPLAY_DATA : REPLAY_LOST;
+}
+
+enum replay_how replay_how(struct client *c, const struct wire_record *rec, const void **data) {
+    const void *r = rec;
+    *data = NULL;
+    switch (rec->op) {
+    case WIRE_LAUNCH: return REPLAY_RUN;
+    case WIRE_COPY: return copy_how(c, r, data);
+    case WIRE_MEMSET:
+        return in_host(c, ((const struct wire_memset *)r)->dst) ? REPLAY_PASS : REPLAY_RUN;
+    case WIRE_VALUE_WRITE:
+        return in_host(c, ((const struct wire_value *)r)->addr) ? REPLAY_PASS : REPLAY_RUN;
+    default: return REPLAY_PASS;
+    }
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+/* What the page said before anything was read again, also where an earlier worker ended while it
+ * was. */
+static struct replay_stats counts_of(struct client *c) {
+    struct estate_header *h = c->estate.header;
+    const struct wire_stats *s = &c->com.page->stats;
+    if (atom_load_relaxed(&h->counting)) return h->counts;
+    h->counts = (struct replay_stats){
+        .launches = atom_load_relaxed(&s->launches),
+        .copies = atom_load_relaxed(&s->copies),
+        .copied_bytes = atom_load_relaxed(&s->copied_bytes),
+        .ops = atom_load_relaxed(&s->ops),
+        .modules = atom_load_relaxed(&s->modules),
+        .functions = atom_load_relaxed(&s->functions),
+    };
+    atom_store_release(&h->counting, 1);
+    return h->counts;
+}
+
+/* Launches in the log, which were counted when they were read first, and are again. */
+static uint64_t count_launches(struct client *c) {
+    const struct log *l = &c->estate.log;
+    uint64_t at = 0, count = 0;
+    for (const struct log_entry *e; (e = log_at(l, at, &at));) {
+        const struct wire_record *rec = log_record(e);
+        bool read = rec->op == WIRE_LAUNCH && !(e->flags & (LOG_VOID | LOG_OVER));
+        count += read && replay_turn(c, rec) != REPLAY_PAST;
+    }
+    return count;
+}
+
+int replay_begin(struct client *c) {
+    struct replay *r = &c->replay;
+    struct estate *e = &c->estate;
+    const struct wire_completion *page = c->com.page;
+    const struct log_state state = estate_over(e, page);
+    int err = log_tidy(&e->log, &state);
+    if (!err) err = promise_modules(&e->log, c->worker->ops, c->worker->dev);
+    r->promised = !err;
+    if (!err) r->begun = calloc(WIRE_STREAMS, sizeof(*r->begun));
+    if (!err && !r->begun) err = -ENOMEM;
+    if (err) return err;
+    for (uint32_t i = 0; i < atom_load_relaxed(&page->streams_end); i++)
+        r->begun[i] = atom_load_relaxed(&e->header->begun[i]);
+    r->suspects = atom_load_relaxed(&e->header->suspects);
+    r->deferred_done = e->deferred = state.deferred_done;
+    r->stats = counts_of(c);
+    r->active = r->restored = true;
+    /* They keep their numbers. */
+    atom_store_relaxed(&c->com.page->stats.launches, r->stats.launches - count_launches(c));
+    if (!r->back) return 0;
+    stream_rewind(c->streams.streams[0], atom_load_relaxed(&e->header->savepoint.done[0]) + 1);
+    r->done_end = end_of_done(c);
+    return 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* A thread has one call open at a time, so that the tickets of a place only grow. */
+static bool is_answered(const struct client *c, const struct wire_record *r) {
+    return r->ticket && atom_load_acquire(&c->com.page->replies[r->reply].ticket) >= r->ticket;
+}
+
+/* What only asks, or is said once. */
+static bool is_passing(uint16_t op) {
+    switch (op) {
+    case WIRE_GLOBAL_GET:
+    case WIRE_PING:
+    case WIRE_FUNC_NAME:
+    case WIRE_TENSOR_MAP:
+    case WIRE_CLUSTERS:
+    case WIRE_TEXT: /* the page says where it is */
+    case WIRE_ITERATION:
+    case WIRE_IDLE: return true;
+    default: return false;
+    }
+}
+
+static void adapt(const struct client *c, struct wire_record *r) {
+    if (is_answered(c, r)) r->ticket = 0;
+    if (r->op != WIRE_STREAM_CREATE) return;
+    struct wire_stream_create *s = (void *)r;
+    const _Atomic uint64_t *done = c->replay.back ? &c->estate.header->savepoint.done[r->stream]
+                                                  : WIRE_DONE(c->com.page, r->stream);
+    uint64_t next = atom_load_relaxed(done) + 1;
+    if (next > s->first_seq) s->first_seq = next;
+}
+
+int replay_next(struct client *c, void *record) {
+    struct replay *r = &c->replay;
+    while ((r->entry = log_at(&c->estate.log, r->at, &r->at))) {
+        struct log_entry *e = r->entry;
+        const struct wire_record *rec = log_record(e);
+        if (rec->op == LOG_PLACED) continue;
+        if (e->flags & LOG_VOID && (!rec->ticket || is_answered(c, rec))) continue;
+        e->flags &= ~LOG_VOID; /* refused, and nobody was told: now it may be otherwise */
+        if (is_passing(rec->op) && is_answered(c, rec)) continue;
+        if (e->number > c->estate.deferred) c->estate.deferred = e->number;
+        if (e->flags & LOG_OVER) {
+            if (!is_answered(c, rec)) reply_status(&c->com, rec, 0);
+            continue;
+        }
+        memcpy(record, rec, e->bytes);
+        adapt(c, record);
+        return (int)e->bytes;
+    }
+    finish(c);
+    return 0;
+}
+
+bool replay_knows_graph(const struct client *c) {
+    struct log_entry *e = c->replay.entry;
+    const struct wire_graph_launch *g = e ? (const void *)log_record(e) : NULL;
+    if (!g || g->rec.op != WIRE_GRAPH_LAUNCH) return false;
+    const uint64_t *ends = log_tail(e);
+    for (uint32_t i = 0; i < g->lanes; i++)
+        if (ends[i]) return true;
+    return false;
+}
+
+bool replay_has_image(const struct client *c) {
+    return c->replay.active && !(c->replay.entry->flags & LOG_FILLING);
+}
+
+/* It stands directly behind the module. */
+const struct dev_granule *replay_place(struct client *c, uint32_t module, uint32_t *count) {
+    uint64_t at = c->replay.at;
+    struct log_entry *e = c->replay.active ? log_at(&c->estate.log, at, &at) : NULL;
+    const struct log_placed *p = e ? (const void *)log_record(e) : NULL;
+    *count = 0;
+    c->replay.placed =
+        p && p->rec.op == LOG_PLACED && e->bytes == sizeof(*p) && p->module == module;
+    if (!c->replay.placed) return NULL;
+    *count = (uint32_t)(e->tail_bytes / sizeof(struct dev_granule));
+    return log_tail(e);
+}
+
+bool replay_variables(struct client *c, const struct module *m) {
+    const struct worker *w = c->worker;
+    if (!c->replay.active || !c->replay.placed || !c->replay.back) return false;
+    int err = variables_load(&c->variables, w->ops, w->dev, &c->estate.savepoint, m);
+    if (err) fault_raise(c, ERR_WORKER_LOST, "it cannot go back: its variables were not saved");
+    return true;
+}
+
+void replay_lost(struct client *c, uint32_t module, const char *why) {
+    uint32_t count;
+    char text[256];
+    replay_place(c, module, &count);
+    if (!c->replay.active || !c->replay.placed) return;
+    snprintf(text, sizeof(text), "it cannot go on with another worker: %.180s", why);
+    fault_raise(c, ERR_WORKER_LOST, text);
+}
+
+/* ---- what had begun -------------------------------------------------------------------------- */
+
+static bool is_work(uint16_t op) {
+    return op == WIRE_LAUNCH || op == WIRE_COPY || op == WIRE_MEMSET || op == WIRE_VALUE_WRITE ||
+           op == WIRE_GRAPH_CHOICE || op == WIRE_GRAPH_SETTLE;
+}
+
+/* Of one that asked for savepoints: why there was none when the worker ended. */
+static void say_savepoint(const struct client *c, char *out, size_t bytes) {
+    const struct savepoint *k = &c->estate.savepoint;
+    out[0] = '\0';
+    if (!k->header) return;
+    const char *why = reason_savepoint(atom_load_relaxed(&k->shown->reason));
+    snprintf(out, bytes, "; no savepoint: %s",
+             savepoint_whole(k) ? "it could not be read"
+             : why[0]           ? why
+                                : "one was being taken");
+}
+
+static void refuse(struct client *c, const struct wire_record *rec, const char *why) {
+    const struct wire_launch *l = (const void *)rec;
+    const struct func *f = rec->op == WIRE_LAUNCH ? c->objects.funcs[l->func] : NULL;
+    char text[512], suspects[64] = "", savepoint[160];
+    say_savepoint(c, savepoint, sizeof(savepoint));
+    if (f && c->replay.suspects)
+        snprintf(suspects, sizeof(suspects), ", one of %u that may have ended it",
+                 c->replay.suspects);
+    snprintf(text, sizeof(text),
+             "the GPU's worker ended while %s%.110s was under way%s: what it had done by then "
+             "cannot be undone%s%s%s",
+             f ? "kernel " : "", f ? f->name : record_name(rec->op), suspects, why[0] ? ": " : "",
+             why, savepoint);
+    if (f) snprintf(c->com.page->fault.kernel, sizeof(c->com.page->fault.kernel), "%s", f->name);
+    fault_raise(c, ERR_WORKER_LOST, text);
+}
+
+bool replay_had_begun(const struct client *c, const struct wire_record *rec) {
+    return rec->seq <= c->replay.begun[rec->stream];
+}
+
+void replay_judge(struct client *c, const struct wire_record *rec) {
+    char why[256];
+    if (c->replay.back || !replay_had_begun(c, rec) || !is_work(rec->op) || client_dead(c)) return;
+    if (!redo_may(c, rec, why, sizeof(why))) refuse(c, rec, why);
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Modules, functions, global variables.
+ */
+#include "daemon/worker/front/module_load.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/requests/memory_grant.h"
+#include "daemon/worker/requests/deferred_request.h"
+#include "daemon/worker/operations/client_end.h"
+#include "daemon/worker/faults/fault.h"
+#include "daemon/worker/residency/memory_move.h"
+#include "daemon/worker/residency/savepoint_writer.h"
+#include "daemon/worker/front/book.h"
+#include "daemon/worker/front/log_replay.h"
+#include "daemon/worker/page/reply.h"
+#include "daemon/worker/stats.h"
+#include "proto/record.h"
+
+#define LOADING_WHY_BYTES 1024
+
+/* ---- errands --------------------------------------------------------------------------------- */
+
+/* An errand for a client: what was asked, and what has come of it. */
+struct loading {
+    struct errand errand;
+    struct client *client;
+    const struct dev_ops *ops;
+    void (*finish)(struct client *c, struct loading *l); /* in the loop; then it is nobody's */
+    const void *image;           /* of MODULE_LOAD: the client's; NULL: `kept` is filled already */
+    void *kept;                  /* room for it in the client's estate; NULL: it is not kept */
+    struct module *module, made; /* of which FUNC_GET is; which MODULE_LOAD makes */
+    struct dev_func *func;
+    struct dev_func_info info;
+    int err;
+    char text[LOADING_WHY_BYTES];
+    _Alignas(8) unsigned char rec[]; /* wire_module_load, or wire_func_get and the name behind it */
+};
+
+static struct loading *new_loading(struct client *c, const void *rec, size_t bytes) {
+    struct loading *l = calloc(1, sizeof(*l) + bytes);
+    if (!l) return NULL;
+    l->client = c;
+    l->ops = c->worker->ops;
+    memcpy(l->rec, rec, bytes);
+    return l;
+}
+
+static void begin(struct loading *l, void (*run)(struct errand *),
+                  void (*finish)(struct client *, struct loading *), uint64_t image_bytes) {
+    struct client *c = l->client;
+    l->errand.run = run;
+    l->finish = finish;
+    c->errand = &l->errand;
+    c->throttled |= CLIENT_LOADS;
+    c->worker->loading_count++;
+    errand_give(&c->worker->errands, &l->errand, object_line(image_bytes));
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+static void show_why(struct client *c, const struct wire_module_load *m, const char *text) {
+    char *out = client_host(c, m->why, m->why_bytes);
+    if (m->rec.ticket && out && m->why_bytes) snprintf(out, m->why_bytes, "%s", text);
+}
+
+static void refuse_load(struct client *c, const struct wire_module_load *m, int err,
+                        const char *text) {
+    if (!text[0]) text = err_text(err);
+    show_why(c, m, text);
+    book_refused(c);
+    log_warn("module", "job=%u name=\"%s\" module=%u bytes=%" PRIu64 " error=%s text=\"%s\"",
+             c->job_id, c->name, m->module, m->image_bytes, err_name(err), text);
+    reply_status(&c->com, &m->rec, err);
+}
+
+/* Beside. The image is copied before anybody looks at it: the client can still write to the
+ * original. */
+static void read_image(struct errand *e) {
+    struct loading *l = list_entry(e, struct loading, errand);
+    const struct wire_module_load *m = (const void *)l->rec;
+    void *image = l->kept ? l->kept : malloc(m->image_bytes);
+    l->err = image ? 0 : -ENOMEM;
+    if (!image) return;
+    if (l->image) memcpy(image, l->image, m->image_bytes);
+    l->made.fingerprint = object_fingerprint(m->image_bytes, image, m->image_bytes);
+    l->err = l->ops->module_read(l->client->space, m->capability, image, m->image_bytes,
+                                 &l->made.dev, l->text, sizeof(l->text));
+    if (!l->kept) free(image);
+}
+
+/* Anew, or where an earlier worker had put it. */
+static int place(struct client *c, struct loading *l) {
+    uint32_t count;
+    const struct dev_granule *where = replay_place(c, l->made.id, &count);
+    if (!c->replay.placed) return l->ops->module_place(l->made.dev, l->text, sizeof(l->text));
+    return l->ops->module_place_at(l->made.dev, where, count, l->text, sizeof(l->text));
+}
+
+/* Into the client's memory. How much it takes is not known before. */
+static int place_module(struct client *c, struct loading *l) {
+    struct dev *dev = c->worker->dev;
+    uint64_t before = l->ops->mem_used(dev);
+    int err = place(c, l);
+    if (err) return err;
+    l->made.bytes = l->ops->mem_used(dev) - before;
+    err = allowance_module(c, l->made.bytes);
+    if (!err) return 0;
+    allowance_refused(c, l->made.bytes);
+    allowance_refusal(c, l->made.bytes, l->text, sizeof(l->text));
+    l->ops->module_remove(l->made.dev);
+    return err;
+}
+
+static int keep_module(struct client *c, struct loading *l) {
+    struct module *m = object_add_module(&c->objects, &l->made);
+    if (m) return 0;
+    l->ops->module_remove(l->made.dev);
+    allowance_module_gone(c, l->made.bytes);
+    return -ENOMEM;
+}
+
+static void reply_module(struct client *c, const struct loading *l) {
+    const struct wire_module_load *m = (const void *)l->rec;
+    struct wire_module_reply reply = {l->ops->func_count(l->made.dev),
+                                      l->ops->global_count(l->made.dev)};
+    stats_add(&c->com.page->stats.modules, 1);
+    reply_send(&c->com, &m->rec, 0, &reply, sizeof(reply));
+}
+
+/* Beside. */
+static void free_read(struct errand *e) {
+    struct loading *l = list_entry(e, struct loading, errand);
+    l->ops->module_free(l->made.dev);
+    free(l);
+}
+
+/* Not 0: the next worker loads the module anew, as if this one had not begun. */
+static int keep_variables(struct client *c, const struct module *m) {
+    bool again = c->replay.active && c->replay.placed;
+    return replay_variables(c, m) ? 0 : saving_module(c, m, again);
+}
+
+static void say_loaded(struct client *c, struct loading *l) {
+    book_module(c, &l->made);
+    estate_ask(&c->estate, l->ops, c->space);
+    reply_module(c, l);
+}
+
+static void finish_load(struct client *c, struct loading *l) {
+    const struct wire_module_load *m = (const void *)l->rec;
+    int err = c->com.fault ? c->com.fault : l->err;
+    if (!err) err = place_module(c, l);
+    if (!err) err = keep_module(c, l);
+    if (!err) {
+        if (!keep_variables(c, &l->made)) say_loaded(c, l);
+        free(l);
+        return;
+    }
+    replay_lost(c, m->module, l->text[0] ? l->text : err_text(err));
+    refuse_load(c, m, err, l->text);
+    l->errand = (struct errand){.run = free_read, .last = true};
+    errand_give(&c->worker->errands, &l->errand, object_line(m->image_bytes));
+}
+
+int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_module_load *m = rec;
+    const void *image = client_host(c, m->image, m->image_bytes);
+    if (!image || (m->why_bytes && !client_host(c, m->why, m->why_bytes))) {
+        snprintf(why, why_bytes, "MODULE_LOAD outside the host window");
+        return ERR_PROTOCOL;
+    }
+    if (c->objects.modules[m->module]) {
+        snprintf(why, why_bytes, "module %u is in use", m->module);
+        return ERR_PROTOCOL;
+    }
+    int err = c->com.fault;
+    if (!err && m->capability && !c->worker->ops->space_capability) err = -ENOTSUP;
+    struct loading *l = err ? NULL : new_loading(c, m, sizeof(*m));
+    if (!l) {
+        refuse_load(c, m, err ? err : -ENOMEM, "");
+        return 0;
+    }
+    l->kept = book_image(c);
+    l->image = replay_has_image(c) ? NULL : image;
+    l->made = (struct module){.ops = l->ops, .id = m->module, .image_bytes = m->image_bytes};
+    begin(l, read_image, finish_load, m->image_bytes);
+    return 0;
+}
+
+static struct module *find_module(struct client *c, uint32_t id, char *why, size_t why_bytes) {
+    struct module *m = c->objects.modules[id];
+    if (!m) snprintf(why, why_bytes, "module %u is not loaded", id);
+    return m;
+}
+
+int loading_unload(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_module_unload *u = rec;
+    struct module *m = c->objects.modules[u->module];
+    if (!m &&
+        c->com.fault) { /* it went with the context, or was never loaded because of the fault */
+        reply_status(&c->com, &u->rec, c->com.fault);
+        return 0;
+    }
+    if (!find_module(c, u->module, why, why_bytes)) return ERR_PROTOCOL;
+    object_forget(&c->objects, m);
+    if (defer_unload(c, m)) {
+        snprintf(why, why_bytes, "out of memory");
+        return ERR_PROTOCOL;
+    }
+    reply_status(&c->com, &u->rec, 0);
+    return 0;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static void put_params(struct client *c, const struct wire_func_get *g,
+                       const struct dev_func_info *info) {
+    uint32_t count = info->param_count < g->params_cap ? info->param_count : g->params_cap;
+    struct wire_param *out = client_host(c, g->params, count * sizeof(*out));
+    if (!g->rec.ticket) return; /* it has them, and the place may be another's by now */
+    for (uint32_t i = 0; out && i < count; i++)
+        out[i] = (struct wire_param){info->params[i].offset, info->params[i].bytes};
+}
+
+/* A kernel that asks for more than there can be is never launched. */
+static uint16_t cluster_of(const struct dev_func_info *info) {
+    const uint32_t *n = info->req_cluster;
+    for (int axis = 0; n[0] && axis < 3; axis++)
+        if (n[axis] - 1 >= WIRE_CLUSTER_MAX) return UINT16_MAX;
+    return n[0] ? wire_cluster_flags(n[0], n[1], n[2]) : 0;
+}
+
+static void reply_func(struct client *c, const struct wire_func_get *g,
+                       const struct dev_func_info *info) {
+    struct wire_func_reply reply = {
+        .param_count = info->param_count,
+        .param_bytes = info->param_bytes,
+        .regs = info->regs,
+        .shared_bytes = info->shared_bytes,
+        .local_bytes = info->local_bytes,
+        .const_bytes = info->const_bytes,
+        .max_threads = info->max_threads,
+        .ptx_version = info->ptx_version,
+        .binary_version = info->binary_version,
+        .req_block = {info->req_block[0], info->req_block[1], info->req_block[2]},
+        .cluster = cluster_of(info),
+        .cluster_must = info->must_cluster,
+        .max_cluster = info->max_cluster,
+        .launches = info->launches,
+    };
+    reply_send(&c->com, &g->rec, 0, &reply, sizeof(reply));
+}
+
+/* The answer is the reason, as text. */
+static void refuse_func(struct client *c, const struct wire_func_get *g, int err,
+                        const char *text) {
+    book_refused(c);
+    if (err != ERR_NOT_FOUND || *text) /* programs ask for names that may be there */
+        log_warn("module", "job=%u name=\"%s\" kernel=%.300s error=%s text=\"%s\"", c->job_id,
+                 c->name, (const char *)(g + 1), err_name(err), text);
+    reply_send(&c->com, &g->rec, err, text, (uint32_t)strlen(text) + 1);
+}
+
+/* Beside. */
+static void get_func(struct errand *e) {
+    struct loading *l = list_entry(e, struct loading, errand);
+    const struct wire_func_get *g = (const void *)l->rec;
+    l->err = l->ops->func_get(l->module->dev, (const char *)(g + 1), &l->func, &l->info, l->text,
+                              WIRE_REPLY_BYTES);
+}
+
+static void keep_func(struct client *c, const struct loading *l) {
+    const struct wire_func_get *g = (const void *)l->rec;
+    int err = l->err;
+    if (c->com.fault) {
+        reply_status(&c->com, &g->rec, c->com.fault);
+        return;
+    }
+    if (!err && !object_add_func(&c->objects, l->module, g, l->func, &l->info)) err = -ENOMEM;
+    if (err) {
+        refuse_func(c, g, err, l->text);
+        return;
+    }
+    stats_add(&c->com.page->stats.functions, 1);
+    put_params(c, g, &l->info);
+    reply_func(c, g, &l->info);
+}
+
+static void finish_func(struct client *c, struct loading *l) {
+    keep_func(c, l);
+    free(l);
+}
+
+int loading_func_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_func_get *g = rec;
+    if (c->com.fault) {
+        reply_status(&c->com, &g->rec, c->com.fault);
+        return 0;
+    }
+    struct module *m = find_module(c, g->module, why, why_bytes);
+    if (!m) return ERR_PROTOCOL;
+    if (c->objects.funcs[g->func] ||
+        (g->params_cap && !client_host(c, g->params, g->params_cap * sizeof(struct wire_param)))) {
+        snprintf(why, why_bytes,
+                 "function %u is in use, or its parameters' place is not in the "
+                 "host window",
+                 g->func);
+        return ERR_PROTOCOL;
+    }
+    struct loading *l = new_loading(c, g, sizeof(*g) + g->name_bytes);
+    if (!l) {
+        refuse_func(c, g, -ENOMEM, "");
+        return 0;
+    }
+    l->module = m;
+    begin(l, get_func, finish_func, m->image_bytes);
+    return 0;
+}
+
+/* The name, cut to the room with its NUL, into the host window; its full length as the answer. */
+int loading_func_name_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_func_name *n = rec;
+    if (c->com.fault) {
+        reply_status(&c->com, &n->rec, c->com.fault);
+        return 0;
+    }
+    struct module *m = find_module(c, n->module, why, why_bytes);
+    char *out = client_host(c, n->buf, n->cap);
+    if (!m) return ERR_PROTOCOL;
+    if (!out && n->cap) {
+        snprintf(why, why_bytes, "FUNC_NAME outside the host window");
+        return ERR_PROTOCOL;
+    }
+    if (n->index >= c->worker->ops->func_count(m->dev)) {
+        reply_status(&c->com, &n->rec, ERR_NOT_FOUND);
+        return 0;
+    }
+    const char *name = c->worker->ops->func_name(m->dev, n->index);
+    uint32_t length = (uint32_t)strlen(name);
+    if (n->cap) snprintf(out, n->cap, "%s", name);
+    reply_send(&c->com, &n->rec, 0, &length, sizeof(length));
+    return 0;
+}
+
+int loading_global_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_global_get *g = rec;
+    struct wire_global_reply reply = {0};
+    if (c->com.fault) {
+        reply_status(&c->com, &g->rec, c->com.fault);
+        return 0;
+    }
+    struct module *m = find_module(c, g->module, why, why_bytes);
+    if (!m) return ERR_PROTOCOL;
+    int err = c->worker->ops->global_get(m->dev, (const char *)(g + 1), &reply.addr, &reply.bytes);
+    estate_ask(&c->estate, c->worker->ops, c->space);
+    if (!err) saving_address(c, reply.addr);
+    reply_send(&c->com, &g->rec, err, &reply, err ? 0 : sizeof(reply));
+    return 0;
+}
+
+/* ---- host memory ----------------------------------------------------------------------------- */
+
+/* Beside. */
+static void show_host(struct errand *e) {
+    struct loading *l = list_entry(e, struct loading, errand);
+    const struct wire_mem *m = (const void *)l->rec;
+    l->err = l->ops->host_show(l->client->space, m->addr, m->bytes);
+}
+
+static void finish_show(struct client *c, struct loading *l) {
+    if (l->err) fault_raise(c, l->err, "pinned memory cannot be shown to the device");
+    free(l);
+}
+
+int loading_show(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_mem *m = rec;
+    const struct dev_ops *ops = c->worker->ops;
+    if (!client_host(c, m->addr, m->bytes)) {
+        snprintf(why, why_bytes, "0x%" PRIx64 "+0x%" PRIx64 " is not in the host window", m->addr,
+                 m->bytes);
+        return ERR_PROTOCOL;
+    }
+    if (client_dead(c) || !ops->host_show || ops->host_shown(c->space, m->addr, m->bytes)) return 0;
+    struct loading *l = new_loading(c, m, sizeof(*m));
+    if (l)
+        begin(l, show_host, finish_show, 0);
+    else
+        fault_raise(c, -ENOMEM, "out of memory for showing pinned memory");
+    return 0;
+}
+
+/* ---- what is back ---------------------------------------------------------------------------- */
+
+/* What is out of the device has no memory to give; and what a module takes, more than its client
+ * was granted maybe, is there once all is moved that was to be. */
+static bool may_finish(const struct errand *e) {
+    const struct loading *l = list_entry(e, struct loading, errand);
+    const struct client *c = l->client;
+    if (client_dead(c)) return true;
+    if (c->throttled & CLIENT_OUT || c->moves) return false;
+    return l->finish != finish_load || !moves_any(c->worker);
+}
+
+static void finish(struct worker *w, struct loading *l) {
+    struct client *c = l->client;
+    list_remove(&l->errand.link);
+    w->loading_count--;
+    c->errand = NULL;
+    c->throttled &= (uint8_t)~CLIENT_LOADS;
+    l->finish(c, l);
+    if (c->abandoned && !client_busy(c)) ending_release(c);
+}
+
+unsigned loading_collect(struct worker *w) {
+    unsigned count = 0;
+    struct list *pos, *tmp;
+    for (struct errand *e; (e = errand_take(&w->errands));)
+        list_append(&w->loaded, &e->link);
+    list_each_safe(pos, tmp, &w->loaded) {
+        struct errand *e = list_entry(pos, struct errand, link);
+        if (!may_finish(e)) continue;
+        finish(w, list_entry(e, struct loading, errand));
+        count++;
+    }
+    return count;
+}
+
+bool loading_pending(const struct worker *w) {
+    const struct list *pos;
+    list_each(pos, &w->loaded) if (may_finish(list_entry(pos, struct errand, link))) return true;
+    return false;
+}
+
+bool loading_arm(struct worker *w) {
+    return !w->errands.away || errand_arm(&w->errands);
+}

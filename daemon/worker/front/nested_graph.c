@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Choosing.
+ */
+#include "daemon/worker/front/nested_graph.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "daemon/worker/faults/fault.h"
+#include "daemon/worker/operations/progress.h"
+#include "daemon/worker/front/exec.h"
+#include "daemon/worker/stream/conditional.h"
+#include "proto/record.h"
+
+#define CHOOSING_SHARE 64 /* bodies and records, a client and sweep, within one body's records */
+
+/* ---- conditional nodes ----------------------------------------------------------------------- */
+
+/* What kernels have set. Where none ran, as in a null job, the word would be the same for ever:
+ * such a loop has one turn. */
+static struct graph *choose_body(const struct client *c, const struct graph_choice *node,
+                                 const struct choice *now) {
+    const _Atomic uint32_t *word = client_host(c, node->value, sizeof(uint32_t));
+    if (now->turns && (c->null || !now->body.worked)) return NULL;
+    return graph_body(node, atom_load_acquire(word), now->turns);
+}
+
+/* False: there is none any more, and what follows the node goes on. */
+static bool next_body(struct client *c, struct choice *choice) {
+    struct stream *s = choice->body.parent;
+    const struct op *op = stream_at(s, s->cursor);
+    struct graph *body = choose_body(c, &op->choice, choice);
+    if (body && choice_enter(choice, body) == 0) return true;
+    if (body)
+        fault_raise(c, -ENOMEM, "out of memory for a conditional node");
+    else
+        progress_end_aside(c, s);
+    return false;
+}
+
+/* ---- what kernels launch --------------------------------------------------------------------- */
+
+static void check_launched(struct client *c, int err) {
+    if (err) fault_raise(c, err, "out of memory for a graph that a kernel launched");
+}
+
+/* Whatever became complete by that. */
+static unsigned end_settled(struct client *c) {
+    unsigned count = 0;
+    for (struct stream *s; !client_dead(c) && (s = launching_settled(&c->launching)); count++)
+        progress_end_aside(c, s);
+    return count;
+}
+
+/* ---- launches that kernels change ------------------------------------------------------------ */
+
+/* They write it where the client does, who may write anything: it is taken over once, and looked at
+ * as if it had been sent so. */
+static int renew_launch(const struct client *c, const struct graph_choice *node, void *record,
+                        uint32_t bytes, char *why, size_t why_bytes) {
+    struct wire_launch *l = record;
+    const struct wire_node *now = client_host(c, node->value, sizeof(*now) + l->param_bytes);
+    if (!now) {
+        snprintf(why, why_bytes, "a kernel node at 0x%" PRIx64 ", outside of the host window",
+                 node->value);
+        return ERR_PROTOCOL;
+    }
+    for (int i = 0; i < 3; i++)
+        l->grid[i] = atom_load_relaxed((const _Atomic uint32_t *)&now->grid[i]);
+    memcpy(l + 1, now->params, l->param_bytes);
+    return record_check(l, bytes, why, why_bytes);
+}
+
+/* The record that was read, as it is now. */
+static int renew(const struct client *c, struct body *b, void *record, uint32_t bytes, char *why,
+                 size_t why_bytes) {
+    const struct wire_record *r = record;
+    if (b->launched || r->op != WIRE_LAUNCH) return 0;
+    const struct op *node = stream_at(b->parent, b->parent->cursor);
+    if (node->choice.kind != WIRE_CHOICE_LAUNCH) return 0;
+    return renew_launch(c, &node->choice, record, bytes, why, why_bytes);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static unsigned read_body(struct worker *w, struct client *c, struct body *b) {
+    unsigned count = 0;
+    char why[256];
+    while (body_reads(b) && !client_dead(c)) {
+        struct graph *graph = b->next.graph;
+        uint32_t bytes = graph_read(&b->next, w->record);
+        count++;
+        if (renew(c, b, w->record, bytes, why, sizeof(why)))
+            fault_raise(c, ERR_LAUNCH_FAILED, why);
+        else if (exec_inner(c, b, w->record, graph, why, sizeof(why)))
+            fault_expel(c, why);
+    }
+    return count;
+}
+
+static unsigned go_on(struct worker *w, struct client *c, struct body *b) {
+    if (!body_over(b)) return read_body(w, c, b);
+    if (b->launched) {
+        check_launched(c, launching_ended(&c->launching, b->launched));
+        return end_settled(c);
+    }
+    return next_body(c, choice_of(b)) ? read_body(w, c, b) : 0;
+}
+
+unsigned choosing_sweep(struct worker *w, struct client *c) {
+    unsigned count = 0;
+    if (launching_ready(&c->launching)) {
+        check_launched(c, launching_sweep(&c->launching));
+        count += 1 + end_settled(c);
+    }
+    while (count < CHOOSING_SHARE && !client_dead(c)) {
+        struct body *b = body_take(&c->streams);
+        if (!b) break;
+        count += 1 + go_on(w, c, b);
+    }
+    return count;
+}

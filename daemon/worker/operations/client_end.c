@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ends of clients.
+ */
+#include "daemon/worker/operations/client_end.h"
+
+#include "common/atomics.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/requests/device_array.h"
+#include "daemon/worker/residency/lane_clear.h"
+#include "daemon/worker/requests/deferred_request.h"
+#include "daemon/worker/scheduling/sched_link.h"
+#include "daemon/worker/faults/fault.h"
+#include "daemon/worker/operations/iteration_boundary.h"
+#include "daemon/worker/operations/progress.h"
+#include "daemon/worker/residency/residency.h"
+#include "daemon/worker/residency/user_limits.h"
+#include "daemon/worker/requests/module_unload.h"
+
+void ending_release(struct client *c) {
+    if (!c->memory) return;
+    unload_all(c);
+    arrays_release(c);
+    residency_give(c);
+    atom_store_relaxed(&c->com.page->stats.memory_bytes, 0);
+}
+
+void ending_abandon(struct client *c, int err) {
+    if (c->abandoned) return;
+    fault_void(c, err);
+    c->abandoned = true;
+    c->throttled &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
+    if (c->parked || clearing_pending(c)) engine_unpark(c); /* before the scheduler hears of it */
+    engine_untry(c);
+    if (c->errand) errand_cancel(&c->worker->errands, c->errand);
+    if (!c->inflight) residency_end(c); /* before the scheduler gives it to others */
+    if (!client_busy(c)) ending_release(c);
+    engine_left(c);
+    if (client_busy(c)) c->worker->ops->space_cancel(c->space);
+    callback_forget(&c->callbacks);
+    watch_forget(&c->watch);
+    passing_forget(c);
+    for (uint32_t i = 0; i < stream_count(&c->streams); i++) {
+        struct stream *s = stream_any(&c->streams, i);
+        if (!s) continue;
+        stream_skip(s);
+        progress_retire(c, s);
+    }
+    if (c->streams.deferred) defer_run(c);
+}
+
+void ending_destroy(struct client *c) {
+    struct worker *w = c->worker;
+    uint32_t uid = c->uid;
+    ending_release(c);
+    residency_finish(c);
+    client_destroy(c);
+    tenant_share(w, uid);
+    errand_trim(&w->errands);
+}

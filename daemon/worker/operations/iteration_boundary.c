@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Boundaries: found while reading, passed when nothing of the iteration is open.
+ */
+#include "daemon/worker/operations/iteration_boundary.h"
+
+#include "common/atomics.h"
+#include "common/log.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/requests/memory_grant.h"
+#include "daemon/worker/scheduling/sched_link.h"
+#include "daemon/worker/faults/fault.h"
+#include "daemon/worker/operations/progress.h"
+#include "daemon/worker/residency/savepoint_writer.h"
+#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/stats.h"
+
+/* Without any progress: a host function may take so long, and a kernel on the software GPU. */
+#define PASSING_HOST_NS 20000000ull
+#define PASSING_KERNEL_NS 2000000000ull
+
+/* ---- found ----------------------------------------------------------------------------------- */
+
+/* The next record begins an iteration. */
+static void begin_pass(struct client *c, uint64_t begun_ns) {
+    struct boundary *b = &c->boundary;
+    struct wire_completion *page = c->com.page;
+    lifetime_mark(&c->lifetime);
+    passage_begin(&b->passage, begun_ns);
+    atom_store_relaxed(&page->boundary_uses, c->lifetime.uses);
+    atom_store_relaxed(&page->boundary_filled, c->lifetime.filled_uses);
+    atom_store_release(&page->boundaries, b->earlier + b->passage.reading);
+    if (passage_over(&b->passage)) boundary_ready(b, &c->worker->passing);
+}
+
+static bool is_transfer(const struct op *op) {
+    return op->kind == WIRE_COPY || op->kind == WIRE_MEMSET;
+}
+
+/* A block there holds data from now on, unless the operation fails. */
+static void note_written(struct client *c, const struct op *op, uint64_t addr, uint64_t bytes) {
+    if (!op->dev.result) lifetime_written(&c->lifetime, addr, bytes);
+}
+
+static void hold_op(struct client *c, struct op *op) {
+    boundary_hold(&c->boundary, op, c->streams.completed, c->worker->now_ns);
+    c->worker->held_count++;
+}
+
+/* What was held belongs to `reading`, whatever that is now. */
+static void release_ops(struct client *c) {
+    if (!boundary_holds(&c->boundary)) return;
+    struct op *op = boundary_release(&c->boundary);
+    c->worker->held_count--;
+    if (!op) return;
+    if (is_transfer(op))
+        note_written(c, op, c->boundary.held_addr, c->boundary.held_bytes);
+    else
+        lifetime_launch(&c->lifetime);
+    if (progress_push(c, op->stream, op) == 0) return;
+    progress_drop(c, op);
+    fault_expel(c, "out of memory for an operation");
+}
+
+/* What a stream waits for may be in any later record: those are of the same iteration. */
+static bool is_open(const struct client *c) {
+    return c->watch.open > 0;
+}
+
+int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t fingerprint) {
+    struct boundary *b = &c->boundary;
+    if (iteration_launch(b->detector, fingerprint, c->lifetime.live_bytes, c->worker->now_ns) &&
+        !is_open(c)) {
+        if (b->passage.reading != b->passage.current) {
+            op->stream = s;
+            hold_op(c, op);
+            return 0;
+        }
+        begin_pass(c, c->worker->now_ns);
+    }
+    lifetime_launch(&c->lifetime);
+    return progress_push(c, s, op);
+}
+
+/* A transfer's kind, direction and size to a power of two. */
+static uint64_t transfer_fingerprint(const struct op *op, bool to_host, uint64_t bytes) {
+    uint64_t size = bytes ? 64 - (uint64_t)__builtin_clzll(bytes) : 0;
+    return ((uint64_t)op->kind << 8 | (uint64_t)to_host << 7 | size) * 0x9e3779b97f4a7c15ull;
+}
+
+int passing_transfer(struct client *c, struct stream *s, struct op *op, bool to_host, uint64_t addr,
+                     uint64_t bytes) {
+    struct boundary *b = &c->boundary;
+    if (iteration_transfer(b->detector, transfer_fingerprint(op, to_host, bytes), to_host,
+                           c->lifetime.live_bytes, c->worker->now_ns) &&
+        !is_open(c)) {
+        if (b->passage.reading != b->passage.current) {
+            op->stream = s;
+            b->held_addr = addr;
+            b->held_bytes = bytes;
+            hold_op(c, op);
+            return 0;
+        }
+        begin_pass(c, c->worker->now_ns);
+    }
+    note_written(c, op, addr, bytes);
+    return progress_push(c, s, op);
+}
+
+static void set_waiting(struct client *c, bool waiting) {
+    if (waiting == c->boundary.waiting) return;
+    c->boundary.waiting = waiting;
+    if (waiting)
+        c->worker->waiting_count++;
+    else
+        c->worker->waiting_count--;
+}
+
+void passing_idle(struct client *c) {
+    iteration_idle(c->boundary.detector, c->worker->now_ns);
+    set_waiting(c, iteration_waits(c->boundary.detector));
+}
+
+/* An iteration without an operation is none: a flood of marks costs nobody anything. */
+void passing_mark(struct client *c) {
+    struct boundary *b = &c->boundary;
+    if (!iteration_mark(b->detector, c->worker->now_ns) || !b->passage.sent) return;
+    if (is_open(c)) return;
+    if (b->passage.reading != b->passage.current)
+        hold_op(c, NULL);
+    else
+        begin_pass(c, c->worker->now_ns);
+}
+
+/* ---- passed ---------------------------------------------------------------------------------- */
+
+/* A round's share of what the survivors need is done ahead. */
+struct ahead {
+    struct client *client;
+    uint32_t most;
+};
+
+static bool keep_part(void *arg, uint64_t addr, uint64_t bytes) {
+    struct ahead *a = arg;
+    return !allowance_keep(a->client, addr, bytes, &a->most) || a->most;
+}
+
+/* There may be more: the boundary is looked at again in the next round. */
+static bool keeps_on(struct client *c) {
+    struct ahead a = {c, WORKER_GRANULES};
+    if (lifetime_survivors(&c->lifetime, keep_part, &a)) return false;
+    list_remove(&c->keeping);
+    list_append(&c->worker->keeping, &c->keeping);
+    return true;
+}
+
+unsigned passing_go_on(struct worker *w) {
+    unsigned count = 0;
+    for (; !list_empty(&w->keeping); count++) {
+        struct client *c = list_entry(w->keeping.next, struct client, keeping);
+        list_remove(&c->keeping);
+        boundary_ready(&c->boundary, &w->passing);
+    }
+    return count;
+}
+
+static bool keep_block(void *arg, uint64_t addr, uint64_t bytes) {
+    struct client *c = arg;
+    uint32_t all = MEMORY_ALL;
+    if (allowance_keep(c, addr, bytes, &all)) return true;
+    c->stranded = true; /* its lane is not left with data in it: residency.c */
+    return false;
+}
+
+static void set_early(struct client *c, bool early) {
+    if (early == c->boundary.early) return;
+    c->boundary.early = early;
+    if (early)
+        c->worker->early_count++;
+    else
+        c->worker->early_count--;
+}
+
+void passing_look(struct client *c) {
+    struct boundary *b = &c->boundary;
+    bool over = !client_dead(c) && passage_over(&b->passage);
+    set_early(c, over && !boundary_holds(b) && passage_waits(&b->passage, c->worker->now_ns));
+    if (!over || b->early || saving_begins(c) || keeps_on(c)) return;
+    c->stranded = false;
+    stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, keep_block, c));
+    if (passage_pass(&b->passage) && !c->credit.known) allowance_word(c);
+    credit_iteration(&c->credit, c->memory);
+    engine_boundary(c); /* after the reservation: the lane shrinks at this boundary */
+    if (!boundary_holds(b)) return;
+    begin_pass(c, c->worker->now_ns);
+    release_ops(c);
+}
+
+void passing_forget(struct client *c) {
+    list_remove(&c->boundary.link);
+    list_remove(&c->keeping);
+    set_early(c, false);
+    set_waiting(c, false);
+    release_ops(c);
+}
+
+/* Waiting for its turn is no reason: then nothing of it is anywhere. */
+static bool is_stuck(const struct client *c) {
+    uint64_t waited = c->worker->now_ns - c->boundary.held_ns;
+    if (callback_any(&c->callbacks)) return waited >= PASSING_HOST_NS;
+    return c->inflight && waited >= PASSING_KERNEL_NS;
+}
+
+/* Passes the boundary without another operation: the client has been idle for long enough. */
+static void end_idle(struct client *c) {
+    struct boundary *b = &c->boundary;
+    set_waiting(c, iteration_waits(b->detector));
+    if (!b->waiting || client_dead(c) || is_open(c) || b->passage.reading != b->passage.current)
+        return;
+    if (c->streams.completed != c->streams.pushed || !b->passage.sent) return;
+    if (!iteration_end(b->detector, c->worker->now_ns)) return;
+    begin_pass(c, c->worker->now_ns - PASSAGE_MOMENT_NS); /* no moment more for the next one */
+    set_waiting(c, false);
+}
+
+void passing_relent(struct worker *w) {
+    struct list *pos;
+    if (!w->held_count && !w->early_count && !w->waiting_count) return;
+    list_each(pos, &w->clients) {
+        struct client *c = list_entry(pos, struct client, link);
+        if (c->boundary.waiting) end_idle(c);
+        if (c->boundary.early) boundary_ready(&c->boundary, &w->passing);
+        if (!boundary_holds(&c->boundary)) continue;
+        if (c->streams.completed != c->boundary.held_completed) {
+            c->boundary.held_completed = c->streams.completed;
+            c->boundary.held_ns = w->now_ns;
+        } else if (is_stuck(c)) {
+            log_info("client", "job=%u name=\"%s\" iteration=%u does not end: read on", c->job_id,
+                     c->name, c->boundary.passage.current);
+            release_ops(c);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A stream's operations run in order: the one at its head is the only one that can be running, and
+ * it began when it was submitted or when the one before it ended, whichever was later. Of a
+ * client's streams the oldest is shown.
+ */
+#include "daemon/worker/operations/status_page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "daemon/kernels/kernel_name.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/stats.h"
+
+/* Since when the stream's head is on the device; UINT64_MAX: it is not. */
+static uint64_t since_ns_of(const struct stream *s) {
+    if (!s || s->head == s->next) return UINT64_MAX;
+    const struct op *op = stream_at(s, s->head);
+    if (op->state != OP_RUNNING) return UINT64_MAX;
+    return op->submitted_ns > s->last_end_ns ? op->submitted_ns : s->last_end_ns;
+}
+
+static struct op *oldest_op(const struct client *c, uint64_t *since_ns) {
+    const struct stream *oldest = NULL;
+    *since_ns = UINT64_MAX;
+    for (uint32_t i = 0; c->inflight && i < stream_count(&c->streams); i++) {
+        const struct stream *s = stream_any(&c->streams, i);
+        uint64_t since = since_ns_of(s);
+        if (since >= *since_ns) continue;
+        *since_ns = since;
+        oldest = s;
+    }
+    return oldest ? stream_at(oldest, oldest->head) : NULL;
+}
+
+/* Device time so far. A device that cannot say it is taken to have done nothing else. */
+static uint64_t busy_ns(const struct worker *w, const struct op *op, uint64_t since_ns) {
+    if (w->ops->busy) return w->ops->busy(w->dev, &op->dev);
+    return w->now_ns > since_ns ? w->now_ns - since_ns : 0;
+}
+
+static void name_op(const struct op *op, char *out, size_t cap) {
+    char name[KERNEL_NAME_BYTES];
+    if (op->kind == WIRE_LAUNCH) {
+        kernel_name_base(op->launch.func->name, name);
+        snprintf(out, cap, "kernel %s", name);
+    } else {
+        snprintf(out, cap, "%s", op->kind == WIRE_COPY ? "copy" : "memset");
+    }
+}
+
+/* ---- a sequence lock; the broker may read at any time ---------------------------------------- */
+
+static void open_page(struct wire_running *r) {
+    atom_exchange(&r->seq, atom_load_relaxed(&r->seq) + 1); /* what follows is not visible before */
+}
+
+static void close_page(struct wire_running *r) {
+    atom_store_release(&r->seq, atom_load_relaxed(&r->seq) + 1);
+}
+
+static void look_at(struct client *c) {
+    struct wire_running *r = &c->com.page->running;
+    const struct worker *w = c->worker;
+    uint64_t since;
+    const struct op *op = oldest_op(c, &since);
+    if (op && (w->now_ns < since || w->now_ns - since < RUNNING_LEAST_NS)) op = NULL;
+    if (!op && !c->shown) return;
+    open_page(r);
+    if (!op)
+        r->since_ns = r->busy_ns = 0;
+    else
+        r->busy_ns = busy_ns(w, op, since);
+    if (op && (op != c->shown || since != r->since_ns)) {
+        r->since_ns = since;
+        r->launch = op->kind == WIRE_LAUNCH ? op->launch.number : 0;
+        name_op(op, r->what, sizeof(r->what));
+    }
+    close_page(r);
+    c->shown = op;
+}
+
+void running_over(struct client *c, const struct op *op) {
+    struct wire_running *r = &c->com.page->running;
+    c->shown = NULL;
+    open_page(r);
+    r->since_ns = r->busy_ns = 0;
+    stats_add(&c->com.page->stats.busy_ns, op->dev.busy_ns);
+    close_page(r);
+}
+
+/* ---- when ------------------------------------------------------------------------------------ */
+
+uint64_t running_next_ns(const struct worker *w) {
+    return w->load.inflight ? w->running_ns : UINT64_MAX;
+}
+
+void running_update(struct worker *w) {
+    struct list *pos;
+    if (w->now_ns < running_next_ns(w)) return;
+    w->running_ns = w->now_ns + RUNNING_EVERY_NS;
+    list_each(pos, &w->clients) look_at(list_entry(pos, struct client, link));
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cells are read where they are.
+ */
+#include "daemon/worker/operations/value_wait.h"
+
+#include <errno.h>
+
+#include "common/atomics.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/scheduling/sched_link.h"
+#include "daemon/worker/operations/progress.h"
+#include "daemon/worker/memory/memory_peek.h"
+
+#define WATCHING_SHARE 16 /* cells of a client that are looked at, one after the other */
+
+static int read_cell(const struct client *c, const struct op *op, uint64_t *cell) {
+    uint32_t bytes = op->value.bytes;
+    const void *host = client_host(c, op->value.addr, bytes);
+    if (!host) return memory_peek(c->memory, op->value.addr, bytes, cell);
+    *cell = bytes == 8 ? atom_load_acquire((const _Atomic uint64_t *)host)
+                       : atom_load_acquire((const _Atomic uint32_t *)host);
+    return 0;
+}
+
+/* 0: it has waited. -EAGAIN: not yet. What a null job waits for may be what its kernels would have
+ * written. */
+static int ask(const struct client *c, const struct op *op) {
+    uint64_t cell;
+    if (op->dev.result) return op->dev.result;
+    if (c->null) return 0;
+    int err = read_cell(c, op, &cell);
+    return err ? err : watch_met(op, cell) ? 0 : -EAGAIN;
+}
+
+/* It has waited; or it fails, in its turn. */
+static void end_wait(struct client *c, struct op *op, int err) {
+    struct stream *s = op->stream;
+    c->watch.open--;
+    if (err) {
+        op->dev.result = err;
+        op->dev.fault_addr = op->value.addr;
+        s->state = STREAM_OFFERED;
+        engine_offer(c->worker, op);
+        return;
+    }
+    op->state = OP_DONE;
+    op->dev.end_ns = c->worker->now_ns;
+    s->state = STREAM_READY;
+}
+
+bool watching_begin(struct client *c, struct op *op) {
+    int err = ask(c, op);
+    if (err != -EAGAIN) {
+        end_wait(c, op, err);
+        return !err;
+    }
+    if (!watch_any(&c->watch)) list_append(&c->worker->watching, &c->watch.link);
+    watch_add(&c->watch, op, c->worker->now_ns);
+    return false;
+}
+
+static unsigned look_at(struct client *c) {
+    unsigned came = 0;
+    uint32_t count = c->watch.count < WATCHING_SHARE ? c->watch.count : WATCHING_SHARE;
+    for (uint32_t i = 0; i < count; i++) {
+        struct op *op = watch_take(&c->watch);
+        struct stream *s = op->stream;
+        int err = ask(c, op);
+        if (err == -EAGAIN) {
+            watch_again(&c->watch, op);
+            continue;
+        }
+        end_wait(c, op, err);
+        if (!err) progress_retire(c, s);
+        came++;
+    }
+    watch_looked(&c->watch, came > 0, c->streams.completed, c->worker->now_ns);
+    return came;
+}
+
+static bool is_due(const struct client *c) {
+    if (client_dead(c)) return false;
+    if (c->streams.order.on && !stream_order_quiet(&c->streams)) return false; /* after it */
+    return c->watch.completed != c->streams.completed || c->worker->now_ns >= c->watch.due_ns;
+}
+
+unsigned watching_look(struct worker *w) {
+    struct list *pos, *tmp;
+    unsigned came = 0;
+    list_each_safe(pos, tmp, &w->watching) {
+        struct client *c = list_entry(pos, struct client, watch.link);
+        if (!is_due(c)) continue;
+        came += look_at(c);
+        if (!watch_any(&c->watch)) list_remove(&c->watch.link);
+    }
+    return came;
+}
+
+uint64_t watching_next_ns(const struct worker *w) {
+    const struct list *pos;
+    uint64_t next = UINT64_MAX;
+    list_each(pos, &w->watching) {
+        const struct client *c = list_entry(pos, struct client, watch.link);
+        if (c->watch.due_ns < next) next = c->watch.due_ns;
+    }
+    return next;
+}

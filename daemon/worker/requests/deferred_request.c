@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What waits in the client's deferred list, and what it does.
+ */
+#include "daemon/worker/requests/deferred_request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/requests/memory_grant.h"
+#include "daemon/worker/requests/device_array.h"
+#include "daemon/worker/faults/fault.h"
+#include "daemon/worker/residency/memory_move.h"
+#include "daemon/worker/requests/segment_request.h"
+#include "daemon/worker/requests/module_unload.h"
+#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/page/reply.h"
+#include "daemon/worker/stream/deferred.h"
+
+static int add_record(struct client *c, uint16_t kind, const struct wire_mem *mem) {
+    struct op *op = op_take(&c->pool, kind, 0);
+    if (!op) return -ENOMEM;
+    op->mem.rec = *mem;
+    op->mem.done_bytes = 0;
+    op->mem.err = 0;
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
+int defer_unback(struct client *c, const struct wire_mem *mem) {
+    return add_record(c, WIRE_MEM_UNBACK, mem);
+}
+
+int defer_back(struct client *c, const struct wire_mem *mem) {
+    return add_record(c, WIRE_MEM_BACK, mem);
+}
+
+int defer_segment(struct client *c, const struct wire_segment *rec) {
+    struct op *op = op_take(&c->pool, rec->rec.op, 0);
+    if (!op) return -ENOMEM;
+    op->segment.rec = *rec;
+    op->segment.done_bytes = 0;
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
+int defer_unload(struct client *c, struct module *module) {
+    struct op *op = op_take(&c->pool, WIRE_MODULE_UNLOAD, 0);
+    if (!op) return -ENOMEM;
+    op->module = module;
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
+int defer_texture_drop(struct client *c, const struct wire_texture_drop *drop) {
+    struct op *op = op_take(&c->pool, WIRE_TEXTURE_DROP, 0);
+    if (!op) return -ENOMEM;
+    op->texture = *drop;
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
+int defer_array_drop(struct client *c, const struct wire_array_drop *drop) {
+    struct op *op = op_take(&c->pool, WIRE_ARRAY_DROP, 0);
+    if (!op) return -ENOMEM;
+    op->array = *drop;
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
+static int add_ask(struct client *c, uint16_t kind, const void *ask, uint32_t bytes) {
+    struct op *op = op_take(&c->pool, kind, bytes);
+    if (!op) return -ENOMEM;
+    memcpy(op_params(op), ask, bytes);
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
+int defer_array(struct client *c, const struct arrays_make *ask) {
+    return add_ask(c, WIRE_ARRAY_MAKE, ask, sizeof(*ask));
+}
+
+int defer_texture(struct client *c, const struct arrays_texture *ask) {
+    return add_ask(c, WIRE_TEXTURE, ask, sizeof(*ask));
+}
+
+int defer_reference(struct client *c, const struct arrays_reference *ask, const char *name,
+                    uint32_t name_bytes) {
+    struct op *op = op_take(&c->pool, WIRE_TEXTURE_REF, (uint32_t)sizeof(*ask) + name_bytes);
+    if (!op) return -ENOMEM;
+    memcpy(op_params(op), ask, sizeof(*ask));
+    memcpy((char *)op_params(op) + sizeof(*ask), name, name_bytes);
+    deferred_add(&c->streams, op);
+    defer_run(c);
+    return 0;
+}
+
+/* ---- memory, in parts ------------------------------------------------------------------------ */
+
+/* The first that an earlier worker had not counted: it may have done it, or some of it. */
+static bool is_again(const struct client *c) {
+    return c->replay.restored &&
+           atom_load_relaxed(&c->estate.header->deferred_done) == c->replay.deferred_done;
+}
+
+/* The next part; 0: that was all. */
+static uint64_t part_of(const struct client *c, const struct op *op) {
+    uint64_t left = op->mem.rec.bytes - op->mem.done_bytes;
+    uint64_t most = WORKER_GRANULES * c->worker->info.granularity_bytes;
+    return left < most ? left : most;
+}
+
+/* Of the rest of it: what an earlier worker had backed. */
+static uint64_t backed(const struct client *c, const struct op *op, uint64_t bytes) {
+    uint64_t addr = op->mem.rec.addr + op->mem.done_bytes;
+    return is_again(c) && c->memory ? memory_in_use(c->memory, addr, bytes) : 0;
+}
+
+static void answer_back(struct client *c, const struct wire_mem *mem, int err) {
+    allowance_answer(c, &mem->rec, err, mem->bytes);
+    if (!err || mem->rec.ticket) return;
+    char text[256];
+    /* The client went on as if it had the memory. */
+    snprintf(text, sizeof(text), "memory at 0x%llx cannot be backed: %s",
+             (unsigned long long)mem->addr, err_text(err));
+    if (err == ERR_NO_MEMORY) allowance_refusal(c, mem->bytes, text, sizeof(text));
+    fault_raise(c, err, text);
+}
+
+static int back_part(struct client *c, struct op *op) {
+    const struct wire_mem *mem = &op->mem.rec;
+    uint64_t part = part_of(c, op);
+    int err = c->com.fault;
+    if (!err && !op->mem.done_bytes)
+        err = allowance_await(c, mem->addr, mem->bytes - backed(c, op, mem->bytes));
+    if (!err && backed(c, op, part) < part)
+        err = allowance_back(c, mem->addr + op->mem.done_bytes, part);
+    if (err) return err;
+    op->mem.done_bytes += part;
+    pace_add(&c->worker->pace, (uint32_t)(part / c->worker->info.granularity_bytes));
+    return 0;
+}
+
+/* Whether it is finished. What was done of one that fails goes once nothing of the client is on the
+ * device: a dead one's goes with all that it had. */
+static bool do_back(struct client *c, struct op *op) {
+    const struct wire_mem *mem = &op->mem.rec;
+    int err = op->mem.err;
+    if (err) {
+        if (!client_dead(c)) allowance_unback(c, mem->addr, op->mem.done_bytes);
+    } else {
+        err = back_part(c, op);
+        if (err == ALLOWANCE_WAITS || (!err && part_of(c, op))) return false;
+        op->mem.err = err;
+        if (err && op->mem.done_bytes && !client_dead(c)) return false;
+    }
+    answer_back(c, mem, err);
+    return true;
+}
+
+/* Whether it is finished. */
+static bool do_unback(struct client *c, struct op *op) {
+    const struct wire_mem *mem = &op->mem.rec;
+    uint64_t part = part_of(c, op);
+    int err = allowance_unback(c, mem->addr + op->mem.done_bytes, part);
+    if (err == -ENOENT && is_again(c)) err = 0;
+    op->mem.done_bytes += part;
+    pace_add(&c->worker->pace, (uint32_t)(part / c->worker->info.granularity_bytes));
+    if (!err && part_of(c, op) && !client_dead(c)) return false;
+    if (err)
+        log_warn("client", "job=%u name=\"%s\" unback=0x%llx bytes=%llu error=%d", c->job_id,
+                 c->name, (unsigned long long)mem->addr, (unsigned long long)mem->bytes, err);
+    reply_status(&c->com, &mem->rec, err);
+    return true;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static void do_texture_drop(struct client *c, const struct wire_texture_drop *drop) {
+    const struct dev_ops *ops = c->worker->ops;
+    if (ops->texture_remove) ops->texture_remove(c->space, drop->handle);
+    reply_status(&c->com, &drop->rec, c->com.fault);
+}
+
+static bool is_quiet_needed(const struct op *op) {
+    switch (op->kind) {
+    case WIRE_MEM_BACK: return op->mem.err; /* part of it is taken back */
+    case WIRE_MEM_UNBACK:
+    case WIRE_MEM_SHARE:
+    case WIRE_MODULE_UNLOAD:
+    case WIRE_ARRAY_DROP:
+    case WIRE_TEXTURE_REF:
+    case WIRE_TEXTURE_DROP: return true;
+    default: return false; /* its place among the others is all it waits for */
+    }
+}
+
+/* A dead client's later operations end at once, so its count alone says nothing. */
+static bool is_due(const struct client *c) {
+    if (c->throttled & CLIENT_OUT || (c->moves && !client_dead(c))) return false;
+    if (!is_quiet_needed(c->streams.deferred)) return true;
+    return deferred_due(&c->streams) && c->inflight == 0;
+}
+
+/* What the scheduler would give it is there only once all is moved that it decided before. */
+static bool has_to_wait(const struct client *c, const struct op *op) {
+    const struct wire_mem *mem = &op->mem.rec;
+    if (client_dead(c) || !moves_any(c->worker)) return false;
+    switch (op->kind) {
+    case WIRE_MEM_BACK: return !op->mem.done_bytes && allowance_lacks(c, mem->addr, mem->bytes);
+    case WIRE_MEM_MAKE:
+    case WIRE_MEM_OPEN:
+    case WIRE_MEM_SHARE: return !op->segment.done_bytes;
+    case WIRE_ARRAY_MAKE: return true;
+    default: return false;
+    }
+}
+
+/* Whether it is finished: if not, it goes on in the loop's next round. */
+static bool act(struct client *c, struct op *op) {
+    switch (op->kind) {
+    case WIRE_MEM_BACK: return do_back(c, op);
+    case WIRE_MEM_UNBACK: return do_unback(c, op);
+    case WIRE_MODULE_UNLOAD: unload_module(c, op->module); return true;
+    case WIRE_TEXTURE_DROP: do_texture_drop(c, &op->texture); return true;
+    case WIRE_TEXTURE: arrays_texture(c, op_params(op)); return true;
+    case WIRE_TEXTURE_REF: arrays_reference(c, op_params(op)); return true;
+    case WIRE_ARRAY_MAKE: arrays_make(c, op_params(op)); return true;
+    case WIRE_ARRAY_DROP: arrays_drop(c, &op->array); return true;
+    default: return sharing_act(c, &op->segment.rec, &op->segment.done_bytes);
+    }
+}
+
+void defer_run(struct client *c) {
+    bool any = false;
+    if (!list_empty(&c->parts) && !client_dead(c)) return;     /* in its turn */
+    if (c->growth == CLIENT_AWAITS && !client_dead(c)) return; /* engine.c goes on with it */
+    if (c->deferring) return; /* kicked streams are only queued, but be safe against a cycle */
+    c->deferring = true;
+    while (c->streams.deferred && is_due(c) && !worker_lost(c->worker)) {
+        if (has_to_wait(c, c->streams.deferred) || !act(c, c->streams.deferred)) {
+            list_remove(&c->parts);
+            if (c->growth != CLIENT_AWAITS) list_append(&c->worker->parts, &c->parts);
+            break;
+        }
+        op_give(&c->pool, deferred_take(&c->streams));
+        if (!worker_lost(c->worker)) estate_deferred_over(&c->estate);
+        any = true;
+    }
+    c->deferring = false;
+    if (!any) return;
+    c->worker->board.stale = true;
+    stream_kick_list(&c->streams.fenced);
+}
+
+unsigned defer_go_on(struct worker *w) {
+    unsigned count = 0;
+    const struct list *pos;
+    list_each(pos, &w->parts) count++;
+    /* Those that are not finished come behind these. */
+    for (unsigned i = 0; i < count && !list_empty(&w->parts); i++) {
+        struct client *c = list_entry(w->parts.next, struct client, parts);
+        list_remove(&c->parts);
+        defer_run(c);
+    }
+    return count;
+}

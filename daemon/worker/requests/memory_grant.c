@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Asking, then backing.
+ */
+#include "daemon/worker/requests/memory_grant.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/residency/lane_clear.h"
+#include "daemon/worker/scheduling/sched_link.h"
+#include "daemon/worker/residency/memory_move.h"
+#include "daemon/worker/residency/obtainable.h"
+#include "daemon/worker/residency/user_limits.h"
+#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_segment.h"
+#include "daemon/worker/memory/memory_swap.h"
+#include "daemon/worker/segments/segment.h"
+#include "daemon/worker/page/reply.h"
+#include "daemon/worker/stats.h"
+
+/* So much more of each. A grant only grows, but for allowance_word. */
+static int ask(struct client *c, uint64_t more_p, uint64_t more_e, bool patient) {
+    struct credit *k = &c->credit;
+    uint64_t p = credit_p(k, c->memory) + more_p, e = credit_e(c->memory) + more_e;
+    if (!credit_lacks(k, &p, &e)) return 0;
+    k->bounded = !tenant_allows(c, p, e);
+    if (k->bounded) return ERR_NO_MEMORY;
+    enum sched_action_kind answer = engine_ask(c, p, e, patient);
+    if (answer == SCHED_WAIT) return ALLOWANCE_WAITS;
+    if (answer != SCHED_GRANT) return ERR_NO_MEMORY;
+    credit_grant(k, p, e);
+    obtainable_update(c->worker); /* its user's others are granted less from now on */
+    return 0;
+}
+
+/* Asks for a client that can do nothing else before it is answered. */
+static int ask_more(struct client *c, uint64_t more_p, uint64_t more_e) {
+    return ask(c, more_p, more_e, false);
+}
+
+/* Asks for an operation of the deferred list, which is carried out again when there is an answer.
+ */
+static int await_more(struct client *c, uint64_t more_p, uint64_t more_e) {
+    bool dismissed = c->growth == CLIENT_DISMISSED;
+    if (c->growth == CLIENT_AWAITS) return ALLOWANCE_WAITS;
+    c->growth = CLIENT_ANSWERED;
+    return dismissed ? ERR_NO_MEMORY : ask(c, more_p, more_e, true);
+}
+
+static void note_used(struct client *c) {
+    credit_used(&c->credit, c->memory, c->com.page);
+}
+
+bool allowance_lacks(const struct client *c, uint64_t addr, uint64_t bytes) {
+    bool persistent = addr < client_ephemeral(c);
+    if (!c->memory) return false;
+    uint64_t p = credit_p(&c->credit, c->memory) + (persistent ? bytes : 0);
+    uint64_t e = credit_e(c->memory) + (persistent ? 0 : bytes);
+    return credit_lacks(&c->credit, &p, &e);
+}
+
+int allowance_ask(struct client *c, uint64_t addr, uint64_t bytes) {
+    bool persistent = addr < client_ephemeral(c);
+    if (!c->memory) return ERR_NO_MEMORY;
+    return ask_more(c, persistent ? bytes : 0, persistent ? 0 : bytes);
+}
+
+int allowance_await(struct client *c, uint64_t addr, uint64_t bytes) {
+    bool persistent = addr < client_ephemeral(c);
+    if (!c->memory) return ERR_NO_MEMORY;
+    return await_more(c, persistent ? bytes : 0, persistent ? 0 : bytes);
+}
+
+int allowance_back(struct client *c, uint64_t addr, uint64_t bytes) {
+    int err = allowance_ask(c, addr, bytes);
+    if (!err) err = memory_back(c->memory, addr, bytes);
+    if (err) return err;
+    clearing_count(c);
+    note_used(c);
+    return 0;
+}
+
+int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes) {
+    if (!c->memory) return 0;
+    int err = memory_unback(c->memory, addr, bytes);
+    if (!err) note_used(c);
+    return err;
+}
+
+int allowance_make(struct client *c, uint32_t id, uint64_t bytes) {
+    if (!c->memory || bytes > c->worker->info.memory_bytes) return ERR_NO_MEMORY;
+    int err = await_more(c, bytes, 0);
+    if (!err) err = memory_segment_make(c->memory, id, bytes, c->uid);
+    if (!err) note_used(c);
+    return err;
+}
+
+int allowance_ask_lane(struct client *c, uint64_t bytes) {
+    if (!c->memory || bytes > c->worker->info.memory_bytes) return ERR_NO_MEMORY;
+    return await_more(c, 0, bytes);
+}
+
+int allowance_make_lane(struct client *c, uint32_t id, uint64_t bytes) {
+    int err = allowance_ask_lane(c, bytes);
+    if (!err) err = memory_segment_make_lane(c->memory, id, bytes);
+    if (err) return err;
+    clearing_count(c);
+    note_used(c);
+    return 0;
+}
+
+int allowance_open(struct client *c, uint32_t id, struct segment *s) {
+    if (!c->memory) return ERR_NO_MEMORY;
+    int err = await_more(c, s->count * s->granule, 0);
+    if (!err) err = memory_segment_open(c->memory, id, s);
+    if (!err) note_used(c);
+    return err;
+}
+
+int allowance_close(struct client *c, uint32_t id) {
+    if (!c->memory) return 0;
+    int err = memory_segment_close(c->memory, id);
+    if (!err) note_used(c);
+    return err;
+}
+
+/* What the user may not have is no want of room. */
+void allowance_refused(struct client *c, uint64_t bytes) {
+    struct wire_usage *s = &c->com.page->usage;
+    uint64_t had = c->memory ? credit_p(&c->credit, c->memory) + credit_e(c->memory) : 0;
+    if (client_dead(c) || c->credit.bounded) return;
+    stats_add(&s->refusals, 1);
+    stats_most(&s->refused_bytes, bytes);
+    stats_most(&s->needed_bytes, bytes < UINT64_MAX - had ? had + bytes : UINT64_MAX);
+}
+
+int allowance_module(struct client *c, uint64_t bytes) {
+    int err = ask_more(c, bytes, 0);
+    if (err) return err;
+    c->credit.modules += bytes;
+    note_used(c);
+    return 0;
+}
+
+void allowance_module_gone(struct client *c, uint64_t bytes) {
+    c->credit.modules -= bytes;
+    if (c->memory) note_used(c);
+}
+
+/* What it will take is not known before: it is asked for what it can be at most. */
+int allowance_limit(struct client *c, uint32_t limit, uint64_t value) {
+    const struct dev_ops *ops = c->worker->ops;
+    struct dev *dev = c->worker->dev;
+    if (!ops->space_limit) return 0;
+    uint64_t most = ops->space_limit_bytes(c->space, limit, value);
+    int err = allowance_module(c, most);
+    if (err) return err;
+    uint64_t before = ops->mem_used(dev);
+    err = ops->space_limit(c->space, limit, value);
+    allowance_module_gone(c, most - (ops->mem_used(dev) - before));
+    return err;
+}
+
+/* Room for what is still to be kept of it. */
+static bool ask_keep(struct client *c, uint64_t need) {
+    uint64_t p = credit_p(&c->credit, c->memory) + need, e = 0;
+    if (memory_swapped(c->memory)) return false;
+    if (moves_any(c->worker) && credit_lacks(&c->credit, &p, &e)) return false;
+    return ask_more(c, need, 0) == 0;
+}
+
+bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t *most) {
+    uint64_t copied = 0, need = memory_keep_need(c->memory, addr, bytes);
+    if (need == 0) return true;
+    if (!ask_keep(c, need)) return false;
+    int err = memory_keep(c->memory, addr, bytes, *most, &copied);
+    uint32_t granules = (uint32_t)(copied / c->worker->info.granularity_bytes);
+    *most -= granules;
+    pace_add(&c->worker->pace, granules);
+    stats_add(&c->com.page->stats.survived_bytes, copied);
+    note_used(c);
+    return err == 0;
+}
+
+void allowance_word(struct client *c) {
+    struct credit *k = &c->credit;
+    credit_measure(k);
+    engine_measured(c);
+    credit_show(k, c->memory, c->com.page);
+    log_info("client",
+             "job=%u name=\"%s\" word persistent_bytes=%" PRIu64 " ephemeral_bytes=%" PRIu64,
+             c->job_id, c->name, k->reserved_p, k->reserved_e);
+}
+
+void allowance_answer(struct client *c, const struct wire_record *rec, int err, uint64_t bytes) {
+    char text[WIRE_REPLY_BYTES];
+    if (err == ERR_NO_MEMORY) allowance_refused(c, bytes);
+    if (err != ERR_NO_MEMORY || !c->credit.bounded) {
+        reply_status(&c->com, rec, err);
+        return;
+    }
+    allowance_refusal(c, bytes, text, sizeof(text));
+    log_warn("client", "job=%u name=\"%s\" why=\"%s\"", c->job_id, c->name, text);
+    reply_send(&c->com, rec, err, text, (uint32_t)strlen(text));
+}
+
+void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes) {
+    const struct credit *k = &c->credit;
+    if (k->bounded) {
+        snprintf(text, text_bytes,
+                 "user_device_memory = %" PRIu64 " MiB: the jobs of user %u have %" PRIu64
+                 " MiB, and %" PRIu64 " MiB more were asked for; end some, or have root raise the "
+                 "limit in salus.conf(5)",
+                 c->limits.device_bytes >> 20, c->uid,
+                 tenant_granted(c, credit_granted_p(k), credit_granted_e(k)) >> 20, bytes >> 20);
+        return;
+    }
+    snprintf(text, text_bytes,
+             "out of device memory: %" PRIu64 " MiB more were asked for; persistent %" PRIu64
+             " of %" PRIu64 " MiB granted, ephemeral %" PRIu64 " of %" PRIu64
+             " MiB, and the device of %" PRIu64 " MiB has no room beside the other jobs",
+             bytes >> 20, c->memory ? credit_p(k, c->memory) >> 20 : 0, credit_granted_p(k) >> 20,
+             c->memory ? credit_e(c->memory) >> 20 : 0, credit_granted_e(k) >> 20,
+             c->worker->info.memory_bytes >> 20);
+}

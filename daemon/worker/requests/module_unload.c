@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Unloading.
+ */
+#include "daemon/worker/requests/module_unload.h"
+
+#include "daemon/worker/client.h"
+#include "daemon/worker/requests/memory_grant.h"
+#include "daemon/worker/stats.h"
+
+void unload_module(struct client *c, struct module *m) {
+    struct worker *w = c->worker;
+    uint64_t before = w->ops->mem_used(w->dev);
+    uint64_t funcs = object_free(m, &w->errands, w->kernels);
+    allowance_module_gone(c, before - w->ops->mem_used(w->dev)); /* what others need stays */
+    stats_sub(&c->com.page->stats.modules, 1);
+    stats_sub(&c->com.page->stats.functions, funcs);
+}
+
+void unload_all(struct client *c) {
+    struct module *m;
+    for (uint32_t id = 0; (m = object_next(&c->objects, id)); id++) {
+        id = m->id;
+        object_forget(&c->objects, m);
+        unload_module(c, m);
+    }
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records about segments.
+ */
+#include "daemon/worker/requests/segment_request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/requests/memory_grant.h"
+#include "daemon/worker/faults/fault.h"
+#include "daemon/worker/memory/memory.h"
+#include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_segment.h"
+#include "daemon/worker/segments/segment.h"
+#include "daemon/worker/page/reply.h"
+
+static void answer_segment(struct client *c, const struct wire_segment *rec,
+                           const struct segment *s, int err) {
+    struct wire_segment_reply reply = {.bytes = 0};
+    if (!err)
+        reply = (struct wire_segment_reply){.key = {s->key[0], s->key[1]},
+                                            .bytes = s->count * s->granule};
+    reply_send(&c->com, &rec->rec, err, &reply, err ? 0 : sizeof(reply));
+}
+
+/* ---- in parts ---------------------------------------------------------------------------------
+ */
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static uint64_t part_bytes(const struct client *c) {
+    return WORKER_GRANULES * c->worker->info.granularity_bytes;
+}
+
+/* So much was done by the part that memory had last, which counts as some in any case. */
+static void note_part(struct client *c, uint64_t *done) {
+    uint32_t granules = memory_part(c->memory);
+    pace_add(&c->worker->pace, granules);
+    *done += granules ? granules * c->worker->info.granularity_bytes : 1;
+}
+
+/* The next part of one that was made or opened. */
+static int fetch(struct client *c, const struct wire_segment *rec, uint64_t *done, bool *over) {
+    int err = memory_segment_fetch(c->memory, rec->segment, WORKER_GRANULES);
+    note_part(c, done);
+    *over = err || memory_segment_whole(c->memory, rec->segment);
+    if (err) allowance_close(c, rec->segment);
+    return err;
+}
+
+/* The chunks that the lane lacks, before its slots. */
+static int make_in_lane(struct client *c, const struct wire_segment *rec, uint64_t *done,
+                        bool *over) {
+    int err = *done ? 0 : allowance_ask_lane(c, rec->bytes);
+    if (!err) err = memory_lane_ahead(c->memory, rec->bytes, WORKER_GRANULES);
+    *over = err || !memory_part(c->memory);
+    if (!*over) note_part(c, done);
+    return !err && *over ? allowance_make_lane(c, rec->segment, rec->bytes) : err;
+}
+
+static bool do_make(struct client *c, const struct wire_segment *rec, uint64_t *done) {
+    bool over = true;
+    int err;
+    if (rec->ephemeral) {
+        err = make_in_lane(c, rec, done, &over);
+    } else {
+        err = *done ? 0 : allowance_make(c, rec->segment, rec->bytes);
+        if (!err) err = fetch(c, rec, done, &over);
+    }
+    if (err == ALLOWANCE_WAITS) return false;
+    if (over) allowance_answer(c, &rec->rec, err, rec->bytes);
+    return over;
+}
+
+static bool do_open(struct client *c, const struct wire_segment *rec, uint64_t *done) {
+    struct segment *s = *done ? memory_segment_find(c->memory, rec->segment)
+                              : segment_find(&c->worker->segments, rec->key, c->uid);
+    bool over = true;
+    int err = s ? 0 : -ENOENT;
+    uint64_t bytes = s ? s->count * s->granule : 0;
+    if (!err && !*done) err = allowance_open(c, rec->segment, s);
+    if (err == ALLOWANCE_WAITS) return false;
+    if (!err) err = fetch(c, rec, done, &over);
+    if (!over) return false;
+    if (err == ERR_NO_MEMORY)
+        allowance_answer(c, &rec->rec, err, bytes);
+    else
+        answer_segment(c, rec, s, err);
+    return true;
+}
+
+static bool do_close(struct client *c, const struct wire_segment *rec, uint64_t *done) {
+    uint32_t ahead = memory_segment_drop_ahead(c->memory, rec->segment, WORKER_GRANULES);
+    *done += ahead;
+    pace_add(&c->worker->pace, ahead);
+    if (ahead) return false;
+    int err = allowance_close(c, rec->segment);
+    if (err) log_warn("client", "job=%u close=%u error=%d", c->job_id, rec->segment, err);
+    reply_status(&c->com, &rec->rec, err);
+    return true;
+}
+
+static int show_part(struct client *c, const struct wire_segment *rec, uint64_t *done) {
+    uint64_t part = least(rec->bytes - *done, part_bytes(c));
+    if (!*done && memory_in_use(c->memory, rec->addr, rec->bytes)) return -EEXIST;
+    int err = memory_segment_show(c->memory, rec->segment, *done, rec->addr + *done, part);
+    if (!err) {
+        *done += part;
+        pace_add(&c->worker->pace, (uint32_t)(part / c->worker->info.granularity_bytes));
+    } else if (*done) { /* nobody was told of the rest yet */
+        memory_unback(c->memory, rec->addr, *done);
+    }
+    return err;
+}
+
+static bool do_show(struct client *c, const struct wire_segment *rec, uint64_t *done) {
+    char text[128];
+    int err = show_part(c, rec, done);
+    if (!err && *done < rec->bytes) return false;
+    reply_status(&c->com, &rec->rec, err);
+    if (!err || rec->rec.ticket) return true;
+    /* The client went on as if it had the memory. */
+    snprintf(text, sizeof(text), "memory cannot be shown at 0x%llx: %s",
+             (unsigned long long)rec->addr, err_text(err));
+    fault_raise(c, err, text);
+    return true;
+}
+
+/* What is there for one iteration becomes the client's own first. */
+static bool do_share(struct client *c, const struct wire_segment *rec, uint64_t *done) {
+    struct segment *s = NULL;
+    uint32_t most = WORKER_GRANULES;
+    int err = allowance_keep(c, rec->addr, rec->bytes, &most) ? 0 : ERR_NO_MEMORY;
+    *done += WORKER_GRANULES - most;
+    if (!err && !most) return false;
+    if (!err) err = memory_segment_share(c->memory, rec->addr, rec->bytes, c->uid, &s);
+    if (!err) err = segment_export(s, &c->worker->segments);
+    answer_segment(c, rec, s, err);
+    return true;
+}
+
+static void do_export(struct client *c, const struct wire_segment *rec) {
+    struct segment *s = memory_segment_find(c->memory, rec->segment);
+    int err = s ? segment_export(s, &c->worker->segments) : -ENOENT;
+    answer_segment(c, rec, s, err);
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+/* What the descriptors of its user may keep: it may all come to lie in host memory. */
+static uint64_t most_kept(const struct client *c) {
+    uint64_t all = c->worker->info.memory_bytes, bound = c->limits.device_bytes;
+    return bound && bound < all ? bound : all;
+}
+
+static void refuse_keep(struct client *c, const struct wire_record *asked, int err) {
+    char text[WIRE_REPLY_BYTES];
+    if (err == ERR_NO_MEMORY)
+        snprintf(text, sizeof(text),
+                 "the descriptors of user %u would keep more than %llu MiB of device memory; close "
+                 "some that were exported before",
+                 c->uid, (unsigned long long)(most_kept(c) >> 20));
+    else
+        snprintf(text, sizeof(text),
+                 "user %u has too many descriptors of device memory; close some, or raise "
+                 "LimitNOFILE of salusd's unit, or 'ulimit -Hn'",
+                 c->uid);
+    log_warn("client", "job=%u name=\"%s\" why=\"%s\"", c->job_id, c->name, text);
+    reply_send(&c->com, asked, err, text, (uint32_t)strlen(text));
+}
+
+static int keep(struct client *c, uint32_t id, int fd, struct segment **out) {
+    struct segment *s = *out = c->memory ? memory_segment_find(c->memory, id) : NULL;
+    int err = s ? segment_export(s, &c->worker->segments) : -ENOENT;
+    if (!err) return keepers_take(&c->worker->keepers, s, fd, most_kept(c));
+    fdutil_close(&fd);
+    return err;
+}
+
+void sharing_keep(struct client *c, const struct wire_file *f, int fd, int err) {
+    const struct wire_record asked = {.reply = (uint16_t)f->reply, .ticket = f->ticket};
+    struct wire_segment_reply reply = {.bytes = 0};
+    struct segment *s = NULL;
+    if (client_dead(c)) err = c->com.fault;
+    if (!err)
+        err = keep(c, f->file, fd, &s);
+    else
+        fdutil_close(&fd);
+    if (err == ERR_NO_MEMORY || err == -EMFILE) {
+        refuse_keep(c, &asked, err);
+        return;
+    }
+    if (!err)
+        reply = (struct wire_segment_reply){.key = {s->key[0], s->key[1]},
+                                            .bytes = s->count * s->granule};
+    reply_send(&c->com, &asked, err, &reply, err ? 0 : sizeof(reply));
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+bool sharing_act(struct client *c, const struct wire_segment *rec, uint64_t *done) {
+    if (client_dead(c) || !c->memory) {
+        reply_status(&c->com, &rec->rec, c->com.fault);
+        return true;
+    }
+    switch (rec->rec.op) {
+    case WIRE_MEM_MAKE: return do_make(c, rec, done);
+    case WIRE_MEM_OPEN: return do_open(c, rec, done);
+    case WIRE_MEM_CLOSE: return do_close(c, rec, done);
+    case WIRE_MEM_SHOW: return do_show(c, rec, done);
+    case WIRE_MEM_EXPORT: do_export(c, rec); return true;
+    default: return do_share(c, rec, done);
+    }
+}

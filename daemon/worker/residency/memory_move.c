@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order of moves. There are few: each is compared with those before it.
+ */
+#include "daemon/worker/residency/memory_move.h"
+
+#include <stdlib.h>
+
+#include "daemon/worker/client.h"
+#include "daemon/worker/memory/memory_lane.h"
+
+static struct move *move_at(const struct list *pos) {
+    return list_entry(pos, struct move, link);
+}
+
+struct move *moves_add(struct worker *w, enum move_kind kind, struct client *c, uint32_t lane) {
+    struct move *mv = calloc(1, sizeof(*mv));
+    if (!mv) return NULL;
+    *mv = (struct move){.kind = kind, .client = c, .lane = lane};
+    list_append(&w->moves.list, &mv->link);
+    if (!c) return mv;
+    c->moves++;
+    c->displaced = true;
+    return mv;
+}
+
+void moves_remove(struct worker *w, struct move *mv) {
+    if (mv->client) mv->client->moves--;
+    if (mv->parts > w->moves.parts) w->moves.parts = mv->parts;
+    list_remove(&mv->link);
+    free(mv);
+}
+
+/* Those of the client that come behind. */
+static void drop_behind(struct worker *w, const struct client *c, const struct list *before) {
+    struct list *pos = before->next, *next;
+    for (; pos != &w->moves.list; pos = next) {
+        struct move *mv = move_at(pos);
+        next = pos->next;
+        if (mv->client == c) moves_remove(w, mv);
+    }
+}
+
+void moves_forget(struct worker *w, const struct client *c) {
+    drop_behind(w, c, &w->moves.list);
+}
+
+static struct move *first_of(const struct worker *w, const struct client *c) {
+    struct list *pos;
+    list_each(pos, &w->moves.list) if (move_at(pos)->client == c) return move_at(pos);
+    return NULL;
+}
+
+/* What was to be freed of it is waited for in that place. */
+bool moves_end(struct worker *w, struct client *c) {
+    struct move *mv = first_of(w, c);
+    if (mv)
+        mv->kind = MOVE_END;
+    else
+        mv = moves_add(w, MOVE_END, c, SCHED_NO_LANE);
+    if (mv) drop_behind(w, c, &mv->link);
+    return mv != NULL;
+}
+
+/* ---- their order ----------------------------------------------------------------------------- */
+
+/* The device has less to give afterwards. */
+static bool takes_memory(const struct move *mv) {
+    return mv->kind == MOVE_ADMIT || mv->kind == MOVE_LANE || mv->kind == MOVE_IN ||
+           mv->kind == MOVE_RETURN;
+}
+
+/* Whose bytes it is about; what left its lane, or is not there yet, has none in any. */
+static uint32_t lane_of(const struct move *mv) {
+    const struct client *c = mv->client;
+    if (mv->kind == MOVE_SHRINK || mv->kind == MOVE_SWITCH) return mv->lane;
+    const struct memory *m = c->memory ? c->memory : c->ending;
+    return m && memory_in_lane(m) ? c->lane : SCHED_NO_LANE;
+}
+
+/* Bytes that somebody wants are read or written there. Those of one that ends nobody wants. */
+static bool uses_lane(const struct move *mv) {
+    return mv->kind != MOVE_END;
+}
+
+static bool comes_after(const struct move *mv, const struct move *before) {
+    if (takes_memory(mv) || (mv->client && mv->client == before->client)) return true;
+    uint32_t lane = lane_of(mv);
+    bool goes_there = before->client && before->client->next_lane == lane;
+    if (lane == SCHED_NO_LANE || (lane != lane_of(before) && !goes_there)) return false;
+    if (mv->kind == MOVE_SHRINK || before->kind == MOVE_SHRINK) return true;
+    return uses_lane(mv) && uses_lane(before);
+}
+
+/* One that died of it ends in its place. */
+static bool is_ready(const struct move *mv) {
+    if (mv->kind == MOVE_END) return mv->client->ending != NULL;
+    return !mv->client || !client_dead(mv->client);
+}
+
+bool moves_may(const struct worker *w, const struct move *mv) {
+    const struct list *pos;
+    if (!is_ready(mv)) return false;
+    if (mv->kind == MOVE_END) return true; /* it only gives, and its client has no other */
+    for (pos = w->moves.list.next; pos != &mv->link; pos = pos->next)
+        if (comes_after(mv, move_at(pos))) return false;
+    return true;
+}
+
+bool moves_ready(const struct worker *w) {
+    const struct list *pos;
+    list_each(pos, &w->moves.list) if (moves_may(w, move_at(pos))) return true;
+    return false;
+}
+
+bool moves_any(const struct worker *w) {
+    return !list_empty(&w->moves.list);
+}
+
+bool moves_shrinks(const struct worker *w, uint32_t lane) {
+    const struct list *pos;
+    list_each(pos, &w->moves.list) {
+        const struct move *mv = move_at(pos);
+        if (mv->kind == MOVE_SHRINK && mv->lane == lane) return true;
+    }
+    return false;
+}
+
+bool moves_comes(const struct move *mv) {
+    return mv->kind == MOVE_ADMIT || mv->kind == MOVE_IN;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Events to the scheduler, actions to the device.
+ */
+#include "daemon/worker/scheduling/sched_link.h"
+
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "daemon/worker/residency/lane_clear.h"
+#include "daemon/worker/faults/fault.h"
+#include "daemon/worker/faults/device_loss.h"
+#include "daemon/worker/residency/memory_move.h"
+#include "daemon/worker/residency/obtainable.h"
+#include "daemon/worker/residency/residency.h"
+#include "daemon/worker/residency/savepoint_writer.h"
+#include "daemon/worker/faults/fault_isolation.h"
+#include "daemon/worker/kernel/estimate.h"
+#include "daemon/worker/kernel/launch_profile.h"
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* There is always room for one event more, so that an operation's is filled before anything is
+ * called. In its place: copying it here costs more than the rest. */
+static __attribute__((noinline)) void more_events(struct worker *w) {
+    uint32_t cap = 2 * w->events.cap;
+    struct sched_event *events = realloc(w->events.items, cap * sizeof(*events));
+    if (!events) { /* a lost event would hang its client for ever; the broker restarts us */
+        log_error("worker", "out of memory for %u scheduler events", cap);
+        abort();
+    }
+    w->events.items = events;
+    w->events.cap = cap;
+}
+
+static inline struct sched_event *first_free(struct worker *w, enum sched_event_kind kind,
+                                             uint32_t job) {
+    struct sched_event *e = &w->events.items[w->events.count];
+    e->kind = kind;
+    e->job = job;
+    return e;
+}
+
+static inline void count_event(struct worker *w) {
+    if (++w->events.count == w->events.cap) more_events(w);
+}
+
+void engine_offer(struct worker *w, struct op *op) {
+    struct sched_event *e = first_free(w, SCHED_SUBMITTED, client_of(op->stream)->job_id);
+    op->state = OP_OFFERED;
+    e->submitted.op = (uintptr_t)op;
+    e->submitted.iteration = op->iteration;
+    e->submitted.kernel = *profiling_sched(op);
+    count_event(w);
+}
+
+void engine_done(struct worker *w, const struct op *op) {
+    const struct client *c = client_of(op->stream);
+    struct sched_event *e = first_free(w, SCHED_DONE, c->job_id);
+    e->done.op = (uintptr_t)op;
+    e->done.busy_ns = op->dev.busy_ns;
+    e->done.lane_bytes = c->inflight ? 0 : c->lifetime.live_bytes; /* only an idle job's count */
+    count_event(w);
+}
+
+/* Of a whole client or of nobody: all but its kind and job is the caller's to fill. */
+static struct sched_event *add_event(struct worker *w, enum sched_event_kind kind, uint32_t job) {
+    first_free(w, kind, job);
+    count_event(w);
+    return &w->events.items[w->events.count - 1];
+}
+
+/* ---- submission ------------------------------------------------------------------------------ */
+
+/* Of a job whose kernels are not computed. Where the table of kernels was full nobody has said yet
+ * how long it takes. */
+static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *op) {
+    const struct sched_kernel *known = profiling_sched(op);
+    uint64_t ns =
+        known->mean_ns ? known->mean_ns : estimate_ns(&w->info, op->launch.func, &op->launch.args);
+    return w->ops->spend(op->stream->queue, known->sms, ns, &op->dev);
+}
+
+static int submit_op(struct worker *w, struct client *c, struct op *op) {
+    struct dev_queue *queue = op->stream->queue;
+    if (op->dev.result) return op->dev.result; /* refused when it was read; it fails in its turn */
+    if (w->info.coarse && profiling_asks(op)) op->dev.timed = true;
+    switch (op->kind) {
+    case WIRE_LAUNCH:
+        return c->null ? spend_launch(w, op) : w->ops->launch(queue, &op->launch.args, &op->dev);
+    case WIRE_COPY:
+        if (c->estate.savepoint.header) saving_copy(c, op);
+        return w->ops->copy(queue, &op->copy, &op->dev);
+    default: return w->ops->memset(queue, &op->memset, &op->dev);
+    }
+}
+
+void engine_run(struct worker *w, struct op *op) {
+    struct stream *s = op->stream;
+    struct client *c = client_of(s);
+    if (c->displaced) residency_return(c);
+    if (c->displaced && residency_parks(c) && !client_dead(c)) {
+        clearing_park(c, op);
+        return;
+    }
+    if (!client_dead(c) && trying_holds(w, op)) return;
+    if (!client_dead(c)) estate_begin(&c->estate, s->id, op->seq);
+    int err = client_dead(c) ? c->com.fault : submit_op(w, c, op);
+    s->state = STREAM_READY;
+    if (client_dead(c) || err < 0) {
+        op->state = OP_DONE;
+        op->dev.result = err;
+        lost_note(w, op);
+        engine_done(w, op);
+        if (!client_dead(c)) fault_raise_op(c, op);
+        return; /* the client is abandoned at the next safe point, which retires this too */
+    }
+    op->state = OP_RUNNING;
+    op->submitted_ns = w->now_ns;
+    load_begin(&w->load, &c->inflight, w->now_ns);
+    if (c->inflight == 1) iteration_began(c->boundary.detector, w->now_ns);
+    trying_began(w, op);
+    s->cursor++;
+    if (s->cursor == s->next) return;
+    stream_kick(s);
+    op_prefetch(stream_at(s, s->cursor));
+}
+
+/* A bug of ours. Where it leaves somebody waiting for ever, the broker starts another worker. */
+static void log_rejected(const struct sched_action *a) {
+    bool waits = a->rejected.event == SCHED_SUBMITTED || a->rejected.event == SCHED_JOINED ||
+                 a->rejected.event == SCHED_ASKED || a->rejected.event == SCHED_BOUNDARY;
+    log_error("worker", "event=rejected job=%u kind=%u why=\"%s\"%s", a->job, a->rejected.event,
+              sched_fault_text(a->rejected.fault), waits ? ": giving up" : "");
+    if (waits) abort();
+}
+
+/* To the job that is asking; or, behind WAIT, to one whose operation goes on in the loop's next
+ * round. */
+static void take_answer(struct worker *w, const struct sched_action *a) {
+    struct client *c = client_find(w, a->job);
+    if (!c) return;
+    if (a->kind == SCHED_WAIT) {
+        c->growth = CLIENT_AWAITS;
+    } else if (c->growth == CLIENT_AWAITS) {
+        c->growth = a->kind == SCHED_GRANT ? CLIENT_ANSWERED : CLIENT_DISMISSED;
+        list_remove(&c->parts);
+        list_append(&w->parts, &c->parts);
+        return;
+    }
+    if (a->job == w->asker) w->answer = a->kind;
+}
+
+/* Actions after which jobs can have more memory, or less. */
+static bool reserves(enum sched_action_kind kind) {
+    return kind == SCHED_ADMIT || kind == SCHED_GRANT || kind == SCHED_LANE || kind == SCHED_MOVE ||
+           kind == SCHED_SWAP_OUT || kind == SCHED_SWAP_IN;
+}
+
+static __attribute__((noinline)) void act(struct worker *w, const struct sched_action *a) {
+    struct client *c;
+    w->reserved_anew |= reserves(a->kind);
+    switch (a->kind) {
+    case SCHED_GRANT:
+    case SCHED_DENY:
+    case SCHED_WAIT: take_answer(w, a); break;
+    case SCHED_LEVEL:
+        c = client_find(w, a->job);
+        if (c) stream_set_level(&c->streams, a->level);
+        break;
+    case SCHED_SHARE:
+        c = client_find(w, a->job);
+        if (c) stream_set_share(&c->streams, a->sms);
+        break;
+    case SCHED_STILL:
+        c = client_find(w, a->job);
+        if (c) stream_set_still(&c->streams, a->still);
+        break;
+    case SCHED_ARM: w->arm_ns = a->at_ns; break;
+    case SCHED_REJECT: log_rejected(a); break;
+    default: residency_act(w, a);
+    }
+}
+
+void engine_step(struct worker *w) {
+    struct recorder *recorder = w->events_link.recorder;
+    struct event_batch taken = w->events;
+    struct sched_actions actions;
+    if (w->restoring) return; /* what it would give away may be another's, who is still to come */
+    if (w->stepping) {        /* its actions would be overwritten */
+        log_error("worker", "a step within a step");
+        abort();
+    }
+    w->events = w->taken; /* what the actions lead to is for the next step */
+    w->events.count = 0;
+    w->taken = taken;
+    recorder_begin(recorder, w->sched, w->now_ns, taken.items, taken.count);
+    int err = sched_step(w->sched, w->now_ns, taken.items, taken.count, &actions);
+    if (err) { /* out of memory: going on would lose operations */
+        log_error("worker", "scheduler step failed: error=%d", err);
+        abort();
+    }
+    recorder_answer(recorder, &actions);
+    w->stepping = true;
+    w->steps++;
+    for (uint32_t i = 0; i < actions.count; i++) {
+        const struct sched_action *a = &actions.items[i];
+        if (a->kind == SCHED_RUN)
+            engine_run(w, (struct op *)(uintptr_t)a->op);
+        else
+            act(w, a);
+    }
+    recorder_end(recorder); /* the device has its work meanwhile */
+    w->stepping = false;
+    if (!w->reserved_anew) return;
+    w->reserved_anew = false;
+    obtainable_update(w);
+}
+
+/* ---- moves ----------------------------------------------------------------------------------- */
+
+unsigned engine_move(struct worker *w) {
+    const struct list *pos;
+    list_each(pos, &w->moves.list) {
+        const struct move *mv = list_entry(pos, struct move, link);
+        if (moves_comes(mv)) add_event(w, SCHED_HELD, mv->client->job_id);
+    }
+    return residency_go_on(w);
+}
+
+/* ---- clearing -------------------------------------------------------------------------------- */
+
+void engine_unpark(struct client *c) {
+    for (struct op *op = clearing_end(c), *next; op; op = next) {
+        next = op->next;
+        engine_run(c->worker, op);
+    }
+}
+
+unsigned engine_clear(struct worker *w) {
+    struct list *pos, *tmp;
+    unsigned count = 0;
+    list_each_safe(pos, tmp, &w->clearing) {
+        struct client *c = list_entry(pos, struct client, clearing);
+        if (c->moves || moves_shrinks(w, c->lane)) continue;
+        count++;
+        if (clearing_step(c)) engine_unpark(c);
+    }
+    return count;
+}
+
+/* ---- on trial -------------------------------------------------------------------------------- */
+
+void engine_try(struct worker *w) {
+    for (struct op *op; (op = trying_next(w));)
+        engine_run(w, op);
+}
+
+void engine_untry(struct client *c) {
+    for (struct op *op = trying_forget(c), *next; op; op = next) {
+        next = op->next;
+        engine_run(c->worker, op);
+    }
+}
+
+/* ---- events of whole clients ----------------------------------------------------------------- */
+
+void engine_joined(struct client *c, const struct sched_spec *spec) {
+    add_event(c->worker, SCHED_JOINED, c->job_id)->spec = *spec;
+}
+
+void engine_boundary(struct client *c) {
+    add_event(c->worker, SCHED_BOUNDARY, c->job_id);
+}
+
+void engine_fixed(struct client *c) {
+    add_event(c->worker, SCHED_FIXED, c->job_id);
+}
+
+void engine_wanted(struct client *c) {
+    add_event(c->worker, SCHED_WANTED, c->job_id);
+}
+
+void engine_measured(struct client *c) {
+    c->worker->reserved_anew = true;
+    add_event(c->worker, SCHED_MEASURED, c->job_id)->need =
+        (struct sched_need){c->credit.reserved_p, c->credit.reserved_e};
+}
+
+enum sched_action_kind engine_ask(struct client *c, uint64_t p, uint64_t e, bool patient) {
+    struct worker *w = c->worker;
+    if (w->events.count) engine_step(w); /* what was measured before is not to undo the answer */
+    w->asker = c->job_id;
+    w->answer = SCHED_DENY;
+    struct sched_event *event = add_event(w, SCHED_ASKED, c->job_id);
+    event->need = (struct sched_need){p, e};
+    event->patient = patient;
+    engine_step(w);
+    w->asker = 0;
+    return w->answer;
+}
+
+void engine_set(struct client *c, const struct sched_spec *spec) {
+    if (c->abandoned) return;
+    add_event(c->worker, SCHED_SET, c->job_id)->spec = *spec;
+    engine_step(c->worker);
+}
+
+void engine_time(struct worker *w) {
+    if (!w->arm_ns || w->now_ns < w->arm_ns) return;
+    w->arm_ns = 0;
+    add_event(w, SCHED_TIME, 0);
+}
+
+void engine_policy(struct worker *w, const struct policy_config *policy) {
+    add_event(w, SCHED_POLICY, 0)->policy = *policy;
+    engine_step(w);
+}
+
+void engine_left(struct client *c) {
+    c->worker->reserved_anew = true;
+    add_event(c->worker, SCHED_LEFT, c->job_id);
+    engine_step(c->worker);
+}
