@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler: its state and what it steps with. Each part of the core has a header of its own:
- * step.c takes events and runs operations, room.h reserves what a step may need, life.h begins,
- * ends and changes policies, grow.h has what admitted jobs ask for, admit.h lets jobs in, turn.h
- * gives out turns, share.h levels the jobs that have them, ready.h knows whose operation is next
- * and tells the kernel policy, own.h has that policy's memory, govern.h is for the controller what
- * these are for policies. Nobody outside of this folder includes any of them.
+ * The scheduler: its state and what it steps with. Its parts are three rooms. dispatch gives out
+ * turns (turn.h), levels the jobs that have them (share.h), knows whose operation is next and tells
+ * the kernel policy (ready.h), and has that policy's memory (policy_memory.h). admission lets jobs
+ * in (admit.h) and has what admitted ones ask for (grow.h). core takes events and runs operations
+ * (step.c), reserves what a step may need (room.h), begins, ends and changes policies (life.h), and
+ * is for the controller what these are for policies (govern.h). Only these rooms and record include
+ * this.
  */
-#ifndef DAEMON_SCHED_CORE_CORE_H
-#define DAEMON_SCHED_CORE_CORE_H
+#ifndef DAEMON_SCHED_CORE_H
+#define DAEMON_SCHED_CORE_H
 
 #include <stdbool.h>
 #include <stdint.h>

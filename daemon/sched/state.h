@@ -48,7 +48,7 @@ struct sched_op { /* a cache line */
 
 _Static_assert(sizeof(struct sched_op) == 64, "every operation touches one line");
 
-/* A job's place in a queue (order.h). */
+/* A job's place in a queue (job_heap.h). */
 struct order_node {
     uint64_t rank, arrival;
     int32_t priority;

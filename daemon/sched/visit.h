@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How the parts of the scheduler list their memory: memory.h.
+ * How the parts of the scheduler list their memory: sched_memory.h.
  */
 #ifndef DAEMON_SCHED_VISIT_H
 #define DAEMON_SCHED_VISIT_H

@@ -19,17 +19,17 @@
 #include "daemon/worker/estate/again.h"
 #include "daemon/worker/estate/estate.h"
 #include "daemon/worker/iteration/boundary.h"
-#include "daemon/worker/kernel/object.h"
-#include "daemon/worker/kernel/launch_profile.h"
-#include "daemon/worker/kernel/variables.h"
-#include "daemon/worker/residency/credit.h"
-#include "daemon/worker/segments/hostfile.h"
 #include "daemon/worker/iteration/lifetime.h"
+#include "daemon/worker/kernel/launch_profile.h"
+#include "daemon/worker/kernel/object.h"
+#include "daemon/worker/kernel/variables.h"
 #include "daemon/worker/page/completion_page.h"
 #include "daemon/worker/page/text.h"
+#include "daemon/worker/residency/credit.h"
+#include "daemon/worker/segments/hostfile.h"
 #include "daemon/worker/stream/callback.h"
-#include "daemon/worker/stream/graph.h"
 #include "daemon/worker/stream/device_launch.h"
+#include "daemon/worker/stream/graph.h"
 #include "daemon/worker/stream/op.h"
 #include "daemon/worker/stream/signal.h"
 #include "daemon/worker/stream/stream.h"
@@ -44,7 +44,7 @@ struct memory;
 #define CLIENT_WAITS 1u /* for admission */
 #define CLIENT_OUT 2u   /* for its memory: swapped out */
 #define CLIENT_LOADS 4u /* for its errand: what it sent behind it comes after it */
-#define CLIENT_SAVES 8u /* for its memory to be saved: saving.h */
+#define CLIENT_SAVES 8u /* for its memory to be saved: savepoint_writer.h */
 
 /* What each operation touches comes first, on a few cache lines. */
 /* Memory that it asked the scheduler for, beyond what it holds. */
@@ -59,7 +59,7 @@ struct client {
     struct completion com;
     uint32_t job_id, uid;
     uint64_t inflight;      /* on the device */
-    const struct op *shown; /* of these, to people: running.h */
+    const struct op *shown; /* of these, to people: status_page.h */
     uint64_t quota;         /* of operations: its part of what its user's clients may have */
     uint8_t throttled;      /* CLIENT_*: its ring is not read; nor while boundary_holds */
     bool null;              /* its kernels take time and compute nothing */
@@ -79,7 +79,7 @@ struct client {
     struct profiling profiling;
     struct objects objects;
     struct variables variables; /* of its modules, saved */
-    struct errand *errand;      /* under way for it, of the worker's; NULL: none. loading.h */
+    struct errand *errand;      /* under way for it, of the worker's; NULL: none. module_load.h */
     struct signals signals;
     struct op_pool pool;
     struct ring_rx rx;
@@ -98,7 +98,7 @@ struct client {
     struct credit credit;
     uint32_t lane;                    /* SCHED_NO_LANE until it is admitted */
     uint32_t next_lane;               /* to which it is on its way; SCHED_NO_LANE: none */
-    uint32_t moves;                   /* of its memory, that are not over: moves.h */
+    uint32_t moves;                   /* of its memory, that are not over: memory_move.h */
     struct memory *ending;            /* memory that is being given back; NULL: none, or all was */
     struct list clearing;             /* worker.clearing */
     struct list parts;                /* worker.parts */

@@ -2,8 +2,8 @@
  *
  * Whom the kernel ends when memory is short.
  */
-#ifndef DAEMON_WORKER_MEMORY_OOM_H
-#define DAEMON_WORKER_MEMORY_OOM_H
+#ifndef DAEMON_WORKER_OOM_H
+#define DAEMON_WORKER_OOM_H
 
 #define OOM_AFTER_BROKER 100 /* of oom_score_adj's thousandths */
 

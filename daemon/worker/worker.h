@@ -18,11 +18,11 @@
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/link/events_link.h"
 #include "daemon/worker/load.h"
+#include "daemon/worker/pace.h"
+#include "daemon/worker/residency/lane_table.h"
 #include "daemon/worker/segments/hostfile.h"
 #include "daemon/worker/segments/keeper.h"
-#include "daemon/worker/residency/lane_table.h"
 #include "daemon/worker/segments/segment.h"
-#include "daemon/worker/pace.h"
 #include "proto/ring.h"
 #include "proto/wire.h"
 
@@ -37,7 +37,7 @@ struct event_batch {
     uint32_t count, cap;
 };
 
-/* Kernels on trial (engine/trying.h), in lists through op.next. */
+/* Kernels on trial (fault_isolation.h), in lists through op.next. */
 struct trying {
     struct op *waiting, **waiting_last; /* to run alone, in this order */
     struct op *held, **held_last;       /* all others that may run, meanwhile */
@@ -49,7 +49,7 @@ struct trying {
 /* What the device takes for so many is little; then others have their turn. */
 #define WORKER_GRANULES 8u
 
-/* What is to be done to clients' memory (engine/moves.h). */
+/* What is to be done to clients' memory (memory_move.h). */
 struct moves {
     struct list list;
     uint32_t most;  /* granules, in a round of the loop: of all clients */
@@ -88,7 +88,7 @@ struct worker {
     struct list clients; /* client.link */
     uint32_t client_count, leaving_count;
     struct errands errands;
-    struct list loaded;         /* errands that are back, to be finished: loading.h */
+    struct list loaded;         /* errands that are back, to be finished: module_load.h */
     uint32_t loading_count;     /* clients with an errand that is not finished */
     struct list active;         /* stream.active: streams that may have something to do */
     struct list faulted;        /* client.fault_link: to be abandoned at the next safe point */

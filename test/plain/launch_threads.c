@@ -66,7 +66,7 @@ static struct body *take(struct queue *q) {
     return b;
 }
 
-/* ---- what launching.c is linked with --------------------------------------------------------- */
+/* ---- what device_launch.c is linked with ----------------------------------------------------- */
 
 void body_init(struct body *b, struct stream *parent) {
     *b = (struct body){.parent = parent};

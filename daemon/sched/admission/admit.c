@@ -23,10 +23,10 @@
  */
 #include "daemon/sched/admission/admit.h"
 
-#include "daemon/sched/core.h"
 #include "daemon/sched/admission/grow.h"
-#include "daemon/sched/dispatch/job_heap.h"
 #include "daemon/sched/admission/parts.h"
+#include "daemon/sched/core.h"
+#include "daemon/sched/dispatch/job_heap.h"
 #include "daemon/sched/dispatch/ready.h"
 #include "daemon/sched/dispatch/turn.h"
 

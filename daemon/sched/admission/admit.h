@@ -2,8 +2,8 @@
  *
  * Letting jobs in, and what they may have of the memory.
  */
-#ifndef DAEMON_SCHED_CORE_ADMIT_H
-#define DAEMON_SCHED_CORE_ADMIT_H
+#ifndef DAEMON_SCHED_ADMISSION_ADMIT_H
+#define DAEMON_SCHED_ADMISSION_ADMIT_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * one job waits for such memory at a time, the grower, and only while jobs that wait for nothing
  * hold enough (docs/adr/0028-growing.md).
  */
-#ifndef DAEMON_SCHED_CORE_GROW_H
-#define DAEMON_SCHED_CORE_GROW_H
+#ifndef DAEMON_SCHED_ADMISSION_GROW_H
+#define DAEMON_SCHED_ADMISSION_GROW_H
 
 #include <stdbool.h>
 #include <stdint.h>

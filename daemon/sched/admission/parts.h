@@ -3,8 +3,8 @@
  * Users' parts of the memory: where jobs of several users are there, an equal one each. A user may
  * have more as long as nobody else waits for memory within its own part.
  */
-#ifndef DAEMON_SCHED_CORE_PARTS_H
-#define DAEMON_SCHED_CORE_PARTS_H
+#ifndef DAEMON_SCHED_ADMISSION_PARTS_H
+#define DAEMON_SCHED_ADMISSION_PARTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,10 +2,10 @@
  *
  * Every invariant of the scheduler, recomputed from the bottom.
  */
-#include "daemon/sched/core/cap.h"
-#include "daemon/sched/core.h"
-#include "daemon/sched/core/govern.h"
 #include "daemon/sched/admission/grow.h"
+#include "daemon/sched/core.h"
+#include "daemon/sched/core/cap.h"
+#include "daemon/sched/core/govern.h"
 #include "daemon/sched/dispatch/ready.h"
 #include "daemon/sched/dispatch/share.h"
 #include "daemon/sched/dispatch/turn.h"

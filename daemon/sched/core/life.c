@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "daemon/sched/admission/admit.h"
+#include "daemon/sched/core.h"
 #include "daemon/sched/core/cap.h"
 #include "daemon/sched/core/config.h"
-#include "daemon/sched/core.h"
 #include "daemon/sched/core/govern.h"
 #include "daemon/sched/dispatch/policy_memory.h"
 #include "daemon/sched/dispatch/ready.h"

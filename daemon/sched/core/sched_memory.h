@@ -4,8 +4,8 @@
  * back (record/checkpoint.h). Each part lists its own blocks once; a block comes after the one that
  * says how large it is.
  */
-#ifndef DAEMON_SCHED_CORE_MEMORY_H
-#define DAEMON_SCHED_CORE_MEMORY_H
+#ifndef DAEMON_SCHED_CORE_SCHED_MEMORY_H
+#define DAEMON_SCHED_CORE_SCHED_MEMORY_H
 
 #include "daemon/sched/visit.h"
 

@@ -9,16 +9,16 @@
 #include <stdlib.h>
 
 #include "daemon/sched/admission/admit.h"
-#include "daemon/sched/core/cap.h"
-#include "daemon/sched/core.h"
-#include "daemon/sched/core/govern.h"
 #include "daemon/sched/admission/grow.h"
+#include "daemon/sched/core.h"
+#include "daemon/sched/core/cap.h"
+#include "daemon/sched/core/govern.h"
 #include "daemon/sched/core/life.h"
-#include "daemon/sched/dispatch/policy_memory.h"
+#include "daemon/sched/core/room.h"
 #include "daemon/sched/dispatch/pause.h"
+#include "daemon/sched/dispatch/policy_memory.h"
 #include "daemon/sched/dispatch/ready.h"
 #include "daemon/sched/dispatch/request.h"
-#include "daemon/sched/core/room.h"
 #include "daemon/sched/dispatch/share.h"
 #include "daemon/sched/dispatch/turn.h"
 

@@ -5,8 +5,8 @@
  * allocates. The first is its root, ORDER_NONE when empty; putting a job in costs O(1), taking any
  * job out O(log n) amortised. A job is in one queue at most.
  */
-#ifndef DAEMON_SCHED_CORE_ORDER_H
-#define DAEMON_SCHED_CORE_ORDER_H
+#ifndef DAEMON_SCHED_DISPATCH_JOB_HEAP_H
+#define DAEMON_SCHED_DISPATCH_JOB_HEAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
  *
  * The idea is that of anticipatory disk scheduling (Iyer and Druschel, SOSP 2001).
  */
-#ifndef DAEMON_SCHED_CORE_PAUSE_H
-#define DAEMON_SCHED_CORE_PAUSE_H
+#ifndef DAEMON_SCHED_DISPATCH_PAUSE_H
+#define DAEMON_SCHED_DISPATCH_PAUSE_H
 
 #include <stdbool.h>
 #include <stdint.h>

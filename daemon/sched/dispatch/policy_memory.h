@@ -2,8 +2,8 @@
  *
  * The kernel policy's memory: made, grown, emptied and freed for it (policy.h).
  */
-#ifndef DAEMON_SCHED_CORE_OWN_H
-#define DAEMON_SCHED_CORE_OWN_H
+#ifndef DAEMON_SCHED_DISPATCH_POLICY_MEMORY_H
+#define DAEMON_SCHED_DISPATCH_POLICY_MEMORY_H
 
 #include <stdbool.h>
 #include <stdint.h>

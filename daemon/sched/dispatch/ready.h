@@ -3,8 +3,8 @@
  * Whose operation is next: the queues of jobs that have one to run, kept as the kernel policy wants
  * them, and the policy told of what happens.
  */
-#ifndef DAEMON_SCHED_CORE_READY_H
-#define DAEMON_SCHED_CORE_READY_H
+#ifndef DAEMON_SCHED_DISPATCH_READY_H
+#define DAEMON_SCHED_DISPATCH_READY_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  *
  * What an iteration is to a client that waits for it: when it began, how long it took.
  */
-#ifndef DAEMON_SCHED_CORE_REQUEST_H
-#define DAEMON_SCHED_CORE_REQUEST_H
+#ifndef DAEMON_SCHED_DISPATCH_REQUEST_H
+#define DAEMON_SCHED_DISPATCH_REQUEST_H
 
 #include "daemon/sched/state.h"
 

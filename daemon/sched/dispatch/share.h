@@ -15,8 +15,8 @@
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
-#ifndef DAEMON_SCHED_CORE_SHARE_H
-#define DAEMON_SCHED_CORE_SHARE_H
+#ifndef DAEMON_SCHED_DISPATCH_SHARE_H
+#define DAEMON_SCHED_DISPATCH_SHARE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Giving out turns, and taking them away.
  */
-#ifndef DAEMON_SCHED_CORE_TURN_H
-#define DAEMON_SCHED_CORE_TURN_H
+#ifndef DAEMON_SCHED_DISPATCH_TURN_H
+#define DAEMON_SCHED_DISPATCH_TURN_H
 
 #include <stdbool.h>
 #include <stdint.h>

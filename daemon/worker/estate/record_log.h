@@ -6,8 +6,8 @@
  *
  * Owner: struct estate. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ESTATE_LOG_H
-#define DAEMON_WORKER_ESTATE_LOG_H
+#ifndef DAEMON_WORKER_ESTATE_RECORD_LOG_H
+#define DAEMON_WORKER_ESTATE_RECORD_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -59,7 +59,7 @@ struct savepoint {
     struct wire_savepoint *shown;    /* to people */
     _Atomic uint32_t voids;          /* how often something made it void */
     struct slotmap by_op;            /* of a client that goes back: places in `data` */
-    /* Taking the next one: engine/saving.h. */
+    /* Taking the next one: savepoint_writer.h. */
     uint64_t every_ns, due_ns, began_ns;
     uint64_t soonest_ns;    /* no sooner, should the latest become void */
     struct list link;       /* worker.saving: it is under way */

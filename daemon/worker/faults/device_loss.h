@@ -7,8 +7,8 @@
  *
  * Owner: the worker. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ENGINE_LOST_H
-#define DAEMON_WORKER_ENGINE_LOST_H
+#ifndef DAEMON_WORKER_FAULTS_DEVICE_LOSS_H
+#define DAEMON_WORKER_FAULTS_DEVICE_LOSS_H
 
 struct op;
 struct worker;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernels on trial: the device ended while they were under way and others too, so that nobody knows
- * which of them did it (lost.h). Done again by the next worker, each runs alone: while it does, and
- * while the next one waits for that, the device is given no other kernel. Ends the device again,
- * that is who did it. Copies and fills are as ever.
+ * which of them did it (device_loss.h). Done again by the next worker, each runs alone: while it
+ * does, and while the next one waits for that, the device is given no other kernel. Ends the device
+ * again, that is who did it. Copies and fills are as ever.
  *
  * An operation comes here once the scheduler lets it run, and counts there as running. Nobody waits
  * longer than TRYING_NS: two kernels may wait for each other.
  *
  * Owner: the worker. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ENGINE_TRYING_H
-#define DAEMON_WORKER_ENGINE_TRYING_H
+#ifndef DAEMON_WORKER_FAULTS_FAULT_ISOLATION_H
+#define DAEMON_WORKER_FAULTS_FAULT_ISOLATION_H
 
 #include "daemon/worker/client.h"
 

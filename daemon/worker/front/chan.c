@@ -9,14 +9,14 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/scheduling/sched_link.h"
 #include "daemon/worker/faults/fault.h"
-#include "daemon/worker/operations/progress.h"
 #include "daemon/worker/front/book.h"
-#include "daemon/worker/front/nested_graph.h"
 #include "daemon/worker/front/exec.h"
 #include "daemon/worker/front/log_replay.h"
+#include "daemon/worker/front/nested_graph.h"
+#include "daemon/worker/operations/progress.h"
 #include "daemon/worker/page/reply.h"
+#include "daemon/worker/scheduling/sched_link.h"
 #include "proto/record.h"
 
 #define CHAN_SHARE 64 /* records a client and sweep: no flood delays the neighbours by more */

@@ -9,8 +9,8 @@
  * and so that it has one under way at most; nobody else notices. What a finished one needs of the
  * client's memory is given to it in the loop, and then it is answered.
  */
-#ifndef DAEMON_WORKER_FRONT_LOADING_H
-#define DAEMON_WORKER_FRONT_LOADING_H
+#ifndef DAEMON_WORKER_FRONT_MODULE_LOAD_H
+#define DAEMON_WORKER_FRONT_MODULE_LOAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/worker/faults/fault.h"
-#include "daemon/worker/operations/progress.h"
 #include "daemon/worker/front/exec.h"
+#include "daemon/worker/operations/progress.h"
 #include "daemon/worker/stream/conditional.h"
 #include "proto/record.h"
 

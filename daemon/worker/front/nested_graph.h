@@ -4,8 +4,8 @@
  * Their records are read beside the ring, whatever that waits for, since what it waits for may be
  * they.
  */
-#ifndef DAEMON_WORKER_FRONT_CHOOSING_H
-#define DAEMON_WORKER_FRONT_CHOOSING_H
+#ifndef DAEMON_WORKER_FRONT_NESTED_GRAPH_H
+#define DAEMON_WORKER_FRONT_NESTED_GRAPH_H
 
 #include "daemon/worker/client.h"
 

@@ -2,8 +2,8 @@
  *
  * Records about a client's signals (signal.h) that are in no stream.
  */
-#ifndef DAEMON_WORKER_FRONT_SIGNALING_H
-#define DAEMON_WORKER_FRONT_SIGNALING_H
+#ifndef DAEMON_WORKER_FRONT_SIGNAL_RECORD_H
+#define DAEMON_WORKER_FRONT_SIGNAL_RECORD_H
 
 struct client;
 struct wire_signal;

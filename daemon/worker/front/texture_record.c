@@ -8,9 +8,9 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/requests/device_array.h"
-#include "daemon/worker/requests/deferred_request.h"
 #include "daemon/worker/page/reply.h"
+#include "daemon/worker/requests/deferred_request.h"
+#include "daemon/worker/requests/device_array.h"
 #include "proto/array_layout.h"
 #include "proto/record.h"
 

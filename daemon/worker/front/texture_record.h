@@ -3,8 +3,8 @@
  * Arrays, textures and surfaces that clients describe: checked, and handed to the device, which
  * knows textures by handle and arrays by address. Threads: the worker's.
  */
-#ifndef DAEMON_WORKER_FRONT_TEXTURING_H
-#define DAEMON_WORKER_FRONT_TEXTURING_H
+#ifndef DAEMON_WORKER_FRONT_TEXTURE_RECORD_H
+#define DAEMON_WORKER_FRONT_TEXTURE_RECORD_H
 
 #include <stddef.h>
 

@@ -14,8 +14,8 @@
  *
  * Owner: the client. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_MEMORY_LIFETIME_H
-#define DAEMON_WORKER_MEMORY_LIFETIME_H
+#ifndef DAEMON_WORKER_ITERATION_LIFETIME_H
+#define DAEMON_WORKER_ITERATION_LIFETIME_H
 
 #include <stdbool.h>
 #include <stddef.h>

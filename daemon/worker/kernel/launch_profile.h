@@ -2,8 +2,8 @@
  *
  * Between launches and the table of kernels: which entry a launch is of, and what its end says.
  */
-#ifndef DAEMON_WORKER_KERNEL_PROFILING_H
-#define DAEMON_WORKER_KERNEL_PROFILING_H
+#ifndef DAEMON_WORKER_KERNEL_LAUNCH_PROFILE_H
+#define DAEMON_WORKER_KERNEL_LAUNCH_PROFILE_H
 
 #include <stdbool.h>
 

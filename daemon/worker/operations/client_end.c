@@ -6,16 +6,16 @@
 
 #include "common/atomics.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/requests/device_array.h"
-#include "daemon/worker/residency/lane_clear.h"
-#include "daemon/worker/requests/deferred_request.h"
-#include "daemon/worker/scheduling/sched_link.h"
 #include "daemon/worker/faults/fault.h"
 #include "daemon/worker/operations/iteration_boundary.h"
 #include "daemon/worker/operations/progress.h"
+#include "daemon/worker/requests/deferred_request.h"
+#include "daemon/worker/requests/device_array.h"
+#include "daemon/worker/requests/module_unload.h"
+#include "daemon/worker/residency/lane_clear.h"
 #include "daemon/worker/residency/residency.h"
 #include "daemon/worker/residency/user_limits.h"
-#include "daemon/worker/requests/module_unload.h"
+#include "daemon/worker/scheduling/sched_link.h"
 
 void ending_release(struct client *c) {
     if (!c->memory) return;

@@ -3,8 +3,8 @@
  * The end of a client: abandoned at its fault or when the broker says so, released once nothing of
  * it is on the device, then freed. Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_ENGINE_ENDING_H
-#define DAEMON_WORKER_ENGINE_ENDING_H
+#ifndef DAEMON_WORKER_OPERATIONS_CLIENT_END_H
+#define DAEMON_WORKER_OPERATIONS_CLIENT_END_H
 
 struct client;
 
@@ -12,7 +12,7 @@ struct client;
  * when it has none yet, and is there before anything is dropped. At a safe point only (not while a
  * step's actions or a poll's completions are being carried out). */
 void ending_abandon(struct client *c, int err);
-/* Its device memory goes, some each time round the loop (moves.h); nothing of it is on the device.
+/* Its device memory goes, some each time round the loop (memory_move.h); nothing of it is on the device.
  */
 void ending_release(struct client *c);
 /* What is left of it at once, and the client is freed. */

@@ -7,12 +7,12 @@
 #include "common/atomics.h"
 #include "common/log.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/requests/memory_grant.h"
-#include "daemon/worker/scheduling/sched_link.h"
 #include "daemon/worker/faults/fault.h"
-#include "daemon/worker/operations/progress.h"
-#include "daemon/worker/residency/savepoint_writer.h"
 #include "daemon/worker/memory/memory.h"
+#include "daemon/worker/operations/progress.h"
+#include "daemon/worker/requests/memory_grant.h"
+#include "daemon/worker/residency/savepoint_writer.h"
+#include "daemon/worker/scheduling/sched_link.h"
 #include "daemon/worker/stats.h"
 
 /* Without any progress: a host function may take so long, and a kernel on the software GPU. */

@@ -11,8 +11,8 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_ENGINE_PASSING_H
-#define DAEMON_WORKER_ENGINE_PASSING_H
+#ifndef DAEMON_WORKER_OPERATIONS_ITERATION_BOUNDARY_H
+#define DAEMON_WORKER_OPERATIONS_ITERATION_BOUNDARY_H
 
 #include <stdbool.h>
 #include <stdint.h>

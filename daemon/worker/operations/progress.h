@@ -3,8 +3,8 @@
  * An operation's way through its client's books: pushed, complete, freed. Owner: the client.
  * Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ENGINE_PROGRESS_H
-#define DAEMON_WORKER_ENGINE_PROGRESS_H
+#ifndef DAEMON_WORKER_OPERATIONS_PROGRESS_H
+#define DAEMON_WORKER_OPERATIONS_PROGRESS_H
 
 #include "daemon/worker/client.h"
 #include "daemon/worker/stream/body.h"

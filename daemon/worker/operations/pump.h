@@ -3,8 +3,8 @@
  * Work lists: completions become progress, and whatever can go on does. Owner: the worker. Thread:
  * its own.
  */
-#ifndef DAEMON_WORKER_ENGINE_PUMP_H
-#define DAEMON_WORKER_ENGINE_PUMP_H
+#ifndef DAEMON_WORKER_OPERATIONS_PUMP_H
+#define DAEMON_WORKER_OPERATIONS_PUMP_H
 
 #include <stdbool.h>
 

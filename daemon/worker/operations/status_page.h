@@ -4,8 +4,8 @@
  * times a second and never for an operation, so that an endless kernel has a name, an age, and the
  * time that it took so far. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ENGINE_RUNNING_H
-#define DAEMON_WORKER_ENGINE_RUNNING_H
+#ifndef DAEMON_WORKER_OPERATIONS_STATUS_PAGE_H
+#define DAEMON_WORKER_OPERATIONS_STATUS_PAGE_H
 
 #include <stdint.h>
 

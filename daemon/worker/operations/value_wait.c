@@ -8,9 +8,9 @@
 
 #include "common/atomics.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/scheduling/sched_link.h"
-#include "daemon/worker/operations/progress.h"
 #include "daemon/worker/memory/memory_peek.h"
+#include "daemon/worker/operations/progress.h"
+#include "daemon/worker/scheduling/sched_link.h"
 
 #define WATCHING_SHARE 16 /* cells of a client that are looked at, one after the other */
 

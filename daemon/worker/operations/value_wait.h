@@ -7,8 +7,8 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_ENGINE_WATCHING_H
-#define DAEMON_WORKER_ENGINE_WATCHING_H
+#ifndef DAEMON_WORKER_OPERATIONS_VALUE_WAIT_H
+#define DAEMON_WORKER_OPERATIONS_VALUE_WAIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

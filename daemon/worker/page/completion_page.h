@@ -7,8 +7,8 @@
  *
  * Owner: the client. Thread: the worker's, but for the page's text (text.h).
  */
-#ifndef DAEMON_WORKER_PAGE_COMPLETION_H
-#define DAEMON_WORKER_PAGE_COMPLETION_H
+#ifndef DAEMON_WORKER_PAGE_COMPLETION_PAGE_H
+#define DAEMON_WORKER_PAGE_COMPLETION_PAGE_H
 
 #include <stdbool.h>
 

@@ -11,14 +11,14 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/requests/memory_grant.h"
-#include "daemon/worker/requests/device_array.h"
 #include "daemon/worker/faults/fault.h"
-#include "daemon/worker/residency/memory_move.h"
-#include "daemon/worker/requests/segment_request.h"
-#include "daemon/worker/requests/module_unload.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/page/reply.h"
+#include "daemon/worker/requests/device_array.h"
+#include "daemon/worker/requests/memory_grant.h"
+#include "daemon/worker/requests/module_unload.h"
+#include "daemon/worker/requests/segment_request.h"
+#include "daemon/worker/residency/memory_move.h"
 #include "daemon/worker/stream/deferred.h"
 
 static int add_record(struct client *c, uint16_t kind, const struct wire_mem *mem) {
@@ -244,7 +244,7 @@ static bool act(struct client *c, struct op *op) {
 void defer_run(struct client *c) {
     bool any = false;
     if (!list_empty(&c->parts) && !client_dead(c)) return;     /* in its turn */
-    if (c->growth == CLIENT_AWAITS && !client_dead(c)) return; /* engine.c goes on with it */
+    if (c->growth == CLIENT_AWAITS && !client_dead(c)) return; /* sched_link.c goes on with it */
     if (c->deferring) return; /* kicked streams are only queued, but be safe against a cycle */
     c->deferring = true;
     while (c->streams.deferred && is_due(c) && !worker_lost(c->worker)) {

@@ -6,8 +6,8 @@
  * client is on the device when it takes effect. Much memory comes and goes in parts, between which
  * everybody else goes on.
  */
-#ifndef DAEMON_WORKER_ENGINE_DEFER_H
-#define DAEMON_WORKER_ENGINE_DEFER_H
+#ifndef DAEMON_WORKER_REQUESTS_DEFERRED_REQUEST_H
+#define DAEMON_WORKER_REQUESTS_DEFERRED_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,9 +6,9 @@
 
 #include "common/err.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/page/reply.h"
 #include "daemon/worker/requests/memory_grant.h"
 #include "daemon/worker/scheduling/sched_link.h"
-#include "daemon/worker/page/reply.h"
 
 /* A dead client's memory may be gone already, and with it what it may use. */
 static int refusal(const struct client *c) {

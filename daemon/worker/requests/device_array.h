@@ -5,8 +5,8 @@
  *
  * Owner: the client. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ENGINE_ARRAYS_H
-#define DAEMON_WORKER_ENGINE_ARRAYS_H
+#ifndef DAEMON_WORKER_REQUESTS_DEVICE_ARRAY_H
+#define DAEMON_WORKER_REQUESTS_DEVICE_ARRAY_H
 
 #include <stdint.h>
 

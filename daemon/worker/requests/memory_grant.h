@@ -8,8 +8,8 @@
  * Owner: the client. Thread: the worker's. Nothing here is called while the actions of a step are
  * being carried out.
  */
-#ifndef DAEMON_WORKER_ENGINE_ALLOWANCE_H
-#define DAEMON_WORKER_ENGINE_ALLOWANCE_H
+#ifndef DAEMON_WORKER_REQUESTS_MEMORY_GRANT_H
+#define DAEMON_WORKER_REQUESTS_MEMORY_GRANT_H
 
 #include <errno.h>
 #include <stdbool.h>

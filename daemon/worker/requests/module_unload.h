@@ -3,8 +3,8 @@
  * A client's code leaves the device, and what the client uses of it. Owner: the client. Thread: the
  * worker's.
  */
-#ifndef DAEMON_WORKER_ENGINE_UNLOAD_H
-#define DAEMON_WORKER_ENGINE_UNLOAD_H
+#ifndef DAEMON_WORKER_REQUESTS_MODULE_UNLOAD_H
+#define DAEMON_WORKER_REQUESTS_MODULE_UNLOAD_H
 
 struct client;
 struct module;

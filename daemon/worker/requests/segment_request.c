@@ -12,13 +12,13 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/requests/memory_grant.h"
 #include "daemon/worker/faults/fault.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_segment.h"
-#include "daemon/worker/segments/segment.h"
 #include "daemon/worker/page/reply.h"
+#include "daemon/worker/requests/memory_grant.h"
+#include "daemon/worker/segments/segment.h"
 
 static void answer_segment(struct client *c, const struct wire_segment *rec,
                            const struct segment *s, int err) {

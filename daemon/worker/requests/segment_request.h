@@ -6,8 +6,8 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_ENGINE_SHARING_H
-#define DAEMON_WORKER_ENGINE_SHARING_H
+#ifndef DAEMON_WORKER_REQUESTS_SEGMENT_REQUEST_H
+#define DAEMON_WORKER_REQUESTS_SEGMENT_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,8 +11,8 @@
  *
  * Owner: the client. Thread: the worker's. All of it in bytes.
  */
-#ifndef DAEMON_WORKER_MEMORY_CREDIT_H
-#define DAEMON_WORKER_MEMORY_CREDIT_H
+#ifndef DAEMON_WORKER_RESIDENCY_CREDIT_H
+#define DAEMON_WORKER_RESIDENCY_CREDIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

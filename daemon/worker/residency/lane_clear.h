@@ -6,8 +6,8 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_ENGINE_CLEARING_H
-#define DAEMON_WORKER_ENGINE_CLEARING_H
+#ifndef DAEMON_WORKER_RESIDENCY_LANE_CLEAR_H
+#define DAEMON_WORKER_RESIDENCY_LANE_CLEAR_H
 
 #include <stdbool.h>
 #include <stdint.h>

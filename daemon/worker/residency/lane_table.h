@@ -4,8 +4,8 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_MEMORY_LANE_TABLE_H
-#define DAEMON_WORKER_MEMORY_LANE_TABLE_H
+#ifndef DAEMON_WORKER_RESIDENCY_LANE_TABLE_H
+#define DAEMON_WORKER_RESIDENCY_LANE_TABLE_H
 
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_ENGINE_MOVES_H
-#define DAEMON_WORKER_ENGINE_MOVES_H
+#ifndef DAEMON_WORKER_RESIDENCY_MEMORY_MOVE_H
+#define DAEMON_WORKER_RESIDENCY_MEMORY_MOVE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  *
  * Owner and thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ENGINE_OBTAINABLE_H
-#define DAEMON_WORKER_ENGINE_OBTAINABLE_H
+#ifndef DAEMON_WORKER_RESIDENCY_OBTAINABLE_H
+#define DAEMON_WORKER_RESIDENCY_OBTAINABLE_H
 
 struct worker;
 

@@ -9,8 +9,8 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_ENGINE_RESIDENCY_H
-#define DAEMON_WORKER_ENGINE_RESIDENCY_H
+#ifndef DAEMON_WORKER_RESIDENCY_RESIDENCY_H
+#define DAEMON_WORKER_RESIDENCY_RESIDENCY_H
 
 #include <stdbool.h>
 

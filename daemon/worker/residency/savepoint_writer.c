@@ -16,7 +16,7 @@
 #include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/stats.h"
 
-/* A client and round: as many as of memory that comes and goes (defer.c). */
+/* A client and round: as many as of memory that comes and goes (deferred_request.c). */
 #define SAVING_GRANULES 8u
 /* So many times as long as it takes the client runs before the next one. */
 #define SAVING_APART 19u

@@ -7,8 +7,8 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_ENGINE_SAVING_H
-#define DAEMON_WORKER_ENGINE_SAVING_H
+#ifndef DAEMON_WORKER_RESIDENCY_SAVEPOINT_WRITER_H
+#define DAEMON_WORKER_RESIDENCY_SAVEPOINT_WRITER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * What the jobs of one user may have together: device memory, and operations in flight, of which
  * each job has an even part. Owner and thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ENGINE_TENANT_H
-#define DAEMON_WORKER_ENGINE_TENANT_H
+#ifndef DAEMON_WORKER_RESIDENCY_USER_LIMITS_H
+#define DAEMON_WORKER_RESIDENCY_USER_LIMITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

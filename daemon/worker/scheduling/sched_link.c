@@ -7,16 +7,16 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "daemon/worker/residency/lane_clear.h"
-#include "daemon/worker/faults/fault.h"
 #include "daemon/worker/faults/device_loss.h"
+#include "daemon/worker/faults/fault.h"
+#include "daemon/worker/faults/fault_isolation.h"
+#include "daemon/worker/kernel/estimate.h"
+#include "daemon/worker/kernel/launch_profile.h"
+#include "daemon/worker/residency/lane_clear.h"
 #include "daemon/worker/residency/memory_move.h"
 #include "daemon/worker/residency/obtainable.h"
 #include "daemon/worker/residency/residency.h"
 #include "daemon/worker/residency/savepoint_writer.h"
-#include "daemon/worker/faults/fault_isolation.h"
-#include "daemon/worker/kernel/estimate.h"
-#include "daemon/worker/kernel/launch_profile.h"
 
 /* ---- events ---------------------------------------------------------------------------------- */
 

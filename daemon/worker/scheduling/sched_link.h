@@ -3,8 +3,8 @@
  * Between streams, scheduler and device: eligible operations become events, the scheduler's actions
  * become submissions. Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_ENGINE_ENGINE_H
-#define DAEMON_WORKER_ENGINE_ENGINE_H
+#ifndef DAEMON_WORKER_SCHEDULING_SCHED_LINK_H
+#define DAEMON_WORKER_SCHEDULING_SCHED_LINK_H
 
 #include "daemon/worker/client.h"
 

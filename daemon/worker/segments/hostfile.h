@@ -6,8 +6,8 @@
  * ranges that come, at most WIRE_FILES, and closed with the client. A range may also lie where the
  * client has it, outside its windows, if nothing else is there. The worker's thread.
  */
-#ifndef DAEMON_WORKER_MEMORY_HOSTFILE_H
-#define DAEMON_WORKER_MEMORY_HOSTFILE_H
+#ifndef DAEMON_WORKER_SEGMENTS_HOSTFILE_H
+#define DAEMON_WORKER_SEGMENTS_HOSTFILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_MEMORY_KEEPER_H
-#define DAEMON_WORKER_MEMORY_KEEPER_H
+#ifndef DAEMON_WORKER_SEGMENTS_KEEPER_H
+#define DAEMON_WORKER_SEGMENTS_KEEPER_H
 
 #include <stdint.h>
 

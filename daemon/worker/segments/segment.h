@@ -11,8 +11,8 @@
  *
  * Owner: its holders and keepers. Thread: the worker's. Errors: 0, ERR_NO_MEMORY or -errno.
  */
-#ifndef DAEMON_WORKER_MEMORY_SEGMENT_H
-#define DAEMON_WORKER_MEMORY_SEGMENT_H
+#ifndef DAEMON_WORKER_SEGMENTS_SEGMENT_H
+#define DAEMON_WORKER_SEGMENTS_SEGMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_MEMORY_SPARE_H
-#define DAEMON_WORKER_MEMORY_SPARE_H
+#ifndef DAEMON_WORKER_SEGMENTS_SPARE_H
+#define DAEMON_WORKER_SEGMENTS_SPARE_H
 
 #include "daemon/device/device.h"
 

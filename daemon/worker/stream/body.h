@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A graph that is read into inner streams, a lane each: the body of a conditional node (choice.h),
- * or what a kernel launched (launching.h). So many of its records are read at a time that neither
- * the quota of the client nor what else it has queued can stand in their way.
+ * A graph that is read into inner streams, a lane each: the body of a conditional node
+ * (conditional.h), or what a kernel launched (device_launch.h). So many of its records are read at
+ * a time that neither the quota of the client nor what else it has queued can stand in their way.
  *
  * Who reads them finds in stream_set.due where there is something to do: a body is over, or there
  * is room for more of its records.

@@ -5,8 +5,8 @@
  *
  * Owner: the stream. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_STREAM_CHOICE_H
-#define DAEMON_WORKER_STREAM_CHOICE_H
+#ifndef DAEMON_WORKER_STREAM_CONDITIONAL_H
+#define DAEMON_WORKER_STREAM_CONDITIONAL_H
 
 #include "daemon/worker/stream/body.h"
 

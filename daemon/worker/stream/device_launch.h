@@ -15,8 +15,8 @@
  * Owner: the client. Threads: launching_ask is called from the device's, and sees what the lock
  * guards; all else is the worker's.
  */
-#ifndef DAEMON_WORKER_STREAM_LAUNCHING_H
-#define DAEMON_WORKER_STREAM_LAUNCHING_H
+#ifndef DAEMON_WORKER_STREAM_DEVICE_LAUNCH_H
+#define DAEMON_WORKER_STREAM_DEVICE_LAUNCH_H
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
  *
  * Operations of a client that wait for a value of memory (WIRE_VALUE_WAIT), each its stream's
  * first: who they are, when their cells are to be looked at, and what is looked for. Who looks, and
- * where: watching.h.
+ * where: value_wait.h.
  *
  * Anybody may write a cell: kernels, copies, the client's own process, another client through
  * shared memory; most of them say nothing. So cells are looked at again when anything of the client

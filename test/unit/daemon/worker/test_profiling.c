@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "daemon/worker/client.h"
-#include "daemon/worker/scheduling/sched_link.h"
 #include "daemon/worker/kernel/kernels.h"
-#include "daemon/worker/kernel/object.h"
 #include "daemon/worker/kernel/launch_profile.h"
+#include "daemon/worker/kernel/object.h"
+#include "daemon/worker/scheduling/sched_link.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 

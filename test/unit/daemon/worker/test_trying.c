@@ -9,8 +9,8 @@
 
 #include "common/atomics.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/scheduling/sched_link.h"
 #include "daemon/worker/faults/fault_isolation.h"
+#include "daemon/worker/scheduling/sched_link.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/patience.h"
 #include "test/lib/wireclient.h"

@@ -15,7 +15,7 @@
 #include "test/lib/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY
-#define HOST_NS 20000000ull /* how long a host function holds reading up: passing.c */
+#define HOST_NS 20000000ull /* how long a host function holds reading up: iteration_boundary.c */
 
 struct world {
     struct wirebench *b;

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 
 #include "daemon/device/device.h"
-#include "daemon/worker/estate/record_log.h"
 #include "daemon/worker/estate/promise.h"
+#include "daemon/worker/estate/record_log.h"
 #include "proto/cuda_abi.h"
 #include "proto/record.h"
 

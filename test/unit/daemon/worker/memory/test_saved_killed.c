@@ -137,7 +137,7 @@ static void do_write(void) {
     if (!saving && !out && ledger->has[page]) write_page(page);
 }
 
-/* As savepoint.c and saving.c do it, one after the other. */
+/* As savepoint.c and savepoint_writer.c do it, one after the other. */
 static void do_save(void) {
     if (!saving && ledger->whole && dice(12)) return;
     if (!saving) {
