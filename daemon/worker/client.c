@@ -130,7 +130,7 @@ static void put_text(void *arg, int to_stderr, const char *text, size_t bytes) {
 }
 
 static int ask_graph(void *arg, struct dev_graph *from, uint64_t handle, enum dev_graph_order how) {
-    return launching_ask(&((struct client *)arg)->launching, from, handle, how);
+    return device_launch_ask(&((struct client *)arg)->launching, from, handle, how);
 }
 
 static const struct dev_space_ops space_ops = {.text = put_text, .graph = ask_graph};
@@ -304,7 +304,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     list_init(&c->keeping);
     watch_init(&c->watch);
     op_pool_init(&c->pool);
-    launching_init(&c->launching, w->seed);
+    device_launch_init(&c->launching, w->seed);
     text_init(&c->text);
     c->profiling = (struct profiling){.kernels = w->kernels, .info = &w->info, .uid = c->uid};
     c->com.estate = &c->estate;
@@ -340,7 +340,7 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
         c->doorbell = fds[FD_DOORBELL];
         fds[FD_DOORBELL] = -1;
         ring_rx_init(&c->rx, &c->sub->ring, &c->com.page->credit);
-        if (again) ring_rx_resume(&c->rx, log_ring_next(&c->estate.log));
+        if (again) ring_rx_resume(&c->rx, record_log_ring_next(&c->estate.log));
         list_append(&w->clients, &c->link);
         w->client_count++;
         *out = c;
@@ -367,7 +367,7 @@ void client_destroy(struct client *c) {
     lifetime_finish(&c->lifetime);
     memory_destroy(c->memory);
     memory_destroy(c->ending);
-    launching_finish(&c->launching);
+    device_launch_finish(&c->launching);
     stream_set_finish(&c->streams);
     signal_finish(&c->signals);
     if (c->space) w->ops->space_destroy(c->space);

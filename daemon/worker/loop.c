@@ -42,7 +42,7 @@
 #define SPIN_SHORT_NS 50000ull
 #define SPIN_PAUSE_NS 2000ull /* without giving the core away */
 #define LOOP_EVENTS 64
-#define LOOP_HELD_NS 10000000ull /* how often passing_relent looks, at least */
+#define LOOP_HELD_NS 10000000ull /* how often iteration_boundary_relent looks, at least */
 
 /* Waking a parked peer costs more than spinning, but a spinner must not take the core of one who
  * works: the hint is long only while everybody has a core. */
@@ -85,9 +85,9 @@ static void tick(struct worker *w) {
     w->tick_ns = w->now_ns + TICK_NS;
     poll_descriptors(w, 0);
     hint_clients(w);
-    passing_relent(w);
+    iteration_boundary_relent(w);
     show_update(w, false);
-    running_update(w);
+    status_page_update(w);
     events_link_update(&w->events_link, w->now_ns);
     if (w->now_ns >= w->beat_ns) {
         w->beat_ns = w->now_ns + BEAT_NS;
@@ -105,7 +105,7 @@ static bool is_over(struct worker *w) {
     pump_collect(w); /* all that was in flight, whoever saw it first */
     w->ending = ERR_DEVICE_LOST;
     log_error("worker", "event=device_lost error=%s: ending", err_name(err));
-    lost_say(w, err);
+    device_loss_say(w, err);
     w->link.over = true;
     return true;
 }
@@ -113,14 +113,14 @@ static bool is_over(struct worker *w) {
 unsigned loop_at(struct worker *w, uint64_t now_ns) {
     w->now_ns = now_ns;
     if (pace_next(&w->pace)) log_debug("memory", "event=pace granules=%u", w->pace.most);
-    engine_time(w);
+    sched_link_time(w);
     unsigned done = pump_collect(w);
     if (is_over(w)) return 0;
-    done += engine_move(w); /* before any step of this round */
-    done += defer_go_on(w) + passing_go_on(w);
-    if (w->loading_count) done += loading_collect(w);
-    done += chan_sweep(w) + engine_clear(w) + saving_step(w);
-    if (!list_empty(&w->watching)) done += watching_look(w);
+    done += sched_link_move(w); /* before any step of this round */
+    done += deferred_request_go_on(w) + iteration_boundary_go_on(w);
+    if (w->loading_count) done += module_load_collect(w);
+    done += chan_sweep(w) + sched_link_clear(w) + savepoint_writer_step(w);
+    if (!list_empty(&w->watching)) done += value_wait_look(w);
     if (w->info.in_order) pump_reorder(w);
     if (!w->restoring) pump_run(w);
     wake_clients(w);
@@ -135,10 +135,10 @@ unsigned loop_once(struct worker *w) {
 
 static uint64_t park_ns(const struct worker *w) {
     uint64_t until = w->beat_ns;
-    if (running_next_ns(w) < until) until = running_next_ns(w);
+    if (status_page_next_ns(w) < until) until = status_page_next_ns(w);
     if (w->arm_ns && w->arm_ns < until) until = w->arm_ns;
-    if (watching_next_ns(w) < until) until = watching_next_ns(w);
-    if (trying_next_ns(w) < until) until = trying_next_ns(w);
+    if (value_wait_next_ns(w) < until) until = value_wait_next_ns(w);
+    if (fault_isolation_next_ns(w) < until) until = fault_isolation_next_ns(w);
     if (w->held_count && w->now_ns + LOOP_HELD_NS < until) until = w->now_ns + LOOP_HELD_NS;
     bool soon = w->early_count || w->waiting_count || w->telling;
     if (soon && w->now_ns + TICK_NS < until) until = w->now_ns + TICK_NS;
@@ -146,14 +146,14 @@ static uint64_t park_ns(const struct worker *w) {
 }
 
 bool loop_idle(const struct worker *w) {
-    return (w->restoring || !pump_pending(w)) && !order_pending(w) && !loading_pending(w);
+    return (w->restoring || !pump_pending(w)) && !order_pending(w) && !module_load_pending(w);
 }
 
 /* Ask to be woken, look once more, sleep. */
 static void park(struct worker *w) {
     show_update(w, true);
     chan_arm(w);
-    if (loop_idle(w) && !w->ops->arm(w->dev) && loading_arm(w) && !chan_ready(w)) {
+    if (loop_idle(w) && !w->ops->arm(w->dev) && module_load_arm(w) && !chan_ready(w)) {
         uint64_t wait_ns = park_ns(w);
         poll_descriptors(w, (int)(wait_ns / 1000000) + 1);
         w->tick_ns = 0; /* we may run elsewhere now */
@@ -187,16 +187,16 @@ static void end_clients(struct worker *w) {
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         c->leaving = true;
-        ending_abandon(c, w->ending ? w->ending : ERR_BROKER_LOST);
+        client_end_abandon(c, w->ending ? w->ending : ERR_BROKER_LOST);
         reply_wake(
             &c->com,
             &c->sub->client_sleeping); /* those who sleep see it now, not at their next tick */
     }
     while (w->load.inflight || w->loading_count) {
-        if (!pump_collect(w) && !loading_collect(w)) usleep(100);
+        if (!pump_collect(w) && !module_load_collect(w)) usleep(100);
         pump_run(w);
     }
-    list_each_safe(pos, tmp, &w->clients) ending_destroy(list_entry(pos, struct client, link));
+    list_each_safe(pos, tmp, &w->clients) client_end_destroy(list_entry(pos, struct client, link));
 }
 
 /* Their memory and what was under way are the next worker's, or nobody's. */
@@ -211,6 +211,6 @@ void loop_leave(struct worker *w) {
 
 void loop_finish(struct worker *w) {
     end_clients(w);
-    moves_forget(w, NULL);
+    memory_move_forget(w, NULL);
     worker_destroy(w);
 }

@@ -122,7 +122,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     if (!err) err = open_batch(&w->taken);
     if (err) goto fail;
     step = "the table of kernels cannot be made";
-    err = profiling_create(&w->kernels, &w->info, w->seed);
+    err = launch_profile_create(&w->kernels, &w->info, w->seed);
     if (err) goto fail;
     step = "the threads beside the loop cannot be made";
     err = errand_start(&w->errands);

@@ -45,9 +45,9 @@ static void fit(struct log *l, uint64_t end) {
         struct log_entry *e = (void *)(l->memory + at);
         if (e->bytes > 4096) return;
         e->bytes = e->bytes < sizeof(struct wire_record) ? sizeof(struct log_placed) : e->bytes;
-        e->tail_bytes = log_record(e)->op == LOG_PLACED
+        e->tail_bytes = record_log_record(e)->op == RECORD_LOG_PLACED
                             ? e->tail_bytes % 8 * sizeof(struct dev_granule)
-                            : log_tail_bytes(log_record(e));
+                            : record_log_tail_bytes(record_log_record(e));
         if (e->tail_bytes > end) return;
         next = at + sizeof(*e) + ((e->bytes + 7ull) & ~7ull) + ((e->tail_bytes + 7) & ~7ull);
         if (next > end) return;
@@ -70,9 +70,9 @@ static void check(struct estate *e) {
     promised = 0;
     if (promise_modules(&e->log, &ops, NULL) == 0) promise_renounce(&e->log, &ops, NULL);
     if (promised) abort();
-    log_ring_next(&e->log);
-    if (log_tidy(&e->log, &state) || !log_whole(&e->log)) abort();
-    while (log_at(&e->log, at, &at)) {
+    record_log_ring_next(&e->log);
+    if (record_log_tidy(&e->log, &state) || !record_log_whole(&e->log)) abort();
+    while (record_log_at(&e->log, at, &at)) {
     }
     if (at != atomic_load(&e->header->log.end)) abort();
     estate_lacks(e);

@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     void *memory;
     if (posix_memalign(&memory, 512, bytes)) return 0;
     w.addr = (uint64_t)(uintptr_t)memory;
-    struct dev_texture t = texturing_describe(&w);
+    struct dev_texture t = texture_record_describe(&w);
     struct ranges *all = ranges_with(NULL, w.addr, w.addr + bytes);
     for (size_t n = 0; n < BODIES; n++) {
         t.surface = strncmp(bodies[n], "su", 2) == 0;

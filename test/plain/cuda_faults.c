@@ -217,7 +217,7 @@ static struct wire_array array_of(const struct job *j, int which) {
 
 static void make_array(struct job *j, int which) {
     const struct wire_array w = array_of(j, which);
-    const struct dev_array a = texturing_describe_array(&w);
+    const struct dev_array a = texture_record_describe_array(&w);
     j->has_array[which] = !rig.ops->array_create(j->space.space, &a);
     if (!j->has_array[which]) j->all_well = false;
 }
@@ -235,7 +235,7 @@ static struct dev_texture seen_as(const struct job *j, uint64_t number, const st
                              .channels = 1,
                              .flags = flags};
     if (flags & WIRE_TEXTURE_PITCHED) w.pitch = ARRAY_LAYOUT_PITCH;
-    return texturing_describe(&w);
+    return texture_record_describe(&w);
 }
 
 static void show(struct job *j, uint64_t number, const struct wire_array *a, uint16_t flags) {

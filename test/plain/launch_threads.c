@@ -109,7 +109,8 @@ static void *run_kernels(void *arg) {
         for (uint32_t left = next(&state) % 6; left && asked < LAUNCHES; left--) {
             uint64_t handle = 1 + next(&state) % HANDLES;
             enum dev_graph_order how = DEV_GRAPH_TAIL + next(&state) % 3;
-            if (launching_ask(&launching, launching_shown(b->launched), handle, how)) continue;
+            if (device_launch_ask(&launching, device_launch_shown(b->launched), handle, how))
+                continue;
             asked++;
             all_asked++;
         }
@@ -121,43 +122,43 @@ static void *run_kernels(void *arg) {
 /* ---- the worker ------------------------------------------------------------------------------ */
 
 static void end_body(struct body *b, const struct body *root) {
-    MUST(launching_sweep(&launching) == 0);
+    MUST(device_launch_sweep(&launching) == 0);
     under_way--;
     if (b == root) {
-        launching_settle(&launching, b->launched);
-        MUST(launching_sweep(&launching) == 0);
+        device_launch_settle(&launching, b->launched);
+        MUST(device_launch_sweep(&launching) == 0);
         return;
     }
     b->next.graph->running = false;
-    MUST(launching_ended(&launching, b->launched) == 0);
+    MUST(device_launch_ended(&launching, b->launched) == 0);
 }
 
 static void play_round(uint32_t *state) {
     struct body root;
     asked = 0;
     body_init(&root, &stream);
-    root.launched = launching_open(&launching, &stream, 0, 1);
+    root.launched = device_launch_open(&launching, &stream, 0, 1);
     MUST(root.launched);
-    launching_note(root.launched, 7);
+    device_launch_note(root.launched, 7);
     under_way++;
     put(&todo, &root);
     while (under_way) {
-        MUST(!launching_settled(&launching));
+        MUST(!device_launch_settled(&launching));
         end_body(take(&done), &root);
         uint32_t i = next(state) % HANDLES; /* one that is withdrawn could begin with nothing */
-        if (!graphs[i].running) MUST(launching_offer(&launching, 1 + i, &graphs[i]) == 0);
+        if (!graphs[i].running) MUST(device_launch_offer(&launching, 1 + i, &graphs[i]) == 0);
     }
-    MUST(launching_settled(&launching) == &stream);
-    MUST(!launching_settled(&launching));
+    MUST(device_launch_settled(&launching) == &stream);
+    MUST(!device_launch_settled(&launching));
 }
 
 int main(int argc, char **argv) {
     uint32_t rounds = argc > 1 ? (uint32_t)atoi(argv[1]) : ROUNDS;
     uint32_t state = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
     pthread_t threads[KERNELS];
-    launching_init(&launching, 4711);
+    device_launch_init(&launching, 4711);
     for (uint32_t i = 0; i < HANDLES; i++)
-        MUST(launching_offer(&launching, 1 + i, &graphs[i]) == 0);
+        MUST(device_launch_offer(&launching, 1 + i, &graphs[i]) == 0);
     for (uint32_t i = 0; i < KERNELS; i++)
         MUST(!pthread_create(&threads[i], NULL, run_kernels, (void *)(uintptr_t)(state + i + 1)));
     for (uint32_t i = 0; i < rounds; i++)
@@ -167,7 +168,7 @@ int main(int argc, char **argv) {
     for (uint32_t i = 0; i < KERNELS; i++)
         pthread_join(threads[i], NULL);
     MUST(begun == all_asked && begun > rounds);
-    launching_finish(&launching);
+    device_launch_finish(&launching);
     for (uint32_t i = 0; i < HANDLES; i++)
         MUST(graphs[i].held == 0);
     printf("%u launches by kernels in %u rounds\n", begun, rounds);

@@ -40,13 +40,13 @@ static void put_waiting(struct sched *s, uint32_t job) {
     struct sched_job *j = &st->jobs[job];
     j->node.rank = s->lane_policy->admit_rank(st, job);
     j->node.priority = j->spec.priority;
-    order_put(st->jobs, &st->pending, job);
+    job_heap_put(st->jobs, &st->pending, job);
     st->pending_count++;
     if (j->deadline_ns < s->admit_at) s->admit_at = j->deadline_ns;
 }
 
 static void take_waiting(struct sched *s, uint32_t job) {
-    order_take(s->st.jobs, &s->st.pending, job);
+    job_heap_take(s->st.jobs, &s->st.pending, job);
     s->st.pending_count--;
 }
 
@@ -400,7 +400,7 @@ static bool swap_for(struct sched *s, uint32_t job) {
         if (try_job(s, job, false)) return true;
     }
     if (any) j->swap_tried = s->releases;
-    order_put(s->st.jobs, &s->st.pending, job);
+    job_heap_put(s->st.jobs, &s->st.pending, job);
     s->st.pending_count++;
     return any;
 }
@@ -448,7 +448,7 @@ static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
         reserved |= reserves(s, job) && !yields;
     }
     for (uint32_t i = 0; i < *count; i++) {
-        order_put(st->jobs, &st->pending, kept[i]);
+        job_heap_put(st->jobs, &st->pending, kept[i]);
         st->pending_count++;
     }
     return any;

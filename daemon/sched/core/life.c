@@ -23,7 +23,7 @@
 #define LIFE_SMS 80u
 
 static void drop_entry(struct sched_entry *e) {
-    own_drop(e->policy, 0, &e->own);
+    policy_memory_drop(e->policy, 0, &e->own);
     free(e->controller_own);
     *e = (struct sched_entry){0};
 }
@@ -47,7 +47,7 @@ static int make_entry(const struct sched *s, const struct policy_config *policy,
     e.policy = named.kernel;
     e.controller = named.control;
     if (e.controller != s->controller) err = make_control(&e);
-    if (!err && e.policy != s->policy) err = own_make(e.policy, s->st.jobs_cap, &e.own);
+    if (!err && e.policy != s->policy) err = policy_memory_make(e.policy, s->st.jobs_cap, &e.own);
     if (err)
         drop_entry(&e);
     else
@@ -73,7 +73,7 @@ void life_still(struct sched *s, uint32_t job, bool still) {
 /* All operations are the new policy's. */
 static void enter_jobs(struct sched *s, const struct sched_entry *e) {
     struct sched_state *st = &s->st;
-    if (s->policy) own_drop(s->policy, st->jobs_cap, &st->own);
+    if (s->policy) policy_memory_drop(s->policy, st->jobs_cap, &st->own);
     for (uint32_t job = 0; job < st->jobs_cap; job++)
         if (st->jobs[job].used && st->jobs[job].still) life_still(s, job, false);
     s->policy = e->policy;
@@ -145,7 +145,7 @@ int sched_create(struct sched **out, const struct sched_config *config, char *wh
 void sched_destroy(struct sched *s) {
     if (!s) return;
     drop_entry(&s->entry);
-    if (s->policy) own_drop(s->policy, s->st.jobs_cap, &s->st.own);
+    if (s->policy) policy_memory_drop(s->policy, s->st.jobs_cap, &s->st.own);
     ranked_finish(&s->st.ranked);
     classes_finish(&s->st.classes);
     lanes_destroy(s->st.lanes);

@@ -50,9 +50,9 @@ static int grow_array(void **array, size_t item, uint32_t count) {
 static int grow_jobs(struct sched *s, uint32_t need) {
     struct sched_state *st = &s->st;
     uint32_t cap = grown_size(st->jobs_cap, need);
-    if (own_grow(s->policy, st->jobs_cap, cap, &st->own) || ranked_reserve(&st->ranked, cap) ||
-        classes_reserve(&st->classes, cap) || lanes_reserve(st->lanes, cap) ||
-        grow_array((void **)&st->lane, sizeof(*st->lane), cap) ||
+    if (policy_memory_grow(s->policy, st->jobs_cap, cap, &st->own) ||
+        ranked_reserve(&st->ranked, cap) || classes_reserve(&st->classes, cap) ||
+        lanes_reserve(st->lanes, cap) || grow_array((void **)&st->lane, sizeof(*st->lane), cap) ||
         turn_reserve(st, st->jobs_cap + 1, cap + 1) || share_reserve(st, st->jobs_cap, cap) ||
         grow_array((void **)&st->jobs, sizeof(*st->jobs), cap))
         return -ENOMEM;

@@ -13,10 +13,10 @@ struct sched;
 
 /* Visits the scheduler itself first, by `*s`. While its blocks are put back one by one, nothing of
  * it may be used but what was put back. False: the walk was ended. */
-bool memory_walk(struct sched **s, memory_visit *visit, void *arg);
+bool sched_memory_walk(struct sched **s, memory_visit *visit, void *arg);
 
 /* When all blocks are put back: pointers to what is not memory of its own. False: there are no such
  * policies. */
-bool memory_restored(struct sched *s);
+bool sched_memory_restored(struct sched *s);
 
 #endif

@@ -66,7 +66,7 @@ static void end_job(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     govern_forget(s, job);
     admit_left(s, job);
-    own_forget(s->policy, &st->own, job);
+    policy_memory_forget(s->policy, &st->own, job);
     jobmap_remove(&st->map, st->jobs[job].id, job);
     st->jobs[job] = (struct sched_job){.next_free = st->free_job};
     st->free_job = job;

@@ -36,7 +36,7 @@ static uint32_t queue_position(const struct sched_state *st, const struct sched_
     uint32_t position = 1;
     if (!is_waiting(j)) return 0;
     for (uint32_t i = 0; i < st->jobs_cap; i++)
-        position += is_waiting(&st->jobs[i]) && order_before(&st->jobs[i].node, &j->node);
+        position += is_waiting(&st->jobs[i]) && job_heap_before(&st->jobs[i].node, &j->node);
     return position;
 }
 

@@ -13,14 +13,14 @@ static inline bool before(const struct order_node *a, const struct order_node *b
     return a->arrival < b->arrival;
 }
 
-bool order_before(const struct order_node *a, const struct order_node *b) {
+bool job_heap_before(const struct order_node *a, const struct order_node *b) {
     return before(a, b);
 }
 
 /* Two trees become one; either may be empty. */
 static inline uint32_t meld(struct sched_job *jobs, uint32_t a, uint32_t b) {
-    if (a == ORDER_NONE) return b;
-    if (b == ORDER_NONE) return a;
+    if (a == JOB_HEAP_NONE) return b;
+    if (b == JOB_HEAP_NONE) return a;
     if (before(&jobs[b].node, &jobs[a].node)) {
         uint32_t swap = a;
         a = b;
@@ -29,43 +29,43 @@ static inline uint32_t meld(struct sched_job *jobs, uint32_t a, uint32_t b) {
     struct order_node *top = &jobs[a].node, *low = &jobs[b].node;
     low->prev = a;
     low->next = top->child;
-    if (top->child != ORDER_NONE) jobs[top->child].node.prev = b;
+    if (top->child != JOB_HEAP_NONE) jobs[top->child].node.prev = b;
     top->child = b;
-    top->next = top->prev = ORDER_NONE;
+    top->next = top->prev = JOB_HEAP_NONE;
     return a;
 }
 
 /* The children of a removed node become one tree: pairs from left to right, then all from right to
  * left. */
 static uint32_t join_pairs(struct sched_job *jobs, uint32_t first) {
-    uint32_t pairs = ORDER_NONE, whole = ORDER_NONE;
-    while (first != ORDER_NONE) {
+    uint32_t pairs = JOB_HEAP_NONE, whole = JOB_HEAP_NONE;
+    while (first != JOB_HEAP_NONE) {
         uint32_t a = first, b = jobs[a].node.next;
-        first = b == ORDER_NONE ? ORDER_NONE : jobs[b].node.next;
-        jobs[a].node.next = ORDER_NONE;
-        if (b != ORDER_NONE) jobs[b].node.next = ORDER_NONE;
+        first = b == JOB_HEAP_NONE ? JOB_HEAP_NONE : jobs[b].node.next;
+        jobs[a].node.next = JOB_HEAP_NONE;
+        if (b != JOB_HEAP_NONE) jobs[b].node.next = JOB_HEAP_NONE;
         uint32_t pair = meld(jobs, a, b);
         jobs[pair].node.next = pairs;
         pairs = pair;
     }
-    while (pairs != ORDER_NONE) {
+    while (pairs != JOB_HEAP_NONE) {
         uint32_t next = jobs[pairs].node.next;
-        jobs[pairs].node.next = ORDER_NONE;
+        jobs[pairs].node.next = JOB_HEAP_NONE;
         whole = meld(jobs, whole, pairs);
         pairs = next;
     }
-    if (whole != ORDER_NONE) jobs[whole].node.prev = jobs[whole].node.next = ORDER_NONE;
+    if (whole != JOB_HEAP_NONE) jobs[whole].node.prev = jobs[whole].node.next = JOB_HEAP_NONE;
     return whole;
 }
 
-void order_put(struct sched_job *jobs, uint32_t *root, uint32_t job) {
+void job_heap_put(struct sched_job *jobs, uint32_t *root, uint32_t job) {
     struct order_node *n = &jobs[job].node;
-    n->child = n->next = n->prev = ORDER_NONE;
+    n->child = n->next = n->prev = JOB_HEAP_NONE;
     n->in = true;
     *root = meld(jobs, *root, job);
 }
 
-void order_take(struct sched_job *jobs, uint32_t *root, uint32_t job) {
+void job_heap_take(struct sched_job *jobs, uint32_t *root, uint32_t job) {
     struct order_node *n = &jobs[job].node;
     uint32_t rest = join_pairs(jobs, n->child);
     if (*root == job) {
@@ -76,9 +76,9 @@ void order_take(struct sched_job *jobs, uint32_t *root, uint32_t job) {
             before->child = n->next;
         else
             before->next = n->next;
-        if (n->next != ORDER_NONE) jobs[n->next].node.prev = n->prev;
+        if (n->next != JOB_HEAP_NONE) jobs[n->next].node.prev = n->prev;
         *root = meld(jobs, *root, rest);
     }
-    n->child = n->next = n->prev = ORDER_NONE;
+    n->child = n->next = n->prev = JOB_HEAP_NONE;
     n->in = false;
 }

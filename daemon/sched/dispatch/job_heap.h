@@ -2,8 +2,8 @@
  *
  * Queues of jobs: by priority, then rank, then order of arrival. A pairing heap whose links lie in
  * the jobs (M. L. Fredman and others, "The pairing heap", Algorithmica 1, 1986), so that it never
- * allocates. The first is its root, ORDER_NONE when empty; putting a job in costs O(1), taking any
- * job out O(log n) amortised. A job is in one queue at most.
+ * allocates. The first is its root, JOB_HEAP_NONE when empty; putting a job in costs O(1), taking
+ * any job out O(log n) amortised. A job is in one queue at most.
  */
 #ifndef DAEMON_SCHED_DISPATCH_JOB_HEAP_H
 #define DAEMON_SCHED_DISPATCH_JOB_HEAP_H
@@ -11,15 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ORDER_NONE UINT32_MAX
+#define JOB_HEAP_NONE UINT32_MAX
 
 struct order_node;
 struct sched_job;
 
 /* True when a goes before b. */
-bool order_before(const struct order_node *a, const struct order_node *b);
+bool job_heap_before(const struct order_node *a, const struct order_node *b);
 /* The node's key is set; it is in no queue. */
-void order_put(struct sched_job *jobs, uint32_t *root, uint32_t job);
-void order_take(struct sched_job *jobs, uint32_t *root, uint32_t job);
+void job_heap_put(struct sched_job *jobs, uint32_t *root, uint32_t job);
+void job_heap_take(struct sched_job *jobs, uint32_t *root, uint32_t job);
 
 #endif

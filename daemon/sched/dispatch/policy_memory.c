@@ -18,12 +18,13 @@ static int make(void **out, size_t items, size_t bytes) {
     return items && bytes && !*out ? -ENOMEM : 0;
 }
 
-int own_make(const struct policy *policy, uint32_t jobs, struct sched_own *out) {
+int policy_memory_make(const struct policy *policy, uint32_t jobs, struct sched_own *out) {
     int err = make(&out->policy, 1, policy->own_bytes);
     return err ? err : make(&out->jobs, jobs, policy->job_bytes);
 }
 
-int own_grow(const struct policy *policy, uint32_t before, uint32_t jobs, struct sched_own *own) {
+int policy_memory_grow(const struct policy *policy, uint32_t before, uint32_t jobs,
+                       struct sched_own *own) {
     if (!policy->job_bytes) return 0;
     void *grown = realloc(own->jobs, jobs * policy->job_bytes);
     if (!grown) return -ENOMEM;
@@ -38,14 +39,15 @@ static bool drop(void *arg, void **block, size_t bytes) {
     return true;
 }
 
-void own_forget(const struct policy *policy, struct sched_own *own, uint32_t job) {
+void policy_memory_forget(const struct policy *policy, struct sched_own *own, uint32_t job) {
     if (!policy->job_bytes) return;
     void *mine = job_at(policy, own, job);
     if (policy->blocks) policy->blocks(mine, drop, NULL);
     memset(mine, 0, policy->job_bytes);
 }
 
-const char *own_check(const struct policy *policy, const struct sched_own *own, uint32_t job) {
+const char *policy_memory_check(const struct policy *policy, const struct sched_own *own,
+                                uint32_t job) {
     if (!policy->job_bytes) return NULL;
     const char *item = job_at(policy, own, job);
     for (size_t i = 0; i < policy->job_bytes; i++)
@@ -53,16 +55,16 @@ const char *own_check(const struct policy *policy, const struct sched_own *own, 
     return NULL;
 }
 
-void own_drop(const struct policy *policy, uint32_t jobs, struct sched_own *own) {
+void policy_memory_drop(const struct policy *policy, uint32_t jobs, struct sched_own *own) {
     for (uint32_t job = 0; job < jobs; job++)
-        own_forget(policy, own, job);
+        policy_memory_forget(policy, own, job);
     free(own->policy);
     free(own->jobs);
     *own = (struct sched_own){0};
 }
 
-bool own_memory(const struct policy *policy, uint32_t jobs, struct sched_own *own,
-                memory_visit *visit, void *arg) {
+bool policy_memory_walk(const struct policy *policy, uint32_t jobs, struct sched_own *own,
+                        memory_visit *visit, void *arg) {
     bool visited = visit(arg, &own->policy, policy->own_bytes) &&
                    visit(arg, &own->jobs, jobs * policy->job_bytes);
     for (uint32_t job = 0; visited && policy->blocks && job < jobs; job++)

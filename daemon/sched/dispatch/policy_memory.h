@@ -14,16 +14,18 @@
 
 /* A policy's memory with items for slots below `jobs`, zeroed: 0 or -ENOMEM, and then to be
  * dropped. */
-int own_make(const struct policy *policy, uint32_t jobs, struct sched_own *out);
+int policy_memory_make(const struct policy *policy, uint32_t jobs, struct sched_own *out);
 /* For slots below `jobs`; there were `before`. 0 or -ENOMEM. */
-int own_grow(const struct policy *policy, uint32_t before, uint32_t jobs, struct sched_own *own);
+int policy_memory_grow(const struct policy *policy, uint32_t before, uint32_t jobs,
+                       struct sched_own *own);
 /* The job's item, and what it points to: another job gets the slot. */
-void own_forget(const struct policy *policy, struct sched_own *own, uint32_t job);
+void policy_memory_forget(const struct policy *policy, struct sched_own *own, uint32_t job);
 /* NULL, or that the item of a slot without a job is not empty. */
-const char *own_check(const struct policy *policy, const struct sched_own *own, uint32_t job);
+const char *policy_memory_check(const struct policy *policy, const struct sched_own *own,
+                                uint32_t job);
 /* `jobs`: items that may point to blocks. */
-void own_drop(const struct policy *policy, uint32_t jobs, struct sched_own *own);
-bool own_memory(const struct policy *policy, uint32_t jobs, struct sched_own *own,
-                memory_visit *visit, void *arg);
+void policy_memory_drop(const struct policy *policy, uint32_t jobs, struct sched_own *own);
+bool policy_memory_walk(const struct policy *policy, uint32_t jobs, struct sched_own *own,
+                        memory_visit *visit, void *arg);
 
 #endif

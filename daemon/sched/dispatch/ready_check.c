@@ -57,7 +57,8 @@ static const char *check_classes(const struct sched_state *st) {
 
 const char *ready_check(const struct sched *s) {
     for (uint32_t job = 0; job < s->st.jobs_cap; job++) {
-        const char *broken = s->st.jobs[job].used ? NULL : own_check(s->policy, &s->st.own, job);
+        const char *broken =
+            s->st.jobs[job].used ? NULL : policy_memory_check(s->policy, &s->st.own, job);
         if (broken) return broken;
     }
     return s->policy->classes ? check_classes(&s->st) : check_ranked(s);

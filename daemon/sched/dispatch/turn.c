@@ -147,7 +147,7 @@ static void take_out(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     if (!j->admitted || j->swapped) return;
     struct sched_domain *d = state_domain(&s->st, j->lane);
-    if (j->node.in) order_take(s->st.jobs, &d->ready, job);
+    if (j->node.in) job_heap_take(s->st.jobs, &d->ready, job);
     /* The first may have been blocked, or the turn kept for this one. */
     if (d->holder == SCHED_NONE && d->ready != SCHED_NONE) mark_dirty(s, d);
 }
@@ -173,7 +173,7 @@ void turn_update(struct sched *s, uint32_t job) {
     j->node.rank = s->lane_policy->rank(st, job);
     j->node.priority = j->spec.priority;
     if (d->ready == SCHED_NONE) d->crowded_ns = st->now_ns;
-    order_put(st->jobs, &d->ready, job);
+    job_heap_put(st->jobs, &d->ready, job);
     if (d->holder == SCHED_NONE)
         mark_dirty(s, d);
     else
@@ -294,7 +294,7 @@ static void give_turn(struct sched *s, struct sched_domain *d) {
     uint32_t job = d->ready;
     struct sched_job *j = &st->jobs[job];
     struct sched_lane *lane = &st->lane[j->lane];
-    order_take(st->jobs, &d->ready, job);
+    job_heap_take(st->jobs, &d->ready, job);
     clear_lane(s, lane, job);
     if (lane->last != job) {
         lane->last = job;

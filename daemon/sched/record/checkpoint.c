@@ -56,9 +56,9 @@ int checkpoint_take(struct checkpoint *c, const struct sched *s) {
     struct sched *walked = (struct sched *)s; /* these two visitors only look */
     size_t bytes = 0;
     c->bytes = 0;
-    memory_walk(&walked, count_block, &bytes);
+    sched_memory_walk(&walked, count_block, &bytes);
     if (reserve_bytes(c, bytes)) return -ENOMEM;
-    memory_walk(&walked, copy_block, c);
+    sched_memory_walk(&walked, copy_block, c);
     return 0;
 }
 
@@ -91,8 +91,8 @@ int checkpoint_restore(const struct checkpoint *c, struct sched **out) {
     struct checkpoint_source source = {.from = c};
     struct sched *s = NULL;
     *out = NULL;
-    bool walked = memory_walk(&s, put_block, &source);
-    if (!walked || source.at != c->bytes || !memory_restored(s))
+    bool walked = sched_memory_walk(&s, put_block, &source);
+    if (!walked || source.at != c->bytes || !sched_memory_restored(s))
         return source.err ? source.err : -EINVAL; /* what was put back is lost: the caller ends */
     *out = s;
     return 0;

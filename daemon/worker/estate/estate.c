@@ -26,8 +26,8 @@ uint64_t estate_memory_at(void) {
 
 static int map(struct estate *e, uint64_t pages) {
     uint64_t memory_at = estate_memory_at();
-    uint64_t log_at = memory_at + whole_pages(memory_estate_bytes((uint32_t)pages));
-    e->bytes = log_at + LOG_BYTES + SAVEPOINT_DATA_BYTES;
+    uint64_t record_log_at = memory_at + whole_pages(memory_estate_bytes((uint32_t)pages));
+    e->bytes = record_log_at + RECORD_LOG_BYTES + SAVEPOINT_DATA_BYTES;
     if (e->fd < 0) e->fd = fdutil_memfd("salus-estate", e->bytes, 1);
     if (e->fd < 0) return e->fd;
     int err = fdutil_check_sealed(e->fd, e->bytes);
@@ -38,7 +38,7 @@ static int map(struct estate *e, uint64_t pages) {
     madvise(at, e->bytes, MADV_DONTFORK);
     e->header = (struct estate_header *)(void *)at;
     e->memory = (struct memory_estate *)(void *)(at + memory_at);
-    log_attach(&e->log, &e->header->log, at + log_at, LOG_BYTES);
+    record_log_attach(&e->log, &e->header->log, at + record_log_at, RECORD_LOG_BYTES);
     return 0;
 }
 
@@ -59,7 +59,7 @@ int estate_open(struct estate *e, uint64_t pages, int fd) {
     *e = (struct estate){.fd = fd, .graph = UINT64_MAX};
     int err = map(e, pages);
     if (!err && (e->header->magic != ESTATE_MAGIC || e->header->bytes != sizeof(*e->header) ||
-                 e->header->pages != pages || !log_find_latest(&e->log)))
+                 e->header->pages != pages || !record_log_find_latest(&e->log)))
         err = -EINVAL;
     if (err) estate_close(e);
     return err;
@@ -69,7 +69,7 @@ void estate_want_savepoints(struct estate *e, uint64_t every_ns, struct wire_sav
     if (!e->header) atom_store_relaxed(&shown->reason, SAVEPOINT_LACK);
     atom_store_relaxed(&shown->every_ns, every_ns);
     if (!e->header) return;
-    savepoint_attach(&e->savepoint, &e->header->savepoint, e->log.memory + LOG_BYTES, shown);
+    savepoint_attach(&e->savepoint, &e->header->savepoint, e->log.memory + RECORD_LOG_BYTES, shown);
     e->savepoint.every_ns = every_ns;
 }
 

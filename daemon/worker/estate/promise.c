@@ -6,9 +6,9 @@
 
 /* Where the next module's memory is, from `at` on; NULL: there is none any more. */
 static const struct dev_granule *next_place(const struct log *l, uint64_t *at, uint64_t *count) {
-    for (struct log_entry *e; (e = log_at(l, *at, at));) {
+    for (struct log_entry *e; (e = record_log_at(l, *at, at));) {
         *count = e->tail_bytes / sizeof(struct dev_granule);
-        if (log_record(e)->op == LOG_PLACED) return log_tail(e);
+        if (record_log_record(e)->op == RECORD_LOG_PLACED) return record_log_tail(e);
     }
     return NULL;
 }

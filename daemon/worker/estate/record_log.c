@@ -22,16 +22,16 @@ static uint64_t end_of(const struct log *l) {
     return atom_load_relaxed(&l->header->end);
 }
 
-void log_attach(struct log *l, struct log_header *header, void *memory, uint64_t room) {
+void record_log_attach(struct log *l, struct log_header *header, void *memory, uint64_t room) {
     *l = (struct log){.header = header,
                       .memory = memory,
                       .room = room,
-                      .limit = LOG_FIRST_LIMIT,
+                      .limit = RECORD_LOG_FIRST_LIMIT,
                       .latest = UINT64_MAX};
 }
 
-struct log_entry *log_reserve(struct log *l, const void *record, uint32_t bytes,
-                              uint64_t tail_bytes) {
+struct log_entry *record_log_reserve(struct log *l, const void *record, uint32_t bytes,
+                                     uint64_t tail_bytes) {
     uint64_t end = end_of(l), need = sizeof(struct log_entry) + padded(bytes) + padded(tail_bytes);
     if (tail_bytes > l->room || need > l->room - end) return NULL;
     struct log_entry *e = (struct log_entry *)(void *)(l->memory + end);
@@ -40,32 +40,32 @@ struct log_entry *log_reserve(struct log *l, const void *record, uint32_t bytes,
     return e;
 }
 
-void log_commit(struct log *l, struct log_entry *e) {
+void record_log_commit(struct log *l, struct log_entry *e) {
     l->latest = end_of(l);
     atom_store_release(&l->header->end, l->latest + entry_bytes(e));
 }
 
-struct log_entry *log_at(const struct log *l, uint64_t at, uint64_t *next) {
+struct log_entry *record_log_at(const struct log *l, uint64_t at, uint64_t *next) {
     if (at >= end_of(l)) return NULL;
     struct log_entry *e = (struct log_entry *)(void *)(l->memory + at);
     *next = at + entry_bytes(e);
     return e;
 }
 
-void *log_tail(struct log_entry *e) {
+void *record_log_tail(struct log_entry *e) {
     return (unsigned char *)(e + 1) + padded(e->bytes);
 }
 
-struct log_entry *log_latest(const struct log *l) {
+struct log_entry *record_log_latest(const struct log *l) {
     return l->latest == UINT64_MAX ? NULL : (struct log_entry *)(void *)(l->memory + l->latest);
 }
 
-uint64_t log_ring_next(const struct log *l) {
-    const struct log_entry *e = log_latest(l);
+uint64_t record_log_ring_next(const struct log *l) {
+    const struct log_entry *e = record_log_latest(l);
     return e ? e->ring_next : atom_load_relaxed(&l->header->ring_next);
 }
 
-uint64_t log_tail_bytes(const struct wire_record *rec) {
+uint64_t record_log_tail_bytes(const struct wire_record *rec) {
     const void *r = rec;
     switch (rec->op) {
     case WIRE_MODULE_LOAD: return ((const struct wire_module_load *)r)->image_bytes;
@@ -76,13 +76,13 @@ uint64_t log_tail_bytes(const struct wire_record *rec) {
 
 /* Whoever reads it takes its word for its ids and for the length of what is behind it. */
 static bool is_sane(const struct log_entry *e) {
-    const struct wire_record *r = log_record(e);
+    const struct wire_record *r = record_log_record(e);
     const void *rec = r;
-    if (r->op == LOG_PLACED)
+    if (r->op == RECORD_LOG_PLACED)
         return e->bytes == sizeof(struct log_placed) &&
                ((const struct log_placed *)rec)->module < WIRE_MODULES &&
                e->tail_bytes % sizeof(struct dev_granule) == 0;
-    return record_check(r, e->bytes, NULL, 0) == 0 && e->tail_bytes == log_tail_bytes(r);
+    return record_check(r, e->bytes, NULL, 0) == 0 && e->tail_bytes == record_log_tail_bytes(r);
 }
 
 /* Whoever wrote it may have been out of his mind. */
@@ -92,24 +92,25 @@ static bool is_whole(const struct log *l, uint64_t at, uint64_t end) {
     uint64_t left = end - at - sizeof(*e);
     if (e->bytes < sizeof(struct wire_record) || e->bytes > RING_RECORD_MAX) return false;
     if (padded(e->bytes) > left) return false;
-    if (e->tail_bytes > LOG_BYTES || padded(e->tail_bytes) > left - padded(e->bytes)) return false;
+    if (e->tail_bytes > RECORD_LOG_BYTES || padded(e->tail_bytes) > left - padded(e->bytes))
+        return false;
     return is_sane(e);
 }
 
-bool log_whole(const struct log *l) {
+bool record_log_whole(const struct log *l) {
     uint64_t end = end_of(l), at = 0;
     if (end > l->room || end % 8 || atom_load_relaxed(&l->header->moving)) return false;
     while (at < end) {
         if (!is_whole(l, at, end)) return false;
-        log_at(l, at, &at);
+        record_log_at(l, at, &at);
     }
     return true;
 }
 
-bool log_find_latest(struct log *l) {
-    if (!log_whole(l)) return false;
+bool record_log_find_latest(struct log *l) {
+    if (!record_log_whole(l)) return false;
     uint64_t at = 0, next;
-    for (l->latest = UINT64_MAX; log_at(l, at, &next); at = next)
+    for (l->latest = UINT64_MAX; record_log_at(l, at, &next); at = next)
         l->latest = at;
     return true;
 }

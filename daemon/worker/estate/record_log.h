@@ -15,19 +15,20 @@
 #include "common/atomics.h"
 #include "proto/wire.h"
 
-#define LOG_BYTES (256ull << 20) /* at most; sparse */
-#define LOG_FIRST_LIMIT (256ull << 10)
+#define RECORD_LOG_BYTES (256ull << 20) /* at most; sparse */
+#define RECORD_LOG_FIRST_LIMIT (256ull << 10)
 
-#define LOG_VOID 1u    /* it was refused: nothing came of it */
-#define LOG_FILLING 2u /* what came with it is not there yet */
+#define RECORD_LOG_VOID 1u    /* it was refused: nothing came of it */
+#define RECORD_LOG_FILLING 2u /* what came with it is not there yet */
 /* The latest, and what it ended is dropped: it is kept for its place in the ring, and for its
  * answer, which nobody may have given. */
-#define LOG_OVER 4u
-#define LOG_BODIES 8u /* the last of a graph that has others as bodies: they were there before */
+#define RECORD_LOG_OVER 4u
+#define RECORD_LOG_BODIES \
+    8u /* the last of a graph that has others as bodies: they were there before */
 
 /* Beside records of clients: where the variables of the module lie, whose MODULE_LOAD is before it.
  * What comes with it is struct dev_granule. */
-#define LOG_PLACED 0xfff0u
+#define RECORD_LOG_PLACED 0xfff0u
 struct log_placed {
     struct wire_record rec;
     uint32_t module, pad;
@@ -65,54 +66,55 @@ struct log_state {
     uint64_t deferred_done; /* entries with a number up to this have taken effect */
 };
 
-static inline uint64_t log_done(const struct log_state *s, uint32_t stream) {
+static inline uint64_t record_log_done(const struct log_state *s, uint32_t stream) {
     bool first = stream < WIRE_STREAMS_FIRST || !s->more_done;
     return atom_load_relaxed(first ? &s->stream_done[stream]
                                    : &s->more_done[stream - WIRE_STREAMS_FIRST]);
 }
 
-void log_attach(struct log *l, struct log_header *header, void *memory, uint64_t room);
+void record_log_attach(struct log *l, struct log_header *header, void *memory, uint64_t room);
 
-/* Room for a record and a tail behind all others, which becomes part of the log with log_commit.
- * NULL: there is none, even after log_tidy. The tail is the caller's to fill. */
-struct log_entry *log_reserve(struct log *l, const void *record, uint32_t bytes,
-                              uint64_t tail_bytes);
-void log_commit(struct log *l, struct log_entry *e);
+/* Room for a record and a tail behind all others, which becomes part of the log with
+ * record_log_commit. NULL: there is none, even after record_log_tidy. The tail is the caller's to
+ * fill. */
+struct log_entry *record_log_reserve(struct log *l, const void *record, uint32_t bytes,
+                                     uint64_t tail_bytes);
+void record_log_commit(struct log *l, struct log_entry *e);
 
-/* Whether it is time for log_tidy before another entry of so many bytes. */
-static inline bool log_full(const struct log *l, uint64_t bytes) {
+/* Whether it is time for record_log_tidy before another entry of so many bytes. */
+static inline bool record_log_full(const struct log *l, uint64_t bytes) {
     return atom_load_relaxed(&l->header->end) + bytes > l->limit;
 }
 
 /* Of one that was just tidied: there is so little room left that it would have to be tidied again
  * and again, and it is long. */
-static inline bool log_crowded(const struct log *l) {
+static inline bool record_log_crowded(const struct log *l) {
     uint64_t end = atom_load_relaxed(&l->header->end);
     return end > l->room - l->room / 8;
 }
 
 /* Drops what is over: operations that are complete, what was asked and is answered, what was made
  * and is gone. Keeps the latest entry. 0; -ENOMEM: nothing is dropped. The log must be whole. */
-int log_tidy(struct log *l, const struct log_state *state);
+int record_log_tidy(struct log *l, const struct log_state *state);
 
 /* Of a log that somebody else wrote, before anything else: finds the latest entry. False: it is
  * not whole. */
-bool log_find_latest(struct log *l);
+bool record_log_find_latest(struct log *l);
 /* Whether all of the log is entries, each of them whole: of a record that a client may send, or
- * LOG_PLACED, with as much behind it as it says. */
-bool log_whole(const struct log *l);
+ * RECORD_LOG_PLACED, with as much behind it as it says. */
+bool record_log_whole(const struct log *l);
 
 /* The one at this place, and where the next one is; NULL behind the last. */
-struct log_entry *log_at(const struct log *l, uint64_t at, uint64_t *next);
-static inline const struct wire_record *log_record(const struct log_entry *e) {
+struct log_entry *record_log_at(const struct log *l, uint64_t at, uint64_t *next);
+static inline const struct wire_record *record_log_record(const struct log_entry *e) {
     return (const struct wire_record *)(const void *)(e + 1);
 }
-void *log_tail(struct log_entry *e);
+void *record_log_tail(struct log_entry *e);
 /* How much comes with a record of a client: tail_bytes. */
-uint64_t log_tail_bytes(const struct wire_record *rec);
+uint64_t record_log_tail_bytes(const struct wire_record *rec);
 /* The latest; NULL: there is none. */
-struct log_entry *log_latest(const struct log *l);
+struct log_entry *record_log_latest(const struct log *l);
 /* What of the ring has been read. */
-uint64_t log_ring_next(const struct log *l);
+uint64_t record_log_ring_next(const struct log *l);
 
 #endif

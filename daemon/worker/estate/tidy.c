@@ -23,7 +23,8 @@ struct ends {
     uint32_t open[WIRE_STREAMS];
     bool stream[WIRE_STREAMS], shared[WIRE_STREAMS], prioritized[WIRE_STREAMS];
     /* Of graphs: 1 + the place of the end of the one that is being read, 0: it is alive; a launch
-     * of it is open. And the first of all that need others that were there before (LOG_BODIES). */
+     * of it is open. And the first of all that need others that were there before
+     * (RECORD_LOG_BODIES). */
     uint32_t dropped[WIRE_GRAPHS], bodies;
     bool launched[WIRE_GRAPHS];
     struct slotmap blocks; /* MEM_DROP: tag of their addresses */
@@ -44,7 +45,7 @@ static bool has_happened(const struct ends *n, const struct log_entry *e) {
 }
 
 static bool is_open(const struct ends *n, uint32_t stream, uint64_t seq) {
-    return seq > log_done(n->state, stream);
+    return seq > record_log_done(n->state, stream);
 }
 
 static void note_open(struct ends *n, uint32_t stream, uint32_t index) {
@@ -58,9 +59,9 @@ static bool keep_ordered(struct ends *n, const struct wire_record *r, uint32_t i
 }
 
 static bool keep_graph_launch(struct ends *n, struct log_entry *e, uint32_t index) {
-    const struct wire_graph_launch *g = (const void *)log_record(e);
+    const struct wire_graph_launch *g = (const void *)record_log_record(e);
     const struct wire_graph_lane *lanes = (const void *)(g + 1);
-    const uint64_t *ends = log_tail(e);
+    const uint64_t *ends = record_log_tail(e);
     bool live = false;
     for (uint32_t i = 0; i < g->lanes; i++) {
         if (ends[i] && !is_open(n, lanes[i].stream, ends[i] - 1)) continue;
@@ -111,7 +112,7 @@ static bool *texture_at(struct ends *n, uint64_t handle) {
 
 static uint64_t block_of(const struct tidy *t, const struct log *l, uint32_t index) {
     const struct log_entry *e = (const void *)(l->memory + t->places[index]);
-    return ((const struct wire_mem *)(const void *)log_record(e))->addr;
+    return ((const struct wire_mem *)(const void *)record_log_record(e))->addr;
 }
 
 /* Given out, and freed later. */
@@ -131,7 +132,7 @@ static bool keep_show(struct tidy *t, const struct log *l, const struct wire_mem
     struct slotmap_walk w = slotmap_walk(&t->ends.shows, m->addr);
     for (uint32_t i; (i = slotmap_next(&t->ends.shows, &w)) != SLOTMAP_NONE;) {
         const struct log_entry *e = (const void *)(l->memory + t->places[i]);
-        const struct wire_mem *first = (const void *)log_record(e);
+        const struct wire_mem *first = (const void *)record_log_record(e);
         if (first->addr == m->addr && first->bytes == m->bytes) return false;
     }
     slotmap_add(&t->ends.shows, m->addr, index);
@@ -139,12 +140,12 @@ static bool keep_show(struct tidy *t, const struct log *l, const struct wire_mem
 }
 
 static bool keep_graph(struct tidy *t, const struct log_entry *e, uint32_t index) {
-    const struct wire_graph_data *d = (const void *)log_record(e);
+    const struct wire_graph_data *d = (const void *)record_log_record(e);
     struct ends *n = &t->ends;
     uint32_t dropped = n->dropped[d->graph];
     if (dropped && !n->launched[d->graph] && n->bodies >= dropped) return false;
     if (dropped) t->live[dropped - 1] = true;
-    if (e->flags & LOG_BODIES) n->bodies = index;
+    if (e->flags & RECORD_LOG_BODIES) n->bodies = index;
     return true;
 }
 
@@ -166,7 +167,7 @@ static bool keep_limit(struct ends *n, const struct wire_limit *l) {
 
 /* Of what is not work. */
 static bool keep(struct tidy *t, const struct log *l, const struct log_entry *e, uint32_t index) {
-    const struct wire_record *r = log_record(e);
+    const struct wire_record *r = record_log_record(e);
     const void *rec = r;
     struct ends *n = &t->ends;
     switch (r->op) {
@@ -179,7 +180,7 @@ static bool keep(struct tidy *t, const struct log *l, const struct log_entry *e,
     case WIRE_MODULE_UNLOAD:
         return keep_end(n, e, &n->module[((const struct wire_module_unload *)rec)->module]);
     case WIRE_FUNC_GET: return !n->module[((const struct wire_func_get *)rec)->module];
-    case LOG_PLACED: return !n->module[((const struct log_placed *)rec)->module];
+    case RECORD_LOG_PLACED: return !n->module[((const struct log_placed *)rec)->module];
     case WIRE_MODULE_LOAD:
         return keep_made(&n->module[((const struct wire_module_load *)rec)->module]);
     case WIRE_TEXTURE_DROP:
@@ -198,13 +199,13 @@ static bool keep(struct tidy *t, const struct log *l, const struct log_entry *e,
 
 static void note_places(const struct log *l, struct tidy *t) {
     uint64_t at = 0, next;
-    for (t->count = 0; log_at(l, at, &next); at = next)
+    for (t->count = 0; record_log_at(l, at, &next); at = next)
         t->places[t->count++] = at;
 }
 
 static uint64_t count_entries(const struct log *l) {
     uint64_t at = 0, count = 0;
-    while (log_at(l, at, &at))
+    while (record_log_at(l, at, &at))
         count++;
     return count;
 }
@@ -217,8 +218,8 @@ static bool is_work(uint16_t op) {
 static void judge_first(const struct log *l, struct tidy *t) {
     uint64_t next;
     for (uint64_t i = 0; i < t->count; i++) {
-        struct log_entry *e = log_at(l, t->places[i], &next);
-        const struct wire_record *r = log_record(e);
+        struct log_entry *e = record_log_at(l, t->places[i], &next);
+        const struct wire_record *r = record_log_record(e);
         if (r->op == WIRE_HOST_SHOW) t->live[i] = keep_show(t, l, (const void *)r, (uint32_t)i);
         if (!is_work(r->op)) continue;
         t->live[i] = r->op == WIRE_GRAPH_LAUNCH ? keep_graph_launch(&t->ends, e, (uint32_t)i)
@@ -231,11 +232,12 @@ static void judge(const struct log *l, struct tidy *t) {
     t->ends.bodies = UINT32_MAX;
     judge_first(l, t);
     for (uint64_t i = t->count; i-- > 0;) {
-        const struct log_entry *e = log_at(l, t->places[i], &next);
-        const struct wire_graph_launch *g = (const void *)log_record(e);
+        const struct log_entry *e = record_log_at(l, t->places[i], &next);
+        const struct wire_graph_launch *g = (const void *)record_log_record(e);
         if (g->rec.op == WIRE_GRAPH_LAUNCH && t->live[i]) t->ends.launched[g->graph] = true;
         if (is_work(g->rec.op) || g->rec.op == WIRE_HOST_SHOW) continue;
-        t->live[i] = !(e->flags & (LOG_VOID | LOG_OVER)) && keep(t, l, e, (uint32_t)i);
+        t->live[i] =
+            !(e->flags & (RECORD_LOG_VOID | RECORD_LOG_OVER)) && keep(t, l, e, (uint32_t)i);
     }
 }
 
@@ -256,8 +258,8 @@ static bool is_end(uint16_t op) {
 /* It says what of the ring was read. */
 static void keep_latest(const struct log *l, const struct tidy *t) {
     uint64_t next, last = t->count - 1;
-    struct log_entry *e = log_at(l, t->places[last], &next);
-    if (!t->live[last] && is_end(log_record(e)->op)) e->flags |= LOG_OVER;
+    struct log_entry *e = record_log_at(l, t->places[last], &next);
+    if (!t->live[last] && is_end(record_log_record(e)->op)) e->flags |= RECORD_LOG_OVER;
     t->live[last] = true;
 }
 
@@ -268,7 +270,7 @@ static void move_down(struct log *l, const struct tidy *t) {
     atom_compiler_fence();
     keep_latest(l, t);
     for (uint64_t i = 0; i < t->count; i++) {
-        const struct log_entry *e = log_at(l, t->places[i], &next);
+        const struct log_entry *e = record_log_at(l, t->places[i], &next);
         if (!t->live[i]) continue;
         latest = to;
         if (to != t->places[i]) memmove(l->memory + to, e, next - t->places[i]);
@@ -293,7 +295,7 @@ static int make(struct tidy *t, uint64_t count) {
     return err ? err : slotmap_reserve(&t->ends.shows, (uint32_t)count);
 }
 
-int log_tidy(struct log *l, const struct log_state *state) {
+int record_log_tidy(struct log *l, const struct log_state *state) {
     uint64_t count = count_entries(l);
     struct tidy *t = count ? calloc(1, sizeof(*t)) : NULL;
     if (!count) return 0;

@@ -24,14 +24,14 @@ static void note_suspect(struct worker *w, struct client *c, const struct op *op
 }
 
 /* What an earlier worker had begun may be half done, whatever this one did of it. */
-void lost_note(struct worker *w, const struct op *op) {
+void device_loss_note(struct worker *w, const struct op *op) {
     if (!op->dev.result || !worker_lost(w)) return;
     struct client *c = client_of(op->stream);
     if (op->dev.suspects) note_suspect(w, c, op);
     if (!op->dev.begun && !op->again) estate_take_back(&c->estate, op->stream->id, op->seq);
 }
 
-void lost_say(struct worker *w, int err) {
+void device_loss_say(struct worker *w, int err) {
     struct wire_worker_msg msg = {.kind = WIRE_BROKE, .job_id = w->culprit, .result = err};
     const struct client *c = w->culprit ? client_find(w, w->culprit) : NULL;
     if (c) {

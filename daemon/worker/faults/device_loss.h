@@ -14,8 +14,8 @@ struct op;
 struct worker;
 
 /* An operation ended, or the device did not take it. Before its client is told anything. */
-void lost_note(struct worker *w, const struct op *op);
+void device_loss_note(struct worker *w, const struct op *op);
 /* All have ended: the broker is told who did it; `err` is what it was. */
-void lost_say(struct worker *w, int err);
+void device_loss_say(struct worker *w, int err);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * What ends a client's context: an operation that failed, or a broken protocol. The fault is sticky
  * and names the kernel and the launch. The client is abandoned at the next safe point. That the
- * device is lost (ERR_DEVICE_LOST) ends nobody with whom another worker goes on (completion_page.h).
+ * device is lost (ERR_DEVICE_LOST) ends nobody with whom another worker goes on
+ * (completion_page.h).
  */
 #ifndef DAEMON_WORKER_FAULTS_FAULT_H
 #define DAEMON_WORKER_FAULTS_FAULT_H

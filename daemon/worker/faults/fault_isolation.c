@@ -27,7 +27,7 @@ static struct op *take_first(struct op **first, struct op ***last) {
     return op;
 }
 
-bool trying_hold(struct worker *w, struct op *op) {
+bool fault_isolation_hold(struct worker *w, struct op *op) {
     struct trying *t = &w->trying;
     bool tried = is_on_trial(op);
     if (tried ? !t->alone && !t->kernels : !is_on(t)) return false;
@@ -39,7 +39,7 @@ bool trying_hold(struct worker *w, struct op *op) {
     return true;
 }
 
-void trying_note_alone(struct worker *w, const struct op *op) {
+void fault_isolation_note_alone(struct worker *w, const struct op *op) {
     if (!is_on_trial(op)) return;
     w->trying.alone = op;
     w->trying.since_ns = w->now_ns;
@@ -51,19 +51,19 @@ void trying_note_alone(struct worker *w, const struct op *op) {
 /* ---- going on -------------------------------------------------------------------------------- */
 
 static bool is_overdue(const struct worker *w) {
-    return w->now_ns - w->trying.since_ns >= TRYING_NS;
+    return w->now_ns - w->trying.since_ns >= FAULT_ISOLATION_NS;
 }
 
-bool trying_ready(const struct worker *w) {
+bool fault_isolation_ready(const struct worker *w) {
     const struct trying *t = &w->trying;
     if (!t->waiting && !t->held) return false;
     if (t->alone || (t->waiting && t->kernels)) return is_overdue(w);
     return true;
 }
 
-uint64_t trying_next_ns(const struct worker *w) {
+uint64_t fault_isolation_next_ns(const struct worker *w) {
     const struct trying *t = &w->trying;
-    return t->waiting || t->held ? t->since_ns + TRYING_NS : UINT64_MAX;
+    return t->waiting || t->held ? t->since_ns + FAULT_ISOLATION_NS : UINT64_MAX;
 }
 
 /* Its client's kernels are no longer on trial. */
@@ -74,9 +74,9 @@ static void give_up(const struct op *op) {
              c->job_id, c->name, op->launch.func->name);
 }
 
-struct op *trying_next(struct worker *w) {
+struct op *fault_isolation_next(struct worker *w) {
     struct trying *t = &w->trying;
-    if (!trying_ready(w)) return NULL;
+    if (!fault_isolation_ready(w)) return NULL;
     if (t->alone) {
         give_up(t->alone);
         t->alone = NULL;
@@ -103,7 +103,7 @@ static void take_of(const struct client *c, struct op **list, struct op ***last,
     }
 }
 
-struct op *trying_forget(struct client *c) {
+struct op *fault_isolation_forget(struct client *c) {
     struct trying *t = &c->worker->trying;
     struct op *first = NULL, **last = &first;
     take_of(c, &t->waiting, &t->waiting_last, &last);

@@ -6,7 +6,7 @@
  * again, that is who did it. Copies and fills are as ever.
  *
  * An operation comes here once the scheduler lets it run, and counts there as running. Nobody waits
- * longer than TRYING_NS: two kernels may wait for each other.
+ * longer than FAULT_ISOLATION_NS: two kernels may wait for each other.
  *
  * Owner: the worker. Thread: the worker's.
  */
@@ -15,38 +15,39 @@
 
 #include "daemon/worker/client.h"
 
-#define TRYING_NS 5000000000ull
+#define FAULT_ISOLATION_NS 5000000000ull
 
-bool trying_hold(struct worker *w, struct op *op);
-/* It is not to be given to the device now: it is kept until trying_next or trying_forget has it. */
-static inline bool trying_holds(struct worker *w, struct op *op) {
+bool fault_isolation_hold(struct worker *w, struct op *op);
+/* It is not to be given to the device now: it is kept until fault_isolation_next or
+ * fault_isolation_forget has it. */
+static inline bool fault_isolation_holds(struct worker *w, struct op *op) {
     const struct trying *t = &w->trying;
     if (op->kind != WIRE_LAUNCH || !(op->again || t->alone || t->waiting)) return false;
-    return trying_hold(w, op);
+    return fault_isolation_hold(w, op);
 }
 
-void trying_note_alone(struct worker *w, const struct op *op);
+void fault_isolation_note_alone(struct worker *w, const struct op *op);
 /* It was given to the device. */
-static inline void trying_began(struct worker *w, const struct op *op) {
+static inline void fault_isolation_began(struct worker *w, const struct op *op) {
     if (op->kind != WIRE_LAUNCH) return;
     w->trying.kernels++;
-    if (op->again) trying_note_alone(w, op);
+    if (op->again) fault_isolation_note_alone(w, op);
 }
 
 /* The device is done with it. */
-static inline void trying_ended(struct worker *w, const struct op *op) {
+static inline void fault_isolation_ended(struct worker *w, const struct op *op) {
     if (op->kind != WIRE_LAUNCH) return;
     w->trying.kernels--;
     if (op == w->trying.alone) w->trying.alone = NULL;
 }
 
-/* Whether trying_next has one. */
-bool trying_ready(const struct worker *w);
+/* Whether fault_isolation_next has one. */
+bool fault_isolation_ready(const struct worker *w);
 /* When it will at the latest; UINT64_MAX: nothing waits. */
-uint64_t trying_next_ns(const struct worker *w);
+uint64_t fault_isolation_next_ns(const struct worker *w);
 /* The next to run; NULL: none yet. */
-struct op *trying_next(struct worker *w);
+struct op *fault_isolation_next(struct worker *w);
 /* The client's, through op.next: it is dead. */
-struct op *trying_forget(struct client *c);
+struct op *fault_isolation_forget(struct client *c);
 
 #endif

@@ -78,10 +78,10 @@ void book_savepoint(struct client *c, uint16_t op) {
 static void end_graph(struct client *c) {
     struct estate *e = &c->estate;
     uint64_t next;
-    struct log_entry *entry = log_at(&e->log, e->graph, &next);
-    const struct wire_graph_launch *g = (const void *)log_record(entry);
+    struct log_entry *entry = record_log_at(&e->log, e->graph, &next);
+    const struct wire_graph_launch *g = (const void *)record_log_record(entry);
     const struct wire_graph_lane *lanes = (const void *)(g + 1);
-    uint64_t *ends = log_tail(entry);
+    uint64_t *ends = record_log_tail(entry);
     for (uint32_t i = 0; i < g->lanes; i++) {
         const struct stream *s = c->streams.streams[lanes[i].stream];
         if (s) ends[i] = s->next;
@@ -91,23 +91,23 @@ static void end_graph(struct client *c) {
 
 static void drop_over(struct client *c) {
     const struct log_state state = estate_over(&c->estate, c->com.page);
-    log_tidy(&c->estate.log, &state);
+    record_log_tidy(&c->estate.log, &state);
 }
 
 /* What is kept to go back to is the first that goes. */
 static void tidy(struct client *c) {
     drop_over(c);
-    if (log_crowded(&c->estate.log) && savepoint_whole(&c->estate.savepoint)) {
+    if (record_log_crowded(&c->estate.log) && savepoint_whole(&c->estate.savepoint)) {
         savepoint_void(&c->estate.savepoint, SAVEPOINT_ROOM);
         drop_over(c);
     }
-    if (log_crowded(&c->estate.log)) estate_note_lack(&c->estate, ESTATE_LOG);
+    if (record_log_crowded(&c->estate.log)) estate_note_lack(&c->estate, ESTATE_LOG);
 }
 
 static struct log_entry *reserve(struct client *c, const void *rec, uint32_t bytes, uint64_t tail) {
     struct estate *e = &c->estate;
-    if (log_full(&e->log, bytes + tail) && e->graph == UINT64_MAX) tidy(c);
-    struct log_entry *entry = log_reserve(&e->log, rec, bytes, tail);
+    if (record_log_full(&e->log, bytes + tail) && e->graph == UINT64_MAX) tidy(c);
+    struct log_entry *entry = record_log_reserve(&e->log, rec, bytes, tail);
     if (!entry) estate_note_lack(e, ESTATE_LOG);
     return entry;
 }
@@ -121,47 +121,47 @@ void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes
         estate_note_lack(e, lack);
         return;
     }
-    uint64_t tail = log_tail_bytes(rec);
+    uint64_t tail = record_log_tail_bytes(rec);
     struct log_entry *entry = reserve(c, rec, bytes, tail);
     if (!entry) return;
     entry->ring_next = c->rx.next;
     if (is_deferred(rec->op)) entry->number = ++e->deferred;
-    if (rec->op == WIRE_MODULE_LOAD) entry->flags = LOG_FILLING;
-    if (rec->op == WIRE_GRAPH_LAUNCH) memset(log_tail(entry), 0, tail);
-    log_commit(&e->log, entry);
+    if (rec->op == WIRE_MODULE_LOAD) entry->flags = RECORD_LOG_FILLING;
+    if (rec->op == WIRE_GRAPH_LAUNCH) memset(record_log_tail(entry), 0, tail);
+    record_log_commit(&e->log, entry);
     if (rec->op == WIRE_GRAPH_LAUNCH) e->graph = e->log.latest;
 }
 
 /* The latest one that was read, again or for the first time; NULL: it is not kept. */
 static struct log_entry *latest(struct client *c) {
     if (!estate_whole(&c->estate)) return NULL;
-    return c->replay.active ? c->replay.entry : log_latest(&c->estate.log);
+    return c->replay.active ? c->replay.entry : record_log_latest(&c->estate.log);
 }
 
 void book_refused(struct client *c) {
     struct log_entry *e = latest(c);
-    if (e) e->flags |= LOG_VOID;
+    if (e) e->flags |= RECORD_LOG_VOID;
 }
 
 void book_bodies(struct client *c) {
     struct log_entry *e = latest(c);
-    if (e) e->flags |= LOG_BODIES;
+    if (e) e->flags |= RECORD_LOG_BODIES;
 }
 
 void *book_image(struct client *c) {
     struct log_entry *e = latest(c);
-    return e ? log_tail(e) : NULL;
+    return e ? record_log_tail(e) : NULL;
 }
 
 /* Directly behind its module. What is read again must not move: where there is more behind that, as
  * nobody sends while a module is loaded, it is not kept. */
 static struct log_entry *reserve_place(struct client *c, const struct module *m, uint32_t count) {
     struct estate *e = &c->estate;
-    const struct log_placed rec = {.rec.op = LOG_PLACED, .module = m->id};
+    const struct log_placed rec = {.rec.op = RECORD_LOG_PLACED, .module = m->id};
     uint64_t tail = count * sizeof(struct dev_granule), next;
     if (!c->replay.active) return reserve(c, &rec, sizeof(rec), tail);
-    bool last = !log_at(&e->log, c->replay.at, &next);
-    struct log_entry *entry = last ? log_reserve(&e->log, &rec, sizeof(rec), tail) : NULL;
+    bool last = !record_log_at(&e->log, c->replay.at, &next);
+    struct log_entry *entry = last ? record_log_reserve(&e->log, &rec, sizeof(rec), tail) : NULL;
     if (!entry) estate_note_lack(e, ESTATE_LOG);
     return entry;
 }
@@ -170,13 +170,13 @@ void book_module(struct client *c, const struct module *m) {
     struct worker *w = c->worker;
     struct log_entry *e = latest(c);
     if (!e || !w->ops->module_where) return;
-    e->flags &= ~LOG_FILLING;
+    e->flags &= ~RECORD_LOG_FILLING;
     if (c->replay.placed) return; /* it stands there already */
     uint64_t ring_next = e->ring_next;
     uint32_t count = w->ops->module_where(m->dev, NULL, 0);
     e = reserve_place(c, m, count);
     if (!e) return;
-    w->ops->module_where(m->dev, log_tail(e), count);
+    w->ops->module_where(m->dev, record_log_tail(e), count);
     e->ring_next = ring_next;
-    log_commit(&c->estate.log, e);
+    record_log_commit(&c->estate.log, e);
 }

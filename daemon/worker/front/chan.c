@@ -57,7 +57,7 @@ static void book(struct client *c, const struct wire_record *rec, uint32_t bytes
 static int take_record(struct worker *w, struct client *c, struct graph **graph) {
     *graph = NULL;
     if (!graph_replaying(&c->graphs)) {
-        int again = c->replay.active ? replay_next(c, w->record) : 0;
+        int again = c->replay.active ? log_replay_next(c, w->record) : 0;
         return again ? again : ring_pop(&c->rx, w->record, RING_RECORD_MAX);
     }
     int bytes = (int)graph_next(&c->graphs, w->record);
@@ -98,7 +98,7 @@ static bool is_hungry(struct client *c) {
 static unsigned ask_back(struct client *c) {
     if (!is_hungry(c)) return 0;
     c->wanted = true;
-    engine_wanted(c);
+    sched_link_wanted(c);
     return 1;
 }
 
@@ -111,7 +111,7 @@ unsigned chan_sweep(struct worker *w) {
         count += drain_ring(w, c) + ask_back(c);
         if (client_dead(c)) continue;
         count += drain_callbacks(w, c);
-        if (choosing_ready(c)) count += choosing_sweep(w, c);
+        if (nested_graph_ready(c)) count += nested_graph_sweep(w, c);
     }
     return count;
 }
@@ -146,7 +146,7 @@ bool chan_ready(struct worker *w) {
         if (client_accepts(c) && has_next(c)) return true;
         if (is_hungry(c)) return true;
         if (client_dead(c)) continue;
-        if (choosing_ready(c) || callback_ready(&c->callbacks, c->sub)) return true;
+        if (nested_graph_ready(c) || callback_ready(&c->callbacks, c->sub)) return true;
     }
     return false;
 }

@@ -70,7 +70,7 @@ static int push_launch(struct exec *x, struct op *op, uint64_t fingerprint) {
         lifetime_launch(&x->c->lifetime);
         return push_op(x, op);
     }
-    return passing_launch(x->c, x->stream, op, fingerprint) ? drop_op(x, op) : 0;
+    return iteration_boundary_launch(x->c, x->stream, op, fingerprint) ? drop_op(x, op) : 0;
 }
 
 /* Copies and fills. */
@@ -80,7 +80,8 @@ static int push_transfer(struct exec *x, struct op *op, bool to_host, uint64_t a
         if (!op->dev.result) lifetime_written(&x->c->lifetime, addr, bytes);
         return push_op(x, op);
     }
-    return passing_transfer(x->c, x->stream, op, to_host, addr, bytes) ? drop_op(x, op) : 0;
+    return iteration_boundary_transfer(x->c, x->stream, op, to_host, addr, bytes) ? drop_op(x, op)
+                                                                                  : 0;
 }
 
 static struct op *new_op(struct exec *x, uint16_t kind, uint32_t param_bytes) {
@@ -142,10 +143,10 @@ static struct op *launch_op(struct exec *x, const struct wire_launch *l, struct 
     op->launch.args = f->shape.launch;
     struct environment *e = environment_of(x);
     op->launch.args.params = params;
-    op->launch.args.graph = e ? launching_shown(e) : NULL;
+    op->launch.args.graph = e ? device_launch_shown(e) : NULL;
     op->launch.func = f;
     op->launch.number = atom_load_relaxed(&x->c->com.page->stats.launches);
-    profiling_launch(x->c->worker->kernels, op, f->shape.kernel);
+    launch_profile_launch(x->c->worker->kernels, op, f->shape.kernel);
     return op;
 }
 
@@ -161,12 +162,13 @@ static int run_launch(struct exec *x, const void *rec) {
     const struct wire_launch *l = rec;
     struct client *c = x->c;
     struct func *f = c->objects.funcs[l->func];
-    if (savepoint_possible(&c->estate.savepoint)) saving_words(c, l + 1, l->param_bytes / 8);
+    if (savepoint_possible(&c->estate.savepoint))
+        savepoint_writer_words(c, l + 1, l->param_bytes / 8);
     stats_add(&c->com.page->stats.launches, 1);
     if (client_dead(c)) return launch_dead(x);
     if (!f || !object_again(f, l)) {
         if (check_launch(x, l, f)) return refuse_launch(x);
-        profiling_shape(&c->profiling, f, l);
+        launch_profile_shape(&c->profiling, f, l);
     }
     struct op *op = launch_op(x, l, f);
     if (!op) return ERR_PROTOCOL;
@@ -305,7 +307,7 @@ static int run_settle(struct exec *x, const void *rec) {
     struct op *op = new_op(x, WIRE_GRAPH_SETTLE, 0);
     if (!op) return ERR_PROTOCOL;
     struct environment *e = op->environment = x->c->graphs.replay->environment;
-    if (e) launching_note(e, x->c->boundary.passage.reading);
+    if (e) device_launch_note(e, x->c->boundary.passage.reading);
     return push_op(x, op);
 }
 
@@ -314,7 +316,7 @@ static int run_value_write(struct exec *x, const void *rec) {
     const struct wire_value *v = rec;
     struct op *op = new_op(x, WIRE_MEMSET, 0);
     if (!op) return ERR_PROTOCOL;
-    saving_address(x->c, v->value);
+    savepoint_writer_address(x->c, v->value);
     op->memset = (struct dev_memset){
         .dst = v->addr, .width_elems = 1, .height = 1, .value = v->value, .elem_bytes = v->bytes};
     note_outside(op, x->c, v->addr, v->bytes);
@@ -401,7 +403,8 @@ static int run_mem(struct exec *x, const void *rec) {
     const struct wire_mem *m = rec;
     int err = check_pages(x, m->addr, m->bytes);
     if (err) return err;
-    err = m->rec.op == WIRE_MEM_BACK ? defer_back(x->c, m) : defer_unback(x->c, m);
+    err = m->rec.op == WIRE_MEM_BACK ? deferred_request_back(x->c, m)
+                                     : deferred_request_unback(x->c, m);
     return err ? refuse(x, "out of memory") : 0;
 }
 
@@ -410,7 +413,7 @@ static int run_segment(struct exec *x, const void *rec) {
     bool placed = s->rec.op == WIRE_MEM_SHOW || s->rec.op == WIRE_MEM_SHARE;
     int err = placed ? check_pages(x, s->addr, s->bytes) : 0;
     if (err) return err;
-    return defer_segment(x->c, s) ? refuse(x, "out of memory") : 0;
+    return deferred_request_segment(x->c, s) ? refuse(x, "out of memory") : 0;
 }
 
 /* At once: what is under way sees one or the other, and the library waits before it asks. */
@@ -436,7 +439,7 @@ static int run_file(struct exec *x, const void *rec) {
 }
 
 static int run_signal(struct exec *x, const void *rec) {
-    signaling_record(x->c, rec);
+    signal_record_run(x->c, rec);
     return 0;
 }
 
@@ -445,27 +448,27 @@ static int run_ping(struct exec *x, const void *rec) {
     return 0;
 }
 
-#define EXEC_LOADING(name)                                      \
-    static int run_##name(struct exec *x, const void *rec) {    \
-        return loading_##name(x->c, rec, x->why, x->why_bytes); \
+#define EXEC_MODULE_LOAD(name)                                      \
+    static int run_##name(struct exec *x, const void *rec) {        \
+        return module_load_##name(x->c, rec, x->why, x->why_bytes); \
     }
-EXEC_LOADING(load)
-EXEC_LOADING(unload)
-EXEC_LOADING(func_get)
-EXEC_LOADING(func_name_get)
-EXEC_LOADING(global_get)
-EXEC_LOADING(show)
+EXEC_MODULE_LOAD(begin)
+EXEC_MODULE_LOAD(unload)
+EXEC_MODULE_LOAD(func_get)
+EXEC_MODULE_LOAD(func_name_get)
+EXEC_MODULE_LOAD(global_get)
+EXEC_MODULE_LOAD(show)
 
 static int run_texture(struct exec *x, const void *rec) {
-    return texturing_add(x->c, rec, x->why, x->why_bytes);
+    return texture_record_add(x->c, rec, x->why, x->why_bytes);
 }
 
 static int run_texture_ref(struct exec *x, const void *rec) {
-    return texturing_reference(x->c, rec, x->why, x->why_bytes);
+    return texture_record_reference(x->c, rec, x->why, x->why_bytes);
 }
 
 static int run_texture_drop(struct exec *x, const void *rec) {
-    return texturing_drop(x->c, rec, x->why, x->why_bytes);
+    return texture_record_drop(x->c, rec, x->why, x->why_bytes);
 }
 
 /* The log has what a graph's records said of blocks behind its launch: only of the one that was
@@ -473,18 +476,18 @@ static int run_texture_drop(struct exec *x, const void *rec) {
 static int block_again(struct exec *x, const struct wire_mem *m) {
     struct lifetime *l = &x->c->lifetime;
     char why[256];
-    if (x->graph && replay_knows_graph(x->c)) return 0;
+    if (x->graph && log_replay_knows_graph(x->c)) return 0;
     if (m->rec.op == WIRE_MEM_USE) lifetime_use(l, m->addr, m->bytes, why, sizeof(why));
     if (m->rec.op == WIRE_MEM_DROP) lifetime_drop(l, m->addr, m->bytes, why, sizeof(why));
     return 0;
 }
 
 static int run_array_make(struct exec *x, const void *rec) {
-    return texturing_array(x->c, rec, x->why, x->why_bytes);
+    return texture_record_array(x->c, rec, x->why, x->why_bytes);
 }
 
 static int run_array_drop(struct exec *x, const void *rec) {
-    return texturing_array_drop(x->c, rec, x->why, x->why_bytes);
+    return texture_record_array_drop(x->c, rec, x->why, x->why_bytes);
 }
 
 static int run_mem_use(struct exec *x, const void *rec) {
@@ -508,13 +511,13 @@ static int run_mem_drop(struct exec *x, const void *rec) {
 }
 
 static int run_iteration(struct exec *x, const void *rec) {
-    if (!client_dead(x->c)) passing_mark(x->c);
+    if (!client_dead(x->c)) iteration_boundary_mark(x->c);
     reply_status(&x->c->com, rec, x->c->com.fault);
     return 0;
 }
 
 static int run_idle(struct exec *x, const void *rec) {
-    if (!client_dead(x->c)) passing_idle(x->c);
+    if (!client_dead(x->c)) iteration_boundary_idle(x->c);
     reply_status(&x->c->com, rec, x->c->com.fault);
     return 0;
 }
@@ -531,9 +534,9 @@ static int open_environment(struct exec *x, uint32_t lane, uint64_t handle) {
     struct client *c = x->c;
     struct stream *s = stream_find(&c->streams, lane);
     if (!s) return refuse(x, "stream %u does not exist", lane);
-    struct environment *e = launching_open(&c->launching, s, handle, c->streams.pushed);
+    struct environment *e = device_launch_open(&c->launching, s, handle, c->streams.pushed);
     if (!e) return refuse(x, "out of memory for a graph's launch");
-    launching_note(e, c->boundary.passage.reading);
+    device_launch_note(e, c->boundary.passage.reading);
     c->graphs.replay->environment = e;
     return 0;
 }
@@ -551,7 +554,7 @@ static int run_graph_offer(struct exec *x, const void *rec) {
     struct graph *graph = graph_find_body(&x->c->graphs, o->graph);
     if (o->graph != WIRE_GRAPH_NONE && !graph)
         return refuse(x, "graph %u cannot be launched by kernels", o->graph);
-    int err = launching_offer(&x->c->launching, o->handle, graph);
+    int err = device_launch_offer(&x->c->launching, o->handle, graph);
     return err ? refuse(x, "graph %u is not offered: %s", o->graph, err_text(err)) : 0;
 }
 
@@ -570,7 +573,7 @@ static int run_limit(struct exec *x, const void *rec) {
     const struct wire_limit *l = rec;
     const uint64_t force = limit_in_force(x->c->worker, l);
     int err = x->c->com.fault;
-    if (!err) err = allowance_limit(x->c, l->limit, l->value);
+    if (!err) err = memory_grant_limit(x->c, l->limit, l->value);
     reply_send(&x->c->com, &l->rec, err, &force, err ? 0 : sizeof(force));
     return 0;
 }
@@ -628,7 +631,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_STREAM_DESTROY] = run_stream_destroy,
     [WIRE_MEM_BACK] = run_mem,
     [WIRE_MEM_UNBACK] = run_mem,
-    [WIRE_MODULE_LOAD] = run_load,
+    [WIRE_MODULE_LOAD] = run_begin,
     [WIRE_MODULE_UNLOAD] = run_unload,
     [WIRE_FUNC_GET] = run_func_get,
     [WIRE_GLOBAL_GET] = run_global_get,
@@ -684,11 +687,11 @@ static int pass(struct exec *x) {
 }
 
 static int run_again(struct exec *x, const struct wire_record *r) {
-    enum replay_how how = replay_how(x->c, r, &x->data);
+    enum log_replay_how how = log_replay_how(x->c, r, &x->data);
     if (how == REPLAY_LOST)
         fault_raise(x->c, ERR_WORKER_LOST, "the GPU's worker ended, and a copy was not kept");
     int err = how == REPLAY_RUN || how == REPLAY_DATA ? handlers[r->op](x, r) : pass(x);
-    if (!err) replay_await(x->c, x->stream, r->seq);
+    if (!err) log_replay_await(x->c, x->stream, r->seq);
     return err;
 }
 
@@ -696,10 +699,10 @@ int exec_record(struct client *c, const void *rec, struct graph *graph, char *wh
                 size_t why_bytes) {
     const struct wire_record *r = rec;
     struct exec x = {.c = c, .graph = graph, .why = why, .why_bytes = why_bytes};
-    enum replay_turn turn = REPLAY_NOW;
+    enum log_replay_turn turn = REPLAY_NOW;
     stats_add(&c->com.page->stats.ops, 1);
     if (record_ordered(r->op)) {
-        turn = replay_turn(c, r);
+        turn = log_replay_turn(c, r);
         if (turn == REPLAY_PAST) return 0; /* its stream may be gone */
         x.stream = stream_find(&c->streams, r->stream);
         if (!x.stream) return refuse(&x, "stream %u does not exist", r->stream);
@@ -709,8 +712,8 @@ int exec_record(struct client *c, const void *rec, struct graph *graph, char *wh
     }
     if (turn == REPLAY_AGAIN) return run_again(&x, r);
     if (c->replay.active && x.stream) {
-        x.again = replay_had_begun(c, r);
-        replay_judge(c, r);
+        x.again = log_replay_had_begun(c, r);
+        log_replay_judge(c, r);
     }
     int err = handlers[r->op](&x, rec);
     if (!err) launchlog_record(c, rec);

@@ -62,9 +62,9 @@ static bool is_done_again(const struct client *c, uint32_t stream, uint64_t seq)
 
 /* Of one whose records are not all complete, some may be. */
 static bool graph_has_done_again(const struct client *c, struct log_entry *e) {
-    const struct wire_graph_launch *g = (const void *)log_record(e);
+    const struct wire_graph_launch *g = (const void *)record_log_record(e);
     const struct wire_graph_lane *lanes = (const void *)(g + 1);
-    const uint64_t *ends = log_tail(e);
+    const uint64_t *ends = record_log_tail(e);
     for (uint32_t i = 0; i < g->lanes; i++) {
         uint32_t s = lanes[i].stream;
         if (ends[i] && savepoint_past(&c->estate.savepoint, s, ends[i] - 1)) continue;
@@ -74,26 +74,26 @@ static bool graph_has_done_again(const struct client *c, struct log_entry *e) {
 }
 
 static bool has_done_again(const struct client *c, struct log_entry *e) {
-    const struct wire_record *rec = log_record(e);
+    const struct wire_record *rec = record_log_record(e);
     if (rec->op == WIRE_GRAPH_LAUNCH) return graph_has_done_again(c, e);
     return record_ordered(rec->op) && is_done_again(c, rec->stream, rec->seq);
 }
 
 static uint64_t end_of_done(const struct client *c) {
     uint64_t at = 0, end = 0;
-    for (struct log_entry *e; (e = log_at(&c->estate.log, at, &at));)
+    for (struct log_entry *e; (e = record_log_at(&c->estate.log, at, &at));)
         if (has_done_again(c, e)) end = at;
     return end;
 }
 
-enum replay_turn replay_turn(struct client *c, const struct wire_record *rec) {
+enum log_replay_turn log_replay_turn(struct client *c, const struct wire_record *rec) {
     if (!c->replay.active) return REPLAY_NOW;
     if (c->replay.back && is_done_again(c, rec->stream, rec->seq)) return REPLAY_AGAIN;
     return rec->seq <= atom_load_relaxed(WIRE_DONE(c->com.page, rec->stream)) ? REPLAY_PAST
                                                                               : REPLAY_NOW;
 }
 
-void replay_await(struct client *c, const struct stream *s, uint64_t seq) {
+void log_replay_await(struct client *c, const struct stream *s, uint64_t seq) {
     c->replay.awaited = s;
     c->replay.awaited_seq = seq;
     c->replay.done_again++;
@@ -104,7 +104,8 @@ static bool in_host(const struct client *c, uint64_t addr) {
     return client_host(c, addr, 1) != NULL;
 }
 
-static enum replay_how copy_how(struct client *c, const struct wire_copy *y, const void **data) {
+static enum log_replay_how copy_how(struct client *c, const struct wire_copy *y,
+                                    const void **data) {
     uint64_t bytes = y->width_bytes * y->height * y->depth;
     if (in_host(c, y->dst)) return REPLAY_PASS;
     if (!in_host(c, y->src)) return REPLAY_RUN;
@@ -112,7 +113,8 @@ static enum replay_how copy_how(struct client *c, const struct wire_copy *y, con
     return *data ? REPLAY_DATA : REPLAY_LOST;
 }
 
-enum replay_how replay_how(struct client *c, const struct wire_record *rec, const void **data) {
+enum log_replay_how log_replay_how(struct client *c, const struct wire_record *rec,
+                                   const void **data) {
     const void *r = rec;
     *data = NULL;
     switch (rec->op) {
@@ -150,20 +152,20 @@ static struct replay_stats counts_of(struct client *c) {
 static uint64_t count_launches(struct client *c) {
     const struct log *l = &c->estate.log;
     uint64_t at = 0, count = 0;
-    for (const struct log_entry *e; (e = log_at(l, at, &at));) {
-        const struct wire_record *rec = log_record(e);
-        bool read = rec->op == WIRE_LAUNCH && !(e->flags & (LOG_VOID | LOG_OVER));
-        count += read && replay_turn(c, rec) != REPLAY_PAST;
+    for (const struct log_entry *e; (e = record_log_at(l, at, &at));) {
+        const struct wire_record *rec = record_log_record(e);
+        bool read = rec->op == WIRE_LAUNCH && !(e->flags & (RECORD_LOG_VOID | RECORD_LOG_OVER));
+        count += read && log_replay_turn(c, rec) != REPLAY_PAST;
     }
     return count;
 }
 
-int replay_begin(struct client *c) {
+int log_replay_begin(struct client *c) {
     struct replay *r = &c->replay;
     struct estate *e = &c->estate;
     const struct wire_completion *page = c->com.page;
     const struct log_state state = estate_over(e, page);
-    int err = log_tidy(&e->log, &state);
+    int err = record_log_tidy(&e->log, &state);
     if (!err) err = promise_modules(&e->log, c->worker->ops, c->worker->dev);
     r->promised = !err;
     if (!err) r->begun = calloc(WIRE_STREAMS, sizeof(*r->begun));
@@ -215,17 +217,17 @@ static void adapt(const struct client *c, struct wire_record *r) {
     if (next > s->first_seq) s->first_seq = next;
 }
 
-int replay_next(struct client *c, void *record) {
+int log_replay_next(struct client *c, void *record) {
     struct replay *r = &c->replay;
-    while ((r->entry = log_at(&c->estate.log, r->at, &r->at))) {
+    while ((r->entry = record_log_at(&c->estate.log, r->at, &r->at))) {
         struct log_entry *e = r->entry;
-        const struct wire_record *rec = log_record(e);
-        if (rec->op == LOG_PLACED) continue;
-        if (e->flags & LOG_VOID && (!rec->ticket || is_answered(c, rec))) continue;
-        e->flags &= ~LOG_VOID; /* refused, and nobody was told: now it may be otherwise */
+        const struct wire_record *rec = record_log_record(e);
+        if (rec->op == RECORD_LOG_PLACED) continue;
+        if (e->flags & RECORD_LOG_VOID && (!rec->ticket || is_answered(c, rec))) continue;
+        e->flags &= ~RECORD_LOG_VOID; /* refused, and nobody was told: now it may be otherwise */
         if (is_passing(rec->op) && is_answered(c, rec)) continue;
         if (e->number > c->estate.deferred) c->estate.deferred = e->number;
-        if (e->flags & LOG_OVER) {
+        if (e->flags & RECORD_LOG_OVER) {
             if (!is_answered(c, rec)) reply_status(&c->com, rec, 0);
             continue;
         }
@@ -237,34 +239,34 @@ int replay_next(struct client *c, void *record) {
     return 0;
 }
 
-bool replay_knows_graph(const struct client *c) {
+bool log_replay_knows_graph(const struct client *c) {
     struct log_entry *e = c->replay.entry;
-    const struct wire_graph_launch *g = e ? (const void *)log_record(e) : NULL;
+    const struct wire_graph_launch *g = e ? (const void *)record_log_record(e) : NULL;
     if (!g || g->rec.op != WIRE_GRAPH_LAUNCH) return false;
-    const uint64_t *ends = log_tail(e);
+    const uint64_t *ends = record_log_tail(e);
     for (uint32_t i = 0; i < g->lanes; i++)
         if (ends[i]) return true;
     return false;
 }
 
-bool replay_has_image(const struct client *c) {
-    return c->replay.active && !(c->replay.entry->flags & LOG_FILLING);
+bool log_replay_has_image(const struct client *c) {
+    return c->replay.active && !(c->replay.entry->flags & RECORD_LOG_FILLING);
 }
 
 /* It stands directly behind the module. */
-const struct dev_granule *replay_place(struct client *c, uint32_t module, uint32_t *count) {
+const struct dev_granule *log_replay_place(struct client *c, uint32_t module, uint32_t *count) {
     uint64_t at = c->replay.at;
-    struct log_entry *e = c->replay.active ? log_at(&c->estate.log, at, &at) : NULL;
-    const struct log_placed *p = e ? (const void *)log_record(e) : NULL;
+    struct log_entry *e = c->replay.active ? record_log_at(&c->estate.log, at, &at) : NULL;
+    const struct log_placed *p = e ? (const void *)record_log_record(e) : NULL;
     *count = 0;
     c->replay.placed =
-        p && p->rec.op == LOG_PLACED && e->bytes == sizeof(*p) && p->module == module;
+        p && p->rec.op == RECORD_LOG_PLACED && e->bytes == sizeof(*p) && p->module == module;
     if (!c->replay.placed) return NULL;
     *count = (uint32_t)(e->tail_bytes / sizeof(struct dev_granule));
-    return log_tail(e);
+    return record_log_tail(e);
 }
 
-bool replay_variables(struct client *c, const struct module *m) {
+bool log_replay_variables(struct client *c, const struct module *m) {
     const struct worker *w = c->worker;
     if (!c->replay.active || !c->replay.placed || !c->replay.back) return false;
     int err = variables_load(&c->variables, w->ops, w->dev, &c->estate.savepoint, m);
@@ -272,10 +274,10 @@ bool replay_variables(struct client *c, const struct module *m) {
     return true;
 }
 
-void replay_lost(struct client *c, uint32_t module, const char *why) {
+void log_replay_lost(struct client *c, uint32_t module, const char *why) {
     uint32_t count;
     char text[256];
-    replay_place(c, module, &count);
+    log_replay_place(c, module, &count);
     if (!c->replay.active || !c->replay.placed) return;
     snprintf(text, sizeof(text), "it cannot go on with another worker: %.180s", why);
     fault_raise(c, ERR_WORKER_LOST, text);
@@ -317,12 +319,13 @@ static void refuse(struct client *c, const struct wire_record *rec, const char *
     fault_raise(c, ERR_WORKER_LOST, text);
 }
 
-bool replay_had_begun(const struct client *c, const struct wire_record *rec) {
+bool log_replay_had_begun(const struct client *c, const struct wire_record *rec) {
     return rec->seq <= c->replay.begun[rec->stream];
 }
 
-void replay_judge(struct client *c, const struct wire_record *rec) {
+void log_replay_judge(struct client *c, const struct wire_record *rec) {
     char why[256];
-    if (c->replay.back || !replay_had_begun(c, rec) || !is_work(rec->op) || client_dead(c)) return;
+    if (c->replay.back || !log_replay_had_begun(c, rec) || !is_work(rec->op) || client_dead(c))
+        return;
     if (!redo_may(c, rec, why, sizeof(why))) refuse(c, rec, why);
 }

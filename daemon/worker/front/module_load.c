@@ -25,7 +25,7 @@
 #include "daemon/worker/stats.h"
 #include "proto/record.h"
 
-#define LOADING_WHY_BYTES 1024
+#define MODULE_LOAD_WHY_BYTES 1024
 
 /* ---- errands --------------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ struct loading {
     struct dev_func *func;
     struct dev_func_info info;
     int err;
-    char text[LOADING_WHY_BYTES];
+    char text[MODULE_LOAD_WHY_BYTES];
     _Alignas(8) unsigned char rec[]; /* wire_module_load, or wire_func_get and the name behind it */
 };
 
@@ -100,7 +100,7 @@ static void read_image(struct errand *e) {
 /* Anew, or where an earlier worker had put it. */
 static int place(struct client *c, struct loading *l) {
     uint32_t count;
-    const struct dev_granule *where = replay_place(c, l->made.id, &count);
+    const struct dev_granule *where = log_replay_place(c, l->made.id, &count);
     if (!c->replay.placed) return l->ops->module_place(l->made.dev, l->text, sizeof(l->text));
     return l->ops->module_place_at(l->made.dev, where, count, l->text, sizeof(l->text));
 }
@@ -112,10 +112,10 @@ static int place_module(struct client *c, struct loading *l) {
     int err = place(c, l);
     if (err) return err;
     l->made.bytes = l->ops->mem_used(dev) - before;
-    err = allowance_module(c, l->made.bytes);
+    err = memory_grant_module(c, l->made.bytes);
     if (!err) return 0;
-    allowance_refused(c, l->made.bytes);
-    allowance_refusal(c, l->made.bytes, l->text, sizeof(l->text));
+    memory_grant_refused(c, l->made.bytes);
+    memory_grant_refusal(c, l->made.bytes, l->text, sizeof(l->text));
     l->ops->module_remove(l->made.dev);
     return err;
 }
@@ -124,7 +124,7 @@ static int keep_module(struct client *c, struct loading *l) {
     struct module *m = object_add_module(&c->objects, &l->made);
     if (m) return 0;
     l->ops->module_remove(l->made.dev);
-    allowance_module_gone(c, l->made.bytes);
+    memory_grant_module_gone(c, l->made.bytes);
     return -ENOMEM;
 }
 
@@ -146,7 +146,7 @@ static void free_read(struct errand *e) {
 /* Not 0: the next worker loads the module anew, as if this one had not begun. */
 static int keep_variables(struct client *c, const struct module *m) {
     bool again = c->replay.active && c->replay.placed;
-    return replay_variables(c, m) ? 0 : saving_module(c, m, again);
+    return log_replay_variables(c, m) ? 0 : savepoint_writer_module(c, m, again);
 }
 
 static void say_loaded(struct client *c, struct loading *l) {
@@ -165,13 +165,13 @@ static void finish_load(struct client *c, struct loading *l) {
         free(l);
         return;
     }
-    replay_lost(c, m->module, l->text[0] ? l->text : err_text(err));
+    log_replay_lost(c, m->module, l->text[0] ? l->text : err_text(err));
     refuse_load(c, m, err, l->text);
     l->errand = (struct errand){.run = free_read, .last = true};
     errand_give(&c->worker->errands, &l->errand, object_line(m->image_bytes));
 }
 
-int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes) {
+int module_load_begin(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_module_load *m = rec;
     const void *image = client_host(c, m->image, m->image_bytes);
     if (!image || (m->why_bytes && !client_host(c, m->why, m->why_bytes))) {
@@ -190,7 +190,7 @@ int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes)
         return 0;
     }
     l->kept = book_image(c);
-    l->image = replay_has_image(c) ? NULL : image;
+    l->image = log_replay_has_image(c) ? NULL : image;
     l->made = (struct module){.ops = l->ops, .id = m->module, .image_bytes = m->image_bytes};
     begin(l, read_image, finish_load, m->image_bytes);
     return 0;
@@ -202,7 +202,7 @@ static struct module *find_module(struct client *c, uint32_t id, char *why, size
     return m;
 }
 
-int loading_unload(struct client *c, const void *rec, char *why, size_t why_bytes) {
+int module_load_unload(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_module_unload *u = rec;
     struct module *m = c->objects.modules[u->module];
     if (!m &&
@@ -212,7 +212,7 @@ int loading_unload(struct client *c, const void *rec, char *why, size_t why_byte
     }
     if (!find_module(c, u->module, why, why_bytes)) return ERR_PROTOCOL;
     object_forget(&c->objects, m);
-    if (defer_unload(c, m)) {
+    if (deferred_request_unload(c, m)) {
         snprintf(why, why_bytes, "out of memory");
         return ERR_PROTOCOL;
     }
@@ -300,7 +300,7 @@ static void finish_func(struct client *c, struct loading *l) {
     free(l);
 }
 
-int loading_func_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
+int module_load_func_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_func_get *g = rec;
     if (c->com.fault) {
         reply_status(&c->com, &g->rec, c->com.fault);
@@ -327,7 +327,7 @@ int loading_func_get(struct client *c, const void *rec, char *why, size_t why_by
 }
 
 /* The name, cut to the room with its NUL, into the host window; its full length as the answer. */
-int loading_func_name_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
+int module_load_func_name_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_func_name *n = rec;
     if (c->com.fault) {
         reply_status(&c->com, &n->rec, c->com.fault);
@@ -351,7 +351,7 @@ int loading_func_name_get(struct client *c, const void *rec, char *why, size_t w
     return 0;
 }
 
-int loading_global_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
+int module_load_global_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_global_get *g = rec;
     struct wire_global_reply reply = {0};
     if (c->com.fault) {
@@ -362,7 +362,7 @@ int loading_global_get(struct client *c, const void *rec, char *why, size_t why_
     if (!m) return ERR_PROTOCOL;
     int err = c->worker->ops->global_get(m->dev, (const char *)(g + 1), &reply.addr, &reply.bytes);
     estate_ask(&c->estate, c->worker->ops, c->space);
-    if (!err) saving_address(c, reply.addr);
+    if (!err) savepoint_writer_address(c, reply.addr);
     reply_send(&c->com, &g->rec, err, &reply, err ? 0 : sizeof(reply));
     return 0;
 }
@@ -381,7 +381,7 @@ static void finish_show(struct client *c, struct loading *l) {
     free(l);
 }
 
-int loading_show(struct client *c, const void *rec, char *why, size_t why_bytes) {
+int module_load_show(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_mem *m = rec;
     const struct dev_ops *ops = c->worker->ops;
     if (!client_host(c, m->addr, m->bytes)) {
@@ -407,7 +407,7 @@ static bool may_finish(const struct errand *e) {
     const struct client *c = l->client;
     if (client_dead(c)) return true;
     if (c->throttled & CLIENT_OUT || c->moves) return false;
-    return l->finish != finish_load || !moves_any(c->worker);
+    return l->finish != finish_load || !memory_move_any(c->worker);
 }
 
 static void finish(struct worker *w, struct loading *l) {
@@ -417,10 +417,10 @@ static void finish(struct worker *w, struct loading *l) {
     c->errand = NULL;
     c->throttled &= (uint8_t)~CLIENT_LOADS;
     l->finish(c, l);
-    if (c->abandoned && !client_busy(c)) ending_release(c);
+    if (c->abandoned && !client_busy(c)) client_end_release(c);
 }
 
-unsigned loading_collect(struct worker *w) {
+unsigned module_load_collect(struct worker *w) {
     unsigned count = 0;
     struct list *pos, *tmp;
     for (struct errand *e; (e = errand_take(&w->errands));)
@@ -434,12 +434,12 @@ unsigned loading_collect(struct worker *w) {
     return count;
 }
 
-bool loading_pending(const struct worker *w) {
+bool module_load_pending(const struct worker *w) {
     const struct list *pos;
     list_each(pos, &w->loaded) if (may_finish(list_entry(pos, struct errand, link))) return true;
     return false;
 }
 
-bool loading_arm(struct worker *w) {
+bool module_load_arm(struct worker *w) {
     return !w->errands.away || errand_arm(&w->errands);
 }

@@ -18,18 +18,18 @@
 struct client;
 struct worker;
 
-int loading_load(struct client *c, const void *rec, char *why, size_t why_bytes);
-int loading_unload(struct client *c, const void *rec, char *why, size_t why_bytes);
-int loading_func_get(struct client *c, const void *rec, char *why, size_t why_bytes);
-int loading_func_name_get(struct client *c, const void *rec, char *why, size_t why_bytes);
-int loading_global_get(struct client *c, const void *rec, char *why, size_t why_bytes);
-int loading_show(struct client *c, const void *rec, char *why, size_t why_bytes);
+int module_load_begin(struct client *c, const void *rec, char *why, size_t why_bytes);
+int module_load_unload(struct client *c, const void *rec, char *why, size_t why_bytes);
+int module_load_func_get(struct client *c, const void *rec, char *why, size_t why_bytes);
+int module_load_func_name_get(struct client *c, const void *rec, char *why, size_t why_bytes);
+int module_load_global_get(struct client *c, const void *rec, char *why, size_t why_bytes);
+int module_load_show(struct client *c, const void *rec, char *why, size_t why_bytes);
 
 /* Finishes what is back: how many. */
-unsigned loading_collect(struct worker *w);
+unsigned module_load_collect(struct worker *w);
 /* True when it would finish one. */
-bool loading_pending(const struct worker *w);
+bool module_load_pending(const struct worker *w);
 /* The caller is about to sleep. False: something is back already. */
-bool loading_arm(struct worker *w);
+bool module_load_arm(struct worker *w);
 
 #endif

@@ -17,7 +17,8 @@
 #include "daemon/worker/stream/conditional.h"
 #include "proto/record.h"
 
-#define CHOOSING_SHARE 64 /* bodies and records, a client and sweep, within one body's records */
+#define NESTED_GRAPH_SHARE \
+    64 /* bodies and records, a client and sweep, within one body's records */
 
 /* ---- conditional nodes ----------------------------------------------------------------------- */
 
@@ -35,7 +36,7 @@ static bool next_body(struct client *c, struct choice *choice) {
     struct stream *s = choice->body.parent;
     const struct op *op = stream_at(s, s->cursor);
     struct graph *body = choose_body(c, &op->choice, choice);
-    if (body && choice_enter(choice, body) == 0) return true;
+    if (body && conditional_enter(choice, body) == 0) return true;
     if (body)
         fault_raise(c, -ENOMEM, "out of memory for a conditional node");
     else
@@ -52,7 +53,7 @@ static void check_launched(struct client *c, int err) {
 /* Whatever became complete by that. */
 static unsigned end_settled(struct client *c) {
     unsigned count = 0;
-    for (struct stream *s; !client_dead(c) && (s = launching_settled(&c->launching)); count++)
+    for (struct stream *s; !client_dead(c) && (s = device_launch_settled(&c->launching)); count++)
         progress_end_aside(c, s);
     return count;
 }
@@ -106,19 +107,19 @@ static unsigned read_body(struct worker *w, struct client *c, struct body *b) {
 static unsigned go_on(struct worker *w, struct client *c, struct body *b) {
     if (!body_over(b)) return read_body(w, c, b);
     if (b->launched) {
-        check_launched(c, launching_ended(&c->launching, b->launched));
+        check_launched(c, device_launch_ended(&c->launching, b->launched));
         return end_settled(c);
     }
-    return next_body(c, choice_of(b)) ? read_body(w, c, b) : 0;
+    return next_body(c, conditional_of(b)) ? read_body(w, c, b) : 0;
 }
 
-unsigned choosing_sweep(struct worker *w, struct client *c) {
+unsigned nested_graph_sweep(struct worker *w, struct client *c) {
     unsigned count = 0;
-    if (launching_ready(&c->launching)) {
-        check_launched(c, launching_sweep(&c->launching));
+    if (device_launch_ready(&c->launching)) {
+        check_launched(c, device_launch_sweep(&c->launching));
         count += 1 + end_settled(c);
     }
-    while (count < CHOOSING_SHARE && !client_dead(c)) {
+    while (count < NESTED_GRAPH_SHARE && !client_dead(c)) {
         struct body *b = body_take(&c->streams);
         if (!b) break;
         count += 1 + go_on(w, c, b);

@@ -10,10 +10,10 @@
 #include "daemon/worker/client.h"
 
 /* Of a client that lives, a bounded share: how many records were read, and bodies chosen. */
-unsigned choosing_sweep(struct worker *w, struct client *c);
+unsigned nested_graph_sweep(struct worker *w, struct client *c);
 /* True when a sweep would find something. */
-static inline bool choosing_ready(const struct client *c) {
-    return !list_empty(&c->streams.due) || launching_ready(&c->launching);
+static inline bool nested_graph_ready(const struct client *c) {
+    return !list_empty(&c->streams.due) || device_launch_ready(&c->launching);
 }
 
 #endif

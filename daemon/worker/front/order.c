@@ -59,7 +59,7 @@ void order_reap(struct worker *w) {
                   atom_load_relaxed(&c->com.page->stats.busy_ns),
                   atom_load_relaxed(&c->com.page->stats.faults));
         epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
-        ending_destroy(c);
+        client_end_destroy(c);
         w->leaving_count--;
         w->board.stale = true; /* the scheduler forgot it before its memory was gone */
         w->telling = true;
@@ -71,8 +71,8 @@ void order_reap(struct worker *w) {
 /* ---- what we hear ---------------------------------------------------------------------------- */
 
 static void undo_attach(struct client *c) {
-    engine_left(c);
-    ending_destroy(c);
+    sched_link_left(c);
+    client_end_destroy(c);
 }
 
 /* What the scheduler is told of the job: at first, and when something of it is changed. */
@@ -112,17 +112,17 @@ static int attach_client(struct worker *w, const struct wire_worker_msg *msg, in
     }
     err = client_create(w, msg, fds, nfds, completion_fd, &c, why, why_bytes);
     if (err) return err;
-    if (nfds == CLIENT_AGAIN) err = replay_begin(c);
+    if (nfds == CLIENT_AGAIN) err = log_replay_begin(c);
     if (err) {
         client_destroy(c);
         fdutil_close(completion_fd);
         return err;
     }
-    if (c->replay.restored) saving_restored(c);
+    if (c->replay.restored) savepoint_writer_restored(c);
     c->held = msg->kind == WIRE_ATTACH && msg->flags & WIRE_ATTACH_HELD;
-    tenant_share(w, c->uid);
+    user_limits_share(w, c->uid);
     struct sched_spec spec = job_spec(c, msg);
-    engine_joined(c, &spec);
+    sched_link_joined(c, &spec);
     /* Edge-triggered, so that it never has to be read: the client has this very file too, and could
      * empty it first and leave us blocked in read(). */
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = c->doorbell};
@@ -202,7 +202,7 @@ static void take_detach(struct worker *w, const struct wire_worker_msg *msg) {
     if (c->leaving) return;
     c->leaving = true;
     w->leaving_count++;
-    ending_abandon(c, msg->result < 0 ? msg->result : ERR_LEFT);
+    client_end_abandon(c, msg->result < 0 ? msg->result : ERR_LEFT);
 }
 
 static void reply_done(struct worker *w, const struct wire_worker_msg *msg, int err,
@@ -220,7 +220,7 @@ static void take_set_job(struct worker *w, const struct wire_worker_msg *msg) {
         return;
     }
     struct sched_spec spec = job_spec(c, msg);
-    engine_set(c, &spec);
+    sched_link_set(c, &spec);
     reply_done(w, msg, 0, "");
 }
 
@@ -229,13 +229,13 @@ static void take_begin(struct worker *w, const struct wire_worker_msg *msg) {
     if (!c || c->abandoned || !c->held) return;
     c->held = false;
     struct sched_spec spec = job_spec(c, msg);
-    engine_set(c, &spec);
+    sched_link_set(c, &spec);
 }
 
 static void take_set_policy(struct worker *w, const struct wire_worker_msg *msg) {
     char why[160] = "";
     int err = sched_policy_check(&msg->policy, why, sizeof(why));
-    if (!err) engine_policy(w, &msg->policy);
+    if (!err) sched_link_policy(w, &msg->policy);
     reply_done(w, msg, err, why);
 }
 
@@ -248,7 +248,7 @@ static void answer_file(struct client *c, const struct wire_file *f, int fd, int
 
 static void answer_keep(struct client *c, const struct wire_file *f, int fd, int err) {
     estate_note_lack(&c->estate, ESTATE_SEGMENTS);
-    sharing_keep(c, f, fd, err);
+    segment_request_keep(c, f, fd, err);
 }
 
 /* A file, or a descriptor of a segment. Where it came without, the broker says why, or there was no
@@ -287,7 +287,7 @@ static bool take_order(struct worker *w, const struct wire_worker_msg *msg) {
     case WIRE_FORGET: kernel_link_forget(w, msg); return true;
     case WIRE_RESTORED: take_restored(w); return true;
     case WIRE_LIMITS:
-        tenant_set(w, msg->uid, &msg->limits);
+        user_limits_set(w, msg->uid, &msg->limits);
         obtainable_update(w);
         return true;
     case WIRE_KERNELS:

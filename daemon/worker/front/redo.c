@@ -74,9 +74,10 @@ static const struct module *module_of(const struct client *c, const struct func 
 /* The latest that was loaded by this number, of what was read again so far. */
 static struct log_entry *image_of(const struct client *c, uint32_t module) {
     struct log_entry *latest = NULL, *e;
-    for (uint64_t at = 0; at < c->replay.at && (e = log_at(&c->estate.log, at, &at));) {
-        const struct wire_module_load *l = (const void *)log_record(e);
-        if (l->rec.op == WIRE_MODULE_LOAD && l->module == module && !(e->flags & LOG_FILLING))
+    for (uint64_t at = 0; at < c->replay.at && (e = record_log_at(&c->estate.log, at, &at));) {
+        const struct wire_module_load *l = (const void *)record_log_record(e);
+        if (l->rec.op == WIRE_MODULE_LOAD && l->module == module &&
+            !(e->flags & RECORD_LOG_FILLING))
             latest = e;
     }
     return latest;
@@ -96,7 +97,8 @@ static int touch_launch(struct asking *a, const struct wire_launch *l, char *why
                                 .shared_bytes = l->shared_bytes,
                                 .params = l + 1,
                                 .param_bytes = l->param_bytes};
-    return ops->launch_touches(&launch, log_tail(image), image->tail_bytes, see, a, why, why_bytes);
+    return ops->launch_touches(&launch, record_log_tail(image), image->tail_bytes, see, a, why,
+                               why_bytes);
 }
 
 static int touch(struct asking *a, const struct wire_record *rec, char *why, size_t why_bytes) {

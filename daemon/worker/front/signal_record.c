@@ -26,7 +26,7 @@ static struct wire_signal_reply describe(const struct signal *s) {
                                       .done = !s->latest || s->latest->done};
 }
 
-void signaling_record(struct client *c, const struct wire_signal *rec) {
+void signal_record_run(struct client *c, const struct wire_signal *rec) {
     struct wire_signal_reply reply = {.done = 0};
     int err = client_dead(c) ? c->com.fault : change(c, rec);
     const struct signal *s = signal_find(&c->signals, rec->signal);

@@ -9,6 +9,6 @@ struct client;
 struct wire_signal;
 
 /* SIGNAL_MAKE and the following, checked: carried out and answered. */
-void signaling_record(struct client *c, const struct wire_signal *rec);
+void signal_record_run(struct client *c, const struct wire_signal *rec);
 
 #endif

@@ -34,7 +34,7 @@ static struct dev_texture_level level_of(const struct wire_texture *w, uint32_t 
     };
 }
 
-struct dev_texture texturing_describe(const struct wire_texture *w) {
+struct dev_texture texture_record_describe(const struct wire_texture *w) {
     struct dev_texture t = {
         .handle = w->handle,
         .surface = (w->flags & WIRE_TEXTURE_SURFACE) != 0,
@@ -68,7 +68,7 @@ struct dev_texture texturing_describe(const struct wire_texture *w) {
     return t;
 }
 
-struct dev_array texturing_describe_array(const struct wire_array *w) {
+struct dev_array texture_record_describe_array(const struct wire_array *w) {
     struct array_shape shape;
     struct array_element e;
     record_array_shape(w, &shape);
@@ -106,8 +106,8 @@ static int out_of_memory(char *why, size_t why_bytes) {
 
 /* The device's own is made in its turn, and answered. */
 static int add_later(struct client *c, const struct wire_texture *w, char *why, size_t why_bytes) {
-    const struct arrays_texture ask = {.rec = w->rec, .texture = texturing_describe(w)};
-    return defer_texture(c, &ask) ? out_of_memory(why, why_bytes) : 0;
+    const struct device_array_texture ask = {.rec = w->rec, .texture = texture_record_describe(w)};
+    return deferred_request_texture(c, &ask) ? out_of_memory(why, why_bytes) : 0;
 }
 
 /* In the window, where the client's own memory would be. */
@@ -117,31 +117,31 @@ static bool in_alloc(const struct client *c, uint64_t addr, uint64_t bytes) {
     return addr >= win->dev_base && bytes <= most && addr - win->dev_base <= most - bytes;
 }
 
-int texturing_array(struct client *c, const void *rec, char *why, size_t why_bytes) {
+int texture_record_array(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_array *w = rec;
     if (!c->worker->ops->array_create) {
         snprintf(why, why_bytes, "an array, which this device has none of");
         return ERR_PROTOCOL;
     }
-    const struct arrays_make ask = {.rec = w->rec, .array = texturing_describe_array(w)};
+    const struct device_array_make ask = {.rec = w->rec, .array = texture_record_describe_array(w)};
     if (!in_alloc(c, w->addr, ask.array.bytes)) {
         snprintf(why, why_bytes, "an array at 0x%" PRIx64 ", which is not in the client's window",
                  w->addr);
         return ERR_PROTOCOL;
     }
-    return defer_array(c, &ask) ? out_of_memory(why, why_bytes) : 0;
+    return deferred_request_array(c, &ask) ? out_of_memory(why, why_bytes) : 0;
 }
 
-int texturing_array_drop(struct client *c, const void *rec, char *why, size_t why_bytes) {
+int texture_record_array_drop(struct client *c, const void *rec, char *why, size_t why_bytes) {
     if (!c->worker->ops->array_create) {
         snprintf(why, why_bytes, "an array, which this device has none of");
         return ERR_PROTOCOL;
     }
-    return defer_array_drop(c, rec) ? out_of_memory(why, why_bytes) : 0;
+    return deferred_request_array_drop(c, rec) ? out_of_memory(why, why_bytes) : 0;
 }
 
 /* A dead client's kernels run no more. */
-int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes) {
+int texture_record_add(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_texture *w = rec;
     const struct dev_ops *ops = c->worker->ops;
     if (client_dead(c)) {
@@ -154,7 +154,7 @@ int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes
         return ERR_PROTOCOL;
     }
     if (ops->array_create) return add_later(c, w, why, why_bytes);
-    const struct dev_texture t = texturing_describe(w);
+    const struct dev_texture t = texture_record_describe(w);
     uint64_t seen;
     int err = ops->texture_add(c->space, &t, &seen);
     if (!err) {
@@ -166,7 +166,7 @@ int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes
     return ERR_PROTOCOL;
 }
 
-int texturing_reference(struct client *c, const void *rec, char *why, size_t why_bytes) {
+int texture_record_reference(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_texture_ref *w = rec;
     struct module *m = c->objects.modules[w->module];
     if (client_dead(c)) {
@@ -186,13 +186,14 @@ int texturing_reference(struct client *c, const void *rec, char *why, size_t why
                  w->texture.addr);
         return ERR_PROTOCOL;
     }
-    struct arrays_reference ask = {.rec = w->texture.rec, .module = m, .bound = w->bound};
-    if (w->bound) ask.texture = texturing_describe(&w->texture);
+    struct device_array_reference ask = {.rec = w->texture.rec, .module = m, .bound = w->bound};
+    if (w->bound) ask.texture = texture_record_describe(&w->texture);
     ask.texture.surface = (w->texture.flags & WIRE_TEXTURE_SURFACE) != 0;
     const char *name = (const char *)(w + 1);
-    return defer_reference(c, &ask, name, w->name_bytes) ? out_of_memory(why, why_bytes) : 0;
+    return deferred_request_reference(c, &ask, name, w->name_bytes) ? out_of_memory(why, why_bytes)
+                                                                    : 0;
 }
 
-int texturing_drop(struct client *c, const void *rec, char *why, size_t why_bytes) {
-    return defer_texture_drop(c, rec) ? out_of_memory(why, why_bytes) : 0;
+int texture_record_drop(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    return deferred_request_texture_drop(c, rec) ? out_of_memory(why, why_bytes) : 0;
 }

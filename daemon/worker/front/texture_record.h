@@ -14,14 +14,14 @@
 struct client;
 
 /* A checked record as the device is told it. Pure. */
-struct dev_texture texturing_describe(const struct wire_texture *w);
-struct dev_array texturing_describe_array(const struct wire_array *w);
+struct dev_texture texture_record_describe(const struct wire_texture *w);
+struct dev_array texture_record_describe_array(const struct wire_array *w);
 
 /* Records that were checked (record.h). 0, or ERR_PROTOCOL with `why`. */
-int texturing_add(struct client *c, const void *rec, char *why, size_t why_bytes);
-int texturing_reference(struct client *c, const void *rec, char *why, size_t why_bytes);
-int texturing_drop(struct client *c, const void *rec, char *why, size_t why_bytes);
-int texturing_array(struct client *c, const void *rec, char *why, size_t why_bytes);
-int texturing_array_drop(struct client *c, const void *rec, char *why, size_t why_bytes);
+int texture_record_add(struct client *c, const void *rec, char *why, size_t why_bytes);
+int texture_record_reference(struct client *c, const void *rec, char *why, size_t why_bytes);
+int texture_record_drop(struct client *c, const void *rec, char *why, size_t why_bytes);
+int texture_record_array(struct client *c, const void *rec, char *why, size_t why_bytes);
+int texture_record_array_drop(struct client *c, const void *rec, char *why, size_t why_bytes);
 
 #endif

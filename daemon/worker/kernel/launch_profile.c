@@ -10,14 +10,16 @@
 #include "daemon/worker/kernel/estimate.h"
 #include "daemon/worker/kernel/object.h"
 
-#define PROFILING_FIRST 32u                  /* launches of a kernel that are timed at first */
-#define PROFILING_EACH 16u                   /* then one in so many of its job's */
-#define PROFILING_NULL 0x6e756c6c6e756c6cull /* tells their fingerprints from computed ones' */
+#define LAUNCH_PROFILE_FIRST 32u /* launches of a kernel that are timed at first */
+#define LAUNCH_PROFILE_EACH 16u  /* then one in so many of its job's */
+#define LAUNCH_PROFILE_NULL                                               \
+    0x6e756c6c6e756c6cull /* tells their fingerprints from computed ones' \
+                           */
 
 const struct sched_kernel profiling_unknown = {.sms = KERNEL_PROFILE_SMS_MAX};
 const struct sched_kernel profiling_copy = {.class = SCHED_CLASS_COPY};
 
-int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t seed) {
+int launch_profile_create(struct kernels **out, const struct dev_info *info, uint64_t seed) {
     struct kernels_config config = {.peak = {info->insts_s, info->bytes_s}, .seed = seed};
     return kernels_create(out, &config);
 }
@@ -29,7 +31,7 @@ int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t
 static struct kernel *find_null(struct profiling *p, struct kernel_profile_key key,
                                 const struct func *f, const struct dev_launch *l, uint32_t sms) {
     uint64_t ns = kernels_mean_ns(p->kernels, &key);
-    key.func ^= PROFILING_NULL;
+    key.func ^= LAUNCH_PROFILE_NULL;
     struct kernel *e = kernels_intern(p->kernels, &key, f->name, sms, &p->created);
     if (!ns && e) ns = e->sched.mean_ns;
     if (e) kernels_assume(e, ns ? ns : estimate_ns(p->info, f, l));
@@ -48,7 +50,7 @@ static struct kernel *find_kernel(struct profiling *p, const struct func *f,
                    : kernels_intern(p->kernels, &key, f->name, sms, &p->created);
 }
 
-void profiling_shape(struct profiling *p, struct func *f, const struct wire_launch *l) {
+void launch_profile_shape(struct profiling *p, struct func *f, const struct wire_launch *l) {
     struct func_shape *s = &f->shape;
     memcpy(s->sent, &l->func, sizeof(s->sent));
     s->launch = (struct dev_launch){.func = f->dev,
@@ -67,14 +69,14 @@ void profiling_shape(struct profiling *p, struct func *f, const struct wire_laun
 
 /* ---- what its end says ----------------------------------------------------------------------- */
 
-bool profiling_asks(const struct op *op) {
+bool launch_profile_asks(const struct op *op) {
     const struct kernel *e = op->kind == WIRE_LAUNCH ? op->launch.kernel : NULL;
-    return e && (e->profile.durations.count < PROFILING_FIRST ||
-                 op->launch.number % PROFILING_EACH == 0);
+    return e && (e->profile.durations.count < LAUNCH_PROFILE_FIRST ||
+                 op->launch.number % LAUNCH_PROFILE_EACH == 0);
 }
 
 /* What failed or was cancelled says nothing of the kernel. */
-void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns, bool coarse) {
+void launch_profile_ended(struct kernels *k, struct op *op, uint64_t mixed_ns, bool coarse) {
     const struct dev_op *d = &op->dev;
     if (op->kind != WIRE_LAUNCH || !op->launch.kernel || d->result || d->end_ns < d->start_ns)
         return;

@@ -22,30 +22,30 @@ struct profiling {
 };
 
 /* The table for a device. `seed`: a secret. 0 or -ENOMEM. */
-int profiling_create(struct kernels **out, const struct dev_info *info, uint64_t seed);
+int launch_profile_create(struct kernels **out, const struct dev_info *info, uint64_t seed);
 
 /* The function is launched so from now on; its limits allow it. */
-void profiling_shape(struct profiling *p, struct func *f, const struct wire_launch *l);
-/* The launch is of this kernel, held until profiling_drop; NULL: one without a profile. */
-static inline void profiling_launch(struct kernels *k, struct op *op, struct kernel *kernel) {
+void launch_profile_shape(struct profiling *p, struct func *f, const struct wire_launch *l);
+/* The launch is of this kernel, held until launch_profile_drop; NULL: one without a profile. */
+static inline void launch_profile_launch(struct kernels *k, struct op *op, struct kernel *kernel) {
     op->launch.kernel = kernel;
     if (kernel) kernels_hold(k, kernel);
 }
 /* A kernel for which there is no room in the table: as large as any, and of unknown class. */
 extern const struct sched_kernel profiling_unknown, profiling_copy;
 /* What the scheduler is told of the operation. */
-static inline const struct sched_kernel *profiling_sched(const struct op *op) {
+static inline const struct sched_kernel *launch_profile_sched(const struct op *op) {
     if (op->kind != WIRE_LAUNCH) return &profiling_copy;
     return op->launch.kernel ? &op->launch.kernel->sched : &profiling_unknown;
 }
 /* Whether the device should be asked when this launch begins and ends, where that costs something:
  * of a kernel's first ones, and of some later. */
-bool profiling_asks(const struct op *op);
+bool launch_profile_asks(const struct op *op);
 /* A launch ended on the device, where several clients were until `mixed_ns`. `coarse`: its times
  * are rough unless they were asked for. */
-void profiling_ended(struct kernels *k, struct op *op, uint64_t mixed_ns, bool coarse);
+void launch_profile_ended(struct kernels *k, struct op *op, uint64_t mixed_ns, bool coarse);
 /* The operation is about to be freed. */
-static inline void profiling_drop(struct kernels *k, struct op *op) {
+static inline void launch_profile_drop(struct kernels *k, struct op *op) {
     if (op->kind != WIRE_LAUNCH) return;
     kernels_drop(k, op->launch.kernel);
     op->launch.kernel = NULL;

@@ -17,44 +17,45 @@
 #include "daemon/worker/residency/user_limits.h"
 #include "daemon/worker/scheduling/sched_link.h"
 
-void ending_release(struct client *c) {
+void client_end_release(struct client *c) {
     if (!c->memory) return;
-    unload_all(c);
-    arrays_release(c);
+    module_unload_all(c);
+    device_array_release(c);
     residency_give(c);
     atom_store_relaxed(&c->com.page->stats.memory_bytes, 0);
 }
 
-void ending_abandon(struct client *c, int err) {
+void client_end_abandon(struct client *c, int err) {
     if (c->abandoned) return;
     fault_void(c, err);
     c->abandoned = true;
     c->throttled &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
-    if (c->parked || clearing_pending(c)) engine_unpark(c); /* before the scheduler hears of it */
-    engine_untry(c);
+    if (c->parked || lane_clear_pending(c))
+        sched_link_unpark(c); /* before the scheduler hears of it */
+    sched_link_untry(c);
     if (c->errand) errand_cancel(&c->worker->errands, c->errand);
     if (!c->inflight) residency_end(c); /* before the scheduler gives it to others */
-    if (!client_busy(c)) ending_release(c);
-    engine_left(c);
+    if (!client_busy(c)) client_end_release(c);
+    sched_link_left(c);
     if (client_busy(c)) c->worker->ops->space_cancel(c->space);
     callback_forget(&c->callbacks);
     watch_forget(&c->watch);
-    passing_forget(c);
+    iteration_boundary_forget(c);
     for (uint32_t i = 0; i < stream_count(&c->streams); i++) {
         struct stream *s = stream_any(&c->streams, i);
         if (!s) continue;
         stream_skip(s);
         progress_retire(c, s);
     }
-    if (c->streams.deferred) defer_run(c);
+    if (c->streams.deferred) deferred_request_run(c);
 }
 
-void ending_destroy(struct client *c) {
+void client_end_destroy(struct client *c) {
     struct worker *w = c->worker;
     uint32_t uid = c->uid;
-    ending_release(c);
+    client_end_release(c);
     residency_finish(c);
     client_destroy(c);
-    tenant_share(w, uid);
+    user_limits_share(w, uid);
     errand_trim(&w->errands);
 }

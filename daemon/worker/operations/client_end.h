@@ -11,11 +11,12 @@ struct client;
 /* Stops everything: cancels what runs or has not begun, drops what is queued. `err` is its fault
  * when it has none yet, and is there before anything is dropped. At a safe point only (not while a
  * step's actions or a poll's completions are being carried out). */
-void ending_abandon(struct client *c, int err);
-/* Its device memory goes, some each time round the loop (memory_move.h); nothing of it is on the device.
+void client_end_abandon(struct client *c, int err);
+/* Its device memory goes, some each time round the loop (memory_move.h); nothing of it is on the
+ * device.
  */
-void ending_release(struct client *c);
+void client_end_release(struct client *c);
 /* What is left of it at once, and the client is freed. */
-void ending_destroy(struct client *c);
+void client_end_destroy(struct client *c);
 
 #endif

@@ -16,8 +16,8 @@
 #include "daemon/worker/stats.h"
 
 /* Without any progress: a host function may take so long, and a kernel on the software GPU. */
-#define PASSING_HOST_NS 20000000ull
-#define PASSING_KERNEL_NS 2000000000ull
+#define ITERATION_BOUNDARY_HOST_NS 20000000ull
+#define ITERATION_BOUNDARY_KERNEL_NS 2000000000ull
 
 /* ---- found ----------------------------------------------------------------------------------- */
 
@@ -67,7 +67,8 @@ static bool is_open(const struct client *c) {
     return c->watch.open > 0;
 }
 
-int passing_launch(struct client *c, struct stream *s, struct op *op, uint64_t fingerprint) {
+int iteration_boundary_launch(struct client *c, struct stream *s, struct op *op,
+                              uint64_t fingerprint) {
     struct boundary *b = &c->boundary;
     if (iteration_launch(b->detector, fingerprint, c->lifetime.live_bytes, c->worker->now_ns) &&
         !is_open(c)) {
@@ -88,8 +89,8 @@ static uint64_t transfer_fingerprint(const struct op *op, bool to_host, uint64_t
     return ((uint64_t)op->kind << 8 | (uint64_t)to_host << 7 | size) * 0x9e3779b97f4a7c15ull;
 }
 
-int passing_transfer(struct client *c, struct stream *s, struct op *op, bool to_host, uint64_t addr,
-                     uint64_t bytes) {
+int iteration_boundary_transfer(struct client *c, struct stream *s, struct op *op, bool to_host,
+                                uint64_t addr, uint64_t bytes) {
     struct boundary *b = &c->boundary;
     if (iteration_transfer(b->detector, transfer_fingerprint(op, to_host, bytes), to_host,
                            c->lifetime.live_bytes, c->worker->now_ns) &&
@@ -116,13 +117,13 @@ static void set_waiting(struct client *c, bool waiting) {
         c->worker->waiting_count--;
 }
 
-void passing_idle(struct client *c) {
+void iteration_boundary_idle(struct client *c) {
     iteration_idle(c->boundary.detector, c->worker->now_ns);
     set_waiting(c, iteration_waits(c->boundary.detector));
 }
 
 /* An iteration without an operation is none: a flood of marks costs nobody anything. */
-void passing_mark(struct client *c) {
+void iteration_boundary_mark(struct client *c) {
     struct boundary *b = &c->boundary;
     if (!iteration_mark(b->detector, c->worker->now_ns) || !b->passage.sent) return;
     if (is_open(c)) return;
@@ -142,7 +143,7 @@ struct ahead {
 
 static bool keep_part(void *arg, uint64_t addr, uint64_t bytes) {
     struct ahead *a = arg;
-    return !allowance_keep(a->client, addr, bytes, &a->most) || a->most;
+    return !memory_grant_keep(a->client, addr, bytes, &a->most) || a->most;
 }
 
 /* There may be more: the boundary is looked at again in the next round. */
@@ -154,7 +155,7 @@ static bool keeps_on(struct client *c) {
     return true;
 }
 
-unsigned passing_go_on(struct worker *w) {
+unsigned iteration_boundary_go_on(struct worker *w) {
     unsigned count = 0;
     for (; !list_empty(&w->keeping); count++) {
         struct client *c = list_entry(w->keeping.next, struct client, keeping);
@@ -167,7 +168,7 @@ unsigned passing_go_on(struct worker *w) {
 static bool keep_block(void *arg, uint64_t addr, uint64_t bytes) {
     struct client *c = arg;
     uint32_t all = MEMORY_ALL;
-    if (allowance_keep(c, addr, bytes, &all)) return true;
+    if (memory_grant_keep(c, addr, bytes, &all)) return true;
     c->stranded = true; /* its lane is not left with data in it: residency.c */
     return false;
 }
@@ -181,22 +182,22 @@ static void set_early(struct client *c, bool early) {
         c->worker->early_count--;
 }
 
-void passing_look(struct client *c) {
+void iteration_boundary_look(struct client *c) {
     struct boundary *b = &c->boundary;
     bool over = !client_dead(c) && passage_over(&b->passage);
     set_early(c, over && !boundary_holds(b) && passage_waits(&b->passage, c->worker->now_ns));
-    if (!over || b->early || saving_begins(c) || keeps_on(c)) return;
+    if (!over || b->early || savepoint_writer_begins(c) || keeps_on(c)) return;
     c->stranded = false;
     stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, keep_block, c));
-    if (passage_pass(&b->passage) && !c->credit.known) allowance_word(c);
+    if (passage_pass(&b->passage) && !c->credit.known) memory_grant_word(c);
     credit_iteration(&c->credit, c->memory);
-    engine_boundary(c); /* after the reservation: the lane shrinks at this boundary */
+    sched_link_boundary(c); /* after the reservation: the lane shrinks at this boundary */
     if (!boundary_holds(b)) return;
     begin_pass(c, c->worker->now_ns);
     release_ops(c);
 }
 
-void passing_forget(struct client *c) {
+void iteration_boundary_forget(struct client *c) {
     list_remove(&c->boundary.link);
     list_remove(&c->keeping);
     set_early(c, false);
@@ -207,8 +208,8 @@ void passing_forget(struct client *c) {
 /* Waiting for its turn is no reason: then nothing of it is anywhere. */
 static bool is_stuck(const struct client *c) {
     uint64_t waited = c->worker->now_ns - c->boundary.held_ns;
-    if (callback_any(&c->callbacks)) return waited >= PASSING_HOST_NS;
-    return c->inflight && waited >= PASSING_KERNEL_NS;
+    if (callback_any(&c->callbacks)) return waited >= ITERATION_BOUNDARY_HOST_NS;
+    return c->inflight && waited >= ITERATION_BOUNDARY_KERNEL_NS;
 }
 
 /* Passes the boundary without another operation: the client has been idle for long enough. */
@@ -223,7 +224,7 @@ static void end_idle(struct client *c) {
     set_waiting(c, false);
 }
 
-void passing_relent(struct worker *w) {
+void iteration_boundary_relent(struct worker *w) {
     struct list *pos;
     if (!w->held_count && !w->early_count && !w->waiting_count) return;
     list_each(pos, &w->clients) {

@@ -19,8 +19,8 @@ void progress_retire(struct client *c, struct stream *s) {
     if (s->parent) body_retired(s, count);
     if (c->streams.completed == c->streams.pushed)
         iteration_returned(c->boundary.detector, c->worker->now_ns);
-    if (c->streams.deferred) defer_run(c);
-    saving_look(c);
+    if (c->streams.deferred) deferred_request_run(c);
+    savepoint_writer_look(c);
 }
 
 void progress_end_aside(struct client *c, struct stream *s) {

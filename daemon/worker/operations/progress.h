@@ -34,7 +34,7 @@ void progress_end_aside(struct client *c, struct stream *s);
 
 /* An operation that was not pushed is freed. */
 static inline void progress_drop(struct client *c, struct op *op) {
-    profiling_drop(c->worker->kernels, op);
+    launch_profile_drop(c->worker->kernels, op);
     if (op->kind == WIRE_GRAPH_CHOICE) graph_drop_choice(&op->choice);
     op_give(&c->pool, op);
 }

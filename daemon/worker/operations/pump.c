@@ -33,19 +33,19 @@ static void op_ended(struct worker *w, struct op *op) {
     if (s->next - op->seq > PUMP_AHEAD) op_prefetch(stream_at(s, op->seq + PUMP_AHEAD));
     load_end(&w->load, &c->inflight, w->now_ns);
     op->state = OP_DONE;
-    trying_ended(w, op);
-    lost_note(w, op);
-    if (!c->null) profiling_ended(w->kernels, op, w->load.mixed_ns, w->info.coarse);
+    fault_isolation_ended(w, op);
+    device_loss_note(w, op);
+    if (!c->null) launch_profile_ended(w->kernels, op, w->load.mixed_ns, w->info.coarse);
     if (op == c->shown)
-        running_over(c, op);
+        status_page_over(c, op);
     else
         stats_add(&c->com.page->stats.busy_ns, op->dev.busy_ns);
-    engine_done(w, op);
+    sched_link_done(w, op);
     if (op->kind == WIRE_LAUNCH) estate_ask(&c->estate, w->ops, c->space);
     if (op->dev.result && (op->dev.suspects || !client_dead(c))) fault_raise_op(c, op);
     progress_retire(c, s);
     if (c->abandoned && !c->inflight) residency_end(c);
-    if (c->abandoned && !client_busy(c)) ending_release(c);
+    if (c->abandoned && !client_busy(c)) client_end_release(c);
 }
 
 unsigned pump_collect(struct worker *w) {
@@ -68,16 +68,16 @@ static bool begin_op(struct worker *w, struct client *c, struct op *op) {
         return false;
     case WIRE_GRAPH_CHOICE:
         estate_begin(&c->estate, op->stream->id, op->seq);
-        if (choice_begin(op->stream))
+        if (conditional_begin(op->stream))
             fault_raise(c, -ENOMEM, "out of memory for a conditional node");
         return false;
     case WIRE_GRAPH_SETTLE:
         op->state = OP_POSTED;
         estate_begin(&c->estate, op->stream->id, op->seq);
-        launching_settle(&c->launching, op->environment);
+        device_launch_settle(&c->launching, op->environment);
         return false;
-    case WIRE_VALUE_WAIT: return watching_begin(c, op);
-    default: engine_offer(w, op); return false;
+    case WIRE_VALUE_WAIT: return value_wait_begin(c, op);
+    default: sched_link_offer(w, op); return false;
     }
 }
 
@@ -101,14 +101,15 @@ void pump_reorder(struct worker *w) {
 }
 
 static void take_boundary(struct client *c) {
-    if (c->streams.deferred) defer_run(c);
-    passing_look(c);
+    if (c->streams.deferred) deferred_request_run(c);
+    iteration_boundary_look(c);
 }
 
 bool pump_pending(const struct worker *w) {
     return !list_empty(&w->active) || !list_empty(&w->passing) || w->events.count ||
            !list_empty(&w->faulted) || !list_empty(&w->clearing) || !list_empty(&w->parts) ||
-           !list_empty(&w->saving) || !list_empty(&w->keeping) || trying_ready(w) || moves_ready(w);
+           !list_empty(&w->saving) || !list_empty(&w->keeping) || fault_isolation_ready(w) ||
+           memory_move_ready(w);
 }
 
 /* Boundaries before the operations behind them: so events come in the order in which the scheduler
@@ -124,13 +125,13 @@ void pump_run(struct worker *w) {
             list_remove(&s->active);
             advance_stream(w, s);
         } else if (w->events.count) {
-            engine_step(w);
+            sched_link_step(w);
         } else if (!list_empty(&w->faulted)) {
             struct client *c = list_entry(w->faulted.next, struct client, fault_link);
             list_remove(&c->fault_link);
-            ending_abandon(c, c->com.fault);
-        } else if (trying_ready(w)) {
-            engine_try(w);
+            client_end_abandon(c, c->com.fault);
+        } else if (fault_isolation_ready(w)) {
+            sched_link_try(w);
         } else {
             return;
         }

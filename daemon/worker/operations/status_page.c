@@ -66,7 +66,7 @@ static void look_at(struct client *c) {
     const struct worker *w = c->worker;
     uint64_t since;
     const struct op *op = oldest_op(c, &since);
-    if (op && (w->now_ns < since || w->now_ns - since < RUNNING_LEAST_NS)) op = NULL;
+    if (op && (w->now_ns < since || w->now_ns - since < STATUS_PAGE_LEAST_NS)) op = NULL;
     if (!op && !c->shown) return;
     open_page(r);
     if (!op)
@@ -82,7 +82,7 @@ static void look_at(struct client *c) {
     c->shown = op;
 }
 
-void running_over(struct client *c, const struct op *op) {
+void status_page_over(struct client *c, const struct op *op) {
     struct wire_running *r = &c->com.page->running;
     c->shown = NULL;
     open_page(r);
@@ -93,13 +93,13 @@ void running_over(struct client *c, const struct op *op) {
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
-uint64_t running_next_ns(const struct worker *w) {
+uint64_t status_page_next_ns(const struct worker *w) {
     return w->load.inflight ? w->running_ns : UINT64_MAX;
 }
 
-void running_update(struct worker *w) {
+void status_page_update(struct worker *w) {
     struct list *pos;
-    if (w->now_ns < running_next_ns(w)) return;
-    w->running_ns = w->now_ns + RUNNING_EVERY_NS;
+    if (w->now_ns < status_page_next_ns(w)) return;
+    w->running_ns = w->now_ns + STATUS_PAGE_EVERY_NS;
     list_each(pos, &w->clients) look_at(list_entry(pos, struct client, link));
 }

@@ -13,16 +13,17 @@ struct client;
 struct op;
 struct worker;
 
-#define RUNNING_EVERY_NS 100000000ull /* how often it is looked at while something is in flight */
-#define RUNNING_LEAST_NS 100000000ull /* what is younger is not shown */
+#define STATUS_PAGE_EVERY_NS \
+    100000000ull /* how often it is looked at while something is in flight */
+#define STATUS_PAGE_LEAST_NS 100000000ull /* what is younger is not shown */
 
 /* Of every client, when it is time. */
-void running_update(struct worker *w);
+void status_page_update(struct worker *w);
 /* When it is time again; UINT64_MAX: nothing is in flight. */
-uint64_t running_next_ns(const struct worker *w);
+uint64_t status_page_next_ns(const struct worker *w);
 
 /* The operation that is shown (client.shown) is complete: its time counts, and it is shown no more,
  * in one. */
-void running_over(struct client *c, const struct op *op);
+void status_page_over(struct client *c, const struct op *op);
 
 #endif

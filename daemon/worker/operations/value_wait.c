@@ -12,7 +12,7 @@
 #include "daemon/worker/operations/progress.h"
 #include "daemon/worker/scheduling/sched_link.h"
 
-#define WATCHING_SHARE 16 /* cells of a client that are looked at, one after the other */
+#define VALUE_WAIT_SHARE 16 /* cells of a client that are looked at, one after the other */
 
 static int read_cell(const struct client *c, const struct op *op, uint64_t *cell) {
     uint32_t bytes = op->value.bytes;
@@ -41,7 +41,7 @@ static void end_wait(struct client *c, struct op *op, int err) {
         op->dev.result = err;
         op->dev.fault_addr = op->value.addr;
         s->state = STREAM_OFFERED;
-        engine_offer(c->worker, op);
+        sched_link_offer(c->worker, op);
         return;
     }
     op->state = OP_DONE;
@@ -49,7 +49,7 @@ static void end_wait(struct client *c, struct op *op, int err) {
     s->state = STREAM_READY;
 }
 
-bool watching_begin(struct client *c, struct op *op) {
+bool value_wait_begin(struct client *c, struct op *op) {
     int err = ask(c, op);
     if (err != -EAGAIN) {
         end_wait(c, op, err);
@@ -62,7 +62,7 @@ bool watching_begin(struct client *c, struct op *op) {
 
 static unsigned look_at(struct client *c) {
     unsigned came = 0;
-    uint32_t count = c->watch.count < WATCHING_SHARE ? c->watch.count : WATCHING_SHARE;
+    uint32_t count = c->watch.count < VALUE_WAIT_SHARE ? c->watch.count : VALUE_WAIT_SHARE;
     for (uint32_t i = 0; i < count; i++) {
         struct op *op = watch_take(&c->watch);
         struct stream *s = op->stream;
@@ -85,7 +85,7 @@ static bool is_due(const struct client *c) {
     return c->watch.completed != c->streams.completed || c->worker->now_ns >= c->watch.due_ns;
 }
 
-unsigned watching_look(struct worker *w) {
+unsigned value_wait_look(struct worker *w) {
     struct list *pos, *tmp;
     unsigned came = 0;
     list_each_safe(pos, tmp, &w->watching) {
@@ -97,7 +97,7 @@ unsigned watching_look(struct worker *w) {
     return came;
 }
 
-uint64_t watching_next_ns(const struct worker *w) {
+uint64_t value_wait_next_ns(const struct worker *w) {
     const struct list *pos;
     uint64_t next = UINT64_MAX;
     list_each(pos, &w->watching) {

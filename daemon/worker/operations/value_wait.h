@@ -19,11 +19,11 @@ struct worker;
 
 /* A wait that is its stream's first operation. True: what it waits for is there, it is complete,
  * and the caller retires it. */
-bool watching_begin(struct client *c, struct op *op);
+bool value_wait_begin(struct client *c, struct op *op);
 /* Clients that wait, some cells of each, so that nobody's waits delay the others: how many streams
  * go on. */
-unsigned watching_look(struct worker *w);
+unsigned value_wait_look(struct worker *w);
 /* When that is to be called again; UINT64_MAX: nobody waits. */
-uint64_t watching_next_ns(const struct worker *w);
+uint64_t value_wait_next_ns(const struct worker *w);
 
 #endif

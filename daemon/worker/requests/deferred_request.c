@@ -28,52 +28,52 @@ static int add_record(struct client *c, uint16_t kind, const struct wire_mem *me
     op->mem.done_bytes = 0;
     op->mem.err = 0;
     deferred_add(&c->streams, op);
-    defer_run(c);
+    deferred_request_run(c);
     return 0;
 }
 
-int defer_unback(struct client *c, const struct wire_mem *mem) {
+int deferred_request_unback(struct client *c, const struct wire_mem *mem) {
     return add_record(c, WIRE_MEM_UNBACK, mem);
 }
 
-int defer_back(struct client *c, const struct wire_mem *mem) {
+int deferred_request_back(struct client *c, const struct wire_mem *mem) {
     return add_record(c, WIRE_MEM_BACK, mem);
 }
 
-int defer_segment(struct client *c, const struct wire_segment *rec) {
+int deferred_request_segment(struct client *c, const struct wire_segment *rec) {
     struct op *op = op_take(&c->pool, rec->rec.op, 0);
     if (!op) return -ENOMEM;
     op->segment.rec = *rec;
     op->segment.done_bytes = 0;
     deferred_add(&c->streams, op);
-    defer_run(c);
+    deferred_request_run(c);
     return 0;
 }
 
-int defer_unload(struct client *c, struct module *module) {
+int deferred_request_unload(struct client *c, struct module *module) {
     struct op *op = op_take(&c->pool, WIRE_MODULE_UNLOAD, 0);
     if (!op) return -ENOMEM;
     op->module = module;
     deferred_add(&c->streams, op);
-    defer_run(c);
+    deferred_request_run(c);
     return 0;
 }
 
-int defer_texture_drop(struct client *c, const struct wire_texture_drop *drop) {
+int deferred_request_texture_drop(struct client *c, const struct wire_texture_drop *drop) {
     struct op *op = op_take(&c->pool, WIRE_TEXTURE_DROP, 0);
     if (!op) return -ENOMEM;
     op->texture = *drop;
     deferred_add(&c->streams, op);
-    defer_run(c);
+    deferred_request_run(c);
     return 0;
 }
 
-int defer_array_drop(struct client *c, const struct wire_array_drop *drop) {
+int deferred_request_array_drop(struct client *c, const struct wire_array_drop *drop) {
     struct op *op = op_take(&c->pool, WIRE_ARRAY_DROP, 0);
     if (!op) return -ENOMEM;
     op->array = *drop;
     deferred_add(&c->streams, op);
-    defer_run(c);
+    deferred_request_run(c);
     return 0;
 }
 
@@ -82,26 +82,26 @@ static int add_ask(struct client *c, uint16_t kind, const void *ask, uint32_t by
     if (!op) return -ENOMEM;
     memcpy(op_params(op), ask, bytes);
     deferred_add(&c->streams, op);
-    defer_run(c);
+    deferred_request_run(c);
     return 0;
 }
 
-int defer_array(struct client *c, const struct arrays_make *ask) {
+int deferred_request_array(struct client *c, const struct device_array_make *ask) {
     return add_ask(c, WIRE_ARRAY_MAKE, ask, sizeof(*ask));
 }
 
-int defer_texture(struct client *c, const struct arrays_texture *ask) {
+int deferred_request_texture(struct client *c, const struct device_array_texture *ask) {
     return add_ask(c, WIRE_TEXTURE, ask, sizeof(*ask));
 }
 
-int defer_reference(struct client *c, const struct arrays_reference *ask, const char *name,
-                    uint32_t name_bytes) {
+int deferred_request_reference(struct client *c, const struct device_array_reference *ask,
+                               const char *name, uint32_t name_bytes) {
     struct op *op = op_take(&c->pool, WIRE_TEXTURE_REF, (uint32_t)sizeof(*ask) + name_bytes);
     if (!op) return -ENOMEM;
     memcpy(op_params(op), ask, sizeof(*ask));
     memcpy((char *)op_params(op) + sizeof(*ask), name, name_bytes);
     deferred_add(&c->streams, op);
-    defer_run(c);
+    deferred_request_run(c);
     return 0;
 }
 
@@ -127,13 +127,13 @@ static uint64_t backed(const struct client *c, const struct op *op, uint64_t byt
 }
 
 static void answer_back(struct client *c, const struct wire_mem *mem, int err) {
-    allowance_answer(c, &mem->rec, err, mem->bytes);
+    memory_grant_answer(c, &mem->rec, err, mem->bytes);
     if (!err || mem->rec.ticket) return;
     char text[256];
     /* The client went on as if it had the memory. */
     snprintf(text, sizeof(text), "memory at 0x%llx cannot be backed: %s",
              (unsigned long long)mem->addr, err_text(err));
-    if (err == ERR_NO_MEMORY) allowance_refusal(c, mem->bytes, text, sizeof(text));
+    if (err == ERR_NO_MEMORY) memory_grant_refusal(c, mem->bytes, text, sizeof(text));
     fault_raise(c, err, text);
 }
 
@@ -142,9 +142,9 @@ static int back_part(struct client *c, struct op *op) {
     uint64_t part = part_of(c, op);
     int err = c->com.fault;
     if (!err && !op->mem.done_bytes)
-        err = allowance_await(c, mem->addr, mem->bytes - backed(c, op, mem->bytes));
+        err = memory_grant_await(c, mem->addr, mem->bytes - backed(c, op, mem->bytes));
     if (!err && backed(c, op, part) < part)
-        err = allowance_back(c, mem->addr + op->mem.done_bytes, part);
+        err = memory_grant_back(c, mem->addr + op->mem.done_bytes, part);
     if (err) return err;
     op->mem.done_bytes += part;
     pace_add(&c->worker->pace, (uint32_t)(part / c->worker->info.granularity_bytes));
@@ -157,10 +157,10 @@ static bool do_back(struct client *c, struct op *op) {
     const struct wire_mem *mem = &op->mem.rec;
     int err = op->mem.err;
     if (err) {
-        if (!client_dead(c)) allowance_unback(c, mem->addr, op->mem.done_bytes);
+        if (!client_dead(c)) memory_grant_unback(c, mem->addr, op->mem.done_bytes);
     } else {
         err = back_part(c, op);
-        if (err == ALLOWANCE_WAITS || (!err && part_of(c, op))) return false;
+        if (err == MEMORY_GRANT_WAITS || (!err && part_of(c, op))) return false;
         op->mem.err = err;
         if (err && op->mem.done_bytes && !client_dead(c)) return false;
     }
@@ -172,7 +172,7 @@ static bool do_back(struct client *c, struct op *op) {
 static bool do_unback(struct client *c, struct op *op) {
     const struct wire_mem *mem = &op->mem.rec;
     uint64_t part = part_of(c, op);
-    int err = allowance_unback(c, mem->addr + op->mem.done_bytes, part);
+    int err = memory_grant_unback(c, mem->addr + op->mem.done_bytes, part);
     if (err == -ENOENT && is_again(c)) err = 0;
     op->mem.done_bytes += part;
     pace_add(&c->worker->pace, (uint32_t)(part / c->worker->info.granularity_bytes));
@@ -215,9 +215,9 @@ static bool is_due(const struct client *c) {
 /* What the scheduler would give it is there only once all is moved that it decided before. */
 static bool has_to_wait(const struct client *c, const struct op *op) {
     const struct wire_mem *mem = &op->mem.rec;
-    if (client_dead(c) || !moves_any(c->worker)) return false;
+    if (client_dead(c) || !memory_move_any(c->worker)) return false;
     switch (op->kind) {
-    case WIRE_MEM_BACK: return !op->mem.done_bytes && allowance_lacks(c, mem->addr, mem->bytes);
+    case WIRE_MEM_BACK: return !op->mem.done_bytes && memory_grant_lacks(c, mem->addr, mem->bytes);
     case WIRE_MEM_MAKE:
     case WIRE_MEM_OPEN:
     case WIRE_MEM_SHARE: return !op->segment.done_bytes;
@@ -231,17 +231,17 @@ static bool act(struct client *c, struct op *op) {
     switch (op->kind) {
     case WIRE_MEM_BACK: return do_back(c, op);
     case WIRE_MEM_UNBACK: return do_unback(c, op);
-    case WIRE_MODULE_UNLOAD: unload_module(c, op->module); return true;
+    case WIRE_MODULE_UNLOAD: module_unload_one(c, op->module); return true;
     case WIRE_TEXTURE_DROP: do_texture_drop(c, &op->texture); return true;
-    case WIRE_TEXTURE: arrays_texture(c, op_params(op)); return true;
-    case WIRE_TEXTURE_REF: arrays_reference(c, op_params(op)); return true;
-    case WIRE_ARRAY_MAKE: arrays_make(c, op_params(op)); return true;
-    case WIRE_ARRAY_DROP: arrays_drop(c, &op->array); return true;
-    default: return sharing_act(c, &op->segment.rec, &op->segment.done_bytes);
+    case WIRE_TEXTURE: device_array_texture(c, op_params(op)); return true;
+    case WIRE_TEXTURE_REF: device_array_reference(c, op_params(op)); return true;
+    case WIRE_ARRAY_MAKE: device_array_make(c, op_params(op)); return true;
+    case WIRE_ARRAY_DROP: device_array_drop(c, &op->array); return true;
+    default: return segment_request_act(c, &op->segment.rec, &op->segment.done_bytes);
     }
 }
 
-void defer_run(struct client *c) {
+void deferred_request_run(struct client *c) {
     bool any = false;
     if (!list_empty(&c->parts) && !client_dead(c)) return;     /* in its turn */
     if (c->growth == CLIENT_AWAITS && !client_dead(c)) return; /* sched_link.c goes on with it */
@@ -263,7 +263,7 @@ void defer_run(struct client *c) {
     stream_kick_list(&c->streams.fenced);
 }
 
-unsigned defer_go_on(struct worker *w) {
+unsigned deferred_request_go_on(struct worker *w) {
     unsigned count = 0;
     const struct list *pos;
     list_each(pos, &w->parts) count++;
@@ -271,7 +271,7 @@ unsigned defer_go_on(struct worker *w) {
     for (unsigned i = 0; i < count && !list_empty(&w->parts); i++) {
         struct client *c = list_entry(w->parts.next, struct client, parts);
         list_remove(&c->parts);
-        defer_run(c);
+        deferred_request_run(c);
     }
     return count;
 }

@@ -19,27 +19,27 @@ struct module;
 struct worker;
 
 /* 0 or -ENOMEM. */
-int defer_unback(struct client *c, const struct wire_mem *mem);
-int defer_unload(struct client *c, struct module *module);
-int defer_texture_drop(struct client *c, const struct wire_texture_drop *drop);
-int defer_array_drop(struct client *c, const struct wire_array_drop *drop);
+int deferred_request_unback(struct client *c, const struct wire_mem *mem);
+int deferred_request_unload(struct client *c, struct module *module);
+int deferred_request_texture_drop(struct client *c, const struct wire_texture_drop *drop);
+int deferred_request_array_drop(struct client *c, const struct wire_array_drop *drop);
 /* The name goes into `ask`'s, behind it. Copied. */
-struct arrays_reference;
-int defer_reference(struct client *c, const struct arrays_reference *ask, const char *name,
-                    uint32_t name_bytes);
+struct device_array_reference;
+int deferred_request_reference(struct client *c, const struct device_array_reference *ask,
+                               const char *name, uint32_t name_bytes);
 /* Backing begins at once, unless something waits already: then it takes its turn behind it. */
-int defer_back(struct client *c, const struct wire_mem *mem);
+int deferred_request_back(struct client *c, const struct wire_mem *mem);
 /* So are segments (MEM_MAKE and the following). */
-int defer_segment(struct client *c, const struct wire_segment *rec);
+int deferred_request_segment(struct client *c, const struct wire_segment *rec);
 /* And where arrays are the device's own, these and their textures. Copied. */
-struct arrays_make;
-struct arrays_texture;
-int defer_array(struct client *c, const struct arrays_make *ask);
-int defer_texture(struct client *c, const struct arrays_texture *ask);
+struct device_array_make;
+struct device_array_texture;
+int deferred_request_array(struct client *c, const struct device_array_make *ask);
+int deferred_request_texture(struct client *c, const struct device_array_texture *ask);
 
 /* Carries out what has become due. */
-void defer_run(struct client *c);
+void deferred_request_run(struct client *c);
 /* The next part of what is not finished, of each client: how many. */
-unsigned defer_go_on(struct worker *w);
+unsigned deferred_request_go_on(struct worker *w);
 
 #endif

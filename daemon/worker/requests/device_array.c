@@ -18,32 +18,32 @@ static int refusal(const struct client *c) {
 
 /* Where it is once it was, so that nobody needs to know of each that goes. */
 static void fix(struct client *c) {
-    if (!c->fixed) engine_fixed(c);
+    if (!c->fixed) sched_link_fixed(c);
     c->fixed = true;
 }
 
-void arrays_make(struct client *c, const struct arrays_make *ask) {
+void device_array_make(struct client *c, const struct device_array_make *ask) {
     uint64_t bytes = ask->array.charge_bytes;
     int err = refusal(c);
     if (!err && bytes > c->worker->info.memory_bytes) err = ERR_NO_MEMORY;
-    if (!err) err = allowance_module(c, bytes);
+    if (!err) err = memory_grant_module(c, bytes);
     if (!err) fix(c);
     if (!err) {
         err = c->worker->ops->array_create(c->space, &ask->array);
-        if (err) allowance_module_gone(c, bytes);
+        if (err) memory_grant_module_gone(c, bytes);
     }
-    allowance_answer(c, &ask->rec, err, bytes);
+    memory_grant_answer(c, &ask->rec, err, bytes);
 }
 
-void arrays_drop(struct client *c, const struct wire_array_drop *drop) {
+void device_array_drop(struct client *c, const struct wire_array_drop *drop) {
     const struct dev_ops *ops = c->worker->ops;
     uint64_t before = ops->mem_used(c->worker->dev);
     ops->array_destroy(c->space, drop->addr);
-    allowance_module_gone(c, before - ops->mem_used(c->worker->dev));
+    memory_grant_module_gone(c, before - ops->mem_used(c->worker->dev));
     reply_status(&c->com, &drop->rec, c->com.fault);
 }
 
-void arrays_texture(struct client *c, const struct arrays_texture *ask) {
+void device_array_texture(struct client *c, const struct device_array_texture *ask) {
     uint64_t seen = 0;
     int err = refusal(c);
     if (!err) err = c->worker->ops->texture_add(c->space, &ask->texture, &seen);
@@ -51,7 +51,7 @@ void arrays_texture(struct client *c, const struct arrays_texture *ask) {
 }
 
 /* A module that is unloaded later is there still. */
-void arrays_reference(struct client *c, const struct arrays_reference *ask) {
+void device_array_reference(struct client *c, const struct device_array_reference *ask) {
     int err = refusal(c);
     if (!err)
         err = c->worker->ops->module_reference(ask->module->dev, ask->name, ask->texture.surface,
@@ -59,10 +59,10 @@ void arrays_reference(struct client *c, const struct arrays_reference *ask) {
     reply_status(&c->com, &ask->rec, err);
 }
 
-void arrays_release(struct client *c) {
+void device_array_release(struct client *c) {
     const struct dev_ops *ops = c->worker->ops;
     if (!ops->array_end) return;
     uint64_t before = ops->mem_used(c->worker->dev);
     ops->array_end(c->space);
-    allowance_module_gone(c, before - ops->mem_used(c->worker->dev));
+    memory_grant_module_gone(c, before - ops->mem_used(c->worker->dev));
 }

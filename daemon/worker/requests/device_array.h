@@ -17,15 +17,15 @@ struct client;
 struct module;
 
 /* Checked records, and what the device is told of them. */
-struct arrays_make {
+struct device_array_make {
     struct wire_record rec;
     struct dev_array array;
 };
-struct arrays_texture {
+struct device_array_texture {
     struct wire_record rec;
     struct dev_texture texture;
 };
-struct arrays_reference {
+struct device_array_reference {
     struct wire_record rec;
     struct module *module;
     bool bound;
@@ -33,11 +33,11 @@ struct arrays_reference {
     char name[];
 };
 
-void arrays_make(struct client *c, const struct arrays_make *ask);
-void arrays_drop(struct client *c, const struct wire_array_drop *drop);
-void arrays_texture(struct client *c, const struct arrays_texture *ask);
-void arrays_reference(struct client *c, const struct arrays_reference *ask);
+void device_array_make(struct client *c, const struct device_array_make *ask);
+void device_array_drop(struct client *c, const struct wire_array_drop *drop);
+void device_array_texture(struct client *c, const struct device_array_texture *ask);
+void device_array_reference(struct client *c, const struct device_array_reference *ask);
 /* All that the client has. */
-void arrays_release(struct client *c);
+void device_array_release(struct client *c);
 
 #endif

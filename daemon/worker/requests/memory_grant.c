@@ -24,15 +24,15 @@
 #include "daemon/worker/segments/segment.h"
 #include "daemon/worker/stats.h"
 
-/* So much more of each. A grant only grows, but for allowance_word. */
+/* So much more of each. A grant only grows, but for memory_grant_word. */
 static int ask(struct client *c, uint64_t more_p, uint64_t more_e, bool patient) {
     struct credit *k = &c->credit;
     uint64_t p = credit_p(k, c->memory) + more_p, e = credit_e(c->memory) + more_e;
     if (!credit_lacks(k, &p, &e)) return 0;
-    k->bounded = !tenant_allows(c, p, e);
+    k->bounded = !user_limits_allows(c, p, e);
     if (k->bounded) return ERR_NO_MEMORY;
-    enum sched_action_kind answer = engine_ask(c, p, e, patient);
-    if (answer == SCHED_WAIT) return ALLOWANCE_WAITS;
+    enum sched_action_kind answer = sched_link_ask(c, p, e, patient);
+    if (answer == SCHED_WAIT) return MEMORY_GRANT_WAITS;
     if (answer != SCHED_GRANT) return ERR_NO_MEMORY;
     credit_grant(k, p, e);
     obtainable_update(c->worker); /* its user's others are granted less from now on */
@@ -48,7 +48,7 @@ static int ask_more(struct client *c, uint64_t more_p, uint64_t more_e) {
  */
 static int await_more(struct client *c, uint64_t more_p, uint64_t more_e) {
     bool dismissed = c->growth == CLIENT_DISMISSED;
-    if (c->growth == CLIENT_AWAITS) return ALLOWANCE_WAITS;
+    if (c->growth == CLIENT_AWAITS) return MEMORY_GRANT_WAITS;
     c->growth = CLIENT_ANSWERED;
     return dismissed ? ERR_NO_MEMORY : ask(c, more_p, more_e, true);
 }
@@ -57,7 +57,7 @@ static void note_used(struct client *c) {
     credit_used(&c->credit, c->memory, c->com.page);
 }
 
-bool allowance_lacks(const struct client *c, uint64_t addr, uint64_t bytes) {
+bool memory_grant_lacks(const struct client *c, uint64_t addr, uint64_t bytes) {
     bool persistent = addr < client_ephemeral(c);
     if (!c->memory) return false;
     uint64_t p = credit_p(&c->credit, c->memory) + (persistent ? bytes : 0);
@@ -65,35 +65,35 @@ bool allowance_lacks(const struct client *c, uint64_t addr, uint64_t bytes) {
     return credit_lacks(&c->credit, &p, &e);
 }
 
-int allowance_ask(struct client *c, uint64_t addr, uint64_t bytes) {
+int memory_grant_ask(struct client *c, uint64_t addr, uint64_t bytes) {
     bool persistent = addr < client_ephemeral(c);
     if (!c->memory) return ERR_NO_MEMORY;
     return ask_more(c, persistent ? bytes : 0, persistent ? 0 : bytes);
 }
 
-int allowance_await(struct client *c, uint64_t addr, uint64_t bytes) {
+int memory_grant_await(struct client *c, uint64_t addr, uint64_t bytes) {
     bool persistent = addr < client_ephemeral(c);
     if (!c->memory) return ERR_NO_MEMORY;
     return await_more(c, persistent ? bytes : 0, persistent ? 0 : bytes);
 }
 
-int allowance_back(struct client *c, uint64_t addr, uint64_t bytes) {
-    int err = allowance_ask(c, addr, bytes);
+int memory_grant_back(struct client *c, uint64_t addr, uint64_t bytes) {
+    int err = memory_grant_ask(c, addr, bytes);
     if (!err) err = memory_back(c->memory, addr, bytes);
     if (err) return err;
-    clearing_count(c);
+    lane_clear_count(c);
     note_used(c);
     return 0;
 }
 
-int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes) {
+int memory_grant_unback(struct client *c, uint64_t addr, uint64_t bytes) {
     if (!c->memory) return 0;
     int err = memory_unback(c->memory, addr, bytes);
     if (!err) note_used(c);
     return err;
 }
 
-int allowance_make(struct client *c, uint32_t id, uint64_t bytes) {
+int memory_grant_make(struct client *c, uint32_t id, uint64_t bytes) {
     if (!c->memory || bytes > c->worker->info.memory_bytes) return ERR_NO_MEMORY;
     int err = await_more(c, bytes, 0);
     if (!err) err = memory_segment_make(c->memory, id, bytes, c->uid);
@@ -101,21 +101,21 @@ int allowance_make(struct client *c, uint32_t id, uint64_t bytes) {
     return err;
 }
 
-int allowance_ask_lane(struct client *c, uint64_t bytes) {
+int memory_grant_ask_lane(struct client *c, uint64_t bytes) {
     if (!c->memory || bytes > c->worker->info.memory_bytes) return ERR_NO_MEMORY;
     return await_more(c, 0, bytes);
 }
 
-int allowance_make_lane(struct client *c, uint32_t id, uint64_t bytes) {
-    int err = allowance_ask_lane(c, bytes);
+int memory_grant_make_lane(struct client *c, uint32_t id, uint64_t bytes) {
+    int err = memory_grant_ask_lane(c, bytes);
     if (!err) err = memory_segment_make_lane(c->memory, id, bytes);
     if (err) return err;
-    clearing_count(c);
+    lane_clear_count(c);
     note_used(c);
     return 0;
 }
 
-int allowance_open(struct client *c, uint32_t id, struct segment *s) {
+int memory_grant_open(struct client *c, uint32_t id, struct segment *s) {
     if (!c->memory) return ERR_NO_MEMORY;
     int err = await_more(c, s->count * s->granule, 0);
     if (!err) err = memory_segment_open(c->memory, id, s);
@@ -123,7 +123,7 @@ int allowance_open(struct client *c, uint32_t id, struct segment *s) {
     return err;
 }
 
-int allowance_close(struct client *c, uint32_t id) {
+int memory_grant_close(struct client *c, uint32_t id) {
     if (!c->memory) return 0;
     int err = memory_segment_close(c->memory, id);
     if (!err) note_used(c);
@@ -131,7 +131,7 @@ int allowance_close(struct client *c, uint32_t id) {
 }
 
 /* What the user may not have is no want of room. */
-void allowance_refused(struct client *c, uint64_t bytes) {
+void memory_grant_refused(struct client *c, uint64_t bytes) {
     struct wire_usage *s = &c->com.page->usage;
     uint64_t had = c->memory ? credit_p(&c->credit, c->memory) + credit_e(c->memory) : 0;
     if (client_dead(c) || c->credit.bounded) return;
@@ -140,7 +140,7 @@ void allowance_refused(struct client *c, uint64_t bytes) {
     stats_most(&s->needed_bytes, bytes < UINT64_MAX - had ? had + bytes : UINT64_MAX);
 }
 
-int allowance_module(struct client *c, uint64_t bytes) {
+int memory_grant_module(struct client *c, uint64_t bytes) {
     int err = ask_more(c, bytes, 0);
     if (err) return err;
     c->credit.modules += bytes;
@@ -148,22 +148,22 @@ int allowance_module(struct client *c, uint64_t bytes) {
     return 0;
 }
 
-void allowance_module_gone(struct client *c, uint64_t bytes) {
+void memory_grant_module_gone(struct client *c, uint64_t bytes) {
     c->credit.modules -= bytes;
     if (c->memory) note_used(c);
 }
 
 /* What it will take is not known before: it is asked for what it can be at most. */
-int allowance_limit(struct client *c, uint32_t limit, uint64_t value) {
+int memory_grant_limit(struct client *c, uint32_t limit, uint64_t value) {
     const struct dev_ops *ops = c->worker->ops;
     struct dev *dev = c->worker->dev;
     if (!ops->space_limit) return 0;
     uint64_t most = ops->space_limit_bytes(c->space, limit, value);
-    int err = allowance_module(c, most);
+    int err = memory_grant_module(c, most);
     if (err) return err;
     uint64_t before = ops->mem_used(dev);
     err = ops->space_limit(c->space, limit, value);
-    allowance_module_gone(c, most - (ops->mem_used(dev) - before));
+    memory_grant_module_gone(c, most - (ops->mem_used(dev) - before));
     return err;
 }
 
@@ -171,11 +171,11 @@ int allowance_limit(struct client *c, uint32_t limit, uint64_t value) {
 static bool ask_keep(struct client *c, uint64_t need) {
     uint64_t p = credit_p(&c->credit, c->memory) + need, e = 0;
     if (memory_swapped(c->memory)) return false;
-    if (moves_any(c->worker) && credit_lacks(&c->credit, &p, &e)) return false;
+    if (memory_move_any(c->worker) && credit_lacks(&c->credit, &p, &e)) return false;
     return ask_more(c, need, 0) == 0;
 }
 
-bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t *most) {
+bool memory_grant_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t *most) {
     uint64_t copied = 0, need = memory_keep_need(c->memory, addr, bytes);
     if (need == 0) return true;
     if (!ask_keep(c, need)) return false;
@@ -188,29 +188,29 @@ bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t *m
     return err == 0;
 }
 
-void allowance_word(struct client *c) {
+void memory_grant_word(struct client *c) {
     struct credit *k = &c->credit;
     credit_measure(k);
-    engine_measured(c);
+    sched_link_measured(c);
     credit_show(k, c->memory, c->com.page);
     log_info("client",
              "job=%u name=\"%s\" word persistent_bytes=%" PRIu64 " ephemeral_bytes=%" PRIu64,
              c->job_id, c->name, k->reserved_p, k->reserved_e);
 }
 
-void allowance_answer(struct client *c, const struct wire_record *rec, int err, uint64_t bytes) {
+void memory_grant_answer(struct client *c, const struct wire_record *rec, int err, uint64_t bytes) {
     char text[WIRE_REPLY_BYTES];
-    if (err == ERR_NO_MEMORY) allowance_refused(c, bytes);
+    if (err == ERR_NO_MEMORY) memory_grant_refused(c, bytes);
     if (err != ERR_NO_MEMORY || !c->credit.bounded) {
         reply_status(&c->com, rec, err);
         return;
     }
-    allowance_refusal(c, bytes, text, sizeof(text));
+    memory_grant_refusal(c, bytes, text, sizeof(text));
     log_warn("client", "job=%u name=\"%s\" why=\"%s\"", c->job_id, c->name, text);
     reply_send(&c->com, rec, err, text, (uint32_t)strlen(text));
 }
 
-void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes) {
+void memory_grant_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes) {
     const struct credit *k = &c->credit;
     if (k->bounded) {
         snprintf(text, text_bytes,
@@ -218,7 +218,8 @@ void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint3
                  " MiB, and %" PRIu64 " MiB more were asked for; end some, or have root raise the "
                  "limit in salus.conf(5)",
                  c->limits.device_bytes >> 20, c->uid,
-                 tenant_granted(c, credit_granted_p(k), credit_granted_e(k)) >> 20, bytes >> 20);
+                 user_limits_granted(c, credit_granted_p(k), credit_granted_e(k)) >> 20,
+                 bytes >> 20);
         return;
     }
     snprintf(text, text_bytes,

@@ -21,44 +21,44 @@ struct wire_record;
 
 /* Whole granules in one of the windows. 0, ERR_NO_MEMORY or -errno. Who backs them in parts asks
  * for all of it before. */
-int allowance_ask(struct client *c, uint64_t addr, uint64_t bytes);
+int memory_grant_ask(struct client *c, uint64_t addr, uint64_t bytes);
 /* The same for an operation of the deferred list, where the client can wait for others' memory:
- * ALLOWANCE_WAITS, and the operation asks again when the list goes on. So do allowance_make,
- * allowance_ask_lane and allowance_open. */
-#define ALLOWANCE_WAITS (-EINPROGRESS)
-int allowance_await(struct client *c, uint64_t addr, uint64_t bytes);
+ * MEMORY_GRANT_WAITS, and the operation asks again when the list goes on. So do memory_grant_make,
+ * memory_grant_ask_lane and memory_grant_open. */
+#define MEMORY_GRANT_WAITS (-EINPROGRESS)
+int memory_grant_await(struct client *c, uint64_t addr, uint64_t bytes);
 /* The scheduler would be asked. */
-bool allowance_lacks(const struct client *c, uint64_t addr, uint64_t bytes);
-int allowance_back(struct client *c, uint64_t addr, uint64_t bytes);
-int allowance_unback(struct client *c, uint64_t addr, uint64_t bytes);
+bool memory_grant_lacks(const struct client *c, uint64_t addr, uint64_t bytes);
+int memory_grant_back(struct client *c, uint64_t addr, uint64_t bytes);
+int memory_grant_unback(struct client *c, uint64_t addr, uint64_t bytes);
 /* Segments: with so many bytes more, by MAKE or OPEN, to be fetched (memory_segment.h); of the
  * lane, which may be asked before; and closed. */
-int allowance_make(struct client *c, uint32_t id, uint64_t bytes);
-int allowance_ask_lane(struct client *c, uint64_t bytes);
-int allowance_make_lane(struct client *c, uint32_t id, uint64_t bytes);
-int allowance_open(struct client *c, uint32_t id, struct segment *s);
-int allowance_close(struct client *c, uint32_t id);
+int memory_grant_make(struct client *c, uint32_t id, uint64_t bytes);
+int memory_grant_ask_lane(struct client *c, uint64_t bytes);
+int memory_grant_make_lane(struct client *c, uint32_t id, uint64_t bytes);
+int memory_grant_open(struct client *c, uint32_t id, struct segment *s);
+int memory_grant_close(struct client *c, uint32_t id);
 /* Modules now take `bytes` more of the device. ERR_NO_MEMORY: they must go again. */
-int allowance_module(struct client *c, uint64_t bytes);
-void allowance_module_gone(struct client *c, uint64_t bytes);
+int memory_grant_module(struct client *c, uint64_t bytes);
+void memory_grant_module_gone(struct client *c, uint64_t bytes);
 /* A limit of CUDA's, which the device may need memory for. ERR_NO_MEMORY; -EINVAL: it is too late
  * for it. */
-int allowance_limit(struct client *c, uint32_t limit, uint64_t value);
+int memory_grant_limit(struct client *c, uint32_t limit, uint64_t value);
 /* A survivor's pages become the client's own, so many granules of them at most, which are taken
  * from `most`: there may be more, where none is left of it. False when there is no room for them,
  * or may not be yet, or when it is swapped out. Nothing of the client is in flight. */
-bool allowance_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t *most);
+bool memory_grant_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t *most);
 
 /* The scheduler is told the peaks of the last two iterations: the reservation of a job that had
  * none. */
-void allowance_word(struct client *c);
+void memory_grant_word(struct client *c);
 
 /* Answers a record that asked for `bytes` more, with text where its user may have no more: the log
  * says so, and the client, which tells whoever runs it. */
-void allowance_answer(struct client *c, const struct wire_record *rec, int err, uint64_t bytes);
-/* Counts that so much more was refused, as allowance_answer does. */
-void allowance_refused(struct client *c, uint64_t bytes);
+void memory_grant_answer(struct client *c, const struct wire_record *rec, int err, uint64_t bytes);
+/* Counts that so much more was refused, as memory_grant_answer does. */
+void memory_grant_refused(struct client *c, uint64_t bytes);
 /* For people, when `bytes` more were refused. */
-void allowance_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes);
+void memory_grant_refusal(const struct client *c, uint64_t bytes, char *text, uint32_t text_bytes);
 
 #endif

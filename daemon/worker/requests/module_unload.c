@@ -8,20 +8,20 @@
 #include "daemon/worker/requests/memory_grant.h"
 #include "daemon/worker/stats.h"
 
-void unload_module(struct client *c, struct module *m) {
+void module_unload_one(struct client *c, struct module *m) {
     struct worker *w = c->worker;
     uint64_t before = w->ops->mem_used(w->dev);
     uint64_t funcs = object_free(m, &w->errands, w->kernels);
-    allowance_module_gone(c, before - w->ops->mem_used(w->dev)); /* what others need stays */
+    memory_grant_module_gone(c, before - w->ops->mem_used(w->dev)); /* what others need stays */
     stats_sub(&c->com.page->stats.modules, 1);
     stats_sub(&c->com.page->stats.functions, funcs);
 }
 
-void unload_all(struct client *c) {
+void module_unload_all(struct client *c) {
     struct module *m;
     for (uint32_t id = 0; (m = object_next(&c->objects, id)); id++) {
         id = m->id;
         object_forget(&c->objects, m);
-        unload_module(c, m);
+        module_unload_one(c, m);
     }
 }

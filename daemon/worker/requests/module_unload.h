@@ -10,8 +10,8 @@ struct client;
 struct module;
 
 /* A module whose ids are free already. Nothing can use it any more. */
-void unload_module(struct client *c, struct module *m);
+void module_unload_one(struct client *c, struct module *m);
 /* All that the client has, when nothing of it is on the device. */
-void unload_all(struct client *c);
+void module_unload_all(struct client *c);
 
 #endif

@@ -52,18 +52,18 @@ static int fetch(struct client *c, const struct wire_segment *rec, uint64_t *don
     int err = memory_segment_fetch(c->memory, rec->segment, WORKER_GRANULES);
     note_part(c, done);
     *over = err || memory_segment_whole(c->memory, rec->segment);
-    if (err) allowance_close(c, rec->segment);
+    if (err) memory_grant_close(c, rec->segment);
     return err;
 }
 
 /* The chunks that the lane lacks, before its slots. */
 static int make_in_lane(struct client *c, const struct wire_segment *rec, uint64_t *done,
                         bool *over) {
-    int err = *done ? 0 : allowance_ask_lane(c, rec->bytes);
+    int err = *done ? 0 : memory_grant_ask_lane(c, rec->bytes);
     if (!err) err = memory_lane_ahead(c->memory, rec->bytes, WORKER_GRANULES);
     *over = err || !memory_part(c->memory);
     if (!*over) note_part(c, done);
-    return !err && *over ? allowance_make_lane(c, rec->segment, rec->bytes) : err;
+    return !err && *over ? memory_grant_make_lane(c, rec->segment, rec->bytes) : err;
 }
 
 static bool do_make(struct client *c, const struct wire_segment *rec, uint64_t *done) {
@@ -72,11 +72,11 @@ static bool do_make(struct client *c, const struct wire_segment *rec, uint64_t *
     if (rec->ephemeral) {
         err = make_in_lane(c, rec, done, &over);
     } else {
-        err = *done ? 0 : allowance_make(c, rec->segment, rec->bytes);
+        err = *done ? 0 : memory_grant_make(c, rec->segment, rec->bytes);
         if (!err) err = fetch(c, rec, done, &over);
     }
-    if (err == ALLOWANCE_WAITS) return false;
-    if (over) allowance_answer(c, &rec->rec, err, rec->bytes);
+    if (err == MEMORY_GRANT_WAITS) return false;
+    if (over) memory_grant_answer(c, &rec->rec, err, rec->bytes);
     return over;
 }
 
@@ -86,12 +86,12 @@ static bool do_open(struct client *c, const struct wire_segment *rec, uint64_t *
     bool over = true;
     int err = s ? 0 : -ENOENT;
     uint64_t bytes = s ? s->count * s->granule : 0;
-    if (!err && !*done) err = allowance_open(c, rec->segment, s);
-    if (err == ALLOWANCE_WAITS) return false;
+    if (!err && !*done) err = memory_grant_open(c, rec->segment, s);
+    if (err == MEMORY_GRANT_WAITS) return false;
     if (!err) err = fetch(c, rec, done, &over);
     if (!over) return false;
     if (err == ERR_NO_MEMORY)
-        allowance_answer(c, &rec->rec, err, bytes);
+        memory_grant_answer(c, &rec->rec, err, bytes);
     else
         answer_segment(c, rec, s, err);
     return true;
@@ -102,7 +102,7 @@ static bool do_close(struct client *c, const struct wire_segment *rec, uint64_t 
     *done += ahead;
     pace_add(&c->worker->pace, ahead);
     if (ahead) return false;
-    int err = allowance_close(c, rec->segment);
+    int err = memory_grant_close(c, rec->segment);
     if (err) log_warn("client", "job=%u close=%u error=%d", c->job_id, rec->segment, err);
     reply_status(&c->com, &rec->rec, err);
     return true;
@@ -138,7 +138,7 @@ static bool do_show(struct client *c, const struct wire_segment *rec, uint64_t *
 static bool do_share(struct client *c, const struct wire_segment *rec, uint64_t *done) {
     struct segment *s = NULL;
     uint32_t most = WORKER_GRANULES;
-    int err = allowance_keep(c, rec->addr, rec->bytes, &most) ? 0 : ERR_NO_MEMORY;
+    int err = memory_grant_keep(c, rec->addr, rec->bytes, &most) ? 0 : ERR_NO_MEMORY;
     *done += WORKER_GRANULES - most;
     if (!err && !most) return false;
     if (!err) err = memory_segment_share(c->memory, rec->addr, rec->bytes, c->uid, &s);
@@ -185,7 +185,7 @@ static int keep(struct client *c, uint32_t id, int fd, struct segment **out) {
     return err;
 }
 
-void sharing_keep(struct client *c, const struct wire_file *f, int fd, int err) {
+void segment_request_keep(struct client *c, const struct wire_file *f, int fd, int err) {
     const struct wire_record asked = {.reply = (uint16_t)f->reply, .ticket = f->ticket};
     struct wire_segment_reply reply = {.bytes = 0};
     struct segment *s = NULL;
@@ -206,7 +206,7 @@ void sharing_keep(struct client *c, const struct wire_file *f, int fd, int err) 
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-bool sharing_act(struct client *c, const struct wire_segment *rec, uint64_t *done) {
+bool segment_request_act(struct client *c, const struct wire_segment *rec, uint64_t *done) {
     if (client_dead(c) || !c->memory) {
         reply_status(&c->com, &rec->rec, c->com.fault);
         return true;

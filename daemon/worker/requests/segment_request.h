@@ -19,10 +19,10 @@ struct wire_segment;
 /* MEM_MAKE and the following, checked: carried out in parts, one a call, and answered. How far that
  * is, in bytes: 0 at first. Whether it is finished. MEM_SHARE: nothing of the client is in flight.
  */
-bool sharing_act(struct client *c, const struct wire_segment *rec, uint64_t *done);
+bool segment_request_act(struct client *c, const struct wire_segment *rec, uint64_t *done);
 
 /* A descriptor of a segment of the client's: `fd`, the other end of it, is taken over in any case.
  * `err`: why there is none. Answered. */
-void sharing_keep(struct client *c, const struct wire_file *f, int fd, int err);
+void segment_request_keep(struct client *c, const struct wire_file *f, int fd, int err);
 
 #endif

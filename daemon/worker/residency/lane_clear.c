@@ -14,29 +14,29 @@
 
 /* Of all clients, each time round the loop: half a millisecond on the software GPU, and ten times
  * that for chunks which the worker itself never touched. */
-#define CLEARING_CHUNKS 4u
+#define LANE_CLEAR_CHUNKS 4u
 
-void clearing_count(struct client *c) {
+void lane_clear_count(struct client *c) {
     atom_store_relaxed(&c->com.page->stats.cleared_bytes, memory_cleared(c->memory));
 }
 
-bool clearing_pending(const struct client *c) {
+bool lane_clear_pending(const struct client *c) {
     return !list_empty(&c->clearing);
 }
 
-void clearing_begin(struct client *c) {
+void lane_clear_begin(struct client *c) {
     memory_enter(c->memory, credit_granted_e(&c->credit));
-    if (!memory_unclear(c->memory) || clearing_pending(c)) return;
+    if (!memory_unclear(c->memory) || lane_clear_pending(c)) return;
     list_append(&c->worker->clearing, &c->clearing);
 }
 
-void clearing_park(struct client *c, struct op *op) {
+void lane_clear_park(struct client *c, struct op *op) {
     op->next = NULL;
     *c->parked_last = op;
     c->parked_last = &op->next;
 }
 
-struct op *clearing_end(struct client *c) {
+struct op *lane_clear_end(struct client *c) {
     struct op *parked = c->parked;
     list_remove(&c->clearing);
     c->parked = NULL;
@@ -51,14 +51,14 @@ static void fail_client(struct client *c, int err) {
     fault_raise(c, err, text);
 }
 
-bool clearing_step(struct client *c) {
+bool lane_clear_step(struct client *c) {
     uint64_t before = memory_cleared(c->memory);
-    int err = client_dead(c) ? 0 : memory_clear(c->memory, CLEARING_CHUNKS);
+    int err = client_dead(c) ? 0 : memory_clear(c->memory, LANE_CLEAR_CHUNKS);
     if (err) fail_client(c, err);
     if (client_dead(c)) return false; /* until it is abandoned */
     struct worker *w = c->worker;
     pace_add(&w->pace,
              (uint32_t)((memory_cleared(c->memory) - before) / w->info.granularity_bytes));
-    clearing_count(c);
+    lane_clear_count(c);
     return !memory_unclear(c->memory);
 }

@@ -16,15 +16,15 @@ struct client;
 struct op;
 
 /* The client has its lane's turn. It may die of it. */
-void clearing_begin(struct client *c);
+void lane_clear_begin(struct client *c);
 /* Until this is false, what the scheduler lets run of it is parked. */
-bool clearing_pending(const struct client *c);
-void clearing_park(struct client *c, struct op *op);
+bool lane_clear_pending(const struct client *c);
+void lane_clear_park(struct client *c, struct op *op);
 /* The next chunks. True: all is clear. */
-bool clearing_step(struct client *c);
+bool lane_clear_step(struct client *c);
 /* No longer: returns what was parked, which goes on, or ends when the client is dead. */
-struct op *clearing_end(struct client *c);
+struct op *lane_clear_end(struct client *c);
 /* What was cleared for it so far is counted where others see it. */
-void clearing_count(struct client *c);
+void lane_clear_count(struct client *c);
 
 #endif

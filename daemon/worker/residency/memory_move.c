@@ -13,7 +13,8 @@ static struct move *move_at(const struct list *pos) {
     return list_entry(pos, struct move, link);
 }
 
-struct move *moves_add(struct worker *w, enum move_kind kind, struct client *c, uint32_t lane) {
+struct move *memory_move_add(struct worker *w, enum move_kind kind, struct client *c,
+                             uint32_t lane) {
     struct move *mv = calloc(1, sizeof(*mv));
     if (!mv) return NULL;
     *mv = (struct move){.kind = kind, .client = c, .lane = lane};
@@ -24,7 +25,7 @@ struct move *moves_add(struct worker *w, enum move_kind kind, struct client *c, 
     return mv;
 }
 
-void moves_remove(struct worker *w, struct move *mv) {
+void memory_move_remove(struct worker *w, struct move *mv) {
     if (mv->client) mv->client->moves--;
     if (mv->parts > w->moves.parts) w->moves.parts = mv->parts;
     list_remove(&mv->link);
@@ -37,11 +38,11 @@ static void drop_behind(struct worker *w, const struct client *c, const struct l
     for (; pos != &w->moves.list; pos = next) {
         struct move *mv = move_at(pos);
         next = pos->next;
-        if (mv->client == c) moves_remove(w, mv);
+        if (mv->client == c) memory_move_remove(w, mv);
     }
 }
 
-void moves_forget(struct worker *w, const struct client *c) {
+void memory_move_forget(struct worker *w, const struct client *c) {
     drop_behind(w, c, &w->moves.list);
 }
 
@@ -52,12 +53,12 @@ static struct move *first_of(const struct worker *w, const struct client *c) {
 }
 
 /* What was to be freed of it is waited for in that place. */
-bool moves_end(struct worker *w, struct client *c) {
+bool memory_move_end(struct worker *w, struct client *c) {
     struct move *mv = first_of(w, c);
     if (mv)
         mv->kind = MOVE_END;
     else
-        mv = moves_add(w, MOVE_END, c, SCHED_NO_LANE);
+        mv = memory_move_add(w, MOVE_END, c, SCHED_NO_LANE);
     if (mv) drop_behind(w, c, &mv->link);
     return mv != NULL;
 }
@@ -98,7 +99,7 @@ static bool is_ready(const struct move *mv) {
     return !mv->client || !client_dead(mv->client);
 }
 
-bool moves_may(const struct worker *w, const struct move *mv) {
+bool memory_move_may(const struct worker *w, const struct move *mv) {
     const struct list *pos;
     if (!is_ready(mv)) return false;
     if (mv->kind == MOVE_END) return true; /* it only gives, and its client has no other */
@@ -107,17 +108,17 @@ bool moves_may(const struct worker *w, const struct move *mv) {
     return true;
 }
 
-bool moves_ready(const struct worker *w) {
+bool memory_move_ready(const struct worker *w) {
     const struct list *pos;
-    list_each(pos, &w->moves.list) if (moves_may(w, move_at(pos))) return true;
+    list_each(pos, &w->moves.list) if (memory_move_may(w, move_at(pos))) return true;
     return false;
 }
 
-bool moves_any(const struct worker *w) {
+bool memory_move_any(const struct worker *w) {
     return !list_empty(&w->moves.list);
 }
 
-bool moves_shrinks(const struct worker *w, uint32_t lane) {
+bool memory_move_shrinks(const struct worker *w, uint32_t lane) {
     const struct list *pos;
     list_each(pos, &w->moves.list) {
         const struct move *mv = move_at(pos);
@@ -126,6 +127,6 @@ bool moves_shrinks(const struct worker *w, uint32_t lane) {
     return false;
 }
 
-bool moves_comes(const struct move *mv) {
+bool memory_move_comes(const struct move *mv) {
     return mv->kind == MOVE_ADMIT || mv->kind == MOVE_IN;
 }

@@ -46,25 +46,26 @@ struct move {
 };
 
 /* Of a client there may be several; behind all others. NULL: out of memory. */
-struct move *moves_add(struct worker *w, enum move_kind kind, struct client *c, uint32_t lane);
+struct move *memory_move_add(struct worker *w, enum move_kind kind, struct client *c,
+                             uint32_t lane);
 /* It is over. */
-void moves_remove(struct worker *w, struct move *mv);
+void memory_move_remove(struct worker *w, struct move *mv);
 /* The client ends: in the place of what is to be done to it, or behind all others, its memory is
  * given back. Once; false: out of memory. */
-bool moves_end(struct worker *w, struct client *c);
+bool memory_move_end(struct worker *w, struct client *c);
 /* Nothing is to be done to it any more; NULL: to lanes of nobody. */
-void moves_forget(struct worker *w, const struct client *c);
+void memory_move_forget(struct worker *w, const struct client *c);
 
 /* None before it has to be done first, and its client is ready for it. */
-bool moves_may(const struct worker *w, const struct move *mv);
+bool memory_move_may(const struct worker *w, const struct move *mv);
 /* Some may. */
-bool moves_ready(const struct worker *w);
-bool moves_any(const struct worker *w);
+bool memory_move_ready(const struct worker *w);
+bool memory_move_any(const struct worker *w);
 /* It is how the scheduler gives its client memory, which cannot do anything before. */
-bool moves_comes(const struct move *mv);
+bool memory_move_comes(const struct move *mv);
 /* The lane is to be less: what its clients have in it may be moved, so none of them begins
  * anything.
  */
-bool moves_shrinks(const struct worker *w, uint32_t lane);
+bool memory_move_shrinks(const struct worker *w, uint32_t lane);
 
 #endif

@@ -20,8 +20,8 @@ static uint64_t granted_to_user(const struct client *c, struct user_sum *sums) {
     const struct credit *k = &c->credit;
     struct user_sum *u = &sums[c->uid % SUMS];
     if (!u->known || u->uid != c->uid)
-        *u = (struct user_sum){c->uid, tenant_granted(c, credit_granted_p(k), credit_granted_e(k)),
-                               true};
+        *u = (struct user_sum){
+            c->uid, user_limits_granted(c, credit_granted_p(k), credit_granted_e(k)), true};
     return u->granted;
 }
 

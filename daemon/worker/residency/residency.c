@@ -198,7 +198,7 @@ static bool admit_step(struct client *c, struct move *mv) {
 static bool switch_step(struct client *c, struct move *mv) {
     struct lane *l = &c->worker->lanes.items[mv->lane];
     if (!clear_step(c->worker, mv, mv->lane, c) || !restore_step(c, mv)) return false;
-    if (c->memory && !client_dead(c)) clearing_begin(c);
+    if (c->memory && !client_dead(c)) lane_clear_begin(c);
     if (l->last && l->last != c->job_id) stats_add(&c->com.page->stats.switches, 1);
     l->last = c->job_id;
     return true;
@@ -300,11 +300,12 @@ static bool step(struct worker *w, struct move *mv) {
     }
 }
 
-/* What waited for it goes on: engine_clear looks at those whose lane is cleared, and at these. */
+/* What waited for it goes on: sched_link_clear looks at those whose lane is cleared, and at these.
+ */
 static void resume(struct worker *w, struct client *c) {
     look_again(c);
     if (c->moves || client_dead(c)) return;
-    if (c->parked && !clearing_pending(c)) list_append(&w->clearing, &c->clearing);
+    if (c->parked && !lane_clear_pending(c)) list_append(&w->clearing, &c->clearing);
     if (c->streams.deferred) boundary_ready(&c->boundary, &w->passing);
 }
 
@@ -323,7 +324,7 @@ static void finish(struct worker *w, struct move *mv) {
     if (mv->parts > 1)
         log_debug("memory", "job=%u move=%u granules=%u parts=%u most=%u", c ? c->job_id : 0,
                   mv->kind, mv->granules, mv->parts, w->pace.most);
-    moves_remove(w, mv);
+    memory_move_remove(w, mv);
     if (c)
         resume(w, c);
     else
@@ -336,7 +337,7 @@ static unsigned go_on(struct worker *w) {
     struct list *pos, *tmp;
     list_each_safe(pos, tmp, &w->moves.list) {
         struct move *mv = list_entry(pos, struct move, link);
-        if (mv->waits || !moves_may(w, mv)) continue;
+        if (mv->waits || !memory_move_may(w, mv)) continue;
         count++;
         mv->parts++;
         if (!mv->has_share) mv->left = w->moves.left;
@@ -354,10 +355,10 @@ unsigned residency_go_on(struct worker *w) {
     struct list *pos;
     uint32_t count = 0;
     w->moves.left = w->moves.most;
-    if (!moves_any(w)) return 0;
+    if (!memory_move_any(w)) return 0;
     list_each(pos, &w->moves.list) {
         struct move *mv = list_entry(pos, struct move, link);
-        mv->has_share = moves_may(w, mv);
+        mv->has_share = memory_move_may(w, mv);
         mv->waits = false;
         count += mv->has_share;
     }
@@ -371,7 +372,7 @@ unsigned residency_go_on(struct worker *w) {
 /* Forgotten, it would leave somebody waiting for ever; the broker restarts us. */
 static struct move *must_add(struct worker *w, enum move_kind kind, struct client *c,
                              uint32_t lane) {
-    struct move *mv = moves_add(w, kind, c, lane);
+    struct move *mv = memory_move_add(w, kind, c, lane);
     if (mv) return mv;
     log_error("worker", "out of memory for a move of memory");
     abort();
@@ -387,14 +388,14 @@ void residency_return(struct client *c) {
 }
 
 bool residency_parks(const struct client *c) {
-    return c->moves || clearing_pending(c) || moves_shrinks(c->worker, c->lane);
+    return c->moves || lane_clear_pending(c) || memory_move_shrinks(c->worker, c->lane);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
 void residency_end(struct client *c) {
     if (c->ending || !c->memory) return;
-    if (moves_end(c->worker, c)) return;
+    if (memory_move_end(c->worker, c)) return;
     log_error("worker", "out of memory for the end of a client");
     abort();
 }
@@ -408,7 +409,7 @@ void residency_give(struct client *c) {
 }
 
 void residency_finish(struct client *c) {
-    moves_forget(c->worker, c);
+    memory_move_forget(c->worker, c);
     memory_destroy(c->ending);
     c->ending = NULL;
     leave_lane(c);
@@ -443,7 +444,7 @@ static void act_on(struct client *c, const struct sched_action *a) {
 }
 
 static void shrink_lane(struct worker *w, uint32_t lane, uint64_t bytes) {
-    if (!moves_any(w) && lane_table_bytes(&w->lanes, lane) <= bytes) return;
+    if (!memory_move_any(w) && lane_table_bytes(&w->lanes, lane) <= bytes) return;
     must_add(w, MOVE_SHRINK, NULL, lane)->bytes = bytes;
     resume_lane(w, lane);
 }

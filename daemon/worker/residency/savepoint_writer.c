@@ -17,9 +17,9 @@
 #include "daemon/worker/stats.h"
 
 /* A client and round: as many as of memory that comes and goes (deferred_request.c). */
-#define SAVING_GRANULES 8u
+#define SAVEPOINT_WRITER_GRANULES 8u
 /* So many times as long as it takes the client runs before the next one. */
-#define SAVING_APART 19u
+#define SAVEPOINT_WRITER_APART 19u
 
 /* ---- at a boundary --------------------------------------------------------------------------- */
 
@@ -64,23 +64,23 @@ static bool begin(struct client *c) {
     return !err;
 }
 
-bool saving_begins(struct client *c) {
+bool savepoint_writer_begins(struct client *c) {
     const struct savepoint *k = &c->estate.savepoint;
     if (!k->header) return false;
     if (!list_empty(&k->link)) return true;
     return is_due(c) && begin(c);
 }
 
-void saving_look(struct client *c) {
+void savepoint_writer_look(struct client *c) {
     const struct stream_set *s = &c->streams;
     struct savepoint *k = &c->estate.savepoint;
     if (!k->header || s->pushed != s->completed || s->deferred || c->errand) return;
     if (boundary_holds(&c->boundary) || graph_replaying(&c->graphs)) return;
     k->settles = 0;
-    if (saving_begins(c)) c->throttled |= CLIENT_SAVES;
+    if (savepoint_writer_begins(c)) c->throttled |= CLIENT_SAVES;
 }
 
-void saving_restored(struct client *c) {
+void savepoint_writer_restored(struct client *c) {
     const struct savepoint *k = &c->estate.savepoint;
     if (!savepoint_possible(k) || savepoint_whole(k) || client_under_way(c)) return;
     if (begin(c)) c->throttled |= CLIENT_SAVES;
@@ -97,9 +97,10 @@ static bool is_saved(const struct client *c) {
 static int save_part(struct client *c) {
     const struct worker *w = c->worker;
     struct savepoint *k = &c->estate.savepoint;
-    int err = memory_save(c->memory, &k->page, SAVING_GRANULES);
+    int err = memory_save(c->memory, &k->page, SAVEPOINT_WRITER_GRANULES);
     if (!err && memory_save_over(c->memory, k->page))
-        err = variables_save(&c->variables, w->ops, w->dev, k, &k->granule, SAVING_GRANULES);
+        err = variables_save(&c->variables, w->ops, w->dev, k, &k->granule,
+                             SAVEPOINT_WRITER_GRANULES);
     return err;
 }
 
@@ -107,7 +108,7 @@ static void commit(struct client *c) {
     struct savepoint *k = &c->estate.savepoint;
     if (!savepoint_commit(k, c->com.page, k->begun, memory_saved_bytes(c->memory))) return;
     uint64_t now_ns = fdutil_now_ns(), took_ns = now_ns - k->began_ns;
-    k->soonest_ns = now_ns + SAVING_APART * took_ns;
+    k->soonest_ns = now_ns + SAVEPOINT_WRITER_APART * took_ns;
     if (k->due_ns < k->soonest_ns) k->due_ns = k->soonest_ns;
     atom_store_relaxed(&k->shown->took_ns, took_ns);
     stats_add(&k->shown->count, 1);
@@ -120,7 +121,7 @@ static bool may_go_on(const struct client *c) {
            !c->inflight && atom_load_relaxed(&k->voids) == k->begun;
 }
 
-unsigned saving_step(struct worker *w) {
+unsigned savepoint_writer_step(struct worker *w) {
     struct list *pos, *tmp;
     unsigned count = 0;
     if (w->restoring) return 0; /* there is no room yet */
@@ -142,7 +143,7 @@ static bool is_untouched(const struct client *c) {
     return !c->inflight && !c->streams.completed;
 }
 
-int saving_module(struct client *c, const struct module *m, bool again) {
+int savepoint_writer_module(struct client *c, const struct module *m, bool again) {
     const struct worker *w = c->worker;
     struct savepoint *k = &c->estate.savepoint;
     if (!k->header || (again && savepoint_whole(k) && variables_saved(w->ops, k, m))) return 0;
@@ -156,7 +157,7 @@ int saving_module(struct client *c, const struct module *m, bool again) {
 
 /* ---- what comes from host memory ------------------------------------------------------------- */
 
-void saving_words(struct client *c, const void *bytes, uint64_t count) {
+void savepoint_writer_words(struct client *c, const void *bytes, uint64_t count) {
     const struct wire_windows *w = &c->windows;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t word;
@@ -167,15 +168,15 @@ void saving_words(struct client *c, const void *bytes, uint64_t count) {
     }
 }
 
-void saving_address(struct client *c, uint64_t addr) {
-    if (savepoint_possible(&c->estate.savepoint)) saving_words(c, &addr, 1);
+void savepoint_writer_address(struct client *c, uint64_t addr) {
+    if (savepoint_possible(&c->estate.savepoint)) savepoint_writer_words(c, &addr, 1);
 }
 
 /* Words of the device's memory: what is copied may begin within one. */
 static void look_for_addresses(struct client *c, uint64_t dst, const unsigned char *row,
                                uint64_t bytes) {
     uint64_t skip = -dst & 7;
-    if (bytes > skip) saving_words(c, row + skip, (bytes - skip) / 8);
+    if (bytes > skip) savepoint_writer_words(c, row + skip, (bytes - skip) / 8);
 }
 
 /* Its rows, as they are at this moment: the host may write others when it has heard that the copy
@@ -193,7 +194,7 @@ static void take_rows(struct client *c, const struct dev_copy *k, unsigned char 
         }
 }
 
-void saving_copy(struct client *c, const struct op *op) {
+void savepoint_writer_copy(struct client *c, const struct op *op) {
     struct savepoint *k = &c->estate.savepoint;
     const struct dev_copy *y = &op->copy;
     uint64_t bytes = y->width_bytes * y->height * y->depth;

@@ -20,25 +20,25 @@ struct worker;
 
 /* At a boundary, before it is passed. True: it is saved first, and the boundary is looked at again
  * when it is over. */
-bool saving_begins(struct client *c);
+bool savepoint_writer_begins(struct client *c);
 /* All that it sent may be complete. */
-void saving_look(struct client *c);
+void savepoint_writer_look(struct client *c);
 /* The next part of each; how many clients there were. */
-unsigned saving_step(struct worker *w);
+unsigned savepoint_writer_step(struct worker *w);
 
 /* The module was just placed, and nothing of it has run: a savepoint that counts has its variables
  * from now on, too. `again`: an earlier worker had placed it, and it may have. 0, or
  * ERR_DEVICE_LOST: it could not be seen to. */
-int saving_module(struct client *c, const struct module *m, bool again);
+int savepoint_writer_module(struct client *c, const struct module *m, bool again);
 /* Of an earlier worker's client, before anything of it is read: where it has no savepoint, and
  * nothing of it was under way, its memory is saved first. */
-void saving_restored(struct client *c);
+void savepoint_writer_restored(struct client *c);
 /* A copy is about to be given to the device: what it brings from host memory is kept. */
-void saving_copy(struct client *c, const struct op *op);
+void savepoint_writer_copy(struct client *c, const struct op *op);
 /* Words of a launch's parameters, or of what is copied: one may be an address of host memory, of
  * which kernels may read what is another the next time. */
-void saving_words(struct client *c, const void *bytes, uint64_t count);
+void savepoint_writer_words(struct client *c, const void *bytes, uint64_t count);
 /* The client was told this address of a variable. */
-void saving_address(struct client *c, uint64_t addr);
+void savepoint_writer_address(struct client *c, uint64_t addr);
 
 #endif

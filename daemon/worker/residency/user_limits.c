@@ -6,15 +6,15 @@
 
 #include "daemon/worker/client.h"
 
-#define TENANT_LEAST 64u /* operations that each job may have, or it would hardly go on */
+#define USER_LIMITS_LEAST 64u /* operations that each job may have, or it would hardly go on */
 
 static uint64_t part_of(uint64_t operations, uint64_t jobs) {
     uint64_t part = operations ? operations / jobs : WORKER_QUOTA;
     if (part > WORKER_QUOTA) return WORKER_QUOTA;
-    return part < TENANT_LEAST ? TENANT_LEAST : part;
+    return part < USER_LIMITS_LEAST ? USER_LIMITS_LEAST : part;
 }
 
-void tenant_share(struct worker *w, uint32_t uid) {
+void user_limits_share(struct worker *w, uint32_t uid) {
     uint64_t jobs = 0;
     struct list *pos;
     list_each(pos, &w->clients) jobs += list_entry(pos, struct client, link)->uid == uid;
@@ -24,13 +24,13 @@ void tenant_share(struct worker *w, uint32_t uid) {
     }
 }
 
-void tenant_set(struct worker *w, uint32_t uid, const struct wire_limits *limits) {
+void user_limits_set(struct worker *w, uint32_t uid, const struct wire_limits *limits) {
     struct list *pos;
     list_each(pos, &w->clients) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->uid == uid) c->limits = *limits;
     }
-    tenant_share(w, uid);
+    user_limits_share(w, uid);
 }
 
 /* A lane has what the neediest of its jobs has; of several with as much, the first one counts. */
@@ -51,7 +51,7 @@ static bool leads(const struct client *c, uint64_t e, const struct client *chang
     return true;
 }
 
-uint64_t tenant_granted(const struct client *c, uint64_t p, uint64_t e) {
+uint64_t user_limits_granted(const struct client *c, uint64_t p, uint64_t e) {
     uint64_t sum = 0;
     const struct list *pos;
     list_each(pos, &c->worker->clients) {
@@ -64,6 +64,6 @@ uint64_t tenant_granted(const struct client *c, uint64_t p, uint64_t e) {
     return sum;
 }
 
-bool tenant_allows(const struct client *c, uint64_t p, uint64_t e) {
-    return c->limits.device_bytes == 0 || tenant_granted(c, p, e) <= c->limits.device_bytes;
+bool user_limits_allows(const struct client *c, uint64_t p, uint64_t e) {
+    return c->limits.device_bytes == 0 || user_limits_granted(c, p, e) <= c->limits.device_bytes;
 }

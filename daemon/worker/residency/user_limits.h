@@ -15,13 +15,13 @@ struct client;
 struct worker;
 
 /* Of this user from now on. */
-void tenant_set(struct worker *w, uint32_t uid, const struct wire_limits *limits);
+void user_limits_set(struct worker *w, uint32_t uid, const struct wire_limits *limits);
 /* A client of this user came or went: the others' parts change. */
-void tenant_share(struct worker *w, uint32_t uid);
+void user_limits_share(struct worker *w, uint32_t uid);
 
 /* What is granted to the user's clients and their lanes, were it p and e for this one. */
-uint64_t tenant_granted(const struct client *c, uint64_t p, uint64_t e);
+uint64_t user_limits_granted(const struct client *c, uint64_t p, uint64_t e);
 /* Whether that is within the limit. */
-bool tenant_allows(const struct client *c, uint64_t p, uint64_t e);
+bool user_limits_allows(const struct client *c, uint64_t p, uint64_t e);
 
 #endif

@@ -45,16 +45,16 @@ static inline void count_event(struct worker *w) {
     if (++w->events.count == w->events.cap) more_events(w);
 }
 
-void engine_offer(struct worker *w, struct op *op) {
+void sched_link_offer(struct worker *w, struct op *op) {
     struct sched_event *e = first_free(w, SCHED_SUBMITTED, client_of(op->stream)->job_id);
     op->state = OP_OFFERED;
     e->submitted.op = (uintptr_t)op;
     e->submitted.iteration = op->iteration;
-    e->submitted.kernel = *profiling_sched(op);
+    e->submitted.kernel = *launch_profile_sched(op);
     count_event(w);
 }
 
-void engine_done(struct worker *w, const struct op *op) {
+void sched_link_done(struct worker *w, const struct op *op) {
     const struct client *c = client_of(op->stream);
     struct sched_event *e = first_free(w, SCHED_DONE, c->job_id);
     e->done.op = (uintptr_t)op;
@@ -75,7 +75,7 @@ static struct sched_event *add_event(struct worker *w, enum sched_event_kind kin
 /* Of a job whose kernels are not computed. Where the table of kernels was full nobody has said yet
  * how long it takes. */
 static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *op) {
-    const struct sched_kernel *known = profiling_sched(op);
+    const struct sched_kernel *known = launch_profile_sched(op);
     uint64_t ns =
         known->mean_ns ? known->mean_ns : estimate_ns(&w->info, op->launch.func, &op->launch.args);
     return w->ops->spend(op->stream->queue, known->sms, ns, &op->dev);
@@ -84,34 +84,34 @@ static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *o
 static int submit_op(struct worker *w, struct client *c, struct op *op) {
     struct dev_queue *queue = op->stream->queue;
     if (op->dev.result) return op->dev.result; /* refused when it was read; it fails in its turn */
-    if (w->info.coarse && profiling_asks(op)) op->dev.timed = true;
+    if (w->info.coarse && launch_profile_asks(op)) op->dev.timed = true;
     switch (op->kind) {
     case WIRE_LAUNCH:
         return c->null ? spend_launch(w, op) : w->ops->launch(queue, &op->launch.args, &op->dev);
     case WIRE_COPY:
-        if (c->estate.savepoint.header) saving_copy(c, op);
+        if (c->estate.savepoint.header) savepoint_writer_copy(c, op);
         return w->ops->copy(queue, &op->copy, &op->dev);
     default: return w->ops->memset(queue, &op->memset, &op->dev);
     }
 }
 
-void engine_run(struct worker *w, struct op *op) {
+void sched_link_run(struct worker *w, struct op *op) {
     struct stream *s = op->stream;
     struct client *c = client_of(s);
     if (c->displaced) residency_return(c);
     if (c->displaced && residency_parks(c) && !client_dead(c)) {
-        clearing_park(c, op);
+        lane_clear_park(c, op);
         return;
     }
-    if (!client_dead(c) && trying_holds(w, op)) return;
+    if (!client_dead(c) && fault_isolation_holds(w, op)) return;
     if (!client_dead(c)) estate_begin(&c->estate, s->id, op->seq);
     int err = client_dead(c) ? c->com.fault : submit_op(w, c, op);
     s->state = STREAM_READY;
     if (client_dead(c) || err < 0) {
         op->state = OP_DONE;
         op->dev.result = err;
-        lost_note(w, op);
-        engine_done(w, op);
+        device_loss_note(w, op);
+        sched_link_done(w, op);
         if (!client_dead(c)) fault_raise_op(c, op);
         return; /* the client is abandoned at the next safe point, which retires this too */
     }
@@ -119,7 +119,7 @@ void engine_run(struct worker *w, struct op *op) {
     op->submitted_ns = w->now_ns;
     load_begin(&w->load, &c->inflight, w->now_ns);
     if (c->inflight == 1) iteration_began(c->boundary.detector, w->now_ns);
-    trying_began(w, op);
+    fault_isolation_began(w, op);
     s->cursor++;
     if (s->cursor == s->next) return;
     stream_kick(s);
@@ -182,7 +182,7 @@ static __attribute__((noinline)) void act(struct worker *w, const struct sched_a
     }
 }
 
-void engine_step(struct worker *w) {
+void sched_link_step(struct worker *w) {
     struct recorder *recorder = w->events_link.recorder;
     struct event_batch taken = w->events;
     struct sched_actions actions;
@@ -206,7 +206,7 @@ void engine_step(struct worker *w) {
     for (uint32_t i = 0; i < actions.count; i++) {
         const struct sched_action *a = &actions.items[i];
         if (a->kind == SCHED_RUN)
-            engine_run(w, (struct op *)(uintptr_t)a->op);
+            sched_link_run(w, (struct op *)(uintptr_t)a->op);
         else
             act(w, a);
     }
@@ -219,106 +219,107 @@ void engine_step(struct worker *w) {
 
 /* ---- moves ----------------------------------------------------------------------------------- */
 
-unsigned engine_move(struct worker *w) {
+unsigned sched_link_move(struct worker *w) {
     const struct list *pos;
     list_each(pos, &w->moves.list) {
         const struct move *mv = list_entry(pos, struct move, link);
-        if (moves_comes(mv)) add_event(w, SCHED_HELD, mv->client->job_id);
+        if (memory_move_comes(mv)) add_event(w, SCHED_HELD, mv->client->job_id);
     }
     return residency_go_on(w);
 }
 
 /* ---- clearing -------------------------------------------------------------------------------- */
 
-void engine_unpark(struct client *c) {
-    for (struct op *op = clearing_end(c), *next; op; op = next) {
+void sched_link_unpark(struct client *c) {
+    for (struct op *op = lane_clear_end(c), *next; op; op = next) {
         next = op->next;
-        engine_run(c->worker, op);
+        sched_link_run(c->worker, op);
     }
 }
 
-unsigned engine_clear(struct worker *w) {
+unsigned sched_link_clear(struct worker *w) {
     struct list *pos, *tmp;
     unsigned count = 0;
     list_each_safe(pos, tmp, &w->clearing) {
         struct client *c = list_entry(pos, struct client, clearing);
-        if (c->moves || moves_shrinks(w, c->lane)) continue;
+        if (c->moves || memory_move_shrinks(w, c->lane)) continue;
         count++;
-        if (clearing_step(c)) engine_unpark(c);
+        if (lane_clear_step(c)) sched_link_unpark(c);
     }
     return count;
 }
 
 /* ---- on trial -------------------------------------------------------------------------------- */
 
-void engine_try(struct worker *w) {
-    for (struct op *op; (op = trying_next(w));)
-        engine_run(w, op);
+void sched_link_try(struct worker *w) {
+    for (struct op *op; (op = fault_isolation_next(w));)
+        sched_link_run(w, op);
 }
 
-void engine_untry(struct client *c) {
-    for (struct op *op = trying_forget(c), *next; op; op = next) {
+void sched_link_untry(struct client *c) {
+    for (struct op *op = fault_isolation_forget(c), *next; op; op = next) {
         next = op->next;
-        engine_run(c->worker, op);
+        sched_link_run(c->worker, op);
     }
 }
 
 /* ---- events of whole clients ----------------------------------------------------------------- */
 
-void engine_joined(struct client *c, const struct sched_spec *spec) {
+void sched_link_joined(struct client *c, const struct sched_spec *spec) {
     add_event(c->worker, SCHED_JOINED, c->job_id)->spec = *spec;
 }
 
-void engine_boundary(struct client *c) {
+void sched_link_boundary(struct client *c) {
     add_event(c->worker, SCHED_BOUNDARY, c->job_id);
 }
 
-void engine_fixed(struct client *c) {
+void sched_link_fixed(struct client *c) {
     add_event(c->worker, SCHED_FIXED, c->job_id);
 }
 
-void engine_wanted(struct client *c) {
+void sched_link_wanted(struct client *c) {
     add_event(c->worker, SCHED_WANTED, c->job_id);
 }
 
-void engine_measured(struct client *c) {
+void sched_link_measured(struct client *c) {
     c->worker->reserved_anew = true;
     add_event(c->worker, SCHED_MEASURED, c->job_id)->need =
         (struct sched_need){c->credit.reserved_p, c->credit.reserved_e};
 }
 
-enum sched_action_kind engine_ask(struct client *c, uint64_t p, uint64_t e, bool patient) {
+enum sched_action_kind sched_link_ask(struct client *c, uint64_t p, uint64_t e, bool patient) {
     struct worker *w = c->worker;
-    if (w->events.count) engine_step(w); /* what was measured before is not to undo the answer */
+    if (w->events.count)
+        sched_link_step(w); /* what was measured before is not to undo the answer */
     w->asker = c->job_id;
     w->answer = SCHED_DENY;
     struct sched_event *event = add_event(w, SCHED_ASKED, c->job_id);
     event->need = (struct sched_need){p, e};
     event->patient = patient;
-    engine_step(w);
+    sched_link_step(w);
     w->asker = 0;
     return w->answer;
 }
 
-void engine_set(struct client *c, const struct sched_spec *spec) {
+void sched_link_set(struct client *c, const struct sched_spec *spec) {
     if (c->abandoned) return;
     add_event(c->worker, SCHED_SET, c->job_id)->spec = *spec;
-    engine_step(c->worker);
+    sched_link_step(c->worker);
 }
 
-void engine_time(struct worker *w) {
+void sched_link_time(struct worker *w) {
     if (!w->arm_ns || w->now_ns < w->arm_ns) return;
     w->arm_ns = 0;
     add_event(w, SCHED_TIME, 0);
 }
 
-void engine_policy(struct worker *w, const struct policy_config *policy) {
+void sched_link_policy(struct worker *w, const struct policy_config *policy) {
     add_event(w, SCHED_POLICY, 0)->policy = *policy;
-    engine_step(w);
+    sched_link_step(w);
 }
 
-void engine_left(struct client *c) {
+void sched_link_left(struct client *c) {
     c->worker->reserved_anew = true;
     add_event(c->worker, SCHED_LEFT, c->job_id);
-    engine_step(c->worker);
+    sched_link_step(c->worker);
 }

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int choice_begin(struct stream *s) {
+int conditional_begin(struct stream *s) {
     if (!s->choice) {
         s->choice = malloc(sizeof(*s->choice));
         if (!s->choice) return -ENOMEM;
@@ -19,7 +19,7 @@ int choice_begin(struct stream *s) {
     return 0;
 }
 
-int choice_enter(struct choice *c, struct graph *body) {
+int conditional_enter(struct choice *c, struct graph *body) {
     const struct stream *s = c->body.parent;
     const struct op *node = stream_at(s, s->cursor);
     int err = body_enter(&c->body, body, node->number, node->iteration);

@@ -16,13 +16,13 @@ struct choice {
 };
 
 /* The operation at the cursor is one, and it is its turn. 0 or -ENOMEM. */
-int choice_begin(struct stream *s);
+int conditional_begin(struct stream *s);
 
 /* The node that a body is of which no kernel launched. */
-static inline struct choice *choice_of(struct body *b) {
+static inline struct choice *conditional_of(struct body *b) {
     return list_entry(b, struct choice, body);
 }
 /* This body. 0 or -ENOMEM. */
-int choice_enter(struct choice *c, struct graph *body);
+int conditional_enter(struct choice *c, struct graph *body);
 
 #endif

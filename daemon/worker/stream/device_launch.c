@@ -54,7 +54,7 @@ static void init_environment(struct environment *e, uint64_t handle) {
     list_init(&e->tail);
 }
 
-void launching_init(struct launching *l, uint64_t seed) {
+void device_launch_init(struct launching *l, uint64_t seed) {
     *l = (struct launching){.seed = seed};
     pthread_mutex_init(&l->lock, NULL);
     list_init(&l->asked);
@@ -69,7 +69,7 @@ void launching_init(struct launching *l, uint64_t seed) {
 
 static struct environment **place_of(const struct launching *l, uint64_t handle) {
     uint64_t hash = (handle ^ l->seed) * 0x9e3779b97f4a7c15ull;
-    struct environment **at = &l->table[(hash ^ l->seed >> 7) >> 54 & (LAUNCHING_BUCKETS - 1)];
+    struct environment **at = &l->table[(hash ^ l->seed >> 7) >> 54 & (DEVICE_LAUNCH_BUCKETS - 1)];
     while (*at && (*at)->shown.handle != handle)
         at = &(*at)->next;
     return at;
@@ -88,12 +88,12 @@ static void forget_idle(struct launching *l, struct environment *e) {
 }
 
 static int find_or_add(struct launching *l, uint64_t handle, struct environment **out) {
-    if (!l->table) l->table = calloc(LAUNCHING_BUCKETS, sizeof(struct environment *));
+    if (!l->table) l->table = calloc(DEVICE_LAUNCH_BUCKETS, sizeof(struct environment *));
     if (!l->table) return -ENOMEM;
     struct environment **at = place_of(l, handle);
     *out = *at;
     if (*out) return 0;
-    if (l->offers == LAUNCHING_OFFERS) return -E2BIG;
+    if (l->offers == DEVICE_LAUNCH_OFFERS) return -E2BIG;
     struct environment *e = *out = malloc(sizeof(*e));
     if (!e) return -ENOMEM;
     init_environment(e, handle);
@@ -108,7 +108,7 @@ static void replace_graph(struct environment *e, struct graph *graph) {
     e->graph = graph;
 }
 
-int launching_offer(struct launching *l, uint64_t handle, struct graph *graph) {
+int device_launch_offer(struct launching *l, uint64_t handle, struct graph *graph) {
     struct environment *e = NULL;
     int err = 0;
     pthread_mutex_lock(&l->lock);
@@ -140,8 +140,8 @@ static int ask(struct launching *l, struct environment *by, uint64_t handle,
                enum dev_graph_order how) {
     struct environment *e = find(l, handle);
     if (!may_launch(e, by, how)) return -EINVAL;
-    bool counted = how == DEV_GRAPH_TAIL ? take_turn(&by->tails, LAUNCHING_TAILS)
-                                         : take_turn(&by->children, LAUNCHING_CHILDREN);
+    bool counted = how == DEV_GRAPH_TAIL ? take_turn(&by->tails, DEVICE_LAUNCH_TAILS)
+                                         : take_turn(&by->children, DEVICE_LAUNCH_CHILDREN);
     if (!counted) return -EAGAIN;
     e->again = e->running;
     e->running = true;
@@ -152,8 +152,8 @@ static int ask(struct launching *l, struct environment *by, uint64_t handle,
     return 0;
 }
 
-int launching_ask(struct launching *l, struct dev_graph *from, uint64_t handle,
-                  enum dev_graph_order how) {
+int device_launch_ask(struct launching *l, struct dev_graph *from, uint64_t handle,
+                      enum dev_graph_order how) {
     pthread_mutex_lock(&l->lock);
     int err = ask(l, environment_of(from), handle, how);
     pthread_mutex_unlock(&l->lock);
@@ -191,7 +191,7 @@ static int start(struct launching *l, struct environment *e) {
 
 static int start_waiting(struct launching *l) {
     int err = 0;
-    while (!err && l->begun < LAUNCHING_BEGUN && !list_empty(&l->waiting)) {
+    while (!err && l->begun < DEVICE_LAUNCH_BEGUN && !list_empty(&l->waiting)) {
         struct environment *e = by_link(l->waiting.next);
         list_remove(&e->link);
         err = start(l, e);
@@ -294,7 +294,7 @@ static void end_one(struct launching *l, struct environment *e) {
     }
 }
 
-int launching_ended(struct launching *l, struct environment *e) {
+int device_launch_ended(struct launching *l, struct environment *e) {
     struct body *b = e->body;
     e->body = NULL;
     if (e->reading) graph_release(e->reading);
@@ -305,7 +305,7 @@ int launching_ended(struct launching *l, struct environment *e) {
     return start_waiting(l);
 }
 
-int launching_sweep(struct launching *l) {
+int device_launch_sweep(struct launching *l) {
     take_calls(l);
     while (!list_empty(&l->settling)) {
         struct root *r = list_entry(l->settling.next, struct root, settled);
@@ -317,8 +317,8 @@ int launching_sweep(struct launching *l) {
 
 /* ---- launches by the client ------------------------------------------------------------------ */
 
-struct environment *launching_open(struct launching *l, struct stream *s, uint64_t handle,
-                                   uint64_t number) {
+struct environment *device_launch_open(struct launching *l, struct stream *s, uint64_t handle,
+                                       uint64_t number) {
     struct root *r = malloc(sizeof(*r));
     if (!r) return NULL;
     init_environment(&r->outer, 0);
@@ -332,19 +332,19 @@ struct environment *launching_open(struct launching *l, struct stream *s, uint64
     return &r->launch;
 }
 
-void launching_note(struct environment *e, uint32_t iteration) {
+void device_launch_note(struct environment *e, uint32_t iteration) {
     e->iteration = iteration;
 }
 
-struct dev_graph *launching_shown(struct environment *e) {
+struct dev_graph *device_launch_shown(struct environment *e) {
     return &e->shown;
 }
 
-void launching_settle(struct launching *l, struct environment *e) {
+void device_launch_settle(struct launching *l, struct environment *e) {
     list_append(&l->settling, &list_entry(e, struct root, launch)->settled);
 }
 
-struct stream *launching_settled(struct launching *l) {
+struct stream *device_launch_settled(struct launching *l) {
     if (list_empty(&l->settled)) return NULL;
     struct root *r = list_entry(l->settled.next, struct root, settled);
     struct stream *s = r->outer.stream;
@@ -363,8 +363,8 @@ static void free_offered(struct environment *e) {
     free(e);
 }
 
-void launching_finish(struct launching *l) {
-    for (uint32_t i = 0; l->table && i < LAUNCHING_BUCKETS; i++)
+void device_launch_finish(struct launching *l) {
+    for (uint32_t i = 0; l->table && i < DEVICE_LAUNCH_BUCKETS; i++)
         for (struct environment *e = l->table[i], *next; e; e = next) {
             next = e->next;
             free_offered(e);

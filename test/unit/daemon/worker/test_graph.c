@@ -913,7 +913,7 @@ Test(graph, kernels_launch_so_many, .timeout = 60) {
         cr_assert_eq(ask(&w, 10, 1000 + i, i & 1 ? SIBLING : FORGET), i < 120 ? 0 : -EAGAIN);
     wirebench_run(w.b);
     const struct client *c = client_find(w.b->worker, w.c->job_id);
-    cr_expect_eq(c->launching.begun, LAUNCHING_BEGUN, "the others wait");
+    cr_expect_eq(c->launching.begun, DEVICE_LAUNCH_BEGUN, "the others wait");
     for (int i = 0; i < 120; i++)
         finish_all(&w);
     cr_expect_eq(fakedev_launches(w.dev), 120);

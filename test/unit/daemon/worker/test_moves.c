@@ -49,8 +49,8 @@ static void order_init(void) {
 
 static void order_finish(void) {
     for (uint32_t i = 0; i < order_count; i++)
-        moves_forget(order, &order_clients[i]);
-    moves_forget(order, NULL);
+        memory_move_forget(order, &order_clients[i]);
+    memory_move_forget(order, NULL);
     free(order);
 }
 
@@ -58,14 +58,14 @@ TestSuite(moves_order, .init = order_init, .fini = order_finish);
 
 static bool may_after(enum move_kind first, struct client *a, enum move_kind then, struct client *b,
                       uint32_t lane) {
-    const struct move *mv = moves_add(order, first, a, a ? a->lane : lane);
-    struct move *next = moves_add(order, then, b, b ? b->lane : lane);
+    const struct move *mv = memory_move_add(order, first, a, a ? a->lane : lane);
+    struct move *next = memory_move_add(order, then, b, b ? b->lane : lane);
     cr_assert(mv && next);
-    bool may = moves_may(order, next);
-    cr_expect(moves_ready(order));
-    moves_forget(order, a);
-    moves_forget(order, b);
-    cr_expect_not(moves_any(order));
+    bool may = memory_move_may(order, next);
+    cr_expect(memory_move_ready(order));
+    memory_move_forget(order, a);
+    memory_move_forget(order, b);
+    cr_expect_not(memory_move_any(order));
     return may;
 }
 
@@ -103,34 +103,34 @@ Test(moves_order, all_else_comes_after_what_is_about_the_same_bytes) {
 
 Test(moves_order, what_ends_is_given_back_in_the_place_of_what_was_to_be_done) {
     struct client *a = order_client(0), *b = order_client(1), *c = order_client(0);
-    moves_add(order, MOVE_OUT, a, 0);
-    struct move *in = moves_add(order, MOVE_IN, b, 1);
-    struct move *turn = moves_add(order, MOVE_SWITCH, c, 0);
-    moves_add(order, MOVE_IN, a, 0);
-    cr_expect_not(moves_may(order, turn));
+    memory_move_add(order, MOVE_OUT, a, 0);
+    struct move *in = memory_move_add(order, MOVE_IN, b, 1);
+    struct move *turn = memory_move_add(order, MOVE_SWITCH, c, 0);
+    memory_move_add(order, MOVE_IN, a, 0);
+    cr_expect_not(memory_move_may(order, turn));
     a->com.fault = ERR_LEFT;
-    cr_assert(moves_end(order, a) && moves_end(order, a));
+    cr_assert(memory_move_end(order, a) && memory_move_end(order, a));
     cr_expect_eq(a->moves, 1);
-    cr_expect_not(moves_may(order, in), "its memory is not there yet");
-    cr_expect(moves_may(order, turn), "nobody wants what is in the lane");
+    cr_expect_not(memory_move_may(order, in), "its memory is not there yet");
+    cr_expect(memory_move_may(order, turn), "nobody wants what is in the lane");
     struct move *end = list_entry(order->moves.list.next, struct move, link);
     cr_expect_eq(end->kind, MOVE_END);
-    cr_expect_not(moves_may(order, end), "something of it is on the device");
+    cr_expect_not(memory_move_may(order, end), "something of it is on the device");
     a->ending = a->memory;
     a->memory = NULL;
-    cr_expect(moves_may(order, end));
-    struct move *shrink = moves_add(order, MOVE_SHRINK, NULL, 0);
-    cr_expect_not(moves_may(order, shrink), "it has pages there");
+    cr_expect(memory_move_may(order, end));
+    struct move *shrink = memory_move_add(order, MOVE_SHRINK, NULL, 0);
+    cr_expect_not(memory_move_may(order, shrink), "it has pages there");
     struct client *d = order_client(0);
     d->com.fault = ERR_LEFT;
-    cr_assert(moves_end(order, d));
+    cr_assert(memory_move_end(order, d));
     d->ending = d->memory;
     d->memory = NULL;
     struct move *last = list_entry(order->moves.list.prev, struct move, link);
-    cr_expect(moves_may(order, last), "what only gives waits for nobody");
-    moves_remove(order, last);
-    moves_remove(order, end);
-    cr_expect(moves_may(order, in));
+    cr_expect(memory_move_may(order, last), "what only gives waits for nobody");
+    memory_move_remove(order, last);
+    memory_move_remove(order, end);
+    cr_expect(memory_move_may(order, in));
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -208,8 +208,9 @@ static void end(struct world *w) {
 
 /* Until something is to be moved that cannot be in one round. */
 static void begin_move(struct world *w) {
-    cr_assert(PATIENCE_UNTIL((w->worker->tick_ns = 0, loop_once(w->worker), moves_any(w->worker))),
-              "nothing is moved");
+    cr_assert(
+        PATIENCE_UNTIL((w->worker->tick_ns = 0, loop_once(w->worker), memory_move_any(w->worker))),
+        "nothing is moved");
 }
 
 /* One round: the neighbour's launch of the one before is complete. */
@@ -238,7 +239,7 @@ Test(moves, a_neighbour_runs_while_much_goes_out_and_comes_back) {
     uint64_t ping = wireclient_ping(w.next);
     say_boundary(&w);
     uint32_t rounds = 0;
-    for (; moves_any(w.worker); rounds++) {
+    for (; memory_move_any(w.worker); rounds++) {
         cr_expect_null(wireclient_reply(w.next, ping), "there is no room for it yet");
         turn_beside(&w);
     }
@@ -248,7 +249,7 @@ Test(moves, a_neighbour_runs_while_much_goes_out_and_comes_back) {
     cr_expect_eq(wireclient_result(w.next, ping), 0);
     detach(&w, w.next);
     begin_move(&w);
-    for (rounds = 0; moves_any(w.worker); rounds++)
+    for (rounds = 0; memory_move_any(w.worker); rounds++)
         turn_beside(&w);
     cr_expect_geq(rounds, MANY / MOST - 1);
     for (uint32_t i = 0; i < MANY; i++)
@@ -268,7 +269,7 @@ Test(moves, a_job_that_ends_gives_its_memory_back_while_others_run) {
     detach(&w, w.big);
     begin_move(&w);
     uint32_t rounds = 0;
-    for (; moves_any(w.worker); rounds++) {
+    for (; memory_move_any(w.worker); rounds++) {
         uint64_t now = w.worker->ops->mem_used(w.dev);
         cr_expect_leq(used - now, MOST * PAGE, "%lu", (used - now) / PAGE);
         used = now;
@@ -292,7 +293,7 @@ Test(moves, who_ends_between_two_parts_leaves_nothing) {
         struct world w = begin();
         uint64_t ping = wireclient_ping(w.next);
         say_boundary(&w);
-        for (uint32_t i = 0; i < rounds && moves_any(w.worker); i++)
+        for (uint32_t i = 0; i < rounds && memory_move_any(w.worker); i++)
             turn_beside(&w);
         detach(&w, w.big);
         while (!wireclient_reply(w.next, ping)) {
@@ -315,7 +316,7 @@ Test(moves, who_is_half_out_comes_back_as_it_was) {
     for (uint32_t rounds = 0; rounds <= MANY / MOST; rounds += 3) {
         struct world w = begin();
         say_boundary(&w);
-        for (uint32_t i = 0; i < rounds && moves_any(w.worker); i++)
+        for (uint32_t i = 0; i < rounds && memory_move_any(w.worker); i++)
             turn_beside(&w);
         detach(&w, w.next);
         const struct client *big = client_find(w.worker, w.big->job_id);
@@ -342,7 +343,7 @@ Test(moves, more_than_was_granted_comes_when_all_is_moved) {
     struct world w = begin();
     say_boundary(&w);
     uint64_t more = wireclient_mem(w.neighbour, WIRE_MEM_BACK, 0, PAGE);
-    while (moves_any(w.worker)) {
+    while (memory_move_any(w.worker)) {
         cr_expect_null(wireclient_reply(w.neighbour, more));
         loop_once(w.worker);
     }
@@ -354,14 +355,14 @@ Test(moves, more_than_was_granted_comes_when_all_is_moved) {
 Test(moves, whose_memory_comes_is_not_idle) {
     struct world w = begin();
     say_boundary(&w);
-    while (moves_any(w.worker))
+    while (memory_move_any(w.worker))
         turn_beside(&w);
     detach(&w, w.next);
     begin_move(&w);
     struct sched_job_view view;
     uint64_t steps = w.worker->steps;
     uint32_t rounds = 0;
-    for (; moves_any(w.worker); rounds++) {
+    for (; memory_move_any(w.worker); rounds++) {
         cr_assert(sched_job(w.worker->sched, w.big->job_id, &view));
         cr_expect_not(view.swapped);
         w.worker->tick_ns = 0;
@@ -404,7 +405,7 @@ Test(moves, nobody_runs_in_a_lane_that_shrinks) {
     }
     begin_move(&w);
     uint32_t rounds = 0;
-    for (; moves_any(w.worker); rounds++) {
+    for (; memory_move_any(w.worker); rounds++) {
         cr_expect_lt(wireclient_done(w.neighbour, 0), w.neighbour->seq[0]);
         cr_expect_eq(w.worker->load.inflight, 0);
         w.worker->tick_ns = 0;

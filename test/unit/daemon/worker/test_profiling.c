@@ -59,7 +59,7 @@ static const struct kernel *kernel_of(const struct world *w, uint32_t func) {
 /* Which kernel such a launch of the function is of. */
 static const struct kernel *shaped(struct client *c, uint32_t func, const struct wire_launch *l) {
     struct func *f = c->objects.funcs[func];
-    profiling_shape(&c->profiling, f, l);
+    launch_profile_shape(&c->profiling, f, l);
     return f->shape.kernel;
 }
 
@@ -192,10 +192,10 @@ Test(profiling, a_kernel_without_profile_runs) {
     cr_expect_null(kernel_of(&w, KERN));
     cr_expect_eq(fakedev_launches(w.dev), 2);
     struct op op = {.kind = WIRE_LAUNCH};
-    cr_expect_eq(profiling_sched(&op)->class, SCHED_CLASS_UNKNOWN);
-    cr_expect_gt(profiling_sched(&op)->sms, w.b->worker->info.sm_count);
+    cr_expect_eq(launch_profile_sched(&op)->class, SCHED_CLASS_UNKNOWN);
+    cr_expect_gt(launch_profile_sched(&op)->sms, w.b->worker->info.sm_count);
     op.kind = WIRE_COPY;
-    cr_expect_eq(profiling_sched(&op)->class, SCHED_CLASS_COPY);
+    cr_expect_eq(launch_profile_sched(&op)->class, SCHED_CLASS_COPY);
     end(&w);
 }
 
@@ -205,14 +205,14 @@ Test(profiling, streams_have_the_level_of_their_job) {
     struct client *c = the_client(&w);
     launch(&w, KERN, 1);
     cr_expect_eq(fakedev_level(w.dev, 0), 0);
-    engine_set(c, &(struct sched_spec){.priority = 5});
+    sched_link_set(c, &(struct sched_spec){.priority = 5});
     launch(&w, KERN, 1);
     cr_expect_eq(fakedev_level(w.dev, 1), 1);
     wireclient_create_stream(w.c, 3, WIRE_STREAM_NONBLOCKING);
     wireclient_launch(w.c, 3, KERN, 7);
     wirebench_run(w.b);
     cr_expect_eq(fakedev_level(w.dev, 2), 1);
-    engine_set(c, &(struct sched_spec){.priority = 0});
+    sched_link_set(c, &(struct sched_spec){.priority = 0});
     launch(&w, KERN, 1);
     cr_expect_eq(fakedev_level(w.dev, 3), 0);
     end(&w);
@@ -224,7 +224,7 @@ Test(profiling, a_copy_behind_a_held_kernel_waits_for_it_and_one_of_another_stre
     struct wireclient *high = wireclient_attach(w.b);
     wireclient_kernels(high, "kern");
     struct client *h = client_find(w.b->worker, high->job_id);
-    engine_set(h, &(struct sched_spec){.priority = 1});
+    sched_link_set(h, &(struct sched_spec){.priority = 1});
     fakedev_hold(w.dev, true);
     wireclient_launch(high, 0, KERN, 50);
     wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);

@@ -544,8 +544,8 @@ Test(replay, a_module_and_its_place_alone) {
 /* As it is when the worker ends while the module is being loaded. */
 static void forget_place(struct estate *e) {
     uint64_t at = 0, next;
-    for (struct log_entry *l; (l = log_at(&e->log, at, &next)); at = next)
-        if (log_record(l)->op == LOG_PLACED) break;
+    for (struct log_entry *l; (l = record_log_at(&e->log, at, &next)); at = next)
+        if (record_log_record(l)->op == RECORD_LOG_PLACED) break;
     atomic_store(&e->header->log.end, at);
 }
 

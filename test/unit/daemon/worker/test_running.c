@@ -42,7 +42,7 @@ static const struct wire_running *shown_after(uint64_t ns) {
     wirebench_run(bench);
     bench->worker->now_ns = fdutil_now_ns() + ns;
     bench->worker->running_ns = 0;
-    running_update(bench->worker);
+    status_page_update(bench->worker);
     cr_assert_eq(atom_load_relaxed(&r->seq) % 2, 0);
     return r;
 }
@@ -60,7 +60,7 @@ Test(running, what_is_young_is_not_shown) {
         wireclient_launch(client, 1, 0, 1);
         uint64_t since = shown_after(0)->since_ns;
         uint64_t seq = atom_load_relaxed(&client->com->running.seq);
-        if (fdutil_now_ns() - begun < RUNNING_LEAST_NS) {
+        if (fdutil_now_ns() - begun < STATUS_PAGE_LEAST_NS) {
             cr_assert_eq(since, 0);
             cr_assert_eq(seq, before, "nor written");
             break;
@@ -136,11 +136,11 @@ Test(running, others_that_end_do_not_disturb_it) {
 }
 
 Test(running, it_is_looked_at_only_while_something_is_in_flight) {
-    cr_assert_eq(running_next_ns(bench->worker), UINT64_MAX);
+    cr_assert_eq(status_page_next_ns(bench->worker), UINT64_MAX);
     wireclient_launch(client, 1, 0, 1);
     wirebench_run(bench);
-    cr_assert_lt(running_next_ns(bench->worker), UINT64_MAX);
+    cr_assert_lt(status_page_next_ns(bench->worker), UINT64_MAX);
     fakedev_finish(bench->worker->dev, 0);
     wirebench_run(bench);
-    cr_assert_eq(running_next_ns(bench->worker), UINT64_MAX);
+    cr_assert_eq(status_page_next_ns(bench->worker), UINT64_MAX);
 }

@@ -172,10 +172,10 @@ Test(trying, nobody_waits_for_ever_for_one_that_is_alone) {
     launch(2, 20);
     let_go(1);
     run_so_far("10");
-    b->worker->trying.since_ns -= TRYING_NS;
+    b->worker->trying.since_ns -= FAULT_ISOLATION_NS;
     wirebench_run(b);
     run_so_far("");
-    b->worker->trying.since_ns -= TRYING_NS;
+    b->worker->trying.since_ns -= FAULT_ISOLATION_NS;
     wirebench_run(b);
     run_so_far("11 20");
 }
@@ -186,8 +186,8 @@ Test(trying, nobody_waits_for_ever_to_be_alone) {
     let_go(0);
     launch(1, 21);
     run_so_far("20");
-    cr_expect_neq(trying_next_ns(b->worker), UINT64_MAX);
-    b->worker->trying.since_ns -= TRYING_NS;
+    cr_expect_neq(fault_isolation_next_ns(b->worker), UINT64_MAX);
+    b->worker->trying.since_ns -= FAULT_ISOLATION_NS;
     wirebench_run(b);
     run_so_far("10 21");
 }
@@ -196,13 +196,13 @@ Test(trying, nobody_waits_for_ever_to_be_alone) {
 Test(trying, one_that_is_paused_holds_up_nobody) {
     suspect(0, 10);
     struct sched_spec spec = {.weight = 1, .user = served(0)->uid, .paused = true};
-    engine_set(served(0), &spec);
+    sched_link_set(served(0), &spec);
     let_go(0);
     launch(1, 20);
     run_so_far("20");
     finish(20);
     spec.paused = false;
-    engine_set(served(0), &spec);
+    sched_link_set(served(0), &spec);
     wirebench_run(b);
     launch(1, 21);
     run_so_far("10");

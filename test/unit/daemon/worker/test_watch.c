@@ -50,7 +50,7 @@ static void end(void) {
     leave(b);
     cr_expect_eq(fakedev_violations(bench->worker->dev, &what), 0, "%s", what);
     cr_expect(list_empty(&bench->worker->watching));
-    cr_expect_eq(watching_next_ns(bench->worker), UINT64_MAX);
+    cr_expect_eq(value_wait_next_ns(bench->worker), UINT64_MAX);
     wirebench_stop(bench);
 }
 
@@ -242,7 +242,7 @@ Test(watch, who_dies_is_not_looked_for) {
     wirebench_run(bench);
     cr_expect_eq(wireclient_fault(a), 700);
     cr_expect(list_empty(&bench->worker->watching));
-    cr_expect_eq(watching_next_ns(bench->worker), UINT64_MAX);
+    cr_expect_eq(value_wait_next_ns(bench->worker), UINT64_MAX);
 }
 
 /* The record that lets it go on is behind the end of the iteration. */

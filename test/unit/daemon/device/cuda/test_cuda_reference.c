@@ -62,7 +62,7 @@ static struct dev_array make_at(uint32_t place, uint32_t depth, uint32_t levels,
                                  .flags = flags};
     char why[128];
     cr_assert_eq(record_check(&w, sizeof(w), why, sizeof(why)), 0, "%s", why);
-    const struct dev_array a = texturing_describe_array(&w);
+    const struct dev_array a = texture_record_describe_array(&w);
     cr_assert_eq(rig.ops->array_create(space.space, &a), 0);
     return a;
 }
@@ -94,7 +94,7 @@ static struct wire_texture of_memory(uint64_t addr, uint32_t width) {
 static int set_of(struct dev_module *m, const char *name, const struct wire_texture *w) {
     char why[128];
     cr_assert_eq(record_check(w, sizeof(*w), why, sizeof(why)), 0, "%s", why);
-    const struct dev_texture t = texturing_describe(w);
+    const struct dev_texture t = texture_record_describe(w);
     return rig.ops->module_reference(m, name, t.surface, &t);
 }
 

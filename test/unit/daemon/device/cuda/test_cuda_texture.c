@@ -58,7 +58,7 @@ static struct wire_array shape(uint32_t width, uint32_t height, uint32_t depth, 
 static struct dev_array make(const struct wire_array *w) {
     char why[128];
     cr_assert_eq(record_check(w, sizeof(*w), why, sizeof(why)), 0, "%s", why);
-    const struct dev_array a = texturing_describe_array(w);
+    const struct dev_array a = texture_record_describe_array(w);
     cr_assert_eq(rig.ops->array_create(space.space, &a), 0);
     return a;
 }
@@ -280,7 +280,7 @@ Test(cuda_texture, no_two_arrays_at_one_place) {
     for (int k = -1; k <= 1; k++) {
         struct wire_array w = shape(1024, 64, 0, 0, 0);
         w.addr += PLACE + k * 512;
-        const struct dev_array a = texturing_describe_array(&w);
+        const struct dev_array a = texture_record_describe_array(&w);
         cr_expect_eq(rig.ops->array_create(space.space, &a), -EEXIST);
     }
     make_at(2, 4, 4, 0, 0, 0);
@@ -307,7 +307,7 @@ static struct wire_texture view(const struct dev_array *a, uint64_t handle) {
 static int add(const struct wire_texture *w, uint64_t *seen) {
     char why[128];
     cr_assert_eq(record_check(w, sizeof(*w), why, sizeof(why)), 0, "%s", why);
-    const struct dev_texture t = texturing_describe(w);
+    const struct dev_texture t = texture_record_describe(w);
     return rig.ops->texture_add(space.space, &t, seen);
 }
 

@@ -74,22 +74,22 @@ static void begin(uint64_t with) {
     now.stream[0] = true;
     for (uint32_t i = 0; i < STREAMS; i++)
         now.next[i] = 1;
-    log_attach(&journal, header, memory, ROOM);
+    record_log_attach(&journal, header, memory, ROOM);
 }
 
 static void tidy_up(void) {
     const struct log_state s = {.stream_done = done, .deferred_done = deferred_done};
-    cr_assert_eq(log_tidy(&journal, &s), 0);
+    cr_assert_eq(record_log_tidy(&journal, &s), 0);
 }
 
 static struct log_entry *put(void *record, uint32_t bytes, uint64_t tail, bool waits) {
-    if (log_full(&journal, bytes + tail)) tidy_up();
-    struct log_entry *e = log_reserve(&journal, record, bytes, tail);
+    if (record_log_full(&journal, bytes + tail)) tidy_up();
+    struct log_entry *e = record_log_reserve(&journal, record, bytes, tail);
     cr_assert(e, "there is room");
     e->ring_next = ++ring;
-    memset(log_tail(e), 0, tail);
+    memset(record_log_tail(e), 0, tail);
     if (waits) e->number = ++deferred;
-    log_commit(&journal, e);
+    record_log_commit(&journal, e);
     return e;
 }
 
@@ -144,12 +144,13 @@ static void do_module(void) {
     struct wire_module_load l = {
         .rec = {.op = WIRE_MODULE_LOAD}, .module = m, .image_bytes = IMAGE};
     struct wire_module_unload u = {.rec = {.op = WIRE_MODULE_UNLOAD}, .module = m};
-    struct log_placed p = {.rec.op = LOG_PLACED, .module = m};
+    struct log_placed p = {.rec.op = RECORD_LOG_PLACED, .module = m};
     if (!now.module[m]) {
         now.module[m] = (uint32_t)++made;
-        memcpy(log_tail(put(&l, sizeof(l), IMAGE, false)), &now.module[m], sizeof(now.module[m]));
+        memcpy(record_log_tail(put(&l, sizeof(l), IMAGE, false)), &now.module[m],
+               sizeof(now.module[m]));
         struct log_entry *e = put(&p, sizeof(p), sizeof(struct dev_granule), false);
-        ((struct dev_granule *)log_tail(e))->chunk = now.placed[m] = now.module[m];
+        ((struct dev_granule *)record_log_tail(e))->chunk = now.placed[m] = now.module[m];
     } else if (can_defer()) {
         defer(true);
         put(&u, sizeof(u), 0, true);
@@ -169,7 +170,7 @@ static void do_func(void) {
     g.get.func = m * FUNCS + f;
     struct log_entry *e = put(&g, sizeof(g.get) + 2, 0, false);
     if (dice(8) == 0)
-        e->flags |= LOG_VOID;
+        e->flags |= RECORD_LOG_VOID;
     else
         now.func[m][f] = now.module[m];
 }
@@ -244,7 +245,7 @@ static void do_graph(void) {
         d.data.graph = g;
         d.piece = (uint32_t)++made | (uint64_t)now.graph[body] << 32;
         struct log_entry *e = put(&d, sizeof(d), 0, false);
-        if (now.graph[body]) e->flags |= LOG_BODIES;
+        if (now.graph[body]) e->flags |= RECORD_LOG_BODIES;
         now.graph[g] = (uint32_t)made;
     }
 }
@@ -259,7 +260,7 @@ static void do_graph_launch(void) {
     if (!now.graph[l.launch.graph] || !now.stream[one] || !now.stream[two]) return;
     l.lane[0] = (struct wire_graph_lane){.stream = one, .first_seq = now.next[one]};
     l.lane[1] = (struct wire_graph_lane){.stream = two, .first_seq = now.next[two]};
-    uint64_t *ends = log_tail(put(&l, sizeof(l), 16, false));
+    uint64_t *ends = record_log_tail(put(&l, sizeof(l), 16, false));
     ends[0] = now.next[one] += GRAPH_OPS;
     ends[1] = now.next[two] += GRAPH_OPS;
 }
@@ -352,13 +353,13 @@ static void read_unload(struct reader *r, uint32_t m) {
 /* Of what has a number. */
 static void read_number(struct reader *r, const struct log_entry *e) {
     if (!e->number) return;
-    cr_assert_gt(e->number, deferred_done, "%u has taken effect", log_record(e)->op);
+    cr_assert_gt(e->number, deferred_done, "%u has taken effect", record_log_record(e)->op);
     cr_assert_eq(e->number, r->number + 1, "nothing before it is missing");
     r->number = e->number;
 }
 
 static void read_entry(struct reader *r, struct log_entry *e) {
-    const struct wire_record *rec = log_record(e);
+    const struct wire_record *rec = record_log_record(e);
     const void *at = rec;
     const struct wire_func_get *f = at;
     const struct wire_limit *l = at;
@@ -381,12 +382,12 @@ static void read_entry(struct reader *r, struct log_entry *e) {
     case WIRE_MODULE_LOAD: {
         uint32_t *module = &r->s.module[((const struct wire_module_load *)at)->module];
         cr_assert(!*module);
-        memcpy(module, log_tail(e), sizeof(*module));
+        memcpy(module, record_log_tail(e), sizeof(*module));
         break;
     }
-    case LOG_PLACED:
+    case RECORD_LOG_PLACED:
         r->s.placed[((const struct log_placed *)at)->module] =
-            (uint32_t)((struct dev_granule *)log_tail(e))->chunk;
+            (uint32_t)((struct dev_granule *)record_log_tail(e))->chunk;
         break;
     case WIRE_MODULE_UNLOAD: read_unload(r, ((const struct wire_module_unload *)at)->module); break;
     case WIRE_FUNC_GET:
@@ -419,18 +420,18 @@ static uint32_t read_all(struct reader *r) {
     r->s.stream[0] = true;
     for (uint32_t s = 0; s < STREAMS; s++)
         r->s.next[s] = done[s] + 1;
-    for (struct log_entry *e; (e = log_at(&journal, at, &at)); count++)
-        if (!(e->flags & (LOG_VOID | LOG_OVER))) read_entry(r, e);
+    for (struct log_entry *e; (e = record_log_at(&journal, at, &at)); count++)
+        if (!(e->flags & (RECORD_LOG_VOID | RECORD_LOG_OVER))) read_entry(r, e);
     return count;
 }
 
 static void expect_same(void) {
     struct log found;
     struct reader r;
-    log_attach(&found, header, memory, ROOM);
-    cr_assert(log_find_latest(&found));
+    record_log_attach(&found, header, memory, ROOM);
+    cr_assert(record_log_find_latest(&found));
     cr_assert_eq(found.latest, journal.latest);
-    cr_assert_eq(log_ring_next(&found), ring);
+    cr_assert_eq(record_log_ring_next(&found), ring);
     uint32_t count = read_all(&r);
     cr_assert_leq(count, 1500, "%u entries", count);
     cr_assert_eq(r.number, deferred, "all that waits is there");
@@ -486,9 +487,9 @@ Test(estate_log, however_long_it_was) {
     begin(7);
     for (uint32_t part = 0; part < 40; part++) {
         live(5000);
-        cr_assert_leq(atomic_load(&header->end), LOG_FIRST_LIMIT + 4096);
+        cr_assert_leq(atomic_load(&header->end), RECORD_LOG_FIRST_LIMIT + 4096);
     }
-    cr_assert_eq(journal.limit, LOG_FIRST_LIMIT);
+    cr_assert_eq(journal.limit, RECORD_LOG_FIRST_LIMIT);
     end_all();
     tidy_up();
     expect_same();
@@ -517,26 +518,26 @@ Test(estate_log, what_grows_may_grow) {
         send_op(0, 0);
         put(&p, sizeof(p), 0, false);
     }
-    cr_assert_gt(journal.limit, LOG_FIRST_LIMIT);
-    cr_assert_not(log_crowded(&journal));
+    cr_assert_gt(journal.limit, RECORD_LOG_FIRST_LIMIT);
+    cr_assert_not(record_log_crowded(&journal));
     while (atomic_load(&header->end) < ROOM - ROOM / 16) {
         send_op(0, 0);
         tidy_up();
     }
-    cr_assert(log_crowded(&journal));
+    cr_assert(record_log_crowded(&journal));
     done[0] = now.next[0] - 1;
     tidy_up();
     cr_assert_lt(atomic_load(&header->end), 200);
-    cr_assert_not(log_crowded(&journal));
-    cr_assert_eq(log_ring_next(&journal), ring);
+    cr_assert_not(record_log_crowded(&journal));
+    cr_assert_eq(record_log_ring_next(&journal), ring);
 }
 
 Test(estate_log, there_is_an_end_of_room) {
     begin(4);
     struct wire_module_load l = {.rec = {.op = WIRE_MODULE_LOAD}, .image_bytes = ROOM};
-    cr_assert_null(log_reserve(&journal, &l, sizeof(l), ROOM));
-    cr_assert_null(log_reserve(&journal, &l, sizeof(l), UINT64_MAX - 3));
-    cr_assert_not_null(log_reserve(&journal, &l, sizeof(l), ROOM - sizeof(l) - 40));
+    cr_assert_null(record_log_reserve(&journal, &l, sizeof(l), ROOM));
+    cr_assert_null(record_log_reserve(&journal, &l, sizeof(l), UINT64_MAX - 3));
+    cr_assert_not_null(record_log_reserve(&journal, &l, sizeof(l), ROOM - sizeof(l) - 40));
 }
 
 /* ---- of one who was out of his mind ---------------------------------------------------------- */
@@ -563,18 +564,18 @@ static const struct dev_ops promising = {.chunk_promise = promise,
 static void use_all(void) {
     const struct log_state s = {.stream_done = done, .deferred_done = deferred_done};
     uint64_t at = 0;
-    if (!log_find_latest(&journal)) return;
+    if (!record_log_find_latest(&journal)) return;
     promises = 0;
     if (promise_modules(&journal, &promising, NULL))
         cr_assert_eq(promises, 0);
     else
         promise_renounce(&journal, &promising, NULL);
     cr_assert_eq(promises, 0);
-    cr_assert_eq(log_tidy(&journal, &s), 0);
-    cr_assert(log_whole(&journal), "whole it stays");
-    while (log_at(&journal, at, &at)) {
+    cr_assert_eq(record_log_tidy(&journal, &s), 0);
+    cr_assert(record_log_whole(&journal), "whole it stays");
+    while (record_log_at(&journal, at, &at)) {
     }
-    log_ring_next(&journal);
+    record_log_ring_next(&journal);
 }
 
 static void corrupt(void) {
@@ -609,11 +610,12 @@ Test(estate_log, nobody_reads_on_behind_its_end) {
         uint64_t fill = ROOM - sizeof(*e) - bytes;
         struct wire_module_load load = {.rec = {.op = WIRE_MODULE_LOAD}};
         load.image_bytes = fill - sizeof(*e) - sizeof(load);
-        log_commit(&journal, log_reserve(&journal, &load, sizeof(load), load.image_bytes));
+        record_log_commit(&journal,
+                          record_log_reserve(&journal, &load, sizeof(load), load.image_bytes));
         *e = (struct log_entry){.bytes = bytes};
         for (uint32_t i = 0; i < bytes / 4; i++)
             ((uint32_t *)(void *)r)[i] = dice(4) ? dice(3) : dice(2) ? UINT32_MAX : dice(1u << 31);
-        r->op = dice(3) ? (uint16_t)(1 + dice(48)) : LOG_PLACED;
+        r->op = dice(3) ? (uint16_t)(1 + dice(48)) : RECORD_LOG_PLACED;
         atomic_store(&header->end, ROOM);
         use_all();
     }
@@ -622,9 +624,9 @@ Test(estate_log, nobody_reads_on_behind_its_end) {
 static uint64_t count_shows(uint64_t *launches_before) {
     uint64_t at = 0, count = 0;
     *launches_before = 0;
-    for (struct log_entry *e; (e = log_at(&journal, at, &at));) {
-        *launches_before += log_record(e)->op == WIRE_LAUNCH && !count;
-        count += log_record(e)->op == WIRE_HOST_SHOW;
+    for (struct log_entry *e; (e = record_log_at(&journal, at, &at));) {
+        *launches_before += record_log_record(e)->op == WIRE_LAUNCH && !count;
+        count += record_log_record(e)->op == WIRE_HOST_SHOW;
     }
     return count;
 }

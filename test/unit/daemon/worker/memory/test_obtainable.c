@@ -84,7 +84,7 @@ Test(obtainable, others_reservations_are_not) {
 Test(obtainable, a_users_limit_bounds_all_of_his_jobs) {
     struct wire_limits limits = {.device_bytes = 12 * G};
     struct wireclient *first = attach(7, 3, 2), *second = attach(7, 0, 0), *other = attach(8, 0, 0);
-    tenant_set(b->worker, 7, &limits);
+    user_limits_set(b->worker, 7, &limits);
     obtainable_update(b->worker);
     cr_expect_eq(shown(first), 10);
     cr_expect_eq(shown(second), 7);

@@ -723,7 +723,7 @@ Test(sharing, descriptors_keep_no_more_than_the_user_may) {
     int fd = keep(a, 1, NULL), again = keep(a, 1, NULL);
     cr_expect(fd >= 0 && again >= 0);
     const struct wire_limits limits = {.device_bytes = DEVICE / 2};
-    tenant_set(bench->worker, ALICE, &limits);
+    user_limits_set(bench->worker, ALICE, &limits);
     cr_assert_eq(make(a, 2, PAGE), 0);
     cr_expect_eq(keep(a, 2, NULL), ERR_NO_MEMORY, "he may have less now");
     let_go(fds[1]);
