@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "daemon/sched/lanes/lane.h"
+#include "daemon/sched/lanes/lane_check.h"
 
 #define JOBS 24
 #define WORLD 20000 /* steps until another device with other jobs */

@@ -9,6 +9,7 @@
 #include "daemon/sched/dispatch/ready.h"
 #include "daemon/sched/dispatch/share.h"
 #include "daemon/sched/dispatch/turn.h"
+#include "daemon/sched/lanes/lane_check.h"
 
 static const char *wrong_lists(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];

@@ -18,26 +18,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/sched/lanes/lane_need.h"
 #include "daemon/sched/visit.h"
 
-#define LANE_NONE UINT32_MAX
-
 struct lanes;
-
-struct lane_need {
-    uint64_t persistent_bytes, ephemeral_bytes; /* P, E */
-    uint32_t group; /* members of one group never share a lane; 0: none */
-    uint32_t user;  /* jobs of different users never share a lane, but for lanes_share */
-};
-
-/* What FINDLANE (Algorithm 1, lines 21-39) came to. */
-enum lane_how {
-    LANE_OPENED,   /* lines 27-29: a new lane of E */
-    LANE_FITTED,   /* lines 31-33: the best fitting lane that exists */
-    LANE_REPLACED, /* lines 35-38: an existing lane, now of size E */
-    LANE_WAITS,    /* line 39: not now */
-    LANE_NEVER,    /* P + E > C */
-};
 
 int lanes_create(struct lanes **out, uint64_t capacity_bytes, uint64_t chunk_bytes);
 void lanes_destroy(struct lanes *l); /* accepts NULL */
@@ -102,8 +86,5 @@ uint64_t lanes_used(const struct lanes *l); /* sum P + sum L */
 uint64_t lanes_persistent(const struct lanes *l, uint32_t job);
 uint64_t lanes_ephemeral(const struct lanes *l, uint32_t job);
 uint64_t lanes_round(const struct lanes *l, uint64_t bytes);
-
-/* Recomputes everything from the members: NULL, or which invariant does not hold. */
-const char *lanes_check(const struct lanes *l);
 
 #endif

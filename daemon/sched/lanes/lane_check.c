@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The invariants of lanes, recomputed from the members. For tests and checked builds: O(jobs +
- * lanes), and the members of a group times each other.
- *
- * Owner: the scheduler. Thread: its caller's.
+ * Recounting.
  */
+#include "daemon/sched/lanes/lane_check.h"
+
 #include <stddef.h>
 
+#include "daemon/sched/lanes/lane.h"
 #include "daemon/sched/lanes/lane_state.h"
 
 static const char *wrong_members(const struct lanes *l, uint32_t lane, uint32_t *seen) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What lane.c keeps, for the files that share it: lane.c changes it, lane_plan.c reorganises,
- * lane_check.c recomputes. Jobs and lanes live in arrays and are named by index, so that growing
- * moves them without trouble. Owner and thread: those of lane.h.
+ * What lane.c keeps, for the files that share it: lane.c changes it, lane_find.c looks for a lane,
+ * lane_plan.c reorganises, lane_check.c recomputes. Jobs and lanes live in arrays and are named by
+ * index, so that growing moves them without trouble. Owner and thread: those of lane.h.
  */
 #ifndef DAEMON_SCHED_LANES_LANE_STATE_H
 #define DAEMON_SCHED_LANES_LANE_STATE_H
 
+#include <stdbool.h>
+
 #include "daemon/sched/jobmap.h"
-#include "daemon/sched/lanes/lane.h"
+#include "daemon/sched/lanes/lane_need.h"
 
 struct lane_job {
     uint64_t persistent_bytes, ephemeral_bytes;
@@ -53,11 +55,6 @@ struct lanes {
     bool share;            /* everybody counts as user 0 */
 };
 
-struct lane_choice {
-    enum lane_how how;
-    uint32_t lane; /* FITTED, REPLACED */
-};
-
 /* What a member asks of its lane now. */
 static inline uint64_t lanes_present(const struct lane_job *j) {
     return j->swapped ? 0 : j->ephemeral_bytes;
@@ -80,16 +77,5 @@ static inline uint64_t lanes_max(uint64_t a, uint64_t b) {
 static inline bool lanes_barred(const struct lanes *l, uint32_t lane) {
     return l->lanes[lane].stamp == l->stamp;
 }
-
-/* Begins a new stamp and puts it on the lanes that hold a member of `group`. */
-void lanes_bar(struct lanes *l, uint32_t group);
-/* FINDLANE (Algorithm 1, lines 21-39): changes nothing but stamps. */
-struct lane_choice lanes_find(struct lanes *l, const struct lane_need *need);
-/* Where a member of a draining lane can go, LANE_NONE: nowhere. Changes nothing but stamps. */
-uint32_t lanes_target(struct lanes *l, uint32_t job);
-void lanes_mark(struct lanes *l, uint32_t lane, bool draining);
-
-/* Marks lanes as draining so that a job that needs this gets in once they are closed. */
-void lane_plan(struct lanes *l, const struct lane_need *need);
 
 #endif

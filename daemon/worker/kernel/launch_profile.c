@@ -12,9 +12,8 @@
 
 #define LAUNCH_PROFILE_FIRST 32u /* launches of a kernel that are timed at first */
 #define LAUNCH_PROFILE_EACH 16u  /* then one in so many of its job's */
-#define LAUNCH_PROFILE_NULL                                               \
-    0x6e756c6c6e756c6cull /* tells their fingerprints from computed ones' \
-                           */
+/* Tells the fingerprints of launches that compute nothing from those of computed ones. */
+#define LAUNCH_PROFILE_NULL 0x6e756c6c6e756c6cull
 
 const struct sched_kernel profiling_unknown = {.sms = KERNEL_PROFILE_SMS_MAX};
 const struct sched_kernel profiling_copy = {.class = SCHED_CLASS_COPY};

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "daemon/sched/lanes/lane.h"
+#include "daemon/sched/lanes/lane_check.h"
 
 #define JOBS 64
 
