@@ -8,8 +8,11 @@
 #include <stdlib.h>
 
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_note.h"
+#include "daemon/worker/memory/memory_page.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_saved.h"
+#include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_state.h"
 
 int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *dev,
@@ -73,7 +76,7 @@ uint32_t memory_drop(struct memory *m, uint32_t most) {
     if (m->next_page >= half) {
         dropped = drop_until(m, m->page_count, most);
         if (dropped == most) return dropped;
-        memory_drop_lane(m);
+        memory_segment_leave_lane(m);
         m->next_page = 0;
     }
     return dropped + drop_until(m, half, most - dropped);
@@ -83,7 +86,7 @@ void memory_destroy(struct memory *m) {
     if (!m) return;
     memory_end(m);
     memory_drop(m, UINT32_MAX);
-    memory_drop_holdings(m);
+    memory_segment_drop_all(m);
     memory_saved_finish(m);
     free(m->slots);
     free(m->pages);

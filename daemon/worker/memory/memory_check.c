@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "daemon/worker/memory/memory_clear.h"
-#include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_note.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/segments/segment.h"
 
@@ -70,7 +70,7 @@ static bool has_foreign(const struct memory *m) {
     if (m->lane->holder != m || memory_unclear(m)) return false;
     for (uint32_t i = 0; i < m->slot_end; i++)
         if (memory_slot_used(&m->slots[i]) && m->slots[i].state == SLOT_LANE)
-            foreign |= !memory_clear_own(m, i);
+            foreign |= !memory_slot_own(m, i);
     return foreign;
 }
 
@@ -208,5 +208,5 @@ const char *memory_check(const struct memory *m) {
     if (!what) what = wrong_lane_holdings(m);
     if (!what) what = wrong_slots(m, &c);
     if (!what) what = wrong_chunks(m, c.chunks);
-    return what ? what : memory_estate_check(m);
+    return what ? what : memory_note_check(m);
 }

@@ -6,6 +6,7 @@
  */
 #include "daemon/worker/memory/memory_clear.h"
 
+#include "daemon/worker/memory/memory_note.h"
 #include "daemon/worker/memory/memory_state.h"
 
 void memory_set_owner(struct memory *m, uint64_t owner) {
@@ -35,7 +36,7 @@ static int clear_chunks(struct memory *m, uint32_t slot, uint32_t count) {
 }
 
 static void own_slot(struct memory *m, uint32_t slot) {
-    if (memory_clear_own(m, slot)) return;
+    if (memory_slot_own(m, slot)) return;
     m->lane->owners[slot] = m->owner;
     if (is_shown(m, slot)) memory_note_slot(m, slot);
 }
@@ -94,10 +95,6 @@ int memory_clear_slot(struct memory *m, uint32_t slot) {
     }
     own_slot(m, slot);
     return 0;
-}
-
-bool memory_clear_own(const struct memory *m, uint32_t slot) {
-    return m->lane->owners[slot] == m->owner;
 }
 
 uint64_t memory_cleared(const struct memory *m) {

@@ -33,7 +33,5 @@ void memory_clear_leave(struct memory *m);
 /* Before the client shows the lane's chunk of this slot: when it has the turn, it is its own then.
  */
 int memory_clear_slot(struct memory *m, uint32_t slot);
-/* What is in the lane's chunk was written by the client's owner. */
-bool memory_clear_own(const struct memory *m, uint32_t slot);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Entries, and when they count. Every store is one word, after what it says has become true and
- * before that ends: stores of this process are seen in their order by who reads after its end.
+ * Reading entries again.
  */
 #include "daemon/worker/memory/memory_estate.h"
 
@@ -10,141 +9,12 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_note.h"
+#include "daemon/worker/memory/memory_page.h"
 #include "daemon/worker/memory/memory_plan.h"
+#include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/memory/memory_state.h"
-
-/* An entry: its kind, flags, and in the upper bits the number of the chunk or spare. */
-enum entry_kind {
-    ENTRY_NONE,    /* the page shows nothing */
-    ENTRY_PRIVATE, /* the chunk is its own */
-    ENTRY_LANE,    /* the chunk is the lane's: in_lane */
-    ENTRY_SPILLED, /* of the lane; its bytes are in the chunk */
-    ENTRY_DEAD,    /* of the lane; it has no bytes */
-    ENTRY_LOST,    /* `loss` says how */
-    ENTRY_SWAPPED, /* its own; the bytes are in the spare */
-    ENTRY_HOSTED,  /* of the lane; the bytes are in the spare */
-};
-#define ENTRY_KIND 0x7u
-#define ENTRY_SHOWN 0x8u  /* of its own: page.shown */
-#define ENTRY_ZEROS 0x10u /* of one that is swapped: it has no spare */
-#define ENTRY_CHUNK_SHIFT 8
-
-static uint64_t chunk_entry(const struct memory *m, enum entry_kind kind,
-                            const struct dev_chunk *chunk) {
-    return kind | m->ops->chunk_id(m->dev, chunk) << ENTRY_CHUNK_SHIFT;
-}
-
-static uint64_t spare_entry(const struct memory *m, enum entry_kind kind, const void *host) {
-    if (!m->ops->spare_id) return ENTRY_LOST;
-    if (!host) return kind | ENTRY_ZEROS;
-    return kind | m->ops->spare_id(m->dev, host) << ENTRY_CHUNK_SHIFT;
-}
-
-static uint64_t slot_entry(const struct memory *m, uint32_t slot) {
-    const struct slot *s = &m->slots[slot];
-    if (s->state == SLOT_SPILLED) return chunk_entry(m, ENTRY_SPILLED, s->chunk);
-    if (s->state == SLOT_SPILLED_HOST) return spare_entry(m, ENTRY_HOSTED, s->host);
-    if (!m->lane || slot >= m->lane->count || !memory_clear_own(m, slot)) return ENTRY_DEAD;
-    return chunk_entry(m, ENTRY_LANE, m->lane->chunks[slot]);
-}
-
-static uint64_t page_entry(const struct memory *m, const struct page *p) {
-    uint64_t shown = p && p->shown ? ENTRY_SHOWN : 0;
-    switch (p ? p->state : PAGE_NONE) {
-    case PAGE_NONE: return ENTRY_NONE;
-    case PAGE_PRIVATE: return chunk_entry(m, ENTRY_PRIVATE, p->chunk) | shown;
-    case PAGE_SWAPPED: return spare_entry(m, ENTRY_SWAPPED, p->host) | shown;
-    case PAGE_LANE: return slot_entry(m, p->slot);
-    default: return ENTRY_LOST;
-    }
-}
-
-void memory_note(struct memory *m, uint32_t page, const struct page *as) {
-    if (!m->estate) return;
-    atom_compiler_fence(); /* what was filled before is filled, and nothing is freed yet */
-    atom_store_release(&m->estate->pages[page], page_entry(m, as));
-    atom_compiler_fence();
-}
-
-void memory_note_slot(struct memory *m, uint32_t slot) {
-    if (!m->estate) return;
-    for (uint32_t i = m->slots[slot].page; i != MEMORY_NO_PAGE; i = m->pages[i].next)
-        memory_note(m, i, &m->pages[i]);
-}
-
-void memory_note_slots(struct memory *m) {
-    for (uint32_t slot = 0; m->estate && slot < m->slot_end; slot++)
-        memory_note_slot(m, slot);
-}
-
-void memory_note_changing(struct memory *m, uint32_t first, uint32_t count) {
-    if (!m->estate) return;
-    atom_store_release(&m->estate->changing, (uint64_t)first << 32 | count);
-    atom_compiler_fence();
-}
-
-void memory_note_changed(struct memory *m) {
-    memory_note_changing(m, 0, 0);
-}
-
-static void set_in_lane(struct memory *m, uint32_t in_lane) {
-    if (!m->estate) return;
-    atom_compiler_fence();
-    atom_store_release(&m->estate->in_lane, in_lane);
-    atom_compiler_fence();
-}
-
-void memory_note_no_lane(struct memory *m) {
-    if (!m->lane || m->lane->noted != m) return;
-    set_in_lane(m, 0);
-    m->lane->noted = NULL;
-}
-
-void memory_note_lane(struct memory *m) {
-    struct memory_lane *lane = m->lane;
-    if (lane->noted == m) return;
-    if (lane->noted) memory_note_no_lane(lane->noted);
-    memory_note_slots(m); /* others may have been there */
-    lane->noted = m;
-    set_in_lane(m, 1);
-}
-
-static enum memory_loss find_loss(const struct memory *m) {
-    if (!list_empty(&m->holdings) || !list_empty(&m->lane_holdings)) return MEMORY_SEGMENTS;
-    bool host = m->swapped || m->hosted;
-    return host && !m->ops->spare_id ? MEMORY_HOST : MEMORY_WHOLE;
-}
-
-void memory_note_loss(struct memory *m) {
-    if (!m->estate) return;
-    atom_compiler_fence();
-    atom_store_release(&m->estate->loss, find_loss(m));
-    atom_compiler_fence();
-}
-
-/* Of whom nothing is in the lane, such entries are as they were when something was. */
-static bool is_wrong(const struct memory *m, uint32_t page) {
-    uint64_t word = atom_load_relaxed(&m->estate->pages[page]);
-    uint64_t right = page_entry(m, &m->pages[page]);
-    bool of_lane = (word & ENTRY_KIND) == ENTRY_LANE || word == ENTRY_DEAD;
-    bool is_of_lane = (right & ENTRY_KIND) == ENTRY_LANE || right == ENTRY_DEAD;
-    if (of_lane && is_of_lane && !atom_load_relaxed(&m->estate->in_lane)) return false;
-    return word != right;
-}
-
-const char *memory_estate_check(const struct memory *m) {
-    const struct memory_estate *e = m->estate;
-    if (!e) return NULL;
-    if (atom_load_relaxed(&e->changing)) return "the estate's pages are changing";
-    if (atom_load_relaxed(&e->loss) != find_loss(m)) return "the estate's loss is another";
-    if (atom_load_relaxed(&e->in_lane) != (m->lane && m->lane->noted == m))
-        return "the estate is wrong about the lane";
-    for (uint32_t i = 0; i < m->page_count; i++)
-        if (is_wrong(m, i)) return "an entry of the estate is wrong";
-    return NULL;
-}
 
 size_t memory_estate_bytes(uint32_t page_count) {
     return sizeof(struct memory_estate) + 2ull * page_count * sizeof(uint64_t);
@@ -331,7 +201,7 @@ static void note_adopted(struct memory *m, struct walk w, bool back) {
     }
     memory_note_changed(m);
     memory_note_slots(m);
-    set_in_lane(m, 0);
+    memory_note_apart(m);
 }
 
 static void take_nothing(struct memory *m, struct walk w) {

@@ -6,7 +6,7 @@
  * and as long as it is nobody else's: after it is filled, and no longer when it is given back.
  *
  * Pages of a lane have chunks that the lane's clients share. Such entries count for the one of them
- * whose bytes are there (memory_note_lane); what another one left in the lane does not matter.
+ * whose bytes are there (memory_note.h); what another one left in the lane does not matter.
  *
  * Owner: the client's. Thread: the worker's; nobody else writes.
  */
@@ -16,26 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/worker/memory/memory_entry.h"
+
 struct memory;
-
-/* Why it is not all that there is of the client's memory. */
-enum memory_loss {
-    MEMORY_WHOLE,
-    MEMORY_SEGMENTS, /* it holds segments */
-    MEMORY_HOST,     /* some of it is in this process's memory: the device has no spares */
-    MEMORY_LOSSES
-};
-
-/* Shared. */
-struct memory_estate {
-    uint64_t granule;            /* bytes */
-    _Atomic uint64_t page_count; /* of the window; 0: nothing was ever kept */
-    _Atomic uint64_t changing;   /* page << 32 | count: of these no entry counts */
-    _Atomic uint32_t loss;       /* enum memory_loss */
-    _Atomic uint32_t in_lane;    /* 1: entries of chunks of the lane count */
-    /* What each shows: memory_estate.c; then what is saved of each: memory_saved.c. */
-    _Atomic uint64_t pages[];
-};
 
 /* For a window of so many granules. */
 size_t memory_estate_bytes(uint32_t page_count);
@@ -59,8 +42,5 @@ int memory_adopt(struct memory *m, struct memory_estate *e, int fd, uint64_t at)
 /* The same, after memory_saved_adopt, of a client whose memory becomes what was saved: it is
  * swapped out, and its bytes are the copies. */
 int memory_return(struct memory *m, struct memory_estate *e, int fd, uint64_t at);
-
-/* NULL, or what of the estate is not so; also without one. */
-const char *memory_estate_check(const struct memory *m);
 
 #endif

@@ -7,6 +7,7 @@
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_note.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
 

@@ -10,6 +10,8 @@
 
 #include "common/err.h"
 #include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_note.h"
+#include "daemon/worker/memory/memory_page.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
 
@@ -219,7 +221,7 @@ static int lane_keep_bytes(const struct memory *m, uint32_t slot, struct dev_chu
     const struct slot *s = &m->slots[slot];
     if (s->state == SLOT_SPILLED_HOST) return m->ops->chunk_load(m->dev, to, s->host);
     if (s->state == SLOT_SPILLED) return m->ops->chunk_copy(m->dev, to, s->chunk);
-    if (!m->lane || !memory_clear_own(m, slot)) return 0;
+    if (!m->lane || !memory_slot_own(m, slot)) return 0;
     return m->ops->chunk_copy(m->dev, to, m->lane->chunks[slot]);
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_page.h"
 #include "daemon/worker/memory/memory_state.h"
 
 /* Nobody writes there; NULL is a granule of zeros. */
@@ -41,6 +41,6 @@ int memory_peek(const struct memory *m, uint64_t addr, uint32_t bytes, uint64_t 
     int err = shows_own(m, p);
     if (err) return err;
     *value = 0;
-    if (p->state == PAGE_LANE && !memory_clear_own(m, p->slot)) return 0;
+    if (p->state == PAGE_LANE && !memory_slot_own(m, p->slot)) return 0;
     return m->ops->peek(m->space, addr, bytes, value);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "daemon/worker/memory/memory_page.h"
 #include "daemon/worker/segments/spare.h"
 
 int memory_plan_begin(struct memory_plan *plan, struct memory *m, uint32_t moves, uint32_t made,

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
-#include "daemon/worker/memory/memory_clear.h"
-#include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_entry.h"
 #include "daemon/worker/memory/memory_state.h"
 
 /* Of each page in the estate: the spare's number and this, or 0: it had no bytes. */
@@ -32,8 +31,7 @@ static struct source slot_source(const struct memory *m, uint32_t slot) {
     const struct slot *s = &m->slots[slot];
     if (s->state == SLOT_SPILLED) return (struct source){.chunk = s->chunk};
     if (s->state == SLOT_SPILLED_HOST) return (struct source){.host = s->host};
-    bool ours =
-        m->lane && m->lane->noted == m && slot < m->lane->count && memory_clear_own(m, slot);
+    bool ours = m->lane && m->lane->noted == m && slot < m->lane->count && memory_slot_own(m, slot);
     if (!ours) return (struct source){0};
     return (struct source){.chunk = m->lane->chunks[slot]};
 }

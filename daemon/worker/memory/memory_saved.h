@@ -29,6 +29,11 @@ uint64_t memory_saved_bytes(const struct memory *m);
 /* Gives back what they take, or keeps it for the next one. */
 void memory_saved_finish(struct memory *m);
 
+/* For memory*.c. What is saved becomes the client's memory as well: 0 or -ENOMEM. Whether this is
+ * of it. */
+int memory_saved_lend(struct memory *m);
+bool memory_saved_has(const struct memory *m, const void *host);
+
 /* Between the device's open and memory_settle: takes what an earlier worker saved, for memory_save
  * to go on with. Errors as memory_adopt; then there is nothing. */
 int memory_saved_adopt(struct memory *m, struct memory_estate *e);

@@ -7,7 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/worker/memory/memory_holding.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_note.h"
+#include "daemon/worker/memory/memory_page.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/segments/segment.h"
@@ -30,23 +33,10 @@ static int reach_number(struct memory *m, uint32_t id) {
     return 0;
 }
 
-static struct holding *new_holding(struct memory *m, struct list *among) {
-    struct holding *h = calloc(1, sizeof(*h));
-    if (h) list_append(among, &h->link);
-    memory_note_loss(m);
-    return h;
-}
-
-static void free_holding(struct memory *m, struct holding *h) {
-    list_remove(&h->link);
-    free(h);
-    memory_note_loss(m);
-}
-
 static int take_number(struct memory *m, uint32_t id, struct list *among, struct holding **out) {
     int err = find(m, id) ? -EEXIST : reach_number(m, id);
     if (err) return err;
-    *out = new_holding(m, among);
+    *out = memory_holding_make(m, among);
     return *out ? 0 : -ENOMEM;
 }
 
@@ -72,7 +62,7 @@ int memory_segment_make(struct memory *m, uint32_t id, uint64_t bytes, uint32_t 
     if (err) return err;
     err = segment_create(&s, m->ops, m->dev, (uint32_t)count, uid);
     if (err)
-        free_holding(m, h);
+        memory_holding_free(m, h);
     else
         give_number(m, id, h, s);
     return err;
@@ -86,7 +76,7 @@ int memory_segment_make_lane(struct memory *m, uint32_t id, uint64_t bytes) {
     if (err) return err;
     err = memory_lane_take(m, (uint32_t)count, h);
     if (err)
-        free_holding(m, h);
+        memory_holding_free(m, h);
     else
         m->numbers[id] = h;
     return err;
@@ -117,11 +107,12 @@ bool memory_segment_whole(const struct memory *m, uint32_t id) {
 }
 
 static void give_back(struct memory *m, struct holding *h) {
-    if (h->segment)
-        segment_drop(h->segment, h->away);
-    else
-        memory_lane_give(m, h);
-    free_holding(m, h);
+    if (h->segment) {
+        memory_holding_drop(m, h);
+        return;
+    }
+    memory_lane_give(m, h);
+    memory_holding_free(m, h);
 }
 
 int memory_segment_close(struct memory *m, uint32_t id) {
@@ -221,7 +212,7 @@ static bool all_private(const struct memory *m, uint32_t first, uint32_t count) 
 /* The pages go on showing the same chunks, which are the segment's from now on. */
 static int adopt_pages(struct memory *m, uint32_t first, uint32_t count, uint32_t uid,
                        struct segment **out) {
-    struct holding *h = new_holding(m, &m->holdings);
+    struct holding *h = memory_holding_make(m, &m->holdings);
     struct dev_chunk **chunks = calloc(count, sizeof(struct dev_chunk *));
     int err = h && chunks ? 0 : -ENOMEM;
     for (uint32_t i = 0; !err && i < count; i++)
@@ -231,7 +222,7 @@ static int adopt_pages(struct memory *m, uint32_t first, uint32_t count, uint32_
         show_page(m, &m->pages[first + i], h, i);
     free(chunks);
     if (err) {
-        if (h) free_holding(m, h);
+        if (h) memory_holding_free(m, h);
         return err;
     }
     h->segment = *out;
@@ -253,15 +244,7 @@ int memory_segment_share(struct memory *m, uint64_t addr, uint64_t bytes, uint32
 
 /* ---- giving them back ------------------------------------------------------------------------ */
 
-void memory_hide_page(struct memory *m, struct page *p) {
-    struct holding *h = p->holding;
-    h->pages--;
-    if (!h->placed) return;
-    m->placed--;
-    if (!h->pages) give_back(m, h);
-}
-
-void memory_drop_holdings(struct memory *m) {
+void memory_segment_drop_all(struct memory *m) {
     struct list *pos, *tmp;
     list_each_safe(pos, tmp, &m->holdings) give_back(m, list_entry(pos, struct holding, link));
     free(m->numbers);
@@ -269,7 +252,7 @@ void memory_drop_holdings(struct memory *m) {
     m->number_room = 0;
 }
 
-void memory_drop_lane(struct memory *m) {
+void memory_segment_leave_lane(struct memory *m) {
     struct list *pos, *tmp;
     list_each_safe(pos, tmp, &m->lane_holdings) give_back(m, list_entry(pos, struct holding, link));
     memory_lane_leave(m);

@@ -54,4 +54,9 @@ int memory_segment_share(struct memory *m, uint64_t addr, uint64_t bytes, uint32
 
 uint64_t memory_held(const struct memory *m); /* bytes that it holds by a number */
 
+/* For memory.c. The client holds no segment any more; or none of its lane, which it leaves, where
+ * it has no page. */
+void memory_segment_drop_all(struct memory *m);
+void memory_segment_leave_lane(struct memory *m);
+
 #endif

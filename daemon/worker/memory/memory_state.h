@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inside of memory*.h: what is known of every page (granule) of a client's alloc window, and of the
- * chunks of a lane. Only memory*.c include this.
+ * chunks of a lane. Only memory*.c include this, and tests.
  *
  * A page of the ephemeral half that is in use has a slot: it shows the lane's chunk of that number,
  * wherever the bytes are meanwhile. A page that was backed has one of its own; those of a segment
@@ -131,57 +131,13 @@ struct memory_lane {
     struct list members;   /* memory.lane_link */
 };
 
-/* A granule of host memory that the client's memory was in: back to the device, unless it is of
- * what is saved. */
-void memory_host_free(const struct memory *m, void *host);
-/* What is saved becomes the client's memory as well. 0 or -ENOMEM. Whether this is of it. */
-int memory_saved_lend(struct memory *m);
-bool memory_saved_has(const struct memory *m, const void *host);
-/* Gives back all that an unmapped page has; it is in use no longer. The estate says so before; or,
- * give_back, says something else of it already. */
-void memory_release(struct memory *m, struct page *page);
-void memory_give_back(struct memory *m, struct page *page);
-bool memory_slot_used(const struct slot *s);
-/* The page, which shows nothing, shows the slot. */
-void memory_show_slot(struct memory *m, uint32_t page, uint32_t slot, struct holding *h);
-/* No page shows it, and no segment has it. Its bytes are lost. */
-void memory_free_slot(struct memory *m, uint32_t slot);
-/* What a mapped page shows. */
-struct dev_chunk *memory_shown(const struct memory *m, const struct page *page);
-/* An unmapped page shows its segment no longer; the client holds none any more, and of its lane
- * neither: it leaves that, where it has no page. */
-void memory_hide_page(struct memory *m, struct page *page);
-void memory_drop_holdings(struct memory *m);
-/* What is held of a segment comes in, or goes out where no page shows it, in so many chunks at
- * most, which are added to memory.part. */
-int memory_holding_in(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes);
-int memory_holding_out(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes);
-bool memory_holding_left(const struct holding *h); /* it has nothing to do to be out */
-void memory_drop_lane(struct memory *m);
-/* Whole pages of one half, else -EINVAL. */
-int memory_whole(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
-                 uint32_t *count);
-/* The pages that a range of bytes touches; -EINVAL when it leaves the window. */
-int memory_touched(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,
-                   uint32_t *count);
+static inline bool memory_slot_used(const struct slot *s) {
+    return s->page != MEMORY_NO_PAGE || s->holding;
+}
 
-/* ---- what the estate says, in memory_estate.c; without one nothing is done ------------------- */
-
-/* The page is about to become, or has become, what `as` says; NULL: to show nothing. */
-void memory_note(struct memory *m, uint32_t page, const struct page *as);
-/* The same of all pages that show the slot, which is as it says. */
-void memory_note_slot(struct memory *m, uint32_t slot);
-/* No entry of these pages counts until memory_note_changed: they change together. */
-void memory_note_changing(struct memory *m, uint32_t first, uint32_t count);
-void memory_note_changed(struct memory *m);
-/* What is in its lane are this client's bytes from now on, where they are its owner's at all:
- * before anything is written there for it. Nobody's: before it leaves the lane, or its slots move.
- */
-void memory_note_lane(struct memory *m);
-void memory_note_no_lane(struct memory *m);
-/* All slots that are in use. */
-void memory_note_slots(struct memory *m);
-/* Whether it lacks anything; before anything goes where it would be lost, and when it is back. */
-void memory_note_loss(struct memory *m);
+/* What is in the lane's chunk was written by the client's owner. */
+static inline bool memory_slot_own(const struct memory *m, uint32_t slot) {
+    return m->lane->owners[slot] == m->owner;
+}
 
 #endif

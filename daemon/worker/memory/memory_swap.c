@@ -10,6 +10,9 @@
 #include <stdlib.h>
 
 #include "daemon/worker/memory/memory_clear.h"
+#include "daemon/worker/memory/memory_holding.h"
+#include "daemon/worker/memory/memory_note.h"
+#include "daemon/worker/memory/memory_page.h"
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/segments/segment.h"
@@ -31,7 +34,7 @@ static int save_slots(const struct memory *m, const struct memory_plan *plan, bo
     int err = 0;
     for (uint32_t slot = 0; !err && n < count; slot++) {
         if (!swap_in_lane(&m->slots[slot])) continue;
-        if (memory_clear_own(m, slot)) /* else zeros, which is what it would see */
+        if (memory_slot_own(m, slot)) /* else zeros, which is what it would see */
             err = to_host ? m->ops->chunk_save(m->dev, plan->hosts[n], m->lane->chunks[slot])
                           : m->ops->chunk_copy(m->dev, plan->made[n], m->lane->chunks[slot]);
         n++;
@@ -73,7 +76,7 @@ static int restore_slot(struct memory *m, uint32_t slot) {
     struct slot *s = &m->slots[slot];
     const struct slot spilled = *s;
     struct dev_chunk *to = m->lane->chunks[slot];
-    if (!memory_clear_own(m, slot)) m->lane->owners[slot] = MEMORY_MIXED;
+    if (!memory_slot_own(m, slot)) m->lane->owners[slot] = MEMORY_MIXED;
     int err = s->state == SLOT_SPILLED ? m->ops->chunk_copy(m->dev, to, s->chunk)
                                        : m->ops->chunk_load(m->dev, to, s->host);
     if (err) return err;
@@ -115,44 +118,6 @@ int memory_restore(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
 static void settle_segments(struct memory *m) {
     struct list *pos;
     list_each(pos, &m->holdings) segment_settle(list_entry(pos, struct holding, link)->segment);
-}
-
-/* It is closed next, and some of it is gone. */
-static bool is_ending(const struct holding *h) {
-    return h->ending && segment_ends(h->segment);
-}
-
-int memory_holding_in(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes) {
-    if (!h->away || is_ending(h)) return 0;
-    int err = segment_load(h->segment, most, &m->part, moved_bytes);
-    if (err) segment_settle(h->segment);
-    if (err || !segment_whole(h->segment)) return err;
-    segment_enter(h->segment);
-    h->away = false;
-    return 0;
-}
-
-/* It is saved, left, and given back by the last one. */
-int memory_holding_out(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes) {
-    struct segment *s = h->segment;
-    uint32_t before = m->part;
-    if (is_ending(h)) {
-        m->part += segment_drop_ahead(s, h->away, most);
-        return 0;
-    }
-    if (!h->away) {
-        int err = segment_save(s, most, &m->part, moved_bytes);
-        if (err) segment_settle(s);
-        if (err || segment_saves(s)) return err;
-        segment_leave(s);
-        h->away = true;
-    }
-    m->part += segment_shed(s, most - (m->part - before));
-    return 0;
-}
-
-bool memory_holding_left(const struct holding *h) {
-    return is_ending(h) ? !h->segment->there : h->away && !segment_sheds(h->segment);
 }
 
 typedef int holding_step(struct memory *, struct holding *, uint32_t, uint64_t *);

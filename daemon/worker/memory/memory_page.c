@@ -2,19 +2,19 @@
  *
  * What a page has, and giving it back.
  */
-#include "daemon/worker/memory/memory_state.h"
+#include "daemon/worker/memory/memory_page.h"
 
 #include <errno.h>
 
+#include "daemon/worker/memory/memory_holding.h"
+#include "daemon/worker/memory/memory_note.h"
+#include "daemon/worker/memory/memory_saved.h"
+#include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/segments/segment.h"
 #include "daemon/worker/segments/spare.h"
 
 void memory_host_free(const struct memory *m, void *host) {
     if (!memory_saved_has(m, host)) spare_free(m->ops, m->dev, m->granule, host);
-}
-
-bool memory_slot_used(const struct slot *s) {
-    return s->page != MEMORY_NO_PAGE || s->holding;
 }
 
 void memory_show_slot(struct memory *m, uint32_t page, uint32_t slot, struct holding *h) {
@@ -70,7 +70,7 @@ static void leave_persistent(struct memory *m, const struct page *page) {
 
 static void leave_segment(struct memory *m, struct page *page) {
     if (page->holding->placed) leave_persistent(m, page);
-    memory_hide_page(m, page);
+    memory_holding_hide(m, page);
 }
 
 void memory_release(struct memory *m, struct page *page) {
