@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/broker/config/policy_config.h"
+#include "daemon/broker/config/policy_choice.h"
 #include "daemon/broker/worker/board.h"
 #include "daemon/policy/knobs.h"
 #include "daemon/policy/policies.h"
@@ -63,7 +63,7 @@ static int show(struct asking *q, const struct gpu *g, const struct policy_confi
     const struct wire_board *board = board_read(g->worker.board, &copy) ? &copy : NULL;
     struct ctl_policy_config r;
 
-    policy_config_show(policy, board && now ? board->sm_threshold : 0, &r);
+    policy_choice_show(policy, board && now ? board->sm_threshold : 0, &r);
     snprintf(r.shares, sizeof(r.shares), "%s", shares_of(board));
     r.gpu = g->number;
     return asking_record(q, CTL_RECORD_POLICY_CONFIG, &r);
@@ -84,7 +84,7 @@ int verb_policy_show(struct asking *q) {
 static int tell(struct asking *q, const struct gpu *one) {
     struct gpus *all = &q->broker->gpus;
     struct gpu *last = NULL;
-    char why[POLICY_CONFIG_WHY_BYTES];
+    char why[POLICY_CHOICE_WHY_BYTES];
     int err = 0;
 
     for (uint32_t i = 0; i < all->count; i++)
@@ -95,7 +95,7 @@ static int tell(struct asking *q, const struct gpu *one) {
         struct policy_config policy = g->changes.policy;
 
         if (one && one != g) continue;
-        policy_config_change(&policy, q->request, why); /* which was tried */
+        policy_choice_change(&policy, q->request, why); /* which was tried */
         if (worker_ready(&g->worker))
             err = changes_policy(&g->changes, &policy, g == last ? q->requester : NULL);
         else
@@ -119,7 +119,7 @@ int verb_policy_set(struct asking *q) {
     const struct gpu *g = asking_gpu(q, &err);
     const struct gpu *one = ctl_msg_given(r, CTL_A_gpu) ? g : NULL;
     struct policy_config policy;
-    char why[POLICY_CONFIG_WHY_BYTES];
+    char why[POLICY_CHOICE_WHY_BYTES];
 
     if (!g) return err;
     if (!asking_admin(q))
@@ -129,7 +129,7 @@ int verb_policy_set(struct asking *q) {
         return asking_refuse(q, CTL_E_BAD_REQUEST, "nothing is given that could be set",
                              "see 'salusctl policy show'");
     policy = g->changes.policy;
-    if (policy_config_change(&policy, r, why) < 0)
+    if (policy_choice_change(&policy, r, why) < 0)
         return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl policy list'");
     if (r->args.dry_run) return show(q, g, &policy, false);
     if (!can_answer(q, one))

@@ -2,7 +2,7 @@
 #include "daemon/broker/gpu/gpu.h"
 
 #include "daemon/broker/config/config_gpus.h"
-#include "daemon/broker/config/policy_config.h"
+#include "daemon/broker/config/policy_choice.h"
 #include "daemon/policy/knobs.h"
 
 void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
@@ -11,7 +11,7 @@ void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
 
     g->number = number;
     config_gpus_apply(config, number, &g->config);
-    policy_config_read(&policy, &g->config);
+    policy_choice_read(&policy, &g->config);
     channel_init(&g->worker.channel);
     g->worker.memory_fd = -1;
     keeping_init(&g->worker.keeping);
@@ -24,9 +24,9 @@ void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
 void gpu_configure(struct gpu *g, const struct config *config) {
     struct policy_config before, after;
 
-    policy_config_read(&before, &g->config);
+    policy_choice_read(&before, &g->config);
     config_gpus_apply(config, g->number, &g->config);
-    policy_config_read(&after, &g->config);
+    policy_choice_read(&after, &g->config);
     if (!knobs_same(&before, &after)) changes_configure(&g->changes, &after);
 }
 

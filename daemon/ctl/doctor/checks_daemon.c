@@ -12,7 +12,7 @@
 #include "common/fdutil.h"
 #include "common/text/units.h"
 #include "daemon/ctl/cli/query.h"
-#include "daemon/ctl/files/place.h"
+#include "daemon/ctl/files/installation.h"
 #include "daemon/ctl/run/command.h"
 #include "proto/version.h"
 
@@ -23,7 +23,7 @@ static void no_daemon(const struct cli *c, struct findings *f) {
         findings_add(f, FINDINGS_ERROR, "daemon",
                      "start it ('systemctl start salusd'), or use 'salusctl run --private'",
                      "no salusd answers in %s, which was configured", c->run_dir);
-    else if (place_daemon(path, sizeof(path)) < 0)
+    else if (installation_daemon(path, sizeof(path)) < 0)
         findings_add(f, FINDINGS_ERROR, "daemon", "install it with 'make install'",
                      "no salusd runs, and there is none to start privately in %.300s", path);
     else

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/ctl/files/place.h"
+#include "daemon/ctl/files/installation.h"
 
 #define LIBRARY "libcuda.so.1"
 
@@ -69,7 +69,7 @@ static void look_at_preload(struct findings *f) {
 void checks_library(struct findings *f) {
     char dir[PATH_MAX], path[PATH_MAX + 16], ours[PATH_MAX] = "";
 
-    if (place_library(dir, sizeof(dir)) < 0) {
+    if (installation_library(dir, sizeof(dir)) < 0) {
         findings_add(f, FINDINGS_ERROR, "library",
                      "build it with 'make', or name its directory in SALUS_LIB_DIR",
                      "no " LIBRARY " of Salus in %.300s", dir);

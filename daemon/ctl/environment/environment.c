@@ -15,7 +15,7 @@
 #include "daemon/ctl/environment/frameworks.h"
 #include "daemon/ctl/environment/preload.h"
 #include "daemon/ctl/environment/said.h"
-#include "daemon/ctl/files/place.h"
+#include "daemon/ctl/files/installation.h"
 #include "proto/job.h"
 #include "proto/wire.h"
 
@@ -52,7 +52,7 @@ static void set_preload(const char *library) {
 static int set_library(struct cli *c) {
     char dir[PATH_MAX], library[PATH_MAX + sizeof(LIBRARY) + 1];
 
-    if (place_library(dir, sizeof(dir)) < 0)
+    if (installation_library(dir, sizeof(dir)) < 0)
         return cli_fail(c, CLI_FAILED,
                         "no " LIBRARY
                         " of Salus in %s; build it with 'make', or name its directory "

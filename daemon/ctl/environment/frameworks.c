@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "daemon/ctl/environment/preload.h"
-#include "daemon/ctl/files/place.h"
+#include "daemon/ctl/files/installation.h"
 #include "proto/capability.h"
 
 enum way { SET, ADD, PRELOAD };
@@ -32,7 +32,8 @@ _Static_assert(ROWS <= FRAMEWORKS_MAX, "a plan has room for all of them");
 static const struct {
     const char *name;
     int (*find)(char *out, size_t cap);
-} places[] = {{"@PTXAS@", place_ptxas}, {"@CUDA@", place_cuda}, {"@JIT@", place_jit}};
+} places[] = {
+    {"@PTXAS@", installation_ptxas}, {"@CUDA@", installation_cuda}, {"@JIT@", installation_jit}};
 
 /* `text` with its place filled in; false where it has one that is not there. */
 static bool fill(const char *text, char *out, size_t cap) {

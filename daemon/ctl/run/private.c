@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "daemon/ctl/files/place.h"
+#include "daemon/ctl/files/installation.h"
 #include "daemon/ctl/files/temporary.h"
 #include "daemon/ctl/run/inherited.h"
 
@@ -115,7 +115,7 @@ static void become_daemon(const char *path, const struct private *p, pid_t paren
 int private_start(struct private *p, struct cli *c) {
     char path[PATH_MAX], base[PATH_MAX], why[TEMPORARY_WHY_BYTES];
     pid_t parent = getpid();
-    int status, err = place_daemon(path, sizeof(path));
+    int status, err = installation_daemon(path, sizeof(path));
 
     if (err < 0)
         return cli_fail(

@@ -15,7 +15,7 @@
 #include "common/text/word_list.h"
 #include "daemon/ctl/cli/ask.h"
 #include "daemon/ctl/cli/query.h"
-#include "daemon/ctl/files/place.h"
+#include "daemon/ctl/files/installation.h"
 
 #define WORDS_MAX (2 * CLI_OPTIONS_MAX + 8)
 
@@ -62,7 +62,7 @@ static int execute(struct cli *c, struct predict_call *p) {
 }
 
 static int find(struct cli *c, const char *program, struct predict_call *p) {
-    if (place_predict(program, p->path, sizeof(p->path)))
+    if (installation_predict(program, p->path, sizeof(p->path)))
         return cli_fail(c, CLI_FAILED, "there is no %s in %s: is it installed?", program, p->path);
     p->words = WORD_LIST_OF(p->argv);
     put(p, program);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/broker/config/policy_config.h"
+#include "daemon/broker/config/policy_choice.h"
 #include "daemon/ctl/cli/keys.h"
 #include "daemon/policy/knobs.h"
 #include "daemon/policy/policies.h"
@@ -120,7 +120,7 @@ static int configured(const struct knob *k, const char *text, struct policy_conf
 
     config_defaults(&config);
     err = config_set(&config, k->option, text, why, sizeof(why));
-    policy_config_read(out, &config);
+    policy_choice_read(out, &config);
     return err;
 }
 
@@ -134,7 +134,7 @@ static int requested(const struct knob *k, int64_t value, struct policy_config *
     ctl_msg_put(&r, arg_of(k), value);
     cr_assert_eq(ctl_msg_request_encode(&r, bytes, sizeof(bytes), &n), 0);
     cr_assert_eq(ctl_msg_request_decode(bytes, n, &back, &error, why, sizeof(why)), 0, "%s", why);
-    return policy_config_change(out, &back, why);
+    return policy_choice_change(out, &back, why);
 }
 
 static void expect_shown(const struct knob *k, const struct policy_config *c, int64_t value) {
@@ -143,7 +143,7 @@ static void expect_shown(const struct knob *k, const struct policy_config *c, in
     int count;
     const struct ctl_field *f = ctl_fields(CTL_RECORD_POLICY_CONFIG, &count);
 
-    policy_config_show(c, 0, &shown);
+    policy_choice_show(c, 0, &shown);
     while (count && strcmp(f->name, k->field) != 0)
         f++, count--;
     cr_assert(count, "policy.show has no field %s", k->field);

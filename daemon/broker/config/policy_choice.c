@@ -3,7 +3,7 @@
  * Each knob has an option, an argument of policy.set and a field of its reply; they are found by
  * their names.
  */
-#include "daemon/broker/config/policy_config.h"
+#include "daemon/broker/config/policy_choice.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "daemon/policy/knobs.h"
 #include "daemon/policy/policies.h"
 
-void policy_config_read(struct policy_config *out, const struct config *c) {
+void policy_choice_read(struct policy_config *out, const struct config *c) {
     const struct knob *k;
 
     knobs_clear(out);
@@ -44,7 +44,7 @@ static void show_knob(const struct ctl_field *f, const struct policy_config *pol
         memcpy(at, &value, sizeof(value));
 }
 
-void policy_config_show(const struct policy_config *policy, uint64_t sm_threshold,
+void policy_choice_show(const struct policy_config *policy, uint64_t sm_threshold,
                         struct ctl_policy_config *out) {
     int count;
     const struct ctl_field *fields = ctl_fields(CTL_RECORD_POLICY_CONFIG, &count);
@@ -63,7 +63,7 @@ void policy_config_show(const struct policy_config *policy, uint64_t sm_threshol
 static int take_policy(char out[POLICY_NAME_BYTES], enum policies_grain grain, const char *name,
                        char *why) {
     if (!policies_find(grain, name)) {
-        snprintf(why, POLICY_CONFIG_WHY_BYTES, "there is no %s policy '%.100s'",
+        snprintf(why, POLICY_CHOICE_WHY_BYTES, "there is no %s policy '%.100s'",
                  policies_grain_name(grain), name);
         return -EINVAL;
     }
@@ -81,12 +81,12 @@ static int take_knob(struct policy_config *c, const struct ctl_request *r, enum 
 
     if (!k) return 0;
     memcpy(&value, (const char *)&r->args + a->offset, sizeof(value));
-    err = knobs_check(k, value, why, POLICY_CONFIG_WHY_BYTES);
+    err = knobs_check(k, value, why, POLICY_CHOICE_WHY_BYTES);
     if (err == 0) knobs_put(c, k, value);
     return err;
 }
 
-int policy_config_change(struct policy_config *policy, const struct ctl_request *r, char *why) {
+int policy_choice_change(struct policy_config *policy, const struct ctl_request *r, char *why) {
     struct policy_config c = *policy;
     int err = 0;
 

@@ -2,7 +2,7 @@
  *
  * Looking around.
  */
-#include "daemon/ctl/files/place.h"
+#include "daemon/ctl/files/installation.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -59,16 +59,16 @@ static int append(int err, const char *tail, char *out, size_t cap) {
 
 static const char *const libraries[] = {"shim", "../lib/salus", NULL};
 
-int place_library(char *out, size_t cap) {
+int installation_library(char *out, size_t cap) {
     return find("SALUS_LIB_DIR", libraries, "libcuda.so.1", out, cap);
 }
 
-int place_jit(char *out, size_t cap) {
+int installation_jit(char *out, size_t cap) {
     return append(find("SALUS_LIB_DIR", libraries, "libsalus-jit.so", out, cap), "/libsalus-jit.so",
                   out, cap);
 }
 
-int place_daemon(char *out, size_t cap) {
+int installation_daemon(char *out, size_t cap) {
     static const char *const places[] = {".", "../sbin", "../bin", NULL};
 
     return append(look(places, "salusd", out, cap), "/salusd", out, cap);
@@ -76,17 +76,17 @@ int place_daemon(char *out, size_t cap) {
 
 static const char *const programs[] = {".", "../libexec/salus", NULL};
 
-int place_ptxas(char *out, size_t cap) {
+int installation_ptxas(char *out, size_t cap) {
     return append(find("SALUS_LIBEXEC_DIR", programs, "salus-ptxas", out, cap), "/salus-ptxas", out,
                   cap);
 }
 
-int place_cuda(char *out, size_t cap) {
+int installation_cuda(char *out, size_t cap) {
     return append(find("SALUS_LIBEXEC_DIR", programs, "cuda/bin/ptxas", out, cap), "/cuda", out,
                   cap);
 }
 
-int place_predict(const char *program, char *out, size_t cap) {
+int installation_predict(const char *program, char *out, size_t cap) {
     char tail[64];
 
     snprintf(tail, sizeof(tail), "/%s", program);
