@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "proto/run_dir.h"
+#include "proto/control/run_dir.h"
 
 int listen_check_dir(const char *run_dir, char *why, size_t cap) {
     struct stat st;

@@ -19,7 +19,7 @@
 #include "daemon/broker/listen.h"
 #include "daemon/broker/server.h"
 #include "proto/version.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define EXIT_USAGE 2
 

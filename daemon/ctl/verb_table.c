@@ -32,7 +32,7 @@ struct verb {
 static const struct verb verbs[] = {
 #define CTL_VERB(name, text, usage, record, args, sentence) \
     {text, usage, sentence, CTL_V_##name, NULL},
-#include "proto/ctl.def"
+#include "proto/control/ctl.def"
     {"job.wait", "JOB", "wait until the job has ended", CTL_V_COUNT, job_verbs_wait},
     {"history", "", "jobs that ended", CTL_V_COUNT, show_history},
     {"top", "[--batch] [-n COUNT]", "a live picture of lanes and jobs; -w SECONDS between two (1)",

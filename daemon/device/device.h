@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/description.h"
-#include "proto/tensor_map.h"
+#include "proto/cuda/description.h"
+#include "proto/cuda/tensor_map.h"
 
 struct dev;        /* an opened device */
 struct dev_space;  /* one client's view of it */

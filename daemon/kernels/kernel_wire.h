@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "daemon/kernels/kernel_set.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define KERNEL_WIRE_BATCH 16u
 

@@ -35,8 +35,8 @@
 #include "daemon/worker/stream/stream.h"
 #include "daemon/worker/stream/watch.h"
 #include "daemon/worker/worker.h"
-#include "proto/ring.h"
-#include "proto/wire.h"
+#include "proto/wire/ring.h"
+#include "proto/wire/wire.h"
 
 struct memory;
 

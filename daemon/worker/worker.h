@@ -23,8 +23,8 @@
 #include "daemon/worker/segments/hostfile.h"
 #include "daemon/worker/segments/keeper.h"
 #include "daemon/worker/segments/segment.h"
-#include "proto/ring.h"
-#include "proto/wire.h"
+#include "proto/wire/ring.h"
+#include "proto/wire/wire.h"
 
 #define WORKER_CLIENTS 1024u
 #define WORKER_QUOTA 65536u /* operations of one client that are accepted and not complete */

@@ -8,7 +8,7 @@
 #ifndef PROTO_GEN_PROTOTYPES_H
 #define PROTO_GEN_PROTOTYPES_H
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 #pragma GCC visibility push(default)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does the device's driver say of it? Everything that proto/description.h holds, and what
+// What does the device's driver say of it? Everything that proto/cuda/description.h holds, and what
 // else jobs ask of a device, as JSON: a real GPU's answers, written down once, can be compared with
 // the software GPU's and with what a job is shown under Salus.
 //
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/cuda_abi.h"
-#include "proto/description.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/cuda/description.h"
 
 static void *driver;
 static const char *between = ""; // what goes before the next member

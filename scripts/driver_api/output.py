@@ -109,7 +109,7 @@ def gen_prototypes_h(spec):
 #ifndef PROTO_GEN_PROTOTYPES_H
 #define PROTO_GEN_PROTOTYPES_H
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 #pragma GCC visibility push(default)
 {by_hand}
@@ -163,7 +163,7 @@ def gen_entries_h(spec):
 #ifndef SHIM_ENTRY_GEN_ENTRIES_H
 #define SHIM_ENTRY_GEN_ENTRIES_H
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "proto/gen/calls.h"
 
 /* NULL for a number that no call has. */

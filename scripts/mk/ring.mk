@@ -4,7 +4,7 @@
 PROOF := $(BUILD)/proofs
 PROOF_CC = $(CC) $(CSTD) $(WARN) -g -D_GNU_SOURCE -I. -pthread $(CFLAGS)
 PROOF_DEPS := common/err.c common/fdutil.c
-PROOF_HEADERS := $(wildcard common/*.h proto/ring.h test/proofs/*.h)
+PROOF_HEADERS := $(wildcard common/*.h proto/wire/ring.h test/proofs/*.h)
 MUST_FAIL := $(Q)scripts/must-fail
 # ThreadSanitizer of these compilers cannot live with much address randomisation.
 PROOF_TSAN = TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
@@ -12,12 +12,12 @@ PROOF_TSAN = TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
 
 # $(1) program  $(2) source  $(3) ring, or its mutant  $(4) flags
 define proof_rule
-$(PROOF)/$(1): $(2) $(3) $(PROOF_DEPS) proto/ring.c $(PROOF_HEADERS) scripts/mk/ring.mk
+$(PROOF)/$(1): $(2) $(3) $(PROOF_DEPS) proto/wire/ring.c $(PROOF_HEADERS) scripts/mk/ring.mk
 	@mkdir -p $$(@D)
 	@$$(if $$(Q),echo "  CC      $$@")
 	$$(Q)$$(PROOF_CC) $(4) -o $$@ $(2) $(3) $(PROOF_DEPS)
 endef
-honest = $(eval $(call proof_rule,$(1),$(2),proto/ring.c,$(3)))
+honest = $(eval $(call proof_rule,$(1),$(2),proto/wire/ring.c,$(3)))
 mutant = $(eval $(call proof_rule,$(1).$(4),$(2),test/proofs/mutant.c,$(3) -DMUTANT=MUTANT_$(4)))
 
 STRESS := test/plain/ring_stress.c

@@ -8,30 +8,30 @@ $(BUILD)/shim/private/validity.o: OWN_CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALID
 $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
 $(BUILD)/test/unit/shim/alone/test_vmem: $(BUILD)/shim/memory/vmem.o
-$(BUILD)/test/unit/shim/alone/test_shim_registered: $(addprefix $(BUILD)/shim/memory/,aside.o calm.o hold.o hostmem.o \
-	pages.o quiet.o shadow.o identity.o spans.o)
-$(BUILD)/test/unit/shim/alone/test_shim_share: $(addprefix $(BUILD)/shim/memory/,share.o pages.o)
+$(BUILD)/test/unit/shim/alone/test_shim_registered: $(addprefix $(BUILD)/shim/,$(addprefix host_memory/,aside.o calm.o hold.o \
+	hostmem.o pages.o quiet.o shadow.o) memory/identity.o memory/spans.o)
+$(BUILD)/test/unit/shim/alone/test_shim_share: $(addprefix $(BUILD)/shim/host_memory/,share.o pages.o)
 $(BUILD)/test/unit/shim/alone/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/shim/alone/test_spans: $(BUILD)/shim/memory/spans.o
 $(BUILD)/test/unit/shim/alone/test_identity: $(addprefix $(BUILD)/shim/memory/,identity.o spans.o)
 $(BUILD)/test/unit/shim/alone/test_hints: $(BUILD)/shim/memory/hints.o
 $(BUILD)/test/unit/shim/alone/test_bins: $(BUILD)/shim/memory/bins.o
-$(BUILD)/test/unit/shim/alone/test_lanes: $(BUILD)/shim/graph/lanes.o
-$(BUILD)/test/unit/shim/alone/test_shim_title: $(addprefix $(BUILD)/shim/connection/,title.o)
+$(BUILD)/test/unit/shim/alone/test_lanes: $(BUILD)/shim/graph_exec/lanes.o
+$(BUILD)/test/unit/shim/alone/test_shim_title: $(BUILD)/shim/process/title.o
 SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o program_memory.o ptx_target.o)
 $(BUILD)/test/unit/shim/alone/test_shim_fatbin $(BUILD)/test/unit/shim/alone/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
-$(BUILD)/test/unit/shim/alone/test_shim_conn: $(addprefix $(BUILD)/shim/connection/,conn.o dial.o gpu_choice.o profile.o \
-	question.o refusals.o title.o visible.o)
-$(BUILD)/test/unit/shim/alone/test_visible $(BUILD)/fuzz_visible: $(BUILD)/shim/connection/visible.o
-$(BUILD)/test/unit/shim/alone/test_question $(BUILD)/fuzz_question: $(addprefix $(BUILD)/shim/connection/,dial.o question.o)
-$(BUILD)/test/unit/shim/alone/test_mps_variables: $(BUILD)/shim/connection/mps_variables.o
-$(BUILD)/test/unit/shim/alone/test_gpu_choice: $(addprefix $(BUILD)/shim/connection/,dial.o gpu_choice.o question.o visible.o)
-$(BUILD)/test/unit/shim/alone/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o memory/headroom.o api/alloc.o \
-	memory/lookup.o memory/stray.o memory/virtual.o memory/allocation.o memory/spans.o memory/identity.o)
+$(BUILD)/test/unit/shim/alone/test_shim_conn: $(addprefix $(BUILD)/shim/,connection/conn.o connection/refusals.o $(addprefix process/,\
+	dial.o gpu_choice.o profile.o question.o title.o visible.o))
+$(BUILD)/test/unit/shim/alone/test_visible $(BUILD)/fuzz_visible: $(BUILD)/shim/process/visible.o
+$(BUILD)/test/unit/shim/alone/test_question $(BUILD)/fuzz_question: $(addprefix $(BUILD)/shim/process/,dial.o question.o)
+$(BUILD)/test/unit/shim/alone/test_mps_variables: $(BUILD)/shim/process/mps_variables.o
+$(BUILD)/test/unit/shim/alone/test_gpu_choice: $(addprefix $(BUILD)/shim/process/,dial.o gpu_choice.o question.o visible.o)
+$(BUILD)/test/unit/shim/alone/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o memory/headroom.o api/memory/alloc.o \
+	transfer/lookup.o transfer/stray.o memory/virtual.o memory/allocation.o memory/spans.o memory/identity.o)
 $(BUILD)/test/unit/shim/alone/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)
-$(BUILD)/test/unit/shim/alone/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/process_exit.o connection/submit.o connection/reply.o memory/staging.o)
+$(BUILD)/test/unit/shim/alone/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/process_exit.o connection/submit.o connection/reply.o transfer/staging.o)
 $(BUILD)/test/unit/shim/alone/test_refuse: $(addprefix $(BUILD)/shim/,connection/refuse.o connection/logbook.o connection/refusals.o private/slots.o)
-$(BUILD)/test/unit/shim/alone/test_shim_logs: $(addprefix $(BUILD)/shim/,api/logs.o connection/logbook.o)
+$(BUILD)/test/unit/shim/alone/test_shim_logs: $(addprefix $(BUILD)/shim/,api/context/logs.o connection/logbook.o)
 $(BUILD)/test/unit/shim/alone/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
 # The launch path and the rules about locks: all of the library with a scripted worker in its own

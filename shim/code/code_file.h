@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 /* The content, with a NUL behind it, so that PTX ends: the caller's to free. NULL and the error to
  * give. `name` may be NULL. Preserves errno. */

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "common/atomics.h"
-#include "proto/cuda_abi.h"
-#include "proto/wire.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/wire.h"
 #include "shim/table.h"
 
 #define FUNCTION_NAME_MAX 16384u

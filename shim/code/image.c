@@ -12,7 +12,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 #include "shim/code/fatbin.h"
 #include "shim/code/function.h"
 #include "shim/code/program_memory.h"
@@ -24,7 +24,7 @@
 #include "shim/lock.h"
 #include "shim/memory/identity.h"
 #include "shim/memory/mem.h"
-#include "shim/memory/stray.h"
+#include "shim/transfer/stray.h"
 
 #define IMAGE_WHY_BYTES 4096u
 #define TILE_WHY "it is Tile IR, which the software GPU does not compile"

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
-#include "proto/wire.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/wire.h"
 
 struct function;
 struct image_global;

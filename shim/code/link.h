@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 #define LINK_WHY_BYTES 256
 

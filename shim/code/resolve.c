@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 #include "shim/code/image.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"

@@ -22,12 +22,12 @@
 #include "common/log.h"
 #include "common/text/command_line.h"
 #include "proto/gen/calls.h"
-#include "proto/job.h"
-#include "shim/connection/dial.h"
-#include "shim/connection/gpu_choice.h"
-#include "shim/connection/profile.h"
+#include "proto/wire/job.h"
 #include "shim/connection/refusals.h"
-#include "shim/connection/title.h"
+#include "shim/process/dial.h"
+#include "shim/process/gpu_choice.h"
+#include "shim/process/profile.h"
+#include "shim/process/title.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct conn {
     struct wire_windows windows;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 #define LOGBOOK_ENTRIES 100u
 #define LOGBOOK_LINE 256u /* bytes of a line, with its newline */

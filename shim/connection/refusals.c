@@ -16,7 +16,7 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 #define LINE_BYTES 1024
 #define NAME_MAX_SHOWN 400

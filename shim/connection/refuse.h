@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 #define REFUSE_CALLS 8
 

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
-#include "proto/wire.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/wire.h"
 
 struct reply {
     int32_t result; /* 0, -errno or ERR_* */

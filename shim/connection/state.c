@@ -13,7 +13,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 #include "shim/connection/refusals.h"
 
 struct state state;

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "proto/ring.h"
+#include "proto/wire/ring.h"
 #include "shim/connection/state.h"
 #include "shim/connection/wait.h"
 #include "shim/lock.h"

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
-#include "proto/wire.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/wire.h"
 
 void submit_init(void);
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 /* How this thread waits: as the worker says is worth it; spinning for longer; asleep at once. */
 enum wait_how { WAIT_AUTO, WAIT_SPIN, WAIT_BLOCK };

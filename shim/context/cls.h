@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 typedef void (*cls_destructor)(CUcontext ctx, void *key, void *value);
 

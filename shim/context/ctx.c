@@ -10,8 +10,8 @@
 
 #include "shim/connection/process_exit.h"
 #include "shim/connection/refuse.h"
-#include "shim/connection/shown.h"
 #include "shim/connection/state.h"
+#include "shim/device/shown.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 

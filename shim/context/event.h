@@ -10,8 +10,8 @@
 
 #include "common/atomics.h"
 #include "common/list.h"
-#include "proto/cuda_abi.h"
-#include "proto/wire.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/wire.h"
 #include "shim/context/stamp.h"
 
 /* An id for records that only mark a place in a stream; no program has it. */

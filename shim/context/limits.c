@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shim/context/limits.h"
 
-#include "proto/wire.h"
-#include "shim/connection/shown.h"
+#include "proto/wire/wire.h"
+#include "shim/device/shown.h"
 
 #define STACK_UNIT 16u
 #define STACK_MOST (512u << 10) /* bytes of local memory that a thread can have */

@@ -6,7 +6,7 @@
 #include "shim/context/mark.h"
 
 #include "common/log.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/context/stream.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/submit.h"

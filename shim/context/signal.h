@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 struct stream;
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 /* Seq 0: nowhere. */
 struct stamp_point {

@@ -12,8 +12,8 @@
 
 #include "common/atomics.h"
 #include "common/list.h"
-#include "proto/cuda_abi.h"
-#include "proto/wire.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/wire.h"
 #include "shim/context/stream_hint.h"
 
 #define STREAM_PRIORITY_LEAST 0 /* on every device, and what streams have that nobody gave one */

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "shim/connection/shown.h"
+#include "shim/device/shown.h"
 #include "shim/lock.h"
 
 static pthread_mutex_t hint_lock =

@@ -8,7 +8,7 @@
 #ifndef SHIM_CONTEXT_STREAM_HINT_H
 #define SHIM_CONTEXT_STREAM_HINT_H
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 struct stream_hint {
     CUaccessPolicyWindow window;

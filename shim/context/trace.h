@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "common/atomics.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define TRACE_PENDING 4096 /* operations that are not complete; those beyond are dropped */
 #define TRACE_MINOR 9      /* of the protocol: what knows WIRE_EVENT_BEGAN */

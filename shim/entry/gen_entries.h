@@ -8,7 +8,7 @@
 #ifndef SHIM_ENTRY_GEN_ENTRIES_H
 #define SHIM_ENTRY_GEN_ENTRIES_H
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "proto/gen/calls.h"
 
 /* NULL for a number that no call has. */

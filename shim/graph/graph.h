@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "common/list.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "shim/graph/condition.h"
 #include "shim/graph/params.h"
 #include "shim/graph/user_object.h"

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
-#include "proto/wire.h"
-#include "shim/memory/transfer.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/wire.h"
+#include "shim/transfer/transfer.h"
 
 struct condition;
 struct graph;

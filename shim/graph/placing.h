@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 struct graph;
 struct graph_node;

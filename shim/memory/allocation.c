@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/handle.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "common/atomics.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/state.h"
 #include "shim/connection/text.h"

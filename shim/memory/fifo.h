@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 /* A FIFO for this limit. CUDA_ERROR_OUT_OF_MEMORY, and the FIFO is as before. */
 CUresult fifo_set(uint64_t limit);

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 /* Waits while the job waits for admission: before that nobody knows. */
 CUresult headroom_look(uint64_t *free_bytes);

@@ -17,7 +17,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/state.h"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "shim/memory/learn.h"
 
 enum mem_kind {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "shim/memory/mem.h"
 
 /* Where a pool's memory is. That of the host and managed memory lie in the host window: kernels and

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "shim/memory/mem.h"
 
 /* Whole pages of the host, at a multiple of `align` (a power of two, 0: none), if possible at

@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "proto/uuid.h"
-#include "shim/connection/visible.h"
+#include "proto/cuda/uuid.h"
 #include "shim/nvml/library.h"
 #include "shim/pci.h"
+#include "shim/process/visible.h"
 
 struct nvml_device {
     char unused;

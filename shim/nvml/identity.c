@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/capability.h"
-#include "proto/uuid.h"
+#include "proto/cuda/capability.h"
+#include "proto/cuda/uuid.h"
 #include "shim/nvml/device.h"
 #include "shim/nvml/library.h"
 

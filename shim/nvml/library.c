@@ -14,7 +14,7 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "shim/nvml/view.h"
 
 /* The first driver of the CUDA that ours stands for: programs compare versions. */

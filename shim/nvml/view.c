@@ -7,8 +7,8 @@
 #include <errno.h>
 
 #include "common/err.h"
-#include "shim/connection/gpu_choice.h"
-#include "shim/connection/question.h"
+#include "shim/process/gpu_choice.h"
+#include "shim/process/question.h"
 
 static nvml_result result_of(int err) {
     switch (err) {

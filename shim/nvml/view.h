@@ -10,7 +10,7 @@
 #ifndef SHIM_NVML_VIEW_H
 #define SHIM_NVML_VIEW_H
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 #include "shim/nvml/nvml.h"
 
 /* Devices that this process sees, at least 1. Preserves errno. */

@@ -13,11 +13,11 @@
 #include "proto/gen/prototypes.h"
 #include "shim/code/function.h"
 #include "shim/code/image.h"
-#include "shim/connection/asker.h"
 #include "shim/connection/state.h"
 #include "shim/context/cls.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
+#include "shim/device/asker.h"
 #include "shim/private/slots.h"
 #include "shim/private/validity.h"
 

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/connection/shown.h"
 #include "shim/connection/state.h"
+#include "shim/device/shown.h"
 
 #define MD2_BLOCK 16
 #define MD2_ROUNDS 18

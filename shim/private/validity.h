@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 /* False when built with DRIVER_VALIDITY=0: then the question is not found and only programs that
  * use the driver's interface directly run. */

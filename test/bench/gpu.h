@@ -6,7 +6,7 @@
 #ifndef TEST_BENCH_GPU_H
 #define TEST_BENCH_GPU_H
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "proto/gen/prototypes.h"
 
 #define GPU(call) gpu_check((call), #call)

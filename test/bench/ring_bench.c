@@ -18,8 +18,8 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "proto/record.h"
-#include "proto/ring.h"
+#include "proto/wire/record.h"
+#include "proto/wire/ring.h"
 #include "shim/lock.h"
 #include "test/bench/floor.h"
 

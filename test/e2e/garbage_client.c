@@ -15,7 +15,7 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 static void fail(const char *what) {
     fprintf(stderr, "garbage_client: %s: %s\n", what, strerror(errno));

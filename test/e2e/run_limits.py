@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import BUILD, PATIENCE, Daemon, Skipped, run_tests, tool, wait_for
 
 GARBAGE = b"this is no hello"
-MAGIC = 0x554c4153  # of proto/wire.h, which also has the layouts
+MAGIC = 0x554c4153  # of proto/wire/wire.h, which also has the layouts
 HELLO = struct.Struct("<IHHQiI64s QQIIiIQQQQQ32s")
 USED = 144  # where wire_submission.used lies
 ANSWER = struct.Struct("<II")

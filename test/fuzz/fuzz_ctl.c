@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/ctl_msg.h"
+#include "proto/control/ctl_msg.h"
 
 static void see(void *arg, const void *record) {
     enum ctl_record kind = *(enum ctl_record *)arg;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "proto/cuda_abi.h"
-#include "proto/occupancy.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/cuda/occupancy.h"
 #include "test/lib/description.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

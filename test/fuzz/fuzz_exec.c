@@ -21,7 +21,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/segments/segment.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "daemon/worker/stream/graph.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

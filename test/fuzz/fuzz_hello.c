@@ -20,7 +20,7 @@
 #include "daemon/broker/clients/hello.h"
 #include "daemon/broker/server.h"
 #include "daemon/broker/server_parts.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 static struct server *server;
 static int worker_fd = -1;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/connection/question.h"
+#include "shim/process/question.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/record.h"
+#include "proto/wire/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "proto/record.h"
-#include "proto/ring.h"
+#include "proto/wire/record.h"
+#include "proto/wire/ring.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proto/serve_memory.h"
+#include "proto/serve/serve_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

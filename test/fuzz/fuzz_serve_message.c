@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/serve_message.h"
+#include "proto/serve/serve_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 
 #include "common/err.h"
 #include "daemon/worker/front/texture_record.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 #include "test/lib/ptxrun.h"
 
 #define MOST (1u << 20) /* bytes of a texture */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/connection/visible.h"
+#include "shim/process/visible.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #ifndef TEST_LIB_ASKER_H
 #define TEST_LIB_ASKER_H
 
-#include "proto/ctl_msg.h"
+#include "proto/control/ctl_msg.h"
 
 #define ASKER_ITEMS 64
 

@@ -14,7 +14,7 @@
 #include "daemon/broker/config/config.h"
 #include "daemon/broker/server.h"
 #include "daemon/kernels/kernel_wire.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 /* How the fake worker behaves; set before or while it runs. */
 struct broker_rig_worker {

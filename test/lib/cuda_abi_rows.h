@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sizes, offsets and values of the CUDA driver's ABI as a table, made once from proto/cuda_abi.h
- * and once from the toolkit's cuda.h. The two headers cannot meet in one file, their tables can.
+ * Sizes, offsets and values of the CUDA driver's ABI as a table, made once from
+ * proto/cuda/cuda_abi.h and once from the toolkit's cuda.h. The two headers cannot meet in one
+ * file, their tables can.
  */
 #ifndef TEST_LIB_CUDA_ABI_ROWS_H
 #define TEST_LIB_CUDA_ABI_ROWS_H

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 static void set_sizes(struct description *d) {
     static const struct {

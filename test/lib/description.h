@@ -6,8 +6,8 @@
 #ifndef TEST_LIB_DESCRIPTION_H
 #define TEST_LIB_DESCRIPTION_H
 
-#include "proto/description.h"
-#include "proto/wire.h"
+#include "proto/cuda/description.h"
+#include "proto/wire/wire.h"
 
 /* What a job may be told of it; `device` says what both have. */
 void description_example(struct description *out, const struct wire_device *device);

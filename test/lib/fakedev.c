@@ -19,7 +19,7 @@
 #include "common/fdutil.h"
 #include "common/list.h"
 #include "common/remap.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "test/lib/description.h"
 #include "test/lib/patience.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "test/lib/matrixref.h"
 
 static float float_of(uint32_t bits) {

@@ -20,7 +20,7 @@
 #include "common/log.h"
 #include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/loop.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/patience.h"
 

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "daemon/worker/worker.h"
-#include "proto/ring.h"
-#include "proto/wire.h"
+#include "proto/wire/ring.h"
+#include "proto/wire/wire.h"
 
 #define WIRECLIENT_ALLOC_BYTES (128ull << 20) /* two windows of 64 MiB */
 #define WIRECLIENT_MODULE_BYTES (16ull << 20)

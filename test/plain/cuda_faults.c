@@ -20,7 +20,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/worker/front/texture_record.h"
-#include "proto/array_layout.h"
+#include "proto/cuda/array_layout.h"
 #include "test/lib/cuda_rig.h"
 #include "test/lib/devmodule.h"
 

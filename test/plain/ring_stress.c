@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
-#include "proto/ring.h"
+#include "proto/wire/ring.h"
 #include "test/proofs/pattern.h"
 
 #define CLIENTS 2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Model of the doorbell (proto/ring.c: ring_push + doorbell_ring against doorbell_arm + a look at
+ * Model of the doorbell (proto/wire/ring.c: ring_push + doorbell_ring against doorbell_arm + a look at
  * all rings + sleep) on a machine with x86's memory order (TSO), checked over every interleaving.
  *
  * Several clients, each with a ring and a sleep flag of its own, and one worker that sweeps them.

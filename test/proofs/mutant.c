@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ring with one fault, chosen with -DMUTANT=<number>, to be linked in place of proto/ring.c.
- * The proofs of this folder must fail with it: one that passes with a mutant proves nothing. The
- * first three weaken one memory order by what the access is called in ring.c; if it is renamed
- * there, the mutant becomes an honest ring and check-ring fails.
+ * The ring with one fault, chosen with -DMUTANT=<number>, to be linked in place of
+ * proto/wire/ring.c. The proofs of this folder must fail with it: one that passes with a mutant
+ * proves nothing. The first three weaken one memory order by what the access is called in ring.c;
+ * if it is renamed there, the mutant becomes an honest ring and check-ring fails.
  */
 #define MUTANT_WORD_STORE 1 /* a record is published without release */
 #define MUTANT_WORD_LOAD 2  /* a record is looked for without acquire */
@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
-#include "proto/ring.h"
+#include "proto/wire/ring.h"
 
 #define is_credit(expression) (strstr(#expression, "credit") != NULL)
 
@@ -49,7 +49,7 @@ static inline uint64_t load(const _Atomic uint64_t *p, bool credit) {
 #define atom_load_acquire(p) load((p), is_credit(p))
 #endif
 
-#include "proto/ring.c"
+#include "proto/wire/ring.c"
 
 #if MUTANT == MUTANT_EARLY
 #undef ring_push

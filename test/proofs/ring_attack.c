@@ -15,7 +15,7 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "proto/ring.h"
+#include "proto/wire/ring.h"
 
 #define FIELD_AT 40
 #define ALLOWED 7u

@@ -18,7 +18,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "proto/ring.h"
+#include "proto/wire/ring.h"
 #include "test/proofs/pattern.h"
 
 struct shared {

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
-#include "proto/ring.h"
+#include "proto/wire/ring.h"
 #include "test/proofs/pattern.h"
 
 #define RECORDS 200000u

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "proto/gen/prototypes.h"
 #include "test/random/cases.h"
 #include "test/random/inputs.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "proto/serve_message.h"
+#include "proto/serve/serve_message.h"
 
 #define FD 3
 

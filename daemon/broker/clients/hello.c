@@ -12,8 +12,8 @@
 #include "common/err.h"
 #include "common/utf8.h"
 #include "daemon/broker/printable.h"
-#include "proto/job.h"
-#include "proto/wire.h"
+#include "proto/wire/job.h"
+#include "proto/wire/wire.h"
 
 #define HELLO_NULL_PROFILE 0x6e756c6c6e756c6cull
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define HELLO_NAME_BYTES 64
 #define HELLO_WHY_BYTES 256

@@ -15,7 +15,7 @@
 #include "common/list.h"
 #include "daemon/broker/config/limits.h"
 #include "daemon/broker/gpu/gpus.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define USERS_WHY_BYTES 240
 #define USERS_GROUPS 256 /* of more than these the others are not seen */

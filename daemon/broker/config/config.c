@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "daemon/broker/config/config_value.h"
-#include "proto/uuid.h"
+#include "proto/cuda/uuid.h"
 
 #define RELOAD true
 #define RESTART false

@@ -8,7 +8,7 @@
 
 #include "daemon/broker/config/config.h"
 #include "daemon/policy/policy_config.h"
-#include "proto/ctl_msg.h"
+#include "proto/control/ctl_msg.h"
 
 #define POLICY_CHOICE_WHY_BYTES 200
 

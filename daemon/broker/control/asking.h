@@ -6,7 +6,7 @@
 #define DAEMON_BROKER_CONTROL_ASKING_H
 
 #include "daemon/broker/broker.h"
-#include "proto/ctl_msg.h"
+#include "proto/control/ctl_msg.h"
 
 struct asking {
     struct broker *broker;

@@ -8,7 +8,7 @@
 #define DAEMON_BROKER_CONTROL_CONTROL_H
 
 #include "daemon/broker/broker.h"
-#include "proto/ctl.h"
+#include "proto/control/ctl.h"
 
 struct control; /* a connection */
 

@@ -6,7 +6,7 @@
 #define DAEMON_BROKER_CONTROL_KERNEL_REPORT_H
 
 #include "daemon/kernels/kernel_set.h"
-#include "proto/ctl_msg.h"
+#include "proto/control/ctl_msg.h"
 
 /* Appends what the request (profile.list, profile.show, profile.hints) asks for; returns what to
  * give as `after` for the rest, 0 when nothing is left. */

@@ -14,7 +14,7 @@
 
 static int (*const verbs[])(struct asking *q) = {
 #define CTL_VERB(name, ...) [CTL_V_##name] = verb_##name,
-#include "proto/ctl.def"
+#include "proto/control/ctl.def"
 };
 
 int verb_answer(struct asking *q) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The control verbs: for each CTL_VERB of proto/ctl.def one function verb_<name>, in a file by its
- * noun (verb_job.h).
+ * The control verbs: for each CTL_VERB of proto/control/ctl.def one function verb_<name>, in a file
+ * by its noun (verb_job.h).
  */
 #ifndef DAEMON_BROKER_CONTROL_VERB_H
 #define DAEMON_BROKER_CONTROL_VERB_H

@@ -10,7 +10,7 @@
 #include "common/atomics.h"
 #include "daemon/broker/printable.h"
 #include "daemon/broker/worker/board.h"
-#include "proto/uuid.h"
+#include "proto/cuda/uuid.h"
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 

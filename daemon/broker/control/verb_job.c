@@ -12,7 +12,7 @@
 #include "daemon/broker/clients/places.h"
 #include "daemon/broker/jobs/overdue.h"
 #include "daemon/broker/jobs/report_job.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 /* ---- showing --------------------------------------------------------------------------------- */
 

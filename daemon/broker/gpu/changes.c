@@ -12,7 +12,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/policy/knobs.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 struct change {
     struct list link;

@@ -6,7 +6,7 @@
 #define DAEMON_BROKER_JOBS_HISTORY_H
 
 #include "daemon/broker/jobs/attachments.h"
-#include "proto/ctl_msg.h"
+#include "proto/control/ctl_msg.h"
 
 #define HISTORY_MAX 1024u
 

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct job {
     pid_t pid; /* SO_PEERCRED's; 0 when the client lives in a pid namespace we cannot see */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "daemon/broker/jobs/attachments.h"
-#include "proto/ctl.h"
+#include "proto/control/ctl.h"
 
 /* Where the job waits for what another one has on the device, `why` names that, as far as user
  * `uid` may read it. */

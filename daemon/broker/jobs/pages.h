@@ -8,7 +8,7 @@
 #ifndef DAEMON_BROKER_JOBS_PAGES_H
 #define DAEMON_BROKER_JOBS_PAGES_H
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct pages {
     int submission_fd, doorbell_fd;     /* until pages_close_fds; -1: not open */

@@ -7,7 +7,7 @@
 #define DAEMON_BROKER_JOBS_REPORT_JOB_H
 
 #include "daemon/broker/jobs/attachments.h"
-#include "proto/ctl.h"
+#include "proto/control/ctl.h"
 
 void report_job(const struct attachment *a, struct ctl_job *r);
 /* All but `number` and `ended_ns`. */

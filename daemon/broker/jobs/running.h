@@ -5,7 +5,7 @@
 #ifndef DAEMON_BROKER_JOBS_RUNNING_H
 #define DAEMON_BROKER_JOBS_RUNNING_H
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 /* A consistent look at a job's wire_running. */
 struct running_view {

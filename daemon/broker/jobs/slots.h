@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "daemon/broker/config/config.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define SLOTS_MAX 512
 

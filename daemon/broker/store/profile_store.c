@@ -10,7 +10,7 @@
 
 #include "common/atomics.h"
 #include "common/log.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 #define WRITE_AFTER_MS 1000
 

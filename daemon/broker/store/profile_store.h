@@ -11,7 +11,7 @@
 #include "daemon/broker/config/config.h"
 #include "daemon/broker/store/profile.h"
 #include "daemon/broker/store/store_file.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct profile_store {
     struct profiles table;

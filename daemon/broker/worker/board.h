@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 /* Maps a sealed memfd read-only; NULL with -errno in *err. Keeps nothing of `fd`. */
 const struct wire_board *board_open(int fd, int *err);

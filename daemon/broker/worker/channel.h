@@ -12,7 +12,7 @@
 #include <uv.h>
 
 #include "common/list.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define CHANNEL_FDS 5 /* that go along with a message, at most */
 

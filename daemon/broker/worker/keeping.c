@@ -15,7 +15,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/scarce.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define FIRST_FD 16
 #define FIRST_PARTS 256u

@@ -18,8 +18,8 @@
 #include "common/text/word_list.h"
 #include "daemon/broker/worker/worker_path.h"
 #include "daemon/policy/knobs.h"
-#include "proto/capability.h"
-#include "proto/run_dir.h"
+#include "proto/control/run_dir.h"
+#include "proto/cuda/capability.h"
 
 #define WORKER_FD "3"
 #define MEMORY_FD "4"

@@ -9,7 +9,7 @@
 
 #include "daemon/broker/config/config.h"
 #include "daemon/broker/worker/keeping.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 /* What one worker is given. But for `fd` they stay the caller's; -1: there is none. */
 struct spawn_launch {

@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "proto/ctl.h"
+#include "proto/control/ctl.h"
 
-/* Exit statuses; those that answer a refusal are in proto/ctl.def. */
+/* Exit statuses; those that answer a refusal are in proto/control/ctl.def. */
 enum cli_exit {
     CLI_OK = 0,
     CLI_FAILED = 1,

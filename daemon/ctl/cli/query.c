@@ -12,7 +12,7 @@
 #include <sys/un.h>
 
 #include "common/fdutil.h"
-#include "proto/ctl_msg.h"
+#include "proto/control/ctl_msg.h"
 
 int query_connect(const char *path, uint64_t timeout_ms) {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};

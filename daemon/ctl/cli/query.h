@@ -6,7 +6,7 @@
 #define DAEMON_CTL_CLI_QUERY_H
 
 #include "daemon/ctl/cli/cli.h"
-#include "proto/ctl_msg.h"
+#include "proto/control/ctl_msg.h"
 
 /* Records of one kind, copied. Zero it, then query_finish. */
 struct query {

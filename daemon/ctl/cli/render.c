@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All formatting goes by the field tables of proto/ctl.def; nothing here knows a field by position.
+ * All formatting goes by the field tables of proto/control/ctl.def; nothing here knows a field by
+ * position.
  */
 #include "daemon/ctl/cli/render.h"
 

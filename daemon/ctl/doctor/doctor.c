@@ -22,7 +22,7 @@
 #include "daemon/ctl/doctor/refused.h"
 #include "daemon/ctl/files/temporary.h"
 #include "daemon/ctl/run/command.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 /* ---- the installation ------------------------------------------------------------------------ */
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/code_owner.h"
+#include "proto/cuda/code_owner.h"
 
 static const char *const kinds[REFUSED_KINDS] = {"kernel", "module", "call", "symbol"};
 

@@ -16,8 +16,8 @@
 #include "daemon/ctl/environment/preload.h"
 #include "daemon/ctl/environment/said.h"
 #include "daemon/ctl/files/installation.h"
-#include "proto/job.h"
-#include "proto/wire.h"
+#include "proto/wire/job.h"
+#include "proto/wire/wire.h"
 
 #define LIBRARY "libcuda.so.1"
 #define SAID_BYTES 1024

@@ -10,7 +10,7 @@
 
 #include "daemon/ctl/environment/preload.h"
 #include "daemon/ctl/files/installation.h"
-#include "proto/capability.h"
+#include "proto/cuda/capability.h"
 
 enum way { SET, ADD, PRELOAD };
 enum where { ASYNC, ANY, SOFT, SOFT_90 };

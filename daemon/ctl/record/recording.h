@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "daemon/ctl/record/kernel_trace.h"
-#include "proto/ctl.h"
+#include "proto/control/ctl.h"
 
 /* What is left of the software GPU, in thousandths, where several jobs' work runs side by side, and
  * what an operation that begins waits there for the slices of others, in us: the two parameters

@@ -9,7 +9,7 @@
 
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/run/refusal_note.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 #define POLL_S 1
 #define LOOK_MS 1000 /* for an answer: meanwhile the command's end would not be seen */

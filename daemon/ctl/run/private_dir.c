@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "proto/run_dir.h"
+#include "proto/control/run_dir.h"
 
 #define PREFIX "salus-"
 #define RANDOM 6            /* characters that mkdtemp puts behind it */

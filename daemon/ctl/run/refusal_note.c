@@ -12,7 +12,7 @@
 
 #include "common/fdutil.h"
 #include "common/utf8.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 int refusal_note_create(void) {
     return memfd_create("salus-refused", MFD_CLOEXEC);

@@ -10,7 +10,7 @@
 #include "common/text/args.h"
 #include "daemon/ctl/environment/changes.h"
 #include "daemon/ctl/run/command.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 /* Options with a value, and the variables that they become. */
 static const struct {

@@ -10,7 +10,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/ctl/cli/query.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define HEARD_MS 1000 /* the command's end is not held up for longer */
 

@@ -6,7 +6,7 @@
 #define DAEMON_CTL_VERBS_PROFILE_H
 
 #include "daemon/ctl/cli/cli.h"
-#include "proto/ctl_msg.h"
+#include "proto/control/ctl_msg.h"
 
 /* Puts --user, where it is given, into the request: 0, or an exit status after a diagnostic. */
 int profile_user(struct cli *c, struct ctl_request *r);

@@ -13,7 +13,7 @@
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/cli/render.h"
 #include "proto/version.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 static const struct render_column job_columns[] = {{"ID", "id"},
                                                    {"NAME", "name"},

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "common/err.h"
-#include "proto/uuid.h"
+#include "proto/cuda/uuid.h"
 
 struct text {
     char *at;

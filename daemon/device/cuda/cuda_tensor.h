@@ -8,7 +8,7 @@
 #define DAEMON_DEVICE_CUDA_CUDA_TENSOR_H
 
 #include "daemon/device/cuda/context.h"
-#include "proto/tensor_map.h"
+#include "proto/cuda/tensor_map.h"
 
 /* See device.h. */
 int cuda_tensor_map(struct context *c, const struct tensor_ask *ask, struct tensor_answer *out);

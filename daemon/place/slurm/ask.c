@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options, bounded as the library and the daemon bound them (proto/job.h).
+ * Options, bounded as the library and the daemon bound them (proto/wire/job.h).
  */
 #include "daemon/place/slurm/ask.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "common/text/units.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 /* As `salusctl run --priority` has them: above 0 goes first, below 0 yields to all. */
 static const struct {

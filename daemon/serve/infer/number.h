@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "common/buf.h"
-#include "proto/datatype.h"
+#include "proto/serve/datatype.h"
 
 #define NUMBER_MAX_BYTES 512 /* of one in text */
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "daemon/serve/infer/refusal.h"
-#include "proto/datatype.h"
+#include "proto/serve/datatype.h"
 
 #define TENSOR_MAX_RANK 16
 #define TENSOR_MAX_NAME_BYTES 255

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "daemon/serve/model/salus_serve.h"
-#include "proto/serve_message.h"
+#include "proto/serve/serve_message.h"
 
 struct salus_serve {
     int fd;                    /* -1: there is no connection, or no more */

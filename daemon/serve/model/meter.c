@@ -4,7 +4,7 @@
  */
 #include "daemon/serve/model/meter.h"
 
-#include "proto/serve_wire.h"
+#include "proto/serve/serve_wire.h"
 #include "shim/salus.h"
 
 long long meter_read(void) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/serve_message.h"
+#include "proto/serve/serve_message.h"
 
 int batch_send_word(int sock, enum serve_wire_kind kind) {
     struct serve_wire_msg m = {.kind = (uint16_t)kind};

@@ -6,7 +6,7 @@
 #define DAEMON_SERVE_WORKER_BATCH_H
 
 #include "daemon/serve/infer/tensor.h"
-#include "proto/serve_memory.h"
+#include "proto/serve/serve_memory.h"
 
 /* Inputs of one request. */
 struct batch_request {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "proto/serve_wire.h"
+#include "proto/serve/serve_wire.h"
 
 #define SOCKET_FD 3
 #define SETTING SERVE_WIRE_ENVIRONMENT "=3"

@@ -7,7 +7,7 @@
 #define DAEMON_SERVE_WORKER_RESULT_H
 
 #include "daemon/serve/infer/tensor.h"
-#include "proto/serve_message.h"
+#include "proto/serve/serve_message.h"
 
 struct result {
     struct serve_memory memory;

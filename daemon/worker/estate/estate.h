@@ -15,7 +15,7 @@
 #include "common/atomics.h"
 #include "daemon/worker/estate/record_log.h"
 #include "daemon/worker/estate/savepoint.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct dev_ops;
 struct dev_space;

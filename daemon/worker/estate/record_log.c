@@ -8,7 +8,7 @@
 
 #include "common/atomics.h"
 #include "daemon/device/device.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 
 static uint64_t padded(uint64_t bytes) {
     return (bytes + 7) & ~7ull;

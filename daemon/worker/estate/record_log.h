@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/atomics.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define RECORD_LOG_BYTES (256ull << 20) /* at most; sparse */
 #define RECORD_LOG_FIRST_LIMIT (256ull << 10)

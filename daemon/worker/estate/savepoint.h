@@ -20,7 +20,7 @@
 #include "common/list.h"
 #include "common/slotmap.h"
 #include "daemon/policy/reason.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define SAVEPOINT_DATA_BYTES (256ull << 20) /* of copies since then, at most; sparse */
 #define SAVEPOINT_GRANULES 512u             /* of modules' variables, at most */

@@ -11,7 +11,7 @@
 #include "common/err.h"
 #include "common/slotmap.h"
 #include "daemon/worker/estate/record_log.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 
 /* What was ended by an entry that is read already. */
 struct ends {

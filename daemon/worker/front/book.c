@@ -9,7 +9,7 @@
 
 #include "common/atomics.h"
 #include "common/log.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 
 /* They wait for all before them, and so are counted: estate_deferred_over. */
 static bool is_deferred(uint16_t op) {

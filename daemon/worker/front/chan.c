@@ -17,7 +17,7 @@
 #include "daemon/worker/operations/progress.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/scheduling/sched_link.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 
 #define CHAN_SHARE 64 /* records a client and sweep: no flood delays the neighbours by more */
 

@@ -27,8 +27,8 @@
 #include "daemon/worker/requests/memory_grant.h"
 #include "daemon/worker/residency/savepoint_writer.h"
 #include "daemon/worker/stats.h"
-#include "proto/cuda_abi.h"
-#include "proto/record.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/record.h"
 
 /* What a handler knows besides its record. */
 struct exec {

@@ -23,7 +23,7 @@
 #include "daemon/worker/residency/memory_move.h"
 #include "daemon/worker/residency/savepoint_writer.h"
 #include "daemon/worker/stats.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 
 #define MODULE_LOAD_WHY_BYTES 1024
 

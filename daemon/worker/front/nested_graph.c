@@ -15,7 +15,7 @@
 #include "daemon/worker/front/exec.h"
 #include "daemon/worker/operations/progress.h"
 #include "daemon/worker/stream/conditional.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 
 #define NESTED_GRAPH_SHARE \
     64 /* bodies and records, a client and sweep, within one body's records */

@@ -24,7 +24,7 @@
 #include "daemon/worker/residency/savepoint_writer.h"
 #include "daemon/worker/residency/user_limits.h"
 #include "daemon/worker/scheduling/sched_link.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 /* ---- who has left ---------------------------------------------------------------------------- */
 

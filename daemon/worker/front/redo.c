@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proto/record.h"
+#include "proto/wire/record.h"
 
 /* ---- what one touches ------------------------------------------------------------------------ */
 

@@ -11,8 +11,8 @@
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/requests/deferred_request.h"
 #include "daemon/worker/requests/device_array.h"
-#include "proto/array_layout.h"
-#include "proto/record.h"
+#include "proto/cuda/array_layout.h"
+#include "proto/wire/record.h"
 
 static struct dev_texture_level level_of(const struct wire_texture *w, uint32_t level) {
     struct array_element e;

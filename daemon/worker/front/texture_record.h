@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "daemon/device/device.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct client;
 

@@ -5,7 +5,7 @@
 #include "daemon/worker/kernel/estimate.h"
 
 #include "daemon/worker/kernel/object.h"
-#include "proto/occupancy.h"
+#include "proto/cuda/occupancy.h"
 
 #define ESTIMATE_LAUNCH_NS 2000 /* each launch */
 #define ESTIMATE_WAVE_NS 2000   /* each wave of its blocks */

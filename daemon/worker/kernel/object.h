@@ -15,7 +15,7 @@
 
 #include "daemon/device/device.h"
 #include "daemon/worker/errand/errand.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct kernel;
 struct kernels;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "daemon/sched/sched.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct board {
     struct wire_board *page; /* NULL in a worker that never was ready */

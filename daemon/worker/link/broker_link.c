@@ -13,7 +13,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 /* The socket may be non-blocking, and the broker briefly busy; it reads or dies. Without
  * descriptors a message waits for memory as well. */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct broker_link {
     int fd;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 static bool is_same(const struct description *d, const struct dev_info *i) {
     const struct {

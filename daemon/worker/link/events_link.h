@@ -9,7 +9,7 @@
 #define DAEMON_WORKER_LINK_EVENTS_LINK_H
 
 #include "daemon/sched/record/recorder.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct events_link {
     struct recorder *recorder; /* of the scheduler's latest steps */

@@ -14,7 +14,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 /* Descriptors above the standard ones, which no program that the driver may start is to have. */
 static bool take_parts(struct kept *k, const struct wire_kept *list, size_t count) {

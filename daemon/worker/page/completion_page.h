@@ -14,7 +14,7 @@
 
 #include "common/err.h"
 #include "daemon/worker/estate/estate.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct completion {
     struct wire_completion *page;

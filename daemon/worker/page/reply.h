@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "daemon/worker/page/completion_page.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 /* Answers `rec` when it asks for it. `err`: 0, ERR_* or -errno, from which the CUresult follows;
  * a dead client's success is its fault. `bytes` <= WIRE_REPLY_BYTES. */

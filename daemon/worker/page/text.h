@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct text {
     pthread_mutex_t lock; /* of the ring, page.text_written and page.text_ring */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct client;
 struct module;

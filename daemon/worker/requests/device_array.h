@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct client;
 struct module;

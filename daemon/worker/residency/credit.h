@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct memory;
 

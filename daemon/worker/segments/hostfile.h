@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct hostfile_range {
     uint64_t addr, bytes;

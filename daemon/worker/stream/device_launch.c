@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "common/atomics.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct environment {
     struct dev_graph shown;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 
 struct graph {
     struct graphs *all;               /* that count its bytes until nobody holds it */

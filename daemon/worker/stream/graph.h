@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct graph;
 

@@ -11,7 +11,7 @@
 
 #include "daemon/device/device.h"
 #include "daemon/worker/stream/graph.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 struct func;
 struct kernel;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""salusd's control socket (proto/ctl.def): questions and answers, each one message of msgpack. Only what
+"""salusd's control socket (proto/control/ctl.def): questions and answers, each one message of msgpack. Only what
 these messages have of msgpack is known here, so that nothing is to be installed for it."""
 import errno
 import os
@@ -10,7 +10,7 @@ REPLY_BYTES = 1 << 16
 
 
 class Refused(RuntimeError):
-    """What salusd says to what it does not do; .code as in proto/ctl.def."""
+    """What salusd says to what it does not do; .code as in proto/control/ctl.def."""
 
     def __init__(self, reply):
         super().__init__(f"{reply.get('text')} ({reply.get('hint')})" if reply.get("hint") else reply.get("text"))

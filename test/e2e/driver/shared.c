@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 #include "test/e2e/driver/driver.h"
 
 #define PAGE 4096ull

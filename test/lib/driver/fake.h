@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/cuda/tensor_map.h"
 #include "proto/gen/prototypes.h"
-#include "proto/tensor_map.h"
 
 #define FAKE_SMS \
     116u /* of its device; 8 are the least that are split off, and what is rounded to */

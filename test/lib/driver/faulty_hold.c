@@ -9,7 +9,7 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 #define HOLDS 256u
 #define LOOK_US 100u

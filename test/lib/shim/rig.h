@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "proto/gen/prototypes.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 
 #define RIG_GRANULE (2ull << 20)
 #define RIG_ALLOC_BYTES (256ull << 20)

@@ -2,7 +2,7 @@
  *
  * Kernels as frameworks name them, in files as they are installed, and what their users are told.
  */
-#include "proto/code_owner.h"
+#include "proto/cuda/code_owner.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

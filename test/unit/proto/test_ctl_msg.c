@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "daemon/policy/knobs.h"
-#include "proto/ctl_msg.h"
+#include "proto/control/ctl_msg.h"
 
 static char why[CTL_MSG_WHY_BYTES];
 

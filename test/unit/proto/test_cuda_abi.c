@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * proto/cuda_abi.h against the toolkit's header, and the names and texts of result codes.
+ * proto/cuda/cuda_abi.h against the toolkit's header, and the names and texts of result codes.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/cuda_abi.h"
-#include "proto/cuda_result.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/cuda/cuda_result.h"
 #include "test/lib/cuda_abi_rows.h"
 
 Test(cuda_abi, equals_the_toolkits_header) {

@@ -14,8 +14,8 @@
 #include "daemon/sched/sched.h"
 #include "daemon/worker/estate/savepoint.h"
 #include "daemon/worker/iteration/iteration.h"
-#include "proto/capability.h"
-#include "proto/job.h"
+#include "proto/cuda/capability.h"
+#include "proto/wire/job.h"
 
 static struct wire_job job;
 static char why[JOB_WHY_BYTES];

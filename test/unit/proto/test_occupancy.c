@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "proto/occupancy.h"
+#include "proto/cuda/occupancy.h"
 
 #if __has_include(<cuda_occupancy.h>)
 #include <cuda_occupancy.h>

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "proto/cuda_abi.h"
-#include "proto/record.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/record.h"
 
 union any {
     struct wire_record rec;

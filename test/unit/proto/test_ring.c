@@ -10,7 +10,7 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
-#include "proto/ring.h"
+#include "proto/wire/ring.h"
 
 static struct ring_memory mem;
 static _Atomic uint64_t credit;

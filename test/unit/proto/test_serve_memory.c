@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "proto/serve_memory.h"
+#include "proto/serve/serve_memory.h"
 
 #define HEAD sizeof(struct serve_wire_head)
 #define ROW sizeof(struct serve_wire_tensor)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "proto/serve_message.h"
+#include "proto/serve/serve_message.h"
 
 static int ends[2];
 static struct serve_message *msg;

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "proto/job.h"
-#include "proto/record.h"
+#include "proto/wire/job.h"
+#include "proto/wire/record.h"
 #include "shim/code/function.h"
-#include "shim/connection/asker.h"
 #include "shim/connection/state.h"
+#include "shim/device/asker.h"
 #include "test/lib/shim/rig.h"
 
 static const struct wire_param beyond[] = {{4, 8}};

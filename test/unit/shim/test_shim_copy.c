@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "shim/connection/state.h"
-#include "shim/memory/staging.h"
+#include "shim/transfer/staging.h"
 #include "test/lib/shim/rig.h"
 
 #define PIECE STAGING_BYTES

@@ -10,8 +10,8 @@
 
 #include "common/err.h"
 #include "shim/connection/state.h"
+#include "shim/ipc/opened.h"
 #include "shim/memory/mem.h"
-#include "shim/memory/opened.h"
 #include "test/lib/shim/rig.h"
 
 #define G RIG_GRANULE

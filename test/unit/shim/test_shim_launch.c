@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "shim/code/function.h"
-#include "shim/connection/asker.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
+#include "shim/device/asker.h"
 #include "test/lib/shim/rig.h"
 
 #define BAD_SHAPE CUDA_ERROR_INVALID_VALUE /* but to a runtime */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "proto/array_layout.h"
+#include "proto/cuda/array_layout.h"
 #include "shim/connection/state.h"
 #include "test/lib/shim/rig.h"
 

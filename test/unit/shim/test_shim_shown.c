@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "proto/gen/prototypes.h"
-#include "shim/connection/shown.h"
 #include "shim/connection/state.h"
 #include "shim/context/stream.h"
+#include "shim/device/shown.h"
 #include "test/lib/shim/rig.h"
 
 static struct description *said; /* as the worker wrote it */

@@ -8,7 +8,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-#include "proto/tensor_map.h"
+#include "proto/cuda/tensor_map.h"
 #include "shim/connection/state.h"
 #include "test/lib/shim/rig.h"
 

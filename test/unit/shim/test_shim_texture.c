@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
-#include "proto/array_layout.h"
+#include "proto/cuda/array_layout.h"
 #include "shim/connection/state.h"
 #include "test/lib/shim/rig.h"
 

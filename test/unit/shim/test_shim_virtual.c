@@ -15,7 +15,7 @@
 
 #include "common/err.h"
 #include "shim/connection/state.h"
-#include "shim/memory/keyfile.h"
+#include "shim/ipc/keyfile.h"
 #include "shim/memory/mem.h"
 #include "test/lib/shim/rig.h"
 

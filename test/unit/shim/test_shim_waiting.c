@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proto/ring.h"
+#include "proto/wire/ring.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"

@@ -6,7 +6,7 @@
 #ifndef TEST_VERIFY_ORACLE_DRIVER_H
 #define TEST_VERIFY_ORACLE_DRIVER_H
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "proto/gen/prototypes.h"
 
 struct driver {

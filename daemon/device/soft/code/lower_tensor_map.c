@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tensormap.replace is the store of a field (proto/tensor_map.h), tensormap.cp_fenceproxy a copy of
- * a map from shared to global memory. Nothing is asked of the other fields: between two changes
- * they need not fit each other. Who copies by the map asks (exec/tensor.c).
+ * tensormap.replace is the store of a field (proto/cuda/tensor_map.h), tensormap.cp_fenceproxy a
+ * copy of a map from shared to global memory. Nothing is asked of the other fields: between two
+ * changes they need not fit each other. Who copies by the map asks (exec/tensor.c).
  */
 #include "daemon/device/soft/code/lower_tensor_map.h"
 
@@ -13,7 +13,7 @@
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/code/operand.h"
 #include "daemon/device/soft/isa/select.h"
-#include "proto/tensor_map.h"
+#include "proto/cuda/tensor_map.h"
 
 /* What is written, and how: PTX counts some things otherwise. */
 struct field {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 /* Where it is on a bus is made up: it identifies the device to libraries, which ask for it by way
  * of CUDA and of NVML, and nothing can be reached through it. Each has another, since NCCL takes

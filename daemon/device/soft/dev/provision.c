@@ -8,7 +8,7 @@
 #include "daemon/device/soft/dev/space.h"
 #include "daemon/device/soft/exec/heap.h"
 #include "daemon/device/soft/exec/runtime.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 /* What CUDA's limits are at first. */
 #define FIRST_HEAP_BYTES (8ull << 20)

@@ -14,7 +14,7 @@
 #include "daemon/device/soft/exec/mem.h"
 #include "daemon/device/soft/exec/native_call.h"
 #include "daemon/device/soft/exec/nest.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 #define COPY_DEVICE 3 /* cudaMemcpyDeviceToDevice */
 #define COPY_DEFAULT 4

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "proto/occupancy.h"
+#include "proto/cuda/occupancy.h"
 
 struct heap;
 

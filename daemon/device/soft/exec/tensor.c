@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: a box of a tensor of one to five dimensions
- * between global and shared memory, as a tensor map describes it (proto/tensor_map.h). They are
- * done at once, as the other bulk copies are. A box lies in shared memory row by row, each dense,
- * in chunks of 16 bytes whose places are exchanged as the swizzle says; of what lies outside the
- * tensor zeros or NaNs are read, and nothing is written.
+ * between global and shared memory, as a tensor map describes it (proto/cuda/tensor_map.h). They
+ * are done at once, as the other bulk copies are. A box lies in shared memory row by row, each
+ * dense, in chunks of 16 bytes whose places are exchanged as the swizzle says; of what lies outside
+ * the tensor zeros or NaNs are read, and nothing is written.
  *
  * Instead of a box there may be four rows of a tensor of two dimensions (gather4, scatter4), or the
  * columns of a convolution (im2col): channels of so many pixels, which follow each other through a
@@ -25,7 +25,7 @@
 #include "daemon/device/soft/exec/cluster_state.h"
 #include "daemon/device/soft/exec/mbarrier.h"
 #include "daemon/device/soft/exec/mem.h"
-#include "proto/tensor_map.h"
+#include "proto/cuda/tensor_map.h"
 
 #define CHUNK 16u
 #define SHARED_ALIGN 128u

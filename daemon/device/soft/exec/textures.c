@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 #define PAGE_SLOTS 256
 #define PAGES 4096 /* numbers of textures are below PAGES * PAGE_SLOTS */

@@ -8,7 +8,7 @@
 
 #include "daemon/device/soft/exec/each_lane.h"
 #include "daemon/device/soft/isa/half.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 /* Elements: farther away than any texture reaches, and than coordinates are moved; and the same for
  * those that are numbered on. */

@@ -13,7 +13,7 @@
 #include "daemon/device/soft/isa/half.h"
 #include "daemon/device/soft/isa/isa.h"
 #include "daemon/device/soft/isa/sample.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 /* ---- where ----------------------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 #include "daemon/device/soft/isa/axis.h"
 #include "daemon/device/soft/isa/half.h"
 #include "daemon/device/soft/isa/texel.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 
 static uint32_t size_of(const struct dev_texture_level *l, uint32_t axis) {
     return axis == 0 ? l->width : axis == 1 ? l->height : l->depth;

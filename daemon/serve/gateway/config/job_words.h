@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a model's section of the file says about the jobs that its programs are: the options of
- * `salusctl run` by the list in proto/job.h, with the same values. Owner: the model's settings;
- * texts lie in the file's arena. Threads: one; then it is read only.
+ * `salusctl run` by the list in proto/wire/job.h, with the same values. Owner: the model's
+ * settings; texts lie in the file's arena. Threads: one; then it is read only.
  */
 #ifndef DAEMON_SERVE_GATEWAY_JOB_WORDS_H
 #define DAEMON_SERVE_GATEWAY_JOB_WORDS_H
 
 #include "common/arena.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 
 /* One for each of the list's, and the GPU. */
 #define X(option, variable, kind, field, least, most, sentence) +1

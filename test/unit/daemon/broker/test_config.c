@@ -14,7 +14,7 @@
 #include "daemon/broker/config/config_file.h"
 #include "daemon/broker/config/config_load.h"
 #include "daemon/broker/config/config_value.h"
-#include "proto/capability.h"
+#include "proto/cuda/capability.h"
 
 static char why[CONFIG_WHY_BYTES];
 static struct config config;

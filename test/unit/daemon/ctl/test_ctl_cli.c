@@ -21,7 +21,7 @@
 #include "daemon/ctl/cli/cli.h"
 #include "daemon/ctl/cli/usage.h"
 #include "daemon/ctl/environment/environment.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
 #include "test/lib/broker_rig.h"
 #include "test/lib/clirun.h"
 #include "test/lib/patience.h"

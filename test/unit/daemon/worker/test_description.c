@@ -9,7 +9,7 @@
 #include "common/err.h"
 #include "daemon/device/device.h"
 #include "daemon/worker/link/describe.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "test/lib/fakedev.h"
 
 static struct dev_info info;

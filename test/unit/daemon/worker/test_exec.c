@@ -16,9 +16,9 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/worker/front/order.h"
-#include "proto/array_layout.h"
-#include "proto/cuda_abi.h"
-#include "proto/record.h"
+#include "proto/cuda/array_layout.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/record.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/wireclient.h"
 

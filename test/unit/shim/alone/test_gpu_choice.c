@@ -2,7 +2,7 @@
  *
  * The environment's choice among a real broker's two GPUs, which have fake workers.
  */
-#include "shim/connection/gpu_choice.h"
+#include "shim/process/gpu_choice.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

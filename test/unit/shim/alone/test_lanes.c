@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/graph/lanes.h"
+#include "shim/graph_exec/lanes.h"
 
 /* A step after this place: its lane; the place behind it. */
 static uint32_t step(struct lanes *l, const struct lanes_place *after, struct lanes_place *place) {

@@ -2,7 +2,7 @@
  *
  * Which variables of MPS are named, and that they are named once.
  */
-#include "shim/connection/mps_variables.h"
+#include "shim/process/mps_variables.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * A broker's answer to a question, and every way in which it can be none.
  */
-#include "shim/connection/question.h"
+#include "shim/process/question.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

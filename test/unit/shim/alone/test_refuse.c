@@ -16,7 +16,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
-#include "proto/job.h"
+#include "proto/wire/job.h"
 #include "shim/connection/refusals.h"
 #include "shim/connection/state.h"
 #include "shim/private/slots.h"

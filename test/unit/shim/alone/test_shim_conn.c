@@ -21,9 +21,9 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "proto/cuda_abi.h"
-#include "proto/job.h"
-#include "shim/connection/profile.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/job.h"
+#include "shim/process/profile.h"
 #include "test/lib/description.h"
 
 #define GRANULE (2ull << 20)

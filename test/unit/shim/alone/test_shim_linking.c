@@ -5,8 +5,8 @@
  */
 #include <criterion/criterion.h>
 
-#include "proto/record.h"
-#include "shim/connection/asker.h"
+#include "proto/wire/record.h"
+#include "shim/device/asker.h"
 #include "test/lib/shim/rig.h"
 
 #define DEVICE 90

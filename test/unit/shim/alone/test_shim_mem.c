@@ -13,16 +13,16 @@
 
 #include "common/err.h"
 #include "proto/gen/prototypes.h"
-#include "proto/wire.h"
+#include "proto/wire/wire.h"
+#include "shim/capture/capture.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
-#include "shim/graph/capture.h"
 #include "shim/graph/graph_memory.h"
-#include "shim/memory/hostmem.h"
-#include "shim/memory/opened.h"
+#include "shim/host_memory/hostmem.h"
+#include "shim/ipc/opened.h"
 #include "shim/memory/pool.h"
 
 #define BASE 0x300000000000ull

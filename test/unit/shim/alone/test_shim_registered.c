@@ -22,12 +22,12 @@
 
 #include "common/log.h"
 #include "shim/connection/state.h"
-#include "shim/memory/hold.h"
-#include "shim/memory/hostmem.h"
+#include "shim/host_memory/hold.h"
+#include "shim/host_memory/hostmem.h"
+#include "shim/host_memory/pages.h"
+#include "shim/host_memory/share.h"
+#include "shim/host_memory/threads.h"
 #include "shim/memory/mem.h"
-#include "shim/memory/pages.h"
-#include "shim/memory/share.h"
-#include "shim/memory/threads.h"
 
 #define MIB (1ull << 20)
 #define WINDOW_BYTES (128 * MIB)

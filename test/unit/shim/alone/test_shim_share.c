@@ -20,9 +20,9 @@
 #include "shim/connection/reply.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
+#include "shim/host_memory/pages.h"
+#include "shim/host_memory/share.h"
 #include "shim/memory/mem.h"
-#include "shim/memory/pages.h"
-#include "shim/memory/share.h"
 
 #define PAGE PAGES_BYTES
 #define WINDOW_BYTES (256 * PAGE)

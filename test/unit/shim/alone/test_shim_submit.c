@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "proto/ring.h"
+#include "proto/wire/ring.h"
 #include "shim/connection/state.h"
 #include "shim/connection/wait.h"
 #include "shim/context/mark.h"

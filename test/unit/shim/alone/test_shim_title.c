@@ -2,7 +2,7 @@
  *
  * Command lines as people write them, and the names that jobs get of them.
  */
-#include "shim/connection/title.h"
+#include "shim/process/title.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

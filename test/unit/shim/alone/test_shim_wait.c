@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "proto/ring.h"
+#include "proto/wire/ring.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
 #include "shim/memory/mem.h"
-#include "shim/memory/staging.h"
+#include "shim/transfer/staging.h"
 
 #define DEAD CUDA_ERROR_ILLEGAL_ADDRESS
 

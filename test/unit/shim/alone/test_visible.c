@@ -3,7 +3,7 @@
  * CUDA_VISIBLE_DEVICES as CUDA's documentation, and trials with its driver that PyTorch wrote down
  * in its own parser, have it.
  */
-#include "shim/connection/visible.h"
+#include "shim/process/visible.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

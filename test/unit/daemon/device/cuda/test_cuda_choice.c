@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "daemon/device/cuda/choice.h"
-#include "proto/uuid.h"
+#include "proto/cuda/uuid.h"
 #include "test/lib/cuda_rig.h"
 
 static struct cuda_rig rig;

@@ -11,7 +11,7 @@
 
 #include "common/err.h"
 #include "daemon/worker/front/texture_record.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 #include "test/lib/cuda_rig.h"
 #include "test/lib/devmodule.h"
 

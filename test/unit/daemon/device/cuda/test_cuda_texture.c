@@ -11,7 +11,7 @@
 
 #include "common/err.h"
 #include "daemon/worker/front/texture_record.h"
-#include "proto/record.h"
+#include "proto/wire/record.h"
 #include "test/lib/cuda_rig.h"
 
 #define PLACE (8 * RIG_GRANULE) /* of arrays in the window, and from each to the next */

@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include "proto/serve_wire.h"
+#include "proto/serve/serve_wire.h"
 
 static long long device_ns; /* the shim's counter, as the program would find it */
 long long salus_device_ns(void);

@@ -14,7 +14,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/serve/model/salus_serve.h"
-#include "proto/serve_message.h"
+#include "proto/serve/serve_message.h"
 #include "test/lib/patience.h"
 
 static int iterations;

@@ -10,7 +10,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/worker/client.h"
-#include "proto/array_layout.h"
+#include "proto/cuda/array_layout.h"
 #include "test/lib/fakedev.h"
 #include "test/lib/patience.h"
 #include "test/lib/wireclient.h"

@@ -12,8 +12,8 @@
 #include "daemon/device/device.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/estate/record_log.h"
-#include "proto/cuda_abi.h"
-#include "proto/record.h"
+#include "proto/cuda/cuda_abi.h"
+#include "proto/wire/record.h"
 
 #define ROOM (1ull << 20)
 #define STREAMS 6u

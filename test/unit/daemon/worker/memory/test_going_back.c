@@ -13,7 +13,7 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 #include "daemon/worker/memory/memory.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "test/lib/succession.h"
 #include "test/lib/wireclient.h"
 

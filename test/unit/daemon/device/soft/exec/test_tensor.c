@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "proto/tensor_map.h"
+#include "proto/cuda/tensor_map.h"
 #include "test/lib/matrixref.h"
 #include "test/lib/ptxrun.h"
 

@@ -12,7 +12,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/isa/select.h"
-#include "proto/cuda_abi.h"
+#include "proto/cuda/cuda_abi.h"
 #include "test/lib/matrixref.h"
 #include "test/lib/ptxrun.h"
 #include "test/lib/textureref.h"

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a job says about itself, from the environment to wire_job: one table for `salusctl run`,
+ * which sets the variables, for the library, which reads them into its hello, and for the daemon,
+ * which believes none of it. Pure.
+ */
+#ifndef PROTO_JOB_H
+#define PROTO_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/wire/wire.h"
+
+#define JOB_WEIGHT_MAX 1000u
+#define JOB_PRIORITY_MAX 1000
+#define JOB_BYTES_MAX (1ull << 46)
+#define JOB_NS_MAX (1ull << 60) /* some 36 years */
+#define JOB_ITERATIONS_MAX (1ull << 40)
+#define JOB_WHY_BYTES 160
+
+/* X(option of `salusctl run`, variable, kind, field of wire_job, least, most, sentence) */
+/* clang-format off */
+#define JOB_OPTIONS(X)                                                                      \
+    X("persistent", "SALUS_PERSISTENT", BYTES, persistent_bytes, 0, JOB_BYTES_MAX,          \
+      "device memory that it keeps over iterations")                                        \
+    X("ephemeral", "SALUS_EPHEMERAL", BYTES, ephemeral_bytes, 0, JOB_BYTES_MAX,             \
+      "most device memory that it uses within an iteration")                                \
+    X("weight", "SALUS_WEIGHT", COUNT, weight, 1, JOB_WEIGHT_MAX,                           \
+      "its part of the device's time, 1 to 1000")                                           \
+    X("priority", "SALUS_PRIORITY", SIGNED, priority, 0, JOB_PRIORITY_MAX,                  \
+      "-1000 to 1000; higher goes first")                                                   \
+    X("group", "SALUS_GROUP", TEXT, group, 0, 0,                                            \
+      "jobs of one group never share a lane")                                               \
+    X("iterations", "SALUS_ITERATIONS", COUNT, iterations, 0, JOB_ITERATIONS_MAX,           \
+      "iterations that it will run in all")                                                 \
+    X("duration", "SALUS_DURATION", TIME, duration_ns, 0, JOB_NS_MAX,                       \
+      "device time that it needs in all")                                                   \
+    X("request", "SALUS_REQUEST", TIME, request_ns, 0, JOB_NS_MAX,                          \
+      "how long a request of it takes alone; else it is learnt")                            \
+    X("slo", "SALUS_SLO", TIME, slo_ns, 0, JOB_NS_MAX,                                      \
+      "that its requests shall take no longer; see the controllers")                        \
+    X("slo-of", "SALUS_SLO_OF", SLO_OF, slo_of, 0, 0,                                       \
+      "of what of them that is said: mean, p50, p95 or p99")                                \
+    X("admit-timeout", "SALUS_ADMIT_TIMEOUT", TIME, admit_timeout_ns, 0, JOB_NS_MAX,        \
+      "refused when it waited for admission so long; 0: never")                             \
+    X("capability", "SALUS_CAPABILITY", CAPABILITY, capability, 0, 0,                       \
+      "compute capability that the software GPU reports to it, such as 12.0")               \
+    X("device-mode", "SALUS_DEVICE_MODE", MODE, flags, 0, 0,                                \
+      "compute; or null: kernels take an estimated time and compute nothing")               \
+    X("savepoints", "SALUS_SAVEPOINTS", SWITCH, flags, 0, WIRE_JOB_SAVEPOINTS,             \
+      "yes: its memory is saved at boundaries, to go back to when the GPU fails; or no")
+/* clang-format on */
+
+/* The number of the GPU that it wants, as `salusctl gpu list` has it. */
+#define JOB_GPU_VARIABLE "SALUS_GPU"
+/* 0 with *gpu as wire_hello has it (0: `value` is NULL or empty); -EINVAL and the reason. */
+int job_gpu(const char *value, uint32_t *gpu, char *why);
+
+/* Set by `salusctl run`, which recognises its job by this number. */
+#define JOB_RUN_VARIABLE "SALUS_RUN"
+
+/* Set by `salusctl run`: a file of its own, to which the library of a job that was refused appends
+ * the reason, a line; see shim/connection/refusals.h. */
+#define JOB_REFUSED_VARIABLE "SALUS_REFUSED"
+
+/* "1": the library ends the process at the first refusal, with this exit status. */
+#define JOB_STRICT_VARIABLE "SALUS_STRICT"
+#define JOB_STRICT_EXIT 9
+
+/* A file: what is refused is written down there as well; see shim/connection/refusals.h. */
+#define JOB_REFUSALS_VARIABLE "SALUS_REFUSALS"
+
+/* Sets the field that `variable` stands for; sizes and times with units ("512MiB", "10s"). 0, or
+ * -EINVAL with what is wrong in `why` (JOB_WHY_BYTES); -ENOENT when there is no such variable. */
+int job_set(struct wire_job *job, const char *variable, const char *value, char *why);
+
+/* From the environment of this process: zeroes *job, then job_set for each variable that is set and
+ * not empty. A variable that is wrong is left out; returns how many were, the first one's reason in
+ * `why`. The caller fills `profile`. */
+int job_from_environment(struct wire_job *job, char *why);
+
+/* What everybody sees of a job whose kernels are not computed: behind its name, and its device's.
+ */
+#define JOB_TAG "(not computed)"
+/* Adds it to a name in `cap` bytes (more than those of the tag), which is cut where both have no
+ * room. */
+void job_tag(char *name, size_t cap);
+
+/* What came from a client: 0, or -EINVAL and the reason. What is not said is made zero. */
+int job_check(struct wire_job *job, char *why);
+
+#endif

@@ -1,0 +1,1102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What crosses a process boundary: the handshake messages, the layout of the shared pages, and the
+ * records of the submission ring. Little-endian, fixed width, no pointers. Numbers are never
+ * reused.
+ *
+ * Sockets are SOCK_SEQPACKET: one struct is one message.
+ *   client -> broker: wire_hello; broker -> client: wire_offer (+ fds) or a refusal;
+ *   client -> broker: wire_answer; broker -> client: wire_welcome. Then wire_command and
+ *   wire_file one way and wire_moved the other; and by closing it says that the other side is gone.
+ *   anybody -> broker: wire_question; broker -> it: wire_view or a refusal, and the end.
+ *   `salusctl run` -> broker: wire_exit; broker -> it: the end.
+ *   broker <-> worker: wire_worker_msg, kernel_wire_batch (kernel_wire.h), wire_part.
+ */
+#ifndef PROTO_WIRE_H
+#define PROTO_WIRE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/policy/policy_config.h"
+#include "proto/cuda/description.h"
+#include "proto/cuda/tensor_map.h"
+#include "proto/wire/ring.h"
+
+#define WIRE_MAGIC 0x554c4153u /* "SALU" */
+#define WIRE_MAJOR 1
+#define WIRE_MINOR 9
+
+/* ---- handshake ------------------------------------------------------------------------------- */
+
+/* What a job asks for, and what is known of it: from SALUS_* variables, which `salusctl run` sets.
+ * Zero: not said. */
+struct wire_job {
+    uint64_t persistent_bytes, ephemeral_bytes; /* with WIRE_JOB_RESERVED */
+    uint16_t flags;
+    uint16_t capability; /* that the device reports to it: 90 for 9.0 */
+    uint32_t weight;
+    int32_t priority;
+    uint32_t run;                     /* SALUS_RUN: the `salusctl run` that started it */
+    uint64_t iterations, duration_ns; /* that it will run in all */
+    uint64_t request_ns;              /* latency of a request of it alone */
+    uint64_t admit_timeout_ns;
+    uint64_t profile; /* names the program and its arguments: jobs with the same are alike */
+    char group[32];   /* jobs of one group of one user never share a lane */
+    /* Since 1.8: that its requests shall take no longer; 0: it has no such target. */
+    uint64_t slo_ns;
+    uint32_t slo_of; /* enum sched_slo_of: what of them */
+    uint32_t pad;
+};
+
+#define WIRE_JOB_RESERVED 1u /* persistent_bytes and ephemeral_bytes are given */
+#define WIRE_JOB_PAUSED 2u   /* broker -> worker */
+#define WIRE_JOB_NULL 4u     /* its kernels take time and compute nothing, from hello to its end */
+#define WIRE_JOB_SAVEPOINTS 8u /* its memory is saved at boundaries, to go back to. Since 1.8 */
+
+struct wire_hello {
+    uint32_t magic;
+    uint16_t major, minor;
+    uint64_t spec_hash;  /* of proto/driver.api; logged, never a reason to refuse */
+    int32_t pid;         /* as the client sees itself; the broker trusts SO_PEERCRED only */
+    uint32_t gpu;        /* that it asks for, SALUS_GPU + 1; 0: any. Since 1.5 */
+    char name[64];       /* what people call the job: SALUS_JOB_NAME, else its program or script */
+    struct wire_job job; /* before 1.8, and where it has no target of latency, it ends there */
+};
+
+#define WIRE_HELLO_BYTES_1_7 (offsetof(struct wire_hello, job) + offsetof(struct wire_job, slo_ns))
+
+/* Order of the descriptors that travel with wire_offer. */
+enum wire_fd {
+    WIRE_FD_SUBMISSION,
+    WIRE_FD_COMPLETION,
+    WIRE_FD_HOST,
+    WIRE_FD_DOORBELL,
+    WIRE_FD_COUNT
+};
+
+/* A pair of address windows, at the same addresses in the client and in the worker. */
+struct wire_windows {
+    uint64_t dev_base;    /* device memory; PROT_NONE in the client */
+    uint64_t alloc_bytes; /* first part of it: addresses are the client's to choose */
+    uint64_t
+        module_bytes;   /* the rest: addresses are the worker's (module variables, device heap) */
+    uint64_t host_base; /* pinned memory and staging, readable and writable on both sides */
+    uint64_t host_bytes;
+};
+
+/* The last part of the host window is the worker's to give out: variables of modules that the
+ * program declares __managed__, so that both sides reach them by name. Whole pages of 2 MiB. */
+#define WIRE_MANAGED_BYTES(host_bytes) ((host_bytes) / 64 & ~(uint64_t)0x1fffff)
+
+/* The alloc part of the device window is two windows (Salus, section 3.2.1): the first half for
+ * memory that outlives iterations, the second for memory that does not. Jobs of a lane see the same
+ * physical memory in their second halves. */
+#define WIRE_EPHEMERAL_OFFSET(alloc_bytes) ((alloc_bytes) / 2)
+
+#define WIRE_DEVICE_CODE 1u  /* it runs machine code */
+#define WIRE_DEVICE_HOST 2u  /* of the host window it sees what HOST_SHOW named */
+#define WIRE_DEVICE_PLAIN 4u /* kernels neither launch, change, nor decide about graphs of ours */
+/* Arrays are its own: ARRAY_MAKE says of each, and what kernels are given of a texture or surface
+ * is what TEXTURE is answered with. Else an array is memory of the client's. */
+#define WIRE_DEVICE_ARRAYS 8u
+#define WIRE_DEVICE_WHOLE 16u /* it is not split: STREAM_SHARE has no effect */
+/* Tensor maps are its own: TENSOR_MAP asks for each. Else they are as tensor_map.h says. */
+#define WIRE_DEVICE_MAPS 32u
+#define WIRE_DEVICE_CLUSTERS 64u /* CLUSTERS tells how many it holds; else occupancy does */
+
+/* What the client needs to know about its device, once. */
+struct wire_device {
+    char name[64];
+    uint8_t uuid[16];
+    uint64_t memory_bytes;      /* what this job is shown as the device's total */
+    uint64_t granularity_bytes; /* of MEM_BACK */
+    uint32_t sm_count, cc_major, cc_minor;
+    uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;
+    uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
+    uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
+    uint32_t library_capability; /* that NVIDIA's libraries are told: 130 for 13.0; 0: as others */
+    uint32_t flags;              /* WIRE_DEVICE_* */
+    uint32_t pci_domain, pci_bus, pci_slot; /* the description's, for who has none: NVML (1.5) */
+    uint32_t gpu;          /* its number with salusd; jobs see it as device 0. Since 1.5 */
+    uint32_t driver_index; /* what its driver calls it, + 1; 0: it has no driver. Since 1.6 */
+    uint32_t reserved;
+};
+
+struct wire_offer {
+    uint32_t magic;
+    uint16_t major, minor;
+    int32_t result; /* 0: an offer follows; < 0: refused, `text` says why */
+    uint32_t job_id;
+    uint64_t spec_hash;
+    struct wire_windows windows;
+    struct wire_device device;
+    char text[256];
+};
+
+/* The client reserved both windows (1), or something of its own is in the way (0): try elsewhere.
+ */
+struct wire_answer {
+    uint32_t magic;
+    uint32_t accepted;
+};
+
+struct wire_welcome {
+    uint32_t magic;
+    int32_t result;
+    char text[256];
+};
+
+/* ---- files, after the welcome ---------------------------------------------------------------- */
+
+#define WIRE_FILE_MAGIC 0x464c4153u /* "SALF" */
+#define WIRE_FILES 128u             /* of a job: numbers are below */
+#define WIRE_FILE_RANGES 2048u      /* of a job's host window that show files, at a time */
+#define WIRE_FILE_PAGE 4096u
+
+/* client -> broker -> worker, with one descriptor: a memfd of the client's that cannot shrink is
+ * `file` in its FILE_MAPs, until FILE_DROP. Answered in replies[reply], as a record with this
+ * ticket would be; the next is read when this one is answered. (1.5) */
+struct wire_file {
+    uint32_t magic;
+    uint32_t file; /* not in use; or a segment */
+    uint32_t reply, pad;
+    uint64_t ticket;
+};
+
+/* The same message with this magic: `file` is a segment of the client's, and the descriptor one end
+ * of a pair of SOCK_SEQPACKET sockets. The other end is a descriptor of the segment, which is kept
+ * until that end hangs up. Answered with wire_segment_reply; the client then sends
+ * the key through this end, for whoever looks into the other, and closes it. (1.7) */
+#define WIRE_KEEP_MAGIC 0x4b4c4153u /* "SALK" */
+
+/* ---- another worker, after the welcome ---------------------------------------------------------
+ */
+
+#define WIRE_COMMAND_MAGIC 0x434c4153u /* "SALC" */
+#define WIRE_COMMAND_BYTES 256u
+/* The command line of a running client, for people; sent once. Since 1.9. */
+struct wire_command {
+    uint32_t magic, pad;
+    char text[WIRE_COMMAND_BYTES]; /* ends with a NUL */
+};
+
+#define WIRE_EXIT_MAGIC 0x584c4153u /* "SALX" */
+/* `salusctl run` says, instead of a hello, how the command ended that it started: what the history
+ * tells of the jobs of this run, if they are of the same user. Nothing comes back but the end of
+ * the connection. Since 1.9. */
+struct wire_exit {
+    uint32_t magic; /* WIRE_EXIT_MAGIC */
+    uint16_t major, minor;
+    uint32_t run; /* SALUS_RUN */
+    uint16_t status;
+    uint16_t signal; /* 0: it ended with the exit status */
+};
+
+#define WIRE_MOVED_MAGIC 0x4d4c4153u /* "SALM" */
+
+/* broker -> client, with one descriptor: the completion memfd of the worker that has the job from
+ * now on. It goes where the one before it was; all that stood there stands in it. Sent before
+ * wire_submission.moved says the same number, and only to who said 1.6 or later in his hello. */
+struct wire_moved {
+    uint32_t magic;
+    uint32_t number; /* 1 for the first, then one more each time */
+};
+
+/* ---- questions, instead of a hello --------------------------------------------------------------
+ */
+
+#define WIRE_QUESTION_MAGIC 0x3f4c4153u /* "SAL?" */
+
+/* What of a GPU is there for whoever asks: of that of his process's job, else of the one that he
+ * asks for, else of the first; it makes no job of him. Refused, it is answered by a wire_offer with
+ * a negative result, as a hello is. */
+struct wire_question {
+    uint32_t magic; /* WIRE_QUESTION_MAGIC, also the answer's */
+    uint16_t major, minor;
+    uint32_t gpu;      /* as a hello's. Since 1.5 */
+    uint32_t reserved; /* 0 */
+};
+
+/* A process of the asking user with a job. */
+struct wire_process {
+    int32_t pid; /* as the broker sees it */
+    uint32_t busy_permille;
+    uint64_t memory_bytes; /* backed device memory */
+};
+
+#define WIRE_VIEW_PROCESSES 512u
+
+/* Memory is what the asking process's own job can have or, where it has none, what a new job of its
+ * user could. The share of time is that of the job or, where it has none, of all the user's. */
+struct wire_view {
+    uint32_t magic;
+    uint16_t major, minor;
+    struct wire_device device; /* as for a job of this user */
+    uint64_t used_bytes;       /* of device.memory_bytes: all that the asker cannot have any more */
+    uint64_t sampled_us; /* CLOCK_REALTIME: end of the time that busy_permille is about; 0: none */
+    uint32_t busy_permille; /* share of the device's time, over the second or so before that */
+    uint32_t process_count;
+    struct wire_process processes[WIRE_VIEW_PROCESSES]; /* process_count of them are sent */
+};
+
+/* ---- broker <-> worker ----------------------------------------------------------------------- */
+
+enum wire_worker_kind {
+    WIRE_READY = 1,    /* worker -> broker: device opened; `device`, `result`, `text`, `flags`, fds
+                          board and, where the device's memory outlives it, that memory */
+    WIRE_ATTACH = 2,   /* broker -> worker: job, windows, fds submission, host, doorbell; `flags` */
+    WIRE_ATTACHED = 3, /* worker -> broker: job, result (-EEXIST: windows collide), fds completion
+                          and, where the job could outlive the worker, its estate */
+    WIRE_DETACH = 4,   /* broker -> worker: the client is gone; cancel, drop, free. `result`: what
+                          it was told, 0 when it went by itself */
+    WIRE_DETACHED = 5, /* worker -> broker: its memory is back */
+    WIRE_BEAT = 6,     /* worker -> broker, every second: its loop runs */
+    WIRE_EXPELLED = 7, /* worker -> broker: job broke the protocol; end it; `text` says why */
+    WIRE_SET_JOB = 8,  /* broker -> worker: `job` of job_id is now this; answered */
+    WIRE_SET_POLICY = 9, /* broker -> worker: `policy`; answered */
+    WIRE_DID = 10,       /* worker -> broker: answer to a SET, in their order; result, text */
+    WIRE_REFUSED = 11,   /* worker -> broker: job will not be admitted; `text` says why */
+    WIRE_PROFILES = 12,  /* worker -> broker: a kernel_wire_batch (kernel_wire.h) of what it learned
+                            of kernels */
+    WIRE_KERNELS = 13, /* broker -> worker: what is known of kernels, fd a memfd of kernel_wire.h */
+    WIRE_FORGET = 14,  /* broker -> worker: profiles of `uid` (all: UINT32_MAX) named `text` (all:
+                          ""); `result`: the number to put into each WIRE_PROFILES from now on */
+    WIRE_LIMITS = 15,  /* broker -> worker: `limits` of `uid` from now on */
+    WIRE_EVENTS = 16,  /* broker -> worker: what the scheduler is told and does goes to fd for
+                          for_ns; without fd: so long from now on, 0: no longer */
+    WIRE_FILE = 17,    /* broker -> worker: `file` of job_id, fd; without: it could not be sent */
+    WIRE_FILED = 18,   /* worker -> broker: that was answered; job_id may send another */
+    WIRE_RESTORE = 19, /* broker -> worker: as ATTACH, of a job that an earlier worker had, at its
+                          very windows; fds submission, host, doorbell, completion of that worker,
+                          estate. Answered by ATTACHED, fd completion; its estate is the same */
+    WIRE_RESTORED = 20, /* broker -> worker, which reads no ring before: there are no more of them,
+                           or there were none. ATTACHes of others come afterwards */
+    WIRE_KEEP = 21,     /* broker -> worker: `file` of job_id is a segment, fd the end to watch; as
+                           WIRE_FILE, and answered by WIRE_FILED */
+    WIRE_PART = 22,     /* worker -> broker: a wire_part, also before READY */
+    WIRE_BROKE = 23,    /* worker -> broker: the device is lost (`result`), and so is the worker. A
+                           kernel of job_id did it, or 0: who did it is not known; `text` */
+    WIRE_BEGIN = 24,    /* broker -> worker: the client of job_id has accepted its windows */
+    WIRE_RESUMED = 25,  /* worker -> broker: job_id of a RESTORE has done again what it must, or
+                           `result`: its context ended over that, as its page says */
+};
+
+/* flags of WIRE_ATTACH: the client may yet want other windows, or say nothing: the job is not
+ * admitted before WIRE_BEGIN, and so holds no memory. */
+#define WIRE_ATTACH_HELD 1u
+
+/* flags of WIRE_READY: it goes on with the device memory that it was given, and what is in it. */
+#define WIRE_READY_ADOPTED 1u
+
+/* The broker's own job, with which it tries a new worker before anybody else may: trial.h. */
+#define WIRE_TRIAL_JOB 0xfffffffeu
+
+/* What the jobs of one user may have together; 0: no bound. */
+struct wire_limits {
+    uint64_t device_bytes; /* granted to them and their lanes */
+    uint64_t operations;   /* accepted and not complete */
+};
+
+struct wire_worker_msg {
+    uint32_t kind;
+    uint32_t job_id;
+    int32_t result;
+    int32_t pid;
+    uint32_t uid;
+    uint32_t flags; /* WIRE_READY_*, WIRE_ATTACH_* */
+    struct wire_windows windows;
+    struct wire_device device;
+    char name[64];
+    char text[256];
+    struct wire_job job;
+    uint32_t group; /* of job.group and uid, by the broker; 0: none */
+    uint32_t run;   /* jobs of one user that may wait for one another have the same; 0: none */
+    struct policy_config policy;
+    struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
+    uint64_t for_ns;           /* WIRE_EVENTS */
+    struct wire_file file;     /* WIRE_FILE, WIRE_KEEP */
+};
+
+/* worker -> broker, with one descriptor: this part of the device's memory, and no longer what had
+ * the number before. Without: nothing has it. The next worker is given them all. */
+struct wire_part {
+    uint32_t kind; /* WIRE_PART */
+    uint32_t reserved;
+    uint64_t id; /* below WIRE_PARTS */
+};
+
+#define WIRE_PARTS (1u << 20) /* parts of a device's memory, at most */
+
+/* What the next worker is given: an array of these is a memfd, and the descriptors are those that
+ * it is started with. */
+struct wire_kept {
+    uint64_t id;
+    int32_t fd;
+    uint32_t reserved;
+};
+
+/* ---- board memfd: made by each worker, sent with READY, read-only for the broker ---------------
+ */
+
+#define WIRE_LANES 256u
+
+struct wire_lane {
+    uint32_t lane, jobs;
+    uint32_t holder; /* job id; 0: none */
+    uint32_t pad;
+    uint64_t bytes, chunk_bytes; /* granted; backed by chunks now */
+    uint64_t switches, busy_ns;
+    uint64_t cleared_bytes; /* between owners */
+};
+
+/* What the worker's scheduler looks like now. A sequence lock: odd while it is being written. */
+struct wire_board {
+    _Atomic uint64_t seq;
+    struct policy_config policy;
+    uint64_t capacity_bytes, granted_bytes; /* C; sum P + sum L */
+    uint32_t lane_count, waiting_jobs;
+    uint64_t kept_bytes;   /* host memory, of what only descriptors of programs keep */
+    uint64_t free_bytes;   /* beyond all reservations: what a new job could have */
+    uint64_t sm_threshold; /* in effect, as searched; 0: the policy has none */
+    uint32_t whole;        /* 1: the device keeps no job to a part of its multiprocessors */
+    struct wire_lane lanes[WIRE_LANES];
+};
+
+/* ---- submission memfd: made by the broker, written by the client ------------------------------
+ */
+
+struct wire_submission {
+    _Atomic uint32_t worker_sleeping
+        __attribute__((aligned(64))); /* doorbell flag; both write it */
+    _Atomic uint32_t client_sleeping
+        __attribute__((aligned(64))); /* futex: a client thread parks */
+    _Atomic uint32_t
+        lost; /* set by the broker: the worker is gone (an ERR_* negated), then a wake */
+    _Atomic uint32_t moved; /* set by the broker: the number of the wire_moved that it sent last,
+                               then a wake. On the line of `lost`: whoever waits looks at both */
+    _Atomic uint64_t callbacks_done __attribute__((aligned(64))); /* host functions that returned */
+    _Atomic uint64_t text_read; /* how far the client has printed wire_completion.text */
+    _Atomic uint32_t used;      /* 1: the client made a context, and is a job that people see */
+    struct ring_memory ring __attribute__((aligned(4096)));
+};
+
+/* ---- completion memfd: made by each worker, read-only for everybody else. Of a job that outlives
+ * its worker the next one makes another, which begins as a copy -------------------------------- */
+
+/* Stream ids are below this; id 0 is the legacy default stream. Before 1.9 they were below FIRST,
+ * and so were those of events. What is shown of ids from FIRST on is at the end of the page, whose
+ * pages of memory come by being touched. */
+#define WIRE_STREAMS (1u << 20)
+#define WIRE_STREAMS_FIRST 4096u
+#define WIRE_EVENTS (1u << 22)
+#define WIRE_EVENTS_FIRST 65536u
+#define WIRE_REPLIES 64u /* synchronous calls a client can have open */
+#define WIRE_REPLY_BYTES 224u
+#define WIRE_CALLBACKS 1024u
+#define WIRE_TEXT_BYTES (1u << 20)
+
+struct wire_reply {
+    _Atomic uint64_t ticket; /* stored last, with release: equals the request's ticket when done */
+    int32_t result;          /* 0 or ERR_* / -errno */
+    int32_t cuda;            /* the driver's own CUresult, untouched */
+    uint32_t bytes;
+    uint32_t pad;
+    unsigned char data[WIRE_REPLY_BYTES];
+} __attribute__((aligned(64)));
+
+/* Counters of a job, for salusctl; written by the worker alone. Times in ns, sizes in bytes. */
+struct wire_stats {
+    _Atomic uint64_t launches, copies, copied_bytes, ops, faults;
+    _Atomic uint64_t busy_ns;      /* time the device spent on this job's operations */
+    _Atomic uint64_t memory_bytes; /* backed device memory */
+    _Atomic uint64_t queued;       /* operations accepted and not complete */
+    _Atomic uint64_t modules, functions;
+    _Atomic uint64_t answers; /* sent to threads that waited for them: round trips */
+    /* scheduling */
+    _Atomic uint64_t lane;     /* 0: waits for admission; else its lane's number + 1 */
+    _Atomic uint64_t position; /* in the queue for admission, from 1 */
+    _Atomic uint64_t why;      /* enum sched_why: why it does not run now */
+    _Atomic uint64_t turn;     /* 1: it has its lane's turn */
+    _Atomic uint64_t waited_ns;
+    _Atomic uint64_t iterations, iteration_ns; /* complete; mean device time of one */
+    _Atomic uint64_t demand_milli;             /* of the device, that it uses alone; 0: not known */
+    _Atomic uint64_t request_ns; /* how long a request takes alone, given or learnt; 0: not known */
+    _Atomic uint64_t inflight_cap;                                /* K of the job now */
+    _Atomic uint64_t source;                                      /* enum iteration_source */
+    _Atomic uint64_t persistent_bytes, ephemeral_bytes;           /* granted */
+    _Atomic uint64_t persistent_peak_bytes, ephemeral_peak_bytes; /* used, in whole chunks */
+    _Atomic uint64_t measured;       /* 1: the peaks were taken over three iterations */
+    _Atomic uint64_t survivors;      /* ephemeral blocks that outlived an iteration */
+    _Atomic uint64_t survived_bytes; /* copied to private chunks for them */
+    _Atomic uint64_t switches;       /* times it got the turn from another job */
+    _Atomic uint64_t switched_bytes; /* moved by switches: spilled and restored */
+    _Atomic uint64_t swaps, swapped_bytes;
+    _Atomic uint64_t cleared_bytes; /* of its lane, since other owners had left something there */
+    _Atomic uint64_t file_bytes;    /* of its host window that show files of its own */
+};
+
+/* The text of the fault of a job that was never admitted begins with this. */
+#define WIRE_NOT_ADMITTED "not admitted: "
+
+/* Why a client's context is dead; zero `cuda` while it lives. Once it is set, stream_done and
+ * event_ns stand still, and every answer is an error: what did not complete before never will. */
+struct wire_fault {
+    _Atomic uint32_t cuda; /* CUresult, sticky; stored last */
+    uint32_t stream;
+    uint64_t launch; /* number of the launch, from 1, in submission order */
+    uint64_t address;
+    char kernel[128];
+    char text[256];
+};
+
+/* What a job promised about its requests, or gives up for what others did (daemon/sched/control);
+ * written by the worker alone. */
+struct wire_slo {
+    _Atomic uint64_t slo_ns, slo_of; /* 0: no target, and 0 in the next four */
+    _Atomic uint64_t measured_ns;    /* in the latest control period with a request */
+    _Atomic uint64_t periods, violations, stuck;
+    _Atomic uint64_t pause_ns, sms; /* after each iteration; multiprocessors, 0: all */
+};
+
+/* Counters beside those of wire_stats, which nothing can be added to: clients that are older know
+ * what comes behind it by its place. */
+struct wire_usage {
+    _Atomic uint64_t iteration_milli; /* demand_milli, of its iterations alone */
+    _Atomic uint64_t refusals;        /* times that the device had no room for what it asked for */
+    _Atomic uint64_t refused_bytes;   /* the most of these */
+    _Atomic uint64_t needed_bytes;    /* the most that it would have had with that */
+    _Atomic uint64_t boundaries_percent; /* how sure stats.source is */
+};
+
+/* The device memory that a job can have beyond the reservations of others and within its user's
+ * limit. Zeros: the job waits for admission. */
+struct wire_obtainable {
+    /* Granules that the client could have in each window, those that it has included: either so
+     * many in the one, or in the other. Segments are counted with the persistent window. */
+    _Atomic uint64_t persistent, ephemeral;
+    _Atomic uint64_t free_bytes; /* beyond what it uses, of the larger, as the worker knows it */
+};
+
+/* What of the job has been on the device longest, if it was so for a tenth of a second. A sequence
+ * lock: odd while it is being written; stats.busy_ns changes under it when this operation ends. */
+struct wire_running {
+    _Atomic uint64_t seq;
+    uint64_t since_ns; /* CLOCK_MONOTONIC; 0: nothing */
+    uint64_t busy_ns;  /* device time that it took so far; not in stats.busy_ns yet */
+    uint64_t launch;   /* its number; 0: no launch */
+    char what[136];    /* "kernel <name>", "copy", "memset" */
+};
+
+/* Of a job whose memory is saved at boundaries. Times are CLOCK_MONOTONIC. */
+struct wire_savepoint {
+    _Atomic uint64_t every_ns; /* 0: it did not ask */
+    _Atomic uint64_t taken_ns; /* the latest that it could go back to; 0: there is none */
+    _Atomic uint64_t bytes;    /* that were saved for it */
+    _Atomic uint64_t count;    /* taken so far */
+    _Atomic uint64_t took_ns;  /* the latest, from the boundary until the job went on */
+    _Atomic uint64_t returns;  /* times that it went back */
+    _Atomic uint64_t reason;   /* why there is none: enum savepoint_reason */
+};
+
+/* The place of kernels' output. It fitted between two lines of the page: older pages have zeros
+ * there, which say that the output is in `text`. */
+struct wire_text_ring {
+    _Atomic uint64_t first; /* records before this position are gone: they gave way to later ones */
+    _Atomic uint64_t addr;  /* of the ring in the host window, and its length; 0: `text` below */
+    _Atomic uint64_t bytes;
+};
+
+#define WIRE_TEXT_RING_LEAST 4096u /* bytes */
+
+struct wire_completion {
+    _Atomic uint64_t credit __attribute__((aligned(64)));  /* ring slots consumed */
+    _Atomic uint64_t spin_ns __attribute__((aligned(64))); /* how long a waiter may spin */
+    _Atomic uint32_t worker_cpu;                           /* a spinner on this CPU parks at once */
+    _Atomic uint64_t callbacks_posted __attribute__((aligned(64)));
+    _Atomic uint64_t text_written;
+    /* Granules that the client may use in each window without asking: MEM_BACK needs no ticket
+     * then.
+     */
+    _Atomic uint64_t persistent_credit;
+    struct wire_text_ring text_ring; /* of text_written */
+    _Atomic uint64_t ephemeral_credit __attribute__((aligned(64)));
+    /* Iterations found so far; how many MEM_USE records came before the latest began, and how many
+     * of these before a launch of an earlier one, so that their blocks can hold results of it (both
+     * stored first): so the client learns which of its allocations outlive an iteration. */
+    _Atomic uint64_t boundaries, boundary_uses, boundary_filled;
+    struct wire_fault fault;
+    struct wire_stats stats;
+    struct wire_running running;
+    uint64_t callbacks[WIRE_CALLBACKS]; /* tokens, in order; index = number % WIRE_CALLBACKS */
+    struct wire_reply replies[WIRE_REPLIES];
+    /* last sequence number of the stream that completed with success, as all before it */
+    _Atomic uint64_t stream_done[WIRE_STREAMS_FIRST];
+    _Atomic uint64_t event_ns[WIRE_EVENTS_FIRST]; /* device time of the latest completed record */
+    char text[WIRE_TEXT_BYTES]; /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a
+                                   byte ring, unless text_ring says where else; the oldest records
+                                   give way to later ones */
+    /* Of the device, the same for all jobs; there before the page is offered, and never changed.
+     * The page ended where it does: what is new of either comes after it. */
+    struct description description;
+    struct wire_savepoint savepoint;   /* since 1.8 */
+    struct wire_slo slo;               /* since 1.8 */
+    struct wire_usage usage;           /* clients need not know of it */
+    struct wire_obtainable obtainable; /* since 1.9, as all that follows */
+    _Atomic uint64_t streams_end;      /* no stream of the client had this id or a higher one */
+    _Atomic uint64_t more_done[WIRE_STREAMS - WIRE_STREAMS_FIRST];
+    _Atomic uint64_t more_ns[WIRE_EVENTS - WIRE_EVENTS_FIRST];
+};
+
+/* The words of a stream and of an event on a page. */
+#define WIRE_DONE(page, id)                                 \
+    ((id) < WIRE_STREAMS_FIRST ? &(page)->stream_done[(id)] \
+                               : &(page)->more_done[(id)-WIRE_STREAMS_FIRST])
+#define WIRE_EVENT_NS(page, id) \
+    ((id) < WIRE_EVENTS_FIRST ? &(page)->event_ns[(id)] : &(page)->more_ns[(id)-WIRE_EVENTS_FIRST])
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* X(NAME, number, struct) */
+#define WIRE_OPS(X)                           \
+    X(LAUNCH, 1, wire_launch)                 \
+    X(COPY, 2, wire_copy)                     \
+    X(MEMSET, 3, wire_memset)                 \
+    X(EVENT_RECORD, 4, wire_event_record)     \
+    X(STREAM_WAIT, 5, wire_stream_wait)       \
+    X(HOST_FUNC, 6, wire_host_func)           \
+    X(STREAM_CREATE, 7, wire_stream_create)   \
+    X(STREAM_DESTROY, 8, wire_stream_destroy) \
+    X(MEM_BACK, 9, wire_mem)                  \
+    X(MEM_UNBACK, 10, wire_mem)               \
+    X(MODULE_LOAD, 11, wire_module_load)      \
+    X(MODULE_UNLOAD, 12, wire_module_unload)  \
+    X(FUNC_GET, 13, wire_func_get)            \
+    X(GLOBAL_GET, 14, wire_global_get)        \
+    X(PING, 15, wire_ping)                    \
+    X(FUNC_NAME, 16, wire_func_name)          \
+    X(MEM_USE, 17, wire_mem)                  \
+    X(MEM_DROP, 18, wire_mem)                 \
+    X(ITERATION, 19, wire_ping)               \
+    X(IDLE, 20, wire_ping)                    \
+    X(GRAPH_DATA, 21, wire_graph_data)        \
+    X(GRAPH_LAUNCH, 22, wire_graph_launch)    \
+    X(GRAPH_DROP, 23, wire_graph_drop)        \
+    X(MEM_MAKE, 24, wire_segment)             \
+    X(MEM_OPEN, 25, wire_segment)             \
+    X(MEM_CLOSE, 26, wire_segment)            \
+    X(MEM_SHOW, 27, wire_segment)             \
+    X(MEM_EXPORT, 28, wire_segment)           \
+    X(MEM_SHARE, 29, wire_segment)            \
+    X(TEXTURE, 30, wire_texture)              \
+    X(TEXTURE_DROP, 31, wire_texture_drop)    \
+    X(SIGNAL_MAKE, 32, wire_signal)           \
+    X(SIGNAL_OPEN, 33, wire_signal)           \
+    X(SIGNAL_CLOSE, 34, wire_signal)          \
+    X(SIGNAL_ASK, 35, wire_signal)            \
+    X(LIMIT, 36, wire_limit)                  \
+    X(VALUE_WAIT, 37, wire_value)             \
+    X(VALUE_WRITE, 38, wire_value)            \
+    X(STREAM_SHARE, 39, wire_stream_share)    \
+    X(GRAPH_CHOICE, 40, wire_choice)          \
+    X(GRAPH_OFFER, 41, wire_graph_offer)      \
+    X(GRAPH_SETTLE, 42, wire_graph_settle)    \
+    X(HOST_SHOW, 43, wire_mem)                \
+    X(FILE_MAP, 44, wire_file_range)          \
+    X(FILE_UNMAP, 45, wire_file_range)        \
+    X(FILE_DROP, 46, wire_file_range)         \
+    X(ARRAY_MAKE, 47, wire_array)             \
+    X(ARRAY_DROP, 48, wire_array_drop)        \
+    X(TENSOR_MAP, 49, wire_tensor_map)        \
+    X(CLUSTERS, 50, wire_clusters)            \
+    X(TEXTURE_REF, 51, wire_texture_ref)      \
+    X(TEXT, 52, wire_mem)                     \
+    X(STREAM_PRIORITY, 53, wire_stream_priority)
+
+enum wire_op {
+#define X(name, number, type) WIRE_##name = number,
+    WIRE_OPS(X)
+#undef X
+};
+
+/* Begins every record. `stream` and `seq` order it: within a stream `seq` grows by one with each
+ * stream-ordered record (LAUNCH..HOST_FUNC, VALUE_*, GRAPH_CHOICE, GRAPH_SETTLE) and the worker
+ * publishes it in stream_done. The other records take effect when they are read and carry seq 0. A
+ * record with a `ticket` is answered in replies[reply]. */
+struct wire_record {
+    uint16_t op;
+    uint16_t reply;
+    uint32_t stream;
+    uint64_t seq;
+    uint64_t ticket; /* 0: no reply wanted */
+};
+
+#define WIRE_LAUNCH_COOPERATIVE 1u
+/* Blocks run in clusters, of so many along each axis (1 to 16): from bit 4 on, less one, in four
+ * bits each. Without it these are 0. */
+#define WIRE_LAUNCH_CLUSTER 2u
+#define WIRE_CLUSTER_MAX 16u /* blocks in all */
+
+static inline uint16_t wire_cluster_flags(uint32_t x, uint32_t y, uint32_t z) {
+    return (uint16_t)(WIRE_LAUNCH_CLUSTER | (x - 1) << 4 | (y - 1) << 8 | (z - 1) << 12);
+}
+
+static inline uint32_t wire_cluster_side(uint16_t flags, uint32_t axis) {
+    return flags & WIRE_LAUNCH_CLUSTER ? (flags >> (4 + 4 * axis) & 15u) + 1 : 0;
+}
+
+/* Followed by param_bytes of parameters, laid out as the kernel declares them. 56 bytes, so that
+ * eight parameters of 8 bytes still fit one slot of the ring. */
+struct wire_launch {
+    struct wire_record rec;
+    uint32_t func;
+    uint32_t grid[3];
+    uint16_t block[3];
+    uint16_t flags;
+    uint32_t shared_bytes; /* dynamic */
+    uint32_t param_bytes;
+};
+_Static_assert(sizeof(struct wire_launch) + 64 <= RING_SLOT_BODY, "a launch with 8 parameters");
+
+/* Pitched copy between any two places of the client's windows; plain: height = depth = 1. */
+struct wire_copy {
+    struct wire_record rec;
+    uint64_t dst, src;
+    uint64_t width_bytes, height, depth;
+    uint64_t dst_pitch, src_pitch, dst_slice, src_slice; /* bytes */
+};
+
+struct wire_memset {
+    struct wire_record rec;
+    uint64_t dst, pitch, width_elems, height;
+    uint32_t value, elem_bytes; /* 1, 2 or 4 */
+};
+
+/* In an event's id: it gets the time at which the latest operation before it in its stream began or
+ * ended on the device, whenever the event itself was asked for. Since 1.9. */
+#define WIRE_EVENT_BEGAN 0x80000000u
+#define WIRE_EVENT_ENDED 0x40000000u
+#define WIRE_EVENT_MARKS (WIRE_EVENT_BEGAN | WIRE_EVENT_ENDED)
+
+struct wire_event_record {
+    struct wire_record rec;
+    uint32_t event;  /* and one of WIRE_EVENT_MARKS */
+    uint32_t signal; /* 1 + the number of the signal that is recorded as well; 0: none */
+};
+
+#define WIRE_ON_SIGNAL 0x80000000u
+
+/* Later records of rec.stream wait until stream `on` has completed `on_seq`; or, where `on` is
+ * WIRE_ON_SIGNAL and the number of a signal, for what that was last recorded behind before this
+ * record was read. */
+struct wire_stream_wait {
+    struct wire_record rec;
+    uint32_t on;
+    uint32_t slot; /* within a graph only: 1 + which of the launch's waits this is; 0: its own */
+    uint64_t on_seq;
+};
+
+struct wire_host_func {
+    struct wire_record rec;
+    uint64_t token; /* the client's own; handed back through callbacks[] */
+};
+
+#define WIRE_VALUE_GEQ \
+    0u /* the cell less the value, as signed numbers that wrap around, is not below 0 */
+#define WIRE_VALUE_EQ 1u
+#define WIRE_VALUE_AND 2u /* they have a bit in common */
+#define WIRE_VALUE_NOR 3u /* a bit is in neither */
+
+/* VALUE_WAIT: what comes later in the stream waits until a cell of the client's memory compares so
+ * with the value, whoever writes it: for ever, if nobody does. VALUE_WRITE: the cell becomes it. */
+struct wire_value {
+    struct wire_record rec;
+    uint64_t addr;    /* a multiple of bytes */
+    uint64_t value;   /* fits into bytes */
+    uint32_t bytes;   /* of the cell: 4 or 8 */
+    uint32_t compare; /* WIRE_VALUE_*; of a write: 0 */
+};
+
+#define WIRE_STREAM_NONBLOCKING 1u /* no implicit order with the legacy stream */
+
+/* A destroyed id may be used again, its numbers going on where they ended (or later, once all of
+ * the old stream's records are complete). */
+struct wire_stream_create {
+    struct wire_record rec; /* rec.stream names the new stream */
+    uint32_t flags;
+    int32_t priority;
+    uint64_t
+        first_seq; /* its first record carries first_seq; stream_done starts at first_seq - 1 */
+};
+
+/* From now on kernels of the stream run on at most so many multiprocessors; 0: on all. A stream
+ * that is created has all. */
+struct wire_stream_share {
+    struct wire_record rec;
+    uint32_t sms, pad;
+};
+
+/* The stream has this priority from now on, or when what was sent before is complete. (1.9) */
+struct wire_stream_priority {
+    struct wire_record rec;
+    int32_t priority;
+    uint32_t pad;
+};
+
+struct wire_stream_destroy { /* takes effect when all that was sent before it is complete */
+    struct wire_record rec;
+};
+
+/* MEM_BACK, MEM_UNBACK: multiples of granularity_bytes inside the alloc window. MEM_BACK with a
+ * ticket is answered, with text when it is refused for a limit of its user; without one it must lie
+ * within the credit.
+ * MEM_USE, MEM_DROP: a block of the ephemeral window was given out, or freed (bytes as given out);
+ * MEM_DROP comes before whatever uses its memory next.
+ * HOST_SHOW: the client is about to use this part of the host window; only where the device says
+ * WIRE_DEVICE_HOST does it have to be told.
+ * TEXT: output of kernels goes to the ring [addr, addr + bytes) of the host window from now on, and
+ * what was not read yet moves there; bytes 0: to wire_completion.text. Answered. (1.9)
+ * ITERATION: an iteration begins. IDLE: a synchronisation returned and nothing is queued. */
+struct wire_mem {
+    struct wire_record rec;
+    uint64_t addr, bytes;
+};
+
+/* Segments: memory without an address of its own, of whole granules, which the client holds by a
+ * number that it chooses. What it has not mentioned here is 0.
+ * MEM_MAKE `segment` of `bytes`; MEM_OPEN the one with this key, of a client of the same user
+ * (answered with wire_segment_reply); both are charged to the persistent reservation. MEM_MAKE with
+ * `ephemeral`: of the lane, charged as blocks of the ephemeral window are; it has no key.
+ * MEM_SHOW: the first `bytes` of it appear at `addr` in the first half of the alloc window, or in
+ * the second if it is ephemeral, until MEM_UNBACK. MEM_CLOSE: held no longer, and shown nowhere.
+ * MEM_EXPORT: its key. MEM_SHARE: these pages, backed by MEM_BACK, are a segment from now on (as a
+ * whole, if they are one already); its key. Both are answered with wire_segment_reply. */
+struct wire_segment {
+    struct wire_record rec;
+    uint32_t segment, ephemeral;
+    uint64_t addr, bytes;
+    uint64_t key[2];
+};
+
+struct wire_segment_reply {
+    uint64_t key[2], bytes;
+};
+
+#define WIRE_SEGMENTS (1u << 18) /* numbers are below; before 1.9 below FIRST */
+#define WIRE_SEGMENTS_FIRST 65536u
+
+/* Signals: events that clients of a user see alike, held by numbers that the client chooses.
+ * SIGNAL_MAKE, SIGNAL_OPEN: as MEM_MAKE and MEM_OPEN, answered with wire_signal_reply. SIGNAL_ASK:
+ * whether what it was last recorded behind is complete. */
+struct wire_signal {
+    struct wire_record rec;
+    uint32_t signal, pad;
+    uint64_t key[2];
+};
+
+struct wire_signal_reply {
+    uint64_t key[2];
+    uint32_t done, pad;
+};
+
+#define WIRE_SIGNALS (1u << 16) /* numbers are below; before 1.9 below FIRST */
+#define WIRE_SIGNALS_FIRST 4096u
+
+/* FILE_MAP: whole pages of the host window, none of which does so yet, show `file` from `offset` on
+ * instead of the window's own; answered. FILE_UNMAP: exactly these do no longer. FILE_DROP: no more
+ * is shown of `file`, whose number is free once it is answered; what shows it goes on. (1.5) */
+struct wire_file_range {
+    struct wire_record rec;
+    uint32_t file, pad;
+    uint64_t addr, bytes, offset;
+};
+
+struct wire_module_load { /* answered with wire_module_reply */
+    struct wire_record rec;
+    uint32_t module;             /* id, chosen by the client, not in use */
+    uint32_t capability;         /* for which PTX is chosen: 130 for 13.0; 0: the job's */
+    uint64_t image, image_bytes; /* in the host window; copied once, then the client's again */
+    uint64_t why, why_bytes;     /* host window: receives NUL-terminated text about a failure */
+};
+
+struct wire_module_reply {
+    uint32_t functions, globals;
+};
+
+struct wire_module_unload {
+    struct wire_record rec;
+    uint32_t module;
+    uint32_t pad;
+};
+
+/* Followed by the NUL-terminated name; answered with wire_func_reply or, with an error, with
+ * NUL-terminated text about it. */
+struct wire_func_get {
+    struct wire_record rec;
+    uint32_t module, func; /* func: id chosen by the client, not in use */
+    uint64_t params;       /* host window: receives wire_param[param_count] */
+    uint32_t params_cap;   /* elements */
+    uint32_t name_bytes;   /* with the NUL */
+};
+
+struct wire_param {
+    uint32_t offset, bytes;
+};
+
+#define WIRE_LAUNCHES_KERNELS 1u
+#define WIRE_LAUNCHES_GRAPHS 2u
+#define WIRE_CALLS_PRINTF 4u /* it, or what it launches, may (1.9) */
+#define WIRE_CALLS_MALLOC 8u
+#define WIRE_CALLS (WIRE_CALLS_PRINTF | WIRE_CALLS_MALLOC)
+
+struct wire_func_reply {
+    uint32_t param_count, param_bytes;
+    uint32_t regs, shared_bytes, local_bytes, const_bytes;
+    uint32_t max_threads; /* a block may have at most these */
+    uint32_t ptx_version, binary_version;
+    uint32_t req_block[3]; /* .reqntid, else zeros */
+    uint16_t cluster;      /* .reqnctapercluster, as flags of wire_launch; else 0 */
+    uint16_t cluster_must; /* 1: .explicitcluster, launches have to have clusters */
+    uint32_t max_cluster;  /* .maxclusterrank, blocks; else 0 */
+    uint32_t launches;     /* WIRE_LAUNCHES_*: what it calls CUDA's device runtime for; and
+                              WIRE_CALLS_*: what it calls of the system */
+};
+
+struct wire_global_get { /* followed by the NUL-terminated name; answered with wire_global_reply */
+    struct wire_record rec;
+    uint32_t module;
+    uint32_t name_bytes;
+};
+
+struct wire_global_reply {
+    uint64_t addr, bytes;
+};
+
+/* A limit of what kernels find: what CUDA says when it cannot be had, or 0 and the value that is in
+ * force as uint64_t (1.9). */
+struct wire_limit {
+    struct wire_record rec;
+    uint32_t limit; /* CU_LIMIT_STACK_SIZE, _PRINTF_FIFO_SIZE, _MALLOC_HEAP_SIZE or
+                       _DEV_RUNTIME_PENDING_LAUNCH_COUNT */
+    uint32_t pad;
+    uint64_t value;
+};
+
+struct wire_ping { /* answered at once */
+    struct wire_record rec;
+};
+
+/* Name of the module's index-th function, into the host window, cut to `cap` with its NUL; answered
+ * with its length (u32, without the NUL). ERR_NOT_FOUND beyond the last. */
+struct wire_func_name {
+    struct wire_record rec;
+    uint32_t module, index;
+    uint64_t buf;
+    uint32_t cap, pad;
+};
+
+/* ---- graphs ----------------------------------------------------------------------------------
+ *
+ * A graph is a sequence of records that the client says once and then has read again by one record
+ * of a few bytes. What it may hold: LAUNCH, COPY, MEMSET, EVENT_RECORD, STREAM_WAIT, HOST_FUNC,
+ * VALUE_WAIT, VALUE_WRITE, GRAPH_CHOICE, GRAPH_SETTLE, MEM_USE and MEM_DROP. Each is preceded by a
+ * wire_graph_item and padded with zeros to 8 bytes.
+ *
+ * Within a graph a stream is a lane, from 0, and sequence numbers count the lane's records from 1.
+ * A STREAM_WAIT names a lane and a record before it, or, with a slot, one of the launch's waits.
+ * A HOST_FUNC's token counts the host functions from 0. The launch gives every lane a stream and
+ * the number of its first record there, and host functions their first token. */
+
+#define WIRE_GRAPHS (1u << 20) /* ids are below this; before 1.9 below FIRST */
+#define WIRE_GRAPHS_FIRST 65536u
+#define WIRE_GRAPH_LANES 8u
+#define WIRE_GRAPH_WAITS 1024u
+#define WIRE_GRAPH_BYTES (256ull << 20) /* of all that a client has */
+#define WIRE_GRAPH_PIECE (32u << 10)    /* at most in one record */
+
+struct wire_graph_item {
+    uint32_t bytes; /* of the record behind it, without its padding */
+    uint32_t pad;
+};
+
+/* Followed by piece_bytes of the graph. Pieces come in order: one at offset 0 begins a graph whose
+ * id is not in use, the one that reaches total_bytes completes it. */
+struct wire_graph_data {
+    struct wire_record rec;
+    uint32_t graph, piece_bytes;
+    uint64_t offset, total_bytes;
+};
+
+struct wire_graph_lane {
+    uint32_t stream, pad;
+    uint64_t first_seq;
+};
+
+struct wire_graph_wait {
+    uint32_t on, pad;
+    uint64_t on_seq;
+};
+
+/* Followed by wire_graph_lane[lanes] and wire_graph_wait[waits]. The graph's records are read in
+ * its place, before whatever follows it. */
+struct wire_graph_launch {
+    struct wire_record rec;
+    uint32_t graph;
+    uint16_t lanes, waits;
+    uint64_t first_token;
+};
+
+struct wire_graph_drop { /* takes effect at once: launches before it have been read */
+    struct wire_record rec;
+    uint32_t graph, pad;
+};
+
+#define WIRE_CHOICE_IF 0u     /* the first body; where the value is 0 the second, if there is one */
+#define WIRE_CHOICE_WHILE 1u  /* the only one, again and again, as long as the value is not 0 */
+#define WIRE_CHOICE_SWITCH 2u /* the one with this number, from 0 */
+/* The only one, unless the value is 0: launches, whose grid and parameters are what stands behind
+ * the value (wire_node). */
+#define WIRE_CHOICE_LAUNCH 3u
+#define WIRE_CHOICES 4096u   /* bodies of one */
+#define WIRE_GRAPH_DEPTH 32u /* of graphs in graphs */
+#define WIRE_GRAPH_NONE UINT32_MAX
+
+/* Within a graph only: a conditional node. When all before it in its stream is complete, the worker
+ * reads a word of the host window, and then, by its value, the records of another graph, a body, or
+ * of none. It is complete when they are. Followed by uint32_t[count], the bodies: graphs that were
+ * said before, and that belong to this one from then on, whatever is dropped; WIRE_GRAPH_NONE: one
+ * without records. A loop ends, too, after a turn without a launch, copy or fill. A body holds
+ * LAUNCH, COPY, MEMSET, GRAPH_CHOICE and STREAM_WAIT without a slot; its lanes are streams of the
+ * worker's own. */
+struct wire_choice {
+    struct wire_record rec;
+    uint64_t value; /* address of a uint32_t */
+    uint32_t kind, count;
+    uint32_t first, pad; /* the worker's own: where the bodies are in its list; 0 on the wire */
+};
+
+/* A kernel node that kernels change: what they know by its handle, which is its address in the host
+ * window. They write it by functions of the device's (ptx_runtime.c). */
+#define WIRE_NODE_KIND 0x5361a5c3u
+struct wire_node {
+    uint32_t enabled; /* the value of its choice */
+    uint32_t grid[3];
+    uint32_t param_bytes, kind; /* these do not change */
+    unsigned char params[];
+};
+
+#define WIRE_GRAPH_OFFERS 4096u
+
+/* From now on kernels may launch this graph under this handle, until another is offered under it;
+ * WIRE_GRAPH_NONE: none any more, nor what was asked for and has not begun. A graph that could be a
+ * body, which belongs to the offer from then on, whatever is dropped; so many at a time. */
+struct wire_graph_offer {
+    struct wire_record rec;
+    uint64_t handle;
+    uint32_t graph, pad;
+};
+
+/* Within a graph that is launched only, the last record of its first lane: kernels of it may launch
+ * others. It is complete when all before it in the lane is, and what they launched. */
+struct wire_graph_settle {
+    struct wire_record rec;
+    uint64_t handle; /* of what this is a launch of, as its kernels are told it; 0: none */
+};
+
+/* An array that is the device's own (WIRE_DEVICE_ARRAYS); answered. What names it is the addresses
+ * at which array_layout.h would have it lie, in the alloc window, where the client has no memory:
+ * COPY and TEXTURE say these, and there alone is anything. A copy is within one level, in rows and
+ * slices of the level's pitch. It is charged to the persistent reservation. (1.5) */
+struct wire_array {
+    struct wire_record rec;
+    uint64_t addr;
+    uint32_t width, height, depth; /* elements; 0: no such dimension. depth: layers and faces too */
+    uint32_t levels;               /* 0: it is not mipmapped */
+    uint32_t format, channels;     /* CUarray_format, UNORM and SNORM too; 1, 2, 4 */
+    uint32_t flags; /* CUDA_ARRAY3D_: LAYERED, SURFACE_LDST, CUBEMAP, TEXTURE_GATHER */
+    uint32_t pad;
+};
+
+/* Takes effect when all that was sent before it is complete. Textures of it go with it. */
+struct wire_array_drop {
+    struct wire_record rec;
+    uint64_t addr;
+};
+
+/* A texture or surface: kernels that are sent from now on may name it. Answered, if it asks for
+ * that, with the uint64_t that they are given: the handle, or where arrays are the device's own,
+ * what the device says. The memory is an array as array_layout.h lays it out, or one row (LINEAR),
+ * or rows of `pitch` (PITCHED). */
+#define WIRE_TEXTURE_SURFACE 1u
+#define WIRE_TEXTURE_LAYERED 2u
+#define WIRE_TEXTURE_LINEAR 4u
+#define WIRE_TEXTURE_PITCHED 8u
+#define WIRE_TEXTURE_NORMALIZED_COORDS 16u
+#define WIRE_TEXTURE_NORMALIZED_VALUES 32u
+#define WIRE_TEXTURE_SRGB 64u
+#define WIRE_TEXTURE_SEAMLESS 128u
+
+struct wire_texture {
+    struct wire_record rec;
+    uint64_t handle;               /* its low 16 bits are not in use; TEXTURE_DROP names it so */
+    uint64_t addr, pitch;          /* bytes; pitch: only PITCHED */
+    uint32_t width, height, depth; /* of all of the array's first level, 1 at least */
+    uint32_t first_layer, layers;  /* that are seen; 0 and 0 unless LAYERED */
+    uint8_t first_level, levels;   /* that are seen */
+    uint8_t format, channels;      /* CUarray_format; 1, 2, 4 */
+    uint16_t flags;
+    uint8_t address_mode[3];      /* CUaddress_mode */
+    uint8_t filter, level_filter; /* CUfilter_mode */
+    uint8_t anisotropy;           /* at most; 0 as 1 */
+    uint8_t pad[4];
+    float level_bias, least_level, most_level, border[4];
+    uint32_t pad2;
+};
+
+/* What a texture or surface reference of a module (`.texref`, `.surfref`) reads from now on, where
+ * arrays are the device's own; else it is a variable, in which a handle is. Takes effect when all
+ * that was sent before it is complete. Followed by the NUL-terminated name; answered:
+ * ERR_NOT_FOUND where the module has none of this name. (1.8) */
+struct wire_texture_ref {
+    struct wire_texture texture; /* its record is this one's, its handle 0 */
+    uint32_t module, name_bytes; /* with the NUL */
+    uint32_t bound, pad;         /* bound 0: to nothing; of `texture` only SURFACE counts then */
+};
+
+#define WIRE_REFERENCE_NAME 4096u /* bytes of a name, at most */
+
+struct wire_texture_drop { /* takes effect when all that was sent before it is complete */
+    struct wire_record rec;
+    uint64_t handle;
+};
+
+/* How many clusters of launches like this one the device holds at once, or `largest`: the most
+ * blocks that a cluster of theirs can have. Where the device says WIRE_DEVICE_CLUSTERS; answered
+ * with a uint32_t. (1.6) */
+struct wire_clusters {
+    struct wire_record rec;
+    uint32_t func, largest;         /* largest: 0 or 1 */
+    uint32_t threads, shared_bytes; /* of a block; dynamic */
+    uint16_t flags;                 /* of a launch, with WIRE_LAUNCH_CLUSTER */
+    uint16_t pad[3];
+};
+
+/* A tensor map of the device's own (WIRE_DEVICE_MAPS), answered with a struct tensor_answer. It is
+ * data of the program's: neither the worker nor the device remembers it, and where its address may
+ * be is looked at when kernels copy by it. (1.6) */
+struct wire_tensor_map {
+    struct wire_record rec;
+    struct tensor_ask ask;
+};
+
+/* Ids are below these; before 1.9 below FIRST. A texture's is the low part of its handle. */
+#define WIRE_TEXTURES (1u << 20)
+#define WIRE_TEXTURES_FIRST 65536u
+#define WIRE_MODULES (1u << 18)
+#define WIRE_MODULES_FIRST 4096u
+#define WIRE_FUNCS (1u << 20)
+#define WIRE_FUNCS_FIRST 65536u
+#define WIRE_PARAM_MAX 32764u
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The ranges that are registered, which of them the device sees, and what a forked child has in
+ * their place.
+ */
+#include "shim/host_memory/hostmem.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/atomics.h"
+#include "common/log.h"
+#include "shim/connection/state.h"
+#include "shim/host_memory/calm.h"
+#include "shim/host_memory/pages.h"
+#include "shim/host_memory/shadow.h"
+#include "shim/host_memory/share.h"
+#include "shim/lock.h"
+#include "shim/memory/identity.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+#define NEAR_BYTES (64ull << 10) /* more than fork needs of its caller's stack */
+#define FORK_PATIENCE_NS 300000000ull
+
+struct entry {
+    struct hostmem_range range;
+    struct shadow *shadow; /* NULL: the device does not see it, */
+    struct share *share;   /* unless it is a file's: NULL likewise */
+    int prot;              /* of its pages, if it does */
+    bool stack;            /* they are the main thread's */
+    bool away;             /* the device does not see them while a child is forked */
+    char *copy;            /* of its pages, while a child is forked */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct entry *entries;
+    uint32_t count, cap;
+    _Atomic uint32_t shown; /* so that copies of a program without any need no lock */
+} registered = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t first_page(const struct hostmem_range *r) {
+    return r->addr & ~(PAGES_BYTES - 1);
+}
+
+static uint64_t end_page(const struct hostmem_range *r) {
+    return (r->addr + r->bytes + PAGES_BYTES - 1) & ~(PAGES_BYTES - 1);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static struct entry *find_locked(uint64_t addr) {
+    for (uint32_t i = 0; i < registered.count; i++) {
+        struct hostmem_range *r = &registered.entries[i].range;
+        if (addr - r->addr < r->bytes) return &registered.entries[i];
+    }
+    return NULL;
+}
+
+bool hostmem_find(uint64_t addr, struct hostmem_range *out) {
+    lock_enter(&registered.lock);
+    const struct entry *e = find_locked(addr);
+    if (e) *out = e->range;
+    lock_leave(&registered.lock);
+    return e != NULL;
+}
+
+bool hostmem_find_device(uint64_t device, struct hostmem_range *out) {
+    bool found = false;
+    lock_enter(&registered.lock);
+    for (uint32_t i = 0; !found && i < registered.count; i++) {
+        *out = registered.entries[i].range;
+        found = out->device && device - out->device < out->bytes;
+    }
+    lock_leave(&registered.lock);
+    return found;
+}
+
+uint64_t hostmem_device(uint64_t addr, uint64_t bytes) {
+    struct hostmem_range r;
+    if (atom_load_relaxed(&registered.shown) == 0) return 0;
+    if (!hostmem_find(addr, &r) || !r.device || bytes > r.bytes - (addr - r.addr)) return 0;
+    return addr - r.addr + r.device;
+}
+
+/* ---- exchanging pages ------------------------------------------------------------------------ */
+
+static struct shadow_how how_of(const struct entry *e, int guard) {
+    return (struct shadow_how){.prot = e->prot,
+                               .guard = guard,
+                               .stack = e->stack,
+                               .since = e->away ? e->copy : NULL,
+                               .since_lo = first_page(&e->range)};
+}
+
+static const char *lay(struct entry *e, uint64_t patience_ns) {
+    struct calm calm;
+    uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
+    calm_begin(&calm, lo, hi, patience_ns);
+    const struct shadow_how how = how_of(e, calm.guard);
+    int err = calm.guard == SHADOW_BESIDE ? -EAGAIN : shadow_lay(e->shadow, lo, hi, &how);
+    calm_end(&calm);
+    switch (err) {
+    case 0: return NULL;
+    case -EAGAIN: return "other threads of the program could write to it meanwhile";
+    case -EBUSY: return "a device writes to it";
+    default: return "the system does not let its pages be replaced";
+    }
+}
+
+/* -EAGAIN when it was done beside other threads. */
+static int lift(struct entry *e, uint64_t lo, uint64_t hi, uint64_t patience_ns) {
+    struct calm calm;
+    calm_begin(&calm, lo, hi, patience_ns);
+    const struct shadow_how how = how_of(e, calm.guard);
+    shadow_lift(e->shadow, lo, hi, &how);
+    calm_end(&calm);
+    return calm.guard == SHADOW_BESIDE ? -EAGAIN : 0;
+}
+
+/* ---- fork ------------------------------------------------------------------------------------
+ *
+ * Pages that show the window are not inherited. The child finds copies in their place, made when
+ * fork was called: what a single thread wrote before is all there. */
+
+static char *copy_of(const struct entry *e) {
+    uint64_t lo = first_page(&e->range), bytes = end_page(&e->range) - lo;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    memcpy(p, (const void *)(uintptr_t)shadow_at(e->shadow, lo), bytes);
+    return p;
+}
+
+/* Whether the caller's stack is about these pages. */
+static bool is_near(const struct entry *e) {
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    return frame + NEAR_BYTES >= first_page(&e->range) && frame < end_page(&e->range) + NEAR_BYTES;
+}
+
+/* What fork itself runs on cannot be missing in the child: it inherits pages of the program's own.
+ */
+static void take_away(struct entry *e) {
+    e->away = true;
+    if (lift(e, first_page(&e->range), end_page(&e->range), FORK_PATIENCE_NS) == 0) return;
+    e->away = false;
+    log_error("shim", "what=\"the device sees registered memory no more: a child was forked beside "
+                      "threads that run\"");
+}
+
+static void lay_again(struct entry *e) {
+    const char *why = lay(e, FORK_PATIENCE_NS);
+    e->away = false;
+    if (why)
+        log_error("shim",
+                  "what=\"the device sees registered memory no more since a child was "
+                  "forked\" reason=\"%s\"",
+                  why);
+}
+
+static void before_fork(void) {
+    lock_enter(&registered.lock);
+    for (uint32_t i = 0; i < registered.count; i++) {
+        struct entry *e = &registered.entries[i];
+        e->copy = e->shadow ? copy_of(e) : NULL;
+        if (e->copy && is_near(e)) take_away(e);
+        if (e->shadow && !e->copy)
+            log_error("shim",
+                      "what=\"no memory for a child's registered pages: it has none there\"");
+    }
+}
+
+static void in_parent(void) {
+    for (uint32_t i = 0; i < registered.count; i++) {
+        struct entry *e = &registered.entries[i];
+        if (e->away) lay_again(e);
+        if (e->copy) munmap(e->copy, end_page(&e->range) - first_page(&e->range));
+        e->copy = NULL;
+    }
+    lock_leave(&registered.lock);
+}
+
+/* Where something is mapped the program did that, or a neighbour in the same page came first. */
+static void fill_hole(uint64_t lo, const void *copy, uint64_t bytes, int prot) {
+    void *at = (void *)(uintptr_t)lo;
+    void *p = mmap(at, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (p == at) {
+        memcpy(p, copy, bytes);
+        mprotect(p, bytes, prot);
+        return;
+    }
+    if (p != MAP_FAILED) munmap(p, bytes); /* a kernel before 4.17 */
+    for (uint64_t i = 0; bytes > PAGES_BYTES && i < bytes; i += PAGES_BYTES)
+        fill_hole(lo + i, (const char *)copy + i, PAGES_BYTES, prot);
+}
+
+static void in_child(void) {
+    for (uint32_t i = 0; i < registered.count; i++) {
+        struct entry *e = &registered.entries[i];
+        uint64_t lo = first_page(&e->range), bytes = end_page(&e->range) - lo;
+        if (!e->copy) continue;
+        fill_hole(lo, e->copy, bytes, e->prot);
+        munmap(e->copy, bytes);
+    }
+    registered.count = 0;
+    lock_leave(&registered.lock);
+}
+
+static void watch_forks(void) {
+    pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* ---- showing to the device ------------------------------------------------------------------- */
+
+/* Where the kernel writes beside its thread's variables, and where calls say their errors. */
+static bool has_own_variables(uint64_t lo, uint64_t hi) {
+    uint64_t thread = (uint64_t)pthread_self(), error = (uint64_t)(uintptr_t)&errno;
+    return (thread >= lo && thread < hi) || (error >= lo && error < hi);
+}
+
+/* A stack grows from its end, which must not be among the pages: the caller's, which is the main
+ * thread's, is made to go on below. */
+static __attribute__((no_sanitize("address"))) bool grow_stack(uint64_t lo, uint64_t hi) {
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    if (frame < lo || frame >= hi) return false;
+    (void)*(volatile char *)(uintptr_t)(lo - 1);
+    return true;
+}
+
+static const char *why_not(uint64_t lo, uint64_t hi, struct pages_view *view) {
+    if (has_own_variables(lo, hi)) return "the thread that asks has its own variables there";
+    if (pages_look(lo, hi, state.conn.host_inode, view)) return "/proc/self/maps cannot be read";
+    if (!view->readable) return "it is not mapped any more, or cannot be read";
+    if (view->stack_end == lo && !grow_stack(lo, hi)) return "the main thread's stack ends there";
+    return view->unfit;
+}
+
+static const char shared_memory[] = "others have it mapped as well";
+
+static const char *show(struct entry *e, uint64_t patience_ns) {
+    struct pages_view view;
+    uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
+    if (pages_shared(lo, state.conn.host_inode)) return shared_memory;
+    const char *why = why_not(lo, hi, &view);
+    if (why) return why;
+    struct shadow *s = shadow_take(lo, hi, &why);
+    if (!s) return why;
+    e->shadow = s;
+    e->prot = view.prot;
+    e->stack = view.stack_end != 0;
+    why = lay(e, patience_ns);
+    if (why) {
+        shadow_give(s);
+        e->shadow = NULL;
+        return why;
+    }
+    e->range.device = shadow_at(s, e->range.addr);
+    atom_add_relaxed(&registered.shown, 1);
+    return NULL;
+}
+
+/* Somebody else may have shown it meanwhile, or unregistered it: then it was for nothing. */
+static const char *keep_share(struct share *s, struct hostmem_range *out) {
+    lock_enter(&registered.lock);
+    struct entry *e = find_locked(out->addr);
+    bool same = e && e->range.addr == out->addr && e->range.bytes == out->bytes;
+    bool used = same && !e->range.device;
+    if (used) {
+        e->share = s;
+        e->range.device = share_at(s, e->range.addr);
+        atom_add_relaxed(&registered.shown, 1);
+    }
+    if (same) *out = e->range;
+    lock_leave(&registered.lock);
+    if (!used) share_hide(s);
+    return same ? NULL : "it is not registered";
+}
+
+/* With no lock held: the worker is asked. */
+static const char *show_file(struct hostmem_range *out) {
+    const char *why;
+    struct share *s = share_show(first_page(out), end_page(out), &why);
+    return s ? keep_share(s, out) : why;
+}
+
+const char *hostmem_show(uint64_t addr, uint64_t patience_ns, struct hostmem_range *out) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int saved = errno;
+    pthread_once(&once, watch_forks);
+    lock_enter(&registered.lock);
+    struct entry *e = find_locked(addr);
+    const char *why = !e ? "it is not registered" : e->range.device ? NULL : show(e, patience_ns);
+    if (e) *out = e->range;
+    lock_leave(&registered.lock);
+    if (why == shared_memory) why = show_file(out);
+    errno = saved;
+    return why;
+}
+
+/* A neighbour may have the first page as well, or the last. */
+static bool is_shared(const struct entry *self, uint64_t page) {
+    for (uint32_t i = 0; i < registered.count; i++) {
+        const struct entry *e = &registered.entries[i];
+        if (e != self && e->shadow && page >= first_page(&e->range) && page < end_page(&e->range))
+            return true;
+    }
+    return false;
+}
+
+/* What is a file's is left to be hidden with no lock held: it is put on `files`. */
+static void hide(struct entry *e, struct share **files) {
+    uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
+    if (e->share) {
+        e->share->next = *files;
+        *files = e->share;
+        e->share = NULL;
+        atom_sub_relaxed(&registered.shown, 1);
+    }
+    if (!e->shadow) return;
+    if (is_shared(e, lo)) lo += PAGES_BYTES;
+    if (lo < hi && is_shared(e, hi - PAGES_BYTES)) hi -= PAGES_BYTES;
+    if (lo < hi) (void)lift(e, lo, hi, 0);
+    shadow_give(e->shadow);
+    e->shadow = NULL;
+    atom_sub_relaxed(&registered.shown, 1);
+}
+
+static void hide_files(struct share *files) {
+    while (files) {
+        struct share *s = files;
+        files = s->next;
+        share_hide(s);
+    }
+}
+
+/* ---- registering ----------------------------------------------------------------------------- */
+
+static bool overlaps(uint64_t addr, uint64_t bytes) {
+    for (uint32_t i = 0; i < registered.count; i++) {
+        const struct hostmem_range *range = &registered.entries[i].range;
+        if (addr < range->addr + range->bytes && range->addr < addr + bytes) return true;
+    }
+    return false;
+}
+
+static CUresult append(const struct hostmem_range *r) {
+    if (overlaps(r->addr, r->bytes)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (registered.count == registered.cap) {
+        uint32_t cap = registered.cap ? registered.cap * 2 : 16;
+        struct entry *more = realloc(registered.entries, cap * sizeof(*more));
+        if (!more) return CUDA_ERROR_OUT_OF_MEMORY;
+        registered.entries = more;
+        registered.cap = cap;
+    }
+    identity_forget(r->addr, r->bytes);
+    registered.entries[registered.count++] = (struct entry){.range = *r};
+    return CUDA_SUCCESS;
+}
+
+/* What nobody could pin. */
+static bool is_memory(const struct hostmem_range *r) {
+    int saved = errno, prot = PROT_NONE, needs = PROT_READ;
+    int err = pages_access(first_page(r), end_page(r), &prot);
+    errno = saved;
+    if (!(r->flags & CU_MEMHOSTREGISTER_READ_ONLY)) needs |= PROT_WRITE;
+    return err || (prot & needs) == needs;
+}
+
+CUresult hostmem_add(uint64_t addr, uint64_t bytes, unsigned int flags) {
+    const struct hostmem_range range = {.addr = addr, .bytes = bytes, .flags = flags};
+    lock_enter(&registered.lock);
+    CUresult r = append(&range);
+    lock_leave(&registered.lock);
+    if (r || is_memory(&range)) return r;
+    hostmem_remove(addr);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+bool hostmem_remove(uint64_t addr) {
+    int saved = errno;
+    struct share *files = NULL;
+    lock_enter(&registered.lock);
+    struct entry *e = find_locked(addr);
+    bool found = e && e->range.addr == addr;
+    if (found) {
+        hide(e, &files);
+        *e = registered.entries[--registered.count];
+    }
+    lock_leave(&registered.lock);
+    hide_files(files);
+    errno = saved;
+    return found;
+}
+
+void hostmem_clear(void) {
+    struct share *files = NULL;
+    lock_enter(&registered.lock);
+    while (registered.count > 0)
+        hide(&registered.entries[--registered.count], &files);
+    lock_leave(&registered.lock);
+    hide_files(files);
+}

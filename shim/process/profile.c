@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A program is the path of its executable and its arguments, but for the first: that is the
+ * executable once more, as the user happened to type it.
+ */
+#include "shim/process/profile.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/text/command_line.h"
+
+#define PROFILE_ARGUMENTS 16384u /* bytes that are looked at */
+
+/* FNV-1a. */
+static uint64_t add(uint64_t hash, const char *data, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ (unsigned char)data[i]) * 0x100000001b3ull;
+    return hash;
+}
+
+uint64_t profile_of(const char *path, const char *arguments, size_t bytes) {
+    uint64_t hash = add(0xcbf29ce484222325ull, path, strlen(path) + 1);
+    const char *end = memchr(arguments, 0, bytes);
+    size_t name = end ? (size_t)(end - arguments) + 1 : bytes;
+    hash = add(hash, arguments + name, bytes - name);
+    return hash ? hash : 1;
+}
+
+uint64_t profile_self(void) {
+    char path[PATH_MAX] = "", arguments[PROFILE_ARGUMENTS] = "";
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    path[n > 0 ? n : 0] = '\0';
+    size_t bytes = command_line_read(0, arguments, sizeof(arguments));
+    return profile_of(path, arguments, bytes);
+}

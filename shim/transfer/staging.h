@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pieces of the host window through which pageable memory passes. A piece that was sent is used
+ * again when the stream has come past the copy that reads it. Any thread.
+ */
+#ifndef SHIM_MEMORY_STAGING_H
+#define SHIM_MEMORY_STAGING_H
+
+#include <stdint.h>
+
+#include "proto/cuda/cuda_abi.h"
+
+/* Measured: a second copy through 2 MiB reaches 0.61 of one memcpy, through 256 KiB 0.92: the piece
+ * is still in the cache when the device reads it. */
+#define STAGING_BYTES (256u << 10)
+#define STAGING_SLOTS 256u /* 64 MiB */
+
+struct staging {
+    uint64_t addr;
+    uint32_t slot;
+};
+
+CUresult staging_take(struct staging *out);
+
+/* The last use of the piece is `seq` of `stream`. */
+void staging_give(const struct staging *s, uint32_t stream, uint64_t seq);
+
+#endif
