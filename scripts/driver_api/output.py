@@ -159,7 +159,7 @@ local:
 
 
 def gen_entries_h(spec):
-    return c_head("Entry points by number, and the floor under those that are not supported.") + """
+    return c_head("Entry points by number.") + """
 #ifndef SHIM_ENTRY_GEN_ENTRIES_H
 #define SHIM_ENTRY_GEN_ENTRIES_H
 
@@ -169,9 +169,6 @@ def gen_entries_h(spec):
 /* NULL for a number that no call has. */
 extern void *const shim_entries[CALL_LIMIT];
 
-/* Every unsupported entry point calls this; hand-written. */
-CUresult shim_unsupported(enum call call);
-
 #endif
 """
 
@@ -179,9 +176,11 @@ CUresult shim_unsupported(enum call call);
 def gen_entries_c(spec):
     others = "\n".join(f"CUresult {c.export}(void);" for c in spec.calls if not c.supported())
     rows = "\n".join(f"    [CALL_{c.export}] = (void *){c.export}," for c in spec.calls)
-    return c_head("Entry points by number: what cuGetProcAddress hands out.") + f"""
-#include "proto/gen/prototypes.h"
+    return c_head("Entry points by number, and cuGetProcAddress, which hands them out.") + f"""
 #include "shim/entry/gen_entries.h"
+
+#include "proto/gen/prototypes.h"
+#include "shim/entry/entry_point.h"
 
 #pragma GCC visibility push(default)
 
@@ -193,6 +192,16 @@ def gen_entries_c(spec):
 void *const shim_entries[CALL_LIMIT] = {{
 {rows}
 }};
+
+CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, uint64_t flags, CUdriverProcAddressQueryResult *symbolStatus)
+{{
+    return entry_point_find(shim_entries, symbol, pfn, cudaVersion, flags, symbolStatus);
+}}
+
+CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, uint64_t flags)
+{{
+    return entry_point_find(shim_entries, symbol, pfn, cudaVersion, flags, NULL);
+}}
 """
 
 
@@ -202,11 +211,11 @@ def gen_unsupported_c(spec):
         "Entry points that are not supported: each says which it is, whatever the arguments."
     )
     return head + f"""
-#include "shim/entry/gen_entries.h"
+#include "shim/entry/unsupported.h"
 
 #define UNSUPPORTED(name) \\
     __attribute__((visibility("default"))) CUresult name(void); \\
-    CUresult name(void) {{ return shim_unsupported(CALL_##name); }}
+    CUresult name(void) {{ return unsupported_call(CALL_##name); }}
 
 {rows}
 """

@@ -5,11 +5,11 @@
  */
 /* clang-format off */
 
-#include "shim/entry/gen_entries.h"
+#include "shim/entry/unsupported.h"
 
 #define UNSUPPORTED(name) \
     __attribute__((visibility("default"))) CUresult name(void); \
-    CUresult name(void) { return shim_unsupported(CALL_##name); }
+    CUresult name(void) { return unsupported_call(CALL_##name); }
 
 UNSUPPORTED(cuDeviceGetLuid)
 UNSUPPORTED(cuDeviceTotalMem)

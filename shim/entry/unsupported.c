@@ -3,14 +3,15 @@
  * Where every entry point ends that is not supported: it says its name once, so that a program that
  * fails can be understood, and gives CUDA_ERROR_NOT_SUPPORTED.
  */
+#include "shim/entry/unsupported.h"
+
 #include "common/atomics.h"
 #include "shim/connection/logbook.h"
 #include "shim/connection/refusals.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
-#include "shim/entry/gen_entries.h"
 
-CUresult shim_unsupported(enum call call) {
+CUresult unsupported_call(enum call call) {
     static _Atomic uint32_t named[CALL_LIMIT];
     CUresult r = state_ready();
     if (r) return r;

@@ -5,13 +5,12 @@
  * it the CUDA runtime would tell of a driver that is too old, and name nothing. Works before
  * cuInit.
  */
-#include "proto/procaddr.h"
+#include "shim/entry/entry_point.h"
 
 #include "common/log.h"
-#include "proto/gen/prototypes.h"
+#include "proto/procaddr.h"
 #include "shim/connection/refusals.h"
 #include "shim/connection/state.h"
-#include "shim/entry/gen_entries.h"
 
 /* No line but for those who ask: runtimes look for hundreds of names, newer ones too, and most are
  * never called. */
@@ -24,18 +23,14 @@ static void not_found(const char *symbol, int version, CUdriverProcAddressQueryR
     refusals_note("symbol", symbol, NULL, 0, text, SIZE_MAX);
 }
 
-CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, uint64_t flags,
-                             CUdriverProcAddressQueryResult *symbolStatus) {
+CUresult entry_point_find(void *const entries[], const char *symbol, void **pfn, int version,
+                          uint64_t flags, CUdriverProcAddressQueryResult *status) {
     CUdriverProcAddressQueryResult why = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     if (!symbol || !pfn) return CUDA_ERROR_INVALID_VALUE;
-    unsigned int call = procaddr_find(symbol, cudaVersion, flags, &why);
-    *pfn = call ? shim_entries[call] : NULL;
-    if (!call) not_found(symbol, cudaVersion, why);
-    if (symbolStatus) *symbolStatus = why;
+    unsigned int call = procaddr_find(symbol, version, flags, &why);
+    *pfn = call ? entries[call] : NULL;
+    if (!call) not_found(symbol, version, why);
+    if (status) *status = why;
     /* Without a place for the reason, the result has to say it. */
-    return *pfn || symbolStatus ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}
-
-CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, uint64_t flags) {
-    return cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, NULL);
+    return *pfn || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
