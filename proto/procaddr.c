@@ -6,9 +6,11 @@
 
 #include <string.h>
 
+#include "proto/gen/procaddr_rows.h"
+
 /* First row whose name is not below `name`. */
 static size_t first_row(const char *name) {
-    size_t low = 0, high = procaddr_row_count;
+    size_t low = 0, high = procaddr_rows_count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
         if (strcmp(procaddr_rows[mid].name, name) < 0)
@@ -26,7 +28,7 @@ unsigned int procaddr_find(const char *name, int version, uint64_t flags,
 
     *why = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     if (!name) return 0;
-    for (size_t i = first_row(name); i < procaddr_row_count; i++) {
+    for (size_t i = first_row(name); i < procaddr_rows_count; i++) {
         const struct procaddr_row *row = &procaddr_rows[i];
         if (strcmp(row->name, name) != 0) break;
         if (row->since <= version)

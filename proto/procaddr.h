@@ -7,22 +7,9 @@
 #ifndef PROTO_PROCADDR_H
 #define PROTO_PROCADDR_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "proto/cuda/cuda_abi.h"
-#include "proto/gen/calls.h"
-
-/* Sorted by name, then version, both ascending. */
-struct procaddr_row {
-    const char *name;
-    int since;
-    uint16_t call;
-    uint16_t twin; /* for per-thread default streams; 0: there is none, `call` serves both */
-};
-
-extern const struct procaddr_row procaddr_rows[];
-extern const size_t procaddr_row_count;
 
 /* The call that `name` means at `version`, supported or not, or 0 and in *why the reason. `flags`:
  * of CU_GET_PROC_ADDRESS_*, only PER_THREAD_DEFAULT_STREAM matters. `name` may be NULL. */

@@ -123,7 +123,31 @@ def gen_prototypes_h(spec):
 """
 
 
-def gen_procaddr_c(spec):
+def gen_procaddr_rows_h(spec):
+    return c_head("The map behind cuGetProcAddress.") + """
+#ifndef PROTO_GEN_PROCADDR_ROWS_H
+#define PROTO_GEN_PROCADDR_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A base name has one row for each version in which its arguments changed. */
+struct procaddr_row {
+    const char *name;
+    int since;
+    uint16_t call;
+    uint16_t twin; /* for per-thread default streams; 0: there is none, `call` serves both */
+};
+
+/* Sorted by name, then version, both ascending. */
+extern const struct procaddr_row procaddr_rows[];
+extern const size_t procaddr_rows_count;
+
+#endif
+"""
+
+
+def gen_procaddr_rows_c(spec):
     lines = []
     rows = [c for c in spec.calls if not c.twin_of]
     for c in sorted(rows, key=lambda c: (c.base.encode(), c.since)):
@@ -133,14 +157,15 @@ def gen_procaddr_c(spec):
         )
     lines = "\n".join(lines)
     return c_head("The map behind cuGetProcAddress, sorted by name, then version.") + f"""
+#include "proto/gen/procaddr_rows.h"
+
 #include "proto/gen/calls.h"
-#include "proto/procaddr.h"
 
 const struct procaddr_row procaddr_rows[] = {{
 {lines}
 }};
 
-const size_t procaddr_row_count = sizeof(procaddr_rows) / sizeof(procaddr_rows[0]);
+const size_t procaddr_rows_count = sizeof(procaddr_rows) / sizeof(procaddr_rows[0]);
 """
 
 
@@ -310,7 +335,8 @@ OUTPUTS = {
     "proto/gen/calls.h": gen_calls_h,
     "proto/gen/calls.c": gen_calls_c,
     "proto/gen/prototypes.h": gen_prototypes_h,
-    "proto/gen/procaddr.c": gen_procaddr_c,
+    "proto/gen/procaddr_rows.h": gen_procaddr_rows_h,
+    "proto/gen/procaddr_rows.c": gen_procaddr_rows_c,
     "proto/gen/libcuda.map": gen_map,
     "shim/entry/gen_entries.h": gen_entries_h,
     "shim/entry/gen_entries.c": gen_entries_c,

@@ -45,13 +45,6 @@ CUresult capture_depend(struct stream *s, const CUgraphNode *nodes, const CUgrap
 
 /* A node: takes the params over in any case. */
 CUresult capture_add(struct stream *s, struct params *params);
-CUresult capture_copy(struct stream *s, const struct transfer *t, unsigned int flags);
-CUresult capture_fill(struct stream *s, const struct fill *f);
-CUresult capture_values(struct stream *s, unsigned int count, CUstreamBatchMemOpParams *ops);
-CUresult capture_host(struct stream *s, const CUDA_HOST_NODE_PARAMS *host);
-/* Memory of a graph, of which the node is a holder already; and the end of one's. */
-CUresult capture_allocate(struct stream *s, struct graph_memory *m);
-CUresult capture_free(struct stream *s, uint64_t addr);
 /* What has no place in a graph: always an error. */
 CUresult capture_refuse(struct stream *s);
 

@@ -2,7 +2,8 @@
  *
  * What is sent to a captured stream, as the parameters of a node.
  */
-#include "shim/capture/capture.h"
+#include "shim/capture/capture_send.h"
+
 #include "shim/connection/state.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
@@ -32,7 +33,7 @@ static CUDA_MEMCPY3D show(const struct transfer *t) {
     };
 }
 
-CUresult capture_copy(struct stream *s, const struct transfer *t, unsigned int flags) {
+CUresult capture_send_copy(struct stream *s, const struct transfer *t, unsigned int flags) {
     struct transfer checked = *t;
     struct transfer_places places;
     CUresult r = transfer_check(&checked, flags, &places);
@@ -42,7 +43,7 @@ CUresult capture_copy(struct stream *s, const struct transfer *t, unsigned int f
     return capture_add(s, &p);
 }
 
-CUresult capture_fill(struct stream *s, const struct fill *f) {
+CUresult capture_send_fill(struct stream *s, const struct fill *f) {
     struct params p = {
         .type = CU_GRAPH_NODE_TYPE_MEMSET,
         .fill = {f->dst, f->pitch, f->value, f->elem_bytes, f->width, f->height},
@@ -50,24 +51,24 @@ CUresult capture_fill(struct stream *s, const struct fill *f) {
     return capture_add(s, &p);
 }
 
-CUresult capture_values(struct stream *s, unsigned int count, CUstreamBatchMemOpParams *ops) {
+CUresult capture_send_values(struct stream *s, unsigned int count, CUstreamBatchMemOpParams *ops) {
     const struct params_values asked = {.count = count, .list = ops};
     struct params p = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
     CUresult r = params_clone_values(&p.values, &asked);
     return r ? r : capture_add(s, &p);
 }
 
-CUresult capture_host(struct stream *s, const CUDA_HOST_NODE_PARAMS *host) {
+CUresult capture_send_host(struct stream *s, const CUDA_HOST_NODE_PARAMS *host) {
     struct params p = {.type = CU_GRAPH_NODE_TYPE_HOST, .host = *host};
     return capture_add(s, &p);
 }
 
-CUresult capture_allocate(struct stream *s, struct graph_memory *m) {
+CUresult capture_send_allocate(struct stream *s, struct graph_memory *m) {
     struct params p = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .memory = m};
     return capture_add(s, &p);
 }
 
-CUresult capture_free(struct stream *s, uint64_t addr) {
+CUresult capture_send_free(struct stream *s, uint64_t addr) {
     struct params p = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
     lock_enter(&graph_lock);
     p.memory = graph_memory_find(addr);

@@ -28,11 +28,6 @@ struct exec {
 struct exec *exec_find(CUgraphExec handle);
 /* The program is no longer what the graph says. */
 void exec_changed(struct exec *e);
-/* Nodes of `from` stand for those of `part`, which is its graph or a child in it, in the order in
- * which they were added; conditional nodes take over the new ones' conditions. All or nothing:
- * CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, and why. */
-CUresult exec_update(struct exec *e, struct graph *part, const struct graph *from,
-                     CUgraphExecUpdateResultInfo *info);
 
 /* ---- without it ------------------------------------------------------------------------------ */
 

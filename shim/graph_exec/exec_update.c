@@ -2,9 +2,9 @@
  *
  * An executable graph takes over the parameters of a graph of the same shape.
  */
-#include <stdlib.h>
+#include "shim/graph_exec/exec_update.h"
 
-#include "shim/graph_exec/exec.h"
+#include <stdlib.h>
 
 /* A node of the executable graph, and the one that it is to become. */
 struct pair {

@@ -4,7 +4,7 @@
  */
 #include "proto/gen/prototypes.h"
 #include "proto/wire/wire.h"
-#include "shim/capture/capture.h"
+#include "shim/capture/capture_send.h"
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
 #include "shim/context/hostfunc.h"
@@ -27,7 +27,7 @@ CUresult cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *userData, unsi
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     if (stream_captured(s))
-        return capture_host(s, &(CUDA_HOST_NODE_PARAMS){.fn = fn, .userData = userData});
+        return capture_send_host(s, &(CUDA_HOST_NODE_PARAMS){.fn = fn, .userData = userData});
     return enqueue(s, &(struct hostfunc){.function = fn, .arg = userData});
 }
 

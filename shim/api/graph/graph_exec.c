@@ -13,6 +13,7 @@
 #include "shim/context/stream.h"
 #include "shim/graph/registry.h"
 #include "shim/graph_exec/exec.h"
+#include "shim/graph_exec/exec_update.h"
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 

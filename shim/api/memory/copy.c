@@ -7,7 +7,7 @@
 #include "shim/api/memory/copy.h"
 
 #include "proto/gen/prototypes.h"
-#include "shim/capture/capture.h"
+#include "shim/capture/capture_send.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/texture/array.h"
@@ -18,7 +18,7 @@ static CUresult run(const struct transfer *t, CUstream hStream, unsigned int fla
     CUresult r = flags & TRANSFER_ASYNC ? CUDA_SUCCESS : capture_gate();
     if (r) return r;
     if (!stream_captured(s)) return transfer_run(t, s, flags);
-    return flags & TRANSFER_ASYNC ? capture_copy(s, t, flags) : capture_refuse(s);
+    return flags & TRANSFER_ASYNC ? capture_send_copy(s, t, flags) : capture_refuse(s);
 }
 
 static CUresult plain(uint64_t dst, uint64_t src, size_t bytes, CUstream hStream,

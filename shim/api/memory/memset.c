@@ -3,7 +3,7 @@
  * Filling memory: one record. On device memory CUDA does not wait, in either form.
  */
 #include "proto/gen/prototypes.h"
-#include "shim/capture/capture.h"
+#include "shim/capture/capture_send.h"
 #include "shim/connection/submit.h"
 #include "shim/connection/wait.h"
 #include "shim/context/ctx.h"
@@ -19,7 +19,7 @@ static CUresult fill(struct fill f, CUstream hStream, bool async) {
     if (f.width == 0 || f.height == 0) return CUDA_SUCCESS;
     r = fill_check(&f);
     if (r) return r;
-    if (stream_captured(s)) return async ? capture_fill(s, &f) : capture_refuse(s);
+    if (stream_captured(s)) return async ? capture_send_fill(s, &f) : capture_refuse(s);
     struct wire_memset rec = fill_record(&f);
     rec.rec.stream = s->id;
     uint64_t seq;

@@ -6,7 +6,7 @@
 
 #include "proto/gen/prototypes.h"
 #include "proto/wire/wire.h"
-#include "shim/capture/capture.h"
+#include "shim/capture/capture_send.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
@@ -35,7 +35,7 @@ static CUresult allocate_captured(CUdeviceptr *dptr, size_t bytes, CUmemoryPool 
     if (home == POOL_MANAGED) return refuse_call("a graph that allocates managed memory");
     CUresult r = graph_memory_create(ctx_current()->index, &places[home], bytes, &m);
     if (r) return r;
-    r = capture_allocate(s, m);
+    r = capture_send_allocate(s, m);
     if (!r) *dptr = m->addr;
     return r;
 }
@@ -93,7 +93,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     if (!dptr) return CUDA_SUCCESS;
-    if (stream_captured(s)) return capture_free(s, dptr);
+    if (stream_captured(s)) return capture_send_free(s, dptr);
     if (!(mem_find(dptr, &b) || placed_find(dptr, &b)) || b.addr != dptr ||
         (b.kind != MEM_POOLED && b.kind != MEM_PLAIN && b.kind != MEM_GRAPH))
         return opened_give(dptr, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -3,7 +3,7 @@
  * Memory operations of streams: a record each. Whoever waits is the stream, in the worker.
  */
 #include "proto/gen/prototypes.h"
-#include "shim/capture/capture.h"
+#include "shim/capture/capture_send.h"
 #include "shim/connection/submit.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
@@ -25,7 +25,7 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
     r = value_check(count, paramArray, flags);
     if (r) return r;
-    if (stream_captured(s)) return capture_values(s, count, paramArray);
+    if (stream_captured(s)) return capture_send_values(s, count, paramArray);
     for (unsigned int i = 0; !r && i < count; i++)
         r = send(s, &paramArray[i]);
     return r;

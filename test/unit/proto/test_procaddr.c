@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/gen/procaddr_rows.h"
 #include "proto/procaddr.h"
 
 #define FACTS "test/data/procaddr_facts.txt"
@@ -51,8 +52,8 @@ Test(procaddr, refuses_no_name) {
 }
 
 Test(procaddr, rows_are_in_order_and_point_at_calls) {
-    cr_assert_gt(procaddr_row_count, 500);
-    for (size_t i = 0; i < procaddr_row_count; i++) {
+    cr_assert_gt(procaddr_rows_count, 500);
+    for (size_t i = 0; i < procaddr_rows_count; i++) {
         const struct procaddr_row *row = &procaddr_rows[i];
         const struct call_info *call = call_info(row->call);
         cr_assert_not_null(call);
@@ -71,7 +72,7 @@ Test(procaddr, rows_are_in_order_and_point_at_calls) {
 }
 
 Test(procaddr, every_row_is_found_at_its_own_version) {
-    for (size_t i = 0; i < procaddr_row_count; i++) {
+    for (size_t i = 0; i < procaddr_rows_count; i++) {
         const struct procaddr_row *row = &procaddr_rows[i];
         CUdriverProcAddressQueryResult why;
         cr_expect_eq(procaddr_find(row->name, row->since, 0, &why), row->call);

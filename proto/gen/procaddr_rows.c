@@ -5,8 +5,9 @@
  */
 /* clang-format off */
 
+#include "proto/gen/procaddr_rows.h"
+
 #include "proto/gen/calls.h"
-#include "proto/procaddr.h"
 
 const struct procaddr_row procaddr_rows[] = {
     {"cuArray3DCreate", 2000, CALL_cuArray3DCreate, 0},
@@ -594,4 +595,4 @@ const struct procaddr_row procaddr_rows[] = {
     {"cuWaitExternalSemaphoresAsync", 10000, CALL_cuWaitExternalSemaphoresAsync, CALL_cuWaitExternalSemaphoresAsync_ptsz},
 };
 
-const size_t procaddr_row_count = sizeof(procaddr_rows) / sizeof(procaddr_rows[0]);
+const size_t procaddr_rows_count = sizeof(procaddr_rows) / sizeof(procaddr_rows[0]);

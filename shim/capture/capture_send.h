@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operations that are sent to a captured stream (stream_captured): each becomes a node of the graph
+ * that is being captured.
+ */
+#ifndef SHIM_CAPTURE_CAPTURE_SEND_H
+#define SHIM_CAPTURE_CAPTURE_SEND_H
+
+#include "shim/capture/capture.h"
+
+CUresult capture_send_copy(struct stream *s, const struct transfer *t, unsigned int flags);
+CUresult capture_send_fill(struct stream *s, const struct fill *f);
+CUresult capture_send_values(struct stream *s, unsigned int count, CUstreamBatchMemOpParams *ops);
+CUresult capture_send_host(struct stream *s, const CUDA_HOST_NODE_PARAMS *host);
+/* Memory of a graph, of which the node is a holder already; and the end of one's. */
+CUresult capture_send_allocate(struct stream *s, struct graph_memory *m);
+CUresult capture_send_free(struct stream *s, uint64_t addr);
+
+#endif
