@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/gen/calls.h"
 #include "proto/gen/procaddr_rows.h"
 #include "proto/procaddr.h"
 
