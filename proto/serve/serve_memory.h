@@ -9,19 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/serve/datatype.h"
+#include "proto/serve/serve_memory_check.h"
 #include "proto/serve/serve_memory_say.h"
 #include "proto/serve/serve_wire.h"
-
-struct serve_memory_tensor {
-    uint32_t request;
-    const char *name;
-    enum datatype type;
-    uint32_t rank;
-    int64_t shape[SERVE_WIRE_MAX_RANK];
-    const void *data;
-    uint64_t bytes;
-};
 
 /* Tensors of one name, which are neighbours in the table, by request. */
 struct serve_memory_group {
@@ -37,27 +27,6 @@ struct serve_memory {
     struct serve_memory_group groups[SERVE_WIRE_MAX_NAMES];
 };
 
-/* Any order; what is no sound tensor (serve_memory_check), is there twice or too many is refused
- * with -EINVAL and why. Returns a descriptor, the caller's, with all seals; *bytes becomes what is
- * in it; or -errno with why. */
-int serve_memory_make(const struct serve_memory_tensor *tensors, uint32_t count, uint32_t requests,
-                      uint64_t *bytes, struct serve_memory_why *why);
-
-/* A memory on its way: a small one as bytes behind room for the message that it goes with, a larger
- * one as a descriptor. Zeroes are none; whoever packs one finishes it. */
-struct serve_memory_parcel {
-    unsigned char *message; /* NULL: it is a descriptor */
-    int fd;                 /* -1: it is bytes */
-    uint64_t bytes;
-};
-
-/* As serve_memory_make: 0, or -errno and why; then there is nothing to finish. */
-int serve_memory_pack(struct serve_memory_parcel *out, const struct serve_memory_tensor *tensors,
-                      uint32_t count, uint32_t requests, struct serve_memory_why *why);
-/* What is bytes becomes a descriptor, for a socket that takes no such message. 0 or -errno. */
-int serve_memory_parcel_close(struct serve_memory_parcel *p);
-void serve_memory_parcel_finish(struct serve_memory_parcel *p);
-
 /* Maps such memory, which may be anything: 0, -EINVAL or another -errno and why; then there is
  * nothing to finish. The descriptor stays the caller's and is not needed further. `bytes`: what the
  * message said. */
@@ -70,9 +39,6 @@ int serve_memory_read(struct serve_memory *m, const void *data, uint64_t bytes,
 int serve_memory_copy(struct serve_memory *m, const void *data, uint64_t bytes,
                       struct serve_memory_why *why);
 void serve_memory_finish(struct serve_memory *m);
-
-/* Whether name, datatype, shape and bytes agree, and of BYTES the lengths; else -EINVAL and why. */
-int serve_memory_check(const struct serve_memory_tensor *t, struct serve_memory_why *why);
 
 /* NULL: there is none. */
 const struct serve_memory_group *serve_memory_find(const struct serve_memory *m, const char *name);

@@ -2,12 +2,12 @@
  *
  * What holds of every tensor, whoever wrote it: products are bounded at every step.
  */
+#include "proto/serve/serve_memory_check.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
-
-#include "proto/serve/serve_memory.h"
 
 static bool is_name(const char *name) {
     size_t n = strnlen(name, SERVE_WIRE_MAX_NAME_BYTES + 1);

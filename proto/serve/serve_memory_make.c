@@ -3,6 +3,8 @@
  * The writer. All is written by pwrite, never through a mapping: where memory runs out that is an
  * error and no SIGBUS, and nothing is in the way of the last seal.
  */
+#include "proto/serve/serve_memory_make.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -12,7 +14,6 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "proto/serve/serve_memory.h"
 
 #define ONE_WRITE_BYTES (256u << 10)
 _Static_assert(SERVE_WIRE_BEHIND_BYTES <= ONE_WRITE_BYTES,

@@ -4,6 +4,7 @@
  * memfd costs either end some eight calls more, and is copied by nobody.
  */
 #include "proto/serve/serve_message.h"
+#include "proto/serve/serve_memory_make.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "proto/serve/serve_memory.h"
+#include "proto/serve/serve_memory_make.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

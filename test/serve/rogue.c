@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
+#include "proto/serve/serve_memory_make.h"
 #include "proto/serve/serve_message.h"
 
 #define FD 3

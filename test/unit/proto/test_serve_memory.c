@@ -13,6 +13,7 @@
 
 #include "common/fdutil.h"
 #include "proto/serve/serve_memory.h"
+#include "proto/serve/serve_memory_make.h"
 
 #define HEAD sizeof(struct serve_wire_head)
 #define ROW sizeof(struct serve_wire_tensor)

@@ -14,6 +14,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/serve/model/salus_serve.h"
+#include "proto/serve/serve_memory_make.h"
 #include "proto/serve/serve_message.h"
 #include "test/lib/patience.h"
 
