@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "common/datatype.h"
+#include "proto/serve/datatype.h"
 #include "proto/serve/serve_memory_say.h"
 #include "proto/serve/serve_wire.h"
 
