@@ -49,7 +49,7 @@ NVML   := $(call src,shim/nvml)
 JIT    := $(call src,shim/jit)
 SHIM   := $(filter-out $(NVML) $(JIT),$(call src,shim))
 # Handlers of the software GPU are compiled once for each instruction set and chosen by cpuid.
-ISA_ONCE  := daemon/device/soft/isa/select.c
+ISA_ONCE  := daemon/device/soft/isa/dispatch/select.c
 ISA_SRC   := $(filter-out $(ISA_ONCE),$(call src,daemon/device/soft/isa))
 ISA_base  := -march=x86-64
 ISA_v3    := -march=x86-64-v3 $(ISA_AGAIN)

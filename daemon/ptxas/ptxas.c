@@ -14,8 +14,8 @@
 
 #include "common/buf.h"
 #include "common/err.h"
-#include "daemon/device/soft/ptx/ptx_ir.h"
-#include "daemon/device/soft/ptx/ptx_rules.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_rules.h"
 #include "daemon/ptxas/options.h"
 
 #define WHY_BYTES 512

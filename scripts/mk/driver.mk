@@ -5,7 +5,7 @@ FAULTY_DRIVER := $(BUILD)/test/lib/driver/faulty/libcuda.so.1
 $(FAKE_DRIVER): $(call objs,$(wildcard test/lib/driver/fake_*.c))
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $^
-$(FAULTY_DRIVER): $(call objs,$(wildcard test/lib/driver/faulty*.c)) $(BUILD)/daemon/device/cuda/driver.o $(BUILD)/libcommon.a
+$(FAULTY_DRIVER): $(call objs,$(wildcard test/lib/driver/faulty*.c)) $(BUILD)/daemon/device/cuda/driver/driver.o $(BUILD)/libcommon.a
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $^
 

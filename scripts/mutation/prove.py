@@ -40,7 +40,7 @@ PROOFS = {
     "cuda_faults": Proof("test/plain/cuda_faults", ("{program}", "3"), "^cuda_faults: .*(, |[1-9][0-9]* complaints)",
                          limit_s=300),
     "cuda_faults_of": Proof("test/plain/cuda_faults", ("{program}", "100", "{case}"),
-                            "^cuda_faults: .*(, |[1-9][0-9]* complaints)", cases="daemon/device/cuda/calls.def", limit_s=300),
+                            "^cuda_faults: .*(, |[1-9][0-9]* complaints)", cases="daemon/device/cuda/driver/calls.def", limit_s=300),
     "grow_worlds": Proof("test/plain/grow_worlds", ("{program}", "3"), "grow_worlds: |sched: "),
     "sched_world": Proof("test/plain/sched_world", ("{program}", "1", "60"), "sched_world: |sched: "),
     "plan_world": Proof("test/plain/plan_world", ("{program}", "1", "8"), "plan_world: .*: |plan_world: a policy"),

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "daemon/device/soft/isa/select.h"
+#include "daemon/device/soft/isa/dispatch/select.h"
 #include "test/lib/ptxrun.h"
 
 #define SOFT_BENCH_ROUNDS 5

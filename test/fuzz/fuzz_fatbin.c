@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/cuda/cuda_prints.h"
+#include "daemon/device/cuda/module/cuda_prints.h"
 #include "daemon/device/soft/image/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

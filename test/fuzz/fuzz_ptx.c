@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 #include "daemon/device/touch/touch.h"
 #include "test/lib/ptx_check.h"
 

@@ -9,11 +9,11 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/code/func.h"
-#include "daemon/device/soft/code/kernel.h"
-#include "daemon/device/soft/code/module.h"
-#include "daemon/device/soft/exec/family.h"
-#include "daemon/device/soft/exec/heap.h"
-#include "daemon/device/soft/exec/runtime.h"
+#include "daemon/device/soft/decode/code_kernel.h"
+#include "daemon/device/soft/module/code_module.h"
+#include "daemon/device/soft/runtime/family.h"
+#include "daemon/device/soft/runtime/heap.h"
+#include "daemon/device/soft/runtime/runtime.h"
 
 #define ROOM (1 << 20)   /* of variables */
 #define BUFFER (1 << 12) /* that parameters point to */

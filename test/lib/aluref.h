@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 
 typedef __int128 aluref_int;
 typedef unsigned __int128 aluref_uint;

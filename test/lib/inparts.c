@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/exec/launch.h"
+#include "daemon/device/soft/launch/launch.h"
 #include "daemon/device/subgrid/subgrid.h"
 #include "daemon/device/subgrid/subgrid_rewrite.h"
 #include "daemon/device/subgrid/subgrid_slab.h"

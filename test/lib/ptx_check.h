@@ -5,7 +5,7 @@
 #ifndef TEST_LIB_PTX_CHECK_H
 #define TEST_LIB_PTX_CHECK_H
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 
 /* NULL, or what is wrong. Reads every byte that the module says is there. */
 const char *ptx_check(const struct ptx_module *m);

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 
 #define PTX_TEXT_HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
 

@@ -13,8 +13,8 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/device/soft/isa/select.h"
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
+#include "daemon/device/soft/isa/dispatch/select.h"
 #include "test/lib/inparts.h"
 #include "test/lib/patience.h"
 #include "test/lib/watched.h"

@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/code/kernel.h"
-#include "daemon/device/soft/code/module.h"
-#include "daemon/device/soft/exec/family.h"
-#include "daemon/device/soft/exec/heap.h"
-#include "daemon/device/soft/exec/runtime.h"
-#include "daemon/device/soft/exec/textures.h"
+#include "daemon/device/soft/decode/code_kernel.h"
+#include "daemon/device/soft/module/code_module.h"
+#include "daemon/device/soft/runtime/family.h"
+#include "daemon/device/soft/runtime/heap.h"
+#include "daemon/device/soft/runtime/runtime.h"
+#include "daemon/device/soft/texture/textures.h"
 
 struct ptxrun {
     struct code_module *module;

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #include "daemon/device/device.h"
-#include "daemon/device/soft/exec/ranges.h"
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
+#include "daemon/device/soft/launch/ranges.h"
 
 struct watched {
     bool known;

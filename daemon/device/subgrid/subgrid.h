@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 
 #define SUBGRID_PARAMS 6u /* of 4 bytes each: x, y and z of the first block, then of the grid */
 /* Of the kernel's own parameters: with ours they are no more than what every driver takes. */

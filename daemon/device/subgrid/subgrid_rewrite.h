@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 
 /* `m` is what ptx_parse made of `text`. 0 and a text with a NUL behind it, the caller's to free;
  * it parses. -ENOENT: no kernel may be cut; -ENOTSUP: it is made for a debugger, or cannot be

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 
 struct touch_value {
     uint64_t lo, len; /* lo, lo + 1 to lo + len; len + 1 numbers below 2^bits */

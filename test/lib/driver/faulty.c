@@ -13,13 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/device/cuda/driver.h"
+#include "daemon/device/cuda/driver/driver.h"
 #include "test/lib/driver/fake.h"
 #include "test/lib/driver/faulty_hold.h"
 
 enum {
 #define CALL(name) INDEX_##name,
-#include "daemon/device/cuda/calls.def"
+#include "daemon/device/cuda/driver/calls.def"
 #undef CALL
     CALL_COUNT
 };
@@ -28,7 +28,7 @@ enum {
 
 static const char *const names[] = {
 #define CALL(name) #name,
-#include "daemon/device/cuda/calls.def"
+#include "daemon/device/cuda/driver/calls.def"
 #undef CALL
 };
 

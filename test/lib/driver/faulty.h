@@ -3,7 +3,7 @@
  * A driver that stands in front of another one and makes it fail: the n-th call of a kind returns
  * what the test chose, without having been made, or comes late. A result after which a context is
  * dead is the context's end: from then on every call says it. It has the calls of
- * daemon/device/cuda/calls.def, whatever their arguments.
+ * daemon/device/cuda/driver/calls.def, whatever their arguments.
  *
  * The one behind it is $SALUS_FAULTY_DRIVER. A test in the same process has dlsym(library,
  * "faulty_control"); for others there is $SALUS_FAULTY, "cuMemCreate:3:2": the third call

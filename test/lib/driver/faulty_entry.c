@@ -8,7 +8,7 @@
 
 enum {
 #define CALL(name) INDEX_##name,
-#include "daemon/device/cuda/calls.def"
+#include "daemon/device/cuda/driver/calls.def"
 #undef CALL
 };
 
@@ -38,4 +38,4 @@ __asm__(".text\n"
                 :                           \
                 : "i"(INDEX_##name));       \
     }
-#include "daemon/device/cuda/calls.def"
+#include "daemon/device/cuda/driver/calls.def"

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 
 #define WARP_LANES 32
 #define CODE_NO_SLOT INT32_MIN
@@ -46,7 +46,8 @@ struct code_inst {
     const void *extra; /* decoder's data for vectors, calls, tables; owned by the code */
 };
 
-/* The part of a warp that all handlers may touch. exec/warp.h embeds it first in its own struct. */
+/* The part of a warp that all handlers may touch. launch/warp.h embeds it first in its own struct.
+ */
 struct warp {
     unsigned char *regs;         /* the running frame's registers */
     const unsigned char *consts; /* the running function's constant pool */

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "daemon/device/soft/ptx/ptx_matrix.h"
+#include "daemon/device/soft/instructions/ptx_matrix.h"
 
 /* Elements of a register: bits count as a word of 32. */
 static inline uint32_t fragment_packed(struct ptx_fragment f) {

@@ -14,8 +14,8 @@
 #include "common/arena.h"
 #include "daemon/device/soft/code/code.h"
 #include "daemon/device/soft/code/native.h"
-#include "daemon/device/soft/ptx/ptx_matrix.h"
-#include "daemon/device/soft/ptx/ptx_texture.h"
+#include "daemon/device/soft/instructions/ptx_matrix.h"
+#include "daemon/device/soft/instructions/ptx_texture.h"
 
 /* Room behind a frame's registers and a constant pool: a handler that reads or writes a slot wider
  * than it is (hostile PTX may mix widths) stays inside the client's own frame. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "daemon/device/soft/code/code.h"
-#include "daemon/device/soft/ptx/ptx_texture.h"
+#include "daemon/device/soft/instructions/ptx_texture.h"
 
 code_handler *atomics_select(const struct code_inst *i);
 code_handler *fragments_select(const struct code_inst *i);                 /* run together */

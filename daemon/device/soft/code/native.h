@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 
 /* X(name, bytes of each parameter): a dim3 has 12. */
 #define NATIVE_SYSTEM(X) \

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
-#include "daemon/device/soft/code/module.h"
 #include "daemon/device/soft/image/image.h"
+#include "daemon/device/soft/module/code_module.h"
 
 /* Whether any of the image's variables is a managed one. */
 bool described_managed(const struct image *image);

@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/kernel.h"
-#include "daemon/device/soft/code/module.h"
 #include "daemon/device/soft/code/native.h"
+#include "daemon/device/soft/decode/code_kernel.h"
 #include "daemon/device/soft/dev/described.h"
 #include "daemon/device/soft/dev/provision.h"
 #include "daemon/device/soft/dev/space.h"
+#include "daemon/device/soft/module/code_module.h"
 #include "daemon/device/soft/ptx/ptx_runtime.h"
 
 /* All of them at once: they are where they were. */

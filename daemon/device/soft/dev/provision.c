@@ -6,8 +6,8 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/dev/space.h"
-#include "daemon/device/soft/exec/heap.h"
-#include "daemon/device/soft/exec/runtime.h"
+#include "daemon/device/soft/runtime/heap.h"
+#include "daemon/device/soft/runtime/runtime.h"
 #include "proto/cuda/cuda_abi.h"
 
 /* What CUDA's limits are at first. */

@@ -20,8 +20,8 @@
 #include "daemon/device/soft/dev/queue.h"
 #include "daemon/device/soft/dev/space.h"
 #include "daemon/device/soft/dev/touching.h"
-#include "daemon/device/soft/exec/clock.h"
 #include "daemon/device/soft/image/image.h"
+#include "daemon/device/soft/launch/clock.h"
 
 #define SOFT_CAPABILITY 90
 #define SOFT_SM_LANES 128 /* 4 schedulers, each of which issues for a warp every cycle */

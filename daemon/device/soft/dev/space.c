@@ -14,7 +14,7 @@
 
 #include "common/err.h"
 #include "common/remap.h"
-#include "daemon/device/soft/exec/textures.h"
+#include "daemon/device/soft/texture/textures.h"
 
 struct block {
     struct list space_link; /* first: space->blocks, ascending */

@@ -13,8 +13,8 @@
 #include "daemon/device/device.h"
 #include "daemon/device/soft/dev/chunk.h"
 #include "daemon/device/soft/dev/rotation.h"
-#include "daemon/device/soft/exec/clock.h"
-#include "daemon/device/soft/exec/ranges.h"
+#include "daemon/device/soft/launch/clock.h"
+#include "daemon/device/soft/launch/ranges.h"
 
 struct pool;
 struct provision;

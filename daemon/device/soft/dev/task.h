@@ -12,8 +12,8 @@
 #include "common/list.h"
 #include "daemon/device/device.h"
 #include "daemon/device/soft/dev/allowance.h"
-#include "daemon/device/soft/exec/family.h"
-#include "daemon/device/soft/exec/transfer.h"
+#include "daemon/device/soft/memory/transfer.h"
+#include "daemon/device/soft/runtime/family.h"
 
 struct dev_space;
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "daemon/device/soft/code/kernel.h"
+#include "daemon/device/soft/decode/code_kernel.h"
 #include "daemon/device/soft/dev/module.h"
 #include "daemon/device/touch/touch.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/cluster_state.h"
+#include "daemon/device/soft/launch/cluster_state.h"
 
 enum { BAR_CLUSTER_ARRIVE = 1, BAR_CLUSTER_WAIT = 2 }; /* code_inst.vec of barrier.cluster */
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/launch/warp.h"
 
 /* `mask` lanes of the running split arrive; false: they wait (a split was added). */
 bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask);

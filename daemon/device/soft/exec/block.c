@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/cluster_state.h"
 #include "daemon/device/soft/exec/interp.h"
 #include "daemon/device/soft/exec/rendezvous.h"
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/launch/cluster_state.h"
+#include "daemon/device/soft/launch/warp.h"
 
 /* Stack of a thread whose depth of calls is unknown; less where there are many threads, but not
  * less than the limit that the program set. */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/exec/launch.h"
+#include "daemon/device/soft/launch/launch.h"
 
 struct block;
 struct cluster;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/block_state.h"
+#include "daemon/device/soft/launch/block_state.h"
 
 /* Copies a lane's argument into the callee's formal parameter, or a result the other way. */
 static void copy_slot(unsigned char *regs, const unsigned char *consts, const struct code_elem *e,

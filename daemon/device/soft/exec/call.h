@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/launch/warp.h"
 
 /* Enters the callees of a call for `mask`, as splits. False after a fault. */
 bool call_enter(struct warp_ctx *x, const struct code_inst *i, uint32_t mask);

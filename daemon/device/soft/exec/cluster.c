@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "daemon/device/soft/exec/block.h"
-#include "daemon/device/soft/exec/cluster_state.h"
+#include "daemon/device/soft/launch/cluster_state.h"
 
 uint64_t cluster_bytes(const struct launch_config *config) {
     return launch_cluster_size(config) * block_bytes(config);

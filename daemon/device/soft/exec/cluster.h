@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "daemon/device/soft/exec/launch.h"
+#include "daemon/device/soft/launch/launch.h"
 
 struct cluster;
 

@@ -16,10 +16,10 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/exec/cluster.h"
-#include "daemon/device/soft/exec/cluster_state.h"
-#include "daemon/device/soft/exec/launch.h"
-#include "daemon/device/soft/exec/sectors.h"
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/launch/cluster_state.h"
+#include "daemon/device/soft/launch/launch.h"
+#include "daemon/device/soft/launch/warp.h"
+#include "daemon/device/soft/memory/sectors.h"
 
 #define GRID_MAX_THREADS 1024
 #define GRID_MAX_SHARED (1u << 20)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/exec/launch.h"
+#include "daemon/device/soft/launch/launch.h"
 
 struct grid;
 

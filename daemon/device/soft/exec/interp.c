@@ -15,11 +15,11 @@
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/exec/bar.h"
-#include "daemon/device/soft/exec/block_state.h"
 #include "daemon/device/soft/exec/call.h"
-#include "daemon/device/soft/exec/clock.h"
 #include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/exec/rendezvous.h"
+#include "daemon/device/soft/launch/block_state.h"
+#include "daemon/device/soft/launch/clock.h"
 
 #define INTERP_QUANTUM 20000
 /* A backward branch after an atomic or volatile access counts for so many instructions; one after a

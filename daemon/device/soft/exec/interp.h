@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/launch/warp.h"
 
 enum interp_outcome { INTERP_MORE, INTERP_SPINS, INTERP_BLOCKED, INTERP_ENDED, INTERP_FAULT };
 

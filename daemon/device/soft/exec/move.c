@@ -8,12 +8,12 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
-#include "daemon/device/soft/exec/clock.h"
-#include "daemon/device/soft/exec/cluster_state.h"
-#include "daemon/device/soft/exec/each_lane.h"
-#include "daemon/device/soft/exec/mem.h"
 #include "daemon/device/soft/exec/move.h"
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/launch/clock.h"
+#include "daemon/device/soft/launch/cluster_state.h"
+#include "daemon/device/soft/launch/each_lane.h"
+#include "daemon/device/soft/launch/warp.h"
+#include "daemon/device/soft/memory/mem.h"
 
 #define MOVE_EACH(mask, ...)                               \
     for (uint32_t left = (mask); left; left &= left - 1) { \

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/launch/warp.h"
 
 /* `done`: warp-instructions that ran since the client's count was brought up to date. */
 void move_clock(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint64_t done);

@@ -11,7 +11,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
-#include "daemon/device/soft/exec/block_state.h"
+#include "daemon/device/soft/launch/block_state.h"
 
 /* A meeting: the values that each lane brought, and those that it gets. */
 struct meeting {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/launch/warp.h"
 
 /* Meets at once when everybody is here; false: they wait (a split was added). */
 bool rendezvous_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask);

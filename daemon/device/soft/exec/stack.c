@@ -6,7 +6,7 @@
  */
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/launch/warp.h"
 
 /* Where a lane's next piece begins, as an offset in its stack. */
 static uint64_t top_of(const struct frame *f, uint32_t lane) {

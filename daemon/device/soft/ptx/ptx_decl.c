@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
 #include "daemon/device/soft/ptx/ptx_reg.h"
-#include "daemon/device/soft/ptx/ptx_tables.h"
 
 struct decl {
     uint8_t space, type, vec;

@@ -5,7 +5,7 @@
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_FUNC_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_FUNC_H
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 
 struct ptx_parser;
 

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/soft/instructions/ptx_legacy.h"
+#include "daemon/device/soft/instructions/ptx_matrix.h"
+#include "daemon/device/soft/instructions/ptx_rules.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
+#include "daemon/device/soft/instructions/ptx_texture.h"
+#include "daemon/device/soft/instructions/ptx_wgmma.h"
 #include "daemon/device/soft/ptx/ptx_label.h"
-#include "daemon/device/soft/ptx/ptx_legacy.h"
-#include "daemon/device/soft/ptx/ptx_matrix.h"
 #include "daemon/device/soft/ptx/ptx_operand.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
 #include "daemon/device/soft/ptx/ptx_reg.h"
-#include "daemon/device/soft/ptx/ptx_rules.h"
-#include "daemon/device/soft/ptx/ptx_tables.h"
-#include "daemon/device/soft/ptx/ptx_texture.h"
 #include "daemon/device/soft/ptx/ptx_verify.h"
-#include "daemon/device/soft/ptx/ptx_wgmma.h"
 
 /* Of one spelling. */
 struct ptx_opcode {

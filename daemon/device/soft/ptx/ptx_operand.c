@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/soft/instructions/ptx_rules.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/ptx/ptx_label.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
 #include "daemon/device/soft/ptx/ptx_reg.h"
-#include "daemon/device/soft/ptx/ptx_rules.h"
-#include "daemon/device/soft/ptx/ptx_tables.h"
 
 static void operand(struct ptx_parser *p, struct ptx_operand *out, uint32_t index, int depth);
 

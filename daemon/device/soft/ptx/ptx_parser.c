@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/ptx/ptx_rules.h"
+#include "daemon/device/soft/instructions/ptx_rules.h"
 
 static void fail(struct ptx_parser *p, int err, uint32_t line, const char *fmt, va_list ap) {
     if (p->err) return;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "common/arena.h"
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 #include "daemon/device/soft/ptx/ptx_lex.h"
 #include "daemon/device/soft/ptx/ptx_names.h"
 

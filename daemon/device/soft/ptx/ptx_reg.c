@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
-#include "daemon/device/soft/ptx/ptx_tables.h"
 
 /* .reg .b32 %r<8>: registers come into being when first named. */
 struct ptx_reg_range {

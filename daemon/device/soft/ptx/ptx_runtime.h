@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
 
 /* The unit calls a function of it that it does not define. */
 bool ptx_runtime_wanted(const struct ptx_module *unit);

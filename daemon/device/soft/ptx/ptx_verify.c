@@ -7,9 +7,9 @@
 
 #include <string.h>
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/ptx/ptx_label.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
-#include "daemon/device/soft/ptx/ptx_tables.h"
 
 struct check {
     struct ptx_parser *p;

@@ -5,8 +5,8 @@
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_VERIFY_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_VERIFY_H
 
-#include "daemon/device/soft/ptx/ptx_ir.h"
-#include "daemon/device/soft/ptx/ptx_rules.h"
+#include "daemon/device/soft/instructions/ptx_ir.h"
+#include "daemon/device/soft/instructions/ptx_rules.h"
 
 struct ptx_parser;
 

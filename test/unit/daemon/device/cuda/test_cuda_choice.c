@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/device/cuda/choice.h"
+#include "daemon/device/cuda/driver/choice.h"
 #include "proto/cuda/uuid.h"
 #include "test/lib/cuda_rig.h"
 

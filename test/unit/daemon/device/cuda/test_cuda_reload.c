@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "daemon/device/cuda/cuda_again.h"
+#include "daemon/device/cuda/module/cuda_again.h"
 #include "test/lib/cuda_rig.h"
 #include "test/lib/image_build.h"
 

@@ -8,7 +8,7 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "daemon/device/cuda/cuda_cut.h"
+#include "daemon/device/cuda/module/cuda_cut.h"
 #include "test/lib/cuda_rig.h"
 #include "test/lib/devmodule.h"
 #include "test/lib/image_build.h"

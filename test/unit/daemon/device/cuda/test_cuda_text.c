@@ -12,10 +12,10 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
-#include "daemon/device/cuda/cuda_module.h"
-#include "daemon/device/cuda/cuda_prints.h"
-#include "daemon/device/cuda/cuda_queue.h"
-#include "daemon/device/cuda/cuda_text.h"
+#include "daemon/device/cuda/driver/cuda_text.h"
+#include "daemon/device/cuda/module/cuda_module.h"
+#include "daemon/device/cuda/module/cuda_prints.h"
+#include "daemon/device/cuda/queue/cuda_queue.h"
 #include "daemon/device/soft/image/fatbin.h"
 #include "test/lib/patience.h"
 

@@ -10,8 +10,8 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/code/func.h"
-#include "daemon/device/soft/code/kernel.h"
-#include "daemon/device/soft/code/module.h"
+#include "daemon/device/soft/decode/code_kernel.h"
+#include "daemon/device/soft/module/code_module.h"
 #include "test/lib/ptxrun.h"
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/isa/select.h"
+#include "daemon/device/soft/isa/dispatch/select.h"
 #include "test/lib/part.h"
 #include "test/lib/ptxrandom.h"
 #include "test/lib/ptxrun.h"

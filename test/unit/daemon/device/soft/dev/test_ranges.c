@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/exec/ranges.h"
+#include "daemon/device/soft/launch/ranges.h"
 
 #define SPAN 200
 #define BASE 0x100000

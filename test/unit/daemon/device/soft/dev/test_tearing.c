@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "daemon/device/soft/code/func.h"
-#include "daemon/device/soft/code/kernel.h"
-#include "daemon/device/soft/isa/select.h"
+#include "daemon/device/soft/decode/code_kernel.h"
+#include "daemon/device/soft/isa/dispatch/select.h"
 #include "test/lib/part.h"
 #include "test/lib/ptxrun.h"
 

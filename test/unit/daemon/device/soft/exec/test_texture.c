@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/isa/select.h"
+#include "daemon/device/soft/isa/dispatch/select.h"
 #include "proto/cuda/cuda_abi.h"
 #include "test/lib/matrixref.h"
 #include "test/lib/ptxrun.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/transfer.h"
+#include "daemon/device/soft/memory/transfer.h"
 
 static unsigned char src[4096], dst[4096];
 

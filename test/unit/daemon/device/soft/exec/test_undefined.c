@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/device/soft/isa/select.h"
+#include "daemon/device/soft/isa/dispatch/select.h"
 #include "test/lib/ptx_cases.h"
 #include "test/lib/ptxrun.h"
 

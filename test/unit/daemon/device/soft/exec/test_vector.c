@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/isa/select.h"
+#include "daemon/device/soft/isa/dispatch/select.h"
 #include "test/lib/ptxrun.h"
 
 #define LANES 32

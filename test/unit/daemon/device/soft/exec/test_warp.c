@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/exec/warp.h"
+#include "daemon/device/soft/launch/warp.h"
 #include "test/lib/ptxrun.h"
 
 static void fill(int32_t *v, uint32_t n, uint32_t limit, uint32_t seed) {

@@ -11,7 +11,7 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
-#include "daemon/device/soft/isa/select.h"
+#include "daemon/device/soft/isa/dispatch/select.h"
 #include "test/lib/ptxrun.h"
 
 #define HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"

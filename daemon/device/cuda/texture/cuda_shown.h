@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the worker says of a texture or surface, in the driver's words: what it is of, what is seen
+ * of that, how it is read.
+ *
+ * Owner: the client's space. Thread: the worker's.
+ */
+#ifndef DAEMON_DEVICE_CUDA_CUDA_SHOWN_H
+#define DAEMON_DEVICE_CUDA_CUDA_SHOWN_H
+
+#include <stdbool.h>
+
+#include "daemon/device/cuda/texture/cuda_array.h"
+#include "daemon/device/device.h"
+
+/* What it is of must be there, and be like that: else -EINVAL. `*of`: the array, or NULL: memory.
+ * What can be told without the driver. */
+int cuda_shown_find(const struct dev_space *s, const struct dev_texture *t, struct array **of);
+
+CUDA_RESOURCE_DESC cuda_shown_resource(const struct dev_texture *t, const struct array *of);
+/* False: it is all of the resource, read as what it is. */
+bool cuda_shown_view(const struct dev_texture *t, const struct array *a,
+                     CUDA_RESOURCE_VIEW_DESC *v);
+CUDA_TEXTURE_DESC cuda_shown_reading(const struct dev_texture *t);
+
+#endif

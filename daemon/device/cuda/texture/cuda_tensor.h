@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensor maps as the driver writes them: what lies in them is between it and the GPU.
+ *
+ * Owner: nobody, nothing is kept. Threads: the worker's.
+ */
+#ifndef DAEMON_DEVICE_CUDA_CUDA_TENSOR_H
+#define DAEMON_DEVICE_CUDA_CUDA_TENSOR_H
+
+#include "daemon/device/cuda/driver/context.h"
+#include "proto/cuda/tensor_map.h"
+
+/* See device.h. */
+int cuda_tensor_map(struct context *c, const struct tensor_ask *ask, struct tensor_answer *out);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Barriers in shared memory, for what completes on them.
+ */
+#ifndef DAEMON_DEVICE_SOFT_EXEC_MBARRIER_H
+#define DAEMON_DEVICE_SOFT_EXEC_MBARRIER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/launch/warp.h"
+
+/* `bytes` came that the barrier at `at`, in the cluster's shared memory and aligned, waits for.
+ * False after a fault. */
+bool mbarrier_came(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
+                   uint32_t bytes);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One PTX instruction into executable ones, appended.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_H
+#define DAEMON_DEVICE_SOFT_CODE_LOWER_H
+
+#include "daemon/device/soft/decode/lowering.h"
+
+void lower_inst(struct lowering *l, const struct ptx_inst *inst);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Blocks that ask for the work of others which have not begun.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_CANCEL_H
+#define DAEMON_DEVICE_SOFT_CODE_LOWER_CANCEL_H
+
+#include "daemon/device/soft/decode/lowering.h"
+
+void lower_cancel(struct lowering *l, struct code_inst *c);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Instructions on matrices that a warp holds together.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_MATRIX_H
+#define DAEMON_DEVICE_SOFT_CODE_LOWER_MATRIX_H
+
+#include "daemon/device/soft/decode/lowering.h"
+
+/* Fills `c` for mma, wmma, ldmatrix, stmatrix, movmatrix: registers in extra's defs and uses (a, b,
+ * c in order), the address in a and offset, the stride in b, all lanes as members in e. */
+void lower_matrix(struct lowering *l, struct code_inst *c);
+
+#endif

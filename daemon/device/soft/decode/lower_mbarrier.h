@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Barriers in shared memory.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_MBARRIER_H
+#define DAEMON_DEVICE_SOFT_CODE_LOWER_MBARRIER_H
+
+#include "daemon/device/soft/decode/lowering.h"
+
+/* Fills `c` for mbarrier: the result in d, the address in a and offset, the operand behind it in b;
+ * vec: of a wait, whether that is a parity. */
+void lower_mbarrier(struct lowering *l, struct code_inst *c);
+/* The same for cp.async.mbarrier.arrive. */
+void lower_mbarrier_copies(struct lowering *l, struct code_inst *c);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensor maps that kernels change, and hand on.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_TENSOR_MAP_H
+#define DAEMON_DEVICE_SOFT_CODE_LOWER_TENSOR_MAP_H
+
+#include "daemon/device/soft/decode/lowering.h"
+
+void lower_tensor_map(struct lowering *l, struct code_inst *c);
+
+#endif

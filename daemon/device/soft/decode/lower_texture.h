@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Instructions that read textures and read and write surfaces: their operands go to fixed places
+ * (code_texture_use), whatever the form.
+ */
+#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_TEXTURE_H
+#define DAEMON_DEVICE_SOFT_CODE_LOWER_TEXTURE_H
+
+#include "daemon/device/soft/decode/lowering.h"
+
+void lower_texture(struct lowering *l, struct code_inst *c);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which forms of an instruction are PTX, as a table: types, modifiers, operands. An opcode is held
+ * against it once for each spelling in a module; what comes out says what each operand may be.
+ * Source: "Parallel Thread Execution ISA", version 9.0; ptxas where the text leaves a gap.
+ *
+ * The table knows forms that the software GPU cannot run as well (they are refused when a kernel
+ * needs them), so that what it does not know is no PTX at all. Versions and targets are not asked:
+ * an instruction that its .target lacks is accepted here.
+ */
+#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_RULES_H
+#define DAEMON_DEVICE_SOFT_PTX_PTX_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/instructions/ptx_ir.h"
+
+#define PTX_RULES_VERSION 90 /* newest .version that the table knows all of */
+
+/* What may stand in an operand's place. */
+enum {
+    PTX_WANT_ANY = 1u << 0,     /* not looked at */
+    PTX_WANT_INT = 1u << 1,     /* an integer literal */
+    PTX_WANT_FLOAT4 = 1u << 2,  /* 0f... */
+    PTX_WANT_FLOAT8 = 1u << 3,  /* 0d..., 1.5 */
+    PTX_WANT_SPECIAL = 1u << 4, /* a special register */
+    PTX_WANT_NAME = 1u << 5,    /* the address of a variable */
+    PTX_WANT_SINK = 1u << 6,    /* _ */
+    PTX_WANT_ADDRESS = 1u << 7,
+    PTX_WANT_LABEL = 1u << 8,
+    PTX_WANT_PAIR = 1u << 9,       /* d|p may stand here */
+    PTX_WANT_ONLY_PAIR = 1u << 10, /* and d alone may not */
+    PTX_WANT_ELEMENTS = 1u << 11,  /* {...} as long as .v2, .v4 or .v8 or `count` says */
+    PTX_WANT_PARTS = 1u << 12,     /* {...} whose bits together are the type's: mov */
+    PTX_WANT_RESULT = 1u << 13,    /* is written: no literal, no `!` */
+    PTX_WANT_ANY_SPACE = 1u << 14, /* an address in whatever space its variable is */
+    PTX_WANT_SINGLE = 1u << 15,    /* where ELEMENTS stands for one: it alone, without {} */
+};
+
+struct ptx_want {
+    uint32_t regs; /* bit t: a register of enum ptx_type t */
+    uint16_t kinds;
+    uint8_t bytes; /* of the type, for PARTS and special registers */
+    uint8_t count; /* of ELEMENTS, where no .v2, .v4 or .v8 says it; else 0 */
+};
+
+struct ptx_sig {
+    uint8_t least, most; /* operands */
+    uint8_t optional;    /* which of them is absent where there is one less than `most` */
+    bool open;           /* operands are not looked at */
+    struct ptx_want wants[PTX_OPERANDS];
+    /* Of an address that names a texture or surface. */
+    uint8_t object; /* enum ptx_opaque; 0: an address of memory */
+    uint8_t coords; /* behind it, as many as are written; 0: none */
+    bool layered;   /* the first of them is `layer`, the others are `coord` */
+    struct ptx_want coord, layer;
+};
+
+/* Holds `text` ("add.sat.s32") against the rules of `op`. True with `sig` filled, open where there
+ * are none; false with `why` filled ("'.sat' does not go with these types"). */
+bool ptx_rules_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
+                     size_t why_bytes);
+
+/* Adds to `want` what fits type `t`: registers of its width, and literals. */
+void ptx_rules_want(struct ptx_want *want, enum ptx_type t);
+/* The same, wider registers too. */
+void ptx_rules_want_wider(struct ptx_want *want, enum ptx_type t);
+
+/* True for operations of PTX that enum ptx_op has no name for. */
+bool ptx_rules_other_op(const char *text, size_t len);
+
+/* True for special registers of PTX that enum ptx_sreg has no name for. */
+bool ptx_rules_other_sreg(const char *text, size_t len);
+
+#endif

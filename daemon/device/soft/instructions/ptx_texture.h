@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The instructions that read textures and read and write surfaces: tex, tld4, txq, suld, sust,
+ * sured, suq, istypep. Which forms there are, and what their operands are. Source: "Parallel Thread
+ * Execution ISA", "Texture Instructions" and "Surface Instructions"; ptxas where the text leaves a
+ * gap.
+ */
+#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_TEXTURE_H
+#define DAEMON_DEVICE_SOFT_PTX_PTX_TEXTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/device/soft/instructions/ptx_rules.h"
+
+enum ptx_texture_verb {
+    PTX_TEXTURE_OTHER, /* PTX, but not run here: several samples a texel */
+    PTX_TEXTURE_FETCH,
+    PTX_TEXTURE_GATHER, /* one component of the four texels that a bilinear filter takes */
+    PTX_TEXTURE_QUERY,  /* of textures and surfaces */
+    PTX_TEXTURE_LOAD,   /* surfaces */
+    PTX_TEXTURE_STORE,
+    PTX_TEXTURE_REDUCE,
+    PTX_TEXTURE_TYPE, /* istypep */
+};
+
+/* In the order of their names in ptx_texture.c. */
+enum ptx_geometry {
+    PTX_GEOMETRY_1D,
+    PTX_GEOMETRY_2D,
+    PTX_GEOMETRY_3D,
+    PTX_GEOMETRY_A1D, /* layers */
+    PTX_GEOMETRY_A2D,
+    PTX_GEOMETRY_CUBE,
+    PTX_GEOMETRY_ACUBE,
+};
+
+enum ptx_lod { PTX_LOD_BASE, PTX_LOD_LEVEL, PTX_LOD_GRAD };
+
+/* What happens beyond a surface's edges. */
+enum ptx_beyond { PTX_BEYOND_TRAP, PTX_BEYOND_CLAMP, PTX_BEYOND_ZERO };
+
+enum ptx_query {
+    PTX_QUERY_WIDTH,
+    PTX_QUERY_HEIGHT,
+    PTX_QUERY_DEPTH,
+    PTX_QUERY_CHANNEL_DATA_TYPE,
+    PTX_QUERY_CHANNEL_ORDER,
+    PTX_QUERY_NORMALIZED_COORDS,
+    PTX_QUERY_ARRAY_SIZE,
+    PTX_QUERY_NUM_MIPMAP_LEVELS,
+    PTX_QUERY_NUM_SAMPLES,
+    PTX_QUERY_FORCE_UNNORMALIZED_COORDS,
+    PTX_QUERY_FILTER_MODE,
+    PTX_QUERY_ADDR_MODE_0,
+    PTX_QUERY_ADDR_MODE_1,
+    PTX_QUERY_ADDR_MODE_2,
+    PTX_QUERY_MEMORY_LAYOUT,
+};
+
+struct ptx_texture {
+    uint8_t verb, geometry, lod, beyond, query;
+    uint8_t component; /* GATHER: 0 to 3 */
+    uint8_t reduction; /* enum ptx_sub */
+    uint8_t object;    /* enum ptx_opaque: what the handle must name */
+    bool surface;      /* a query, of one */
+    bool formatted;    /* .p: x counts elements and not bytes */
+    uint8_t type;      /* enum ptx_type of d, or of what is stored */
+    uint8_t ctype;     /* of coordinates: PTX_F32 or PTX_S32 */
+    uint8_t elements;  /* of d, or of what is stored */
+};
+
+/* Coordinates that the geometry takes, layer included; those that must be written are 4 for 3. */
+uint32_t ptx_geometry_coords(enum ptx_geometry g);
+/* Whether the first of them is a layer. */
+bool ptx_geometry_layered(enum ptx_geometry g);
+
+/* True for the operations that this is about. */
+bool ptx_texture_is(enum ptx_op op);
+/* Holds `text` against the forms of `op`; false with `why` filled. */
+bool ptx_texture_find(enum ptx_op op, const char *text, struct ptx_texture *out, char *why,
+                      size_t why_bytes);
+/* The same, and what its operands may be: as ptx_rules_match, open where the form is not run here.
+ */
+bool ptx_texture_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
+                       size_t why_bytes);
+
+#endif

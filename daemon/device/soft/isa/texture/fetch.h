@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fetches from textures and questions about them, one table for each build (select.c chooses).
+ */
+#ifndef DAEMON_DEVICE_SOFT_ISA_FETCH_H
+#define DAEMON_DEVICE_SOFT_ISA_FETCH_H
+
+#include "daemon/device/soft/code/code.h"
+#include "daemon/device/soft/instructions/ptx_texture.h"
+
+code_handler *fetch_select_base(const struct ptx_texture *form);
+code_handler *fetch_select_v3(const struct ptx_texture *form);
+code_handler *fetch_select_v4(const struct ptx_texture *form);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A block in execution, for the files of exec/ that run its parts. A block is run by one thread at
+ * a time, that of its cluster, so that nothing here needs atomics.
+ */
+#ifndef DAEMON_DEVICE_SOFT_EXEC_BLOCK_STATE_H
+#define DAEMON_DEVICE_SOFT_EXEC_BLOCK_STATE_H
+
+#include <stdint.h>
+
+#include "daemon/device/soft/launch/frame.h"
+#include "daemon/device/soft/launch/launch.h"
+
+struct cluster;
+struct warp_ctx;
+
+#define BLOCK_BARRIERS (CODE_GROUP_BARRIER + 1)
+#define BLOCK_MAX_WARPS 32
+
+struct barrier {
+    uint32_t expected; /* threads; 0: all that live */
+    uint32_t arrived;
+    uint32_t phase;                  /* times it opened */
+    uint32_t lanes[BLOCK_MAX_WARPS]; /* who arrived */
+    uint32_t true_count;             /* bar.red */
+};
+
+struct fault {
+    int err; /* 0: none */
+    uint64_t addr;
+    char text[160];
+};
+
+struct block {
+    struct launch *launch;
+    const struct launch_config *config; /* the launch's */
+    const struct code_kernel *kernel;
+    uint32_t index[3];
+    uint32_t warp_count, threads, live_threads;
+    uint32_t next_warp; /* round robin */
+    uint32_t slot;      /* which of the grid's contexts this is */
+    struct cluster *cluster;
+    uint32_t rank; /* in it */
+    struct warp_ctx *warps;
+    unsigned char *shared; /* the cluster's */
+    uint64_t shared_bytes;
+    void *local; /* mapped */
+    uint64_t local_room;
+    struct frame_pool frames;
+    struct barrier barriers[BLOCK_BARRIERS];
+    struct fault fault;
+};
+
+#endif
