@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/decode/code_kernel.h"
+#include "daemon/device/soft/module/code_kernel_info.h"
 #include "daemon/device/soft/module/code_module.h"
 #include "daemon/device/soft/runtime/family.h"
 #include "daemon/device/soft/runtime/heap.h"

@@ -15,6 +15,7 @@
 #include "common/fdutil.h"
 #include "daemon/device/soft/instructions/ptx_ir.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/module/code_kernel_info.h"
 #include "test/lib/inparts.h"
 #include "test/lib/patience.h"
 #include "test/lib/watched.h"

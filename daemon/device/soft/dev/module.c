@@ -15,6 +15,7 @@
 #include "daemon/device/soft/dev/described.h"
 #include "daemon/device/soft/dev/provision.h"
 #include "daemon/device/soft/dev/space.h"
+#include "daemon/device/soft/module/code_kernel_info.h"
 #include "daemon/device/soft/module/code_module.h"
 #include "daemon/device/soft/ptx/ptx_runtime.h"
 

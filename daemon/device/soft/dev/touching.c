@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "daemon/device/soft/decode/code_kernel.h"
 #include "daemon/device/soft/dev/module.h"
+#include "daemon/device/soft/module/code_kernel_info.h"
 #include "daemon/device/touch/touch.h"
 
 int touching_launch(const struct dev_launch *launch, const void *image, size_t bytes,

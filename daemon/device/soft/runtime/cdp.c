@@ -7,13 +7,14 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/code/handlers.h"
-#include "daemon/device/soft/decode/code_kernel.h"
 #include "daemon/device/soft/launch/block_state.h"
 #include "daemon/device/soft/memory/mem.h"
+#include "daemon/device/soft/module/code_kernel_info.h"
 #include "daemon/device/soft/module/code_module.h"
 #include "daemon/device/soft/runtime/heap.h"
 #include "daemon/device/soft/runtime/native_call.h"
 #include "daemon/device/soft/runtime/nest.h"
+#include "daemon/device/soft/runtime/nest_stream.h"
 #include "proto/cuda/cuda_abi.h"
 
 #define COPY_DEVICE 3 /* cudaMemcpyDeviceToDevice */

@@ -15,6 +15,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/runtime/nest_state.h"
+#include "daemon/device/soft/runtime/nest_stream.h"
 
 #define NEST_ACTIVE_MAX 128 /* grids that have begun, as on hardware */
 #define NEST_TURN_INSTS 256 /* what a turn costs at least, of a slice */
@@ -26,26 +27,6 @@ static struct nested *by_line(struct list *line) {
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static struct nested *new_member(struct nest *n, enum nested_kind kind) {
-    struct nested *m = calloc(1, sizeof(*m));
-    if (!m) return NULL;
-    m->nest = n;
-    m->kind = kind;
-    m->open = 1;
-    list_init(&m->line);
-    list_init(&m->tail);
-    list_append(&n->all, &m->all);
-    return m;
-}
-
-struct nested *nest_member(struct nested *self, enum nested_kind kind) {
-    struct nested *m = new_member(self->nest, kind);
-    if (!m) return NULL;
-    m->parent = self;
-    m->depth = self->depth + 1;
-    return m;
-}
-
 /* What it took to run; not what others may know it by. */
 static void end_running(struct nested *m) {
     grid_destroy(m->grid);
@@ -54,7 +35,7 @@ static void end_running(struct nested *m) {
     m->room = NULL;
 }
 
-void nest_free(struct nested *m) {
+static void free_member(struct nested *m) {
     list_remove(&m->line);
     list_remove(&m->all);
     list_remove(&m->tail); /* those in it may outlive it, but only to be freed */
@@ -65,25 +46,22 @@ void nest_free(struct nested *m) {
     free(m);
 }
 
-void nest_ready(struct nested *m) {
-    list_append(m->kind == NESTED_MARK ? &m->nest->marks : &m->nest->ready, &m->line);
-}
-
 /* ---- what is complete ------------------------------------------------------------------------ */
 
-void nest_pass_marks(struct nest *n) {
+/* Marks that are ready make others so: to be called before the lock is given up. */
+static void pass_marks(struct nest *n) {
     while (!list_empty(&n->marks)) {
         struct nested *mark = by_line(n->marks.next);
         n->names_used--;
         nest_moment_come(mark->end);
-        nest_free(mark);
+        free_member(mark);
     }
 }
 
 static void complete(struct nested *m) {
     m->nest->live--;
     nest_moment_come(m->end);
-    nest_free(m);
+    free_member(m);
 }
 
 /* The last of a grid's tail: whoever waits for the grid waits for it from now on. */
@@ -92,7 +70,7 @@ static void inherit(struct nested *from, struct nested *to) {
     to->end = from->end;
     from->end = NULL;
     from->nest->live--;
-    nest_free(from);
+    free_member(from);
 }
 
 /* One of the things is over that the member is open for; and so on upwards. */
@@ -108,7 +86,7 @@ static void end_one(struct nested *m) {
         list_remove(&next->line);
         m->open = 1;
         if (list_empty(&m->tail)) inherit(m, next);
-        nest_ready(next);
+        nest_state_ready(next);
         return;
     }
 }
@@ -245,7 +223,7 @@ static void leave(struct nest *n, struct nested *m, bool done, bool idle) {
     m->done |= done;
     m->idle = idle && m->inside;
     if (m->done && !m->inside) end_run(n, m);
-    nest_pass_marks(n);
+    pass_marks(n);
 }
 
 static bool has_work(const struct nest *n) {
@@ -308,7 +286,7 @@ int nest_create(struct nest **out, const struct launch_config *config) {
     struct nest *n = calloc(1, sizeof(*n));
     if (!n) return -ENOMEM;
     init_nest(n, config);
-    struct nested *m = new_member(n, NESTED_GRID);
+    struct nested *m = nest_state_member(n, NESTED_GRID);
     int err = m ? 0 : -ENOMEM;
     if (m) {
         m->config = *config;
@@ -342,7 +320,7 @@ void nest_result(struct nest *n, struct grid_result *out) {
 void nest_destroy(struct nest *n) {
     if (!n) return;
     while (!list_empty(&n->all))
-        nest_free(list_entry(n->all.next, struct nested, all));
+        free_member(list_entry(n->all.next, struct nested, all));
     ranges_unref(n->config.ranges);
     pthread_mutex_destroy(&n->lock);
     free(n);
@@ -368,7 +346,7 @@ enum runtime_error nest_prepare(struct nested *self, const struct nest_shape *sh
     enum runtime_error err = runtime_take(n->config.runtime, bytes, params);
     if (err) return err;
     pthread_mutex_lock(&n->lock);
-    struct nested *m = nest_member(self, NESTED_GRID);
+    struct nested *m = nest_state_child(self, NESTED_GRID);
     if (m) {
         m->params = *params;
         m->params_bytes = (uint32_t)bytes;
@@ -409,7 +387,7 @@ static enum runtime_error submit(struct nested *self, uint32_t slot, uint64_t st
     list_remove(&m->line);
     self->open++;
     m->nest->live++;
-    if (!m->before) nest_ready(m);
+    if (!m->before) nest_state_ready(m);
     return RUNTIME_SUCCESS;
 }
 
@@ -422,7 +400,7 @@ enum runtime_error nest_launch(struct nested *self, uint32_t slot, uint64_t para
     if (m && shape) set_shape(m, shape);
     if (m && m->config.kernel) {
         err = submit(self, slot, stream, m);
-        if (err) nest_free(m);
+        if (err) free_member(m);
     }
     pthread_mutex_unlock(&n->lock);
     return err;
@@ -438,7 +416,7 @@ enum runtime_error nest_transfer(struct nested *self, uint32_t slot, const struc
     m->kind = NESTED_TRANSFER;
     m->transfer = *t;
     err = submit(self, slot, stream, m);
-    if (err) nest_free(m);
+    if (err) free_member(m);
     pthread_mutex_unlock(&self->nest->lock);
     return err;
 }

@@ -34,15 +34,6 @@ void nest_destroy(struct nest *n);
 
 /* ---- for kernels: `self` is the grid that asks, `slot` its block's context ------------------- */
 
-/* Streams without a handle. */
-enum {
-    NEST_STREAM_BLOCK, /* the block's own */
-    NEST_STREAM_LEGACY,
-    NEST_STREAM_THREAD, /* a thread's default stream: the block's, too */
-    NEST_STREAM_TAIL,
-    NEST_STREAM_FORGET,
-};
-
 struct nest_shape {
     struct code_kernel *kernel;
     uint32_t grid[3], block[3];
@@ -58,15 +49,5 @@ enum runtime_error nest_launch(struct nested *self, uint32_t slot, uint64_t para
                                const struct nest_shape *shape, uint64_t stream);
 enum runtime_error nest_transfer(struct nested *self, uint32_t slot, const struct transfer *t,
                                  uint64_t stream);
-
-/* Handles are the grid's own: others that use one get RUNTIME_INVALID_VALUE. */
-enum runtime_error nest_stream_create(struct nested *self, uint64_t *stream);
-enum runtime_error nest_stream_destroy(struct nested *self, uint64_t stream);
-enum runtime_error nest_stream_wait(struct nested *self, uint32_t slot, uint64_t stream,
-                                    uint64_t event);
-enum runtime_error nest_event_create(struct nested *self, uint64_t *event);
-enum runtime_error nest_event_destroy(struct nested *self, uint64_t event);
-enum runtime_error nest_event_record(struct nested *self, uint32_t slot, uint64_t event,
-                                     uint64_t stream);
 
 #endif

@@ -72,19 +72,11 @@ struct nest {
     bool asked; /* nest_asked */
 };
 
-/* A member of `self`'s nest that is in no line yet; NULL when out of memory. */
-struct nested *nest_member(struct nested *self, enum nested_kind kind);
-void nest_free(struct nested *m);
+/* A member that is in no line yet; NULL when out of memory. */
+struct nested *nest_state_member(struct nest *n, enum nested_kind kind);
+/* The same, launched by `self`. */
+struct nested *nest_state_child(struct nested *self, enum nested_kind kind);
 /* Nothing has to come before it any more. */
-void nest_ready(struct nested *m);
-/* Marks that are ready make others so: to be called before the lock is given up. */
-void nest_pass_marks(struct nest *n);
-
-/* Puts `m` behind all that is in a stream of `self`. RUNTIME_INVALID_VALUE, _NO_MEMORY. */
-enum runtime_error nest_stream_order(struct nested *self, uint32_t slot, uint64_t stream,
-                                     struct nested *m);
-void nest_moment_come(struct moment *at);
-void nest_moment_unref(struct moment *at);
-void nest_names_finish(struct nested *m);
+void nest_state_ready(struct nested *m);
 
 #endif

@@ -3,9 +3,10 @@
  * Streams and events of grids. A stream is the moment at which the last that was put into it is
  * complete; what comes next waits for that one. An event is the moment that its stream was at.
  */
+#include "daemon/device/soft/runtime/nest_stream.h"
+
 #include <stdlib.h>
 
-#include "daemon/device/soft/runtime/nest.h"
 #include "daemon/device/soft/runtime/nest_state.h"
 
 #define NAMES_MAX 65536 /* streams, events and waits of a nest */
@@ -25,7 +26,7 @@ void nest_moment_come(struct moment *at) {
     if (!at) return;
     at->come = true;
     for (uint32_t i = 0; i < at->count; i++)
-        if (--at->waiting[i]->before == 0) nest_ready(at->waiting[i]);
+        if (--at->waiting[i]->before == 0) nest_state_ready(at->waiting[i]);
     at->count = 0;
 }
 
@@ -151,7 +152,7 @@ static enum runtime_error put_mark(struct nested *self, struct named *s, struct 
     struct moment *end = calloc(1, sizeof(*end));
     bool room = has_room(at) && (!is_open(s->last) || has_room(s->last));
     struct nested *mark =
-        end && room && n->names_used < NAMES_MAX ? nest_member(self, NESTED_MARK) : NULL;
+        end && room && n->names_used < NAMES_MAX ? nest_state_child(self, NESTED_MARK) : NULL;
     if (!mark) {
         free(end);
         return RUNTIME_NO_MEMORY;

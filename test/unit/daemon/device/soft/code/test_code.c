@@ -11,6 +11,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/decode/code_kernel.h"
+#include "daemon/device/soft/module/code_kernel_info.h"
 #include "daemon/device/soft/module/code_module.h"
 #include "test/lib/ptxrun.h"
 
