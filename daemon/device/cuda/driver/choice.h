@@ -5,8 +5,8 @@
  *
  * Owner: nobody, nothing is kept. Threads: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CHOICE_H
-#define DAEMON_DEVICE_CUDA_CHOICE_H
+#ifndef DAEMON_DEVICE_CUDA_DRIVER_CHOICE_H
+#define DAEMON_DEVICE_CUDA_DRIVER_CHOICE_H
 
 #include <stdint.h>
 

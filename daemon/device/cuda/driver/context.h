@@ -6,8 +6,8 @@
  *
  * Owner: the device. Threads: any, of what is said to be so; else the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CONTEXT_H
-#define DAEMON_DEVICE_CUDA_CONTEXT_H
+#ifndef DAEMON_DEVICE_CUDA_DRIVER_CONTEXT_H
+#define DAEMON_DEVICE_CUDA_DRIVER_CONTEXT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  *
  * What the driver says of the GPU. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_DESCRIBE_H
-#define DAEMON_DEVICE_CUDA_CUDA_DESCRIBE_H
+#ifndef DAEMON_DEVICE_CUDA_DRIVER_CUDA_DESCRIBE_H
+#define DAEMON_DEVICE_CUDA_DRIVER_CUDA_DESCRIBE_H
 
 #include "daemon/device/cuda/driver/context.h"
 #include "daemon/device/device.h"

@@ -8,8 +8,8 @@
  *
  * Owner: the device. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_SHARE_H
-#define DAEMON_DEVICE_CUDA_CUDA_SHARE_H
+#ifndef DAEMON_DEVICE_CUDA_DRIVER_CUDA_SHARE_H
+#define DAEMON_DEVICE_CUDA_DRIVER_CUDA_SHARE_H
 
 #include <stdint.h>
 

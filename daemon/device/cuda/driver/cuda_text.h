@@ -8,8 +8,8 @@
  *
  * Owner: the device. Threads: the worker's, and one of its own.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_TEXT_H
-#define DAEMON_DEVICE_CUDA_CUDA_TEXT_H
+#ifndef DAEMON_DEVICE_CUDA_DRIVER_CUDA_TEXT_H
+#define DAEMON_DEVICE_CUDA_DRIVER_CUDA_TEXT_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -8,8 +8,8 @@
  *
  * Owner: the device. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_TIME_H
-#define DAEMON_DEVICE_CUDA_CUDA_TIME_H
+#ifndef DAEMON_DEVICE_CUDA_DRIVER_CUDA_TIME_H
+#define DAEMON_DEVICE_CUDA_DRIVER_CUDA_TIME_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  * Owner: the device. Threads: any, once loaded.
  */
-#ifndef DAEMON_DEVICE_CUDA_DRIVER_H
-#define DAEMON_DEVICE_CUDA_DRIVER_H
+#ifndef DAEMON_DEVICE_CUDA_DRIVER_DRIVER_H
+#define DAEMON_DEVICE_CUDA_DRIVER_DRIVER_H
 
 #include <stddef.h>
 

@@ -13,8 +13,8 @@
  *
  * Owner: the device. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_CHUNK_H
-#define DAEMON_DEVICE_CUDA_CUDA_CHUNK_H
+#ifndef DAEMON_DEVICE_CUDA_MEMORY_CUDA_CHUNK_H
+#define DAEMON_DEVICE_CUDA_MEMORY_CUDA_CHUNK_H
 
 #include <stdbool.h>
 #include <stdint.h>

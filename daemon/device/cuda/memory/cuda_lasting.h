@@ -6,8 +6,8 @@
  *
  * Owner: the device. Thread: the worker's; the GPU writes `cleared`.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_LASTING_H
-#define DAEMON_DEVICE_CUDA_CUDA_LASTING_H
+#ifndef DAEMON_DEVICE_CUDA_MEMORY_CUDA_LASTING_H
+#define DAEMON_DEVICE_CUDA_MEMORY_CUDA_LASTING_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

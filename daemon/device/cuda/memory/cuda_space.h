@@ -7,8 +7,8 @@
  *
  * Owner: the client. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_SPACE_H
-#define DAEMON_DEVICE_CUDA_CUDA_SPACE_H
+#ifndef DAEMON_DEVICE_CUDA_MEMORY_CUDA_SPACE_H
+#define DAEMON_DEVICE_CUDA_MEMORY_CUDA_SPACE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  *
  * Owner: the device. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_SPARE_H
-#define DAEMON_DEVICE_CUDA_CUDA_SPARE_H
+#ifndef DAEMON_DEVICE_CUDA_MEMORY_CUDA_SPARE_H
+#define DAEMON_DEVICE_CUDA_MEMORY_CUDA_SPARE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  *
  * Reads hostile bytes, keeps nothing of them. Any thread.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_AGAIN_H
-#define DAEMON_DEVICE_CUDA_CUDA_AGAIN_H
+#ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_AGAIN_H
+#define DAEMON_DEVICE_CUDA_MODULE_CUDA_AGAIN_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  * Owner: nobody, nothing is kept. Threads: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_CLUSTER_H
-#define DAEMON_DEVICE_CUDA_CUDA_CLUSTER_H
+#ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_CLUSTER_H
+#define DAEMON_DEVICE_CUDA_MODULE_CUDA_CLUSTER_H
 
 #include "daemon/device/device.h"
 

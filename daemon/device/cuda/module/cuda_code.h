@@ -3,8 +3,8 @@
  * The code in an image that the driver would choose among: machine code for the GPU or, where there
  * is none, all else. Reads hostile bytes, keeps nothing of them. Any thread.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_CODE_H
-#define DAEMON_DEVICE_CUDA_CUDA_CODE_H
+#ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_CODE_H
+#define DAEMON_DEVICE_CUDA_MODULE_CUDA_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  *
  * Owner: the module that it is of. Threads: as of that (cuda_module.h).
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_CUT_H
-#define DAEMON_DEVICE_CUDA_CUDA_CUT_H
+#ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_CUT_H
+#define DAEMON_DEVICE_CUDA_MODULE_CUDA_CUT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * then the relocatable code of each unit; the driver is given them in the runtime's own form. Where
  * the first of them is empty, nothing was linked yet: the driver's linker is given the units.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_IMAGE_H
-#define DAEMON_DEVICE_CUDA_CUDA_IMAGE_H
+#ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_IMAGE_H
+#define DAEMON_DEVICE_CUDA_MODULE_CUDA_IMAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  *
  * Owner: the caller's driver. Threads: one at a time, in a context.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_LINK_H
-#define DAEMON_DEVICE_CUDA_CUDA_LINK_H
+#ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_LINK_H
+#define DAEMON_DEVICE_CUDA_MODULE_CUDA_LINK_H
 
 #include "daemon/device/cuda/driver/driver.h"
 

@@ -4,8 +4,8 @@
  *
  * Owner: the client. Threads: as device.h says of each operation.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_MODULE_H
-#define DAEMON_DEVICE_CUDA_CUDA_MODULE_H
+#ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_MODULE_H
+#define DAEMON_DEVICE_CUDA_MODULE_CUDA_MODULE_H
 
 #include "daemon/device/cuda/memory/cuda_space.h"
 #include "daemon/device/cuda/module/cuda_again.h"

@@ -4,8 +4,8 @@
  * vprintf or __assertfail, which machine code and PTX name. Reads hostile bytes, keeps nothing of
  * them. Any thread.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_PRINTS_H
-#define DAEMON_DEVICE_CUDA_CUDA_PRINTS_H
+#ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_PRINTS_H
+#define DAEMON_DEVICE_CUDA_MODULE_CUDA_PRINTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

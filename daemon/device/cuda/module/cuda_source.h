@@ -6,8 +6,8 @@
  *
  * Owner: the caller. Threads: any.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_SOURCE_H
-#define DAEMON_DEVICE_CUDA_CUDA_SOURCE_H
+#ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_SOURCE_H
+#define DAEMON_DEVICE_CUDA_MODULE_CUDA_SOURCE_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * What a launch on the driver touches, by the PTX that says it (cuda_source.h;
  * daemon/device/touch).
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_TOUCH_H
-#define DAEMON_DEVICE_CUDA_CUDA_TOUCH_H
+#ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_TOUCH_H
+#define DAEMON_DEVICE_CUDA_MODULE_CUDA_TOUCH_H
 
 #include "daemon/device/device.h"
 

@@ -4,8 +4,8 @@
  *
  * Owner: nobody, nothing is kept. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_COMPLETION_TRIAL_H
-#define DAEMON_DEVICE_CUDA_COMPLETION_TRIAL_H
+#ifndef DAEMON_DEVICE_CUDA_QUEUE_COMPLETION_TRIAL_H
+#define DAEMON_DEVICE_CUDA_QUEUE_COMPLETION_TRIAL_H
 
 #include "daemon/device/cuda/queue/cuda_completion.h"
 

@@ -7,8 +7,8 @@
  *
  * Owner: the device's queues. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_ASSERTION_H
-#define DAEMON_DEVICE_CUDA_CUDA_ASSERTION_H
+#ifndef DAEMON_DEVICE_CUDA_QUEUE_CUDA_ASSERTION_H
+#define DAEMON_DEVICE_CUDA_QUEUE_CUDA_ASSERTION_H
 
 #include <stddef.h>
 

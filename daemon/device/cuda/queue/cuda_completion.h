@@ -8,8 +8,8 @@
  *
  * Owner: the device. Threads: the worker's; `waiter` is its own.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_COMPLETION_H
-#define DAEMON_DEVICE_CUDA_CUDA_COMPLETION_H
+#ifndef DAEMON_DEVICE_CUDA_QUEUE_CUDA_COMPLETION_H
+#define DAEMON_DEVICE_CUDA_QUEUE_CUDA_COMPLETION_H
 
 #include <pthread.h>
 #include <stdatomic.h>

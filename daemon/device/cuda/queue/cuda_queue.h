@@ -8,8 +8,8 @@
  *
  * Owner: the client. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_QUEUE_H
-#define DAEMON_DEVICE_CUDA_CUDA_QUEUE_H
+#ifndef DAEMON_DEVICE_CUDA_QUEUE_CUDA_QUEUE_H
+#define DAEMON_DEVICE_CUDA_QUEUE_CUDA_QUEUE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  *
  * Owner: the operation. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_SUBGRID_H
-#define DAEMON_DEVICE_CUDA_CUDA_SUBGRID_H
+#ifndef DAEMON_DEVICE_CUDA_QUEUE_CUDA_SUBGRID_H
+#define DAEMON_DEVICE_CUDA_QUEUE_CUDA_SUBGRID_H
 
 #include <stdbool.h>
 #include <stdint.h>

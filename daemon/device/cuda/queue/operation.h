@@ -2,8 +2,8 @@
  *
  * What the worker's operations are as calls of the driver. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_OPERATION_H
-#define DAEMON_DEVICE_CUDA_OPERATION_H
+#ifndef DAEMON_DEVICE_CUDA_QUEUE_OPERATION_H
+#define DAEMON_DEVICE_CUDA_QUEUE_OPERATION_H
 
 #include "daemon/device/cuda/memory/cuda_space.h"
 #include "daemon/device/cuda/module/cuda_module.h"

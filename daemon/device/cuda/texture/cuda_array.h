@@ -6,8 +6,8 @@
  *
  * Owner: the client's space. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_ARRAY_H
-#define DAEMON_DEVICE_CUDA_CUDA_ARRAY_H
+#ifndef DAEMON_DEVICE_CUDA_TEXTURE_CUDA_ARRAY_H
+#define DAEMON_DEVICE_CUDA_TEXTURE_CUDA_ARRAY_H
 
 #include <stdbool.h>
 #include <stdint.h>

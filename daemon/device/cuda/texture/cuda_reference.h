@@ -6,8 +6,8 @@
  *
  * Owner: the client's space. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_REFERENCE_H
-#define DAEMON_DEVICE_CUDA_CUDA_REFERENCE_H
+#ifndef DAEMON_DEVICE_CUDA_TEXTURE_CUDA_REFERENCE_H
+#define DAEMON_DEVICE_CUDA_TEXTURE_CUDA_REFERENCE_H
 
 #include <stdbool.h>
 

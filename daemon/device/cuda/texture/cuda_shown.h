@@ -5,8 +5,8 @@
  *
  * Owner: the client's space. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_SHOWN_H
-#define DAEMON_DEVICE_CUDA_CUDA_SHOWN_H
+#ifndef DAEMON_DEVICE_CUDA_TEXTURE_CUDA_SHOWN_H
+#define DAEMON_DEVICE_CUDA_TEXTURE_CUDA_SHOWN_H
 
 #include <stdbool.h>
 

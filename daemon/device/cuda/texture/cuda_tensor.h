@@ -4,8 +4,8 @@
  *
  * Owner: nobody, nothing is kept. Threads: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_TENSOR_H
-#define DAEMON_DEVICE_CUDA_CUDA_TENSOR_H
+#ifndef DAEMON_DEVICE_CUDA_TEXTURE_CUDA_TENSOR_H
+#define DAEMON_DEVICE_CUDA_TEXTURE_CUDA_TENSOR_H
 
 #include "daemon/device/cuda/driver/context.h"
 #include "proto/cuda/tensor_map.h"

@@ -5,8 +5,8 @@
  *
  * Owner: the client's space. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_CUDA_CUDA_TEXTURE_H
-#define DAEMON_DEVICE_CUDA_CUDA_TEXTURE_H
+#ifndef DAEMON_DEVICE_CUDA_TEXTURE_CUDA_TEXTURE_H
+#define DAEMON_DEVICE_CUDA_TEXTURE_CUDA_TEXTURE_H
 
 #include "daemon/device/cuda/texture/cuda_array.h"
 #include "daemon/device/device.h"

@@ -2,8 +2,8 @@
  *
  * Places of bulk copies, for those who copy tiles.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_BULK_H
-#define DAEMON_DEVICE_SOFT_EXEC_BULK_H
+#ifndef DAEMON_DEVICE_SOFT_ASYNC_BULK_H
+#define DAEMON_DEVICE_SOFT_ASYNC_BULK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Barriers in shared memory, for what completes on them.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_MBARRIER_H
-#define DAEMON_DEVICE_SOFT_EXEC_MBARRIER_H
+#ifndef DAEMON_DEVICE_SOFT_ASYNC_MBARRIER_H
+#define DAEMON_DEVICE_SOFT_ASYNC_MBARRIER_H
 
 #include <stdbool.h>
 #include <stdint.h>

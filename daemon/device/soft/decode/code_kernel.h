@@ -3,8 +3,8 @@
  * Kernels of a module, decoded when they are asked for first. Threads: asked for by one
  * at a time; executed by many, which change nothing in them.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_KERNEL_H
-#define DAEMON_DEVICE_SOFT_CODE_KERNEL_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_CODE_KERNEL_H
+#define DAEMON_DEVICE_SOFT_DECODE_CODE_KERNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * PTX functions into executable ones.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_DECODE_H
-#define DAEMON_DEVICE_SOFT_CODE_DECODE_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_DECODE_H
+#define DAEMON_DEVICE_SOFT_DECODE_DECODE_H
 
 #include <stddef.h>
 

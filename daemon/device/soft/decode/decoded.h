@@ -5,8 +5,8 @@
  *
  * Owner: the module. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_DECODED_H
-#define DAEMON_DEVICE_SOFT_CODE_DECODED_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_DECODED_H
+#define DAEMON_DEVICE_SOFT_DECODE_DECODED_H
 
 #include <stddef.h>
 #include <stdint.h>

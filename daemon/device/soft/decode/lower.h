@@ -2,8 +2,8 @@
  *
  * One PTX instruction into executable ones, appended.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_H
-#define DAEMON_DEVICE_SOFT_CODE_LOWER_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_H
+#define DAEMON_DEVICE_SOFT_DECODE_LOWER_H
 
 #include "daemon/device/soft/decode/lowering.h"
 

@@ -3,8 +3,8 @@
  * Work that completes on a barrier or in a group: cp.async.bulk, cp.reduce.async.bulk, st.async,
  * red.async; and st.bulk.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_BULK_H
-#define DAEMON_DEVICE_SOFT_CODE_LOWER_BULK_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_BULK_H
+#define DAEMON_DEVICE_SOFT_DECODE_LOWER_BULK_H
 
 #include "daemon/device/soft/decode/lowering.h"
 

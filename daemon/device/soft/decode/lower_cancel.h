@@ -2,8 +2,8 @@
  *
  * Blocks that ask for the work of others which have not begun.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_CANCEL_H
-#define DAEMON_DEVICE_SOFT_CODE_LOWER_CANCEL_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_CANCEL_H
+#define DAEMON_DEVICE_SOFT_DECODE_LOWER_CANCEL_H
 
 #include "daemon/device/soft/decode/lowering.h"
 

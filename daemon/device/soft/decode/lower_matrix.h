@@ -2,8 +2,8 @@
  *
  * Instructions on matrices that a warp holds together.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_MATRIX_H
-#define DAEMON_DEVICE_SOFT_CODE_LOWER_MATRIX_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_MATRIX_H
+#define DAEMON_DEVICE_SOFT_DECODE_LOWER_MATRIX_H
 
 #include "daemon/device/soft/decode/lowering.h"
 

@@ -2,8 +2,8 @@
  *
  * Barriers in shared memory.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_MBARRIER_H
-#define DAEMON_DEVICE_SOFT_CODE_LOWER_MBARRIER_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_MBARRIER_H
+#define DAEMON_DEVICE_SOFT_DECODE_LOWER_MBARRIER_H
 
 #include "daemon/device/soft/decode/lowering.h"
 

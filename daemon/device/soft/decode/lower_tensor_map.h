@@ -2,8 +2,8 @@
  *
  * Tensor maps that kernels change, and hand on.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_TENSOR_MAP_H
-#define DAEMON_DEVICE_SOFT_CODE_LOWER_TENSOR_MAP_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_TENSOR_MAP_H
+#define DAEMON_DEVICE_SOFT_DECODE_LOWER_TENSOR_MAP_H
 
 #include "daemon/device/soft/decode/lowering.h"
 

@@ -2,8 +2,8 @@
  *
  * Products of matrices by four warps, taken apart.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_LOWER_WGMMA_H
-#define DAEMON_DEVICE_SOFT_CODE_LOWER_WGMMA_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_WGMMA_H
+#define DAEMON_DEVICE_SOFT_DECODE_LOWER_WGMMA_H
 
 #include "daemon/device/soft/decode/lowering.h"
 

@@ -2,8 +2,8 @@
  *
  * Operands of PTX as slots.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_OPERAND_H
-#define DAEMON_DEVICE_SOFT_CODE_OPERAND_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_OPERAND_H
+#define DAEMON_DEVICE_SOFT_DECODE_OPERAND_H
 
 #include <stdbool.h>
 #include <stdint.h>

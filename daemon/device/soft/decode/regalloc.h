@@ -2,8 +2,8 @@
  *
  * Places of registers in a frame.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_REGALLOC_H
-#define DAEMON_DEVICE_SOFT_CODE_REGALLOC_H
+#ifndef DAEMON_DEVICE_SOFT_DECODE_REGALLOC_H
+#define DAEMON_DEVICE_SOFT_DECODE_REGALLOC_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * ptx_module_free releases everything. Read-only after parsing, so threads may share it.
  * Source of the language: "Parallel Thread Execution ISA", version 9.0.
  */
-#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_IR_H
-#define DAEMON_DEVICE_SOFT_PTX_PTX_IR_H
+#ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_IR_H
+#define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_IR_H
 
 #include <stdbool.h>
 #include <stddef.h>

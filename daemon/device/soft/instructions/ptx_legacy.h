@@ -5,8 +5,8 @@
  * for it. NVIDIA's driver still takes such modules. Here their opcodes are spelt as later versions
  * spell them, before anything else looks at them.
  */
-#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_LEGACY_H
-#define DAEMON_DEVICE_SOFT_PTX_PTX_LEGACY_H
+#ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_LEGACY_H
+#define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_LEGACY_H
 
 #include <stdbool.h>
 #include <stddef.h>

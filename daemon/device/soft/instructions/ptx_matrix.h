@@ -4,8 +4,8 @@
  * stmatrix, movmatrix. Which shapes and types there are, and how many registers of each lane hold
  * a part. Source: "Parallel Thread Execution ISA", "Warp Level Matrix Instructions".
  */
-#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_MATRIX_H
-#define DAEMON_DEVICE_SOFT_PTX_PTX_MATRIX_H
+#ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_MATRIX_H
+#define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_MATRIX_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  * needs them), so that what it does not know is no PTX at all. Versions and targets are not asked:
  * an instruction that its .target lacks is accepted here.
  */
-#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_RULES_H
-#define DAEMON_DEVICE_SOFT_PTX_PTX_RULES_H
+#ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_RULES_H
+#define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

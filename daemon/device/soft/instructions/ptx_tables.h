@@ -2,8 +2,8 @@
  *
  * Words of PTX and what they stand for.
  */
-#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_TABLES_H
-#define DAEMON_DEVICE_SOFT_PTX_PTX_TABLES_H
+#ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_TABLES_H
+#define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_TABLES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * Execution ISA", "Texture Instructions" and "Surface Instructions"; ptxas where the text leaves a
  * gap.
  */
-#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_TEXTURE_H
-#define DAEMON_DEVICE_SOFT_PTX_PTX_TEXTURE_H
+#ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_TEXTURE_H
+#define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_TEXTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

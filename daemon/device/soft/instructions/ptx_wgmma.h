@@ -5,8 +5,8 @@
  * side. Source: "Parallel Thread Execution ISA", "Asynchronous Warpgroup Level Matrix
  * Instructions".
  */
-#ifndef DAEMON_DEVICE_SOFT_PTX_PTX_WGMMA_H
-#define DAEMON_DEVICE_SOFT_PTX_PTX_WGMMA_H
+#ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_WGMMA_H
+#define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_WGMMA_H
 
 #include <stdbool.h>
 #include <stddef.h>

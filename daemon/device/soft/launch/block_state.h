@@ -3,8 +3,8 @@
  * A block in execution, for the files of exec/ that run its parts. A block is run by one thread at
  * a time, that of its cluster, so that nothing here needs atomics.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_BLOCK_STATE_H
-#define DAEMON_DEVICE_SOFT_EXEC_BLOCK_STATE_H
+#ifndef DAEMON_DEVICE_SOFT_LAUNCH_BLOCK_STATE_H
+#define DAEMON_DEVICE_SOFT_LAUNCH_BLOCK_STATE_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * deterministic the time of a client is a count of its instructions, at the speed at which one
  * thread runs them, more or less.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_CLOCK_H
-#define DAEMON_DEVICE_SOFT_EXEC_CLOCK_H
+#ifndef DAEMON_DEVICE_SOFT_LAUNCH_CLOCK_H
+#define DAEMON_DEVICE_SOFT_LAUNCH_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

@@ -5,8 +5,8 @@
  * one thread, in turn, so that nothing here needs atomics. A launch without clusters has clusters
  * of one block.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_CLUSTER_STATE_H
-#define DAEMON_DEVICE_SOFT_EXEC_CLUSTER_STATE_H
+#ifndef DAEMON_DEVICE_SOFT_LAUNCH_CLUSTER_STATE_H
+#define DAEMON_DEVICE_SOFT_LAUNCH_CLUSTER_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

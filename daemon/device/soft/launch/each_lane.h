@@ -2,8 +2,8 @@
  *
  * A loop over the lanes of a warp, none of which depends on another, for the vectoriser.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_EACH_LANE_H
-#define DAEMON_DEVICE_SOFT_EXEC_EACH_LANE_H
+#ifndef DAEMON_DEVICE_SOFT_LAUNCH_EACH_LANE_H
+#define DAEMON_DEVICE_SOFT_LAUNCH_EACH_LANE_H
 
 #include "daemon/device/soft/code/code.h"
 

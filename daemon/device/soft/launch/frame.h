@@ -4,8 +4,8 @@
  * no allocation once it is warm; counted, so that endless recursion ends as a fault of its launch.
  * Owner: the block. Thread: the one that runs it.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_FRAME_H
-#define DAEMON_DEVICE_SOFT_EXEC_FRAME_H
+#ifndef DAEMON_DEVICE_SOFT_LAUNCH_FRAME_H
+#define DAEMON_DEVICE_SOFT_LAUNCH_FRAME_H
 
 #include <stdint.h>
 

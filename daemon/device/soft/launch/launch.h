@@ -4,8 +4,8 @@
  * stop, and how much memory their frames have taken. Owner: the grid. Threads: read by all that run
  * blocks of it; the two atomics are theirs to change.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_LAUNCH_H
-#define DAEMON_DEVICE_SOFT_EXEC_LAUNCH_H
+#ifndef DAEMON_DEVICE_SOFT_LAUNCH_LAUNCH_H
+#define DAEMON_DEVICE_SOFT_LAUNCH_LAUNCH_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * The address ranges a client may touch: an immutable, sorted, merged snapshot, shared by the
  * launches that started while it was current. Every access of a kernel is checked against it.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_RANGES_H
-#define DAEMON_DEVICE_SOFT_EXEC_RANGES_H
+#ifndef DAEMON_DEVICE_SOFT_LAUNCH_RANGES_H
+#define DAEMON_DEVICE_SOFT_LAUNCH_RANGES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * A warp in execution, as handlers see it. Lanes that went different ways are splits, each with its
  * frame, program counter and mask; the warp runs one split at a time.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_WARP_H
-#define DAEMON_DEVICE_SOFT_EXEC_WARP_H
+#ifndef DAEMON_DEVICE_SOFT_LAUNCH_WARP_H
+#define DAEMON_DEVICE_SOFT_LAUNCH_WARP_H
 
 #include <stdbool.h>
 #include <stdint.h>

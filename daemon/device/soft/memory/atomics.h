@@ -2,8 +2,8 @@
  *
  * Reductions in memory, for instructions that do more than one.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_ATOMICS_H
-#define DAEMON_DEVICE_SOFT_EXEC_ATOMICS_H
+#ifndef DAEMON_DEVICE_SOFT_MEMORY_ATOMICS_H
+#define DAEMON_DEVICE_SOFT_MEMORY_ATOMICS_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  *
  * What a lane may touch: accesses held against the memory of the client, the block and the lane.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_MEM_H
-#define DAEMON_DEVICE_SOFT_EXEC_MEM_H
+#ifndef DAEMON_DEVICE_SOFT_MEMORY_MEM_H
+#define DAEMON_DEVICE_SOFT_MEMORY_MEM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * sector, since it is at most one long and aligned. Counting is exact and gives the same in every
  * build of the handlers, which differ only in how they recognise the usual patterns.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_SECTORS_H
-#define DAEMON_DEVICE_SOFT_EXEC_SECTORS_H
+#ifndef DAEMON_DEVICE_SOFT_MEMORY_SECTORS_H
+#define DAEMON_DEVICE_SOFT_MEMORY_SECTORS_H
 
 #include <stdint.h>
 #include <string.h>

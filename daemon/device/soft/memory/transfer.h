@@ -3,8 +3,8 @@
  * Copies and fills as resumable work: pitched, checked against a client's ranges row by row, done
  * in slices so that a large copy neither holds a thread nor outlives its client's death for long.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_TRANSFER_H
-#define DAEMON_DEVICE_SOFT_EXEC_TRANSFER_H
+#ifndef DAEMON_DEVICE_SOFT_MEMORY_TRANSFER_H
+#define DAEMON_DEVICE_SOFT_MEMORY_TRANSFER_H
 
 #include <stdbool.h>
 #include <stdint.h>

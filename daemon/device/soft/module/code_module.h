@@ -3,8 +3,8 @@
  * A module loaded into one client's space: variables placed at addresses of that client, kernels
  * decoded on first use (kernel.h). Owner: the software device. Threads: one at a time.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_MODULE_H
-#define DAEMON_DEVICE_SOFT_CODE_MODULE_H
+#ifndef DAEMON_DEVICE_SOFT_MODULE_CODE_MODULE_H
+#define DAEMON_DEVICE_SOFT_MODULE_CODE_MODULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  *
  * Owner: the function's module. Thread: the worker's.
  */
-#ifndef DAEMON_DEVICE_SOFT_CODE_NAMES_H
-#define DAEMON_DEVICE_SOFT_CODE_NAMES_H
+#ifndef DAEMON_DEVICE_SOFT_MODULE_NAMES_H
+#define DAEMON_DEVICE_SOFT_MODULE_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * A launch as the device's threads run it: one grid, or a nest of them where its kernel calls the
  * device runtime. All as grid.h has it for a grid.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_FAMILY_H
-#define DAEMON_DEVICE_SOFT_EXEC_FAMILY_H
+#ifndef DAEMON_DEVICE_SOFT_RUNTIME_FAMILY_H
+#define DAEMON_DEVICE_SOFT_RUNTIME_FAMILY_H
 
 #include <stdbool.h>
 

@@ -5,8 +5,8 @@
  * the memory it hands out: a kernel can spoil its own data with a stray store, never the allocator.
  * Thread-safe.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_HEAP_H
-#define DAEMON_DEVICE_SOFT_EXEC_HEAP_H
+#ifndef DAEMON_DEVICE_SOFT_RUNTIME_HEAP_H
+#define DAEMON_DEVICE_SOFT_RUNTIME_HEAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Arguments and results of functions that are not PTX.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_NATIVE_CALL_H
-#define DAEMON_DEVICE_SOFT_EXEC_NATIVE_CALL_H
+#ifndef DAEMON_DEVICE_SOFT_RUNTIME_NATIVE_CALL_H
+#define DAEMON_DEVICE_SOFT_RUNTIME_NATIVE_CALL_H
 
 #include <stdint.h>
 

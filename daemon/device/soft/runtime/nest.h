@@ -10,8 +10,8 @@
  * Threads: any, also many in one nest. The lock of a nest is held for a look, never while a grid
  * runs; under it a grid's own is taken.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_NEST_H
-#define DAEMON_DEVICE_SOFT_EXEC_NEST_H
+#ifndef DAEMON_DEVICE_SOFT_RUNTIME_NEST_H
+#define DAEMON_DEVICE_SOFT_RUNTIME_NEST_H
 
 #include "daemon/device/soft/exec/grid.h"
 #include "daemon/device/soft/memory/transfer.h"

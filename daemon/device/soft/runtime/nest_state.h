@@ -3,8 +3,8 @@
  * A nest's members and their order, for the files that make it. All of it is guarded by its lock
  * but for what says otherwise.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_NEST_STATE_H
-#define DAEMON_DEVICE_SOFT_EXEC_NEST_STATE_H
+#ifndef DAEMON_DEVICE_SOFT_RUNTIME_NEST_STATE_H
+#define DAEMON_DEVICE_SOFT_RUNTIME_NEST_STATE_H
 
 #include <pthread.h>
 

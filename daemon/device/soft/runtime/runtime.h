@@ -6,8 +6,8 @@
  * and parameters lie in memory of the client's, which kernels may spoil: nothing of it is believed.
  * Thread-safe.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_RUNTIME_H
-#define DAEMON_DEVICE_SOFT_EXEC_RUNTIME_H
+#ifndef DAEMON_DEVICE_SOFT_RUNTIME_RUNTIME_H
+#define DAEMON_DEVICE_SOFT_RUNTIME_RUNTIME_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Cubemaps: six faces around the origin, of which a direction meets one. The table is that of the
  * CUDA C++ Programming Guide ("Cubemap Textures"). Pure.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_CUBE_H
-#define DAEMON_DEVICE_SOFT_EXEC_CUBE_H
+#ifndef DAEMON_DEVICE_SOFT_TEXTURE_CUBE_H
+#define DAEMON_DEVICE_SOFT_TEXTURE_CUBE_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * What the number names that a kernel gives for a texture or surface: one of the client's, or a
  * variable (.texref, .surfref) that holds the number of one.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_HANDLE_H
-#define DAEMON_DEVICE_SOFT_EXEC_HANDLE_H
+#ifndef DAEMON_DEVICE_SOFT_TEXTURE_HANDLE_H
+#define DAEMON_DEVICE_SOFT_TEXTURE_HANDLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

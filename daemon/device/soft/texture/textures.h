@@ -4,8 +4,8 @@
  * any thread that runs kernels of the client finds them; what a kernel may name is any number. A
  * texture never changes, and is freed only while nothing of the client runs.
  */
-#ifndef DAEMON_DEVICE_SOFT_EXEC_TEXTURES_H
-#define DAEMON_DEVICE_SOFT_EXEC_TEXTURES_H
+#ifndef DAEMON_DEVICE_SOFT_TEXTURE_TEXTURES_H
+#define DAEMON_DEVICE_SOFT_TEXTURE_TEXTURES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Sines and cosines of floats that are not far from 0, branchless, for the vectoriser; as power.h:
  * in double precision to some 12 digits, rounded once, the same bits in every build.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_CIRCLE_H
-#define DAEMON_DEVICE_SOFT_ISA_CIRCLE_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_CIRCLE_H
+#define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_CIRCLE_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  *
  * Between the two halves of cvt.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_CONVERT_H
-#define DAEMON_DEVICE_SOFT_ISA_CONVERT_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_CONVERT_H
+#define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_CONVERT_H
 
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 

@@ -4,8 +4,8 @@
  * is a float, and each exact result that matters fits a double, from which it is rounded once.
  * Branchless, for the vectoriser.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_HALF_H
-#define DAEMON_DEVICE_SOFT_ISA_HALF_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_HALF_H
+#define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_HALF_H
 
 #include <stdint.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * keeps the lanes outside the mask. Both must give the same bits in every build, therefore results
  * that are NaN are made canonical (ISA_NAN_*).
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_ISA_H
-#define DAEMON_DEVICE_SOFT_ISA_ISA_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_ISA_H
+#define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_ISA_H
 
 #include <stdint.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * precision to some 12 digits and rounded once to a float, by whole operations of IEEE 754 alone,
  * so that every build gives the same bits. Exact where the result is a float.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_POWER_H
-#define DAEMON_DEVICE_SOFT_ISA_POWER_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_POWER_H
+#define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_POWER_H
 
 #include <stdint.h>
 #include <string.h>

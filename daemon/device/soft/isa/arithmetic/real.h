@@ -2,8 +2,8 @@
  *
  * Rules of PTX for f32 and f64 that are not IEEE 754's: one NaN, flushing of subnormals, clamping.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_REAL_H
-#define DAEMON_DEVICE_SOFT_ISA_REAL_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_REAL_H
+#define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_REAL_H
 
 #include <fenv.h>
 

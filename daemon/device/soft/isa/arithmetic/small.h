@@ -4,8 +4,8 @@
  * their bits of exponent and mantissa; and ue8m0, powers of two. Each value of the former is an
  * f16.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_SMALL_H
-#define DAEMON_DEVICE_SOFT_ISA_SMALL_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_SMALL_H
+#define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_SMALL_H
 
 #include <stdbool.h>
 #include <stdint.h>

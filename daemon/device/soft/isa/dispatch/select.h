@@ -2,8 +2,8 @@
  *
  * Which handler runs an instruction, of the build that suits the processor.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_SELECT_H
-#define DAEMON_DEVICE_SOFT_ISA_SELECT_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_DISPATCH_SELECT_H
+#define DAEMON_DEVICE_SOFT_ISA_DISPATCH_SELECT_H
 
 #include <stdint.h>
 

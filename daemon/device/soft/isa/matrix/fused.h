@@ -7,8 +7,8 @@
  *
  * Eight columns at a time. Stateless, for any thread.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_FUSED_H
-#define DAEMON_DEVICE_SOFT_ISA_FUSED_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_MATRIX_FUSED_H
+#define DAEMON_DEVICE_SOFT_ISA_MATRIX_FUSED_H
 
 #include <stdbool.h>
 #include <stdint.h>

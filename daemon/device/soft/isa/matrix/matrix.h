@@ -2,8 +2,8 @@
  *
  * Products of matrices, one table for each build (select.c chooses).
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_MATRIX_H
-#define DAEMON_DEVICE_SOFT_ISA_MATRIX_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_MATRIX_MATRIX_H
+#define DAEMON_DEVICE_SOFT_ISA_MATRIX_MATRIX_H
 
 #include "daemon/device/soft/code/code.h"
 

@@ -2,8 +2,8 @@
  *
  * The quick loads and stores, one table for each build (select.c chooses).
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_ACCESS_H
-#define DAEMON_DEVICE_SOFT_ISA_ACCESS_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_MEMORY_ACCESS_H
+#define DAEMON_DEVICE_SOFT_ISA_MEMORY_ACCESS_H
 
 #include "daemon/device/soft/code/code.h"
 

@@ -2,8 +2,8 @@
  *
  * cp.async, one table for each build (select.c chooses).
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_COPY_H
-#define DAEMON_DEVICE_SOFT_ISA_COPY_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_MEMORY_COPY_H
+#define DAEMON_DEVICE_SOFT_ISA_MEMORY_COPY_H
 
 #include "daemon/device/soft/code/code.h"
 

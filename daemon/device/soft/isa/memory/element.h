@@ -12,8 +12,8 @@
  * as it pleases, so rows are never left to memcpy, and test_tearing looks. Accesses to a client's
  * memory are volatile: the compiler must neither cut nor repeat nor merge them.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_ELEMENT_H
-#define DAEMON_DEVICE_SOFT_ISA_ELEMENT_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_MEMORY_ELEMENT_H
+#define DAEMON_DEVICE_SOFT_ISA_MEMORY_ELEMENT_H
 
 #include <stddef.h>
 

@@ -4,8 +4,8 @@
  * together against the window that the instruction hit last, the block's shared memory or the
  * lanes' stacks, and counted as traffic. What that does not settle memory/mem.h does.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_RESOLVE_H
-#define DAEMON_DEVICE_SOFT_ISA_RESOLVE_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_MEMORY_RESOLVE_H
+#define DAEMON_DEVICE_SOFT_ISA_MEMORY_RESOLVE_H
 
 #include "daemon/device/soft/isa/memory/element.h"
 #include "daemon/device/soft/memory/mem.h"

@@ -4,8 +4,8 @@
  * weights. The numbers are whole, in double precision, and far from where they would not be exact.
  * Pure.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_AXIS_H
-#define DAEMON_DEVICE_SOFT_ISA_AXIS_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_TEXTURE_AXIS_H
+#define DAEMON_DEVICE_SOFT_ISA_TEXTURE_AXIS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Fetches from textures and questions about them, one table for each build (select.c chooses).
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_FETCH_H
-#define DAEMON_DEVICE_SOFT_ISA_FETCH_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_TEXTURE_FETCH_H
+#define DAEMON_DEVICE_SOFT_ISA_TEXTURE_FETCH_H
 
 #include "daemon/device/soft/code/code.h"
 #include "daemon/device/soft/instructions/ptx_texture.h"

@@ -5,8 +5,8 @@
  * docs/adr/0009-what-ptx-leaves-open.md. Only reads within the texture's memory (textures.h), which
  * the caller has checked. Pure but for that.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_SAMPLE_H
-#define DAEMON_DEVICE_SOFT_ISA_SAMPLE_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_TEXTURE_SAMPLE_H
+#define DAEMON_DEVICE_SOFT_ISA_TEXTURE_SAMPLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Elements of a texture, one a lane: a channel of theirs as the word that a fetch without a filter
  * puts into a register, or as the number that a filter takes. Pure.
  */
-#ifndef DAEMON_DEVICE_SOFT_ISA_TEXEL_H
-#define DAEMON_DEVICE_SOFT_ISA_TEXEL_H
+#ifndef DAEMON_DEVICE_SOFT_ISA_TEXTURE_TEXEL_H
+#define DAEMON_DEVICE_SOFT_ISA_TEXTURE_TEXEL_H
 
 #include "daemon/device/soft/code/code.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
