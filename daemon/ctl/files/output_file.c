@@ -23,8 +23,9 @@ int output_file_open(struct cli *c, struct output_file *o, const char *path, mod
     o->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     o->made = o->fd >= 0;
     if (!o->made) o->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode);
+    int err = -errno; /* the one below knows no better: it creates nothing */
     if (o->fd < 0) o->fd = open(path, O_WRONLY | O_CLOEXEC);
-    return o->fd < 0 ? fail(c, o, -errno) : CLI_OK;
+    return o->fd < 0 ? fail(c, o, err) : CLI_OK;
 }
 
 int output_file_write(struct cli *c, const struct output_file *o, const void *bytes, size_t count) {

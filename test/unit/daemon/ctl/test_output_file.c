@@ -129,3 +129,16 @@ Test(output_file, what_cannot_be_opened_is_said) {
     cr_expect_eq(output_file_open(&c, &o, "/nonexistent/x", 0666), CLI_FAILED);
     cr_expect_str_eq(words(), "salusctl: /nonexistent/x: No such file or directory\n");
 }
+
+/* Where root may do everything, another user asks. */
+Test(output_file, a_directory_that_is_read_only_denies_permission) {
+    char expected[128];
+
+    snprintf(path, sizeof(path), "%s/zz", dir);
+    cr_assert_eq(chmod(dir, 0555), 0);
+    if (geteuid() == 0) cr_assert_eq(seteuid(65534), 0);
+    cr_expect_eq(output_file_open(&c, &o, path, 0666), CLI_FAILED);
+    snprintf(expected, sizeof(expected), "salusctl: %s: Permission denied\n", path);
+    cr_expect_str_eq(words(), expected);
+    if (getuid() == 0) cr_assert_eq(seteuid(0), 0);
+}
