@@ -3,6 +3,8 @@
  * Finding the header, making hints of the sums of its rows.
  */
 #include "daemon/kernels/kernel_import.h"
+#include "daemon/kernels/kernel_import_ncu.h"
+#include "daemon/kernels/kernel_import_orion.h"
 
 #include <errno.h>
 #include <math.h>

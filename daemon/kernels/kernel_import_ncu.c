@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "daemon/kernels/kernel_import_part.h"
+#include "daemon/kernels/kernel_import_ncu.h"
 
 enum metric { DURATION, COMPUTE, MEMORY, METRICS };
 

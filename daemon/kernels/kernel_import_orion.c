@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/kernels/kernel_import_part.h"
+#include "daemon/kernels/kernel_import_orion.h"
 
 #define AFTER_NAME 4u /* columns */
 

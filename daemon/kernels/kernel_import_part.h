@@ -45,10 +45,4 @@ void kernel_import_add(struct kernel_import_mean *mean, double value);
 int kernel_import_sum(struct kernel_import *k, const char *name, const uint32_t grid[3],
                       const uint32_t block[3], struct kernel_import_sum **out);
 
-/* Is the row of the header one of this format's, and the rows after it: 0 or negative. */
-bool kernel_import_is_orion(const struct csv *header);
-int kernel_import_orion(struct kernel_import *k);
-bool kernel_import_is_ncu(const struct csv *header);
-int kernel_import_ncu(struct kernel_import *k);
-
 #endif

@@ -13,6 +13,7 @@
 #include "daemon/device/device.h"
 #include "daemon/worker/estate/estate.h"
 #include "daemon/worker/estate/promise.h"
+#include "daemon/worker/estate/record_log_tidy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

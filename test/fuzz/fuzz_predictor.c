@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "daemon/predict/learn/predictor.h"
+#include "daemon/predict/learn/predictor_read.h"
+#include "daemon/predict/learn/predictor_write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

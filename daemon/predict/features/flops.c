@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/predict/features/flops.h"
+#include "daemon/predict/shape/op_matrix.h"
 
 struct work {
     struct netgraph *g;

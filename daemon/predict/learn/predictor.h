@@ -46,10 +46,6 @@ double predictor_logarithm(double part);
 /* How many columns lie outside of what it has seen; *first: one of them. */
 uint32_t predictor_outside(const struct predictor *p, const struct columns *c, unsigned *first);
 
-void predictor_write(const struct predictor *p, FILE *out);
-/* From the text of such a file: 0; or -EINVAL, -ENOMEM and why. Then too the caller finishes it. */
-int predictor_parse(struct predictor *p, const char *from, size_t bytes, struct complaint *why);
-int predictor_read(struct predictor *p, const char *path, struct complaint *why);
 void predictor_finish(struct predictor *p);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/predict/learn/predictor.h"
+#include "daemon/predict/learn/predictor_read.h"
 #include "daemon/predict/onnx/bytes.h"
 
 struct parse {

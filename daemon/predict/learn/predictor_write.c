@@ -3,7 +3,7 @@
  * A predictor as JSON: a tree is an array of nodes, a leaf [value], another one [left, right,
  * column, threshold]. Numbers are written so that they are read as the same.
  */
-#include "daemon/predict/learn/predictor.h"
+#include "daemon/predict/learn/predictor_write.h"
 
 /* Text here has no control characters. */
 static void put_quoted(FILE *out, const char *text) {

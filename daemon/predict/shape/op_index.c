@@ -2,7 +2,7 @@
  *
  * Elements that are picked, and axes that are reduced.
  */
-#include "daemon/predict/shape/ops.h"
+#include "daemon/predict/shape/op_index.h"
 
 /* ---- Slice ------------------------------------------------------------------------------------
  */

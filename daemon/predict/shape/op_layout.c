@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "daemon/predict/shape/ops.h"
+#include "daemon/predict/shape/op_layout.h"
 
 /* ---- Reshape --------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "daemon/predict/shape/ops.h"
+#include "daemon/predict/shape/op_make.h"
 
 /* Room for so many elements of an output that are known; NULL: too many, or memory is short. */
 static double *own_data(struct op_call *c, uint32_t i, uint32_t count) {

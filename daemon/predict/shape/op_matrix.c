@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "daemon/predict/shape/ops.h"
+#include "daemon/predict/shape/op_matrix.h"
 
 bool op_gemm(struct op_call *c) {
     const struct shape *a = op_in(c, 0), *b = op_in(c, 1);

@@ -2,7 +2,7 @@
  *
  * LSTM, GRU and RNN: a sequence in, one state a step out, and the last ones.
  */
-#include "daemon/predict/shape/ops.h"
+#include "daemon/predict/shape/op_recurrent.h"
 
 /* hidden_size may be left out: the recurrent weights are [directions, gates x hidden, hidden]. */
 static int64_t hidden_size(const struct op_call *c) {

@@ -2,7 +2,7 @@
  *
  * Operators that give what they got, element by element.
  */
-#include "daemon/predict/shape/ops.h"
+#include "daemon/predict/shape/op_simple.h"
 
 bool op_same(struct op_call *c) {
     const struct shape *x = op_in(c, 0);

@@ -2,7 +2,7 @@
  *
  * Convolutions and pools: windows that go over all axes but the first two.
  */
-#include "daemon/predict/shape/ops.h"
+#include "daemon/predict/shape/op_window.h"
 
 #define WIDEST ((int64_t)1 << 40) /* of whatever a window is described by */
 

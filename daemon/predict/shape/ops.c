@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/predict/shape/ops.h"
 
+#include "daemon/predict/shape/op_index.h"
+#include "daemon/predict/shape/op_layout.h"
+#include "daemon/predict/shape/op_make.h"
+#include "daemon/predict/shape/op_matrix.h"
+#include "daemon/predict/shape/op_recurrent.h"
+#include "daemon/predict/shape/op_simple.h"
+#include "daemon/predict/shape/op_window.h"
+
 #include <stdlib.h>
 #include <string.h>
 

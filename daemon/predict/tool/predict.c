@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/predict/tool/predict.h"
+#include "daemon/predict/learn/predictor_read.h"
 
 #include <limits.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/predict/tool/train.h"
+#include "daemon/predict/learn/predictor_write.h"
 
 #include <errno.h>
 #include <limits.h>

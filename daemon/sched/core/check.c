@@ -7,6 +7,7 @@
 #include "daemon/sched/core/cap.h"
 #include "daemon/sched/core/govern.h"
 #include "daemon/sched/dispatch/ready.h"
+#include "daemon/sched/dispatch/ready_check.h"
 #include "daemon/sched/dispatch/share.h"
 #include "daemon/sched/dispatch/turn.h"
 #include "daemon/sched/lanes/lane_check.h"

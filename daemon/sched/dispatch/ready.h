@@ -69,7 +69,5 @@ static inline uint32_t ready_pick(const struct sched *s) {
 static inline uint64_t ready_wake(const struct sched *s) {
     return s->policy->wake ? s->policy->wake(&s->st) : SCHED_NEVER;
 }
-/* NULL, or which invariant of the queues does not hold. */
-const char *ready_check(const struct sched *s);
 
 #endif

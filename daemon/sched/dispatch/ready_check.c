@@ -2,9 +2,9 @@
  *
  * The queues of jobs that have an operation to run, against the jobs themselves.
  */
+#include "daemon/sched/dispatch/ready_check.h"
 #include "daemon/sched/core.h"
 #include "daemon/sched/dispatch/policy_memory.h"
-#include "daemon/sched/dispatch/ready.h"
 
 static const char *check_ranked(const struct sched *s) {
     const struct sched_state *st = &s->st;

@@ -93,10 +93,6 @@ static inline bool record_log_crowded(const struct log *l) {
     return end > l->room - l->room / 8;
 }
 
-/* Drops what is over: operations that are complete, what was asked and is answered, what was made
- * and is gone. Keeps the latest entry. 0; -ENOMEM: nothing is dropped. The log must be whole. */
-int record_log_tidy(struct log *l, const struct log_state *state);
-
 /* Of a log that somebody else wrote, before anything else: finds the latest entry. False: it is
  * not whole. */
 bool record_log_find_latest(struct log *l);

@@ -3,6 +3,7 @@
  * Writing the log.
  */
 #include "daemon/worker/front/book.h"
+#include "daemon/worker/estate/record_log_tidy.h"
 
 #include <stdlib.h>
 #include <string.h>

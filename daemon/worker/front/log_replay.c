@@ -3,6 +3,7 @@
  * What an earlier worker had read, once more.
  */
 #include "daemon/worker/front/log_replay.h"
+#include "daemon/worker/estate/record_log_tidy.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -15,6 +15,8 @@
 #include "daemon/predict/learn/assess.h"
 #include "daemon/predict/learn/boost.h"
 #include "daemon/predict/learn/linear.h"
+#include "daemon/predict/learn/predictor_read.h"
+#include "daemon/predict/learn/predictor_write.h"
 
 #define ROWS 120u
 

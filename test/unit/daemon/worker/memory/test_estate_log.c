@@ -12,6 +12,7 @@
 #include "daemon/device/device.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/estate/record_log.h"
+#include "daemon/worker/estate/record_log_tidy.h"
 #include "proto/cuda/cuda_abi.h"
 #include "proto/wire/record.h"
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shape functions of matrix products.
+ */
+#ifndef DAEMON_PREDICT_SHAPE_OP_MATRIX_H
+#define DAEMON_PREDICT_SHAPE_OP_MATRIX_H
+
+#include "daemon/predict/shape/op.h"
+
+bool op_einsum(struct op_call *c);
+/* Whether an Einsum's equation gave all sizes of its letters: then what they multiply to, which is
+ * how often it multiplies and adds. */
+bool op_einsum_work(struct op_call *c, double *out);
+bool op_gemm(struct op_call *c);
+bool op_matmul(struct op_call *c);
+
+#endif
