@@ -119,7 +119,7 @@ static int map_pages(struct client *c, const int *fds, int nfds, int *completion
 
 /* Whose bytes it writes into lanes, by what the configuration says. */
 static uint64_t owner_of(const struct client *c) {
-    return 1ull + (c->worker->clear_always ? c->job_id : c->uid);
+    return 1ull + (c->worker->config.clear_always ? c->job_id : c->uid);
 }
 
 /* From the device's threads. */
@@ -152,7 +152,7 @@ static int open_space(struct client *c) {
     err = check_windows(w, win);
     if (err) return err;
     lifetime_init(&c->lifetime, client_ephemeral(c),
-                  win->alloc_bytes - WIRE_EPHEMERAL_OFFSET(win->alloc_bytes), w->seed);
+                  win->alloc_bytes - WIRE_EPHEMERAL_OFFSET(win->alloc_bytes), w->config.seed);
     err = memory_create(&c->memory, w->ops, w->dev, c->space, &dev, w->info.granularity_bytes);
     if (err) return err;
     memory_set_owner(c->memory, owner_of(c));
@@ -174,8 +174,8 @@ static void open_estate(struct client *c) {
 
 static bool want_savepoints(struct client *c, const struct wire_job *job) {
     const struct worker *w = c->worker;
-    if (!(job->flags & WIRE_JOB_SAVEPOINTS) || !w->savepoint_ns) return false;
-    estate_want_savepoints(&c->estate, w->savepoint_ns, &c->com.page->savepoint);
+    if (!(job->flags & WIRE_JOB_SAVEPOINTS) || !w->config.savepoint_ns) return false;
+    estate_want_savepoints(&c->estate, w->config.savepoint_ns, &c->com.page->savepoint);
     return c->estate.savepoint.header;
 }
 
@@ -304,12 +304,13 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     list_init(&c->keeping);
     watch_init(&c->watch);
     op_pool_init(&c->pool);
-    device_launch_init(&c->launching, w->seed);
+    device_launch_init(&c->launching, w->config.seed);
     text_init(&c->text);
-    c->profiling = (struct profiling){.kernels = w->kernels, .info = &w->info, .uid = c->uid};
+    c->profiling =
+        (struct profiling){.kernels = w->profiles.kernels, .info = &w->info, .uid = c->uid};
     c->com.estate = &c->estate;
     int err = boundary_init(&c->boundary);
-    int streams = stream_set_init(&c->streams, w->ops, &c->com, &w->active);
+    int streams = stream_set_init(&c->streams, w->ops, &c->com, &w->work.active);
     c->streams.order.on = w->info.in_order;
     int objects = object_init(&c->objects);
     if (!err && !streams && !objects) return c;
@@ -335,14 +336,14 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     if (!err && !again) begin_savepoints(c, &msg->job);
     if (!err) {
         const struct dev_windows dev = device_windows(c);
-        hostfile_init(&c->files, w->ops, c->space, &dev, &w->closed, fds[FD_HOST]);
+        hostfile_init(&c->files, w->ops, c->space, &dev, &w->config.closed, fds[FD_HOST]);
         fds[FD_HOST] = -1;
         c->doorbell = fds[FD_DOORBELL];
         fds[FD_DOORBELL] = -1;
         ring_rx_init(&c->rx, &c->sub->ring, &c->com.page->credit);
         if (again) ring_rx_resume(&c->rx, record_log_ring_next(&c->estate.log));
-        list_append(&w->clients, &c->link);
-        w->client_count++;
+        list_append(&w->clients.list, &c->link);
+        w->clients.count++;
         *out = c;
     } else {
         fdutil_close(completion_fd);
@@ -356,7 +357,7 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
 void client_destroy(struct client *c) {
     if (!c) return;
     struct worker *w = c->worker;
-    if (!list_empty(&c->link)) w->client_count--;
+    if (!list_empty(&c->link)) w->clients.count--;
     list_remove(&c->link);
     list_remove(&c->fault_link);
     list_remove(&c->clearing);
@@ -408,7 +409,7 @@ bool client_owns(const struct client *c, uint64_t addr, uint64_t bytes) {
 
 struct client *client_find(const struct worker *w, uint32_t job_id) {
     const struct list *pos;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->job_id == job_id) return c;
     }

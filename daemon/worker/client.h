@@ -100,9 +100,9 @@ struct client {
     uint32_t next_lane;               /* to which it is on its way; SCHED_NO_LANE: none */
     uint32_t moves;                   /* of its memory, that are not over: memory_move.h */
     struct memory *ending;            /* memory that is being given back; NULL: none, or all was */
-    struct list clearing;             /* worker.clearing */
-    struct list parts;                /* worker.parts */
-    struct list keeping;              /* worker.keeping */
+    struct list clearing;             /* worker.work.clearing */
+    struct list parts;                /* worker.work.parts */
+    struct list keeping;              /* worker.boundaries.keeping */
     struct op *parked, **parked_last; /* they run once its memory is there, and its lane clear */
 
     /* What it shares with us. */

@@ -47,13 +47,13 @@
 /* Waking a parked peer costs more than spinning, but a spinner must not take the core of one who
  * works: the hint is long only while everybody has a core. */
 static void hint_clients(struct worker *w) {
-    uint32_t busy = (w->load.inflight ? w->dev_threads : 0) + (w->errands.away != 0);
-    uint64_t spin = w->client_count + 1 + busy <= w->cores ? SPIN_LONG_NS : SPIN_SHORT_NS;
+    uint32_t busy = (w->load.inflight ? w->loop.dev_threads : 0) + (w->loads.errands.away != 0);
+    uint64_t spin = w->clients.count + 1 + busy <= w->loop.cores ? SPIN_LONG_NS : SPIN_SHORT_NS;
     uint32_t cpu = (uint32_t)sched_getcpu();
     struct list *pos;
-    w->spin_ns = spin;
-    w->cpu = cpu;
-    list_each(pos, &w->clients) {
+    w->loop.spin_ns = spin;
+    w->loop.cpu = cpu;
+    list_each(pos, &w->clients.list) {
         struct wire_completion *com = list_entry(pos, struct client, link)->com.page;
         if (atom_load_relaxed(&com->spin_ns) != spin) atom_store_relaxed(&com->spin_ns, spin);
         if (atom_load_relaxed(&com->worker_cpu) != cpu) atom_store_relaxed(&com->worker_cpu, cpu);
@@ -62,7 +62,7 @@ static void hint_clients(struct worker *w) {
 
 static void wake_clients(struct worker *w) {
     struct list *pos;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->com.published) reply_wake(&c->com, &c->sub->client_sleeping);
     }
@@ -72,38 +72,37 @@ static void wake_clients(struct worker *w) {
  * device just had to wake us: the next round looks at all of them. */
 static void poll_descriptors(struct worker *w, int timeout_ms) {
     struct epoll_event events[LOOP_EVENTS];
-    int n = epoll_wait(w->epoll_fd, events, LOOP_EVENTS, timeout_ms);
+    int n = epoll_wait(w->loop.epoll_fd, events, LOOP_EVENTS, timeout_ms);
     for (int i = 0; i < n; i++) {
         if (events[i].data.fd == w->link.fd) order_read(w);
-        if (events[i].data.fd == w->keepers.epoll_fd && keepers_look(&w->keepers))
+        if (events[i].data.fd == w->shared.keepers.epoll_fd && keepers_look(&w->shared.keepers))
             w->board.stale = true;
     }
 }
 
 static void tick(struct worker *w) {
-    if (w->now_ns < w->tick_ns) return;
-    w->tick_ns = w->now_ns + TICK_NS;
+    if (w->now_ns < w->loop.tick_ns) return;
+    w->loop.tick_ns = w->now_ns + TICK_NS;
     poll_descriptors(w, 0);
     hint_clients(w);
     iteration_boundary_relent(w);
     show_update(w, false);
     status_page_update(w);
     events_link_update(&w->events_link, w->now_ns);
-    if (w->now_ns >= w->beat_ns) {
-        w->beat_ns = w->now_ns + BEAT_NS;
+    if (w->now_ns >= w->loop.beat_ns) {
+        w->loop.beat_ns = w->now_ns + BEAT_NS;
         broker_link_beat(&w->link);
-        w->telling = true;
+        kernel_link_begin(w);
     }
-    if (w->telling) kernel_link_tell(w);
+    if (w->profiles.telling) kernel_link_tell(w);
 }
 
 /* Nothing is done from here on: what the next worker goes on with stays as it is. The broker hears
  * what this one died of, and starts that. */
 static bool is_over(struct worker *w) {
     int err = worker_lost(w);
-    if (!err || w->ending) return err;
+    if (!err || w->recovery.ending) return err;
     pump_collect(w); /* all that was in flight, whoever saw it first */
-    w->ending = ERR_DEVICE_LOST;
     log_error("worker", "event=device_lost error=%s: ending", err_name(err));
     device_loss_say(w, err);
     w->link.over = true;
@@ -112,19 +111,20 @@ static bool is_over(struct worker *w) {
 
 unsigned loop_at(struct worker *w, uint64_t now_ns) {
     w->now_ns = now_ns;
-    if (pace_next(&w->pace)) log_debug("memory", "event=pace granules=%u", w->pace.most);
+    if (pace_next(&w->moves.pace))
+        log_debug("memory", "event=pace granules=%u", w->moves.pace.most);
     sched_link_time(w);
     unsigned done = pump_collect(w);
     if (is_over(w)) return 0;
     done += sched_link_move(w); /* before any step of this round */
     done += deferred_request_go_on(w) + iteration_boundary_go_on(w);
-    if (w->loading_count) done += module_load_collect(w);
+    if (w->loads.count) done += module_load_collect(w);
     done += chan_sweep(w) + sched_link_clear(w) + savepoint_writer_step(w);
-    if (!list_empty(&w->watching)) done += value_wait_look(w);
+    if (!list_empty(&w->work.watching)) done += value_wait_look(w);
     if (w->info.in_order) pump_reorder(w);
-    if (!w->restoring) pump_run(w);
+    if (!w->recovery.restoring) pump_run(w);
     wake_clients(w);
-    if (w->leaving_count) order_reap(w);
+    if (w->clients.leaving) order_reap(w);
     tick(w);
     return done;
 }
@@ -134,19 +134,20 @@ unsigned loop_once(struct worker *w) {
 }
 
 static uint64_t park_ns(const struct worker *w) {
-    uint64_t until = w->beat_ns;
+    uint64_t until = w->loop.beat_ns;
     if (status_page_next_ns(w) < until) until = status_page_next_ns(w);
-    if (w->arm_ns && w->arm_ns < until) until = w->arm_ns;
+    if (w->scheduling.arm_ns && w->scheduling.arm_ns < until) until = w->scheduling.arm_ns;
     if (value_wait_next_ns(w) < until) until = value_wait_next_ns(w);
     if (fault_isolation_next_ns(w) < until) until = fault_isolation_next_ns(w);
-    if (w->held_count && w->now_ns + LOOP_HELD_NS < until) until = w->now_ns + LOOP_HELD_NS;
-    bool soon = w->early_count || w->waiting_count || w->telling;
+    if (w->boundaries.held && w->now_ns + LOOP_HELD_NS < until) until = w->now_ns + LOOP_HELD_NS;
+    bool soon = w->boundaries.early || w->boundaries.waiting || w->profiles.telling;
     if (soon && w->now_ns + TICK_NS < until) until = w->now_ns + TICK_NS;
     return until > w->now_ns ? until - w->now_ns : 0;
 }
 
 bool loop_idle(const struct worker *w) {
-    return (w->restoring || !pump_pending(w)) && !order_pending(w) && !module_load_pending(w);
+    return (w->recovery.restoring || !pump_pending(w)) && !order_pending(w) &&
+           !module_load_pending(w);
 }
 
 /* Ask to be woken, look once more, sleep. */
@@ -156,7 +157,7 @@ static void park(struct worker *w) {
     if (loop_idle(w) && !w->ops->arm(w->dev) && module_load_arm(w) && !chan_ready(w)) {
         uint64_t wait_ns = park_ns(w);
         poll_descriptors(w, (int)(wait_ns / 1000000) + 1);
-        w->tick_ns = 0; /* we may run elsewhere now */
+        w->loop.tick_ns = 0; /* we may run elsewhere now */
     }
     chan_disarm(w);
 }
@@ -164,16 +165,16 @@ static void park(struct worker *w) {
 void loop_run(struct worker *w) {
     while (!w->link.over) {
         if (loop_once(w)) {
-            w->idle_since_ns = w->now_ns;
+            w->loop.idle_since_ns = w->now_ns;
             continue;
         }
-        uint64_t idle_ns = w->now_ns - w->idle_since_ns;
+        uint64_t idle_ns = w->now_ns - w->loop.idle_since_ns;
         if (idle_ns < SPIN_PAUSE_NS) {
             atom_pause();
             continue;
         }
         chan_idle(w);
-        if (idle_ns < w->spin_ns)
+        if (idle_ns < w->loop.spin_ns)
             sched_yield();
         else
             park(w);
@@ -183,28 +184,29 @@ void loop_run(struct worker *w) {
 /* The device and all errands must be done with everything before its memory goes. */
 static void end_clients(struct worker *w) {
     struct list *pos, *tmp;
-    keepers_finish(&w->keepers); /* nothing is kept beyond our own end: nor saved for that */
-    list_each(pos, &w->clients) {
+    keepers_finish(&w->shared.keepers); /* nothing is kept beyond our own end: nor saved for that */
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         c->leaving = true;
-        client_end_abandon(c, w->ending ? w->ending : ERR_BROKER_LOST);
+        client_end_abandon(c, w->recovery.ending ? w->recovery.ending : ERR_BROKER_LOST);
         reply_wake(
             &c->com,
             &c->sub->client_sleeping); /* those who sleep see it now, not at their next tick */
     }
-    while (w->load.inflight || w->loading_count) {
+    while (w->load.inflight || w->loads.count) {
         if (!pump_collect(w) && !module_load_collect(w)) usleep(100);
         pump_run(w);
     }
-    list_each_safe(pos, tmp, &w->clients) client_end_destroy(list_entry(pos, struct client, link));
+    list_each_safe(pos, tmp, &w->clients.list)
+        client_end_destroy(list_entry(pos, struct client, link));
 }
 
 /* Their memory and what was under way are the next worker's, or nobody's. */
 void loop_leave(struct worker *w) {
     struct list *pos;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
-        fault_void(c, w->ending);
+        fault_void(c, w->recovery.ending);
         reply_wake(&c->com, &c->sub->client_sleeping);
     }
 }

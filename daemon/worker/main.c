@@ -235,10 +235,10 @@ int main(int argc, char **argv) {
     show_update(w, true);
     crash_recorder(w->events_link.recorder);
     const struct broker_link_fds fds = {
-        w->board.fd, w->ops->memory_fd ? w->ops->memory_fd(w->dev) : -1, w->restoring};
+        w->board.fd, w->ops->memory_fd ? w->ops->memory_fd(w->dev) : -1, w->recovery.restoring};
     if (broker_link_ready(w->link.fd, &w->info, &w->description, &fds, 0, "") == 0) loop_run(w);
     crash_recorder(NULL);
-    bool lost = w->ending;
+    bool lost = w->recovery.ending;
     if (!lost) log_info("worker", "the broker is gone");
     if (lost)
         loop_leave(w);

@@ -27,12 +27,13 @@ static int open_batch(struct event_batch *b) {
 }
 
 static int open_epoll(struct worker *w) {
-    w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (w->epoll_fd < 0) return -errno;
-    int fds[] = {w->link.fd, w->ops->event_fd(w->dev), w->errands.event_fd, w->keepers.epoll_fd};
+    w->loop.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (w->loop.epoll_fd < 0) return -errno;
+    int fds[] = {w->link.fd, w->ops->event_fd(w->dev), w->loads.errands.event_fd,
+                 w->shared.keepers.epoll_fd};
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = fds[i]};
-        if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0) return -errno;
+        if (epoll_ctl(w->loop.epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0) return -errno;
     }
     return 0;
 }
@@ -54,7 +55,7 @@ static int open_device(struct worker *w, const struct worker_config *c) {
     config.keep_arg = &w->link;
     bool given = config.memory_fd > 0 || kept.count;
     int err = w->ops->open(&w->dev, &config);
-    w->restoring = given && !err;
+    w->recovery.restoring = given && !err;
     kept_finish(&kept); /* the device has its own */
     if (config.memory_fd > 0) fdutil_close(&config.memory_fd);
     config.kept = NULL;
@@ -70,30 +71,30 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     memset(w, 0, sizeof(*w));
     w->ops = config->ops;
     w->link.fd = config->broker_fd;
-    w->epoll_fd = w->board.fd = w->errands.event_fd = w->keepers.epoll_fd = -1;
-    w->cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    w->dev_threads = device_threads(config, w->cores);
-    list_init(&w->clients);
-    list_init(&w->active);
-    list_init(&w->faulted);
-    list_init(&w->passing);
-    list_init(&w->clearing);
-    list_init(&w->parts);
-    list_init(&w->keeping);
-    list_init(&w->saving);
+    w->loop.epoll_fd = w->board.fd = w->loads.errands.event_fd = w->shared.keepers.epoll_fd = -1;
+    w->loop.cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    w->loop.dev_threads = device_threads(config, w->loop.cores);
+    list_init(&w->clients.list);
+    list_init(&w->work.active);
+    list_init(&w->work.faulted);
+    list_init(&w->boundaries.passing);
+    list_init(&w->work.clearing);
+    list_init(&w->work.parts);
+    list_init(&w->boundaries.keeping);
+    list_init(&w->work.saving);
     list_init(&w->moves.list);
     w->moves.most = w->moves.left = WORKER_GRANULES;
-    list_init(&w->watching);
-    list_init(&w->segments.exported);
-    list_init(&w->signals);
-    list_init(&w->loaded);
-    w->trying.waiting_last = &w->trying.waiting;
-    w->trying.held_last = &w->trying.held;
-    w->clear_always = config->clear_always || config->device.deterministic;
-    w->savepoint_ns = config->savepoint_ns;
-    w->closed = config->closed;
-    if (getrandom(&w->seed, sizeof(w->seed), 0) != sizeof(w->seed))
-        w->seed = fdutil_now_ns(); /* worse, but no reason not to serve */
+    list_init(&w->work.watching);
+    list_init(&w->shared.segments.exported);
+    list_init(&w->shared.signals);
+    list_init(&w->loads.back);
+    w->isolation.waiting_last = &w->isolation.waiting;
+    w->isolation.held_last = &w->isolation.held;
+    w->config.clear_always = config->clear_always || config->device.deterministic;
+    w->config.savepoint_ns = config->savepoint_ns;
+    w->config.closed = config->closed;
+    if (getrandom(&w->config.seed, sizeof(w->config.seed), 0) != sizeof(w->config.seed))
+        w->config.seed = fdutil_now_ns(); /* worse, but no reason not to serve */
 
     char policy_why[160] = "the scheduler cannot be made";
     const char *step = "the device cannot be opened";
@@ -118,23 +119,23 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     if (err) goto fail;
     w->events_link.sched = w->sched;
     step = "the scheduler's events cannot be made";
-    err = open_batch(&w->events);
-    if (!err) err = open_batch(&w->taken);
+    err = open_batch(&w->scheduling.events);
+    if (!err) err = open_batch(&w->scheduling.taken);
     if (err) goto fail;
     step = "the table of kernels cannot be made";
-    err = launch_profile_create(&w->kernels, &w->info, w->seed);
+    err = launch_profile_create(&w->profiles.kernels, &w->info, w->config.seed);
     if (err) goto fail;
     step = "the threads beside the loop cannot be made";
-    err = errand_start(&w->errands);
+    err = errand_start(&w->loads.errands);
     if (err) goto fail;
     step = "the event loop cannot be made";
-    err = keepers_open(&w->keepers);
+    err = keepers_open(&w->shared.keepers);
     if (!err) err = open_epoll(w);
     if (err) goto fail;
     step = "the board cannot be made";
     err = board_create(&w->board);
     if (err) goto fail;
-    w->now_ns = w->idle_since_ns = fdutil_now_ns();
+    w->now_ns = w->loop.idle_since_ns = fdutil_now_ns();
     *out = w;
     return 0;
 fail:
@@ -146,17 +147,17 @@ fail:
 
 void worker_destroy(struct worker *w) {
     if (!w) return;
-    if (w->errands.event_fd >= 0) errand_stop(&w->errands);
+    if (w->loads.errands.event_fd >= 0) errand_stop(&w->loads.errands);
     recorder_destroy(w->events_link.recorder);
     sched_destroy(w->sched);
-    kernels_destroy(w->kernels);
+    kernels_destroy(w->profiles.kernels);
     lane_table_finish(&w->lanes);
-    keepers_finish(&w->keepers);
+    keepers_finish(&w->shared.keepers);
     board_destroy(&w->board);
     if (w->dev) w->ops->close(w->dev);
-    fdutil_close(&w->epoll_fd);
+    fdutil_close(&w->loop.epoll_fd);
     fdutil_close(&w->link.fd);
-    free(w->events.items);
-    free(w->taken.items);
+    free(w->scheduling.events.items);
+    free(w->scheduling.taken.items);
     free(w);
 }

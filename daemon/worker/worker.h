@@ -29,7 +29,16 @@
 #define WORKER_CLIENTS 1024u
 #define WORKER_QUOTA 65536u /* operations of one client that are accepted and not complete */
 
-struct kernels;
+/* ---- the parts of the worker, each with the file that writes it -------------------------------
+ */
+
+/* Set once, by worker_create. */
+struct worker_settings {
+    uint64_t seed; /* a secret, for hashes of what clients choose */
+    struct hostfile_bounds closed;
+    uint64_t savepoint_ns; /* how often memory is saved of who asks for that */
+    bool clear_always;     /* between jobs of one user as well */
+};
 
 /* What happened, for one step: room for one event more at least. */
 struct event_batch {
@@ -37,8 +46,20 @@ struct event_batch {
     uint32_t count, cap;
 };
 
-/* Kernels on trial (fault_isolation.h), in lists through op.next. */
-struct trying {
+/* Between the worker and its scheduler: scheduling/sched_link.c. */
+struct scheduling {
+    struct event_batch events; /* for the next step */
+    struct event_batch taken;  /* of the step whose actions are being carried out */
+    uint64_t steps;            /* so far */
+    uint64_t arm_ns;           /* it wants one then, at the latest; 0: it does not */
+    bool stepping;             /* its actions are being carried out */
+    bool reserved_anew;        /* what jobs can have is to be shown again after the step */
+    uint32_t asker; /* the job that is asking for memory now, and what it was answered; 0: none */
+    enum sched_action_kind answer;
+};
+
+/* Kernels on trial, in lists through op.next: faults/fault_isolation.c. */
+struct fault_isolation {
     struct op *waiting, **waiting_last; /* to run alone, in this order */
     struct op *held, **held_last;       /* all others that may run, meanwhile */
     const struct op *alone;             /* on trial, on the device */
@@ -46,15 +67,81 @@ struct trying {
     uint64_t since_ns;                  /* when the first of `waiting` came, or `alone` began */
 };
 
+/* The end of an earlier worker's device, and of this one's: faults/device_loss.c; `restoring` ends
+ * by an order of the broker. */
+struct recovery {
+    bool restoring;    /* clients of an earlier worker are still to come: no other is read */
+    int ending;        /* why all clients end with this worker; 0: the broker is gone */
+    uint32_t culprit;  /* the job whose kernel ended the device; 0: not known */
+    uint32_t suspects; /* kernels that may have been what did it */
+};
+
 /* What the device takes for so many is little; then others have their turn. */
 #define WORKER_GRANULES 8u
 
-/* What is to be done to clients' memory (memory_move.h). */
+/* What is to be done to clients' memory: residency/memory_move.c. */
 struct moves {
     struct list list;
-    uint32_t most;  /* granules, in a round of the loop: of all clients */
-    uint32_t left;  /* of this one's, for moves that are new */
-    uint32_t parts; /* that one was done in, at most */
+    uint32_t most;    /* granules, in a round of the loop: of all clients */
+    uint32_t left;    /* of this one's, for moves that are new */
+    uint32_t parts;   /* that one was done in, at most */
+    struct pace pace; /* how much of these, and of deferred requests, in a round of the loop */
+};
+
+/* What clients show to others of their user: requests/segment_request.c, front/signal_record.c. */
+struct shared_objects {
+    struct segment_set segments;
+    struct keepers keepers;
+    struct list signals; /* signal.link: all */
+};
+
+/* All clients: client.c; those that leave: front/order.c. */
+struct client_set {
+    struct list list; /* client.link */
+    uint32_t count, leaving;
+};
+
+/* What takes long, beside the loop: front/module_load.c. */
+struct module_loads {
+    struct errands errands;
+    struct list back; /* errands that are to be finished */
+    uint32_t count;   /* clients with an errand that is not finished */
+};
+
+/* Iterations that end: operations/iteration_boundary.c. */
+struct boundaries {
+    struct list passing; /* client.boundary.link: may be at a boundary */
+    struct list keeping; /* client.keeping: at a boundary, survivors are being kept */
+    uint32_t held;       /* clients with a record that waits for one */
+    uint32_t waiting;    /* clients whose iteration may be over without another operation */
+    uint32_t early;      /* clients at one, whose next operation may come any moment */
+};
+
+/* Who is looked at next. Each list has one file that takes from it. */
+struct work_lists {
+    struct list active;   /* stream.active: streams that may have something to do: pump.c */
+    struct list faulted;  /* client.fault_link: to be abandoned at the next safe point: pump.c */
+    struct list parts;    /* client.parts: memory that comes or goes: deferred_request.c */
+    struct list saving;   /* client.estate.savepoint.link: being saved: savepoint_writer.c */
+    struct list clearing; /* client.clearing: their part of a lane is cleared: sched_link.c */
+    struct list watching; /* client.watch.link: streams of theirs wait for a value: value_wait.c */
+};
+
+struct kernels;
+
+/* What is known of kernels, and whether the broker knows it too: front/kernel_link.c. */
+struct profiles {
+    struct kernels *kernels;
+    bool telling;        /* the broker, what was learned of them */
+    uint32_t generation; /* of the latest WIRE_FORGET */
+};
+
+/* When the loop does what it does once in a while: loop.c. */
+struct loop_state {
+    int epoll_fd;
+    uint32_t cores, cpu;
+    uint32_t dev_threads; /* of the device, that compete with us for cores; 0 for hardware */
+    uint64_t idle_since_ns, tick_ns, beat_ns, status_ns, spin_ns;
 };
 
 struct worker {
@@ -62,63 +149,26 @@ struct worker {
     struct dev *dev;
     struct dev_info info;
     struct description description;
-    uint32_t dev_threads; /* of the device, that compete with us for cores; 0 for hardware */
+    struct worker_settings config;
 
     struct sched *sched;
     struct events_link events_link; /* its latest steps */
-    struct event_batch events;      /* for the next step */
-    struct event_batch taken;       /* of the step whose actions are being carried out */
-    uint64_t steps;                 /* of the scheduler, so far */
-    uint64_t arm_ns;                /* it wants one then, at the latest; 0: it does not */
-    bool stepping;                  /* its actions are being carried out */
-    struct trying trying;
-    uint32_t asker; /* the job that is asking for memory now, and what it was answered; 0: none */
-    enum sched_action_kind answer;
-    bool reserved_anew; /* what jobs can have is to be shown again after the step */
-
-    uint64_t seed; /* a secret, for hashes of what clients choose */
+    struct scheduling scheduling;
+    struct fault_isolation isolation;
+    struct recovery recovery;
     struct lane_table lanes;
-    struct segment_set segments;
-    struct keepers keepers;
-    struct list signals; /* signal.link: all */
+    struct moves moves;
+    struct shared_objects shared;
     struct load load;
     struct board board;
-    struct hostfile_bounds closed;
-
-    struct list clients; /* client.link */
-    uint32_t client_count, leaving_count;
-    struct errands errands;
-    struct list loaded;         /* errands that are back, to be finished: module_load.h */
-    uint32_t loading_count;     /* clients with an errand that is not finished */
-    struct list active;         /* stream.active: streams that may have something to do */
-    struct list faulted;        /* client.fault_link: to be abandoned at the next safe point */
-    struct list passing;        /* client.boundary.link: may be at a boundary */
-    struct moves moves;         /* memory that comes, goes or moves as the scheduler decided */
-    struct pace pace;           /* how much of it, and of `parts`, in a round of the loop */
-    struct list parts;          /* client.parts: memory that comes or goes, and is not finished */
-    struct list keeping;        /* client.keeping: at a boundary, survivors are being kept */
-    struct list saving;         /* client.estate.savepoint.link: their memory is being saved */
-    struct list clearing;       /* client.clearing: what they may use of their lanes is cleared */
-    struct list watching;       /* client.watch.link: streams of theirs wait for a value */
-    uint64_t savepoint_ns;      /* how often memory is saved of who asks for that */
-    bool clear_always;          /* between jobs of one user as well */
-    uint32_t held_count;        /* clients with a record that waits for one */
-    uint32_t waiting_count;     /* clients whose iteration may be over without another operation */
-    uint32_t early_count;       /* clients at one, whose next operation may come any moment */
-    struct kernels *kernels;    /* what is known of kernels */
-    bool telling;               /* the broker, what was learned of them; see kernel_link.h */
-    uint32_t kernel_generation; /* of the latest WIRE_FORGET */
-
+    struct client_set clients;
+    struct module_loads loads;
+    struct boundaries boundaries;
+    struct work_lists work;
+    struct profiles profiles;
     struct broker_link link;
-    bool restoring;    /* clients of an earlier worker are still to come: no other is read */
-    int ending;        /* why all clients end with this worker; 0: the broker is gone */
-    uint32_t culprit;  /* the job whose kernel ended the device; 0: not known */
-    uint32_t suspects; /* kernels that may have been what did it */
-    int epoll_fd;
-    uint32_t cores;
+    struct loop_state loop;
     uint64_t now_ns; /* read once a sweep */
-    uint64_t idle_since_ns, tick_ns, beat_ns, running_ns, spin_ns;
-    uint32_t cpu;
 
     /* The record being read; only ever private memory. ring_pop may write 7 bytes behind it. */
     unsigned char record[RING_RECORD_MAX + 8] __attribute__((aligned(64)));

@@ -103,8 +103,8 @@ static void begin(bool arrays) {
 
 /* Of the first keys that anybody has, of memory and of a signal. */
 static uint64_t key_word(uint64_t which) {
-    const struct list *exported = &bench->worker->segments.exported,
-                      *signals = &bench->worker->signals;
+    const struct list *exported = &bench->worker->shared.segments.exported,
+                      *signals = &bench->worker->shared.signals;
     if (which & 2 && !list_empty(signals))
         return list_entry(signals->next, struct signal, link)->key[which & 1];
     if (list_empty(exported)) return 0;
@@ -168,12 +168,12 @@ static void keep_or_close(uint8_t what) {
 static void close_descriptors(void) {
     for (uint32_t i = 0; i < DESCRIPTORS; i++)
         fdutil_close(&descriptors[i]);
-    for (int i = 0; i < 10000 && bench->worker->keepers.count; i++) {
+    for (int i = 0; i < 10000 && bench->worker->shared.keepers.count; i++) {
         usleep(500);
         wirebench_run(bench);
     }
-    if (bench->worker->keepers.count || bench->worker->segments.alone_bytes ||
-        !list_empty(&bench->worker->segments.exported))
+    if (bench->worker->shared.keepers.count || bench->worker->shared.segments.alone_bytes ||
+        !list_empty(&bench->worker->shared.segments.exported))
         abort();
 }
 
@@ -209,7 +209,7 @@ static void end(void) {
     close_descriptors();
     if (fakedev_violations(bench->worker->dev, &what) || fakedev_spaces(bench->worker->dev) ||
         bench->worker->load.inflight || ops.mem_used(bench->worker->dev) ||
-        bench->worker->held_count)
+        bench->worker->boundaries.held)
         abort();
     wireclient_free(client);
     wireclient_free(neighbour);

@@ -84,10 +84,10 @@ void wirebench_run(struct wirebench *b) {
         return;
     }
     for (int idle = 0; idle < 3;) {
-        b->worker->tick_ns = 0; /* look at the socket every time */
+        b->worker->loop.tick_ns = 0; /* look at the socket every time */
         uint64_t now_ns = b->clock_ns ? b->clock_ns : fdutil_now_ns();
         idle = loop_at(b->worker, now_ns) ? 0 : idle + 1;
-        if (!b->worker->errands.away || b->errands_wait) continue;
+        if (!b->worker->loads.errands.away || b->errands_wait) continue;
         idle = 0;
         sched_yield();
     }

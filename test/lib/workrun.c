@@ -203,7 +203,7 @@ static uint64_t earlier(uint64_t a, uint64_t b) {
 
 static uint64_t next_time(const struct run *r) {
     const struct worker *w = r->b->worker;
-    uint64_t at = w->arm_ns ? w->arm_ns - r->begin_ns : NEVER;
+    uint64_t at = w->scheduling.arm_ns ? w->scheduling.arm_ns - r->begin_ns : NEVER;
     for (uint32_t i = 0; i < r->w->count; i++) {
         const struct program *p = &r->programs[i];
         const struct client *c = p->doing == GONE ? NULL : client_in(r, p);

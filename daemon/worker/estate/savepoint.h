@@ -62,7 +62,7 @@ struct savepoint {
     /* Taking the next one: savepoint_writer.h. */
     uint64_t every_ns, due_ns, began_ns;
     uint64_t soonest_ns;    /* no sooner, should the latest become void */
-    struct list link;       /* worker.saving: it is under way */
+    struct list link;       /* worker.work.saving: it is under way */
     uint32_t page, granule; /* what is saved next */
     uint32_t begun;         /* `voids` when it began */
     uint32_t settles;       /* what was read and makes one void is over with this iteration */

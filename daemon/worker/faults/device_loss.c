@@ -12,9 +12,9 @@
 #include "daemon/worker/client.h"
 
 static void note_suspect(struct worker *w, struct client *c, const struct op *op) {
-    w->suspects = op->dev.suspects;
+    w->recovery.suspects = op->dev.suspects;
     if (op->dev.result != ERR_DEVICE_LOST) {
-        w->culprit = c->job_id;
+        w->recovery.culprit = c->job_id;
         return;
     }
     estate_suspect(&c->estate, op->dev.suspects);
@@ -32,15 +32,16 @@ void device_loss_note(struct worker *w, const struct op *op) {
 }
 
 void device_loss_say(struct worker *w, int err) {
-    struct wire_worker_msg msg = {.kind = WIRE_BROKE, .job_id = w->culprit, .result = err};
-    const struct client *c = w->culprit ? client_find(w, w->culprit) : NULL;
+    w->recovery.ending = ERR_DEVICE_LOST;
+    struct wire_worker_msg msg = {.kind = WIRE_BROKE, .job_id = w->recovery.culprit, .result = err};
+    const struct client *c = w->recovery.culprit ? client_find(w, w->recovery.culprit) : NULL;
     if (c) {
         const struct wire_fault *f = &c->com.page->fault;
         snprintf(msg.text, sizeof(msg.text), "kernel %.100s, launch %" PRIu64, f->kernel,
                  f->launch);
-    } else if (w->suspects) {
+    } else if (w->recovery.suspects) {
         snprintf(msg.text, sizeof(msg.text), "one of %u kernels of several jobs did it",
-                 w->suspects);
+                 w->recovery.suspects);
     }
     broker_link_say(&w->link, &msg);
 }

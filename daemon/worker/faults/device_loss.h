@@ -15,7 +15,8 @@ struct worker;
 
 /* An operation ended, or the device did not take it. Before its client is told anything. */
 void device_loss_note(struct worker *w, const struct op *op);
-/* All have ended: the broker is told who did it; `err` is what it was. */
+/* All have ended, and this worker ends with them: the broker is told who did it; `err` is what it
+ * was. */
 void device_loss_say(struct worker *w, int err);
 
 #endif

@@ -26,7 +26,7 @@ static void show_fault(struct client *c, int err) {
 static void set_fault(struct client *c, int err) {
     stats_add(&c->com.page->stats.faults, 1);
     show_fault(c, err);
-    if (list_empty(&c->fault_link)) list_append(&c->worker->faulted, &c->fault_link);
+    if (list_empty(&c->fault_link)) list_append(&c->worker->work.faulted, &c->fault_link);
 }
 
 /* It is dead for this worker alone. */

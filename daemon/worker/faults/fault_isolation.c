@@ -10,7 +10,7 @@ static bool is_on_trial(const struct op *op) {
     return op->again && client_of(op->stream)->replay.suspects;
 }
 
-static bool is_on(const struct trying *t) {
+static bool is_on(const struct fault_isolation *t) {
     return t->alone || t->waiting;
 }
 
@@ -28,7 +28,7 @@ static struct op *take_first(struct op **first, struct op ***last) {
 }
 
 bool fault_isolation_hold(struct worker *w, struct op *op) {
-    struct trying *t = &w->trying;
+    struct fault_isolation *t = &w->isolation;
     bool tried = is_on_trial(op);
     if (tried ? !t->alone && !t->kernels : !is_on(t)) return false;
     if (tried && !is_on(t)) t->since_ns = w->now_ns;
@@ -41,8 +41,8 @@ bool fault_isolation_hold(struct worker *w, struct op *op) {
 
 void fault_isolation_note_alone(struct worker *w, const struct op *op) {
     if (!is_on_trial(op)) return;
-    w->trying.alone = op;
-    w->trying.since_ns = w->now_ns;
+    w->isolation.alone = op;
+    w->isolation.since_ns = w->now_ns;
     log_info("client", "job=%u kernel=%s launch=%llu alone: it was under way when the device ended",
              client_of(op->stream)->job_id, op->launch.func->name,
              (unsigned long long)op->launch.number);
@@ -51,18 +51,18 @@ void fault_isolation_note_alone(struct worker *w, const struct op *op) {
 /* ---- going on -------------------------------------------------------------------------------- */
 
 static bool is_overdue(const struct worker *w) {
-    return w->now_ns - w->trying.since_ns >= FAULT_ISOLATION_NS;
+    return w->now_ns - w->isolation.since_ns >= FAULT_ISOLATION_NS;
 }
 
 bool fault_isolation_ready(const struct worker *w) {
-    const struct trying *t = &w->trying;
+    const struct fault_isolation *t = &w->isolation;
     if (!t->waiting && !t->held) return false;
     if (t->alone || (t->waiting && t->kernels)) return is_overdue(w);
     return true;
 }
 
 uint64_t fault_isolation_next_ns(const struct worker *w) {
-    const struct trying *t = &w->trying;
+    const struct fault_isolation *t = &w->isolation;
     return t->waiting || t->held ? t->since_ns + FAULT_ISOLATION_NS : UINT64_MAX;
 }
 
@@ -75,7 +75,7 @@ static void give_up(const struct op *op) {
 }
 
 struct op *fault_isolation_next(struct worker *w) {
-    struct trying *t = &w->trying;
+    struct fault_isolation *t = &w->isolation;
     if (!fault_isolation_ready(w)) return NULL;
     if (t->alone) {
         give_up(t->alone);
@@ -104,7 +104,7 @@ static void take_of(const struct client *c, struct op **list, struct op ***last,
 }
 
 struct op *fault_isolation_forget(struct client *c) {
-    struct trying *t = &c->worker->trying;
+    struct fault_isolation *t = &c->worker->isolation;
     struct op *first = NULL, **last = &first;
     take_of(c, &t->waiting, &t->waiting_last, &last);
     take_of(c, &t->held, &t->held_last, &last);

@@ -21,7 +21,7 @@ bool fault_isolation_hold(struct worker *w, struct op *op);
 /* It is not to be given to the device now: it is kept until fault_isolation_next or
  * fault_isolation_forget has it. */
 static inline bool fault_isolation_holds(struct worker *w, struct op *op) {
-    const struct trying *t = &w->trying;
+    const struct fault_isolation *t = &w->isolation;
     if (op->kind != WIRE_LAUNCH || !(op->again || t->alone || t->waiting)) return false;
     return fault_isolation_hold(w, op);
 }
@@ -30,15 +30,15 @@ void fault_isolation_note_alone(struct worker *w, const struct op *op);
 /* It was given to the device. */
 static inline void fault_isolation_began(struct worker *w, const struct op *op) {
     if (op->kind != WIRE_LAUNCH) return;
-    w->trying.kernels++;
+    w->isolation.kernels++;
     if (op->again) fault_isolation_note_alone(w, op);
 }
 
 /* The device is done with it. */
 static inline void fault_isolation_ended(struct worker *w, const struct op *op) {
     if (op->kind != WIRE_LAUNCH) return;
-    w->trying.kernels--;
-    if (op == w->trying.alone) w->trying.alone = NULL;
+    w->isolation.kernels--;
+    if (op == w->isolation.alone) w->isolation.alone = NULL;
 }
 
 /* Whether fault_isolation_next has one. */

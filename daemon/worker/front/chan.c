@@ -105,8 +105,9 @@ static unsigned ask_back(struct client *c) {
 unsigned chan_sweep(struct worker *w) {
     unsigned count = 0;
     struct list *pos;
-    if (w->restoring) return 0; /* who is to come has memory that others must not be given */
-    list_each(pos, &w->clients) {
+    if (w->recovery.restoring)
+        return 0; /* who is to come has memory that others must not be given */
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         count += drain_ring(w, c) + ask_back(c);
         if (client_dead(c)) continue;
@@ -118,7 +119,7 @@ unsigned chan_sweep(struct worker *w) {
 
 void chan_idle(struct worker *w) {
     struct list *pos;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->rx.published == c->rx.next) continue;
         ring_publish(&c->rx);
@@ -128,20 +129,20 @@ void chan_idle(struct worker *w) {
 
 void chan_arm(struct worker *w) {
     struct list *pos;
-    list_each(pos, &w->clients)
+    list_each(pos, &w->clients.list)
         doorbell_arm(&list_entry(pos, struct client, link)->sub->worker_sleeping);
 }
 
 void chan_disarm(struct worker *w) {
     struct list *pos;
-    list_each(pos, &w->clients)
+    list_each(pos, &w->clients.list)
         doorbell_disarm(&list_entry(pos, struct client, link)->sub->worker_sleeping);
 }
 
 bool chan_ready(struct worker *w) {
     struct list *pos;
-    if (w->restoring) return false;
-    list_each(pos, &w->clients) {
+    if (w->recovery.restoring) return false;
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (client_accepts(c) && has_next(c)) return true;
         if (is_hungry(c)) return true;

@@ -146,7 +146,7 @@ static struct op *launch_op(struct exec *x, const struct wire_launch *l, struct 
     op->launch.args.graph = e ? device_launch_shown(e) : NULL;
     op->launch.func = f;
     op->launch.number = atom_load_relaxed(&x->c->com.page->stats.launches);
-    launch_profile_launch(x->c->worker->kernels, op, f->shape.kernel);
+    launch_profile_launch(x->c->worker->profiles.kernels, op, f->shape.kernel);
     return op;
 }
 

@@ -28,14 +28,15 @@ static bool has_room(int fd) {
 }
 
 void kernel_link_tell(struct worker *w) {
-    struct kernel_wire_batch b = {.kind = WIRE_PROFILES, .generation = w->kernel_generation};
+    struct kernel_wire_batch b = {.kind = WIRE_PROFILES, .generation = w->profiles.generation};
 
-    for (int i = 0; i < BATCHES && w->telling && !w->link.over && has_room(w->link.fd); i++) {
+    for (int i = 0; i < BATCHES && w->profiles.telling && !w->link.over && has_room(w->link.fd);
+         i++) {
         int err;
 
         for (b.count = 0; b.count < KERNEL_WIRE_BATCH; b.count++)
-            if (!kernels_take_dirty(w->kernels, &b.items[b.count])) break;
-        w->telling = b.count == KERNEL_WIRE_BATCH;
+            if (!kernels_take_dirty(w->profiles.kernels, &b.items[b.count])) break;
+        w->profiles.telling = b.count == KERNEL_WIRE_BATCH;
         if (b.count == 0) return;
         err = fdutil_send(w->link.fd, &b, kernel_wire_batch_bytes(b.count), NULL, 0);
         if (err) broker_link_lost(&w->link, b.kind, err);
@@ -57,7 +58,7 @@ static int take_hints(struct worker *w, const struct kernel_wire *k, char *why) 
             err = -EINVAL;
         }
     }
-    if (err == 0) err = kernels_set_hints(w->kernels, hints, k->hints);
+    if (err == 0) err = kernels_set_hints(w->profiles.kernels, hints, k->hints);
     free(hints);
     return err;
 }
@@ -71,7 +72,7 @@ static uint32_t take_profiles(struct worker *w, const struct kernel_wire *k, cha
 
         kernel_wire_profile(k, i, &p);
         *err = kernel_profile_check(&p, why);
-        if (*err == 0) restored += kernels_restore(w->kernels, &p);
+        if (*err == 0) restored += kernels_restore(w->profiles.kernels, &p);
     }
     return restored;
 }
@@ -91,7 +92,7 @@ void kernel_link_take(struct worker *w, int fd) {
         log_info("kernel", "event=taken hints=%u profiles=%u restored=%u", k.hints, k.profiles,
                  restored);
     kernel_wire_close(&k);
-    w->telling = true; /* hints may have changed classes */
+    kernel_link_begin(w); /* hints may have changed classes */
 }
 
 void kernel_link_forget(struct worker *w, const struct wire_worker_msg *msg) {
@@ -99,6 +100,6 @@ void kernel_link_forget(struct worker *w, const struct wire_worker_msg *msg) {
     struct kernel_set_filter f = {.uid = msg->uid, .name = *msg->text ? name : NULL};
 
     snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, msg->text);
-    kernels_forget(w->kernels, &f);
-    w->kernel_generation = (uint32_t)msg->result;
+    kernels_forget(w->profiles.kernels, &f);
+    w->profiles.generation = (uint32_t)msg->result;
 }

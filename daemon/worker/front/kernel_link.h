@@ -9,7 +9,12 @@
 
 #include "daemon/worker/worker.h"
 
-/* Tells some of what changed, as far as the socket has room; w->telling stays set until all is. */
+/* There may be something to tell: kernel_link_tell has it from now on. */
+static inline void kernel_link_begin(struct worker *w) {
+    w->profiles.telling = true;
+}
+/* Tells some of what changed, as far as the socket has room; w->profiles.telling stays set until
+ * all is. */
 void kernel_link_tell(struct worker *w);
 /* WIRE_KERNELS: what the broker knows. The descriptor stays the caller's. */
 void kernel_link_take(struct worker *w, int fd);

@@ -61,8 +61,8 @@ static void begin(struct loading *l, void (*run)(struct errand *),
     l->finish = finish;
     c->errand = &l->errand;
     c->throttled |= CLIENT_LOADS;
-    c->worker->loading_count++;
-    errand_give(&c->worker->errands, &l->errand, object_line(image_bytes));
+    c->worker->loads.count++;
+    errand_give(&c->worker->loads.errands, &l->errand, object_line(image_bytes));
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -168,7 +168,7 @@ static void finish_load(struct client *c, struct loading *l) {
     log_replay_lost(c, m->module, l->text[0] ? l->text : err_text(err));
     refuse_load(c, m, err, l->text);
     l->errand = (struct errand){.run = free_read, .last = true};
-    errand_give(&c->worker->errands, &l->errand, object_line(m->image_bytes));
+    errand_give(&c->worker->loads.errands, &l->errand, object_line(m->image_bytes));
 }
 
 int module_load_begin(struct client *c, const void *rec, char *why, size_t why_bytes) {
@@ -413,7 +413,7 @@ static bool may_finish(const struct errand *e) {
 static void finish(struct worker *w, struct loading *l) {
     struct client *c = l->client;
     list_remove(&l->errand.link);
-    w->loading_count--;
+    w->loads.count--;
     c->errand = NULL;
     c->throttled &= (uint8_t)~CLIENT_LOADS;
     l->finish(c, l);
@@ -423,9 +423,9 @@ static void finish(struct worker *w, struct loading *l) {
 unsigned module_load_collect(struct worker *w) {
     unsigned count = 0;
     struct list *pos, *tmp;
-    for (struct errand *e; (e = errand_take(&w->errands));)
-        list_append(&w->loaded, &e->link);
-    list_each_safe(pos, tmp, &w->loaded) {
+    for (struct errand *e; (e = errand_take(&w->loads.errands));)
+        list_append(&w->loads.back, &e->link);
+    list_each_safe(pos, tmp, &w->loads.back) {
         struct errand *e = list_entry(pos, struct errand, link);
         if (!may_finish(e)) continue;
         finish(w, list_entry(e, struct loading, errand));
@@ -436,10 +436,11 @@ unsigned module_load_collect(struct worker *w) {
 
 bool module_load_pending(const struct worker *w) {
     const struct list *pos;
-    list_each(pos, &w->loaded) if (may_finish(list_entry(pos, struct errand, link))) return true;
+    list_each(pos,
+              &w->loads.back) if (may_finish(list_entry(pos, struct errand, link))) return true;
     return false;
 }
 
 bool module_load_arm(struct worker *w) {
-    return !w->errands.away || errand_arm(&w->errands);
+    return !w->loads.errands.away || errand_arm(&w->loads.errands);
 }

@@ -39,8 +39,8 @@ static bool is_reapable(const struct client *c) {
 
 bool order_pending(const struct worker *w) {
     const struct list *pos;
-    if (!w->leaving_count) return false;
-    list_each(pos, &w->clients) {
+    if (!w->clients.leaving) return false;
+    list_each(pos, &w->clients.list) {
         if (is_reapable(list_entry(pos, struct client, link))) return true;
     }
     return false;
@@ -48,7 +48,7 @@ bool order_pending(const struct worker *w) {
 
 void order_reap(struct worker *w) {
     struct list *pos, *tmp;
-    list_each_safe(pos, tmp, &w->clients) {
+    list_each_safe(pos, tmp, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (!is_reapable(c)) continue;
         struct wire_worker_msg msg = {.kind = WIRE_DETACHED, .job_id = c->job_id};
@@ -58,11 +58,11 @@ void order_reap(struct worker *w) {
                   c->job_id, c->name, atom_load_relaxed(&c->com.page->stats.launches),
                   atom_load_relaxed(&c->com.page->stats.busy_ns),
                   atom_load_relaxed(&c->com.page->stats.faults));
-        epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+        epoll_ctl(w->loop.epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
         client_end_destroy(c);
-        w->leaving_count--;
+        w->clients.leaving--;
         w->board.stale = true; /* the scheduler forgot it before its memory was gone */
-        w->telling = true;
+        kernel_link_begin(w);
         kernel_link_tell(w); /* whoever sees that it is gone sees what was learned of it */
         broker_link_say(&w->link, &msg);
     }
@@ -104,7 +104,7 @@ static int attach_client(struct worker *w, const struct wire_worker_msg *msg, in
         return nfds == FDUTIL_LOST ? -EMFILE : -EPROTO;
     }
     int err = client_find(w, msg->job_id) ? -EALREADY : 0;
-    if (w->client_count >= WORKER_CLIENTS) err = -EUSERS;
+    if (w->clients.count >= WORKER_CLIENTS) err = -EUSERS;
     if (err) {
         for (int i = 0; i < nfds; i++)
             fdutil_close(&fds[i]);
@@ -126,7 +126,7 @@ static int attach_client(struct worker *w, const struct wire_worker_msg *msg, in
     /* Edge-triggered, so that it never has to be read: the client has this very file too, and could
      * empty it first and leave us blocked in read(). */
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = c->doorbell};
-    if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, c->doorbell, &event) == 0) return 0;
+    if (epoll_ctl(w->loop.epoll_fd, EPOLL_CTL_ADD, c->doorbell, &event) == 0) return 0;
     err = -errno;
     undo_attach(c);
     fdutil_close(completion_fd);
@@ -140,7 +140,7 @@ static int say_attached(struct worker *w, const struct wire_worker_msg *reply, i
     bool kept = !c->replay.restored && c->estate.fd >= 0;
     int err = broker_link_give(&w->link, reply, given, kept ? 2 : 1);
     if (!err) return 0;
-    epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+    epoll_ctl(w->loop.epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
     undo_attach(c);
     return err;
 }
@@ -201,7 +201,7 @@ static void take_detach(struct worker *w, const struct wire_worker_msg *msg) {
     }
     if (c->leaving) return;
     c->leaving = true;
-    w->leaving_count++;
+    w->clients.leaving++;
     client_end_abandon(c, msg->result < 0 ? msg->result : ERR_LEFT);
 }
 
@@ -273,7 +273,7 @@ static void take_file(struct worker *w, const struct wire_worker_msg *msg, int *
 
 /* All who were here before an earlier worker ended have what is theirs. */
 static void take_restored(struct worker *w) {
-    w->restoring = false;
+    w->recovery.restoring = false;
     if (w->ops->memory_settle) w->ops->memory_settle(w->dev);
 }
 

@@ -59,7 +59,7 @@ static uint64_t write_jobs(struct worker *w, uint32_t *waiting) {
     struct sched_job_view view;
     struct list *pos;
     uint64_t granted = 0;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->abandoned || !sched_job(w->sched, c->job_id, &view)) {
             clear_job(c);
@@ -86,7 +86,7 @@ static void write_board(struct worker *w) {
     atom_exchange(&b->seq, seq + 1); /* what follows is not visible before */
     b->policy = *sched_policy_config(w->sched);
     b->capacity_bytes = w->info.memory_bytes;
-    b->kept_bytes = w->segments.alone_bytes;
+    b->kept_bytes = w->shared.segments.alone_bytes;
     b->free_bytes = sched_free_bytes(w->sched);
     b->lane_count = count;
     b->waiting_jobs = waiting;
@@ -110,9 +110,9 @@ static void write_board(struct worker *w) {
 
 void show_update(struct worker *w, bool now) {
     struct board *b = &w->board;
-    if (!b->page || (b->ns && w->steps == b->steps && !b->stale)) return;
+    if (!b->page || (b->ns && w->scheduling.steps == b->steps && !b->stale)) return;
     if (!now && w->now_ns - b->ns < SHOW_EVERY_NS) return;
-    b->steps = w->steps;
+    b->steps = w->scheduling.steps;
     b->stale = false;
     b->ns = w->now_ns ? w->now_ns : 1;
     write_board(w);

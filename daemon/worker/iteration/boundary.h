@@ -21,12 +21,12 @@ struct boundary {
     struct iteration *detector;
     struct passage passage; /* of operations accepted and not complete */
     uint64_t earlier;       /* boundaries that the client was told of by an earlier worker */
-    struct list link;       /* worker.passing */
+    struct list link;       /* worker.boundaries.passing */
     struct op *held; /* the operation that would begin a third iteration; NULL when a mark did */
     bool holds;      /* there is one, or a mark: the ring is not read */
     uint64_t held_ns, held_completed; /* since when, and how many were complete then */
     uint64_t held_addr, held_bytes;   /* what the held operation writes, unless it is a launch */
-    bool waiting; /* the iteration may be over although nothing comes: worker.waiting_count */
+    bool waiting; /* the iteration may be over although nothing comes: worker.boundaries.waiting */
     bool early;   /* it could be passed, but nothing of the next iteration has come yet */
 };
 

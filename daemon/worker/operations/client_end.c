@@ -33,7 +33,7 @@ void client_end_abandon(struct client *c, int err) {
     if (c->parked || lane_clear_pending(c))
         sched_link_unpark(c); /* before the scheduler hears of it */
     sched_link_untry(c);
-    if (c->errand) errand_cancel(&c->worker->errands, c->errand);
+    if (c->errand) errand_cancel(&c->worker->loads.errands, c->errand);
     if (!c->inflight) residency_end(c); /* before the scheduler gives it to others */
     if (!client_busy(c)) client_end_release(c);
     sched_link_left(c);
@@ -57,5 +57,5 @@ void client_end_destroy(struct client *c) {
     residency_finish(c);
     client_destroy(c);
     user_limits_share(w, uid);
-    errand_trim(&w->errands);
+    errand_trim(&w->loads.errands);
 }

@@ -30,7 +30,7 @@ static void begin_pass(struct client *c, uint64_t begun_ns) {
     atom_store_relaxed(&page->boundary_uses, c->lifetime.uses);
     atom_store_relaxed(&page->boundary_filled, c->lifetime.filled_uses);
     atom_store_release(&page->boundaries, b->earlier + b->passage.reading);
-    if (passage_over(&b->passage)) boundary_ready(b, &c->worker->passing);
+    if (passage_over(&b->passage)) boundary_ready(b, &c->worker->boundaries.passing);
 }
 
 static bool is_transfer(const struct op *op) {
@@ -44,14 +44,14 @@ static void note_written(struct client *c, const struct op *op, uint64_t addr, u
 
 static void hold_op(struct client *c, struct op *op) {
     boundary_hold(&c->boundary, op, c->streams.completed, c->worker->now_ns);
-    c->worker->held_count++;
+    c->worker->boundaries.held++;
 }
 
 /* What was held belongs to `reading`, whatever that is now. */
 static void release_ops(struct client *c) {
     if (!boundary_holds(&c->boundary)) return;
     struct op *op = boundary_release(&c->boundary);
-    c->worker->held_count--;
+    c->worker->boundaries.held--;
     if (!op) return;
     if (is_transfer(op))
         note_written(c, op, c->boundary.held_addr, c->boundary.held_bytes);
@@ -112,9 +112,9 @@ static void set_waiting(struct client *c, bool waiting) {
     if (waiting == c->boundary.waiting) return;
     c->boundary.waiting = waiting;
     if (waiting)
-        c->worker->waiting_count++;
+        c->worker->boundaries.waiting++;
     else
-        c->worker->waiting_count--;
+        c->worker->boundaries.waiting--;
 }
 
 void iteration_boundary_idle(struct client *c) {
@@ -151,16 +151,16 @@ static bool keeps_on(struct client *c) {
     struct ahead a = {c, WORKER_GRANULES};
     if (lifetime_survivors(&c->lifetime, keep_part, &a)) return false;
     list_remove(&c->keeping);
-    list_append(&c->worker->keeping, &c->keeping);
+    list_append(&c->worker->boundaries.keeping, &c->keeping);
     return true;
 }
 
 unsigned iteration_boundary_go_on(struct worker *w) {
     unsigned count = 0;
-    for (; !list_empty(&w->keeping); count++) {
-        struct client *c = list_entry(w->keeping.next, struct client, keeping);
+    for (; !list_empty(&w->boundaries.keeping); count++) {
+        struct client *c = list_entry(w->boundaries.keeping.next, struct client, keeping);
         list_remove(&c->keeping);
-        boundary_ready(&c->boundary, &w->passing);
+        boundary_ready(&c->boundary, &w->boundaries.passing);
     }
     return count;
 }
@@ -177,9 +177,9 @@ static void set_early(struct client *c, bool early) {
     if (early == c->boundary.early) return;
     c->boundary.early = early;
     if (early)
-        c->worker->early_count++;
+        c->worker->boundaries.early++;
     else
-        c->worker->early_count--;
+        c->worker->boundaries.early--;
 }
 
 void iteration_boundary_look(struct client *c) {
@@ -226,11 +226,11 @@ static void end_idle(struct client *c) {
 
 void iteration_boundary_relent(struct worker *w) {
     struct list *pos;
-    if (!w->held_count && !w->early_count && !w->waiting_count) return;
-    list_each(pos, &w->clients) {
+    if (!w->boundaries.held && !w->boundaries.early && !w->boundaries.waiting) return;
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->boundary.waiting) end_idle(c);
-        if (c->boundary.early) boundary_ready(&c->boundary, &w->passing);
+        if (c->boundary.early) boundary_ready(&c->boundary, &w->boundaries.passing);
         if (!boundary_holds(&c->boundary)) continue;
         if (c->streams.completed != c->boundary.held_completed) {
             c->boundary.held_completed = c->streams.completed;

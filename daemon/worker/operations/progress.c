@@ -13,7 +13,8 @@ void progress_retire(struct client *c, struct stream *s) {
     if (!op) return;
     for (struct op *next; op; op = next, count++) {
         next = op->next;
-        if (!s->parent) boundary_completed(&c->boundary, op->iteration, &c->worker->passing);
+        if (!s->parent)
+            boundary_completed(&c->boundary, op->iteration, &c->worker->boundaries.passing);
         progress_drop(c, op);
     }
     if (s->parent) body_retired(s, count);

@@ -16,7 +16,7 @@ void progress_retire(struct client *c, struct stream *s);
 static inline int progress_push(struct client *c, struct stream *s, struct op *op) {
     int err = stream_push(s, op);
     if (err) return err;
-    boundary_pushed(&c->boundary, op, &c->worker->passing);
+    boundary_pushed(&c->boundary, op, &c->worker->boundaries.passing);
     if (client_dead(c)) progress_retire(c, s);
     return 0;
 }
@@ -34,7 +34,7 @@ void progress_end_aside(struct client *c, struct stream *s);
 
 /* An operation that was not pushed is freed. */
 static inline void progress_drop(struct client *c, struct op *op) {
-    launch_profile_drop(c->worker->kernels, op);
+    launch_profile_drop(c->worker->profiles.kernels, op);
     if (op->kind == WIRE_GRAPH_CHOICE) graph_drop_choice(&op->choice);
     op_give(&c->pool, op);
 }

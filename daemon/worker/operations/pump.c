@@ -35,7 +35,7 @@ static void op_ended(struct worker *w, struct op *op) {
     op->state = OP_DONE;
     fault_isolation_ended(w, op);
     device_loss_note(w, op);
-    if (!c->null) launch_profile_ended(w->kernels, op, w->load.mixed_ns, w->info.coarse);
+    if (!c->null) launch_profile_ended(w->profiles.kernels, op, w->load.mixed_ns, w->info.coarse);
     if (op == c->shown)
         status_page_over(c, op);
     else
@@ -94,7 +94,7 @@ static void advance_stream(struct worker *w, struct stream *s) {
 
 void pump_reorder(struct worker *w) {
     struct list *pos;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->streams.order.running && !client_dead(c)) stream_order_kick(&c->streams);
     }
@@ -106,28 +106,29 @@ static void take_boundary(struct client *c) {
 }
 
 bool pump_pending(const struct worker *w) {
-    return !list_empty(&w->active) || !list_empty(&w->passing) || w->events.count ||
-           !list_empty(&w->faulted) || !list_empty(&w->clearing) || !list_empty(&w->parts) ||
-           !list_empty(&w->saving) || !list_empty(&w->keeping) || fault_isolation_ready(w) ||
-           memory_move_ready(w);
+    return !list_empty(&w->work.active) || !list_empty(&w->boundaries.passing) ||
+           w->scheduling.events.count || !list_empty(&w->work.faulted) ||
+           !list_empty(&w->work.clearing) || !list_empty(&w->work.parts) ||
+           !list_empty(&w->work.saving) || !list_empty(&w->boundaries.keeping) ||
+           fault_isolation_ready(w) || memory_move_ready(w);
 }
 
 /* Boundaries before the operations behind them: so events come in the order in which the scheduler
  * takes them. */
 void pump_run(struct worker *w) {
     for (;;) {
-        if (!list_empty(&w->passing)) {
-            struct client *c = list_entry(w->passing.next, struct client, boundary.link);
+        if (!list_empty(&w->boundaries.passing)) {
+            struct client *c = list_entry(w->boundaries.passing.next, struct client, boundary.link);
             list_remove(&c->boundary.link);
             take_boundary(c);
-        } else if (!list_empty(&w->active)) {
-            struct stream *s = list_entry(w->active.next, struct stream, active);
+        } else if (!list_empty(&w->work.active)) {
+            struct stream *s = list_entry(w->work.active.next, struct stream, active);
             list_remove(&s->active);
             advance_stream(w, s);
-        } else if (w->events.count) {
+        } else if (w->scheduling.events.count) {
             sched_link_step(w);
-        } else if (!list_empty(&w->faulted)) {
-            struct client *c = list_entry(w->faulted.next, struct client, fault_link);
+        } else if (!list_empty(&w->work.faulted)) {
+            struct client *c = list_entry(w->work.faulted.next, struct client, fault_link);
             list_remove(&c->fault_link);
             client_end_abandon(c, c->com.fault);
         } else if (fault_isolation_ready(w)) {

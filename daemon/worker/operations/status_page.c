@@ -94,12 +94,12 @@ void status_page_over(struct client *c, const struct op *op) {
 /* ---- when ------------------------------------------------------------------------------------ */
 
 uint64_t status_page_next_ns(const struct worker *w) {
-    return w->load.inflight ? w->running_ns : UINT64_MAX;
+    return w->load.inflight ? w->loop.status_ns : UINT64_MAX;
 }
 
 void status_page_update(struct worker *w) {
     struct list *pos;
     if (w->now_ns < status_page_next_ns(w)) return;
-    w->running_ns = w->now_ns + STATUS_PAGE_EVERY_NS;
-    list_each(pos, &w->clients) look_at(list_entry(pos, struct client, link));
+    w->loop.status_ns = w->now_ns + STATUS_PAGE_EVERY_NS;
+    list_each(pos, &w->clients.list) look_at(list_entry(pos, struct client, link));
 }

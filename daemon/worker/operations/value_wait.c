@@ -55,7 +55,7 @@ bool value_wait_begin(struct client *c, struct op *op) {
         end_wait(c, op, err);
         return !err;
     }
-    if (!watch_any(&c->watch)) list_append(&c->worker->watching, &c->watch.link);
+    if (!watch_any(&c->watch)) list_append(&c->worker->work.watching, &c->watch.link);
     watch_add(&c->watch, op, c->worker->now_ns);
     return false;
 }
@@ -88,7 +88,7 @@ static bool is_due(const struct client *c) {
 unsigned value_wait_look(struct worker *w) {
     struct list *pos, *tmp;
     unsigned came = 0;
-    list_each_safe(pos, tmp, &w->watching) {
+    list_each_safe(pos, tmp, &w->work.watching) {
         struct client *c = list_entry(pos, struct client, watch.link);
         if (!is_due(c)) continue;
         came += look_at(c);
@@ -100,7 +100,7 @@ unsigned value_wait_look(struct worker *w) {
 uint64_t value_wait_next_ns(const struct worker *w) {
     const struct list *pos;
     uint64_t next = UINT64_MAX;
-    list_each(pos, &w->watching) {
+    list_each(pos, &w->work.watching) {
         const struct client *c = list_entry(pos, struct client, watch.link);
         if (c->watch.due_ns < next) next = c->watch.due_ns;
     }

@@ -147,7 +147,7 @@ static int back_part(struct client *c, struct op *op) {
         err = memory_grant_back(c, mem->addr + op->mem.done_bytes, part);
     if (err) return err;
     op->mem.done_bytes += part;
-    pace_add(&c->worker->pace, (uint32_t)(part / c->worker->info.granularity_bytes));
+    pace_add(&c->worker->moves.pace, (uint32_t)(part / c->worker->info.granularity_bytes));
     return 0;
 }
 
@@ -175,7 +175,7 @@ static bool do_unback(struct client *c, struct op *op) {
     int err = memory_grant_unback(c, mem->addr + op->mem.done_bytes, part);
     if (err == -ENOENT && is_again(c)) err = 0;
     op->mem.done_bytes += part;
-    pace_add(&c->worker->pace, (uint32_t)(part / c->worker->info.granularity_bytes));
+    pace_add(&c->worker->moves.pace, (uint32_t)(part / c->worker->info.granularity_bytes));
     if (!err && part_of(c, op) && !client_dead(c)) return false;
     if (err)
         log_warn("client", "job=%u name=\"%s\" unback=0x%llx bytes=%llu error=%d", c->job_id,
@@ -250,7 +250,7 @@ void deferred_request_run(struct client *c) {
     while (c->streams.deferred && is_due(c) && !worker_lost(c->worker)) {
         if (has_to_wait(c, c->streams.deferred) || !act(c, c->streams.deferred)) {
             list_remove(&c->parts);
-            if (c->growth != CLIENT_AWAITS) list_append(&c->worker->parts, &c->parts);
+            if (c->growth != CLIENT_AWAITS) list_append(&c->worker->work.parts, &c->parts);
             break;
         }
         op_give(&c->pool, deferred_take(&c->streams));
@@ -266,10 +266,10 @@ void deferred_request_run(struct client *c) {
 unsigned deferred_request_go_on(struct worker *w) {
     unsigned count = 0;
     const struct list *pos;
-    list_each(pos, &w->parts) count++;
+    list_each(pos, &w->work.parts) count++;
     /* Those that are not finished come behind these. */
-    for (unsigned i = 0; i < count && !list_empty(&w->parts); i++) {
-        struct client *c = list_entry(w->parts.next, struct client, parts);
+    for (unsigned i = 0; i < count && !list_empty(&w->work.parts); i++) {
+        struct client *c = list_entry(w->work.parts.next, struct client, parts);
         list_remove(&c->parts);
         deferred_request_run(c);
     }

@@ -182,7 +182,7 @@ bool memory_grant_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t
     int err = memory_keep(c->memory, addr, bytes, *most, &copied);
     uint32_t granules = (uint32_t)(copied / c->worker->info.granularity_bytes);
     *most -= granules;
-    pace_add(&c->worker->pace, granules);
+    pace_add(&c->worker->moves.pace, granules);
     stats_add(&c->com.page->stats.survived_bytes, copied);
     note_used(c);
     return err == 0;

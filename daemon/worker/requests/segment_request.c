@@ -43,7 +43,7 @@ static uint64_t part_bytes(const struct client *c) {
 /* So much was done by the part that memory had last, which counts as some in any case. */
 static void note_part(struct client *c, uint64_t *done) {
     uint32_t granules = memory_part(c->memory);
-    pace_add(&c->worker->pace, granules);
+    pace_add(&c->worker->moves.pace, granules);
     *done += granules ? granules * c->worker->info.granularity_bytes : 1;
 }
 
@@ -82,7 +82,7 @@ static bool do_make(struct client *c, const struct wire_segment *rec, uint64_t *
 
 static bool do_open(struct client *c, const struct wire_segment *rec, uint64_t *done) {
     struct segment *s = *done ? memory_segment_find(c->memory, rec->segment)
-                              : segment_find(&c->worker->segments, rec->key, c->uid);
+                              : segment_find(&c->worker->shared.segments, rec->key, c->uid);
     bool over = true;
     int err = s ? 0 : -ENOENT;
     uint64_t bytes = s ? s->count * s->granule : 0;
@@ -100,7 +100,7 @@ static bool do_open(struct client *c, const struct wire_segment *rec, uint64_t *
 static bool do_close(struct client *c, const struct wire_segment *rec, uint64_t *done) {
     uint32_t ahead = memory_segment_drop_ahead(c->memory, rec->segment, WORKER_GRANULES);
     *done += ahead;
-    pace_add(&c->worker->pace, ahead);
+    pace_add(&c->worker->moves.pace, ahead);
     if (ahead) return false;
     int err = memory_grant_close(c, rec->segment);
     if (err) log_warn("client", "job=%u close=%u error=%d", c->job_id, rec->segment, err);
@@ -114,7 +114,7 @@ static int show_part(struct client *c, const struct wire_segment *rec, uint64_t 
     int err = memory_segment_show(c->memory, rec->segment, *done, rec->addr + *done, part);
     if (!err) {
         *done += part;
-        pace_add(&c->worker->pace, (uint32_t)(part / c->worker->info.granularity_bytes));
+        pace_add(&c->worker->moves.pace, (uint32_t)(part / c->worker->info.granularity_bytes));
     } else if (*done) { /* nobody was told of the rest yet */
         memory_unback(c->memory, rec->addr, *done);
     }
@@ -142,14 +142,14 @@ static bool do_share(struct client *c, const struct wire_segment *rec, uint64_t 
     *done += WORKER_GRANULES - most;
     if (!err && !most) return false;
     if (!err) err = memory_segment_share(c->memory, rec->addr, rec->bytes, c->uid, &s);
-    if (!err) err = segment_export(s, &c->worker->segments);
+    if (!err) err = segment_export(s, &c->worker->shared.segments);
     answer_segment(c, rec, s, err);
     return true;
 }
 
 static void do_export(struct client *c, const struct wire_segment *rec) {
     struct segment *s = memory_segment_find(c->memory, rec->segment);
-    int err = s ? segment_export(s, &c->worker->segments) : -ENOENT;
+    int err = s ? segment_export(s, &c->worker->shared.segments) : -ENOENT;
     answer_segment(c, rec, s, err);
 }
 
@@ -179,8 +179,8 @@ static void refuse_keep(struct client *c, const struct wire_record *asked, int e
 
 static int keep(struct client *c, uint32_t id, int fd, struct segment **out) {
     struct segment *s = *out = c->memory ? memory_segment_find(c->memory, id) : NULL;
-    int err = s ? segment_export(s, &c->worker->segments) : -ENOENT;
-    if (!err) return keepers_take(&c->worker->keepers, s, fd, most_kept(c));
+    int err = s ? segment_export(s, &c->worker->shared.segments) : -ENOENT;
+    if (!err) return keepers_take(&c->worker->shared.keepers, s, fd, most_kept(c));
     fdutil_close(&fd);
     return err;
 }

@@ -27,7 +27,7 @@ bool lane_clear_pending(const struct client *c) {
 void lane_clear_begin(struct client *c) {
     memory_enter(c->memory, credit_granted_e(&c->credit));
     if (!memory_unclear(c->memory) || lane_clear_pending(c)) return;
-    list_append(&c->worker->clearing, &c->clearing);
+    list_append(&c->worker->work.clearing, &c->clearing);
 }
 
 void lane_clear_park(struct client *c, struct op *op) {
@@ -57,7 +57,7 @@ bool lane_clear_step(struct client *c) {
     if (err) fail_client(c, err);
     if (client_dead(c)) return false; /* until it is abandoned */
     struct worker *w = c->worker;
-    pace_add(&w->pace,
+    pace_add(&w->moves.pace,
              (uint32_t)((memory_cleared(c->memory) - before) / w->info.granularity_bytes));
     lane_clear_count(c);
     return !memory_unclear(c->memory);

@@ -43,7 +43,7 @@ static struct sched_need most_of(const struct client *c, struct user_sum *sums) 
 void obtainable_update(struct worker *w) {
     struct user_sum sums[SUMS] = {0};
     struct list *pos;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (!c->memory || !c->credit.granted || c->abandoned) continue;
         struct sched_need most = most_of(c, sums);

@@ -45,7 +45,7 @@ static void pay(struct worker *w, struct move *mv, uint64_t granules) {
     mv->granules += n;
     mv->left -= n < mv->left ? n : mv->left;
     w->moves.left -= n < w->moves.left ? n : w->moves.left;
-    pace_add(&w->pace, n);
+    pace_add(&w->moves.pace, n);
 }
 
 static void pay_bytes(struct worker *w, struct move *mv, uint64_t bytes) {
@@ -101,7 +101,7 @@ static bool spill_step(struct client *c, struct move *mv) {
 /* Nobody else of the lane may have data in it now. */
 static bool clear_step(struct worker *w, struct move *mv, uint32_t lane, const struct client *but) {
     struct list *pos;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c == but || c->lane != lane || !c->stranded || client_dead(c)) continue;
         if (!spill_step(c, mv)) return false;
@@ -221,7 +221,7 @@ static bool pack_client(struct client *c, struct move *mv) {
 static bool pack_step(struct worker *w, struct move *mv) {
     struct list *pos;
     if (!clear_step(w, mv, mv->lane, NULL)) return false;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->lane != mv->lane || !c->memory || memory_spilled(c->memory)) continue;
         if (memory_in_lane(c->memory) && !pack_client(c, mv)) return false;
@@ -233,7 +233,7 @@ static bool pack_step(struct worker *w, struct move *mv) {
 /* Somebody's pages there go anyway. */
 static bool is_ending_in(const struct worker *w, uint32_t lane) {
     const struct list *pos;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         const struct client *c = list_entry(pos, struct client, link);
         if (has_memory_in(c, c->ending, lane)) return true;
     }
@@ -305,14 +305,14 @@ static bool step(struct worker *w, struct move *mv) {
 static void resume(struct worker *w, struct client *c) {
     look_again(c);
     if (c->moves || client_dead(c)) return;
-    if (c->parked && !lane_clear_pending(c)) list_append(&w->clearing, &c->clearing);
-    if (c->streams.deferred) boundary_ready(&c->boundary, &w->passing);
+    if (c->parked && !lane_clear_pending(c)) list_append(&w->work.clearing, &c->clearing);
+    if (c->streams.deferred) boundary_ready(&c->boundary, &w->boundaries.passing);
 }
 
 /* Those of a lane, before and after it is to shrink. */
 static void resume_lane(struct worker *w, uint32_t lane) {
     struct list *pos;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->lane == lane) resume(w, c);
     }
@@ -323,7 +323,7 @@ static void finish(struct worker *w, struct move *mv) {
     uint32_t lane = mv->lane;
     if (mv->parts > 1)
         log_debug("memory", "job=%u move=%u granules=%u parts=%u most=%u", c ? c->job_id : 0,
-                  mv->kind, mv->granules, mv->parts, w->pace.most);
+                  mv->kind, mv->granules, mv->parts, w->moves.pace.most);
     memory_move_remove(w, mv);
     if (c)
         resume(w, c);

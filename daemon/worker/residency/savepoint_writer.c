@@ -47,7 +47,7 @@ static void give_up(struct client *c, int err) {
 static void look_again(struct client *c) {
     list_remove(&c->estate.savepoint.link);
     c->throttled &= (uint8_t)~CLIENT_SAVES;
-    if (!client_dead(c)) boundary_ready(&c->boundary, &c->worker->passing);
+    if (!client_dead(c)) boundary_ready(&c->boundary, &c->worker->boundaries.passing);
 }
 
 /* False: it has none from now on. */
@@ -60,7 +60,7 @@ static bool begin(struct client *c) {
     if (err)
         give_up(c, err);
     else
-        list_append(&c->worker->saving, &k->link);
+        list_append(&c->worker->work.saving, &k->link);
     return !err;
 }
 
@@ -124,8 +124,8 @@ static bool may_go_on(const struct client *c) {
 unsigned savepoint_writer_step(struct worker *w) {
     struct list *pos, *tmp;
     unsigned count = 0;
-    if (w->restoring) return 0; /* there is no room yet */
-    list_each_safe(pos, tmp, &w->saving) {
+    if (w->recovery.restoring) return 0; /* there is no room yet */
+    list_each_safe(pos, tmp, &w->work.saving) {
         struct client *c = list_entry(pos, struct client, estate.savepoint.link);
         int err = may_go_on(c) ? save_part(c) : 0;
         count++;

@@ -17,8 +17,8 @@ static uint64_t part_of(uint64_t operations, uint64_t jobs) {
 void user_limits_share(struct worker *w, uint32_t uid) {
     uint64_t jobs = 0;
     struct list *pos;
-    list_each(pos, &w->clients) jobs += list_entry(pos, struct client, link)->uid == uid;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) jobs += list_entry(pos, struct client, link)->uid == uid;
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->uid == uid) c->quota = part_of(c->limits.operations, jobs);
     }
@@ -26,7 +26,7 @@ void user_limits_share(struct worker *w, uint32_t uid) {
 
 void user_limits_set(struct worker *w, uint32_t uid, const struct wire_limits *limits) {
     struct list *pos;
-    list_each(pos, &w->clients) {
+    list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         if (c->uid == uid) c->limits = *limits;
     }
@@ -38,7 +38,7 @@ static bool leads(const struct client *c, uint64_t e, const struct client *chang
                   uint64_t changed_e) {
     const struct list *pos;
     bool before = true;
-    list_each(pos, &c->worker->clients) {
+    list_each(pos, &c->worker->clients.list) {
         const struct client *o = list_entry(pos, struct client, link);
         uint64_t other = o == changed ? changed_e : credit_granted_e(&o->credit);
         if (o == c) {
@@ -54,7 +54,7 @@ static bool leads(const struct client *c, uint64_t e, const struct client *chang
 uint64_t user_limits_granted(const struct client *c, uint64_t p, uint64_t e) {
     uint64_t sum = 0;
     const struct list *pos;
-    list_each(pos, &c->worker->clients) {
+    list_each(pos, &c->worker->clients.list) {
         const struct client *o = list_entry(pos, struct client, link);
         uint64_t its_e = o == c ? e : credit_granted_e(&o->credit);
         if (o->uid != c->uid || o->leaving) continue;

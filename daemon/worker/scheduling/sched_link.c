@@ -23,26 +23,26 @@
 /* There is always room for one event more, so that an operation's is filled before anything is
  * called. In its place: copying it here costs more than the rest. */
 static __attribute__((noinline)) void more_events(struct worker *w) {
-    uint32_t cap = 2 * w->events.cap;
-    struct sched_event *events = realloc(w->events.items, cap * sizeof(*events));
+    uint32_t cap = 2 * w->scheduling.events.cap;
+    struct sched_event *events = realloc(w->scheduling.events.items, cap * sizeof(*events));
     if (!events) { /* a lost event would hang its client for ever; the broker restarts us */
         log_error("worker", "out of memory for %u scheduler events", cap);
         abort();
     }
-    w->events.items = events;
-    w->events.cap = cap;
+    w->scheduling.events.items = events;
+    w->scheduling.events.cap = cap;
 }
 
 static inline struct sched_event *first_free(struct worker *w, enum sched_event_kind kind,
                                              uint32_t job) {
-    struct sched_event *e = &w->events.items[w->events.count];
+    struct sched_event *e = &w->scheduling.events.items[w->scheduling.events.count];
     e->kind = kind;
     e->job = job;
     return e;
 }
 
 static inline void count_event(struct worker *w) {
-    if (++w->events.count == w->events.cap) more_events(w);
+    if (++w->scheduling.events.count == w->scheduling.events.cap) more_events(w);
 }
 
 void sched_link_offer(struct worker *w, struct op *op) {
@@ -67,7 +67,7 @@ void sched_link_done(struct worker *w, const struct op *op) {
 static struct sched_event *add_event(struct worker *w, enum sched_event_kind kind, uint32_t job) {
     first_free(w, kind, job);
     count_event(w);
-    return &w->events.items[w->events.count - 1];
+    return &w->scheduling.events.items[w->scheduling.events.count - 1];
 }
 
 /* ---- submission ------------------------------------------------------------------------------ */
@@ -145,10 +145,10 @@ static void take_answer(struct worker *w, const struct sched_action *a) {
     } else if (c->growth == CLIENT_AWAITS) {
         c->growth = a->kind == SCHED_GRANT ? CLIENT_ANSWERED : CLIENT_DISMISSED;
         list_remove(&c->parts);
-        list_append(&w->parts, &c->parts);
+        list_append(&w->work.parts, &c->parts);
         return;
     }
-    if (a->job == w->asker) w->answer = a->kind;
+    if (a->job == w->scheduling.asker) w->scheduling.answer = a->kind;
 }
 
 /* Actions after which jobs can have more memory, or less. */
@@ -159,7 +159,7 @@ static bool reserves(enum sched_action_kind kind) {
 
 static __attribute__((noinline)) void act(struct worker *w, const struct sched_action *a) {
     struct client *c;
-    w->reserved_anew |= reserves(a->kind);
+    w->scheduling.reserved_anew |= reserves(a->kind);
     switch (a->kind) {
     case SCHED_GRANT:
     case SCHED_DENY:
@@ -176,7 +176,7 @@ static __attribute__((noinline)) void act(struct worker *w, const struct sched_a
         c = client_find(w, a->job);
         if (c) stream_set_still(&c->streams, a->still);
         break;
-    case SCHED_ARM: w->arm_ns = a->at_ns; break;
+    case SCHED_ARM: w->scheduling.arm_ns = a->at_ns; break;
     case SCHED_REJECT: log_rejected(a); break;
     default: residency_act(w, a);
     }
@@ -184,16 +184,17 @@ static __attribute__((noinline)) void act(struct worker *w, const struct sched_a
 
 void sched_link_step(struct worker *w) {
     struct recorder *recorder = w->events_link.recorder;
-    struct event_batch taken = w->events;
+    struct event_batch taken = w->scheduling.events;
     struct sched_actions actions;
-    if (w->restoring) return; /* what it would give away may be another's, who is still to come */
-    if (w->stepping) {        /* its actions would be overwritten */
+    if (w->recovery.restoring)
+        return; /* what it would give away may be another's, who is still to come */
+    if (w->scheduling.stepping) { /* its actions would be overwritten */
         log_error("worker", "a step within a step");
         abort();
     }
-    w->events = w->taken; /* what the actions lead to is for the next step */
-    w->events.count = 0;
-    w->taken = taken;
+    w->scheduling.events = w->scheduling.taken; /* what the actions lead to is for the next step */
+    w->scheduling.events.count = 0;
+    w->scheduling.taken = taken;
     recorder_begin(recorder, w->sched, w->now_ns, taken.items, taken.count);
     int err = sched_step(w->sched, w->now_ns, taken.items, taken.count, &actions);
     if (err) { /* out of memory: going on would lose operations */
@@ -201,8 +202,8 @@ void sched_link_step(struct worker *w) {
         abort();
     }
     recorder_answer(recorder, &actions);
-    w->stepping = true;
-    w->steps++;
+    w->scheduling.stepping = true;
+    w->scheduling.steps++;
     for (uint32_t i = 0; i < actions.count; i++) {
         const struct sched_action *a = &actions.items[i];
         if (a->kind == SCHED_RUN)
@@ -211,9 +212,9 @@ void sched_link_step(struct worker *w) {
             act(w, a);
     }
     recorder_end(recorder); /* the device has its work meanwhile */
-    w->stepping = false;
-    if (!w->reserved_anew) return;
-    w->reserved_anew = false;
+    w->scheduling.stepping = false;
+    if (!w->scheduling.reserved_anew) return;
+    w->scheduling.reserved_anew = false;
     obtainable_update(w);
 }
 
@@ -240,7 +241,7 @@ void sched_link_unpark(struct client *c) {
 unsigned sched_link_clear(struct worker *w) {
     struct list *pos, *tmp;
     unsigned count = 0;
-    list_each_safe(pos, tmp, &w->clearing) {
+    list_each_safe(pos, tmp, &w->work.clearing) {
         struct client *c = list_entry(pos, struct client, clearing);
         if (c->moves || memory_move_shrinks(w, c->lane)) continue;
         count++;
@@ -282,23 +283,23 @@ void sched_link_wanted(struct client *c) {
 }
 
 void sched_link_measured(struct client *c) {
-    c->worker->reserved_anew = true;
+    c->worker->scheduling.reserved_anew = true;
     add_event(c->worker, SCHED_MEASURED, c->job_id)->need =
         (struct sched_need){c->credit.reserved_p, c->credit.reserved_e};
 }
 
 enum sched_action_kind sched_link_ask(struct client *c, uint64_t p, uint64_t e, bool patient) {
     struct worker *w = c->worker;
-    if (w->events.count)
+    if (w->scheduling.events.count)
         sched_link_step(w); /* what was measured before is not to undo the answer */
-    w->asker = c->job_id;
-    w->answer = SCHED_DENY;
+    w->scheduling.asker = c->job_id;
+    w->scheduling.answer = SCHED_DENY;
     struct sched_event *event = add_event(w, SCHED_ASKED, c->job_id);
     event->need = (struct sched_need){p, e};
     event->patient = patient;
     sched_link_step(w);
-    w->asker = 0;
-    return w->answer;
+    w->scheduling.asker = 0;
+    return w->scheduling.answer;
 }
 
 void sched_link_set(struct client *c, const struct sched_spec *spec) {
@@ -308,8 +309,8 @@ void sched_link_set(struct client *c, const struct sched_spec *spec) {
 }
 
 void sched_link_time(struct worker *w) {
-    if (!w->arm_ns || w->now_ns < w->arm_ns) return;
-    w->arm_ns = 0;
+    if (!w->scheduling.arm_ns || w->now_ns < w->scheduling.arm_ns) return;
+    w->scheduling.arm_ns = 0;
     add_event(w, SCHED_TIME, 0);
 }
 
@@ -319,7 +320,7 @@ void sched_link_policy(struct worker *w, const struct policy_config *policy) {
 }
 
 void sched_link_left(struct client *c) {
-    c->worker->reserved_anew = true;
+    c->worker->scheduling.reserved_anew = true;
     add_event(c->worker, SCHED_LEFT, c->job_id);
     sched_link_step(c->worker);
 }

@@ -25,7 +25,7 @@ struct op;
 #define WATCH_MOST_NS 10000000ull /* and at most: for ever, it may be */
 
 struct watch {
-    struct list link;         /* worker.watching, while there is any */
+    struct list link;         /* worker.work.watching, while there is any */
     struct op *first, **last; /* linked by next; the first is looked at next */
     uint32_t count;
     uint64_t open; /* waits that were read and are not over, those that have not begun among them */

@@ -95,7 +95,7 @@ Test(board, it_says_where_a_device_has_no_shares) {
     look(b);
     cr_expect_eq(b->worker->board.page->whole, 0);
     b->worker->info.whole = true;
-    b->worker->steps++;
+    b->worker->scheduling.steps++;
     look(b);
     cr_expect_eq(b->worker->board.page->whole, 1);
     wirebench_stop(b);

@@ -106,9 +106,9 @@ Test(broker_link, the_worker_does_not_sleep_over_one_that_left) {
     wirebench_run(b);
     cr_assert(loop_idle(b->worker));
     cr_assert_eq(fdutil_send(b->sock, &msg, sizeof(msg), NULL, 0), 0);
-    b->worker->tick_ns = 0; /* it looks at its socket */
+    b->worker->loop.tick_ns = 0; /* it looks at its socket */
     loop_once(b->worker);
-    cr_assert_eq(b->worker->leaving_count, 1);
+    cr_assert_eq(b->worker->clients.leaving, 1);
     cr_assert_not(loop_idle(b->worker));
     loop_once(b->worker);
     cr_assert(loop_idle(b->worker));

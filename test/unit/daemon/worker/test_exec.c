@@ -657,7 +657,7 @@ Test(exec, coming_and_going_leaves_no_descriptor_open) {
         wireclient_free(c);
     }
     cr_expect_eq(open_files(), before);
-    cr_expect_eq(w.b->worker->client_count, 1);
+    cr_expect_eq(w.b->worker->clients.count, 1);
     end(&w);
 }
 

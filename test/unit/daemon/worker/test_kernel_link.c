@@ -26,7 +26,7 @@ static void setup(void) {
     int pair[2];
 
     log_init("none");
-    cr_assert_eq(kernels_create(&w.kernels, &config), 0);
+    cr_assert_eq(kernels_create(&w.profiles.kernels, &config), 0);
     cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
     w.link.fd = pair[0];
     peer = pair[1];
@@ -35,7 +35,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-    kernels_destroy(w.kernels);
+    kernels_destroy(w.profiles.kernels);
     kernel_set_finish(&set);
     close(w.link.fd);
     close(peer);
@@ -47,15 +47,15 @@ static struct kernel *intern(uint64_t func) {
     struct kernel_profile_key key = {func, {1, 1, 1}, {32, 1, 1}, 0, 5};
     uint32_t created = 0;
 
-    return kernels_intern(w.kernels, &key, "k", 1, &created);
+    return kernels_intern(w.profiles.kernels, &key, "k", 1, &created);
 }
 
 static void learn(uint32_t count) {
     for (uint64_t f = 1; f <= count; f++) {
         struct kernel *e = intern(f);
 
-        kernels_sample(w.kernels, e, 1000, true);
-        kernels_drop(w.kernels, e);
+        kernels_sample(w.profiles.kernels, e, 1000, true);
+        kernels_drop(w.profiles.kernels, e);
     }
 }
 
@@ -70,35 +70,35 @@ static int hear(void) {
 
 Test(kernel_link, what_was_learned_is_told_in_batches) {
     learn(20);
-    w.telling = true;
+    w.profiles.telling = true;
     kernel_link_tell(&w);
     cr_assert_eq(hear(), 16);
     cr_assert_eq(m.batch.items[0].key.func, 1);
     cr_assert_eq(m.batch.items[15].durations.sum_ns, 1000);
     cr_assert_eq(hear(), 4);
     cr_assert_eq(hear(), -1);
-    cr_assert_not(w.telling);
-    w.telling = true;
+    cr_assert_not(w.profiles.telling);
+    w.profiles.telling = true;
     kernel_link_tell(&w);
     cr_assert_eq(hear(), -1, "nothing has changed");
-    cr_assert_not(w.telling);
+    cr_assert_not(w.profiles.telling);
 }
 
 Test(kernel_link, it_never_waits_for_the_broker) {
     int told = 0, n;
 
     learn(1000);
-    w.telling = true;
+    w.profiles.telling = true;
     for (int i = 0; i < 100; i++)
         kernel_link_tell(&w); /* hangs where it would wait: nobody reads */
-    cr_assert(w.telling);
+    cr_assert(w.profiles.telling);
     while (told < 1000) {
         while ((n = hear()) >= 0)
             told += n;
         kernel_link_tell(&w);
     }
     cr_assert_eq(told, 1000);
-    cr_assert_not(w.telling);
+    cr_assert_not(w.profiles.telling);
 }
 
 /* A broker ends with each command that has a private one: that is no error of the worker's. */
@@ -109,7 +109,7 @@ Test(kernel_link, a_broker_that_is_gone_ends_it_quietly) {
     log_init("error");
     dup2(said, STDERR_FILENO);
     learn(1);
-    w.telling = true;
+    w.profiles.telling = true;
     close(peer);
     kernel_link_tell(&w);
     peer = -1;
@@ -135,7 +135,7 @@ Test(kernel_link, what_the_broker_knows_is_known_here) {
     kernel_set_learn(&set, &p);
     kernel_set_add_hints(&set, &hint, 1);
     give();
-    kernels_view(w.kernels, &v);
+    kernels_view(w.profiles.kernels, &v);
     cr_assert_eq(v.entries, 1);
     cr_assert_eq(intern(9)->sched.mean_ns, 7000);
     cr_assert_eq(intern(1)->sched.mean_ns, 5);
@@ -178,11 +178,11 @@ Test(kernel_link, what_is_wrong_is_not_taken) {
     give_spoilt(hints_at, 'm'); /* now behind the second */
     give_spoilt(hints_at, ' ');
     give_spoilt(profile_at + offsetof(struct kernel_profile, class), 77);
-    kernels_view(w.kernels, &v);
+    kernels_view(w.profiles.kernels, &v);
     cr_assert_eq(v.entries, 0);
     cr_assert_not(w.link.over);
     give_spoilt(hints_at, 'k');
-    kernels_view(w.kernels, &v);
+    kernels_view(w.profiles.kernels, &v);
     cr_assert_eq(v.entries, 1);
 }
 
@@ -192,10 +192,10 @@ Test(kernel_link, what_is_forgotten_is_not_told_any_more) {
 
     learn(20);
     kernel_link_forget(&w, &msg);
-    kernels_view(w.kernels, &v);
+    kernels_view(w.profiles.kernels, &v);
     cr_assert_eq(v.entries, 0);
     learn(1);
-    w.telling = true;
+    w.profiles.telling = true;
     kernel_link_tell(&w);
     cr_assert_eq(hear(), 1);
     cr_assert_eq(m.batch.generation, 3);
@@ -207,7 +207,7 @@ Test(kernel_link, a_kernel_that_began_anew_is_not_told_before_it_ran) {
 
     kernel_set_add_hints(&set, &hint, 1);
     give();
-    kernels_sample(w.kernels, held, 1000, true);
+    kernels_sample(w.profiles.kernels, held, 1000, true);
     kernel_link_forget(&w, &msg);
     kernel_set_finish(&set);
     give(); /* the hint went as well */

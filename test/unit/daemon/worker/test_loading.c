@@ -74,7 +74,7 @@ static void finish(struct world *w) {
     const char *what;
     cr_expect_eq(fakedev_violations(w->dev, &what), 0, "%s", what);
     cr_expect_eq(w->b->worker->ops->mem_used(w->dev), 0);
-    cr_expect_eq(w->b->worker->loading_count, 0);
+    cr_expect_eq(w->b->worker->loads.count, 0);
     wirebench_stop(w->b);
 }
 
@@ -194,8 +194,8 @@ Test(loading, a_client_that_leaves_stays_until_nobody_reads_its_image) {
     wirebench_run(w.b);
     cr_assert(fakedev_await_reads(w.dev, 1));
     tell_detach(&w, w.a);
-    cr_expect_eq(w.b->worker->client_count, 2);
-    cr_expect_eq(w.b->worker->leaving_count, 1);
+    cr_expect_eq(w.b->worker->clients.count, 2);
+    cr_expect_eq(w.b->worker->clients.leaving, 1);
     cr_expect_eq(cancelled, 1, "nobody wants what is read");
     wireclient_launch(w.other, 0, 0, 1);
     wirebench_run(w.b);
@@ -203,7 +203,7 @@ Test(loading, a_client_that_leaves_stays_until_nobody_reads_its_image) {
     resume(&w);
     cr_expect(heard_detached(&w, w.a));
     cr_expect_eq(wireclient_result(w.a, ticket), ERR_LEFT);
-    cr_expect_eq(w.b->worker->client_count, 1);
+    cr_expect_eq(w.b->worker->clients.count, 1);
     wireclient_free(w.a);
     leave(w.other);
     finish(&w);
@@ -286,7 +286,7 @@ Test(loading, clients_come_and_go_in_the_middle_of_it) {
     }
     wirebench_run(w.b);
     cr_expect_eq(wireclient_done(w.other, 0), 300);
-    cr_expect_eq(w.b->worker->client_count, 2);
+    cr_expect_eq(w.b->worker->clients.count, 2);
     w.b->errands_wait = false;
     end(&w);
 }

@@ -186,7 +186,7 @@ static struct world begin(void) {
     w.next = join(&w, 200 * MIB, 2);
     wirebench_run(w.b);
     w.worker->moves.most = MOST;
-    w.worker->pace.most = 0;
+    w.worker->moves.pace.most = 0;
     return w;
 }
 
@@ -208,15 +208,15 @@ static void end(struct world *w) {
 
 /* Until something is to be moved that cannot be in one round. */
 static void begin_move(struct world *w) {
-    cr_assert(
-        PATIENCE_UNTIL((w->worker->tick_ns = 0, loop_once(w->worker), memory_move_any(w->worker))),
-        "nothing is moved");
+    cr_assert(PATIENCE_UNTIL(
+                  (w->worker->loop.tick_ns = 0, loop_once(w->worker), memory_move_any(w->worker))),
+              "nothing is moved");
 }
 
 /* One round: the neighbour's launch of the one before is complete. */
 static void turn_beside(struct world *w) {
     uint64_t seq = wireclient_launch(w->neighbour, 0, 0, 1);
-    w->worker->tick_ns = 0;
+    w->worker->loop.tick_ns = 0;
     loop_once(w->worker);
     cr_assert_geq(wireclient_done(w->neighbour, 0) + 1, seq, "the neighbour waits");
 }
@@ -254,7 +254,7 @@ Test(moves, a_neighbour_runs_while_much_goes_out_and_comes_back) {
     cr_expect_geq(rounds, MANY / MOST - 1);
     for (uint32_t i = 0; i < MANY; i++)
         cr_expect_eq(get(&w, w.big, i * PAGE), 1 + i);
-    cr_expect_leq(w.worker->pace.most, MOST, "%u", w.worker->pace.most);
+    cr_expect_leq(w.worker->moves.pace.most, MOST, "%u", w.worker->moves.pace.most);
     struct wire_worker_msg msg;
     cr_assert(wirebench_hear(w.b, &msg, NULL));
     cr_expect_eq(msg.kind, WIRE_DETACHED);
@@ -277,7 +277,7 @@ Test(moves, a_job_that_ends_gives_its_memory_back_while_others_run) {
         turn_beside(&w);
     }
     cr_expect_geq(rounds, MANY / MOST - 1);
-    cr_expect_leq(w.worker->pace.most, MOST, "%u", w.worker->pace.most);
+    cr_expect_leq(w.worker->moves.pace.most, MOST, "%u", w.worker->moves.pace.most);
     cr_expect_eq(wireclient_result(w.next, ping), 0);
     struct wire_worker_msg msg;
     cr_assert(wirebench_hear(w.b, &msg, NULL));
@@ -322,13 +322,13 @@ Test(moves, who_is_half_out_comes_back_as_it_was) {
         const struct client *big = client_find(w.worker, w.big->job_id);
         for (uint32_t i = 0; i < 100; i++) {
             if (big->moves) cr_expect_eq(big->inflight, 0, "it runs, and half of it is out");
-            w.worker->tick_ns = 0;
+            w.worker->loop.tick_ns = 0;
             loop_once(w.worker);
         }
         for (uint32_t i = 0; i < MANY; i++)
             cr_expect_eq(get(&w, w.big, i * PAGE), 1 + i);
         cr_expect_eq(w.big->host[5 * MIB], MANY, "what waited for it saw all of it");
-        cr_expect_leq(w.worker->pace.most, MOST, "%u", w.worker->pace.most);
+        cr_expect_leq(w.worker->moves.pace.most, MOST, "%u", w.worker->moves.pace.most);
         struct wire_worker_msg msg;
         cr_assert(wirebench_hear(w.b, &msg, NULL));
         cr_expect_eq(msg.kind, WIRE_DETACHED);
@@ -360,15 +360,15 @@ Test(moves, whose_memory_comes_is_not_idle) {
     detach(&w, w.next);
     begin_move(&w);
     struct sched_job_view view;
-    uint64_t steps = w.worker->steps;
+    uint64_t steps = w.worker->scheduling.steps;
     uint32_t rounds = 0;
     for (; memory_move_any(w.worker); rounds++) {
         cr_assert(sched_job(w.worker->sched, w.big->job_id, &view));
         cr_expect_not(view.swapped);
-        w.worker->tick_ns = 0;
+        w.worker->loop.tick_ns = 0;
         loop_once(w.worker);
     }
-    cr_expect_geq(w.worker->steps - steps, rounds - 1, "it hears of each round");
+    cr_expect_geq(w.worker->scheduling.steps - steps, rounds - 1, "it hears of each round");
     wirebench_run(w.b);
     struct wire_worker_msg msg;
     cr_assert(wirebench_hear(w.b, &msg, NULL));
@@ -408,7 +408,7 @@ Test(moves, nobody_runs_in_a_lane_that_shrinks) {
     for (; memory_move_any(w.worker); rounds++) {
         cr_expect_lt(wireclient_done(w.neighbour, 0), w.neighbour->seq[0]);
         cr_expect_eq(w.worker->load.inflight, 0);
-        w.worker->tick_ns = 0;
+        w.worker->loop.tick_ns = 0;
         loop_once(w.worker);
     }
     cr_expect_geq(rounds, 3, "%u", rounds);

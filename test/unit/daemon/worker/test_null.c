@@ -61,7 +61,7 @@ static void end(void) {
     const char *what;
     wireclient_detach(null);
     wireclient_detach(computed);
-    kernels_view(b->worker->kernels, &v);
+    kernels_view(b->worker->profiles.kernels, &v);
     cr_expect_eq(v.held, 0);
     cr_expect_eq(fakedev_violations(b->worker->dev, &what), 0, "%s", what);
     wireclient_free(null);
@@ -109,7 +109,7 @@ Test(null, nothing_is_learned_of_its_kernels) {
     launch(null, KERN, 50);
     cr_expect_eq(kernel_of(null, KERN)->profile.durations.count, 0);
     cr_expect_eq(kernel_of(null, KERN)->sched.class, SCHED_CLASS_UNKNOWN);
-    cr_expect_not(kernels_take_dirty(b->worker->kernels, &p), "nobody is told of them");
+    cr_expect_not(kernels_take_dirty(b->worker->profiles.kernels, &p), "nobody is told of them");
     launch(computed, KERN, 1);
     cr_expect_neq(kernel_of(null, KERN), kernel_of(computed, KERN));
     cr_expect_eq(kernel_of(computed, KERN)->profile.durations.count, 1);
@@ -127,7 +127,7 @@ Test(null, it_takes_what_is_plausible) {
 
 Test(null, or_what_a_table_says) {
     struct kernel_profile_hint hint = {.name = "kern", .duration_ns = 123456};
-    cr_assert_eq(kernels_set_hints(b->worker->kernels, &hint, 1), 0);
+    cr_assert_eq(kernels_set_hints(b->worker->profiles.kernels, &hint, 1), 0);
     launch(null, KERN, 1);
     cr_expect_eq(spent.ns, 123456);
     launch(null, OTHER, 1);
@@ -136,7 +136,7 @@ Test(null, or_what_a_table_says) {
 
 Test(null, or_what_the_same_kernel_took_when_it_was_computed) {
     struct kernel_profile_hint hint = {.name = "kern", .duration_ns = 123456};
-    cr_assert_eq(kernels_set_hints(b->worker->kernels, &hint, 1), 0);
+    cr_assert_eq(kernels_set_hints(b->worker->profiles.kernels, &hint, 1), 0);
     fakedev_cost(b->worker->dev, &(struct fakedev_cost){.ns = 77000});
     launch(computed, KERN, 2);
     launch(null, KERN, 1);

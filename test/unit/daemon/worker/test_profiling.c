@@ -41,7 +41,7 @@ static void end(struct world *w) {
     struct kernels_view v;
     const char *what;
     wireclient_detach(w->c);
-    kernels_view(w->b->worker->kernels, &v);
+    kernels_view(w->b->worker->profiles.kernels, &v);
     cr_expect_eq(v.held, 0, "%u entries are held by nobody who is there", v.held);
     cr_expect_eq(fakedev_violations(w->dev, &what), 0, "%s", what);
     wireclient_free(w->c);
@@ -104,10 +104,10 @@ Test(profiling, what_failed_says_nothing) {
     struct world w = begin();
     struct wire_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
     struct kernel *k = (struct kernel *)shaped(the_client(&w), FAULT, &l);
-    kernels_hold(w.b->worker->kernels, k);
+    kernels_hold(w.b->worker->profiles.kernels, k);
     launch(&w, FAULT, 1);
     cr_expect_eq(k->profile.durations.count, 0);
-    kernels_drop(w.b->worker->kernels, k);
+    kernels_drop(w.b->worker->profiles.kernels, k);
     end(&w);
 }
 
@@ -121,8 +121,8 @@ Test(profiling, another_job_beside_it_makes_a_sample_provisional) {
     fakedev_finish(w.dev, 0);
     fakedev_finish(w.dev, 0);
     wirebench_run(w.b);
-    const struct kernel *k = w.b->worker->clients.next
-                                 ? list_entry(w.b->worker->clients.next, struct client, link)
+    const struct kernel *k = w.b->worker->clients.list.next
+                                 ? list_entry(w.b->worker->clients.list.next, struct client, link)
                                        ->objects.funcs[KERN]
                                        ->shape.kernel
                                  : NULL;

@@ -26,12 +26,12 @@ static struct client *add(int i, uint32_t uid, uint32_t lane, uint64_t p, uint64
     c->credit.reserved_e = e;
     c->credit.granted = true;
     c->quota = WORKER_QUOTA;
-    list_append(&w.clients, &c->link);
+    list_append(&w.clients.list, &c->link);
     return c;
 }
 
 static void setup(void) {
-    list_init(&w.clients);
+    list_init(&w.clients.list);
 }
 
 TestSuite(tenant, .init = setup);

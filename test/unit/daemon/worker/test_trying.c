@@ -41,7 +41,7 @@ static void end(void) {
     }
     const char *what;
     cr_expect_eq(fakedev_violations(b->worker->dev, &what), 0, "%s", what);
-    cr_expect_eq(b->worker->trying.kernels, 0);
+    cr_expect_eq(b->worker->isolation.kernels, 0);
     wirebench_stop(b);
 }
 
@@ -172,10 +172,10 @@ Test(trying, nobody_waits_for_ever_for_one_that_is_alone) {
     launch(2, 20);
     let_go(1);
     run_so_far("10");
-    b->worker->trying.since_ns -= FAULT_ISOLATION_NS;
+    b->worker->isolation.since_ns -= FAULT_ISOLATION_NS;
     wirebench_run(b);
     run_so_far("");
-    b->worker->trying.since_ns -= FAULT_ISOLATION_NS;
+    b->worker->isolation.since_ns -= FAULT_ISOLATION_NS;
     wirebench_run(b);
     run_so_far("11 20");
 }
@@ -187,7 +187,7 @@ Test(trying, nobody_waits_for_ever_to_be_alone) {
     launch(1, 21);
     run_so_far("20");
     cr_expect_neq(fault_isolation_next_ns(b->worker), UINT64_MAX);
-    b->worker->trying.since_ns -= FAULT_ISOLATION_NS;
+    b->worker->isolation.since_ns -= FAULT_ISOLATION_NS;
     wirebench_run(b);
     run_so_far("10 21");
 }

@@ -100,8 +100,8 @@ static void back(struct wireclient *c, uint64_t offset, uint64_t bytes) {
 
 /* Lets time pass until its stream is complete, and the boundary behind it is passed. */
 static void finish(struct wireclient *c) {
-    cr_assert(PATIENCE_UNTIL((wirebench_run(bench),
-                              wireclient_done(c, 0) == c->seq[0] && !bench->worker->early_count)),
+    cr_assert(PATIENCE_UNTIL((wirebench_run(bench), wireclient_done(c, 0) == c->seq[0] &&
+                                                        !bench->worker->boundaries.early)),
               "job %u hangs", c->job_id);
 }
 

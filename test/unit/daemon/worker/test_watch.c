@@ -49,7 +49,7 @@ static void end(void) {
     leave(a);
     leave(b);
     cr_expect_eq(fakedev_violations(bench->worker->dev, &what), 0, "%s", what);
-    cr_expect(list_empty(&bench->worker->watching));
+    cr_expect(list_empty(&bench->worker->work.watching));
     cr_expect_eq(value_wait_next_ns(bench->worker), UINT64_MAX);
     wirebench_stop(bench);
 }
@@ -132,7 +132,7 @@ Test(watch, what_is_there_already_is_not_waited_for) {
     await(a, 1, host(a, 0), 3);
     wireclient_launch(a, 1, 0, 1);
     cr_expect_str_eq(launched(), "1");
-    cr_expect(list_empty(&bench->worker->watching));
+    cr_expect(list_empty(&bench->worker->work.watching));
 }
 
 Test(watch, another_stream_writes_or_copies) {
@@ -237,11 +237,11 @@ Test(watch, who_dies_is_not_looked_for) {
     await(a, 1, host(a, 0), 1);
     await(a, 2, host(a, 8), 1);
     wirebench_run(bench);
-    cr_expect(!list_empty(&bench->worker->watching));
+    cr_expect(!list_empty(&bench->worker->work.watching));
     await(a, 3, host(b, 0), 1);
     wirebench_run(bench);
     cr_expect_eq(wireclient_fault(a), 700);
-    cr_expect(list_empty(&bench->worker->watching));
+    cr_expect(list_empty(&bench->worker->work.watching));
     cr_expect_eq(value_wait_next_ns(bench->worker), UINT64_MAX);
 }
 

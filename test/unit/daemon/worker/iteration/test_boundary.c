@@ -37,7 +37,7 @@ static void end(struct world *w) {
     fakedev_hold(w->dev, false);
     wireclient_detach(w->c);
     cr_expect_eq(fakedev_violations(w->dev, &what), 0, "%s", what);
-    cr_expect_eq(w->b->worker->held_count, 0);
+    cr_expect_eq(w->b->worker->boundaries.held, 0);
     wireclient_free(w->c);
     wirebench_stop(w->b);
 }
@@ -82,7 +82,7 @@ Test(boundary, the_next_iteration_is_read_but_waits_and_the_one_after_is_not_rea
  * a moment. A machine that takes longer for one round than the moment gets another try. */
 Test(boundary, a_mark_waits_a_moment_for_what_comes_after_it) {
     struct world w = begin();
-    uint32_t *early = &w.b->worker->early_count;
+    uint32_t *early = &w.b->worker->boundaries.early;
     uint64_t i = 0;
     for (; i < 1000 && !*early; i++) {
         wireclient_launch(w.c, 0, 0, i);
@@ -242,15 +242,15 @@ Test(boundary, a_client_that_dies_or_leaves_leaves_nothing_held) {
         }
     }
     wirebench_run(w.b);
-    cr_expect_eq(w.b->worker->held_count, 2);
+    cr_expect_eq(w.b->worker->boundaries.held, 2);
     wireclient_detach(other);
-    cr_expect_eq(w.b->worker->held_count, 1);
+    cr_expect_eq(w.b->worker->boundaries.held, 1);
     fakedev_finish_all(w.dev); /* the first launch faults */
     wirebench_run(w.b);
     cr_expect_eq(wireclient_fault(w.c), 700);
     cr_expect_eq(wireclient_done(w.c, 0), 0);
     cr_expect_eq(wireclient_result(w.c, wireclient_ping(w.c)), -5010);
-    cr_expect_eq(w.b->worker->held_count, 0);
+    cr_expect_eq(w.b->worker->boundaries.held, 0);
     wireclient_free(other);
     end(&w);
 }
@@ -355,7 +355,7 @@ static bool is_over_by_itself(struct world *w) {
 
 /* Requests until gaps count; the last one has just ended, and nothing was found yet. */
 static void serve(struct world *w) {
-    const struct client *c = list_entry(w->b->worker->clients.next, struct client, link);
+    const struct client *c = list_entry(w->b->worker->clients.list.next, struct client, link);
     uint32_t random = 1;
     fakedev_hold(w->dev, false);
     for (int i = 0; i < REQUESTS && !c->boundary.waiting; i++) {
@@ -369,7 +369,7 @@ Test(boundary, a_client_that_is_idle_for_a_while_is_at_one) {
     struct world w = begin();
     serve(&w);
     cr_expect(is_over_by_itself(&w));
-    cr_expect_eq(w.b->worker->waiting_count, 0, "nobody is looked at any more");
+    cr_expect_eq(w.b->worker->boundaries.waiting, 0, "nobody is looked at any more");
     uint64_t before = boundaries(&w);
     copy_in(&w);
     wireclient_launch(w.c, 0, 0, 1);

@@ -210,7 +210,7 @@ Test(arrays, who_has_some_is_not_swapped_out) {
     wireclient_launch(a.c, 0, 0, 1);
     wireclient_say(a.c, WIRE_ITERATION);
     wirebench_run(w.b);
-    cr_assert(PATIENCE_UNTIL(!w.b->worker->early_count || (wirebench_run(w.b), false)));
+    cr_assert(PATIENCE_UNTIL(!w.b->worker->boundaries.early || (wirebench_run(w.b), false)));
     job.iterations = 2;
     job.duration_ns = 1000;
     w.c = wireclient_attach_as(w.b, &job, 0);

@@ -166,7 +166,7 @@ static void expect_start(int refused, bool restoring) {
     cr_expect_eq(opens, 1 + refused);
     cr_expect_eq(seen.kept_count, refused ? 0 : 1);
     cr_expect_eq(seen_id, refused ? 0 : 9);
-    cr_expect_eq(w->restoring, restoring);
+    cr_expect_eq(w->recovery.restoring, restoring);
     cr_expect_not(is_open(part.fd), "the device has its own");
     worker_destroy(w);
 }
@@ -184,7 +184,7 @@ Test(kept, who_is_not_to_say_of_parts_does_not) {
 
     cr_expect_null(seen.keep);
     cr_expect_eq(seen.kept_count, 0);
-    cr_expect_not(w->restoring);
+    cr_expect_not(w->recovery.restoring);
     worker_destroy(w);
 }
 

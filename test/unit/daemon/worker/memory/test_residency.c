@@ -106,7 +106,7 @@ static void finish(struct world *w, struct wireclient *c) {
     if (w->favours) favour(w, c);
     cr_assert(PATIENCE_UNTIL((turn(w, c), wireclient_done(c, 0) == c->seq[0])), "job %u hangs",
               c->job_id);
-    cr_assert(PATIENCE_UNTIL(!w->b->worker->early_count || (wirebench_run(w->b), false)),
+    cr_assert(PATIENCE_UNTIL(!w->b->worker->boundaries.early || (wirebench_run(w->b), false)),
               "a boundary waits for more than a moment");
     cr_assert_eq(wireclient_fault(c), 0, "%s", c->com->fault.text);
 }
@@ -201,19 +201,19 @@ Test(residency, much_that_outlives_an_iteration_is_kept_in_parts) {
         put(a, E0 + i * PAGE, (unsigned char)(1 + i));
     wireclient_launch(a, 0, 0, 1);
     finish(&w, a);
-    worker->pace = (struct pace){0};
+    worker->moves.pace = (struct pace){0};
     wireclient_say(a, WIRE_ITERATION);
     uint64_t used = worker->ops->mem_used(w.dev);
     uint32_t rounds = 0;
     for (uint64_t kept; (kept = stat_of(&a->com->stats.survived_bytes)) < pages * PAGE; rounds++) {
         cr_expect_eq(stat_of(&a->com->stats.iterations), 0);
-        worker->tick_ns = 0;
+        worker->loop.tick_ns = 0;
         loop_once(worker);
         cr_expect_leq(stat_of(&a->com->stats.survived_bytes) - kept, WORKER_GRANULES * PAGE);
     }
     cr_expect_geq(rounds, 4);
     finish(&w, a);
-    cr_expect_leq(worker->pace.most, WORKER_GRANULES);
+    cr_expect_leq(worker->moves.pace.most, WORKER_GRANULES);
     cr_expect_eq(stat_of(&a->com->stats.survivors), 1);
     cr_expect_eq(worker->ops->mem_used(w.dev), used + pages * PAGE);
     for (uint32_t i = 0; i < pages; i++)
@@ -511,11 +511,11 @@ Test(residency, within_its_credit_a_client_does_not_ask) {
     struct wireclient *a = join(&w, 4 * PAGE, 2 * PAGE);
     cr_expect_eq(stat_of(&a->com->persistent_credit), 4);
     cr_expect_eq(stat_of(&a->com->ephemeral_credit), 2);
-    uint64_t steps = w.b->worker->steps;
+    uint64_t steps = w.b->worker->scheduling.steps;
     wireclient_mem_silent(a, WIRE_MEM_BACK, 0, 4 * PAGE);
     wireclient_mem_silent(a, WIRE_MEM_BACK, E0, 2 * PAGE);
     wirebench_run(w.b);
-    cr_expect_eq(w.b->worker->steps, steps);
+    cr_expect_eq(w.b->worker->scheduling.steps, steps);
     cr_expect_eq(stat_of(&a->com->persistent_credit), 4);
     back(a, 4 * PAGE, PAGE);
     cr_expect_eq(stat_of(&a->com->persistent_credit), 5);
@@ -689,7 +689,7 @@ Test(residency, a_client_that_is_swapped_out_while_it_loads_is_answered_when_it_
     fakedev_hold_reads(w.dev, false);
     w.b->errands_wait = false;
     cr_expect_eq(wireclient_result(a, ticket), -EAGAIN, "its memory is away");
-    cr_expect_eq(w.b->worker->errands.away, 0);
+    cr_expect_eq(w.b->worker->loads.errands.away, 0);
     leave(b);
     cr_expect_eq(wireclient_result(a, ticket), 0);
     leave(a);
@@ -758,7 +758,7 @@ static void life_check(struct world *w, struct life *l, uint32_t block) {
 
 static void check_all(const struct world *w) {
     const struct list *pos;
-    list_each(pos, &w->b->worker->clients) {
+    list_each(pos, &w->b->worker->clients.list) {
         const struct client *c = list_entry(pos, struct client, link);
         const struct memory *m = c->memory ? c->memory : c->ending;
         const char *what = m ? memory_check(m) : NULL;
@@ -768,7 +768,7 @@ static void check_all(const struct world *w) {
 
 static void life_rounds(struct world *w) {
     for (uint32_t i = rnd(4); i > 0; i--) {
-        w->b->worker->tick_ns = 0;
+        w->b->worker->loop.tick_ns = 0;
         loop_once(w->b->worker);
         check_all(w);
     }

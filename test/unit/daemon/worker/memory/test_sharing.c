@@ -412,20 +412,20 @@ static int keep_new(struct wireclient *c, uint32_t id, uint64_t bytes,
 
 /* The worker looks at what hung up once a millisecond. */
 static void let_go(int fd) {
-    uint32_t before = bench->worker->keepers.count;
+    uint32_t before = bench->worker->shared.keepers.count;
     close(fd);
-    for (int i = 0; i < 10000 && bench->worker->keepers.count == before; i++) {
+    for (int i = 0; i < 10000 && bench->worker->shared.keepers.count == before; i++) {
         usleep(100);
         wirebench_run(bench);
     }
-    cr_assert_eq(bench->worker->keepers.count, before - 1, "it was not noticed");
+    cr_assert_eq(bench->worker->shared.keepers.count, before - 1, "it was not noticed");
 }
 
 /* Which is what people are shown. */
 static uint64_t alone(void) {
     show_update(bench->worker, true);
-    cr_expect_eq(bench->worker->board.page->kept_bytes, bench->worker->segments.alone_bytes);
-    return bench->worker->segments.alone_bytes / PAGE;
+    cr_expect_eq(bench->worker->board.page->kept_bytes, bench->worker->shared.segments.alone_bytes);
+    return bench->worker->shared.segments.alone_bytes / PAGE;
 }
 
 static int written(struct wireclient *c, uint32_t id, struct wire_segment_reply *key) {
@@ -478,7 +478,7 @@ Test(sharing, what_descriptors_keep_is_shown_when_its_maker_is_gone) {
     int fd = keep(a, 1, &key);
     cr_assert_eq(fdutil_send(bench->sock, &msg, sizeof(msg), NULL, 0), 0);
     for (int i = 0; i < 100000 && client_find(bench->worker, a->job_id); i++) {
-        bench->worker->tick_ns = 0;
+        bench->worker->loop.tick_ns = 0;
         loop_once(bench->worker);
         show_update(bench->worker, true);
     }
@@ -578,18 +578,18 @@ static uint32_t rounds_of(struct wireclient *c, uint16_t op, struct wire_segment
     struct worker *w = bench->worker;
     uint32_t rounds = 0;
     if (op == WIRE_MEM_SHOW || op == WIRE_MEM_SHARE) s.addr += c->windows.dev_base;
-    w->pace = (struct pace){0};
+    w->moves.pace = (struct pace){0};
     uint64_t ticket = wireclient_send(c, op, 0, true, &s, sizeof(s), NULL, 0);
     for (; !wireclient_reply(c, ticket); rounds++) {
         uint64_t before = used();
-        w->tick_ns = 0;
+        w->loop.tick_ns = 0;
         loop_once(w);
         cr_expect_leq(before > used() ? before - used() : used() - before, WORKER_GRANULES * PAGE);
         cr_assert_lt(rounds, 1000u, "%s", c->com->fault.text);
     }
     cr_expect_eq(wireclient_result(c, ticket), want);
-    pace_next(&w->pace);
-    cr_expect_leq(w->pace.most, WORKER_GRANULES);
+    pace_next(&w->moves.pace);
+    cr_expect_leq(w->moves.pace.most, WORKER_GRANULES);
     return rounds;
 }
 
@@ -649,7 +649,7 @@ Test(sharing, what_is_half_given_back_is_nobodys) {
     struct memory *m = client_find(w, a->job_id)->memory;
     cr_expect_null(memory_segment_find(m, 3));
     cr_expect_null(memory_check(m));
-    cr_expect_null(segment_find(&w->segments, key.key, ALICE));
+    cr_expect_null(segment_find(&w->shared.segments, key.key, ALICE));
     leave(a);
     cr_expect_eq(used(), 0);
     a = join(ALICE);
@@ -739,7 +739,7 @@ Test(sharing, descriptors_keep_no_more_than_the_user_may) {
 
 Test(sharing, a_user_leaves_descriptors_for_others) {
     int fds[2], its;
-    bench->worker->keepers.room = 4;
+    bench->worker->shared.keepers.room = 4;
     cr_assert_eq(make(a, 1, PAGE), 0);
     for (int i = 0; i < 2; i++)
         cr_assert_geq(fds[i] = keep(a, 1, NULL), 0);
@@ -772,18 +772,18 @@ Test(sharing, what_a_client_does_with_both_ends_is_its_own_affair) {
     int others = keep(a, 1, &key);
     usleep(3000);
     wirebench_run(bench);
-    cr_expect_eq(bench->worker->keepers.count, 1);
+    cr_expect_eq(bench->worker->shared.keepers.count, 1);
     close(ours);
     let_go(others);
     int before = open_fds();
     pair_of(&fd, &end);
     close(fd);
     cr_expect_eq(wireclient_result(a, wireclient_keep(a, 1, end, 0)), 0);
-    for (int i = 0; i < 1000 && bench->worker->keepers.count; i++) {
+    for (int i = 0; i < 1000 && bench->worker->shared.keepers.count; i++) {
         usleep(1000);
         wirebench_run(bench);
     }
-    cr_expect_eq(bench->worker->keepers.count, 0);
+    cr_expect_eq(bench->worker->shared.keepers.count, 0);
     cr_expect_eq(keep(a, 2, NULL), -ENOENT);
     cr_expect_eq(wireclient_result(a, wireclient_keep(a, 1, -1, -EINVAL)), -EINVAL);
     cr_expect_eq(wireclient_result(a, wireclient_keep(a, 1, -1, 0)), -EMFILE);
