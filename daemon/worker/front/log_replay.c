@@ -21,7 +21,7 @@
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
-#include "proto/wire/record.h"
+#include "proto/record.h"
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
