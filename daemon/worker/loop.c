@@ -110,22 +110,17 @@ static bool is_over(struct worker *w) {
 }
 
 unsigned loop_at(struct worker *w, uint64_t now_ns) {
+    unsigned done = 0;
     w->now_ns = now_ns;
     if (pace_next(&w->moves.pace))
         log_debug("memory", "event=pace granules=%u", w->moves.pace.most);
-    sched_link_time(w);
-    unsigned done = pump_collect(w);
-    if (is_over(w)) return 0;
-    done += sched_link_move(w); /* before any step of this round */
-    done += deferred_request_go_on(w) + iteration_boundary_go_on(w);
-    if (w->loads.count) done += module_load_collect(w);
-    done += chan_sweep(w) + sched_link_clear(w) + savepoint_writer_step(w);
-    if (!list_empty(&w->work.watching)) done += value_wait_look(w);
-    if (w->info.in_order) pump_reorder(w);
-    if (!w->recovery.restoring) pump_run(w);
-    wake_clients(w);
-    if (w->clients.leaving) order_reap(w);
-    tick(w);
+#define STAGE(name, when, count, ...) \
+    if (when) done += (count);
+#define STAGE_LAST(name, when, ...) \
+    if (when) return 0;
+#include "daemon/worker/stages.def"
+#undef STAGE
+#undef STAGE_LAST
     return done;
 }
 

@@ -29,7 +29,10 @@
 #define WORKER_CLIENTS 1024u
 #define WORKER_QUOTA 65536u /* operations of one client that are accepted and not complete */
 
-/* ---- the parts of the worker, each with the file that writes it -------------------------------
+/* ---- the parts of the worker -------------------------------------------------------------------
+ *
+ * Each names the files that write its members; worker.c sets them at first. scripts/check-pipeline
+ * holds the code to that.
  */
 
 /* Set once, by worker_create. */
@@ -67,8 +70,8 @@ struct fault_isolation {
     uint64_t since_ns;                  /* when the first of `waiting` came, or `alone` began */
 };
 
-/* The end of an earlier worker's device, and of this one's: faults/device_loss.c; `restoring` ends
- * by an order of the broker. */
+/* The end of an earlier worker's device, and of this one's: faults/device_loss.c; `restoring`,
+ * which the broker ends: front/order.c. */
 struct recovery {
     bool restoring;    /* clients of an earlier worker are still to come: no other is read */
     int ending;        /* why all clients end with this worker; 0: the broker is gone */
@@ -79,7 +82,7 @@ struct recovery {
 /* What the device takes for so many is little; then others have their turn. */
 #define WORKER_GRANULES 8u
 
-/* What is to be done to clients' memory: residency/memory_move.c. */
+/* Moves of clients' memory: residency/memory_move.c, residency/residency.c. */
 struct moves {
     struct list list;
     uint32_t most;    /* granules, in a round of the loop: of all clients */
@@ -136,7 +139,8 @@ struct profiles {
     uint32_t generation; /* of the latest WIRE_FORGET */
 };
 
-/* When the loop does what it does once in a while: loop.c. */
+/* When the loop looks again at what it looks at once in a while: loop.c; `status_ns`:
+ * operations/status_page.c. */
 struct loop_state {
     int epoll_fd;
     uint32_t cores, cpu;

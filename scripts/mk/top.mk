@@ -40,6 +40,7 @@ CLANG_FORMAT ?= clang-format
 check-style: ## format and names: what of lint takes seconds
 	@$(CLANG_FORMAT) --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' | grep -v gen/ | grep -v '/gen_')
 	@scripts/check-names
+	@scripts/check-pipeline
 lint: check-layers check-style ## floors, format, static analysis
 	@cppcheck -j$(JOBS) --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppressions-list=scripts/cppcheck.suppress -D_GNU_SOURCE -D__x86_64__ -I. common proto daemon shim
