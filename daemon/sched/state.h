@@ -272,8 +272,4 @@ static inline struct sched_domain *state_domain(const struct sched_state *st, ui
     return &st->domains[st->exclusive || lane == SCHED_NO_LANE ? 0 : lane + 1];
 }
 
-/* Every invariant of the state and of the policies: NULL, or the one that does not hold. */
-const char *sched_check(const struct sched *s);
-const struct sched_state *sched_view(const struct sched *s);
-
 #endif

@@ -14,6 +14,7 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/sched/core/life.h"
 #include "daemon/worker/kernel/launch_profile.h"
 #include "daemon/worker/link/describe.h"
 #include "daemon/worker/link/kept.h"

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "daemon/policy/knobs.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
 #include "test/lib/schedtrace.h"
 
 static struct sched *make(uint64_t depth) {

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 
 #include "common/fdutil.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/sched.h"

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sched/core/check.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/sched/record/notation.h"
 #include "daemon/sched/state.h"
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sched/core/check.h"
+#include "daemon/sched/core/step.h"
 #include "daemon/sched/record/notation.h"
 #include "daemon/sched/state.h"
 

@@ -14,6 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "daemon/sched/core/check.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/sched/state.h"
 
 #define JOBS 3u

@@ -14,7 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sched/admission/grant_bound.h"
 #include "daemon/sched/control/controller.h"
+#include "daemon/sched/core/check.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/record/checkpoint.h"

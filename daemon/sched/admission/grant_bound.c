@@ -3,6 +3,8 @@
  * The memory that an admitted job can have at once: what grow_asked would grant it without a wait.
  * Random worlds hold one against the other (test/plain/sched_world.c).
  */
+#include "daemon/sched/admission/grant_bound.h"
+
 #include "daemon/sched/core.h"
 
 /* A lane's memory is there already. */

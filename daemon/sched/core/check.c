@@ -2,6 +2,8 @@
  *
  * Every invariant of the scheduler, recomputed from the bottom.
  */
+#include "daemon/sched/core/check.h"
+
 #include "daemon/sched/admission/grow.h"
 #include "daemon/sched/core.h"
 #include "daemon/sched/core/cap.h"

@@ -8,6 +8,9 @@
 #include <stdio.h>
 
 #include "daemon/policy/knobs.h"
+#include "daemon/sched/control/controller.h"
+#include "daemon/sched/policy/lane_policy.h"
+#include "daemon/sched/policy/policy.h"
 
 static int refuse(char *why, size_t why_bytes, const char *what, const char *name) {
     if (why) snprintf(why, why_bytes, "%s %s", what, name);

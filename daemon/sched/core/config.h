@@ -8,9 +8,10 @@
 #include <stddef.h>
 
 #include "daemon/policy/policy_config.h"
-#include "daemon/sched/control/controller.h"
-#include "daemon/sched/policy/lane_policy.h"
-#include "daemon/sched/policy/policy.h"
+
+struct controller;
+struct lane_policy;
+struct policy;
 
 struct config_named {
     const struct lane_policy *lane;
@@ -22,5 +23,9 @@ struct config_named {
  * policies that it names. 0, or -EINVAL and a sentence. */
 int config_resolve(const struct policy_config *in, struct policy_config *out,
                    struct config_named *named, char *why, size_t why_bytes);
+
+/* Whether POLICY would take this configuration: 0, or -EINVAL and a sentence in `why` (>= 160
+ * bytes, or NULL). */
+int sched_policy_check(const struct policy_config *policy, char *why, size_t why_bytes);
 
 #endif

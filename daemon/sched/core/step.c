@@ -5,6 +5,8 @@
  * anything (room.c), so that running out of memory leaves the state as it was, and a steady state
  * allocates nothing.
  */
+#include "daemon/sched/core/step.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +14,8 @@
 #include "daemon/sched/admission/grow.h"
 #include "daemon/sched/core.h"
 #include "daemon/sched/core/cap.h"
+#include "daemon/sched/core/check.h"
+#include "daemon/sched/core/config.h"
 #include "daemon/sched/core/govern.h"
 #include "daemon/sched/core/life.h"
 #include "daemon/sched/core/room.h"

@@ -2,6 +2,8 @@
  *
  * What people ask the scheduler.
  */
+#include "daemon/sched/core/view.h"
+
 #include "daemon/sched/core.h"
 #include "daemon/sched/dispatch/job_heap.h"
 #include "daemon/sched/dispatch/share.h"

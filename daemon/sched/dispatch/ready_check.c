@@ -3,6 +3,7 @@
  * The queues of jobs that have an operation to run, against the jobs themselves.
  */
 #include "daemon/sched/dispatch/ready_check.h"
+
 #include "daemon/sched/core.h"
 #include "daemon/sched/dispatch/policy_memory.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The check of the queues of jobs that have an operation to run.
+ * The invariants of the queues of ready jobs.
  */
 #ifndef DAEMON_SCHED_DISPATCH_READY_CHECK_H
 #define DAEMON_SCHED_DISPATCH_READY_CHECK_H
 
-#include "daemon/sched/dispatch/ready.h"
+struct sched;
 
 /* NULL, or which invariant of the queues does not hold. */
 const char *ready_check(const struct sched *s);

@@ -12,6 +12,7 @@
 
 #include "common/text/scan.h"
 #include "daemon/policy/knobs.h"
+#include "daemon/sched/core/view.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sched/core/check.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
 #include "daemon/sched/record/checkpoint.h"
 #include "daemon/sched/record/notation.h"
 #include "daemon/sched/state.h"

@@ -5,6 +5,7 @@
 #include "daemon/sim/report/slos.h"
 
 #include "daemon/policy/reason.h"
+#include "daemon/sched/core/view.h"
 
 bool slos_any(const struct workload *w) {
     for (uint32_t i = 0; i < w->count; i++)

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "daemon/sched/core/view.h"
 #include "daemon/sim/run/sim.h"
 
 /* clang-format off */

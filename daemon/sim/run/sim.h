@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/sched/core/view.h"
 #include "daemon/sched/sched.h"
 #include "daemon/sim/base/latency.h"
 #include "daemon/sim/device/kdev.h"

@@ -3,6 +3,7 @@
  * What a worker would do with the scheduler's actions, and what it would rely on.
  */
 #include "daemon/sim/run/sim_action.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/sim/run/sim_job.h"
 
 static int on_run(struct sim *s, uint32_t job, uint64_t op) {

@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "daemon/sched/core/check.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/sched/state.h"
 #include "daemon/sim/run/sim_action.h"
 #include "daemon/sim/run/sim_job.h"

@@ -4,6 +4,7 @@
  * step that ended a control period. What a job has of its last period, the run does not say.
  */
 #include "daemon/sim/run/sim_slo.h"
+#include "daemon/sched/core/view.h"
 
 #include <math.h>
 

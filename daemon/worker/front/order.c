@@ -14,6 +14,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "daemon/sched/core/config.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/front/kernel_link.h"
 #include "daemon/worker/front/log_replay.h"

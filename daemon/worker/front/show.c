@@ -5,6 +5,8 @@
 #include "daemon/worker/front/show.h"
 
 #include "common/atomics.h"
+#include "daemon/sched/admission/grant_bound.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/worker/client.h"
 
 #define SHOW_EVERY_NS 10000000ull

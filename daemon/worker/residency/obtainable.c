@@ -4,6 +4,7 @@
  */
 #include "daemon/worker/residency/obtainable.h"
 
+#include "daemon/sched/admission/grant_bound.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/residency/user_limits.h"
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "daemon/sched/core/step.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/worker/faults/device_loss.h"
 #include "daemon/worker/faults/fault.h"
 #include "daemon/worker/faults/fault_isolation.h"

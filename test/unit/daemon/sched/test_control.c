@@ -11,6 +11,9 @@
 
 #include "daemon/policy/reason.h"
 #include "daemon/sched/control/controller.h"
+#include "daemon/sched/core/check.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/sched/record/notation.h"
 #include "daemon/sched/state.h"
 #include "test/lib/schedtrace.h"

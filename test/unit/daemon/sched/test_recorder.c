@@ -12,6 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/record/recorder.h"

@@ -15,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sched/core/check.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/sched.h"
 #include "daemon/sched/state.h"

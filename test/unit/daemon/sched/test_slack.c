@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/sched/policy/forecast.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/state.h"

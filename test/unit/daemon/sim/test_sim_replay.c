@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "daemon/sched/core.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
 #include "daemon/sched/record/checkpoint.h"
 #include "daemon/sched/record/notation.h"
 #include "daemon/sim/verbs/simcli.h"

@@ -11,6 +11,7 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/worker/front/show.h"
 #include "daemon/worker/link/board.h"
 #include "test/lib/fakedev.h"

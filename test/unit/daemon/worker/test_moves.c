@@ -11,6 +11,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/loop.h"
 #include "daemon/worker/memory/memory_state.h"

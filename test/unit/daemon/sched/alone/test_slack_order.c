@@ -8,6 +8,10 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "daemon/sched/core/check.h"
+#include "daemon/sched/core/life.h"
+#include "daemon/sched/core/step.h"
+#include "daemon/sched/core/view.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/sched.h"
 #include "daemon/sched/state.h"
