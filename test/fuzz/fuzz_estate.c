@@ -13,7 +13,7 @@
 #include "daemon/device/device.h"
 #include "daemon/worker/estate/estate.h"
 #include "daemon/worker/estate/promise.h"
-#include "daemon/worker/estate/tidy.h"
+#include "daemon/worker/estate/record_log_tidy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -72,7 +72,7 @@ static void check(struct estate *e) {
     if (promise_modules(&e->log, &ops, NULL) == 0) promise_renounce(&e->log, &ops, NULL);
     if (promised) abort();
     record_log_ring_next(&e->log);
-    if (tidy_log(&e->log, &state) || !record_log_whole(&e->log)) abort();
+    if (record_log_tidy(&e->log, &state) || !record_log_whole(&e->log)) abort();
     while (record_log_at(&e->log, at, &at)) {
     }
     if (at != atomic_load(&e->header->log.end)) abort();

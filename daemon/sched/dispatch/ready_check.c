@@ -6,6 +6,7 @@
 
 #include "daemon/sched/core.h"
 #include "daemon/sched/dispatch/policy_memory.h"
+#include "daemon/sched/dispatch/share.h"
 
 static const char *check_ranked(const struct sched *s) {
     const struct sched_state *st = &s->st;

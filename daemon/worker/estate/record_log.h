@@ -75,13 +75,13 @@ static inline uint64_t record_log_done(const struct log_state *s, uint32_t strea
 void record_log_attach(struct log *l, struct log_header *header, void *memory, uint64_t room);
 
 /* Room for a record and a tail behind all others, which becomes part of the log with
- * record_log_commit. NULL: there is none, even after tidy_log. The tail is the caller's to
+ * record_log_commit. NULL: there is none, even after record_log_tidy. The tail is the caller's to
  * fill. */
 struct log_entry *record_log_reserve(struct log *l, const void *record, uint32_t bytes,
                                      uint64_t tail_bytes);
 void record_log_commit(struct log *l, struct log_entry *e);
 
-/* Whether it is time for tidy_log before another entry of so many bytes. */
+/* Whether it is time for record_log_tidy before another entry of so many bytes. */
 static inline bool record_log_full(const struct log *l, uint64_t bytes) {
     return atom_load_relaxed(&l->header->end) + bytes > l->limit;
 }

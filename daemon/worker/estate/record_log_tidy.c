@@ -3,7 +3,7 @@
  * What of a log is over. It is read backwards, for what came later ends what came before: the
  * places of all entries are noted first.
  */
-#include "daemon/worker/estate/tidy.h"
+#include "daemon/worker/estate/record_log_tidy.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -297,7 +297,7 @@ static int make(struct tidy *t, uint64_t count) {
     return err ? err : slotmap_reserve(&t->ends.shows, (uint32_t)count);
 }
 
-int tidy_log(struct log *l, const struct log_state *state) {
+int record_log_tidy(struct log *l, const struct log_state *state) {
     uint64_t count = count_entries(l);
     struct tidy *t = count ? calloc(1, sizeof(*t)) : NULL;
     if (!count) return 0;

@@ -3,7 +3,7 @@
  * Writing the log.
  */
 #include "daemon/worker/front/book.h"
-#include "daemon/worker/estate/tidy.h"
+#include "daemon/worker/estate/record_log_tidy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static void end_graph(struct client *c) {
 
 static void drop_over(struct client *c) {
     const struct log_state state = estate_over(&c->estate, c->com.page);
-    tidy_log(&c->estate.log, &state);
+    record_log_tidy(&c->estate.log, &state);
 }
 
 /* What is kept to go back to is the first that goes. */

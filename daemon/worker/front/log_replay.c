@@ -3,7 +3,7 @@
  * What an earlier worker had read, once more.
  */
 #include "daemon/worker/front/log_replay.h"
-#include "daemon/worker/estate/tidy.h"
+#include "daemon/worker/estate/record_log_tidy.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -166,7 +166,7 @@ int log_replay_begin(struct client *c) {
     struct estate *e = &c->estate;
     const struct wire_completion *page = c->com.page;
     const struct log_state state = estate_over(e, page);
-    int err = tidy_log(&e->log, &state);
+    int err = record_log_tidy(&e->log, &state);
     if (!err) err = promise_modules(&e->log, c->worker->ops, c->worker->dev);
     r->promised = !err;
     if (!err) r->begun = calloc(WIRE_STREAMS, sizeof(*r->begun));

@@ -12,7 +12,7 @@
 #include "daemon/device/device.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/estate/record_log.h"
-#include "daemon/worker/estate/tidy.h"
+#include "daemon/worker/estate/record_log_tidy.h"
 #include "proto/cuda/cuda_abi.h"
 #include "proto/wire/record.h"
 
@@ -80,7 +80,7 @@ static void begin(uint64_t with) {
 
 static void tidy_up(void) {
     const struct log_state s = {.stream_done = done, .deferred_done = deferred_done};
-    cr_assert_eq(tidy_log(&journal, &s), 0);
+    cr_assert_eq(record_log_tidy(&journal, &s), 0);
 }
 
 static struct log_entry *put(void *record, uint32_t bytes, uint64_t tail, bool waits) {
@@ -572,7 +572,7 @@ static void use_all(void) {
     else
         promise_renounce(&journal, &promising, NULL);
     cr_assert_eq(promises, 0);
-    cr_assert_eq(tidy_log(&journal, &s), 0);
+    cr_assert_eq(record_log_tidy(&journal, &s), 0);
     cr_assert(record_log_whole(&journal), "whole it stays");
     while (record_log_at(&journal, at, &at)) {
     }
