@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What people call: demo, check, and what check is made of.
-.PHONY: help demo setup check check-layers lint check-asan check-tsan coverage
+.PHONY: help demo setup house check check-layers lint check-asan check-tsan coverage
 
 # A target is shown when its line ends with ## and a sentence.
 help: ## this
@@ -34,6 +34,9 @@ check-deep-steps:
 
 check-layers:
 	@scripts/check-layers
+
+house: all unit-programs ## what the tree is held to: circles, folders, headers, sizes; TIMES=1: how long first steps take
+	@BUILD=$(BUILD) scripts/house $(if $(TIMES),--times)
 
 CLANG_FORMAT ?= clang-format
 .PHONY: check-style

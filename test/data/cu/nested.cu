@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that launch kernels. Compiled with -rdc=true; test/unit/daemon/device/soft/dev/test_nest.c runs them.
+// Kernels that launch kernels. Compiled with -rdc=true; test_nest.c runs them.
 typedef unsigned long long u64;
 
 extern "C" __global__ void add(u64 *p, u64 v) {

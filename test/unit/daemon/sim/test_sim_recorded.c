@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a scheduler's events to a workload of kernels (daemon/ctl/record/kernel_trace.h), in times worked
- * out by hand; and that whatever is read becomes a workload that the simulator takes.
+ * From a scheduler's events to a workload of kernels (daemon/ctl/record/kernel_trace.h), in times
+ * worked out by hand; and that whatever is read becomes a workload that the simulator takes.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
