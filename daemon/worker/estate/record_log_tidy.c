@@ -12,7 +12,6 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/slotmap.h"
-#include "daemon/worker/estate/record_log_tidy.h"
 #include "proto/wire/record.h"
 
 /* What was ended by an entry that is read already. */
