@@ -30,10 +30,13 @@ $(UNIT_SRC:%.c=$(BUILD)/%.o): OWN_CFLAGS += $(UNIT_OPT)
 .PHONY: unit-programs check-unit check-plain
 # Plain programs of one thread each: worlds at random.
 WORLDS := $(addprefix $(BUILD)/test/plain/,lane_random plan_world sched_world grow_worlds)
-UNIT_NOW = $(filter-out $(addprefix %/test_,$(UNIT_LEFT_OUT)),$(UNIT))
+# The longest begin first, so that no processor waits for one of them at the end.
+UNIT_FIRST := $(addprefix $(BUILD)/test/unit/daemon/,worker/memory/tests device/soft/exec/tests device/soft/dev/tests \
+	device/soft/code/tests serve/plan/alone/test_plan_orloj)
+UNIT_NOW = $(filter-out $(addprefix %/test_,$(UNIT_LEFT_OUT)),$(UNIT_FIRST) $(filter-out $(UNIT_FIRST),$(UNIT)))
 unit-programs: $(UNIT_NOW) $(WORLDS) $(BUILD)/proofs/late
 check-unit: unit-programs ## unit tests, as many at a time as there are processors; UNIT_LEFT_OUT=name
-	$(Q)scripts/run-tests -j$(JOBS) $(WORLDS) $(UNIT_NOW)
+	$(Q)scripts/run-tests -j$(JOBS) $(UNIT_NOW) $(WORLDS)
 	$(Q)scripts/must-fail "unit: late" "an assertion failed when its test was over" scripts/run-tests $(BUILD)/proofs/late
 	$(Q)scripts/must-fail "unit: hung" "no end after 1 s" timeout 30 scripts/run-tests -t1 test/proofs/stays
 	$(Q)scripts/must-fail "unit: ended" "ended while test/proofs/stays ran" timeout 1 scripts/run-tests test/proofs/stays
