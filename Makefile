@@ -119,7 +119,8 @@ $(call objs,$(SHIM)): OWN_CFLAGS += -fvisibility=hidden
 # ---- tests -------------------------------------------------------------------------------------
 PLAIN := $(patsubst test/plain/%.c,$(BUILD)/test/plain/%,$(wildcard test/plain/*.c))
 TEST_LIB := $(BUILD)/libtest.a
-$(TEST_LIB): $(call objs,$(wildcard test/lib/*.c))
+TEST_ROOMS := alu broker cuda place ptx sched serve tune worker
+$(TEST_LIB): $(call objs,$(wildcard test/lib/*.c $(TEST_ROOMS:%=test/lib/%/*.c)))
 TEST_LINK = $(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 $(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(TEST_LINK) $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)

@@ -10,7 +10,7 @@
 #include "daemon/policy/knobs.h"
 #include "daemon/sched/core/life.h"
 #include "daemon/sched/core/step.h"
-#include "test/lib/schedtrace.h"
+#include "test/lib/sched/schedtrace.h"
 
 static struct sched *make(uint64_t depth) {
     struct sched_config config = {.capacity_bytes = 100, .chunk_bytes = 1};

@@ -10,8 +10,8 @@ $(STACK_DRIVER): $(BUILD)/test/bench/%: $(BUILD)/test/bench/%.o $(STACK_COMMON) 
 $(BUILD)/test/bench/reply_bench: $(BUILD)/test/bench/reply_bench.o $(STACK_COMMON) \
 		$(addprefix $(BUILD)/lib,shim.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
-$(BUILD)/test/bench/worker_bench: $(BUILD)/test/bench/worker_bench.o $(BUILD)/test/lib/fakedev.o $(BUILD)/test/lib/description.o \
-		$(addprefix $(BUILD)/test/lib/,wireclient.o patience.o) $(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a policy.a common.a)
+$(BUILD)/test/bench/worker_bench: $(BUILD)/test/bench/worker_bench.o $(BUILD)/test/lib/worker/fakedev.o $(BUILD)/test/lib/description.o \
+		$(addprefix $(BUILD)/test/lib/,worker/wireclient.o patience.o) $(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DEVICE_LIBS)
 
 # A worker whose kernels, where they only take time, share the multiprocessors: the object is there before the library's.

@@ -8,7 +8,7 @@ CUDA_INCLUDE := $(shell grep -Eqs '^.define CUDA_VERSION 130[05]0$$' $(CUDA_HOME
 	echo $(CUDA_HOME)/include)
 
 # Only the tests that compare with it may see the toolkit's own header.
-$(BUILD)/test/lib/cuda_abi_theirs.o: OWN_CFLAGS += $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE))
+$(BUILD)/test/lib/cuda/cuda_abi_theirs.o: OWN_CFLAGS += $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE))
 
 .PHONY: gen check-gen
 gen: ## what is generated from proto/driver.api and others, again

@@ -9,7 +9,7 @@ RANDOM_PLAY := $(BUILD)/test/random/play
 RANDOM_JOB := $(BUILD)/test/random/job
 RANDOM_DATA := $(wildcard test/data/random/*.expected)
 RANDOM_PAIRS := $(foreach e,$(RANDOM_DATA),$(e) $(e:.expected=.ptx))
-RANDOM_LIBS := $(BUILD)/test/random/cases.o $(addprefix $(BUILD)/test/lib/,ptxrun.o inparts.o patience.o watched.o) \
+RANDOM_LIBS := $(BUILD)/test/random/cases.o $(addprefix $(BUILD)/test/lib/,ptx/ptxrun.o ptx/inparts.o patience.o ptx/watched.o) \
 	$(addprefix $(BUILD)/lib,device.a proto.a common.a)
 
 $(RANDOM_PLAY): $(BUILD)/test/random/play.o $(RANDOM_LIBS)

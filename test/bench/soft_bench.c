@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "daemon/device/soft/isa/dispatch/select.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define SOFT_BENCH_ROUNDS 5
 

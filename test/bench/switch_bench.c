@@ -16,8 +16,8 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 #include "daemon/worker/loop.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define GOAL_NS 1000.0
 #define BURST 64 /* iterations of each client before the worker looks */

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "daemon/worker/loop.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define GOAL_NS 115.0 /* 5 % of a native launch */
 #define CLIENTS_MAX 100

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "daemon/device/device.h"
-#include "test/lib/devmodule.h"
+#include "test/lib/ptx/devmodule.h"
 
 #define MIB (1ull << 20)
 #define BASE 0x210000000000ull

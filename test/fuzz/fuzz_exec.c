@@ -22,8 +22,8 @@
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/segments/segment.h"
 #include "proto/wire/record.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define MORE_OPS 28u
 #define FILES 2u /* that the client sent */

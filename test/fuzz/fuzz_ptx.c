@@ -9,7 +9,7 @@
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
 #include "daemon/device/touch/touch.h"
-#include "test/lib/ptx_check.h"
+#include "test/lib/ptx/ptx_check.h"
 
 #define FUZZ_UNITS 4
 #define SEPARATOR "\n//unit\n"

@@ -10,7 +10,7 @@
 
 #include "common/err.h"
 #include "proto/cuda/tensor_map.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define MEMORY 4096 /* bytes, of the tensor */
 

@@ -10,7 +10,7 @@
 #include "common/err.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/wire/record.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define MOST (1u << 20) /* bytes of a texture */
 #define WORDS 16        /* of a thread's place */

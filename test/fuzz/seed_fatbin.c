@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/lib/image_build.h"
+#include "test/lib/ptx/image_build.h"
 
 static const char ptx[] = ".version 8.0\n.target sm_75\n.address_size 64\n"
                           ".visible .entry k(.param .u64 p) { ret; }\n";

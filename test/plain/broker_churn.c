@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "test/lib/asker.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/asker.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 #define THREADS 4

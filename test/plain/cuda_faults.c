@@ -21,8 +21,8 @@
 #include "common/log.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/cuda/array_layout.h"
-#include "test/lib/cuda_rig.h"
-#include "test/lib/devmodule.h"
+#include "test/lib/cuda/cuda_rig.h"
+#include "test/lib/ptx/devmodule.h"
 
 #define OPS 40u
 #define CHUNKS 3u

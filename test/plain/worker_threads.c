@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/wireclient.h"
 
 #define CLIENTS 3
 #define ROUNDS 60

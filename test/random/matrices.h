@@ -12,8 +12,8 @@
 #ifdef __CUDACC__
 #include <mma.h>
 #else
-#include "test/lib/matrixplace.h"
-#include "test/lib/matrixref.c"
+#include "test/lib/ptx/matrixplace.h"
+#include "test/lib/ptx/matrixref.c"
 #endif
 
 HD inline void sync_warp(u32 mask) {

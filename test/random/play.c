@@ -15,7 +15,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/image/image.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 #include "test/random/cases.h"
 #include "test/random/inputs.h"
 

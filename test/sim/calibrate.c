@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "daemon/sched/policy/contention.h"
-#include "test/lib/table2.h"
+#include "test/lib/sched/table2.h"
 
 #define SLOTS_FROM 1000 /* thousandths */
 #define SLOTS_TO 1400

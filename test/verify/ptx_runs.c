@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/lib/ptx_cases.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptx_cases.h"
+#include "test/lib/ptx/ptxrun.h"
 
 static void judge(const struct ptx_frame *frame, const char *line) {
     char *text = ptx_frame_text(frame, line);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/lib/ptx_cases.h"
-#include "test/lib/ptx_text.h"
+#include "test/lib/ptx/ptx_cases.h"
+#include "test/lib/ptx/ptx_text.h"
 
 static int whole_files(char **paths) {
     int refused = 0;

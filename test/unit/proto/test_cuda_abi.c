@@ -8,7 +8,7 @@
 
 #include "proto/cuda/cuda_abi.h"
 #include "proto/cuda/cuda_result.h"
-#include "test/lib/cuda_abi_rows.h"
+#include "test/lib/cuda/cuda_abi_rows.h"
 
 Test(cuda_abi, equals_the_toolkits_header) {
     const struct cuda_abi_table *ours = &cuda_abi_ours, *theirs = &cuda_abi_theirs;

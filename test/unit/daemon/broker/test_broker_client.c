@@ -19,7 +19,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/broker/server_parts.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 #define S 1000000000ull

@@ -21,8 +21,8 @@
 #include "daemon/broker/server_parts.h"
 #include "daemon/sched/sched.h"
 #include "daemon/worker/estate/savepoint.h"
-#include "test/lib/asker.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/asker.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 #define S 1000000000ull

@@ -18,8 +18,8 @@
 #include "common/text/command_line.h"
 #include "daemon/broker/jobs/ancestry.h"
 #include "daemon/broker/jobs/groups.h"
-#include "test/lib/asker.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/asker.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 #define MIB (1ull << 20)

@@ -17,7 +17,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/broker/server_parts.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 static struct broker_rig rig;

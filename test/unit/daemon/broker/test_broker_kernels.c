@@ -15,8 +15,8 @@
 
 #include "common/fdutil.h"
 #include "daemon/kernels/kernel_text.h"
-#include "test/lib/asker.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/asker.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 #define DEVICE "device sms=4 name=Fake GPU\n"

@@ -17,8 +17,8 @@
 #include "common/fdutil.h"
 #include "daemon/broker/life/recovery.h"
 #include "daemon/broker/server_parts.h"
-#include "test/lib/asker.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/asker.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 static struct broker_rig rig;

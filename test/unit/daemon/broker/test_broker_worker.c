@@ -16,7 +16,7 @@
 #include "common/fdutil.h"
 #include "daemon/broker/server_parts.h"
 #include "daemon/policy/knobs.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 static struct broker_rig rig;

@@ -12,7 +12,7 @@
 #include "common/fdutil.h"
 #include "daemon/broker/gpu/gpus.h"
 #include "daemon/broker/server_parts.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 #define MIB (1ull << 20)

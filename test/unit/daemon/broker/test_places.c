@@ -14,8 +14,8 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "test/lib/asker.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/asker.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 static struct broker_rig rig;

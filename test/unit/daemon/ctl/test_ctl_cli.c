@@ -22,8 +22,8 @@
 #include "daemon/ctl/cli/usage.h"
 #include "daemon/ctl/environment/environment.h"
 #include "proto/wire/wire.h"
-#include "test/lib/broker_rig.h"
-#include "test/lib/clirun.h"
+#include "test/lib/broker/broker_rig.h"
+#include "test/lib/broker/clirun.h"
 #include "test/lib/patience.h"
 
 static struct broker_rig rig;

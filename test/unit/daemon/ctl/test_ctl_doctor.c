@@ -16,8 +16,8 @@
 #include "daemon/ctl/doctor/checks_python.h"
 #include "daemon/ctl/doctor/checks_system.h"
 #include "daemon/ctl/doctor/refused.h"
-#include "test/lib/broker_rig.h"
-#include "test/lib/clirun.h"
+#include "test/lib/broker/broker_rig.h"
+#include "test/lib/broker/clirun.h"
 #include "test/lib/patience.h"
 
 static struct broker_rig rig;

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "test/lib/broker_rig.h"
-#include "test/lib/clirun.h"
+#include "test/lib/broker/broker_rig.h"
+#include "test/lib/broker/clirun.h"
 
 #define KNOWN "known of 'Fake GPU' with 4 SMs: "
 

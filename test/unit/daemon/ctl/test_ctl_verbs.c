@@ -17,8 +17,8 @@
 #include "daemon/policy/knobs.h"
 #include "daemon/policy/policies.h"
 #include "daemon/sched/sched.h"
-#include "test/lib/broker_rig.h"
-#include "test/lib/clirun.h"
+#include "test/lib/broker/broker_rig.h"
+#include "test/lib/broker/clirun.h"
 #include "test/lib/patience.h"
 
 static struct broker_rig rig;

@@ -13,7 +13,7 @@
 #include "daemon/device/subgrid/subgrid.h"
 #include "daemon/device/subgrid/subgrid_rewrite.h"
 #include "daemon/device/subgrid/subgrid_slab.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define VARS                                        \

@@ -12,7 +12,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/device/touch/touch_value.h"
-#include "test/lib/watched.h"
+#include "test/lib/ptx/watched.h"
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 #define A 0x100000000ull

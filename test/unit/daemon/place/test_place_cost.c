@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "daemon/place/state/curve.h"
-#include "test/lib/placecase.h"
+#include "test/lib/place/placecase.h"
 
 static const struct place_curve gtx_1080 = {1.32198, -0.00728, 6e-5};
 static const struct place_curve rtx_2080 = {1.16664, -0.00302, 4e-5};

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "test/lib/placecase.h"
+#include "test/lib/place/placecase.h"
 
 static struct placecase start(const char *policy) {
     struct placecase c;

@@ -7,7 +7,7 @@
 
 #include "daemon/place/queue/queues.h"
 #include "daemon/place/state/kmeans.h"
-#include "test/lib/placecase.h"
+#include "test/lib/place/placecase.h"
 
 static void expect_clusters(struct kmeans_point *points, uint32_t count, uint32_t k,
                             const char *must) {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "test/lib/placecase.h"
+#include "test/lib/place/placecase.h"
 
 static struct placecase start(const char *policy) {
     struct placecase c;

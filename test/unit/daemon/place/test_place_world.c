@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/lib/placeworld.h"
+#include "test/lib/place/placeworld.h"
 
 #define SEEDS 4u /* or as SALUS_TEST_SEEDS says: check-long has more of them */
 #define STEPS 600u

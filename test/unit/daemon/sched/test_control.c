@@ -16,7 +16,7 @@
 #include "daemon/sched/core/view.h"
 #include "daemon/sched/record/notation.h"
 #include "daemon/sched/state.h"
-#include "test/lib/schedtrace.h"
+#include "test/lib/sched/schedtrace.h"
 
 #define PERIOD "lane=pack,period_ns=100,period_requests=1,period_cycles=1"
 /* A pause of 1 ns takes a tenth of that away, all SMs withheld 1000 ns; the device has 80. */

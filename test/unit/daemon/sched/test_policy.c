@@ -14,7 +14,7 @@
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/policy/tune.h"
 #include "daemon/sched/state.h"
-#include "test/lib/schedtrace.h"
+#include "test/lib/sched/schedtrace.h"
 
 #define JOBS "@0 +1(1,1)h1q10000 +2(1,1) +3(1,1)\n"
 #define JOINED "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1, lane 2=1, admit 3@2\n"

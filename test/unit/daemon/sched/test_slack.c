@@ -13,7 +13,7 @@
 #include "daemon/sched/policy/forecast.h"
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/state.h"
-#include "test/lib/schedtrace.h"
+#include "test/lib/sched/schedtrace.h"
 
 /* ---- delays ---------------------------------------------------------------------------------- */
 

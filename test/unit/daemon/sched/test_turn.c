@@ -11,7 +11,7 @@
 #include "daemon/sched/core/life.h"
 #include "daemon/sched/core/view.h"
 #include "daemon/sched/state.h"
-#include "test/lib/schedtrace.h"
+#include "test/lib/sched/schedtrace.h"
 
 static struct sched *make(struct policy_config policy, uint64_t capacity) {
     struct sched *s;

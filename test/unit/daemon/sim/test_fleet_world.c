@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "daemon/sim/place/fleet_run.h"
-#include "test/lib/fleet_rig.h"
+#include "test/lib/place/fleet_rig.h"
 
 #define S 1000000000ll
 

@@ -9,7 +9,7 @@
 
 #include "daemon/sched/policy/contention.h"
 #include "daemon/sim/base/prng.h"
-#include "test/lib/table2.h"
+#include "test/lib/sched/table2.h"
 
 #define STREAMS 8
 #define DEPTH 4

@@ -12,9 +12,9 @@
 #include "daemon/sim/run/sim.h"
 #include "daemon/sim/run/sim_run.h"
 #include "daemon/sim/workload/workload_file.h"
-#include "test/lib/decisions.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/workrun.h"
+#include "test/lib/sched/decisions.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/workrun.h"
 
 #define DEVICE "device memory=256MiB sms=4\n"
 #define MEMORY "persistent=2MiB ephemeral=16MiB hint=none "

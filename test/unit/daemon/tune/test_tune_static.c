@@ -4,7 +4,7 @@
  */
 #include <criterion/criterion.h>
 
-#include "test/lib/fluidrun.h"
+#include "test/lib/tune/fluidrun.h"
 
 #define S 1000000000ll
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/lib/fluidrun.h"
+#include "test/lib/tune/fluidrun.h"
 
 #define S 1000000000ll
 

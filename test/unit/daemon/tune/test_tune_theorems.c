@@ -10,8 +10,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "test/lib/fluidbest.h"
-#include "test/lib/fluidrun.h"
+#include "test/lib/tune/fluidbest.h"
+#include "test/lib/tune/fluidrun.h"
 
 #define MS 1000000.0
 #define ROUNDING_NS 100.0

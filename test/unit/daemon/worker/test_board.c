@@ -14,8 +14,8 @@
 #include "daemon/sched/core/view.h"
 #include "daemon/worker/front/show.h"
 #include "daemon/worker/link/board.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define MIB (1ull << 20)
 

@@ -13,8 +13,8 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/worker/loop.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 static char text[4096];
 

@@ -10,7 +10,7 @@
 #include "daemon/device/device.h"
 #include "daemon/worker/link/describe.h"
 #include "proto/cuda/cuda_abi.h"
-#include "test/lib/fakedev.h"
+#include "test/lib/worker/fakedev.h"
 
 static struct dev_info info;
 static struct description good;

@@ -11,8 +11,8 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY
 #define STREAMS 8u

@@ -19,8 +19,8 @@
 #include "proto/cuda/array_layout.h"
 #include "proto/cuda/cuda_abi.h"
 #include "proto/wire/record.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define WHY_AT (8u << 20)
 #define PARAMS_AT (9u << 20)

@@ -12,8 +12,8 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/loop.h"
 #include "daemon/worker/stream/graph.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 /* ---- making one ------------------------------------------------------------------------------ */
 

@@ -17,8 +17,8 @@
 #include "common/fdutil.h"
 #include "common/remap.h"
 #include "daemon/worker/client.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define PAGE ((uint64_t)WIRE_FILE_PAGE)
 #define WINDOW (4096 * PAGE)

@@ -13,8 +13,8 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/front/order.h"
 #include "daemon/worker/loop.h"
-#include "test/lib/mortaldev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/mortaldev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define GRAN (2ull << 20)
 

@@ -14,8 +14,8 @@
 #include "daemon/worker/kernel/estimate.h"
 #include "daemon/worker/kernel/kernels.h"
 #include "daemon/worker/kernel/object.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 enum { KERN, OTHER };
 

@@ -10,8 +10,8 @@
 #include "daemon/worker/kernel/launch_profile.h"
 #include "daemon/worker/kernel/object.h"
 #include "daemon/worker/scheduling/sched_link.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 enum { KERN, OTHER, FAULT };
 

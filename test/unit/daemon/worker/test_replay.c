@@ -15,8 +15,8 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/worker/memory/memory.h"
-#include "test/lib/succession.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/succession.h"
+#include "test/lib/worker/wireclient.h"
 
 #define GRAN (2ull << 20)
 #define MEMORY (96ull << 20)

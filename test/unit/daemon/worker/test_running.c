@@ -10,8 +10,8 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 static struct wirebench *bench;
 static struct wireclient *client;

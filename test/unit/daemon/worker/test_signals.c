@@ -11,8 +11,8 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/worker/client.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define ALICE 1001
 #define BOB 1002

@@ -11,8 +11,8 @@
 
 #include "common/atomics.h"
 #include "daemon/worker/client.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 struct world {
     struct wirebench *b;

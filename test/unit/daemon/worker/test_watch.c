@@ -12,9 +12,9 @@
 #include "common/err.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/operations/value_wait.h"
-#include "test/lib/fakedev.h"
+#include "test/lib/worker/fakedev.h"
 #include "test/lib/patience.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY
 #define CELL 4096u /* of the host window: where images are not */

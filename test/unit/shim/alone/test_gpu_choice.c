@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/broker_rig.h"
 
 static struct broker_rig rig;
 static struct gpu_choice choice;

@@ -15,7 +15,7 @@
 #include "shim/code/linked.h"
 #include "shim/code/object.h"
 #include "shim/code/ptx_target.h"
-#include "test/lib/image_build.h"
+#include "test/lib/ptx/image_build.h"
 
 #define PTX(target) ".version 8.0\n.target " target "\n.address_size 64\n"
 

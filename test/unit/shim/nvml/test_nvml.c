@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
-#include "test/lib/broker_rig.h"
+#include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
 static struct broker_rig rig;

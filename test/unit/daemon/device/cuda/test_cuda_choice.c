@@ -9,7 +9,7 @@
 
 #include "daemon/device/cuda/driver/choice.h"
 #include "proto/cuda/uuid.h"
-#include "test/lib/cuda_rig.h"
+#include "test/lib/cuda/cuda_rig.h"
 
 static struct cuda_rig rig;
 static struct driver driver;

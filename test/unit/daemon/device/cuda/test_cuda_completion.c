@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/fdutil.h"
-#include "test/lib/cuda_rig.h"
+#include "test/lib/cuda/cuda_rig.h"
 
 static struct cuda_rig rig;
 

@@ -13,7 +13,7 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "test/lib/cuda_rig.h"
+#include "test/lib/cuda/cuda_rig.h"
 
 static struct cuda_rig rig;
 static struct rig_space space;

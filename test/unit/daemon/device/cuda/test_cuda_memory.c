@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/cuda_rig.h"
+#include "test/lib/cuda/cuda_rig.h"
 
 #define MOST 32u /* chunks that the rig's device has */
 #define PIECE (8ull << 20)

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/cuda_rig.h"
-#include "test/lib/devmodule.h"
+#include "test/lib/cuda/cuda_rig.h"
+#include "test/lib/ptx/devmodule.h"
 
 static struct cuda_rig rig;
 static struct rig_space space;

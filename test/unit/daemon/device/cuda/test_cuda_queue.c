@@ -10,8 +10,8 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
-#include "test/lib/cuda_rig.h"
-#include "test/lib/devmodule.h"
+#include "test/lib/cuda/cuda_rig.h"
+#include "test/lib/ptx/devmodule.h"
 #include "test/lib/patience.h"
 
 #define DEPTH 64u /* QUEUE_DEPTH */

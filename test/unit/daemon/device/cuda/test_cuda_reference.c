@@ -12,8 +12,8 @@
 #include "common/err.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/wire/record.h"
-#include "test/lib/cuda_rig.h"
-#include "test/lib/devmodule.h"
+#include "test/lib/cuda/cuda_rig.h"
+#include "test/lib/ptx/devmodule.h"
 
 #define PLACE (8 * RIG_GRANULE) /* of arrays in the window, and from each to the next */
 #define IMAGE RIG_IMAGE "texref line\ntexref plane\nsurfref sheet\n"

@@ -9,8 +9,8 @@
 
 #include "common/buf.h"
 #include "daemon/device/cuda/module/cuda_again.h"
-#include "test/lib/cuda_rig.h"
-#include "test/lib/image_build.h"
+#include "test/lib/cuda/cuda_rig.h"
+#include "test/lib/ptx/image_build.h"
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define NOTHING ".visible .entry nothing() { ret; }\n"

@@ -9,9 +9,9 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/device/cuda/module/cuda_cut.h"
-#include "test/lib/cuda_rig.h"
-#include "test/lib/devmodule.h"
-#include "test/lib/image_build.h"
+#include "test/lib/cuda/cuda_rig.h"
+#include "test/lib/ptx/devmodule.h"
+#include "test/lib/ptx/image_build.h"
 #include "test/lib/patience.h"
 
 #define FIRST_STREAM 3u     /* two of chunks, one of peeks, then the queues' */

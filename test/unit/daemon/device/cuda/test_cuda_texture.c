@@ -12,7 +12,7 @@
 #include "common/err.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/wire/record.h"
-#include "test/lib/cuda_rig.h"
+#include "test/lib/cuda/cuda_rig.h"
 
 #define PLACE (8 * RIG_GRANULE) /* of arrays in the window, and from each to the next */
 

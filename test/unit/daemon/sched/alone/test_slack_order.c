@@ -16,7 +16,7 @@
 #include "daemon/sched/sched.h"
 #include "daemon/sched/state.h"
 #include "test/lib/part.h"
-#include "test/lib/slackscan.h"
+#include "test/lib/sched/slackscan.h"
 
 /* In place of the daemon's table of policies, which has no model. */
 static bool modelled;

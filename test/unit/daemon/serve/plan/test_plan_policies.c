@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/lib/plantrace.h"
+#include "test/lib/serve/plantrace.h"
 
 #define MS 1000000ull
 

@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "test/lib/plantrace.h"
+#include "test/lib/serve/plantrace.h"
 
 #define MS 1000000ull
 

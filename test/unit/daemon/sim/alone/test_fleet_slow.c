@@ -10,7 +10,7 @@
 
 #include "daemon/sim/base/prng.h"
 #include "daemon/sim/place/fleet_run.h"
-#include "test/lib/fleet_rig.h"
+#include "test/lib/place/fleet_rig.h"
 #include "test/lib/part.h"
 
 #define JOBS 40u

@@ -10,9 +10,9 @@
 #include "common/atomics.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/loop.h"
-#include "test/lib/fakedev.h"
+#include "test/lib/worker/fakedev.h"
 #include "test/lib/patience.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY
 #define HOST_NS 20000000ull /* how long a host function holds reading up: iteration_boundary.c */

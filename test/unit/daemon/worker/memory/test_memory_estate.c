@@ -22,7 +22,7 @@
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
-#include "test/lib/fakedev.h"
+#include "test/lib/worker/fakedev.h"
 
 #define MIB (1ull << 20)
 #define GRAN (2 * MIB)

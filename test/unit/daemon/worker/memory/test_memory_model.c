@@ -27,7 +27,7 @@
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
 #include "daemon/worker/segments/segment.h"
-#include "test/lib/fakedev.h"
+#include "test/lib/worker/fakedev.h"
 
 #define MIB (1ull << 20)
 #define GRAN (2 * MIB)

@@ -19,7 +19,7 @@
 #include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
-#include "test/lib/fakedev.h"
+#include "test/lib/worker/fakedev.h"
 
 #define GRAN (2ull << 20)
 #define BASE 0x210000000000ull

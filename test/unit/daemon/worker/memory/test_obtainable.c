@@ -8,8 +8,8 @@
 #include "common/err.h"
 #include "daemon/worker/residency/obtainable.h"
 #include "daemon/worker/residency/user_limits.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define G FAKEDEV_GRANULARITY
 

@@ -24,8 +24,8 @@
 #include "daemon/worker/memory/memory_swap.h"
 #include "daemon/worker/residency/user_limits.h"
 #include "daemon/worker/segments/segment.h"
-#include "test/lib/fakedev.h"
-#include "test/lib/wireclient.h"
+#include "test/lib/worker/fakedev.h"
+#include "test/lib/worker/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY
 #define MIB (1ull << 20)

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #include "daemon/device/soft/isa/dispatch/select.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 #define SECTOR 32ull

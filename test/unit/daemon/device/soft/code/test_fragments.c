@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/matrixref.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/matrixref.h"
+#include "test/lib/ptx/ptxrun.h"
 
 static const char *const builds[] = {"base", "v3", "v4"};
 

@@ -10,7 +10,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/image/image.h"
-#include "test/lib/image_build.h"
+#include "test/lib/ptx/image_build.h"
 
 static struct image image;
 static struct buf out, cubin;

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "daemon/device/soft/isa/dispatch/select.h"
-#include "test/lib/alucases.h"
-#include "test/lib/alukernel.h"
-#include "test/lib/aluref.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/alu/alucases.h"
+#include "test/lib/alu/alukernel.h"
+#include "test/lib/alu/aluref.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define SLOT_BYTES 256
 #define MAX_REGS 64

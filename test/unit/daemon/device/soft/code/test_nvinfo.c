@@ -5,7 +5,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/image/nvinfo.h"
-#include "test/lib/image_build.h"
+#include "test/lib/ptx/image_build.h"
 
 static struct image_kernel kernel;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registers in slots: random programs against a model that has no slots (test/lib/ptxrandom.h), and
+ * Registers in slots: random programs against a model that has no slots (test/lib/ptx/ptxrandom.h), and
  * the few cases of old as readable kernels. SALUS_TEST_PROGRAMS: how many random programs.
  */
 #include <criterion/criterion.h>
@@ -10,8 +10,8 @@
 
 #include "daemon/device/soft/isa/dispatch/select.h"
 #include "test/lib/part.h"
-#include "test/lib/ptxrandom.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrandom.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define LANES 32
 #define MEMORY (LANES * PTXRANDOM_LANE_BYTES)

@@ -14,7 +14,7 @@
 
 #include "common/err.h"
 #include "daemon/device/device.h"
-#include "test/lib/devmodule.h"
+#include "test/lib/ptx/devmodule.h"
 
 #define MIB (1ull << 20)
 #define GRAN (2 * MIB)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/device/device.h"
-#include "test/lib/devmodule.h"
+#include "test/lib/ptx/devmodule.h"
 #include "test/lib/patience.h"
 
 #define MIB (1ull << 20)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 static void check_forever(struct ptxrun *r) {
     int32_t *flag = ptxrun_alloc(r, 4);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/matrixref.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/matrixref.h"
+#include "test/lib/ptx/ptxrun.h"
 
 static char text[4096];
 

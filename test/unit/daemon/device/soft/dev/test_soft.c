@@ -12,8 +12,8 @@
 
 #include "common/err.h"
 #include "daemon/device/device.h"
-#include "test/lib/devmodule.h"
-#include "test/lib/image_build.h"
+#include "test/lib/ptx/devmodule.h"
+#include "test/lib/ptx/image_build.h"
 #include "test/lib/patience.h"
 
 #define MIB (1ull << 20)

@@ -17,7 +17,7 @@
 #include "daemon/device/soft/decode/code_kernel.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
 #include "test/lib/part.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 static const char *const builds[] = {"base", "v3", "v4"};
 

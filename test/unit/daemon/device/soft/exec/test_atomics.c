@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 static void check_cuda(struct ptxrun *r) {
     enum { N = 300 };

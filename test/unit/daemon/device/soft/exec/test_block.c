@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 #define BEGIN(name)                                                                           \

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 static char text[8192];
 

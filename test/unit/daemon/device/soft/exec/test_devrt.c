@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 static int prints(struct ptxrun *r, int v, double d, uint64_t format, uint32_t threads) {
     uint64_t bits;

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/matrixplace.h"
-#include "test/lib/matrixref.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/matrixplace.h"
+#include "test/lib/ptx/matrixref.h"
+#include "test/lib/ptx/ptxrun.h"
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/lib/matrixref.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/matrixref.h"
+#include "test/lib/ptx/ptxrun.h"
 
 struct format {
     const char *name;

@@ -10,8 +10,8 @@
 
 #include "common/err.h"
 #include "proto/cuda/tensor_map.h"
-#include "test/lib/matrixref.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/matrixref.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define SHARED 16384u
 #define TENSOR (1u << 18) /* bytes */

@@ -13,9 +13,9 @@
 #include "common/err.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
 #include "proto/cuda/cuda_abi.h"
-#include "test/lib/matrixref.h"
-#include "test/lib/ptxrun.h"
-#include "test/lib/textureref.h"
+#include "test/lib/ptx/matrixref.h"
+#include "test/lib/ptx/ptxrun.h"
+#include "test/lib/ptx/textureref.h"
 
 #define THREADS 64
 #define ROOM (256u << 10) /* of a texture's levels */

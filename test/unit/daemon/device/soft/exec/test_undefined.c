@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "daemon/device/soft/isa/dispatch/select.h"
-#include "test/lib/ptx_cases.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptx_cases.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define FRAME "test/data/verify/frame.ptx"
 #define TABLE "test/data/verify/verdicts.txt"

@@ -10,7 +10,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define LANES 32
 #define BYTES (LANES * 16)

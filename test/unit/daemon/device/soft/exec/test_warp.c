@@ -11,7 +11,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/launch/warp.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 static void fill(int32_t *v, uint32_t n, uint32_t limit, uint32_t seed) {
     for (uint32_t i = 0; i < n; i++) {

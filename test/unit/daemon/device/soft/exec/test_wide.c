@@ -12,7 +12,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
 #define LANES 32

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/lib/ptx_text.h"
+#include "test/lib/ptx/ptx_text.h"
 
 #define FILES_DIR "test/data/ptx"
 

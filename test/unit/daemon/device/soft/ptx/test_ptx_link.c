@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/ptx_check.h"
-#include "test/lib/ptx_text.h"
+#include "test/lib/ptx/ptx_check.h"
+#include "test/lib/ptx/ptx_text.h"
 
 static char why[160];
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/ptx_text.h"
+#include "test/lib/ptx/ptx_text.h"
 
 static struct ptx_module *module;
 static char why[160];

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "test/lib/ptx_cases.h"
-#include "test/lib/ptx_text.h"
-#include "test/lib/ptxrun.h"
+#include "test/lib/ptx/ptx_cases.h"
+#include "test/lib/ptx/ptx_text.h"
+#include "test/lib/ptx/ptxrun.h"
 
 #define VERIFY_DIR "test/data/verify/"
 

@@ -13,7 +13,7 @@
 #include "daemon/serve/plan/plan_core.h"
 #include "daemon/serve/plan/policy/tournament.h"
 #include "test/lib/part.h"
-#include "test/lib/plantrace.h"
+#include "test/lib/serve/plantrace.h"
 
 #define MS 1000000ull
 #define NS_PER_MS 1e6

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * slack's rule as one reads it: each best-effort job in turn is asked whether its operation may go.
+ */
+#include "test/lib/sched/slackscan.h"
+
+#include "daemon/sched/policy/arrival.h"
+#include "daemon/sched/policy/forecast.h"
+#include "daemon/sched/policy/holding.h"
+
+#define LEAD_NS 10000u   /* a stream has its next kernel so long before it runs dry */
+#define HOST_NS 50000u   /* between two launches of a host that does not wait */
+#define LATE_PART 50u    /* a late request's slack is divided by */
+#define PROMPT_MILLI 10  /* of a request: a shorter pause before it is none */
+#define STEADY_MILLI 950 /* of a job's requests: when so many come promptly, none is late */
+
+struct job {
+    struct forecast sequence;  /* high-priority: the kernels of its request */
+    struct forecast_use takes; /* best-effort: the kernel that the device is at for it */
+    uint64_t spent_ns;         /* of the request's slack */
+    uint64_t until_ns;         /* when what it has on the device will be over */
+    uint32_t prompt_milli;     /* of its requests that came without a pause, a mean that follows */
+    bool open;                 /* a request is there */
+    bool late;
+    struct arrival arrival;
+};
+
+struct slack {
+    struct forecast_use heads; /* the kernels that best-effort jobs are at, together: those queued
+                                  behind take nothing yet */
+    struct holding holding;
+};
+
+static struct job *job_of(const struct sched_state *st, uint32_t job) {
+    return (struct job *)st->own.jobs + job;
+}
+
+/* ---- what is on the device ---------------------------------------------------------------------
+ */
+
+static struct forecast_use takes(const struct sched_state *st, uint32_t job) {
+    const struct sched_op *o = state_device_kernel(st, job);
+    if (!o || classes_of(&st->classes, job) == CLASS_HIGH) return (struct forecast_use){0};
+    return forecast_use(&o->kernel, o->kernel.mean_ns, st->sms);
+}
+
+/* The device may be at another kernel of the job. */
+static void moved(const struct sched_state *st, uint32_t job) {
+    struct slack *s = st->own.policy;
+    struct forecast_use *old = &job_of(st, job)->takes, new = takes(st, job);
+    s->heads.wave_ns += new.wave_ns - old->wave_ns;
+    s->heads.slots += new.slots - old->slots;
+    s->heads.compute += new.compute - old->compute;
+    s->heads.memory += new.memory - old->memory;
+    *old = new;
+}
+
+/* ---- whether a kernel may go -------------------------------------------------------------------
+ */
+
+/* A request is there: something of it is on the device, or is about to be, for its host is only
+ * between two launches. */
+static bool between(const struct sched_state *st, const struct job *j) {
+    return j->open && forecast_more(&j->sequence) && st->now_ns < j->sequence.since_ns + HOST_NS;
+}
+
+static bool busy(const struct sched_state *st) {
+    const struct classes *c = &st->classes;
+    if (c->running[CLASS_HIGH]) return true;
+    for (uint32_t i = 0; i < c->high_count; i++)
+        if (between(st, job_of(st, c->high[i]))) return true;
+    return false;
+}
+
+/* By which the kernel is reckoned to delay the job's request. */
+static uint64_t delay_ns(const struct sched_state *st, const struct job *j,
+                         const struct forecast_use *one) {
+    const struct slack *s = st->own.policy;
+    return forecast_delay(&j->sequence, st->now_ns, one, &s->heads, st->config->lookahead);
+}
+
+static uint64_t allowed_ns(const struct sched_state *st, uint32_t job) {
+    uint64_t ns = state_request_ns(&st->jobs[job]) / 1000 * st->config->slack;
+    return job_of(st, job)->late ? ns / LATE_PART : ns;
+}
+
+/* It has its slots beside what runs, and every request that is there can afford it. */
+static bool fits(const struct sched_state *st, uint32_t op) {
+    const struct slack *s = st->own.policy;
+    const struct classes *c = &st->classes;
+    const struct sched_op *o = &st->ops[op];
+    struct forecast_use one = forecast_use(&o->kernel, state_expected_ns(st, o), st->sms);
+    for (uint32_t i = 0; i < c->high_count; i++) {
+        const struct job *j = job_of(st, c->high[i]);
+        if (!j->open) continue;
+        if (!forecast_room(&j->sequence, &one, &s->heads)) return false;
+        if (j->spent_ns + delay_ns(st, j, &one) > allowed_ns(st, c->high[i])) return false;
+    }
+    return true;
+}
+
+/* The next request of the job is expected, and not there. */
+static bool is_foreseen(const struct sched_state *st, uint32_t job) {
+    const struct arrival *a = &job_of(st, job)->arrival;
+    return st->config->foresee && !job_of(st, job)->open && a->next_ns + a->error_ns > st->now_ns;
+}
+
+static bool any_foreseen(const struct sched_state *st) {
+    for (uint32_t i = 0; i < st->classes.high_count; i++)
+        if (is_foreseen(st, st->classes.high[i])) return true;
+    return false;
+}
+
+/* The kernel would delay a request that is foreseen by more than its slack. */
+static bool is_held(const struct sched_state *st, uint32_t op) {
+    const struct slack *s = st->own.policy;
+    const struct classes *c = &st->classes;
+    const struct sched_op *o = &st->ops[op];
+    struct forecast_use one = forecast_use(&o->kernel, state_expected_ns(st, o), st->sms);
+    for (uint32_t i = 0; i < c->high_count; i++) {
+        const struct job *j = job_of(st, c->high[i]);
+        const struct arrival *a = &j->arrival;
+        if (!is_foreseen(st, c->high[i]) || one.ns < 2 * a->error_ns) continue;
+        uint64_t from = a->next_ns - a->error_ns, to = st->now_ns + LEAD_NS + one.ns;
+        if (from < st->now_ns) from = st->now_ns;
+        if (to <= from) continue;
+        struct forecast_use left = one;
+        left.ns = to - from;
+        if (left.wave_ns > left.ns) left.wave_ns = left.ns;
+        uint64_t most = state_request_ns(&st->jobs[c->high[i]]) / 1000 * st->config->slack;
+        if (forecast_delay_of_next(&j->sequence, &left, &s->heads, st->config->lookahead) > most &&
+            holding_affords(&s->holding, a->next_ns + a->error_ns - st->now_ns))
+            return true;
+    }
+    return false;
+}
+
+static bool may(const struct sched_state *st, uint32_t op) {
+    const struct slack *s = st->own.policy;
+    const struct classes *c = &st->classes;
+    uint32_t job = st->ops[op].job;
+    if (c->high_count == 0) return true;
+    if (job_of(st, job)->until_ns > st->now_ns + LEAD_NS) return false;
+    if (busy(st)) return fits(st, op);
+    return c->running[CLASS_BEST] == st->jobs[job].running ||
+           s->heads.wave_ns <= c->request_ns / 1000 * st->config->dur_threshold;
+}
+
+static uint32_t next(const struct sched_state *st) {
+    struct slack *s = st->own.policy;
+    const struct classes *c = &st->classes;
+    uint32_t first = c->first[CLASS_BEST], job = first;
+    bool held = false;
+    if (any_foreseen(st) || s->holding.held) holding_settle(&s->holding, st->now_ns);
+    do {
+        uint32_t op = state_runnable(st, job, SCHED_MEMORY);
+        if (op != SCHED_NONE) return op;
+        op = state_runnable(st, job, SCHED_KERNEL);
+        bool wanted = may(st, op), waits = wanted && is_held(st, op);
+        if (wanted && !waits) return op;
+        held |= waits;
+        job = classes_next(c, job);
+    } while (job != first);
+    s->holding.held = held;
+    return SCHED_NONE;
+}
+
+/* When a stream is about to run dry, or a request turns out to wait for its host. */
+static uint64_t wake(const struct sched_state *st) {
+    const struct slack *s = st->own.policy;
+    const struct classes *c = &st->classes;
+    uint64_t at = SCHED_NEVER;
+    uint32_t first = c->first[CLASS_BEST], job = first;
+    if (first == SCHED_NONE || c->high_count == 0) return at;
+    for (uint32_t i = 0; i < c->high_count && c->running[CLASS_HIGH] == 0; i++) {
+        const struct job *j = job_of(st, c->high[i]);
+        uint64_t ns = j->sequence.since_ns + HOST_NS;
+        if (between(st, j) && ns < at) at = ns;
+    }
+    for (uint32_t i = 0; i < c->high_count && s->holding.held; i++) {
+        const struct arrival *a = &job_of(st, c->high[i])->arrival;
+        if (is_foreseen(st, c->high[i]) && a->next_ns + a->error_ns < at)
+            at = a->next_ns + a->error_ns;
+    }
+    do {
+        uint64_t ns = job_of(st, job)->until_ns;
+        if (ns > st->now_ns + LEAD_NS && ns - LEAD_NS < at) at = ns - LEAD_NS;
+        job = classes_next(c, job);
+    } while (job != first);
+    return at;
+}
+
+/* ---- what happens ------------------------------------------------------------------------------
+ */
+
+/* Of a job that never pauses, a request without a pause before it is no sign of a queue. */
+static void open_request(const struct sched_state *st, uint32_t job) {
+    const struct sched_job *r = &st->jobs[job];
+    struct job *j = job_of(st, job);
+    uint64_t gap_ns = r->request_at_ns - r->request_done_ns;
+    bool prompt = gap_ns < r->request_ns / 1000 * PROMPT_MILLI;
+    j->prompt_milli = j->prompt_milli - j->prompt_milli / 8 + (prompt ? 1000 / 8 : 0);
+    j->late = prompt && j->prompt_milli < STEADY_MILLI;
+    j->open = true;
+    j->spent_ns = 0;
+    if (st->config->foresee) arrival_came(&j->arrival, r->request_at_ns);
+}
+
+/* Every request that is there pays for a best-effort kernel, also for one that no request was asked
+ * about because none was there when it was let through. */
+static void charge(const struct sched_state *st, const struct forecast_use *one) {
+    for (uint32_t i = 0; i < st->classes.high_count; i++) {
+        struct job *j = job_of(st, st->classes.high[i]);
+        if (j->open) j->spent_ns += delay_ns(st, j, one);
+    }
+}
+
+static void started(const struct sched_state *st, uint32_t op) {
+    const struct sched_op *o = &st->ops[op];
+    struct job *j = job_of(st, o->job);
+    bool high = classes_of(&st->classes, o->job) == CLASS_HIGH;
+    if (high && !j->open) open_request(st, o->job);
+    if (!state_kernel(o)) return;
+    struct forecast_use one = forecast_use(&o->kernel, o->expected_ns, st->sms);
+    if (high) {
+        forecast_began(&j->sequence, st->now_ns, one);
+        return;
+    }
+    charge(st, &one);
+    j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->expected_ns;
+    moved(st, o->job);
+}
+
+static void ended(const struct sched_state *st, uint32_t op) {
+    const struct sched_op *o = &st->ops[op];
+    struct job *j = job_of(st, o->job);
+    uint32_t i = st->jobs[o->job].head[SCHED_RUNNING];
+    if (classes_of(&st->classes, o->job) == CLASS_HIGH && state_kernel(o))
+        forecast_ended(&j->sequence, st->now_ns);
+    for (j->until_ns = st->now_ns; i != SCHED_NONE; i = st->ops[i].next)
+        j->until_ns += st->ops[i].expected_ns;
+    moved(st, o->job);
+}
+
+static void iterated(const struct sched_state *st, uint32_t job) {
+    struct job *j = job_of(st, job);
+    forecast_over(&j->sequence);
+    j->open = false;
+}
+
+static bool blocks(void *item, memory_visit *visit, void *arg) {
+    struct job *j = item;
+    return forecast_memory(&j->sequence, visit, arg);
+}
+
+const struct policy slackscan = {
+    .name = "slack",
+    .priorities = true,
+    .classes = true,
+    .own_bytes = sizeof(struct slack),
+    .job_bytes = sizeof(struct job),
+    .next = next,
+    .started = started,
+    .ended = ended,
+    .changed = moved,
+    .iterated = iterated,
+    .wake = wake,
+    .blocks = blocks,
+};
