@@ -33,10 +33,11 @@ $(BUILD)/test/bench/tune_bench: $(addprefix $(BUILD)/test/bench/,tune_bench.o fl
 sim-tuning: $(BUILD)/salus-sim
 	$(Q)BUILD=$(BUILD) $(PYTHON) daemon/sim/papers/sim-tuning
 
-.PHONY: check-tune install-tune uninstall-tune
+.PHONY: check-tune check-tune-mutants install-tune uninstall-tune
 check-tune: $(FLUID_SO) ## Fluid's library, as others load it
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/tune/run_library.py
-	$(Q)BUILD=$(BUILD) $(PYTHON) test/tune/run_package.py 
+	$(Q)BUILD=$(BUILD) $(PYTHON) test/tune/run_package.py
+check-tune-mutants: $(FLUID_SO) ## small faults in the package for Ray Tune, which its tests must notice
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/tune/package_mutants.py
 
 install: install-tune

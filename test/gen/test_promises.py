@@ -45,7 +45,7 @@ class BadFile(unittest.TestCase):
     def test_no_such_test(self):
         self.refuse("test deep_recursion", "test shallow_recursion", "has no shallow_recursion()")
         self.refuse("test_nest.c:PENDING", "test_nest.c:PANDING", "has no PANDING")
-        self.refuse("test_nest.c:", "test_nets.c:", "there is no test/unit/test_nets.c")
+        self.refuse("test_nest.c:", "test_nets.c:", "there is no test/unit/daemon/device/soft/dev/test_nets.c")
 
     def test_nothing_tests_it(self):
         self.refuse("    test stream_ids\n", "", "stream_id has neither a check nor a test")

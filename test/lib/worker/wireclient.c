@@ -21,8 +21,8 @@
 #include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/loop.h"
 #include "proto/wire/record.h"
-#include "test/lib/worker/fakedev.h"
 #include "test/lib/patience.h"
+#include "test/lib/worker/fakedev.h"
 
 #define BENCH_WHY_AT (8u << 20)    /* offset in the host window for failure texts */
 #define BENCH_PARAMS_AT (9u << 20) /* and for parameter layouts */

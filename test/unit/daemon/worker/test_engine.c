@@ -14,8 +14,8 @@
 #include "common/fdutil.h"
 #include "daemon/sched/record/notation.h"
 #include "daemon/worker/loop.h"
-#include "test/lib/worker/fakedev.h"
 #include "test/lib/patience.h"
+#include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
 
 enum { KERN, FAULT, HANG, REFUSE };

@@ -16,8 +16,8 @@
 #include "common/fdutil.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/loop.h"
-#include "test/lib/worker/fakedev.h"
 #include "test/lib/patience.h"
+#include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
 
 #define LARGE (5u << 20)

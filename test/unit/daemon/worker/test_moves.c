@@ -16,8 +16,8 @@
 #include "daemon/worker/loop.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/residency/memory_move.h"
-#include "test/lib/worker/fakedev.h"
 #include "test/lib/patience.h"
+#include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY

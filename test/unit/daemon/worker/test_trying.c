@@ -11,8 +11,8 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/faults/fault_isolation.h"
 #include "daemon/worker/scheduling/sched_link.h"
-#include "test/lib/worker/fakedev.h"
 #include "test/lib/patience.h"
+#include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
 
 #define WORDS_AT 4096u /* of the host window: what streams wait for */

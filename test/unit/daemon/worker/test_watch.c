@@ -12,8 +12,8 @@
 #include "common/err.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/operations/value_wait.h"
-#include "test/lib/worker/fakedev.h"
 #include "test/lib/patience.h"
+#include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY

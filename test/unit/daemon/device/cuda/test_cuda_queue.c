@@ -11,8 +11,8 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "test/lib/cuda/cuda_rig.h"
-#include "test/lib/ptx/devmodule.h"
 #include "test/lib/patience.h"
+#include "test/lib/ptx/devmodule.h"
 
 #define DEPTH 64u /* QUEUE_DEPTH */
 #define MANY 100u

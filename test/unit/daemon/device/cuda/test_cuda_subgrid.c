@@ -10,9 +10,9 @@
 #include "common/fdutil.h"
 #include "daemon/device/cuda/module/cuda_cut.h"
 #include "test/lib/cuda/cuda_rig.h"
+#include "test/lib/patience.h"
 #include "test/lib/ptx/devmodule.h"
 #include "test/lib/ptx/image_build.h"
-#include "test/lib/patience.h"
 
 #define FIRST_STREAM 3u     /* two of chunks, one of peeks, then the queues' */
 #define WAVE (2 * FAKE_SMS) /* of blocks of 1024 threads */

@@ -10,8 +10,8 @@
 
 #include "daemon/sim/base/prng.h"
 #include "daemon/sim/place/fleet_run.h"
-#include "test/lib/place/fleet_rig.h"
 #include "test/lib/part.h"
+#include "test/lib/place/fleet_rig.h"
 
 #define JOBS 40u
 #define GPUS 6u

@@ -10,8 +10,8 @@
 #include "common/atomics.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/loop.h"
-#include "test/lib/worker/fakedev.h"
 #include "test/lib/patience.h"
+#include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY

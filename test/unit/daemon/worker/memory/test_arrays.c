@@ -11,8 +11,8 @@
 #include "common/err.h"
 #include "daemon/worker/client.h"
 #include "proto/cuda/array_layout.h"
-#include "test/lib/worker/fakedev.h"
 #include "test/lib/patience.h"
+#include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY

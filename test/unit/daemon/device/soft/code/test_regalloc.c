@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registers in slots: random programs against a model that has no slots (test/lib/ptx/ptxrandom.h), and
- * the few cases of old as readable kernels. SALUS_TEST_PROGRAMS: how many random programs.
+ * Registers in slots: random programs against a model that has no slots (test/lib/ptx/ptxrandom.h),
+ * and the few cases of old as readable kernels. SALUS_TEST_PROGRAMS: how many random programs.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "daemon/device/device.h"
-#include "test/lib/ptx/devmodule.h"
 #include "test/lib/patience.h"
+#include "test/lib/ptx/devmodule.h"
 
 #define MIB (1ull << 20)
 #define BASE 0x210000000000ull

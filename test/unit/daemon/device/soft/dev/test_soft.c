@@ -12,9 +12,9 @@
 
 #include "common/err.h"
 #include "daemon/device/device.h"
+#include "test/lib/patience.h"
 #include "test/lib/ptx/devmodule.h"
 #include "test/lib/ptx/image_build.h"
-#include "test/lib/patience.h"
 
 #define MIB (1ull << 20)
 #define BASE 0x210000000000ull
