@@ -18,8 +18,8 @@ int listen_check_dir(const char *run_dir, char *why, size_t cap);
  * has it. */
 int listen_lock(const char *run_dir, char *why, size_t cap);
 
-/* A non-blocking listening socket at `path`, over a dead one's, but over no other file; -errno and
- * the reason. */
+/* Opens a non-blocking listening socket at `path`. Replaces the socket of a dead daemon there, but
+ * no other file. -errno and the reason. */
 int listen_open(const char *path, mode_t mode, char *why, size_t cap);
 
 /* Removes a run directory that was made for one daemon, after its end. Never one that another may

@@ -81,8 +81,8 @@ void fifo_reset(uint64_t limit) {
     if (atom_load_relaxed(&fifo_limit)) (void)fifo_set(limit);
 }
 
-/* Makes the ring of a context without a limit of its own. In a small window output has the page's
- * room. */
+/* Makes the ring of a context without a limit of its own. If the host window is too small for the
+ * ring, printf output uses the completion page instead. */
 static void make_first(const struct context *c) {
     uint64_t limit = limits_get(c, CU_LIMIT_PRINTF_FIFO_SIZE);
     bool fits = room_for(limit) <= state.conn.windows.host_bytes / WINDOW_PARTS;

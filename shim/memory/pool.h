@@ -43,7 +43,8 @@ bool pool_key(CUmemoryPool handle, uint64_t *key);
 bool pool_imported(CUmemoryPool handle, uint64_t *key);
 /* False for what is no pool, or one that there always is. */
 bool pool_destroy(CUmemoryPool handle);
-/* Complete blocks leave until no more than `keep` bytes are reserved. False for what is none. */
+/* Releases complete blocks until at most `keep` bytes are reserved. Returns false if `handle` names
+ * no pool. */
 bool pool_trim(CUmemoryPool handle, uint64_t keep);
 bool pool_known(CUmemoryPool handle);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a device is found. Its handle is an address that stands for its index: forked children have
- * it too.
+ * How a device is found. A handle is an address in `devices`, whose offset is the index, so handles
+ * stay valid in forked children.
  */
 #include "shim/nvml/device.h"
 

@@ -58,7 +58,7 @@ static int refuse(char *why, const char *list, const char *reason) {
     return -ENODEV;
 }
 
-/* GPUs up to that at this position. */
+/* Makes the GPUs at positions 0 to `at` visible and chooses the last of them. */
 static void take(struct gpu_choice *out, const uint32_t *order, uint32_t at) {
     out->count = at + 1;
     for (uint32_t i = 0; i <= at; i++)

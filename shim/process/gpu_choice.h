@@ -15,8 +15,8 @@
 
 struct gpu_choice {
     uint32_t gpu; /* as wire_hello has it: the number plus 1; 0: salusd chooses */
-    /* GPUs up to that one, in the order in which CUDA_VISIBLE_DEVICES counts; with salusd's numbers
-     * plus 1. The last one is `gpu`. */
+    /* The visible GPUs in the order of CUDA_VISIBLE_DEVICES, up to the chosen one. Each entry is
+     * salusd's number of the GPU plus 1; the last entry is `gpu`. */
     uint32_t count, order[VISIBLE_MAX];
 };
 

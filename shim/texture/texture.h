@@ -24,13 +24,13 @@ struct texture {
 };
 
 /* Tells the worker. `w`: the record, but for its head and handle; `content`: the rest, without
- * handle and owner. One record, no waiting, unless destroyed ones are dropped first, or the
- * device is asked for the handle. */
+ * handle and owner. Sends one record. Waits only when destroyed textures must be dropped first, or
+ * when the device assigns the handle. */
 CUresult texture_create(const struct wire_texture *w, const struct texture *content,
                         uint64_t *handle);
-/* False for what is none. */
+/* Returns false if `handle` names no such object. */
 bool texture_destroy(uint64_t handle, bool surface);
-/* A copy; false for what is none. */
+/* Copies what `handle` names; returns false if it names no such object. */
 bool texture_find(uint64_t handle, bool surface, struct texture *out);
 
 /* The context ended: its objects end with it. */

@@ -25,8 +25,8 @@
 #define WARM_ROUNDS 8
 #define SAMPLES_MAX 256
 #define PAGE FAKEDEV_GRANULARITY
-/* So that FAIR takes turns: what a job is charged for its turn between operations is far less, also
- * on a machine that gives us no processor meanwhile. */
+/* Device time reported for each operation. It far exceeds what a job is charged for an idle turn,
+ * so fair switches jobs even when this process is descheduled for a while. */
 #define BUSY_NS 100000000
 
 /* A device that completes at once, and remembers when it said so. */

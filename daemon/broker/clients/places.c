@@ -161,7 +161,7 @@ void places_ask(struct client *c) {
         take_place(c);
     else
         enqueue(c);
-    places_give(all); /* at once, where those that came before wait for places of their users */
+    places_give(all); /* earlier clients may wait only because their users are at their limits */
     if (c->state == CLIENT_QUEUED) log_queued(c);
 }
 

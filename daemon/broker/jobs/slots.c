@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* From here on, for 1.5 TiB, ThreadSanitizer and MemorySanitizer have programs that are linked for
- * any address, as Linux has: these lie at random, 0.3 TiB above it or later, so that the first slot
- * there is hardly ever in use. */
+/* ThreadSanitizer and MemorySanitizer place position-independent programs in the 1.5 TiB from here
+ * on. Linux randomises where, at least 0.3 TiB above the start, so the first slot is nearly always
+ * free. */
 #define PROGRAMS_BEGIN 0x550000000000ull
 
 void slots_init(struct slots *s, const struct config *config) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Places of clients' address windows: slots follow each other by a stride from base on, and anew
- * from where sanitizers leave room. No two clients of a worker have the same; those of different
- * workers may. A slot in which the worker itself has something is blocked until the next worker.
- * Pure; owner: struct attachments.
+ * Places of clients' address windows. Slots lie one stride apart from `base` on; a second row of
+ * them begins in the range that sanitizers leave to programs. No two clients of a worker have the
+ * same; those of different workers may. A slot in which the worker itself has something is blocked
+ * until the next worker. Pure; owner: struct attachments.
  */
 #ifndef DAEMON_BROKER_JOBS_SLOTS_H
 #define DAEMON_BROKER_JOBS_SLOTS_H

@@ -176,7 +176,8 @@ static void log_end(const struct recovery *r) {
              r->lost, r->lost ? " which=\"" : "", r->names, r->lost ? "\"" : "");
 }
 
-/* Settles the jobs that this worker was restoring by their pages, which are all that is left. */
+/* Decides what becomes of the jobs that the ended worker was restoring. Only their completion pages
+ * are left to tell. */
 static void settle_all(struct recovery *r) {
     const struct list *pos;
 

@@ -78,8 +78,8 @@ static bool is_outranked(const struct sched *s, const struct sched_domain *d) {
     return next->node.rank < s->lane_policy->rank(&s->st, d->holder);
 }
 
-#define TURN_HOST_NS 50000u /* a host marks a boundary meanwhile, or sends the next operation */
-#define TURN_NEXT_NS 1000u  /* an operation that is on its way already comes meanwhile */
+#define TURN_HOST_NS 50000u /* a host needs less to mark a boundary or submit an operation */
+#define TURN_NEXT_NS 1000u  /* an operation that is in flight arrives within this time */
 
 /* It has worked for long enough to have had a boundary, and had none. */
 static bool is_without_boundaries(const struct sched_job *j) {

@@ -8,16 +8,17 @@
  *   TIME boundary J
  *   TIME turn J           it has the turn from now on
  *   TIME end J WHY        it has lost the turn: at a boundary, because it left, because it was
- * idle, or (lease) although it was not
+ *                         idle, or (lease) although it was not
  */
 #ifndef TEST_LIB_DECISIONS_H
 #define TEST_LIB_DECISIONS_H
 
 #include <stdio.h>
 
-#define DECISIONS_JOBS 8u /* numbered from 1 */
+#define DECISIONS_JOBS 8u /* the most jobs of a recording; they are numbered from 1 */
 
-/* The caller's. Ends the test when it is no recording, or the scheduler breaks an invariant. */
+/* Returns text that the caller frees. Ends the test when it is no recording, or the scheduler
+ * breaks an invariant. */
 char *decisions_read(FILE *recording);
 
 #endif

@@ -97,7 +97,7 @@ Test(listen, a_directory_of_somebody_else_is_refused) {
     cr_expect(strstr(why, "belongs to user 4711, who") && strstr(why, "--run-dir"), "%s", why);
 }
 
-/* Root's is not somebody else's: it made it for us, and could do anything anyway. */
+/* A directory of root's is accepted: root may have made it for this daemon. */
 Test(listen, a_directory_of_root_is_not) {
     if (geteuid() == 0) cr_skip("root's is our own");
     cr_expect_eq(listen_check_dir("/", why, sizeof(why)), 0, "%s", why);
