@@ -32,8 +32,8 @@ struct array {
 /* Memory for it, as `d` says. CUDA's errors; CUDA_ERROR_NOT_SUPPORTED for what is not, having said
  * so. `levels` 0: an array that is not mipmapped. */
 CUresult array_create(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels, struct array **out);
-/* The memory is released once no operation that was sent uses it. Returns an error if `a` is no
- * array. */
+/* Releases the memory once no operation that was sent uses it. CUDA_ERROR_INVALID_HANDLE: `a` is a
+ * level of a mipmapped array, which ends with that. */
 CUresult array_destroy(struct array *a);
 /* Level `level` of a mipmapped array as an array, the same each time. */
 CUresult array_part(struct array *a, uint32_t level, CUarray *out);
