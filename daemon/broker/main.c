@@ -10,6 +10,7 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "common/standard_output.h"
 #include "common/text/args.h"
 #include "daemon/broker/config/config.h"
 #include "daemon/broker/config/config_gpus.h"
@@ -125,6 +126,11 @@ static int parse_arguments(struct arguments *o, char **argv) {
     return -1;
 }
 
+/* The exit status of a run that was to print something. */
+static int end_output(int status) {
+    return standard_output_flush(stdout, stderr, "salusd") ? status : 1;
+}
+
 int main(int argc, char **argv) {
     static struct arguments a;
     static struct config config;
@@ -133,7 +139,7 @@ int main(int argc, char **argv) {
     struct server *server;
     int status = parse_arguments(&a, argv), faults, err;
 
-    if (status >= 0) return status;
+    if (status >= 0) return end_output(status);
     log_init("info");
     faults = config_load(&config, &a.sources, stderr);
     if (!a.show) {
@@ -146,7 +152,7 @@ int main(int argc, char **argv) {
         return EXIT_USAGE;
     }
     if (a.show) print_config(&config);
-    if (a.check || a.show) return 0;
+    if (a.check || a.show) return end_output(0);
     signal(SIGPIPE, SIG_IGN); /* whoever read our log may go */
     log_background();
     fdutil_raise_limits();

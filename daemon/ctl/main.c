@@ -29,6 +29,5 @@ int main(int argc, char **argv) {
     int status = salusctl_main(stdout, stderr, argc, argv);
 
     if (status >= CLI_BY_SIGNAL) return end_by(status - CLI_BY_SIGNAL);
-    if (fflush(stdout) != 0) return CLI_FAILED;
     return status;
 }

@@ -43,22 +43,21 @@ static bool begins_command(int n, char **words) {
            (n == 2 && strcmp(words[0], "doctor") == 0);
 }
 
-int salusctl_main(FILE *out, FILE *err, int argc, char **argv) {
-    struct cli c;
+static int interpret(struct cli *c, int argc, char **argv) {
     struct args a = {.rest = argv + 1};
     char **words = argv; /* the verb and its arguments, moved together over what was options */
-    int n = 0, status = cli_init(&c, out, err);
     enum args_kind kind;
+    int n = 0;
 
-    if (status) return status;
     while ((kind = args_next(&a)) != ARGS_END) {
-        if (args_is(&a, "--help")) return print_help(out);
+        if (args_is(&a, "--help")) return print_help(c->out);
         if (args_is(&a, "--version")) {
             words[n++] = (char *)"version";
         } else if (n && strcmp(words[0], "doctor") == 0 && args_is(&a, "--")) {
             break;
         } else if (kind == ARGS_OPTION) {
-            status = cli_take_option(&c, verb_table_usage(n, words), &a);
+            int status = cli_take_option(c, verb_table_usage(n, words), &a);
+
             if (status) return status;
         } else {
             words[n++] = a.name;
@@ -68,5 +67,15 @@ int salusctl_main(FILE *out, FILE *err, int argc, char **argv) {
     for (; *a.rest; a.rest++)
         words[n++] = *a.rest;
     words[n] = NULL;
-    return verb_table_call(&c, n, words);
+    return verb_table_call(c, n, words);
+}
+
+int salusctl_main(FILE *out, FILE *err, int argc, char **argv) {
+    struct cli c;
+    int status = cli_init(&c, out, err), flushed;
+
+    if (status == CLI_OK) status = interpret(&c, argc, argv);
+    if (status >= CLI_BY_SIGNAL) return status; /* of a command, which had our output */
+    flushed = cli_flush(&c);
+    return status ? status : flushed;
 }

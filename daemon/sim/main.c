@@ -4,11 +4,11 @@
  */
 #include <stdio.h>
 
+#include "common/standard_output.h"
 #include "daemon/sim/verbs/simcli.h"
 
 int main(int argc, char **argv) {
     int status = simcli_main(stdout, stderr, argc, argv);
 
-    if (fflush(stdout) != 0) return SIMCLI_FAILED;
-    return status;
+    return standard_output_flush(stdout, stderr, "salus-sim") ? status : SIMCLI_FAILED;
 }

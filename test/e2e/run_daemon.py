@@ -91,6 +91,14 @@ def test_wrong_arguments():
         equal((r.returncode, r.stderr), (2, text), str(args))
 
 
+def test_a_full_standard_output_fails():
+    for args in (["--help"], ["--version"], ["--show-config"]):
+        with open("/dev/full", "w") as full:
+            r = subprocess.run([tool("salusd"), *args], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                               timeout=PATIENCE)
+        equal((r.returncode, r.stderr), (1, "salusd: standard output: No space left on device\n"), str(args))
+
+
 def test_a_run_dir_that_cannot_be_made():
     r = salusd("--run-dir", "/nonexistent/salus")
     equal((r.returncode, r.stderr), (2, "command line: run_dir: /nonexistent/salus cannot be created: "

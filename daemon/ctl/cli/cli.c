@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/standard_output.h"
 #include "common/text/args.h"
 #include "common/text/units.h"
 #include "daemon/ctl/cli/usage.h"
@@ -26,6 +27,10 @@ int cli_fail(struct cli *c, int status, const char *fmt, ...) {
     va_end(ap);
     fputc('\n', c->err);
     return status;
+}
+
+int cli_flush(struct cli *c) {
+    return standard_output_flush(c->out, c->err, "salusctl") ? CLI_OK : CLI_FAILED;
 }
 
 /* ---- options --------------------------------------------------------------------------------- */

@@ -75,4 +75,7 @@ int cli_take_user(struct cli *c, const char *what, const char *text, uint64_t *u
 /* "salusctl: ..." on c->err; returns `status`. */
 int cli_fail(struct cli *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* CLI_OK once c->out is written; else CLI_FAILED, after a diagnostic. */
+int cli_flush(struct cli *c);
+
 #endif

@@ -117,12 +117,12 @@ static int write_seen(struct cli *c, const struct watching *w, const struct outp
     size_t bytes = 0, jobs = 0;
     int status = print_seen(w, &text, &bytes, &jobs) < 0 ? no_memory(c) : CLI_OK;
 
-    if (status == CLI_OK && !o)
-        status = fwrite(text, 1, bytes, c->out) == bytes && fflush(c->out) == 0
-                     ? CLI_OK
-                     : cli_fail(c, CLI_FAILED, "standard output: %s", strerror(errno));
-    else if (status == CLI_OK)
+    if (status == CLI_OK && !o) {
+        fwrite(text, 1, bytes, c->out);
+        status = cli_flush(c);
+    } else if (status == CLI_OK) {
         status = output_file_write(c, o, text, bytes);
+    }
     if (status == CLI_OK && o)
         fprintf(c->err, "salusctl: %zu jobs in %s; see salus-sim(1)\n", jobs, o->path);
     free(text);

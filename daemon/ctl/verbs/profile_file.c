@@ -139,10 +139,10 @@ static int write_text(struct cli *c, const struct buf *text, const char *path) {
     struct output_file o;
     int status;
 
-    if (!path)
-        return fwrite(text->data, 1, text->len, c->out) == text->len && fflush(c->out) == 0
-                   ? CLI_OK
-                   : cli_fail(c, CLI_FAILED, "standard output: cannot be written");
+    if (!path) {
+        fwrite(text->data, 1, text->len, c->out);
+        return cli_flush(c);
+    }
     status = output_file_open(c, &o, path, 0666);
     if (status != CLI_OK) return status;
     status = output_file_write(c, &o, text->data, text->len);

@@ -150,7 +150,7 @@ static int watch(struct cli *c, const struct ctl_request *r) {
     do {
         if (screen) fputs("\033[H\033[J", c->out);
         status = ask_once(c, r);
-        if (fflush(c->out) != 0) return CLI_FAILED; /* nobody reads any more */
+        if (status == CLI_OK) status = cli_flush(c);
         if (status == CLI_OK) interrupt_sleep_ms(c->watch_ms);
     } while (status == CLI_OK && !interrupt_came());
     return status;

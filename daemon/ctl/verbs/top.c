@@ -99,7 +99,7 @@ static int show(struct cli *c, bool screen, const struct top_view *before,
         top_draw(c->out, width_of(c), before, now);
         if (!screen) fputc('\n', c->out);
     }
-    return fflush(c->out) == 0 ? status : CLI_FAILED; /* nobody reads any more */
+    return status == CLI_OK ? cli_flush(c) : status;
 }
 
 /* `count` pictures, 0: until interrupted. Where each is for good, the first comes after a pause, so

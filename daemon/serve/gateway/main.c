@@ -10,6 +10,7 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "common/standard_output.h"
 #include "common/text/args.h"
 #include "daemon/serve/gateway/gateway.h"
 #include "proto/version.h"
@@ -86,6 +87,12 @@ static int run(const char *path, bool check) {
     return status;
 }
 
+/* The exit status of a run that only prints this. */
+static int print(const char *text) {
+    fputs(text, stdout);
+    return standard_output_flush(stdout, stderr, "salus-serve") ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
     struct args a = {.rest = argv + 1};
     const char *path = NULL;
@@ -93,9 +100,9 @@ int main(int argc, char **argv) {
     bool check = false;
     signal(SIGPIPE, SIG_IGN);
     while ((kind = args_next(&a)) != ARGS_END) {
-        if (kind == ARGS_OPTION && args_is(&a, "--help")) return fputs(help, stdout) < 0;
+        if (kind == ARGS_OPTION && args_is(&a, "--help")) return print(help);
         if (kind == ARGS_OPTION && args_is(&a, "--version"))
-            return printf("salus-serve %s\n", VERSION_TEXT) < 0;
+            return print("salus-serve " VERSION_TEXT "\n");
         if (kind == ARGS_OPTION && args_is(&a, "--check")) {
             check = true;
             continue;

@@ -21,6 +21,7 @@
 #include "daemon/ctl/cli/cli.h"
 #include "daemon/ctl/cli/usage.h"
 #include "daemon/ctl/environment/environment.h"
+#include "daemon/ctl/salusctl.h"
 #include "proto/wire/wire.h"
 #include "test/lib/broker/broker_rig.h"
 #include "test/lib/broker/clirun.h"
@@ -112,6 +113,40 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     EXPECT(2, "", "salusctl: --for: 'soon' is not a time such as 30s\n");
     CTL("run", "--nmae", "x", "true");
     EXPECT(2, "", "salusctl: run: unknown option --nmae; options of the command come after '--'\n");
+}
+
+/* One line, whether the failure shows at the end or before. */
+static void expect_full(const char *const *words) {
+    char *argv[8], *err;
+    int argc = 0;
+    size_t n;
+    FILE *out = fopen("/dev/full", "we"), *said = open_memstream(&err, &n);
+
+    argv[argc++] = (char *)"salusctl";
+    while (*words)
+        argv[argc++] = strdup(*words++);
+    argv[argc] = NULL;
+    cr_expect_eq(salusctl_main(out, said, argc, argv), 1);
+    fclose(out);
+    fclose(said);
+    cr_expect_str_eq(err, "salusctl: standard output: No space left on device\n");
+    free(err);
+}
+
+#define FULL(...) expect_full((const char *const[]){__VA_ARGS__, NULL})
+
+Test(ctl_cli, a_full_standard_output_is_said) {
+    FULL("--help");
+    FULL("--version");
+}
+
+Test(ctl_cli_daemon, a_full_standard_output_is_said) {
+    FULL("status");
+    FULL("--json", "status");
+    FULL("job", "list");
+    FULL("--watch", "0.001", "job", "list");
+    FULL("top", "--batch", "-n", "1");
+    FULL("--json", "top", "-n", "1");
 }
 
 Test(ctl_cli, help_names_every_verb) {
