@@ -132,7 +132,7 @@ static int refuse_text(struct asking *q, int err, const char *why) {
     case -EPERM:
         return asking_refuse(q, CTL_E_NOT_PERMITTED, why,
                              "root and the daemon's user may import for others");
-    default: return asking_refuse(q, CTL_E_FAILED, err_text(err), "see 'journalctl -u salusd'");
+    default: return asking_refuse(q, CTL_E_FAILED, err_text(err), "see the log of salusd");
     }
 }
 
@@ -220,7 +220,7 @@ int verb_profile_export(struct asking *q) {
     profiles = all ? set->count : own.count;
     hints = all ? set->hint_count : 0;
     kernel_set_finish(&own);
-    if (fd < 0) return asking_refuse(q, CTL_E_FAILED, err_text(fd), "see 'journalctl -u salusd'");
+    if (fd < 0) return asking_refuse(q, CTL_E_FAILED, err_text(fd), "see the log of salusd");
     q->out_fd = fd;
     return tell(q, set, profiles, hints);
 }

@@ -15,7 +15,6 @@
 #include "common/text/units.h"
 #include "daemon/ctl/cli/usage.h"
 
-#define DEFAULT_RUN_DIR "/run/salus"
 #define DEFAULT_TIMEOUT_MS 5000
 
 int cli_fail(struct cli *c, int status, const char *fmt, ...) {
@@ -95,7 +94,7 @@ int cli_init(struct cli *c, FILE *out, FILE *err) {
     const char *dir = getenv("SALUS_RUN_DIR");
 
     *c = (struct cli){.out = out, .err = err, .timeout_ms = DEFAULT_TIMEOUT_MS};
-    if (!dir || !*dir) return set_run_dir(c, "run directory", DEFAULT_RUN_DIR);
+    if (!dir || !*dir) return set_run_dir(c, "run directory", CLI_RUN_DIR);
     c->configured = true;
     return set_run_dir(c, "SALUS_RUN_DIR", dir);
 }

@@ -34,6 +34,7 @@ enum cli_exit {
 enum cli_format { CLI_TABLE, CLI_PLAIN, CLI_JSON };
 
 #define CLI_OPTIONS_MAX 16
+#define CLI_RUN_DIR "/run/salus" /* the system's */
 
 /* An option of a verb, as it was given; `value` is "" where it takes none. */
 struct cli_given {

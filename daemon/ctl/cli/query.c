@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #include "common/fdutil.h"
+#include "daemon/ctl/cli/advice.h"
 #include "proto/control/ctl_msg.h"
 
 int query_connect(const char *path, uint64_t timeout_ms) {
@@ -36,14 +37,14 @@ int query_connect(const char *path, uint64_t timeout_ms) {
 }
 
 static int explain(struct cli *c, int err, bool quiet) {
+    char advice[ADVICE_BYTES];
+
     switch (err) {
     case -ENOENT:
     case -ECONNREFUSED:
         if (quiet) return CLI_NO_DAEMON;
-        return cli_fail(c, CLI_NO_DAEMON,
-                        "no salusd answers at %s; start it with 'systemctl start salusd', or use "
-                        "'salusctl run -- CMD', which needs none",
-                        c->socket);
+        advice_start(c, advice);
+        return cli_fail(c, CLI_NO_DAEMON, "no salusd answers at %s; %s", c->socket, advice);
     case -EACCES:
     case -EPERM:
         return cli_fail(c, CLI_NOT_PERMITTED,
@@ -51,12 +52,9 @@ static int explain(struct cli *c, int err, bool quiet) {
                         c->socket, c->socket);
     case -EAGAIN:
     case -ETIMEDOUT:
-        return cli_fail(c, CLI_TIMEOUT,
-                        "salusd at %s did not answer within %.3g s; see 'journalctl -u salusd'",
-                        c->socket, (double)c->timeout_ms / 1000);
-    default:
-        return cli_fail(c, CLI_FAILED, "%s: %s; see 'journalctl -u salusd'", c->socket,
-                        strerror(-err));
+        return cli_fail(c, CLI_TIMEOUT, "salusd at %s did not answer within %.3g s; %s", c->socket,
+                        (double)c->timeout_ms / 1000, advice_log(c));
+    default: return cli_fail(c, CLI_FAILED, "%s: %s; %s", c->socket, strerror(-err), advice_log(c));
     }
 }
 

@@ -11,17 +11,18 @@
 
 #include "common/fdutil.h"
 #include "common/text/units.h"
+#include "daemon/ctl/cli/advice.h"
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/files/installation.h"
 #include "daemon/ctl/run/command.h"
 #include "proto/version.h"
 
 static void no_daemon(const struct cli *c, struct findings *f) {
-    char path[4096];
+    char path[4096], advice[ADVICE_BYTES];
 
-    if (command_wants_daemon(c))
-        findings_add(f, FINDINGS_ERROR, "daemon",
-                     "start it ('systemctl start salusd'), or use 'salusctl run --private'",
+    advice_start(c, advice);
+    if (advice_wants_daemon(c))
+        findings_add(f, FINDINGS_ERROR, "daemon", advice,
                      "no salusd answers in %s, which was configured", c->run_dir);
     else if (installation_daemon(path, sizeof(path)) < 0)
         findings_add(f, FINDINGS_ERROR, "daemon", "install it with 'make install'",
@@ -32,7 +33,7 @@ static void no_daemon(const struct cli *c, struct findings *f) {
                      c->run_dir);
 }
 
-static void explain_socket(const char *path, int err, struct findings *f) {
+static void explain_socket(const struct cli *c, const char *path, int err, struct findings *f) {
     struct stat st;
 
     if (err == -EACCES || err == -EPERM)
@@ -40,7 +41,7 @@ static void explain_socket(const char *path, int err, struct findings *f) {
                      "see 'ls -ld' of its directory and 'ls -l' of it", "%s is not open to you%s",
                      path, stat(path, &st) < 0 ? ": its directory is not yours to look into" : "");
     else
-        findings_add(f, FINDINGS_ERROR, "job socket", "see 'journalctl -u salusd'", "%s: %s", path,
+        findings_add(f, FINDINGS_ERROR, "job socket", advice_log(c), "%s: %s", path,
                      strerror(-err));
 }
 
@@ -56,7 +57,7 @@ static bool look_at_job_socket(const struct cli *c, struct findings *f) {
     else if (fd == -ENOENT || fd == -ECONNREFUSED)
         no_daemon(c, f);
     else
-        explain_socket(path, fd, f);
+        explain_socket(c, path, fd, f);
     if (fd < 0) return false;
     fdutil_close(&fd);
     return true;
@@ -83,16 +84,17 @@ static void look_at_version(const struct cli *c, struct findings *f) {
 
 static void look_at_status(const struct cli *c, struct findings *f) {
     const struct ctl_status *s;
+    char todo[128];
     struct query q;
 
     if (!query_silently(c, CTL_V_status, &q)) return;
     s = q.count ? query_record(&q, 0) : NULL;
+    snprintf(todo, sizeof(todo), "%s; 'salusctl gpu retry 0' starts it again", advice_log(c));
     if (s && strcmp(s->state, "ok") == 0)
         findings_add(f, FINDINGS_OK, "worker", NULL, "jobs can be served");
     else if (s)
         findings_add(f, strcmp(s->state, "failed") == 0 ? FINDINGS_ERROR : FINDINGS_WARNING,
-                     "worker", "see 'journalctl -u salusd'; 'salusctl gpu retry 0' starts it again",
-                     "no job would be served now: %s", s->trouble);
+                     "worker", todo, "no job would be served now: %s", s->trouble);
     query_finish(&q);
 }
 
@@ -122,7 +124,7 @@ static bool look_at_gpus(const struct cli *c, struct findings *f) {
 
 bool checks_daemon(const struct cli *c, struct findings *f) {
     findings_add(f, FINDINGS_OK, "salusctl", NULL, "version %s", VERSION_TEXT);
-    if (!look_at_job_socket(c, f)) return !command_wants_daemon(c);
+    if (!look_at_job_socket(c, f)) return !advice_wants_daemon(c);
     look_at_version(c, f);
     look_at_status(c, f);
     return look_at_gpus(c, f);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
+#include "daemon/ctl/cli/advice.h"
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/run/await.h"
 #include "daemon/ctl/run/inherited.h"
@@ -22,9 +23,6 @@
 #include "daemon/ctl/run/refusal_note.h"
 #include "daemon/ctl/run/relay.h"
 #include "daemon/ctl/run/tell_exit.h"
-
-/* Where this exists somebody meant a daemon to run: to do without it in silence would hide that. */
-#define CONFIGURED "/etc/salus/salus.conf"
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
@@ -154,22 +152,16 @@ uint32_t command_number(void) {
     return number;
 }
 
-bool command_wants_daemon(const struct cli *c) {
-    return c->configured || access(CONFIGURED, F_OK) == 0;
-}
-
 /* By the daemon that there is, or by one of its own. */
 static int run_served(struct cli *c, const struct command *o, struct relay *r) {
     int status = o->private ? CLI_NO_DAEMON : command_probe(c);
+    char advice[ADVICE_BYTES];
 
     if (status == CLI_OK) return run_and_wait(c, o, r);
     if (status != CLI_NO_DAEMON) return status;
-    if (!o->private && command_wants_daemon(c))
-        return cli_fail(c, CLI_NO_DAEMON,
-                        "no salusd answers in %s; start it with 'salusd --run-dir %s', or use "
-                        "'salusctl run --private'",
-                        c->run_dir, c->run_dir);
-    return run_privately(c, o, r);
+    if (o->private || !advice_wants_daemon(c)) return run_privately(c, o, r);
+    advice_start(c, advice);
+    return cli_fail(c, CLI_NO_DAEMON, "no salusd answers in %s; %s", c->run_dir, advice);
 }
 
 int command_run(struct cli *c, struct command *o) {

@@ -27,9 +27,6 @@ int command_probe(struct cli *c);
 /* By which a run is told from others. */
 uint32_t command_number(void);
 
-/* Whether a daemon was meant to run: configured, or named by an option or a variable. */
-bool command_wants_daemon(const struct cli *c);
-
 /* Runs it to its end: its exit status, CLI_BY_SIGNAL and a signal's number, or ours after a
  * diagnostic. */
 int command_run(struct cli *c, struct command *o);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
+#include "daemon/ctl/cli/advice.h"
 #include "daemon/ctl/cli/cli.h"
 #include "daemon/ctl/cli/usage.h"
 #include "daemon/ctl/environment/environment.h"
@@ -141,8 +142,8 @@ Test(ctl_cli, a_full_standard_output_is_said) {
 }
 
 Test(ctl_cli_daemon, a_full_standard_output_is_said) {
-    FULL("status");
-    FULL("--json", "status");
+    FULL("version");
+    FULL("--json", "gpu", "list");
     FULL("job", "list");
     FULL("--watch", "0.001", "job", "list");
     FULL("top", "--batch", "-n", "1");
@@ -196,12 +197,28 @@ Test(ctl_cli, no_daemon_is_exit_3_with_what_to_do) {
     setenv("SALUS_RUN_DIR", "/nonexistent", 1);
     CTL("status");
     EXPECT(3, "",
-           "salusctl: no salusd answers at /nonexistent/ctl.sock; start it with 'systemctl start "
-           "salusd', or use 'salusctl run -- CMD', which needs none\n");
+           "salusctl: no salusd answers at /nonexistent/ctl.sock; start it with 'salusd --run-dir "
+           "/nonexistent', or use 'salusctl run --private'\n");
     CTL("run", "--", "true");
     EXPECT(3, "",
            "salusctl: no salusd answers in /nonexistent; start it with 'salusd --run-dir "
            "/nonexistent', or use 'salusctl run --private'\n");
+}
+
+/* Only the system's is systemd's; what needs no daemon is what would indeed go without. */
+Test(ctl_cli, advice_goes_by_whose_daemon_it_is) {
+    struct cli c = {.run_dir = CLI_RUN_DIR, .configured = true};
+    char advice[ADVICE_BYTES];
+
+    advice_start(&c, advice);
+    cr_expect_str_eq(advice,
+                     "start it with 'systemctl start salusd', or use 'salusctl run --private'");
+    cr_expect_str_eq(advice_log(&c), "see 'journalctl -u salusd'");
+    c = (struct cli){.run_dir = "/tmp/mine", .configured = true};
+    advice_start(&c, advice);
+    cr_expect_str_eq(advice,
+                     "start it with 'salusd --run-dir /tmp/mine', or use 'salusctl run --private'");
+    cr_expect_str_eq(advice_log(&c), "see the log of that salusd");
 }
 
 Test(ctl_cli, version_needs_no_daemon) {
@@ -287,7 +304,7 @@ static void expect_ending(int want, const char *ending) {
 Test(ctl_cli, a_daemon_that_does_not_answer_is_exit_124) {
     fake_daemon(NULL, 0);
     CTL("--timeout", "0.2", "status");
-    expect_ending(124, "/ctl.sock did not answer within 0.2 s; see 'journalctl -u salusd'\n");
+    expect_ending(124, "/ctl.sock did not answer within 0.2 s; see the log of that salusd\n");
 }
 
 /* On a busy machine, say. What the job is to be told depends on the answer. */
@@ -345,7 +362,7 @@ Test(ctl_cli, who_may_only_run_jobs_learns_of_the_device_too) {
 Test(ctl_cli, a_daemon_that_hangs_up_is_exit_1) {
     fake_daemon("", 0);
     CTL("status");
-    expect_ending(1, "/ctl.sock: Connection reset by peer; see 'journalctl -u salusd'\n");
+    expect_ending(1, "/ctl.sock: Connection reset by peer; see the log of that salusd\n");
 }
 
 Test(ctl_cli, a_reply_that_asks_for_64_gib_is_exit_7) {
