@@ -141,14 +141,8 @@ int cli_take_option(struct cli *c, const char *usage, struct args *a) {
 /* ---- what several verbs take ----------------------------------------------------------------- */
 
 int cli_take_time(struct cli *c, const char *what, const char *text, uint64_t *ns) {
-    uint64_t ms;
-
     if (units_parse(UNITS_TIME, text, ns) == 0) return CLI_OK;
-    if (text[strspn(text, "0123456789.")] != '\0')
-        return cli_fail(c, CLI_USAGE, "%s: '%s' is not a time such as 30s", what, text);
-    if (take_seconds(c, what, text, &ms)) return CLI_USAGE;
-    *ns = ms * 1000000;
-    return CLI_OK;
+    return cli_fail(c, CLI_USAGE, "%s: '%s' is not a time such as 30s", what, text);
 }
 
 int cli_take_id(struct cli *c, const char *what, const char *text, uint64_t *out) {

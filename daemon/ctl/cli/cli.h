@@ -65,7 +65,7 @@ int cli_take_option(struct cli *c, const char *usage, struct args *a);
 /* The value of an option of the verb; NULL when it was not given. */
 const char *cli_option(const struct cli *c, const char *name);
 
-/* A time with its unit, or plain seconds: 0, or an exit status after a diagnostic. */
+/* A time with its unit: 0, or an exit status after a diagnostic. */
 int cli_take_time(struct cli *c, const char *what, const char *text, uint64_t *ns);
 /* The number of an object of that kind: 0, or an exit status after a diagnostic. */
 int cli_take_id(struct cli *c, const char *what, const char *text, uint64_t *out);

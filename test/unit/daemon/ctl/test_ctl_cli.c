@@ -112,6 +112,8 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     EXPECT(2, "", "salusctl: -n: '0' is not a number from 1\n");
     CTL("record", "--for", "soon", "x");
     EXPECT(2, "", "salusctl: --for: 'soon' is not a time such as 30s\n");
+    CTL("record", "--for", "1", "x");
+    EXPECT(2, "", "salusctl: --for: '1' is not a time such as 30s\n");
     CTL("run", "--nmae", "x", "true");
     EXPECT(2, "", "salusctl: run: unknown option --nmae; options of the command come after '--'\n");
 }
