@@ -11,7 +11,7 @@
 #include "daemon/ctl/verb_table.h"
 #include "daemon/policy/policies_help.h"
 
-static int print_help(FILE *out) {
+static void print_help(FILE *out) {
     fputs("usage: salusctl [OPTION]... VERB [ARG]...\n\n", out);
     verb_table_help(out);
     run_help(out);
@@ -27,13 +27,12 @@ static int print_help(FILE *out) {
         "  --no-header          tables without their first line\n"
         "  -w, --watch SECONDS  repeat until interrupted\n"
         "  --timeout SECONDS    how long to wait for the daemon (5)\n"
-        "  --help, --version\n"
+        "  -h, --help, --version\n"
         "\n"
         "Exit status: 0 done, 1 failed, 2 usage, 3 no daemon, 4 no such object, 5 not permitted,\n"
         "6 refused, 7 protocol mismatch, 8 `status`: no job would be served, 124 timeout. `run`\n"
         "passes its command's on, but exits with 6 where a job of it was refused.\n",
         out);
-    return CLI_OK;
 }
 
 /* Whether the rest belongs to a command: what follows `run`, and a word that follows `doctor`. What
@@ -50,7 +49,10 @@ static int interpret(struct cli *c, int argc, char **argv) {
     int n = 0;
 
     while ((kind = args_next(&a)) != ARGS_END) {
-        if (args_is(&a, "--help")) return print_help(c->out);
+        if (cli_is_help(&a)) {
+            c->help = true;
+            return CLI_OK;
+        }
         if (args_is(&a, "--version")) {
             words[n++] = (char *)"version";
         } else if (n && strcmp(words[0], "doctor") == 0 && args_is(&a, "--")) {
@@ -76,6 +78,7 @@ int salusctl_main(FILE *out, FILE *err, int argc, char **argv) {
 
     if (status == CLI_OK) status = interpret(&c, argc, argv);
     if (status >= CLI_BY_SIGNAL) return status; /* of a command, which had our output */
+    if (status == CLI_OK && c.help) print_help(out);
     flushed = cli_flush(&c);
     return status ? status : flushed;
 }

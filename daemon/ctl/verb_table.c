@@ -150,6 +150,20 @@ static int call_verb(struct cli *c, const struct verb *v, int argc, char **argv)
     return own[v->ask] ? own[v->ask](c, argc, argv) : show_ask(c, v->ask, argc, argv);
 }
 
+/* Where the first word is a noun, such as "job", its verbs are named. */
+static int unknown_verb(struct cli *c, int argc, char **argv) {
+    const struct verb noun = {.name = argv[0]};
+    char others[USAGE_BYTES] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < VERBS && n < sizeof(others); i++)
+        if (verbs[i].usage && strchr(verbs[i].name, '.') && same_noun(&verbs[i], &noun))
+            n += (size_t)snprintf(others + n, sizeof(others) - n, "%s %s %s", n ? "," : "", argv[0],
+                                  verbs[i].name + strlen(argv[0]) + 1);
+    return cli_fail(c, CLI_USAGE, "unknown verb '%s%s%s'; %s%s", argv[0], argc > 1 ? " " : "",
+                    argc > 1 ? argv[1] : "", n ? "there are" : "see 'salusctl --help'", others);
+}
+
 int verb_table_call(struct cli *c, int argc, char **argv) {
     const struct verb *v = find(argc, argv);
 
@@ -159,6 +173,9 @@ int verb_table_call(struct cli *c, int argc, char **argv) {
         return call_verb(c, v, argc - words, argv + words);
     }
     if (argc == 0) return cli_fail(c, CLI_USAGE, "a verb is needed; see 'salusctl --help'");
-    return cli_fail(c, CLI_USAGE, "unknown verb '%s%s%s'; see 'salusctl --help'", argv[0],
-                    argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
+    if (strcmp(argv[0], "help") == 0) {
+        c->help = true;
+        return CLI_OK;
+    }
+    return unknown_verb(c, argc, argv);
 }

@@ -32,6 +32,10 @@ int cli_flush(struct cli *c) {
     return standard_output_flush(c->out, c->err, "salusctl") ? CLI_OK : CLI_FAILED;
 }
 
+bool cli_is_help(const struct args *a) {
+    return args_is(a, "--help") || args_is(a, "-h");
+}
+
 /* ---- options --------------------------------------------------------------------------------- */
 
 static int take_path(struct cli *c, const char *option, const char *value, char *out, size_t cap) {

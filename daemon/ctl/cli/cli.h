@@ -51,6 +51,7 @@ struct cli {
     uint64_t watch_ms; /* 0: once */
     struct cli_given given[CLI_OPTIONS_MAX];
     int given_count;
+    bool help; /* was asked for: nothing else is done, and it is printed in the end */
 };
 
 struct args;
@@ -72,6 +73,9 @@ int cli_take_id(struct cli *c, const char *what, const char *text, uint64_t *out
 
 /* A user by name or number, the same. */
 int cli_take_user(struct cli *c, const char *what, const char *text, uint64_t *uid);
+
+/* "--help" or "-h". */
+bool cli_is_help(const struct args *a);
 
 /* "salusctl: ..." on c->err; returns `status`. */
 int cli_fail(struct cli *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

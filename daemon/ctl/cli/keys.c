@@ -50,9 +50,24 @@ static size_t key_bytes(const char *name) {
     return n > 3 && strcmp(name + n - 3, "_ns") == 0 ? n - 3 : n;
 }
 
-static int unknown(struct cli *c, const struct ctl_request *r, const char *word, size_t n) {
-    const char *comma = "";
+/* The option of the verb by that name; NULL: there is none. */
+static const char *option_named(const struct ctl_request *r, const char *word, size_t n) {
+    for (enum ctl_arg arg = 0; arg < CTL_A_COUNT; arg++) {
+        const struct ctl_arg_info *a = ctl_arg_info(arg);
 
+        if (a->style == CTL_STYLE_OPTION && ctl_verb_takes(r->verb, arg) && strlen(a->name) == n &&
+            memcmp(a->name, word, n) == 0)
+            return a->name;
+    }
+    return NULL;
+}
+
+static int unknown(struct cli *c, const struct ctl_request *r, const char *word, size_t n) {
+    const char *comma = "", *option = option_named(r, word, n);
+
+    if (option)
+        return cli_fail(c, CLI_USAGE, "'%s' is an option, no key: --%s %s", option, option,
+                        word + n + 1);
     fprintf(c->err, "salusctl: unknown key '%.*s'; there are", (int)n, word);
     for (enum ctl_arg arg = 0; arg < CTL_A_COUNT; arg++) {
         const char *name = ctl_arg_info(arg)->name;

@@ -69,7 +69,9 @@ static int take_option(struct cli *c, struct run_options *o, struct args *a) {
         return check_value(c, i, o->values[i].value);
     }
     struct environment *e = &o->command.environment;
-    if (args_is(a, "--private"))
+    if (cli_is_help(a))
+        c->help = true;
+    else if (args_is(a, "--private"))
         o->command.private = true;
     else if (args_is(a, "--verbose") || args_is(a, "-v"))
         o->command.verbose = true;
@@ -109,7 +111,7 @@ int run_program(struct cli *c, int argc, char **argv) {
     struct run_options o = {0};
     int status = parse(c, &o, argv);
 
-    if (status != CLI_OK) return status;
+    if (status != CLI_OK || c->help) return status;
     if (!*o.command.argv)
         return cli_fail(c, CLI_USAGE, "run: a command is needed, as in 'salusctl run -- ./prog'");
     o.command.hand_over = c->out == stdout && c->err == stderr; /* a test has its own uses */
@@ -156,7 +158,7 @@ int run_print_environment(struct cli *c, int argc, char **argv) {
     bool null = *argv && strcmp(*argv, "--null") == 0;
     int status = parse(c, &o, argv + null);
 
-    if (status != CLI_OK) return status;
+    if (status != CLI_OK || c->help) return status;
     if (*o.command.argv || o.command.private)
         return cli_fail(c, CLI_USAGE, "environment: it runs no command and no daemon");
     status = command_probe(c);

@@ -52,7 +52,15 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     CTL("frobnicate");
     EXPECT(2, "", "salusctl: unknown verb 'frobnicate'; see 'salusctl --help'\n");
     CTL("job", "burn");
-    EXPECT(2, "", "salusctl: unknown verb 'job burn'; see 'salusctl --help'\n");
+    EXPECT(2, "",
+           "salusctl: unknown verb 'job burn'; there are job list, job show, job set, job pause, "
+           "job resume, job kill, job wait\n");
+    CTL("gpu");
+    EXPECT(2, "", "salusctl: unknown verb 'gpu'; there are gpu list, gpu show, gpu retry\n");
+    CTL("jo");
+    EXPECT(2, "", "salusctl: unknown verb 'jo'; see 'salusctl --help'\n");
+    CTL("policy", "set", "lane=srtf");
+    EXPECT(2, "", "salusctl: 'lane' is an option, no key: --lane srtf\n");
     CTL("--jsn", "status");
     EXPECT(2, "", "salusctl: unknown option --jsn; see 'salusctl --help'\n");
     CTL("--json");
@@ -160,6 +168,31 @@ Test(ctl_cli, help_names_every_verb) {
         strstr(clirun_out, "  job show JOB         one job, with all its counters\n"));
     cr_assert_not_null(strstr(clirun_out, "  run [OPTION]... [--] CMD [ARG]...\n"));
     cr_assert_null(strstr(clirun_out, "history list"), "its name is shorter");
+}
+
+/* A command after it, or its option, is not run. */
+Test(ctl_cli, help_is_where_people_ask_for_it) {
+    char *help;
+
+    CTL("--help");
+    help = strdup(clirun_out);
+    CTL("-h");
+    EXPECT(0, help, "");
+    CTL("help");
+    EXPECT(0, help, "");
+    CTL("help", "run");
+    EXPECT(0, help, "");
+    CTL("job", "-h");
+    EXPECT(0, help, "");
+    CTL("run", "--help");
+    EXPECT(0, help, "");
+    CTL("run", "-q", "-h", "--", "true");
+    EXPECT(0, help, "");
+    CTL("environment", "--help");
+    EXPECT(0, help, "");
+    CTL("doctor", "--help");
+    EXPECT(0, help, "");
+    free(help);
 }
 
 /* What a usage line says is what the parser takes. */
