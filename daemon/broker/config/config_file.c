@@ -22,6 +22,7 @@ struct reading {
     int line, bad;
     bool pair;    /* the line last given out should lead to a handler call */
     bool handled; /* it did */
+    int error;    /* errno of a failed read; 0: none failed */
 };
 
 static void complain(struct reading *r, const char *why) {
@@ -55,7 +56,10 @@ static char *read_line(char *out, int cap, void *arg) {
     size_t n;
 
     finish_line(r);
-    if (!fgets(out, cap, r->in)) return NULL;
+    if (!fgets(out, cap, r->in)) {
+        r->error = ferror(r->in) ? errno : 0;
+        return NULL;
+    }
     r->line++;
     n = strlen(out);
     if (n == 0 || (out[n - 1] != '\n' && !feof(r->in))) {
@@ -109,7 +113,8 @@ int config_file_read(struct config *c, const char *path, bool must_exist, FILE *
     }
     ini_parse_stream(read_line, &r, on_pair, &r);
     finish_line(&r);
-    if (ferror(r.in)) complain(&r, "cannot be read");
     fclose(r.in);
-    return r.bad;
+    if (!r.error) return r.bad;
+    fprintf(errors, "%s: %s\n", path, strerror(r.error));
+    return r.bad + 1;
 }

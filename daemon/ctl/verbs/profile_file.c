@@ -40,7 +40,7 @@ struct source {
 static int read_file(struct cli *c, const char *path, struct source *s) {
     bool standard = strcmp(path, "-") == 0;
     FILE *f = standard ? stdin : fopen(path, "re");
-    bool bad;
+    int error;
 
     s->path = standard ? "standard input" : path;
     if (!f) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(errno));
@@ -48,10 +48,10 @@ static int read_file(struct cli *c, const char *path, struct source *s) {
         if (buf_reserve(&s->text, 65536) < 0) break;
         s->text.len += fread(s->text.data + s->text.len, 1, 65536, f);
     } while (!feof(f) && !ferror(f) && s->text.len <= KERNEL_IMPORT_BYTES_MAX);
-    bad = ferror(f);
+    error = ferror(f) ? errno : 0;
     if (!standard) fclose(f);
     if (s->text.failed) return cli_fail(c, CLI_FAILED, "out of memory");
-    if (bad) return cli_fail(c, CLI_FAILED, "%s: cannot be read", s->path);
+    if (error) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(error));
     if (s->text.len > KERNEL_IMPORT_BYTES_MAX)
         return cli_fail(c, CLI_USAGE, "%s: longer than %u MiB; import parts of it", s->path,
                         KERNEL_IMPORT_BYTES_MAX >> 20);

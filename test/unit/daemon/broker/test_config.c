@@ -210,6 +210,18 @@ Test(config, a_missing_file_matters_only_when_it_was_named) {
     free(out);
 }
 
+Test(config, a_directory_is_no_file) {
+    char *out;
+    size_t bytes;
+    FILE *errors = open_memstream(&out, &bytes);
+
+    config_defaults(&config);
+    cr_assert_eq(config_file_read(&config, "/tmp", true, errors), 1);
+    fclose(errors);
+    cr_assert_str_eq(out, "/tmp: Is a directory\n");
+    free(out);
+}
+
 /* ---- sources --------------------------------------------------------------------------------- */
 
 static char root[64];
