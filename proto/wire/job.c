@@ -15,6 +15,8 @@
 #include "daemon/policy/reason.h"
 #include "proto/cuda/capability.h"
 
+#define NS_A_YEAR 31557600000000000
+
 enum kind { BYTES, COUNT, SIGNED, TIME, TEXT, CAPABILITY, MODE, SWITCH, SLO_OF };
 
 struct option {
@@ -77,8 +79,7 @@ int job_check(struct wire_job *job, char *why) {
         return bad(why, "iterations: more than %llu", JOB_ITERATIONS_MAX);
     if (job->duration_ns > JOB_NS_MAX || job->request_ns > JOB_NS_MAX ||
         job->admit_timeout_ns > JOB_NS_MAX || job->slo_ns > JOB_NS_MAX)
-        return bad(why, "a time of the job is more than %llu years",
-                   JOB_NS_MAX / 31557600000000000);
+        return bad(why, "a time of the job is more than %llu years", JOB_NS_MAX / NS_A_YEAR);
     if (*reason_slo_of(job->slo_of) == '?')
         return bad(why, "a target of latency is of %u, not of mean, p50, p95 or p99", job->slo_of);
     if (!good_group(job->group, sizeof(job->group)))
@@ -148,22 +149,34 @@ static int set_slo_of(struct wire_job *job, const char *variable, const char *va
     return 0;
 }
 
+static enum units units_of(enum kind kind) {
+    return kind == BYTES ? UNITS_BYTES : kind == TIME ? UNITS_TIME : UNITS_NONE;
+}
+
 static const char *expected(enum kind kind) {
     if (kind == BYTES) return "a size such as 512MiB";
     return kind == TIME ? "a time with its unit, such as 30s" : "a whole number";
 }
 
+static int out_of_range(const struct option *o, const char *value, char *why) {
+    char least[40], most[32];
+
+    units_print(units_of(o->kind), o->least, least, sizeof(least));
+    units_print(units_of(o->kind), o->most, most, sizeof(most));
+    if (o->kind == SIGNED) snprintf(least, sizeof(least), "-%s", most);
+    if (o->kind == TIME) snprintf(most, sizeof(most), "%llu years", JOB_NS_MAX / NS_A_YEAR);
+    return bad(why, "%s: %.40s is out of range: %s to %s", o->variable, value, least, most);
+}
+
 static int set_number(struct wire_job *job, const struct option *o, const char *value, char *why) {
-    enum units units = o->kind == BYTES ? UNITS_BYTES : o->kind == TIME ? UNITS_TIME : UNITS_NONE;
     bool negative = o->kind == SIGNED && *value == '-';
     char *field = (char *)job + o->offset;
     uint64_t n;
-    int err = units_parse(units, value + negative, &n);
+    int err = units_parse(units_of(o->kind), value + negative, &n);
 
     if (err == -EINVAL)
         return bad(why, "%s: '%.40s' is not %s", o->variable, value, expected(o->kind));
-    if (err < 0 || n < o->least || n > o->most)
-        return bad(why, "%s: %.40s is out of range", o->variable, value);
+    if (err < 0 || n < o->least || n > o->most) return out_of_range(o, value, why);
     if (negative) n = -n;
     memcpy(field, &n, o->bytes); /* little-endian, as the wire is */
     if (o->kind == BYTES) job->flags |= WIRE_JOB_RESERVED;

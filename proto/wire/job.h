@@ -27,9 +27,9 @@
     X("ephemeral", "SALUS_EPHEMERAL", BYTES, ephemeral_bytes, 0, JOB_BYTES_MAX,             \
       "most device memory that it uses within an iteration")                                \
     X("weight", "SALUS_WEIGHT", COUNT, weight, 1, JOB_WEIGHT_MAX,                           \
-      "its part of the device's time, 1 to 1000")                                           \
+      "its part of the device's time, 1 to 1000, or to the user's max_weight")               \
     X("priority", "SALUS_PRIORITY", SIGNED, priority, 0, JOB_PRIORITY_MAX,                  \
-      "-1000 to 1000; higher goes first")                                                   \
+      "-1000 to 1000, or to the user's max_priority; higher goes first")                    \
     X("group", "SALUS_GROUP", TEXT, group, 0, 0,                                            \
       "jobs of one group never share a lane")                                               \
     X("iterations", "SALUS_ITERATIONS", COUNT, iterations, 0, JOB_ITERATIONS_MAX,           \

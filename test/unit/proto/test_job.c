@@ -63,14 +63,17 @@ Test(job, what_is_wrong_is_said_and_changes_nothing) {
     expect_wrong("SALUS_SLO_OF", "p42", "SALUS_SLO_OF: 'p42' is not mean, p50, p95 or p99");
     expect_wrong("SALUS_PERSISTENT", "much",
                  "SALUS_PERSISTENT: 'much' is not a size such as 512MiB");
-    expect_wrong("SALUS_PERSISTENT", "65TiB", "SALUS_PERSISTENT: 65TiB is out of range");
+    expect_wrong("SALUS_PERSISTENT", "65TiB",
+                 "SALUS_PERSISTENT: 65TiB is out of range: 0 to 64TiB");
     expect_wrong("SALUS_PERSISTENT", "99999999999999999999",
-                 "SALUS_PERSISTENT: 99999999999999999999 is out of range");
-    expect_wrong("SALUS_WEIGHT", "0", "SALUS_WEIGHT: 0 is out of range");
-    expect_wrong("SALUS_WEIGHT", "1001", "SALUS_WEIGHT: 1001 is out of range");
+                 "SALUS_PERSISTENT: 99999999999999999999 is out of range: 0 to 64TiB");
+    expect_wrong("SALUS_WEIGHT", "0", "SALUS_WEIGHT: 0 is out of range: 1 to 1000");
+    expect_wrong("SALUS_WEIGHT", "1001", "SALUS_WEIGHT: 1001 is out of range: 1 to 1000");
     expect_wrong("SALUS_WEIGHT", "-1", "SALUS_WEIGHT: '-1' is not a whole number");
-    expect_wrong("SALUS_PRIORITY", "-1001", "SALUS_PRIORITY: -1001 is out of range");
+    expect_wrong("SALUS_PRIORITY", "-1001", "SALUS_PRIORITY: -1001 is out of range: -1000 to 1000");
     expect_wrong("SALUS_PRIORITY", "--1", "SALUS_PRIORITY: '--1' is not a whole number");
+    expect_wrong("SALUS_DURATION", "400000h",
+                 "SALUS_DURATION: 400000h is out of range: 0 to 36 years");
     expect_wrong("SALUS_DURATION", "5",
                  "SALUS_DURATION: '5' is not a time with its unit, such as 30s");
     expect_wrong("SALUS_GROUP", "a b", "SALUS_GROUP: 'a b' is not 1 to 31 printable characters");

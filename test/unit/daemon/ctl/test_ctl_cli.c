@@ -87,7 +87,7 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     CTL("run", "--persistent", "lots", "true");
     EXPECT(2, "", "salusctl: run: --persistent: 'lots' is not a size such as 512MiB\n");
     CTL("run", "--weight=0", "true");
-    EXPECT(2, "", "salusctl: run: --weight: 0 is out of range\n");
+    EXPECT(2, "", "salusctl: run: --weight: 0 is out of range: 1 to 1000\n");
     CTL("run", "--group");
     EXPECT(2, "", "salusctl: --group needs a value\n");
     CTL("job", "set", "3");

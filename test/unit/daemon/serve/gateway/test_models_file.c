@@ -238,7 +238,7 @@ Test(models_file, every_word_is_known) {
 }
 
 Test(models_file, faults_of_jobs) {
-    expect_fault(MODEL "weight = 0\n", "[model m] weight: 0 is out of range");
+    expect_fault(MODEL "weight = 0\n", "[model m] weight: 0 is out of range: 1 to 1000");
     expect_fault(MODEL "priority = high\n", "priority: 'high' is not a whole number");
     expect_fault(MODEL "slo = 20\n", "slo: '20' is not a time with its unit");
     expect_fault(MODEL "slo-of = p90\n", "'p90' is not mean, p50, p95 or p99");
