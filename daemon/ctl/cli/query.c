@@ -13,6 +13,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/ctl/cli/advice.h"
+#include "daemon/ctl/cli/user_name.h"
 #include "proto/control/ctl_msg.h"
 
 int query_connect(const char *path, uint64_t timeout_ms) {
@@ -104,9 +105,13 @@ static int ask_once(struct cli *c, int fd, const struct ctl_request *r, struct q
                         "with 'salusd --version'",
                         c->socket, why);
     if (q->no_memory) return cli_fail(c, CLI_FAILED, "out of memory");
-    if (!reply.ok)
-        return cli_fail(c, status_of(reply.code), "%s%s%s", reply.text, *reply.hint ? "; " : "",
+    if (!reply.ok) {
+        char text[CTL_TEXT_BYTES];
+
+        user_name_put(reply.text, text, sizeof(text));
+        return cli_fail(c, status_of(reply.code), "%s%s%s", text, *reply.hint ? "; " : "",
                         reply.hint);
+    }
     *next = reply.next;
     return CLI_OK;
 }

@@ -7,15 +7,16 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/text/units.h"
+#include "daemon/ctl/cli/user_name.h"
 
 #define CELL_BYTES (CTL_TEXT_BYTES + 8)
 #define COLUMNS_MAX 20
+#define LABEL_BYTES 64
 #define NS_PER_S 1000000000u
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -47,17 +48,19 @@ static void print_age(uint64_t since_ns, char *out, size_t cap) {
     render_duration(ns > since_ns ? ns - since_ns : 0, out, cap);
 }
 
-static void print_user(uint64_t uid, char *out, size_t cap) {
-    const struct passwd *p = getpwuid((uid_t)uid);
-
-    if (p)
-        snprintf(out, cap, "%s", p->pw_name);
-    else
-        snprintf(out, cap, "%" PRIu64, uid);
-}
-
 static bool is_moment(const struct ctl_field *f) {
     return strcmp(f->name, "since_ns") == 0 || strcmp(f->name, "ended_ns") == 0;
+}
+
+static bool tells_reason(const struct ctl_field *f) {
+    return strcmp(f->name, "by") == 0 || strcmp(f->name, "why") == 0;
+}
+
+/* "_bytes" of a field that may also be nothing. */
+static bool is_optional_bytes(const struct ctl_field *f) {
+    const char *unit = strrchr(f->name, '_');
+
+    return f->kind == CTL_KIND_OPT && unit && strcmp(unit, "_bytes") == 0;
 }
 
 /* For people when `human`, else the number or text as it is. */
@@ -68,7 +71,10 @@ static void print_field(const void *record, const struct ctl_field *f, bool huma
     if (f->kind == CTL_KIND_TEXT) {
         const char *text = ctl_field_text(record, f);
 
-        snprintf(out, cap, "%s", *text || !human ? text : "-");
+        if (human && *text && tells_reason(f))
+            user_name_put(text, out, cap);
+        else
+            snprintf(out, cap, "%s", *text || !human ? text : "-");
         return;
     }
     v = ctl_field_number(record, f);
@@ -76,12 +82,14 @@ static void print_field(const void *record, const struct ctl_field *f, bool huma
         snprintf(out, cap, "%" PRId64, (int64_t)v);
     else if (f->kind == CTL_KIND_OPT && v == 0)
         snprintf(out, cap, "%s", human ? "-" : "");
+    else if (human && is_optional_bytes(f))
+        units_print_bytes(v - 1, out, cap);
     else if (!human || f->kind == CTL_KIND_OPT)
         snprintf(out, cap, "%" PRIu64, f->kind == CTL_KIND_OPT ? v - 1 : v);
     else if (is_moment(f))
         print_age(v, out, cap);
     else if (strcmp(f->name, "uid") == 0)
-        print_user(v, out, cap);
+        user_name_print(v, out, cap);
     else if (f->kind == CTL_KIND_NS)
         render_duration(v, out, cap);
     else if (f->kind == CTL_KIND_BYTES)
@@ -222,16 +230,20 @@ int render_list(struct cli *c, const struct query *q, const char *name,
     return CLI_OK;
 }
 
-/* A field's name without its unit, which its value has. */
-static int shown_width(const struct ctl_field *f) {
+/* What a field is called in a list of all: its name without its unit, which its value has; a time
+ * "NAME_for" where there is a field of that name, too. */
+static void print_label(enum ctl_record kind, const struct ctl_field *f, char *out, size_t cap) {
     const char *unit = strrchr(f->name, '_');
-    bool has_unit = unit && (f->kind == CTL_KIND_NS || f->kind == CTL_KIND_BYTES);
+    bool has_unit =
+        unit && (f->kind == CTL_KIND_NS || f->kind == CTL_KIND_BYTES || is_optional_bytes(f));
 
-    return has_unit ? (int)(unit - f->name) : (int)strlen(f->name);
+    snprintf(out, cap, "%.*s", has_unit ? (int)(unit - f->name) : (int)strlen(f->name), f->name);
+    if (has_unit && field_named(kind, out))
+        snprintf(out, cap, "%.*s_for", (int)(unit - f->name), f->name);
 }
 
 int render_one(struct cli *c, const struct query *q, const char *name) {
-    char cell[CELL_BYTES];
+    char cell[CELL_BYTES], label[LABEL_BYTES];
     int n, widest = 0;
     const struct ctl_field *f = ctl_fields(q->kind, &n);
 
@@ -246,13 +258,14 @@ int render_one(struct cli *c, const struct query *q, const char *name) {
         print_plain(c, q);
         return CLI_OK;
     }
-    for (int k = 0; k < n; k++)
-        if (shown_width(&f[k]) > widest) widest = shown_width(&f[k]);
     for (int k = 0; k < n; k++) {
-        int width = shown_width(&f[k]);
-
+        print_label(q->kind, &f[k], label, sizeof(label));
+        if ((int)strlen(label) > widest) widest = (int)strlen(label);
+    }
+    for (int k = 0; k < n; k++) {
+        print_label(q->kind, &f[k], label, sizeof(label));
         print_field(query_record(q, 0), &f[k], true, cell, sizeof(cell));
-        fprintf(c->out, "%.*s:%*s%s\n", width, f[k].name, widest + 1 - width, "", cell);
+        fprintf(c->out, "%s:%*s%s\n", label, widest + 1 - (int)strlen(label), "", cell);
     }
     return CLI_OK;
 }

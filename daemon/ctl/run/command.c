@@ -17,6 +17,7 @@
 #include "common/fdutil.h"
 #include "daemon/ctl/cli/advice.h"
 #include "daemon/ctl/cli/query.h"
+#include "daemon/ctl/cli/user_name.h"
 #include "daemon/ctl/run/await.h"
 #include "daemon/ctl/run/inherited.h"
 #include "daemon/ctl/run/private.h"
@@ -52,10 +53,12 @@ static int become_command(struct cli *c, const struct command *o, const struct r
 
 /* The command's exit status, CLI_BY_SIGNAL and a signal, or CLI_REFUSED after a diagnostic. */
 static int status_of(struct await *a, int status) {
-    char why[CTL_TEXT_BYTES];
+    char why[CTL_TEXT_BYTES], named[CTL_TEXT_BYTES];
 
-    if (await_refused(a, why, sizeof(why)))
-        return cli_fail(a->c, CLI_REFUSED, "the job was refused: %s", why);
+    if (await_refused(a, why, sizeof(why))) {
+        user_name_put(why, named, sizeof(named));
+        return cli_fail(a->c, CLI_REFUSED, "the job was refused: %s", named);
+    }
     return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_BY_SIGNAL + WTERMSIG(status);
 }
 

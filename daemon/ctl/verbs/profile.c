@@ -11,6 +11,7 @@
 #include "daemon/ctl/cli/ask.h"
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/cli/render.h"
+#include "daemon/ctl/cli/user_name.h"
 #include "daemon/kernels/kernel_name.h"
 
 #define BAR 40 /* characters of the longest */
@@ -115,13 +116,14 @@ static void draw(FILE *out, const char *histogram) {
 }
 
 static void show_one(struct cli *c, const struct ctl_profile *p) {
-    char mean[32], p50[32], p99[32], sms[32];
+    char mean[32], p50[32], p99[32], sms[32], user[64];
 
     render_duration(p->mean_ns, mean, sizeof(mean));
     render_duration(p->p50_ns, p50, sizeof(p50));
     render_duration(p->p99_ns, p99, sizeof(p99));
     snprintf(sms, sizeof(sms), "%" PRIu64, p->sms);
-    fprintf(c->out, "%s %s, user %" PRIu64 "\n", p->id, p->name, p->uid);
+    user_name_print(p->uid, user, sizeof(user));
+    fprintf(c->out, "%s %s, user %s\n", p->id, p->name, user);
     fprintf(c->out, "  grid %s, block %s, shared %" PRIu64 " bytes, function %s\n", p->grid,
             p->block, p->shared_bytes, p->func);
     fprintf(c->out, "  SMs needed %s; class %s (%s): compute %.1f%%, memory %.1f%% of the peak\n",

@@ -21,6 +21,7 @@
 #include "daemon/ctl/cli/advice.h"
 #include "daemon/ctl/cli/cli.h"
 #include "daemon/ctl/cli/usage.h"
+#include "daemon/ctl/cli/user_name.h"
 #include "daemon/ctl/environment/environment.h"
 #include "daemon/ctl/salusctl.h"
 #include "proto/wire/wire.h"
@@ -193,6 +194,27 @@ Test(ctl_cli, help_is_where_people_ask_for_it) {
     CTL("doctor", "--help");
     EXPECT(0, help, "");
     free(help);
+}
+
+static const char *named(const char *text) {
+    static char out[64];
+
+    user_name_put(text, out, sizeof(out));
+    return out;
+}
+
+Test(ctl_cli, users_have_names_where_the_daemon_has_numbers) {
+    cr_expect_str_eq(named("user 0"), "user root");
+    cr_expect_str_eq(named("by user 0, for user 0's job"), "by user root, for user root's job");
+    cr_expect_str_eq(named("user 4000000000 has 1 jobs"), "user 4000000000 has 1 jobs");
+    cr_expect_str_eq(named("user 99999999999, user 4294967295"),
+                     "user 99999999999, user 4294967295");
+    cr_expect_str_eq(named("superuser 0, user 0x0, user_0, user, user "),
+                     "superuser 0, user 0x0, user_0, user, user ");
+    cr_expect_str_eq(named("0"), "0");
+    cr_expect_str_eq(named(""), "");
+    cr_expect_eq(strlen(named("user 0 user 0 user 0 user 0 user 0 user 0 user 0 user 0 user 0")),
+                 63, "it is cut");
 }
 
 /* What a usage line says is what the parser takes. */

@@ -143,6 +143,13 @@ Test(ctl_verbs, a_job_is_changed_paused_and_resumed) {
     CTL("job", "show", "1");
     cr_assert_not_null(strstr(clirun_out, "priority:           -2\n"), "%s", clirun_out);
     cr_assert_not_null(strstr(clirun_out, "lane:               0\n"), "%s", clirun_out);
+    cr_assert_not_null(strstr(clirun_out, "\nrunning:            -\n"), "%s", clirun_out);
+    cr_assert_not_null(strstr(clirun_out, "\nrunning_for:        0 s\n"), "%s", clirun_out);
+    CTL("tenant", "limit", "54321", "user_pinned=64MiB");
+    cr_assert_not_null(strstr(clirun_out, "pinned_limit:      64 MiB\n"), "%s", clirun_out);
+    CTL("job", "kill", "1");
+    PATIENCE_UNTIL((CTL("history", "--no-header"), strstr(clirun_out, "killed")));
+    cr_assert_null(strstr(clirun_out, "user 0"), "it is root: %s", clirun_out);
 }
 
 Test(ctl_verbs, a_job_shows_its_target_and_what_it_gives_up) {
