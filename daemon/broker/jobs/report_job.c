@@ -181,17 +181,18 @@ static void take_same(const struct ctl_job *job, struct ctl_ended *out) {
                        f[i].kind == CTL_KIND_TEXT ? CTL_TEXT_BYTES : sizeof(uint64_t));
 }
 
-static const char *ended_by(const struct attachment *a) {
+/* Whether a process that is gone ended itself nobody knows before its launcher says so. */
+static const char *ended_by(const struct attachment *a, bool faulted) {
     if (*a->by) return a->by;
-    if (!a->how) return "itself";
+    if (!a->how) return faulted ? "itself" : "unknown";
     if (strcmp(a->how, "refused") == 0) return "admission";
     return strcmp(a->how, "lost") == 0 ? "worker" : "daemon";
 }
 
 void report_exited(struct ctl_ended *r, const char *exit) {
     snprintf(r->exit, sizeof(r->exit), "%s", *exit ? exit : "unknown");
-    if (strncmp(exit, "SIG", 3) == 0 && strcmp(r->how, "done") == 0)
-        snprintf(r->by, sizeof(r->by), "signal");
+    if (*exit && strcmp(r->how, "done") == 0)
+        snprintf(r->by, sizeof(r->by), strncmp(exit, "SIG", 3) == 0 ? "signal" : "itself");
 }
 
 /* A process that is refused waits for the answer, and has not told its command line. */
@@ -213,7 +214,7 @@ void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
     snprintf(out->how, sizeof(out->how), "%s", a->how ? a->how : r.fault ? "faulted" : "done");
     memcpy(out->why, *a->why ? r.why : r.fault_text, sizeof(out->why));
     fill_command(a, out->command, sizeof(out->command));
-    snprintf(out->by, sizeof(out->by), "%s", ended_by(a));
+    snprintf(out->by, sizeof(out->by), "%s", ended_by(a, r.fault != 0));
     report_exited(out, a->exit);
 }
 

@@ -562,7 +562,7 @@ Test(broker_job, how_a_command_ended_is_told_of_the_jobs_of_its_run) {
     other = attach_run(8);
     none = attach_run(0);
     broker_rig_settle(&rig);
-    expect_ended(1, "done", "itself", "unknown");
+    expect_ended(1, "done", "unknown", "unknown");
     cr_expect(exited(7, 3, 0), "with one that has ended and one that is there still");
     leave(after);
     leave(other);
@@ -570,8 +570,8 @@ Test(broker_job, how_a_command_ended_is_told_of_the_jobs_of_its_run) {
     broker_rig_settle(&rig);
     expect_ended(1, "done", "itself", "3");
     expect_ended(2, "done", "itself", "3");
-    expect_ended(3, "done", "itself", "unknown");
-    expect_ended(4, "done", "itself", "unknown");
+    expect_ended(3, "done", "unknown", "unknown");
+    expect_ended(4, "done", "unknown", "unknown");
     cr_expect(exited(8, 0, 9));
     expect_ended(3, "done", "signal", "SIGKILL");
     cr_expect(exited(8, 0, 0) && exited(7, 1, 0));
@@ -594,7 +594,7 @@ Test(broker_job, an_end_that_cannot_be_is_refused) {
         cr_expect_not(say_exit(&e, n), "%zu bytes", n);
     e.major++;
     cr_expect_not(say_exit(&e, sizeof(e)), "another protocol");
-    expect_ended(1, "done", "itself", "unknown");
+    expect_ended(1, "done", "unknown", "unknown");
     broker_rig_stop(&rig);
 }
 
