@@ -18,6 +18,7 @@
     X(ERR_ENDED, -5006, "an operator ended the job", 46)                                          \
     X(ERR_LEFT, -5007, "the job's connection to salusd is closed", 46)                            \
     X(ERR_PEER_ENDED, -5008, "who recorded the event ended before it was complete", 709)          \
+    X(ERR_STOPPED, -5009, "salusd was stopped", 46)                                               \
     X(ERR_ILLEGAL_ADDRESS, -5010, "a kernel touched memory that is not its client's", 700)        \
     X(ERR_KERNEL_TIMEOUT, -5011, "a kernel ran longer than kernel_timeout", 702)                  \
     X(ERR_ASSERT, -5012, "a device-side assert failed", 710)                                      \

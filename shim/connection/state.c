@@ -59,22 +59,43 @@ void state_publish(void) {
     atom_store_release(&state.alive, page);
 }
 
+/* It was never admitted: a job that waits has a place in the queue, and no lane. */
+static bool is_waiting(void) {
+    const struct wire_stats *s = &state.conn.completion->stats;
+    return !atom_load_relaxed(&s->lane) && atom_load_relaxed(&s->position);
+}
+
+/* Once, whoever saw the end first. The end of a job that was never admitted is a refusal. */
+static void say_end(const char *reason, size_t bytes) {
+    static _Atomic uint32_t said;
+    if (atom_exchange(&said, 1)) return;
+    log_error("shim", "what=\"salusd ended this job\" job=%u reason=\"%.*s\"", state.conn.job_id,
+              (int)bytes, reason);
+    if (is_waiting() || !strncmp(reason, WIRE_NOT_ADMITTED, sizeof(WIRE_NOT_ADMITTED) - 1))
+        refusals_tell(reason, bytes);
+}
+
 void state_lose(int err) {
     uint32_t none = 0;
-    if (atom_cas(&state.lost, &none, (uint32_t)err_cuda(err)))
-        log_warn("shim", "what=\"%s\" job=%u", err_text(err), state.conn.job_id);
+    const char *reason = err_text(err);
+    if (atom_cas(&state.lost, &none, (uint32_t)err_cuda(err))) say_end(reason, strlen(reason));
+}
+
+/* A worker that ends because the daemon does knows no more than that; the daemon said why before.
+ */
+static const char *better_reason(const char *text) {
+    int lost = -(int)atom_load_acquire(&state.conn.submission->lost);
+    bool vague = lost && strcmp(text, err_text(ERR_BROKER_LOST)) == 0;
+    return vague ? err_text(lost) : text;
 }
 
 CUresult state_say(uint32_t fault) {
-    static _Atomic uint32_t said;
-    const char *text = state.conn.completion->fault.text;
-    size_t bytes = sizeof(state.conn.completion->fault.text);
+    char text[sizeof(state.conn.completion->fault.text) + 1];
     bool ours = fault == CUDA_ERROR_OUT_OF_MEMORY || (int)fault == err_cuda(ERR_WORKER_LOST);
-    bool first = ours && !atom_exchange(&said, 1);
-    if (first)
-        log_error("shim", "what=\"salusd ended this job\" job=%u reason=\"%.*s\"",
-                  state.conn.job_id, (int)bytes, text);
-    if (first && !strncmp(text, WIRE_NOT_ADMITTED, sizeof(WIRE_NOT_ADMITTED) - 1))
-        refusals_tell(text, bytes);
+    if (!ours) return (CUresult)fault;
+    memcpy(text, state.conn.completion->fault.text, sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    const char *reason = better_reason(text);
+    say_end(reason, strlen(reason));
     return (CUresult)fault;
 }

@@ -134,7 +134,7 @@ def test_every_refusal_of_salusd_ends_with_6():
         refused(start(d, ["--admit-timeout", "1s"], CAREFREE), "it waited for a place longer", "max_jobs")
         equal(history(d)[0]["how"], "refused", "history")
         d.ctl("tenant", "limit", str(os.getuid()), "user_connections=1")
-        refused(start(d, [], CAREFREE), r"user_connections = 1: user \d+ has 1 connections",
+        refused(start(d, [], CAREFREE), r"user_connections = 1: user \S+ has 1 connections",
                 "before it has said what it is")
         os.environ["CUDA_VISIBLE_DEVICES"] = "0"
         try:
@@ -290,6 +290,40 @@ def test_a_killed_job_gets_an_error_and_its_memory_is_free():
         wait_for("its memory is back", lambda: d.ctl_json("gpu", "list")["gpus"][0]["memory_used_bytes"] == 0)
         e = wait_for("it is in the history", lambda: history(d))[0]
         equal((e["id"], e["how"], e["why"]), (job["id"], "killed", f"by user {os.getuid()}"), "history")
+
+
+def one_runs_and_one_waits(d):
+    first = start(d, ["--persistent", "800MiB", "--name", "first"], LONG)
+    the_job(d, "first")
+    second = start(d, ["--persistent", "800MiB", "--name", "second"], CAREFREE)
+    return first, second, wait_for("it waits", lambda: waiting(d, "second"))
+
+
+def test_a_job_that_is_killed_while_it_waits_was_refused():
+    with Daemon("--device-memory", "1GiB") as d:
+        first, second, job = one_runs_and_one_waits(d)
+        d.ctl("job", "kill", str(job["id"]))
+        code, _, err = finish(second)
+        equal(code, 6, err)
+        contains(err, 'what="salusd ended this job" job=2 reason="an operator ended the job"', "stderr")
+        contains(err, "salusctl: the job was refused: an operator ended the job\n", "stderr")
+        end(d, first)
+
+
+def test_jobs_are_told_that_salusd_was_stopped():
+    """The one that waits is refused by that, and the one that runs is not."""
+    with Daemon("--device-memory", "1GiB") as d:
+        first, second, _ = one_runs_and_one_waits(d)
+        d.process.send_signal(signal.SIGTERM)
+        code, _, err = finish(second)
+        equal(code, 6, err)
+        contains(err, 'what="salusd ended this job" job=2 reason="salusd was stopped"', "stderr")
+        contains(err, "salusctl: the job was refused: salusd was stopped\n", "stderr")
+        code, _, err = finish(first)
+        equal(code, 1, err)
+        contains(err, 'what="salusd ended this job" job=1 reason="salusd was stopped"', "stderr")
+        if "daemon died" in err:
+            raise AssertionError(err)
 
 
 def test_wait_for_a_job():

@@ -88,6 +88,6 @@ void ending_stop(struct client *c) {
     }
     attachments_say_how(c->attachment, "lost", "salusd was stopped");
     snprintf(c->attachment->by, sizeof(c->attachment->by), "daemon");
-    client_lose(c, ERR_BROKER_LOST);
+    client_lose(c, ERR_STOPPED);
     client_ended(c, "salusd stops");
 }

@@ -13,11 +13,11 @@
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* It will never run again. */
+/* It will never run again. That it was never admitted can still be seen by its place. */
 static void clear_job(struct client *c) {
     struct wire_stats *s = &c->com.page->stats;
+    if (atom_load_relaxed(&s->lane)) atom_store_relaxed(&s->position, 0);
     atom_store_relaxed(&s->lane, 0);
-    atom_store_relaxed(&s->position, 0);
     atom_store_relaxed(&s->why, SCHED_WHY_NONE);
     atom_store_relaxed(&s->turn, 0);
 }

@@ -679,7 +679,7 @@ Test(broker_client, an_orderly_end_is_told) {
     s = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fds[WIRE_FD_SUBMISSION], 0);
     broker_rig_stop(&other);
     cr_assert(broker_rig_closed(fd));
-    cr_assert_eq(atomic_load(&s->lost), (uint32_t)-ERR_BROKER_LOST);
+    cr_assert_eq(atomic_load(&s->lost), (uint32_t)-ERR_STOPPED);
     close(fd);
 }
 
