@@ -101,6 +101,12 @@ int job_gpu(const char *value, uint32_t *gpu, char *why) {
     return 0;
 }
 
+int job_strict(const char *value, bool *strict, char *why) {
+    *strict = value && strcmp(value, "1") == 0;
+    if (*strict || !value || !*value || strcmp(value, "0") == 0) return 0;
+    return bad(why, JOB_STRICT_VARIABLE ": '%.40s' is not 0 or 1", value);
+}
+
 /* ---- one option ------------------------------------------------------------------------------ */
 
 static int set_group(struct wire_job *job, const char *variable, const char *value, char *why) {

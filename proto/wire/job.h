@@ -7,6 +7,7 @@
 #ifndef PROTO_JOB_H
 #define PROTO_JOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,9 +65,11 @@ int job_gpu(const char *value, uint32_t *gpu, char *why);
  * the reason, a line; see shim/connection/refusals.h. */
 #define JOB_REFUSED_VARIABLE "SALUS_REFUSED"
 
-/* "1": the library ends the process at the first refusal, with this exit status. */
+/* "1", else "0": the library ends the process at the first refusal, with this exit status. */
 #define JOB_STRICT_VARIABLE "SALUS_STRICT"
 #define JOB_STRICT_EXIT 9
+/* 0 with *strict (false: `value` is NULL or empty); -EINVAL and the reason. */
+int job_strict(const char *value, bool *strict, char *why);
 
 /* A file: what is refused is written down there as well; see shim/connection/refusals.h. */
 #define JOB_REFUSALS_VARIABLE "SALUS_REFUSALS"

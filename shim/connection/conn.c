@@ -52,8 +52,12 @@ static size_t page_bytes(uint16_t minor) {
 /* What the user said about the job, and which program it is. */
 static void describe(struct wire_job *job) {
     char why[JOB_WHY_BYTES];
+    static bool said; /* programs ask again */
     int wrong = job_from_environment(job, why);
-    if (wrong) log_warn("shim", "what=\"ignored\" variables=%d first=\"%s\"", wrong, why);
+    if (wrong && !said)
+        log_error("shim", "what=\"without effect: %s\" variables=%d do=\"correct or unset it\"",
+                  why, wrong);
+    said = wrong;
     job->profile = profile_self();
 }
 

@@ -45,11 +45,19 @@ static bool is_set(const char *variable) {
     return value && atoi(value) != 0;
 }
 
+static void read_strict(void) {
+    static bool said; /* programs ask again */
+    char why[JOB_WHY_BYTES];
+    if (job_strict(getenv(JOB_STRICT_VARIABLE), &state.strict, why) == 0 || said) return;
+    said = true;
+    log_error("shim", "what=\"without effect: %s\" do=\"correct or unset it\"", why);
+}
+
 int state_connect(void) {
     if (!page) page = make_page();
     if (!page) return -ENOMEM;
     state.launch_blocking = is_set("CUDA_LAUNCH_BLOCKING");
-    state.strict = is_set(JOB_STRICT_VARIABLE);
+    read_strict();
     return conn_open(&state.conn);
 }
 

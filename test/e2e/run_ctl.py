@@ -326,6 +326,15 @@ def test_jobs_are_told_that_salusd_was_stopped():
             raise AssertionError(err)
 
 
+def test_a_wrong_variable_is_said_by_the_library():
+    with Daemon() as d:
+        r = d.run(SHORT, SALUS_WEIGHT="0", SALUS_SLO="5", SALUS_STRICT="x")
+        equal(r.returncode, 0, r.stderr)
+        for line in ('what="without effect: SALUS_WEIGHT: 0 is out of range: 1 to 1000" variables=2',
+                     """what="without effect: SALUS_STRICT: 'x' is not 0 or 1\""""):
+            equal(r.stderr.count(line), 1, f"{line} in {r.stderr}")
+
+
 def test_wait_for_a_job():
     with Daemon() as d:
         p = start(d, ["--name", "w"], [program("train"), "1500"])

@@ -5,6 +5,7 @@
 #include "daemon/ctl/run/run.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/text/args.h"
@@ -92,6 +93,24 @@ static int take_option(struct cli *c, struct run_options *o, struct args *a) {
     return CLI_OK;
 }
 
+/* What the user has set without an option counts as if it were one. The library refuses a GPU that
+ * is none itself, and leaves out whatever else is wrong. */
+static int check_variables(struct cli *c, const struct run_options *o) {
+    char why[JOB_WHY_BYTES];
+    struct wire_job job = {0};
+    bool strict;
+
+    for (size_t i = 0; i < VALUED; i++) {
+        const char *value = o->values[i].value ? NULL : getenv(valued[i].variable);
+
+        if (value && *value && job_set(&job, valued[i].variable, value, why) == -EINVAL)
+            return cli_fail(c, CLI_USAGE, "run: %s", why);
+    }
+    if (!o->command.environment.strict && job_strict(getenv(JOB_STRICT_VARIABLE), &strict, why) < 0)
+        return cli_fail(c, CLI_USAGE, "run: %s", why);
+    return CLI_OK;
+}
+
 static int parse(struct cli *c, struct run_options *o, char **argv) {
     struct args a = {.rest = argv};
 
@@ -104,7 +123,7 @@ static int parse(struct cli *c, struct run_options *o, char **argv) {
     o->command.argv = a.rest;
     o->command.environment.values = o->values;
     o->command.environment.value_count = VALUED;
-    return CLI_OK;
+    return c->help ? CLI_OK : check_variables(c, o);
 }
 
 int run_program(struct cli *c, int argc, char **argv) {

@@ -98,6 +98,19 @@ Test(job, what_is_wrong_is_said_and_changes_nothing) {
     cr_assert_eq(job_set(&job, "SALUS_TARIFF", "1", why), -ENOENT);
 }
 
+Test(job, strict_is_0_or_1) {
+    const char *wrong[] = {"x", "2", "yes", "01", " 1", "-1"};
+    bool strict = true;
+
+    cr_expect(job_strict(NULL, &strict, why) == 0 && !strict);
+    cr_expect(job_strict("1", &strict, why) == 0 && strict);
+    cr_expect(job_strict("", &strict, why) == 0 && !strict);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        cr_expect(job_strict(wrong[i], &strict, why) == -EINVAL && !strict, "%s", wrong[i]);
+    cr_expect_str_eq(why, "SALUS_STRICT: '-1' is not 0 or 1");
+    cr_expect(job_strict("0", &strict, why) == 0 && !strict);
+}
+
 Test(job, a_mode_is_a_flag_beside_the_others) {
     struct wire_job j = {.flags = WIRE_JOB_RESERVED};
 

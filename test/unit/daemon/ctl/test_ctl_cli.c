@@ -703,6 +703,35 @@ Test(ctl_cli_daemon, run_passes_on_what_the_job_needs) {
     cr_assert_str_eq(RUN("sh", "-c", "echo $NVTX_INJECTION64_PATH $SALUS_WEIGHT"), "/other\n");
 }
 
+/* What the library would leave out, while people wonder. An option counts over a variable. */
+Test(ctl_cli_daemon, run_refuses_variables_that_are_wrong) {
+    static const char *const wrong[][3] = {
+        {"SALUS_WEIGHT", "0", "0 is out of range: 1 to 1000"},
+        {"SALUS_PRIORITY", "foo", "'foo' is not a whole number"},
+        {"SALUS_DEVICE_MODE", "foo", "'foo' is not compute or null"},
+        {"SALUS_PERSISTENT", "10XB", "'10XB' is not a size such as 512MiB"},
+        {"SALUS_SAVEPOINTS", "maybe", "'maybe' is not yes or no"},
+        {"SALUS_STRICT", "x", "'x' is not 0 or 1"},
+        {"SALUS_SLO", "5", "'5' is not a time with its unit, such as 30s"},
+    };
+    char expected[160];
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        setenv(wrong[i][0], wrong[i][1], 1);
+        snprintf(expected, sizeof(expected), "salusctl: run: %s: %s\n", wrong[i][0], wrong[i][2]);
+        CTL("run", "--", "true");
+        EXPECT(2, "", expected);
+        CTL("environment");
+        EXPECT(2, "", expected);
+        unsetenv(wrong[i][0]);
+    }
+    make_library();
+    setenv("SALUS_WEIGHT", "0", 1);
+    setenv("SALUS_STRICT", "x", 1);
+    setenv("SALUS_PRIORITY", "", 1);
+    cr_assert_str_eq(RUN("--weight", "2", "--strict", "sh", "-c", "echo $SALUS_WEIGHT"), "2\n");
+}
+
 Test(ctl_cli_daemon, run_with_a_gpu_drops_a_list_of_gpus) {
     static const char echo[] = "echo $SALUS_GPU ${CUDA_VISIBLE_DEVICES-none}";
 
