@@ -25,7 +25,8 @@
     X(RUN, "does not fit beside the other processes of its run, which may wait for it")     \
     X(GROWS, "waits for memory beyond what it holds: other jobs have it")                   \
     X(PART, "waits: its user has an equal part of the memory, and another user waits")      \
-    X(SHARE, "waits for its share: other jobs are owed more of the GPU's time")
+    X(SHARE, "waits for its share: other jobs are owed more of the GPU's time")             \
+    X(LANE, "waits for its turn: a job of another lane has it, and one lane runs at a time (exclusive)")
 
 /* X(NAME, text): enum iteration_source. */
 #define REASON_SOURCE(X)      \

@@ -73,14 +73,36 @@ static const struct attachment *find_culprit(const struct attachments *as,
     return found;
 }
 
+static bool is_turn(uint64_t why) {
+    return why == WHY_TURN || why == WHY_LANE;
+}
+
 /* A turn's wait is worth a name after a second; memory is as a rule not given back by one kernel,
  * so for that it must be overdue. UINT64_MAX: it waits for neither. */
 static uint64_t patience(uint64_t overdue_ns, uint64_t why) {
-    if (why == WHY_TURN) return NS_PER_S;
+    if (is_turn(why)) return NS_PER_S;
     if (why != WHY_MEMORY && why != WHY_ORDER && why != WHY_UNKNOWN && why != WHY_GROWS &&
         why != WHY_PART)
         return UINT64_MAX;
     return overdue_ns ? overdue_ns : UINT64_MAX;
+}
+
+/* Who has the turn that a job of another lane waits for. */
+static void name_holder(const struct attachments *as, struct ctl_job *r) {
+    const struct list *pos;
+
+    list_each(pos, &as->list) {
+        const struct attachment *o = list_entry(pos, struct attachment, link);
+        const struct wire_stats *st = o->completion ? &o->completion->stats : NULL;
+        uint64_t lane = st ? atom_load_relaxed(&st->lane) : 0;
+
+        if (!lane || atom_load_relaxed(&st->turn) != 1) continue;
+        snprintf(r->why, sizeof(r->why),
+                 "waits for its turn: job %u of lane %" PRIu64
+                 " has it, and one lane runs at a time (exclusive)",
+                 o->job_id, lane - 1);
+        return;
+    }
 }
 
 void overdue_explain(const struct attachments *as, const struct attachment *a, uint64_t overdue_ns,
@@ -92,12 +114,13 @@ void overdue_explain(const struct attachments *as, const struct attachment *a, u
     char age[24], text[sizeof(r->why)];
 
     if (*a->why || least == UINT64_MAX) return;
+    if (why == WHY_LANE) name_holder(as, r);
     culprit = find_culprit(as, a, least, &v);
     if (!culprit) return;
     if (!report_readable(uid, culprit->job.uid)) report_nameless(v.what);
     print_age(v.age_ns, age, sizeof(age));
     snprintf(text, sizeof(text), "%.120s: job %u's %s has run for %s",
-             why == WHY_TURN ? "waits for its turn" : r->why, culprit->job_id, v.what, age);
+             is_turn(why) ? "waits for its turn" : r->why, culprit->job_id, v.what, age);
     memcpy(r->why, text, sizeof(r->why));
 }
 

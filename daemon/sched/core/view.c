@@ -53,6 +53,13 @@ static bool is_held_back(const struct sched *s, uint32_t job) {
            !share_allows(s, job);
 }
 
+/* The turn that it waits for may be another lane's, where one lane runs at a time. */
+static enum sched_why why_no_turn(const struct sched_state *st, const struct sched_job *j) {
+    uint32_t holder = state_domain(st, j->lane)->holder;
+    bool other = holder != SCHED_NONE && st->jobs[holder].lane != j->lane;
+    return other ? SCHED_WHY_LANE : SCHED_WHY_TURN;
+}
+
 static enum sched_why why_waiting(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
@@ -61,7 +68,7 @@ static enum sched_why why_waiting(const struct sched *s, uint32_t job) {
     if (j->spec.paused) return SCHED_WHY_PAUSED;
     if (j->swapped) return SCHED_WHY_SWAPPED;
     if (j->paced_ns) return SCHED_WHY_PACED;
-    if (!j->turn && state_wants(j)) return SCHED_WHY_TURN;
+    if (!j->turn && state_wants(j)) return why_no_turn(st, j);
     if (is_held_back(s, job)) return SCHED_WHY_SHARE;
     return is_stuck(st, j) ? SCHED_WHY_SLO : SCHED_WHY_NONE;
 }

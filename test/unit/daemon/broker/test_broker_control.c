@@ -671,7 +671,7 @@ static void expect_why(uint32_t id, const char *beginning) {
 Test(broker_control, who_waits_is_told_whose_kernel_has_run_for_how_long) {
     struct wire_completion *hog = rig.worker.page, *waiter, *third;
     uint32_t id, third_id;
-    char named[64];
+    char named[64], other[128];
     const char *why;
 
     waiter = attach_other(&id);
@@ -684,6 +684,12 @@ Test(broker_control, who_waits_is_told_whose_kernel_has_run_for_how_long) {
         why = why_of(id);
     } while (fdutil_now_ns() - hog->running.since_ns > S);
     cr_assert_str_eq(why, "waits for its turn: another job of its lane has it");
+    set_place(waiter, 2, 0, SCHED_WHY_LANE);
+    snprintf(other, sizeof(other),
+             "waits for its turn: job %u of lane 0 has it, and one lane runs at a time (exclusive)",
+             job);
+    cr_assert_str_eq(why_of(id), other);
+    set_place(waiter, 1, 0, SCHED_WHY_TURN);
     set_running(hog, "kernel spin", 5 * S);
     expect_why(id, named);
     third = attach_other(&third_id); /* older, but in another lane and without the turn */

@@ -115,6 +115,20 @@ Test(turn, fifo_runs_a_job_to_its_end) {
            "@4 lane 0=0, switch 2, run 2:20\n");
 }
 
+/* Nobody of its own lane has what it waits for. */
+Test(turn, a_job_alone_in_its_lane_waits_for_another_lane) {
+    struct sched *s = make((struct policy_config){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
+    struct sched_job_view v;
+    free(schedtrace_run(s, "@0 +1(1,6) +2(1,6) +3(1,6)\n"
+                           "@1 1:10 2:20 3:30\n"));
+    cr_assert(sched_job(s, 2, &v));
+    cr_expect(!v.turn && v.lane == 1 && v.why == SCHED_WHY_LANE);
+    free(schedtrace_run(s, "@2 1=10 -1\n"));
+    cr_assert(sched_job(s, 2, &v));
+    cr_expect(v.turn && v.why == SCHED_WHY_NONE);
+    sched_destroy(s);
+}
+
 Test(turn, srtf_preempts_at_the_boundary) {
     expect("srtf", 10,
            "@0 +1(1,6)d1000\n"
