@@ -5,6 +5,7 @@
 #include "daemon/ctl/doctor/checks_daemon.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,6 +103,12 @@ static void look_at_gpu(const struct ctl_gpu *g, struct findings *f) {
     bool soft = strcmp(g->device, "soft") == 0;
     char memory[32];
 
+    if (!*g->name) {
+        findings_add(f, FINDINGS_WARNING, "device", "see what is said of the worker",
+                     "GPU %" PRIu64 " has no worker, so that nothing is known of the device",
+                     g->id);
+        return;
+    }
     units_print_bytes(g->memory_bytes, memory, sizeof(memory));
     findings_add(f, FINDINGS_OK, "device", NULL, "%s, capability %s, %s%s", g->name, g->compute,
                  memory, soft ? ": runs PTX, no machine code" : "");

@@ -136,6 +136,7 @@ Test(ctl_doctor_daemon, a_worker_that_is_not_ready_is_said) {
     cr_assert(PATIENCE_UNTIL((found = (struct findings){0}, checks_daemon(&c, &found),
                               line("worker", "no job would be served"))));
     cr_assert_neq(line("worker", "no job would be served")->level, FINDINGS_OK);
+    cr_assert_eq(line("device", "GPU 0 has no worker")->level, FINDINGS_WARNING);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
