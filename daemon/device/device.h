@@ -58,6 +58,9 @@ struct dev_config {
     /* How long a kernel may run on after space_cancel, where nothing but the device's end ends one;
      * 0: for ever. */
     uint64_t cancel_timeout_ns;
+    /* Where a failed open may say why, beyond its error; NULL: nowhere. */
+    char *why;
+    size_t why_bytes;
     const char *driver; /* cuda: as dlopen takes it; NULL: libcuda.so.1 */
     uint32_t index;     /* which of the GPUs that are served; cuda: of the driver's, too, unless */
     const char *device_id; /* which that is: its index or how its UUID begins; NULL: `index` */

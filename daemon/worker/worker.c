@@ -46,7 +46,8 @@ static uint32_t device_threads(const struct worker_config *config, uint32_t core
 }
 
 /* With the memory of an earlier worker, if that is of its kind and size. */
-static int open_device(struct worker *w, const struct worker_config *c) {
+static int open_device(struct worker *w, const struct worker_config *c, char *why,
+                       size_t why_bytes) {
     struct dev_config config = c->device;
     struct kept kept;
     kept_read(&kept, c->kept_fd);
@@ -54,6 +55,8 @@ static int open_device(struct worker *w, const struct worker_config *c) {
     config.kept_count = kept.count;
     config.keep = c->keep ? broker_link_keep : NULL;
     config.keep_arg = &w->link;
+    config.why = why;
+    config.why_bytes = why_bytes;
     bool given = config.memory_fd > 0 || kept.count;
     int err = w->ops->open(&w->dev, &config);
     w->recovery.restoring = given && !err;
@@ -98,10 +101,12 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
         w->config.seed = fdutil_now_ns(); /* worse, but no reason not to serve */
 
     char policy_why[160] = "the scheduler cannot be made";
+    char device_why[256] = "";
     const char *step = "the device cannot be opened";
     struct sched_config sched = {.policy = config->policy, .share_users = config->share_users};
-    int err = open_device(w, config);
+    int err = open_device(w, config, device_why, sizeof(device_why));
     if (err) goto fail;
+    device_why[0] = '\0'; /* of a first try, with memory from before */
     w->ops->info(w->dev, &w->info);
     err = describe_device(w->ops, w->dev, &w->info, &w->description, &step);
     if (err) goto fail;
@@ -140,7 +145,10 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     *out = w;
     return 0;
 fail:
-    snprintf(why, why_bytes, "%s: %s", step, err_text(err));
+    if (device_why[0])
+        snprintf(why, why_bytes, "%s", device_why);
+    else
+        snprintf(why, why_bytes, "%s: %s", step, err_text(err));
     w->link.fd = -1;
     worker_destroy(w);
     return err;

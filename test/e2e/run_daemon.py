@@ -106,6 +106,15 @@ def test_a_run_dir_that_cannot_be_made():
                                         "salusd: 1 error in the configuration\n"), "refusal")
 
 
+def test_a_missing_driver_is_named():
+    r = salusd("--run-dir", os.path.join(tempfile.gettempdir(), f"salus-nodriver-{os.getpid()}"), "--device", "cuda",
+               "--driver", "/nonexistent/libcuda.so.1", "--worker-tries", "1")
+    equal(r.returncode, 1, r.stderr)
+    contains(r.stderr, "salusd: no GPU worker gets ready: device cuda cannot be opened: no driver: "
+                       "/nonexistent/libcuda.so.1: cannot open shared object file: No such file or directory; install "
+                       "NVIDIA's, or choose the software GPU (device = soft)\n", "stderr")
+
+
 def test_check_config_looks_at_the_machine():
     """All of it passed, and then no worker ever got ready."""
     path = scratch(f"[broker]\nworker = {BUILD}\nprofiles = /nonexistent/profiles\n"

@@ -220,6 +220,7 @@ static int open_dev(struct dev **out, const struct dev_config *config) {
     int err = open_parts(dev, config, why, sizeof(why));
     if (err) {
         log_error("device", "the GPU cannot be opened: %s", why[0] ? why : err_text(err));
+        if (config->why) snprintf(config->why, config->why_bytes, "%s", why);
         close_dev(dev);
         return err;
     }

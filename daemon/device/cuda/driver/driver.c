@@ -52,7 +52,9 @@ int driver_load(struct driver *d, const char *path, char *why, size_t why_bytes)
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     d->library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!d->library) {
-        snprintf(why, why_bytes, "no driver: %s", dlerror());
+        snprintf(why, why_bytes,
+                 "no driver: %s; install NVIDIA's, or choose the software GPU (device = soft)",
+                 dlerror());
         return -ENODEV;
     }
     int err = find_calls(d, why, why_bytes);
