@@ -80,7 +80,7 @@ void refuse_module(size_t image_bytes, const void *code, int err, const char *re
     logbook_add(CU_LOG_LEVEL_ERROR, "a module of %s was refused: %.*s", size, shown(reason_bytes),
                 reason);
     log_write("shim", first_or_warn(&said),
-              "what=\"a module was refused: its kernels' results will be missing\" bytes=%zu "
+              "what=\"a module was refused: its kernels cannot run\" bytes=%zu "
               "reason=\"%.*s\" do=\"%s\"",
               image_bytes, shown(reason_bytes), reason,
               remedy("", code, err, reason, reason_bytes));
