@@ -9,9 +9,14 @@ $(FAULTY_DRIVER): $(call objs,$(wildcard test/lib/driver/faulty*.c)) $(BUILD)/da
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o $@ $^
 
-CUDA_TESTS := $(BUILD)/test/unit/daemon/device/cuda/tests \
+CUDA_TESTS := $(addprefix $(BUILD)/test/unit/daemon/device/cuda/,tests alone/test_cuda_allocations) \
 	$(patsubst test/plain/%.c,$(BUILD)/test/plain/%,$(wildcard test/plain/cuda_*.c))
 $(CUDA_TESTS): | $(FAKE_DRIVER) $(FAULTY_DRIVER)
+
+# test/lib/allocations.h counts what these programs allocate.
+ALLOCATIONS_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=aligned_alloc,--wrap=strdup,--wrap=mmap
+$(addprefix $(BUILD)/test/unit/daemon/device/,cuda/alone/test_cuda_allocations soft/dev/alone/test_soft_allocations): \
+	OWN_LIBS = $(ALLOCATIONS_WRAP)
 
 # Each call of the driver that fails, in each of several ways: the first and the last of its kind and some between, or all.
 .PHONY: check-faults check-long-faults

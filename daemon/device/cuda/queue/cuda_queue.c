@@ -15,38 +15,13 @@
 #include "common/fdutil.h"
 #include "daemon/device/cuda/driver/cuda_text.h"
 #include "daemon/device/cuda/queue/completion_trial.h"
+#include "daemon/device/cuda/queue/cuda_task.h"
 #include "daemon/device/cuda/queue/operation.h"
 
 /* Looking at the words is free, asking the driver is not. */
 #define QUEUE_ROUNDS 1024u
 
 #define QUEUE_STREAMS ((1 + SHARE_MAX) * QUEUE_LEVELS)
-
-#define PARTLY UINT64_MAX
-
-enum task_kind { TASK_LAUNCH, TASK_COPY, TASK_MEMSET };
-
-struct task {
-    struct task *next; /* in its queue */
-    struct dev_op *op;
-    uint64_t number; /* that its stream writes when it is complete; PARTLY: the driver lacks some */
-    uint64_t issued_ns;
-    CUevent began, ended; /* NULL: nobody asks, or the driver does not say */
-    enum task_kind kind;
-    bool issued; /* the driver has it, or the first part of it */
-    bool stood;  /* it was to stand still before its last part was given */
-    int end;     /* of one in parts: what it ends with, once those that were given are through; 0 */
-    struct cuda_parts parts;
-    uint64_t before;   /* the number before that of the first part */
-    uint64_t idle_ns;  /* since when the driver has been through with all parts that it had; 0 */
-    uint64_t stood_ns; /* all such times that are over */
-    union {
-        struct dev_launch launch;
-        struct dev_copy copy;
-        struct dev_memset memset;
-    };
-    void *params; /* of a launch that waits; its own */
-};
 
 struct dev_queue {
     struct queues *all;
@@ -122,7 +97,7 @@ static bool prints(const struct task *t) {
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 static bool is_partly_given(const struct task *t) {
-    return t->issued && t->number == PARTLY;
+    return t->issued && t->number == CUDA_TASK_PARTLY;
 }
 
 /* Parts of it that the driver has and is not through with; it is the latest that it was given. */
@@ -193,11 +168,6 @@ static void say_done(struct queues *qs, struct dev_op *op) {
     qs->last = &op->next;
 }
 
-static void free_task(struct task *t) {
-    free(t->params);
-    free(t);
-}
-
 static uint64_t between(uint64_t value, uint64_t least, uint64_t most) {
     if (value < least) value = least;
     return value < most ? value : most;
@@ -246,7 +216,7 @@ static void complete(struct dev_queue *q, uint64_t now_ns) {
         note_times(q, t, now_ns);
     }
     say_done(q->all, op);
-    free_task(t);
+    cuda_task_give(&q->all->tasks, t);
 }
 
 static void set_busy(struct dev_queue *q, bool busy) {
@@ -317,7 +287,7 @@ static void issue(struct dev_queue *q, struct task *t) {
     bool over = t->op->result || t->end, last = over || !cuda_subgrid_more(&t->parts);
     q->failed |= over;
     q->number++;
-    t->number = last ? q->number : PARTLY;
+    t->number = last ? q->number : CUDA_TASK_PARTLY;
     q->waiting = last ? t->next : t;
     if (timed && last) t->ended = cuda_time_mark(q->all->times, stream);
     sign(q, stream);
@@ -337,26 +307,21 @@ static void give_turns(struct texts *texts) {
     }
 }
 
-static int keep_params(struct task *t) {
-    if (t->kind != TASK_LAUNCH || !t->launch.param_bytes) return 0;
-    t->params = malloc(t->launch.param_bytes);
-    if (!t->params) return -ENOMEM;
-    memcpy(t->params, t->launch.params, t->launch.param_bytes);
-    t->launch.params = t->params;
-    return 0;
+/* A task for the queue, to be filled and submitted; 0, -ENOMEM or ERR_DEVICE_LOST. */
+static int take_task(struct dev_queue *q, enum task_kind kind, struct dev_op *op,
+                     struct task **out) {
+    if (context_fatal(q->all->context)) return ERR_DEVICE_LOST;
+    *out = cuda_task_take(&q->all->tasks, kind, op);
+    return *out ? 0 : -ENOMEM;
 }
 
-static int submit(struct dev_queue *q, const struct task *model) {
-    if (context_fatal(q->all->context)) return ERR_DEVICE_LOST;
-    struct task *t = malloc(sizeof(*t));
-    if (!t) return -ENOMEM;
-    *t = *model;
+static int submit(struct dev_queue *q, struct task *t) {
     if (!q->first) q->failed = false;
     plan_parts(q, t);
     bool now = !q->waiting && may_issue(q, t);
-    if ((!now || t->parts.cut) && keep_params(t)) {
+    if ((!now || t->parts.cut) && cuda_task_keep_params(&q->all->tasks, t)) {
         if (!q->waiting) list_remove(&q->turn);
-        free(t);
+        cuda_task_give(&q->all->tasks, t);
         return -ENOMEM;
     }
     *q->last = t;
@@ -371,8 +336,11 @@ static int submit(struct dev_queue *q, const struct task *model) {
 }
 
 int cuda_queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct dev_op *op) {
-    struct task t = {.op = op, .kind = TASK_LAUNCH, .launch = *launch};
-    return submit(q, &t);
+    struct task *t;
+    int err = take_task(q, TASK_LAUNCH, op, &t);
+    if (err) return err;
+    t->launch = *launch;
+    return submit(q, t);
 }
 
 /* The latest one; NULL: none. Its link is what `last` points to. */
@@ -405,19 +373,25 @@ static void note_outside(struct dev_op *op, int err, uint64_t addr) {
 }
 
 int cuda_queue_copy(struct dev_queue *q, const struct dev_copy *copy, struct dev_op *op) {
-    struct task t = {.op = op, .kind = TASK_COPY, .copy = *copy};
+    struct task *t;
     uint64_t addr = 0;
-    int err = operation_check_copy(q->space, copy, &addr);
+    int err = take_task(q, TASK_COPY, op, &t);
+    if (err) return err;
+    t->copy = *copy;
+    err = operation_check_copy(q->space, copy, &addr);
     note_outside(op, err, addr);
-    return submit(q, &t);
+    return submit(q, t);
 }
 
 int cuda_queue_memset(struct dev_queue *q, const struct dev_memset *set, struct dev_op *op) {
-    struct task t = {.op = op, .kind = TASK_MEMSET, .memset = *set};
+    struct task *t;
     uint64_t addr = 0;
-    int err = operation_check_memset(q->space, set, &addr);
+    int err = take_task(q, TASK_MEMSET, op, &t);
+    if (err) return err;
+    t->memset = *set;
+    err = operation_check_memset(q->space, set, &addr);
     note_outside(op, err, addr);
-    return submit(q, &t);
+    return submit(q, t);
 }
 
 /* ---- what came back -------------------------------------------------------------------------- */
@@ -698,6 +672,7 @@ void cuda_queues_close(struct queues *qs) {
     wake_up(qs);
     cuda_completion_close(&qs->words);
     cuda_assertion_close(&qs->assertion);
+    cuda_tasks_finish(&qs->tasks);
     free(qs->watched);
     free(qs->seen);
 }
@@ -771,7 +746,7 @@ static void cancel(struct dev_queue *q) {
         next = t->next;
         t->op->result = ERR_CANCELLED;
         say_done(q->all, t->op);
-        free_task(t);
+        cuda_task_give(&q->all->tasks, t);
     }
     *end = NULL;
     q->last = end;

@@ -21,6 +21,7 @@
 #include "daemon/device/cuda/queue/cuda_assertion.h"
 #include "daemon/device/cuda/queue/cuda_completion.h"
 #include "daemon/device/cuda/queue/cuda_subgrid.h"
+#include "daemon/device/cuda/queue/cuda_task.h"
 
 #define QUEUE_DEPTH 64u
 #define QUEUE_LEVELS 2u
@@ -34,6 +35,7 @@ struct queues {
     struct completions words;
     struct list busy; /* queue.busy: those with an operation */
     uint32_t busy_count;
+    struct tasks tasks;
     struct dev_op *done, **last; /* until the worker asks */
     struct word **watched;       /* of the busy ones, while the worker sleeps */
     uint64_t *seen;

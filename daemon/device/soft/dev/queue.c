@@ -24,6 +24,7 @@ int queue_create(struct dev_space *space, int priority, struct dev_queue **out) 
     struct dev_queue *q = calloc(1, sizeof(*q));
     if (!q) return -ENOMEM;
     q->space = space;
+    q->memory = &space->memory;
     list_init(&q->tasks);
     list_init(&q->failed);
     pthread_mutex_lock(&space->config.pool->lock);
@@ -115,6 +116,7 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
         .counts = s->config.pool->in_order ? &q->space->counts : NULL,
         .heap = s->provision->heap,
         .textures = s->textures,
+        .memory = q->memory,
         .runtime = s->provision->runtime,
     };
     memcpy(t->launch.grid, launch->grid, sizeof(t->launch.grid));

@@ -45,6 +45,7 @@ int space_create(const struct space_config *config, const struct dev_windows *w,
     *s = (struct dev_space){.config = *config, .windows = *w};
     list_init(&s->queues);
     rotation_init(&s->rotation);
+    launch_memory_init(&s->memory);
     list_init(&s->blocks);
     list_init(&s->managed);
     int err = -ENOMEM;
@@ -63,6 +64,7 @@ int space_create(const struct space_config *config, const struct dev_windows *w,
     *out = s;
     return 0;
 fail:
+    launch_memory_finish(&s->memory);
     ranges_unref(s->ranges);
     free(s);
     return err;
@@ -398,6 +400,7 @@ void space_destroy(struct dev_space *s) {
     }
     list_each_safe(pos, tmp, &s->managed) block_give(block_of(pos));
     textures_destroy(s->textures);
+    launch_memory_finish(&s->memory);
     ranges_unref(s->ranges);
     free(s);
 }

@@ -14,6 +14,7 @@
 #include "daemon/device/soft/dev/chunk.h"
 #include "daemon/device/soft/dev/rotation.h"
 #include "daemon/device/soft/launch/clock.h"
+#include "daemon/device/soft/launch/launch_memory.h"
 #include "daemon/device/soft/launch/ranges.h"
 
 struct pool;
@@ -40,6 +41,7 @@ struct dev_space {
     struct textures *textures;   /* NULL: none yet */
     struct rotation rotation;    /* guarded by the pool's lock */
     struct clock_counts counts;  /* of a deterministic device */
+    struct launch_memory memory; /* of its operations */
     struct list queues;          /* dev_queue.space_link; guarded by the pool's lock */
     struct list blocks;          /* module window: allocated blocks in ascending order */
     struct list managed;         /* the same for managed variables */

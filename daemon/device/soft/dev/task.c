@@ -4,13 +4,14 @@
  */
 #include "daemon/device/soft/dev/task.h"
 
-#include <stdlib.h>
+#include "daemon/device/soft/launch/launch_memory.h"
 
 struct task *task_create(struct dev_queue *q, enum task_kind kind, struct dev_op *op,
                          struct ranges *ranges, size_t room_bytes) {
-    struct task *t = calloc(1, sizeof(*t) + room_bytes);
+    struct task *t = launch_memory_zeros(q->memory, sizeof(*t) + room_bytes);
     if (!t) return NULL;
     t->queue = q;
+    t->room_bytes = room_bytes;
     t->kind = kind;
     t->op = op;
     t->ranges = ranges_ref(ranges);
@@ -27,5 +28,5 @@ struct task *task_create(struct dev_queue *q, enum task_kind kind, struct dev_op
 void task_free(struct task *t) {
     family_finish(&t->family);
     ranges_unref(t->ranges);
-    free(t);
+    launch_memory_give(t->queue->memory, t, sizeof(*t) + t->room_bytes);
 }

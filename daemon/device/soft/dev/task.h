@@ -19,6 +19,7 @@ struct dev_space;
 
 struct dev_queue {
     struct dev_space *space;
+    struct launch_memory *memory; /* the space's, for its operations */
     struct list space_link;
     struct list tasks;  /* first: the one that is ready or running */
     struct list failed; /* pool.failed, from when one of its operations fails until that is seen */
@@ -57,12 +58,14 @@ struct task {
         struct spend spend;
     };
     struct ranges *ranges;
+    size_t room_bytes;
     struct launch_config launch;
     unsigned char room[]; /* for its parameters */
 };
 
 /* Begins the operation's result anew. `ranges`: what it may touch, referenced while the task lives.
- * With so many zeroed bytes of room. NULL when out of memory. */
+ * With so many zeroed bytes of room, in the queue's memory. NULL when out of memory.
+ */
 struct task *task_create(struct dev_queue *q, enum task_kind kind, struct dev_op *op,
                          struct ranges *ranges, size_t room_bytes);
 void task_free(struct task *t);

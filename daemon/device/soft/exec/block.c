@@ -7,7 +7,6 @@
 #include "daemon/device/soft/exec/block.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -15,12 +14,16 @@
 #include "daemon/device/soft/exec/interp.h"
 #include "daemon/device/soft/exec/rendezvous.h"
 #include "daemon/device/soft/launch/cluster_state.h"
+#include "daemon/device/soft/launch/launch_memory.h"
 #include "daemon/device/soft/launch/warp.h"
 
 /* Stack of a thread whose depth of calls is unknown; less where there are many threads, but not
  * less than the limit that the program set. */
 #define BLOCK_STACK_MAX (1ull << 20)
 #define BLOCK_STACKS_MAX (64ull << 20)
+/* Stacks of a block from this on are mapped, as they may stay untouched. */
+#define BLOCK_STACKS_MAPPED (64ull << 10)
+#define BLOCK_STACKS_ALIGN 4096ull /* so that low bits of addresses are the same in each run */
 
 static uint32_t thread_count(const struct launch_config *c) {
     return c->block[0] * c->block[1] * c->block[2];
@@ -67,23 +70,39 @@ uint64_t block_shared_room(const struct launch_config *c) {
     return (shared_bytes(c) + align + 64) & ~(align - 1); /* never empty */
 }
 
+/* The stacks of all lanes, zero, from the beginning of a page. */
+static bool take_stacks(struct block *b, uint64_t bytes) {
+    if (bytes < BLOCK_STACKS_MAPPED) {
+        b->local_room = bytes + BLOCK_STACKS_ALIGN - LAUNCH_MEMORY_ALIGN;
+        b->local = launch_memory_zeros(b->config->memory, b->local_room);
+        b->stacks = (uint64_t)(uintptr_t)b->local;
+        b->stacks += -b->stacks & (BLOCK_STACKS_ALIGN - 1);
+        return b->local;
+    }
+    b->local_room = bytes;
+    b->local_mapped = true;
+    b->local = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (b->local == MAP_FAILED) b->local = NULL;
+    b->stacks = (uint64_t)(uintptr_t)b->local;
+    return b->local;
+}
+
+static void give_stacks(struct block *b) {
+    if (!b->local_mapped)
+        launch_memory_give(b->config->memory, b->local, b->local_room);
+    else if (b->local)
+        munmap(b->local, b->local_room);
+}
+
 static bool take_memory(struct block *b) {
     const struct launch_config *c = b->config;
     uint64_t stack = stack_bytes(c), stride = stride_bytes(c, stack);
     b->shared_bytes = shared_bytes(c);
-    b->warps = aligned_alloc(64, b->warp_count * sizeof(*b->warps));
+    b->warps = launch_memory_zeros(c->memory, b->warp_count * sizeof(*b->warps));
     b->frames.stack_bytes = stack;
     if (!b->warps) return false;
-    memset(b->warps, 0, b->warp_count * sizeof(*b->warps));
-    if (stack) {
-        b->local_room = b->warp_count * WARP_LANES * stride;
-        b->local = mmap(NULL, b->local_room, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (b->local == MAP_FAILED) {
-            b->local = NULL;
-            return false;
-        }
-    }
+    if (stack && !take_stacks(b, b->warp_count * WARP_LANES * stride)) return false;
     for (uint32_t k = 0; k < b->warp_count; k++) {
         struct warp_ctx *x = &b->warps[k];
         x->block = b;
@@ -94,7 +113,7 @@ static bool take_memory(struct block *b) {
         x->cluster_bytes = b->cluster->size * b->cluster->shared_stride;
         x->local_bytes = stack;
         x->local_stride = stride;
-        x->local_base = (uint64_t)(uintptr_t)b->local + k * WARP_LANES * stride;
+        x->local_base = b->stacks + k * WARP_LANES * stride;
         x->param_base = (uint64_t)(uintptr_t)b->launch->config.params;
         x->param_bytes = c->param_bytes;
         x->root = frame_push(&b->frames, c->kernel->entry, NULL, NULL, 0);
@@ -105,7 +124,7 @@ static bool take_memory(struct block *b) {
 
 struct block *block_create(struct cluster *cluster, uint32_t rank, uint32_t slot) {
     const struct launch_config *config = &cluster->launch->config;
-    struct block *b = calloc(1, sizeof(*b));
+    struct block *b = launch_memory_zeros(config->memory, sizeof(*b));
     if (!b) return NULL;
     b->launch = cluster->launch;
     b->frames.launch = cluster->launch;
@@ -133,9 +152,9 @@ struct block *block_create(struct cluster *cluster, uint32_t rank, uint32_t slot
 void block_destroy(struct block *b) {
     if (!b) return;
     frame_pool_finish(&b->frames);
-    if (b->local) munmap(b->local, b->local_room);
-    free(b->warps);
-    free(b);
+    give_stacks(b);
+    launch_memory_give(b->config->memory, b->warps, b->warp_count * sizeof(*b->warps));
+    launch_memory_give(b->config->memory, b, sizeof(*b));
 }
 
 void block_begin(struct block *b) {

@@ -6,25 +6,36 @@
  */
 #include "daemon/device/soft/exec/cluster.h"
 
-#include <stdlib.h>
-
 #include "daemon/device/soft/exec/block.h"
 #include "daemon/device/soft/launch/cluster_state.h"
+#include "daemon/device/soft/launch/launch_memory.h"
 
 uint64_t cluster_bytes(const struct launch_config *config) {
     return launch_cluster_size(config) * block_bytes(config);
 }
 
+static size_t struct_bytes(uint32_t size) {
+    return sizeof(struct cluster) + size * sizeof(struct block *);
+}
+
+/* The shared memory of all blocks; true if it was there. */
+static bool take_shared(struct cluster *c) {
+    uint64_t align = block_shared_align(&c->launch->config);
+    c->shared_stride = block_shared_room(&c->launch->config);
+    c->shared_room = c->size * c->shared_stride + align - LAUNCH_MEMORY_ALIGN;
+    c->shared_block = launch_memory_take(c->launch->config.memory, c->shared_room);
+    c->shared = c->shared_block;
+    if (c->shared) c->shared += -(uintptr_t)c->shared & (align - 1);
+    return c->shared;
+}
+
 struct cluster *cluster_create(struct launch *launch, uint32_t slot) {
     uint32_t size = launch_cluster_size(&launch->config);
-    struct cluster *c = calloc(1, sizeof(*c) + size * sizeof(c->blocks[0]));
+    struct cluster *c = launch_memory_zeros(launch->config.memory, struct_bytes(size));
     if (!c) return NULL;
-    uint64_t align = block_shared_align(&launch->config);
     c->launch = launch;
     c->size = size;
-    c->shared_stride = block_shared_room(&launch->config);
-    c->shared = aligned_alloc(align, size * c->shared_stride);
-    bool ok = c->shared;
+    bool ok = take_shared(c);
     for (uint32_t k = 0; ok && k < size; k++) {
         c->blocks[k] = block_create(c, k, slot * size + k);
         ok = c->blocks[k];
@@ -36,10 +47,11 @@ struct cluster *cluster_create(struct launch *launch, uint32_t slot) {
 
 void cluster_destroy(struct cluster *c) {
     if (!c) return;
+    struct launch_memory *memory = c->launch->config.memory;
     for (uint32_t k = 0; k < c->size; k++)
         block_destroy(c->blocks[k]);
-    free(c->shared);
-    free(c);
+    launch_memory_give(memory, c->shared_block, c->shared_room);
+    launch_memory_give(memory, c, struct_bytes(c->size));
 }
 
 void cluster_begin(struct cluster *c, uint64_t linear) {

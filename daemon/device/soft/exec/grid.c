@@ -11,13 +11,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "daemon/device/soft/exec/cluster.h"
 #include "daemon/device/soft/launch/cluster_state.h"
 #include "daemon/device/soft/launch/launch.h"
+#include "daemon/device/soft/launch/launch_memory.h"
 #include "daemon/device/soft/launch/warp.h"
 #include "daemon/device/soft/memory/sectors.h"
 
@@ -75,11 +75,11 @@ int grid_create(struct grid **out, const struct launch_config *config) {
     total /= launch_cluster_size(config);
     uint32_t residents = resident_clusters(config, total);
     if (!residents) return -EINVAL;
-    struct grid *g = calloc(1, sizeof(*g));
+    struct grid *g = launch_memory_zeros(config->memory, sizeof(*g));
     if (!g) return -ENOMEM;
     int err = launch_init(&g->launch, config);
     if (err) {
-        free(g);
+        launch_memory_give(config->memory, g, sizeof(*g));
         return err;
     }
     g->total = total;
@@ -272,6 +272,7 @@ void grid_destroy(struct grid *g) {
     free_list(g->head);
     free_list(g->idle);
     pthread_mutex_destroy(&g->lock);
+    struct launch_memory *memory = g->launch.config.memory;
     launch_finish(&g->launch);
-    free(g);
+    launch_memory_give(memory, g, sizeof(*g));
 }

@@ -6,6 +6,7 @@
 #ifndef DAEMON_DEVICE_SOFT_LAUNCH_BLOCK_STATE_H
 #define DAEMON_DEVICE_SOFT_LAUNCH_BLOCK_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/device/soft/launch/frame.h"
@@ -44,8 +45,10 @@ struct block {
     struct warp_ctx *warps;
     unsigned char *shared; /* the cluster's */
     uint64_t shared_bytes;
-    void *local; /* mapped */
+    uint64_t stacks; /* of all lanes */
+    void *local;     /* the memory that they lie in, so many bytes */
     uint64_t local_room;
+    bool local_mapped; /* it is not of the launch's memory */
     struct frame_pool frames;
     struct barrier barriers[BLOCK_BARRIERS];
     struct fault fault;

@@ -22,6 +22,8 @@ struct cluster {
     uint32_t slices;        /* that it was given */
     unsigned char *shared;  /* of the blocks by rank, shared_stride apart */
     uint64_t shared_stride; /* bytes */
+    void *shared_block;     /* as it was taken, so many bytes */
+    uint64_t shared_room;
     struct cluster *next;   /* in the grid's lists */
     struct block *blocks[]; /* by rank */
 };

@@ -5,8 +5,9 @@
  */
 #include "daemon/device/soft/launch/frame.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "daemon/device/soft/launch/launch_memory.h"
 
 #define FRAME_MAX_BYTES (64ull << 20) /* of one block's frames, beside what launch_deep allows */
 #define FRAME_MAX_DEPTH 100000
@@ -30,7 +31,7 @@ static struct frame *alloc_frame(struct frame_pool *p, const struct code_func *f
     } else {
         if (p->bytes + (1ull << c) > FRAME_MAX_BYTES + launch_deep(p->launch)) return NULL;
         if (!launch_charge(p->launch, 1ll << c)) return NULL;
-        frame = aligned_alloc(64, 1ull << c);
+        frame = launch_memory_take(p->launch->config.memory, 1ull << c);
         if (!frame) {
             launch_charge(p->launch, -(1ll << c));
             return NULL;
@@ -89,7 +90,7 @@ void frame_pool_finish(struct frame_pool *p) {
     while (p->newest) {
         struct frame *f = p->newest;
         p->newest = f->older;
-        free(f);
+        launch_memory_give(p->launch->config.memory, f, f->bytes);
     }
     launch_charge(p->launch, -(int64_t)p->bytes);
     p->bytes = 0;

@@ -5,11 +5,10 @@
 #include "daemon/device/soft/launch/launch.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/atomics.h"
 #include "daemon/device/soft/launch/clock.h"
+#include "daemon/device/soft/launch/launch_memory.h"
 
 #define LAUNCH_MAX_FRAME_BYTES (512ll << 20)
 /* A frame holds registers that a device's compiler keeps off the stack. */
@@ -48,9 +47,8 @@ int launch_init(struct launch *l, const struct launch_config *config) {
     for (int k = 0; k < 3; k++)
         if (!config->cluster[k]) l->config.cluster[k] = 1;
     if (config->cooperative) {
-        l->workspace = aligned_alloc(64, LAUNCH_WORKSPACE_BYTES);
+        l->workspace = launch_memory_zeros(config->memory, LAUNCH_WORKSPACE_BYTES);
         if (!l->workspace) return -ENOMEM;
-        memset(l->workspace, 0, LAUNCH_WORKSPACE_BYTES);
     }
     if (config->ranges) l->config.ranges = ranges_ref(config->ranges);
     l->serial =
@@ -60,7 +58,7 @@ int launch_init(struct launch *l, const struct launch_config *config) {
 
 void launch_finish(struct launch *l) {
     if (l->config.ranges) ranges_unref(l->config.ranges);
-    free(l->workspace);
+    launch_memory_give(l->config.memory, l->workspace, LAUNCH_WORKSPACE_BYTES);
 }
 
 void launch_stop(struct launch *l) {

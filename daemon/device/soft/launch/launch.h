@@ -18,6 +18,7 @@
 
 struct clock_counts;
 struct heap;
+struct launch_memory;
 struct nested;
 struct runtime;
 struct textures;
@@ -47,6 +48,7 @@ struct launch_config {
     struct runtime *runtime;     /* for kernels that call it (runtime.h); NULL: none */
     struct nested *self;         /* the grid, as its nest knows it (nest.h); NULL: it is in none */
     const struct textures *textures; /* of the client; NULL: none */
+    struct launch_memory *memory;    /* of the client; NULL: the system's */
 };
 
 struct launch {

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An operation on its way through a queue, and the pool that it comes from: it grows in blocks, so
+ * that an operation costs no allocation in the steady state.
+ *
+ * Owner: all queues of the device. Thread: the worker's.
+ */
+#ifndef DAEMON_DEVICE_CUDA_QUEUE_CUDA_TASK_H
+#define DAEMON_DEVICE_CUDA_QUEUE_CUDA_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/device/cuda/queue/cuda_subgrid.h"
+
+/* The number of a task of which the driver lacks some parts. */
+#define CUDA_TASK_PARTLY UINT64_MAX
+
+enum task_kind { TASK_LAUNCH, TASK_COPY, TASK_MEMSET };
+
+struct task {
+    struct task *next; /* in its queue, or in the pool */
+    struct dev_op *op;
+    uint64_t number; /* that its stream writes when it is complete */
+    uint64_t issued_ns;
+    CUevent began, ended; /* NULL: nobody asks, or the driver does not say */
+    enum task_kind kind;
+    bool issued; /* the driver has it, or the first part of it */
+    bool stood;  /* it was to stand still before its last part was given */
+    int end;     /* of one in parts: what it ends with, once those that were given are through; 0 */
+    struct cuda_parts parts;
+    uint64_t before;   /* the number before that of the first part */
+    uint64_t idle_ns;  /* since when the driver has been through with all parts that it had; 0 */
+    uint64_t stood_ns; /* all such times that are over */
+    union {
+        struct dev_launch launch;
+        struct dev_copy copy;
+        struct dev_memset memset;
+    };
+    struct task_params *params; /* of a launch that waits; NULL: the caller's */
+};
+
+#define CUDA_TASK_PARAMS 24u /* sizes of room for parameters: from 256 bytes, doubling */
+
+struct tasks {
+    struct task *free;
+    struct task_block *blocks;
+    struct task_params *params[CUDA_TASK_PARAMS]; /* free, by size */
+};
+
+/* Frees every task. All were given back. */
+void cuda_tasks_finish(struct tasks *pool);
+
+/* A task of this kind, everything else zero; NULL when out of memory. */
+struct task *cuda_task_take(struct tasks *pool, enum task_kind kind, struct dev_op *op);
+void cuda_task_give(struct tasks *pool, struct task *t);
+/* Copies a launch's parameters, as the caller keeps them only until it is submitted. 0 or -ENOMEM.
+ */
+int cuda_task_keep_params(struct tasks *pool, struct task *t);
+
+#endif
