@@ -16,7 +16,6 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/async/mbarrier.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/launch/cluster_state.h"
 #include "daemon/device/soft/memory/atomics.h"
 #include "daemon/device/soft/memory/mem.h"

@@ -21,4 +21,20 @@ bool bulk_find_barrier(struct warp_ctx *x, const struct code_inst *i, uint32_t l
 /* Offset `at` in shared memory of the block of a rank. */
 uint64_t bulk_in_rank(uint64_t at, uint32_t rank);
 
+/* code_inst.vec of these and of tensor_copy: which of their addresses are offsets in shared memory,
+ * those of the cluster but for `from` and what is filled; the others are generic. */
+enum {
+    CODE_BULK_TO = 1,
+    CODE_BULK_FROM = 2,
+    CODE_BULK_BARRIER = 4,
+    CODE_BULK_MASK = 8,
+    CODE_BULK_ROWS = 16,
+    CODE_BULK_COLUMNS = 32,
+    CODE_BULK_INNER = 64
+};
+/* CODE_BULK_INNER: so many bytes at both ends are left out. */
+void bulk_copy(struct warp *w, const struct code_inst *i, uint32_t mask);
+void bulk_store(struct warp *w, const struct code_inst *i, uint32_t mask);
+void bulk_fill(struct warp *w, const struct code_inst *i, uint32_t mask);
+
 #endif

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/memory/mem.h"
 
 #define COUNT_BITS 20

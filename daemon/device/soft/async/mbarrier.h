@@ -15,4 +15,18 @@
 bool mbarrier_came(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
                    uint32_t bytes);
 
+enum code_mbarrier {
+    CODE_MBARRIER_INIT,
+    CODE_MBARRIER_INVAL,
+    CODE_MBARRIER_EXPECT, /* announces bytes */
+    CODE_MBARRIER_COMPLETE,
+    CODE_MBARRIER_ARRIVE,
+    CODE_MBARRIER_DROP,
+    CODE_MBARRIER_ARRIVE_EXPECT,
+    CODE_MBARRIER_DROP_EXPECT,
+    CODE_MBARRIER_WAIT,
+    CODE_MBARRIER_PENDING,
+};
+code_handler *mbarrier_select(enum code_mbarrier what);
+
 #endif

@@ -15,13 +15,14 @@
  * tensor's dimensions; extra's uses are the coordinates, of columns offsets of pixels behind them,
  * and of a copy to several blocks a mask of them.
  */
+#include "daemon/device/soft/async/tensor.h"
+
 #include <string.h>
 
 #include "common/err.h"
 #include "daemon/device/soft/async/bulk.h"
 #include "daemon/device/soft/async/mbarrier.h"
 #include "daemon/device/soft/code/func.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/launch/cluster_state.h"
 #include "daemon/device/soft/memory/atomics.h"
 #include "daemon/device/soft/memory/mem.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/decode/lower_bulk.h"
 #include "daemon/device/soft/decode/lower_cancel.h"
 #include "daemon/device/soft/decode/lower_matrix.h"
@@ -19,7 +18,14 @@
 #include "daemon/device/soft/decode/lower_texture.h"
 #include "daemon/device/soft/decode/lower_wgmma.h"
 #include "daemon/device/soft/decode/operand.h"
+#include "daemon/device/soft/exec/move.h"
+#include "daemon/device/soft/exec/rendezvous.h"
+#include "daemon/device/soft/exec/stack.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/memory/atomics.h"
+#include "daemon/device/soft/runtime/cdp.h"
+#include "daemon/device/soft/runtime/devrt.h"
+#include "daemon/device/soft/runtime/graph_call.h"
 
 static void refuse(struct lowering *l) {
     lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");

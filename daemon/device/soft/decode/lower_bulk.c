@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/async/bulk.h"
+#include "daemon/device/soft/async/tensor.h"
 #include "daemon/device/soft/decode/operand.h"
+#include "daemon/device/soft/exec/move.h"
 
 static void refuse(struct lowering *l) {
     lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/async/bulk.h"
 #include "daemon/device/soft/decode/operand.h"
+#include "daemon/device/soft/exec/move.h"
 
 #define ANSWER_BYTES 16
 

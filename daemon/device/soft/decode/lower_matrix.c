@@ -5,10 +5,10 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/code/fragment.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/instructions/ptx_matrix.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/memory/fragments.h"
 
 struct parts {
     struct ptx_matrix matrix;

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
+#include "daemon/device/soft/async/mbarrier.h"
 #include "daemon/device/soft/decode/operand.h"
+#include "daemon/device/soft/exec/move.h"
 
 static void third(struct lowering *l, struct code_inst *c, uint32_t k, uint32_t bytes) {
     if (ptx_operand_at(l->inst, k)->kind != PTX_OPND_NONE)

@@ -4,10 +4,10 @@
 #include <errno.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/texture/surface.h"
 
 #define DEFS 4
 

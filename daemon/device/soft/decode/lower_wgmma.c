@@ -11,10 +11,11 @@
 #include <errno.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/decode/operand.h"
+#include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/instructions/ptx_wgmma.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/memory/group.h"
 
 enum { OPERAND_D, OPERAND_A, OPERAND_B, OPERAND_KEEP, OPERAND_SIGNS };
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/decode/regalloc.h"
+#include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
 
 uint32_t operand_lane_bytes(uint32_t type) {

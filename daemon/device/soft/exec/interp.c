@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/exec/bar.h"
 #include "daemon/device/soft/exec/call.h"
 #include "daemon/device/soft/exec/move.h"

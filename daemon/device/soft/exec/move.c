@@ -7,7 +7,6 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/launch/clock.h"
 #include "daemon/device/soft/launch/cluster_state.h"

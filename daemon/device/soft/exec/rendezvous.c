@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/launch/block_state.h"
 
 /* A meeting: the values that each lane brought, and those that it gets. */

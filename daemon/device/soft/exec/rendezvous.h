@@ -16,4 +16,9 @@ bool rendezvous_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc
  * True when some lanes became runnable. */
 bool rendezvous_resolve(struct warp_ctx *x, bool lenient);
 
+/* The handler of an operation that lanes do together; NULL: it is none. */
+code_handler *rendezvous_select(const struct code_inst *i);
+/* Has no handler because its lanes wait for each other. */
+bool rendezvous_is(const struct code_inst *i);
+
 #endif

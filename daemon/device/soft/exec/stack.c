@@ -4,8 +4,9 @@
  * much as it asks for. It ends with the frame, as what is called meanwhile begins behind it
  * (frame.c).
  */
+#include "daemon/device/soft/exec/stack.h"
+
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/launch/warp.h"
 
 /* Where a lane's next piece begins, as an offset in its stack. */

@@ -8,7 +8,6 @@
 
 #include "common/atomics.h"
 #include "daemon/device/soft/code/func.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/arithmetic/real.h"
 #include "daemon/device/soft/memory/atomics.h"

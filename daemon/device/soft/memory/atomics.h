@@ -12,4 +12,7 @@
 /* Combines what lies at `addr`, which was checked, with a value, as i's sub and type say. */
 void atomics_combine(const struct code_inst *i, uint64_t addr, uint64_t value);
 
+/* The handler of an atomic operation; NULL: it is none. */
+code_handler *atomics_select(const struct code_inst *i);
+
 #endif

@@ -4,12 +4,13 @@
  * address of a row of 16 bytes), movmatrix, and wmma's loads and stores, for which lane 0 says
  * where the matrix is: PTX wants the same of all.
  */
+#include "daemon/device/soft/memory/fragments.h"
+
 #include <emmintrin.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "daemon/device/soft/code/fragment.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/memory/mem.h"
 
 static const struct ptx_matrix *matrix_of(const struct code_inst *i) {

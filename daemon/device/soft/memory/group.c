@@ -5,11 +5,12 @@
  * columns, or where it is stored by the other dimension eight neighbours of one place in the sum.
  * Eight pieces make a register of the warp.
  */
+#include "daemon/device/soft/memory/group.h"
+
 #include <string.h>
 
 #include "common/err.h"
 #include "daemon/device/soft/code/func.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/launch/warp.h"
 
 #define PIECE 16 /* bytes */

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/launch/cluster_state.h"
 #include "daemon/device/soft/memory/sectors.h"
 

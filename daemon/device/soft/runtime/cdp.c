@@ -3,10 +3,11 @@
  * The calls of CUDA's device runtime, lane after lane. What a kernel brings is hostile: functions
  * are looked up, handles too, memory is read and written through the range check.
  */
+#include "daemon/device/soft/runtime/cdp.h"
+
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/launch/block_state.h"
 #include "daemon/device/soft/memory/mem.h"
 #include "daemon/device/soft/module/code_kernel_info.h"

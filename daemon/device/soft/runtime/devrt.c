@@ -4,11 +4,12 @@
  * bring is hostile: strings are read byte by byte through the range check, formats are taken apart
  * and rebuilt, lengths are bounded.
  */
+#include "daemon/device/soft/runtime/devrt.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/launch/block_state.h"
 #include "daemon/device/soft/memory/mem.h"
 #include "daemon/device/soft/runtime/heap.h"

@@ -3,9 +3,10 @@
  * Graphs that kernels launch, lane after lane. What may be launched, and when, is for the owner of
  * the space to say; here the stream is read, which is none but a way to launch.
  */
+#include "daemon/device/soft/runtime/graph_call.h"
+
 #include <errno.h>
 
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/launch/block_state.h"
 #include "daemon/device/soft/runtime/native_call.h"
 #include "daemon/device/soft/runtime/runtime.h"

@@ -3,11 +3,12 @@
  * suld, sust, sured: elements of a surface as bytes, or (.p) by its format. What a lane accesses is
  * one move of the processor, as everywhere (isa/memory/vector.c).
  */
+#include "daemon/device/soft/texture/surface.h"
+
 #include <string.h>
 
 #include "common/atomics.h"
 #include "common/err.h"
-#include "daemon/device/soft/code/handlers.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/memory/sectors.h"
 #include "daemon/device/soft/texture/handle.h"

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls of kernels to functions that a device provides, such as malloc and printf, as a handler.
+ */
+#ifndef DAEMON_DEVICE_SOFT_RUNTIME_DEVRT_H
+#define DAEMON_DEVICE_SOFT_RUNTIME_DEVRT_H
+
+#include <stdint.h>
+
+#include "daemon/device/soft/code/code.h"
+
+void devrt_call(struct warp *w, const struct code_inst *i, uint32_t mask);
+
+#endif
