@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a cubin (an ELF file with machine code for one architecture) says about its kernels and
- * variables. The code itself is of no use here. Reads hostile bytes, keeps nothing of them.
+ * What a cubin (an ELF file with machine code for one architecture) says about its kernels. The
+ * code itself is of no use here. Reads hostile bytes, keeps nothing of them.
  */
 #ifndef DAEMON_DEVICE_SOFT_IMAGE_CUBIN_H
 #define DAEMON_DEVICE_SOFT_IMAGE_CUBIN_H
@@ -19,9 +19,5 @@ uint32_t cubin_target(const void *image, size_t bytes);
 /* The kernels, malloc'd; cubin_free releases them. 0, ERR_INVALID_IMAGE or -ENOMEM. */
 int cubin_read(const void *image, size_t bytes, struct image_kernel **kernels, uint32_t *count);
 void cubin_free(struct image_kernel *kernels, uint32_t count);
-
-/* The same, of its variables: those in device memory that programs can ask for by name. */
-int cubin_read_vars(const void *image, size_t bytes, struct image_var **vars, uint32_t *count);
-void cubin_free_vars(struct image_var *vars, uint32_t count);
 
 #endif

@@ -3,6 +3,8 @@
  * Variables are the objects of .symtab that lie in one of three sections. Those of a cubin with so
  * many sections that a symbol cannot name its own (65,280) are not found.
  */
+#include "daemon/device/soft/image/cubin_vars.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +79,7 @@ static int read_vars(struct reader *r) {
     return err;
 }
 
-int cubin_read_vars(const void *image, size_t bytes, struct image_var **vars, uint32_t *count) {
+int cubin_vars_read(const void *image, size_t bytes, struct image_var **vars, uint32_t *count) {
     struct reader r = {.init_bytes_left = bytes};
     *vars = NULL;
     *count = 0;
@@ -87,7 +89,7 @@ int cubin_read_vars(const void *image, size_t bytes, struct image_var **vars, ui
     if (!err) err = read_vars(&r);
     elf_close(&r.elf);
     if (err) {
-        cubin_free_vars(r.vars, r.count);
+        cubin_vars_free(r.vars, r.count);
         return err;
     }
     *vars = r.vars;
@@ -95,7 +97,7 @@ int cubin_read_vars(const void *image, size_t bytes, struct image_var **vars, ui
     return 0;
 }
 
-void cubin_free_vars(struct image_var *vars, uint32_t count) {
+void cubin_vars_free(struct image_var *vars, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         free(vars[i].name);
         free(vars[i].init);

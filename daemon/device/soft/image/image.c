@@ -13,6 +13,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/image/cubin.h"
+#include "daemon/device/soft/image/cubin_vars.h"
 #include "daemon/device/soft/image/elf.h"
 #include "daemon/device/soft/image/fatbin.h"
 #include "daemon/device/soft/ptx/ptx_lex.h"
@@ -120,7 +121,7 @@ static int read_cubin(struct reader *r, const void *image, size_t bytes) {
         return refuse(r, ERR_INVALID_IMAGE, "the image is an ELF file, but not a cubin");
     int err = cubin_read(image, bytes, &r->out->kernels, &r->out->kernel_count);
     if (!err && r->use == IMAGE_DESCRIBE)
-        err = cubin_read_vars(image, bytes, &r->out->vars, &r->out->var_count);
+        err = cubin_vars_read(image, bytes, &r->out->vars, &r->out->var_count);
     if (err == -ENOMEM) return no_memory(r);
     if (err) return refuse(r, err, "the cubin for sm_%u is damaged", target);
     r->out->cubin_target = target;
@@ -354,7 +355,7 @@ void image_finish(struct image *image) {
     free(image->ptx);
     free(image->ptx_bytes);
     cubin_free(image->kernels, image->kernel_count);
-    cubin_free_vars(image->vars, image->var_count);
+    cubin_vars_free(image->vars, image->var_count);
     *image = (struct image){0};
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What only machine code says about a kernel, for whoever runs its PTX, and about a variable, for
- * whoever runs nothing. Who made a list owns it; cubin_free and cubin_free_vars release it.
+ * whoever runs nothing. Who made a list owns it; cubin_free and cubin_vars_free release it.
  */
 #ifndef DAEMON_DEVICE_SOFT_IMAGE_IMAGE_KERNEL_H
 #define DAEMON_DEVICE_SOFT_IMAGE_IMAGE_KERNEL_H
