@@ -16,6 +16,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/instructions/ptx_ir.h"
 #include "daemon/device/soft/instructions/ptx_rules.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/ptxas/options.h"
 
 #define WHY_BYTES 512

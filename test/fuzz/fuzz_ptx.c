@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
+#include "daemon/device/soft/ptx/ptx_link.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/touch/touch.h"
 #include "test/lib/ptx/ptx_check.h"
 

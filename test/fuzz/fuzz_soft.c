@@ -12,6 +12,7 @@
 #include "daemon/device/soft/decode/code_kernel.h"
 #include "daemon/device/soft/module/code_kernel_info.h"
 #include "daemon/device/soft/module/code_module.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/soft/runtime/family.h"
 #include "daemon/device/soft/runtime/heap.h"
 #include "daemon/device/soft/runtime/runtime.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "test/lib/ptx/ptx_cases.h"
 #include "test/lib/ptx/ptx_text.h"
 

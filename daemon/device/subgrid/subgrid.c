@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/subgrid/subgrid_wait.h"
 
 #define CALLS_DEEP 8

@@ -13,6 +13,7 @@
 
 #include "common/buf.h"
 #include "daemon/device/soft/ptx/ptx_lex.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/subgrid/subgrid.h"
 
 #define NAMES_TRIED 100

@@ -4,6 +4,7 @@
  * anew with the launch.
  */
 #include "daemon/device/touch/touch_access.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
 
 #include <string.h>
 

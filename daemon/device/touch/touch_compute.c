@@ -4,6 +4,7 @@
  * it; of all else the result is any number.
  */
 #include "daemon/device/touch/touch_compute.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
 
 #include <string.h>
 

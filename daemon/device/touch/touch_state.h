@@ -6,6 +6,7 @@
 #ifndef DAEMON_DEVICE_TOUCH_TOUCH_STATE_H
 #define DAEMON_DEVICE_TOUCH_TOUCH_STATE_H
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/touch/touch_value.h"
 
 #define TOUCH_ATOMS 4

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "test/lib/alu/aluref.h"
 
 static void die(const char *what, const char *why) {

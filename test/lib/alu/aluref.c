@@ -3,6 +3,7 @@
  * The reference's index: which part of it an instruction belongs to.
  */
 #include "test/lib/alu/aluref.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
 
 static bool is_real(enum ptx_type t) {
     return ptx_type_class(t) == 'f' || t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_F32X2;

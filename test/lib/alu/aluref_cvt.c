@@ -2,6 +2,7 @@
  *
  * The reference for setp, set and cvt.
  */
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "test/lib/alu/aluref.h"
 
 static bool is_real(enum ptx_type t) {

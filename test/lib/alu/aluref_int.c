@@ -2,6 +2,7 @@
  *
  * The reference for integers: arithmetic, carries, bits.
  */
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "test/lib/alu/aluref.h"
 
 static aluref_int least_of(uint32_t bits, bool sign) {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "test/lib/alu/aluref.h"
 
 uint64_t aluref_ones(uint32_t bits) {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "test/lib/alu/aluref.h"
 
 /* The low 112 - keep bits of v's mantissa cleared, so that products with it are exact. */

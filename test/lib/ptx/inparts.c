@@ -6,6 +6,7 @@
 
 #include "daemon/device/soft/launch/launch.h"
 #include "daemon/device/soft/module/code_kernel_info.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/subgrid/subgrid.h"
 #include "daemon/device/subgrid/subgrid_rewrite.h"
 #include "daemon/device/subgrid/subgrid_slab.h"

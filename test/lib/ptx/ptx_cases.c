@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "test/lib/ptx/ptx_text.h"
 
 #define CASES_MARK "//case\n"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/lib/ptx/ptx_check.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "test/lib/ptx/ptx_check.h"
 
 #define TEXT_WHY_BYTES 160

@@ -16,6 +16,7 @@
 #include "daemon/device/soft/instructions/ptx_ir.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
 #include "daemon/device/soft/module/code_kernel_info.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "test/lib/patience.h"
 #include "test/lib/ptx/inparts.h"
 #include "test/lib/ptx/watched.h"

@@ -14,6 +14,7 @@
 #include "daemon/device/soft/image/cubin.h"
 #include "daemon/device/soft/image/elf.h"
 #include "daemon/device/soft/instructions/ptx_ir.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 
 #define NAME_SHOWN 96 /* bytes of a name in a sentence */
 

@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/device/cuda/module/cuda_source.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/subgrid/subgrid.h"
 #include "daemon/device/subgrid/subgrid_rewrite.h"
 

@@ -6,6 +6,7 @@
 
 #include "daemon/device/cuda/module/cuda_module.h"
 #include "daemon/device/cuda/module/cuda_source.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/touch/touch.h"
 
 static int look(const struct cuda_source *s, const struct dev_launch *launch,

@@ -16,6 +16,7 @@
 
 #include "common/err.h"
 #include "daemon/device/soft/async/mbarrier.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/launch/cluster_state.h"
 #include "daemon/device/soft/memory/atomics.h"
 #include "daemon/device/soft/memory/mem.h"

@@ -15,6 +15,7 @@
 #include "daemon/device/soft/decode/decoded.h"
 #include "daemon/device/soft/module/code_module.h"
 #include "daemon/device/soft/module/names.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 
 #define CODE_SHARED_MAX (1u << 20) /* static shared memory: far above any GPU's */
 

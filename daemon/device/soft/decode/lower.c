@@ -21,6 +21,7 @@
 #include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/exec/rendezvous.h"
 #include "daemon/device/soft/exec/stack.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
 #include "daemon/device/soft/memory/atomics.h"
 #include "daemon/device/soft/runtime/cdp.h"

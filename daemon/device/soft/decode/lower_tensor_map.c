@@ -13,6 +13,7 @@
 #include "daemon/device/soft/async/bulk.h"
 #include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/exec/move.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
 #include "proto/cuda/tensor_map.h"
 

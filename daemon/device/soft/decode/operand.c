@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/decode/regalloc.h"
 #include "daemon/device/soft/exec/move.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
 
 uint32_t operand_lane_bytes(uint32_t type) {

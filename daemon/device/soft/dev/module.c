@@ -17,6 +17,8 @@
 #include "daemon/device/soft/dev/space.h"
 #include "daemon/device/soft/module/code_kernel_info.h"
 #include "daemon/device/soft/module/code_module.h"
+#include "daemon/device/soft/ptx/ptx_link.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/soft/ptx/ptx_runtime.h"
 
 /* All of them at once: they are where they were. */

@@ -37,10 +37,6 @@ enum ptx_type {
         PTX_TYPE_COUNT
 };
 
-uint32_t ptx_type_bytes(enum ptx_type t); /* PRED: 1 */
-char ptx_type_class(enum ptx_type t);
-const char *ptx_type_name(enum ptx_type t);
-
 /* CLUSTER: .shared::cluster, of which the block's own .shared is a part. */
 enum ptx_space {
     PTX_GENERIC,
@@ -78,8 +74,6 @@ enum ptx_op {
 #undef X
         PTX_OP_COUNT
 };
-
-const char *ptx_op_name(enum ptx_op op);
 
 /* Modifiers that are plain flags. */
 enum ptx_mod {
@@ -356,22 +350,5 @@ struct ptx_module {
     struct arena *arena;
     struct ptx_names *names; /* index of funcs and vars, for ptx_find_func and ptx_find_var */
 };
-
-/* Parses `bytes` of PTX text (no NUL needed; a NUL ends it). 0 and a module that the caller frees;
- * ERR_INVALID_PTX, ERR_UNSUPPORTED_PTX or -ENOMEM with `why` filled ("line 3: expected ';'").
- * Several units may be linked: ptx_link joins modules of one program (-rdc=true), resolving
- * .extern; it takes the units over on success, and leaves them
- * fit for ptx_module_free only on failure. What no unit defines stays undefined (vprintf).
- * Symbols that are private to a unit stay apart, renamed where units share a name. */
-int ptx_parse(const char *text, size_t bytes, struct ptx_module **out, char *why, size_t why_bytes);
-/* The same, but that it ends with ERR_CANCELLED at the next function once *over is true. */
-int ptx_parse_until(const char *text, size_t bytes, const _Atomic bool *over,
-                    struct ptx_module **out, char *why, size_t why_bytes);
-int ptx_link(struct ptx_module **units, uint32_t count, struct ptx_module **out, char *why,
-             size_t why_bytes);
-void ptx_module_free(struct ptx_module *m);
-
-struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name);
-struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name);
 
 #endif

@@ -11,6 +11,11 @@
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
+uint32_t ptx_type_bytes(enum ptx_type t); /* PRED: 1 */
+char ptx_type_class(enum ptx_type t);
+const char *ptx_type_name(enum ptx_type t);
+const char *ptx_op_name(enum ptx_op op);
+
 enum ptx_type ptx_type_find(const char *text, size_t len);
 enum ptx_op ptx_op_find(const char *text, size_t len);
 int ptx_sreg_find(const char *text, size_t len); /* enum ptx_sreg or -1 */

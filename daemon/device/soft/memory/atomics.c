@@ -8,6 +8,7 @@
 
 #include "common/atomics.h"
 #include "daemon/device/soft/code/func.h"
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/arithmetic/real.h"
 #include "daemon/device/soft/memory/atomics.h"

@@ -12,6 +12,7 @@
 #include "common/arena.h"
 #include "common/err.h"
 #include "daemon/device/soft/code/func.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 
 uint64_t code_var_align(const struct ptx_var *v) {
     uint64_t align = 1;

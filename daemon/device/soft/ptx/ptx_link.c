@@ -4,6 +4,8 @@
  * the joined module; it lists their definitions, and what named a mere declaration is made to name
  * the definition.
  */
+#include "daemon/device/soft/ptx/ptx_link.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
 
 struct linker {

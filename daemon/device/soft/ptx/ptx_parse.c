@@ -2,6 +2,8 @@
  *
  * The module: header lines, functions, variables, and what is skipped (debugging sections).
  */
+#include "daemon/device/soft/ptx/ptx_parse.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

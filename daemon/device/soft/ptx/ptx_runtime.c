@@ -5,6 +5,7 @@
  * themselves; here the blocks that have arrived are counted at 64, and at 68 how often all had.
  */
 #include "daemon/device/soft/ptx/ptx_runtime.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 
 #include <stddef.h>
 

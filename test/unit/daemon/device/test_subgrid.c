@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/subgrid/subgrid.h"
 #include "daemon/device/subgrid/subgrid_rewrite.h"
 #include "daemon/device/subgrid/subgrid_slab.h"

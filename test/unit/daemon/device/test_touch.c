@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/fdutil.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/touch/touch_value.h"
 #include "test/lib/ptx/watched.h"
 

@@ -2,6 +2,7 @@
  *
  * Bit fields and permutations: lop3 shf brev bfe bfi bfind bmsk clz fns popc prmt szext.
  */
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
 /* lop3: the table's bit that x, y, z select, built from its eight minterms for all bits at once. */

@@ -4,6 +4,7 @@
  * A subtraction is a + ~b + 1, and its carry is that of this sum: 1 means *no* borrow. subc hence
  * adds the carry: a + ~b + CC.CF.
  */
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
 typedef __int128 i128;

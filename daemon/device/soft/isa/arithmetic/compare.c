@@ -3,6 +3,7 @@
  * setp and set for integers, f32 and f64. The comparison gives a mask of the warp; setp combines it
  * with a predicate, set spreads it over the lanes. Halves are compared as floats.
  */
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 #include "daemon/device/soft/isa/arithmetic/real.h"

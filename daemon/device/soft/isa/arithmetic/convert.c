@@ -11,6 +11,7 @@
 #include <fenv.h>
 #include <math.h>
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/convert.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"

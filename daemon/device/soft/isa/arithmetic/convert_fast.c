@@ -3,6 +3,7 @@
  * cvt between the types that programs convert all the time, when the registers are as wide as the
  * types and no clamping is asked for. Same results as convert.c's general way.
  */
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/convert.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/arithmetic/real.h"

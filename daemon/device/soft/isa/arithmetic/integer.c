@@ -3,6 +3,7 @@
  * Integer add, sub, mul, mad, mul24, mad24, sad, min, max, abs, neg. Arithmetic is done on unsigned
  * types, where overflow wraps as PTX wants.
  */
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
 typedef __int128 i128;

@@ -3,6 +3,7 @@
  * Bitwise logic on registers and on predicates, shifts, plain mov and selp, slct: the operations
  * that look at width alone.
  */
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
 /* Shift amounts are 32 bits wide and clamp at the width of the type. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 #include "daemon/device/soft/isa/matrix/matrix.h"
 #include "daemon/device/soft/isa/memory/access.h"

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/memory/element.h"
 #include "daemon/device/soft/isa/memory/resolve.h"
 #include "daemon/device/soft/memory/mem.h"

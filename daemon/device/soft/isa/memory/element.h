@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)

@@ -16,6 +16,7 @@
  */
 #include <emmintrin.h>
 
+#include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/memory/element.h"
 #include "daemon/device/soft/isa/memory/resolve.h"
 

@@ -13,6 +13,7 @@
 #include "daemon/device/soft/decode/code_kernel.h"
 #include "daemon/device/soft/module/code_kernel_info.h"
 #include "daemon/device/soft/module/code_module.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "test/lib/ptx/ptxrun.h"
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "test/lib/ptx/ptx_text.h"
 
 #define FILES_DIR "test/data/ptx"

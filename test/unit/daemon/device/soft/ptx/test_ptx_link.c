@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/soft/ptx/ptx_link.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "test/lib/ptx/ptx_check.h"
 #include "test/lib/ptx/ptx_text.h"
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/soft/ptx/ptx_parse.h"
 #include "test/lib/ptx/ptx_cases.h"
 #include "test/lib/ptx/ptx_text.h"
 #include "test/lib/ptx/ptxrun.h"
