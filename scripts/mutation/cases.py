@@ -7,7 +7,7 @@
 import re
 import sys
 
-TEST = re.compile(r"^(?:Parameterized)?Test\((\w+),", re.M)
+TEST = re.compile(r"\b(?:Parameterized)?Test(?:Suite)?\((\w+),")  # of a macro that makes tests as well
 
 
 def pattern(source, part=""):

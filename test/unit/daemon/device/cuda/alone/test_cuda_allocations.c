@@ -6,8 +6,8 @@
 #include <criterion/criterion.h>
 
 #include "test/lib/allocations.h"
-#include "test/lib/cuda_rig.h"
-#include "test/lib/devmodule.h"
+#include "test/lib/cuda/cuda_rig.h"
+#include "test/lib/ptx/devmodule.h"
 
 #define LAUNCHES 100u /* of a round; more than QUEUE_DEPTH */
 #define ROUNDS 100u

@@ -10,8 +10,8 @@
 #include "common/err.h"
 #include "daemon/device/soft/launch/launch_memory.h"
 #include "test/lib/allocations.h"
-#include "test/lib/devmodule.h"
 #include "test/lib/patience.h"
+#include "test/lib/ptx/devmodule.h"
 
 #define MIB (1ull << 20)
 #define BASE 0x230000000000ull
