@@ -234,6 +234,13 @@ def test_job_control_of_a_terminal():
             t.close()
 
 
+def is_pending(pid, number=signal.SIGCHLD):
+    """A signal was sent to the process, which has not taken it yet."""
+    with open(f"/proc/{pid}/status") as f:
+        masks = [line.split()[1] for line in f if line.startswith(("SigPnd", "ShdPnd"))]
+    return any(int(mask, 16) >> (number - 1) & 1 for mask in masks)
+
+
 def test_a_stop_and_a_continuation_for_salusctl_alone():
     with launchers() as ways:
         for name, launcher in ways.items():
@@ -248,8 +255,10 @@ def test_a_stop_and_a_continuation_for_salusctl_alone():
             wait_for(f"{name}: both stand", lambda: (state(child), state(p.pid)) == ("T", "T"))
             os.kill(p.pid, signal.SIGCONT)
             wait_for(f"{name}: both go on", lambda: "T" not in (state(child), state(p.pid)))
-            os.kill(child, signal.SIGSTOP)  # by who knows nothing of salusctl, and goes on without it
-            os.kill(child, signal.SIGCONT)
+            for _ in range(20):  # by who knows nothing of salusctl, and goes on without it
+                os.kill(child, signal.SIGSTOP)
+                wait_for(f"{name}: salusctl has heard", lambda: state(child) == "T" and not is_pending(p.pid))
+                os.kill(child, signal.SIGCONT)
             os.kill(p.pid, signal.SIGTERM)
             finish(p, -signal.SIGTERM)
 
