@@ -190,7 +190,7 @@ struct counts {
 /* What tells the time, or where memory is, differs in every run. */
 static bool differs_anyway(const char *text) {
     return strstr(text, "%clock") || strstr(text, "%globaltimer") ||
-           (strstr(text, "cvta.") && strstr(text, ".shared"));
+           (strstr(text, "cvta.") && (strstr(text, ".shared") || strstr(text, ".local")));
 }
 
 static void try_line(const struct ptx_frame *frame, const char *text, struct counts *n) {
