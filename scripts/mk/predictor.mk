@@ -16,7 +16,7 @@ ONNX_USERS := $(call objs,$(PREDICT)) $(BUILD)/daemon/predict/main.o $(BUILD)/da
 $(ONNX_USERS): $(ONNX_C:.c=.h)
 $(ONNX_USERS): OWN_CFLAGS += -isystem $(BUILD)/gen
 $(BUILD)/libpredict.a: $(call objs,$(PREDICT)) $(ONNX_C:.c=.o)
-lint: $(ONNX_C:.c=.h)
+check-tidy check-cppcheck: $(ONNX_C:.c=.h)
 PREDICT_NEEDS = $(call pkg,--libs,libprotobuf-c) -lcjson -lm
 # To predict is to walk trees: only who grows them links XGBoost.
 TRAIN_NEEDS = $(PREDICT_NEEDS) -lxgboost

@@ -44,11 +44,15 @@ check-style: ## format and names: what of lint takes seconds
 	@$(CLANG_FORMAT) --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' | grep -v gen/ | grep -v '/gen_')
 	@scripts/check-names
 	@scripts/check-pipeline
-lint: check-layers check-style ## floors, format, static analysis
+.PHONY: check-cppcheck check-tidy check-mutants-apply
+check-cppcheck: ## what cppcheck finds
 	@cppcheck -j$(JOBS) --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppressions-list=scripts/cppcheck.suppress -D_GNU_SOURCE -D__x86_64__ -I. common proto daemon shim
+check-tidy: ## what clang-tidy finds in sources that have changed since it last found nothing
 	@BUILD=$(BUILD) scripts/tidy --self-test -j$(JOBS)
+check-mutants-apply: ## every mutant still applies
 	@scripts/mutants check
+lint: check-layers check-style check-cppcheck check-tidy check-mutants-apply ## floors, format, static analysis
 	@echo "lint: clean"
 
 # Sanitizers in build directories of their own. Criterion ends with 0 although its workers reported leaks,

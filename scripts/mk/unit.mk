@@ -40,7 +40,7 @@ check-unit: unit-programs ## unit tests, as many at a time as there are processo
 	$(Q)scripts/must-fail "unit: late" "an assertion failed when its test was over" scripts/run-tests $(BUILD)/proofs/late
 	$(Q)scripts/must-fail "unit: hung" "no end after 1 s" timeout 30 scripts/run-tests -t1 test/proofs/stays
 	$(Q)scripts/must-fail "unit: ended" "ended while test/proofs/stays ran" timeout 1 scripts/run-tests test/proofs/stays
-	$(Q)scripts/must-fail "check: first step" "floors, .*: make lint$$" env MAKE=test/proofs/make_fails scripts/check-all check
+	$(Q)scripts/must-fail "check: first step" "floors, .*: make check-layers" env MAKE=test/proofs/make_fails scripts/check-all check
 	$(Q)scripts/must-fail "check: last step" "two GPUs: make check-gpus$$" env MAKE=test/proofs/make_fails scripts/check-all check
 $(BUILD)/proofs/late: $(BUILD)/test/proofs/late.o
 	@mkdir -p $(@D)
