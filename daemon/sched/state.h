@@ -135,7 +135,7 @@ struct sched_lane {
     uint64_t switches, busy_ns;
 };
 
-/* Device time among jobs whose lanes run side by side (core/share.h). */
+/* Device time among jobs whose lanes run side by side (dispatch/share.h). */
 struct sched_share {
     bool on;
     bool keeps_promises; /* a controller does: jobs with a promise are exempt */
@@ -180,7 +180,7 @@ struct sched_state {
     uint64_t lease_ns; /* of the configuration */
     struct sched_share share;
     bool idles;        /* the device has nothing to do, and an operation waits */
-    uint64_t idled_ns; /* for how long it did lately (core/pause.h) */
+    uint64_t idled_ns; /* for how long it did lately (dispatch/pause.h) */
     /* Jobs that have an operation to run, in one of two ways, as the kernel policy has them: by
      * rank, or by class. The other one is empty. */
     struct ranked ranked;

@@ -3,8 +3,8 @@
  * The control protocol's verbs, errors and records as C, made from ctl.def: a struct for each
  * record and a table that encoder, decoder, tables for people and JSON all go by.
  */
-#ifndef PROTO_CTL_H
-#define PROTO_CTL_H
+#ifndef PROTO_CONTROL_CTL_H
+#define PROTO_CONTROL_CTL_H
 
 #include <stdbool.h>
 #include <stddef.h>

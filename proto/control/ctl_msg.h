@@ -5,8 +5,8 @@
  *
  * Owner: the caller, of every struct; ctl_out is destroyed by him. Threads: any, one at a time.
  */
-#ifndef PROTO_CTL_MSG_H
-#define PROTO_CTL_MSG_H
+#ifndef PROTO_CONTROL_CTL_MSG_H
+#define PROTO_CONTROL_CTL_MSG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * The files that a salusd and its workers make in a run directory. Blocking file system calls.
  */
-#ifndef PROTO_RUN_DIR_H
-#define PROTO_RUN_DIR_H
+#ifndef PROTO_CONTROL_RUN_DIR_H
+#define PROTO_CONTROL_RUN_DIR_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * rows, rows in slices (of a volume, layers, faces of cubes), levels of detail one behind the
  * other. Pure.
  */
-#ifndef PROTO_ARRAY_LAYOUT_H
-#define PROTO_ARRAY_LAYOUT_H
+#ifndef PROTO_CUDA_ARRAY_LAYOUT_H
+#define PROTO_CUDA_ARRAY_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Compute capabilities that a device may report itself to have, as numbers: 90 for 9.0. Programs
  * and libraries choose their code by it. Pure.
  */
-#ifndef PROTO_CAPABILITY_H
-#define PROTO_CAPABILITY_H
+#ifndef PROTO_CUDA_CAPABILITY_H
+#define PROTO_CUDA_CAPABILITY_H
 
 #include <stdbool.h>
 #include <stdint.h>

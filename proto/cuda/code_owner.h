@@ -4,8 +4,8 @@
  * that holds it, and the remedy for its user. A user of PyTorch does not compile PyTorch's kernels.
  * Any thread; no state.
  */
-#ifndef PROTO_CODE_OWNER_H
-#define PROTO_CODE_OWNER_H
+#ifndef PROTO_CUDA_CODE_OWNER_H
+#define PROTO_CUDA_CODE_OWNER_H
 
 #include <stdbool.h>
 

@@ -5,8 +5,8 @@
  * read as users know them; layouts and numbers are held against the toolkit's header by
  * test/unit/proto/test_cuda_abi.c. The build itself never needs the toolkit. 64-bit only.
  */
-#ifndef PROTO_CUDA_ABI_H
-#define PROTO_CUDA_ABI_H
+#ifndef PROTO_CUDA_CUDA_ABI_H
+#define PROTO_CUDA_CUDA_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

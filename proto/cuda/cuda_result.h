@@ -2,8 +2,8 @@
  *
  * Names and texts of the driver's result codes. Static data; any thread.
  */
-#ifndef PROTO_CUDA_RESULT_H
-#define PROTO_CUDA_RESULT_H
+#ifndef PROTO_CUDA_CUDA_RESULT_H
+#define PROTO_CUDA_CUDA_RESULT_H
 
 struct cuda_result {
     int code;

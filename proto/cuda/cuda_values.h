@@ -4,8 +4,8 @@
  * into names and texts, and a test holds each one against the toolkit's own header where that is
  * installed. Only macros live here, so that both headers can be seen with these lists.
  */
-#ifndef PROTO_CUDA_VALUES_H
-#define PROTO_CUDA_VALUES_H
+#ifndef PROTO_CUDA_CUDA_VALUES_H
+#define PROTO_CUDA_CUDA_VALUES_H
 
 /* clang-format off */
 

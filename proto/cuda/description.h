@@ -6,8 +6,8 @@
  * keep it, the library decides (shim/device/shown.c), and what differs from job to job is in
  * wire_device. Plain values: whoever has one owns it; any thread.
  */
-#ifndef PROTO_DESCRIPTION_H
-#define PROTO_DESCRIPTION_H
+#ifndef PROTO_CUDA_DESCRIPTION_H
+#define PROTO_CUDA_DESCRIPTION_H
 
 #include <stdbool.h>
 #include <stddef.h>

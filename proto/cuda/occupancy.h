@@ -4,8 +4,8 @@
  * of NVIDIA's cuda_occupancy.h for compute capabilities 7 to 12, without what a kernel's named
  * barriers cost there. Pure; any thread.
  */
-#ifndef PROTO_OCCUPANCY_H
-#define PROTO_OCCUPANCY_H
+#ifndef PROTO_CUDA_OCCUPANCY_H
+#define PROTO_CUDA_OCCUPANCY_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  * A device may have maps of its own, of which nobody else knows what lies in them: it is asked for
  * each (struct tensor_ask).
  */
-#ifndef PROTO_TENSOR_MAP_H
-#define PROTO_TENSOR_MAP_H
+#ifndef PROTO_CUDA_TENSOR_MAP_H
+#define PROTO_CUDA_TENSOR_MAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

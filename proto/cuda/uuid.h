@@ -2,8 +2,8 @@
  *
  * A device's UUID as people and NVML write it: "GPU-" and groups of hexadecimal digits.
  */
-#ifndef PROTO_UUID_H
-#define PROTO_UUID_H
+#ifndef PROTO_CUDA_UUID_H
+#define PROTO_CUDA_UUID_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * The datatypes of the Open Inference Protocol: names as requests write them, and the size of an
  * element. Static data, for any thread.
  */
-#ifndef PROTO_DATATYPE_H
-#define PROTO_DATATYPE_H
+#ifndef PROTO_SERVE_DATATYPE_H
+#define PROTO_SERVE_DATATYPE_H
 
 #include <stddef.h>
 

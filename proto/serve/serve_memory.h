@@ -3,8 +3,8 @@
  * The memory that carries a batch to a model's program, and its answers back (serve_wire.h): made
  * of tensors, and read as what a stranger wrote. Whoever opens one owns it. Not thread-safe.
  */
-#ifndef PROTO_SERVE_MEMORY_H
-#define PROTO_SERVE_MEMORY_H
+#ifndef PROTO_SERVE_SERVE_MEMORY_H
+#define PROTO_SERVE_SERVE_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>

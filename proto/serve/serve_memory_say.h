@@ -3,8 +3,8 @@
  * What is wrong with a batch's memory, in words: the files of serve_memory say it. The text is the
  * caller's. Not thread-safe.
  */
-#ifndef PROTO_SERVE_MEMORY_SAY_H
-#define PROTO_SERVE_MEMORY_SAY_H
+#ifndef PROTO_SERVE_SERVE_MEMORY_SAY_H
+#define PROTO_SERVE_SERVE_MEMORY_SAY_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * them: with a small memory behind the struct, or with a larger one as a descriptor. What comes is
  * a stranger's. No state; whoever receives owns the message. Not thread-safe.
  */
-#ifndef PROTO_SERVE_MESSAGE_H
-#define PROTO_SERVE_MESSAGE_H
+#ifndef PROTO_SERVE_SERVE_MESSAGE_H
+#define PROTO_SERVE_SERVE_MESSAGE_H
 
 #include "proto/serve/serve_memory.h"
 

@@ -16,8 +16,8 @@
  *
  * Little-endian, fixed width. Plain values; any thread.
  */
-#ifndef PROTO_SERVE_WIRE_H
-#define PROTO_SERVE_WIRE_H
+#ifndef PROTO_SERVE_SERVE_WIRE_H
+#define PROTO_SERVE_SERVE_WIRE_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * which sets the variables, for the library, which reads them into its hello, and for the daemon,
  * which believes none of it. Pure.
  */
-#ifndef PROTO_JOB_H
-#define PROTO_JOB_H
+#ifndef PROTO_WIRE_JOB_H
+#define PROTO_WIRE_JOB_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * exact length, ids below their limits, dimensions that CUDA allows, sizes whose sums do not wrap.
  * Whether the ids and addresses are this client's own is the reader's to check.
  */
-#ifndef PROTO_RECORD_H
-#define PROTO_RECORD_H
+#ifndef PROTO_WIRE_RECORD_H
+#define PROTO_WIRE_RECORD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -18,8 +18,8 @@
  *
  * Owner of the memory: the caller. Threads: one producer, one consumer.
  */
-#ifndef PROTO_RING_H
-#define PROTO_RING_H
+#ifndef PROTO_WIRE_RING_H
+#define PROTO_WIRE_RING_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

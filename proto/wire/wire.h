@@ -12,8 +12,8 @@
  *   `salusctl run` -> broker: wire_exit; broker -> it: the end.
  *   broker <-> worker: wire_worker_msg, kernel_wire_batch (kernel_wire.h), wire_part.
  */
-#ifndef PROTO_WIRE_H
-#define PROTO_WIRE_H
+#ifndef PROTO_WIRE_WIRE_H
+#define PROTO_WIRE_WIRE_H
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * gives one of CUDA's errors 900 to 908, and most of it invalidates the capture: all that follows
  * in it fails, and so does its end. Any thread; several can capture at once.
  */
-#ifndef SHIM_GRAPH_CAPTURE_H
-#define SHIM_GRAPH_CAPTURE_H
+#ifndef SHIM_CAPTURE_CAPTURE_H
+#define SHIM_CAPTURE_CAPTURE_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * destroy them meanwhile, and with the data of the edges from them. Each is there once. Owner: the
  * captured stream. With graph_lock held.
  */
-#ifndef SHIM_GRAPH_TAIL_H
-#define SHIM_GRAPH_TAIL_H
+#ifndef SHIM_CAPTURE_TAIL_H
+#define SHIM_CAPTURE_TAIL_H
 
 #include <stdbool.h>
 #include <stddef.h>

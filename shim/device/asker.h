@@ -9,8 +9,8 @@
  * And whether it is a runtime that asks: it hands some results on unchanged that the driver does
  * not give to programs.
  */
-#ifndef SHIM_CONNECTION_ASKER_H
-#define SHIM_CONNECTION_ASKER_H
+#ifndef SHIM_DEVICE_ASKER_H
+#define SHIM_DEVICE_ASKER_H
 
 #include <stdbool.h>
 #include <stdint.h>

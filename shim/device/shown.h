@@ -3,8 +3,8 @@
  * What a job is told of the device: the device's own words (proto/cuda/description.h), but for what
  * Salus decides whatever the device says, which is one table. Once connected; any thread.
  */
-#ifndef SHIM_CONNECTION_SHOWN_H
-#define SHIM_CONNECTION_SHOWN_H
+#ifndef SHIM_DEVICE_SHOWN_H
+#define SHIM_DEVICE_SHOWN_H
 
 #include <stdbool.h>
 

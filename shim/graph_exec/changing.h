@@ -5,8 +5,8 @@
  * (wire_node); the handle that kernels have is its address. What the program says of such a node of
  * an executable graph is written there by the next launch or upload. With graph_lock held.
  */
-#ifndef SHIM_GRAPH_CHANGING_H
-#define SHIM_GRAPH_CHANGING_H
+#ifndef SHIM_GRAPH_EXEC_CHANGING_H
+#define SHIM_GRAPH_EXEC_CHANGING_H
 
 #include <stdbool.h>
 

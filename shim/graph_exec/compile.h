@@ -6,8 +6,8 @@
  * A conditional node is one record, and each of its bodies a part of its own. So is what kernels
  * launch, which has nothing in it that belongs to one launch.
  */
-#ifndef SHIM_GRAPH_COMPILE_H
-#define SHIM_GRAPH_COMPILE_H
+#ifndef SHIM_GRAPH_EXEC_COMPILE_H
+#define SHIM_GRAPH_EXEC_COMPILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

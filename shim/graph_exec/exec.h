@@ -3,8 +3,8 @@
  * Executable graphs: a copy of a graph, and the program that it is at present. Changing a node of
  * it makes another program before the next launch.
  */
-#ifndef SHIM_GRAPH_EXEC_H
-#define SHIM_GRAPH_EXEC_H
+#ifndef SHIM_GRAPH_EXEC_EXEC_H
+#define SHIM_GRAPH_EXEC_EXEC_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Which lane each step of a graph goes to. Lanes run side by side, each in the order of its records
  * (proto/wire/wire.h). What a step comes after is a place: how far each lane must be. Pure.
  */
-#ifndef SHIM_GRAPH_LANES_H
-#define SHIM_GRAPH_LANES_H
+#ifndef SHIM_GRAPH_EXEC_LANES_H
+#define SHIM_GRAPH_EXEC_LANES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * and then: what each launch adds to it. What is put somewhere stands behind all that was put there
  * before. With graph_lock held.
  */
-#ifndef SHIM_GRAPH_PART_H
-#define SHIM_GRAPH_PART_H
+#ifndef SHIM_GRAPH_EXEC_PART_H
+#define SHIM_GRAPH_EXEC_PART_H
 
 #include <stdbool.h>
 #include <stdint.h>

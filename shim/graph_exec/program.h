@@ -3,8 +3,8 @@
  * A graph as the worker has it: its parts (part.h), of which one is launched, and the others are
  * bodies of conditional nodes. It never changes: another graph is another program.
  */
-#ifndef SHIM_GRAPH_PROGRAM_H
-#define SHIM_GRAPH_PROGRAM_H
+#ifndef SHIM_GRAPH_EXEC_PROGRAM_H
+#define SHIM_GRAPH_EXEC_PROGRAM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * How pages of the program can be exchanged without losing what other threads write meanwhile:
  * there is no other, they are kept from these pages, or they sleep. One at a time.
  */
-#ifndef SHIM_MEMORY_CALM_H
-#define SHIM_MEMORY_CALM_H
+#ifndef SHIM_HOST_MEMORY_CALM_H
+#define SHIM_HOST_MEMORY_CALM_H
 
 #include <stdbool.h>
 #include <stdint.h>

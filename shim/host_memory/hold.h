@@ -8,8 +8,8 @@
  * Between hold_away or hold_still and the end of the hold, the caller touches none of these pages
  * itself, which includes the heap: it would wait for itself. Its own signals are held back.
  */
-#ifndef SHIM_MEMORY_HOLD_H
-#define SHIM_MEMORY_HOLD_H
+#ifndef SHIM_HOST_MEMORY_HOLD_H
+#define SHIM_HOST_MEMORY_HOLD_H
 
 #include <stdint.h>
 

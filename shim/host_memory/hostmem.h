@@ -5,8 +5,8 @@
  * (shadow.h, docs/adr/0015-registered-memory.md), and it is pinned memory of two addresses. Any
  * thread.
  */
-#ifndef SHIM_MEMORY_HOSTMEM_H
-#define SHIM_MEMORY_HOSTMEM_H
+#ifndef SHIM_HOST_MEMORY_HOSTMEM_H
+#define SHIM_HOST_MEMORY_HOSTMEM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * could stand in for them. Any thread; what is said may be old by the time it is read, but for
  * pages that nobody else maps or unmaps.
  */
-#ifndef SHIM_MEMORY_PAGES_H
-#define SHIM_MEMORY_PAGES_H
+#ifndef SHIM_HOST_MEMORY_PAGES_H
+#define SHIM_HOST_MEMORY_PAGES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * signals wait for the end before they run. Nobody is stopped or interrupted for it. One caller at
  * a time.
  */
-#ifndef SHIM_MEMORY_QUIET_H
-#define SHIM_MEMORY_QUIET_H
+#ifndef SHIM_HOST_MEMORY_QUIET_H
+#define SHIM_HOST_MEMORY_QUIET_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * piece when it is laid, and back when it is lifted; where in the piece is arithmetic, so that
  * neighbours which share a page have it at one place. Not thread-safe: hostmem.c's, under its lock.
  */
-#ifndef SHIM_MEMORY_SHADOW_H
-#define SHIM_MEMORY_SHADOW_H
+#ifndef SHIM_HOST_MEMORY_SHADOW_H
+#define SHIM_HOST_MEMORY_SHADOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

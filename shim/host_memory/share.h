@@ -6,8 +6,8 @@
  * need hold still. The file is one that cannot shrink: a memfd with F_SEAL_SHRINK. Any thread; the
  * caller waits, and holds no lock.
  */
-#ifndef SHIM_MEMORY_SHARE_H
-#define SHIM_MEMORY_SHARE_H
+#ifndef SHIM_HOST_MEMORY_SHARE_H
+#define SHIM_HOST_MEMORY_SHARE_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Descriptors of allocations, which keep the memory for whoever has them. Any thread; the caller
  * waits for the worker.
  */
-#ifndef SHIM_MEMORY_EXPORTING_H
-#define SHIM_MEMORY_EXPORTING_H
+#ifndef SHIM_IPC_EXPORTING_H
+#define SHIM_IPC_EXPORTING_H
 
 #include "proto/cuda/cuda_abi.h"
 

@@ -5,8 +5,8 @@
  * is the descriptor, in which the key waits to be looked at; who has the other end sees when nobody
  * has the descriptor any more.
  */
-#ifndef SHIM_MEMORY_KEYFILE_H
-#define SHIM_MEMORY_KEYFILE_H
+#ifndef SHIM_IPC_KEYFILE_H
+#define SHIM_IPC_KEYFILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

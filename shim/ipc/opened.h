@@ -3,8 +3,8 @@
  * Memory of other processes of the user, opened by its key: an allocation at addresses of its own,
  * once however often it is opened. Any thread.
  */
-#ifndef SHIM_MEMORY_OPENED_H
-#define SHIM_MEMORY_OPENED_H
+#ifndef SHIM_IPC_OPENED_H
+#define SHIM_IPC_OPENED_H
 
 #include <stdbool.h>
 #include <stdint.h>

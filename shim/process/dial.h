@@ -2,8 +2,8 @@
  *
  * Reaching the broker: its run directory is SALUS_RUN_DIR, else /run/salus. Keeps nothing.
  */
-#ifndef SHIM_CONNECTION_DIAL_H
-#define SHIM_CONNECTION_DIAL_H
+#ifndef SHIM_PROCESS_DIAL_H
+#define SHIM_PROCESS_DIAL_H
 
 /* A connection to job.sock, the caller's: blocking, with a limit for each receive. -errno. */
 int dial_broker(void);

@@ -4,8 +4,8 @@
  * else CUDA_VISIBLE_DEVICES has a list, of which the first GPU is taken, since a process has one.
  * A list that hides every GPU hides that of SALUS_GPU too. Keeps nothing; any thread.
  */
-#ifndef SHIM_CONNECTION_GPU_CHOICE_H
-#define SHIM_CONNECTION_GPU_CHOICE_H
+#ifndef SHIM_PROCESS_GPU_CHOICE_H
+#define SHIM_PROCESS_GPU_CHOICE_H
 
 #include <stdint.h>
 

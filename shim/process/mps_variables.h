@@ -4,8 +4,8 @@
  * There is no such service beside Salus, so that they have no effect. Reads the environment; any
  * thread.
  */
-#ifndef SHIM_CONNECTION_MPS_VARIABLES_H
-#define SHIM_CONNECTION_MPS_VARIABLES_H
+#ifndef SHIM_PROCESS_MPS_VARIABLES_H
+#define SHIM_PROCESS_MPS_VARIABLES_H
 
 #define MPS_VARIABLES_BYTES 384 /* for all of them */
 

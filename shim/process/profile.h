@@ -2,8 +2,8 @@
  *
  * Which program this is, so that what was measured of an earlier run serves this one.
  */
-#ifndef SHIM_CONNECTION_PROFILE_H
-#define SHIM_CONNECTION_PROFILE_H
+#ifndef SHIM_PROCESS_PROFILE_H
+#define SHIM_PROCESS_PROFILE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * One question to the broker about one of its GPUs, by a process that need not have a job: a
  * connection, the question, its answer. Keeps nothing; any thread.
  */
-#ifndef SHIM_CONNECTION_QUESTION_H
-#define SHIM_CONNECTION_QUESTION_H
+#ifndef SHIM_PROCESS_QUESTION_H
+#define SHIM_PROCESS_QUESTION_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * The name by which people know a job: that of its program, or of the script or module that an
  * interpreter runs.
  */
-#ifndef SHIM_CONNECTION_TITLE_H
-#define SHIM_CONNECTION_TITLE_H
+#ifndef SHIM_PROCESS_TITLE_H
+#define SHIM_PROCESS_TITLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

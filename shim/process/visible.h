@@ -4,8 +4,8 @@
  * UUIDs. The first entry that is none, or that means no GPU, ends the list; a GPU that is named
  * twice makes none visible. Pure.
  */
-#ifndef SHIM_CONNECTION_VISIBLE_H
-#define SHIM_CONNECTION_VISIBLE_H
+#ifndef SHIM_PROCESS_VISIBLE_H
+#define SHIM_PROCESS_VISIBLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

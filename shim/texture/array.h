@@ -4,8 +4,8 @@
  * ones give out their levels as arrays. Any thread; what a program destroys it does not use
  * meanwhile.
  */
-#ifndef SHIM_MEMORY_ARRAY_H
-#define SHIM_MEMORY_ARRAY_H
+#ifndef SHIM_TEXTURE_ARRAY_H
+#define SHIM_TEXTURE_ARRAY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Arrays that are the device's own, which keeps them where nobody sees: here they have addresses
  * that are reserved and show nothing, by which copies and textures name them. Any thread.
  */
-#ifndef SHIM_MEMORY_OPAQUE_H
-#define SHIM_MEMORY_OPAQUE_H
+#ifndef SHIM_TEXTURE_OPAQUE_H
+#define SHIM_TEXTURE_OPAQUE_H
 
 #include <stdbool.h>
 #include <stdint.h>

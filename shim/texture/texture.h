@@ -5,8 +5,8 @@
  * sent can mean the old one. Kernels name them by a handle, in which that number is, or where
  * arrays are the device's own, by whatever it says. Any thread.
  */
-#ifndef SHIM_MEMORY_TEXTURE_H
-#define SHIM_MEMORY_TEXTURE_H
+#ifndef SHIM_TEXTURE_TEXTURE_H
+#define SHIM_TEXTURE_TEXTURE_H
 
 #include <stdbool.h>
 #include <stdint.h>

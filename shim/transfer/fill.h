@@ -2,8 +2,8 @@
  *
  * Filling memory that the worker sees: what a fill must be, and its record.
  */
-#ifndef SHIM_MEMORY_FILL_H
-#define SHIM_MEMORY_FILL_H
+#ifndef SHIM_TRANSFER_FILL_H
+#define SHIM_TRANSFER_FILL_H
 
 #include <stdint.h>
 

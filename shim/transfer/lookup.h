@@ -3,8 +3,8 @@
  * What lies at an address of the windows, however it came there: allocated, by a call or a
  * graph, or mapped. Any thread.
  */
-#ifndef SHIM_MEMORY_LOOKUP_H
-#define SHIM_MEMORY_LOOKUP_H
+#ifndef SHIM_TRANSFER_LOOKUP_H
+#define SHIM_TRANSFER_LOOKUP_H
 
 #include "shim/memory/mem.h"
 

@@ -3,8 +3,8 @@
  * Pieces of the host window through which pageable memory passes. A piece that was sent is used
  * again when the stream has come past the copy that reads it. Any thread.
  */
-#ifndef SHIM_MEMORY_STAGING_H
-#define SHIM_MEMORY_STAGING_H
+#ifndef SHIM_TRANSFER_STAGING_H
+#define SHIM_TRANSFER_STAGING_H
 
 #include <stdint.h>
 

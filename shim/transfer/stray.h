@@ -5,8 +5,8 @@
  * one, nor the other way round. Most devices have none, and looking costs one load then. Any
  * thread.
  */
-#ifndef SHIM_MEMORY_STRAY_H
-#define SHIM_MEMORY_STRAY_H
+#ifndef SHIM_TRANSFER_STRAY_H
+#define SHIM_TRANSFER_STRAY_H
 
 #include <stdbool.h>
 #include <stdint.h>

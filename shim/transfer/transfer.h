@@ -3,8 +3,8 @@
  * Carrying out a copy: what the two places are decides how. Places that the worker sees are copied
  * by one record; pageable memory passes through staging.
  */
-#ifndef SHIM_MEMORY_TRANSFER_H
-#define SHIM_MEMORY_TRANSFER_H
+#ifndef SHIM_TRANSFER_TRANSFER_H
+#define SHIM_TRANSFER_TRANSFER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * Memory operations of streams: what one must be, and its record.
  */
-#ifndef SHIM_MEMORY_VALUE_H
-#define SHIM_MEMORY_VALUE_H
+#ifndef SHIM_TRANSFER_VALUE_H
+#define SHIM_TRANSFER_VALUE_H
 
 #include "proto/cuda/cuda_abi.h"
 #include "proto/wire/wire.h"

@@ -4,8 +4,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_ANSWER_H
-#define DAEMON_PLACE_ANSWER_H
+#ifndef DAEMON_PLACE_ASSIGNMENT_ANSWER_H
+#define DAEMON_PLACE_ASSIGNMENT_ANSWER_H
 
 #include "daemon/place/state/place_state.h"
 

@@ -5,8 +5,8 @@
  *
  * Owner: none, it only looks. Thread: the owner's of what it looks at.
  */
-#ifndef DAEMON_PLACE_CAPACITY_H
-#define DAEMON_PLACE_CAPACITY_H
+#ifndef DAEMON_PLACE_ASSIGNMENT_CAPACITY_H
+#define DAEMON_PLACE_ASSIGNMENT_CAPACITY_H
 
 #include "daemon/place/state/place_state.h"
 

@@ -4,8 +4,8 @@
  *
  * Owner: none, it only looks. Thread: the owner's of what it looks at.
  */
-#ifndef DAEMON_PLACE_COST_H
-#define DAEMON_PLACE_COST_H
+#ifndef DAEMON_PLACE_ASSIGNMENT_COST_H
+#define DAEMON_PLACE_ASSIGNMENT_COST_H
 
 #include "daemon/place/state/place_state.h"
 

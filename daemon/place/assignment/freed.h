@@ -5,8 +5,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_FREED_H
-#define DAEMON_PLACE_FREED_H
+#ifndef DAEMON_PLACE_ASSIGNMENT_FREED_H
+#define DAEMON_PLACE_ASSIGNMENT_FREED_H
 
 #include "daemon/place/state/place_state.h"
 

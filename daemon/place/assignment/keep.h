@@ -9,8 +9,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_KEEP_H
-#define DAEMON_PLACE_KEEP_H
+#ifndef DAEMON_PLACE_ASSIGNMENT_KEEP_H
+#define DAEMON_PLACE_ASSIGNMENT_KEEP_H
 
 #include "daemon/place/state/place_state.h"
 

@@ -5,8 +5,8 @@
  *
  * Owner: none, it only looks. Thread: the owner's of what it looks at.
  */
-#ifndef DAEMON_PLACE_FULLEST_H
-#define DAEMON_PLACE_FULLEST_H
+#ifndef DAEMON_PLACE_POLICY_FULLEST_H
+#define DAEMON_PLACE_POLICY_FULLEST_H
 
 #include "daemon/place/state/place_state.h"
 

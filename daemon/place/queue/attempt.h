@@ -5,8 +5,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_ATTEMPT_H
-#define DAEMON_PLACE_ATTEMPT_H
+#ifndef DAEMON_PLACE_QUEUE_ATTEMPT_H
+#define DAEMON_PLACE_QUEUE_ATTEMPT_H
 
 #include "daemon/place/state/place_state.h"
 

@@ -4,8 +4,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_EVENTS_H
-#define DAEMON_PLACE_EVENTS_H
+#ifndef DAEMON_PLACE_QUEUE_EVENTS_H
+#define DAEMON_PLACE_QUEUE_EVENTS_H
 
 #include "daemon/place/state/place_state.h"
 

@@ -4,8 +4,8 @@
  *
  * Owner: none, it is arithmetic. Thread: any.
  */
-#ifndef DAEMON_PLACE_QUEUES_H
-#define DAEMON_PLACE_QUEUES_H
+#ifndef DAEMON_PLACE_QUEUE_QUEUES_H
+#define DAEMON_PLACE_QUEUE_QUEUES_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_ROUNDS_H
-#define DAEMON_PLACE_ROUNDS_H
+#ifndef DAEMON_PLACE_QUEUE_ROUNDS_H
+#define DAEMON_PLACE_QUEUE_ROUNDS_H
 
 #include "daemon/place/state/place_state.h"
 

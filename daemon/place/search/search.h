@@ -9,8 +9,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_SEARCH_H
-#define DAEMON_PLACE_SEARCH_H
+#ifndef DAEMON_PLACE_SEARCH_SEARCH_H
+#define DAEMON_PLACE_SEARCH_SEARCH_H
 
 #include "daemon/place/state/place_state.h"
 

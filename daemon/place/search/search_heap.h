@@ -6,8 +6,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_SEARCH_HEAP_H
-#define DAEMON_PLACE_SEARCH_HEAP_H
+#ifndef DAEMON_PLACE_SEARCH_SEARCH_HEAP_H
+#define DAEMON_PLACE_SEARCH_SEARCH_HEAP_H
 
 #include "daemon/place/state/place_policy.h"
 #include "daemon/place/state/place_state.h"

@@ -6,8 +6,8 @@
  *
  * Owner: none, it is arithmetic. Thread: any.
  */
-#ifndef DAEMON_PLACE_CURVE_H
-#define DAEMON_PLACE_CURVE_H
+#ifndef DAEMON_PLACE_STATE_CURVE_H
+#define DAEMON_PLACE_STATE_CURVE_H
 
 #include <stdbool.h>
 #include <stdint.h>

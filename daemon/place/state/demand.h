@@ -5,8 +5,8 @@
  *
  * Owner: whoever holds it. Thread: the owner's.
  */
-#ifndef DAEMON_PLACE_DEMAND_H
-#define DAEMON_PLACE_DEMAND_H
+#ifndef DAEMON_PLACE_STATE_DEMAND_H
+#define DAEMON_PLACE_STATE_DEMAND_H
 
 #include <stdbool.h>
 #include <stdint.h>

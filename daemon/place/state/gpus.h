@@ -6,8 +6,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_GPUS_H
-#define DAEMON_PLACE_GPUS_H
+#ifndef DAEMON_PLACE_STATE_GPUS_H
+#define DAEMON_PLACE_STATE_GPUS_H
 
 #include <stdbool.h>
 #include <stdint.h>

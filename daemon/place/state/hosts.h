@@ -7,8 +7,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_HOSTS_H
-#define DAEMON_PLACE_HOSTS_H
+#ifndef DAEMON_PLACE_STATE_HOSTS_H
+#define DAEMON_PLACE_STATE_HOSTS_H
 
 #include "daemon/place/state/gpus.h"
 #include "daemon/place/state/index.h"

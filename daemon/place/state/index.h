@@ -11,8 +11,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_INDEX_H
-#define DAEMON_PLACE_INDEX_H
+#ifndef DAEMON_PLACE_STATE_INDEX_H
+#define DAEMON_PLACE_STATE_INDEX_H
 
 #include <stdbool.h>
 #include <stdint.h>

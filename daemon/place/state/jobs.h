@@ -9,8 +9,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_JOBS_H
-#define DAEMON_PLACE_JOBS_H
+#ifndef DAEMON_PLACE_STATE_JOBS_H
+#define DAEMON_PLACE_STATE_JOBS_H
 
 #include <stdbool.h>
 #include <stdint.h>

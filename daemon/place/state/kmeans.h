@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_PLACE_KMEANS_H
-#define DAEMON_PLACE_KMEANS_H
+#ifndef DAEMON_PLACE_STATE_KMEANS_H
+#define DAEMON_PLACE_STATE_KMEANS_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_MAKES_H
-#define DAEMON_PLACE_MAKES_H
+#ifndef DAEMON_PLACE_STATE_MAKES_H
+#define DAEMON_PLACE_STATE_MAKES_H
 
 #include <stdbool.h>
 #include <stdint.h>

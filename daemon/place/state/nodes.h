@@ -4,8 +4,8 @@
  *
  * Owner: struct place. Thread: its owner's.
  */
-#ifndef DAEMON_PLACE_NODES_H
-#define DAEMON_PLACE_NODES_H
+#ifndef DAEMON_PLACE_STATE_NODES_H
+#define DAEMON_PLACE_STATE_NODES_H
 
 #include <stdbool.h>
 #include <stdint.h>

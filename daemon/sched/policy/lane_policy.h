@@ -2,8 +2,9 @@
  *
  * The lane policy seam: who runs the next iteration. At every boundary the turn goes to the ready
  * job with the smallest rank among those that compete for it (the jobs of its lane, or all jobs
- * when one lane runs at a time); a higher priority goes before any rank. A job is ready when it
- * has operations waiting. Waiting jobs are admitted in the order of admit_rank.
+ * when one lane runs at a time); a higher priority goes before any rank, and equal ranks go by
+ * arrival (dispatch/job_heap.h). A job is ready when it has operations waiting. Waiting jobs are
+ * admitted in the order of admit_rank.
  *
  * A policy is pure functions of the state. What it remembers of a job is one number, which its
  * functions return and the scheduler keeps.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * FAIR (Salus, section 4.3): "equalize total service over time for jobs in each lane", and among
- * lanes (core/share.h). Service is time on the device, or with a turn that others wait for,
+ * lanes (dispatch/share.h). Service is time on the device, or with a turn that others wait for,
  * divided by the job's weight; a job's number is the service that it received so far. A newcomer
  * begins with the service of the least served job that competes, so that it neither starves the
  * others nor is starved; nothing is ever set back to zero.

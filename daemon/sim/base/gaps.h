@@ -4,8 +4,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_SIM_GAPS_H
-#define DAEMON_SIM_GAPS_H
+#ifndef DAEMON_SIM_BASE_GAPS_H
+#define DAEMON_SIM_BASE_GAPS_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * A distribution of times in constant space: 256 buckets for each power of two, so that a quantile
  * is off by less than 0.4 %. The mean is exact.
  */
-#ifndef DAEMON_SIM_LATENCY_H
-#define DAEMON_SIM_LATENCY_H
+#ifndef DAEMON_SIM_BASE_LATENCY_H
+#define DAEMON_SIM_BASE_LATENCY_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * SplitMix64: Steele, Lea, Flood, OOPSLA 2014). Without state, so that what a job draws does not
  * depend on the order in which a policy runs it. Pure.
  */
-#ifndef DAEMON_SIM_PRNG_H
-#define DAEMON_SIM_PRNG_H
+#ifndef DAEMON_SIM_BASE_PRNG_H
+#define DAEMON_SIM_BASE_PRNG_H
 
 #include <stdint.h>
 

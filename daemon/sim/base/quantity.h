@@ -3,8 +3,8 @@
  * Numbers of common/text/units.h with decimal fractions: "12.5s", "0.5GiB", "0.6". Exact: fractions
  * are taken in integers and rounded down to the unit kept. Pure.
  */
-#ifndef DAEMON_SIM_QUANTITY_H
-#define DAEMON_SIM_QUANTITY_H
+#ifndef DAEMON_SIM_BASE_QUANTITY_H
+#define DAEMON_SIM_BASE_QUANTITY_H
 
 #include <stddef.h>
 #include <stdint.h>

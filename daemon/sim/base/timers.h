@@ -2,8 +2,8 @@
  *
  * Times at which jobs want something, at most one a job. Equal times come out by job.
  */
-#ifndef DAEMON_SIM_TIMERS_H
-#define DAEMON_SIM_TIMERS_H
+#ifndef DAEMON_SIM_BASE_TIMERS_H
+#define DAEMON_SIM_BASE_TIMERS_H
 
 #include <errno.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Threads: one.
  */
-#ifndef DAEMON_SIM_ADVISE_H
-#define DAEMON_SIM_ADVISE_H
+#ifndef DAEMON_SIM_COMPARE_ADVISE_H
+#define DAEMON_SIM_COMPARE_ADVISE_H
 
 #include <stdio.h>
 

@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_SIM_CLUSTERS_H
-#define DAEMON_SIM_CLUSTERS_H
+#ifndef DAEMON_SIM_COMPARE_CLUSTERS_H
+#define DAEMON_SIM_COMPARE_CLUSTERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  *
  * Owner: the caller. Threads: one.
  */
-#ifndef DAEMON_SIM_COMPARE_H
-#define DAEMON_SIM_COMPARE_H
+#ifndef DAEMON_SIM_COMPARE_COMPARE_H
+#define DAEMON_SIM_COMPARE_COMPARE_H
 
 #include <stdio.h>
 

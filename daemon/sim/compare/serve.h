@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_SIM_SERVE_H
-#define DAEMON_SIM_SERVE_H
+#ifndef DAEMON_SIM_COMPARE_SERVE_H
+#define DAEMON_SIM_COMPARE_SERVE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_SIM_TUNEJOBS_H
-#define DAEMON_SIM_TUNEJOBS_H
+#ifndef DAEMON_SIM_COMPARE_TUNEJOBS_H
+#define DAEMON_SIM_COMPARE_TUNEJOBS_H
 
 #include <stdint.h>
 #include <stdio.h>

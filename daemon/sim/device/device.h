@@ -5,8 +5,8 @@
  *
  * Owner: the simulator. Threads: one. Nothing below create can fail.
  */
-#ifndef DAEMON_SIM_DEVICE_H
-#define DAEMON_SIM_DEVICE_H
+#ifndef DAEMON_SIM_DEVICE_DEVICE_H
+#define DAEMON_SIM_DEVICE_DEVICE_H
 
 #include <stdint.h>
 

@@ -22,8 +22,8 @@
  * A memory operation occupies its stream and nothing else. Exact: the next event is reckoned, no
  * time step. Owner: the simulator. Threads: one. Nothing below create can fail.
  */
-#ifndef DAEMON_SIM_KDEV_H
-#define DAEMON_SIM_KDEV_H
+#ifndef DAEMON_SIM_DEVICE_KDEV_H
+#define DAEMON_SIM_DEVICE_KDEV_H
 
 #include <stdbool.h>
 #include <stdint.h>

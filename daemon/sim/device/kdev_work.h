@@ -2,8 +2,8 @@
  *
  * What the simulated device is given, in its own units: parts of all slots, parts of a unit's peak.
  */
-#ifndef DAEMON_SIM_KDEV_WORK_H
-#define DAEMON_SIM_KDEV_WORK_H
+#ifndef DAEMON_SIM_DEVICE_KDEV_WORK_H
+#define DAEMON_SIM_DEVICE_KDEV_WORK_H
 
 #include <stdbool.h>
 

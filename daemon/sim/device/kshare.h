@@ -3,8 +3,8 @@
  * Who gets what of the simulated device: slots for blocks and parts of the units, by the rules of
  * kdev.h, for the kernels that head their streams now. Private to kdev.c and kshare.c.
  */
-#ifndef DAEMON_SIM_KSHARE_H
-#define DAEMON_SIM_KSHARE_H
+#ifndef DAEMON_SIM_DEVICE_KSHARE_H
+#define DAEMON_SIM_DEVICE_KSHARE_H
 
 #include <stdbool.h>
 #include <stdint.h>

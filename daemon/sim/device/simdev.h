@@ -10,8 +10,8 @@
  *
  * Owner: the simulator. Threads: one. Nothing below create can fail.
  */
-#ifndef DAEMON_SIM_SIMDEV_H
-#define DAEMON_SIM_SIMDEV_H
+#ifndef DAEMON_SIM_DEVICE_SIMDEV_H
+#define DAEMON_SIM_DEVICE_SIMDEV_H
 
 #include <stdint.h>
 

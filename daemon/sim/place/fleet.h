@@ -10,8 +10,8 @@
  *
  * Owner: the caller. Thread: any. The result is a function of the jobs, the rules and the placer.
  */
-#ifndef DAEMON_PLACE_SIM_FLEET_H
-#define DAEMON_PLACE_SIM_FLEET_H
+#ifndef DAEMON_SIM_PLACE_FLEET_H
+#define DAEMON_SIM_PLACE_FLEET_H
 
 #include <stdbool.h>
 #include <stddef.h>

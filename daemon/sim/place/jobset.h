@@ -6,8 +6,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_PLACE_SIM_JOBSET_H
-#define DAEMON_PLACE_SIM_JOBSET_H
+#ifndef DAEMON_SIM_PLACE_JOBSET_H
+#define DAEMON_SIM_PLACE_JOBSET_H
 
 #include <stdbool.h>
 #include <stdint.h>

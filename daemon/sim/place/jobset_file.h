@@ -6,8 +6,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_PLACE_SIM_JOBSET_FILE_H
-#define DAEMON_PLACE_SIM_JOBSET_FILE_H
+#ifndef DAEMON_SIM_PLACE_JOBSET_FILE_H
+#define DAEMON_SIM_PLACE_JOBSET_FILE_H
 
 #include <stddef.h>
 #include <stdio.h>

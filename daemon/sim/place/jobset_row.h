@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_PLACE_SIM_JOBSET_ROW_H
-#define DAEMON_PLACE_SIM_JOBSET_ROW_H
+#ifndef DAEMON_SIM_PLACE_JOBSET_ROW_H
+#define DAEMON_SIM_PLACE_JOBSET_ROW_H
 
 #include "daemon/sim/place/jobset.h"
 #include "daemon/sim/place/jobset_table.h"

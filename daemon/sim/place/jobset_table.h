@@ -4,8 +4,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_PLACE_SIM_JOBSET_TABLE_H
-#define DAEMON_PLACE_SIM_JOBSET_TABLE_H
+#ifndef DAEMON_SIM_PLACE_JOBSET_TABLE_H
+#define DAEMON_SIM_PLACE_JOBSET_TABLE_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * against that. As one result, in which each job's times are its own and those of all of them
  * follow one another.
  */
-#ifndef DAEMON_SIM_ALONE_H
-#define DAEMON_SIM_ALONE_H
+#ifndef DAEMON_SIM_REPORT_ALONE_H
+#define DAEMON_SIM_REPORT_ALONE_H
 
 #include "daemon/sim/run/sim.h"
 

@@ -3,8 +3,8 @@
  * How many iterations each job completed in each window of virtual time, as lines
  * `window_start_s,job,iterations`: throughput over time.
  */
-#ifndef DAEMON_SIM_RATES_H
-#define DAEMON_SIM_RATES_H
+#ifndef DAEMON_SIM_REPORT_RATES_H
+#define DAEMON_SIM_REPORT_RATES_H
 
 #include <stdio.h>
 

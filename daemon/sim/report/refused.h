@@ -2,8 +2,8 @@
  *
  * Why a run had no place for a job, in the words in which the daemon refuses it.
  */
-#ifndef DAEMON_SIM_REFUSED_H
-#define DAEMON_SIM_REFUSED_H
+#ifndef DAEMON_SIM_REPORT_REFUSED_H
+#define DAEMON_SIM_REPORT_REFUSED_H
 
 #include <stdio.h>
 

@@ -5,8 +5,8 @@
  * as members of a JSON object, and period by period as lines
  * `time_s,job,target_s,measured_s,pause_s,share`.
  */
-#ifndef DAEMON_SIM_SLOS_H
-#define DAEMON_SIM_SLOS_H
+#ifndef DAEMON_SIM_REPORT_SLOS_H
+#define DAEMON_SIM_REPORT_SLOS_H
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
  *
  * A line a job: what it takes alone, and how many times as long under each policy.
  */
-#ifndef DAEMON_SIM_SLOWDOWNS_H
-#define DAEMON_SIM_SLOWDOWNS_H
+#ifndef DAEMON_SIM_REPORT_SLOWDOWNS_H
+#define DAEMON_SIM_REPORT_SLOWDOWNS_H
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * What a run came to, in the measures of the Salus paper (section 5.1), as a table for people and
  * as JSON for programs. Times in seconds. Refused jobs count in nothing but `refused`.
  */
-#ifndef DAEMON_SIM_SUMMARY_H
-#define DAEMON_SIM_SUMMARY_H
+#ifndef DAEMON_SIM_REPORT_SUMMARY_H
+#define DAEMON_SIM_REPORT_SUMMARY_H
 
 #include <stdio.h>
 

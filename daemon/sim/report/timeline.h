@@ -6,8 +6,8 @@
  *
  * Owner: the caller. Threads: one.
  */
-#ifndef DAEMON_SIM_TIMELINE_H
-#define DAEMON_SIM_TIMELINE_H
+#ifndef DAEMON_SIM_REPORT_TIMELINE_H
+#define DAEMON_SIM_REPORT_TIMELINE_H
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * A run as text, for reading, for tests, and for `salus-sim replay`: a recording
  * (daemon/sched/record/notation.h). J is the job's place in order of arrival, from 1.
  */
-#ifndef DAEMON_SIM_TRACE_H
-#define DAEMON_SIM_TRACE_H
+#ifndef DAEMON_SIM_REPORT_TRACE_H
+#define DAEMON_SIM_REPORT_TRACE_H
 
 #include <stdio.h>
 

@@ -5,8 +5,8 @@
  * user's jobs, and that persistent memory and lanes fit the device. Every call but `all` is O(1),
  * and so is `all`.
  */
-#ifndef DAEMON_SIM_MEMCHECK_H
-#define DAEMON_SIM_MEMCHECK_H
+#ifndef DAEMON_SIM_RUN_MEMCHECK_H
+#define DAEMON_SIM_RUN_MEMCHECK_H
 
 #include <stdbool.h>
 #include <stdint.h>

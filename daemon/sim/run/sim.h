@@ -14,8 +14,8 @@
  *
  * Owner: the caller. Threads: one. The result depends on workload, configuration and seed only.
  */
-#ifndef DAEMON_SIM_SIM_H
-#define DAEMON_SIM_SIM_H
+#ifndef DAEMON_SIM_RUN_SIM_H
+#define DAEMON_SIM_RUN_SIM_H
 
 #include <stdbool.h>
 #include <stdint.h>

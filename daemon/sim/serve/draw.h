@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_SERVE_SIM_DRAW_H
-#define DAEMON_SERVE_SIM_DRAW_H
+#ifndef DAEMON_SIM_SERVE_DRAW_H
+#define DAEMON_SIM_SERVE_DRAW_H
 
 #include <stdint.h>
 

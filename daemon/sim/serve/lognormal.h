@@ -8,8 +8,8 @@
  *
  * Owner: nobody. Thread: any.
  */
-#ifndef DAEMON_SERVE_SIM_LOGNORMAL_H
-#define DAEMON_SERVE_SIM_LOGNORMAL_H
+#ifndef DAEMON_SIM_SERVE_LOGNORMAL_H
+#define DAEMON_SIM_SERVE_LOGNORMAL_H
 
 #include <stdbool.h>
 

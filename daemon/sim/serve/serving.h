@@ -7,8 +7,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_SERVE_SIM_SERVING_H
-#define DAEMON_SERVE_SIM_SERVING_H
+#ifndef DAEMON_SIM_SERVE_SERVING_H
+#define DAEMON_SIM_SERVE_SERVING_H
 
 #include <stdint.h>
 

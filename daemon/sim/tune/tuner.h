@@ -9,8 +9,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_TUNE_SIM_TUNER_H
-#define DAEMON_TUNE_SIM_TUNER_H
+#ifndef DAEMON_SIM_TUNE_TUNER_H
+#define DAEMON_SIM_TUNE_TUNER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_TUNE_SIM_TUNING_H
-#define DAEMON_TUNE_SIM_TUNING_H
+#ifndef DAEMON_SIM_TUNE_TUNING_H
+#define DAEMON_SIM_TUNE_TUNING_H
 
 #include <stdbool.h>
 #include <stdint.h>

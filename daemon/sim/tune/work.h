@@ -7,8 +7,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_TUNE_SIM_WORK_H
-#define DAEMON_TUNE_SIM_WORK_H
+#ifndef DAEMON_SIM_TUNE_WORK_H
+#define DAEMON_SIM_TUNE_WORK_H
 
 #include <stdint.h>
 

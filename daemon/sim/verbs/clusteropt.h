@@ -4,8 +4,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_SIM_CLUSTEROPT_H
-#define DAEMON_SIM_CLUSTEROPT_H
+#ifndef DAEMON_SIM_VERBS_CLUSTEROPT_H
+#define DAEMON_SIM_VERBS_CLUSTEROPT_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
  *
  * Owner: the caller. Thread: the caller's; it waits for the process.
  */
-#ifndef DAEMON_SIM_SANDBOX_H
-#define DAEMON_SIM_SANDBOX_H
+#ifndef DAEMON_SIM_VERBS_SANDBOX_H
+#define DAEMON_SIM_VERBS_SANDBOX_H
 
 #include <stddef.h>
 #include <stdint.h>

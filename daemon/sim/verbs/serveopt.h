@@ -4,8 +4,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_SIM_SERVEOPT_H
-#define DAEMON_SIM_SERVEOPT_H
+#ifndef DAEMON_SIM_VERBS_SERVEOPT_H
+#define DAEMON_SIM_VERBS_SERVEOPT_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  *
  * salus-sim as a library: the command line.
  */
-#ifndef DAEMON_SIM_SIMCLI_H
-#define DAEMON_SIM_SIMCLI_H
+#ifndef DAEMON_SIM_VERBS_SIMCLI_H
+#define DAEMON_SIM_VERBS_SIMCLI_H
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
  *
  * How salus-sim ends.
  */
-#ifndef DAEMON_SIM_SIMCLI_EXIT_H
-#define DAEMON_SIM_SIMCLI_EXIT_H
+#ifndef DAEMON_SIM_VERBS_SIMCLI_EXIT_H
+#define DAEMON_SIM_VERBS_SIMCLI_EXIT_H
 
 enum simcli_exit {
     SIMCLI_OK = 0,

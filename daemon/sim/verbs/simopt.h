@@ -2,8 +2,8 @@
  *
  * The options of salus-sim.
  */
-#ifndef DAEMON_SIM_SIMOPT_H
-#define DAEMON_SIM_SIMOPT_H
+#ifndef DAEMON_SIM_VERBS_SIMOPT_H
+#define DAEMON_SIM_VERBS_SIMOPT_H
 
 #include <stdio.h>
 

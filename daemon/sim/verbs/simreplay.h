@@ -4,8 +4,8 @@
  * checkpoint in it is memory that is believed (daemon/sched/record/checkpoint.h): hence all of it
  * is read and replayed in a sandbox.
  */
-#ifndef DAEMON_SIM_SIMREPLAY_H
-#define DAEMON_SIM_SIMREPLAY_H
+#ifndef DAEMON_SIM_VERBS_SIMREPLAY_H
+#define DAEMON_SIM_VERBS_SIMREPLAY_H
 
 #include <stdbool.h>
 #include <stdio.h>

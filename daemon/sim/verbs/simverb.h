@@ -2,8 +2,8 @@
  *
  * What the verbs of salus-sim share: where they write, what was asked for, and how they fail.
  */
-#ifndef DAEMON_SIM_SIMVERB_H
-#define DAEMON_SIM_SIMVERB_H
+#ifndef DAEMON_SIM_VERBS_SIMVERB_H
+#define DAEMON_SIM_VERBS_SIMVERB_H
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
  *
  * Owner: the caller. Thread: any.
  */
-#ifndef DAEMON_SIM_TUNEOPT_H
-#define DAEMON_SIM_TUNEOPT_H
+#ifndef DAEMON_SIM_VERBS_TUNEOPT_H
+#define DAEMON_SIM_VERBS_TUNEOPT_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Workloads of the Salus paper's experiments and random ones, as functions of a seed; and of
  * kernels from tables.
  */
-#ifndef DAEMON_SIM_GENERATE_H
-#define DAEMON_SIM_GENERATE_H
+#ifndef DAEMON_SIM_WORKLOAD_GENERATE_H
+#define DAEMON_SIM_WORKLOAD_GENERATE_H
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
  * kernel in launch order: Name,Profile,Memory_footprint,SM_usage,Duration. Profile: 1 compute, 0
  * memory, -1 unknown; SM_usage: SMs that its blocks fill; Duration: nanoseconds alone.
  */
-#ifndef DAEMON_SIM_GENERATE_ORION_H
-#define DAEMON_SIM_GENERATE_ORION_H
+#ifndef DAEMON_SIM_WORKLOAD_GENERATE_ORION_H
+#define DAEMON_SIM_WORKLOAD_GENERATE_ORION_H
 
 #include "common/buf.h"
 #include "daemon/sim/workload/workload.h"

@@ -4,8 +4,8 @@
  * of memory and time are pictures; docs/results/2026-11-simulator.md says where each number here
  * comes from, and which are read and which are reckoned by a rule.
  */
-#ifndef DAEMON_SIM_MODELS_H
-#define DAEMON_SIM_MODELS_H
+#ifndef DAEMON_SIM_WORKLOAD_MODELS_H
+#define DAEMON_SIM_WORKLOAD_MODELS_H
 
 #include <stdint.h>
 

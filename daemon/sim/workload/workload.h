@@ -6,8 +6,8 @@
  *
  * Owner: the caller. Threads: one.
  */
-#ifndef DAEMON_SIM_WORKLOAD_H
-#define DAEMON_SIM_WORKLOAD_H
+#ifndef DAEMON_SIM_WORKLOAD_WORKLOAD_H
+#define DAEMON_SIM_WORKLOAD_WORKLOAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

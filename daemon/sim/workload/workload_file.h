@@ -3,8 +3,8 @@
  * Workloads as files (docs/workload.md). Hostile input: any bytes are taken, every fault is listed
  * with its line, sizes are bounded by the limits of workload.h.
  */
-#ifndef DAEMON_SIM_WORKLOAD_FILE_H
-#define DAEMON_SIM_WORKLOAD_FILE_H
+#ifndef DAEMON_SIM_WORKLOAD_WORKLOAD_FILE_H
+#define DAEMON_SIM_WORKLOAD_WORKLOAD_FILE_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * The keys of workload files, one table a kind of line, and the values that they take. One table
  * serves the parser and the writer. Private to workload*.c.
  */
-#ifndef DAEMON_SIM_WORKLOAD_KEYS_H
-#define DAEMON_SIM_WORKLOAD_KEYS_H
+#ifndef DAEMON_SIM_WORKLOAD_WORKLOAD_KEYS_H
+#define DAEMON_SIM_WORKLOAD_WORKLOAD_KEYS_H
 
 #include <stdio.h>
 

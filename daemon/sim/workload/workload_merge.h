@@ -3,8 +3,8 @@
  * Several workloads on one device: the jobs of all, each file's first one arriving at once or after
  * a shift of that file.
  */
-#ifndef DAEMON_SIM_WORKLOAD_MERGE_H
-#define DAEMON_SIM_WORKLOAD_MERGE_H
+#ifndef DAEMON_SIM_WORKLOAD_WORKLOAD_MERGE_H
+#define DAEMON_SIM_WORKLOAD_WORKLOAD_MERGE_H
 
 #include "daemon/sim/workload/workload.h"
 

@@ -4,8 +4,8 @@
  * sections `kernels` and `gaps` hold (workload_kernels.c), what lines of all kinds have in common
  * (workload_parse.c). Private to workload*.c.
  */
-#ifndef DAEMON_SIM_WORKLOAD_PARSE_H
-#define DAEMON_SIM_WORKLOAD_PARSE_H
+#ifndef DAEMON_SIM_WORKLOAD_WORKLOAD_PARSE_H
+#define DAEMON_SIM_WORKLOAD_WORKLOAD_PARSE_H
 
 #include "common/buf.h"
 #include "daemon/sim/workload/workload_keys.h"

@@ -3,8 +3,8 @@
  * What nodes do, from the structures of the driver's API. Each checks as the call would that does
  * it at once; what comes out is the caller's to give to a node, or to free.
  */
-#ifndef SHIM_API_GRAPH_PARAMS_H
-#define SHIM_API_GRAPH_PARAMS_H
+#ifndef SHIM_API_GRAPH_GRAPH_PARAMS_H
+#define SHIM_API_GRAPH_GRAPH_PARAMS_H
 
 #include "shim/graph/params.h"
 

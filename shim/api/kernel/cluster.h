@@ -3,8 +3,8 @@
  * Clusters of blocks: which of them a launch can have. As flags of a launch record, where
  * CLUSTER_NONE stands for what no launch can have.
  */
-#ifndef SHIM_API_CLUSTER_H
-#define SHIM_API_CLUSTER_H
+#ifndef SHIM_API_KERNEL_CLUSTER_H
+#define SHIM_API_KERNEL_CLUSTER_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  *
  * Launches that are not sent at once: nodes of graphs.
  */
-#ifndef SHIM_API_LAUNCH_H
-#define SHIM_API_LAUNCH_H
+#ifndef SHIM_API_KERNEL_LAUNCH_H
+#define SHIM_API_KERNEL_LAUNCH_H
 
 #include "shim/graph/params.h"
 

@@ -3,8 +3,8 @@
  * How many blocks of a kernel one multiprocessor holds: from the device's and the kernel's numbers,
  * without asking anybody.
  */
-#ifndef SHIM_API_OCCUPANCY_H
-#define SHIM_API_OCCUPANCY_H
+#ifndef SHIM_API_KERNEL_OCCUPANCY_H
+#define SHIM_API_KERNEL_OCCUPANCY_H
 
 #include <stdint.h>
 

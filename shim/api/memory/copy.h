@@ -2,8 +2,8 @@
  *
  * What a copy between two places of up to three dimensions is, for those that are not run at once.
  */
-#ifndef SHIM_API_COPY_H
-#define SHIM_API_COPY_H
+#ifndef SHIM_API_MEMORY_COPY_H
+#define SHIM_API_MEMORY_COPY_H
 
 #include "proto/cuda/cuda_abi.h"
 #include "shim/transfer/transfer.h"

@@ -3,8 +3,8 @@
  * What CUDA says of a texture or surface, as the worker is told it; and which descriptions are
  * none.
  */
-#ifndef SHIM_API_TEXTURE_DESC_H
-#define SHIM_API_TEXTURE_DESC_H
+#ifndef SHIM_API_TEXTURE_TEXTURE_DESC_H
+#define SHIM_API_TEXTURE_TEXTURE_DESC_H
 
 #include "proto/cuda/array_layout.h"
 #include "proto/cuda/cuda_abi.h"

@@ -6,8 +6,8 @@
  * are the device's own, so are references: the worker is told of each by its name, what it reads
  * or, of what makes no object, nothing. Any thread; one reference is told by one thread at a time.
  */
-#ifndef SHIM_API_TEXTURE_REF_H
-#define SHIM_API_TEXTURE_REF_H
+#ifndef SHIM_API_TEXTURE_TEXTURE_REF_H
+#define SHIM_API_TEXTURE_TEXTURE_REF_H
 
 #include <stdbool.h>
 #include <stdint.h>

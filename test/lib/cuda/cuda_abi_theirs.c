@@ -20,7 +20,7 @@
 #include "test/lib/cuda/cuda_abi_newer.inc"
 #endif
 
-#define PROTO_CUDA_ABI_H /* keeps our types out: the names are the same */
+#define PROTO_CUDA_CUDA_ABI_H /* keeps our types out: the names are the same */
 #include "proto/gen/prototypes.h"
 
 #include "test/lib/cuda/cuda_abi_rows.inc"

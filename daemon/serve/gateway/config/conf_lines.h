@@ -3,8 +3,8 @@
  * Lines of a file for inih, which itself makes two of one that is too long, of which the second may
  * pass for a value of the line before. The caller's, with the file. Any one thread.
  */
-#ifndef DAEMON_SERVE_GATEWAY_CONF_LINES_H
-#define DAEMON_SERVE_GATEWAY_CONF_LINES_H
+#ifndef DAEMON_SERVE_GATEWAY_CONFIG_CONF_LINES_H
+#define DAEMON_SERVE_GATEWAY_CONFIG_CONF_LINES_H
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
  * `salusctl run` by the list in proto/wire/job.h, with the same values. Owner: the model's
  * settings; texts lie in the file's arena. Threads: one; then it is read only.
  */
-#ifndef DAEMON_SERVE_GATEWAY_JOB_WORDS_H
-#define DAEMON_SERVE_GATEWAY_JOB_WORDS_H
+#ifndef DAEMON_SERVE_GATEWAY_CONFIG_JOB_WORDS_H
+#define DAEMON_SERVE_GATEWAY_CONFIG_JOB_WORDS_H
 
 #include "common/arena.h"
 #include "proto/wire/job.h"

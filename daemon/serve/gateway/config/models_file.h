@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Threads: one; then it is read only.
  */
-#ifndef DAEMON_SERVE_GATEWAY_MODELS_FILE_H
-#define DAEMON_SERVE_GATEWAY_MODELS_FILE_H
+#ifndef DAEMON_SERVE_GATEWAY_CONFIG_MODELS_FILE_H
+#define DAEMON_SERVE_GATEWAY_CONFIG_MODELS_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
  *
  * Owner: the served model. Thread: the loop's. Pure.
  */
-#ifndef DAEMON_SERVE_GATEWAY_MEASURE_H
-#define DAEMON_SERVE_GATEWAY_MEASURE_H
+#ifndef DAEMON_SERVE_GATEWAY_PROFILE_MEASURE_H
+#define DAEMON_SERVE_GATEWAY_PROFILE_MEASURE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
  * Owner: the served model. Thread: the loop's. Operations are called from the loop, never from
  * within a call below.
  */
-#ifndef DAEMON_SERVE_GATEWAY_PROFILE_H
-#define DAEMON_SERVE_GATEWAY_PROFILE_H
+#ifndef DAEMON_SERVE_GATEWAY_PROFILE_PROFILE_H
+#define DAEMON_SERVE_GATEWAY_PROFILE_PROFILE_H
 
 #include <uv.h>
 

@@ -3,8 +3,8 @@
  * A copy of what a request asks, to be run again when the request is gone: its inputs with their
  * names and data, in one block. Whoever has it frees it with sample_destroy. Any one thread.
  */
-#ifndef DAEMON_SERVE_GATEWAY_SAMPLE_H
-#define DAEMON_SERVE_GATEWAY_SAMPLE_H
+#ifndef DAEMON_SERVE_GATEWAY_PROFILE_SAMPLE_H
+#define DAEMON_SERVE_GATEWAY_PROFILE_SAMPLE_H
 
 #include <stddef.h>
 

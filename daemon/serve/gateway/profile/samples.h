@@ -13,8 +13,8 @@
  *
  * Owner: a profiler. Thread: its owner's. Pure but for the memory of samples.
  */
-#ifndef DAEMON_SERVE_GATEWAY_SAMPLES_H
-#define DAEMON_SERVE_GATEWAY_SAMPLES_H
+#ifndef DAEMON_SERVE_GATEWAY_PROFILE_SAMPLES_H
+#define DAEMON_SERVE_GATEWAY_PROFILE_SAMPLES_H
 
 #include <stdbool.h>
 

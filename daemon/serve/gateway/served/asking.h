@@ -5,8 +5,8 @@
  *
  * Owner: the served model. Thread: the loop's.
  */
-#ifndef DAEMON_SERVE_GATEWAY_ASKING_H
-#define DAEMON_SERVE_GATEWAY_ASKING_H
+#ifndef DAEMON_SERVE_GATEWAY_SERVED_ASKING_H
+#define DAEMON_SERVE_GATEWAY_SERVED_ASKING_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  * Owner: the gateway. Thread: the loop's.
  */
-#ifndef DAEMON_SERVE_GATEWAY_SERVED_H
-#define DAEMON_SERVE_GATEWAY_SERVED_H
+#ifndef DAEMON_SERVE_GATEWAY_SERVED_SERVED_H
+#define DAEMON_SERVE_GATEWAY_SERVED_SERVED_H
 
 #include <uv.h>
 

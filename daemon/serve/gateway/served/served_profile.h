@@ -5,8 +5,8 @@
  *
  * Owner: the served model. Thread: the loop's.
  */
-#ifndef DAEMON_SERVE_GATEWAY_SERVED_PROFILE_H
-#define DAEMON_SERVE_GATEWAY_SERVED_PROFILE_H
+#ifndef DAEMON_SERVE_GATEWAY_SERVED_SERVED_PROFILE_H
+#define DAEMON_SERVE_GATEWAY_SERVED_SERVED_PROFILE_H
 
 #include "daemon/serve/gateway/profile/profile.h"
 #include "daemon/serve/gateway/served/served_state.h"

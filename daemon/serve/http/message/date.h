@@ -2,8 +2,8 @@
  *
  * The time as HTTP writes it (RFC 9110, 5.6.7), made once a second. The caller's; for one thread.
  */
-#ifndef DAEMON_SERVE_HTTP_DATE_H
-#define DAEMON_SERVE_HTTP_DATE_H
+#ifndef DAEMON_SERVE_HTTP_MESSAGE_DATE_H
+#define DAEMON_SERVE_HTTP_MESSAGE_DATE_H
 
 #include <time.h>
 

@@ -4,8 +4,8 @@
  * somebody before us (a proxy) may have read it otherwise: RFC 9112, sections 2.2, 3.2, 5.1, 5.2
  * and 6.3. Pure.
  */
-#ifndef DAEMON_SERVE_HTTP_HEAD_H
-#define DAEMON_SERVE_HTTP_HEAD_H
+#ifndef DAEMON_SERVE_HTTP_MESSAGE_HEAD_H
+#define DAEMON_SERVE_HTTP_MESSAGE_HEAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * The head of a response as text. Pure.
  */
-#ifndef DAEMON_SERVE_HTTP_RESPONSE_H
-#define DAEMON_SERVE_HTTP_RESPONSE_H
+#ifndef DAEMON_SERVE_HTTP_MESSAGE_RESPONSE_H
+#define DAEMON_SERVE_HTTP_MESSAGE_RESPONSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

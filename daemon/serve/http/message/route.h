@@ -2,8 +2,8 @@
  *
  * Which of the protocol's questions a path is. Pure, for any thread.
  */
-#ifndef DAEMON_SERVE_HTTP_ROUTE_H
-#define DAEMON_SERVE_HTTP_ROUTE_H
+#ifndef DAEMON_SERVE_HTTP_MESSAGE_ROUTE_H
+#define DAEMON_SERVE_HTTP_MESSAGE_ROUTE_H
 
 #include <stdbool.h>
 

@@ -9,8 +9,8 @@
  *     while (session_next(s, why) ...)           a head, a body, an end
  *     session_keep(s);                           before scratch is used for anything else
  */
-#ifndef DAEMON_SERVE_HTTP_SESSION_H
-#define DAEMON_SERVE_HTTP_SESSION_H
+#ifndef DAEMON_SERVE_HTTP_MESSAGE_SESSION_H
+#define DAEMON_SERVE_HTTP_MESSAGE_SESSION_H
 
 #include "daemon/serve/http/message/head.h"
 

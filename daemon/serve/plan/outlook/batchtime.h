@@ -7,8 +7,8 @@
  *
  * Owner: who holds it. Thread: its owner's.
  */
-#ifndef DAEMON_SERVE_PLAN_BATCHTIME_H
-#define DAEMON_SERVE_PLAN_BATCHTIME_H
+#ifndef DAEMON_SERVE_PLAN_OUTLOOK_BATCHTIME_H
+#define DAEMON_SERVE_PLAN_OUTLOOK_BATCHTIME_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  *
  * Owner: nobody. Thread: any.
  */
-#ifndef DAEMON_SERVE_PLAN_EXPO_H
-#define DAEMON_SERVE_PLAN_EXPO_H
+#ifndef DAEMON_SERVE_PLAN_OUTLOOK_EXPO_H
+#define DAEMON_SERVE_PLAN_OUTLOOK_EXPO_H
 
 #define EXPO_MOST 700.0 /* beyond it: infinity; below its negative: 0 */
 

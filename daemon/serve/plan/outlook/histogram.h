@@ -10,8 +10,8 @@
  *
  * Owner: who holds it. Thread: its owner's.
  */
-#ifndef DAEMON_SERVE_PLAN_HISTOGRAM_H
-#define DAEMON_SERVE_PLAN_HISTOGRAM_H
+#ifndef DAEMON_SERVE_PLAN_OUTLOOK_HISTOGRAM_H
+#define DAEMON_SERVE_PLAN_OUTLOOK_HISTOGRAM_H
 
 #include <stdint.h>
 

@@ -17,8 +17,8 @@
  *
  * Owner: who holds the arrays. Thread: any.
  */
-#ifndef DAEMON_SERVE_PLAN_MAXIMUM_H
-#define DAEMON_SERVE_PLAN_MAXIMUM_H
+#ifndef DAEMON_SERVE_PLAN_OUTLOOK_MAXIMUM_H
+#define DAEMON_SERVE_PLAN_OUTLOOK_MAXIMUM_H
 
 #include <stdint.h>
 

@@ -13,8 +13,8 @@
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
-#ifndef DAEMON_SERVE_PLAN_OUTLOOK_H
-#define DAEMON_SERVE_PLAN_OUTLOOK_H
+#ifndef DAEMON_SERVE_PLAN_OUTLOOK_OUTLOOK_H
+#define DAEMON_SERVE_PLAN_OUTLOOK_OUTLOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>

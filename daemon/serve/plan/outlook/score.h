@@ -26,8 +26,8 @@
  *
  * Owner: who holds them. Thread: its owner's.
  */
-#ifndef DAEMON_SERVE_PLAN_SCORE_H
-#define DAEMON_SERVE_PLAN_SCORE_H
+#ifndef DAEMON_SERVE_PLAN_OUTLOOK_SCORE_H
+#define DAEMON_SERVE_PLAN_OUTLOOK_SCORE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -19,8 +19,8 @@
  *
  * Owner: who holds it. Thread: its owner's.
  */
-#ifndef DAEMON_SERVE_PLAN_TOURNAMENT_H
-#define DAEMON_SERVE_PLAN_TOURNAMENT_H
+#ifndef DAEMON_SERVE_PLAN_POLICY_TOURNAMENT_H
+#define DAEMON_SERVE_PLAN_POLICY_TOURNAMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

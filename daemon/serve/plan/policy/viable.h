@@ -6,8 +6,8 @@
  *
  * Owner: pol_orloj. Thread: the scheduler's caller.
  */
-#ifndef DAEMON_SERVE_PLAN_VIABLE_H
-#define DAEMON_SERVE_PLAN_VIABLE_H
+#ifndef DAEMON_SERVE_PLAN_POLICY_VIABLE_H
+#define DAEMON_SERVE_PLAN_POLICY_VIABLE_H
 
 #include <stdint.h>
 

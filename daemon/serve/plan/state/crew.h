@@ -4,8 +4,8 @@
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
-#ifndef DAEMON_SERVE_PLAN_CREW_H
-#define DAEMON_SERVE_PLAN_CREW_H
+#ifndef DAEMON_SERVE_PLAN_STATE_CREW_H
+#define DAEMON_SERVE_PLAN_STATE_CREW_H
 
 #include <stdbool.h>
 #include <stdint.h>

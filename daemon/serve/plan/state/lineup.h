@@ -6,8 +6,8 @@
  *
  * Owner: a policy. Thread: the scheduler's caller.
  */
-#ifndef DAEMON_SERVE_PLAN_LINEUP_H
-#define DAEMON_SERVE_PLAN_LINEUP_H
+#ifndef DAEMON_SERVE_PLAN_STATE_LINEUP_H
+#define DAEMON_SERVE_PLAN_STATE_LINEUP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
-#ifndef DAEMON_SERVE_PLAN_ROSTER_H
-#define DAEMON_SERVE_PLAN_ROSTER_H
+#ifndef DAEMON_SERVE_PLAN_STATE_ROSTER_H
+#define DAEMON_SERVE_PLAN_STATE_ROSTER_H
 
 #include <stdint.h>
 

@@ -107,7 +107,7 @@ Test(sim_replay, without_a_sandbox_only_what_is_trusted_is_read) {
     finish(&c);
 }
 
-/* The blocks lie behind each other: the scheduler, its jobs, ... (core/memory.c). */
+/* The blocks lie behind each other: the scheduler, its jobs, ... (core/sched_memory.c). */
 static struct sched_job *first_job(struct checkpoint *c) {
     return (struct sched_job *)(c->data + sizeof(struct sched));
 }
