@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A scheduler's state as bytes, and as lines of a recording, so that a recording can begin in the
- * middle: a flat copy of its blocks (core/sched_memory.h). It means something to the very build that
- * wrote it alone, which is told by a hash of the scheduler's sources; and it is only ever put back
- * when its own hash agrees, for nothing in it is checked. Whoever makes one up can give it the
+ * middle: a flat copy of its blocks (core/sched_memory.h). It means something to the very build
+ * that wrote it alone, which is told by a hash of the scheduler's sources; and it is only ever put
+ * back when its own hash agrees, for nothing in it is checked. Whoever makes one up can give it the
  * right hash, and may crash or take over who puts it back: salus-sim does that in a sandbox.
  *
  *   checkpoint BYTES BUILD HASH
