@@ -133,8 +133,9 @@ Test(ctl_doctor_daemon, a_worker_that_is_not_ready_is_said) {
     snprintf(c.socket, sizeof(c.socket), "%s/ctl.sock", rig.dir);
     atomic_store(&rig.worker.ready_result, -EIO);
     broker_rig_kill_worker(&rig);
-    cr_assert(PATIENCE_UNTIL((found = (struct findings){0}, checks_daemon(&c, &found),
-                              line("worker", "no job would be served"))));
+    cr_assert(PATIENCE_UNTIL(
+        (found = (struct findings){0}, checks_daemon(&c, &found),
+         line("worker", "no job would be served") && line("device", "GPU 0 has no worker"))));
     cr_assert_neq(line("worker", "no job would be served")->level, FINDINGS_OK);
     cr_assert_eq(line("device", "GPU 0 has no worker")->level, FINDINGS_WARNING);
 }
