@@ -103,10 +103,9 @@ static void look_at_gpu(const struct ctl_gpu *g, struct findings *f) {
     bool soft = strcmp(g->device, "soft") == 0;
     char memory[32];
 
-    if (!*g->name) {
+    if (strcmp(g->state, "ready") != 0) {
         findings_add(f, FINDINGS_WARNING, "device", "see what is said of the worker",
-                     "GPU %" PRIu64 " has no worker, so that nothing is known of the device",
-                     g->id);
+                     "GPU %" PRIu64 " has no worker that serves jobs (%s)", g->id, g->state);
         return;
     }
     units_print_bytes(g->memory_bytes, memory, sizeof(memory));
