@@ -35,8 +35,8 @@ static void print_help(FILE *out) {
         out);
 }
 
-/* Whether the rest belongs to a command: what follows `run`, and a word that follows `doctor`. What
- * follows `environment` are options of `run`. */
+/* True if the rest belongs to a command: the words behind `run`, and a word that follows `doctor`.
+ * What follows `environment` are options of `run`. */
 static bool begins_command(int n, char **words) {
     return (n == 1 && (strcmp(words[0], "run") == 0 || strcmp(words[0], "environment") == 0)) ||
            (n == 2 && strcmp(words[0], "doctor") == 0);

@@ -28,7 +28,7 @@ struct verb {
     int (*handler)(struct cli *c, int argc, char **argv);
 };
 
-/* Those of the control protocol, then those that are more than one question. */
+/* The verbs of the control protocol, then the verbs that ask more than one question. */
 static const struct verb verbs[] = {
 #define CTL_VERB(name, text, usage, record, args, sentence) \
     {text, usage, sentence, CTL_V_##name, NULL},
@@ -150,7 +150,7 @@ static int call_verb(struct cli *c, const struct verb *v, int argc, char **argv)
     return own[v->ask] ? own[v->ask](c, argc, argv) : show_ask(c, v->ask, argc, argv);
 }
 
-/* Where the first word is a noun, such as "job", its verbs are named. */
+/* If the first word is a noun, such as "job", the error names its verbs. */
 static int unknown_verb(struct cli *c, int argc, char **argv) {
     const struct verb noun = {.name = argv[0]};
     char others[USAGE_BYTES] = "";

@@ -58,7 +58,7 @@ struct dev_config {
     /* How long a kernel may run on after space_cancel, where nothing but the device's end ends one;
      * 0: for ever. */
     uint64_t cancel_timeout_ns;
-    /* Where a failed open may say why, beyond its error; NULL: nowhere. */
+    /* Room for the reason of a failed open, beyond its error; NULL: none. */
     char *why;
     size_t why_bytes;
     const char *driver; /* cuda: as dlopen takes it; NULL: libcuda.so.1 */

@@ -17,7 +17,7 @@ struct place_use { /* of one GPU */
 /* 0, or -ENOENT. */
 int place_look(const struct place *p, const struct place_where *where, struct place_use *use);
 
-/* What placing a GPU of this job there would cost, (7); a negative number: it cannot be placed
+/* The cost of placing a GPU of this job there, (7); a negative number: it cannot be placed
  * there now. Reserved nodes (horus_f) are as others here. */
 double place_cost(const struct place *p, const struct place_job *job,
                   const struct place_where *where);

@@ -91,7 +91,8 @@ struct moves {
     struct pace pace; /* how much of these, and of deferred requests, in a round of the loop */
 };
 
-/* What clients show to others of their user: requests/segment_request.c, front/signal_record.c. */
+/* Objects that clients show to others of their user: requests/segment_request.c,
+ * front/signal_record.c. */
 struct shared_objects {
     struct segment_set segments;
     struct keepers keepers;
@@ -104,7 +105,7 @@ struct client_set {
     uint32_t count, leaving;
 };
 
-/* What takes long, beside the loop: front/module_load.c. */
+/* Work that takes long, beside the loop: front/module_load.c. */
 struct module_loads {
     struct errands errands;
     struct list back; /* errands that are to be finished */
@@ -120,7 +121,7 @@ struct boundaries {
     uint32_t early;      /* clients at one, whose next operation may come any moment */
 };
 
-/* Who is looked at next. Each list has one file that takes from it. */
+/* The clients to be looked at next. Each list has one file that takes from it. */
 struct work_lists {
     struct list active;   /* stream.active: streams that may have something to do: pump.c */
     struct list faulted;  /* client.fault_link: to be abandoned at the next safe point: pump.c */
@@ -132,7 +133,7 @@ struct work_lists {
 
 struct kernels;
 
-/* What is known of kernels, and whether the broker knows it too: front/kernel_link.c. */
+/* Knowledge of kernels, and whether the broker has it too: front/kernel_link.c. */
 struct profiles {
     struct kernels *kernels;
     bool telling;        /* the broker, what was learned of them */

@@ -21,7 +21,8 @@ struct serve_memory_tensor {
     uint64_t bytes;
 };
 
-/* Whether name, datatype, shape and bytes agree, and of BYTES the lengths; else -EINVAL and why. */
+/* Checks that name, datatype, shape and bytes agree, and of BYTES the lengths; else -EINVAL and
+ * why. */
 int serve_memory_check(const struct serve_memory_tensor *t, struct serve_memory_why *why);
 
 #endif

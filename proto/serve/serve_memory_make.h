@@ -27,7 +27,7 @@ struct serve_memory_parcel {
 /* As serve_memory_make: 0, or -errno and why; then there is nothing to finish. */
 int serve_memory_pack(struct serve_memory_parcel *out, const struct serve_memory_tensor *tensors,
                       uint32_t count, uint32_t requests, struct serve_memory_why *why);
-/* What is bytes becomes a descriptor, for a socket that takes no such message. 0 or -errno. */
+/* Turns bytes into a descriptor, for a socket that takes no such message. 0 or -errno. */
 int serve_memory_parcel_close(struct serve_memory_parcel *p);
 void serve_memory_parcel_finish(struct serve_memory_parcel *p);
 

@@ -19,7 +19,8 @@
 
 struct image;
 
-/* What the calls of before CUDA 4.0 set, for launches of before CUDA 4.0 (kernel/launch_set.c). */
+/* Settings of the calls of before CUDA 4.0, for launches of before CUDA 4.0 (kernel/launch_set.c).
+ */
 struct function_set {
     unsigned int block[3], shared_bytes, param_bytes;
     unsigned char params[FUNCTION_SET_MAX];

@@ -20,7 +20,7 @@ void config_gpus_print(const struct config *c, FILE *out);
 /* The configuration as GPU `gpu` has it: its section's values over those for all. */
 void config_gpus_apply(const struct config *c, uint32_t gpu, struct config *out);
 
-/* What must hold for each GPU: appends a line an error, returns how many. */
+/* Checks the rules that each GPU must keep: appends a line an error, returns how many. */
 int config_gpus_check(const struct config *c, FILE *errors);
 
 /* As config_reload, of the sections. */

@@ -71,7 +71,7 @@ static int load_files(struct config *c, const struct config_sources *s, FILE *er
     return bad;
 }
 
-/* What one option cannot say alone. */
+/* Checks the rules that join several options. */
 static int check_together(const struct config *c, FILE *errors) {
     size_t longest = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof("/job.sock");
     int bad = config_memory_check_windows(c, errors) + config_memory_check(c, errors) +

@@ -9,7 +9,7 @@
 
 #define CONFIG_FLAGS_MAX 64
 
-/* Where the values of this process come from, so that SIGHUP can read them again. */
+/* Notes the sources of this process's values, so that SIGHUP can read them again. */
 struct config_sources {
     const char *file; /* --config: this file alone; NULL: the default files */
     const char *root; /* put before the default files' paths; NULL for none */

@@ -87,7 +87,7 @@ static uint64_t patience(uint64_t overdue_ns, uint64_t why) {
     return overdue_ns ? overdue_ns : UINT64_MAX;
 }
 
-/* Who has the turn that a job of another lane waits for. */
+/* The job that has the turn for which a job of another lane waits. */
 static void name_holder(const struct attachments *as, struct ctl_job *r) {
     const struct list *pos;
 

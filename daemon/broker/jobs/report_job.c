@@ -181,7 +181,7 @@ static void take_same(const struct ctl_job *job, struct ctl_ended *out) {
                        f[i].kind == CTL_KIND_TEXT ? CTL_TEXT_BYTES : sizeof(uint64_t));
 }
 
-/* Whether a process that is gone ended itself nobody knows before its launcher says so. */
+/* Nobody knows if a process ended itself before its launcher says so. */
 static const char *ended_by(const struct attachment *a, bool faulted) {
     if (*a->by) return a->by;
     if (!a->how) return faulted ? "itself" : "unknown";

@@ -9,13 +9,13 @@
 
 #define ADVICE_BYTES 256
 
-/* Whether a daemon was meant to run: configured, or named by an option or a variable. To do without
+/* True if a daemon was meant to run: configured, or named by an option or a variable. To do without
  * it in silence would hide that. */
 bool advice_wants_daemon(const struct cli *c);
 
 /* How to start the daemon of c->run_dir, and what needs none. */
 void advice_start(const struct cli *c, char out[ADVICE_BYTES]);
-/* Where its log is. A static string. */
+/* The place of salusd's log, as a static string. */
 const char *advice_log(const struct cli *c);
 
 #endif

@@ -230,7 +230,7 @@ int render_list(struct cli *c, const struct query *q, const char *name,
     return CLI_OK;
 }
 
-/* What a field is called in a list of all: its name without its unit, which its value has; a time
+/* The name of a field in a list of all: its name without its unit, which its value has; a time
  * "NAME_for" where there is a field of that name, too. */
 static void print_label(enum ctl_record kind, const struct ctl_field *f, char *out, size_t cap) {
     const char *unit = strrchr(f->name, '_');

@@ -23,7 +23,7 @@ void user_name_print(uint64_t uid, char *out, size_t cap) {
         snprintf(out, cap, "%" PRIu64, uid);
 }
 
-/* Whether a user's number begins at `at` of the text, and where it ends. */
+/* True if a user's number begins at `at` of the text, and where it ends. */
 static bool is_number(const char *text, const char *at, const char **end) {
     size_t word = strlen(WORD), digits = strspn(at, "0123456789");
 

@@ -93,7 +93,7 @@ static int take_option(struct cli *c, struct run_options *o, struct args *a) {
     return CLI_OK;
 }
 
-/* What the user has set without an option counts as if it were one. The library refuses a GPU that
+/* A variable that the user has set counts as an option does. The library refuses a GPU that
  * is none itself, and leaves out whatever else is wrong. */
 static int check_variables(struct cli *c, const struct run_options *o) {
     char why[JOB_WHY_BYTES];

@@ -9,7 +9,7 @@
 
 #include "daemon/place/state/place_state.h"
 
-/* Whether a GPU can have the job, its node aside. */
+/* True if a GPU can have the job, its node aside. */
 bool search_fits(const struct place *p, const struct job *job, const struct gpu *gpu);
 /* A task gets those of the node's GPUs that were met. */
 void search_take_task(struct place *p, uint32_t node, uint32_t tasks);

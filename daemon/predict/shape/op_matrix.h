@@ -8,7 +8,7 @@
 #include "daemon/predict/shape/op.h"
 
 bool op_einsum(struct op_call *c);
-/* Whether an Einsum's equation gave all sizes of its letters: then what they multiply to, which is
+/* True if an Einsum's equation gave all sizes of its letters: then what they multiply to, which is
  * how often it multiplies and adds. */
 bool op_einsum_work(struct op_call *c, double *out);
 bool op_gemm(struct op_call *c);

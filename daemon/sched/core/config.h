@@ -24,7 +24,7 @@ struct config_named {
 int config_resolve(const struct policy_config *in, struct policy_config *out,
                    struct config_named *named, char *why, size_t why_bytes);
 
-/* Whether POLICY would take this configuration: 0, or -EINVAL and a sentence in `why` (>= 160
+/* Checks if POLICY would take this configuration: 0, or -EINVAL and a sentence in `why` (>= 160
  * bytes, or NULL). */
 int sched_policy_check(const struct policy_config *policy, char *why, size_t why_bytes);
 

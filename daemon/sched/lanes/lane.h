@@ -25,7 +25,7 @@ struct lanes;
 
 int lanes_create(struct lanes **out, uint64_t capacity_bytes, uint64_t chunk_bytes);
 void lanes_destroy(struct lanes *l); /* accepts NULL */
-/* Its blocks (core/sched_memory.h). */
+/* The blocks of the lanes' memory (core/sched_memory.h). */
 bool lanes_memory(struct lanes **l, memory_visit *visit, void *arg);
 /* Room for job slots below `jobs`, so that nothing below can fail. */
 int lanes_reserve(struct lanes *l, uint32_t jobs);

@@ -17,8 +17,8 @@ static bool is_candidate(const struct lanes *l, uint32_t lane, uint32_t user) {
     return a->open && a->user == user && !a->draining && !lanes_barred(l, lane);
 }
 
-/* Of equal sizes the one with fewer members goes first, then the lower number: lanes are looked at
- * in ascending order, so that the first of equals stays. */
+/* Among equal sizes the lane with fewer members goes first, then the lower number: lanes are looked
+ * at in ascending order, so that the first of equals stays. */
 static bool goes_before(const struct lanes *l, uint32_t a, uint32_t b) {
     const struct lane *x = &l->lanes[a], *y;
     if (b == LANE_NONE) return true;

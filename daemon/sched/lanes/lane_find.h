@@ -17,7 +17,8 @@ struct lane_choice {
 void lanes_bar(struct lanes *l, uint32_t group);
 /* FINDLANE: changes nothing but stamps. */
 struct lane_choice lanes_find(struct lanes *l, const struct lane_need *need);
-/* Where a member of a draining lane can go, LANE_NONE: nowhere. Changes nothing but stamps. */
+/* The lane to which a member of a draining lane can go, or LANE_NONE. Changes nothing but stamps.
+ */
 uint32_t lanes_target(struct lanes *l, uint32_t job);
 /* Lanes that drain take no job. */
 void lanes_mark(struct lanes *l, uint32_t lane, bool draining);

@@ -15,7 +15,7 @@ struct lane_need {
     uint32_t user;  /* jobs of different users never share a lane, but for lanes_share */
 };
 
-/* What FINDLANE (Algorithm 1, lines 21-39) came to. */
+/* The result of FINDLANE (Algorithm 1, lines 21-39). */
 enum lane_how {
     LANE_OPENED,   /* lines 27-29: a new lane of E */
     LANE_FITTED,   /* lines 31-33: the best fitting lane that exists */

@@ -12,7 +12,7 @@
 /* 0 or -ENOMEM. */
 int fleet_seat_take(struct fleet *f, uint32_t job, uint32_t gpu);
 void fleet_seat_leave(struct fleet *f, uint32_t job);
-/* Whether the memory of all on this GPU that are not doomed is there. */
+/* True if the memory of all on this GPU that are not doomed is there. */
 bool fleet_seat_fits(const struct fleet *f, uint32_t gpu);
 
 #endif

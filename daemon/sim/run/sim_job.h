@@ -7,9 +7,9 @@
 
 #include "daemon/sim/run/sim_state.h"
 
-/* What happened now. 0 or -ENOMEM. */
+/* Adds the events of this moment. 0 or -ENOMEM. */
 int sim_gather(struct sim *s);
-/* What jobs say to the actions at once. 0 or -ENOMEM. */
+/* Adds the jobs' immediate answers to the actions. 0 or -ENOMEM. */
 int sim_answer(struct sim *s, const struct sched_actions *actions);
 uint64_t sim_duration(const struct sim *s, uint32_t job);
 /* Ends the jobs that are still there when the run stops. */

@@ -7,7 +7,7 @@
 
 #include "daemon/sim/verbs/simverb.h"
 
-/* Whether the jobs of several workloads should share a device. */
+/* Says if the jobs of several workloads should share a device. */
 int simadvise_verb(struct simcli *c, char **paths, int count);
 
 #endif

@@ -81,7 +81,7 @@ struct log_entry *record_log_reserve(struct log *l, const void *record, uint32_t
                                      uint64_t tail_bytes);
 void record_log_commit(struct log *l, struct log_entry *e);
 
-/* Whether it is time for record_log_tidy before another entry of so many bytes. */
+/* True if it is time for record_log_tidy before another entry of so many bytes. */
 static inline bool record_log_full(const struct log *l, uint64_t bytes) {
     return atom_load_relaxed(&l->header->end) + bytes > l->limit;
 }

@@ -41,7 +41,7 @@ static inline void fault_isolation_ended(struct worker *w, const struct op *op) 
     if (op == w->isolation.alone) w->isolation.alone = NULL;
 }
 
-/* Whether fault_isolation_next has one. */
+/* True if fault_isolation_next has a client. */
 bool fault_isolation_ready(const struct worker *w);
 /* When it will at the latest; UINT64_MAX: nothing waits. */
 uint64_t fault_isolation_next_ns(const struct worker *w);

@@ -24,8 +24,8 @@ void memory_holding_drop(struct memory *m, struct holding *h);
 /* An unmapped page shows its segment no longer. A holding that is placed goes with its last page.
  */
 void memory_holding_hide(struct memory *m, struct page *page);
-/* What is held of a segment comes in, or goes out where no page shows it, in so many chunks at
- * most, which are added to memory.part. */
+/* A client's held part of a segment comes in, or goes out where no page shows it, in so many chunks
+ * at most, which are added to memory.part. */
 int memory_holding_in(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes);
 int memory_holding_out(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes);
 bool memory_holding_left(const struct holding *h); /* it has nothing to do to be out */

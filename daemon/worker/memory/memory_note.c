@@ -106,7 +106,7 @@ void memory_note_loss(struct memory *m) {
     atom_compiler_fence();
 }
 
-/* Of whom nothing is in the lane, such entries are as they were when something was. */
+/* For a client with nothing in the lane, such entries stay as they were when it had something. */
 static bool is_wrong(const struct memory *m, uint32_t page) {
     uint64_t word = atom_load_relaxed(&m->estate->pages[page]);
     uint64_t right = page_entry(m, &m->pages[page]);

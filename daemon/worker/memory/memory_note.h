@@ -29,7 +29,8 @@ void memory_note_lane(struct memory *m);
 void memory_note_no_lane(struct memory *m);
 /* Nothing of it is in a lane: it was just adopted. */
 void memory_note_apart(struct memory *m);
-/* Whether it lacks anything; before anything goes where it would be lost, and when it is back. */
+/* True if the client lacks anything; before anything goes where it would be lost, and when it is
+ * back. */
 void memory_note_loss(struct memory *m);
 
 /* NULL, or what of the estate is not so; also without one. */

@@ -25,7 +25,7 @@ void memory_give_back(struct memory *m, struct page *page);
 void memory_show_slot(struct memory *m, uint32_t page, uint32_t slot, struct holding *h);
 /* No page shows it, and no segment has it. Its bytes are lost. */
 void memory_free_slot(struct memory *m, uint32_t slot);
-/* What a mapped page shows. */
+/* The content of a mapped page. */
 struct dev_chunk *memory_shown(const struct memory *m, const struct page *page);
 /* Whole pages of one half, else -EINVAL. */
 int memory_whole(const struct memory *m, uint64_t addr, uint64_t bytes, uint32_t *first,

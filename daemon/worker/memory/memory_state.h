@@ -135,7 +135,7 @@ static inline bool memory_slot_used(const struct slot *s) {
     return s->page != MEMORY_NO_PAGE || s->holding;
 }
 
-/* What is in the lane's chunk was written by the client's owner. */
+/* The bytes in the lane's chunk were written by the client's owner. */
 static inline bool memory_slot_own(const struct memory *m, uint32_t slot) {
     return m->lane->owners[slot] == m->owner;
 }

@@ -12,8 +12,8 @@ struct client;
  * when it has none yet, and is there before anything is dropped. At a safe point only (not while a
  * step's actions or a poll's completions are being carried out). */
 void client_end_abandon(struct client *c, int err);
-/* Its device memory goes, some each time round the loop (memory_move.h); nothing of it is on the
- * device.
+/* Releases the client's device memory, some in each round of the loop (memory_move.h); nothing of
+ * it is on the device.
  */
 void client_end_release(struct client *c);
 /* What is left of it at once, and the client is freed. */

@@ -300,7 +300,8 @@ static bool step(struct worker *w, struct move *mv) {
     }
 }
 
-/* What waited for it goes on: sched_link_clear looks at those whose lane is cleared, and at these.
+/* Resumes the clients that waited for it: sched_link_clear looks at those whose lane is cleared,
+ * and at these.
  */
 static void resume(struct worker *w, struct client *c) {
     look_again(c);

@@ -13,7 +13,8 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* Of all blocks: a cache line. More would put equal places of blocks into the same sets of a cache.
+/* The alignment of all blocks: a cache line. More would put equal places of blocks into the same
+ * sets of a cache.
  */
 #define LAUNCH_MEMORY_ALIGN 64u
 /* Free bytes above which all of them go back to the system. */

@@ -17,7 +17,7 @@ uint32_t code_kernel_threads(const struct code_kernel *k) {
     return threads < CODE_BLOCK_THREADS ? (uint32_t)threads : CODE_BLOCK_THREADS;
 }
 
-/* Of all its variables in constant memory, whichever the kernel reads: as cubins say it. */
+/* Bytes of all its variables in constant memory, whichever the kernel reads, as cubins say it. */
 static uint32_t constant_bytes(const struct ptx_module *ptx) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < ptx->var_count; i++)

@@ -11,13 +11,13 @@
 
 /* One more event, for the scheduler to be told. */
 struct plan_event *served_event(struct served *s, enum plan_event_kind kind);
-/* Whether there is room for one more event that is not a worker's. There is none where memory was
+/* True if there is room for one more event that is not a worker's. There is none where memory was
  * wanting for some time. */
 bool served_has_room(const struct served *s);
 
 /* Sets the timer for wake_ns and again_ns. */
 void served_events_rearm(struct served *s);
-/* What memory or descriptors are wanting for is tried again in a while. */
+/* Retries later when memory or descriptors are wanting. */
 void served_again(struct served *s);
 /* One of `stopping` has stopped: after the last, the timer is closed and `done` called. */
 void served_one_less(struct served *s);

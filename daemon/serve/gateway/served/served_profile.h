@@ -20,7 +20,7 @@ void served_profile_stop(struct served *s);
 void served_profile_stopped(struct served *s);
 void served_profile_destroy(struct served *s);
 
-/* Whether a run of the profiler now would be beside a batch. */
+/* True if a run of the profiler now would be beside a batch. */
 bool served_profile_is_crowded(const struct served *s);
 
 /* A request has come; is in a batch of so many; has its end. */

@@ -44,7 +44,7 @@ static void carry_out(struct served *s, const struct plan_action *a) {
     }
 }
 
-/* What an action brings about is told in the next round. */
+/* The effects of an action are told in the next round. */
 void served_step(struct served *s) {
     if (s->stepping) return;
     s->stepping = true;

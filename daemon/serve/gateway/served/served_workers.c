@@ -62,7 +62,7 @@ static void on_failed(void *ctx, struct model_worker *worker, uint64_t number, c
     served_step(s);
 }
 
-/* Whose batch is lost a second time is given up: it may be what ends them. */
+/* A request whose batch is lost a second time is given up: it may be the cause. */
 static void on_lost(void *ctx, struct model_worker *worker, uint64_t number, const char *why) {
     struct served_worker *w = ctx;
     struct served *s = w->of;

@@ -703,7 +703,7 @@ Test(ctl_cli_daemon, run_passes_on_what_the_job_needs) {
     cr_assert_str_eq(RUN("sh", "-c", "echo $NVTX_INJECTION64_PATH $SALUS_WEIGHT"), "/other\n");
 }
 
-/* What the library would leave out, while people wonder. An option counts over a variable. */
+/* Refuses a variable that the library would ignore silently. An option counts over a variable. */
 Test(ctl_cli_daemon, run_refuses_variables_that_are_wrong) {
     static const char *const wrong[][3] = {
         {"SALUS_WEIGHT", "0", "0 is out of range: 1 to 1000"},

@@ -130,7 +130,7 @@ Test(output_file, what_cannot_be_opened_is_said) {
     cr_expect_str_eq(words(), "salusctl: /nonexistent/x: No such file or directory\n");
 }
 
-/* Where root may do everything, another user asks. */
+/* As root, who may do everything, the test asks as another user. */
 Test(output_file, a_directory_that_is_read_only_denies_permission) {
     char expected[128];
 

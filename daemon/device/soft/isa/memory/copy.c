@@ -57,7 +57,7 @@ typedef uint64_t copy_16 __attribute__((vector_size(16), may_alias));
 
 #define COPY(type) ELEMENT_LOOP(mask, ELEMENT(type, to[l]) = ELEMENT(const type, from[l]);) break
 
-/* What a lane copies moves at once, as isa/memory/vector.c explains. */
+/* A lane's copy moves at once, as isa/memory/vector.c explains. */
 ELEMENT_CLIENT static inline void move(uint32_t bytes, uint32_t mask, const uint64_t *to,
                                        const uint64_t *from) {
     switch (bytes) {
