@@ -6,6 +6,7 @@
 #include "daemon/worker/stream/op.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define OPS_PER_CHUNK 64
 
@@ -70,17 +71,13 @@ static inline struct op *take(struct op_pool *pool, uint16_t kind, void *params,
     struct op *op = pool->free;
     pool->free = op->next;
     if (op->next) op_prefetch(op->next);
-    op->dev.result = 0;
-    op->dev.timed = false;
-    op->dev.start_ns = op->dev.end_ns = op->dev.busy_ns = op->dev.fault_addr = 0;
-    op->dev.fault_text[0] = 0;
-    op->dev.next = NULL;
+    memset(&op->dev, 0, offsetof(struct dev_op, fault_text) + 1); /* no more than ends its text */
     op->next = NULL;
     op->stream = op->waiters = NULL;
     op->number = op->legacy_seq = op->following = op->seq = 0;
     op->kind = (uint8_t)kind;
     op->state = OP_QUEUED;
-    op->blocking = 0;
+    op->blocking = op->counted = op->again = 0;
     op->room = room;
     op->launch.args.params = params;
     return op;
