@@ -240,11 +240,8 @@ static enum sched_fault take_set(struct sched *s, uint32_t job, const struct sch
     return SCHED_FAULT_NONE;
 }
 
-/* Operations are what there is most of. */
 static enum sched_fault take_of_job(struct sched *s, uint32_t job, const struct sched_event *e) {
-    if (e->kind == SCHED_DONE) return take_done(s, job, e);
     if (s->st.jobs[job].left) return SCHED_FAULT_GONE;
-    if (e->kind == SCHED_SUBMITTED) return take_submitted(s, job, e);
     switch (e->kind) {
     case SCHED_LEFT: return take_left(s, job);
     case SCHED_BOUNDARY: return take_boundary(s, job);
@@ -265,7 +262,8 @@ static enum sched_fault take_policy(struct sched *s, const struct sched_event *e
     return SCHED_FAULT_NONE;
 }
 
-static enum sched_fault judge_event(struct sched *s, const struct sched_event *e) {
+static __attribute__((noinline)) enum sched_fault take_other(struct sched *s,
+                                                             const struct sched_event *e) {
     switch (e->kind) {
     case SCHED_TIME: return SCHED_FAULT_NONE;
     case SCHED_POLICY: return take_policy(s, e);
@@ -276,13 +274,26 @@ static enum sched_fault judge_event(struct sched *s, const struct sched_event *e
     return job == JOBMAP_NONE ? SCHED_FAULT_NO_JOB : take_of_job(s, job, e);
 }
 
-static void take_event(struct sched *s, const struct sched_event *e) {
-    enum sched_fault fault = judge_event(s, e);
-    if (fault == SCHED_FAULT_NONE) return;
+/* Most events are of operations, and come by without another call. */
+static inline enum sched_fault judge_event(struct sched *s, const struct sched_event *e) {
+    if (e->kind != SCHED_DONE && e->kind != SCHED_SUBMITTED) return take_other(s, e);
+    uint32_t job = jobmap_find(&s->st.map, e->job);
+    if (job == JOBMAP_NONE) return SCHED_FAULT_NO_JOB;
+    if (e->kind == SCHED_DONE) return take_done(s, job, e);
+    return s->st.jobs[job].left ? SCHED_FAULT_GONE : take_submitted(s, job, e);
+}
+
+static __attribute__((noinline)) void reject(struct sched *s, const struct sched_event *e,
+                                             enum sched_fault fault) {
     struct sched_action *a = sched_emit(s, SCHED_REJECT, SCHED_NONE);
     a->job = e->job;
     a->rejected.event = e->kind;
     a->rejected.fault = fault;
+}
+
+static inline void take_event(struct sched *s, const struct sched_event *e) {
+    enum sched_fault fault = judge_event(s, e);
+    if (fault != SCHED_FAULT_NONE) reject(s, e, fault);
 }
 
 /* ---- their order ----------------------------------------------------------------------------- */

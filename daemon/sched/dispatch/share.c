@@ -40,14 +40,18 @@ static bool key_before(const void *keys, uint32_t a, uint32_t b) {
     return key[a] < key[b];
 }
 
-static void compete(struct sched_state *st, uint32_t job) {
-    struct sched_share *sh = &st->share;
-    uint64_t key = st->jobs[job].number;
+static __attribute__((noinline)) void take_key(struct sched_share *sh, uint32_t job, uint64_t key) {
     uint32_t at = sh->jobs.place[job];
-    if (at != MINHEAP_NONE && sh->keys[job] <= key) return;
     sh->keys[job] = key;
     if (at == MINHEAP_NONE) at = minheap_append(&sh->jobs, job);
     minheap_settle(&sh->jobs, at, key_before, sh->keys);
+}
+
+/* Most often the job competes already, and its number only rises: then nothing is to be done. */
+static inline void compete(struct sched_state *st, uint32_t job) {
+    struct sched_share *sh = &st->share;
+    uint64_t key = st->jobs[job].number;
+    if (sh->jobs.place[job] == MINHEAP_NONE || sh->keys[job] > key) take_key(sh, job, key);
 }
 
 void share_forget(struct sched *s, uint32_t job) {
@@ -159,8 +163,10 @@ uint64_t share_rank(const struct sched *s, uint32_t job) {
 
 void share_put(struct sched *s, uint32_t job, uint32_t op) {
     struct sched_state *st = &s->st;
-    if (!is_exempt(st, &st->jobs[job])) compete(st, job);
-    ranked_put(&st->ranked, job, share_rank(s, job), st->ops[op].arrival, op);
+    const struct sched_job *j = &st->jobs[job];
+    bool exempt = is_exempt(st, j);
+    if (!exempt) compete(st, job);
+    ranked_put(&st->ranked, job, exempt ? 0 : j->number, st->ops[op].arrival, op);
 }
 
 void share_sent(struct sched *s, uint32_t op) {
@@ -177,8 +183,8 @@ void share_ended(struct sched *s, uint32_t op, uint64_t busy_ns) {
 
 bool share_allows(const struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
-    if (is_exempt(&s->st, j)) return true;
-    uint64_t ahead = minus(j->number, s->st.share.least);
+    if (j->number <= s->st.share.least || is_exempt(&s->st, j)) return true;
+    uint64_t ahead = j->number - s->st.share.least;
     return ahead <= s->lane_policy->service(&s->st, job, SHARE_LAG_NS);
 }
 
