@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "proto/gen/prototypes.h"
-#include "shim/api/kernel/launch.h"
+#include "shim/api/kernel/launch_params.h"
 #include "shim/code/function.h"
 #include "shim/context/ctx.h"
 #include "shim/graph/graph.h"
@@ -246,7 +246,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
     CUresult r = enter(hNode, CU_GRAPH_NODE_TYPE_KERNEL, value, &n);
     if (r) return r;
     CUlaunchAttribute a = {.id = attr, .value = *value};
-    r = launch_attribute(&n->params.kernel, &a);
+    r = launch_params_set_attribute(&n->params.kernel, &a);
     /* CUDA gives the handle there, whatever the declaration says. */
     if (!r && attr == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE &&
         a.value.deviceUpdatableKernelNode.deviceUpdatable)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "shim/api/kernel/launch.h"
+#include "shim/api/kernel/launch_params.h"
 #include "shim/api/memory/copy.h"
 #include "shim/connection/refuse.h"
 #include "shim/context/ctx.h"
@@ -24,11 +24,11 @@ CUresult graph_params_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *k, struct para
     CUDA_KERNEL_NODE_PARAMS_v2 longer = {0};
     if (!k) return CUDA_ERROR_INVALID_VALUE;
     memcpy(&longer, k, sizeof(*k)); /* the first part of it */
-    return launch_params(&longer, out);
+    return launch_params_of_node(&longer, out);
 }
 
 CUresult graph_params_kernel(const CUDA_KERNEL_NODE_PARAMS_v2 *k, struct params *out) {
-    return k ? launch_params(k, out) : CUDA_ERROR_INVALID_VALUE;
+    return k ? launch_params_of_node(k, out) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult graph_params_copy(const CUDA_MEMCPY3D *c, struct params *out) {

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every launch passes the check and the gathering: no allocation and no system call in either.
+ * Only nodes of graphs allocate, for their values.
+ */
+#include "shim/api/kernel/launch_params.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/wire/wire.h"
+#include "shim/api/kernel/cluster.h"
+#include "shim/api/kernel/occupancy.h"
+#include "shim/capture/capture.h"
+#include "shim/code/function.h"
+#include "shim/code/resolve.h"
+#include "shim/connection/refuse.h"
+#include "shim/connection/state.h"
+#include "shim/context/stream_hint.h"
+#include "shim/device/asker.h"
+#include "shim/graph/registry.h"
+#include "shim/graph_exec/changing.h"
+#include "shim/lock.h"
+
+/* cudaErrorInvalidConfiguration: no driver result has this number, yet the runtime shows it. */
+#define LAUNCH_INVALID_CONFIGURATION ((CUresult)9)
+
+/* The runtime hands on what it is given unchanged, so that this must be what it shows: 9 for a
+ * shape that no device takes, 701 for one that this kernel does not. Others are given 1, as for too
+ * much shared memory. */
+static __attribute__((noinline, cold)) CUresult bad_shape(CUresult shown) {
+    return asker_is_runtime() ? shown : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* One of the first attributes: known, positive, and nobody's but the device's. */
+static inline uint32_t most(int attribute) {
+    return (uint32_t)state.conn.description.attributes[attribute];
+}
+
+static CUresult check(const struct wire_launch *l, const struct function *f, uint32_t most_shared) {
+    const uint32_t *g = l->grid, *required = f->info.req_block;
+    const uint32_t b[3] = {l->block[0], l->block[1], l->block[2]};
+    for (int i = 0; i < 3; i++)
+        if (g[i] - 1 >= most(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i) ||
+            b[i] - 1 >= most(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i))
+            return bad_shape(LAUNCH_INVALID_CONFIGURATION);
+    uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
+    if (threads > most(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
+        return bad_shape(LAUNCH_INVALID_CONFIGURATION);
+    if (threads > f->info.max_threads) return bad_shape(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    if (required[0] && (b[0] != required[0] || b[1] != required[1] || b[2] != required[2]))
+        return CUDA_ERROR_INVALID_VALUE;
+    return l->shared_bytes <= most_shared ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* CUDA_ERROR_INVALID_VALUE: such a mode there is not. */
+static CUresult read_mode(CUlaunchAttributeID id, const CUlaunchAttributeValue *v,
+                          struct launch_modes *m) {
+    if (id == CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE)
+        m->cluster = v->portableClusterSizeMode;
+    if (id == CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE) m->shared = v->sharedMemoryMode;
+    CUresult r = stream_hint_check(id, v);
+    if (r) return r;
+    return m->cluster <= CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE &&
+                   m->shared <= CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* What is not read is a hint, or is said of nodes alone. Kernels of a stream follow each other
+ * here, whatever is said of beginning early; and events of a part of a kernel are of all of it. */
+static void read_flags(const CUlaunchAttribute *a, struct wire_launch *l) {
+    const CUlaunchAttributeValue *v = &a->value;
+    switch (a->id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        if (v->cooperative) l->flags |= WIRE_LAUNCH_COOPERATIVE;
+        return;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        l->flags |= cluster_flags(v->clusterDim.x, v->clusterDim.y, v->clusterDim.z);
+        return;
+    default: return;
+    }
+}
+
+CUresult launch_params_read_attribute(const CUlaunchAttribute *a, struct wire_launch *l,
+                                      struct launch_modes *m) {
+    read_flags(a, l);
+    return read_mode(a->id, &a->value, m);
+}
+
+/* More than kernels opt in for there is not. */
+static uint32_t most_shared(const struct function *f, const struct launch_modes *m) {
+    if (m->shared == CU_SHARED_MEMORY_MODE_DEFAULT) return f->max_dynamic;
+    bool portable = m->shared == CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE;
+    uint32_t all =
+        portable ? state.conn.device.shared_per_block_bytes : state.conn.device.shared_optin_bytes;
+    return f->info.shared_bytes < all ? all - f->info.shared_bytes : 0;
+}
+
+/* All blocks of a cooperative grid must be resident at once. */
+static CUresult check_cooperative(const struct wire_launch *l, const struct function *f,
+                                  uint32_t sms) {
+    uint32_t threads = (uint32_t)l->block[0] * l->block[1] * l->block[2];
+    uint64_t resident = (uint64_t)occupancy_resident(f, threads, l->shared_bytes) * sms;
+    uint64_t plane = (uint64_t)l->grid[0] * l->grid[1];
+    return plane <= resident && plane * l->grid[2] <= resident
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+}
+
+/* Flags that ask for blocks together; `s`: as occupancy_part has it. */
+static __attribute__((noinline)) CUresult check_together(const struct wire_launch *l,
+                                                         const struct function *f,
+                                                         const struct launch_modes *m,
+                                                         const struct stream *s) {
+    uint32_t sms = occupancy_part(s);
+    CUresult r =
+        l->flags & WIRE_LAUNCH_CLUSTER ? cluster_check(l, f, m->cluster, sms) : CUDA_SUCCESS;
+    return !r && l->flags & WIRE_LAUNCH_COOPERATIVE ? check_cooperative(l, f, sms) : r;
+}
+
+CUresult launch_params_check(struct wire_launch *l, const struct function *f,
+                             const struct launch_modes *m, const struct stream *s) {
+    if (!(l->flags & WIRE_LAUNCH_CLUSTER)) l->flags |= f->launch_flags;
+    CUresult r = check(l, f, most_shared(f, m));
+    return !r && l->flags ? check_together(l, f, m, s) : r;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static inline CUresult gather(const struct function *f, void **params, unsigned char *to) {
+    for (uint32_t i = 0; i < f->info.param_count; i++) {
+        const struct wire_param *p = &f->params[i];
+        if (!params[i]) return CUDA_ERROR_INVALID_VALUE;
+        /* Fixed sizes become single moves. */
+        switch (p->bytes) {
+        case 4: memcpy(to + p->offset, params[i], 4); break;
+        case 8: memcpy(to + p->offset, params[i], 8); break;
+        default: memcpy(to + p->offset, params[i], p->bytes);
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+/* The form that passes one buffer, already laid out. */
+static CUresult buffer_of(void **extra, const void **buffer, size_t *bytes) {
+    *buffer = NULL;
+    *bytes = 0;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            *buffer = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1])
+            memcpy(bytes, extra[1], sizeof(*bytes));
+        else
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return *buffer || !*bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult unpack(const struct function *f, void **extra, unsigned char *to) {
+    const void *buffer;
+    size_t bytes;
+    CUresult r = buffer_of(extra, &buffer, &bytes);
+    if (r) return r;
+    /* A struct's tail padding may be passed or not. */
+    size_t take = bytes < f->info.param_bytes ? bytes : f->info.param_bytes;
+    if (take) memcpy(to, buffer, take);
+    memset(to + take, 0, f->info.param_bytes - take);
+    return CUDA_SUCCESS;
+}
+
+CUresult launch_params_gather(const struct function *f, void **params, void **extra,
+                              unsigned char *to) {
+    return params ? gather(f, params, to) : extra ? unpack(f, extra, to) : CUDA_SUCCESS;
+}
+
+/* ---- nodes of graphs ------------------------------------------------------------------------- */
+
+static CUresult gather_values(const struct function *f, void **params, void **extra,
+                              struct params_kernel *k) {
+    if (f->info.param_count == 0) params = extra = NULL;
+    if (f->info.param_count && !params && !extra) return CUDA_ERROR_INVALID_VALUE;
+    k->values = calloc(1, f->info.param_bytes + 1u);
+    if (!k->values) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = launch_params_gather(f, params, extra, k->values);
+    if (r) params_free_kernel(k);
+    return r;
+}
+
+/* A launch as a node of a graph has it; `s`: in which it is captured, or NULL. */
+static CUresult make_node(const struct wire_launch *l, CUfunction handle,
+                          const struct launch_modes *m, const struct stream *s, void **params,
+                          void **extra, struct params *out) {
+    struct function *f = function_find(handle);
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult r = resolve_ready(f);
+    if (r) return r;
+    *out = (struct params){.type = CU_GRAPH_NODE_TYPE_KERNEL,
+                           .kernel = {.launch = *l, .function = handle}};
+    struct wire_launch *kept = &out->kernel.launch;
+    kept->param_bytes = f->info.param_bytes;
+    r = launch_params_check(kept, f, m, s);
+    return r ? r : gather_values(f, params, extra, &out->kernel);
+}
+
+/* The launch's attributes become the node's. */
+static CUresult set_attributes(struct params_kernel *k, const CUlaunchConfig *config) {
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned int i = 0; !r && i < config->numAttrs; i++) {
+        CUlaunchAttribute *a = &config->attrs[i];
+        if (a->id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+            r = changing_allow(k, &a->value);
+        if (!r) params_set_attribute(k, a->id, &a->value);
+    }
+    return r;
+}
+
+CUresult launch_params_capture(const struct wire_launch *l, CUfunction f,
+                               const struct launch_modes *m, struct stream *s, void **params,
+                               void **extra, const CUlaunchConfig *config) {
+    struct params p;
+    CUresult r = make_node(l, f, m, s, params, extra, &p);
+    if (r) return r;
+    if (!config) return capture_add(s, &p);
+    lock_enter(&graph_lock);
+    r = set_attributes(&p.kernel, config);
+    if (r) params_free_kernel(&p.kernel);
+    lock_leave(&graph_lock);
+    return r ? r : capture_add(s, &p);
+}
+
+CUresult launch_params_of_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node, struct params *out) {
+    struct wire_launch l = {.grid = {node->gridDimX, node->gridDimY, node->gridDimZ},
+                            .shared_bytes = node->sharedMemBytes};
+    launch_params_set_block(&l, node->blockDimX, node->blockDimY, node->blockDimZ);
+    CUfunction f = node->func ? node->func : (CUfunction)node->kern;
+    return make_node(&l, f, &launch_modes_default, NULL, node->kernelParams, node->extra, out);
+}
+
+/* The modes that a node's attributes set already. */
+static struct launch_modes modes_of(const struct params_kernel *k) {
+    struct launch_modes m = launch_modes_default;
+    for (uint32_t i = 0; i < k->attribute_count; i++)
+        read_mode(k->attributes[i].id, &k->attributes[i].value, &m);
+    return m;
+}
+
+CUresult launch_params_set_attribute(struct params_kernel *k, CUlaunchAttribute *a) {
+    struct wire_launch l = k->launch;
+    struct launch_modes m = modes_of(k);
+    if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) l.flags &= (uint16_t)~WIRE_LAUNCH_COOPERATIVE;
+    if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) l.flags &= WIRE_LAUNCH_COOPERATIVE;
+    CUresult r = launch_params_read_attribute(a, &l, &m);
+    if (r) return r;
+    if (a->id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+        r = changing_allow(k, &a->value);
+        if (r) return r;
+    }
+    if (k->changing && l.flags & WIRE_LAUNCH_COOPERATIVE)
+        return refuse_call("a cooperative kernel node that kernels change");
+    const struct function *f = function_find(k->function);
+    r = f && l.flags ? check_together(&l, f, &m, NULL) : CUDA_SUCCESS;
+    if (r) return r;
+    k->launch = l;
+    return params_set_attribute(k, a->id, &a->value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
