@@ -16,6 +16,7 @@
 #include "daemon/broker/clients/handshake.h"
 #include "daemon/broker/clients/places.h"
 #include "daemon/broker/clients/refuse.h"
+#include "daemon/broker/life/messages.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/notify.h"
 #include "daemon/broker/scarce.h"
@@ -199,7 +200,7 @@ int server_create(struct server **out, const struct config *config,
     init_rooms(b);
     s->announce = (struct announce){.gpus = &b->gpus, .hopeless = &s->stop};
     for (uint32_t i = 0; i < b->gpus.count; i++)
-        supervise_init(&s->supervise[i], b, &b->gpus.items[i], hooks, &s->announce);
+        supervise_init(&s->supervise[i], b, &b->gpus.items[i], hooks, &s->announce, messages_poll);
     err = listen_to_all(s, why, cap);
     if (err < 0) {
         server_destroy(s);

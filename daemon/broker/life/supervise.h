@@ -25,6 +25,7 @@ struct supervise {
     struct gpu *gpu;
     struct server_hooks hooks;
     struct announce *announce;
+    uv_poll_cb on_poll; /* receives from the worker's socket */
     bool process_open;
     bool due; /* DOWN: it is time for the next one, once the process of the one before is reaped */
     uv_process_t process;
@@ -40,9 +41,26 @@ struct supervise {
     char last_words[160]; /* what it said that it would end of; empty: nothing */
 };
 
+/* `on_poll` is called with each worker's socket, as channel_open has it; the handle's data is `v`.
+ */
 void supervise_init(struct supervise *v, struct broker *b, struct gpu *g,
-                    const struct server_hooks *hooks, struct announce *announce);
+                    const struct server_hooks *hooks, struct announce *announce,
+                    uv_poll_cb on_poll);
 void supervise_start(struct supervise *v);
 void supervise_stop(struct supervise *v);
+
+/* The worker has spoken: its time to be silent begins again. */
+void supervise_heard(struct supervise *v);
+
+/* The worker was tried, and each job of the one before goes on or is lost: it serves others now. */
+void supervise_serve(struct supervise *v);
+
+/* Ends the worker, for the reason given or for its own last words, and starts the next in time. */
+void supervise_lose(struct supervise *v, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The error says what the broker itself lacks at the moment. That is no failure of the worker, and
+ * no reason to give it up. */
+bool supervise_is_shortage(int err);
 
 #endif

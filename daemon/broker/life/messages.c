@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A worker's messages are read here until no more can be read, or until others must have the loop.
+ */
+#include "daemon/broker/life/messages.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "common/log.h"
+#include "daemon/broker/life/inbox.h"
+#include "daemon/broker/life/supervise.h"
+#include "daemon/broker/printable.h"
+#include "daemon/broker/worker/board.h"
+
+#define BATCH 64 /* messages read before the loop looks at others */
+
+static struct worker *worker_of(const struct supervise *v) {
+    return &v->gpu->worker;
+}
+
+/* ---- getting ready --------------------------------------------------------------------------- */
+
+/* A worker that shows no lanes is served as well. */
+static void open_board(struct worker *w, int fd) {
+    int err = 0;
+
+    if (fd == -1) return;
+    w->board = fd < 0 ? NULL : board_open(fd, &err);
+    if (fd < 0) err = fd;
+    if (!w->board) log_warn("worker", "event=no-board why=\"%s\"", err_text(err));
+}
+
+/* It has as long for each of the jobs that it is to go on with as for its start. */
+static void restore_next(struct supervise *v) {
+    supervise_heard(v);
+    if (recovery_next(&v->recovery) > 0) supervise_serve(v);
+}
+
+/* The trial job is gone again. */
+static void on_tried(struct supervise *v) {
+    trial_end(&v->trial);
+    recovery_reach(&v->recovery, RECOVERY_TRIED);
+    worker_of(v)->state = WORKER_RESTORING;
+    restore_next(v);
+}
+
+/* Its memory, where that will outlive it; and whether what is in it belongs to orphans. */
+static void take_memory(struct supervise *v, const struct wire_worker_msg *msg, int *fd) {
+    struct worker *w = worker_of(v);
+    bool adopted = v->given_memory && (msg->flags & WIRE_READY_ADOPTED);
+
+    if (!adopted) {
+        recovery_lose_all(&v->recovery, "the next worker did not go on with the device's memory");
+        fdutil_close(&w->memory_fd);
+        keeping_forget(&w->keeping, v->broker->loop);
+    }
+    if (!fdutil_is_memfd(*fd)) return;
+    fdutil_close(&w->memory_fd);
+    w->memory_fd = *fd;
+    *fd = -1;
+}
+
+static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
+    struct worker *w = worker_of(v);
+    char why[160];
+    int err;
+
+    if (msg->result < 0) {
+        supervise_lose(v, "device %s cannot be opened: %.160s", v->gpu->config.device,
+                       *msg->text ? msg->text : err_text(msg->result));
+        return;
+    }
+    w->state = WORKER_TRYING;
+    recovery_reach(&v->recovery, RECOVERY_OPENED);
+    gpu_opened(v->gpu, &msg->device);
+    open_board(w, fds[0]);
+    take_memory(v, msg, &fds[1]);
+    supervise_heard(v); /* once for all that the trial takes */
+    err = trial_begin(&v->trial, why, sizeof(why));
+    v->shortage = supervise_is_shortage(err);
+    if (err < 0) supervise_lose(v, "no job would be served: %s", why);
+}
+
+static void on_trial_attached(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
+    char why[224];
+    int err = trial_attached(&v->trial, msg, fds, why, sizeof(why));
+
+    v->shortage = supervise_is_shortage(err);
+    if (err < 0) supervise_lose(v, "no job would be served: %s", why);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+/* A worker that starts says nothing of jobs. */
+static int on_starting(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
+    if (msg->kind == WIRE_READY)
+        on_ready(v, msg, fds);
+    else if (msg->kind != WIRE_BEAT)
+        return ERR_PROTOCOL;
+    return 0;
+}
+
+/* The answer to RESTORE. */
+static int on_restored(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
+    int err = recovery_attached(&v->recovery, msg, fds);
+
+    if (err == 0) restore_next(v);
+    return err;
+}
+
+/* Its device is lost. The kernel's name is for the log: who did it may be another user's. */
+static int on_broke(struct supervise *v, const struct wire_worker_msg *msg) {
+    const struct attachment *a = attachments_find(&v->gpu->attachments, msg->job_id);
+
+    if (msg->job_id && (!a || a->place == ATTACHMENT_ORPHAN)) return ERR_PROTOCOL;
+    v->recovery.culprit = msg->job_id;
+    if (msg->job_id)
+        snprintf(v->last_words, sizeof(v->last_words), "job %u ended the GPU's context: %s",
+                 msg->job_id, err_text(msg->result));
+    else
+        snprintf(v->last_words, sizeof(v->last_words), "the GPU's context ended: %s%s%.60s",
+                 err_text(msg->result), *msg->text ? ": " : "", msg->text);
+    log_error("worker", "event=context-lost gpu=%u job=%u error=%s why=\"%.200s\"", v->gpu->number,
+              msg->job_id, err_name(msg->result), msg->text);
+    return 0;
+}
+
+/* A restored job went on or did not, or was detached before that. */
+static int on_settled(struct supervise *v, const struct wire_worker_msg *msg) {
+    struct attachment *a = attachments_find(&v->gpu->attachments, msg->job_id);
+
+    if (!a || a->place == ATTACHMENT_ORPHAN) return ERR_PROTOCOL;
+    recovery_resumed(&v->recovery, a);
+    return 0;
+}
+
+static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fds[2]) {
+    struct worker *w = worker_of(v);
+    int err;
+
+    printable_quote(msg->text, sizeof(msg->text));
+    printable_quote(msg->device.name, sizeof(msg->device.name));
+    if (w->state == WORKER_STARTING) return on_starting(v, msg, fds);
+    if (msg->kind == WIRE_ATTACHED && msg->job_id == WIRE_TRIAL_JOB && v->trial.attachment) {
+        on_trial_attached(v, msg, fds);
+        return 0;
+    }
+    if (msg->kind == WIRE_ATTACHED && w->state == WORKER_RESTORING) return on_restored(v, msg, fds);
+    if (msg->kind == WIRE_BROKE) return on_broke(v, msg);
+    if (msg->kind == WIRE_RESUMED) return on_settled(v, msg);
+    if (msg->kind == WIRE_DETACHED) on_settled(v, msg);
+    err = inbox_take(v->broker, v->gpu, msg, fds);
+    if (err == 0 && msg->kind == WIRE_DETACHED && w->state == WORKER_TRYING && !v->trial.attachment)
+        on_tried(v);
+    return err;
+}
+
+/* Whatever it is receives into. */
+union message {
+    union kernel_wire_message any;
+    struct wire_part part;
+};
+
+/* A message of any kind, of so many bytes. */
+static int on_any(struct supervise *v, union message *message, int bytes, int fds[2]) {
+    union kernel_wire_message *m = &message->any;
+
+    if (bytes == (int)sizeof(message->part) && message->part.kind == WIRE_PART)
+        return keeping_take(&worker_of(v)->keeping, message->part.id, &fds[0]);
+    if (bytes == (int)sizeof(m->msg) && m->msg.kind != WIRE_PROFILES)
+        return on_message(v, &m->msg, fds);
+    if (!kernel_wire_is_batch(m, (size_t)bytes) || worker_of(v)->state == WORKER_STARTING)
+        return ERR_PROTOCOL;
+    kernel_link_learn(&v->gpu->kernels, &m->batch);
+    return 0;
+}
+
+/* What came of the descriptors, -1 where there are none; -EMFILE where there was no room. */
+static void settle_fds(int fds[2], int n, int nfds) {
+    for (int i = 0; i < 2; i++)
+        if (n <= 0 || i >= nfds) fds[i] = n > 0 && nfds == FDUTIL_LOST ? -EMFILE : -1;
+}
+
+/* One message: false when no more can be read now. */
+static bool receive(struct supervise *v) {
+    struct worker *w = worker_of(v);
+    union message message;
+    const struct wire_worker_msg *m = &message.any.msg;
+    int fds[2] = {-1, -1}, nfds = 2;
+    int n = fdutil_recv(w->channel.fd, &message, sizeof(message), fds, &nfds);
+
+    if (n == -EAGAIN) return false;
+    settle_fds(fds, n, nfds);
+    if (n <= 0) {
+        v->hung_up = true;
+        supervise_lose(v, "it closed its socket%s%s", n < 0 ? ": " : "", n < 0 ? err_text(n) : "");
+    } else if (on_any(v, &message, n, fds) < 0) {
+        supervise_lose(v, "protocol error: message kind %u of %d bytes, job %u",
+                       n >= 4 ? m->kind : 0, n, n == sizeof(*m) ? m->job_id : 0);
+    }
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0) fdutil_close(&fds[i]);
+    return w->channel.fd >= 0;
+}
+
+/* Descriptors that cannot be sent are the job's loss alone. */
+static void not_sent(struct supervise *v, uint32_t job_id, int why) {
+    const struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = job_id, .result = why};
+
+    if (v->recovery.asked && v->recovery.asked->job_id == job_id)
+        on_restored(v, &reply, (int[]){-1, -1});
+    else
+        inbox_not_sent(v->gpu, job_id, why);
+}
+
+static int flush(struct supervise *v) {
+    uint32_t job_id;
+    int err, why;
+
+    while ((err = channel_flush(&worker_of(v)->channel, &job_id, &why)) > 0)
+        not_sent(v, job_id, why);
+    return err;
+}
+
+void messages_poll(uv_poll_t *p, int status, int events) {
+    struct supervise *v = p->data;
+    const struct worker *w = worker_of(v);
+    int heard = 0;
+
+    if (status == 0 && (events & UV_WRITABLE) && flush(v) < 0) {
+        supervise_lose(v, "its socket broke");
+        return;
+    }
+    while (heard < BATCH && receive(v))
+        heard++;
+    if (heard && w->channel.fd >= 0 && w->state != WORKER_TRYING && w->state != WORKER_RESTORING)
+        supervise_heard(v);
+}
