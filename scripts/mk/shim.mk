@@ -26,7 +26,7 @@ $(BUILD)/test/unit/shim/alone/test_visible $(BUILD)/fuzz_visible: $(BUILD)/shim/
 $(BUILD)/test/unit/shim/alone/test_question $(BUILD)/fuzz_question: $(addprefix $(BUILD)/shim/process/,dial.o question.o)
 $(BUILD)/test/unit/shim/alone/test_mps_variables: $(BUILD)/shim/process/mps_variables.o
 $(BUILD)/test/unit/shim/alone/test_gpu_choice: $(addprefix $(BUILD)/shim/process/,dial.o gpu_choice.o question.o visible.o)
-$(BUILD)/test/unit/shim/alone/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/vmem.o memory/learn.o memory/placed.o memory/headroom.o api/memory/alloc.o \
+$(BUILD)/test/unit/shim/alone/test_shim_mem: $(addprefix $(BUILD)/shim/,memory/mem.o memory/backlog.o memory/vmem.o memory/learn.o memory/placed.o memory/headroom.o api/memory/alloc.o \
 	transfer/lookup.o transfer/stray.o memory/virtual.o memory/allocation.o memory/spans.o memory/identity.o)
 $(BUILD)/test/unit/shim/alone/test_shim_submit: $(addprefix $(BUILD)/shim/,connection/submit.o context/mark.o)
 $(BUILD)/test/unit/shim/alone/test_shim_wait: $(addprefix $(BUILD)/shim/,connection/wait.o connection/process_exit.o connection/submit.o connection/reply.o transfer/staging.o)

@@ -11,18 +11,16 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/err.h"
 #include "common/log.h"
 #include "proto/wire/wire.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/state.h"
-#include "shim/connection/submit.h"
 #include "shim/lock.h"
+#include "shim/memory/backlog.h"
 #include "shim/memory/identity.h"
 #include "shim/memory/learn.h"
 #include "shim/memory/vmem.h"
@@ -51,93 +49,22 @@ static enum mem_kind kind_of(uint32_t tag) {
     return (enum mem_kind)(tag & 0xff);
 }
 
-/* ---- what the worker is told, in the order of the books -------------------------------------- */
-
-/* What found the ring full. Whoever wrote some of it, or builds on it, waits for room when he holds
- * no lock. */
-union record {
-    struct wire_record rec;
-    struct wire_mem mem;
-    struct wire_segment segment;
-};
-
-static struct {
-    union record *records;
-    uint32_t first, count, cap;
-    uint32_t backs; /* MEM_BACK, MEM_SHOW, HOST_SHOW: memory that the worker does not know of */
-} backlog;
-static __thread bool must_tell __attribute__((tls_model("initial-exec")));
-
-/* A program without memory for this has none for its own calls either. */
-static void keep_back(const union record *rec) {
-    if (backlog.count == backlog.cap) {
-        uint32_t cap = backlog.cap ? backlog.cap * 2 : 64;
-        union record *more = realloc(backlog.records, cap * sizeof(*more));
-        if (!more) {
-            state_lose(ERR_NO_MEMORY);
-            return;
-        }
-        backlog.records = more;
-        backlog.cap = cap;
-    }
-    backlog.records[backlog.count++] = *rec;
-    backlog.backs += rec->rec.op == WIRE_MEM_BACK || rec->rec.op == WIRE_MEM_SHOW ||
-                     rec->rec.op == WIRE_HOST_SHOW;
-    must_tell = true;
-}
-
-static uint32_t length_of(const union record *rec) {
-    bool segment = rec->rec.op >= WIRE_MEM_MAKE && rec->rec.op != WIRE_HOST_SHOW;
-    return segment ? sizeof(rec->segment) : sizeof(rec->mem);
-}
-
-/* With the lock held, so that the order is that of the books. */
-static void tell_record(union record *rec) {
-    uint64_t credit;
-    if (state_fault()) return;
-    if (backlog.count > 0 || !submit_try(rec, length_of(rec), &credit)) keep_back(rec);
-}
-
-static void tell(uint16_t op, uint64_t addr, uint64_t bytes) {
-    union record rec = {.mem = {.rec = {.op = op}, .addr = addr, .bytes = bytes}};
-    tell_record(&rec);
-}
-
-/* With the lock held. True when nothing is left. */
-static bool send_backlog(uint64_t *credit) {
-    while (backlog.first < backlog.count) {
-        union record *rec = &backlog.records[backlog.first];
-        if (!submit_try(rec, length_of(rec), credit)) return false;
-        backlog.first++;
-    }
-    backlog.first = backlog.count = backlog.backs = 0;
-    return true;
-}
-
 void mem_tell(void) {
-    uint64_t credit = 0;
-    lock_assert_none();
-    while (must_tell) {
-        lock_enter(&mem_lock);
-        must_tell = !send_backlog(&credit);
-        lock_leave(&mem_lock);
-        if (must_tell && submit_wait(credit)) must_tell = false;
-    }
+    backlog_send(&mem_lock);
 }
 
 void mem_tell_all(void) {
-    must_tell = true;
-    mem_tell();
+    backlog_send_all(&mem_lock);
 }
 
 /* ---- what lies behind the windows ------------------------------------------------------------ */
 
 static void device_back(void *arg, uint64_t addr, uint64_t bytes) {
-    tell(WIRE_MEM_BACK, addr, bytes);
+    backlog_tell(WIRE_MEM_BACK, addr, bytes);
 }
 
 static void device_unback(void *arg, uint64_t addr, uint64_t bytes) {
-    tell(WIRE_MEM_UNBACK, addr, bytes);
+    backlog_tell(WIRE_MEM_UNBACK, addr, bytes);
 }
 
 static struct reply refusal; /* the latest, with the lock held */
@@ -187,7 +114,7 @@ bool mem_host_is_pinned(void) {
 
 /* The window is a sparse file: its pages come by being touched. */
 static void host_back(void *arg, uint64_t addr, uint64_t bytes) {
-    if (mem_host_is_pinned()) tell(WIRE_HOST_SHOW, addr, bytes);
+    if (mem_host_is_pinned()) backlog_tell(WIRE_HOST_SHOW, addr, bytes);
 }
 
 /* What a device has pinned would go on to show it the pages of before. */
@@ -235,7 +162,7 @@ static struct vmem *window_of(uint64_t addr) {
 static void born(const struct vmem *v, uint64_t addr, uint64_t bytes, uint64_t key) {
     bool ephemeral = v == &device[MEM_EPHEMERAL];
     learn_born(lifetimes, addr, key, ephemeral);
-    if (ephemeral) tell(WIRE_MEM_USE, addr, bytes);
+    if (ephemeral) backlog_tell(WIRE_MEM_USE, addr, bytes);
 }
 
 /* What iterations have taught since. */
@@ -251,7 +178,7 @@ static void died(const struct vmem *v, const struct vmem_block *b) {
     if (v == &host || kind_of(b->tag) == MEM_POOL_FREE) return;
     learn();
     learn_died(lifetimes, b->addr);
-    if (v == &device[MEM_EPHEMERAL]) tell(WIRE_MEM_DROP, b->addr, b->bytes);
+    if (v == &device[MEM_EPHEMERAL]) backlog_tell(WIRE_MEM_DROP, b->addr, b->bytes);
 }
 
 struct mem_place mem_place(uint64_t bytes, uint32_t stream) {
@@ -294,7 +221,7 @@ CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t 
     struct vmem_ask never;
     lock_enter(&mem_lock);
     int err = vmem_alloc(&host, bytes, tag_of(kind, owner, detail), addr, &never);
-    must_tell |= backlog.backs > 0;
+    backlog_need_memory();
     lock_leave(&mem_lock);
     if (err)
         say_host_full(bytes);
@@ -322,7 +249,7 @@ CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint
         err = vmem_settle(v, &ask, granted, addr);
     }
     if (!err) born(v, *addr, bytes, place->key);
-    must_tell |= backlog.backs > 0; /* it may lie in what another thread has yet to tell */
+    backlog_need_memory(); /* it may lie in what another thread has yet to tell */
     lock_leave(&mem_lock);
     if (!err) identity_forget(*addr, bytes);
     mem_tell();
@@ -402,25 +329,24 @@ void mem_count_array(uint64_t bytes, bool made) {
 }
 
 void mem_segment_show(uint32_t segment, uint64_t addr, uint64_t bytes) {
-    union record rec = {
-        .segment = {
-            .rec = {.op = WIRE_MEM_SHOW}, .segment = segment, .addr = addr, .bytes = bytes}};
+    const struct wire_segment rec = {
+        .rec = {.op = WIRE_MEM_SHOW}, .segment = segment, .addr = addr, .bytes = bytes};
     lock_enter(&mem_lock);
-    tell_record(&rec);
+    backlog_tell_segment(&rec);
     lock_leave(&mem_lock);
 }
 
 void mem_segment_hide(uint64_t addr, uint64_t bytes) {
     lock_enter(&mem_lock);
-    tell(WIRE_MEM_UNBACK, addr, bytes);
+    backlog_tell(WIRE_MEM_UNBACK, addr, bytes);
     lock_leave(&mem_lock);
 }
 
 void mem_segment_close(enum mem_window window, uint32_t segment, uint64_t bytes) {
-    union record rec = {.segment = {.rec = {.op = WIRE_MEM_CLOSE}, .segment = segment}};
+    const struct wire_segment rec = {.rec = {.op = WIRE_MEM_CLOSE}, .segment = segment};
     lock_enter(&mem_lock);
     segment_bytes[window] -= bytes;
-    tell_record(&rec);
+    backlog_tell_segment(&rec);
     lock_leave(&mem_lock);
 }
 
@@ -452,7 +378,7 @@ void mem_trim(void) {
 
 void mem_rest(uint64_t addr, uint64_t bytes) {
     lock_enter(&mem_lock);
-    tell(WIRE_MEM_DROP, addr, bytes);
+    backlog_tell(WIRE_MEM_DROP, addr, bytes);
     lock_leave(&mem_lock);
 }
 
