@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every launch passes the check and the gathering: no allocation and no system call in either.
- * Only nodes of graphs allocate, for their values.
+ * Attributes, the checks that few launches need, and nodes of graphs: only those allocate, for
+ * their values.
  */
 #include "shim/api/kernel/launch_params.h"
 
@@ -22,35 +22,11 @@
 #include "shim/graph_exec/changing.h"
 #include "shim/lock.h"
 
-/* cudaErrorInvalidConfiguration: no driver result has this number, yet the runtime shows it. */
-#define LAUNCH_INVALID_CONFIGURATION ((CUresult)9)
-
 /* The runtime hands on what it is given unchanged, so that this must be what it shows: 9 for a
  * shape that no device takes, 701 for one that this kernel does not. Others are given 1, as for too
  * much shared memory. */
-static __attribute__((noinline, cold)) CUresult bad_shape(CUresult shown) {
+CUresult launch_params_bad_shape(CUresult shown) {
     return asker_is_runtime() ? shown : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* One of the first attributes: known, positive, and nobody's but the device's. */
-static inline uint32_t most(int attribute) {
-    return (uint32_t)state.conn.description.attributes[attribute];
-}
-
-static CUresult check(const struct wire_launch *l, const struct function *f, uint32_t most_shared) {
-    const uint32_t *g = l->grid, *required = f->info.req_block;
-    const uint32_t b[3] = {l->block[0], l->block[1], l->block[2]};
-    for (int i = 0; i < 3; i++)
-        if (g[i] - 1 >= most(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i) ||
-            b[i] - 1 >= most(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i))
-            return bad_shape(LAUNCH_INVALID_CONFIGURATION);
-    uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
-    if (threads > most(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
-        return bad_shape(LAUNCH_INVALID_CONFIGURATION);
-    if (threads > f->info.max_threads) return bad_shape(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    if (required[0] && (b[0] != required[0] || b[1] != required[1] || b[2] != required[2]))
-        return CUDA_ERROR_INVALID_VALUE;
-    return l->shared_bytes <= most_shared ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* CUDA_ERROR_INVALID_VALUE: such a mode there is not. */
@@ -88,9 +64,7 @@ CUresult launch_params_read_attribute(const CUlaunchAttribute *a, struct wire_la
     return read_mode(a->id, &a->value, m);
 }
 
-/* More than kernels opt in for there is not. */
-static uint32_t most_shared(const struct function *f, const struct launch_modes *m) {
-    if (m->shared == CU_SHARED_MEMORY_MODE_DEFAULT) return f->max_dynamic;
+uint32_t launch_params_most_shared(const struct function *f, const struct launch_modes *m) {
     bool portable = m->shared == CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE;
     uint32_t all =
         portable ? state.conn.device.shared_per_block_bytes : state.conn.device.shared_optin_bytes;
@@ -108,39 +82,15 @@ static CUresult check_cooperative(const struct wire_launch *l, const struct func
                : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 
-/* Flags that ask for blocks together; `s`: as occupancy_part has it. */
-static __attribute__((noinline)) CUresult check_together(const struct wire_launch *l,
-                                                         const struct function *f,
-                                                         const struct launch_modes *m,
-                                                         const struct stream *s) {
+CUresult launch_params_check_together(const struct wire_launch *l, const struct function *f,
+                                      const struct launch_modes *m, const struct stream *s) {
     uint32_t sms = occupancy_part(s);
     CUresult r =
         l->flags & WIRE_LAUNCH_CLUSTER ? cluster_check(l, f, m->cluster, sms) : CUDA_SUCCESS;
     return !r && l->flags & WIRE_LAUNCH_COOPERATIVE ? check_cooperative(l, f, sms) : r;
 }
 
-CUresult launch_params_check(struct wire_launch *l, const struct function *f,
-                             const struct launch_modes *m, const struct stream *s) {
-    if (!(l->flags & WIRE_LAUNCH_CLUSTER)) l->flags |= f->launch_flags;
-    CUresult r = check(l, f, most_shared(f, m));
-    return !r && l->flags ? check_together(l, f, m, s) : r;
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
-
-static inline CUresult gather(const struct function *f, void **params, unsigned char *to) {
-    for (uint32_t i = 0; i < f->info.param_count; i++) {
-        const struct wire_param *p = &f->params[i];
-        if (!params[i]) return CUDA_ERROR_INVALID_VALUE;
-        /* Fixed sizes become single moves. */
-        switch (p->bytes) {
-        case 4: memcpy(to + p->offset, params[i], 4); break;
-        case 8: memcpy(to + p->offset, params[i], 8); break;
-        default: memcpy(to + p->offset, params[i], p->bytes);
-        }
-    }
-    return CUDA_SUCCESS;
-}
 
 /* The form that passes one buffer, already laid out. */
 static CUresult buffer_of(void **extra, const void **buffer, size_t *bytes) {
@@ -157,7 +107,7 @@ static CUresult buffer_of(void **extra, const void **buffer, size_t *bytes) {
     return *buffer || !*bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult unpack(const struct function *f, void **extra, unsigned char *to) {
+CUresult launch_params_unpack(const struct function *f, void **extra, unsigned char *to) {
     const void *buffer;
     size_t bytes;
     CUresult r = buffer_of(extra, &buffer, &bytes);
@@ -167,11 +117,6 @@ static CUresult unpack(const struct function *f, void **extra, unsigned char *to
     if (take) memcpy(to, buffer, take);
     memset(to + take, 0, f->info.param_bytes - take);
     return CUDA_SUCCESS;
-}
-
-CUresult launch_params_gather(const struct function *f, void **params, void **extra,
-                              unsigned char *to) {
-    return params ? gather(f, params, to) : extra ? unpack(f, extra, to) : CUDA_SUCCESS;
 }
 
 /* ---- nodes of graphs ------------------------------------------------------------------------- */
@@ -259,7 +204,7 @@ CUresult launch_params_set_attribute(struct params_kernel *k, CUlaunchAttribute 
     if (k->changing && l.flags & WIRE_LAUNCH_COOPERATIVE)
         return refuse_call("a cooperative kernel node that kernels change");
     const struct function *f = function_find(k->function);
-    r = f && l.flags ? check_together(&l, f, &m, NULL) : CUDA_SUCCESS;
+    r = f && l.flags ? launch_params_check_together(&l, f, &m, NULL) : CUDA_SUCCESS;
     if (r) return r;
     k->launch = l;
     return params_set_attribute(k, a->id, &a->value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
