@@ -22,6 +22,7 @@
 #include "daemon/device/cuda/module/cuda_cluster.h"
 #include "daemon/device/cuda/module/cuda_module.h"
 #include "daemon/device/cuda/module/cuda_touch.h"
+#include "daemon/device/cuda/queue/cuda_issue.h"
 #include "daemon/device/cuda/queue/cuda_queue.h"
 #include "daemon/device/cuda/texture/cuda_reference.h"
 #include "daemon/device/cuda/texture/cuda_tensor.h"
@@ -427,9 +428,9 @@ const struct dev_ops dev_cuda = {
     .queue_level = cuda_queue_level,
     .queue_share = cuda_queue_share,
     .queue_still = cuda_queue_still,
-    .queue_time = cuda_queue_time,
-    .launch = cuda_queue_launch,
+    .queue_time = cuda_issue_time,
+    .launch = cuda_issue_launch,
     .launch_touches = cuda_touch_launch,
-    .copy = cuda_queue_copy,
-    .memset = cuda_queue_memset,
+    .copy = cuda_issue_copy,
+    .memset = cuda_issue_memset,
 };

@@ -48,6 +48,16 @@ struct tasks {
     struct task_params *params[CUDA_TASK_PARAMS]; /* free, by size */
 };
 
+/* The driver has some parts of it, and lacks others. */
+static inline bool cuda_task_is_partly_given(const struct task *t) {
+    return t->issued && t->number == CUDA_TASK_PARTLY;
+}
+
+/* How long nothing of it was under way since it began. */
+static inline uint64_t cuda_task_stood_ns(const struct task *t, uint64_t now_ns) {
+    return t->stood_ns + (t->idle_ns ? now_ns - t->idle_ns : 0);
+}
+
 /* Frees every task. All were given back. */
 void cuda_tasks_finish(struct tasks *pool);
 

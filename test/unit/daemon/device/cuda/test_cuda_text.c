@@ -15,6 +15,7 @@
 #include "daemon/device/cuda/driver/cuda_text.h"
 #include "daemon/device/cuda/module/cuda_module.h"
 #include "daemon/device/cuda/module/cuda_prints.h"
+#include "daemon/device/cuda/queue/cuda_issue.h"
 #include "daemon/device/cuda/queue/cuda_queue.h"
 #include "daemon/device/soft/image/fatbin.h"
 #include "test/lib/patience.h"
@@ -227,7 +228,7 @@ static void submit(int job, int queue, struct dev_func *f, const char *line, str
                            .params = line,
                            .param_bytes = (uint32_t)strlen(line) + 1};
     *op = (struct dev_op){0};
-    cr_assert_eq(cuda_queue_launch(jobs[job].queues[queue], &l, op), 0);
+    cr_assert_eq(cuda_issue_launch(jobs[job].queues[queue], &l, op), 0);
 }
 
 /* That came with the last look, and how many. */

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A stream of the driver's has at most QUEUE_DEPTH operations of ours, so that no call waits for
+ * room in the driver. Each is followed by its number, which says when it is complete.
+ */
+#include "daemon/device/cuda/queue/cuda_issue.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "daemon/device/cuda/driver/cuda_text.h"
+#include "daemon/device/cuda/queue/cuda_retire.h"
+#include "daemon/device/cuda/queue/cuda_task.h"
+#include "daemon/device/cuda/queue/operation.h"
+
+static void note_going(struct task *t, uint64_t now_ns) {
+    t->stood_ns = cuda_task_stood_ns(t, now_ns);
+    t->idle_ns = 0;
+}
+
+static void plan_parts(const struct dev_queue *q, struct task *t) {
+    const struct queues *qs = q->all;
+    if (t->kind == TASK_LAUNCH && !q->level)
+        cuda_subgrid_begin(&t->parts, &qs->subgrids, &t->launch,
+                           cuda_share_sms(qs->shares, q->share));
+}
+
+/* The driver can be given this one, the next of its queue, or its next part: and is, at once. */
+static bool may_issue(struct dev_queue *q, const struct task *t) {
+    const struct dev_space *s = q->space;
+    if (q->still && t->kind == TASK_LAUNCH) return false;
+    if (t->issued) return queue_state_parts_out(q, t) < QUEUE_PARTS;
+    if (q->printing || q->in_driver >= QUEUE_DEPTH) return false;
+    return !queue_state_prints(t) ||
+           cuda_text_enter(q->all->context->texts, s->ops, s->ops_arg, &q->turn);
+}
+
+/* At the higher level all that is left goes at once. */
+static int give_part(const struct dev_queue *q, CUstream stream, struct task *t) {
+    const struct queues *qs = q->all;
+    uint32_t sms = q->level ? 0 : cuda_share_sms(qs->shares, q->share);
+    return cuda_subgrid_next(&t->parts, &qs->subgrids, stream, &t->launch, sms);
+}
+
+static int give(struct dev_queue *q, CUstream stream, struct task *t) {
+    struct context *c = q->all->context;
+    switch (t->kind) {
+    case TASK_LAUNCH:
+        return t->parts.cut ? give_part(q, stream, t) : operation_launch(c, stream, &t->launch);
+    case TASK_COPY: return operation_copy(q->space, stream, &t->copy);
+    default: return operation_memset(q->space, stream, &t->memset);
+    }
+}
+
+/* Its number comes back when it is complete, and all before it. Without that the operation would
+ * never end: then it is waited for here. */
+static void sign(struct dev_queue *q, CUstream stream) {
+    int err = cuda_completion_sign(&q->all->words, q->word, stream, q->number);
+    if (!err || context_settle(q->all->context, stream)) return;
+    cuda_completion_set(q->word, q->number);
+}
+
+static void begin(struct dev_queue *q, struct task *t, CUstream stream) {
+    t->issued = true;
+    t->issued_ns = fdutil_now_ns();
+    t->before = q->number;
+    q->in_driver++;
+    q->printing = queue_state_prints(t);
+    if (q->failed && !t->op->result) t->op->result = ERR_CANCELLED;
+    if (!t->op->result) t->op->result = cuda_space_follow(q->space, stream, &q->clears);
+    if (t->op->timed && !t->op->result) t->began = cuda_time_mark(q->all->times, stream);
+}
+
+/* What the driver says of a further part is the operation's result when those before it are
+ * through: one of them may be what ends the context. */
+static void note_refused(struct task *t, bool first, int err) {
+    if (err && first) cuda_retire_note_error(t->op, err);
+    if (err && !first) t->end = err;
+}
+
+static void issue(struct dev_queue *q, struct task *t) {
+    CUstream stream = queue_state_stream(q);
+    bool first = !t->issued;
+    if (first)
+        begin(q, t, stream);
+    else
+        note_going(t, fdutil_now_ns());
+    bool timed = t->op->timed && !t->op->result;
+    if (!t->op->result) note_refused(t, first, give(q, stream, t));
+    bool over = t->op->result || t->end, last = over || !cuda_subgrid_more(&t->parts);
+    q->failed |= over;
+    q->number++;
+    t->number = last ? q->number : CUDA_TASK_PARTLY;
+    q->waiting = last ? t->next : t;
+    if (timed && last) t->ended = cuda_time_mark(q->all->times, stream);
+    sign(q, stream);
+}
+
+void cuda_issue_waiting(struct dev_queue *q) {
+    while (q->waiting && !context_fatal(q->all->context) && may_issue(q, q->waiting))
+        issue(q, q->waiting);
+}
+
+/* Whoever heads the line gives way to those behind it once it has its turn. */
+void cuda_issue_turns(struct texts *texts) {
+    const struct list *head = NULL;
+    while (!list_empty(&texts->turns) && texts->turns.next != head) {
+        head = texts->turns.next;
+        cuda_issue_waiting(list_entry(head, struct dev_queue, turn));
+    }
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+/* A task for the queue, to be filled and submitted; 0, -ENOMEM or ERR_DEVICE_LOST. */
+static int take_task(struct dev_queue *q, enum task_kind kind, struct dev_op *op,
+                     struct task **out) {
+    if (context_fatal(q->all->context)) return ERR_DEVICE_LOST;
+    *out = cuda_task_take(&q->all->tasks, kind, op);
+    return *out ? 0 : -ENOMEM;
+}
+
+static int submit(struct dev_queue *q, struct task *t) {
+    if (!q->first) q->failed = false;
+    plan_parts(q, t);
+    bool now = !q->waiting && may_issue(q, t);
+    if ((!now || t->parts.cut) && cuda_task_keep_params(&q->all->tasks, t)) {
+        if (!q->waiting) list_remove(&q->turn);
+        cuda_task_give(&q->all->tasks, t);
+        return -ENOMEM;
+    }
+    *q->last = t;
+    q->last = &t->next;
+    if (now)
+        issue(q, t);
+    else if (!q->waiting)
+        q->waiting = t;
+    if (now) cuda_issue_waiting(q); /* its next part */
+    queue_state_set_busy(q, true);
+    return 0;
+}
+
+int cuda_issue_launch(struct dev_queue *q, const struct dev_launch *launch, struct dev_op *op) {
+    struct task *t;
+    int err = take_task(q, TASK_LAUNCH, op, &t);
+    if (err) return err;
+    t->launch = *launch;
+    return submit(q, t);
+}
+
+/* The latest one; NULL: none. Its link is what `last` points to. */
+static struct task *latest(struct dev_queue *q) {
+    return q->first ? (struct task *)((char *)q->last - offsetof(struct task, next)) : NULL;
+}
+
+/* Nobody asked when it was given to the driver: what is recorded behind it now says when it had
+ * ended, or else when that was asked, and it is complete with that. */
+void cuda_issue_time(struct dev_queue *q, struct dev_op *op) {
+    struct task *t = latest(q);
+    if (!t || t->op != op || t->ended) return;
+    op->timed = true;
+    if (!t->issued || cuda_task_is_partly_given(t) || queue_state_prints(t) ||
+        context_fatal(q->all->context))
+        return;
+    if (cuda_completion_look(&q->all->words, q->word) >= t->number) return;
+    CUstream stream = q->streams[q->current];
+    t->ended = cuda_time_mark(q->all->times, stream);
+    if (!t->ended) return;
+    t->number = ++q->number;
+    sign(q, stream);
+}
+
+/* It fails in its turn, as the hardware would have it. */
+static void note_outside(struct dev_op *op, int err, uint64_t addr) {
+    if (!err) return;
+    op->result = err;
+    op->fault_addr = addr;
+    snprintf(op->fault_text, sizeof(op->fault_text), "0x%llx is not backed by memory",
+             (unsigned long long)addr);
+}
+
+int cuda_issue_copy(struct dev_queue *q, const struct dev_copy *copy, struct dev_op *op) {
+    struct task *t;
+    uint64_t addr = 0;
+    int err = take_task(q, TASK_COPY, op, &t);
+    if (err) return err;
+    t->copy = *copy;
+    err = operation_check_copy(q->space, copy, &addr);
+    note_outside(op, err, addr);
+    return submit(q, t);
+}
+
+int cuda_issue_memset(struct dev_queue *q, const struct dev_memset *set, struct dev_op *op) {
+    struct task *t;
+    uint64_t addr = 0;
+    int err = take_task(q, TASK_MEMSET, op, &t);
+    if (err) return err;
+    t->memset = *set;
+    err = operation_check_memset(q->space, set, &addr);
+    note_outside(op, err, addr);
+    return submit(q, t);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A suspect is a kernel that was under way when the context ended: the first of its stream that did
+ * not come back.
+ */
+#include "daemon/device/cuda/queue/cuda_loss.h"
+
+#include <stdio.h>
+
+#include "common/atomics.h"
+#include "common/err.h"
+#include "common/fdutil.h"
+#include "daemon/device/cuda/driver/cuda_text.h"
+#include "daemon/device/cuda/queue/cuda_retire.h"
+
+/* Of each stream, the first operation that did not come back was under way; those that failed
+ * before they began aside. NULL: there is none. */
+static struct task *head_of(const struct dev_queue *q) {
+    struct task *t = q->first;
+    while (t && t->issued && t->op->result)
+        t = t->next;
+    return t && t->issued ? t : NULL;
+}
+
+/* Whether what stands behind a kernel of the queue's has certainly not begun: words say what was
+ * complete, the driver has ended the context, not we, and the queue never had another stream than
+ * the first, whose kernels all end at once. */
+static bool is_exact(const struct dev_queue *q) {
+    const struct queues *qs = q->all;
+    for (uint32_t i = 1; i < QUEUE_STREAMS; i++)
+        if (q->streams[i]) return false;
+    return qs->words.way != DEV_COMPLETION_EVENTS && !qs->culprit &&
+           context_fatal(qs->context) != CUDA_ERROR_UNKNOWN;
+}
+
+/* Copies may go on for a while after the kernels. */
+static void note_begun(struct dev_queue *q, struct task *head) {
+    bool exact = is_exact(q);
+    for (struct task *t = head; t && t->issued; t = t->next) {
+        bool kernel = t->kind == TASK_LAUNCH;
+        t->op->begun = !t->op->result && (!exact || !kernel || t == head);
+        if (exact && kernel) return;
+    }
+}
+
+/* Who names no assertion had none that failed. */
+static bool may_do(const struct task *t, const struct queues *qs) {
+    return !qs->asserted || t->launch.func->module->asserts;
+}
+
+/* What can have ended the context, of the queue: a kernel under way. Events do not say whether the
+ * copies before it were complete. NULL: nothing. */
+static struct task *suspect_of(const struct dev_queue *q) {
+    const struct queues *qs = q->all;
+    struct task *t = head_of(q);
+    if (qs->culprit && q != qs->culprit) return NULL;
+    if (t && queue_state_is_between(q, t)) return NULL;
+    while (qs->words.way == DEV_COMPLETION_EVENTS && t && (t->kind != TASK_LAUNCH || t->op->result))
+        t = t->next;
+    return t && t->issued && t->kind == TASK_LAUNCH && may_do(t, qs) ? t : NULL;
+}
+
+/* How many there are, and of which space all of them are; NULL: not of one. */
+struct suspects {
+    uint32_t count;
+    const struct dev_space *space;
+};
+
+static struct suspects find_suspects(const struct queues *qs) {
+    struct suspects s = {0};
+    const struct list *pos;
+    list_each(pos, &qs->busy) {
+        const struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        if (!suspect_of(q)) continue;
+        if (!s.count++) s.space = q->space;
+        if (s.space != q->space) s.space = NULL;
+    }
+    return s;
+}
+
+/* Where none names one, it may be any. */
+static struct suspects settle_suspects(struct queues *qs) {
+    qs->asserted = context_fatal(qs->context) == CUDA_ERROR_ASSERT;
+    const struct suspects s = find_suspects(qs);
+    if (s.count || !qs->asserted) return s;
+    qs->asserted = false;
+    return find_suspects(qs);
+}
+
+/* Where all that may have done it are one job's, that is who did it. */
+static void blame(struct dev_op *op, const struct queues *qs, const struct suspects *s) {
+    CUresult fatal = (CUresult)context_fatal(qs->context);
+    const char *name = driver_name(&qs->context->driver, fatal);
+    int said = s->space ? cuda_assertion_first(&qs->assertion) : 0;
+    op->suspects = (uint16_t)(s->count < UINT16_MAX ? s->count : UINT16_MAX);
+    op->result = s->space ? driver_error(fatal) : ERR_DEVICE_LOST;
+    if (said)
+        snprintf(op->fault_text, sizeof(op->fault_text), "%.*s", said, qs->assertion.text);
+    else if (s->count == 1)
+        snprintf(op->fault_text, sizeof(op->fault_text), "%s: it ended the GPU's context", name);
+    else
+        snprintf(op->fault_text, sizeof(op->fault_text),
+                 "%s: one of the %u kernels %sthat ran just then ended the GPU's context", name,
+                 s->count, s->space ? "of this job " : "");
+}
+
+/* What they printed up to now. */
+static void settle_texts(struct queues *qs) {
+    struct list *pos;
+    list_each(pos, &qs->busy) {
+        struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        if (q->printing && !q->through_ns) cuda_retire_ask_text(q);
+        list_remove(&q->turn);
+    }
+    cuda_text_settle(qs->context->texts);
+}
+
+/* What was complete when it ended, and was not looked at since: before all that failed. */
+static void bury_complete(struct queues *qs, uint64_t now_ns) {
+    const struct list *pos;
+    list_each(pos, &qs->busy) {
+        struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        q->seen = atom_load_acquire(&q->word->done);
+        while (q->first && queue_state_is_back(q, q->first))
+            cuda_retire_first(q, now_ns);
+    }
+}
+
+static void bury_queue(struct dev_queue *q, const struct suspects *s, uint64_t now_ns) {
+    struct task *suspect = suspect_of(q);
+    note_begun(q, head_of(q));
+    if (suspect) blame(suspect->op, q->all, s);
+    while (q->first) {
+        struct dev_op *op = q->first->op;
+        if (!op->result) op->result = ERR_DEVICE_LOST;
+        cuda_retire_first(q, now_ns);
+    }
+    queue_state_set_busy(q, false);
+}
+
+/* Before anything else waits, as that would make the driver write. It does not take long. */
+static void hear_assertion(struct queues *qs) {
+    const struct dev_queue *q = list_entry(qs->busy.next, struct dev_queue, busy);
+    if (list_empty(&qs->busy) || context_fatal(qs->context) != CUDA_ERROR_ASSERT) return;
+    cuda_assertion_listen(&qs->assertion);
+    queue_state_result(q, qs->context->driver.cuStreamSynchronize(q->streams[q->current]));
+    cuda_assertion_hear(&qs->assertion);
+}
+
+void cuda_loss_bury(struct queues *qs) {
+    struct list *pos, *tmp;
+    hear_assertion(qs);
+    settle_texts(qs);
+    uint64_t now_ns = fdutil_now_ns();
+    bury_complete(qs, now_ns);
+    const struct suspects s = settle_suspects(qs);
+    if (s.count && s.space) cuda_assertion_give(&qs->assertion, s.space->ops, s.space->ops_arg);
+    list_each_safe(pos, tmp, &qs->busy)
+        bury_queue(list_entry(pos, struct dev_queue, busy), &s, now_ns);
+}
+
+/* Nobody else would say it: a stream that died writes no more. */
+static void ask_alive(struct queues *qs) {
+    const struct dev_queue *q = list_entry(qs->busy.next, struct dev_queue, busy);
+    cuda_assertion_listen(&qs->assertion);
+    CUresult r = qs->context->driver.cuStreamQuery(q->streams[q->current]);
+    cuda_assertion_hear(&qs->assertion);
+    queue_state_result(q, r);
+}
+
+static bool is_overdue(const struct dev_queue *q, uint64_t now_ns) {
+    const struct queues *qs = q->all;
+    const struct task *t = q->first;
+    uint64_t began = t->issued_ns > q->last_end_ns ? t->issued_ns : q->last_end_ns;
+    uint64_t left = q->space->cancelled_ns;
+    if (t->kind != TASK_LAUNCH || queue_state_is_back(q, t)) return false;
+    uint64_t ran_ns = now_ns - began, stood = cuda_task_stood_ns(t, now_ns);
+    ran_ns -= stood < ran_ns ? stood : ran_ns;
+    if (qs->kernel_timeout_ns && ran_ns > qs->kernel_timeout_ns) return true;
+    return qs->cancel_timeout_ns && left && now_ns - left > qs->cancel_timeout_ns;
+}
+
+/* Nothing ends a kernel of the driver's but the end of its context. */
+static void end_overdue(struct queues *qs) {
+    const struct list *pos;
+    uint64_t now_ns = fdutil_now_ns();
+    list_each(pos, &qs->busy) {
+        const struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
+        if (!q->first || !q->first->issued || !is_overdue(q, now_ns)) continue;
+        qs->culprit = q;
+        context_end(qs->context, CUDA_ERROR_LAUNCH_TIMEOUT);
+        return;
+    }
+}
+
+void cuda_loss_ask(struct queues *qs) {
+    ask_alive(qs);
+    if (!context_fatal(qs->context)) end_overdue(qs);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The loss of the driver's context: noticed, or brought about where a kernel outlives its time;
+ * which kernels may have caused it; and the end of all operations.
+ */
+#ifndef DAEMON_DEVICE_CUDA_QUEUE_CUDA_LOSS_H
+#define DAEMON_DEVICE_CUDA_QUEUE_CUDA_LOSS_H
+
+#include "daemon/device/cuda/queue/queue_state.h"
+
+/* Asks the driver whether the context lives, and ends it where a kernel has outlived its time. */
+void cuda_loss_ask(struct queues *qs);
+/* Completes every operation, with the context lost: suspects with its error, if all of them are one
+ * job's, and the rest with ERR_DEVICE_LOST. */
+void cuda_loss_bury(struct queues *qs);
+
+#endif

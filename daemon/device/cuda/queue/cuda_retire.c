@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An operation's times are the driver's, or else those at which it was given and seen.
+ */
+#include "daemon/device/cuda/queue/cuda_retire.h"
+
+#include <stdio.h>
+
+#include "common/err.h"
+#include "common/fdutil.h"
+
+void cuda_retire_ask_text(struct dev_queue *q) {
+    q->through_ns = fdutil_now_ns();
+    cuda_text_ask(q->all->context->texts, &q->flush, q->streams[q->current]);
+}
+
+/* When the kernel was complete. */
+static uint64_t end_printing(struct dev_queue *q) {
+    uint64_t through_ns = q->through_ns;
+    q->printing = false;
+    q->through_ns = 0;
+    cuda_text_leave(q->all->context->texts);
+    return through_ns;
+}
+
+static uint64_t between(uint64_t value, uint64_t least, uint64_t most) {
+    if (value < least) value = least;
+    return value < most ? value : most;
+}
+
+/* As the driver says it, or else as it was seen: it began when it was given to the driver or when
+ * the one before it had ended. However far the clocks are apart, it did not begin before it was
+ * given to the driver, nor end after `now_ns`, when it was seen to be complete. */
+static void note_times(struct dev_queue *q, const struct task *t, uint64_t now_ns) {
+    struct times *times = q->all->times;
+    struct dev_op *op = t->op;
+    uint64_t before_ns = t->issued_ns > q->last_end_ns ? t->issued_ns : q->last_end_ns;
+    bool ended = cuda_time_of(times, t->ended, &op->end_ns);
+    op->timed = ended && cuda_time_of(times, t->began, &op->start_ns);
+    uint64_t took_ns = op->timed && op->end_ns > op->start_ns ? op->end_ns - op->start_ns : 0;
+    if (!ended) op->end_ns = now_ns;
+    if (op->timed && op->start_ns < t->issued_ns) op->end_ns = t->issued_ns + took_ns;
+    op->end_ns = between(op->end_ns, t->issued_ns, now_ns);
+    op->start_ns = between(op->timed ? op->end_ns - took_ns : before_ns, t->issued_ns, op->end_ns);
+    op->busy_ns = op->timed ? took_ns : op->end_ns - op->start_ns;
+    op->busy_ns -= t->stood_ns < op->busy_ns ? t->stood_ns : op->busy_ns;
+    op->timed &= !t->stood; /* how long it would have taken is not known so well */
+    if (op->end_ns > q->last_end_ns) q->last_end_ns = op->end_ns;
+    cuda_time_drop(times, t->began);
+    cuda_time_drop(times, t->ended);
+}
+
+void cuda_retire_note_error(struct dev_op *op, int err) {
+    op->result = err;
+    /* Which was nothing of it: it did not begin, or goes no further. */
+    if (err == ERR_DEVICE_LOST || err == ERR_CANCELLED) return;
+    snprintf(op->fault_text, sizeof(op->fault_text), "the driver refused it: %s", err_text(err));
+}
+
+void cuda_retire_first(struct dev_queue *q, uint64_t now_ns) {
+    struct task *t = q->first;
+    struct dev_op *op = t->op;
+    q->first = t->next;
+    if (!q->first) q->last = &q->first;
+    if (t->end && !op->result) cuda_retire_note_error(op, t->end);
+    if (q->waiting == t) q->waiting = t->next;
+    if (t->issued) {
+        q->in_driver--;
+        if (queue_state_prints(t)) now_ns = end_printing(q);
+        note_times(q, t, now_ns);
+    }
+    queue_state_say_done(q->all, op);
+    cuda_task_give(&q->all->tasks, t);
+}
