@@ -3,8 +3,8 @@
  * What is read of a client goes into the log of its estate, before it is acted on. A client whose
  * estate lacks something costs nothing more.
  */
-#ifndef DAEMON_WORKER_FRONT_BOOK_H
-#define DAEMON_WORKER_FRONT_BOOK_H
+#ifndef DAEMON_WORKER_REPLAY_BOOK_H
+#define DAEMON_WORKER_REPLAY_BOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>

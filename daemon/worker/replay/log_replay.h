@@ -3,8 +3,8 @@
  * Reading the log of an estate that an earlier worker wrote, in place of the ring: what was made is
  * made again, what was not complete is done, and nothing is answered twice.
  */
-#ifndef DAEMON_WORKER_FRONT_LOG_REPLAY_H
-#define DAEMON_WORKER_FRONT_LOG_REPLAY_H
+#ifndef DAEMON_WORKER_REPLAY_LOG_REPLAY_H
+#define DAEMON_WORKER_REPLAY_LOG_REPLAY_H
 
 #include "daemon/worker/client.h"
 

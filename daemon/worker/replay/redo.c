@@ -9,7 +9,7 @@
  * page; but it may look at memory instead, and go on before that. So what a kernel or a value has
  * written for it to see may have told it that all before is over.
  */
-#include "daemon/worker/front/redo.h"
+#include "daemon/worker/replay/redo.h"
 
 #include <errno.h>
 #include <inttypes.h>

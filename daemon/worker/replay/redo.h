@@ -3,8 +3,8 @@
  * What had begun on the device when a worker ended may be half done. It is done again where that
  * gives what doing it once would have given: nobody reads what may have been written by then.
  */
-#ifndef DAEMON_WORKER_FRONT_REDO_H
-#define DAEMON_WORKER_FRONT_REDO_H
+#ifndef DAEMON_WORKER_REPLAY_REDO_H
+#define DAEMON_WORKER_REPLAY_REDO_H
 
 #include "daemon/worker/client.h"
 

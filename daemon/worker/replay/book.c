@@ -2,7 +2,7 @@
  *
  * Writing the log.
  */
-#include "daemon/worker/front/book.h"
+#include "daemon/worker/replay/book.h"
 #include "daemon/worker/estate/record_log_tidy.h"
 
 #include <stdlib.h>

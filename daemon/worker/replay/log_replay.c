@@ -2,7 +2,7 @@
  *
  * What an earlier worker had read, once more.
  */
-#include "daemon/worker/front/log_replay.h"
+#include "daemon/worker/replay/log_replay.h"
 #include "daemon/worker/estate/record_log_tidy.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@
 #include "daemon/policy/reason.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/faults/fault.h"
-#include "daemon/worker/front/redo.h"
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/page/reply.h"
+#include "daemon/worker/replay/redo.h"
 #include "daemon/worker/stats.h"
 #include "proto/wire/record.h"
 
