@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Record handlers. Stream-ordered records become operations of their stream; the others take effect
- * here.
+ * The table of handlers, and those of streams: stream-ordered records become operations of their
+ * stream. The others take effect at once, in the files of what they are about.
  */
 #include "daemon/worker/front/exec.h"
 
@@ -14,17 +14,17 @@
 #include "common/err.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/faults/fault.h"
+#include "daemon/worker/front/device_record.h"
+#include "daemon/worker/front/graph_record.h"
 #include "daemon/worker/front/launchlog.h"
+#include "daemon/worker/front/memory_record.h"
 #include "daemon/worker/front/module_load.h"
 #include "daemon/worker/front/signal_record.h"
 #include "daemon/worker/front/texture_record.h"
 #include "daemon/worker/operations/iteration_boundary.h"
 #include "daemon/worker/operations/progress.h"
 #include "daemon/worker/page/reply.h"
-#include "daemon/worker/replay/book.h"
 #include "daemon/worker/replay/log_replay.h"
-#include "daemon/worker/requests/deferred_request.h"
-#include "daemon/worker/requests/memory_grant.h"
 #include "daemon/worker/residency/savepoint_writer.h"
 #include "daemon/worker/stats.h"
 #include "proto/cuda/cuda_abi.h"
@@ -385,59 +385,6 @@ static int run_stream_priority(struct exec *x, const void *rec) {
     return 0;
 }
 
-/* Whole pages of one of the two windows. */
-static int check_pages(struct exec *x, uint64_t addr, uint64_t bytes) {
-    const struct wire_windows *win = &x->c->windows;
-    uint64_t offset = addr - win->dev_base;
-    uint64_t odd = (offset | bytes) % x->c->worker->info.granularity_bytes;
-    if (odd || addr < win->dev_base || bytes > win->alloc_bytes ||
-        offset > win->alloc_bytes - bytes)
-        return refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " is not whole pages of the window", addr,
-                      bytes);
-    if (addr < client_ephemeral(x->c) && addr + bytes > client_ephemeral(x->c))
-        return refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " lies in both windows", addr, bytes);
-    return 0;
-}
-
-static int run_mem(struct exec *x, const void *rec) {
-    const struct wire_mem *m = rec;
-    int err = check_pages(x, m->addr, m->bytes);
-    if (err) return err;
-    err = m->rec.op == WIRE_MEM_BACK ? deferred_request_back(x->c, m)
-                                     : deferred_request_unback(x->c, m);
-    return err ? refuse(x, "out of memory") : 0;
-}
-
-static int run_segment(struct exec *x, const void *rec) {
-    const struct wire_segment *s = rec;
-    bool placed = s->rec.op == WIRE_MEM_SHOW || s->rec.op == WIRE_MEM_SHARE;
-    int err = placed ? check_pages(x, s->addr, s->bytes) : 0;
-    if (err) return err;
-    return deferred_request_segment(x->c, s) ? refuse(x, "out of memory") : 0;
-}
-
-/* At once: what is under way sees one or the other, and the library waits before it asks. */
-static int run_file(struct exec *x, const void *rec) {
-    const struct wire_file_range *r = rec;
-    struct hostfiles *h = &x->c->files;
-    int err = x->c->com.fault;
-    if (err) {
-        reply_status(&x->c->com, &r->rec, err);
-        return 0;
-    }
-    if (r->rec.op == WIRE_FILE_MAP) err = hostfile_map(h, r);
-    if (r->rec.op == WIRE_FILE_UNMAP)
-        err = hostfile_unmap(h, r->addr, r->bytes, !client_busy(x->c));
-    if (r->rec.op == WIRE_FILE_DROP) err = hostfile_drop(h, r->file);
-    if (err == ERR_PROTOCOL || (err && !r->rec.ticket))
-        return refuse(x, "0x%" PRIx64 "+0x%" PRIx64 " of the host window cannot show %s: %s",
-                      r->addr, r->bytes, r->rec.op == WIRE_FILE_MAP ? "a file" : "its own",
-                      err_text(err));
-    atom_store_relaxed(&x->c->com.page->stats.file_bytes, h->shown_bytes);
-    reply_status(&x->c->com, &r->rec, err);
-    return 0;
-}
-
 static int run_signal(struct exec *x, const void *rec) {
     signal_record_run(x->c, rec);
     return 0;
@@ -446,68 +393,6 @@ static int run_signal(struct exec *x, const void *rec) {
 static int run_ping(struct exec *x, const void *rec) {
     reply_status(&x->c->com, rec, x->c->com.fault);
     return 0;
-}
-
-#define EXEC_MODULE_LOAD(name)                                      \
-    static int run_##name(struct exec *x, const void *rec) {        \
-        return module_load_##name(x->c, rec, x->why, x->why_bytes); \
-    }
-EXEC_MODULE_LOAD(begin)
-EXEC_MODULE_LOAD(unload)
-EXEC_MODULE_LOAD(func_get)
-EXEC_MODULE_LOAD(func_name_get)
-EXEC_MODULE_LOAD(global_get)
-EXEC_MODULE_LOAD(show)
-
-static int run_texture(struct exec *x, const void *rec) {
-    return texture_record_add(x->c, rec, x->why, x->why_bytes);
-}
-
-static int run_texture_ref(struct exec *x, const void *rec) {
-    return texture_record_reference(x->c, rec, x->why, x->why_bytes);
-}
-
-static int run_texture_drop(struct exec *x, const void *rec) {
-    return texture_record_drop(x->c, rec, x->why, x->why_bytes);
-}
-
-/* The log has what a graph's records said of blocks behind its launch: only of the one that was
- * being read it may not have all, and then says some of it twice. */
-static int block_again(struct exec *x, const struct wire_mem *m) {
-    struct lifetime *l = &x->c->lifetime;
-    char why[256];
-    if (x->graph && log_replay_knows_graph(x->c)) return 0;
-    if (m->rec.op == WIRE_MEM_USE) lifetime_use(l, m->addr, m->bytes, why, sizeof(why));
-    if (m->rec.op == WIRE_MEM_DROP) lifetime_drop(l, m->addr, m->bytes, why, sizeof(why));
-    return 0;
-}
-
-static int run_array_make(struct exec *x, const void *rec) {
-    return texture_record_array(x->c, rec, x->why, x->why_bytes);
-}
-
-static int run_array_drop(struct exec *x, const void *rec) {
-    return texture_record_array_drop(x->c, rec, x->why, x->why_bytes);
-}
-
-static int run_mem_use(struct exec *x, const void *rec) {
-    const struct wire_mem *m = rec;
-    if (client_dead(x->c)) return 0;
-    if (x->c->replay.active) return block_again(x, m);
-    if (!x->graph) {
-        lifetime_announced(&x->c->lifetime);
-        estate_uses(&x->c->estate, x->c->lifetime.uses);
-    }
-    return lifetime_use(&x->c->lifetime, m->addr, m->bytes, x->why, x->why_bytes);
-}
-
-static int run_mem_drop(struct exec *x, const void *rec) {
-    const struct wire_mem *m = rec;
-    if (client_dead(x->c)) return 0;
-    if (x->c->replay.active) return block_again(x, m);
-    int err = lifetime_drop(&x->c->lifetime, m->addr, m->bytes, x->why, x->why_bytes);
-    if (!err) iteration_drop(x->c->boundary.detector, x->c->lifetime.live_bytes);
-    return err;
 }
 
 static int run_iteration(struct exec *x, const void *rec) {
@@ -522,102 +407,41 @@ static int run_idle(struct exec *x, const void *rec) {
     return 0;
 }
 
-static int run_graph_data(struct exec *x, const void *rec) {
-    const struct wire_graph_data *d = rec;
-    int err = graph_data(&x->c->graphs, d, x->why, x->why_bytes);
-    if (!err && graph_has_bodies(&x->c->graphs, d->graph)) book_bodies(x->c);
-    return err;
-}
+/* ---- handled elsewhere ----------------------------------------------------------------------- */
 
-/* What its kernels launch is in its place. */
-static int open_environment(struct exec *x, uint32_t lane, uint64_t handle) {
-    struct client *c = x->c;
-    struct stream *s = stream_find(&c->streams, lane);
-    if (!s) return refuse(x, "stream %u does not exist", lane);
-    struct environment *e = device_launch_open(&c->launching, s, handle, c->streams.pushed);
-    if (!e) return refuse(x, "out of memory for a graph's launch");
-    device_launch_note(e, c->boundary.passage.reading);
-    c->graphs.replay->environment = e;
-    return 0;
-}
-
-static int run_graph_launch(struct exec *x, const void *rec) {
-    const struct graphs *g = &x->c->graphs;
-    uint64_t handle;
-    int err = graph_launch(&x->c->graphs, rec, x->why, x->why_bytes);
-    if (err || client_dead(x->c) || !graph_settles(g, &handle)) return err;
-    return open_environment(x, g->replay->lanes[0].stream, handle);
-}
-
-static int run_graph_offer(struct exec *x, const void *rec) {
-    const struct wire_graph_offer *o = rec;
-    struct graph *graph = graph_find_body(&x->c->graphs, o->graph);
-    if (o->graph != WIRE_GRAPH_NONE && !graph)
-        return refuse(x, "graph %u cannot be launched by kernels", o->graph);
-    int err = device_launch_offer(&x->c->launching, o->handle, graph);
-    return err ? refuse(x, "graph %u is not offered: %s", o->graph, err_text(err)) : 0;
-}
-
-static int run_graph_drop(struct exec *x, const void *rec) {
-    const struct wire_graph_drop *d = rec;
-    return graph_drop(&x->c->graphs, d->graph, x->why, x->why_bytes);
-}
-
-/* A device that keeps to none of a client's has its own. */
-static uint64_t limit_in_force(const struct worker *w, const struct wire_limit *l) {
-    return w->ops->space_limit || l->limit >= DESCRIPTION_LIMITS ? l->value
-                                                                 : w->description.limits[l->limit];
-}
-
-static int run_limit(struct exec *x, const void *rec) {
-    const struct wire_limit *l = rec;
-    const uint64_t force = limit_in_force(x->c->worker, l);
-    int err = x->c->com.fault;
-    if (!err) err = memory_grant_limit(x->c, l->limit, l->value);
-    reply_send(&x->c->com, &l->rec, err, &force, err ? 0 : sizeof(force));
-    return 0;
-}
-
-static int run_text(struct exec *x, const void *rec) {
-    const struct wire_mem *m = rec;
-    void *ring = m->bytes ? client_host(x->c, m->addr, m->bytes) : NULL;
-    if (m->bytes && !ring) return refuse(x, "output of kernels outside the host window");
-    text_move(&x->c->text, ring, m->addr, m->bytes);
-    reply_status(&x->c->com, &m->rec, x->c->com.fault);
-    return 0;
-}
-
-/* At once: of no stream, and of no memory either. */
-static int run_tensor_map(struct exec *x, const void *rec) {
-    const struct wire_tensor_map *t = rec;
-    struct worker *w = x->c->worker;
-    struct tensor_answer answer = {0};
-    if (!w->ops->tensor_map) return refuse(x, "a tensor map, which this device has none of");
-    int err = x->c->com.fault;
-    if (!err) err = w->ops->tensor_map(w->dev, &t->ask, &answer);
-    reply_send(&x->c->com, &t->rec, err, &answer, err ? 0 : sizeof(answer));
-    return 0;
-}
-
-/* What a launch would be refused for holds no clusters. */
-static int run_clusters(struct exec *x, const void *rec) {
-    const struct wire_clusters *k = rec;
-    struct worker *w = x->c->worker;
-    struct func *f = x->c->objects.funcs[k->func];
-    struct dev_launch like = {.block = {k->threads, 1, 1}, .shared_bytes = k->shared_bytes};
-    uint32_t count = 0;
-    if (!w->ops->cluster_count) return refuse(x, "clusters, which this device does not count");
-    int err = x->c->com.fault;
-    if (!err && !f) return refuse(x, "function %u does not exist", k->func);
-    for (uint32_t axis = 0; axis < 3; axis++)
-        like.grid[axis] = like.cluster[axis] = wire_cluster_side(k->flags, axis);
-    if (!err && k->threads <= f->max_threads &&
-        (uint64_t)k->shared_bytes + f->shared_bytes <= w->info.shared_optin_bytes) {
-        like.func = f->dev;
-        err = w->ops->cluster_count(&like, k->largest, &count);
+#define EXEC_ELSEWHERE(handler)                                 \
+    static int run_##handler(struct exec *x, const void *rec) { \
+        return handler(x->c, rec, x->why, x->why_bytes);        \
     }
-    reply_send(&x->c->com, &k->rec, err, &count, err ? 0 : sizeof(count));
-    return 0;
+EXEC_ELSEWHERE(module_load_begin)
+EXEC_ELSEWHERE(module_load_unload)
+EXEC_ELSEWHERE(module_load_func_get)
+EXEC_ELSEWHERE(module_load_func_name_get)
+EXEC_ELSEWHERE(module_load_global_get)
+EXEC_ELSEWHERE(module_load_show)
+EXEC_ELSEWHERE(texture_record_add)
+EXEC_ELSEWHERE(texture_record_reference)
+EXEC_ELSEWHERE(texture_record_drop)
+EXEC_ELSEWHERE(texture_record_array)
+EXEC_ELSEWHERE(texture_record_array_drop)
+EXEC_ELSEWHERE(memory_record_pages)
+EXEC_ELSEWHERE(memory_record_segment)
+EXEC_ELSEWHERE(memory_record_file)
+EXEC_ELSEWHERE(graph_record_data)
+EXEC_ELSEWHERE(graph_record_launch)
+EXEC_ELSEWHERE(graph_record_offer)
+EXEC_ELSEWHERE(graph_record_drop)
+EXEC_ELSEWHERE(device_record_limit)
+EXEC_ELSEWHERE(device_record_text)
+EXEC_ELSEWHERE(device_record_tensor_map)
+EXEC_ELSEWHERE(device_record_clusters)
+
+static int run_mem_use(struct exec *x, const void *rec) {
+    return memory_record_use(x->c, rec, x->graph, x->why, x->why_bytes);
+}
+
+static int run_mem_drop(struct exec *x, const void *rec) {
+    return memory_record_drop(x->c, rec, x->graph, x->why, x->why_bytes);
 }
 
 static int (*const handlers[])(struct exec *x, const void *rec) = {
@@ -629,51 +453,51 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_HOST_FUNC] = run_host_func,
     [WIRE_STREAM_CREATE] = run_stream_create,
     [WIRE_STREAM_DESTROY] = run_stream_destroy,
-    [WIRE_MEM_BACK] = run_mem,
-    [WIRE_MEM_UNBACK] = run_mem,
-    [WIRE_MODULE_LOAD] = run_begin,
-    [WIRE_MODULE_UNLOAD] = run_unload,
-    [WIRE_FUNC_GET] = run_func_get,
-    [WIRE_GLOBAL_GET] = run_global_get,
+    [WIRE_MEM_BACK] = run_memory_record_pages,
+    [WIRE_MEM_UNBACK] = run_memory_record_pages,
+    [WIRE_MODULE_LOAD] = run_module_load_begin,
+    [WIRE_MODULE_UNLOAD] = run_module_load_unload,
+    [WIRE_FUNC_GET] = run_module_load_func_get,
+    [WIRE_GLOBAL_GET] = run_module_load_global_get,
     [WIRE_PING] = run_ping,
-    [WIRE_FUNC_NAME] = run_func_name_get,
-    [WIRE_HOST_SHOW] = run_show,
+    [WIRE_FUNC_NAME] = run_module_load_func_name_get,
+    [WIRE_HOST_SHOW] = run_module_load_show,
     [WIRE_MEM_USE] = run_mem_use,
     [WIRE_MEM_DROP] = run_mem_drop,
     [WIRE_ITERATION] = run_iteration,
     [WIRE_IDLE] = run_idle,
-    [WIRE_GRAPH_DATA] = run_graph_data,
-    [WIRE_GRAPH_LAUNCH] = run_graph_launch,
-    [WIRE_GRAPH_DROP] = run_graph_drop,
+    [WIRE_GRAPH_DATA] = run_graph_record_data,
+    [WIRE_GRAPH_LAUNCH] = run_graph_record_launch,
+    [WIRE_GRAPH_DROP] = run_graph_record_drop,
     [WIRE_GRAPH_CHOICE] = run_choice,
-    [WIRE_GRAPH_OFFER] = run_graph_offer,
+    [WIRE_GRAPH_OFFER] = run_graph_record_offer,
     [WIRE_GRAPH_SETTLE] = run_settle,
-    [WIRE_MEM_MAKE] = run_segment,
-    [WIRE_MEM_OPEN] = run_segment,
-    [WIRE_MEM_CLOSE] = run_segment,
-    [WIRE_MEM_SHOW] = run_segment,
-    [WIRE_MEM_EXPORT] = run_segment,
-    [WIRE_MEM_SHARE] = run_segment,
-    [WIRE_TEXTURE] = run_texture,
-    [WIRE_TEXTURE_DROP] = run_texture_drop,
-    [WIRE_ARRAY_MAKE] = run_array_make,
-    [WIRE_ARRAY_DROP] = run_array_drop,
-    [WIRE_FILE_MAP] = run_file,
-    [WIRE_FILE_UNMAP] = run_file,
-    [WIRE_FILE_DROP] = run_file,
+    [WIRE_MEM_MAKE] = run_memory_record_segment,
+    [WIRE_MEM_OPEN] = run_memory_record_segment,
+    [WIRE_MEM_CLOSE] = run_memory_record_segment,
+    [WIRE_MEM_SHOW] = run_memory_record_segment,
+    [WIRE_MEM_EXPORT] = run_memory_record_segment,
+    [WIRE_MEM_SHARE] = run_memory_record_segment,
+    [WIRE_TEXTURE] = run_texture_record_add,
+    [WIRE_TEXTURE_DROP] = run_texture_record_drop,
+    [WIRE_ARRAY_MAKE] = run_texture_record_array,
+    [WIRE_ARRAY_DROP] = run_texture_record_array_drop,
+    [WIRE_FILE_MAP] = run_memory_record_file,
+    [WIRE_FILE_UNMAP] = run_memory_record_file,
+    [WIRE_FILE_DROP] = run_memory_record_file,
     [WIRE_SIGNAL_MAKE] = run_signal,
     [WIRE_SIGNAL_OPEN] = run_signal,
     [WIRE_SIGNAL_CLOSE] = run_signal,
     [WIRE_SIGNAL_ASK] = run_signal,
-    [WIRE_LIMIT] = run_limit,
-    [WIRE_TEXT] = run_text,
+    [WIRE_LIMIT] = run_device_record_limit,
+    [WIRE_TEXT] = run_device_record_text,
     [WIRE_VALUE_WAIT] = run_value_wait,
     [WIRE_VALUE_WRITE] = run_value_write,
     [WIRE_STREAM_SHARE] = run_stream_share,
     [WIRE_STREAM_PRIORITY] = run_stream_priority,
-    [WIRE_TENSOR_MAP] = run_tensor_map,
-    [WIRE_CLUSTERS] = run_clusters,
-    [WIRE_TEXTURE_REF] = run_texture_ref,
+    [WIRE_TENSOR_MAP] = run_device_record_tensor_map,
+    [WIRE_CLUSTERS] = run_device_record_clusters,
+    [WIRE_TEXTURE_REF] = run_texture_record_reference,
 };
 
 /* It takes its place in its stream, and is over. */

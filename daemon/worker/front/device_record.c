@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * They take effect at once, and each is answered.
+ */
+#include "daemon/worker/front/device_record.h"
+
+#include <inttypes.h>
+
+#include "common/err.h"
+#include "common/text/failure.h"
+#include "daemon/worker/client.h"
+#include "daemon/worker/page/reply.h"
+#include "daemon/worker/requests/memory_grant.h"
+#include "proto/cuda/cuda_abi.h"
+
+/* A device that keeps to none of a client's has its own. */
+static uint64_t limit_in_force(const struct worker *w, const struct wire_limit *l) {
+    return w->ops->space_limit || l->limit >= DESCRIPTION_LIMITS ? l->value
+                                                                 : w->description.limits[l->limit];
+}
+
+int device_record_limit(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_limit *l = rec;
+    const uint64_t force = limit_in_force(c->worker, l);
+    int err = c->com.fault;
+    if (!err) err = memory_grant_limit(c, l->limit, l->value);
+    reply_send(&c->com, &l->rec, err, &force, err ? 0 : sizeof(force));
+    return 0;
+}
+
+int device_record_text(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_mem *m = rec;
+    void *ring = m->bytes ? client_host(c, m->addr, m->bytes) : NULL;
+    if (m->bytes && !ring)
+        return failure(ERR_PROTOCOL, why, why_bytes, "output of kernels outside the host window");
+    text_move(&c->text, ring, m->addr, m->bytes);
+    reply_status(&c->com, &m->rec, c->com.fault);
+    return 0;
+}
+
+/* At once: of no stream, and of no memory either. */
+int device_record_tensor_map(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_tensor_map *t = rec;
+    struct worker *w = c->worker;
+    struct tensor_answer answer = {0};
+    if (!w->ops->tensor_map)
+        return failure(ERR_PROTOCOL, why, why_bytes, "a tensor map, which this device has none of");
+    int err = c->com.fault;
+    if (!err) err = w->ops->tensor_map(w->dev, &t->ask, &answer);
+    reply_send(&c->com, &t->rec, err, &answer, err ? 0 : sizeof(answer));
+    return 0;
+}
+
+/* What a launch would be refused for holds no clusters. */
+int device_record_clusters(struct client *c, const void *rec, char *why, size_t why_bytes) {
+    const struct wire_clusters *k = rec;
+    struct worker *w = c->worker;
+    struct func *f = c->objects.funcs[k->func];
+    struct dev_launch like = {.block = {k->threads, 1, 1}, .shared_bytes = k->shared_bytes};
+    uint32_t count = 0;
+    if (!w->ops->cluster_count)
+        return failure(ERR_PROTOCOL, why, why_bytes, "clusters, which this device does not count");
+    int err = c->com.fault;
+    if (!err && !f)
+        return failure(ERR_PROTOCOL, why, why_bytes, "function %u does not exist", k->func);
+    for (uint32_t axis = 0; axis < 3; axis++)
+        like.grid[axis] = like.cluster[axis] = wire_cluster_side(k->flags, axis);
+    if (!err && k->threads <= f->max_threads &&
+        (uint64_t)k->shared_bytes + f->shared_bytes <= w->info.shared_optin_bytes) {
+        like.func = f->dev;
+        err = w->ops->cluster_count(&like, k->largest, &count);
+    }
+    reply_send(&c->com, &k->rec, err, &count, err ? 0 : sizeof(count));
+    return 0;
+}

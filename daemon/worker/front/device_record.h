@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records that ask the device something or set it: limits, tensor maps, clusters, and where the
+ * output of kernels goes. `rec` passed record_check. 0, or ERR_PROTOCOL with `why`.
+ */
+#ifndef DAEMON_WORKER_FRONT_DEVICE_RECORD_H
+#define DAEMON_WORKER_FRONT_DEVICE_RECORD_H
+
+#include <stddef.h>
+
+struct client;
+
+int device_record_limit(struct client *c, const void *rec, char *why, size_t why_bytes);
+int device_record_text(struct client *c, const void *rec, char *why, size_t why_bytes);
+int device_record_tensor_map(struct client *c, const void *rec, char *why, size_t why_bytes);
+int device_record_clusters(struct client *c, const void *rec, char *why, size_t why_bytes);
+
+#endif
