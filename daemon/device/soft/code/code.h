@@ -20,6 +20,8 @@
 
 #define WARP_LANES 32
 #define CODE_NO_SLOT INT32_MIN
+/* Width of a destination `_`, which nobody reads: the instruction writes lanes of any width. */
+#define CODE_SINK 255
 
 struct warp;
 struct code_inst;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/decode/regalloc.h"
 #include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/dispatch/select.h"

@@ -13,7 +13,4 @@
  * `bytes` has the width of every register (0: predicate; or CODE_SINK). Fills reg_bytes and
  * pressure. */
 int regalloc_run(struct code_func *f, const uint8_t *bytes, uint32_t reg_count);
-/* Stands for a destination `_`: nobody reads it, and the instruction writes lanes of any width. */
-#define CODE_SINK 255
-
 #endif
