@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/decode/lower.h"
-#include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/decode/regalloc.h"
+#include "daemon/device/soft/lower/lower.h"
+#include "daemon/device/soft/lower/operand.h"
 
 static void place_var(struct lowering *l, struct ptx_var *v) {
     uint64_t align = v->align ? v->align : 1;

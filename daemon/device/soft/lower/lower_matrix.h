@@ -2,10 +2,10 @@
  *
  * Instructions on matrices that a warp holds together.
  */
-#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_MATRIX_H
-#define DAEMON_DEVICE_SOFT_DECODE_LOWER_MATRIX_H
+#ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_MATRIX_H
+#define DAEMON_DEVICE_SOFT_LOWER_LOWER_MATRIX_H
 
-#include "daemon/device/soft/decode/lowering.h"
+#include "daemon/device/soft/lower/lowering.h"
 
 /* Fills `c` for mma, wmma, ldmatrix, stmatrix, movmatrix: registers in extra's defs and uses (a, b,
  * c in order), the address in a and offset, the stride in b, all lanes as members in e. */

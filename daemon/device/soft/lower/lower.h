@@ -2,10 +2,10 @@
  *
  * One PTX instruction into executable ones, appended.
  */
-#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_H
-#define DAEMON_DEVICE_SOFT_DECODE_LOWER_H
+#ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_H
+#define DAEMON_DEVICE_SOFT_LOWER_LOWER_H
 
-#include "daemon/device/soft/decode/lowering.h"
+#include "daemon/device/soft/lower/lowering.h"
 
 void lower_inst(struct lowering *l, const struct ptx_inst *inst);
 

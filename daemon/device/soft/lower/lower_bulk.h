@@ -3,10 +3,10 @@
  * Work that completes on a barrier or in a group: cp.async.bulk, cp.reduce.async.bulk, st.async,
  * red.async; and st.bulk.
  */
-#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_BULK_H
-#define DAEMON_DEVICE_SOFT_DECODE_LOWER_BULK_H
+#ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_BULK_H
+#define DAEMON_DEVICE_SOFT_LOWER_LOWER_BULK_H
 
-#include "daemon/device/soft/decode/lowering.h"
+#include "daemon/device/soft/lower/lowering.h"
 
 /* Fills `c` for those of cp that name .bulk; what its fields are says async/bulk.c. */
 void lower_bulk(struct lowering *l, struct code_inst *c);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/device/soft/decode/lower_matrix.h"
+#include "daemon/device/soft/lower/lower_matrix.h"
 
 #include <errno.h>
 
 #include "common/err.h"
 #include "daemon/device/soft/code/fragment.h"
-#include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/instructions/ptx_matrix.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/lower/operand.h"
 #include "daemon/device/soft/memory/fragments.h"
 
 struct parts {

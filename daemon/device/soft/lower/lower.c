@@ -4,25 +4,25 @@
  * only computes is left to isa_select; the forms that move data, control and lanes are laid out
  * here, each group beside the fields its handler reads.
  */
-#include "daemon/device/soft/decode/lower.h"
+#include "daemon/device/soft/lower/lower.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/decode/lower_bulk.h"
-#include "daemon/device/soft/decode/lower_cancel.h"
-#include "daemon/device/soft/decode/lower_matrix.h"
-#include "daemon/device/soft/decode/lower_mbarrier.h"
-#include "daemon/device/soft/decode/lower_tensor_map.h"
-#include "daemon/device/soft/decode/lower_texture.h"
-#include "daemon/device/soft/decode/lower_wgmma.h"
-#include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/exec/rendezvous.h"
 #include "daemon/device/soft/exec/stack.h"
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/lower/lower_bulk.h"
+#include "daemon/device/soft/lower/lower_cancel.h"
+#include "daemon/device/soft/lower/lower_matrix.h"
+#include "daemon/device/soft/lower/lower_mbarrier.h"
+#include "daemon/device/soft/lower/lower_tensor_map.h"
+#include "daemon/device/soft/lower/lower_texture.h"
+#include "daemon/device/soft/lower/lower_wgmma.h"
+#include "daemon/device/soft/lower/operand.h"
 #include "daemon/device/soft/memory/atomics.h"
 #include "daemon/device/soft/runtime/cdp.h"
 #include "daemon/device/soft/runtime/devrt.h"

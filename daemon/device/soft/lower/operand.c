@@ -2,7 +2,7 @@
  *
  * A register, an immediate, an address; what is neither is moved to a temporary first.
  */
-#include "daemon/device/soft/decode/operand.h"
+#include "daemon/device/soft/lower/operand.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Code that grows, and the error that ends it.
  */
-#include "daemon/device/soft/decode/lowering.h"
+#include "daemon/device/soft/lower/lowering.h"
 
 #include <errno.h>
 #include <stdarg.h>

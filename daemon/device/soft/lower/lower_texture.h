@@ -3,10 +3,10 @@
  * Instructions that read textures and read and write surfaces: their operands go to fixed places
  * (code_texture_use), whatever the form.
  */
-#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_TEXTURE_H
-#define DAEMON_DEVICE_SOFT_DECODE_LOWER_TEXTURE_H
+#ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_TEXTURE_H
+#define DAEMON_DEVICE_SOFT_LOWER_LOWER_TEXTURE_H
 
-#include "daemon/device/soft/decode/lowering.h"
+#include "daemon/device/soft/lower/lowering.h"
 
 void lower_texture(struct lowering *l, struct code_inst *c);
 

@@ -2,10 +2,10 @@
  *
  * Barriers in shared memory.
  */
-#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_MBARRIER_H
-#define DAEMON_DEVICE_SOFT_DECODE_LOWER_MBARRIER_H
+#ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_MBARRIER_H
+#define DAEMON_DEVICE_SOFT_LOWER_LOWER_MBARRIER_H
 
-#include "daemon/device/soft/decode/lowering.h"
+#include "daemon/device/soft/lower/lowering.h"
 
 /* Fills `c` for mbarrier: the result in d, the address in a and offset, the operand behind it in b;
  * vec: of a wait, whether that is a parity. */

@@ -3,8 +3,8 @@
  * One function being turned into code: what there is of it so far. Until registers are allocated a
  * slot >= 0 is a register's number. The first error sticks and ends the work.
  */
-#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWERING_H
-#define DAEMON_DEVICE_SOFT_DECODE_LOWERING_H
+#ifndef DAEMON_DEVICE_SOFT_LOWER_LOWERING_H
+#define DAEMON_DEVICE_SOFT_LOWER_LOWERING_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/device/soft/decode/lower_texture.h"
+#include "daemon/device/soft/lower/lower_texture.h"
 
 #include <errno.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/lower/operand.h"
 #include "daemon/device/soft/texture/surface.h"
 
 #define DEFS 4

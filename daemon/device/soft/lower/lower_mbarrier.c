@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/device/soft/decode/lower_mbarrier.h"
+#include "daemon/device/soft/lower/lower_mbarrier.h"
 
 #include <string.h>
 
 #include "common/err.h"
 #include "daemon/device/soft/async/mbarrier.h"
-#include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/exec/move.h"
+#include "daemon/device/soft/lower/operand.h"
 
 static void third(struct lowering *l, struct code_inst *c, uint32_t k, uint32_t bytes) {
     if (ptx_operand_at(l->inst, k)->kind != PTX_OPND_NONE)

@@ -4,17 +4,17 @@
  * copy of a map from shared to global memory. Nothing is asked of the other fields: between two
  * changes they need not fit each other. Who copies by the map asks (async/tensor.c).
  */
-#include "daemon/device/soft/decode/lower_tensor_map.h"
+#include "daemon/device/soft/lower/lower_tensor_map.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "daemon/device/soft/async/bulk.h"
-#include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/lower/operand.h"
 #include "proto/cuda/tensor_map.h"
 
 /* What is written, and how: PTX counts some things otherwise. */

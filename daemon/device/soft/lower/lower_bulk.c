@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/device/soft/decode/lower_bulk.h"
+#include "daemon/device/soft/lower/lower_bulk.h"
 
 #include <string.h>
 
 #include "common/err.h"
 #include "daemon/device/soft/async/bulk.h"
 #include "daemon/device/soft/async/tensor.h"
-#include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/exec/move.h"
+#include "daemon/device/soft/lower/operand.h"
 
 static void refuse(struct lowering *l) {
     lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");

@@ -2,10 +2,10 @@
  *
  * Tensor maps that kernels change, and hand on.
  */
-#ifndef DAEMON_DEVICE_SOFT_DECODE_LOWER_TENSOR_MAP_H
-#define DAEMON_DEVICE_SOFT_DECODE_LOWER_TENSOR_MAP_H
+#ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_TENSOR_MAP_H
+#define DAEMON_DEVICE_SOFT_LOWER_LOWER_TENSOR_MAP_H
 
-#include "daemon/device/soft/decode/lowering.h"
+#include "daemon/device/soft/lower/lowering.h"
 
 void lower_tensor_map(struct lowering *l, struct code_inst *c);
 

@@ -2,13 +2,13 @@
  *
  * Operands of PTX as slots.
  */
-#ifndef DAEMON_DEVICE_SOFT_DECODE_OPERAND_H
-#define DAEMON_DEVICE_SOFT_DECODE_OPERAND_H
+#ifndef DAEMON_DEVICE_SOFT_LOWER_OPERAND_H
+#define DAEMON_DEVICE_SOFT_LOWER_OPERAND_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/device/soft/decode/lowering.h"
+#include "daemon/device/soft/lower/lowering.h"
 
 /* Bytes of a lane of a register of type `t`: 0 for predicates, at least 2. */
 uint32_t operand_lane_bytes(uint32_t type);

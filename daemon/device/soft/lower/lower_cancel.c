@@ -4,14 +4,14 @@
  * does when none is left: here every one fails, and each cluster of the grid runs by itself. The
  * answer is sixteen zeros, which come as any other value does (async/bulk.c).
  */
-#include "daemon/device/soft/decode/lower_cancel.h"
+#include "daemon/device/soft/lower/lower_cancel.h"
 
 #include <string.h>
 
 #include "common/err.h"
 #include "daemon/device/soft/async/bulk.h"
-#include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/exec/move.h"
+#include "daemon/device/soft/lower/operand.h"
 
 #define ANSWER_BYTES 16
 

@@ -6,15 +6,15 @@
  * nothing. What is left of waiting is that none of the four warps goes on before all have come: a
  * program lets one of them tell whoever fills the memory again.
  */
-#include "daemon/device/soft/decode/lower_wgmma.h"
+#include "daemon/device/soft/lower/lower_wgmma.h"
 
 #include <errno.h>
 
 #include "common/err.h"
-#include "daemon/device/soft/decode/operand.h"
 #include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/instructions/ptx_wgmma.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
+#include "daemon/device/soft/lower/operand.h"
 #include "daemon/device/soft/memory/group.h"
 
 enum { OPERAND_D, OPERAND_A, OPERAND_B, OPERAND_KEEP, OPERAND_SIGNS };
