@@ -9,10 +9,6 @@
 #include "daemon/device/soft/exec/move.h"
 #include "daemon/device/soft/lower/operand.h"
 
-static void refuse(struct lowering *l) {
-    lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
-}
-
 static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
@@ -60,7 +56,7 @@ static void lower_tensor(struct lowering *l, struct code_inst *c, const char *te
     const struct ptx_operand *map = ptx_operand_at(l->inst, up ? 1 : 0),
                              *place = ptx_operand_at(l->inst, up ? 0 : 1);
     const uint32_t rank = (uint32_t)(text[0] - '0');
-    if (!has_tensor_form(text, rank)) return refuse(l);
+    if (!has_tensor_form(text, rank)) return lowering_refuse(l);
     if (map->kind != PTX_OPND_ADDR)
         return lowering_fail(l, ERR_INVALID_PTX, "an address is missing");
     struct code_extra *x = lowering_extra(l, c, 0, 10);
@@ -93,7 +89,7 @@ void lower_bulk(struct lowering *l, struct code_inst *c) {
     if (begins(text, "commit_group") || begins(text, "wait_group") || begins(text, "prefetch."))
         return;
     if (begins(text, "tensor.")) return lower_tensor(l, c, text + strlen("tensor."));
-    if (!up && !down) return refuse(l);
+    if (!up && !down) return lowering_refuse(l);
     const bool within = up && strstr(text, ".shared::cta.mbarrier");
     c->vec = (uint8_t)((up ? CODE_BULK_TO | CODE_BULK_BARRIER : 0) |
                        (down || within ? CODE_BULK_FROM : 0));

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/err.h"
+
 #define NAME_SHOWN \
     100 /* characters: C++ and Numba have names that would leave no room for the rest */
 
@@ -26,6 +28,10 @@ void lowering_fail(struct lowering *l, int err, const char *fmt, ...) {
                  NAME_SHOWN, l->func->name, what);
     else
         snprintf(l->why, l->why_bytes, "%.*s: %s", NAME_SHOWN, l->func->name, what);
+}
+
+void lowering_refuse(struct lowering *l) {
+    lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
 }
 
 void lowering_emit(struct lowering *l, const struct code_inst *c) {

@@ -33,6 +33,8 @@ struct lowering {
 
 void lowering_fail(struct lowering *l, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* The instruction is none that the software GPU has. */
+void lowering_refuse(struct lowering *l);
 /* Appends a copy. */
 void lowering_emit(struct lowering *l, const struct code_inst *c);
 int32_t lowering_temp(struct lowering *l, uint32_t bytes);

@@ -189,3 +189,18 @@ int32_t operand_address_value(struct lowering *l, const struct ptx_operand *o) {
     lowering_emit(l, &add);
     return add.d;
 }
+
+void operand_dest_or_pair(struct lowering *l, struct code_inst *c, const struct ptx_operand *o) {
+    if (o->kind == PTX_OPND_VEC) {
+        if (o->elem_count != 2)
+            lowering_fail(l, ERR_INVALID_PTX, "a pair of destinations expected");
+        if (l->err) return;
+        c->d2 = o->elems[1].kind == PTX_OPND_NONE ? CODE_NO_SLOT : operand_dest(l, &o->elems[1]);
+        o = &o->elems[0];
+    }
+    c->d = operand_dest(l, o);
+    uint32_t bytes = operand_reg_bytes(l, o);
+    c->d_bytes = (uint8_t)bytes;
+    if (bytes > 8) /* what has 128 bits is moved, loaded or exchanged */
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "a result of 128 bits is not supported here");
+}

@@ -17,6 +17,8 @@ uint32_t operand_lane_bytes(uint32_t type);
 int32_t operand_source(struct lowering *l, const struct ptx_operand *o, uint32_t bytes, bool wider);
 /* A destination; the sink gives a temporary nobody reads. */
 int32_t operand_dest(struct lowering *l, const struct ptx_operand *o);
+/* Fills c's destinations and d_bytes from `d` or the pair `d|p`. */
+void operand_dest_or_pair(struct lowering *l, struct code_inst *c, const struct ptx_operand *o);
 uint32_t operand_reg_bytes(const struct lowering *l, const struct ptx_operand *o);
 /* Emits the move of a special register, local variable or parameter's address into `dest`; false
  * when `o` is none of these. `like` has the guard, or is NULL. */
