@@ -25,6 +25,7 @@
 
 #include "daemon/sched/admission/grow.h"
 #include "daemon/sched/admission/parts.h"
+#include "daemon/sched/admission/victim.h"
 #include "daemon/sched/core.h"
 #include "daemon/sched/dispatch/job_heap.h"
 #include "daemon/sched/dispatch/ready.h"
@@ -247,19 +248,13 @@ static bool try_job(struct sched *s, uint32_t job, bool reorganise) {
 
 /* ---- making room ----------------------------------------------------------------------------- */
 
-/* No ephemeral page of it is in use, and so nothing of it runs. */
-static bool is_still(const struct sched *s, uint32_t job) {
-    const struct sched_job *j = &s->st.jobs[job];
-    return !j->left && !j->swapped && !j->spilled && s->st.lane[j->lane].inside != job;
-}
-
 /* Draining lanes (lanes_admit with reorganise): moves whoever can be moved now. True when any was.
  */
 static bool drain_for(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     uint32_t from = st->jobs[job].lane, to;
     uint64_t before = lanes_size(st->lanes, from);
-    if (!is_still(s, job)) return false;
+    if (!victim_is_still(s, job)) return false;
     if (!lanes_drain(st->lanes, job, &to)) return false;
     turn_detach(s, job);
     st->jobs[job].lane = to;
@@ -274,90 +269,6 @@ static bool drain_all(struct sched *s) {
     for (uint32_t job = s->st.admitted; job != SCHED_NONE; job = s->st.jobs[job].admitted_next)
         any |= drain_for(s, job);
     return any;
-}
-
-/* Since when the job has had its memory and nothing to do; NEVER: it has. */
-static uint64_t idle_since(const struct sched *s, uint32_t job) {
-    const struct sched_job *j = &s->st.jobs[job];
-    if (j->left || j->swapped || j->running || j->waiting) return SCHED_NEVER;
-    return j->done_ns > j->held_ns ? j->done_ns : j->held_ns;
-}
-
-/* From when on it counts as idle: after a lease. */
-static uint64_t idle_at(const struct sched *s, uint32_t job) {
-    uint64_t since = idle_since(s, job);
-    return since == SCHED_NEVER ? since : since + s->config.lease_ns;
-}
-
-static bool swaps(const struct sched *s) {
-    return s->config.swap && s->lane_policy->swap_margin;
-}
-
-/* True if the job's memory may go to host memory for another user's job, also without swap. */
-static bool is_abandoned(const struct sched *s, uint32_t job, uint32_t k) {
-    uint64_t since = idle_since(s, k);
-    if (s->st.jobs[k].spec.user == s->st.jobs[job].spec.user || since == SCHED_NEVER) return false;
-    return s->st.now_ns - since >= s->config.idle_after_ns && since <= s->st.now_ns;
-}
-
-static bool is_idle(const struct sched *s, uint32_t job) {
-    return idle_at(s, job) <= s->st.now_ns;
-}
-
-/* What is free when it goes, at the least. */
-static uint64_t gain_bytes(const struct sched *s, uint32_t job) {
-    const struct lanes *l = s->st.lanes;
-    uint32_t lane = s->st.jobs[job].lane;
-    return lanes_persistent(l, job) + (lanes_members(l, lane) == 1 ? lanes_size(l, lane) : 0);
-}
-
-static bool is_behind(const struct sched *s, uint32_t job, uint32_t k) {
-    const struct order_node *head = &s->st.jobs[job].node;
-    const struct sched_job *j = &s->st.jobs[k];
-    uint64_t rank = s->lane_policy->rank(&s->st, k);
-    if (j->spec.unknown || j->spec.fixed || !gain_bytes(s, k)) return false;
-    if (!swaps(s)) return is_abandoned(s, job, k) && j->spec.priority <= head->priority;
-    if (is_idle(s, k)) return j->spec.priority <= head->priority;
-    if (!is_still(s, k) || !lanes_persistent(s->st.lanes, k)) return false;
-    if (j->spec.priority != head->priority) return j->spec.priority < head->priority;
-    return rank > head->rank && rank - head->rank > s->lane_policy->swap_margin(&s->st);
-}
-
-/* Who is idle, for longest first; else the last in rank. */
-static bool goes_before(const struct sched *s, uint32_t a, uint32_t b) {
-    const struct lane_policy *p = s->lane_policy;
-    if (!swaps(s) || is_idle(s, a) || is_idle(s, b)) return idle_at(s, a) < idle_at(s, b);
-    return p->rank(&s->st, a) > p->rank(&s->st, b);
-}
-
-/* Of the admitted jobs that could make room for `job`, the first to go. *room_bytes: what
- * all of them and what is free make together. */
-static uint32_t find_victim(const struct sched *s, uint32_t job, uint64_t *room_bytes) {
-    const struct sched_state *st = &s->st;
-    uint32_t victim = SCHED_NONE;
-    *room_bytes = lanes_capacity(st->lanes) - lanes_used(st->lanes);
-    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
-        if (!is_behind(s, job, k)) continue;
-        *room_bytes += gain_bytes(s, k);
-        if (victim == SCHED_NONE || goes_before(s, k, victim)) victim = k;
-    }
-    return victim;
-}
-
-/* The first idle job to go to host memory for `job`; both are admitted. Adds to *sum what all such
- * jobs hold. */
-static uint32_t find_idle(const struct sched *s, uint32_t job, uint64_t *sum) {
-    const struct sched_state *st = &s->st;
-    uint32_t victim = SCHED_NONE;
-    for (uint32_t k = st->admitted; k != SCHED_NONE; k = st->jobs[k].admitted_next) {
-        const struct sched_job *j = &st->jobs[k];
-        if (k == job || j->spec.unknown || j->spec.fixed) continue;
-        if (swaps(s) ? !is_idle(s, k) : !is_abandoned(s, job, k)) continue;
-        if (j->spec.priority > st->jobs[job].spec.priority || !gain_bytes(s, k)) continue;
-        *sum += gain_bytes(s, k);
-        if (victim == SCHED_NONE || idle_at(s, k) < idle_at(s, victim)) victim = k;
-    }
-    return victim;
 }
 
 static void swap_out(struct sched *s, uint32_t victim) {
@@ -393,7 +304,7 @@ static bool swap_for(struct sched *s, uint32_t job) {
     uint64_t room, need = least_need(s, j);
     bool any = false;
     for (;;) {
-        uint32_t victim = find_victim(s, job, &room);
+        uint32_t victim = victim_find(s, job, &room);
         if (victim == SCHED_NONE || room < need) break;
         swap_out(s, victim);
         any = true;
@@ -408,11 +319,6 @@ static bool swap_for(struct sched *s, uint32_t job) {
 /* It would do something if it had its memory. */
 static bool is_hungry(const struct sched_job *j) {
     return !j->spec.paused && (!j->swapped || j->waiting || j->wanted);
-}
-
-/* Jobs are swapped, or may be for another user's. */
-static bool may_swap(const struct sched *s) {
-    return swaps(s) || s->several_users;
 }
 
 /* ---- PROCESSREQUESTS (Algorithm 1, lines 15-20) ---------------------------------------------- */
@@ -457,15 +363,15 @@ static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
 /* True if the memory of jobs that may go for this one, and free memory, are enough for it. */
 static bool can_swap(const struct sched *s, uint32_t job) {
     uint64_t room;
-    return find_victim(s, job, &room) != SCHED_NONE && room >= least_need(s, &s->st.jobs[job]);
+    return victim_find(s, job, &room) != SCHED_NONE && room >= least_need(s, &s->st.jobs[job]);
 }
 
 /* The job for which others go to host memory: where jobs are swapped, the first in the queue; else
  * the first that another user's idle jobs make room for. */
 static uint32_t first_hungry(const struct sched *s, const uint32_t *kept, uint32_t count) {
-    for (uint32_t i = 0; may_swap(s) && i < count; i++)
+    for (uint32_t i = 0; victim_may_swap(s) && i < count; i++)
         if (is_hungry(&s->st.jobs[kept[i]]) && !is_foreign(s, kept[i]) &&
-            (swaps(s) || can_swap(s, kept[i])))
+            (victim_swaps(s) || can_swap(s, kept[i])))
             return kept[i];
     return SCHED_NONE;
 }
@@ -529,10 +435,11 @@ static void take_measured(struct sched *s) {
 static void watch_idle(struct sched *s) {
     const struct sched_state *st = &s->st;
     s->idle_at = SCHED_NEVER;
-    if (!may_swap(s) || (st->pending == SCHED_NONE && st->grower == SCHED_NONE)) return;
-    uint64_t after = swaps(s) ? s->config.lease_ns : s->config.idle_after_ns;
+    if (!victim_may_swap(s) || (st->pending == SCHED_NONE && st->grower == SCHED_NONE)) return;
+    uint64_t after = victim_swaps(s) ? s->config.lease_ns : s->config.idle_after_ns;
     for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
-        uint64_t since = idle_since(s, job), at = since == SCHED_NEVER ? since : since + after;
+        uint64_t since = victim_idle_since(s, job),
+                 at = since == SCHED_NEVER ? since : since + after;
         if (at > st->now_ns && at < s->idle_at) s->idle_at = at;
     }
 }
@@ -542,7 +449,7 @@ static bool follow_run(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     take_waiting(s, job);
     if (try_job(s, job, false)) return true;
-    if (may_swap(s) && swap_for(s, job) && j->admitted) return true;
+    if (victim_may_swap(s) && swap_for(s, job) && j->admitted) return true;
     if (is_pending(j)) take_waiting(s, job);
     refuse(s, job, SCHED_WHY_RUN);
     return false;
@@ -565,9 +472,9 @@ static void gather_runs(struct sched *s) {
 static bool swap_for_grower(struct sched *s) {
     uint32_t job = s->st.grower;
     bool any = false;
-    while (job != SCHED_NONE && may_swap(s)) {
+    while (job != SCHED_NONE && victim_may_swap(s)) {
         uint64_t sum = 0, missing = grow_missing(s);
-        uint32_t victim = find_idle(s, job, &sum);
+        uint32_t victim = victim_find_idle(s, job, &sum);
         if (!missing || victim == SCHED_NONE || sum < missing) break;
         swap_out(s, victim);
         any = true;
@@ -600,8 +507,8 @@ void admit_wanted(struct sched *s, uint32_t job) {
 }
 
 void admit_idled(struct sched *s) {
-    uint64_t at = s->st.now_ns + (swaps(s) ? s->config.lease_ns : s->config.idle_after_ns);
-    if (may_swap(s) && at < s->idle_at) s->idle_at = at;
+    uint64_t at = s->st.now_ns + (victim_swaps(s) ? s->config.lease_ns : s->config.idle_after_ns);
+    if (victim_may_swap(s) && at < s->idle_at) s->idle_at = at;
 }
 
 /* ---- what an admitted job does --------------------------------------------------------------- */
