@@ -8,7 +8,7 @@
 
 #include "daemon/ctl/cli/usage.h"
 #include "daemon/ctl/doctor/doctor.h"
-#include "daemon/ctl/record/record.h"
+#include "daemon/ctl/record/record_verb.h"
 #include "daemon/ctl/run/run.h"
 #include "daemon/ctl/verbs/gpu_retry.h"
 #include "daemon/ctl/verbs/job_verbs.h"
@@ -39,7 +39,7 @@ static const struct verb verbs[] = {
      CTL_V_COUNT, top_run},
     {"record", "[--events] [--kernels] [--gpu N] [--for TIME] [--until-idle] FILE",
      "write what runs as a workload for salus-sim, or what the scheduler does, until interrupted",
-     CTL_V_COUNT, record_run},
+     CTL_V_COUNT, record_verb_run},
     {"predict",
      "[--batch N] [--dim NAME=N] [--device NAME] [--optimiser NAME] [--predictor FILE] "
      "[--features] "

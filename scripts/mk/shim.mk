@@ -9,7 +9,7 @@ $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
 $(BUILD)/test/unit/shim/alone/test_vmem: $(BUILD)/shim/memory/vmem.o
 $(BUILD)/test/unit/shim/alone/test_shim_registered: $(addprefix $(BUILD)/shim/,$(addprefix host_memory/,aside.o calm.o hold.o \
-	hostmem.o pages.o quiet.o shadow.o) memory/identity.o memory/spans.o)
+	registered.o pages.o quiet.o shadow.o) memory/identity.o memory/spans.o)
 $(BUILD)/test/unit/shim/alone/test_shim_share: $(addprefix $(BUILD)/shim/host_memory/,share.o pages.o)
 $(BUILD)/test/unit/shim/alone/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/shim/alone/test_spans: $(BUILD)/shim/memory/spans.o

@@ -279,7 +279,7 @@ static int lay_piece(struct shadow *s, uint64_t addr, uint64_t bytes,
     if (keeps && !(x.own = park(s, addr))) return -ENOMEM;
     int err = exchange(lay_aside, &x);
     if (err && keeps) munmap(at(unpark(s, addr)), bytes);
-    /* hostmem.c gives a forked child pages of its own. */
+    /* registered.c gives a forked child pages of its own. */
     if (!err) madvise(at(addr), bytes, MADV_DONTFORK);
     return err;
 }

@@ -3,7 +3,8 @@
  * Pieces of the host window that stand for pages of the program: the same memory at two addresses,
  * so that the device sees at one what the program has at the other. A page's contents move into the
  * piece when it is laid, and back when it is lifted; where in the piece is arithmetic, so that
- * neighbours which share a page have it at one place. Not thread-safe: hostmem.c's, under its lock.
+ * neighbours which share a page have it at one place. Not thread-safe: registered.c's, under its
+ * lock.
  */
 #ifndef SHIM_HOST_MEMORY_SHADOW_H
 #define SHIM_HOST_MEMORY_SHADOW_H

@@ -24,7 +24,7 @@ enum mem_kind {
     MEM_VARIABLE, /* declared __managed__; placed by the worker */
     MEM_ARRAY,    /* cuArrayCreate: reached by its handle alone */
     MEM_OWN,      /* staging and answers */
-    MEM_SHADOW,   /* stands for registered memory (hostmem.h) */
+    MEM_SHADOW,   /* stands for registered memory (registered.h) */
     MEM_MAPPED,   /* shown of a segment (virtual.h); `detail`: by which handles it may be had */
 };
 

@@ -5,7 +5,7 @@
 #include "shim/transfer/lookup.h"
 
 #include "shim/connection/state.h"
-#include "shim/host_memory/hostmem.h"
+#include "shim/host_memory/registered.h"
 #include "shim/memory/placed.h"
 #include "shim/memory/virtual.h"
 #include "shim/transfer/stray.h"
@@ -23,7 +23,7 @@ bool lookup_range(uint64_t addr, uint64_t bytes, struct mem_block *out) {
 
 bool lookup_variable(uint64_t addr, uint64_t bytes) {
     const struct wire_windows *w = &state.conn.windows;
-    if (addr && (stray_has(addr, bytes) || hostmem_device(addr, bytes) == addr)) return true;
+    if (addr && (stray_has(addr, bytes) || registered_device(addr, bytes) == addr)) return true;
     if (!conn_in_device(&state.conn, addr) || addr - w->dev_base < w->alloc_bytes) return false;
     return bytes <= w->dev_base + w->alloc_bytes + w->module_bytes - addr;
 }

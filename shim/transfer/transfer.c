@@ -15,7 +15,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
-#include "shim/host_memory/hostmem.h"
+#include "shim/host_memory/registered.h"
 #include "shim/memory/identity.h"
 #include "shim/memory/mem.h"
 #include "shim/texture/opaque.h"
@@ -43,7 +43,7 @@ static bool rows_apart(const struct transfer *t, uint64_t pitch, uint64_t slice)
 
 /* Registered memory that the device sees is pinned where it sees it: `*at` becomes that. */
 static enum place classify_host(uint64_t *at, uint64_t bytes) {
-    uint64_t device = hostmem_device(*at, bytes);
+    uint64_t device = registered_device(*at, bytes);
     if (!device) return PLACE_PAGEABLE;
     *at = device;
     return PLACE_PINNED;

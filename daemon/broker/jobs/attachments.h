@@ -14,7 +14,7 @@
 #include "common/list.h"
 #include "daemon/broker/config/config.h"
 #include "daemon/broker/jobs/groups.h"
-#include "daemon/broker/jobs/job.h"
+#include "daemon/broker/jobs/job_identity.h"
 #include "daemon/broker/jobs/pages.h"
 #include "daemon/broker/jobs/slots.h"
 #include "daemon/broker/worker/worker.h"

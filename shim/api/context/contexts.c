@@ -18,7 +18,7 @@
 #include "shim/context/stream.h"
 #include "shim/device/shown.h"
 #include "shim/graph/graph_memory.h"
-#include "shim/host_memory/hostmem.h"
+#include "shim/host_memory/registered.h"
 #include "shim/ipc/opened.h"
 #include "shim/memory/fifo.h"
 #include "shim/memory/mem.h"
@@ -48,7 +48,7 @@ static void clear(struct context *c) {
     array_release(c->index);
     opened_release(c->index);
     mem_release(c->index);
-    if (c->index == CTX_PRIMARY) hostmem_clear();
+    if (c->index == CTX_PRIMARY) registered_clear();
     cls_release(c->index);
 }
 

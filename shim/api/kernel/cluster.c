@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "proto/gen/prototypes.h"
-#include "shim/api/kernel/occupancy.h"
+#include "shim/api/kernel/occupancy_calls.h"
 #include "shim/code/function.h"
 #include "shim/code/resolve.h"
 #include "shim/connection/reply.h"
@@ -41,7 +41,7 @@ static uint32_t limit(const struct function *f, CUlaunchAttributePortableCluster
 /* The largest that launches of blocks of so many threads can have; 0: none. */
 static uint32_t most_blocks(const struct function *f, CUlaunchAttributePortableClusterMode mode,
                             uint32_t threads, uint64_t dynamic, uint32_t sms) {
-    uint32_t resident = occupancy_resident(f, threads, dynamic) * sms;
+    uint32_t resident = occupancy_calls_resident(f, threads, dynamic) * sms;
     uint32_t size = limit(f, mode);
     while (size > resident)
         size /= 2;
@@ -112,7 +112,7 @@ static CUlaunchAttributePortableClusterMode mode_of(const CUlaunchConfig *config
 
 /* What a launch of it would have. */
 static uint32_t sms_of(const CUlaunchConfig *config) {
-    return occupancy_part(ctx_current() ? stream_find(config->hStream) : NULL);
+    return occupancy_calls_part(ctx_current() ? stream_find(config->hStream) : NULL);
 }
 
 /* `*count` is what occupancy says; the device may say less, and of all its multiprocessors, also
@@ -182,7 +182,7 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
     /* What the kernel may ask for and this device does not take fits no times: so programs that may
      * have any size find the largest. */
     bool fits = size <= most_blocks(f, mode_of(config), threads, config->sharedMemBytes, sms);
-    resident = fits ? occupancy_resident(f, threads, config->sharedMemBytes) : 0;
+    resident = fits ? occupancy_calls_resident(f, threads, config->sharedMemBytes) : 0;
     uint32_t count = flags ? resident * sms / size : 0; /* without a cluster there is none */
     if (size > 1) r = ask_device(f, config, flags, false, &count);
     if (!r) *numClusters = (int)count;

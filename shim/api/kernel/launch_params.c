@@ -10,7 +10,7 @@
 
 #include "proto/wire/wire.h"
 #include "shim/api/kernel/cluster.h"
-#include "shim/api/kernel/occupancy.h"
+#include "shim/api/kernel/occupancy_calls.h"
 #include "shim/capture/capture.h"
 #include "shim/code/function.h"
 #include "shim/code/resolve.h"
@@ -75,7 +75,7 @@ uint32_t launch_params_most_shared(const struct function *f, const struct launch
 static CUresult check_cooperative(const struct wire_launch *l, const struct function *f,
                                   uint32_t sms) {
     uint32_t threads = (uint32_t)l->block[0] * l->block[1] * l->block[2];
-    uint64_t resident = (uint64_t)occupancy_resident(f, threads, l->shared_bytes) * sms;
+    uint64_t resident = (uint64_t)occupancy_calls_resident(f, threads, l->shared_bytes) * sms;
     uint64_t plane = (uint64_t)l->grid[0] * l->grid[1];
     return plane <= resident && plane * l->grid[2] <= resident
                ? CUDA_SUCCESS
@@ -84,7 +84,7 @@ static CUresult check_cooperative(const struct wire_launch *l, const struct func
 
 CUresult launch_params_check_together(const struct wire_launch *l, const struct function *f,
                                       const struct launch_modes *m, const struct stream *s) {
-    uint32_t sms = occupancy_part(s);
+    uint32_t sms = occupancy_calls_part(s);
     CUresult r =
         l->flags & WIRE_LAUNCH_CLUSTER ? cluster_check(l, f, m->cluster, sms) : CUDA_SUCCESS;
     return !r && l->flags & WIRE_LAUNCH_COOPERATIVE ? check_cooperative(l, f, sms) : r;

@@ -52,7 +52,7 @@ __attribute__((cold)) CUresult launch_params_bad_shape(CUresult shown);
 /* The bytes of dynamic shared memory that the kernel may have with a mode that is no default. */
 uint32_t launch_params_most_shared(const struct function *f, const struct launch_modes *m);
 
-/* Checks the flags that ask for blocks together; `s`: as occupancy_part has it. */
+/* Checks the flags that ask for blocks together; `s`: as occupancy_calls_part has it. */
 CUresult launch_params_check_together(const struct wire_launch *l, const struct function *f,
                                       const struct launch_modes *m, const struct stream *s);
 
@@ -83,7 +83,7 @@ static inline CUresult launch_params_check_shape(const struct wire_launch *l,
 }
 
 /* Whether the kernel can be launched so; a launch that names no cluster gets the kernel's own.
- * `s`: as occupancy_part has it. */
+ * `s`: as occupancy_calls_part has it. */
 static inline CUresult launch_params_check(struct wire_launch *l, const struct function *f,
                                            const struct launch_modes *m, const struct stream *s) {
     if (!(l->flags & WIRE_LAUNCH_CLUSTER)) l->flags |= f->launch_flags;

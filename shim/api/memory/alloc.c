@@ -7,7 +7,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/graph/graph_memory.h"
-#include "shim/host_memory/hostmem.h"
+#include "shim/host_memory/registered.h"
 #include "shim/ipc/opened.h"
 #include "shim/memory/headroom.h"
 #include "shim/memory/mem.h"
@@ -87,12 +87,12 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr 
     CUresult r = ctx_enter();
     if (r) return r;
     struct mem_block b;
-    struct hostmem_range range;
+    struct registered_range range;
     if (!lookup_block(dptr, &b) || b.kind == MEM_POOL_FREE || b.kind == MEM_OWN ||
         b.kind == MEM_ARRAY)
         return CUDA_ERROR_NOT_FOUND;
     if (b.kind == MEM_SHADOW) {
-        if (!hostmem_find_device(dptr, &range)) return CUDA_ERROR_NOT_FOUND;
+        if (!registered_find_device(dptr, &range)) return CUDA_ERROR_NOT_FOUND;
         b.addr = range.device;
         b.bytes = range.bytes;
     }

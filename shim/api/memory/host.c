@@ -9,7 +9,7 @@
 #include "shim/connection/refuse.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
-#include "shim/host_memory/hostmem.h"
+#include "shim/host_memory/registered.h"
 #include "shim/memory/mem.h"
 
 /* Threads of OpenMP look for work as long as 0.2 s before they sleep. */
@@ -55,7 +55,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
     CUresult r = ctx_enter();
     if (r) return r;
     struct mem_block b;
-    struct hostmem_range range;
+    struct registered_range range;
     if (!pdptr || Flags) return CUDA_ERROR_INVALID_VALUE;
     uint64_t addr = (uint64_t)(uintptr_t)p;
     *pdptr = 0;
@@ -64,8 +64,8 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
         *pdptr = addr;
         return CUDA_SUCCESS;
     }
-    if (!hostmem_find(addr, &range)) return CUDA_ERROR_INVALID_VALUE;
-    const char *why = range.device ? NULL : hostmem_show(addr, PATIENCE_NS, &range);
+    if (!registered_find(addr, &range)) return CUDA_ERROR_INVALID_VALUE;
+    const char *why = range.device ? NULL : registered_show(addr, PATIENCE_NS, &range);
     if (why) return refuse_registered(why);
     *pdptr = addr - range.addr + range.device;
     return CUDA_SUCCESS;
@@ -75,14 +75,14 @@ CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p) {
     CUresult r = ctx_enter();
     if (r) return r;
     struct mem_block b;
-    struct hostmem_range range;
+    struct registered_range range;
     if (!pFlags) return CUDA_ERROR_INVALID_VALUE;
     if (mem_find((uint64_t)(uintptr_t)p, &b) && b.kind == MEM_PINNED) {
         /* With unified addressing all pinned memory is mapped. */
         *pFlags = b.detail | CU_MEMHOSTALLOC_DEVICEMAP;
         return CUDA_SUCCESS;
     }
-    if (!hostmem_find((uint64_t)(uintptr_t)p, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!registered_find((uint64_t)(uintptr_t)p, &range)) return CUDA_ERROR_INVALID_VALUE;
     *pFlags = range.flags;
     return CUDA_SUCCESS;
 }
@@ -99,7 +99,7 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
     CUresult r = ctx_enter();
     if (r) return r;
     const struct wire_windows *w = &state.conn.windows;
-    struct hostmem_range range;
+    struct registered_range range;
     uint64_t addr = (uint64_t)(uintptr_t)p;
     if (Flags & CU_MEMHOSTREGISTER_IOMEMORY) return CUDA_ERROR_NOT_SUPPORTED;
     if (!p || bytesize == 0 || Flags & ~known || bytesize > UINT64_MAX - addr)
@@ -108,9 +108,9 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
         return CUDA_ERROR_INVALID_VALUE;
     if (in_window(addr, bytesize, w->host_base, w->host_bytes))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    r = hostmem_add(addr, bytesize, Flags);
+    r = registered_add(addr, bytesize, Flags);
     /* Where it is not safe now, it may be when its pointer is asked for. */
-    if (!r && Flags & CU_MEMHOSTREGISTER_DEVICEMAP) (void)hostmem_show(addr, 0, &range);
+    if (!r && Flags & CU_MEMHOSTREGISTER_DEVICEMAP) (void)registered_show(addr, 0, &range);
     return r;
 }
 
@@ -118,14 +118,14 @@ CUresult cuMemHostUnregister(void *p) {
     CUresult r = ctx_enter();
     if (r) return r;
     uint64_t addr = (uint64_t)(uintptr_t)p;
-    struct hostmem_range range;
+    struct registered_range range;
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    if (!hostmem_find(addr, &range) || range.addr != addr)
+    if (!registered_find(addr, &range) || range.addr != addr)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     if (range.device) {
         r = capture_gate();
         if (!r) r = stream_drain();
         if (r) return r;
     }
-    return hostmem_remove(addr) ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    return registered_remove(addr) ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }

@@ -8,7 +8,7 @@
 #include "proto/gen/prototypes.h"
 #include "shim/code/image.h"
 #include "shim/context/ctx.h"
-#include "shim/host_memory/hostmem.h"
+#include "shim/host_memory/registered.h"
 #include "shim/memory/identity.h"
 #include "shim/memory/mem.h"
 #include "shim/memory/pool.h"
@@ -27,9 +27,9 @@ struct pointer {
 
 /* Either of its two addresses. */
 static bool find_registered(uint64_t addr, struct pointer *p) {
-    struct hostmem_range r;
-    bool device = hostmem_find_device(addr, &r);
-    if (!device && !hostmem_find(addr, &r)) return false;
+    struct registered_range r;
+    bool device = registered_find_device(addr, &r);
+    if (!device && !registered_find(addr, &r)) return false;
     uint64_t base = device ? r.device : r.addr, offset = addr - base;
     p->host = r.addr + offset;
     p->device = r.device ? r.device + offset : 0;

@@ -18,7 +18,7 @@
 #include "daemon/device/soft/async/mbarrier.h"
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/launch/cluster_state.h"
-#include "daemon/device/soft/memory/atomics.h"
+#include "daemon/device/soft/memory/atomic_access.h"
 #include "daemon/device/soft/memory/mem.h"
 
 #define UNIT 16
@@ -59,7 +59,7 @@ static void combine(const struct code_inst *i, uint64_t to, uint64_t from, uint3
     for (uint32_t k = 0; k < bytes; k += each) {
         uint64_t value = 0;
         memcpy(&value, (const void *)(uintptr_t)(from + k), each);
-        atomics_combine(&flushing, to + k, value);
+        atomic_access_combine(&flushing, to + k, value);
     }
 }
 
@@ -216,7 +216,7 @@ static void put_value(struct warp *w, const struct code_inst *i, uint32_t lane, 
         return;
     }
     memcpy(&value, at, from->bytes);
-    atomics_combine(i, to, value);
+    atomic_access_combine(i, to, value);
 }
 
 /* Sixteen bytes to the same place of every block, and their barriers. */

@@ -24,7 +24,7 @@
 #include "daemon/device/soft/async/mbarrier.h"
 #include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/launch/cluster_state.h"
-#include "daemon/device/soft/memory/atomics.h"
+#include "daemon/device/soft/memory/atomic_access.h"
 #include "daemon/device/soft/memory/mem.h"
 #include "proto/cuda/tensor_map.h"
 
@@ -299,7 +299,7 @@ static void combine_row(const struct code_inst *i, const struct box *b, uint64_t
     for (uint64_t k = 0; k < bytes; k += b->element) {
         uint64_t value = 0;
         memcpy(&value, row + k, b->element);
-        atomics_combine(&like, to + k, value);
+        atomic_access_combine(&like, to + k, value);
     }
 }
 

@@ -13,7 +13,7 @@
 #include "daemon/device/soft/lower/lower_bulk.h"
 #include "daemon/device/soft/lower/lower_mbarrier.h"
 #include "daemon/device/soft/lower/operand.h"
-#include "daemon/device/soft/memory/atomics.h"
+#include "daemon/device/soft/memory/atomic_access.h"
 
 static void emit_vector(struct lowering *l, struct code_inst *c, const struct ptx_operand *vec,
                         bool load) {
@@ -98,7 +98,7 @@ static void emit_atomic_vector(struct lowering *l, struct code_inst *c, bool res
     x->use_count = n;
     x->def_count = back ? n : 0;
     if (l->err) return;
-    c->run = atomics_select(c);
+    c->run = atomic_access_select(c);
     if (!c->run) lowering_refuse(l);
 }
 
@@ -119,7 +119,7 @@ void lower_access_atomic(struct lowering *l, struct code_inst *c, bool result) {
         c->c = operand_source(l, ptx_operand_at(l->inst, k + 2), lane, false);
     c->d_bytes = (uint8_t)lane;
     if (l->err) return;
-    c->run = atomics_select(c);
+    c->run = atomic_access_select(c);
     if (!c->run) lowering_refuse(l);
 }
 

@@ -19,8 +19,8 @@
 
 #include "daemon/place/slurm/spank/child.h"
 #include "daemon/place/slurm/spank/daemon.h"
-#include "daemon/place/slurm/spank/job.h"
 #include "daemon/place/slurm/spank/settings.h"
+#include "daemon/place/slurm/spank/spank_job.h"
 
 /* cppcheck-suppress unknownMacro */
 SPANK_PLUGIN(salus, 1)
@@ -156,7 +156,7 @@ int slurm_spank_user_init(spank_t sp, int argc, char **argv) {
 
     if (spank_context() != S_CTX_REMOTE || spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS)
         return 0;
-    plugin.asked = job_ask(id, plugin.settings.gres, &plugin.job) == 0;
+    plugin.asked = spank_job_ask(id, plugin.settings.gres, &plugin.job) == 0;
     if (!plugin.asked) slurm_info("salus: slurmctld says nothing of job %" PRIu32, id);
     return 0;
 }
@@ -236,7 +236,7 @@ static void give_back(spank_t sp, const char *node) {
     if (!plugin.settings.prolog || !is_batch(sp)) return;
     if (spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS) return;
     if (daemon_answers(&plugin.settings, node, why) == 0) return;
-    if (job_requeue(id) == 0) slurm_spank_log("salus: job %" PRIu32 " is queued again", id);
+    if (spank_job_requeue(id) == 0) slurm_spank_log("salus: job %" PRIu32 " is queued again", id);
 }
 
 /* With an option or the GRES. Where slurmctld does not say, job_submit.lua did, to the job. */
@@ -270,9 +270,9 @@ int slurm_spank_job_prolog(spank_t sp, int argc, char **argv) {
     if (settings_parse(&plugin.settings, argc, argv, &wrong) < 0) return 0; /* slurmd has said so */
     if (!plugin.settings.prolog || !node) return 0;
     if (spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS) return 0;
-    if (job_ask(id, plugin.settings.gres, &plugin.job) < 0 || !plugin.job.shares) return 0;
+    if (spank_job_ask(id, plugin.settings.gres, &plugin.job) < 0 || !plugin.job.shares) return 0;
     if (daemon_answers(&plugin.settings, node, why) == 0) return 0;
     slurm_error("salus: job %" PRIu32 " is queued again: %s", id, why);
-    job_drain_node(node, why);
+    spank_job_drain_node(node, why);
     return -1;
 }

@@ -21,7 +21,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 #include "shim/graph/graph_memory.h"
-#include "shim/host_memory/hostmem.h"
+#include "shim/host_memory/registered.h"
 #include "shim/ipc/opened.h"
 #include "shim/memory/pool.h"
 
@@ -146,10 +146,10 @@ bool pool_reclaim_all(void) {
     reclaimable = 0;
     return any;
 }
-uint64_t hostmem_device(uint64_t addr, uint64_t bytes) {
+uint64_t registered_device(uint64_t addr, uint64_t bytes) {
     return 0;
 }
-bool hostmem_find_device(uint64_t device, struct hostmem_range *out) {
+bool registered_find_device(uint64_t device, struct registered_range *out) {
     return false;
 }
 

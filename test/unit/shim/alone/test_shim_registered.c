@@ -23,8 +23,8 @@
 #include "common/log.h"
 #include "shim/connection/state.h"
 #include "shim/host_memory/hold.h"
-#include "shim/host_memory/hostmem.h"
 #include "shim/host_memory/pages.h"
+#include "shim/host_memory/registered.h"
 #include "shim/host_memory/share.h"
 #include "shim/host_memory/threads.h"
 #include "shim/memory/mem.h"
@@ -127,22 +127,22 @@ static void *pages(uint64_t bytes) {
 
 /* What the device has of it. */
 static volatile char *show(const volatile void *p, uint64_t bytes) {
-    struct hostmem_range r;
-    cr_assert_eq(hostmem_add(of(p), bytes, 0), CUDA_SUCCESS);
-    const char *why = hostmem_show(of(p), 0, &r);
+    struct registered_range r;
+    cr_assert_eq(registered_add(of(p), bytes, 0), CUDA_SUCCESS);
+    const char *why = registered_show(of(p), 0, &r);
     cr_assert_null(why, "%s", why);
     cr_assert_eq(r.addr, of(p));
     return (volatile char *)(uintptr_t)r.device;
 }
 
 static void hide(const volatile void *p) {
-    cr_assert(hostmem_remove(of(p)));
+    cr_assert(registered_remove(of(p)));
 }
 
 static void expect_refused(void *p, uint64_t bytes, unsigned int flags, const char *part) {
-    struct hostmem_range r;
-    cr_assert_eq(hostmem_add(of(p), bytes, flags), CUDA_SUCCESS);
-    const char *why = hostmem_show(of(p), 0, &r);
+    struct registered_range r;
+    cr_assert_eq(registered_add(of(p), bytes, flags), CUDA_SUCCESS);
+    const char *why = registered_show(of(p), 0, &r);
     cr_assert_not_null(why, "%s: it is shown", part);
     cr_expect_not_null(strstr(why, part), "\"%s\", not \"%s\"", why, part);
     cr_expect_eq(r.device, 0);
@@ -221,35 +221,36 @@ Test(shim_registered, neighbours_in_a_page) {
 }
 
 Test(shim_registered, where_the_device_has_it) {
-    struct hostmem_range r;
+    struct registered_range r;
     char *host = pages(4 * PAGE);
-    cr_expect_eq(hostmem_device(of(host), 1), 0);
+    cr_expect_eq(registered_device(of(host), 1), 0);
     uint64_t device = of(show(host + 10, PAGE));
-    cr_expect_eq(hostmem_device(of(host) + 10, PAGE), device);
-    cr_expect_eq(hostmem_device(of(host) + 20, 8), device + 10);
-    cr_expect_eq(hostmem_device(of(host) + 20, PAGE), 0, "more than is registered");
-    cr_expect_eq(hostmem_device(of(host), 8), 0);
-    cr_assert(hostmem_find_device(device + 5, &r));
+    cr_expect_eq(registered_device(of(host) + 10, PAGE), device);
+    cr_expect_eq(registered_device(of(host) + 20, 8), device + 10);
+    cr_expect_eq(registered_device(of(host) + 20, PAGE), 0, "more than is registered");
+    cr_expect_eq(registered_device(of(host), 8), 0);
+    cr_assert(registered_find_device(device + 5, &r));
     cr_expect_eq(r.addr, of(host) + 10);
-    cr_expect_not(hostmem_find_device(device + PAGE, &r));
+    cr_expect_not(registered_find_device(device + PAGE, &r));
     hide(host + 10);
-    cr_expect_eq(hostmem_device(of(host) + 10, 1), 0);
+    cr_expect_eq(registered_device(of(host) + 10, 1), 0);
 }
 
 /* ---- what cannot be -------------------------------------------------------------------------- */
 
 Test(shim_registered, what_nobody_could_pin) {
     char *host = pages(2 * PAGE), *closed = mapped(PAGE, PROT_NONE, MAP_PRIVATE);
-    cr_expect_eq(hostmem_add(of(closed), 8, 0), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(registered_add(of(closed), 8, 0), CUDA_ERROR_INVALID_VALUE);
     munmap(host + PAGE, PAGE);
-    cr_expect_eq(hostmem_add(of(host), PAGE + 1, 0), CUDA_ERROR_INVALID_VALUE, "a part is missing");
+    cr_expect_eq(registered_add(of(host), PAGE + 1, 0), CUDA_ERROR_INVALID_VALUE,
+                 "a part is missing");
     mprotect(host, PAGE, PROT_READ);
-    cr_expect_eq(hostmem_add(of(host), 8, 0), CUDA_ERROR_INVALID_VALUE, "it is read-only");
-    cr_expect_eq(hostmem_add(of(host), 8, CU_MEMHOSTREGISTER_READ_ONLY), CUDA_SUCCESS);
-    cr_expect_eq(hostmem_add(of(host) + 7, 1, CU_MEMHOSTREGISTER_READ_ONLY),
+    cr_expect_eq(registered_add(of(host), 8, 0), CUDA_ERROR_INVALID_VALUE, "it is read-only");
+    cr_expect_eq(registered_add(of(host), 8, CU_MEMHOSTREGISTER_READ_ONLY), CUDA_SUCCESS);
+    cr_expect_eq(registered_add(of(host) + 7, 1, CU_MEMHOSTREGISTER_READ_ONLY),
                  CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     hide(host);
-    cr_expect_not(hostmem_remove(of(host)));
+    cr_expect_not(registered_remove(of(host)));
 }
 
 Test(shim_registered, reasons) {
@@ -283,11 +284,11 @@ Test(shim_registered, a_page_has_one_place) {
 
 Test(shim_registered, read_only_memory_stays_so) {
     char *host = pages(PAGE);
-    struct hostmem_range r;
+    struct registered_range r;
     host[3] = 3;
     mprotect(host, PAGE, PROT_READ);
-    cr_assert_eq(hostmem_add(of(host), PAGE, CU_MEMHOSTREGISTER_READ_ONLY), CUDA_SUCCESS);
-    cr_assert_null(hostmem_show(of(host), 0, &r));
+    cr_assert_eq(registered_add(of(host), PAGE, CU_MEMHOSTREGISTER_READ_ONLY), CUDA_SUCCESS);
+    cr_assert_null(registered_show(of(host), 0, &r));
     cr_expect_eq(((char *)(uintptr_t)r.device)[3], 3);
     int prot;
     cr_assert_eq(pages_access(of(host), of(host) + PAGE, &prot), 0);
@@ -300,13 +301,13 @@ Test(shim_registered, read_only_memory_stays_so) {
 /* ---- files that others map too --------------------------------------------------------------- */
 
 static void remove_it(uint64_t lo) {
-    cr_expect(hostmem_remove(lo + 8));
+    cr_expect(registered_remove(lo + 8));
 }
 
 static void show_it_first(uint64_t lo) {
-    struct hostmem_range r;
+    struct registered_range r;
     while_shown = NULL;
-    cr_expect_null(hostmem_show(lo + 8, 0, &r));
+    cr_expect_null(registered_show(lo + 8, 0, &r));
 }
 
 Test(shim_registered, a_files_memory_is_not_exchanged) {
@@ -315,30 +316,30 @@ Test(shim_registered, a_files_memory_is_not_exchanged) {
     char *device = (char *)show(host + 8, PAGE);
     cr_expect_eq(device, host + 8 + WINDOW_BYTES);
     cr_expect(files_shown == 1 && blocks == 0);
-    cr_expect_eq(hostmem_device(of(host) + 100, 10), of(device) + 92);
-    cr_expect_eq(hostmem_device(of(host) + 8, PAGE + 1), 0);
+    cr_expect_eq(registered_device(of(host) + 100, 10), of(device) + 92);
+    cr_expect_eq(registered_device(of(host) + 8, PAGE + 1), 0);
     hide(host + 8);
     cr_expect_eq(files_shown, 0);
     show(host, PAGE);
     show(host + 2 * PAGE, PAGE);
-    hostmem_clear();
+    registered_clear();
     cr_expect_eq(files_shown, 0);
-    cr_expect_eq(hostmem_device(of(host), 1), 0);
+    cr_expect_eq(registered_device(of(host), 1), 0);
 }
 
 Test(shim_registered, a_file_is_shown_once_and_not_behind_its_end) {
     char *host = mapped(PAGE, PROT_READ | PROT_WRITE, MAP_SHARED);
-    struct hostmem_range r;
+    struct registered_range r;
     shows_files = true;
     while_shown = show_it_first;
     show(host + 8, 100);
     cr_expect_eq(files_shown, 1);
     hide(host + 8);
     while_shown = remove_it;
-    cr_assert_eq(hostmem_add(of(host) + 8, 100, 0), CUDA_SUCCESS);
-    cr_expect_not_null(hostmem_show(of(host) + 8, 0, &r));
+    cr_assert_eq(registered_add(of(host) + 8, 100, 0), CUDA_SUCCESS);
+    cr_expect_not_null(registered_show(of(host) + 8, 0, &r));
     cr_expect_eq(files_shown, 0);
-    cr_expect_eq(hostmem_device(of(host) + 8, 1), 0);
+    cr_expect_eq(registered_device(of(host) + 8, 1), 0);
 }
 
 /* The program took some of it away, and has other memory there. */
@@ -420,7 +421,7 @@ static uint64_t lost_of(volatile uint64_t *host) {
     cr_assert_eq(pthread_create(&thread, NULL, write_on, (void *)host), 0);
     while (host[1023] == 0)
         continue;
-    volatile char *device = (volatile char *)(uintptr_t)hostmem_device(of(host), 8);
+    volatile char *device = (volatile char *)(uintptr_t)registered_device(of(host), 8);
     hide(host);
     device[8 * MIB - 1] = 1;
     stop = 1;
@@ -522,9 +523,9 @@ static void wake(struct sleeper *s, pthread_t thread) {
 }
 
 static const char *why_not_shown(const volatile void *p, uint64_t bytes, uint64_t patience_ns) {
-    struct hostmem_range r;
-    MUST(hostmem_add(of(p), bytes, 0) == CUDA_SUCCESS);
-    return hostmem_show(of(p), patience_ns, &r);
+    struct registered_range r;
+    MUST(registered_add(of(p), bytes, 0) == CUDA_SUCCESS);
+    return registered_show(of(p), patience_ns, &r);
 }
 
 #define PATIENCE_NS 10000000000ull
@@ -535,9 +536,9 @@ static void wake_behind_new_pages(void) {
     pthread_t thread = put_to_sleep(s);
     host[5] = 5;
     MUST(!why_not_shown(host, 4 * MIB, PATIENCE_NS));
-    MUST(((char *)(uintptr_t)hostmem_device(of(host), 8))[5] == 5);
+    MUST(((char *)(uintptr_t)registered_device(of(host), 8))[5] == 5);
     wake(s, thread);
-    hostmem_remove(of(host));
+    registered_remove(of(host));
     MUST(host[5] == 5 && blocks == 0);
 }
 
@@ -568,7 +569,7 @@ static void interrupt_a_sleeper(void) {
     setitimer(ITIMER_REAL, &often, NULL);
     for (int i = 0; i < 20; i++) {
         shown += !why_not_shown(host, 8 * MIB, PATIENCE_NS);
-        hostmem_remove(of(host));
+        registered_remove(of(host));
         if (blocks == 0) taken = 0;
         if (taken > WINDOW_BYTES / 2) break; /* beside a handler blocks are worn */
     }
@@ -593,7 +594,7 @@ static const char *why_not_beside(void *(*run)(void *), void *arg, pthread_t *th
     MUST(pthread_create(thread, NULL, run, arg) == 0);
     usleep(10000);
     const char *why = why_not_shown(host, PAGE, 1000000);
-    hostmem_remove(of(host));
+    registered_remove(of(host));
     return why ? why : "nothing";
 }
 
@@ -614,8 +615,8 @@ static void others_may_run(void) {
     sigaction(SIGUSR1, &once, NULL);
     MUST(why_not_shown((void *)words, PAGE, 1000000));
     signal(SIGUSR1, SIG_DFL);
-    struct hostmem_range r;
-    MUST(!hostmem_show(of(words), PATIENCE_NS, &r));
+    struct registered_range r;
+    MUST(!registered_show(of(words), PATIENCE_NS, &r));
     wake(&s, thread);
 }
 
@@ -924,10 +925,10 @@ Test(shim_registered, on_a_threads_stack) {
 
 /* Where the C library and the kernel have what is the thread's. */
 static void *show_own_variables(void *arg) {
-    struct hostmem_range r;
-    hostmem_add((uint64_t)pthread_self(), 8, 0);
-    const char *why = hostmem_show((uint64_t)pthread_self(), 0, &r);
-    hostmem_remove((uint64_t)pthread_self());
+    struct registered_range r;
+    registered_add((uint64_t)pthread_self(), 8, 0);
+    const char *why = registered_show((uint64_t)pthread_self(), 0, &r);
+    registered_remove((uint64_t)pthread_self());
     return (void *)(uintptr_t)why;
 }
 
@@ -1000,9 +1001,9 @@ static void stack_beside_a_sleeper(void) {
     pthread_t thread = put_to_sleep(s);
     volatile uint64_t cell = 3;
     MUST(!why_not_shown(&cell, sizeof(cell), PATIENCE_NS));
-    ++*(volatile uint64_t *)(uintptr_t)hostmem_device(of(&cell), 8);
+    ++*(volatile uint64_t *)(uintptr_t)registered_device(of(&cell), 8);
     MUST(cell == 4);
-    MUST(hostmem_remove(of(&cell)));
+    MUST(registered_remove(of(&cell)));
     MUST(cell == 4);
     wake(s, thread);
 }

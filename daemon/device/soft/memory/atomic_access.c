@@ -11,7 +11,7 @@
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/arithmetic/real.h"
-#include "daemon/device/soft/memory/atomics.h"
+#include "daemon/device/soft/memory/atomic_access.h"
 #include "daemon/device/soft/memory/mem.h"
 
 /* ---- new values --------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ static void vector(struct warp *w, const struct code_inst *i, uint32_t mask) {
     }
 }
 
-void atomics_combine(const struct code_inst *i, uint64_t addr, uint64_t value) {
+void atomic_access_combine(const struct code_inst *i, uint64_t addr, uint64_t value) {
     swap(i, addr, value);
 }
 
@@ -309,7 +309,7 @@ static bool is_known(const struct code_inst *i) {
     }
 }
 
-code_handler *atomics_select(const struct code_inst *i) {
+code_handler *atomic_access_select(const struct code_inst *i) {
     if (!is_known(i)) return NULL;
     if (i->vec > 1) return ptx_type_bytes(i->type) <= 4 ? vector : NULL;
     bool integer = i->type == PTX_U32 || i->type == PTX_S32 || i->type == PTX_B32 ||

@@ -4,8 +4,8 @@
  * every room. What a client, the configuration or a profile said of its needs is in `spec`, which
  * is as well what the worker is told.
  */
-#ifndef DAEMON_BROKER_JOBS_JOB_H
-#define DAEMON_BROKER_JOBS_JOB_H
+#ifndef DAEMON_BROKER_JOBS_JOB_IDENTITY_H
+#define DAEMON_BROKER_JOBS_JOB_IDENTITY_H
 
 #include <sys/types.h>
 #include <time.h>

@@ -5,8 +5,8 @@
  *
  * Owner: the caller. Thread: the caller's, which waits.
  */
-#ifndef DAEMON_PLACE_SLURM_SPANK_JOB_H
-#define DAEMON_PLACE_SLURM_SPANK_JOB_H
+#ifndef DAEMON_PLACE_SLURM_SPANK_SPANK_JOB_H
+#define DAEMON_PLACE_SLURM_SPANK_SPANK_JOB_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,12 +20,12 @@ struct job {
 };
 
 /* 0, or -EIO: it could not be asked. */
-int job_ask(uint32_t id, const char *gres, struct job *j);
+int spank_job_ask(uint32_t id, const char *gres, struct job *j);
 
 /* A batch job that begins just now: it ends, and is queued again. As its user. 0 or -EIO. */
-int job_requeue(uint32_t id);
+int spank_job_requeue(uint32_t id);
 
 /* No job starts on this node until somebody resumes it. One that is drained keeps its reason. */
-void job_drain_node(const char *node, const char *why);
+void spank_job_drain_node(const char *node, const char *why);
 
 #endif

@@ -5,39 +5,39 @@
  * (shadow.h, docs/adr/0015-registered-memory.md), and it is pinned memory of two addresses. Any
  * thread.
  */
-#ifndef SHIM_HOST_MEMORY_HOSTMEM_H
-#define SHIM_HOST_MEMORY_HOSTMEM_H
+#ifndef SHIM_HOST_MEMORY_REGISTERED_H
+#define SHIM_HOST_MEMORY_REGISTERED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/cuda/cuda_abi.h"
 
-struct hostmem_range {
+struct registered_range {
     uint64_t addr, bytes;
     unsigned int flags;
     uint64_t device; /* where the device sees addr; 0: it does not */
 };
 
 /* Of that which contains an address of the program's, or of the device's. */
-bool hostmem_find(uint64_t addr, struct hostmem_range *out);
-bool hostmem_find_device(uint64_t device, struct hostmem_range *out);
+bool registered_find(uint64_t addr, struct registered_range *out);
+bool registered_find_device(uint64_t device, struct registered_range *out);
 
 /* CUDA_ERROR_INVALID_VALUE for memory that is not there, or is read-only and not registered so. */
-CUresult hostmem_add(uint64_t addr, uint64_t bytes, unsigned int flags);
+CUresult registered_add(uint64_t addr, uint64_t bytes, unsigned int flags);
 
 /* Lets the device see the range that contains `addr`, if that is safe: `out` is what it is then.
  * Waits up to `patience_ns` for threads of the program that may sleep soon. NULL, or why it is
  * not. */
-const char *hostmem_show(uint64_t addr, uint64_t patience_ns, struct hostmem_range *out);
+const char *registered_show(uint64_t addr, uint64_t patience_ns, struct registered_range *out);
 
 /* Where the device sees all of [addr, addr + bytes), of one range; 0: nowhere. */
-uint64_t hostmem_device(uint64_t addr, uint64_t bytes);
+uint64_t registered_device(uint64_t addr, uint64_t bytes);
 
 /* False when none begins there. The device is done with it. */
-bool hostmem_remove(uint64_t addr);
+bool registered_remove(uint64_t addr);
 
 /* The primary context ended. */
-void hostmem_clear(void);
+void registered_clear(void);
 
 #endif

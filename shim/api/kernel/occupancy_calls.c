@@ -2,7 +2,7 @@
  *
  * The calls about occupancy, upon the rules of proto/cuda/occupancy.h.
  */
-#include "shim/api/kernel/occupancy.h"
+#include "shim/api/kernel/occupancy_calls.h"
 
 #include "proto/cuda/occupancy.h"
 #include "proto/gen/prototypes.h"
@@ -19,7 +19,7 @@ static uint32_t shared_unit(void) {
     return occupancy_shared_unit((uint32_t)shown(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
 }
 
-uint32_t occupancy_resident(const struct function *f, uint32_t threads, uint64_t dynamic) {
+uint32_t occupancy_calls_resident(const struct function *f, uint32_t threads, uint64_t dynamic) {
     const struct wire_device *d = &state.conn.device;
     const struct occupancy_sm sm = {.threads = d->threads_per_sm,
                                     .blocks = d->blocks_per_sm,
@@ -33,7 +33,7 @@ uint32_t occupancy_resident(const struct function *f, uint32_t threads, uint64_t
     return occupancy_blocks(&sm, &block);
 }
 
-uint32_t occupancy_part(const struct stream *s) {
+uint32_t occupancy_calls_part(const struct stream *s) {
     const struct context *c = !s || s->id == STREAM_LEGACY ? ctx_current() : NULL;
     uint32_t sms = c ? c->sms : s ? s->sms : 0;
     return sms ? sms : state.conn.device.sm_count;
@@ -54,7 +54,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CU
     if (r) return r;
     if (!numBlocks || blockSize <= 0 || flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return CUDA_ERROR_INVALID_VALUE;
-    *numBlocks = (int)occupancy_resident(f, (uint32_t)blockSize, dynamicSMemSize);
+    *numBlocks = (int)occupancy_calls_resident(f, (uint32_t)blockSize, dynamicSMemSize);
     return CUDA_SUCCESS;
 }
 
@@ -80,13 +80,13 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockS
         uint32_t threads = size < limit ? size : limit;
         size_t dynamic =
             blockSizeToDynamicSMemSize ? blockSizeToDynamicSMemSize((int)threads) : dynamicSMemSize;
-        uint32_t blocks = occupancy_resident(f, threads, dynamic);
+        uint32_t blocks = occupancy_calls_resident(f, threads, dynamic);
         if (blocks * threads <= best * best_blocks) continue;
         best = threads;
         best_blocks = blocks;
     }
     *blockSize = (int)best;
-    *minGridSize = (int)(best_blocks * occupancy_part(NULL));
+    *minGridSize = (int)(best_blocks * occupancy_calls_part(NULL));
     return CUDA_SUCCESS;
 }
 

@@ -2,17 +2,17 @@
  *
  * Reductions in memory, for instructions that do more than one.
  */
-#ifndef DAEMON_DEVICE_SOFT_MEMORY_ATOMICS_H
-#define DAEMON_DEVICE_SOFT_MEMORY_ATOMICS_H
+#ifndef DAEMON_DEVICE_SOFT_MEMORY_ATOMIC_ACCESS_H
+#define DAEMON_DEVICE_SOFT_MEMORY_ATOMIC_ACCESS_H
 
 #include <stdint.h>
 
 #include "daemon/device/soft/code/code.h"
 
 /* Combines what lies at `addr`, which was checked, with a value, as i's sub and type say. */
-void atomics_combine(const struct code_inst *i, uint64_t addr, uint64_t value);
+void atomic_access_combine(const struct code_inst *i, uint64_t addr, uint64_t value);
 
 /* The handler of an atomic operation; NULL: it is none. */
-code_handler *atomics_select(const struct code_inst *i);
+code_handler *atomic_access_select(const struct code_inst *i);
 
 #endif

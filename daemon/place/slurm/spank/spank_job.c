@@ -2,7 +2,7 @@
  *
  * One question a step on a node. Slurm's processes have what is called here of libslurm.
  */
-#include "daemon/place/slurm/spank/job.h"
+#include "daemon/place/slurm/spank/spank_job.h"
 
 #include <errno.h>
 #include <slurm/slurm.h>
@@ -13,7 +13,7 @@
 
 #define OUR_REASON "salus: " /* by which config/slurm/salus-report knows it */
 
-int job_ask(uint32_t id, const char *gres, struct job *j) {
+int spank_job_ask(uint32_t id, const char *gres, struct job *j) {
     job_info_msg_t *all = NULL;
 
     *j = (struct job){.note.gpu = NOTE_ANY_GPU};
@@ -31,7 +31,7 @@ int job_ask(uint32_t id, const char *gres, struct job *j) {
     return 0;
 }
 
-int job_requeue(uint32_t id) {
+int spank_job_requeue(uint32_t id) {
     return slurm_requeue(id, 0) == SLURM_SUCCESS ? 0 : -EIO;
 }
 
@@ -48,7 +48,7 @@ static bool is_drained(const char *node) {
     return drained;
 }
 
-void job_drain_node(const char *node, const char *why) {
+void spank_job_drain_node(const char *node, const char *why) {
     update_node_msg_t update;
     char reason[640];
 

@@ -3,7 +3,7 @@
  * The ranges that are registered, which of them the device sees, and what a forked child has in
  * their place.
  */
-#include "shim/host_memory/hostmem.h"
+#include "shim/host_memory/registered.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@
 #define FORK_PATIENCE_NS 300000000ull
 
 struct entry {
-    struct hostmem_range range;
+    struct registered_range range;
     struct shadow *shadow; /* NULL: the device does not see it, */
     struct share *share;   /* unless it is a file's: NULL likewise */
     int prot;              /* of its pages, if it does */
@@ -45,11 +45,11 @@ static struct {
     _Atomic uint32_t shown; /* so that copies of a program without any need no lock */
 } registered = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t first_page(const struct hostmem_range *r) {
+static uint64_t first_page(const struct registered_range *r) {
     return r->addr & ~(PAGES_BYTES - 1);
 }
 
-static uint64_t end_page(const struct hostmem_range *r) {
+static uint64_t end_page(const struct registered_range *r) {
     return (r->addr + r->bytes + PAGES_BYTES - 1) & ~(PAGES_BYTES - 1);
 }
 
@@ -57,13 +57,13 @@ static uint64_t end_page(const struct hostmem_range *r) {
 
 static struct entry *find_locked(uint64_t addr) {
     for (uint32_t i = 0; i < registered.count; i++) {
-        struct hostmem_range *r = &registered.entries[i].range;
+        struct registered_range *r = &registered.entries[i].range;
         if (addr - r->addr < r->bytes) return &registered.entries[i];
     }
     return NULL;
 }
 
-bool hostmem_find(uint64_t addr, struct hostmem_range *out) {
+bool registered_find(uint64_t addr, struct registered_range *out) {
     lock_enter(&registered.lock);
     const struct entry *e = find_locked(addr);
     if (e) *out = e->range;
@@ -71,7 +71,7 @@ bool hostmem_find(uint64_t addr, struct hostmem_range *out) {
     return e != NULL;
 }
 
-bool hostmem_find_device(uint64_t device, struct hostmem_range *out) {
+bool registered_find_device(uint64_t device, struct registered_range *out) {
     bool found = false;
     lock_enter(&registered.lock);
     for (uint32_t i = 0; !found && i < registered.count; i++) {
@@ -82,10 +82,10 @@ bool hostmem_find_device(uint64_t device, struct hostmem_range *out) {
     return found;
 }
 
-uint64_t hostmem_device(uint64_t addr, uint64_t bytes) {
-    struct hostmem_range r;
+uint64_t registered_device(uint64_t addr, uint64_t bytes) {
+    struct registered_range r;
     if (atom_load_relaxed(&registered.shown) == 0) return 0;
-    if (!hostmem_find(addr, &r) || !r.device || bytes > r.bytes - (addr - r.addr)) return 0;
+    if (!registered_find(addr, &r) || !r.device || bytes > r.bytes - (addr - r.addr)) return 0;
     return addr - r.addr + r.device;
 }
 
@@ -266,7 +266,7 @@ static const char *show(struct entry *e, uint64_t patience_ns) {
 }
 
 /* Somebody else may have shown it meanwhile, or unregistered it: then it was for nothing. */
-static const char *keep_share(struct share *s, struct hostmem_range *out) {
+static const char *keep_share(struct share *s, struct registered_range *out) {
     lock_enter(&registered.lock);
     struct entry *e = find_locked(out->addr);
     bool same = e && e->range.addr == out->addr && e->range.bytes == out->bytes;
@@ -283,13 +283,13 @@ static const char *keep_share(struct share *s, struct hostmem_range *out) {
 }
 
 /* With no lock held: the worker is asked. */
-static const char *show_file(struct hostmem_range *out) {
+static const char *show_file(struct registered_range *out) {
     const char *why;
     struct share *s = share_show(first_page(out), end_page(out), &why);
     return s ? keep_share(s, out) : why;
 }
 
-const char *hostmem_show(uint64_t addr, uint64_t patience_ns, struct hostmem_range *out) {
+const char *registered_show(uint64_t addr, uint64_t patience_ns, struct registered_range *out) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int saved = errno;
     pthread_once(&once, watch_forks);
@@ -343,13 +343,13 @@ static void hide_files(struct share *files) {
 
 static bool overlaps(uint64_t addr, uint64_t bytes) {
     for (uint32_t i = 0; i < registered.count; i++) {
-        const struct hostmem_range *range = &registered.entries[i].range;
+        const struct registered_range *range = &registered.entries[i].range;
         if (addr < range->addr + range->bytes && range->addr < addr + bytes) return true;
     }
     return false;
 }
 
-static CUresult append(const struct hostmem_range *r) {
+static CUresult append(const struct registered_range *r) {
     if (overlaps(r->addr, r->bytes)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (registered.count == registered.cap) {
         uint32_t cap = registered.cap ? registered.cap * 2 : 16;
@@ -364,7 +364,7 @@ static CUresult append(const struct hostmem_range *r) {
 }
 
 /* What nobody could pin. */
-static bool is_memory(const struct hostmem_range *r) {
+static bool is_memory(const struct registered_range *r) {
     int saved = errno, prot = PROT_NONE, needs = PROT_READ;
     int err = pages_access(first_page(r), end_page(r), &prot);
     errno = saved;
@@ -372,17 +372,17 @@ static bool is_memory(const struct hostmem_range *r) {
     return err || (prot & needs) == needs;
 }
 
-CUresult hostmem_add(uint64_t addr, uint64_t bytes, unsigned int flags) {
-    const struct hostmem_range range = {.addr = addr, .bytes = bytes, .flags = flags};
+CUresult registered_add(uint64_t addr, uint64_t bytes, unsigned int flags) {
+    const struct registered_range range = {.addr = addr, .bytes = bytes, .flags = flags};
     lock_enter(&registered.lock);
     CUresult r = append(&range);
     lock_leave(&registered.lock);
     if (r || is_memory(&range)) return r;
-    hostmem_remove(addr);
+    registered_remove(addr);
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-bool hostmem_remove(uint64_t addr) {
+bool registered_remove(uint64_t addr) {
     int saved = errno;
     struct share *files = NULL;
     lock_enter(&registered.lock);
@@ -398,7 +398,7 @@ bool hostmem_remove(uint64_t addr) {
     return found;
 }
 
-void hostmem_clear(void) {
+void registered_clear(void) {
     struct share *files = NULL;
     lock_enter(&registered.lock);
     while (registered.count > 0)

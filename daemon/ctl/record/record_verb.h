@@ -2,12 +2,12 @@
  *
  * `salusctl record`.
  */
-#ifndef DAEMON_CTL_RECORD_RECORD_H
-#define DAEMON_CTL_RECORD_RECORD_H
+#ifndef DAEMON_CTL_RECORD_RECORD_VERB_H
+#define DAEMON_CTL_RECORD_RECORD_VERB_H
 
 #include "daemon/ctl/cli/cli.h"
 
 /* Writes what runs as a workload, or the scheduler's events: an exit status. */
-int record_run(struct cli *c, int argc, char **argv);
+int record_verb_run(struct cli *c, int argc, char **argv);
 
 #endif

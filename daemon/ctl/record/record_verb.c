@@ -2,7 +2,7 @@
  *
  * `salusctl record`: looks at the daemon ten times a second and writes, at the end, what it saw.
  */
-#include "daemon/ctl/record/record.h"
+#include "daemon/ctl/record/record_verb.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -194,7 +194,7 @@ static int see_into(struct cli *c, struct watching *w, uint64_t for_ns, const ch
     return status;
 }
 
-int record_run(struct cli *c, int argc, char **argv) {
+int record_verb_run(struct cli *c, int argc, char **argv) {
     const char *limit = cli_option(c, "--for"), *path = argv[0];
     bool events = cli_option(c, "--events"), kernels = cli_option(c, "--kernels");
     struct watching w = {.history = 0};
