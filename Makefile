@@ -133,8 +133,10 @@ check-long: setup ## what takes too long for check-deep: hours
 	@$(MAKE) --no-print-directory -j1 check-long-parts
 	@echo "check-long: all parts passed"
 
-include $(filter-out %/unit.mk,$(wildcard scripts/mk/*.mk))
-include scripts/mk/unit.mk
+# In the order of their names, whatever room they are in.
+MK := $(wildcard scripts/mk/*/*.mk)
+include $(foreach n,$(filter-out unit.mk,$(sort $(notdir $(MK)))),$(filter %/$(n),$(MK)))
+include scripts/mk/test/unit.mk
 
 # The compiler that set-up fetched stays: it takes a download.
 .PHONY: clean distclean

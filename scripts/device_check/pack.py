@@ -18,7 +18,7 @@ LIMIT = 64 << 20
 NAME = "salus-device-check"  # the folder in the archive
 PROGRAMS = "programs.tar.gz"  # in it: what was built, unpacked by the first start. Not xz: not every Python has it
 SCRIPTS = ["LICENSE", "scripts/device-check", "scripts/demo", "scripts/device_check/*.py", "scripts/find-nvcc", "scripts/device-probes/*",
-           "scripts/device-probes/programs/*", "test/e2e/*.py", "test/data/random/*"]
+           "scripts/device-probes/programs/*", "test/e2e/*/*.py", "test/data/random/*"]
 BUILT = ["salusd", "salus-gpu", "salusctl", "shim/lib*.so*", "counted/libcuda.so.1", "device/*", "device/programs/*",
          "test/e2e/garbage_client", "test/e2e/nvml_reader", "test/e2e/driver_worker", "test/random/job", "e2e/*-*/*",
          "e2e/linked/*"]

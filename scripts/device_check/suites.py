@@ -13,7 +13,7 @@ from device_check.ways import ROOT, NotHere, harness, plain_environment
 
 SUITE = os.path.join(ROOT, "test", "e2e")
 # What the reduced form runs of each.
-FEW = {"run_e2e.py": ["jobs_are_listed"], "run_ending.py": []}
+FEW = {"results/run_e2e.py": ["jobs_are_listed"], "faults/run_ending.py": []}
 
 
 def outcomes(lines):
@@ -51,7 +51,7 @@ def suite(check, part, name, what, most):
 
 
 def e2e(check, part):
-    suite(check, part, "run_e2e.py", "end to end", 420)
+    suite(check, part, "results/run_e2e.py", "end to end", 420)
 
 
 # ---- faults -------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def worker_killed(check, part):
 def faults(check, part):
     figures.bystanders(check, part)
     worker_killed(check, part)
-    suite(check, part, "run_ending.py", "endings", 240)
+    suite(check, part, "faults/run_ending.py", "endings", 240)
 
 
 # ---- frameworks ------------------------------------------------------------------------------------------------

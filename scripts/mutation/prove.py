@@ -57,14 +57,14 @@ PROOFS = {
                        cases="test/serve/run_front.py", limit_s=300),
     "run_serve": Proof("salus-serve", ("python3", "test/serve/run_serve.py", "--serve={program}", "{case}"), "FAIL.*{case}",
                        cases="test/serve/run_serve.py", needs=("{build}/test/serve/adder", "{build}/test/serve/slow", "{build}/test/serve/mirror"), limit_s=300),
-    "run_recovery": Proof("daemon", ("python3", "test/e2e/run_recovery.py", "{case}"), "FAIL.*{case}",
-                          cases="test/e2e/run_recovery.py", needs=("all", "{build}/e2e/default-static/verify"), long=True),
-    "run_limits": Proof("daemon", ("python3", "test/e2e/run_limits.py", "{case}"), "FAIL.*{case}",
-                        cases="test/e2e/run_limits.py", needs=("all", "{build}/test/e2e/fail_call.so"), long=True),
-    "run_ctl": Proof("daemon", ("python3", "test/e2e/run_ctl.py", "{case}"), "FAIL.*{case}", cases="test/e2e/run_ctl.py",
+    "run_recovery": Proof("daemon", ("python3", "test/e2e/faults/run_recovery.py", "{case}"), "FAIL.*{case}",
+                          cases="test/e2e/faults/run_recovery.py", needs=("all", "{build}/e2e/default-static/verify"), long=True),
+    "run_limits": Proof("daemon", ("python3", "test/e2e/users/run_limits.py", "{case}"), "FAIL.*{case}",
+                        cases="test/e2e/users/run_limits.py", needs=("all", "{build}/test/e2e/fail_call.so"), long=True),
+    "run_ctl": Proof("daemon", ("python3", "test/e2e/control/run_ctl.py", "{case}"), "FAIL.*{case}", cases="test/e2e/control/run_ctl.py",
                      needs=("all", "{build}/e2e/default-static/train"), long=True),
-    "run_transparent": Proof("daemon", ("python3", "test/e2e/run_transparent.py", "{case}"), "FAIL.*{case}",
-                             cases="test/e2e/run_transparent.py", needs=("all",)),
+    "run_transparent": Proof("daemon", ("python3", "test/e2e/control/run_transparent.py", "{case}"), "FAIL.*{case}",
+                             cases="test/e2e/control/run_transparent.py", needs=("all",)),
     "run_slurm": Proof("slurm", ("python3", "test/slurm/run_slurm.py", "{case}"), "FAIL.*{case}", cases="test/slurm/run_slurm.py",
                        needs=("all", "slurm", "{build}/e2e/default-static/train", "{build}/e2e/default-static/paced"), long=True),
 }
@@ -89,7 +89,7 @@ def unit_sources():
 
 
 def unit_program(source):
-    """The program that a unit test is in, as scripts/mk/unit.mk has it."""
+    """The program that a unit test is in, as scripts/mk/test/unit.mk has it."""
     folder, name = os.path.split(source)
     return source[:-2] if os.path.basename(folder) == "alone" else f"{folder}/tests"
 

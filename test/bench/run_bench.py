@@ -20,7 +20,8 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "e2e", "lib"), *(os.path.join(HERE, r) for r in ("stack", "sharing", "serving"))]
 import nesting  # noqa: E402
 import recovery  # noqa: E402
 import request_cost  # noqa: E402
@@ -43,7 +44,7 @@ def shorten():
 
 
 def bench(name):
-    return tool(os.path.join("test", "bench", name))
+    return tool(os.path.join("test", "bench", "stack", name))
 
 
 def records(argv, **kwargs):

@@ -20,7 +20,7 @@ import running
 import tree
 from running import VERDICTS
 
-sys.path.insert(0, os.path.join(folders.HERE, "..", "e2e"))
+sys.path.insert(0, os.path.join(folders.HERE, "..", "e2e", "lib"))
 from harness import BUILD
 
 BAD = ["wrong", "crashed", "hangs"]

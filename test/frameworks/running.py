@@ -19,7 +19,7 @@ import time
 
 from case import RIGHT, WRONG
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e", "lib"))
 from harness import Daemon, PATIENCE, tool, wait_for
 
 COUNTS = ["launches", "answers", "iterations"]

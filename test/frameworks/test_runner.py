@@ -15,7 +15,7 @@ import folders
 import report
 import tree
 
-sys.path.insert(0, os.path.join(folders.HERE, "..", "e2e"))
+sys.path.insert(0, os.path.join(folders.HERE, "..", "e2e", "lib"))
 from harness import run_tests
 
 EARNED = {"right": "right", "wrong": "wrong", "not_a_number": "wrong", "too_few": "wrong", "nothing": "wrong",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A count of all allocations of a program that links with ALLOCATIONS_WRAP (scripts/mk/driver.mk):
- * what the program calls, on any thread. One file of a program includes this.
+ * A count of all allocations of a program that links with ALLOCATIONS_WRAP
+ * (scripts/mk/test/driver.mk): what the program calls, on any thread. One file of a program
+ * includes this.
  */
 #ifndef TEST_LIB_ALLOCATIONS_H
 #define TEST_LIB_ALLOCATIONS_H

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path[:0] = [os.path.join(ROOT, "test", "e2e"), os.path.dirname(os.path.abspath(__file__))]
+sys.path[:0] = [os.path.join(ROOT, "test", "e2e", "lib"), os.path.dirname(os.path.abspath(__file__))]
 import families  # noqa: E402
 from harness import BUILD, Soft, tool, wait_for  # noqa: E402
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "test/random/inputs.h"
+#include "test/random/language/inputs.h"
 
 static void die(const char *path, const char *what) {
     fprintf(stderr, "cases: %s: %s\n", path, what);

@@ -10,10 +10,10 @@ import threading
 import time
 
 import toolchain
-from program import Program
+from generator.program import Program
 from reduce import Reducer
 
-sys.path.insert(0, os.path.join(toolchain.ROOT, "test", "e2e"))
+sys.path.insert(0, os.path.join(toolchain.ROOT, "test", "e2e", "lib"))
 
 KERNELS = 40  # of a file
 # How programs are compiled, in turn: half of them as nvcc does it by itself, a quarter for debugging.

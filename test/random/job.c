@@ -20,7 +20,7 @@
 #include "proto/cuda/cuda_abi.h"
 #include "proto/gen/prototypes.h"
 #include "test/random/cases.h"
-#include "test/random/inputs.h"
+#include "test/random/language/inputs.h"
 
 enum { WORDS_SHOWN = 8 };
 

@@ -10,10 +10,10 @@ import subprocess
 import threading
 import time
 
-import matrices
 import toolchain
+from generator import matrices
+from generator.program import Program
 from hunt import TURNS
-from program import Program
 
 JOB = os.path.join(toolchain.BUILD, "test", "random", "job")
 PART = 10  # kernels of a file: the driver compiles one within a second

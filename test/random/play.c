@@ -17,7 +17,7 @@
 #include "daemon/device/soft/isa/dispatch/select.h"
 #include "test/lib/ptx/ptxrun.h"
 #include "test/random/cases.h"
-#include "test/random/inputs.h"
+#include "test/random/language/inputs.h"
 
 struct play {
     const char *isa; /* NULL: all */

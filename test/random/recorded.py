@@ -4,7 +4,7 @@ import os
 import shutil
 
 import toolchain
-from program import Program
+from generator.program import Program
 
 FOLDER = os.path.join(toolchain.ROOT, "test", "data", "random")
 # seed: how it is compiled, and which kernels of it; what is not optimized is long.

@@ -6,8 +6,8 @@ import re
 import time
 
 import toolchain
-from program import Program
-from tree import Block, Expr, Stmt
+from generator.program import Program
+from generator.tree import Block, Expr, Stmt
 
 LITERAL = {"bool": ("true", "false"), "f32": ("1.0f",), "f64": ("1.0",)}
 

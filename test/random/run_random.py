@@ -16,7 +16,7 @@ import recorded
 import toolchain
 from hunt import KERNELS, Hunt, hunt_with_daemon
 from native import Native, without_floating_matrices
-from program import Program
+from generator.program import Program
 from reduce import Reducer
 
 FOLDER = os.path.join(toolchain.BUILD, "random")

@@ -8,15 +8,15 @@ import tempfile
 
 import native
 import toolchain
-from dice import Dice
-from intrinsics import INTRINSICS
-from program import Program
+from generator.dice import Dice
+from generator.intrinsics import INTRINSICS
+from generator.program import Program
 
-sys.path.insert(0, os.path.join(toolchain.ROOT, "test", "e2e"))
+sys.path.insert(0, os.path.join(toolchain.ROOT, "test", "e2e", "lib"))
 from harness import run_tests  # noqa: E402
 
-HEAD = '#include "test/random/language.h"\nKERNEL k(PARAMETERS) {\nIDENTITY;\n'
-TAIL = ('}\n#include "test/random/reference.h"\nstatic const struct reference references[] = {'
+HEAD = '#include "test/random/language/language.h"\nKERNEL k(PARAMETERS) {\nIDENTITY;\n'
+TAIL = ('}\n#include "test/random/language/reference.h"\nstatic const struct reference references[] = {'
         '{"k", k, {1, 1, 1}, {40, 1, 1}, 0, 40, 1, 0}};\n'
         "int main(int argc, char **argv) { return reference_main(references, 1, 5, argc > 1 ? argv[1] : NULL); }\n")
 

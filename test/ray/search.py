@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-PATHS = [os.path.join(ROOT, p) for p in ("test/e2e", "test/ray")]
+PATHS = [os.path.join(ROOT, p) for p in ("test/e2e/lib", "test/e2e/sharing", "test/ray")]
 sys.path[:0] = PATHS
 os.environ["PYTHONPATH"] = PATHS[1]
 os.environ.update(SALUS_FLUID_LIBRARY=os.path.join(ROOT, os.environ.get("BUILD", "build"), "tune", "libsalus-fluid.so.1"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trial of the tests: what it waits for its input, as trainings do, and what the GPU computes of a step by
-test/e2e/programs/tuned.cu, on as many GPUs as it has. Its loss hangs on its configuration alone."""
+test/e2e/programs/jobs/tuned.cu, on as many GPUs as it has. Its loss hangs on its configuration alone."""
 import json
 import os
 import signal

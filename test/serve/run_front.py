@@ -20,7 +20,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "e2e")]
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "e2e", "lib")]
 from harness import BUILD, PATIENCE, Skipped, run_tests, wait_for
 from triton import triton_python
 

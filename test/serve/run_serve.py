@@ -23,7 +23,7 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "e2e")]
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "e2e", "lib")]
 import tutorial
 from harness import BUILD, PATIENCE, ROOT, Daemon, run_tests, wait_for
 from triton import triton_python

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..", "frameworks")]
+sys.path[:0] = [os.path.join(HERE, "..", "e2e", "lib"), os.path.join(HERE, "..", "frameworks")]
 import folders  # noqa: E402
 import tutorial  # noqa: E402
 from harness import BUILD, ROOT, Skipped, run_tests  # noqa: E402

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(ROOT, "test", "e2e"))
+sys.path[:0] = [os.path.join(ROOT, "test", "e2e", room) for room in ("lib", "sharing")]
 from harness import BUILD, ROOT, cuda_lib_dir, tool, wait_for
 
 # Who ends a test by a signal leaves no cluster either.

@@ -15,7 +15,7 @@
  *
  * Chosen against hulls of logarithmic levels, of 10,000 points: 0.15 us to add one against 0.2, 0.1
  * us to ask against 0.1, 0.9 us to take the first away against 120, since a hull that loses a
- * corner is made anew (test/bench/plan_bench.c).
+ * corner is made anew (test/bench/modules/plan_bench.c).
  *
  * Owner: who holds it. Thread: its owner's.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * f32 and f64 arithmetic rounded towards zero, down or up. Built with -frounding-math (see
- * scripts/mk/isa.mk); operands are loaded after fesetround and stored before it is undone, so the
- * operations stay in between. Threads otherwise always round to nearest.
+ * scripts/mk/product/isa.mk); operands are loaded after fesetround and stored before it is undone,
+ * so the operations stay in between. Threads otherwise always round to nearest.
  */
 #include <fenv.h>
 #include <math.h>

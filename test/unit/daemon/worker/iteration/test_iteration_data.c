@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The detector on recordings of real programs (test/e2e/record_iterations.py says how they are made
- * and what their text means). A boundary is right when the program itself says, in another run,
- * that an iteration begins with this launch. `steady`: boundaries as far behind the latest right
- * place as the one before, so a period that is right in another phase shows.
+ * The detector on recordings of real programs (test/e2e/results/record_iterations.py says how they
+ * are made and what their text means). A boundary is right when the program itself says, in another
+ * run, that an iteration begins with this launch. `steady`: boundaries as far behind the latest
+ * right place as the one before, so a period that is right in another phase shows.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

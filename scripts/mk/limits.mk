@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-# What one user, or a slow reader of the log, may not do to the others, as processes.
-.PHONY: check-limits
-check-limits: $(PROGRAMS) $(SHIM_SO) $(BUILD)/test/e2e/fail_call.so
-	$(Q)BUILD=$(BUILD) $(PYTHON) test/e2e/run_limits.py $(LIMIT_TESTS)
-
-$(BUILD)/test/e2e/fail_call.so: test/e2e/fail_call.c
-	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -Wall -Wextra -Werror -O1 -fPIC -D_GNU_SOURCE -shared $< -o $@ -ldl
