@@ -118,9 +118,13 @@ $(call objs,$(SHIM)): OWN_CFLAGS += -fvisibility=hidden
 
 # ---- tests -------------------------------------------------------------------------------------
 PLAIN := $(patsubst test/plain/%.c,$(BUILD)/test/plain/%,$(wildcard test/plain/*.c))
+# What tests read of large data is unpacked once, for all builds.
+TEST_DATA := $(addprefix build/data/,ptx.unpacked random.unpacked iterations.unpacked verify.unpacked alu.made)
 TEST_LIB := $(BUILD)/libtest.a
 TEST_ROOMS := alu broker cuda place ptx sched serve tune worker
-$(TEST_LIB): $(call objs,$(wildcard test/lib/*.c $(TEST_ROOMS:%=test/lib/%/*.c)))
+$(TEST_LIB): $(call objs,$(wildcard test/lib/*.c $(TEST_ROOMS:%=test/lib/%/*.c))) | $(TEST_DATA)
+build/data/%.unpacked: test/data/%.tar.xz scripts/test-data
+	$(Q)scripts/test-data unpack $* && touch $@
 TEST_LINK = $(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 $(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(TEST_LINK) $(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)

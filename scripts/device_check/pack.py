@@ -75,6 +75,8 @@ def programs(path, folder):
     with tarfile.open(path, "w:gz", compresslevel=5) as tar:
         for name, source in matching(harness.BUILD, BUILT):
             add(tar, os.path.join("build", name), source, folder)
+        for name, source in matching(ROOT, ["build/data/random/*"]):
+            add(tar, name, source, folder)
         tools = [harness.tool(n) for n in ("salusd", "salus-gpu", "salusctl")]
         for name, source in sorted(libraries(tools).items()):
             add(tar, os.path.join("lib", name), source, folder)

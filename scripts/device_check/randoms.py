@@ -8,8 +8,8 @@ import re
 import device_check.processes as processes
 from device_check.ways import ROOT, NotHere, harness
 
-FOLDER = os.path.join(ROOT, "test", "data", "random")
-KNOWN = os.path.join(FOLDER, "known-on-hardware.txt")
+FOLDER = os.path.join(ROOT, "build", "data", "random")
+KNOWN = os.path.join(ROOT, "test", "data", "random", "known-on-hardware.txt")
 DIFFERS = re.compile(r"^differs: seed (\d+) kernel (k\d+) gives ([0-9a-f]+)$")
 STOPPED = re.compile(r"^stopped: (k\d+)$")
 COUNT = re.compile(r": (\d+) kernels, \d+ differ$")

@@ -156,5 +156,5 @@ def prove(build, mutant, test, text, folder):
 
 def random_files():
     """The committed programs at random, each with its expected results."""
-    return [p for e in sorted(glob.glob("test/data/random/*.expected"))
+    return [p for e in sorted(glob.glob("build/data/random/*.expected"))
             for p in (e, e.replace(".expected", ".ptx"))]

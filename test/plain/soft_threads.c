@@ -21,7 +21,7 @@ static void expect(int ok, const char *what, const struct ptxrun *r) {
 }
 
 static void histogram(void) {
-    struct ptxrun *r = ptxrun_file("test/data/ptx/bench.75.ptx");
+    struct ptxrun *r = ptxrun_file("build/data/ptx/bench.75.ptx");
     enum { N = 1 << 15 };
     unsigned char *in = ptxrun_alloc(r, N);
     uint32_t *bins = ptxrun_alloc(r, 1024), want[256] = {0};
@@ -39,7 +39,7 @@ static void histogram(void) {
 }
 
 static void engine(void) {
-    struct ptxrun *r = ptxrun_file("test/data/ptx/engine.75.ptx");
+    struct ptxrun *r = ptxrun_file("build/data/ptx/engine.75.ptx");
     enum { N = 4000, BLOCKS = 12 };
     int32_t *in = ptxrun_alloc(r, N * 4), *part = ptxrun_alloc(r, BLOCKS * 4),
             *out = ptxrun_alloc(r, 4), sum = 0;
@@ -68,7 +68,7 @@ static void engine(void) {
 
 /* Launches by many threads at once, into streams of blocks and into none, and an end among them. */
 static void nested(void) {
-    struct ptxrun *r = ptxrun_file("test/data/ptx/nested.75.ptx");
+    struct ptxrun *r = ptxrun_file("build/data/ptx/nested.75.ptx");
     uint64_t *p = ptxrun_alloc(r, 100 * 8);
     ptxrun_runtime(r, 2048);
     r->threads = THREADS;

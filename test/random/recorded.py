@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose PTX and results are committed, so that running them needs no nvcc."""
+"""Programs whose PTX and results are committed (packed), so that running them needs no nvcc."""
 import os
 import shutil
 
 import toolchain
 from generator.program import Program
 
-FOLDER = os.path.join(toolchain.ROOT, "test", "data", "random")
+FOLDER = os.path.join(toolchain.ROOT, "build", "data", "random")
 # seed: how it is compiled, and which kernels of it; what is not optimized is long.
 ALL = range(40)
 PROGRAMS = {101: ("75", ALL), 122: ("80", ALL), 404: ("90", ALL), 125: ("89", ALL), 245: ("90", ALL),

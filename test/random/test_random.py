@@ -83,7 +83,7 @@ def test_matrices_and_barriers_have_a_model():
 
 def test_a_wrong_result_is_seen():
     """Of a committed program: one digit of one hash, and a kernel that is not there."""
-    path = sorted(glob.glob(os.path.join(toolchain.ROOT, "test", "data", "random", "*.expected")))[0]
+    path = sorted(glob.glob(os.path.join(toolchain.ROOT, "build", "data", "random", "*.expected")))[0]
     image = path.replace(".expected", ".ptx")
     with open(path) as f:
         lines = f.read().split("\n")

@@ -11,4 +11,5 @@ $(ITERATION_PROGRAMS): test/e2e/programs/jobs/net.h
 e2e-programs: $(ITERATION_PROGRAMS)
 .PHONY: record-iterations
 record-iterations: all $(ITERATION_PROGRAMS) $(call e2e_bin,default-static,train)
-	BUILD=$(BUILD) $(PYTHON) test/e2e/results/record_iterations.py test/data/iterations
+	BUILD=$(BUILD) $(PYTHON) test/e2e/results/record_iterations.py build/data/iterations
+	$(Q)scripts/test-data pack iterations

@@ -27,7 +27,7 @@ NVCC_PROBE_LIBS_child_grids := -lcudadevrt
 # Those in .cu where there is a compiler for them, and no sanitizer, which they would not link: what lacks is said by
 # scripts/device-check.
 .PHONY: device-programs
-device-programs: $(DEVICE_PROBES) $(DEVICE_PROGRAMS) $(BUILD)/test/random/job
+device-programs: $(DEVICE_PROBES) $(DEVICE_PROGRAMS) $(BUILD)/test/random/job build/data/random.unpacked
 	@[ -z "$(NVCC)" ] || [ -n "$(SAN)" ] || $(MAKE) --no-print-directory $(DEVICE_PROBES_CU)
 
 # In the reduced form, nested on the software GPU; and what travels to a machine with a GPU is whole.

@@ -11,7 +11,7 @@ FUZZ_SRC := $(wildcard test/fuzz/*/fuzz_*.c)
 FUZZ_NAMES := $(patsubst fuzz_%.c,%,$(notdir $(FUZZ_SRC)))
 FUZZ_SAN := fuzzer-no-link,address,undefined
 # Further folders of seeds, for targets whose inputs exist anyway.
-FUZZ_SEEDS_ptx = test/data/ptx $(FUZZ_BUILD)/fuzz/soft/seeds
+FUZZ_SEEDS_ptx = build/data/ptx build/data/alu $(FUZZ_BUILD)/fuzz/soft/seeds
 FUZZ_SEEDS_subgrid = $(FUZZ_SEEDS_ptx) test/fuzz/corpus/ptx
 FUZZ_SEEDS_replay := test/sim
 # Dictionaries of another target.
@@ -28,7 +28,7 @@ $(BUILD)/fuzz_%: $(TEST_LIB) $(LIBS)
 # Whole statements of PTX, and all its instructions.
 $(BUILD)/fuzz_soft $(BUILD)/fuzz_ptx $(BUILD)/fuzz_subgrid: $(BUILD)/test/fuzz/device/mutate_ptx.o $(BUILD)/test/fuzz/device/ptx_table.o
 $(BUILD)/seed_ptx: $(BUILD)/test/fuzz/device/ptx_table.o
-$(BUILD)/test/fuzz/device/ptx_table.o: $(wildcard test/data/verify/*)
+$(BUILD)/test/fuzz/device/ptx_table.o: build/data/verify.unpacked test/data/verify/frame.ptx
 $(BUILD)/seed_%: $(BUILD)/test/fuzz/device/seed_%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)

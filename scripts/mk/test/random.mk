@@ -7,12 +7,12 @@ RANDOM_FILES ?= 250
 RANDOM_SEED ?= 1000
 RANDOM_PLAY := $(BUILD)/test/random/play
 RANDOM_JOB := $(BUILD)/test/random/job
-RANDOM_DATA := $(wildcard test/data/random/*.expected)
-RANDOM_PAIRS := $(foreach e,$(RANDOM_DATA),$(e) $(e:.expected=.ptx))
+# Listed when they are there.
+RANDOM_PAIRS = $(foreach e,$(shell ls build/data/random/*.expected),$(e) $(e:.expected=.ptx))
 RANDOM_LIBS := $(BUILD)/test/random/cases.o $(addprefix $(BUILD)/test/lib/,ptx/ptxrun.o ptx/inparts.o patience.o ptx/watched.o) \
 	$(addprefix $(BUILD)/lib,device.a proto.a common.a)
 
-$(RANDOM_PLAY): $(BUILD)/test/random/play.o $(RANDOM_LIBS)
+$(RANDOM_PLAY): $(BUILD)/test/random/play.o $(RANDOM_LIBS) | build/data/random.unpacked
 	$(Q)$(TEST_LINK) $(DEVICE_LIBS)
 $(RANDOM_JOB): $(BUILD)/test/random/job.o $(BUILD)/test/random/cases.o $(BUILD)/shim/libcuda.so
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -L$(BUILD)/shim -lcuda
@@ -26,3 +26,4 @@ check-long-random: all $(RANDOM_PLAY) $(RANDOM_JOB)
 	BUILD=$(BUILD) NVCC=$(NVCC) $(PYTHON) test/random/run_random.py hunt --seed $(RANDOM_SEED) --files $(RANDOM_FILES)
 record-random:
 	BUILD=$(BUILD) NVCC=$(NVCC) $(PYTHON) test/random/run_random.py record
+	$(Q)scripts/test-data pack random

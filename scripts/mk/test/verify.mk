@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is PTX and what is not. The table test/data/verify/verdicts.txt is part of check-unit; here are
+# What is PTX and what is not. The table test/data/verify.tar.xz is part of check-unit; here are
 #   check-verdicts         the table, asked of ptxas again (nothing where there is no ptxas)
 #   check-ptx-coverage     docs/ptx-coverage.md is what scripts/ptx-coverage writes, and true
 #   check-long-verify      all mutants of all instructions, asked of ptxas as well

@@ -157,7 +157,7 @@ static const struct soft_bench_case soft_bench_cases[] = {
 
 static void prepare(struct soft_bench *s, uint32_t scale) {
     uint32_t state = 1;
-    s->run = ptxrun_file("test/data/ptx/bench.80.ptx");
+    s->run = ptxrun_file("build/data/ptx/bench.80.ptx");
     s->run->beside = 1; /* what is measured is the launch alone */
     s->run->slice = 1000000;
     s->n = scale << 22;

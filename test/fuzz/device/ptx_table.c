@@ -8,7 +8,7 @@
 
 /* The tables as they are in the tree. */
 __asm__(".section .rodata\n"
-        "verdicts: .incbin \"test/data/verify/verdicts.txt\"\n"
+        "verdicts: .incbin \"build/data/verify/verdicts.txt\"\n"
         ".byte 0\n"
         "frame: .incbin \"test/data/verify/frame.ptx\"\n"
         ".byte 0\n"

@@ -65,7 +65,7 @@ static void take_subject(struct alukernel *k, const struct ptx_inst *i) {
 void alukernel_load(struct alukernel *k, const char *name) {
     char path[256], why[160] = "";
     memset(k, 0, sizeof(*k));
-    snprintf(path, sizeof(path), "test/data/ptx/alu/%s.ptx", name);
+    snprintf(path, sizeof(path), "build/data/alu/%s.ptx", name);
     FILE *f = fopen(path, "rb");
     if (!f) die(path, "cannot open (run from the repository's root)");
     k->text = malloc(1 << 20);

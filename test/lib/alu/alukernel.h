@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel of test/data/ptx/alu (see scripts/gen-alu-ptx), its instructions under test in order,
+ * A kernel of build/data/alu (see scripts/gen-alu-ptx), its instructions under test in order,
  * and what the reference expects of them.
  */
 #ifndef TEST_LIB_ALUKERNEL_H
@@ -39,7 +39,7 @@ struct aluexpect {
     uint64_t d, d2, ulps;
 };
 
-/* Reads test/data/ptx/alu/<name>.ptx; the process ends with a message if that fails. */
+/* Reads build/data/alu/<name>.ptx; the process ends with a message if that fails. */
 void alukernel_load(struct alukernel *k, const char *name);
 void alukernel_finish(struct alukernel *k);
 

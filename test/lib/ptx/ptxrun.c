@@ -97,7 +97,7 @@ void ptxrun_each(const char *stem, void (*fn)(struct ptxrun *r)) {
         if (strcmp(isa_name(), builds[b]) != 0) continue; /* not this processor's */
         for (size_t v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
             char path[128];
-            snprintf(path, sizeof(path), "test/data/ptx/%s.%s.ptx", stem, variants[v]);
+            snprintf(path, sizeof(path), "build/data/ptx/%s.%s.ptx", stem, variants[v]);
             snprintf(ptxrun_what, sizeof(ptxrun_what), "%s.%s on %s", stem, variants[v], builds[b]);
             struct ptxrun *r = ptxrun_file(path);
             fn(r);

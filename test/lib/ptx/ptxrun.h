@@ -51,8 +51,9 @@ struct ptxrun {
 struct ptxrun *ptxrun_create(const char *text, size_t bytes, int may_fail);
 struct ptxrun *ptxrun_file(const char *path);
 void ptxrun_destroy(struct ptxrun *r);
-/* Calls `fn` with a fresh run of test/data/ptx/<stem>.<variant>.ptx for each variant and each build
- * of the handlers that this processor can use; `ptxrun_what` names the present combination. */
+/* Calls `fn` with a fresh run of build/data/ptx/<stem>.<variant>.ptx for each variant and each
+ * build of the handlers that this processor can use; `ptxrun_what` names the present combination.
+ */
 void ptxrun_each(const char *stem, void (*fn)(struct ptxrun *r));
 extern char ptxrun_what[64];
 

@@ -67,7 +67,7 @@ static struct replay replay_file(const char *name) {
     struct replay r = {0};
     char path[128], *line = NULL;
     size_t cap = 0;
-    snprintf(path, sizeof(path), "test/data/iterations/%s.txt", name);
+    snprintf(path, sizeof(path), "build/data/iterations/%s.txt", name);
     FILE *f = fopen(path, "r");
     cr_assert_not_null(f, "%s", path);
     cr_assert_eq(iteration_create(&r.it), 0);

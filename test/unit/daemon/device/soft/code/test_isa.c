@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Handlers of ALU instructions against the reference (test/lib/aluref), for every instruction of
- * test/data/ptx/alu, in each build that this processor runs, with full and partial masks: called
+ * build/data/alu, in each build that this processor runs, with full and partial masks: called
  * directly, and as kernels that go through the whole engine.
  */
 #include <criterion/criterion.h>

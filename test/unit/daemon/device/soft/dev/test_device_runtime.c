@@ -432,7 +432,7 @@ static uint64_t launches_taken(uint64_t count) {
 Test(device_runtime, pending_launches_have_the_limit_that_is_set) {
     open_device(1);
     cr_assert_eq(set_limit(PENDING, 5), 0); /* before anything needs it */
-    load_file("test/data/ptx/nested.75.ptx");
+    load_file("build/data/ptx/nested.75.ptx");
     cr_assert_eq(launches_taken(100), 4, "and the one that cannot end");
     cr_assert_eq(set_limit(PENDING, 50), 0);
     cr_assert_eq(launches_taken(100), 49);

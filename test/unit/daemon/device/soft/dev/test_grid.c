@@ -390,7 +390,7 @@ Test(grid, trap) {
 /* ---- several threads ---------------------------------------------------------------------------
  */
 Test(grid, threads_share_a_launch) {
-    struct ptxrun *r = ptxrun_file("test/data/ptx/bench.75.ptx");
+    struct ptxrun *r = ptxrun_file("build/data/ptx/bench.75.ptx");
     enum { N = 1 << 18 };
     unsigned char *in = ptxrun_alloc(r, N);
     uint32_t *bins = ptxrun_alloc(r, 1024), want[256] = {0};
@@ -405,7 +405,7 @@ Test(grid, threads_share_a_launch) {
 }
 
 Test(grid, a_fault_ends_all_threads) {
-    struct ptxrun *r = ptxrun_file("test/data/ptx/bench.75.ptx");
+    struct ptxrun *r = ptxrun_file("build/data/ptx/bench.75.ptx");
     float *a = ptxrun_alloc(r, 4 * 100000), *c = ptxrun_alloc(r, 4 * 90000);
     r->threads = 4;
     r->slice = 500;

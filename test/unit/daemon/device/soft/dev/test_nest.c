@@ -152,7 +152,7 @@ Test(nest, depth_and_launches_are_bounded, .timeout = 600) {
 
 Test(nest, streams_and_events_are_bounded) {
     static const uint64_t want[] = {65536, 2, 0, 1, 0, 1, 1, 1};
-    struct ptxrun *r = ptxrun_file("test/data/ptx/nested.75.ptx");
+    struct ptxrun *r = ptxrun_file("build/data/ptx/nested.75.ptx");
     ptxrun_runtime(r, PENDING);
     uint64_t *p = fresh(r, 9);
     RUNS(r, "names", 1, 1, p, 0);

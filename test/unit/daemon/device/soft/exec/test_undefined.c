@@ -17,7 +17,7 @@
 #include "test/lib/ptx/ptxrun.h"
 
 #define FRAME "test/data/verify/frame.ptx"
-#define TABLE "test/data/verify/verdicts.txt"
+#define TABLE "build/data/verify/verdicts.txt"
 #define REGS 64        /* that a case may name */
 #define OUT_BYTES 512u /* a lane: what it stores */
 #define ROOM (32 * OUT_BYTES)

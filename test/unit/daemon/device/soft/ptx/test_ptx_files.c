@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What nvcc really writes (test/data/ptx, from test/data/cu by scripts/gen-test-ptx): accepted as a
- * whole, and refused or accepted, but never more, when it is cut short or damaged.
+ * What nvcc really writes (build/data/ptx, from test/data/cu by scripts/gen-test-ptx): accepted as
+ * a whole, and refused or accepted, but never more, when it is cut short or damaged.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #include "daemon/device/soft/ptx/ptx_parse.h"
 #include "test/lib/ptx/ptx_text.h"
 
-#define FILES_DIR "test/data/ptx"
+#define FILES_DIR "build/data/ptx"
 
 static char why[160];
 
