@@ -30,8 +30,7 @@ struct dev_space;  /* one client's view of it */
 struct dev_module; /* code and variables, loaded into a space */
 struct dev_func;   /* a kernel of a module */
 struct dev_queue;  /* an in-order stream of a space */
-struct dev_chunk;
-struct dev_retired; /* granularity_bytes of physical memory */
+struct dev_chunk;  /* granularity_bytes of physical memory */
 
 /* A part of the device's memory that outlived the process which made it. */
 struct dev_kept {
@@ -126,14 +125,6 @@ struct dev_windows {
     uint64_t managed_bytes; /* last part of host_bytes: the backend's, for managed variables */
 };
 
-/* A granule of a module's variables, and the chunk that it shows. */
-struct dev_granule {
-    uint64_t addr, chunk; /* as chunk_id says; DEV_NO_CHUNK: it lies in the host window */
-};
-#define DEV_NO_CHUNK UINT64_MAX
-/* Of a chunk that ends with the process, as far as the device knows. */
-#define DEV_NOT_KEPT (UINT64_MAX >> 8)
-
 struct dev_param {
     uint32_t offset, bytes;
 };
@@ -200,19 +191,6 @@ struct dev_launch {
     const void *params; /* copied by the call */
     uint32_t param_bytes;
     struct dev_graph *graph; /* that it is part of, for as long as it runs; NULL: none */
-};
-
-/* Of global memory, host windows and variables of modules. */
-enum dev_touch {
-    DEV_READS,           /* this range, or some of it */
-    DEV_WRITES,          /* the same; whoever did it again would write the same places */
-    DEV_READS_VARIABLES, /* of its module, wherever these are */
-    DEV_READS_ALL,       /* nobody knows what */
-};
-
-struct dev_touched {
-    enum dev_touch kind;
-    uint64_t addr, bytes; /* of a range; it does not wrap */
 };
 
 struct dev_copy {
@@ -283,9 +261,13 @@ struct dev_space_ops {
     int (*graph)(void *arg, struct dev_graph *from, uint64_t handle, enum dev_graph_order how);
 };
 
+struct dev_recovery_ops;
+struct dev_spares_ops;
+struct dev_variables_ops;
+struct dev_retirement_ops;
+
 struct dev_ops {
     const char *name;
-    bool by_process; /* where variables of modules lie depends on the process's own addresses */
 
     int (*open)(struct dev **out, const struct dev_config *config);
     void (*close)(struct dev *dev);
@@ -299,15 +281,6 @@ struct dev_ops {
      * then all else with ERR_DEVICE_LOST, but for kernels of the one space that can have done it:
      * they say what they did. NULL: that cannot be. */
     int (*lost)(struct dev *dev);
-
-    /* The device's memory, which outlives the process for as long as somebody holds it: a memfd
-     * that stays the device's. NULL: it does not outlive it; then all operations about adopting
-     * are NULL, too. */
-    int (*memory_fd)(const struct dev *dev);
-    /* Ends what open began on memory of a device before: what nobody adopted is zeroed and free.
-     * Until then chunk_create gives -EBUSY, and what chunk_destroy takes back is as it was.
-     * Otherwise nothing. */
-    void (*memory_settle)(struct dev *dev);
 
     /* Becomes readable when poll() has completions and was asked to arm(). */
     int (*event_fd)(struct dev *dev);
@@ -348,10 +321,6 @@ struct dev_ops {
      * complete with ERR_CANCELLED without running. Asynchronous; the completions come by poll().
      * An image that is being read for it, or will be, may end with ERR_CANCELLED. */
     void (*space_cancel)(struct dev_space *space);
-    /* Why the space cannot be made again in another process, for people and for as long as it is
-     * there; NULL: it can. To be asked again when a kernel of it is complete, before anybody is
-     * told so. NULL where chunk_adopt is. */
-    const char *(*space_unrestorable)(const struct dev_space *space);
 
     /* Whether this is memory of the space that lies outside its windows, as variables of modules do
      * where a driver chooses their place. NULL: none does. */
@@ -370,16 +339,6 @@ struct dev_ops {
     int (*chunk_create)(struct dev *dev, struct dev_chunk **out);
     /* Mapped nowhere. Accepts NULL. */
     void (*chunk_destroy)(struct dev *dev, struct dev_chunk *chunk);
-    /* Which part of the device's memory it is, below memory_bytes / granularity_bytes; or
-     * DEV_NOT_KEPT. */
-    uint64_t (*chunk_id)(const struct dev *dev, const struct dev_chunk *chunk);
-    /* The part with this number, with what is in it, between open and memory_settle. -EINVAL: there
-     * is none; -EEXIST: it is in use; -ENOENT: too late. */
-    int (*chunk_adopt)(struct dev *dev, uint64_t id, struct dev_chunk **out);
-    /* The same in two steps: it stays, also after memory_settle, for a chunk_adopt or
-     * module_place_at to come, or until it is renounced. What is no promise cannot be renounced. */
-    int (*chunk_promise)(struct dev *dev, uint64_t id);
-    void (*chunk_renounce)(struct dev *dev, uint64_t id);
     /* chunks[i] appears at addr + i * granularity, in the alloc window; the chunk stays the
      * caller's. -EEXIST when any place is taken, with nothing mapped. */
     int (*chunk_map)(struct dev_space *space, uint64_t addr, struct dev_chunk *const *chunks,
@@ -387,28 +346,10 @@ struct dev_ops {
     /* The caller guarantees that no operation of the space is in flight. -ENOENT when any place is
      * not mapped, with nothing unmapped. */
     int (*chunk_unmap)(struct dev_space *space, uint64_t addr, uint32_t count);
-    /* Host memory that outlives the process with the device's: granularity_bytes, zeros, for
-     * chunk_save and chunk_load. NULL: there is none left. The others as for chunks; numbers of
-     * these are no chunks'. All NULL: there is no such thing. */
-    void *(*spare_make)(struct dev *dev);
-    void (*spare_free)(struct dev *dev, void *host);
-    uint64_t (*spare_id)(const struct dev *dev, const void *host);
-    int (*spare_adopt)(struct dev *dev, uint64_t id, void **out);
-    /* A chunk that is mapped nowhere takes no part of the device's memory any more, and keeps what
-     * is in it: the caller has `*out` in its place. -ENOMEM: it stays a chunk. Revived it is one
-     * again, with another number maybe. ERR_NO_MEMORY: the device is full, and it stays retired.
-     * retired_free: nobody wants it. All NULL: its bytes must be saved and loaded. */
-    int (*chunk_retire)(struct dev *dev, struct dev_chunk *chunk, struct dev_retired **out);
-    int (*chunk_revive)(struct dev *dev, struct dev_retired *retired, struct dev_chunk **out);
-    void (*retired_free)(struct dev *dev, struct dev_retired *retired);
     /* Whole chunks, at once; nothing that touches them is in flight. `host`: granularity_bytes. */
     int (*chunk_copy)(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
     int (*chunk_save)(struct dev *dev, void *host, const struct dev_chunk *chunk);
     int (*chunk_load)(struct dev *dev, struct dev_chunk *chunk, const void *host);
-    /* The same of variables' memory, by the number of the chunk that module_where tells. NULL: what
-     * is there when a worker ends is all that there was. */
-    int (*granule_save)(struct dev *dev, void *host, uint64_t chunk);
-    int (*granule_load)(struct dev *dev, uint64_t chunk, const void *host);
     /* The same: zero-filled. The caller gives few chunks at a time and waits for no more than these
      * (a fill on a stream of the backend's own, on hardware); mapped or not. */
     int (*chunk_clear)(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count);
@@ -427,14 +368,6 @@ struct dev_ops {
     /* Gives it what its variables and its kernels need of the space. ERR_NO_MEMORY and others, with
      * `why` as above: then it has nothing. */
     int (*module_place)(struct dev_module *module, char *why, size_t why_bytes);
-    /* Where its variables lie: how many granules, of which the first `cap` are stored. In order of
-     * their addresses, and one behind the other. */
-    uint32_t (*module_where)(const struct dev_module *module, struct dev_granule *out,
-                             uint32_t cap);
-    /* module_place, of an image that was placed before: these are its variables, and are not
-     * initialised. Chunks are adopted. -EINVAL where that cannot be, and chunk_adopt's. */
-    int (*module_place_at)(struct dev_module *module, const struct dev_granule *where,
-                           uint32_t count, char *why, size_t why_bytes);
     /* Takes that back; it is only to be freed. No launch of it may be in flight. */
     void (*module_remove)(struct dev_module *module);
     /* Beside. One that has nothing of its space, which may be gone. Accepts NULL. */
@@ -509,13 +442,6 @@ struct dev_ops {
      * Arguments were validated by the caller against the windows and the function's limits; memory
      * inside the windows that is not backed must still be caught here (ERR_ILLEGAL_ADDRESS). */
     int (*launch)(struct dev_queue *queue, const struct dev_launch *launch, struct dev_op *op);
-    /* All that this launch can touch, as far as its kernel's code and its parameters say, each told
-     * to `see`, which ends it by an error. Takes milliseconds. `image`: what module_read was given
-     * of its module. -ENOTSUP, with `why` (>= 256 bytes), where that is not known. NULL: it never
-     * is. */
-    int (*launch_touches)(const struct dev_launch *launch, const void *image, size_t bytes,
-                          int (*see)(void *arg, const struct dev_touched *t), void *arg, char *why,
-                          size_t why_bytes);
     int (*copy)(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
     int (*memset)(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);
     /* Takes `ns` of so many multiprocessors, and does nothing: in its queue's order, and beside
@@ -529,6 +455,12 @@ struct dev_ops {
     uint32_t (*stalled)(struct dev_space *space);
     /* What busy_ns of an operation in flight has come to so far. NULL: the device cannot say. */
     uint64_t (*busy)(struct dev *dev, const struct dev_op *op);
+
+    /* Optional interfaces, each NULL where the device has none. */
+    const struct dev_recovery_ops *recovery;
+    const struct dev_spares_ops *spares;
+    const struct dev_variables_ops *variables;
+    const struct dev_retirement_ops *retirement;
 };
 
 extern const struct dev_ops dev_soft;

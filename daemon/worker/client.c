@@ -167,7 +167,7 @@ static uint64_t page_count(const struct client *c) {
 
 /* A client without an estate is served, and ends with this worker. */
 static void open_estate(struct client *c) {
-    if (!c->worker->ops->memory_fd || c->job_id == WIRE_TRIAL_JOB) return;
+    if (!c->worker->ops->recovery || c->job_id == WIRE_TRIAL_JOB) return;
     if (estate_create(&c->estate, page_count(c))) return;
     if (memory_estate_keep(c->memory, c->estate.memory)) estate_close(&c->estate);
 }

@@ -13,6 +13,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/policy/knobs.h"
 #include "daemon/worker/crash.h"
 #include "daemon/worker/fixed.h"
@@ -213,7 +214,7 @@ int main(int argc, char **argv) {
     }
     log_init("info");
     config.ops = device_find(device && device[0] ? device : NULL);
-    if (config.ops && config.ops->by_process) fixed_begin(argv);
+    if (config.ops && config.ops->recovery && config.ops->recovery->by_process) fixed_begin(argv);
     log_background();
     fdutil_raise_limits();
     signal(SIGPIPE, SIG_IGN);
@@ -234,8 +235,9 @@ int main(int argc, char **argv) {
              w->info.name, (unsigned long long)w->info.memory_bytes, w->info.sm_count);
     show_update(w, true);
     crash_recorder(w->events_link.recorder);
-    const struct broker_link_fds fds = {
-        w->board.fd, w->ops->memory_fd ? w->ops->memory_fd(w->dev) : -1, w->recovery.restoring};
+    const struct broker_link_fds fds = {w->board.fd,
+                                        w->ops->recovery ? w->ops->recovery->memory_fd(w->dev) : -1,
+                                        w->recovery.restoring};
     if (broker_link_ready(w->link.fd, &w->info, &w->description, &fds, 0, "") == 0) loop_run(w);
     crash_recorder(NULL);
     bool lost = w->recovery.ending;

@@ -19,6 +19,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/cuda/array_layout.h"
 #include "test/lib/cuda/cuda_rig.h"
@@ -477,15 +478,15 @@ static uint64_t fill_one(uint8_t value) {
     memset(host, value, sizeof(host));
     if (rig.ops->chunk_create(rig.dev, &chunk)) return DEV_NOT_KEPT;
     if (rig.ops->chunk_load(rig.dev, chunk, host)) return DEV_NOT_KEPT;
-    return rig.ops->chunk_id(rig.dev, chunk);
+    return rig.ops->recovery->chunk_id(rig.dev, chunk);
 }
 
 /* What is adopted is as it was, what else there is works. */
 static bool look_again(uint64_t id) {
     static uint8_t host[RIG_GRANULE];
     struct dev_chunk *chunk = NULL, *more = NULL;
-    int err = rig.ops->chunk_adopt(rig.dev, id, &chunk);
-    rig.ops->memory_settle(rig.dev);
+    int err = rig.ops->recovery->chunk_adopt(rig.dev, id, &chunk);
+    rig.ops->recovery->memory_settle(rig.dev);
     memset(host, 0, sizeof(host));
     if (!err) err = rig.ops->chunk_save(rig.dev, host, chunk);
     if (!err && (host[0] != 0x41 || memcmp(host, host + 1, sizeof(host) - 1) != 0))
@@ -507,7 +508,7 @@ static bool outlive(void) {
     for (uint32_t i = 0; opened && i < LASTING; i++)
         ids[i] = fill_one((uint8_t)(0x41 + i));
     if (opened) {
-        rig.config.memory_fd = fcntl(rig.ops->memory_fd(rig.dev), F_DUPFD_CLOEXEC, 0);
+        rig.config.memory_fd = fcntl(rig.ops->recovery->memory_fd(rig.dev), F_DUPFD_CLOEXEC, 0);
         rig.config.kept = rig.kept;
         rig.config.kept_count = rig.kept_count;
         cuda_rig_close(&rig);

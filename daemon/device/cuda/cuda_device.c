@@ -28,6 +28,8 @@
 #include "daemon/device/cuda/texture/cuda_tensor.h"
 #include "daemon/device/cuda/texture/cuda_texture.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
+#include "daemon/device/device_spares.h"
 
 /* Of what is free, for what the driver takes besides: code and variables of modules, local memory,
  * printf's buffer. */
@@ -366,36 +368,45 @@ static int create_queue(struct dev_space *space, int priority, struct dev_queue 
     return cuda_queue_create(&space->dev->queues, space, priority, out);
 }
 
+static const struct dev_recovery_ops recovery_ops = {
+    .by_process = true,
+    .memory_fd = memory_fd,
+    .memory_settle = settle_memory,
+    .chunk_id = id_of_chunk,
+    .chunk_adopt = adopt_chunk,
+    .chunk_promise = promise_chunk,
+    .chunk_renounce = renounce_chunk,
+    .module_where = cuda_module_where,
+    .module_place_at = cuda_module_place_at,
+    .space_unrestorable = cuda_space_unrestorable,
+    .launch_touches = cuda_touch_launch,
+};
+
+static const struct dev_spares_ops spares_ops = {
+    .spare_make = make_spare,
+    .spare_free = free_spare,
+    .spare_id = id_of_spare,
+    .spare_adopt = adopt_spare,
+};
+
 const struct dev_ops dev_cuda = {
     .name = "cuda",
-    .by_process = true,
     .open = open_dev,
     .close = close_dev,
     .info = info_of,
     .describe = describe,
     .lost = lost,
-    .memory_fd = memory_fd,
-    .memory_settle = settle_memory,
     .event_fd = event_fd,
     .poll = poll_done,
     .arm = arm_event,
     .space_create = create_space,
     .space_destroy = destroy_space,
     .space_cancel = cancel_space,
-    .space_unrestorable = cuda_space_unrestorable,
     .space_owns = cuda_space_in_globals,
     .host_show = cuda_space_host_show,
     .host_shown = cuda_space_host_shown,
     .chunk_create = create_chunk,
     .chunk_destroy = destroy_chunk,
-    .chunk_id = id_of_chunk,
-    .chunk_adopt = adopt_chunk,
-    .chunk_promise = promise_chunk,
-    .chunk_renounce = renounce_chunk,
-    .spare_make = make_spare,
-    .spare_free = free_spare,
-    .spare_id = id_of_spare,
-    .spare_adopt = adopt_spare,
     .chunk_map = cuda_space_chunk_map,
     .chunk_unmap = cuda_space_chunk_unmap,
     .chunk_copy = copy_chunk,
@@ -406,8 +417,6 @@ const struct dev_ops dev_cuda = {
     .mem_used = mem_used,
     .module_read = cuda_module_read,
     .module_place = cuda_module_place,
-    .module_where = cuda_module_where,
-    .module_place_at = cuda_module_place_at,
     .module_remove = remove_module,
     .module_free = cuda_module_free,
     .func_count = cuda_module_func_count,
@@ -430,7 +439,8 @@ const struct dev_ops dev_cuda = {
     .queue_still = cuda_queue_still,
     .queue_time = cuda_issue_time,
     .launch = cuda_issue_launch,
-    .launch_touches = cuda_touch_launch,
     .copy = cuda_issue_copy,
     .memset = cuda_issue_memset,
+    .recovery = &recovery_ops,
+    .spares = &spares_ops,
 };

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "daemon/device/device_recovery.h"
 #include "daemon/device/touch/touch_access.h"
 #include "daemon/device/touch/touch_compute.h"
 

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
 /* `see` is told of each range; `launch->func` is not looked at. 0; -ENOTSUP with `why`; -ENOMEM; or

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/estate/estate.h"
 
 struct log_entry;

@@ -11,6 +11,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/memory/memory_estate.h"
 
 #define ESTATE_MAGIC 0x4554415453455aull
@@ -87,8 +88,8 @@ void estate_note_lack(struct estate *e, enum estate_lack lack) {
 }
 
 void estate_ask(struct estate *e, const struct dev_ops *ops, const struct dev_space *space) {
-    if (!estate_whole(e) || !ops->space_unrestorable) return;
-    const char *why = ops->space_unrestorable(space);
+    if (!estate_whole(e) || !ops->recovery) return;
+    const char *why = ops->recovery->space_unrestorable(space);
     if (!why) return;
     snprintf(e->header->device, sizeof(e->header->device), "%s", why);
     estate_note_lack(e, ESTATE_DEVICE);

@@ -4,6 +4,8 @@
  */
 #include "daemon/worker/estate/promise.h"
 
+#include "daemon/device/device_recovery.h"
+
 /* Where the next module's memory is, from `at` on; NULL: there is none any more. */
 static const struct dev_granule *next_place(const struct log *l, uint64_t *at, uint64_t *count) {
     for (struct log_entry *e; (e = record_log_at(l, *at, at));) {
@@ -19,7 +21,7 @@ static uint64_t renounce(const struct log *l, const struct dev_ops *ops, struct 
     uint64_t at = 0, count, seen = 0;
     for (const struct dev_granule *g; (g = next_place(l, &at, &count));)
         for (uint64_t i = 0; i < count && seen < most; i++, seen++)
-            if (g[i].chunk != DEV_NO_CHUNK) ops->chunk_renounce(dev, g[i].chunk);
+            if (g[i].chunk != DEV_NO_CHUNK) ops->recovery->chunk_renounce(dev, g[i].chunk);
     return seen;
 }
 
@@ -27,7 +29,8 @@ int promise_modules(const struct log *l, const struct dev_ops *ops, struct dev *
     uint64_t at = 0, count, seen = 0;
     for (const struct dev_granule *g; (g = next_place(l, &at, &count));)
         for (uint64_t i = 0; i < count; i++, seen++) {
-            int err = g[i].chunk == DEV_NO_CHUNK ? 0 : ops->chunk_promise(dev, g[i].chunk);
+            int err =
+                g[i].chunk == DEV_NO_CHUNK ? 0 : ops->recovery->chunk_promise(dev, g[i].chunk);
             if (!err) continue;
             renounce(l, ops, dev, seen);
             return err;

@@ -8,7 +8,7 @@
 #include "daemon/device/device.h"
 #include "daemon/worker/estate/record_log.h"
 
-/* All of it, or none: dev_ops.chunk_promise's errors. */
+/* All of it, or none: dev_recovery_ops.chunk_promise's errors. */
 int promise_modules(const struct log *l, const struct dev_ops *ops, struct dev *dev);
 /* What was promised, and not taken yet. */
 void promise_renounce(const struct log *l, const struct dev_ops *ops, struct dev *dev);

@@ -8,6 +8,7 @@
 
 #include "common/atomics.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 #include "proto/wire/record.h"
 
 static uint64_t padded(uint64_t bytes) {

@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/faults/fault.h"
 #include "daemon/worker/operations/client_end.h"
@@ -102,7 +103,7 @@ static int place(struct client *c, struct loading *l) {
     uint32_t count;
     const struct dev_granule *where = log_replay_place(c, l->made.id, &count);
     if (!c->replay.placed) return l->ops->module_place(l->made.dev, l->text, sizeof(l->text));
-    return l->ops->module_place_at(l->made.dev, where, count, l->text, sizeof(l->text));
+    return l->ops->recovery->module_place_at(l->made.dev, where, count, l->text, sizeof(l->text));
 }
 
 /* Into the client's memory. How much it takes is not known before. */

@@ -14,6 +14,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/sched/core/config.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/front/kernel_link.h"
@@ -275,7 +276,7 @@ static void take_file(struct worker *w, const struct wire_worker_msg *msg, int *
 /* All who were here before an earlier worker ended have what is theirs. */
 static void take_restored(struct worker *w) {
     w->recovery.restoring = false;
-    if (w->ops->memory_settle) w->ops->memory_settle(w->dev);
+    if (w->ops->recovery) w->ops->recovery->memory_settle(w->dev);
 }
 
 /* False when it is none of these. */

@@ -2,8 +2,8 @@
  *
  * Variables of a client's modules, saved and brought back with its memory
  * (estate/savepoint.h): granule by granule, each with a spare of its own, in the order of the
- * modules' numbers. Where a device's variables cannot have been written (dev_ops.granule_save is
- * NULL), there is nothing to do.
+ * modules' numbers. Where a device's variables cannot have been written
+ * (dev_variables_ops.granule_save is NULL), there is nothing to do.
  *
  * Owner: the client. Thread: the worker's.
  */

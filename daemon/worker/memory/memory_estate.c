@@ -9,6 +9,8 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_recovery.h"
+#include "daemon/device/device_spares.h"
 #include "daemon/worker/memory/memory_lane.h"
 #include "daemon/worker/memory/memory_note.h"
 #include "daemon/worker/memory/memory_page.h"
@@ -30,7 +32,7 @@ const char *memory_estate_lacks(const struct memory_estate *e) {
 }
 
 int memory_estate_keep(struct memory *m, struct memory_estate *e) {
-    if (!m->ops->chunk_id || !m->ops->chunk_adopt) return -ENOTSUP;
+    if (!m->ops->recovery) return -ENOTSUP;
     e->granule = m->granule;
     m->estate = e;
     atom_store_release(&e->page_count, m->page_count);
@@ -124,14 +126,14 @@ static struct entry as_saved(const struct memory *m, struct entry entry, uint32_
 static int adopt_host(struct memory *m, const struct entry *entry, void **host) {
     *host = entry->saved;
     if (entry->zeros || entry->saved) return 0;
-    return m->ops->spare_adopt ? m->ops->spare_adopt(m->dev, entry->chunk, host) : -EINVAL;
+    return m->ops->spares ? m->ops->spares->spare_adopt(m->dev, entry->chunk, host) : -EINVAL;
 }
 
 static int take_own(struct memory *m, uint32_t page, const struct entry *entry) {
     struct page *p = &m->pages[page];
     bool upper = page >= m->page_count / 2, swapped = entry->kind == ENTRY_SWAPPED;
     int err = swapped ? adopt_host(m, entry, &p->host)
-                      : m->ops->chunk_adopt(m->dev, entry->chunk, &p->chunk);
+                      : m->ops->recovery->chunk_adopt(m->dev, entry->chunk, &p->chunk);
     if (err) return err;
     p->state = swapped ? PAGE_SWAPPED : PAGE_PRIVATE;
     p->shown = entry->shown;
@@ -147,7 +149,7 @@ static int take_own(struct memory *m, uint32_t page, const struct entry *entry) 
 static int take_spilled(struct memory *m, struct slot *s, const struct entry *entry) {
     bool hosted = entry->kind == ENTRY_HOSTED;
     int err = hosted ? adopt_host(m, entry, &s->host)
-                     : m->ops->chunk_adopt(m->dev, entry->chunk, &s->chunk);
+                     : m->ops->recovery->chunk_adopt(m->dev, entry->chunk, &s->chunk);
     if (err) return err;
     s->state = hosted ? SLOT_SPILLED_HOST : SLOT_SPILLED;
     m->spilled++;
@@ -222,7 +224,7 @@ static bool is_empty(const struct memory_estate *e, uint32_t page_count) {
 static int adopt(struct memory *m, struct memory_estate *e, int fd, uint64_t at, bool back) {
     const struct walk all = walk_of(m, fd, at);
     uint64_t page_count = atom_load_acquire(&e->page_count);
-    if (!m->ops->chunk_adopt) return -ENOTSUP;
+    if (!m->ops->recovery) return -ENOTSUP;
     if (!page_count) return is_empty(e, m->page_count) ? memory_estate_keep(m, e) : -EINVAL;
     if (page_count != m->page_count || e->granule != m->granule) return -EINVAL;
     if (atom_load_relaxed(&e->in_lane) > 1) return -EINVAL;

@@ -6,18 +6,20 @@
 #include "daemon/worker/memory/memory_note.h"
 
 #include "common/atomics.h"
+#include "daemon/device/device_recovery.h"
+#include "daemon/device/device_spares.h"
 #include "daemon/worker/memory/memory_entry.h"
 #include "daemon/worker/memory/memory_state.h"
 
 static uint64_t chunk_entry(const struct memory *m, enum entry_kind kind,
                             const struct dev_chunk *chunk) {
-    return kind | m->ops->chunk_id(m->dev, chunk) << ENTRY_CHUNK_SHIFT;
+    return kind | m->ops->recovery->chunk_id(m->dev, chunk) << ENTRY_CHUNK_SHIFT;
 }
 
 static uint64_t spare_entry(const struct memory *m, enum entry_kind kind, const void *host) {
-    if (!m->ops->spare_id) return ENTRY_LOST;
+    if (!m->ops->spares) return ENTRY_LOST;
     if (!host) return kind | ENTRY_ZEROS;
-    return kind | m->ops->spare_id(m->dev, host) << ENTRY_CHUNK_SHIFT;
+    return kind | m->ops->spares->spare_id(m->dev, host) << ENTRY_CHUNK_SHIFT;
 }
 
 static uint64_t slot_entry(const struct memory *m, uint32_t slot) {
@@ -96,7 +98,7 @@ void memory_note_apart(struct memory *m) {
 static enum memory_loss find_loss(const struct memory *m) {
     if (!list_empty(&m->holdings) || !list_empty(&m->lane_holdings)) return MEMORY_SEGMENTS;
     bool host = m->swapped || m->hosted;
-    return host && !m->ops->spare_id ? MEMORY_HOST : MEMORY_WHOLE;
+    return host && !m->ops->spares ? MEMORY_HOST : MEMORY_WHOLE;
 }
 
 void memory_note_loss(struct memory *m) {

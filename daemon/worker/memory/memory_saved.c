@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "daemon/device/device_spares.h"
 #include "daemon/worker/memory/memory_entry.h"
 #include "daemon/worker/memory/memory_state.h"
 
@@ -60,11 +61,11 @@ static int save_page(struct memory *m, uint32_t i, bool *had) {
         return 0;
     }
     if (!m->saved[i]) {
-        m->saved[i] = m->ops->spare_make(m->dev);
+        m->saved[i] = m->ops->spares->spare_make(m->dev);
         m->saved_count += m->saved[i] != NULL;
     }
     int err = m->saved[i] ? fill(m, m->saved[i], &from) : -ENOMEM;
-    uint64_t id = err ? 0 : m->ops->spare_id(m->dev, m->saved[i]);
+    uint64_t id = err ? 0 : m->ops->spares->spare_id(m->dev, m->saved[i]);
     if (!err) atom_store_relaxed(&words_of(m, m->estate)[i], SAVED_WORD(id));
     return err;
 }
@@ -76,7 +77,7 @@ static int make_list(struct memory *m) {
 
 int memory_save(struct memory *m, uint32_t *page, uint32_t most) {
     uint32_t count = 0;
-    if (!m->ops->spare_id || !m->estate) return -ENOTSUP;
+    if (!m->ops->spares || !m->estate) return -ENOTSUP;
     int err = make_list(m);
     for (; !err && *page < m->page_count && count < most; (*page)++) {
         bool had;
@@ -98,7 +99,7 @@ void memory_saved_finish(struct memory *m) {
     for (uint32_t i = 0; m->saved && i < m->page_count; i++) {
         if (!m->saved[i]) continue;
         if (m->estate) atom_store_relaxed(&words_of(m, m->estate)[i], 0);
-        m->ops->spare_free(m->dev, m->saved[i]);
+        m->ops->spares->spare_free(m->dev, m->saved[i]);
     }
     free(m->saved);
     free(m->lent);
@@ -131,11 +132,11 @@ bool memory_saved_has(const struct memory *m, const void *host) {
 /* ---- adopting -------------------------------------------------------------------------------- */
 
 int memory_saved_adopt(struct memory *m, struct memory_estate *e) {
-    int err = m->ops->spare_adopt ? make_list(m) : -ENOTSUP;
+    int err = m->ops->spares ? make_list(m) : -ENOTSUP;
     for (uint32_t i = 0; !err && i < m->page_count; i++) {
         uint64_t word = atom_load_relaxed(&words_of(m, e)[i]);
         if (!word) continue;
-        err = word & 1 ? m->ops->spare_adopt(m->dev, word >> 1, &m->saved[i]) : -EINVAL;
+        err = word & 1 ? m->ops->spares->spare_adopt(m->dev, word >> 1, &m->saved[i]) : -EINVAL;
         m->saved_count += !err;
     }
     if (err) memory_saved_finish(m);

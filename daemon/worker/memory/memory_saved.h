@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A client's memory as it was at one moment, beside what it is now: each granule that had bytes has
- * a copy in host memory that outlives this process (dev_ops.spare_make), and the estate says which.
- * The next worker can make the client anew with those (memory_estate.h) instead of what its memory
- * holds; they stay what they are, to be gone back to again.
+ * a copy in host memory that outlives this process (dev_spares_ops.spare_make), and the estate says
+ * which. The next worker can make the client anew with those (memory_estate.h) instead of what its
+ * memory holds; they stay what they are, to be gone back to again.
  *
  * A client's pages must be the same ones at that moment and when it goes back: whoever backs pages
  * or takes them away says that the copy counts no longer (estate/savepoint.h), as it does not

@@ -10,6 +10,7 @@
 
 #include "common/atomics.h"
 #include "common/log.h"
+#include "daemon/device/device_recovery.h"
 #include "proto/wire/record.h"
 
 /* They wait for all before them, and so are counted: estate_deferred_over. */
@@ -170,14 +171,14 @@ static struct log_entry *reserve_place(struct client *c, const struct module *m,
 void book_module(struct client *c, const struct module *m) {
     struct worker *w = c->worker;
     struct log_entry *e = latest(c);
-    if (!e || !w->ops->module_where) return;
+    if (!e || !w->ops->recovery) return;
     e->flags &= ~RECORD_LOG_FILLING;
     if (c->replay.placed) return; /* it stands there already */
     uint64_t ring_next = e->ring_next;
-    uint32_t count = w->ops->module_where(m->dev, NULL, 0);
+    uint32_t count = w->ops->recovery->module_where(m->dev, NULL, 0);
     e = reserve_place(c, m, count);
     if (!e) return;
-    w->ops->module_where(m->dev, record_log_tail(e), count);
+    w->ops->recovery->module_where(m->dev, record_log_tail(e), count);
     e->ring_next = ring_next;
     record_log_commit(&c->estate.log, e);
 }

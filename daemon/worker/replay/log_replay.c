@@ -14,6 +14,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/policy/reason.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/faults/fault.h"

@@ -6,6 +6,7 @@
 #ifndef DAEMON_WORKER_REPLAY_LOG_REPLAY_H
 #define DAEMON_WORKER_REPLAY_LOG_REPLAY_H
 
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/client.h"
 
 /* Of a client that was made of its estate: it is read from now on, once the client is admitted. 0

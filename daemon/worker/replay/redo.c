@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "daemon/device/device_recovery.h"
 #include "proto/wire/record.h"
 
 /* ---- what one touches ------------------------------------------------------------------------ */
@@ -88,7 +89,7 @@ static int touch_launch(struct asking *a, const struct wire_launch *l, char *why
     const struct client *c = a->c;
     const struct dev_ops *ops = c->worker->ops;
     const struct func *f = c->objects.funcs[l->func];
-    const struct module *m = f && ops->launch_touches ? module_of(c, f) : NULL;
+    const struct module *m = f && ops->recovery ? module_of(c, f) : NULL;
     struct log_entry *image = m ? image_of(c, m->id) : NULL;
     if (!image || l->param_bytes != f->param_bytes) return -ENOTSUP;
     struct dev_launch launch = {.func = f->dev,
@@ -97,8 +98,8 @@ static int touch_launch(struct asking *a, const struct wire_launch *l, char *why
                                 .shared_bytes = l->shared_bytes,
                                 .params = l + 1,
                                 .param_bytes = l->param_bytes};
-    return ops->launch_touches(&launch, record_log_tail(image), image->tail_bytes, see, a, why,
-                               why_bytes);
+    return ops->recovery->launch_touches(&launch, record_log_tail(image), image->tail_bytes, see, a,
+                                         why, why_bytes);
 }
 
 static int touch(struct asking *a, const struct wire_record *rec, char *why, size_t why_bytes) {

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "common/log.h"
+#include "daemon/device/device_retirement.h"
 #include "daemon/worker/segments/spare.h"
 
 /* ---- the bytes ------------------------------------------------------------------------------- */
@@ -37,20 +38,20 @@ static void free_hosts(struct segment *s) {
 
 static void free_retired(struct segment *s) {
     for (uint32_t i = 0; s->retired && i < s->count; i++)
-        s->ops->retired_free(s->dev, s->retired[i]);
+        s->ops->retirement->retired_free(s->dev, s->retired[i]);
     free(s->retired);
     s->retired = NULL;
 }
 
 /* Nobody holds it. False: the device has no such thing, or cannot now, and nothing has changed. */
 static bool retire(struct segment *s) {
-    if (!s->ops->chunk_retire) return false;
+    if (!s->ops->retirement) return false;
     free_hosts(s);
     if (!s->retired) s->retired = calloc(s->count, sizeof(*s->retired));
     int err = s->retired ? 0 : -ENOMEM;
     while (!err && s->there) {
         uint32_t i = s->there - 1;
-        err = s->ops->chunk_retire(s->dev, s->chunks[i], &s->retired[i]);
+        err = s->ops->retirement->chunk_retire(s->dev, s->chunks[i], &s->retired[i]);
         if (err) break;
         s->chunks[i] = NULL;
         s->there--;
@@ -106,7 +107,7 @@ int segment_save(struct segment *s, uint32_t most, uint32_t *done, uint64_t *mov
 /* The next one: where it is retired, or with the bytes that were saved. */
 static int load_chunk(struct segment *s, uint32_t i, uint64_t *moved_bytes) {
     if (s->retired) {
-        int err = s->ops->chunk_revive(s->dev, s->retired[i], &s->chunks[i]);
+        int err = s->ops->retirement->chunk_revive(s->dev, s->retired[i], &s->chunks[i]);
         if (!err) s->retired[i] = NULL;
         return err;
     }
@@ -273,7 +274,7 @@ uint32_t segment_drop_ahead(struct segment *s, bool away, uint32_t most) {
         list_remove(&s->link);
         return destroy_chunks(s, most);
     }
-    if (away || s->present > 1 || (s->holders == 1 && s->ops->chunk_retire)) return 0;
+    if (away || s->present > 1 || (s->holders == 1 && s->ops->retirement)) return 0;
     if (!segment_save(s, most, &done, &moved)) return done;
     free_hosts(s);
     return 0;

@@ -19,6 +19,7 @@
 
 #include "common/list.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_retirement.h"
 
 /* Those that have a key. */
 struct segment_set {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/device_recovery.h"
 #include "daemon/device/soft/instructions/ptx_ir.h"
 #include "daemon/device/soft/ptx/ptx_link.h"
 #include "daemon/device/soft/ptx/ptx_parse.h"

@@ -11,6 +11,7 @@
 
 #include "common/fdutil.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/estate/estate.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/estate/record_log_tidy.h"
@@ -37,7 +38,9 @@ static void renounce(struct dev *dev, uint64_t id) {
     promised--;
 }
 
-static const struct dev_ops ops = {.chunk_promise = promise, .chunk_renounce = renounce};
+static const struct dev_recovery_ops recovery = {.chunk_promise = promise,
+                                                 .chunk_renounce = renounce};
+static const struct dev_ops ops = {.recovery = &recovery};
 
 /* Each entry's tail as its record wants it, as far as the input goes. */
 static void fit(struct log *l, uint64_t end) {

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/device/device_recovery.h"
 #include "test/lib/patience.h"
 
 /* ---- opened and closed ----------------------------------------------------------------------- */
@@ -70,7 +71,7 @@ void cuda_rig_keep(struct cuda_rig *r) {
 
 int cuda_rig_die(struct cuda_rig *r, const struct fake_options *options) {
     if (!r->config.memory_fd)
-        r->config.memory_fd = fcntl(r->ops->memory_fd(r->dev), F_DUPFD_CLOEXEC, 0);
+        r->config.memory_fd = fcntl(r->ops->recovery->memory_fd(r->dev), F_DUPFD_CLOEXEC, 0);
     r->fake->end(CUDA_ERROR_UNKNOWN);
     cuda_rig_close(r);
     if (r->faulty) r->faulty->set(NULL);

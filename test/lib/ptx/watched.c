@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/device/device_recovery.h"
 #include "daemon/device/touch/touch.h"
 
 bool watched_wanted(void) {

@@ -696,17 +696,19 @@ static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_
     .space_create = fake_space_create, .host_map = fake_host_map,                                  \
     .space_destroy = fake_space_destroy, .space_cancel = fake_space_cancel,                        \
     .chunk_create = fake_chunk_create, .chunk_destroy = fake_chunk_destroy,                        \
-    .chunk_id = fake_chunk_id, .chunk_adopt = fake_chunk_adopt, .chunk_map = fake_chunk_map,       \
-    .chunk_unmap = fake_chunk_unmap, .chunk_copy = fake_chunk_copy, .chunk_save = fake_chunk_save, \
-    .chunk_load = fake_chunk_load, .chunk_clear = fake_chunk_clear, .peek = fake_peek,             \
-    .mem_used = fake_mem_used, .module_read = fake_module_read, .module_place = fake_module_place, \
-    .module_remove = fake_module_remove, .module_free = fake_module_free,                          \
-    .func_count = fake_func_count, .func_name = fake_func_name, .func_get = fake_func_get,         \
-    .global_get = fake_global_get, .global_count = fake_global_count,                              \
+    .chunk_map = fake_chunk_map, .chunk_unmap = fake_chunk_unmap, .chunk_copy = fake_chunk_copy,   \
+    .chunk_save = fake_chunk_save, .chunk_load = fake_chunk_load, .chunk_clear = fake_chunk_clear, \
+    .peek = fake_peek, .mem_used = fake_mem_used, .module_read = fake_module_read,                 \
+    .module_place = fake_module_place, .module_remove = fake_module_remove,                        \
+    .module_free = fake_module_free, .func_count = fake_func_count, .func_name = fake_func_name,   \
+    .func_get = fake_func_get, .global_get = fake_global_get, .global_count = fake_global_count,   \
     .texture_remove = fake_texture_remove, .queue_create = fake_queue_create,                      \
     .queue_destroy = fake_queue_destroy, .queue_level = fake_queue_level,                          \
     .queue_share = fake_queue_share, .queue_still = fake_queue_still,                              \
     .queue_time = fake_queue_time, .launch = fake_launch, .copy = fake_copy, .memset = fake_memset
+
+const struct dev_recovery_ops fakedev_recovery = {.chunk_id = fake_chunk_id,
+                                                  .chunk_adopt = fake_chunk_adopt};
 
 const struct dev_ops fakedev = {.name = "fakedev", .texture_add = fake_texture_add, FAKE_OPS};
 

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 
 #define FAKEDEV_GRANULARITY (2ull << 20)
 #define FAKEDEV_TEXTURES 8u /* that a space can have, with numbers below it */
@@ -26,6 +27,9 @@
 #define FAKEDEV_BYTES_S 500000000000ull
 
 extern const struct dev_ops fakedev;
+/* The chunks' part of recovery alone, for tests of clients' memory. fakedev itself has none, as its
+ * memory ends with it. */
+extern const struct dev_recovery_ops fakedev_recovery;
 /* The same, with arrays of its own: so many in a space, and what kernels are given of a texture. It
  * refuses textures that are 13 wide, and arrays. Tensor maps are its own as well: their first word
  * is what is given for the address, the last one the kind. Of clusters it holds 1000 times the

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fdutil.h"
+#include "daemon/device/device_recovery.h"
 
 struct succession succession_begin(const struct worker_config *config, const struct wire_job *job) {
     struct succession r = {.config = *config, .b = wirebench_start_as(config)};
@@ -103,7 +104,8 @@ void succession_next(struct succession *r) {
     int fds[] = {copy_of_page(r->c->sub, sizeof(*r->c->sub)), copy_of(c->files.window),
                  dup(r->c->doorbell), copy_of_page(r->c->com, sizeof(*r->c->com)),
                  copy_of(c->estate.fd)};
-    int memory = copy_of(dev_soft.memory_fd(r->b->worker->dev)); /* the next worker's from now on */
+    int memory = copy_of(
+        dev_soft.recovery->memory_fd(r->b->worker->dev)); /* the next worker's from now on */
     wirebench_stop(r->b);
     struct worker_config config = r->config;
     config.device.memory_fd = memory;

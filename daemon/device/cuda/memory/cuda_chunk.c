@@ -13,6 +13,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_recovery.h"
 
 /* With descriptors, so that memory can outlive this process. */
 CUmemAllocationProp cuda_chunk_prop(CUdevice device) {

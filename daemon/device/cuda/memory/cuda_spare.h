@@ -30,7 +30,7 @@ void *cuda_spare_make(struct spares *s);
 void cuda_spare_free(struct spares *s, void *host); /* accepts NULL */
 /* Above those of chunks. */
 uint64_t cuda_spare_id(const struct spares *s, const void *host);
-/* As dev_ops.chunk_adopt. */
+/* As dev_recovery_ops.chunk_adopt. */
 int cuda_spare_adopt(struct spares *s, uint64_t id, void **out);
 /* What nobody has is a hole from now on. */
 void cuda_spare_settle(struct spares *s);

@@ -13,6 +13,7 @@
 #include "daemon/device/cuda/module/cuda_image.h"
 #include "daemon/device/cuda/module/cuda_link.h"
 #include "daemon/device/cuda/module/cuda_prints.h"
+#include "daemon/device/device_recovery.h"
 
 #define MODULE_LOG_BYTES 4096
 #define MODULE_PARAMS 4096u

@@ -11,6 +11,7 @@
 #include "daemon/device/cuda/module/cuda_again.h"
 #include "daemon/device/cuda/module/cuda_cut.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 
 struct dev_func {
     struct dev_module *module;

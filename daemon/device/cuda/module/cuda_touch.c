@@ -6,6 +6,7 @@
 
 #include "daemon/device/cuda/module/cuda_module.h"
 #include "daemon/device/cuda/module/cuda_source.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/touch/touch.h"
 

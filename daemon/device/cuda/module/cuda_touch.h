@@ -7,6 +7,7 @@
 #define DAEMON_DEVICE_CUDA_MODULE_CUDA_TOUCH_H
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 
 int cuda_touch_launch(const struct dev_launch *launch, const void *image, size_t bytes,
                       int (*see)(void *arg, const struct dev_touched *t), void *arg, char *why,

@@ -18,6 +18,7 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_retirement.h"
 
 struct dev_chunk {
     bool used;     /* its place in the array is its place in the file */

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "common/list.h"
+#include "daemon/device/device_retirement.h"
 
 #define CHUNK_BYTES (2ull << 20)
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/device/soft/code/native.h"
 #include "daemon/device/soft/decode/code_kernel.h"
 #include "daemon/device/soft/dev/described.h"

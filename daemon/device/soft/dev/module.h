@@ -12,6 +12,7 @@
 
 #include "common/list.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/device/soft/image/image.h"
 
 struct code_kernel;

@@ -12,6 +12,10 @@
 #include "common/err.h"
 #include "common/hostmem.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
+#include "daemon/device/device_retirement.h"
+#include "daemon/device/device_spares.h"
+#include "daemon/device/device_variables.h"
 #include "daemon/device/soft/dev/attributes.h"
 #include "daemon/device/soft/dev/chunk.h"
 #include "daemon/device/soft/dev/module.h"
@@ -303,14 +307,43 @@ static uint64_t mem_used(struct dev *dev) {
     return dev->chunks.used;
 }
 
+static const struct dev_recovery_ops recovery_ops = {
+    .memory_fd = memory_fd,
+    .memory_settle = settle_memory,
+    .chunk_id = id_of_chunk,
+    .chunk_adopt = adopt_chunk,
+    .chunk_promise = promise_chunk,
+    .chunk_renounce = renounce_chunk,
+    .module_where = module_where,
+    .module_place_at = module_place_at,
+    .space_unrestorable = space_unrestorable,
+    .launch_touches = touching_launch,
+};
+
+static const struct dev_spares_ops spares_ops = {
+    .spare_make = make_spare,
+    .spare_free = free_spare,
+    .spare_id = id_of_spare,
+    .spare_adopt = adopt_spare,
+};
+
+static const struct dev_variables_ops variables_ops = {
+    .granule_save = save_granule,
+    .granule_load = load_granule,
+};
+
+static const struct dev_retirement_ops retirement_ops = {
+    .chunk_retire = retire_chunk,
+    .chunk_revive = revive_chunk,
+    .retired_free = free_retired,
+};
+
 const struct dev_ops dev_soft = {
     .name = "soft",
     .open = open_dev,
     .close = close_dev,
     .info = info_of,
     .describe = describe_to,
-    .memory_fd = memory_fd,
-    .memory_settle = settle_memory,
     .event_fd = event_fd,
     .poll = poll_done,
     .arm = arm_event,
@@ -324,34 +357,18 @@ const struct dev_ops dev_soft = {
     .host_remove = space_host_remove,
     .space_destroy = destroy_space,
     .space_cancel = queue_cancel_space,
-    .space_unrestorable = space_unrestorable,
     .chunk_create = create_chunk,
-    .chunk_retire = retire_chunk,
-    .chunk_revive = revive_chunk,
-    .retired_free = free_retired,
     .chunk_destroy = destroy_chunk,
-    .chunk_id = id_of_chunk,
-    .chunk_adopt = adopt_chunk,
-    .chunk_promise = promise_chunk,
-    .chunk_renounce = renounce_chunk,
-    .spare_make = make_spare,
-    .spare_free = free_spare,
-    .spare_id = id_of_spare,
-    .spare_adopt = adopt_spare,
     .chunk_map = space_chunk_map,
     .chunk_unmap = space_chunk_unmap,
     .chunk_copy = copy_chunk,
     .chunk_save = save_chunk,
     .chunk_load = load_chunk,
-    .granule_save = save_granule,
-    .granule_load = load_granule,
     .chunk_clear = clear_chunks,
     .peek = peek,
     .mem_used = mem_used,
     .module_read = module_read,
     .module_place = module_place,
-    .module_where = module_where,
-    .module_place_at = module_place_at,
     .module_remove = module_remove,
     .module_free = module_free,
     .func_count = module_func_count,
@@ -367,10 +384,13 @@ const struct dev_ops dev_soft = {
     .queue_share = queue_share,
     .queue_still = queue_still,
     .launch = queue_launch,
-    .launch_touches = touching_launch,
     .copy = queue_copy,
     .memset = queue_memset,
     .spend = queue_spend,
     .stalled = stalled,
     .busy = busy_ns,
+    .recovery = &recovery_ops,
+    .spares = &spares_ops,
+    .variables = &variables_ops,
+    .retirement = &retirement_ops,
 };

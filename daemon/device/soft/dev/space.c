@@ -14,6 +14,7 @@
 
 #include "common/err.h"
 #include "common/remap.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/device/soft/texture/textures.h"
 
 struct block {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "daemon/device/device_recovery.h"
 #include "daemon/device/soft/dev/module.h"
 #include "daemon/device/soft/module/code_kernel_info.h"
 #include "daemon/device/touch/touch.h"

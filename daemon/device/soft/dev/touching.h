@@ -6,6 +6,7 @@
 #define DAEMON_DEVICE_SOFT_DEV_TOUCHING_H
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 
 /* The module has its PTX still: the image is not looked at. */
 int touching_launch(const struct dev_launch *launch, const void *image, size_t bytes,

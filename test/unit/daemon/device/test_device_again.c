@@ -15,6 +15,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 
 #define MIB (1ull << 20)
 #define GRAN (2 * MIB)
@@ -46,7 +47,7 @@ static void setup(void) {
     host = (uint64_t)(uintptr_t)mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE,
                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     cr_assert_eq(open_on(-1, MEMORY), 0);
-    kept = fcntl(dev_soft.memory_fd(dev), F_DUPFD_CLOEXEC, 0);
+    kept = fcntl(dev_soft.recovery->memory_fd(dev), F_DUPFD_CLOEXEC, 0);
     cr_assert_geq(kept, 0);
     open_space();
 }
@@ -110,30 +111,30 @@ Test(device_again, what_is_adopted_is_as_it_was) {
         cr_assert_eq(dev_soft.chunk_create(dev, &chunks[i]), 0);
         memset((void *)(uintptr_t)show(chunks[i], i), (int)(0x10 + i), GRAN);
     }
-    uint64_t id = dev_soft.chunk_id(dev, chunks[2]);
+    uint64_t id = dev_soft.recovery->chunk_id(dev, chunks[2]);
     die();
     cr_expect_eq(dev_soft.mem_used(dev), 0);
     cr_expect_eq(dev_soft.chunk_create(dev, &fresh), -EBUSY, "it might be somebody's");
-    cr_assert_eq(dev_soft.chunk_adopt(dev, id, &again), 0);
-    cr_expect_eq(dev_soft.chunk_id(dev, again), id);
-    cr_expect_eq(dev_soft.chunk_adopt(dev, id, &fresh), -EEXIST);
-    cr_expect_eq(dev_soft.chunk_adopt(dev, CHUNKS, &fresh), -EINVAL);
-    cr_expect_eq(dev_soft.chunk_adopt(dev, UINT64_MAX, &fresh), -EINVAL);
+    cr_assert_eq(dev_soft.recovery->chunk_adopt(dev, id, &again), 0);
+    cr_expect_eq(dev_soft.recovery->chunk_id(dev, again), id);
+    cr_expect_eq(dev_soft.recovery->chunk_adopt(dev, id, &fresh), -EEXIST);
+    cr_expect_eq(dev_soft.recovery->chunk_adopt(dev, CHUNKS, &fresh), -EINVAL);
+    cr_expect_eq(dev_soft.recovery->chunk_adopt(dev, UINT64_MAX, &fresh), -EINVAL);
     cr_expect_eq(dev_soft.mem_used(dev), GRAN);
     cr_expect_eq(blocks_of_file(), 4 * GRAN);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     cr_expect_eq(blocks_of_file(), GRAN, "what nobody has costs nothing");
-    cr_expect_eq(dev_soft.chunk_adopt(dev, 0, &fresh), -ENOENT);
+    cr_expect_eq(dev_soft.recovery->chunk_adopt(dev, 0, &fresh), -ENOENT);
     for (uint64_t i = 0, at = show(again, 0); i < GRAN / 8; i++)
         cr_assert_eq(words(at)[i], 0x1212121212121212ull);
     for (uint64_t i = 1; i < CHUNKS; i++) {
         cr_assert_eq(dev_soft.chunk_create(dev, &fresh), 0);
-        cr_assert_neq(dev_soft.chunk_id(dev, fresh), id);
+        cr_assert_neq(dev_soft.recovery->chunk_id(dev, fresh), id);
         cr_expect(is_zero(show(fresh, i)), "chunk %lu", i);
     }
     cr_expect_eq(dev_soft.chunk_create(dev, &fresh), ERR_NO_MEMORY);
     die();
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
 }
 
 /* Two jobs' records name it, one of which is wrong: the other may still have it. */
@@ -141,13 +142,13 @@ Test(device_again, what_is_given_back_before_all_are_there_stays_as_it_was) {
     struct dev_chunk *chunk;
     cr_assert_eq(dev_soft.chunk_create(dev, &chunk), 0);
     *words(show(chunk, 0)) = 42;
-    uint64_t id = dev_soft.chunk_id(dev, chunk);
+    uint64_t id = dev_soft.recovery->chunk_id(dev, chunk);
     die();
-    cr_assert_eq(dev_soft.chunk_adopt(dev, id, &chunk), 0);
+    cr_assert_eq(dev_soft.recovery->chunk_adopt(dev, id, &chunk), 0);
     dev_soft.chunk_destroy(dev, chunk);
-    cr_assert_eq(dev_soft.chunk_adopt(dev, id, &chunk), 0);
+    cr_assert_eq(dev_soft.recovery->chunk_adopt(dev, id, &chunk), 0);
     cr_expect_eq(*words(show(chunk, 0)), 42);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     hide(chunk, 0);
     cr_expect_eq(blocks_of_file(), 0);
 }
@@ -175,7 +176,7 @@ Test(device_again, settling_twice_does_nothing) {
     struct dev_chunk *chunk;
     cr_assert_eq(dev_soft.chunk_create(dev, &chunk), 0);
     *words(show(chunk, 0)) = 42;
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     cr_expect_eq(*words(BASE), 42);
     hide(chunk, 0);
 }
@@ -229,7 +230,7 @@ static void expect_refused(struct dev_module *m, const struct dev_granule *where
                            int err) {
     uint64_t used = dev_soft.mem_used(dev);
     why[0] = '\0';
-    cr_expect_eq(dev_soft.module_place_at(m, where, count, why, sizeof(why)), err);
+    cr_expect_eq(dev_soft.recovery->module_place_at(m, where, count, why, sizeof(why)), err);
     cr_expect_neq(why[0], '\0');
     cr_expect_eq(dev_soft.mem_used(dev), used);
 }
@@ -238,9 +239,9 @@ Test(device_again, variables_are_where_they_were_with_what_was_in_them) {
     struct dev_granule where[MOST];
     struct dev_module *first = place(no_vars), *m = place(two_vars);
     uint64_t at = var(m, "first"), large = var(m, "large");
-    cr_expect_eq(dev_soft.module_where(first, where, MOST), 0);
-    cr_assert_eq(dev_soft.module_where(m, NULL, 0), 2);
-    cr_assert_eq(dev_soft.module_where(m, where, MOST), 2);
+    cr_expect_eq(dev_soft.recovery->module_where(first, where, MOST), 0);
+    cr_assert_eq(dev_soft.recovery->module_where(m, NULL, 0), 2);
+    cr_assert_eq(dev_soft.recovery->module_where(m, where, MOST), 2);
     cr_assert_eq(*words(at), 7);
     cr_assert_eq(*words(var(m, "second")), at);
     *words(at) = 70;
@@ -248,9 +249,9 @@ Test(device_again, variables_are_where_they_were_with_what_was_in_them) {
     memset((void *)(uintptr_t)large, 0x5a, 3000000);
     die();
     m = read_text(two_vars);
-    cr_assert_eq(dev_soft.module_place_at(m, where, 2, why, sizeof(why)), 0, "%s", why);
+    cr_assert_eq(dev_soft.recovery->module_place_at(m, where, 2, why, sizeof(why)), 0, "%s", why);
     cr_expect_eq(dev_soft.mem_used(dev), 2 * GRAN);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     cr_expect_eq(var(m, "first"), at);
     cr_expect_eq(var(m, "large"), large);
     cr_expect_eq(*words(at), 70);
@@ -269,26 +270,26 @@ Test(device_again, managed_variables_are_not_set_again) {
     struct dev_granule where[MOST];
     struct dev_module *m = place(managed_var);
     uint64_t at = var(m, "shared");
-    cr_assert_eq(dev_soft.module_where(m, where, MOST), 1);
+    cr_assert_eq(dev_soft.recovery->module_where(m, where, MOST), 1);
     cr_expect_eq(where[0].chunk, DEV_NO_CHUNK);
     cr_expect_eq(*words(at), 9);
     *words(at) = 90;
     die();
     m = read_text(managed_var);
-    cr_assert_eq(dev_soft.module_place_at(m, where, 1, why, sizeof(why)), 0, "%s", why);
+    cr_assert_eq(dev_soft.recovery->module_place_at(m, where, 1, why, sizeof(why)), 0, "%s", why);
     cr_expect_eq(var(m, "shared"), at);
     cr_expect_eq(*words(at), 90);
     struct dev_module *twice = read_text(managed_var);
     expect_refused(twice, where, 1, -EINVAL);
     dev_soft.module_free(twice);
     drop(m);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
 }
 
 Test(device_again, places_that_cannot_be_are_refused) {
     struct dev_granule where[MOST], bad[MOST];
     struct dev_module *m = place(two_vars);
-    cr_assert_eq(dev_soft.module_where(m, where, MOST), 2);
+    cr_assert_eq(dev_soft.recovery->module_where(m, where, MOST), 2);
     *words(var(m, "first")) = 70;
     die();
     m = read_text(two_vars);
@@ -327,31 +328,31 @@ Test(device_again, places_that_cannot_be_are_refused) {
     bad[0] = (struct dev_granule){host + 4 * MIB, DEV_NO_CHUNK};
     bad[1] = (struct dev_granule){host + 6 * MIB, DEV_NO_CHUNK};
     expect_refused(m, bad, 2, -EINVAL);
-    cr_assert_eq(dev_soft.module_place_at(m, where, 2, why, sizeof(why)), 0, "%s", why);
+    cr_assert_eq(dev_soft.recovery->module_place_at(m, where, 2, why, sizeof(why)), 0, "%s", why);
     cr_expect_eq(*words(var(m, "first")), 70);
     drop(m);
     dev_soft.module_free(empty);
     dev_soft.module_free(managed);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
 }
 
 /* A heap that nothing was taken from is made anew, and never where variables were. */
 Test(device_again, a_heap_is_not_in_the_way_of_variables) {
     struct dev_granule where[MOST], later[MOST];
     struct dev_module *b = place(two_vars), *a = place(heap_user);
-    cr_assert_eq(dev_soft.module_where(a, where, MOST), 1);
-    cr_assert_eq(dev_soft.module_where(b, later, MOST), 2);
+    cr_assert_eq(dev_soft.recovery->module_where(a, where, MOST), 1);
+    cr_assert_eq(dev_soft.recovery->module_where(b, later, MOST), 2);
     *words(var(b, "first")) = 70;
-    cr_expect_null(dev_soft.space_unrestorable(space));
+    cr_expect_null(dev_soft.recovery->space_unrestorable(space));
     uint64_t used = dev_soft.mem_used(dev);
     die();
     a = read_text(heap_user);
     b = read_text(two_vars);
-    cr_assert_eq(dev_soft.module_place_at(a, where, 1, why, sizeof(why)), 0, "%s", why);
-    cr_assert_eq(dev_soft.module_place_at(b, later, 2, why, sizeof(why)), 0, "%s", why);
+    cr_assert_eq(dev_soft.recovery->module_place_at(a, where, 1, why, sizeof(why)), 0, "%s", why);
+    cr_assert_eq(dev_soft.recovery->module_place_at(b, later, 2, why, sizeof(why)), 0, "%s", why);
     cr_expect_eq(*words(var(b, "first")), 70);
     cr_expect_eq(dev_soft.mem_used(dev), used);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     drop(a);
     drop(b);
 }
@@ -373,9 +374,9 @@ Test(device_again, memory_that_kernels_took_is_named) {
     struct dev_func *func;
     struct dev_func_info info;
     cr_assert_eq(dev_soft.func_get(m, "grow", &func, &info, why, sizeof(why)), 0, "%s", why);
-    cr_expect_null(dev_soft.space_unrestorable(space));
+    cr_expect_null(dev_soft.recovery->space_unrestorable(space));
     run(func);
-    cr_assert_not_null(dev_soft.space_unrestorable(space));
-    cr_expect_not_null(strstr(dev_soft.space_unrestorable(space), "malloc"));
+    cr_assert_not_null(dev_soft.recovery->space_unrestorable(space));
+    cr_expect_not_null(strstr(dev_soft.recovery->space_unrestorable(space), "malloc"));
     drop(m);
 }

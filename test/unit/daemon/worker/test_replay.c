@@ -14,6 +14,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/memory/memory.h"
 #include "test/lib/worker/succession.h"
 #include "test/lib/worker/wireclient.h"
@@ -41,6 +42,7 @@ static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                             "st.global.u32 [%d2],%r1; ret; }\n";
 
 static struct dev_ops ops; /* the software GPU's, as the test has them */
+static struct dev_recovery_ops recovery;
 
 static struct succession begin(void) {
     if (!ops.open) ops = dev_soft;
@@ -589,7 +591,9 @@ static const char *say(const struct dev_space *space) {
 Test(replay, a_module_that_cannot_be_had_again_ends_its_job_by_name) {
     struct succession r = begin();
     load(&r);
-    ops.module_place_at = refuse_place;
+    recovery = *dev_soft.recovery;
+    recovery.module_place_at = refuse_place;
+    ops.recovery = &recovery;
     next_worker(&r);
     cr_expect_neq(wireclient_fault(r.c), 0);
     cr_expect(strstr(r.c->com->fault.text, "variable x of a module"), "%s", r.c->com->fault.text);
@@ -614,7 +618,9 @@ static const char *lack(const struct succession *r) {
 Test(replay, the_device_is_asked_when_it_may_matter) {
     struct wire_global_get g = {.module = 0, .name_bytes = 5};
     ops = dev_soft;
-    ops.space_unrestorable = say;
+    recovery = *dev_soft.recovery;
+    recovery.space_unrestorable = say;
+    ops.recovery = &recovery;
     struct succession r = begin();
     load(&r);
     cr_expect_str_eq(lack(&r), "");

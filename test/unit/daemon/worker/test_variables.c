@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/device/device_recovery.h"
+#include "daemon/device/device_spares.h"
 #include "daemon/worker/kernel/variables.h"
 
 #define MIB (1ull << 20)
@@ -34,6 +36,8 @@ static const char managed[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 static const struct dev_space_ops no_ops;
 static struct dev_ops ops; /* the software GPU's */
+static struct dev_recovery_ops recovery;
+static struct dev_spares_ops spares;
 static struct dev *dev;
 static struct dev_space *space;
 static uint64_t host;
@@ -58,7 +62,7 @@ static void setup(void) {
     host = (uint64_t)(uintptr_t)mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE,
                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     open_on(-1);
-    kept = fcntl(ops.memory_fd(dev), F_DUPFD_CLOEXEC, 0);
+    kept = fcntl(ops.recovery->memory_fd(dev), F_DUPFD_CLOEXEC, 0);
     header = calloc(1, sizeof(*header));
     savepoint_attach(&point, header, NULL, &shown);
 }
@@ -131,7 +135,7 @@ static struct module *load(uint32_t id, const char *text) {
 static struct module *load_at(uint32_t id, const char *text, const struct dev_granule *where,
                               uint32_t count) {
     struct dev_module *m = read_text(text);
-    cr_assert_eq(ops.module_place_at(m, where, count, why, sizeof(why)), 0, "%s", why);
+    cr_assert_eq(ops.recovery->module_place_at(m, where, count, why, sizeof(why)), 0, "%s", why);
     return add(id, m);
 }
 
@@ -159,7 +163,7 @@ Test(variables, of_all_modules_are_brought_back) {
     *var(second, "value") = 80;
     var(second, "more")[600000] = 81; /* in the last of its granules */
     for (uint32_t i = 0; i < 2; i++)
-        count[i] = ops.module_where((i ? second : first)->dev, where[i], MOST);
+        count[i] = ops.recovery->module_where((i ? second : first)->dev, where[i], MOST);
     cr_assert(count[0] == 1 && count[1] == 3);
     save(2);
     cr_expect_eq(header->granule_count, 4);
@@ -169,7 +173,7 @@ Test(variables, of_all_modules_are_brought_back) {
     second = load_at(1, large, where[1], count[1]); /* in any order */
     first = load_at(3, small, where[0], count[0]);
     cr_assert_eq(*var(first, "value"), 42);
-    ops.memory_settle(dev);
+    ops.recovery->memory_settle(dev);
     cr_expect_eq(variables_load(&variables, &ops, dev, &point, first), 0);
     cr_expect_eq(*var(first, "value"), 70);
     cr_expect_eq(*var(second, "value"), 42, "that is the first one's");
@@ -195,12 +199,12 @@ Test(variables, the_next_save_counts) {
     save(1);
     cr_expect_eq(header->granule_count, 1);
     cr_expect_eq(variables.spares[0], spare);
-    uint32_t count = ops.module_where(second->dev, where, MOST);
+    uint32_t count = ops.recovery->module_where(second->dev, where, MOST);
     *var(second, "value") = 42;
     die();
     cr_assert_eq(variables_adopt(&variables, &ops, dev, &point), 0);
     second = load_at(1, small, where, count);
-    ops.memory_settle(dev);
+    ops.recovery->memory_settle(dev);
     cr_expect_eq(variables_load(&variables, &ops, dev, &point, second), 0);
     cr_expect_eq(*var(second, "value"), 3);
 }
@@ -232,7 +236,9 @@ static uint32_t where_many(const struct dev_module *m, struct dev_granule *out, 
 Test(variables, there_may_be_too_many) {
     struct module *m = load(0, none);
     load(1, none);
-    ops.module_where = where_many;
+    recovery = *dev_soft.recovery;
+    recovery.module_where = where_many;
+    ops.recovery = &recovery;
     many = SAVEPOINT_GRANULES / 2;
     cr_expect_eq(variables_list(&objects, &ops, &point), 0);
     cr_expect_eq(header->granule_count, SAVEPOINT_GRANULES);
@@ -245,8 +251,7 @@ Test(variables, there_may_be_too_many) {
 
 Test(variables, where_none_can_be_written_there_is_nothing_to_do) {
     struct module *m = load(0, small);
-    ops.granule_save = NULL;
-    ops.granule_load = NULL;
+    ops.variables = NULL;
     cr_expect_eq(variables_list(&objects, &ops, &point), 0);
     cr_expect_eq(header->granule_count, 0);
     *var(m, "value") = 42;
@@ -280,7 +285,7 @@ Test(variables, what_cannot_be_adopted_is_refused_as_a_whole) {
 static uint32_t left; /* spares that there still are */
 
 static void *make_few(struct dev *d) {
-    return left && left-- ? dev_soft.spare_make(d) : NULL;
+    return left && left-- ? dev_soft.spares->spare_make(d) : NULL;
 }
 
 /* A chunk that nobody has is not read, whatever the header says. */
@@ -288,10 +293,12 @@ Test(variables, saving_may_fail) {
     uint32_t at = 0;
     load(0, large);
     cr_assert_eq(variables_list(&objects, &ops, &point), 0);
-    ops.spare_make = make_few;
+    spares = *dev_soft.spares;
+    spares.spare_make = make_few;
+    ops.spares = &spares;
     left = 2;
     cr_expect_eq(variables_save(&variables, &ops, dev, &point, &at, 8), -ENOMEM);
-    ops.spare_make = dev_soft.spare_make;
+    ops.spares = dev_soft.spares;
     header->granules[1].chunk = CHUNKS - 1;
     at = 0;
     cr_expect_eq(variables_save(&variables, &ops, dev, &point, &at, 8), -EINVAL);

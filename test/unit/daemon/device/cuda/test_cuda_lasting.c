@@ -13,6 +13,8 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_recovery.h"
+#include "daemon/device/device_spares.h"
 #include "test/lib/cuda/cuda_rig.h"
 
 static struct cuda_rig rig;
@@ -71,11 +73,11 @@ static bool is_all(uint64_t addr, uint8_t value) {
 }
 
 static uint64_t id_of(const struct dev_chunk *chunk) {
-    return rig.ops->chunk_id(rig.dev, chunk);
+    return rig.ops->recovery->chunk_id(rig.dev, chunk);
 }
 
 static int adopt(uint64_t id, struct dev_chunk **out) {
-    return rig.ops->chunk_adopt(rig.dev, id, out);
+    return rig.ops->recovery->chunk_adopt(rig.dev, id, out);
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
@@ -99,7 +101,7 @@ Test(cuda_lasting, what_is_adopted_is_as_it_was) {
     cr_expect_eq(adopt(DEV_NOT_KEPT, &fresh), -EINVAL);
     cr_expect_eq(adopt(20, &fresh), -EINVAL, "there is none");
     cr_expect_eq(rig.ops->mem_used(rig.dev), RIG_GRANULE);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_expect_eq(adopt(id_of(again) ? 0 : 1, &fresh), -ENOENT);
     cr_expect(is_all(show(again, 0), 0x12));
     hide(again, 0);
@@ -136,7 +138,7 @@ Test(cuda_lasting, what_nobody_adopted_is_anybodys_and_zero) {
     uint64_t id = id_of(chunks[1]);
     die();
     cr_assert_eq(adopt(id, &again), 0);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_assert_eq(cuda_rig_map(&rig, &space, 0, 3, chunks), 0);
     cr_expect_eq(rig.kept_count, 4, "those are the earlier ones");
     cr_assert_eq(cuda_rig_map(&rig, &space, 3, RIG_CHUNKS - 4, chunks + 3), 0);
@@ -161,13 +163,13 @@ Test(cuda_lasting, what_is_given_back_before_all_are_there_stays_as_it_was) {
     die();
     cr_assert_eq(adopt(id, &chunk), 0);
     rig.ops->chunk_destroy(rig.dev, chunk);
-    cr_assert_eq(rig.ops->chunk_promise(rig.dev, id), 0);
-    cr_expect_eq(rig.ops->chunk_promise(rig.dev, id), -EEXIST);
-    rig.ops->chunk_renounce(rig.dev, id);
-    rig.ops->chunk_renounce(rig.dev, id);
-    cr_assert_eq(rig.ops->chunk_promise(rig.dev, id), 0);
-    rig.ops->memory_settle(rig.dev);
-    rig.ops->memory_settle(rig.dev);
+    cr_assert_eq(rig.ops->recovery->chunk_promise(rig.dev, id), 0);
+    cr_expect_eq(rig.ops->recovery->chunk_promise(rig.dev, id), -EEXIST);
+    rig.ops->recovery->chunk_renounce(rig.dev, id);
+    rig.ops->recovery->chunk_renounce(rig.dev, id);
+    cr_assert_eq(rig.ops->recovery->chunk_promise(rig.dev, id), 0);
+    rig.ops->recovery->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_assert_eq(adopt(id, &chunk), 0, "it was promised");
     cr_expect_eq(cuda_rig_words(show(chunk, 0))[7], 42);
     hide(chunk, 0);
@@ -181,7 +183,7 @@ Test(cuda_lasting, it_goes_on_through_several_deaths) {
     uint64_t first = id_of(a);
     die();
     cr_assert_eq(adopt(first, &a), 0);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cuda_rig_words(show(a, 0))[1] = 2;
     cr_assert_eq(cuda_rig_map(&rig, &space, 1, 1, &b), 0);
     cuda_rig_words(base() + RIG_GRANULE)[0] = 3;
@@ -189,7 +191,7 @@ Test(cuda_lasting, it_goes_on_through_several_deaths) {
     die();
     cr_assert_eq(adopt(second, &b), 0);
     cr_assert_eq(adopt(first, &a), 0);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     const uint32_t *words = cuda_rig_words(show(a, 0));
     cr_expect(words[0] == 1 && words[1] == 2);
     cr_expect_eq(cuda_rig_words(show(b, 1))[0], 3);
@@ -211,7 +213,7 @@ Test(cuda_clears, a_clear_that_never_ended_is_done_again) {
     uint64_t id = id_of(chunk);
     die_to(&stepping);
     cr_assert_eq(adopt(id, &chunk), 0);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_expect(is_all(show(chunk, 0), 0));
     hide(chunk, 0);
 }
@@ -227,7 +229,7 @@ Test(cuda_clears, a_clear_that_nobody_saw_ending_is_not_done_again) {
     uint64_t id = id_of(chunk);
     die_to(&stepping);
     cr_assert_eq(adopt(id, &chunk), 0);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_expect_eq(cuda_rig_words(show(chunk, 0))[3], 9);
     cr_expect_eq(cuda_rig_words(base())[4], 0);
     hide(chunk, 0);
@@ -242,13 +244,13 @@ Test(cuda_clears, clears_of_two_processes_are_told_apart) {
     rig.fake->run();
     memset(cuda_rig_words(at), 5, RIG_GRANULE);
     die_to(&stepping);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_assert_eq(rig.ops->chunk_create(rig.dev, &chunk), 0);
     cr_assert_eq(id_of(chunk), id);
     show(chunk, 0);
     die_to(&stepping);
     cr_assert_eq(adopt(id, &chunk), 0);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_expect(is_all(show(chunk, 0), 0));
     hide(chunk, 0);
 }
@@ -270,7 +272,7 @@ Test(cuda_lasting, what_was_filled_at_once_is_its_own) {
     cr_assert_eq(adopt(ids[0], &a), 0);
     cr_assert_eq(adopt(ids[1], &b), 0);
     cr_assert_eq(adopt(ids[2], &c), 0);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_expect(is_all(show(a, 0), 0x3d));
     cr_expect(is_all(show(b, 1), 0x3d));
     cr_expect_eq(cuda_rig_words(show(c, 2))[0], 6);
@@ -294,7 +296,7 @@ Test(cuda_lasting, what_nobody_keeps_says_so) {
     cr_expect_eq(adopt(DEV_NOT_KEPT, &chunk), -EINVAL);
     cr_expect_eq(adopt(id ? 0 : 1, &chunk), -EINVAL);
     cr_assert_eq(adopt(id, &other), 0);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_expect_eq(cuda_rig_words(show(other, 0))[0], 8);
     hide(other, 0);
 }
@@ -314,7 +316,7 @@ Test(cuda_lasting, what_cannot_be_taken_is_made_anew) {
     die();
     cr_expect_lt(adopt(ids[0], &again), 0);
     cr_assert_eq(adopt(ids[1], &again), 0);
-    rig.ops->memory_settle(rig.dev);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_assert_eq(cuda_rig_map(&rig, &space, 0, 1, chunks), 0);
     cr_expect_eq(id_of(chunks[0]), ids[0], "its number is somebody's again");
     cr_expect_eq(cuda_rig_words(show(again, 1))[0], 4);
@@ -340,7 +342,7 @@ static int open_on(int fd, uint64_t memory_bytes, const struct dev_kept *kept, u
 
 Test(cuda_lasting, memory_of_another_device_is_refused) {
     const uint64_t all = RIG_CHUNKS * RIG_GRANULE;
-    int fd = fcntl(rig.ops->memory_fd(rig.dev), F_DUPFD_CLOEXEC, 0);
+    int fd = fcntl(rig.ops->recovery->memory_fd(rig.dev), F_DUPFD_CLOEXEC, 0);
     int other = fdutil_memfd("other", 16 * all, 0), grows = memfd_create("grows", MFD_CLOEXEC);
     struct dev_kept beyond = {RIG_CHUNKS, other}, twice[] = {{1, other}, {1, other}};
     cr_expect_eq(open_on(fd, all, NULL, 0), 0);
@@ -380,7 +382,7 @@ Test(cuda_lasting, a_full_gpu_is_opened_on_what_it_was) {
 
 static uint64_t file_bytes(void) {
     struct stat st;
-    cr_assert_eq(fstat(rig.ops->memory_fd(rig.dev), &st), 0);
+    cr_assert_eq(fstat(rig.ops->recovery->memory_fd(rig.dev), &st), 0);
     return (uint64_t)st.st_blocks * 512;
 }
 
@@ -390,43 +392,44 @@ Test(cuda_lasting, spares_are_kept) {
     cr_assert_eq(cuda_rig_map(&rig, &space, 0, 1, &chunk), 0);
     uint64_t empty = file_bytes();
     memset(cuda_rig_words(base()), 0x66, RIG_GRANULE);
-    host = rig.ops->spare_make(rig.dev);
-    other = rig.ops->spare_make(rig.dev);
+    host = rig.ops->spares->spare_make(rig.dev);
+    other = rig.ops->spares->spare_make(rig.dev);
     cr_assert(host && other && host != other);
     cr_assert_eq(rig.ops->chunk_save(rig.dev, host, chunk), 0);
     memset(other, 1, RIG_GRANULE);
-    uint64_t id = rig.ops->spare_id(rig.dev, host), left = rig.ops->spare_id(rig.dev, other);
+    uint64_t id = rig.ops->spares->spare_id(rig.dev, host),
+             left = rig.ops->spares->spare_id(rig.dev, other);
     cr_expect_geq(id, RIG_CHUNKS, "chunks have the others");
     cr_expect_neq(id, left);
     die();
-    cr_expect_null(rig.ops->spare_make(rig.dev));
-    cr_expect_eq(rig.ops->spare_adopt(rig.dev, 0, &host), -EINVAL);
-    cr_expect_eq(rig.ops->spare_adopt(rig.dev, RIG_CHUNKS * 16, &host), -EINVAL);
-    cr_assert_eq(rig.ops->spare_adopt(rig.dev, id, &host), 0);
-    cr_expect_eq(rig.ops->spare_id(rig.dev, host), id);
-    cr_expect_eq(rig.ops->spare_adopt(rig.dev, id, &other), -EEXIST);
-    rig.ops->memory_settle(rig.dev);
+    cr_expect_null(rig.ops->spares->spare_make(rig.dev));
+    cr_expect_eq(rig.ops->spares->spare_adopt(rig.dev, 0, &host), -EINVAL);
+    cr_expect_eq(rig.ops->spares->spare_adopt(rig.dev, RIG_CHUNKS * 16, &host), -EINVAL);
+    cr_assert_eq(rig.ops->spares->spare_adopt(rig.dev, id, &host), 0);
+    cr_expect_eq(rig.ops->spares->spare_id(rig.dev, host), id);
+    cr_expect_eq(rig.ops->spares->spare_adopt(rig.dev, id, &other), -EEXIST);
+    rig.ops->recovery->memory_settle(rig.dev);
     cr_expect_eq(file_bytes(), empty + RIG_GRANULE, "the other one is nobody's");
-    cr_expect_eq(rig.ops->spare_adopt(rig.dev, left, &other), -ENOENT);
+    cr_expect_eq(rig.ops->spares->spare_adopt(rig.dev, left, &other), -ENOENT);
     cr_assert_eq(rig.ops->chunk_create(rig.dev, &chunk), 0);
     cr_assert_eq(rig.ops->chunk_load(rig.dev, chunk, host), 0);
     cr_expect(is_all(show(chunk, 0), 0x66));
     hide(chunk, 0);
-    rig.ops->spare_free(rig.dev, host);
-    rig.ops->spare_free(rig.dev, NULL);
+    rig.ops->spares->spare_free(rig.dev, host);
+    rig.ops->spares->spare_free(rig.dev, NULL);
     cr_expect_eq(file_bytes(), empty);
 }
 
 Test(cuda_lasting, spares_come_to_an_end) {
     uint32_t count = 0;
     void *last = NULL;
-    for (void *host; (host = rig.ops->spare_make(rig.dev)); count++) {
+    for (void *host; (host = rig.ops->spares->spare_make(rig.dev)); count++) {
         cr_assert_eq(*(uint64_t *)host, 0);
         last = host;
     }
     cr_expect_eq(count, RIG_CHUNKS * 15);
     *(uint64_t *)last = 1;
-    rig.ops->spare_free(rig.dev, last);
-    cr_assert_eq(rig.ops->spare_make(rig.dev), last);
+    rig.ops->spares->spare_free(rig.dev, last);
+    cr_assert_eq(rig.ops->spares->spare_make(rig.dev), last);
     cr_expect_eq(*(uint64_t *)last, 0);
 }

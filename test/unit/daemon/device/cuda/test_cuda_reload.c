@@ -9,6 +9,7 @@
 
 #include "common/buf.h"
 #include "daemon/device/cuda/module/cuda_again.h"
+#include "daemon/device/device_recovery.h"
 #include "test/lib/cuda/cuda_rig.h"
 #include "test/lib/ptx/image_build.h"
 
@@ -187,7 +188,7 @@ static void drop(struct dev_module *m) {
 }
 
 static const char *lacks(void) {
-    const char *text = rig.ops->space_unrestorable(space.space);
+    const char *text = rig.ops->recovery->space_unrestorable(space.space);
     return text ? text : "";
 }
 
@@ -195,19 +196,19 @@ Test(cuda_again_module, it_is_where_it_was_or_it_is_not_taken) {
     struct dev_granule where[2];
     struct dev_module *m = read_text(with_table);
     cr_assert_eq(rig.ops->module_place(m, why, sizeof(why)), 0);
-    cr_assert_eq(rig.ops->module_where(m, NULL, 0), 1);
-    cr_assert_eq(rig.ops->module_where(m, where, 2), 1);
+    cr_assert_eq(rig.ops->recovery->module_where(m, NULL, 0), 1);
+    cr_assert_eq(rig.ops->recovery->module_where(m, where, 2), 1);
     cr_expect_eq(where[0].chunk, DEV_NO_CHUNK);
     cr_expect_str_eq(lacks(), "");
-    cr_expect_eq(rig.ops->module_place_at(m, where, 1, why, sizeof(why)), 0);
-    cr_expect_eq(rig.ops->module_place_at(m, where, 0, why, sizeof(why)), -EINVAL);
+    cr_expect_eq(rig.ops->recovery->module_place_at(m, where, 1, why, sizeof(why)), 0);
+    cr_expect_eq(rig.ops->recovery->module_place_at(m, where, 0, why, sizeof(why)), -EINVAL);
     where[0].addr += 256;
-    cr_expect_eq(rig.ops->module_place_at(m, where, 1, why, sizeof(why)), -EINVAL);
+    cr_expect_eq(rig.ops->recovery->module_place_at(m, where, 1, why, sizeof(why)), -EINVAL);
     cr_expect(strstr(why, "variable table"), "%s", why);
     drop(m);
     m = read_text(without);
-    cr_expect_eq(rig.ops->module_where(m, where, 2), 0);
-    cr_expect_eq(rig.ops->module_place_at(m, where, 0, why, sizeof(why)), 0);
+    cr_expect_eq(rig.ops->recovery->module_where(m, where, 2), 0);
+    cr_expect_eq(rig.ops->recovery->module_place_at(m, where, 0, why, sizeof(why)), 0);
     drop(m);
 }
 
@@ -216,8 +217,8 @@ Test(cuda_again_module, variables_that_change_are_named) {
     cr_expect_str_eq(lacks(), "");
     cr_assert_eq(rig.ops->module_place(m, why, sizeof(why)), 0);
     cr_expect(strstr(lacks(), "variable table"), "%s", lacks());
-    cr_expect_eq(rig.ops->module_where(m, NULL, 0), 0);
-    cr_expect_eq(rig.ops->module_place_at(m, NULL, 0, why, sizeof(why)), -EINVAL);
+    cr_expect_eq(rig.ops->recovery->module_where(m, NULL, 0), 0);
+    cr_expect_eq(rig.ops->recovery->module_place_at(m, NULL, 0, why, sizeof(why)), -EINVAL);
     cr_expect(strstr(why, "variable table"), "%s", why);
     drop(m);
     cr_expect(strstr(lacks(), "variable table"), "what it did before counts");

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/estate/record_log.h"
 #include "daemon/worker/estate/record_log_tidy.h"
@@ -559,8 +560,9 @@ static int renounce(struct dev *dev, uint64_t id) {
     return 0;
 }
 
-static const struct dev_ops promising = {.chunk_promise = promise,
-                                         .chunk_renounce = (void *)renounce};
+static const struct dev_recovery_ops promises_of = {.chunk_promise = promise,
+                                                    .chunk_renounce = (void *)renounce};
+static const struct dev_ops promising = {.recovery = &promises_of};
 
 static void use_all(void) {
     const struct log_state s = {.stream_done = done, .deferred_done = deferred_done};

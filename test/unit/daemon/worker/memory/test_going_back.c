@@ -12,6 +12,7 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_variables.h"
 #include "daemon/worker/memory/memory.h"
 #include "proto/cuda/cuda_abi.h"
 #include "test/lib/worker/succession.h"
@@ -114,13 +115,13 @@ static int watch_save(struct dev *dev, void *to, const struct dev_chunk *chunk) 
 }
 
 static int watch_granule(struct dev *dev, void *to, uint64_t chunk) {
-    return save_dies ? die() : dev_soft.granule_save(dev, to, chunk);
+    return save_dies ? die() : dev_soft.variables->granule_save(dev, to, chunk);
 }
 
 static bool load_dies;
 
 static int watch_load(struct dev *dev, uint64_t chunk, const void *from) {
-    return load_dies ? die() : dev_soft.granule_load(dev, chunk, from);
+    return load_dies ? die() : dev_soft.variables->granule_load(dev, chunk, from);
 }
 
 /* ---- a client -------------------------------------------------------------------------------- */
@@ -165,6 +166,8 @@ static void get_func(enum kernel_func func, const char *name) {
     cr_assert_eq(wireclient_result(r.c, wireclient_func(r.c, 0, func, name)), 0);
 }
 
+static const struct dev_variables_ops watched_variables = {watch_granule, watch_load};
+
 static void setup(void) {
     ops = dev_soft;
     ops.launch = watch_launch;
@@ -173,8 +176,7 @@ static void setup(void) {
     ops.poll = watch_poll;
     ops.lost = watch_lost;
     ops.chunk_save = watch_save;
-    ops.granule_save = watch_granule;
-    ops.granule_load = watch_load;
+    ops.variables = &watched_variables;
     const struct worker_config config = {.ops = &ops,
                                          .device = {.memory_bytes = MEMORY, .threads = 2},
                                          .policy = {.exclusive = -1, .swap = -1},

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "daemon/device/device_spares.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
@@ -628,10 +629,10 @@ Test(memory, host_memory_that_runs_out_changes_nothing) {
     static void *spares[100000];
     cr_assert_eq(memory_back(mem[0], persistent_at(0, 0), 8 * GRAN), 0);
     fill(persistent_at(0, 0), 8 * GRAN, 17);
-    while ((spares[count] = dev_soft.spare_make(dev)))
+    while ((spares[count] = dev_soft.spares->spare_make(dev)))
         cr_assert_lt(++count, 100000);
     for (int i = 0; i < 7; i++)
-        dev_soft.spare_free(dev, spares[--count]);
+        dev_soft.spares->spare_free(dev, spares[--count]);
     for (int i = 0; i < 2; i++) {
         cr_expect_eq(memory_swap_out(mem[0], MEMORY_ALL, &moved), -ENOMEM,
                      "nothing was lost before, either");
@@ -639,13 +640,13 @@ Test(memory, host_memory_that_runs_out_changes_nothing) {
         expect_sound();
         expect_filled(persistent_at(0, 0), 8 * GRAN, 17);
     }
-    dev_soft.spare_free(dev, spares[--count]);
+    dev_soft.spares->spare_free(dev, spares[--count]);
     cr_assert_eq(memory_swap_out(mem[0], MEMORY_ALL, &moved), 0);
-    cr_assert_null(dev_soft.spare_make(dev));
+    cr_assert_null(dev_soft.spares->spare_make(dev));
     cr_assert_eq(memory_swap_in(mem[0], MEMORY_ALL, &moved), 0);
     expect_filled(persistent_at(0, 0), 8 * GRAN, 17);
     while (count)
-        dev_soft.spare_free(dev, spares[--count]);
+        dev_soft.spares->spare_free(dev, spares[--count]);
 }
 
 /* What memory_check is for: one thing at a time is spoilt. */

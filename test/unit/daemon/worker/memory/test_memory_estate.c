@@ -14,6 +14,7 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
@@ -118,7 +119,7 @@ static void expect_sound(void) {
 /* What another process finds: the device is opened again on what this one left. */
 static struct memory_estate *leave(void) {
     struct memory_estate *left = malloc(CLIENTS * memory_estate_bytes(PAGES));
-    int from = dup(dev_soft.memory_fd(dev));
+    int from = dup(dev_soft.recovery->memory_fd(dev));
     size_t room = 2 * CHUNKS * GRAN; /* the chunks, and the first spares */
     unsigned char *bytes = malloc(room);
     for (int c = 0; c < CLIENTS; c++)
@@ -152,7 +153,7 @@ Test(memory_estate, all_kinds_of_pages_come_back) {
     struct memory_estate *left = leave();
     cr_assert_eq(memory_adopt(mem[0], left_of(left, 0), -1, 0), 0);
     cr_assert_eq(memory_adopt(mem[1], left_of(left, 1), -1, 0), 0);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     expect_sound();
     cr_expect_eq(memory_persistent(mem[0]), persistent);
     cr_expect_eq(memory_ephemeral(mem[0]), ephemeral);
@@ -187,7 +188,7 @@ Test(memory_estate, what_is_not_cleared_yet_is_nobodys) {
     struct memory_estate *left = leave();
     cr_assert_eq(memory_adopt(mem[0], left_of(left, 0), -1, 0), 0);
     cr_assert_eq(memory_adopt(mem[1], left_of(left, 1), -1, 0), 0);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     cr_expect_eq(memory_ephemeral(mem[0]), 2 * GRAN);
     cr_expect_eq(memory_ephemeral(mem[1]), 2 * GRAN);
     cr_expect_not(memory_spilled(mem[0]), "it had lost its turn");
@@ -212,7 +213,7 @@ Test(memory_estate, what_changes_counts_as_a_whole) {
     cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
     cr_expect_eq(memory_persistent(mem[0]), GRAN);
     cr_expect_eq(memory_back(mem[0], page_at(0, 0), GRAN), -EEXIST);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     cr_expect_eq(memory_back(mem[0], page_at(0, 1), 3 * GRAN), 0, "once more");
     expect_sound();
     memory_destroy(mem[0]);
@@ -234,7 +235,7 @@ Test(memory_estate, what_is_in_host_memory_comes_back) {
     struct memory_estate *left = leave();
     cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
     cr_expect_eq(dev_soft.mem_used(dev), 0);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     expect_sound();
     cr_expect(memory_swapped(mem[0]) && memory_spilled(mem[0]));
     cr_assert_eq(memory_join(mem[0], lane, MEMORY_ALL), 0);
@@ -260,7 +261,7 @@ Test(memory_estate, what_is_swapped_in_part_comes_back) {
     struct memory_estate *left = leave();
     left->pages[1] = left_of(left, 1)->pages[0]; /* as if it were the first one's */
     cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     expect_sound();
     cr_expect(memory_swapped(mem[0]));
     cr_expect_eq(*word_at(page_at(0, 0)), 41);
@@ -279,10 +280,7 @@ Test(memory_estate, without_spares_what_is_in_host_memory_is_said_to_be_missing)
     struct memory *m;
     struct dev_windows w = windows_of(0);
     uint64_t n;
-    ops.spare_make = NULL;
-    ops.spare_free = NULL;
-    ops.spare_id = NULL;
-    ops.spare_adopt = NULL;
+    ops.spares = NULL;
     cr_assert_eq(memory_create(&m, &ops, dev, spaces[0], &w, GRAN), 0);
     struct memory_estate *e = calloc(1, memory_estate_bytes(PAGES));
     cr_expect_eq(memory_estate_keep(m, e), 0);
@@ -302,7 +300,7 @@ Test(memory_estate, a_device_that_keeps_nothing_is_no_place_for_it) {
     struct dev_ops ops = dev_soft;
     struct memory *m;
     struct dev_windows w = windows_of(0);
-    ops.chunk_adopt = NULL;
+    ops.recovery = NULL;
     cr_assert_eq(memory_create(&m, &ops, dev, spaces[0], &w, GRAN), 0);
     struct memory_estate *e = calloc(1, memory_estate_bytes(PAGES));
     cr_expect_eq(memory_estate_keep(m, e), -ENOTSUP);
@@ -365,7 +363,7 @@ Test(memory_estate, any_other_words_are_refused_as_a_whole) {
     cr_log_info("taken %u, refused %u", taken, refused);
     cr_expect_gt(taken, 1000);
     cr_expect_gt(refused, 5000);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     free(left);
     free(e);
 }
@@ -422,7 +420,7 @@ Test(memory_estate, each_wrong_entry_is_refused) {
     cr_expect_eq(memory_adopt(mem[0], left, -1, 0), 0);
     cr_expect_eq(dev_soft.mem_used(dev), 0);
     cr_expect_eq(memory_ephemeral(mem[0]), GRAN);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     memory_destroy(mem[0]);
     make_client(0);
     free(left);
@@ -458,7 +456,7 @@ Test(memory_estate, what_was_never_written_is_not_looked_at) {
     cr_assert_eq(memory_adopt(m, e, fd, at), 0);
     cr_expect_eq(blocks_of(fd), before, "%ld blocks of %ld", (long)blocks_of(fd), (long)before);
     cr_expect_eq(memory_persistent(m), count * GRAN);
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     for (uint32_t i = 0; i < count; i++)
         *word_at(page_at(CLIENTS, used[i])) = i;
     cr_expect_null(memory_check(m));

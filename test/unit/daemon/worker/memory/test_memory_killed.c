@@ -19,6 +19,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
@@ -219,7 +220,7 @@ static void adopt_all(int memory_fd) {
         for (uint32_t page = 0; page < PAGES; page++)
             settle_words(&ledger->pages[c][page]);
     settle_change();
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     ledger->adopted++;
 }
 
@@ -412,7 +413,7 @@ static void let_live(pid_t pid, uint64_t from) {
 static int make_memory(void) {
     struct dev_config config = {.memory_bytes = MEMORY, .threads = 1};
     cr_assert_eq(dev_soft.open(&dev, &config), 0);
-    int fd = dup(dev_soft.memory_fd(dev));
+    int fd = dup(dev_soft.recovery->memory_fd(dev));
     dev_soft.close(dev);
     return fd;
 }

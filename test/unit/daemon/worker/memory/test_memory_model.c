@@ -17,6 +17,8 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_recovery.h"
+#include "daemon/device/device_spares.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
@@ -91,6 +93,7 @@ struct model {
 
 static const struct dev_ops *base; /* that is called, by those that watch over the estates */
 static struct dev_ops watching;
+static struct dev_spares_ops watched_spares;
 static const struct dev_ops *ops = &watching;
 static struct dev *dev;
 static struct dev_space *spaces[CLIENTS];
@@ -138,29 +141,32 @@ static bool is_named(uint64_t chunk) {
 
 static void watch_destroy(struct dev *d, struct dev_chunk *c) {
     cr_assert(!unbacking || unbacking->changing, "pages go one by one");
-    cr_assert(!c || !is_named(base->chunk_id(d, c)), "a chunk is given back and still named");
+    cr_assert(!c || !is_named(ops->recovery->chunk_id(d, c)),
+              "a chunk is given back and still named");
     base->chunk_destroy(d, c);
 }
 
 static int watch_copy(struct dev *d, struct dev_chunk *to, const struct dev_chunk *from) {
-    cr_assert_not(is_named(base->chunk_id(d, to)), "a chunk is named before it is filled");
+    cr_assert_not(is_named(ops->recovery->chunk_id(d, to)), "a chunk is named before it is filled");
     return base->chunk_copy(d, to, from);
 }
 
 static int watch_load(struct dev *d, struct dev_chunk *to, const void *host) {
-    cr_assert_not(is_named(base->chunk_id(d, to)), "a chunk is named before it is loaded");
+    cr_assert_not(is_named(ops->recovery->chunk_id(d, to)), "a chunk is named before it is loaded");
     return base->chunk_load(d, to, host);
 }
 
 static int watch_save(struct dev *d, void *host, const struct dev_chunk *from) {
-    if (base->spare_id)
-        cr_assert_not(is_named(base->spare_id(d, host)), "a spare is named before it is filled");
+    if (base->spares)
+        cr_assert_not(is_named(base->spares->spare_id(d, host)),
+                      "a spare is named before it is filled");
     return base->chunk_save(d, host, from);
 }
 
 static void watch_spare_free(struct dev *d, void *host) {
-    cr_assert(!host || !is_named(base->spare_id(d, host)), "a spare is given back and still named");
-    base->spare_free(d, host);
+    cr_assert(!host || !is_named(base->spares->spare_id(d, host)),
+              "a spare is given back and still named");
+    base->spares->spare_free(d, host);
 }
 
 static void watch(const struct dev_ops *on) {
@@ -170,7 +176,12 @@ static void watch(const struct dev_ops *on) {
     watching.chunk_copy = watch_copy;
     watching.chunk_load = watch_load;
     watching.chunk_save = watch_save;
-    if (base->spare_free) watching.spare_free = watch_spare_free;
+    if (on == &fakedev) watching.recovery = &fakedev_recovery;
+    if (on->spares) {
+        watched_spares = *on->spares;
+        watched_spares.spare_free = watch_spare_free;
+        watching.spares = &watched_spares;
+    }
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -814,7 +825,7 @@ static void model_adopt(int i, struct model_client *c) {
 
 /* As the descriptor that somebody else has shows it. */
 static int copy_memory(void) {
-    int from = ops->memory_fd(dev);
+    int from = ops->recovery->memory_fd(dev);
     uint64_t bytes_of_file = (uint64_t)lseek(from, 0, SEEK_END);
     int to = fdutil_memfd("copy", bytes_of_file, 0);
     void *bytes = mmap(NULL, bytes_of_file, PROT_READ, MAP_SHARED, from, 0);
@@ -857,7 +868,7 @@ static void die(const char *when) {
         restored += !lacks;
         lost += lacks;
     }
-    ops->memory_settle(dev);
+    ops->recovery->memory_settle(dev);
     leaving = false;
     model_forget();
     for (int i = 0; i < LANES; i++)

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/device/device_recovery.h"
+#include "daemon/device/device_spares.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
@@ -32,6 +34,7 @@
 #define ALL UINT32_MAX
 
 static struct dev_ops ops; /* the software GPU's, with these spares watched */
+static struct dev_spares_ops watched_spares;
 static void *spares[4 * SPARES];
 static struct dev *dev;
 static struct dev_space *spaces[CLIENTS];
@@ -70,7 +73,7 @@ static uint32_t count_spares(void) {
 }
 
 static void *watch_make(struct dev *d) {
-    void *host = dev_soft.spare_make(d);
+    void *host = dev_soft.spares->spare_make(d);
     if (host) *find_spare(NULL) = host;
     return host;
 }
@@ -79,11 +82,11 @@ static void watch_free(struct dev *d, void *host) {
     void **at = host ? find_spare(host) : NULL;
     cr_assert(!host || at, "a spare is given back that nobody has");
     if (at) *at = NULL;
-    dev_soft.spare_free(d, host);
+    dev_soft.spares->spare_free(d, host);
 }
 
 static int watch_adopt(struct dev *d, uint64_t id, void **out) {
-    int err = dev_soft.spare_adopt(d, id, out);
+    int err = dev_soft.spares->spare_adopt(d, id, out);
     if (!err) *find_spare(NULL) = *out;
     return err;
 }
@@ -122,9 +125,11 @@ static void close_world(void) {
 
 static void setup(void) {
     ops = dev_soft;
-    ops.spare_make = watch_make;
-    ops.spare_free = watch_free;
-    ops.spare_adopt = watch_adopt;
+    watched_spares = *dev_soft.spares;
+    watched_spares.spare_make = watch_make;
+    watched_spares.spare_free = watch_free;
+    watched_spares.spare_adopt = watch_adopt;
+    ops.spares = &watched_spares;
     open_world(-1);
     for (int c = 0; c < CLIENTS; c++) {
         estates[c] = calloc(1, memory_estate_bytes(PAGES));
@@ -144,7 +149,7 @@ TestSuite(memory_saved, .init = setup, .fini = teardown);
 /* The process ends, and another one opens what it left. */
 static void die(void) {
     size_t room = (CHUNKS + SPARES) * GRAN, words = memory_estate_bytes(PAGES);
-    int from = dup(ops.memory_fd(dev));
+    int from = dup(ops.recovery->memory_fd(dev));
     unsigned char *bytes = malloc(room), *left = malloc(CLIENTS * words);
     for (int c = 0; c < CLIENTS; c++)
         memcpy(left + (size_t)c * words, estates[c], words);
@@ -169,7 +174,7 @@ static void go_back(void) {
     cr_assert_eq(memory_saved_adopt(mem[0], estates[0]), 0);
     cr_assert_eq(memory_return(mem[0], estates[0], -1, 0), 0);
     cr_assert_eq(memory_adopt(mem[1], estates[1], -1, 0), 0);
-    ops.memory_settle(dev);
+    ops.recovery->memory_settle(dev);
     expect_sound();
 }
 
@@ -396,7 +401,7 @@ Test(memory_saved, words_of_an_earlier_one_go) {
     die();
     cr_assert_eq(memory_adopt(mem[0], estates[0], -1, 0), 0);
     cr_assert_eq(memory_adopt(mem[1], estates[1], -1, 0), 0);
-    ops.memory_settle(dev);
+    ops.recovery->memory_settle(dev);
     cr_assert_eq(memory_join(mem[1], lane, MEMORY_ALL), 0);
     turn(1); /* what was the first one's in the lane is nobody's */
     save(ALL);
@@ -412,8 +417,7 @@ Test(memory_saved, without_spares_there_is_none) {
     struct memory *m;
     struct dev_windows w = {page_at(0, 0), PAGES * GRAN, GRAN, 0, 0, 0};
     uint32_t page = 0;
-    without.spare_id = NULL;
-    without.spare_adopt = NULL;
+    without.spares = NULL;
     cr_assert_eq(memory_create(&m, &without, dev, spaces[0], &w, GRAN), 0);
     struct memory_estate *e = calloc(1, memory_estate_bytes(PAGES));
     cr_expect_eq(memory_save(m, &page, ALL), -ENOTSUP, "no estate, either");
@@ -433,9 +437,9 @@ static void *make_none(struct dev *d) {
 Test(memory_saved, there_may_be_no_room) {
     uint32_t page = 0;
     back_all();
-    ops.spare_make = make_none;
+    watched_spares.spare_make = make_none;
     cr_expect_eq(memory_save(mem[0], &page, ALL), -ENOMEM);
-    ops.spare_make = watch_make;
+    watched_spares.spare_make = watch_make;
     write_all(100);
     save(1);
     die();
@@ -547,7 +551,7 @@ Test(memory_saved, any_other_words_are_refused_as_a_whole, .timeout = 120) {
     cr_expect_gt(taken, 1000);
     cr_expect_gt(refused, 1000);
     cr_expect_gt(unadopted, 1000);
-    ops.memory_settle(dev);
+    ops.recovery->memory_settle(dev);
     free(e);
 }
 
@@ -574,5 +578,5 @@ Test(memory_saved, each_wrong_word_is_refused) {
         cr_expect_eq(count_spares(), 0);
         cr_expect_eq(memory_saved_bytes(mem[0]), 0);
     }
-    ops.memory_settle(dev);
+    ops.recovery->memory_settle(dev);
 }

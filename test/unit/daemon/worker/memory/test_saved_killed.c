@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/atomics.h"
+#include "daemon/device/device_recovery.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
@@ -231,7 +232,7 @@ static void take_over(void) {
     bool back = go_back();
     if (!back) resume();
     must(memory_adopt(mem[1], estates[1], -1, 0), "adopt the other one");
-    dev_soft.memory_settle(dev);
+    dev_soft.recovery->memory_settle(dev);
     for (int c = 0; c < CLIENTS; c++)
         must(memory_join(mem[c], lane, MEMORY_ALL), "join");
     if (mem[1]->pages[HALF].state == PAGE_NONE)
@@ -281,7 +282,7 @@ static void let_live(pid_t pid, uint64_t from) {
 static int make_memory(void) {
     struct dev_config config = {.memory_bytes = MEMORY, .threads = 1};
     cr_assert_eq(dev_soft.open(&dev, &config), 0);
-    int fd = dup(dev_soft.memory_fd(dev));
+    int fd = dup(dev_soft.recovery->memory_fd(dev));
     dev_soft.close(dev);
     return fd;
 }
