@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 #include "proto/cuda/description.h"
-#include "proto/cuda/tensor_map.h"
 
 struct dev;        /* an opened device */
 struct dev_space;  /* one client's view of it */
@@ -206,51 +205,6 @@ struct dev_memset {
     uint32_t elem_bytes;
 };
 
-/* Levels of detail of a texture: 32768 wide, and half of it until 1. */
-#define DEV_TEXTURE_LEVELS 16
-
-/* What kernels see through a handle: elements in the client's windows, in rows of slices, and for a
- * texture how they are read. */
-struct dev_texture_level {
-    uint64_t addr, pitch, slice;   /* bytes: of a row, of a slice */
-    uint32_t width, height, depth; /* elements, 1 at least; depth: layers and faces of cubes too */
-};
-
-/* An array of the device's own. In the window it lies where its levels would, so that copies and
- * textures name it by address; nothing else is there. */
-struct dev_array {
-    uint64_t addr, bytes;          /* all levels */
-    uint64_t charge_bytes;         /* of mem_used, for as long as it is there */
-    uint32_t width, height, depth; /* elements, as CUDA has them: 0: no such dimension */
-    uint32_t format, channels;     /* CUarray_format */
-    uint32_t flags;                /* CUDA_ARRAY3D_ */
-    uint32_t element_bytes;
-    bool mipmapped, normalized; /* normalized: of a format whose integers are read as numbers */
-    uint32_t level_count;
-    struct dev_texture_level levels[DEV_TEXTURE_LEVELS];
-};
-
-struct dev_texture {
-    uint64_t handle; /* its low 16 bits are no other's of the space */
-    uint8_t
-        surface;    /* elements are read and written as bytes; what follows `channels` is ignored */
-    uint8_t format; /* enum CUarray_format, one of a channel of 1, 2 or 4 bytes */
-    uint8_t channels;             /* 1, 2 or 4 */
-    uint8_t linear;               /* one row, outside of which is nothing (tex1Dfetch) */
-    uint8_t layered;              /* slices are layers, not depth */
-    uint8_t address_mode[3];      /* enum CUaddress_mode */
-    uint8_t filter, level_filter; /* enum CUfilter_mode */
-    uint8_t normalized_coords, normalized_values, srgb, seamless;
-    uint8_t level_count;
-    float level_bias, least_level, most_level, border[4];
-    struct dev_texture_level levels[DEV_TEXTURE_LEVELS];
-    /* What the levels are of: the array, or memory, and what of the array. */
-    uint64_t base;
-    uint8_t of_array, first_level;
-    uint8_t element_bytes, anisotropy;
-    uint32_t first_layer;
-};
-
 /* How the backend speaks to a space's owner. Called from any of its threads. */
 struct dev_space_ops {
     /* Output of printf (to_stderr 0) and assert (1) in kernels. */
@@ -265,6 +219,9 @@ struct dev_recovery_ops;
 struct dev_spares_ops;
 struct dev_variables_ops;
 struct dev_retirement_ops;
+struct dev_textures_ops;
+struct dev_arrays_ops;
+struct dev_native_ops;
 
 struct dev_ops {
     const char *name;
@@ -378,43 +335,8 @@ struct dev_ops {
      * module is removed. On failure `why` says what is wrong with it, for people; maybe nothing. */
     int (*func_get)(struct dev_module *module, const char *name, struct dev_func **out,
                     struct dev_func_info *info, char *why, size_t why_bytes);
-    /* Of launches like this one (its parameters, queue and graph apart) how many clusters the
-     * device holds at once, or `largest`: the most blocks that a cluster of theirs can have; 0:
-     * none fits. As where queue_share does nothing. NULL, unless info.clusters. */
-    int (*cluster_count)(const struct dev_launch *like, bool largest, uint32_t *count);
     int (*global_get)(struct dev_module *module, const char *name, uint64_t *addr, uint64_t *bytes);
     uint32_t (*global_count)(struct dev_module *module);
-
-    /* Kernels can name it from now on, by `*seen`: its handle, unless arrays are the device's own.
-     * The caller has checked that each level's bytes lie in the space's windows; whether they are
-     * backed is looked at by who fetches, or where arrays are the device's own, here. -EEXIST when
-     * the low bits of the handle are in use. */
-    int (*texture_add)(struct dev_space *space, const struct dev_texture *texture, uint64_t *seen);
-    /* By its handle. Nothing of the space is in flight. Unknown handles are ignored. */
-    void (*texture_remove)(struct dev_space *space, uint64_t handle);
-
-    /* What kernels of the module read by its texture reference of this name, or its surface's, from
-     * now on; NULL: nothing, if it read something. That may not be a part of an array, other than
-     * one level of it, nor elements read as others: -ENOTSUP. Once it was told of something, it
-     * need not be unbound before its array or module ends. Nothing of the space is in flight.
-     * ERR_NOT_FOUND: there is none. NULL, unless info.arrays: references are variables, in which a
-     * texture's handle is. */
-    int (*module_reference)(struct dev_module *module, const char *name, bool surface,
-                            const struct dev_texture *texture);
-
-    /* A tensor map in the device's own words, of what tensor_ask_is_sane: -EINVAL, -ENOTSUP. The
-     * address is not looked at. NULL, unless info.maps: kernels take those of tensor_map.h. */
-    int (*tensor_map)(struct dev *dev, const struct tensor_ask *ask, struct tensor_answer *out);
-
-    /* An array of the device's own: a copy that begins in it is of it, and lies in one of its
-     * levels or fails. -EEXIST where another one lies; ERR_NO_MEMORY. NULL, with the two below:
-     * arrays are memory of the windows. */
-    int (*array_create)(struct dev_space *space, const struct dev_array *array);
-    /* The one that begins there, with its textures; ignored if there is none. Nothing of the space
-     * is in flight. */
-    void (*array_destroy)(struct dev_space *space, uint64_t addr);
-    /* All of the space's. Nothing of it is in flight, nor will be. */
-    void (*array_end)(struct dev_space *space);
 
     int (*queue_create)(struct dev_space *space, int priority, struct dev_queue **out);
     /* Must be idle. */
@@ -461,6 +383,9 @@ struct dev_ops {
     const struct dev_spares_ops *spares;
     const struct dev_variables_ops *variables;
     const struct dev_retirement_ops *retirement;
+    const struct dev_textures_ops *textures;
+    const struct dev_arrays_ops *arrays;
+    const struct dev_native_ops *native;
 };
 
 extern const struct dev_ops dev_soft;

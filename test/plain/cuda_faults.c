@@ -19,7 +19,10 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_native.h"
 #include "daemon/device/device_recovery.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/cuda/array_layout.h"
 #include "test/lib/cuda/cuda_rig.h"
@@ -219,7 +222,7 @@ static struct wire_array array_of(const struct job *j, int which) {
 static void make_array(struct job *j, int which) {
     const struct wire_array w = array_of(j, which);
     const struct dev_array a = texture_record_describe_array(&w);
-    j->has_array[which] = !rig.ops->array_create(j->space.space, &a);
+    j->has_array[which] = !rig.ops->arrays->array_create(j->space.space, &a);
     if (!j->has_array[which]) j->all_well = false;
 }
 
@@ -242,7 +245,7 @@ static struct dev_texture seen_as(const struct job *j, uint64_t number, const st
 static void show(struct job *j, uint64_t number, const struct wire_array *a, uint16_t flags) {
     const struct dev_texture t = seen_as(j, number, a, flags);
     uint64_t seen;
-    if (rig.ops->texture_add(j->space.space, &t, &seen)) j->all_well = false;
+    if (rig.ops->textures->texture_add(j->space.space, &t, &seen)) j->all_well = false;
 }
 
 static void show_arrays(struct job *j) {
@@ -250,12 +253,12 @@ static void show_arrays(struct job *j) {
     show(j, 1, NULL, WIRE_TEXTURE_LINEAR);
     if (j->has_array[0]) show(j, 2, &flat, WIRE_TEXTURE_SURFACE);
     if (j->has_array[1]) show(j, 3, &levels, WIRE_TEXTURE_NORMALIZED_COORDS);
-    rig.ops->texture_remove(j->space.space, 1);
+    rig.ops->textures->texture_remove(j->space.space, 1);
 }
 
 static void refer(struct job *j, const char *name, const struct wire_array *a, uint16_t flags) {
     const struct dev_texture t = seen_as(j, 0, a, flags);
-    if (rig.ops->module_reference(j->modules[0], name, t.surface, &t)) j->all_well = false;
+    if (rig.ops->arrays->module_reference(j->modules[0], name, t.surface, &t)) j->all_well = false;
 }
 
 /* Each to one thing after the other; what they read in the end goes before their module. */
@@ -266,7 +269,7 @@ static void refer_to_arrays(struct job *j) {
     if (j->has_array[0]) refer(j, "plane", &flat, 0);
     if (j->has_array[0]) refer(j, "sheet", &flat, WIRE_TEXTURE_SURFACE);
     if (j->has_array[1]) refer(j, "line", &levels, WIRE_TEXTURE_NORMALIZED_COORDS);
-    if (rig.ops->module_reference(j->modules[0], "line", false, NULL)) j->all_well = false;
+    if (rig.ops->arrays->module_reference(j->modules[0], "line", false, NULL)) j->all_well = false;
     if (j->has_array[1]) refer(j, "line", &levels, WIRE_TEXTURE_NORMALIZED_COORDS);
 }
 
@@ -388,7 +391,7 @@ static bool count_clusters(const struct job *j) {
     bool well = true;
     for (int largest = 0; j->append && largest < 2; largest++) {
         uint32_t count = 77;
-        int err = rig.ops->cluster_count(&like, largest, &count);
+        int err = rig.ops->native->cluster_count(&like, largest, &count);
         if (!err && count != (largest ? 4 : FAKE_SMS / 2 - 1)) complain("%u clusters", count);
         well &= !err;
     }
@@ -402,7 +405,7 @@ static bool write_maps(void) {
         const struct tensor_ask ask = {
             .kind = kind, .rank = 3, .address = 4096, .size = {64, 64, 64}, .step = {1, 1, 1}};
         struct tensor_answer answer = {.map = {0}};
-        int err = rig.ops->tensor_map(rig.dev, &ask, &answer);
+        int err = rig.ops->native->tensor_map(rig.dev, &ask, &answer);
         if (err && (answer.map[0] || answer.map[15])) complain("a map that was refused is there");
         if (!err && !answer.map[0]) complain("a map that was written is not there");
         well &= !err;
@@ -461,7 +464,7 @@ static bool scenario(void) {
         well &= jobs[i].all_well;
         if (!never_was(&jobs[i])) well &= look(&jobs[i]);
         if (jobs[i].has_space)
-            rig.ops->array_destroy(jobs[i].space.space, array_of(&jobs[i], 0).addr);
+            rig.ops->arrays->array_destroy(jobs[i].space.space, array_of(&jobs[i], 0).addr);
         end(&jobs[i]);
     }
     return well;

@@ -28,8 +28,11 @@
 #include "daemon/device/cuda/texture/cuda_tensor.h"
 #include "daemon/device/cuda/texture/cuda_texture.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_native.h"
 #include "daemon/device/device_recovery.h"
 #include "daemon/device/device_spares.h"
+#include "daemon/device/device_textures.h"
 
 /* Of what is free, for what the driver takes besides: code and variables of modules, local memory,
  * printf's buffer. */
@@ -389,6 +392,23 @@ static const struct dev_spares_ops spares_ops = {
     .spare_adopt = adopt_spare,
 };
 
+static const struct dev_textures_ops textures_ops = {
+    .texture_add = cuda_texture_add,
+    .texture_remove = cuda_texture_remove,
+};
+
+static const struct dev_arrays_ops arrays_ops = {
+    .array_create = cuda_array_create,
+    .array_destroy = cuda_texture_drop_array,
+    .array_end = cuda_texture_drop_arrays,
+    .module_reference = cuda_reference_set,
+};
+
+static const struct dev_native_ops native_ops = {
+    .tensor_map = tensor_map,
+    .cluster_count = cuda_cluster_count,
+};
+
 const struct dev_ops dev_cuda = {
     .name = "cuda",
     .open = open_dev,
@@ -424,14 +444,6 @@ const struct dev_ops dev_cuda = {
     .func_get = cuda_module_func_get,
     .global_get = cuda_module_global_get,
     .global_count = cuda_module_global_count,
-    .texture_add = cuda_texture_add,
-    .texture_remove = cuda_texture_remove,
-    .module_reference = cuda_reference_set,
-    .cluster_count = cuda_cluster_count,
-    .tensor_map = tensor_map,
-    .array_create = cuda_array_create,
-    .array_destroy = cuda_texture_drop_array,
-    .array_end = cuda_texture_drop_arrays,
     .queue_create = create_queue,
     .queue_destroy = cuda_queue_destroy,
     .queue_level = cuda_queue_level,
@@ -443,4 +455,7 @@ const struct dev_ops dev_cuda = {
     .memset = cuda_issue_memset,
     .recovery = &recovery_ops,
     .spares = &spares_ops,
+    .textures = &textures_ops,
+    .arrays = &arrays_ops,
+    .native = &native_ops,
 };

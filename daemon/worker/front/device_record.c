@@ -8,6 +8,7 @@
 
 #include "common/err.h"
 #include "common/text/failure.h"
+#include "daemon/device/device_native.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/requests/memory_grant.h"
@@ -43,10 +44,10 @@ int device_record_tensor_map(struct client *c, const void *rec, char *why, size_
     const struct wire_tensor_map *t = rec;
     struct worker *w = c->worker;
     struct tensor_answer answer = {0};
-    if (!w->ops->tensor_map)
+    if (!w->ops->native)
         return failure(ERR_PROTOCOL, why, why_bytes, "a tensor map, which this device has none of");
     int err = c->com.fault;
-    if (!err) err = w->ops->tensor_map(w->dev, &t->ask, &answer);
+    if (!err) err = w->ops->native->tensor_map(w->dev, &t->ask, &answer);
     reply_send(&c->com, &t->rec, err, &answer, err ? 0 : sizeof(answer));
     return 0;
 }
@@ -58,7 +59,7 @@ int device_record_clusters(struct client *c, const void *rec, char *why, size_t 
     struct func *f = c->objects.funcs[k->func];
     struct dev_launch like = {.block = {k->threads, 1, 1}, .shared_bytes = k->shared_bytes};
     uint32_t count = 0;
-    if (!w->ops->cluster_count)
+    if (!w->ops->native)
         return failure(ERR_PROTOCOL, why, why_bytes, "clusters, which this device does not count");
     int err = c->com.fault;
     if (!err && !f)
@@ -68,7 +69,7 @@ int device_record_clusters(struct client *c, const void *rec, char *why, size_t 
     if (!err && k->threads <= f->max_threads &&
         (uint64_t)k->shared_bytes + f->shared_bytes <= w->info.shared_optin_bytes) {
         like.func = f->dev;
-        err = w->ops->cluster_count(&like, k->largest, &count);
+        err = w->ops->native->cluster_count(&like, k->largest, &count);
     }
     reply_send(&c->com, &k->rec, err, &count, err ? 0 : sizeof(count));
     return 0;

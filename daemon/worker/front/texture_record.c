@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/faults/fault.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/requests/deferred_request.h"
 #include "daemon/worker/requests/device_array.h"
@@ -119,7 +122,7 @@ static bool in_alloc(const struct client *c, uint64_t addr, uint64_t bytes) {
 
 int texture_record_array(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_array *w = rec;
-    if (!c->worker->ops->array_create) {
+    if (!c->worker->ops->arrays) {
         snprintf(why, why_bytes, "an array, which this device has none of");
         return ERR_PROTOCOL;
     }
@@ -133,7 +136,7 @@ int texture_record_array(struct client *c, const void *rec, char *why, size_t wh
 }
 
 int texture_record_array_drop(struct client *c, const void *rec, char *why, size_t why_bytes) {
-    if (!c->worker->ops->array_create) {
+    if (!c->worker->ops->arrays) {
         snprintf(why, why_bytes, "an array, which this device has none of");
         return ERR_PROTOCOL;
     }
@@ -153,10 +156,15 @@ int texture_record_add(struct client *c, const void *rec, char *why, size_t why_
                  w->addr);
         return ERR_PROTOCOL;
     }
-    if (ops->array_create) return add_later(c, w, why, why_bytes);
+    if (!ops->textures) {
+        fault_raise(c, -ENOTSUP, "this GPU has no textures and surfaces");
+        reply_status(&c->com, &w->rec, c->com.fault);
+        return 0;
+    }
+    if (ops->arrays) return add_later(c, w, why, why_bytes);
     const struct dev_texture t = texture_record_describe(w);
     uint64_t seen;
-    int err = ops->texture_add(c->space, &t, &seen);
+    int err = ops->textures->texture_add(c->space, &t, &seen);
     if (!err) {
         reply_send(&c->com, &w->rec, 0, &seen, sizeof(seen));
         return 0;
@@ -173,7 +181,7 @@ int texture_record_reference(struct client *c, const void *rec, char *why, size_
         reply_status(&c->com, &w->texture.rec, c->com.fault);
         return 0;
     }
-    if (!c->worker->ops->module_reference) {
+    if (!c->worker->ops->arrays) {
         snprintf(why, why_bytes, "a reference, which this device has none of");
         return ERR_PROTOCOL;
     }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_textures.h"
 #include "proto/wire/wire.h"
 
 struct client;

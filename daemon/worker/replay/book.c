@@ -28,7 +28,7 @@ static bool is_deferred(uint16_t op) {
 static enum estate_lack lack_of(const struct dev_ops *ops, uint16_t op) {
     switch (op) {
     case WIRE_TEXTURE_REF: return ESTATE_TEXTURES;
-    case WIRE_TEXTURE: return ops->array_create ? ESTATE_TEXTURES : ESTATE_WHOLE;
+    case WIRE_TEXTURE: return ops->arrays ? ESTATE_TEXTURES : ESTATE_WHOLE;
     case WIRE_MEM_MAKE:
     case WIRE_MEM_OPEN:
     case WIRE_MEM_CLOSE:

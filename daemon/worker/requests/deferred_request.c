@@ -10,6 +10,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/faults/fault.h"
 #include "daemon/worker/memory/memory.h"
@@ -188,7 +189,7 @@ static bool do_unback(struct client *c, struct op *op) {
 
 static void do_texture_drop(struct client *c, const struct wire_texture_drop *drop) {
     const struct dev_ops *ops = c->worker->ops;
-    if (ops->texture_remove) ops->texture_remove(c->space, drop->handle);
+    if (ops->textures) ops->textures->texture_remove(c->space, drop->handle);
     reply_status(&c->com, &drop->rec, c->com.fault);
 }
 

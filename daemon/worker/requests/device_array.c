@@ -5,6 +5,8 @@
 #include "daemon/worker/requests/device_array.h"
 
 #include "common/err.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/requests/memory_grant.h"
@@ -29,7 +31,7 @@ void device_array_make(struct client *c, const struct device_array_make *ask) {
     if (!err) err = memory_grant_module(c, bytes);
     if (!err) fix(c);
     if (!err) {
-        err = c->worker->ops->array_create(c->space, &ask->array);
+        err = c->worker->ops->arrays->array_create(c->space, &ask->array);
         if (err) memory_grant_module_gone(c, bytes);
     }
     memory_grant_answer(c, &ask->rec, err, bytes);
@@ -38,7 +40,7 @@ void device_array_make(struct client *c, const struct device_array_make *ask) {
 void device_array_drop(struct client *c, const struct wire_array_drop *drop) {
     const struct dev_ops *ops = c->worker->ops;
     uint64_t before = ops->mem_used(c->worker->dev);
-    ops->array_destroy(c->space, drop->addr);
+    ops->arrays->array_destroy(c->space, drop->addr);
     memory_grant_module_gone(c, before - ops->mem_used(c->worker->dev));
     reply_status(&c->com, &drop->rec, c->com.fault);
 }
@@ -46,7 +48,7 @@ void device_array_drop(struct client *c, const struct wire_array_drop *drop) {
 void device_array_texture(struct client *c, const struct device_array_texture *ask) {
     uint64_t seen = 0;
     int err = refusal(c);
-    if (!err) err = c->worker->ops->texture_add(c->space, &ask->texture, &seen);
+    if (!err) err = c->worker->ops->textures->texture_add(c->space, &ask->texture, &seen);
     reply_send(&c->com, &ask->rec, err, &seen, err ? 0 : sizeof(seen));
 }
 
@@ -54,15 +56,15 @@ void device_array_texture(struct client *c, const struct device_array_texture *a
 void device_array_reference(struct client *c, const struct device_array_reference *ask) {
     int err = refusal(c);
     if (!err)
-        err = c->worker->ops->module_reference(ask->module->dev, ask->name, ask->texture.surface,
-                                               ask->bound ? &ask->texture : NULL);
+        err = c->worker->ops->arrays->module_reference(
+            ask->module->dev, ask->name, ask->texture.surface, ask->bound ? &ask->texture : NULL);
     reply_status(&c->com, &ask->rec, err);
 }
 
 void device_array_release(struct client *c) {
     const struct dev_ops *ops = c->worker->ops;
-    if (!ops->array_end) return;
+    if (!ops->arrays) return;
     uint64_t before = ops->mem_used(c->worker->dev);
-    ops->array_end(c->space);
+    ops->arrays->array_end(c->space);
     memory_grant_module_gone(c, before - ops->mem_used(c->worker->dev));
 }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_textures.h"
 #include "proto/wire/wire.h"
 
 struct client;

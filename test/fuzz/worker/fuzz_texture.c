@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/wire/record.h"
 #include "test/lib/ptx/ptxrun.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "daemon/device/device_textures.h"
 #include "proto/cuda/cuda_abi.h"
 #include "test/lib/ptx/matrixref.h"
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_textures.h"
 
 struct textureref_place {
     uint32_t dims; /* of a layer */

@@ -19,6 +19,9 @@
 #include "common/fdutil.h"
 #include "common/list.h"
 #include "common/remap.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_native.h"
+#include "daemon/device/device_textures.h"
 #include "proto/cuda/cuda_abi.h"
 #include "test/lib/description.h"
 #include "test/lib/patience.h"
@@ -702,24 +705,34 @@ static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_
     .module_place = fake_module_place, .module_remove = fake_module_remove,                        \
     .module_free = fake_module_free, .func_count = fake_func_count, .func_name = fake_func_name,   \
     .func_get = fake_func_get, .global_get = fake_global_get, .global_count = fake_global_count,   \
-    .texture_remove = fake_texture_remove, .queue_create = fake_queue_create,                      \
-    .queue_destroy = fake_queue_destroy, .queue_level = fake_queue_level,                          \
-    .queue_share = fake_queue_share, .queue_still = fake_queue_still,                              \
-    .queue_time = fake_queue_time, .launch = fake_launch, .copy = fake_copy, .memset = fake_memset
+    .queue_create = fake_queue_create, .queue_destroy = fake_queue_destroy,                        \
+    .queue_level = fake_queue_level, .queue_share = fake_queue_share,                              \
+    .queue_still = fake_queue_still, .queue_time = fake_queue_time, .launch = fake_launch,         \
+    .copy = fake_copy, .memset = fake_memset
 
 const struct dev_recovery_ops fakedev_recovery = {.chunk_id = fake_chunk_id,
                                                   .chunk_adopt = fake_chunk_adopt};
 
-const struct dev_ops fakedev = {.name = "fakedev", .texture_add = fake_texture_add, FAKE_OPS};
+static const struct dev_textures_ops textures_ops = {.texture_add = fake_texture_add,
+                                                     .texture_remove = fake_texture_remove};
+
+const struct dev_ops fakedev = {.name = "fakedev", .textures = &textures_ops, FAKE_OPS};
+
+static const struct dev_textures_ops seen_textures_ops = {.texture_add = fake_seen_texture_add,
+                                                          .texture_remove = fake_texture_remove};
+
+static const struct dev_arrays_ops arrays_ops = {.array_create = fake_array_create,
+                                                 .array_destroy = fake_array_destroy,
+                                                 .array_end = fake_array_end,
+                                                 .module_reference = fake_module_reference};
+
+static const struct dev_native_ops native_ops = {.tensor_map = fake_tensor_map,
+                                                 .cluster_count = fake_cluster_count};
 
 const struct dev_ops fakedev_arrays = {.name = "fakedev",
-                                       .texture_add = fake_seen_texture_add,
-                                       .array_create = fake_array_create,
-                                       .array_destroy = fake_array_destroy,
-                                       .array_end = fake_array_end,
-                                       .cluster_count = fake_cluster_count,
-                                       .module_reference = fake_module_reference,
-                                       .tensor_map = fake_tensor_map,
+                                       .textures = &seen_textures_ops,
+                                       .arrays = &arrays_ops,
+                                       .native = &native_ops,
                                        FAKE_OPS};
 
 /* ---- the test's side ------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 
 #include "daemon/device/device.h"
 #include "daemon/device/device_recovery.h"
+#include "daemon/device/device_textures.h"
 
 #define FAKEDEV_GRANULARITY (2ull << 20)
 #define FAKEDEV_TEXTURES 8u /* that a space can have, with numbers below it */

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_textures.h"
 
 static const struct driver *driver_of(const struct dev_space *s) {
     return &s->chunks->context->driver;

@@ -15,6 +15,8 @@
 #include "common/list.h"
 #include "daemon/device/cuda/memory/cuda_space.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_textures.h"
 
 struct array {
     struct dev_array as;

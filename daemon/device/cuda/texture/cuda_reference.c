@@ -10,6 +10,7 @@
 
 #include "common/err.h"
 #include "daemon/device/cuda/texture/cuda_shown.h"
+#include "daemon/device/device_textures.h"
 
 struct reference {
     struct list link; /* of the space's */

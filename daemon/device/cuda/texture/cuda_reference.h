@@ -13,6 +13,7 @@
 
 #include "daemon/device/cuda/module/cuda_module.h"
 #include "daemon/device/cuda/texture/cuda_array.h"
+#include "daemon/device/device_textures.h"
 
 #define REFERENCES_MOST 1024u /* of a space, that read something */
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/device/device_textures.h"
+
 /* ---- what it is of --------------------------------------------------------------------------- */
 
 /* Not of the array's own elements: these are read as others of their size. The driver's list goes

@@ -12,6 +12,7 @@
 
 #include "daemon/device/cuda/texture/cuda_array.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_textures.h"
 
 /* What it is of must be there, and be like that: else -EINVAL. `*of`: the array, or NULL: memory.
  * What can be told without the driver. */

@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "daemon/device/cuda/texture/cuda_reference.h"
 #include "daemon/device/cuda/texture/cuda_shown.h"
+#include "daemon/device/device_textures.h"
 
 #define NUMBERS (1u << 20) /* the low part of a handle */
 

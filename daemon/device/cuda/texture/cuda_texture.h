@@ -10,6 +10,7 @@
 
 #include "daemon/device/cuda/texture/cuda_array.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_textures.h"
 
 int cuda_texture_add(struct dev_space *s, const struct dev_texture *t, uint64_t *seen);
 void cuda_texture_remove(struct dev_space *s, uint64_t handle);

@@ -15,6 +15,7 @@
 #include "daemon/device/device_recovery.h"
 #include "daemon/device/device_retirement.h"
 #include "daemon/device/device_spares.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/device/device_variables.h"
 #include "daemon/device/soft/dev/attributes.h"
 #include "daemon/device/soft/dev/chunk.h"
@@ -338,6 +339,11 @@ static const struct dev_retirement_ops retirement_ops = {
     .retired_free = free_retired,
 };
 
+static const struct dev_textures_ops textures_ops = {
+    .texture_add = space_texture_add,
+    .texture_remove = space_texture_remove,
+};
+
 const struct dev_ops dev_soft = {
     .name = "soft",
     .open = open_dev,
@@ -376,8 +382,6 @@ const struct dev_ops dev_soft = {
     .func_get = module_func_get,
     .global_get = module_global_get,
     .global_count = module_global_count,
-    .texture_add = space_texture_add,
-    .texture_remove = space_texture_remove,
     .queue_create = queue_create,
     .queue_destroy = queue_destroy,
     .queue_level = queue_level,
@@ -393,4 +397,5 @@ const struct dev_ops dev_soft = {
     .spares = &spares_ops,
     .variables = &variables_ops,
     .retirement = &retirement_ops,
+    .textures = &textures_ops,
 };

@@ -15,6 +15,7 @@
 #include "common/err.h"
 #include "common/remap.h"
 #include "daemon/device/device_recovery.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/device/soft/texture/textures.h"
 
 struct block {

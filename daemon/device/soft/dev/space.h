@@ -12,6 +12,7 @@
 #include "common/list.h"
 #include "daemon/device/device.h"
 #include "daemon/device/device_recovery.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/device/soft/dev/chunk.h"
 #include "daemon/device/soft/dev/rotation.h"
 #include "daemon/device/soft/launch/clock.h"

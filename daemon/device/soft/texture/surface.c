@@ -9,6 +9,7 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/memory/sectors.h"

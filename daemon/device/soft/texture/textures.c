@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "daemon/device/device_textures.h"
 #include "proto/cuda/cuda_abi.h"
 
 #define PAGE_SLOTS 256

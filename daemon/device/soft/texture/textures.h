@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_textures.h"
 
 struct textures;
 

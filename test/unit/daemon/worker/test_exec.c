@@ -15,6 +15,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/worker/front/order.h"
 #include "proto/cuda/array_layout.h"
 #include "proto/cuda/cuda_abi.h"

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "daemon/device/device_textures.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 #include "daemon/device/soft/isa/texture/sample.h"

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "daemon/device/device_textures.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/texture/axis.h"
 #include "daemon/device/soft/isa/texture/texel.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_native.h"
 #include "test/lib/cuda/cuda_rig.h"
 #include "test/lib/ptx/devmodule.h"
 
@@ -83,15 +84,16 @@ Test(cuda_module, clusters_are_the_drivers_to_count) {
     cr_assert_eq(rig.ops->func_get(m, "fill", &like.func, &info, why, sizeof(why)), 0);
     like.shared_bytes = 100 << 10;
     cr_expect(rig.info.clusters);
-    cr_expect_eq(rig.ops->cluster_count(&like, false, &count), 0);
+    cr_expect_eq(rig.ops->native->cluster_count(&like, false, &count), 0);
     cr_expect_eq(count, FAKE_SMS / 4 - 1);
-    cr_expect_eq(rig.ops->cluster_count(&like, true, &count), 0);
+    cr_expect_eq(rig.ops->native->cluster_count(&like, true, &count), 0);
     cr_expect_eq(count, 2);
     like.grid[1] = like.cluster[1] = 2;
-    cr_expect_eq(rig.ops->cluster_count(&like, false, &count), 0, "it is no mistake to ask");
+    cr_expect_eq(rig.ops->native->cluster_count(&like, false, &count), 0,
+                 "it is no mistake to ask");
     cr_expect_eq(count, 0);
     like.shared_bytes = 228 << 10;
-    cr_expect_neq(rig.ops->cluster_count(&like, false, &count), 0);
+    cr_expect_neq(rig.ops->native->cluster_count(&like, false, &count), 0);
     devmodule_unload(rig.ops, m);
 }
 

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/wire/record.h"
 #include "test/lib/cuda/cuda_rig.h"
@@ -63,7 +65,7 @@ static struct dev_array make_at(uint32_t place, uint32_t depth, uint32_t levels,
     char why[128];
     cr_assert_eq(record_check(&w, sizeof(w), why, sizeof(why)), 0, "%s", why);
     const struct dev_array a = texture_record_describe_array(&w);
-    cr_assert_eq(rig.ops->array_create(space.space, &a), 0);
+    cr_assert_eq(rig.ops->arrays->array_create(space.space, &a), 0);
     return a;
 }
 
@@ -95,7 +97,7 @@ static int set_of(struct dev_module *m, const char *name, const struct wire_text
     char why[128];
     cr_assert_eq(record_check(w, sizeof(*w), why, sizeof(why)), 0, "%s", why);
     const struct dev_texture t = texture_record_describe(w);
-    return rig.ops->module_reference(m, name, t.surface, &t);
+    return rig.ops->arrays->module_reference(m, name, t.surface, &t);
 }
 
 static int set(const char *name, const struct wire_texture *w) {
@@ -103,7 +105,7 @@ static int set(const char *name, const struct wire_texture *w) {
 }
 
 static int unset(const char *name, bool surface) {
-    return rig.ops->module_reference(module, name, surface, NULL);
+    return rig.ops->arrays->module_reference(module, name, surface, NULL);
 }
 
 /* An array of one element, which is nobody's. */
@@ -244,12 +246,12 @@ Test(cuda_reference, nothing_reads_an_array_that_is_gone) {
     cr_assert_eq(set("sheet", &w), 0);
     w = of_array(&b);
     cr_assert_eq(set("plane", &w), 0);
-    rig.ops->array_destroy(space.space, a.addr);
+    rig.ops->arrays->array_destroy(space.space, a.addr);
     cr_expect(reads_nothing("line") && reads_nothing("sheet"));
     cr_expect_eq(rig.fake->reference("plane").elements, 32 * 16);
     cr_expect_eq(unset("plane", false), 0);
     cr_expect(reads_nothing("plane"));
-    rig.ops->array_destroy(space.space, b.addr);
+    rig.ops->arrays->array_destroy(space.space, b.addr);
     cr_expect_eq(rig.fake->left().arrays, 1, "for all that read nothing");
 }
 
@@ -263,7 +265,7 @@ Test(cuda_reference, a_module_leaves_its_arrays) {
     rig.ops->module_remove(other);
     cr_expect(reads_nothing("other"));
     cr_expect_eq(rig.fake->reference("plane").elements, 32 * 16, "another's does not");
-    rig.ops->array_destroy(space.space, a.addr);
+    rig.ops->arrays->array_destroy(space.space, a.addr);
     rig.ops->module_free(other);
 }
 
@@ -283,7 +285,7 @@ Test(cuda_reference, they_are_so_many) {
         cr_assert_eq(set_of(many, name, &w), 0, "again is no other one");
     }
     cr_expect_eq(set_of(many, "r1024", &w), ERR_NO_MEMORY);
-    cr_expect_eq(rig.ops->module_reference(many, "r7", false, NULL), 0);
+    cr_expect_eq(rig.ops->arrays->module_reference(many, "r7", false, NULL), 0);
     cr_expect_eq(set_of(many, "r1024", &w), 0);
     devmodule_unload(rig.ops, many);
     cr_expect_eq(set("line", &w), 0, "there is room again");

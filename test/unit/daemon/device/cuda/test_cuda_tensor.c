@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_native.h"
 #include "test/lib/cuda/cuda_rig.h"
 
 static struct cuda_rig rig;
@@ -66,7 +67,7 @@ Test(cuda_tensor, the_driver_hears_all_and_writes_it) {
         const struct tensor_ask ask = asked(kind);
         struct tensor_answer answer;
         cr_assert(tensor_ask_is_sane(&ask), "kind %u", kind);
-        cr_assert_eq(rig.ops->tensor_map(rig.dev, &ask, &answer), 0, "kind %u", kind);
+        cr_assert_eq(rig.ops->native->tensor_map(rig.dev, &ask, &answer), 0, "kind %u", kind);
         const struct tensor_ask told = rig.fake->last_tensor();
         cr_expect(same(&told, &ask), "kind %u", kind);
         cr_expect(memcmp(answer.map, ask.map, sizeof(ask.map)), "kind %u: nothing came", kind);
@@ -82,7 +83,7 @@ Test(cuda_tensor, the_driver_hears_all_and_writes_it) {
 Test(cuda_tensor, a_line_has_no_strides) {
     struct tensor_ask ask = {.rank = 1, .address = 4096, .size = {64}, .box = {32}, .step = {1}};
     struct tensor_answer answer;
-    cr_assert_eq(rig.ops->tensor_map(rig.dev, &ask, &answer), 0);
+    cr_assert_eq(rig.ops->native->tensor_map(rig.dev, &ask, &answer), 0);
     const struct tensor_ask told = rig.fake->last_tensor();
     cr_expect(same(&told, &ask));
 }
@@ -93,7 +94,7 @@ Test(cuda_tensor, what_the_driver_refuses_is_no_map) {
         struct tensor_ask ask = asked(kind);
         struct tensor_answer answer;
         ask.address += 8;
-        cr_expect_eq(rig.ops->tensor_map(rig.dev, &ask, &answer), -EINVAL, "kind %u", kind);
+        cr_expect_eq(rig.ops->native->tensor_map(rig.dev, &ask, &answer), -EINVAL, "kind %u", kind);
         cr_expect(memcmp(&answer, &nothing, sizeof(answer)) == 0, "kind %u", kind);
     }
     cr_expect_eq(rig.ops->lost(rig.dev), 0);

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_arrays.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/wire/record.h"
 #include "test/lib/cuda/cuda_rig.h"
@@ -59,7 +61,7 @@ static struct dev_array make(const struct wire_array *w) {
     char why[128];
     cr_assert_eq(record_check(w, sizeof(*w), why, sizeof(why)), 0, "%s", why);
     const struct dev_array a = texture_record_describe_array(w);
-    cr_assert_eq(rig.ops->array_create(space.space, &a), 0);
+    cr_assert_eq(rig.ops->arrays->array_create(space.space, &a), 0);
     return a;
 }
 
@@ -262,13 +264,13 @@ Test(cuda_texture, arrays_are_charged_and_given_back) {
     cr_expect_eq(a.charge_bytes, 1024 * 64 * 4);
     cr_expect_eq(b.charge_bytes, ARRAY_LAYOUT_PIECE, "no less than drivers give out");
     cr_expect_eq(rig.ops->mem_used(rig.dev), before + a.charge_bytes + b.charge_bytes);
-    rig.ops->array_destroy(space.space, a.addr + 512);
+    rig.ops->arrays->array_destroy(space.space, a.addr + 512);
     cr_expect_eq(rig.fake->left().arrays, 2, "only where it begins");
-    rig.ops->array_destroy(space.space, a.addr);
+    rig.ops->arrays->array_destroy(space.space, a.addr);
     cr_expect_eq(rig.ops->mem_used(rig.dev), before + b.charge_bytes);
     cr_expect_eq(rig.fake->left().arrays, 1);
-    rig.ops->array_destroy(space.space, a.addr);
-    rig.ops->array_end(space.space);
+    rig.ops->arrays->array_destroy(space.space, a.addr);
+    rig.ops->arrays->array_end(space.space);
     cr_expect_eq(rig.ops->mem_used(rig.dev), before);
     cr_expect_eq(rig.fake->left().arrays, 0);
     make_at(0, 1024, 64, 0, 0, 0); /* goes with the space */
@@ -281,7 +283,7 @@ Test(cuda_texture, no_two_arrays_at_one_place) {
         struct wire_array w = shape(1024, 64, 0, 0, 0);
         w.addr += PLACE + k * 512;
         const struct dev_array a = texture_record_describe_array(&w);
-        cr_expect_eq(rig.ops->array_create(space.space, &a), -EEXIST);
+        cr_expect_eq(rig.ops->arrays->array_create(space.space, &a), -EEXIST);
     }
     make_at(2, 4, 4, 0, 0, 0);
     make_at(0, 4, 4, 0, 0, 0);
@@ -308,7 +310,7 @@ static int add(const struct wire_texture *w, uint64_t *seen) {
     char why[128];
     cr_assert_eq(record_check(w, sizeof(*w), why, sizeof(why)), 0, "%s", why);
     const struct dev_texture t = texture_record_describe(w);
-    return rig.ops->texture_add(space.space, &t, seen);
+    return rig.ops->textures->texture_add(space.space, &t, seen);
 }
 
 static struct fake_texture shown(const struct wire_texture *w) {
@@ -316,7 +318,7 @@ static struct fake_texture shown(const struct wire_texture *w) {
     cr_assert_eq(add(w, &seen), 0);
     cr_expect_neq(seen, 0);
     cr_expect_neq(seen, w->handle, "it is the driver's");
-    rig.ops->texture_remove(space.space, w->handle);
+    rig.ops->textures->texture_remove(space.space, w->handle);
     cr_expect_eq(rig.fake->left().textures, 0);
     return rig.fake->last_texture();
 }
@@ -460,7 +462,7 @@ Test(cuda_texture, what_no_array_is_like_is_none) {
     cr_expect_eq(add(&w, &seen), -EEXIST);
     w = view(&line, (1 << 20) + 5);
     cr_expect_eq(add(&w, &seen), -EEXIST, "by its low bits");
-    rig.ops->texture_remove(space.space, (1 << 20) + 5);
+    rig.ops->textures->texture_remove(space.space, (1 << 20) + 5);
     cr_expect_eq(rig.fake->left().textures, 1, "another one");
     close_all();
 }
@@ -474,12 +476,12 @@ Test(cuda_texture, an_array_takes_its_textures_along) {
         if (k == 4) w.flags = WIRE_TEXTURE_SURFACE;
         cr_assert_eq(add(&w, &seen), 0);
     }
-    rig.ops->array_destroy(space.space, a.addr);
+    rig.ops->arrays->array_destroy(space.space, a.addr);
     cr_expect_eq(rig.fake->left().textures, 5);
-    rig.ops->texture_remove(space.space, 1);
+    rig.ops->textures->texture_remove(space.space, 1);
     w = view(&b, 1);
     cr_expect_eq(add(&w, &seen), 0, "its number is free");
-    rig.ops->texture_remove(space.space, 4);
+    rig.ops->textures->texture_remove(space.space, 4);
     cr_expect_eq(rig.fake->left().textures, 5);
     w = view(&a, 3);
     cr_expect_eq(add(&w, &seen), -EINVAL, "it is gone");

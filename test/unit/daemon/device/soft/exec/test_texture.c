@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_textures.h"
 #include "daemon/device/soft/isa/dispatch/select.h"
 #include "proto/cuda/cuda_abi.h"
 #include "test/lib/ptx/matrixref.h"
