@@ -222,6 +222,8 @@ struct dev_retirement_ops;
 struct dev_textures_ops;
 struct dev_arrays_ops;
 struct dev_native_ops;
+struct dev_host_ops;
+struct dev_driver_ops;
 
 struct dev_ops {
     const char *name;
@@ -233,11 +235,6 @@ struct dev_ops {
      * once, after open, on the worker's thread. Where both say something it is the same as in info.
      * What does not pass description_check ends the worker. */
     void (*describe)(struct dev *dev, struct description *out);
-    /* 0 while it works. Else ERR_*: it never will again in this process, whatever did it; all that
-     * was in flight has completed or does so with the next poll: first what had run to its end,
-     * then all else with ERR_DEVICE_LOST, but for kernels of the one space that can have done it:
-     * they say what they did. NULL: that cannot be. */
-    int (*lost)(struct dev *dev);
 
     /* Becomes readable when poll() has completions and was asked to arm(). */
     int (*event_fd)(struct dev *dev);
@@ -262,32 +259,12 @@ struct dev_ops {
      * none that it keeps to. */
     int (*space_limit)(struct dev_space *space, uint32_t limit, uint64_t value);
     uint64_t (*space_limit_bytes)(const struct dev_space *space, uint32_t limit, uint64_t value);
-    /* Whole pages of the host window show `fd`, a memfd that cannot shrink, from `offset` on from
-     * now on, instead of what they showed; anything of the space may be using them, and sees the
-     * one or the other. 0; -errno: they show what they did. NULL: they cannot be exchanged. */
-    int (*host_map)(struct dev_space *space, uint64_t addr, uint64_t bytes, int fd,
-                    uint64_t offset);
-    /* Memory that the caller has mapped outside the windows is the space's as well, at its own
-     * address: its operations may touch it, until host_remove; those that run then go on as they
-     * began. 0 or -errno. NULL: it sees its windows alone. */
-    int (*host_add)(struct dev_space *space, uint64_t addr, uint64_t bytes);
-    int (*host_remove)(struct dev_space *space, uint64_t addr, uint64_t bytes);
     /* Every queue must be idle. Unmaps and frees all that the space owns. */
     void (*space_destroy)(struct dev_space *space);
     /* Running kernels of the space end at their next quantum with ERR_CANCELLED, queued operations
      * complete with ERR_CANCELLED without running. Asynchronous; the completions come by poll().
      * An image that is being read for it, or will be, may end with ERR_CANCELLED. */
     void (*space_cancel)(struct dev_space *space);
-
-    /* Whether this is memory of the space that lies outside its windows, as variables of modules do
-     * where a driver chooses their place. NULL: none does. */
-    bool (*space_owns)(const struct dev_space *space, uint64_t addr, uint64_t bytes);
-    /* Beside, one call at a time of a space. Its operations may touch this part of its host window
-     * from now on. NULL: unless
-     * info.host_hidden, they may touch all of it. */
-    int (*host_show)(struct dev_space *space, uint64_t addr, uint64_t bytes);
-    /* Whether they may already; NULL with host_show. */
-    bool (*host_shown)(const struct dev_space *space, uint64_t addr, uint64_t bytes);
 
     /* Physical memory, in whole chunks of info.granularity_bytes, under the rules of CUDA's virtual
      * memory calls: a mapping begins at a chunk's first byte and covers all of it, an unmapping is
@@ -356,10 +333,6 @@ struct dev_ops {
      * those that are cancelled. At any time. NULL: it cannot. */
     void (*queue_still)(struct dev_queue *queue, bool still);
 
-    /* `op`, the latest of the queue and not complete, is asked its end_ns after all. NULL unless
-     * info.coarse may be. */
-    void (*queue_time)(struct dev_queue *queue, struct dev_op *op);
-
     /* Asynchronous. A negative return means that nothing was submitted and `op` will not complete.
      * Arguments were validated by the caller against the windows and the function's limits; memory
      * inside the windows that is not backed must still be caught here (ERR_ILLEGAL_ADDRESS). */
@@ -386,6 +359,8 @@ struct dev_ops {
     const struct dev_textures_ops *textures;
     const struct dev_arrays_ops *arrays;
     const struct dev_native_ops *native;
+    const struct dev_host_ops *host;
+    const struct dev_driver_ops *driver;
 };
 
 extern const struct dev_ops dev_soft;

@@ -13,6 +13,7 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_driver.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_clear.h"
@@ -404,7 +405,7 @@ bool client_owns(const struct client *c, uint64_t addr, uint64_t bytes) {
     return is_inside(win->dev_base, win->alloc_bytes + win->module_bytes, addr, bytes) ||
            is_inside(win->host_base, win->host_bytes, addr, bytes) ||
            hostfile_has(&c->files, addr, bytes) ||
-           (c->worker->ops->space_owns && c->worker->ops->space_owns(c->space, addr, bytes));
+           (c->worker->ops->driver && c->worker->ops->driver->space_owns(c->space, addr, bytes));
 }
 
 struct client *client_find(const struct worker *w, uint32_t job_id) {

@@ -12,6 +12,7 @@
 
 #include "common/list.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_driver.h"
 #include "daemon/sched/sched.h"
 #include "daemon/worker/errand/errand.h"
 #include "daemon/worker/link/board.h"
@@ -201,7 +202,7 @@ void worker_destroy(struct worker *w);
 
 /* Why the device will not work again in this process; 0: it works. */
 static inline int worker_lost(const struct worker *w) {
-    return w->ops->lost ? w->ops->lost(w->dev) : 0;
+    return w->ops->driver ? w->ops->driver->lost(w->dev) : 0;
 }
 
 #endif

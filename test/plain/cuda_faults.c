@@ -20,6 +20,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "daemon/device/device_arrays.h"
+#include "daemon/device/device_driver.h"
 #include "daemon/device/device_native.h"
 #include "daemon/device/device_recovery.h"
 #include "daemon/device/device_textures.h"
@@ -122,7 +123,7 @@ static size_t add_fatbin(unsigned char *at, const char *text) {
 
 /* What could not be mapped left nothing where it should have been. */
 static void map_again(struct job *j) {
-    if (rig.ops->lost(rig.dev)) return;
+    if (rig.ops->driver->lost(rig.dev)) return;
     if (cuda_rig_map(&rig, &j->space, 0, CHUNKS, j->chunks))
         complain("what was not mapped cannot be mapped");
     else
@@ -139,7 +140,8 @@ static int begin(struct job *j, unsigned int nth) {
     if (!err) err = cuda_rig_map(&rig, &j->space, 0, CHUNKS, j->chunks);
     j->mapped = !err;
     if (err && j->has_space) map_again(j);
-    if (!err) err = rig.ops->host_show(j->space.space, j->space.windows.host_base, RIG_HOST);
+    if (!err)
+        err = rig.ops->driver->host_show(j->space.space, j->space.windows.host_base, RIG_HOST);
     if (!err) err = load(j, IMAGE, strlen(IMAGE), &j->modules[0]);
     if (!err) err = load(j, units, bytes, &j->modules[1]);
     if (!err) err = rig.ops->queue_create(j->space.space, 0, &j->queue);
@@ -319,7 +321,8 @@ static void work(struct job *j) {
         complain("a kernel has %u bytes of parameters", info.param_bytes);
     for (int i = 0; i < 4; i++) {
         append(j);
-        if (i == 1 && j->submitted) rig.ops->queue_time(j->queue, &j->ops[j->submitted - 1].dev);
+        if (i == 1 && j->submitted)
+            rig.ops->driver->queue_time(j->queue, &j->ops[j->submitted - 1].dev);
     }
     rig.ops->queue_still(j->queue, true);
     for (int i = 0; i < 3; i++, cuda_rig_poll(&rig))
@@ -374,8 +377,8 @@ static void check_job(struct job *j) {
             complain("operation %u of %u completed %u times", i, j->submitted, j->ops[i].done);
         if (j->ops[i].dev.result) j->all_well = false;
     }
-    if (j->mapped && !rig.ops->lost(rig.dev)) check_list(j);
-    if (!j->all_well || rig.ops->lost(rig.dev)) return;
+    if (j->mapped && !rig.ops->driver->lost(rig.dev)) check_list(j);
+    if (!j->all_well || rig.ops->driver->lost(rig.dev)) return;
     const uint32_t *area = cuda_rig_words(j->space.windows.dev_base + RIG_GRANULE);
     check_arrays(j);
     if (area[0] != 77 || j->space.host[16] != 77) complain("copied wrongly");
@@ -544,7 +547,7 @@ static void check_rest(uint32_t call) {
 
 /* The device as it is after `call` failed. What could not be given back may be in the way. */
 static void check_after(uint32_t call, bool fatal) {
-    int lost = rig.ops->lost(rig.dev);
+    int lost = rig.ops->driver->lost(rig.dev);
     if (!fatal && lost) complain("it is said to be lost: %s", err_name(lost));
     if (fatal && !lost) complain("it is not said to be lost");
     if (!fatal && !scenario() && !rig.faulty->gives_back(call))

@@ -29,6 +29,7 @@
 #include "daemon/device/cuda/texture/cuda_texture.h"
 #include "daemon/device/device.h"
 #include "daemon/device/device_arrays.h"
+#include "daemon/device/device_driver.h"
 #include "daemon/device/device_native.h"
 #include "daemon/device/device_recovery.h"
 #include "daemon/device/device_spares.h"
@@ -409,22 +410,26 @@ static const struct dev_native_ops native_ops = {
     .cluster_count = cuda_cluster_count,
 };
 
+static const struct dev_driver_ops driver_ops = {
+    .lost = lost,
+    .space_owns = cuda_space_in_globals,
+    .host_show = cuda_space_host_show,
+    .host_shown = cuda_space_host_shown,
+    .queue_time = cuda_queue_time,
+};
+
 const struct dev_ops dev_cuda = {
     .name = "cuda",
     .open = open_dev,
     .close = close_dev,
     .info = info_of,
     .describe = describe,
-    .lost = lost,
     .event_fd = event_fd,
     .poll = poll_done,
     .arm = arm_event,
     .space_create = create_space,
     .space_destroy = destroy_space,
     .space_cancel = cancel_space,
-    .space_owns = cuda_space_in_globals,
-    .host_show = cuda_space_host_show,
-    .host_shown = cuda_space_host_shown,
     .chunk_create = create_chunk,
     .chunk_destroy = destroy_chunk,
     .chunk_map = cuda_space_chunk_map,
@@ -449,7 +454,6 @@ const struct dev_ops dev_cuda = {
     .queue_level = cuda_queue_level,
     .queue_share = cuda_queue_share,
     .queue_still = cuda_queue_still,
-    .queue_time = cuda_issue_time,
     .launch = cuda_issue_launch,
     .copy = cuda_issue_copy,
     .memset = cuda_issue_memset,
@@ -458,4 +462,5 @@ const struct dev_ops dev_cuda = {
     .textures = &textures_ops,
     .arrays = &arrays_ops,
     .native = &native_ops,
+    .driver = &driver_ops,
 };

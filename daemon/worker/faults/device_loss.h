@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The end of the device, which is the worker's (dev_ops.lost): whose kernel did it, where that can
- * be known, and what the next worker is to know of what was under way. What did not begin is taken
- * back from its client's estate; a kernel that is one of several which may have done it is noted
- * there as a suspect.
+ * The end of the device, which is the worker's (dev_driver_ops.lost): whose kernel did it, where
+ * that can be known, and what the next worker is to know of what was under way. What did not begin
+ * is taken back from its client's estate; a kernel that is one of several which may have done it is
+ * noted there as a suspect.
  *
  * Owner: the worker. Thread: the worker's.
  */

@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/device/device_driver.h"
 #include "daemon/device/device_recovery.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/faults/fault.h"
@@ -374,7 +375,7 @@ int module_load_global_get(struct client *c, const void *rec, char *why, size_t 
 static void show_host(struct errand *e) {
     struct loading *l = list_entry(e, struct loading, errand);
     const struct wire_mem *m = (const void *)l->rec;
-    l->err = l->ops->host_show(l->client->space, m->addr, m->bytes);
+    l->err = l->ops->driver->host_show(l->client->space, m->addr, m->bytes);
 }
 
 static void finish_show(struct client *c, struct loading *l) {
@@ -390,7 +391,8 @@ int module_load_show(struct client *c, const void *rec, char *why, size_t why_by
                  m->bytes);
         return ERR_PROTOCOL;
     }
-    if (client_dead(c) || !ops->host_show || ops->host_shown(c->space, m->addr, m->bytes)) return 0;
+    if (client_dead(c) || !ops->driver || ops->driver->host_shown(c->space, m->addr, m->bytes))
+        return 0;
     struct loading *l = new_loading(c, m, sizeof(*m));
     if (l)
         begin(l, show_host, finish_show, 0);

@@ -14,6 +14,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/remap.h"
+#include "daemon/device/device_host.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -67,7 +68,7 @@ static bool is_last(int fd) {
 
 static int check_file(const struct hostfiles *h, uint32_t file, int fd) {
     uint64_t bytes;
-    if (!h->ops->host_map) return -ENOTSUP;
+    if (!h->ops->host) return -ENOTSUP;
     if (h->fds[file] >= 0) return -EEXIST;
     if (is_last(fd)) return -EMFILE;
     return fdutil_check_lasting(fd, &bytes);
@@ -127,7 +128,7 @@ static int check_range(const struct hostfiles *h, const struct wire_file_range *
 
 /* Whatever it was that failed, there is memory afterwards: the device may touch it. */
 static int exchange(struct hostfiles *h, uint64_t addr, uint64_t bytes, int fd, uint64_t offset) {
-    int err = h->ops->host_map(h->space, addr, bytes, fd, offset);
+    int err = h->ops->host->host_map(h->space, addr, bytes, fd, offset);
     if (err && remap_fill(addr, bytes, h->window, addr - h->base)) return -ENOMEM;
     return err;
 }
@@ -186,7 +187,7 @@ static int place_again(struct hostfiles *h, const struct wire_file_range *r, uin
     if (!was->away) return ERR_PROTOCOL;
     if (was->addr != r->addr || was->bytes != r->bytes) return -EADDRNOTAVAIL;
     int err = put_pages(h, r, MAP_FIXED);
-    if (!err) err = h->ops->host_add(h->space, r->addr, r->bytes);
+    if (!err) err = h->ops->host->host_add(h->space, r->addr, r->bytes);
     if (err)
         blank_pages(was);
     else
@@ -195,14 +196,14 @@ static int place_again(struct hostfiles *h, const struct wire_file_range *r, uin
 }
 
 static int place(struct hostfiles *h, const struct wire_file_range *r, uint32_t i) {
-    int err = h->ops->host_add ? check_range(h, r) : -EADDRNOTAVAIL;
+    int err = h->ops->host ? check_range(h, r) : -EADDRNOTAVAIL;
     if (!err && is_closed(h, r)) err = -EADDRNOTAVAIL;
     if (err) return err;
     if (i < h->count && h->ranges[i].addr < r->addr + r->bytes) return place_again(h, r, i);
     err = make_room(h);
     if (!err) err = put_pages(h, r, MAP_FIXED_NOREPLACE);
     if (err) return err;
-    err = h->ops->host_add(h->space, r->addr, r->bytes);
+    err = h->ops->host->host_add(h->space, r->addr, r->bytes);
     if (err)
         free_pages(&(struct hostfile_range){r->addr, r->bytes, false});
     else
@@ -213,7 +214,7 @@ static int place(struct hostfiles *h, const struct wire_file_range *r, uint32_t 
 static int displace(struct hostfiles *h, uint32_t i, bool idle) {
     struct hostfile_range *r = &h->ranges[i];
     if (r->away) return ERR_PROTOCOL;
-    int err = h->ops->host_remove(h->space, r->addr, r->bytes);
+    int err = h->ops->host->host_remove(h->space, r->addr, r->bytes);
     if (err) return err;
     h->shown_bytes -= r->bytes;
     if (idle) {

@@ -10,6 +10,7 @@
 
 #include "common/atomics.h"
 #include "common/err.h"
+#include "daemon/device/device_driver.h"
 #include "daemon/worker/stats.h"
 #include "daemon/worker/stream/signal.h"
 
@@ -146,8 +147,8 @@ static void time_latest(const struct stream *s) {
     if (seq == s->head) return;
     struct op *op = stream_at(s, seq - 1);
     if (op->state < OP_RUNNING) op->dev.timed = true;
-    if (op->state == OP_RUNNING && s->set->ops->queue_time)
-        s->set->ops->queue_time(s->queue, &op->dev);
+    if (op->state == OP_RUNNING && s->set->ops->driver)
+        s->set->ops->driver->queue_time(s->queue, &op->dev);
 }
 
 void stream_time(struct stream *s) {

@@ -144,6 +144,7 @@ int main(int argc, char **argv) {
     struct dev_ops ops = fakedev;
     ops.launch = null_launch;
     ops.poll = null_poll;
+    ops.driver = NULL;
     struct worker_config config = {
         .ops = &ops, .policy = {.lane = "fair", .exclusive = -1, .swap = -1, .max_lanes = 1}};
     struct wirebench *b = wirebench_start_as(&config);

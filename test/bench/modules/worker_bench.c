@@ -111,6 +111,7 @@ int main(int argc, char **argv) {
     struct dev_ops ops = fakedev;
     ops.launch = null_launch;
     ops.poll = null_poll;
+    ops.driver = NULL;
     struct wirebench *b = wirebench_start(&ops, 0);
 
     printf("worker: one launch, from the ring to its completion, on a device that does nothing\n");

@@ -20,11 +20,13 @@
 #include "common/list.h"
 #include "common/remap.h"
 #include "daemon/device/device_arrays.h"
+#include "daemon/device/device_host.h"
 #include "daemon/device/device_native.h"
 #include "daemon/device/device_textures.h"
 #include "proto/cuda/cuda_abi.h"
 #include "test/lib/description.h"
 #include "test/lib/patience.h"
+#include "test/lib/worker/nodriver.h"
 
 #define FAKE_LAUNCHES 1000000u
 #define FAKE_NAME_BYTES 32
@@ -75,6 +77,7 @@ struct dev_space {
     void *arg;
     struct dev_chunk **chunks; /* one a page of the alloc window */
     uint32_t inflight, modules;
+    uint64_t added_bytes;                          /* outside its windows */
     struct dev_texture textures[FAKEDEV_TEXTURES]; /* handle 0: none */
     struct dev_array arrays[FAKEDEV_ARRAYS];       /* bytes 0: none */
 };
@@ -684,6 +687,33 @@ static int fake_host_map(struct dev_space *s, uint64_t addr, uint64_t bytes, int
     return remap_file(addr, bytes, fd, offset);
 }
 
+static bool fake_in_windows(const struct dev_windows *w, uint64_t addr, uint64_t bytes) {
+    bool in_host = addr < w->host_base + w->host_bytes && addr + bytes > w->host_base;
+    uint64_t dev_bytes = w->alloc_bytes + w->module_bytes;
+    return in_host || (addr < w->dev_base + dev_bytes && addr + bytes > w->dev_base);
+}
+
+static int fake_host_add(struct dev_space *s, uint64_t addr, uint64_t bytes) {
+    if (fake_in_windows(&s->windows, addr, bytes)) fake_violation(s->dev, "a window is added");
+    s->added_bytes += bytes;
+    return 0;
+}
+
+static int fake_host_remove(struct dev_space *s, uint64_t addr, uint64_t bytes) {
+    if (bytes > s->added_bytes) fake_violation(s->dev, "memory removed that was not added");
+    s->added_bytes -= bytes;
+    return 0;
+}
+
+static const struct dev_host_ops host_ops = {
+    .host_map = fake_host_map, .host_add = fake_host_add, .host_remove = fake_host_remove};
+
+static const struct dev_driver_ops driver_ops = {.lost = nodriver_lost,
+                                                 .space_owns = nodriver_owns,
+                                                 .host_show = nodriver_show,
+                                                 .host_shown = nodriver_shown,
+                                                 .queue_time = fake_queue_time};
+
 static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_t *value) {
     uint64_t page = (addr - s->windows.dev_base) / FAKEDEV_GRANULARITY;
     bool backs = addr - s->windows.dev_base < s->windows.alloc_bytes;
@@ -696,19 +726,19 @@ static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_
 #define FAKE_OPS                                                                                   \
     .open = fake_open, .close = fake_close, .info = fake_info, .describe = fake_describe,          \
     .event_fd = fake_event_fd, .poll = fake_poll, .arm = fake_arm,                                 \
-    .space_create = fake_space_create, .host_map = fake_host_map,                                  \
-    .space_destroy = fake_space_destroy, .space_cancel = fake_space_cancel,                        \
-    .chunk_create = fake_chunk_create, .chunk_destroy = fake_chunk_destroy,                        \
-    .chunk_map = fake_chunk_map, .chunk_unmap = fake_chunk_unmap, .chunk_copy = fake_chunk_copy,   \
-    .chunk_save = fake_chunk_save, .chunk_load = fake_chunk_load, .chunk_clear = fake_chunk_clear, \
-    .peek = fake_peek, .mem_used = fake_mem_used, .module_read = fake_module_read,                 \
-    .module_place = fake_module_place, .module_remove = fake_module_remove,                        \
-    .module_free = fake_module_free, .func_count = fake_func_count, .func_name = fake_func_name,   \
-    .func_get = fake_func_get, .global_get = fake_global_get, .global_count = fake_global_count,   \
+    .space_create = fake_space_create, .space_destroy = fake_space_destroy,                        \
+    .space_cancel = fake_space_cancel, .chunk_create = fake_chunk_create,                          \
+    .chunk_destroy = fake_chunk_destroy, .chunk_map = fake_chunk_map,                              \
+    .chunk_unmap = fake_chunk_unmap, .chunk_copy = fake_chunk_copy, .chunk_save = fake_chunk_save, \
+    .chunk_load = fake_chunk_load, .chunk_clear = fake_chunk_clear, .peek = fake_peek,             \
+    .mem_used = fake_mem_used, .module_read = fake_module_read, .module_place = fake_module_place, \
+    .module_remove = fake_module_remove, .module_free = fake_module_free,                          \
+    .func_count = fake_func_count, .func_name = fake_func_name, .func_get = fake_func_get,         \
+    .global_get = fake_global_get, .global_count = fake_global_count,                              \
     .queue_create = fake_queue_create, .queue_destroy = fake_queue_destroy,                        \
     .queue_level = fake_queue_level, .queue_share = fake_queue_share,                              \
-    .queue_still = fake_queue_still, .queue_time = fake_queue_time, .launch = fake_launch,         \
-    .copy = fake_copy, .memset = fake_memset
+    .queue_still = fake_queue_still, .host = &host_ops, .driver = &driver_ops,                     \
+    .launch = fake_launch, .copy = fake_copy, .memset = fake_memset
 
 const struct dev_recovery_ops fakedev_recovery = {.chunk_id = fake_chunk_id,
                                                   .chunk_adopt = fake_chunk_adopt};

@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "daemon/worker/stream/op.h"
 #include "daemon/worker/stream/stream.h"
+#include "test/lib/worker/nodriver.h"
 
 #define KERNELS 64
 
@@ -118,9 +119,15 @@ static int chunk_unmap(struct dev_space *space, uint64_t addr, uint32_t chunks) 
     return err ? err : dev_soft.chunk_unmap(space, addr, chunks);
 }
 
+static const struct dev_driver_ops driver_ops = {.lost = lost,
+                                                 .space_owns = nodriver_owns,
+                                                 .host_show = nodriver_show,
+                                                 .host_shown = nodriver_shown,
+                                                 .queue_time = nodriver_time};
+
 void mortaldev_reset(void) {
     mortaldev = dev_soft;
-    mortaldev.lost = lost;
+    mortaldev.driver = &driver_ops;
     mortaldev.poll = poll_done;
     mortaldev.arm = arm;
     mortaldev.launch = launch;

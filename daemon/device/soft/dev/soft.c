@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "common/hostmem.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_host.h"
 #include "daemon/device/device_recovery.h"
 #include "daemon/device/device_retirement.h"
 #include "daemon/device/device_spares.h"
@@ -344,6 +345,12 @@ static const struct dev_textures_ops textures_ops = {
     .texture_remove = space_texture_remove,
 };
 
+static const struct dev_host_ops host_ops = {
+    .host_map = space_host_map,
+    .host_add = space_host_add,
+    .host_remove = space_host_remove,
+};
+
 const struct dev_ops dev_soft = {
     .name = "soft",
     .open = open_dev,
@@ -358,9 +365,6 @@ const struct dev_ops dev_soft = {
     .space_limit = space_limit,
     .space_limit_bytes = space_limit_bytes,
     .space_null = space_null,
-    .host_map = space_host_map,
-    .host_add = space_host_add,
-    .host_remove = space_host_remove,
     .space_destroy = destroy_space,
     .space_cancel = queue_cancel_space,
     .chunk_create = create_chunk,
@@ -398,4 +402,5 @@ const struct dev_ops dev_soft = {
     .variables = &variables_ops,
     .retirement = &retirement_ops,
     .textures = &textures_ops,
+    .host = &host_ops,
 };

@@ -16,6 +16,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/remap.h"
+#include "daemon/device/device_host.h"
 #include "daemon/worker/client.h"
 #include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
@@ -51,10 +52,9 @@ static int host_remove(struct dev_space *space, uint64_t addr, uint64_t bytes) {
     return 0;
 }
 
-static const struct dev_ops ops = {.host_map = host_map,
-                                   .host_add = host_add,
-                                   .host_remove = host_remove},
-                            poor;
+static const struct dev_host_ops host = {
+    .host_map = host_map, .host_add = host_add, .host_remove = host_remove};
+static const struct dev_ops ops = {.host = &host}, poor;
 static const struct hostfile_bounds closed = {1ull << 45, 1ull << 46};
 
 static void begin_on(const struct dev_ops *device) {

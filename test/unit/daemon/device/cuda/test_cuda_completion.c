@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/fdutil.h"
+#include "daemon/device/device_driver.h"
 #include "test/lib/cuda/cuda_rig.h"
 
 static struct cuda_rig rig;
@@ -37,7 +38,7 @@ static bool has_words(void) {
     struct dev_queue *queue;
     struct rig_op op;
     cr_assert_eq(cuda_rig_space(&rig, &space, 0), 0);
-    cr_assert_eq(rig.ops->host_show(space.space, space.windows.host_base, RIG_HOST), 0);
+    cr_assert_eq(rig.ops->driver->host_show(space.space, space.windows.host_base, RIG_HOST), 0);
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &queue), 0);
     rig.faulty->set(NULL);
     cr_assert_eq(cuda_rig_fill(&rig, queue, &op, space.windows.host_base, 1, 1), 0);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_driver.h"
 #include "test/lib/cuda/cuda_rig.h"
 
 #define MOST 32u /* chunks that the rig's device has */
@@ -50,7 +51,7 @@ Test(cuda_memory, what_the_device_says_of_itself) {
     cr_assert_eq(rig.info.cc_major, 9);
     cr_assert_eq(rig.info.levels, 2);
     cr_assert(rig.info.runs_code && rig.info.host_hidden);
-    cr_assert_eq(rig.ops->lost(rig.dev), 0);
+    cr_assert_eq(rig.ops->driver->lost(rig.dev), 0);
     struct description d;
     rig.ops->describe(rig.dev, &d);
     cr_assert_eq(d.memory_bytes, rig.info.memory_bytes);
@@ -298,8 +299,8 @@ Test(cuda_memory, the_host_window_is_shown_piece_by_piece) {
     cuda_rig_fill(&rig, q, &op, base + PIECE - 4, 1, 2);
     cr_assert(cuda_rig_wait(&rig, 1));
     cr_assert_eq(op.dev.result, ERR_ILLEGAL_ADDRESS, "the second piece is not shown");
-    cr_assert_eq(rig.ops->host_show(s.space, base + PIECE, RIG_HOST - PIECE), 0);
-    cr_assert_eq(rig.ops->host_show(s.space, base + PIECE - 1, 2), 0, "again");
+    cr_assert_eq(rig.ops->driver->host_show(s.space, base + PIECE, RIG_HOST - PIECE), 0);
+    cr_assert_eq(rig.ops->driver->host_show(s.space, base + PIECE - 1, 2), 0, "again");
     cr_assert_eq(rig.fake->left().registrations, 3, "the rest at once");
     cuda_rig_fill(&rig, q, &op, base + PIECE - 4, 6, 2);
     cr_assert(cuda_rig_wait(&rig, 2));
@@ -309,8 +310,8 @@ Test(cuda_memory, the_host_window_is_shown_piece_by_piece) {
     cr_assert(cuda_rig_wait(&rig, 3));
     cr_assert_eq(op.dev.result, 0);
     cr_assert_eq(s.host[2 * PIECE / 4], 7, "of one registration");
-    cr_assert_eq(rig.ops->host_show(s.space, base + RIG_HOST - 1, 2), -EINVAL);
-    cr_assert_eq(rig.ops->host_show(s.space, base, 0), -EINVAL);
+    cr_assert_eq(rig.ops->driver->host_show(s.space, base + RIG_HOST - 1, 2), -EINVAL);
+    cr_assert_eq(rig.ops->driver->host_show(s.space, base, 0), -EINVAL);
     rig.ops->queue_destroy(q);
     cuda_rig_space_end(&rig, &s);
     close_all();

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_driver.h"
 #include "daemon/device/device_native.h"
 #include "test/lib/cuda/cuda_rig.h"
 #include "test/lib/ptx/devmodule.h"
@@ -194,12 +195,12 @@ Test(cuda_module, variables_are_the_client_s_as_long_as_their_module) {
     cr_assert_eq(rig.ops->global_get(m, "none", &addr, &bytes), ERR_NOT_FOUND);
     cr_assert_eq(rig.ops->global_get(m, "table", &addr, &bytes), 0);
     cr_assert_eq(bytes, 256);
-    cr_assert(rig.ops->space_owns(space.space, addr, 256));
-    cr_assert_not(rig.ops->space_owns(space.space, addr + 1, 256));
-    cr_assert_not(rig.ops->space_owns(space.space, addr - 1, 1));
-    cr_assert_not(rig.ops->space_owns(space.space, space.windows.dev_base, 1));
+    cr_assert(rig.ops->driver->space_owns(space.space, addr, 256));
+    cr_assert_not(rig.ops->driver->space_owns(space.space, addr + 1, 256));
+    cr_assert_not(rig.ops->driver->space_owns(space.space, addr - 1, 1));
+    cr_assert_not(rig.ops->driver->space_owns(space.space, space.windows.dev_base, 1));
     devmodule_unload(rig.ops, m);
-    cr_assert_not(rig.ops->space_owns(space.space, addr, 1));
+    cr_assert_not(rig.ops->driver->space_owns(space.space, addr, 1));
 }
 
 Test(cuda_module, variables_are_copied_and_peeked_at) {
@@ -231,8 +232,8 @@ Test(cuda_module, each_space_has_variables_of_its_own) {
         0);
     cr_assert_eq(rig.ops->global_get(m, "table", &a, &bytes), 0);
     cr_assert_eq(rig.ops->global_get(n, "table", &b, &bytes), 0);
-    cr_assert(rig.ops->space_owns(other.space, b, bytes));
-    cr_assert_not(rig.ops->space_owns(other.space, a, bytes));
+    cr_assert(rig.ops->driver->space_owns(other.space, b, bytes));
+    cr_assert_not(rig.ops->driver->space_owns(other.space, a, bytes));
     devmodule_unload(rig.ops, n);
     cuda_rig_space_end(&rig, &other);
     devmodule_unload(rig.ops, m);

@@ -10,6 +10,7 @@
 
 #include "common/err.h"
 #include "common/fdutil.h"
+#include "daemon/device/device_driver.h"
 #include "test/lib/cuda/cuda_rig.h"
 #include "test/lib/patience.h"
 #include "test/lib/ptx/devmodule.h"
@@ -66,7 +67,7 @@ static void open_faulty(void) {
 }
 
 static void close_all(void) {
-    bool lost = rig.ops->lost(rig.dev) != 0;
+    bool lost = rig.ops->driver->lost(rig.dev) != 0;
     if (other) rig.ops->queue_destroy(other);
     rig.ops->queue_destroy(queue);
     devmodule_unload(rig.ops, module);
@@ -319,7 +320,7 @@ BOTH(what_is_not_backed_fails_in_its_turn) {
     cr_assert_eq(ops[2].dev.result, ERR_ILLEGAL_ADDRESS);
     cr_assert_eq(ops[2].dev.fault_addr, beyond);
     cr_assert_eq(ops[3].dev.result, ERR_CANCELLED);
-    cr_assert_eq(rig.ops->lost(rig.dev), 0);
+    cr_assert_eq(rig.ops->driver->lost(rig.dev), 0);
 }
 
 /* Who polls what is written last would take it for a sign that all before is done. */
@@ -413,7 +414,7 @@ BOTH(boxes_are_copied_row_by_row) {
 
 static uint8_t *show_host(void) {
     for (uint64_t at = 0; at < RIG_HOST; at += PIECE)
-        cr_assert_eq(rig.ops->host_show(space.space, (uintptr_t)space.host + at, 1), 0);
+        cr_assert_eq(rig.ops->driver->host_show(space.space, (uintptr_t)space.host + at, 1), 0);
     uint8_t *edge = (uint8_t *)space.host + PIECE;
     for (int i = -600; i < 600; i++)
         edge[i] = (uint8_t)(i * 7 + i / 256);
@@ -574,7 +575,7 @@ static uint32_t calls_of_launch(bool timed, bool asked) {
         rig.timed = timed;
         uint32_t before = rig.fake->calls();
         append(0);
-        if (asked) rig.ops->queue_time(queue, &ops[0].dev);
+        if (asked) rig.ops->driver->queue_time(queue, &ops[0].dev);
         rig.fake->run();
         cr_assert_eq(cuda_rig_poll(&rig), 1);
         uint32_t all = rig.fake->calls() - before;
@@ -621,7 +622,7 @@ BOTH(no_operation_ends_before_it_began) {
         uint64_t before = fdutil_now_ns();
         rig.timed = i == 0;
         append(i);
-        rig.ops->queue_time(queue, &ops[i].dev);
+        rig.ops->driver->queue_time(queue, &ops[i].dev);
         rig.fake->run();
         cr_assert_eq(cuda_rig_poll(&rig), 1);
         cr_assert_geq(ops[i].dev.start_ns, before);
@@ -633,11 +634,11 @@ BOTH(no_operation_ends_before_it_began) {
 BOTH(an_end_is_asked_for_while_it_runs) {
     append(0);
     cr_assert(rig.fake->step(FIRST_STREAM), "it runs");
-    rig.ops->queue_time(queue, &ops[0].dev);
+    rig.ops->driver->queue_time(queue, &ops[0].dev);
     rig.fake->step(FIRST_STREAM);
     cr_assert_eq(cuda_rig_poll(&rig), 0, "its end is not known yet");
     append(1);
-    rig.ops->queue_time(queue, &ops[1].dev);
+    rig.ops->driver->queue_time(queue, &ops[1].dev);
     uint64_t given = soon();
     clock_to(given);
     cr_assert(rig.fake->step(FIRST_STREAM), "its end");
@@ -653,8 +654,8 @@ BOTH(an_end_is_asked_for_while_it_runs) {
 BOTH(an_end_is_asked_for_before_it_is_the_driver_s) {
     for (uint32_t i = 0; i <= DEPTH; i++)
         append(i);
-    rig.ops->queue_time(queue, &ops[0].dev); /* not the latest: it stays as it is */
-    rig.ops->queue_time(queue, &ops[DEPTH].dev);
+    rig.ops->driver->queue_time(queue, &ops[0].dev); /* not the latest: it stays as it is */
+    rig.ops->driver->queue_time(queue, &ops[DEPTH].dev);
     rig.fake->run();
     cr_assert_eq(cuda_rig_poll(&rig), DEPTH);
     rig.fake->run();
@@ -779,7 +780,7 @@ BOTH(a_sleeper_is_woken_by_the_end_of_the_context) {
     rig.fake->end(CUDA_ERROR_ECC_UNCORRECTABLE);
     cr_assert(PATIENCE_UNTIL((is_readable() && cuda_rig_poll(&rig) == 1) ||
                              (is_readable() && rig.ops->arm(rig.dev) == 1)));
-    cr_assert(rig.ops->lost(rig.dev) != 0);
+    cr_assert(rig.ops->driver->lost(rig.dev) != 0);
     cr_assert_eq(ops[0].done, 1);
 }
 
@@ -797,7 +798,7 @@ BOTH(who_ended_the_context_is_named_where_it_can_be_known) {
     cr_assert_neq(ops[0].dev.fault_text[0], 0);
     cr_assert_eq(ops[1].dev.result, ERR_DEVICE_LOST);
     cr_assert_eq(ops[2].dev.result, ERR_DEVICE_LOST);
-    cr_assert_eq(rig.ops->lost(rig.dev), ERR_ILLEGAL_ADDRESS);
+    cr_assert_eq(rig.ops->driver->lost(rig.dev), ERR_ILLEGAL_ADDRESS);
     cr_assert_eq(append(3), ERR_DEVICE_LOST);
 }
 
@@ -898,6 +899,6 @@ BOTH(after_the_end_all_say_that_it_is_over) {
     struct dev_chunk *more;
     rig.fake->end(CUDA_ERROR_ILLEGAL_ADDRESS);
     cr_assert_eq(rig.ops->peek(space.space, base(), 4, &value), ERR_DEVICE_LOST);
-    cr_assert_eq(rig.ops->lost(rig.dev), ERR_ILLEGAL_ADDRESS);
+    cr_assert_eq(rig.ops->driver->lost(rig.dev), ERR_ILLEGAL_ADDRESS);
     cr_assert_eq(rig.ops->chunk_create(rig.dev, &more), ERR_DEVICE_LOST);
 }

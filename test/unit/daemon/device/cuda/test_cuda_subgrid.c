@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/device/cuda/module/cuda_cut.h"
+#include "daemon/device/device_driver.h"
 #include "test/lib/cuda/cuda_rig.h"
 #include "test/lib/patience.h"
 #include "test/lib/ptx/devmodule.h"
@@ -71,7 +72,7 @@ static void open_events(void) {
 }
 
 static void close_all(void) {
-    bool lost = rig.ops->lost(rig.dev) != 0;
+    bool lost = rig.ops->driver->lost(rig.dev) != 0;
     if (other) rig.ops->queue_destroy(other);
     rig.ops->queue_destroy(queue);
     devmodule_unload(rig.ops, module);
@@ -445,7 +446,7 @@ Test(cuda_subgrid_own, a_kernel_that_stands_still_runs_out_of_no_time) {
     drain();
     for (uint64_t from = fdutil_now_ns(); fdutil_now_ns() - from < 60 * MS;)
         cr_assert_eq(cuda_rig_poll(&rig), 0);
-    cr_assert_eq(rig.ops->lost(rig.dev), 0);
+    cr_assert_eq(rig.ops->driver->lost(rig.dev), 0);
     rig.ops->queue_still(queue, false);
     finish(1);
     cr_assert_eq(ops[0].dev.result, 0);
@@ -457,7 +458,7 @@ Test(cuda_subgrid_own, a_part_that_does_not_end_runs_out_of_time) {
     rig.fake->step(FIRST_STREAM), rig.fake->step(FIRST_STREAM);
     cr_assert(cuda_rig_wait(&rig, 1));
     cr_assert_eq(ops[0].dev.result, ERR_KERNEL_TIMEOUT);
-    cr_assert(rig.ops->lost(rig.dev) != 0);
+    cr_assert(rig.ops->driver->lost(rig.dev) != 0);
 }
 
 /* ---- the driver fails ------------------------------------------------------------------------ */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_driver.h"
 #include "daemon/device/device_native.h"
 #include "test/lib/cuda/cuda_rig.h"
 
@@ -97,5 +98,5 @@ Test(cuda_tensor, what_the_driver_refuses_is_no_map) {
         cr_expect_eq(rig.ops->native->tensor_map(rig.dev, &ask, &answer), -EINVAL, "kind %u", kind);
         cr_expect(memcmp(&answer, &nothing, sizeof(answer)) == 0, "kind %u", kind);
     }
-    cr_expect_eq(rig.ops->lost(rig.dev), 0);
+    cr_expect_eq(rig.ops->driver->lost(rig.dev), 0);
 }

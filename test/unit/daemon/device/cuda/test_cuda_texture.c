@@ -11,6 +11,7 @@
 
 #include "common/err.h"
 #include "daemon/device/device_arrays.h"
+#include "daemon/device/device_driver.h"
 #include "daemon/device/device_textures.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/wire/record.h"
@@ -28,7 +29,7 @@ static void open_all(void) {
     rig.fake->start(&(struct fake_options){.greatest = -2});
     cr_assert_eq(cuda_rig_open(&rig), 0);
     cr_assert_eq(cuda_rig_space(&rig, &space, 0), 0);
-    cr_assert_eq(rig.ops->host_show(space.space, space.windows.host_base, RIG_HOST), 0);
+    cr_assert_eq(rig.ops->driver->host_show(space.space, space.windows.host_base, RIG_HOST), 0);
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &queue), 0);
 }
 

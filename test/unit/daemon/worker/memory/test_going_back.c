@@ -15,6 +15,7 @@
 #include "daemon/device/device_variables.h"
 #include "daemon/worker/memory/memory.h"
 #include "proto/cuda/cuda_abi.h"
+#include "test/lib/worker/nodriver.h"
 #include "test/lib/worker/succession.h"
 #include "test/lib/worker/wireclient.h"
 
@@ -167,6 +168,11 @@ static void get_func(enum kernel_func func, const char *name) {
 }
 
 static const struct dev_variables_ops watched_variables = {watch_granule, watch_load};
+static const struct dev_driver_ops watched_driver = {.lost = watch_lost,
+                                                     .space_owns = nodriver_owns,
+                                                     .host_show = nodriver_show,
+                                                     .host_shown = nodriver_shown,
+                                                     .queue_time = nodriver_time};
 
 static void setup(void) {
     ops = dev_soft;
@@ -174,7 +180,7 @@ static void setup(void) {
     ops.copy = watch_copy;
     ops.memset = watch_memset;
     ops.poll = watch_poll;
-    ops.lost = watch_lost;
+    ops.driver = &watched_driver;
     ops.chunk_save = watch_save;
     ops.variables = &watched_variables;
     const struct worker_config config = {.ops = &ops,
