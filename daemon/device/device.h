@@ -224,6 +224,7 @@ struct dev_arrays_ops;
 struct dev_native_ops;
 struct dev_host_ops;
 struct dev_driver_ops;
+struct dev_shares_ops;
 
 struct dev_ops {
     const char *name;
@@ -318,20 +319,6 @@ struct dev_ops {
     int (*queue_create)(struct dev_space *space, int priority, struct dev_queue **out);
     /* Must be idle. */
     void (*queue_destroy)(struct dev_queue *queue);
-    /* Operations of queues at level 1 are dispatched before those of level 0, where queues begin; a
-     * part of one that runs already runs to its end. At any time, also with operations in flight,
-     * which change their level with their queue. NULL where info.levels is 1. */
-    void (*queue_level)(struct dev_queue *queue, uint32_t level);
-
-    /* Kernels of the queue that are launched from now on run on at most so many multiprocessors at
-     * a time, as far as the device can tell these apart: less, or the least that it knows; 0: on
-     * all, as it begins. NULL, or info.whole: it cannot. */
-    void (*queue_share)(struct dev_queue *queue, uint32_t sms);
-
-    /* Kernels of the queue stand still, those that run from the end of their slice on (slice_ns; or
-     * of what the device has of it, where it goes wave by wave), or go on where they were; not
-     * those that are cancelled. At any time. NULL: it cannot. */
-    void (*queue_still)(struct dev_queue *queue, bool still);
 
     /* Asynchronous. A negative return means that nothing was submitted and `op` will not complete.
      * Arguments were validated by the caller against the windows and the function's limits; memory
@@ -361,6 +348,7 @@ struct dev_ops {
     const struct dev_native_ops *native;
     const struct dev_host_ops *host;
     const struct dev_driver_ops *driver;
+    const struct dev_shares_ops *shares;
 };
 
 extern const struct dev_ops dev_soft;

@@ -115,7 +115,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     sched.sms = w->info.sm_count;
     sched.share_sms = w->info.share_sms;
     _Static_assert(DEV_WAVES == SCHED_WAVES, "both are a slice's time that none has");
-    sched.slice_ns = w->ops->queue_still ? w->info.slice_ns : 0;
+    sched.slice_ns = w->ops->shares ? w->info.slice_ns : 0;
     sched.one_user = w->info.open_memory && !config->share_users;
     step = policy_why;
     err = sched_create(&w->sched, &sched, policy_why, sizeof(policy_why));

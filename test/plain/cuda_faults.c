@@ -23,6 +23,7 @@
 #include "daemon/device/device_driver.h"
 #include "daemon/device/device_native.h"
 #include "daemon/device/device_recovery.h"
+#include "daemon/device/device_shares.h"
 #include "daemon/device/device_textures.h"
 #include "daemon/worker/front/texture_record.h"
 #include "proto/cuda/array_layout.h"
@@ -324,26 +325,26 @@ static void work(struct job *j) {
         if (i == 1 && j->submitted)
             rig.ops->driver->queue_time(j->queue, &j->ops[j->submitted - 1].dev);
     }
-    rig.ops->queue_still(j->queue, true);
+    rig.ops->shares->queue_still(j->queue, true);
     for (int i = 0; i < 3; i++, cuda_rig_poll(&rig))
         append(j);
-    rig.ops->queue_still(j->queue, false);
+    rig.ops->shares->queue_still(j->queue, false);
     rig.timed = true;
-    rig.ops->queue_level(j->queue, 1);
+    rig.ops->shares->queue_level(j->queue, 1);
     for (int i = 0; i < 4; i++)
         append(j);
     for (uint32_t bytes = 1; bytes <= 8; bytes *= 2)
         fill_rows(j, area + 1024 * bytes, bytes);
-    rig.ops->queue_level(j->queue, 0);
+    rig.ops->shares->queue_level(j->queue, 0);
     j->space.host[0] = 77;
     sent(j, cuda_rig_copy(&rig, j->queue, &j->ops[j->submitted], area, host, 4));
     sent(j, cuda_rig_copy(&rig, j->queue, &j->ops[j->submitted], host + 64, area, 4));
     copy_rows(j, area + 16384, host + 4096);
     rig.timed = false;
-    rig.ops->queue_share(j->queue, 24);
+    rig.ops->shares->queue_share(j->queue, 24);
     for (int i = 0; i < 3; i++)
         append(j);
-    rig.ops->queue_share(j->queue, 0);
+    rig.ops->shares->queue_share(j->queue, 0);
     append(j);
     for (int i = 0; i < 2; i++)
         make_array(j, i);

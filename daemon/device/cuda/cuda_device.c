@@ -32,6 +32,7 @@
 #include "daemon/device/device_driver.h"
 #include "daemon/device/device_native.h"
 #include "daemon/device/device_recovery.h"
+#include "daemon/device/device_shares.h"
 #include "daemon/device/device_spares.h"
 #include "daemon/device/device_textures.h"
 
@@ -418,6 +419,12 @@ static const struct dev_driver_ops driver_ops = {
     .queue_time = cuda_queue_time,
 };
 
+static const struct dev_shares_ops shares_ops = {
+    .queue_level = cuda_queue_level,
+    .queue_share = cuda_queue_share,
+    .queue_still = cuda_queue_still,
+};
+
 const struct dev_ops dev_cuda = {
     .name = "cuda",
     .open = open_dev,
@@ -451,9 +458,6 @@ const struct dev_ops dev_cuda = {
     .global_count = cuda_module_global_count,
     .queue_create = create_queue,
     .queue_destroy = cuda_queue_destroy,
-    .queue_level = cuda_queue_level,
-    .queue_share = cuda_queue_share,
-    .queue_still = cuda_queue_still,
     .launch = cuda_issue_launch,
     .copy = cuda_issue_copy,
     .memset = cuda_issue_memset,
@@ -463,4 +467,5 @@ const struct dev_ops dev_cuda = {
     .arrays = &arrays_ops,
     .native = &native_ops,
     .driver = &driver_ops,
+    .shares = &shares_ops,
 };

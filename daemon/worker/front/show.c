@@ -93,7 +93,7 @@ static void write_board(struct worker *w) {
     b->lane_count = count;
     b->waiting_jobs = waiting;
     b->sm_threshold = sched_sm_threshold(w->sched);
-    b->whole = w->info.whole || !w->ops->queue_share;
+    b->whole = w->info.whole || !w->ops->shares;
     for (uint32_t i = 0; i < count; i++) {
         const struct sched_lane_view *v = &views[i];
         granted += v->bytes;

@@ -11,6 +11,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/device/device_driver.h"
+#include "daemon/device/device_shares.h"
 #include "daemon/worker/stats.h"
 #include "daemon/worker/stream/signal.h"
 
@@ -96,9 +97,9 @@ void stream_set_finish(struct stream_set *set) {
 
 void stream_set_level(struct stream_set *set, uint32_t level) {
     set->level = level;
-    for (uint32_t i = 0; set->ops->queue_level && i < stream_count(set); i++) {
+    for (uint32_t i = 0; set->ops->shares && i < stream_count(set); i++) {
         const struct stream *s = stream_any(set, i);
-        if (s && s->queue) set->ops->queue_level(s->queue, level);
+        if (s && s->queue) set->ops->shares->queue_level(s->queue, level);
     }
 }
 
@@ -106,18 +107,18 @@ void stream_set_level(struct stream_set *set, uint32_t level) {
 static void tell_share(const struct stream *s) {
     const struct stream_set *set = s->set;
     bool less = set->share && (!s->share || set->share < s->share);
-    if (s->queue && set->ops->queue_share)
-        set->ops->queue_share(s->queue, less ? set->share : s->share);
+    if (s->queue && set->ops->shares)
+        set->ops->shares->queue_share(s->queue, less ? set->share : s->share);
 }
 
 static void tell_still(const struct stream *s) {
-    if (s->queue && s->set->ops->queue_still) s->set->ops->queue_still(s->queue, s->set->still);
+    if (s->queue && s->set->ops->shares) s->set->ops->shares->queue_still(s->queue, s->set->still);
 }
 
 static int open_queue(struct stream *s) {
     const struct stream_set *set = s->set;
     int err = set->ops->queue_create(set->space, s->priority, &s->queue);
-    if (!err && set->level) set->ops->queue_level(s->queue, set->level);
+    if (!err && set->level && set->ops->shares) set->ops->shares->queue_level(s->queue, set->level);
     if (!err && set->share) tell_share(s);
     if (!err && set->still) tell_still(s);
     return err;

@@ -22,6 +22,7 @@
 #include "daemon/device/device_arrays.h"
 #include "daemon/device/device_host.h"
 #include "daemon/device/device_native.h"
+#include "daemon/device/device_shares.h"
 #include "daemon/device/device_textures.h"
 #include "proto/cuda/cuda_abi.h"
 #include "test/lib/description.h"
@@ -723,6 +724,10 @@ static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_
     return 0;
 }
 
+static const struct dev_shares_ops shares_ops = {.queue_level = fake_queue_level,
+                                                 .queue_share = fake_queue_share,
+                                                 .queue_still = fake_queue_still};
+
 #define FAKE_OPS                                                                                   \
     .open = fake_open, .close = fake_close, .info = fake_info, .describe = fake_describe,          \
     .event_fd = fake_event_fd, .poll = fake_poll, .arm = fake_arm,                                 \
@@ -735,10 +740,9 @@ static int fake_peek(struct dev_space *s, uint64_t addr, uint32_t bytes, uint64_
     .module_remove = fake_module_remove, .module_free = fake_module_free,                          \
     .func_count = fake_func_count, .func_name = fake_func_name, .func_get = fake_func_get,         \
     .global_get = fake_global_get, .global_count = fake_global_count,                              \
-    .queue_create = fake_queue_create, .queue_destroy = fake_queue_destroy,                        \
-    .queue_level = fake_queue_level, .queue_share = fake_queue_share,                              \
-    .queue_still = fake_queue_still, .host = &host_ops, .driver = &driver_ops,                     \
-    .launch = fake_launch, .copy = fake_copy, .memset = fake_memset
+    .queue_create = fake_queue_create, .queue_destroy = fake_queue_destroy, .launch = fake_launch, \
+    .copy = fake_copy, .memset = fake_memset, .host = &host_ops, .driver = &driver_ops,            \
+    .shares = &shares_ops
 
 const struct dev_recovery_ops fakedev_recovery = {.chunk_id = fake_chunk_id,
                                                   .chunk_adopt = fake_chunk_adopt};

@@ -15,6 +15,7 @@
 #include "daemon/device/device_host.h"
 #include "daemon/device/device_recovery.h"
 #include "daemon/device/device_retirement.h"
+#include "daemon/device/device_shares.h"
 #include "daemon/device/device_spares.h"
 #include "daemon/device/device_textures.h"
 #include "daemon/device/device_variables.h"
@@ -351,6 +352,12 @@ static const struct dev_host_ops host_ops = {
     .host_remove = space_host_remove,
 };
 
+static const struct dev_shares_ops shares_ops = {
+    .queue_level = queue_level,
+    .queue_share = queue_share,
+    .queue_still = queue_still,
+};
+
 const struct dev_ops dev_soft = {
     .name = "soft",
     .open = open_dev,
@@ -388,9 +395,6 @@ const struct dev_ops dev_soft = {
     .global_count = module_global_count,
     .queue_create = queue_create,
     .queue_destroy = queue_destroy,
-    .queue_level = queue_level,
-    .queue_share = queue_share,
-    .queue_still = queue_still,
     .launch = queue_launch,
     .copy = queue_copy,
     .memset = queue_memset,
@@ -403,4 +407,5 @@ const struct dev_ops dev_soft = {
     .retirement = &retirement_ops,
     .textures = &textures_ops,
     .host = &host_ops,
+    .shares = &shares_ops,
 };

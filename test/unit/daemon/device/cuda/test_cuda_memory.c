@@ -10,6 +10,7 @@
 
 #include "common/err.h"
 #include "daemon/device/device_driver.h"
+#include "daemon/device/device_shares.h"
 #include "test/lib/cuda/cuda_rig.h"
 
 #define MOST 32u /* chunks that the rig's device has */
@@ -76,7 +77,7 @@ Test(cuda_memory, a_driver_without_green_contexts_has_no_shares) {
     cr_assert_eq(cuda_rig_space(&rig, &s, 0), 0);
     cr_assert_eq(cuda_rig_map(&rig, &s, 0, 1, chunk), 0);
     cr_assert_eq(rig.ops->queue_create(s.space, 0, &q), 0);
-    rig.ops->queue_share(q, 24);
+    rig.ops->shares->queue_share(q, 24);
     cuda_rig_fill(&rig, q, &op, s.windows.dev_base, 5, 1);
     cr_assert(cuda_rig_wait(&rig, 1));
     cr_assert_eq(op.dev.result, 0);

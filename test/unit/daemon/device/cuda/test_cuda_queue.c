@@ -11,6 +11,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/device/device_driver.h"
+#include "daemon/device/device_shares.h"
 #include "test/lib/cuda/cuda_rig.h"
 #include "test/lib/patience.h"
 #include "test/lib/ptx/devmodule.h"
@@ -168,9 +169,9 @@ BOTH(parameters_of_what_waits_are_kept) {
 BOTH(order_is_kept_from_level_to_level) {
     cr_assert_eq(rig.info.levels, 2);
     append(0), append(1);
-    rig.ops->queue_level(queue, 1);
+    rig.ops->shares->queue_level(queue, 1);
     append(2), append(3);
-    rig.ops->queue_level(queue, 0);
+    rig.ops->shares->queue_level(queue, 0);
     append(4);
     cr_assert_not(rig.fake->step(FIRST_STREAM + 1), "it waits");
     for (bool more = true; more;) { /* the later stream whenever it can */
@@ -189,7 +190,7 @@ BOTH(level_1_is_above_every_job_s_priority) {
     cr_assert_eq(rig.ops->queue_create(space.space, -5, &eager), 0);
     cuda_rig_fill(&rig, eager, &ops[0], base(), 1, 1);
     rig.fake->run();
-    rig.ops->queue_level(eager, 1);
+    rig.ops->shares->queue_level(eager, 1);
     cuda_rig_fill(&rig, eager, &ops[1], base(), 2, 1);
     rig.fake->run();
     uint32_t n = rig.fake->ran(ran, 64);
@@ -214,7 +215,7 @@ static struct fake_ran share_of(struct dev_queue *q) {
 }
 
 static struct fake_ran share_asked(struct dev_queue *q, uint32_t sms) {
-    rig.ops->queue_share(q, sms);
+    rig.ops->shares->queue_share(q, sms);
     return share_of(q);
 }
 
@@ -236,11 +237,11 @@ BOTH(a_share_is_the_largest_that_is_no_larger) {
 }
 
 BOTH(shares_change_level_with_their_queue) {
-    rig.ops->queue_share(queue, 16);
-    rig.ops->queue_level(queue, 1);
+    rig.ops->shares->queue_share(queue, 16);
+    rig.ops->shares->queue_level(queue, 1);
     struct fake_ran above = share_of(queue);
     cr_assert(above.sms == 16 && above.priority == -2);
-    rig.ops->queue_level(queue, 0);
+    rig.ops->shares->queue_level(queue, 0);
     struct fake_ran below = share_of(queue);
     cr_assert(below.sms == 16 && below.priority == 0);
 }
@@ -249,7 +250,7 @@ BOTH(shares_change_level_with_their_queue) {
 BOTH(order_is_kept_from_share_to_share) {
     static const uint32_t shares[] = {0, 16, 80, 16, 0};
     for (uint32_t i = 0; i < 5; i++) {
-        rig.ops->queue_share(queue, shares[i]);
+        rig.ops->shares->queue_share(queue, shares[i]);
         append(2 * i), append(2 * i + 1);
     }
     for (bool more = true; more;) { /* the latest stream whenever it can */
@@ -269,7 +270,7 @@ BOTH(two_shares_are_beside_each_other_where_they_fit) {
     uint64_t first = share_asked(queue, 48).green;
     cr_assert_neq(share_asked(other, 48).green, first);
     share_asked(queue, 0);
-    rig.ops->queue_share(other, 0);
+    rig.ops->shares->queue_share(other, 0);
     cr_assert_eq(share_asked(other, 48).green, first);
     cr_assert_eq(share_asked(queue, 80).green, share_asked(other, 80).green, "there is one");
 }
@@ -690,10 +691,10 @@ Test(cuda_faulty, a_level_that_cannot_be_had_leaves_the_order) {
     for (uint32_t i = 0; i < 4; i++) {
         append(2 * i);
         let_fail(calls[i], CUDA_ERROR_OUT_OF_MEMORY);
-        rig.ops->queue_level(queue, 1);
+        rig.ops->shares->queue_level(queue, 1);
         append(2 * i + 1);
         cr_assert_eq(rig.faulty->fired(), 1, "%s", calls[i]);
-        rig.ops->queue_level(queue, 0);
+        rig.ops->shares->queue_level(queue, 0);
     }
     rig.fake->run();
     cr_assert_eq(cuda_rig_poll(&rig), 8);
@@ -743,7 +744,7 @@ Test(cuda_faulty, an_operation_without_times_runs) {
 Test(cuda_faulty, a_share_that_cannot_be_had_leaves_the_order) {
     append(0);
     let_fail("cuGreenCtxStreamCreate", CUDA_ERROR_OUT_OF_MEMORY);
-    rig.ops->queue_share(queue, 16);
+    rig.ops->shares->queue_share(queue, 16);
     append(1);
     cr_assert_eq(rig.faulty->fired(), 1);
     append(2);

@@ -10,6 +10,7 @@
 #include "common/fdutil.h"
 #include "daemon/device/cuda/module/cuda_cut.h"
 #include "daemon/device/device_driver.h"
+#include "daemon/device/device_shares.h"
 #include "test/lib/cuda/cuda_rig.h"
 #include "test/lib/patience.h"
 #include "test/lib/ptx/devmodule.h"
@@ -238,15 +239,15 @@ BOTH(what_is_behind_the_parameters_is_not_taken_for_one) {
 }
 
 BOTH(of_the_higher_level_nothing_is_cut) {
-    rig.ops->queue_level(queue, 1);
+    rig.ops->shares->queue_level(queue, 1);
     place(0, 10 * WAVE, 1, 1);
     cr_expect_eq(rig.fake->last_launch().grid[0], 10 * WAVE);
     rig.fake->run();
     cr_assert_eq(cuda_rig_poll(&rig), 1);
-    rig.ops->queue_level(queue, 0);
+    rig.ops->shares->queue_level(queue, 0);
     place(1, 10 * WAVE, 1, 1);
     cr_expect_eq(rig.fake->last_launch().grid[0], WAVE);
-    rig.ops->queue_level(queue, 1);
+    rig.ops->shares->queue_level(queue, 1);
     drain();
     cuda_rig_poll(&rig);
     cr_expect_eq(rig.fake->last_launch().grid[0], 8 * WAVE, "the rest at once");
@@ -256,10 +257,10 @@ BOTH(of_the_higher_level_nothing_is_cut) {
 }
 
 BOTH(parts_are_as_large_as_the_share) {
-    rig.ops->queue_share(queue, 16);
+    rig.ops->shares->queue_share(queue, 16);
     place(0, 3 * WAVE, 1, 1);
     cr_expect_eq(rig.fake->last_launch().grid[0], 32);
-    rig.ops->queue_share(queue, 0);
+    rig.ops->shares->queue_share(queue, 0);
     drain();
     cuda_rig_poll(&rig);
     cr_expect_eq(rig.fake->last_launch().grid[0], WAVE);
@@ -288,7 +289,7 @@ Test(cuda_subgrid_own, without_the_option_nothing_is_cut) {
     open_with(false, false, 0);
     cr_assert_eq(rig.info.slice_ns, 0);
     place(0, 10 * WAVE, 1, 1);
-    rig.ops->queue_still(queue, true);
+    rig.ops->shares->queue_still(queue, true);
     place(1, 10 * WAVE, 1, 1);
     rig.fake->run();
     cr_assert_eq(cuda_rig_poll(&rig), 2);
@@ -300,14 +301,14 @@ Test(cuda_subgrid_own, without_the_option_nothing_is_cut) {
 BOTH(it_stands_still_between_its_parts) {
     rig.timed = true;
     place(0, 6 * WAVE, 1, 1);
-    rig.ops->queue_still(queue, true);
+    rig.ops->shares->queue_still(queue, true);
     for (int i = 0; i < 5; i++) {
         drain();
         cr_assert_eq(cuda_rig_poll(&rig), 0);
         cr_assert_eq(parts_run(), 2, "those that the driver had");
     }
     cr_assert_eq(rig.ops->arm(rig.dev), 0, "and nothing comes of itself");
-    rig.ops->queue_still(queue, false);
+    rig.ops->shares->queue_still(queue, false);
     drain();
     cr_assert_eq(parts_run(), 4);
     finish(1);
@@ -318,26 +319,26 @@ BOTH(it_stands_still_between_its_parts) {
 
 BOTH(the_time_that_it_stood_is_not_its_own) {
     place(0, 3 * WAVE, 1, 1);
-    rig.ops->queue_still(queue, true);
+    rig.ops->shares->queue_still(queue, true);
     drain();
     cuda_rig_poll(&rig);
     for (uint64_t from = fdutil_now_ns(); fdutil_now_ns() - from < 20 * MS;)
         continue;
-    rig.ops->queue_still(queue, false);
+    rig.ops->shares->queue_still(queue, false);
     finish(1);
     cr_assert_geq(ops[0].dev.end_ns - ops[0].dev.start_ns, 20 * MS);
     cr_assert_leq(ops[0].dev.busy_ns, ops[0].dev.end_ns - ops[0].dev.start_ns - 20 * MS);
 }
 
 BOTH(no_kernel_begins_while_its_queue_stands_still) {
-    rig.ops->queue_still(queue, true);
+    rig.ops->shares->queue_still(queue, true);
     place(0, 3 * WAVE, 1, 1);
     place(1, 1, 1, 1);
     cuda_rig_fill(&rig, queue, &ops[2], base() + 4096, 9, 1);
     drain();
     cr_assert_eq(cuda_rig_poll(&rig), 0);
     cr_assert_eq(parts_run(), 0);
-    rig.ops->queue_still(queue, false);
+    rig.ops->shares->queue_still(queue, false);
     finish(3);
     cr_assert_eq(parts_run(), 4);
     cr_assert_eq(cuda_rig_words(base() + 4096)[0], 9);
@@ -348,12 +349,12 @@ BOTH(others_go_on_while_one_stands_still) {
     const uint64_t params[] = {base() + 4096};
     const struct dev_launch l = like("place", 3 * WAVE, 1, 1, params, 8);
     place(0, 3 * WAVE, 1, 1);
-    rig.ops->queue_still(queue, true);
+    rig.ops->shares->queue_still(queue, true);
     launch(other, 1, &l);
     finish(1);
     cr_assert_eq(ops[1].done, 1);
     cr_assert_eq(parts_run(), 2);
-    rig.ops->queue_still(queue, false);
+    rig.ops->shares->queue_still(queue, false);
     finish(2);
 }
 
@@ -376,14 +377,14 @@ BOTH(cancelled_it_ends_with_the_parts_that_run) {
 
 BOTH(cancelled_while_it_stands_still_it_ends_at_once) {
     place(0, 6 * WAVE, 1, 1);
-    rig.ops->queue_still(queue, true);
+    rig.ops->shares->queue_still(queue, true);
     drain();
     cr_assert_eq(cuda_rig_poll(&rig), 0);
     rig.ops->space_cancel(space.space);
     cr_assert_eq(cuda_rig_poll(&rig), 1);
     cr_assert_eq(ops[0].dev.result, ERR_CANCELLED);
     cr_assert_eq(parts_run(), 2);
-    rig.ops->queue_still(queue, false);
+    rig.ops->shares->queue_still(queue, false);
     place(1, 3 * WAVE, 1, 1);
     finish(2);
     cr_assert_eq(parts_run(), 5);
@@ -413,7 +414,7 @@ BOTH(who_stands_still_is_no_suspect) {
     cr_assert_eq(cuda_rig_space(&rig, &job, 1), 0);
     cr_assert_eq(rig.ops->queue_create(job.space, 0, &other), 0);
     place(0, 6 * WAVE, 1, 1);
-    rig.ops->queue_still(queue, true);
+    rig.ops->shares->queue_still(queue, true);
     drain();
     cuda_rig_poll(&rig);
     kernel_fault(other, 1, 1);
@@ -442,12 +443,12 @@ BOTH(who_is_cancelled_in_the_middle_is_a_suspect_still) {
 Test(cuda_subgrid_own, a_kernel_that_stands_still_runs_out_of_no_time) {
     open_with(true, false, 20 * MS);
     place(0, 6 * WAVE, 1, 1);
-    rig.ops->queue_still(queue, true);
+    rig.ops->shares->queue_still(queue, true);
     drain();
     for (uint64_t from = fdutil_now_ns(); fdutil_now_ns() - from < 60 * MS;)
         cr_assert_eq(cuda_rig_poll(&rig), 0);
     cr_assert_eq(rig.ops->driver->lost(rig.dev), 0);
-    rig.ops->queue_still(queue, false);
+    rig.ops->shares->queue_still(queue, false);
     finish(1);
     cr_assert_eq(ops[0].dev.result, 0);
 }

@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_shares.h"
 #include "test/lib/patience.h"
 #include "test/lib/ptx/devmodule.h"
 #include "test/lib/ptx/image_build.h"
@@ -332,7 +333,7 @@ Test(soft, spent_time_is_as_much_longer_as_a_share_is_less) {
     struct dev_op ops[2] = {{0}};
     open_device(1, 0);
     open_null();
-    dev_soft.queue_share(null_queue, 4);
+    dev_soft.shares->queue_share(null_queue, 4);
     cr_assert_eq(dev_soft.spend(null_queue, 100, 10000000, &ops[0]), 0);
     cr_assert_eq(dev_soft.spend(null_queue, 2, 1000000, &ops[1]), 0);
     for (int seen = 0; seen < 2;)
@@ -562,14 +563,14 @@ static uint64_t ticks_beside_watch(uint32_t early, uint32_t late) {
     struct dev_queue *second;
     cr_assert_eq(dev_soft.queue_create(space, 0, &second), 0);
     p[0] = p[1] = p[2] = 0;
-    dev_soft.queue_level(second, early);
+    dev_soft.shares->queue_level(second, early);
     launch(queue, "ticks", 1, host, 0, &ticks);
     while (!p[0])
         usleep(100);
     launch(second, "watch", 1, host, 0, &watch);
     while (!p[1])
         usleep(100);
-    dev_soft.queue_level(second, late);
+    dev_soft.shares->queue_level(second, late);
     p[2] = 1;
     cr_assert_eq(wait_one(), &watch);
     cr_assert_eq(watch.result, 0, "%s", watch.fault_text);
@@ -607,8 +608,8 @@ Test(soft, a_queue_has_no_more_than_its_share) {
     dev_soft.info(dev, &info);
     cr_assert_eq(back(space, BASE, 2 * MIB), 0);
     cr_assert_eq(dev_soft.queue_create(space, 0, &greedy), 0);
-    dev_soft.queue_level(greedy, 1);
-    dev_soft.queue_share(greedy, info.sm_count / 2);
+    dev_soft.shares->queue_level(greedy, 1);
+    dev_soft.shares->queue_share(greedy, info.sm_count / 2);
     launch(greedy, "forever", 64, BASE, 0, &endless);
     for (int i = 0; i < 20; i++) {
         launch(queue, "add", 64, BASE, 1, &small);
@@ -625,7 +626,7 @@ Test(soft, a_queue_has_its_share) {
     struct dev_op op;
     open_device(1, 0);
     cr_assert_eq(back(space, BASE, 2 * MIB), 0);
-    dev_soft.queue_share(queue, 1);
+    dev_soft.shares->queue_share(queue, 1);
     for (int i = 0; i < 20; i++) {
         launch(queue, "add", 64, BASE, 1, &op);
         cr_assert_eq(wait_one(), &op);
@@ -648,7 +649,7 @@ Test(soft, a_kernel_stands_still_until_it_is_to_go_on) {
     launch(queue, "ticks", 1, host, 0, &ticks);
     while (!p[0])
         usleep(100);
-    dev_soft.queue_still(queue, true);
+    dev_soft.shares->queue_still(queue, true);
     launch(second, "add", 1, host + 4096, 1, &small);
     cr_assert_eq(wait_one(), &small, "and by then its slice has ended");
     uint64_t then = p[0];
@@ -657,10 +658,10 @@ Test(soft, a_kernel_stands_still_until_it_is_to_go_on) {
         cr_assert_eq(wait_one(), &small);
         cr_expect_eq(p[0], then, "it goes on by itself");
     }
-    dev_soft.queue_still(queue, false);
+    dev_soft.shares->queue_still(queue, false);
     while (p[0] == then)
         usleep(100);
-    dev_soft.queue_still(queue, true);
+    dev_soft.shares->queue_still(queue, true);
     launch(second, "add", 1, host + 4096, 1, &small);
     cr_assert_eq(wait_one(), &small);
     dev_soft.space_cancel(space);
@@ -687,7 +688,7 @@ Test(soft, what_is_cancelled_waits_for_no_level) {
                  0);
     launch(queue, "forever", 1, BASE, 0, &running);
     launch(queue, "forever", 1, BASE, 0, &queued);
-    dev_soft.queue_level(high, 1);
+    dev_soft.shares->queue_level(high, 1);
     module = theirs;
     launch(high, "ticks", 1, host, 0, &ticks);
     module = mine;
@@ -713,7 +714,7 @@ Test(soft, an_operation_starts_when_the_device_begins_with_it) {
     struct dev_queue *second;
     volatile uint64_t *p = (volatile uint64_t *)(uintptr_t)host;
     cr_assert_eq(dev_soft.queue_create(space, 0, &second), 0);
-    dev_soft.queue_level(queue, 1);
+    dev_soft.shares->queue_level(queue, 1);
     launch(queue, "watch", 1, host, 0, &watch);
     while (!p[1])
         usleep(100);
@@ -724,7 +725,7 @@ Test(soft, an_operation_starts_when_the_device_begins_with_it) {
     while (!p[0])
         usleep(100);
     cr_expect_null(dev_soft.poll(dev), "level 1 has not stopped");
-    dev_soft.queue_level(queue, 0);
+    dev_soft.shares->queue_level(queue, 0);
     cr_assert_eq(wait_one(), &after);
     dev_soft.space_cancel(space);
     cr_assert_eq(wait_one(), &ticks);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "daemon/device/device_shares.h"
 #include "daemon/device/soft/launch/launch_memory.h"
 #include "test/lib/allocations.h"
 #include "test/lib/patience.h"
@@ -126,13 +127,13 @@ static void run_round(uint32_t number) {
     const struct dev_memset zeros = {.dst = BASE, .elem_bytes = 4, .width_elems = 64, .height = 1};
     cr_assert_eq(dev_soft.memset(queue, &zeros, next_op()), 0);
     wait_all();
-    dev_soft.queue_still(queue, true);
+    dev_soft.shares->queue_still(queue, true);
     for (uint32_t i = 0; i < LAUNCHES; i += 2) {
         launch(sum, 1, 0, number);
         launch(sync_func, 3, i == 2, 1);
     }
     copy(BASE + MIB, BASE, LARGE);
-    dev_soft.queue_still(queue, false);
+    dev_soft.shares->queue_still(queue, false);
     wait_all();
     copy((uint64_t)(uintptr_t)host, BASE + MIB, 256);
     wait_all();
