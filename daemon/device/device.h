@@ -225,6 +225,9 @@ struct dev_native_ops;
 struct dev_host_ops;
 struct dev_driver_ops;
 struct dev_shares_ops;
+struct dev_null_mode_ops;
+struct dev_settings_ops;
+struct dev_inflight_ops;
 
 struct dev_ops {
     const char *name;
@@ -247,19 +250,6 @@ struct dev_ops {
     /* windows->dev_base is a wish: where the device has it elsewhere, that is what it becomes. */
     int (*space_create)(struct dev *dev, struct dev_windows *windows,
                         const struct dev_space_ops *ops, void *arg, struct dev_space **out);
-    /* What the space is told of the device's compute capability (90 for 9.0), and its modules are
-     * chosen for; before the first of them. NULL: the device has its own. */
-    void (*space_capability)(struct dev_space *space, uint32_t capability);
-    /* From now on, before the first of its modules, nothing of the space is computed: modules of
-     * machine code only are taken as well, kernels are what they say of themselves, and launch is
-     * refused with -EPERM; `spend` stands for it. Copies and fills are as ever. 0 or -errno. NULL,
-     * and spend NULL: the device always computes. */
-    int (*space_null)(struct dev_space *space);
-    /* A limit of what its kernels find, by CUDA's number (CUlimit). ERR_NO_MEMORY; -EINVAL: what it
-     * bounds is in use. Bytes of device memory that it takes more, at most. NULL: the device has
-     * none that it keeps to. */
-    int (*space_limit)(struct dev_space *space, uint32_t limit, uint64_t value);
-    uint64_t (*space_limit_bytes)(const struct dev_space *space, uint32_t limit, uint64_t value);
     /* Every queue must be idle. Unmaps and frees all that the space owns. */
     void (*space_destroy)(struct dev_space *space);
     /* Running kernels of the space end at their next quantum with ERR_CANCELLED, queued operations
@@ -326,17 +316,6 @@ struct dev_ops {
     int (*launch)(struct dev_queue *queue, const struct dev_launch *launch, struct dev_op *op);
     int (*copy)(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
     int (*memset)(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);
-    /* Takes `ns` of so many multiprocessors, and does nothing: in its queue's order, and beside
-     * others that are spent while there are multiprocessors for both. What is computed meanwhile
-     * is none the slower. busy_ns: of all multiprocessors. */
-    int (*spend)(struct dev_queue *queue, uint32_t sms, uint64_t ns, struct dev_op *op);
-    /* How many of the space's operations in flight stand still, because all of them do nothing but
-     * ask for what has not come; 0: at least one has work. When that changes to all, poll's thread
-     * is woken. It stays so until another one is submitted, or for some milliseconds. NULL where
-     * operations are not run one at a time. */
-    uint32_t (*stalled)(struct dev_space *space);
-    /* What busy_ns of an operation in flight has come to so far. NULL: the device cannot say. */
-    uint64_t (*busy)(struct dev *dev, const struct dev_op *op);
 
     /* Optional interfaces, each NULL where the device has none. */
     const struct dev_recovery_ops *recovery;
@@ -349,6 +328,9 @@ struct dev_ops {
     const struct dev_host_ops *host;
     const struct dev_driver_ops *driver;
     const struct dev_shares_ops *shares;
+    const struct dev_null_mode_ops *null_mode;
+    const struct dev_settings_ops *settings;
+    const struct dev_inflight_ops *inflight;
 };
 
 extern const struct dev_ops dev_soft;

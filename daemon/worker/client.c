@@ -14,6 +14,8 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/device/device_driver.h"
+#include "daemon/device/device_null_mode.h"
+#include "daemon/device/device_settings.h"
 #include "daemon/worker/estate/promise.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_clear.h"
@@ -260,8 +262,8 @@ static int take_estate(struct client *c, const struct wire_job *job, int *fd, ch
 static int set_capability(struct client *c, uint32_t capability) {
     const struct worker *w = c->worker;
     if (!capability || capability == w->info.cc_major * 10 + w->info.cc_minor) return 0;
-    if (!w->ops->space_capability) return -ENOTSUP;
-    w->ops->space_capability(c->space, capability);
+    if (!w->ops->settings) return -ENOTSUP;
+    w->ops->settings->space_capability(c->space, capability);
     return 0;
 }
 
@@ -269,9 +271,9 @@ static int set_capability(struct client *c, uint32_t capability) {
 static int set_null(struct client *c, const struct wire_job *job) {
     const struct dev_ops *ops = c->worker->ops;
     if (!(job->flags & WIRE_JOB_NULL)) return 0;
-    if (!ops->space_null || !ops->spend) return -ENOTSUP;
+    if (!ops->null_mode) return -ENOTSUP;
     c->null = c->profiling.null = true;
-    return ops->space_null(c->space);
+    return ops->null_mode->space_null(c->space);
 }
 
 /* What it says that it needs; nothing, where it does not say. */

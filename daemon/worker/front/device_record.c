@@ -16,7 +16,7 @@
 
 /* A device that keeps to none of a client's has its own. */
 static uint64_t limit_in_force(const struct worker *w, const struct wire_limit *l) {
-    return w->ops->space_limit || l->limit >= DESCRIPTION_LIMITS ? l->value
+    return w->ops->settings || l->limit >= DESCRIPTION_LIMITS ? l->value
                                                                  : w->description.limits[l->limit];
 }
 

@@ -185,7 +185,7 @@ int module_load_begin(struct client *c, const void *rec, char *why, size_t why_b
         return ERR_PROTOCOL;
     }
     int err = c->com.fault;
-    if (!err && m->capability && !c->worker->ops->space_capability) err = -ENOTSUP;
+    if (!err && m->capability && !c->worker->ops->settings) err = -ENOTSUP;
     struct loading *l = err ? NULL : new_loading(c, m, sizeof(*m));
     if (!l) {
         refuse_load(c, m, err ? err : -ENOMEM, "");

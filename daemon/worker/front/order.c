@@ -164,7 +164,7 @@ static void describe_to(const struct worker *w, const struct wire_job *job,
 static const char *remedy(const struct worker *w, const struct wire_job *job, int err) {
     if (err == -EMFILE) return "; raise LimitNOFILE of salusd's unit, or 'ulimit -Hn'";
     if (err != -ENOTSUP) return "";
-    return job->flags & WIRE_JOB_NULL && !(w->ops->space_null && w->ops->spend)
+    return job->flags & WIRE_JOB_NULL && !w->ops->null_mode
                ? "; this GPU computes: it has no null mode (--device-mode=null)"
                : "; this GPU reports its own compute capability, and no other";
 }

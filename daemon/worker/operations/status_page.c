@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/atomics.h"
+#include "daemon/device/device_inflight.h"
 #include "daemon/kernels/kernel_name.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/stats.h"
@@ -37,7 +38,7 @@ static struct op *oldest_op(const struct client *c, uint64_t *since_ns) {
 
 /* Device time so far. A device that cannot say it is taken to have done nothing else. */
 static uint64_t busy_ns(const struct worker *w, const struct op *op, uint64_t since_ns) {
-    if (w->ops->busy) return w->ops->busy(w->dev, &op->dev);
+    if (w->ops->inflight) return w->ops->inflight->busy(w->dev, &op->dev);
     return w->now_ns > since_ns ? w->now_ns - since_ns : 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "daemon/device/device_settings.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_lane.h"
@@ -157,12 +158,12 @@ void memory_grant_module_gone(struct client *c, uint64_t bytes) {
 int memory_grant_limit(struct client *c, uint32_t limit, uint64_t value) {
     const struct dev_ops *ops = c->worker->ops;
     struct dev *dev = c->worker->dev;
-    if (!ops->space_limit) return 0;
-    uint64_t most = ops->space_limit_bytes(c->space, limit, value);
+    if (!ops->settings) return 0;
+    uint64_t most = ops->settings->space_limit_bytes(c->space, limit, value);
     int err = memory_grant_module(c, most);
     if (err) return err;
     uint64_t before = ops->mem_used(dev);
-    err = ops->space_limit(c->space, limit, value);
+    err = ops->settings->space_limit(c->space, limit, value);
     memory_grant_module_gone(c, most - (ops->mem_used(dev) - before));
     return err;
 }

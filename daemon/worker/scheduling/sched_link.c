@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "daemon/device/device_null_mode.h"
 #include "daemon/sched/core/step.h"
 #include "daemon/sched/core/view.h"
 #include "daemon/worker/faults/device_loss.h"
@@ -80,7 +81,7 @@ static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *o
     const struct sched_kernel *known = launch_profile_sched(op);
     uint64_t ns =
         known->mean_ns ? known->mean_ns : estimate_ns(&w->info, op->launch.func, &op->launch.args);
-    return w->ops->spend(op->stream->queue, known->sms, ns, &op->dev);
+    return w->ops->null_mode->spend(op->stream->queue, known->sms, ns, &op->dev);
 }
 
 static int submit_op(struct worker *w, struct client *c, struct op *op) {

@@ -4,7 +4,7 @@
  * of its streams, one at a time: so that neither when they arrive nor how long they take decides
  * which of two comes first. An operation goes ahead of earlier ones only where these wait for
  * something else: for a value of memory, for another process, behind a kernel that only asks for
- * what has not come (dev_ops.stalled), or behind such an operation.
+ * what has not come (dev_inflight_ops.stalled), or behind such an operation.
  *
  * Operations of inner streams have no place in this order. They run as they come, while the
  * operation that they belong to is open.

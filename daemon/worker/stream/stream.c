@@ -11,6 +11,7 @@
 #include "common/atomics.h"
 #include "common/err.h"
 #include "daemon/device/device_driver.h"
+#include "daemon/device/device_inflight.h"
 #include "daemon/device/device_shares.h"
 #include "daemon/worker/stats.h"
 #include "daemon/worker/stream/signal.h"
@@ -401,7 +402,7 @@ static bool waits_aside(const struct op *op) {
 bool stream_order_quiet(const struct stream_set *set) {
     const struct op_order *o = &set->order;
     if (!o->running) return true;
-    return set->ops->stalled && o->running == set->ops->stalled(set->space);
+    return set->ops->inflight && o->running == set->ops->inflight->stalled(set->space);
 }
 
 /* Blocks the stream until the operation at its cursor is the next one of the client's; false when

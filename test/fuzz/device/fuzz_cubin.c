@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_null_mode.h"
 #include "test/lib/ptx/devmodule.h"
 
 #define MIB (1ull << 20)
@@ -25,7 +26,7 @@ static void open_space(void) {
     void *host = mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct dev_windows w = {BASE, 16 * MIB, 16 * MIB, (uint64_t)(uintptr_t)host, 8 * MIB, 4 * MIB};
     if (host == MAP_FAILED || dev_soft.open(&dev, &config) ||
-        dev_soft.space_create(dev, &w, &ops, NULL, &space) || dev_soft.space_null(space))
+        dev_soft.space_create(dev, &w, &ops, NULL, &space) || dev_soft.null_mode->space_null(space))
         abort();
 }
 

@@ -13,8 +13,11 @@
 #include "common/hostmem.h"
 #include "daemon/device/device.h"
 #include "daemon/device/device_host.h"
+#include "daemon/device/device_inflight.h"
+#include "daemon/device/device_null_mode.h"
 #include "daemon/device/device_recovery.h"
 #include "daemon/device/device_retirement.h"
+#include "daemon/device/device_settings.h"
 #include "daemon/device/device_shares.h"
 #include "daemon/device/device_spares.h"
 #include "daemon/device/device_textures.h"
@@ -358,6 +361,22 @@ static const struct dev_shares_ops shares_ops = {
     .queue_still = queue_still,
 };
 
+static const struct dev_null_mode_ops null_mode_ops = {
+    .space_null = space_null,
+    .spend = queue_spend,
+};
+
+static const struct dev_settings_ops settings_ops = {
+    .space_capability = space_capability,
+    .space_limit = space_limit,
+    .space_limit_bytes = space_limit_bytes,
+};
+
+static const struct dev_inflight_ops inflight_ops = {
+    .stalled = stalled,
+    .busy = busy_ns,
+};
+
 const struct dev_ops dev_soft = {
     .name = "soft",
     .open = open_dev,
@@ -368,10 +387,6 @@ const struct dev_ops dev_soft = {
     .poll = poll_done,
     .arm = arm_event,
     .space_create = create_space,
-    .space_capability = space_capability,
-    .space_limit = space_limit,
-    .space_limit_bytes = space_limit_bytes,
-    .space_null = space_null,
     .space_destroy = destroy_space,
     .space_cancel = queue_cancel_space,
     .chunk_create = create_chunk,
@@ -398,9 +413,6 @@ const struct dev_ops dev_soft = {
     .launch = queue_launch,
     .copy = queue_copy,
     .memset = queue_memset,
-    .spend = queue_spend,
-    .stalled = stalled,
-    .busy = busy_ns,
     .recovery = &recovery_ops,
     .spares = &spares_ops,
     .variables = &variables_ops,
@@ -408,4 +420,7 @@ const struct dev_ops dev_soft = {
     .textures = &textures_ops,
     .host = &host_ops,
     .shares = &shares_ops,
+    .null_mode = &null_mode_ops,
+    .settings = &settings_ops,
+    .inflight = &inflight_ops,
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/device/device.h"
+#include "daemon/device/device_inflight.h"
 #include "test/lib/patience.h"
 #include "test/lib/ptx/devmodule.h"
 
@@ -180,7 +181,7 @@ Test(deterministic, clocks_count_instructions) {
 static void run_wait(struct client *c, unsigned run) {
     struct dev_op ops[2] = {0};
     launch(c, c->queue, "wait", 13, 96, &ops[0]);
-    while (!dev_soft.stalled(c->space)) {
+    while (!dev_soft.inflight->stalled(c->space)) {
         wait_event();
         cr_assert_null(dev_soft.poll(dev), "it does not wait");
     }
@@ -205,7 +206,7 @@ Test(deterministic, a_kernel_with_work_does_not_stand_still) {
     launch(&c, c.queue, "forever", 3, 64, &op);
     for (int k = 0; k < 20; k++) {
         usleep(2000);
-        cr_assert_eq(dev_soft.stalled(c.space), 0);
+        cr_assert_eq(dev_soft.inflight->stalled(c.space), 0);
     }
     dev_soft.space_cancel(c.space);
     cr_assert_eq(wait_some(1), 1);

@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_settings.h"
 #include "test/lib/ptx/devmodule.h"
 #include "test/lib/ptx/image_build.h"
 
@@ -412,8 +413,8 @@ static void load_file(const char *path) {
 
 static int set_limit(uint32_t limit, uint64_t value) {
     uint64_t before = dev_soft.mem_used(dev);
-    uint64_t most = dev_soft.space_limit_bytes(space, limit, value);
-    int err = dev_soft.space_limit(space, limit, value);
+    uint64_t most = dev_soft.settings->space_limit_bytes(space, limit, value);
+    int err = dev_soft.settings->space_limit(space, limit, value);
     cr_assert_leq(dev_soft.mem_used(dev), before + most, "more than it said");
     return err;
 }

@@ -12,6 +12,9 @@
 
 #include "common/err.h"
 #include "daemon/device/device.h"
+#include "daemon/device/device_inflight.h"
+#include "daemon/device/device_null_mode.h"
+#include "daemon/device/device_settings.h"
 #include "daemon/device/device_shares.h"
 #include "test/lib/patience.h"
 #include "test/lib/ptx/devmodule.h"
@@ -141,7 +144,7 @@ Test(soft, modules_are_chosen_for_the_capability_that_the_space_is_told) {
     cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof(why)), 0, "%s", why);
     cr_assert_eq(info.binary_version, 130, "as this load says");
     devmodule_unload(&dev_soft, m);
-    dev_soft.space_capability(space, 121);
+    dev_soft.settings->space_capability(space, 121);
     cr_assert_eq(load_for_120(&m, why), 0, "%s", why);
     cr_assert_eq(dev_soft.func_get(m, "k", &f, &info, why, sizeof(why)), 0, "%s", why);
     cr_assert(info.ptx_version == 120 && info.binary_version == 121);
@@ -158,7 +161,7 @@ static void open_null(void) {
     static const struct dev_space_ops ops;
     struct dev_windows w = {BASE + (1ull << 40), ALLOC, 32 * MIB, host, 4 * MIB, 2 * MIB};
     cr_assert_eq(dev_soft.space_create(dev, &w, &ops, NULL, &null_space), 0);
-    cr_assert_eq(dev_soft.space_null(null_space), 0);
+    cr_assert_eq(dev_soft.null_mode->space_null(null_space), 0);
     cr_assert_eq(dev_soft.queue_create(null_space, 0, &null_queue), 0);
 }
 
@@ -287,7 +290,7 @@ Test(soft, nothing_is_computed_where_nothing_is_to_be) {
     cr_assert_eq(dev_soft.func_get(m, "add", &l.func, &info, why, sizeof(why)), 0, "%s", why);
     l.param_bytes = info.param_bytes;
     cr_expect_eq(dev_soft.launch(null_queue, &l, &op), -EPERM, "not even PTX");
-    cr_expect_eq(dev_soft.spend(queue, 1, 1000, &op), -EPERM, "and the other way round");
+    cr_expect_eq(dev_soft.null_mode->spend(queue, 1, 1000, &op), -EPERM, "and the other way round");
     devmodule_unload(&dev_soft, m);
     close_null();
     close_device();
@@ -308,9 +311,9 @@ Test(soft, time_is_spent_in_order) {
     struct dev_copy out = {
         .dst = host, .src = BASE + (1ull << 40), .width_bytes = 64, .height = 1, .depth = 1};
     h[0] = 0;
-    cr_assert_eq(dev_soft.spend(null_queue, 16, 30000000, &ops[0]), 0);
+    cr_assert_eq(dev_soft.null_mode->spend(null_queue, 16, 30000000, &ops[0]), 0);
     cr_assert_eq(dev_soft.memset(null_queue, &set, &ops[1]), 0);
-    cr_assert_eq(dev_soft.spend(null_queue, 4, 20000000, &ops[2]), 0);
+    cr_assert_eq(dev_soft.null_mode->spend(null_queue, 4, 20000000, &ops[2]), 0);
     cr_assert_eq(dev_soft.copy(null_queue, &out, &ops[3]), 0);
     int seen = 0;
     while (seen < 4)
@@ -324,7 +327,7 @@ Test(soft, time_is_spent_in_order) {
     cr_expect_eq(ops[0].busy_ns, 30000000);
     cr_expect_eq(ops[2].end_ns - ops[2].start_ns, 20000000);
     cr_expect_eq(ops[2].busy_ns, 5000000, "a quarter of the device");
-    cr_expect_eq(dev_soft.busy(dev, &ops[2]), 5000000);
+    cr_expect_eq(dev_soft.inflight->busy(dev, &ops[2]), 5000000);
     close_null();
     close_device();
 }
@@ -334,8 +337,8 @@ Test(soft, spent_time_is_as_much_longer_as_a_share_is_less) {
     open_device(1, 0);
     open_null();
     dev_soft.shares->queue_share(null_queue, 4);
-    cr_assert_eq(dev_soft.spend(null_queue, 100, 10000000, &ops[0]), 0);
-    cr_assert_eq(dev_soft.spend(null_queue, 2, 1000000, &ops[1]), 0);
+    cr_assert_eq(dev_soft.null_mode->spend(null_queue, 100, 10000000, &ops[0]), 0);
+    cr_assert_eq(dev_soft.null_mode->spend(null_queue, 2, 1000000, &ops[1]), 0);
     for (int seen = 0; seen < 2;)
         for (struct dev_op *op = wait_one(); op; op = op->next)
             seen++;
@@ -353,7 +356,7 @@ Test(soft, spent_time_keeps_nobody_and_is_cancelled_with_its_space) {
     open_null();
     cr_assert_eq(back(space, BASE, 2 * MIB), 0);
     for (int i = 0; i < 3; i++)
-        cr_assert_eq(dev_soft.spend(null_queue, 16, 3600000000000, &ops[i]), 0);
+        cr_assert_eq(dev_soft.null_mode->spend(null_queue, 16, 3600000000000, &ops[i]), 0);
     launch(queue, "add", 1, BASE, 1, &kernel);
     cr_assert_eq(wait_one(), &kernel);
     cr_expect_eq(kernel.result, 0);
@@ -362,7 +365,8 @@ Test(soft, spent_time_keeps_nobody_and_is_cancelled_with_its_space) {
     while (seen < 3)
         for (struct dev_op *op = wait_one(); op; op = op->next, seen++)
             cr_assert_eq(op->result, ERR_CANCELLED);
-    cr_assert_eq(dev_soft.spend(null_queue, 16, 1000, &ops[0]), 0, "what comes later is served");
+    cr_assert_eq(dev_soft.null_mode->spend(null_queue, 16, 1000, &ops[0]), 0,
+                 "what comes later is served");
     cr_assert_eq(wait_one(), &ops[0]);
     cr_expect_eq(ops[0].result, 0);
     close_null();
@@ -491,7 +495,7 @@ Test(soft, an_endless_kernel_holds_nobody_up_and_can_be_cancelled) {
 static uint64_t busy_above(const struct dev_op *op, uint64_t ns) {
     uint64_t busy = 0;
     for (int i = 0; i < 60000 && busy <= ns; i++) {
-        busy = dev_soft.busy(dev, op);
+        busy = dev_soft.inflight->busy(dev, op);
         usleep(1000);
     }
     cr_assert_gt(busy, ns);
@@ -508,7 +512,7 @@ Test(soft, an_operation_in_flight_has_its_time_so_far) {
     dev_soft.space_cancel(space);
     cr_assert_eq(wait_one(), &endless);
     cr_assert_geq(endless.busy_ns, busy);
-    cr_assert_eq(dev_soft.busy(dev, &endless), endless.busy_ns);
+    cr_assert_eq(dev_soft.inflight->busy(dev, &endless), endless.busy_ns);
     close_device();
 }
 
