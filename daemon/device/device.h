@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device seam: what a GPU must be able to do for the worker. A static named table of backends;
- * the configuration or SALUS_DEVICE chooses, and only `cuda` and `soft` are ever chosen by default.
+ * The device seam: all that the worker asks of a GPU. A backend is a table of operations
+ * (struct dev_ops): a core that each has, and optional interfaces with headers of their own
+ * (device_recovery.h and others). docs/architecture.md says what a new one needs. The backends are
+ * a static table of names; the configuration or SALUS_DEVICE chooses, and only `cuda` and `soft`
+ * are ever chosen by default.
  *
  * Spaces: each client has an address space, that is the windows of wire_windows mapped in the
  * worker; a backend must let no operation of one space touch another's memory. Queues: in-order
@@ -102,9 +105,9 @@ struct dev_info {
     bool runs_code;     /* machine code, not PTX alone */
     bool open_memory;   /* kernels of a space may reach the memory of others */
     bool plain;         /* kernels neither launch, change, nor decide about the worker's graphs */
-    bool arrays;        /* its own: array_create is there. Else they are memory of the windows */
-    bool maps;          /* tensor maps are its own to write: tensor_map is there */
-    bool clusters;      /* cluster_count is there: it cannot be told from other numbers */
+    bool arrays;        /* its own: dev_ops.arrays is there. Else they are memory of the windows */
+    bool maps;          /* tensor maps are its own to write: dev_ops.native is there */
+    bool clusters;      /* dev_ops.native counts them: no other numbers tell how many it holds */
     uint32_t share_sms; /* by steps of so many queue_share goes; 0: by each */
     bool whole;         /* queue_share has no effect: kernels may use all multiprocessors */
     bool in_order;    /* deterministic: a client's operations are to be submitted in its order, each
@@ -229,16 +232,24 @@ struct dev_null_mode_ops;
 struct dev_settings_ops;
 struct dev_inflight_ops;
 
+/* A backend. Every backend has all operations of the core; an interface behind them is optional as
+ * a whole: NULL where the device has no such thing, else complete. Each interface's header says
+ * when it may be absent and what the worker does then. Operations that run for every launch, copy
+ * or completion belong to the core: an interface costs one load more. */
 struct dev_ops {
-    const char *name;
+    const char *name; /* by which the configuration chooses it */
+
+    /* ---- the device -------------------------------------------------------------------------- */
 
     int (*open)(struct dev **out, const struct dev_config *config);
     void (*close)(struct dev *dev);
     void (*info)(struct dev *dev, struct dev_info *out);
-    /* All that a job may ask of the device, as its driver answers it, whatever Salus makes of that;
-     * once, after open, on the worker's thread. Where both say something it is the same as in info.
-     * What does not pass description_check ends the worker. */
+    /* All that a job may ask of the device, as its driver answers it, whatever Salus makes of that.
+     * Called once, after open, on the worker's thread. A value that is in info, too, is the same
+     * there. The worker ends if description_check refuses the description. */
     void (*describe)(struct dev *dev, struct description *out);
+
+    /* ---- completions ------------------------------------------------------------------------- */
 
     /* Becomes readable when poll() has completions and was asked to arm(). */
     int (*event_fd)(struct dev *dev);
@@ -247,22 +258,26 @@ struct dev_ops {
     /* The caller is about to sleep on event_fd. Returns 1 when completions are already waiting. */
     int (*arm)(struct dev *dev);
 
-    /* windows->dev_base is a wish: where the device has it elsewhere, that is what it becomes. */
+    /* ---- spaces ------------------------------------------------------------------------------ */
+
+    /* windows->dev_base is a wish: a device that has the window elsewhere stores its address. */
     int (*space_create)(struct dev *dev, struct dev_windows *windows,
                         const struct dev_space_ops *ops, void *arg, struct dev_space **out);
     /* Every queue must be idle. Unmaps and frees all that the space owns. */
     void (*space_destroy)(struct dev_space *space);
     /* Running kernels of the space end at their next quantum with ERR_CANCELLED, queued operations
      * complete with ERR_CANCELLED without running. Asynchronous; the completions come by poll().
-     * An image that is being read for it, or will be, may end with ERR_CANCELLED. */
+     * An image that is being read for the space, or will be, may end with ERR_CANCELLED. */
     void (*space_cancel)(struct dev_space *space);
 
-    /* Physical memory, in whole chunks of info.granularity_bytes, under the rules of CUDA's virtual
-     * memory calls: a mapping begins at a chunk's first byte and covers all of it, an unmapping is
-     * whole, a chunk neither grows nor shrinks; several spaces may map one chunk.
+    /* ---- memory ------------------------------------------------------------------------------ */
+
+    /* Physical memory comes in whole chunks of info.granularity_bytes, under the rules of CUDA's
+     * virtual memory calls: a mapping begins at a chunk's first byte and covers all of it, an
+     * unmapping is whole, a chunk neither grows nor shrinks; several spaces may map one chunk.
      * chunk_create: zero-filled; ERR_NO_MEMORY when the device is full. */
     int (*chunk_create)(struct dev *dev, struct dev_chunk **out);
-    /* Mapped nowhere. Accepts NULL. */
+    /* The chunk is mapped nowhere. Accepts NULL. */
     void (*chunk_destroy)(struct dev *dev, struct dev_chunk *chunk);
     /* chunks[i] appears at addr + i * granularity, in the alloc window; the chunk stays the
      * caller's. -EEXIST when any place is taken, with nothing mapped. */
@@ -271,43 +286,48 @@ struct dev_ops {
     /* The caller guarantees that no operation of the space is in flight. -ENOENT when any place is
      * not mapped, with nothing unmapped. */
     int (*chunk_unmap)(struct dev_space *space, uint64_t addr, uint32_t count);
-    /* Whole chunks, at once; nothing that touches them is in flight. `host`: granularity_bytes. */
+    /* Whole chunks, at once; no operation that touches them is in flight. `host`:
+     * granularity_bytes. */
     int (*chunk_copy)(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
     int (*chunk_save)(struct dev *dev, void *host, const struct dev_chunk *chunk);
     int (*chunk_load)(struct dev *dev, struct dev_chunk *chunk, const void *host);
-    /* The same: zero-filled. The caller gives few chunks at a time and waits for no more than these
-     * (a fill on a stream of the backend's own, on hardware); mapped or not. */
+    /* Fills chunks with zeros, whether they are mapped or not. The caller gives few at a time and
+     * waits for no more than these (a fill on a stream of the backend's own, on hardware). */
     int (*chunk_clear)(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count);
-    /* What a cell of the space holds now: 4 or 8 bytes, aligned, read as a whole while anybody may
-     * write them. ERR_ILLEGAL_ADDRESS when they are not backed. */
+    /* The present value of a cell of the space: 4 or 8 bytes, aligned, read as a whole while
+     * anybody may write them. ERR_ILLEGAL_ADDRESS when they are not backed. */
     int (*peek)(struct dev_space *space, uint64_t addr, uint32_t bytes, uint64_t *value);
     /* All physical memory in use: chunks and module memory. */
     uint64_t (*mem_used)(struct dev *dev);
 
-    /* Beside. A module of the space, which does not know of it yet and has given it no memory.
-     * `image`: fatbin, cubin or PTX, private to the caller, not kept. `capability`: for which its
-     * PTX is chosen; 0: what the space is told, and where that cannot be said the only one. On
-     * failure `why` (>= 256 bytes) says what is wrong with it and NULL is stored. */
+    /* ---- modules ----------------------------------------------------------------------------- */
+
+    /* Beside. Makes a module of the space, which does not know of it yet and has given it no
+     * memory. `image`: fatbin, cubin or PTX, private to the caller, not kept. `capability`: the one
+     * for which its PTX is chosen; 0: the space's, or the only one of a device without settings. On
+     * failure `why` (>= 256 bytes) says why the image was refused, and NULL is stored. */
     int (*module_read)(struct dev_space *space, uint32_t capability, const void *image,
                        size_t bytes, struct dev_module **out, char *why, size_t why_bytes);
-    /* Gives it what its variables and its kernels need of the space. ERR_NO_MEMORY and others, with
-     * `why` as above: then it has nothing. */
+    /* Gives the module the memory that its variables and kernels need of the space. ERR_NO_MEMORY
+     * and others, with `why` as above: then it has nothing. */
     int (*module_place)(struct dev_module *module, char *why, size_t why_bytes);
-    /* Takes that back; it is only to be freed. No launch of it may be in flight. */
+    /* Takes that memory back; the module is only to be freed. No launch of it may be in flight. */
     void (*module_remove)(struct dev_module *module);
-    /* Beside. One that has nothing of its space, which may be gone. Accepts NULL. */
+    /* Beside. Frees a module that has nothing of its space, which may be gone. Accepts NULL. */
     void (*module_free)(struct dev_module *module);
     uint32_t (*func_count)(struct dev_module *module);
     const char *(*func_name)(struct dev_module *module, uint32_t index);
     /* Beside. ERR_NOT_FOUND; ERR_NO_BINARY for a kernel that has only machine code. Valid until the
-     * module is removed. On failure `why` says what is wrong with it, for people; maybe nothing. */
+     * module is removed. On failure `why` has the reason for people, or is empty. */
     int (*func_get)(struct dev_module *module, const char *name, struct dev_func **out,
                     struct dev_func_info *info, char *why, size_t why_bytes);
     int (*global_get)(struct dev_module *module, const char *name, uint64_t *addr, uint64_t *bytes);
     uint32_t (*global_count)(struct dev_module *module);
 
+    /* ---- queues and operations --------------------------------------------------------------- */
+
     int (*queue_create)(struct dev_space *space, int priority, struct dev_queue **out);
-    /* Must be idle. */
+    /* The queue must be idle. */
     void (*queue_destroy)(struct dev_queue *queue);
 
     /* Asynchronous. A negative return means that nothing was submitted and `op` will not complete.
@@ -317,20 +337,21 @@ struct dev_ops {
     int (*copy)(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
     int (*memset)(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);
 
-    /* Optional interfaces, each NULL where the device has none. */
-    const struct dev_recovery_ops *recovery;
-    const struct dev_spares_ops *spares;
-    const struct dev_variables_ops *variables;
-    const struct dev_retirement_ops *retirement;
-    const struct dev_textures_ops *textures;
-    const struct dev_arrays_ops *arrays;
-    const struct dev_native_ops *native;
-    const struct dev_host_ops *host;
-    const struct dev_driver_ops *driver;
-    const struct dev_shares_ops *shares;
-    const struct dev_null_mode_ops *null_mode;
-    const struct dev_settings_ops *settings;
-    const struct dev_inflight_ops *inflight;
+    /* ---- optional interfaces ----------------------------------------------------------------- */
+
+    const struct dev_recovery_ops *recovery;     /* memory that outlives the process */
+    const struct dev_spares_ops *spares;         /* host memory that outlives the process */
+    const struct dev_variables_ops *variables;   /* variables in savepoints */
+    const struct dev_retirement_ops *retirement; /* chunks outside the device, without a copy */
+    const struct dev_textures_ops *textures;     /* textures and surfaces */
+    const struct dev_arrays_ops *arrays;         /* arrays of the device's own */
+    const struct dev_native_ops *native;         /* its own tensor maps and count of clusters */
+    const struct dev_host_ops *host;             /* files behind registered memory */
+    const struct dev_driver_ops *driver;         /* a device that is reached through a driver */
+    const struct dev_shares_ops *shares;         /* levels, shares and preemption of queues */
+    const struct dev_null_mode_ops *null_mode;   /* kernels that take time and compute nothing */
+    const struct dev_settings_ops *settings;     /* a capability and limits for each space */
+    const struct dev_inflight_ops *inflight;     /* looks into operations in flight */
 };
 
 extern const struct dev_ops dev_soft;

@@ -3,9 +3,9 @@
  * Optional interface of a device: sees files and registered memory of programs, by the pages
  * themselves.
  *
- * A backend without it (dev_ops.host is NULL) sees its clients' windows alone. A file that a
- * program would show in its window is refused with -ENOTSUP, and memory outside the windows with
- * -EADDRNOTAVAIL: cuMemHostRegister of such memory then gives the error that CUDA has for it.
+ * A backend without it (dev_ops.host is NULL) sees its clients' windows alone. The worker refuses
+ * the file behind registered memory with -ENOTSUP: such memory has no device pointer, and copies
+ * treat it as pageable. Registered memory that no other process maps needs no file.
  *
  * Threads and errors: as device.h says.
  */
