@@ -416,7 +416,7 @@ static const struct dev_driver_ops driver_ops = {
     .space_owns = cuda_space_in_globals,
     .host_show = cuda_space_host_show,
     .host_shown = cuda_space_host_shown,
-    .queue_time = cuda_queue_time,
+    .queue_time = cuda_issue_time,
 };
 
 static const struct dev_shares_ops shares_ops = {

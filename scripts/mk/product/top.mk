@@ -44,6 +44,7 @@ check-style: ## format and names: what of lint takes seconds
 	@$(CLANG_FORMAT) --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' | grep -v gen/ | grep -v '/gen_')
 	@scripts/check-names
 	@scripts/check-pipeline
+	@scripts/check-seam
 .PHONY: check-cppcheck check-tidy check-mutants-apply
 check-cppcheck: ## what cppcheck finds
 	@cppcheck -j$(JOBS) --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
