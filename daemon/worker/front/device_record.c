@@ -17,7 +17,7 @@
 /* A device that keeps to none of a client's has its own. */
 static uint64_t limit_in_force(const struct worker *w, const struct wire_limit *l) {
     return w->ops->settings || l->limit >= DESCRIPTION_LIMITS ? l->value
-                                                                 : w->description.limits[l->limit];
+                                                              : w->description.limits[l->limit];
 }
 
 int device_record_limit(struct client *c, const void *rec, char *why, size_t why_bytes) {
