@@ -357,10 +357,16 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     return err;
 }
 
+void client_leave(struct client *c) {
+    if (!c->leaving) c->worker->clients.leaving++;
+    c->leaving = true;
+}
+
 void client_destroy(struct client *c) {
     if (!c) return;
     struct worker *w = c->worker;
     if (!list_empty(&c->link)) w->clients.count--;
+    if (c->leaving) w->clients.leaving--;
     list_remove(&c->link);
     list_remove(&c->fault_link);
     list_remove(&c->clearing);

@@ -87,7 +87,10 @@ static void tick(struct worker *w) {
     hint_clients(w);
     iteration_boundary_relent(w);
     show_update(w, false);
-    status_page_update(w);
+    if (w->now_ns >= status_page_next_ns(w)) {
+        w->loop.status_ns = w->now_ns + STATUS_PAGE_EVERY_NS;
+        status_page_update(w);
+    }
     events_link_update(&w->events_link, w->now_ns);
     if (w->now_ns >= w->loop.beat_ns) {
         w->loop.beat_ns = w->now_ns + BEAT_NS;
@@ -182,7 +185,7 @@ static void end_clients(struct worker *w) {
     keepers_finish(&w->shared.keepers); /* nothing is kept beyond our own end: nor saved for that */
     list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
-        c->leaving = true;
+        client_leave(c);
         client_end_abandon(c, w->recovery.ending ? w->recovery.ending : ERR_BROKER_LOST);
         reply_wake(
             &c->com,

@@ -90,7 +90,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     w->moves.most = w->moves.left = WORKER_GRANULES;
     list_init(&w->work.watching);
     list_init(&w->shared.segments.exported);
-    list_init(&w->shared.signals);
+    list_init(&w->signals.list);
     list_init(&w->loads.back);
     w->isolation.waiting_last = &w->isolation.waiting;
     w->isolation.held_last = &w->isolation.held;
@@ -118,12 +118,12 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     sched.slice_ns = w->ops->shares ? w->info.slice_ns : 0;
     sched.one_user = w->info.open_memory && !config->share_users;
     step = policy_why;
-    err = sched_create(&w->sched, &sched, policy_why, sizeof(policy_why));
+    err = sched_create(&w->scheduling.sched, &sched, policy_why, sizeof(policy_why));
     if (err) goto fail;
     step = "the recorder cannot be made";
     err = recorder_create(&w->events_link.recorder, &sched, 0);
     if (err) goto fail;
-    w->events_link.sched = w->sched;
+    w->events_link.sched = w->scheduling.sched;
     step = "the scheduler's events cannot be made";
     err = open_batch(&w->scheduling.events);
     if (!err) err = open_batch(&w->scheduling.taken);
@@ -158,7 +158,7 @@ void worker_destroy(struct worker *w) {
     if (!w) return;
     if (w->loads.errands.event_fd >= 0) errand_stop(&w->loads.errands);
     recorder_destroy(w->events_link.recorder);
-    sched_destroy(w->sched);
+    sched_destroy(w->scheduling.sched);
     kernels_destroy(w->profiles.kernels);
     lane_table_finish(&w->lanes);
     keepers_finish(&w->shared.keepers);

@@ -32,8 +32,8 @@
 
 /* ---- the parts of the worker -------------------------------------------------------------------
  *
- * Each names the files that write its members; worker.c sets them at first. scripts/check-pipeline
- * holds the code to that.
+ * Each names the one file that writes its members; worker.c sets them at first. The lists of work
+ * name a file each. scripts/check-pipeline holds the code to that.
  */
 
 /* Set once, by worker_create. */
@@ -52,6 +52,7 @@ struct event_batch {
 
 /* Between the worker and its scheduler: scheduling/sched_link.c. */
 struct scheduling {
+    struct sched *sched;
     struct event_batch events; /* for the next step */
     struct event_batch taken;  /* of the step whose actions are being carried out */
     uint64_t steps;            /* so far */
@@ -71,8 +72,7 @@ struct fault_isolation {
     uint64_t since_ns;                  /* when the first of `waiting` came, or `alone` began */
 };
 
-/* The end of an earlier worker's device, and of this one's: faults/device_loss.c; `restoring`,
- * which the broker ends: front/order.c. */
+/* The end of an earlier worker's device, and of this one's: faults/device_loss.c. */
 struct recovery {
     bool restoring;    /* clients of an earlier worker are still to come: no other is read */
     int ending;        /* why all clients end with this worker; 0: the broker is gone */
@@ -83,7 +83,7 @@ struct recovery {
 /* What the device takes for so many is little; then others have their turn. */
 #define WORKER_GRANULES 8u
 
-/* Moves of clients' memory: residency/memory_move.c, residency/residency.c. */
+/* Moves of clients' memory: residency/memory_move.c. */
 struct moves {
     struct list list;
     uint32_t most;    /* granules, in a round of the loop: of all clients */
@@ -92,15 +92,18 @@ struct moves {
     struct pace pace; /* how much of these, and of deferred requests, in a round of the loop */
 };
 
-/* Objects that clients show to others of their user: requests/segment_request.c,
- * front/signal_record.c. */
-struct shared_objects {
+/* Segments that clients show to others of their user: requests/segment_request.c. */
+struct shared_segments {
     struct segment_set segments;
     struct keepers keepers;
-    struct list signals; /* signal.link: all */
 };
 
-/* All clients: client.c; those that leave: front/order.c. */
+/* Signals that clients show to others of their user: front/signal_record.c. */
+struct shared_signals {
+    struct list list; /* signal.link: all */
+};
+
+/* All clients: client.c. */
 struct client_set {
     struct list list; /* client.link */
     uint32_t count, leaving;
@@ -141,8 +144,7 @@ struct profiles {
     uint32_t generation; /* of the latest WIRE_FORGET */
 };
 
-/* When the loop looks again at what it looks at once in a while: loop.c; `status_ns`:
- * operations/status_page.c. */
+/* The times at which the loop does what it does only now and then: loop.c. */
 struct loop_state {
     int epoll_fd;
     uint32_t cores, cpu;
@@ -157,14 +159,14 @@ struct worker {
     struct description description;
     struct worker_settings config;
 
-    struct sched *sched;
     struct events_link events_link; /* its latest steps */
     struct scheduling scheduling;
     struct fault_isolation isolation;
     struct recovery recovery;
     struct lane_table lanes;
     struct moves moves;
-    struct shared_objects shared;
+    struct shared_segments shared;
+    struct shared_signals signals;
     struct load load;
     struct board board;
     struct client_set clients;

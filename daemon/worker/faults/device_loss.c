@@ -31,6 +31,10 @@ void device_loss_note(struct worker *w, const struct op *op) {
     if (!op->dev.begun && !op->again) estate_take_back(&c->estate, op->stream->id, op->seq);
 }
 
+void device_loss_restored(struct worker *w) {
+    w->recovery.restoring = false;
+}
+
 void device_loss_say(struct worker *w, int err) {
     w->recovery.ending = ERR_DEVICE_LOST;
     struct wire_worker_msg msg = {.kind = WIRE_BROKE, .job_id = w->recovery.culprit, .result = err};

@@ -13,6 +13,8 @@
 struct op;
 struct worker;
 
+/* All clients of an earlier worker are here again: the scheduler may give memory to others. */
+void device_loss_restored(struct worker *w);
 /* An operation ended, or the device did not take it. Before its client is told anything. */
 void device_loss_note(struct worker *w, const struct op *op);
 /* All have ended, and this worker ends with them: the broker is told who did it; `err` is what it

@@ -17,6 +17,7 @@
 #include "daemon/device/device_recovery.h"
 #include "daemon/sched/core/config.h"
 #include "daemon/worker/client.h"
+#include "daemon/worker/faults/device_loss.h"
 #include "daemon/worker/front/kernel_link.h"
 #include "daemon/worker/operations/client_end.h"
 #include "daemon/worker/page/reply.h"
@@ -62,7 +63,6 @@ void order_reap(struct worker *w) {
                   atom_load_relaxed(&c->com.page->stats.faults));
         epoll_ctl(w->loop.epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
         client_end_destroy(c);
-        w->clients.leaving--;
         w->board.stale = true; /* the scheduler forgot it before its memory was gone */
         kernel_link_begin(w);
         kernel_link_tell(w); /* whoever sees that it is gone sees what was learned of it */
@@ -202,8 +202,7 @@ static void take_detach(struct worker *w, const struct wire_worker_msg *msg) {
         return;
     }
     if (c->leaving) return;
-    c->leaving = true;
-    w->clients.leaving++;
+    client_leave(c);
     client_end_abandon(c, msg->result < 0 ? msg->result : ERR_LEFT);
 }
 
@@ -275,7 +274,7 @@ static void take_file(struct worker *w, const struct wire_worker_msg *msg, int *
 
 /* All who were here before an earlier worker ended have what is theirs. */
 static void take_restored(struct worker *w) {
-    w->recovery.restoring = false;
+    device_loss_restored(w);
     if (w->ops->recovery) w->ops->recovery->memory_settle(w->dev);
 }
 

@@ -63,7 +63,7 @@ static uint64_t write_jobs(struct worker *w, uint32_t *waiting) {
     uint64_t granted = 0;
     list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
-        if (c->abandoned || !sched_job(w->sched, c->job_id, &view)) {
+        if (c->abandoned || !sched_job(w->scheduling.sched, c->job_id, &view)) {
             clear_job(c);
             continue;
         }
@@ -82,17 +82,17 @@ static uint64_t write_jobs(struct worker *w, uint32_t *waiting) {
 static void write_board(struct worker *w) {
     struct sched_lane_view views[WIRE_LANES];
     struct wire_board *b = w->board.page;
-    uint32_t waiting = 0, count = sched_lanes(w->sched, views, WIRE_LANES);
+    uint32_t waiting = 0, count = sched_lanes(w->scheduling.sched, views, WIRE_LANES);
     uint64_t granted = write_jobs(w, &waiting), seq = atom_load_relaxed(&b->seq);
     if (count > WIRE_LANES) count = WIRE_LANES;
     atom_exchange(&b->seq, seq + 1); /* what follows is not visible before */
-    b->policy = *sched_policy_config(w->sched);
+    b->policy = *sched_policy_config(w->scheduling.sched);
     b->capacity_bytes = w->info.memory_bytes;
     b->kept_bytes = w->shared.segments.alone_bytes;
-    b->free_bytes = sched_free_bytes(w->sched);
+    b->free_bytes = sched_free_bytes(w->scheduling.sched);
     b->lane_count = count;
     b->waiting_jobs = waiting;
-    b->sm_threshold = sched_sm_threshold(w->sched);
+    b->sm_threshold = sched_sm_threshold(w->scheduling.sched);
     b->whole = w->info.whole || !w->ops->shares;
     for (uint32_t i = 0; i < count; i++) {
         const struct sched_lane_view *v = &views[i];

@@ -12,7 +12,7 @@
 #include "daemon/worker/page/reply.h"
 
 static int change(struct client *c, const struct wire_signal *rec) {
-    struct list *all = &c->worker->shared.signals;
+    struct list *all = &c->worker->signals.list;
     switch (rec->rec.op) {
     case WIRE_SIGNAL_MAKE: return signal_make(&c->signals, rec->signal, c->uid, all);
     case WIRE_SIGNAL_OPEN: return signal_open(&c->signals, rec->signal, c->uid, rec->key, all);

@@ -100,7 +100,5 @@ uint64_t status_page_next_ns(const struct worker *w) {
 
 void status_page_update(struct worker *w) {
     struct list *pos;
-    if (w->now_ns < status_page_next_ns(w)) return;
-    w->loop.status_ns = w->now_ns + STATUS_PAGE_EVERY_NS;
     list_each(pos, &w->clients.list) look_at(list_entry(pos, struct client, link));
 }

@@ -17,7 +17,7 @@ struct worker;
     100000000ull /* how often it is looked at while something is in flight */
 #define STATUS_PAGE_LEAST_NS 100000000ull /* what is younger is not shown */
 
-/* Of every client, when it is time. */
+/* Of every client; the loop calls it when it is time. */
 void status_page_update(struct worker *w);
 /* When it is time again; UINT64_MAX: nothing is in flight. */
 uint64_t status_page_next_ns(const struct worker *w);

@@ -32,6 +32,30 @@ void memory_move_remove(struct worker *w, struct move *mv) {
     free(mv);
 }
 
+void memory_move_round(struct worker *w) {
+    struct list *pos;
+    uint32_t count = 0;
+    w->moves.left = w->moves.most;
+    list_each(pos, &w->moves.list) {
+        struct move *mv = move_at(pos);
+        mv->has_share = memory_move_may(w, mv);
+        mv->waits = false;
+        count += mv->has_share;
+    }
+    list_each(pos, &w->moves.list) {
+        struct move *mv = move_at(pos);
+        if (mv->has_share) mv->left = count < w->moves.most ? w->moves.most / count : 1;
+    }
+}
+
+void memory_move_pay(struct worker *w, struct move *mv, uint64_t granules) {
+    uint32_t n = (uint32_t)granules;
+    mv->granules += n;
+    mv->left -= n < mv->left ? n : mv->left;
+    w->moves.left -= n < w->moves.left ? n : w->moves.left;
+    pace_add(&w->moves.pace, n);
+}
+
 /* Those of the client that come behind. */
 static void drop_behind(struct worker *w, const struct client *c, const struct list *before) {
     struct list *pos = before->next, *next;

@@ -48,6 +48,11 @@ struct move {
 /* Of a client there may be several; behind all others. NULL: out of memory. */
 struct move *memory_move_add(struct worker *w, enum move_kind kind, struct client *c,
                              uint32_t lane);
+/* A round of the loop begins. The moves that may go on share its granules, each has one at least;
+ * the rest of these is for others. */
+void memory_move_round(struct worker *w);
+/* The move took so many granules of the round. */
+void memory_move_pay(struct worker *w, struct move *mv, uint64_t granules);
 /* It is over. */
 void memory_move_remove(struct worker *w, struct move *mv);
 /* The client ends: in the place of what is to be done to it, or behind all others, its memory is

@@ -34,7 +34,8 @@ static struct sched_need most_of(const struct client *c, struct user_sum *sums) 
     const struct credit *k = &c->credit;
     struct sched_need most;
     uint64_t limit = c->limits.device_bytes;
-    if (!sched_obtainable(c->worker->sched, c->job_id, &most)) return (struct sched_need){0};
+    if (!sched_obtainable(c->worker->scheduling.sched, c->job_id, &most))
+        return (struct sched_need){0};
     if (!limit) return most;
     uint64_t granted = granted_to_user(c, sums), more = limit > granted ? limit - granted : 0;
     return (struct sched_need){least_of(most.persistent_bytes, credit_granted_p(k) + more),

@@ -39,17 +39,8 @@ static void fail_client(struct client *c, const char *what, int err) {
  * and asked there.
  */
 
-/* So much was done of it. */
-static void pay(struct worker *w, struct move *mv, uint64_t granules) {
-    uint32_t n = (uint32_t)granules;
-    mv->granules += n;
-    mv->left -= n < mv->left ? n : mv->left;
-    w->moves.left -= n < w->moves.left ? n : w->moves.left;
-    pace_add(&w->moves.pace, n);
-}
-
 static void pay_bytes(struct worker *w, struct move *mv, uint64_t bytes) {
-    pay(w, mv, bytes / w->info.granularity_bytes);
+    memory_move_pay(w, mv, bytes / w->info.granularity_bytes);
 }
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
@@ -74,7 +65,7 @@ static bool join_step(struct client *c, struct move *mv, struct memory_lane *lan
     if (memory_joined(c->memory, lane)) return true;
     if (!mv->left) return false;
     *err = memory_join(c->memory, lane, mv->left);
-    pay(c->worker, mv, memory_part(c->memory));
+    memory_move_pay(c->worker, mv, memory_part(c->memory));
     return !*err && memory_joined(c->memory, lane);
 }
 
@@ -133,7 +124,7 @@ static bool out_step(struct client *c, struct move *mv) {
     int err = 0;
     if (join_step(c, mv, NULL, &err) && mv->left) {
         err = memory_swap_out(c->memory, mv->left, &moved);
-        pay(w, mv, memory_part(c->memory));
+        memory_move_pay(w, mv, memory_part(c->memory));
     }
     stats_add(&c->com.page->stats.swapped_bytes, moved);
     if (!err && !memory_out(c->memory)) return false;
@@ -151,7 +142,7 @@ static bool in_step(struct client *c, struct move *mv) {
     if (memory_swapped(c->memory)) {
         err = memory_swap_in(c->memory, mv->left, &moved);
         stats_add(&c->com.page->stats.swapped_bytes, moved);
-        pay(w, mv, memory_part(c->memory));
+        memory_move_pay(w, mv, memory_part(c->memory));
         if (!err && memory_swapped(c->memory)) return false;
     }
     bool joined = !err && join_step(c, mv, w->lanes.items[c->lane].chunks, &err);
@@ -213,7 +204,7 @@ static bool pack_client(struct client *c, struct move *mv) {
     if (memory_packed(c->memory)) return true;
     if (!mv->left) return false;
     int err = memory_join(c->memory, lane, mv->left);
-    pay(c->worker, mv, memory_part(c->memory));
+    memory_move_pay(c->worker, mv, memory_part(c->memory));
     if (err) fail_client(c, "its lane could not be packed", err);
     return err || memory_packed(c->memory);
 }
@@ -273,8 +264,8 @@ static bool trim_step(struct client *c, struct move *mv) {
 static bool end_step(struct client *c, struct move *mv) {
     struct worker *w = c->worker;
     struct memory *m = c->ending;
-    pay(w, mv, memory_drop(m, mv->left));
-    if (mv->left) pay(w, mv, memory_segments_drop_ahead(m, mv->left));
+    memory_move_pay(w, mv, memory_drop(m, mv->left));
+    if (mv->left) memory_move_pay(w, mv, memory_segments_drop_ahead(m, mv->left));
     if (!mv->left || !trim_step(c, mv)) return false;
     memory_destroy(m);
     c->ending = NULL;
@@ -350,24 +341,9 @@ static unsigned go_on(struct worker *w) {
     return count;
 }
 
-/* A round's granules are shared by those that may go on now, each of which has one at least; what
- * these leave is for others. */
 unsigned residency_go_on(struct worker *w) {
-    struct list *pos;
-    uint32_t count = 0;
-    w->moves.left = w->moves.most;
-    if (!memory_move_any(w)) return 0;
-    list_each(pos, &w->moves.list) {
-        struct move *mv = list_entry(pos, struct move, link);
-        mv->has_share = memory_move_may(w, mv);
-        mv->waits = false;
-        count += mv->has_share;
-    }
-    list_each(pos, &w->moves.list) {
-        struct move *mv = list_entry(pos, struct move, link);
-        if (mv->has_share) mv->left = count < w->moves.most ? w->moves.most / count : 1;
-    }
-    return go_on(w);
+    memory_move_round(w);
+    return memory_move_any(w) ? go_on(w) : 0;
 }
 
 /* Forgotten, it would leave somebody waiting for ever; the broker restarts us. */

@@ -198,8 +198,8 @@ void sched_link_step(struct worker *w) {
     w->scheduling.events = w->scheduling.taken; /* what the actions lead to is for the next step */
     w->scheduling.events.count = 0;
     w->scheduling.taken = taken;
-    recorder_begin(recorder, w->sched, w->now_ns, taken.items, taken.count);
-    int err = sched_step(w->sched, w->now_ns, taken.items, taken.count, &actions);
+    recorder_begin(recorder, w->scheduling.sched, w->now_ns, taken.items, taken.count);
+    int err = sched_step(w->scheduling.sched, w->now_ns, taken.items, taken.count, &actions);
     if (err) { /* out of memory: going on would lose operations */
         log_error("worker", "scheduler step failed: error=%d", err);
         abort();

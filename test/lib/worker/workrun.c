@@ -254,7 +254,8 @@ void workrun(const struct workload *w, const struct policy_config *policy, bool 
         r.programs[i].end_ns = NEVER;
     }
     fakedev_hold(worker->dev, true);
-    check(recorder_stream(worker->events_link.recorder, worker->sched, dup(fileno(recording))) == 0,
+    check(recorder_stream(worker->events_link.recorder, worker->scheduling.sched,
+                          dup(fileno(recording))) == 0,
           "a recording");
     worker->events_link.until_ns = NEVER;
     run_all(&r);

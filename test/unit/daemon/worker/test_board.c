@@ -136,7 +136,7 @@ Test(board, a_paused_job_stands_still_until_it_is_resumed) {
     wirebench_run(b);
     cr_expect_eq(wireclient_done(c, 0), seq);
     struct sched_job_view view;
-    cr_assert(sched_job(b->worker->sched, c->job_id, &view));
+    cr_assert(sched_job(b->worker->scheduling.sched, c->job_id, &view));
     cr_expect_eq(view.priority, 7);
     cr_expect_eq(view.weight, 3);
     msg = (struct wire_worker_msg){.kind = WIRE_SET_JOB, .job_id = 4711};

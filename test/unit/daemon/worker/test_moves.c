@@ -364,7 +364,7 @@ Test(moves, whose_memory_comes_is_not_idle) {
     uint64_t steps = w.worker->scheduling.steps;
     uint32_t rounds = 0;
     for (; memory_move_any(w.worker); rounds++) {
-        cr_assert(sched_job(w.worker->sched, w.big->job_id, &view));
+        cr_assert(sched_job(w.worker->scheduling.sched, w.big->job_id, &view));
         cr_expect_not(view.swapped);
         w.worker->loop.tick_ns = 0;
         loop_once(w.worker);

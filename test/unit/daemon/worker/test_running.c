@@ -41,7 +41,7 @@ static const struct wire_running *shown_after(uint64_t ns) {
 
     wirebench_run(bench);
     bench->worker->now_ns = fdutil_now_ns() + ns;
-    bench->worker->loop.status_ns = 0;
+    bench->worker->loop.status_ns = bench->worker->now_ns + STATUS_PAGE_EVERY_NS;
     status_page_update(bench->worker);
     cr_assert_eq(atom_load_relaxed(&r->seq) % 2, 0);
     return r;

@@ -70,7 +70,7 @@ static void end(void) {
     if (a) leave(a);
     if (b) leave(b);
     cr_expect_eq(fakedev_violations(bench->worker->dev, &what), 0, "%s", what);
-    cr_expect(list_empty(&bench->worker->shared.signals));
+    cr_expect(list_empty(&bench->worker->signals.list));
     wirebench_stop(bench);
 }
 
