@@ -305,6 +305,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     list_init(&c->clearing);
     list_init(&c->parts);
     list_init(&c->keeping);
+    memory_ask_init(c->asks, c);
     watch_init(&c->watch);
     op_pool_init(&c->pool);
     device_launch_init(&c->launching, w->config.seed);
@@ -372,6 +373,7 @@ void client_destroy(struct client *c) {
     list_remove(&c->clearing);
     list_remove(&c->parts);
     list_remove(&c->keeping);
+    memory_ask_forget(c->asks);
     watch_forget(&c->watch);
     boundary_finish(&c->boundary);
     lifetime_finish(&c->lifetime);

@@ -26,6 +26,7 @@
 #include "daemon/worker/page/completion_page.h"
 #include "daemon/worker/page/text.h"
 #include "daemon/worker/residency/credit.h"
+#include "daemon/worker/residency/memory_ask.h"
 #include "daemon/worker/segments/hostfile.h"
 #include "daemon/worker/stream/callback.h"
 #include "daemon/worker/stream/device_launch.h"
@@ -45,15 +46,9 @@ struct memory;
 #define CLIENT_OUT 2u   /* for its memory: swapped out */
 #define CLIENT_LOADS 4u /* for its errand: what it sent behind it comes after it */
 #define CLIENT_SAVES 8u /* for its memory to be saved: savepoint_writer.h */
+#define CLIENT_ASKS 16u /* for a limit, which needs memory that it asks for: limit_request.h */
 
 /* What each operation touches comes first, on a few cache lines. */
-/* Memory that it asked the scheduler for, beyond what it holds. */
-enum client_growth {
-    CLIENT_ANSWERED,  /* it waits for no answer */
-    CLIENT_AWAITS,    /* the scheduler will say; its deferred list stands still */
-    CLIENT_DISMISSED, /* there is none: for the operation that asked */
-};
-
 struct client {
     struct worker *worker;
     struct completion com;
@@ -70,8 +65,7 @@ struct client {
     bool abandoned; /* nothing of it will be submitted any more */
     bool expelled, leaving;
     bool deferring; /* its deferred list is being run */
-    enum client_growth growth;
-    bool held; /* until WIRE_BEGIN it is not to be admitted */
+    bool held;      /* until WIRE_BEGIN it is not to be admitted */
 
     /* What it has sent. */
     struct stream_set streams;
@@ -96,6 +90,9 @@ struct client {
     struct wire_limits limits; /* of all of its user's clients */
     struct memory *memory;     /* NULL once it is given back */
     struct credit credit;
+    struct memory_ask asks[MEMORY_ASK_NOBODY]; /* by enum memory_asker */
+    struct wire_limit limit;                   /* that CLIENT_ASKS is about */
+    uint32_t survivors_left;          /* granules of survivors that are still kept in this round */
     uint32_t lane;                    /* SCHED_NO_LANE until it is admitted */
     uint32_t next_lane;               /* to which it is on its way; SCHED_NO_LANE: none */
     uint32_t moves;                   /* of its memory, that are not over: memory_move.h */

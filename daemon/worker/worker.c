@@ -84,6 +84,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     list_init(&w->boundaries.passing);
     list_init(&w->work.clearing);
     list_init(&w->work.parts);
+    list_init(&w->work.asking);
     list_init(&w->boundaries.keeping);
     list_init(&w->work.saving);
     list_init(&w->moves.list);

@@ -57,10 +57,7 @@ struct scheduling {
     struct event_batch taken;  /* of the step whose actions are being carried out */
     uint64_t steps;            /* so far */
     uint64_t arm_ns;           /* it wants one then, at the latest; 0: it does not */
-    bool stepping;             /* its actions are being carried out */
     bool reserved_anew;        /* what jobs can have is to be shown again after the step */
-    uint32_t asker; /* the job that is asking for memory now, and what it was answered; 0: none */
-    enum sched_action_kind answer;
 };
 
 /* Kernels on trial, in lists through op.next: faults/fault_isolation.c. */
@@ -130,6 +127,7 @@ struct work_lists {
     struct list active;   /* stream.active: streams that may have something to do: pump.c */
     struct list faulted;  /* client.fault_link: to be abandoned at the next safe point: pump.c */
     struct list parts;    /* client.parts: memory that comes or goes: deferred_request.c */
+    struct list asking;   /* memory_ask.link: requests for memory: sched_link.c */
     struct list saving;   /* client.estate.savepoint.link: being saved: savepoint_writer.c */
     struct list clearing; /* client.clearing: their part of a lane is cleared: sched_link.c */
     struct list watching; /* client.watch.link: streams of theirs wait for a value: value_wait.c */

@@ -11,21 +11,11 @@
 #include "daemon/device/device_native.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/page/reply.h"
-#include "daemon/worker/requests/memory_grant.h"
+#include "daemon/worker/requests/limit_request.h"
 #include "proto/cuda/cuda_abi.h"
 
-/* A device that keeps to none of a client's has its own. */
-static uint64_t limit_in_force(const struct worker *w, const struct wire_limit *l) {
-    return w->ops->settings || l->limit >= DESCRIPTION_LIMITS ? l->value
-                                                              : w->description.limits[l->limit];
-}
-
 int device_record_limit(struct client *c, const void *rec, char *why, size_t why_bytes) {
-    const struct wire_limit *l = rec;
-    const uint64_t force = limit_in_force(c->worker, l);
-    int err = c->com.fault;
-    if (!err) err = memory_grant_limit(c, l->limit, l->value);
-    reply_send(&c->com, &l->rec, err, &force, err ? 0 : sizeof(force));
+    limit_request_take(c, rec);
     return 0;
 }
 

@@ -43,6 +43,7 @@ struct loading {
     struct dev_func *func;
     struct dev_func_info info;
     int err;
+    bool placed; /* `made`, into the client's memory */
     char text[MODULE_LOAD_WHY_BYTES];
     _Alignas(8) unsigned char rec[]; /* wire_module_load, or wire_func_get and the name behind it */
 };
@@ -107,25 +108,35 @@ static int place(struct client *c, struct loading *l) {
     return l->ops->recovery->module_place_at(l->made.dev, where, count, l->text, sizeof(l->text));
 }
 
-/* Into the client's memory. How much it takes is not known before. */
+static void unplace(struct loading *l) {
+    l->ops->module_remove(l->made.dev);
+    l->placed = false;
+}
+
+/* Into the client's memory. How much it takes is not known before, so that it is asked for behind
+ * it. MEMORY_GRANT_WAITS: it is called again. */
 static int place_module(struct client *c, struct loading *l) {
     struct dev *dev = c->worker->dev;
     uint64_t before = l->ops->mem_used(dev);
-    int err = place(c, l);
-    if (err) return err;
-    l->made.bytes = l->ops->mem_used(dev) - before;
-    err = memory_grant_module(c, l->made.bytes);
-    if (!err) return 0;
+    int err = 0;
+    if (!l->placed) {
+        err = place(c, l);
+        if (err) return err;
+        l->made.bytes = l->ops->mem_used(dev) - before;
+        l->placed = true;
+    }
+    err = memory_grant_module(c, MEMORY_ASK_MODULE, l->made.bytes);
+    if (!err || err == MEMORY_GRANT_WAITS) return err;
     memory_grant_refused(c, l->made.bytes);
     memory_grant_refusal(c, l->made.bytes, l->text, sizeof(l->text));
-    l->ops->module_remove(l->made.dev);
+    unplace(l);
     return err;
 }
 
 static int keep_module(struct client *c, struct loading *l) {
     struct module *m = object_add_module(&c->objects, &l->made);
     if (m) return 0;
-    l->ops->module_remove(l->made.dev);
+    unplace(l);
     memory_grant_module_gone(c, l->made.bytes);
     return -ENOMEM;
 }
@@ -160,7 +171,7 @@ static void say_loaded(struct client *c, struct loading *l) {
 static void finish_load(struct client *c, struct loading *l) {
     const struct wire_module_load *m = (const void *)l->rec;
     int err = c->com.fault ? c->com.fault : l->err;
-    if (!err) err = place_module(c, l);
+    if (err && l->placed) unplace(l);
     if (!err) err = keep_module(c, l);
     if (!err) {
         if (!keep_variables(c, &l->made)) say_loaded(c, l);
@@ -410,7 +421,21 @@ static bool may_finish(const struct errand *e) {
     const struct client *c = l->client;
     if (client_dead(c)) return true;
     if (c->throttled & CLIENT_OUT || c->moves) return false;
+    if (memory_ask_pending(&c->asks[MEMORY_ASK_MODULE])) return false;
     return l->finish != finish_load || !memory_move_any(c->worker);
+}
+
+/* False: the scheduler is asked for the memory of a module, and resumes the load. */
+static bool has_memory(struct client *c, struct loading *l) {
+    struct memory_ask *ask = &c->asks[MEMORY_ASK_MODULE];
+    if (l->finish != finish_load || l->err || client_dead(c)) return true;
+    l->err = place_module(c, l);
+    if (l->err == MEMORY_GRANT_WAITS) {
+        l->err = 0;
+        return false;
+    }
+    memory_ask_end(ask);
+    return true;
 }
 
 static void finish(struct worker *w, struct loading *l) {
@@ -423,18 +448,36 @@ static void finish(struct worker *w, struct loading *l) {
     if (c->abandoned && !client_busy(c)) client_end_release(c);
 }
 
-unsigned module_load_collect(struct worker *w) {
+/* One module at a time is placed beyond what its client was granted: others load behind it. */
+static unsigned finish_some(struct worker *w) {
     unsigned count = 0;
     struct list *pos, *tmp;
-    for (struct errand *e; (e = errand_take(&w->loads.errands));)
-        list_append(&w->loads.back, &e->link);
     list_each_safe(pos, tmp, &w->loads.back) {
         struct errand *e = list_entry(pos, struct errand, link);
+        struct loading *l = list_entry(e, struct loading, errand);
         if (!may_finish(e)) continue;
-        finish(w, list_entry(e, struct loading, errand));
         count++;
+        if (!has_memory(l->client, l)) break;
+        finish(w, l);
     }
     return count;
+}
+
+/* The answer goes to the load that asked, before any other goes on. */
+static void resume_load(struct client *c) {
+    struct worker *w = c->worker;
+    struct loading *l = list_entry(c->errand, struct loading, errand);
+    if (has_memory(c, l)) finish(w, l);
+    finish_some(w);
+}
+
+unsigned module_load_collect(struct worker *w) {
+    for (struct errand *e; (e = errand_take(&w->loads.errands));) {
+        struct client *c = list_entry(e, struct loading, errand)->client;
+        c->asks[MEMORY_ASK_MODULE].resume = resume_load;
+        list_append(&w->loads.back, &e->link);
+    }
+    return finish_some(w);
 }
 
 bool module_load_pending(const struct worker *w) {

@@ -135,21 +135,19 @@ void iteration_boundary_mark(struct client *c) {
 
 /* ---- passed ---------------------------------------------------------------------------------- */
 
-/* A round's share of what the survivors need is done ahead. */
-struct ahead {
-    struct client *client;
-    uint32_t most;
-};
-
+/* A round's share of what the survivors need is done ahead. True: the next block may be as well. */
 static bool keep_part(void *arg, uint64_t addr, uint64_t bytes) {
-    struct ahead *a = arg;
-    return !memory_grant_keep(a->client, addr, bytes, &a->most) || a->most;
+    struct client *c = arg;
+    int err = memory_grant_keep(c, MEMORY_ASK_SURVIVORS, addr, bytes, &c->survivors_left);
+    return err != MEMORY_GRANT_WAITS && (err || c->survivors_left);
 }
 
-/* There may be more: the boundary is looked at again in the next round. */
+/* There may be more: the boundary is looked at again when the scheduler has answered, or in the
+ * next round. */
 static bool keeps_on(struct client *c) {
-    struct ahead a = {c, WORKER_GRANULES};
-    if (lifetime_survivors(&c->lifetime, keep_part, &a)) return false;
+    struct memory_ask *ask = &c->asks[MEMORY_ASK_SURVIVORS];
+    if (lifetime_survivors(&c->lifetime, keep_part, c)) return false;
+    if (memory_ask_pending(ask)) return true;
     list_remove(&c->keeping);
     list_append(&c->worker->boundaries.keeping, &c->keeping);
     return true;
@@ -168,7 +166,7 @@ unsigned iteration_boundary_go_on(struct worker *w) {
 static bool keep_block(void *arg, uint64_t addr, uint64_t bytes) {
     struct client *c = arg;
     uint32_t all = MEMORY_ALL;
-    if (memory_grant_keep(c, addr, bytes, &all)) return true;
+    if (!memory_grant_keep(c, MEMORY_ASK_NOBODY, addr, bytes, &all)) return true;
     c->stranded = true; /* its lane is not left with data in it: residency.c */
     return false;
 }
@@ -182,7 +180,7 @@ static void set_early(struct client *c, bool early) {
         c->worker->boundaries.early--;
 }
 
-void iteration_boundary_look(struct client *c) {
+static void look_on(struct client *c) {
     struct boundary *b = &c->boundary;
     bool over = !client_dead(c) && passage_over(&b->passage);
     set_early(c, over && !boundary_holds(b) && passage_waits(&b->passage, c->worker->now_ns));
@@ -195,6 +193,15 @@ void iteration_boundary_look(struct client *c) {
     if (!boundary_holds(b)) return;
     begin_pass(c, c->worker->now_ns);
     release_ops(c);
+}
+
+void iteration_boundary_look(struct client *c) {
+    struct memory_ask *ask = &c->asks[MEMORY_ASK_SURVIVORS];
+    ask->resume = look_on;
+    if (memory_ask_pending(ask)) return;
+    memory_ask_end(ask);
+    c->survivors_left = WORKER_GRANULES;
+    look_on(c);
 }
 
 void iteration_boundary_forget(struct client *c) {

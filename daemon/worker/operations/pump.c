@@ -108,16 +108,18 @@ static void take_boundary(struct client *c) {
 bool pump_pending(const struct worker *w) {
     return !list_empty(&w->work.active) || !list_empty(&w->boundaries.passing) ||
            w->scheduling.events.count || !list_empty(&w->work.faulted) ||
-           !list_empty(&w->work.clearing) || !list_empty(&w->work.parts) ||
+           !list_empty(&w->work.clearing) || !list_empty(&w->work.parts) || sched_link_asked(w) ||
            !list_empty(&w->work.saving) || !list_empty(&w->boundaries.keeping) ||
            fault_isolation_ready(w) || memory_move_ready(w);
 }
 
-/* Boundaries before the operations behind them: so events come in the order in which the scheduler
- * takes them. */
+/* Requests for memory before all else, because those that asked stand still. Boundaries before the
+ * operations behind them: so events come in the order in which the scheduler takes them. */
 void pump_run(struct worker *w) {
     for (;;) {
-        if (!list_empty(&w->boundaries.passing)) {
+        if (sched_link_asked(w)) {
+            sched_link_grant(w);
+        } else if (!list_empty(&w->boundaries.passing)) {
             struct client *c = list_entry(w->boundaries.passing.next, struct client, boundary.link);
             list_remove(&c->boundary.link);
             take_boundary(c);

@@ -217,6 +217,7 @@ static bool is_due(const struct client *c) {
 static bool has_to_wait(const struct client *c, const struct op *op) {
     const struct wire_mem *mem = &op->mem.rec;
     if (client_dead(c) || !memory_move_any(c->worker)) return false;
+    if (c->asks[MEMORY_ASK_DEFERRED].state == MEMORY_ASK_GRANTED) return false;
     switch (op->kind) {
     case WIRE_MEM_BACK: return !op->mem.done_bytes && memory_grant_lacks(c, mem->addr, mem->bytes);
     case WIRE_MEM_MAKE:
@@ -236,24 +237,27 @@ static bool act(struct client *c, struct op *op) {
     case WIRE_TEXTURE_DROP: do_texture_drop(c, &op->texture); return true;
     case WIRE_TEXTURE: device_array_texture(c, op_params(op)); return true;
     case WIRE_TEXTURE_REF: device_array_reference(c, op_params(op)); return true;
-    case WIRE_ARRAY_MAKE: device_array_make(c, op_params(op)); return true;
+    case WIRE_ARRAY_MAKE: return device_array_make(c, op_params(op));
     case WIRE_ARRAY_DROP: device_array_drop(c, &op->array); return true;
     default: return segment_request_act(c, &op->segment.rec, &op->segment.done_bytes);
     }
 }
 
 void deferred_request_run(struct client *c) {
+    struct memory_ask *ask = &c->asks[MEMORY_ASK_DEFERRED];
     bool any = false;
-    if (!list_empty(&c->parts) && !client_dead(c)) return;     /* in its turn */
-    if (c->growth == CLIENT_AWAITS && !client_dead(c)) return; /* sched_link.c goes on with it */
+    ask->resume = deferred_request_run;
+    if (!list_empty(&c->parts) && !client_dead(c)) return;  /* in its turn */
+    if (memory_ask_pending(ask) && !client_dead(c)) return; /* the answer resumes it */
     if (c->deferring) return; /* kicked streams are only queued, but be safe against a cycle */
     c->deferring = true;
     while (c->streams.deferred && is_due(c) && !worker_lost(c->worker)) {
         if (has_to_wait(c, c->streams.deferred) || !act(c, c->streams.deferred)) {
             list_remove(&c->parts);
-            if (c->growth != CLIENT_AWAITS) list_append(&c->worker->work.parts, &c->parts);
+            if (!memory_ask_pending(ask)) list_append(&c->worker->work.parts, &c->parts);
             break;
         }
+        memory_ask_end(ask);
         op_give(&c->pool, deferred_take(&c->streams));
         if (!worker_lost(c->worker)) estate_deferred_over(&c->estate);
         any = true;

@@ -24,17 +24,19 @@ static void fix(struct client *c) {
     c->fixed = true;
 }
 
-void device_array_make(struct client *c, const struct device_array_make *ask) {
+bool device_array_make(struct client *c, const struct device_array_make *ask) {
     uint64_t bytes = ask->array.charge_bytes;
     int err = refusal(c);
     if (!err && bytes > c->worker->info.memory_bytes) err = ERR_NO_MEMORY;
-    if (!err) err = memory_grant_module(c, bytes);
+    if (!err) err = memory_grant_module(c, MEMORY_ASK_DEFERRED, bytes);
+    if (err == MEMORY_GRANT_WAITS) return false;
     if (!err) fix(c);
     if (!err) {
         err = c->worker->ops->arrays->array_create(c->space, &ask->array);
         if (err) memory_grant_module_gone(c, bytes);
     }
     memory_grant_answer(c, &ask->rec, err, bytes);
+    return true;
 }
 
 void device_array_drop(struct client *c, const struct wire_array_drop *drop) {

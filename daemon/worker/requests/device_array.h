@@ -35,7 +35,8 @@ struct device_array_reference {
     char name[];
 };
 
-void device_array_make(struct client *c, const struct device_array_make *ask);
+/* False: it waits for an answer of the scheduler, and is called again then. */
+bool device_array_make(struct client *c, const struct device_array_make *ask);
 void device_array_drop(struct client *c, const struct wire_array_drop *drop);
 void device_array_texture(struct client *c, const struct device_array_texture *ask);
 void device_array_reference(struct client *c, const struct device_array_reference *ask);

@@ -19,39 +19,33 @@
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/residency/lane_clear.h"
 #include "daemon/worker/residency/memory_move.h"
-#include "daemon/worker/residency/obtainable.h"
 #include "daemon/worker/residency/user_limits.h"
 #include "daemon/worker/scheduling/sched_link.h"
 #include "daemon/worker/segments/segment.h"
 #include "daemon/worker/stats.h"
 
-/* So much more of each. A grant only grows, but for memory_grant_word. */
-static int ask(struct client *c, uint64_t more_p, uint64_t more_e, bool patient) {
+/* So much more of each: 0 when the client is granted it, else the request is posted. A grant only
+ * grows, but for memory_grant_word. */
+static int ask(struct client *c, enum memory_asker by, uint64_t more_p, uint64_t more_e,
+               bool patient) {
     struct credit *k = &c->credit;
+    struct memory_ask *a = by == MEMORY_ASK_NOBODY ? NULL : &c->asks[by];
     uint64_t p = credit_p(k, c->memory) + more_p, e = credit_e(c->memory) + more_e;
+    if (a && memory_ask_pending(a)) return MEMORY_GRANT_WAITS;
     if (!credit_lacks(k, &p, &e)) return 0;
-    k->bounded = !user_limits_allows(c, p, e);
-    if (k->bounded) return ERR_NO_MEMORY;
-    enum sched_action_kind answer = sched_link_ask(c, p, e, patient);
-    if (answer == SCHED_WAIT) return MEMORY_GRANT_WAITS;
-    if (answer != SCHED_GRANT) return ERR_NO_MEMORY;
-    credit_grant(k, p, e);
-    obtainable_update(c->worker); /* its user's others are granted less from now on */
-    return 0;
+    if (!a || memory_ask_denies(a, p, e)) return ERR_NO_MEMORY;
+    memory_ask_post(a, &c->worker->work.asking, more_p, more_e, patient);
+    return MEMORY_GRANT_WAITS;
 }
 
-/* Asks for a client that can do nothing else before it is answered. */
-static int ask_more(struct client *c, uint64_t more_p, uint64_t more_e) {
-    return ask(c, more_p, more_e, false);
+/* Asks for one that is answered at once. */
+static int ask_more(struct client *c, enum memory_asker by, uint64_t more_p, uint64_t more_e) {
+    return ask(c, by, more_p, more_e, false);
 }
 
-/* Asks for an operation of the deferred list, which is carried out again when there is an answer.
- */
+/* Asks for an operation of the deferred list that can wait for others' memory. */
 static int await_more(struct client *c, uint64_t more_p, uint64_t more_e) {
-    bool dismissed = c->growth == CLIENT_DISMISSED;
-    if (c->growth == CLIENT_AWAITS) return MEMORY_GRANT_WAITS;
-    c->growth = CLIENT_ANSWERED;
-    return dismissed ? ERR_NO_MEMORY : ask(c, more_p, more_e, true);
+    return ask(c, MEMORY_ASK_DEFERRED, more_p, more_e, true);
 }
 
 static void note_used(struct client *c) {
@@ -66,12 +60,6 @@ bool memory_grant_lacks(const struct client *c, uint64_t addr, uint64_t bytes) {
     return credit_lacks(&c->credit, &p, &e);
 }
 
-int memory_grant_ask(struct client *c, uint64_t addr, uint64_t bytes) {
-    bool persistent = addr < client_ephemeral(c);
-    if (!c->memory) return ERR_NO_MEMORY;
-    return ask_more(c, persistent ? bytes : 0, persistent ? 0 : bytes);
-}
-
 int memory_grant_await(struct client *c, uint64_t addr, uint64_t bytes) {
     bool persistent = addr < client_ephemeral(c);
     if (!c->memory) return ERR_NO_MEMORY;
@@ -79,7 +67,9 @@ int memory_grant_await(struct client *c, uint64_t addr, uint64_t bytes) {
 }
 
 int memory_grant_back(struct client *c, uint64_t addr, uint64_t bytes) {
-    int err = memory_grant_ask(c, addr, bytes);
+    bool persistent = addr < client_ephemeral(c);
+    if (!c->memory) return ERR_NO_MEMORY;
+    int err = ask_more(c, MEMORY_ASK_DEFERRED, persistent ? bytes : 0, persistent ? 0 : bytes);
     if (!err) err = memory_back(c->memory, addr, bytes);
     if (err) return err;
     lane_clear_count(c);
@@ -141,8 +131,8 @@ void memory_grant_refused(struct client *c, uint64_t bytes) {
     stats_most(&s->needed_bytes, bytes < UINT64_MAX - had ? had + bytes : UINT64_MAX);
 }
 
-int memory_grant_module(struct client *c, uint64_t bytes) {
-    int err = ask_more(c, bytes, 0);
+int memory_grant_module(struct client *c, enum memory_asker by, uint64_t bytes) {
+    int err = ask_more(c, by, bytes, 0);
     if (err) return err;
     c->credit.modules += bytes;
     note_used(c);
@@ -160,7 +150,7 @@ int memory_grant_limit(struct client *c, uint32_t limit, uint64_t value) {
     struct dev *dev = c->worker->dev;
     if (!ops->settings) return 0;
     uint64_t most = ops->settings->space_limit_bytes(c->space, limit, value);
-    int err = memory_grant_module(c, most);
+    int err = memory_grant_module(c, MEMORY_ASK_LIMIT, most);
     if (err) return err;
     uint64_t before = ops->mem_used(dev);
     err = ops->settings->space_limit(c->space, limit, value);
@@ -169,24 +159,25 @@ int memory_grant_limit(struct client *c, uint32_t limit, uint64_t value) {
 }
 
 /* Room for what is still to be kept of it. */
-static bool ask_keep(struct client *c, uint64_t need) {
+static int ask_keep(struct client *c, enum memory_asker by, uint64_t need) {
     uint64_t p = credit_p(&c->credit, c->memory) + need, e = 0;
-    if (memory_swapped(c->memory)) return false;
-    if (memory_move_any(c->worker) && credit_lacks(&c->credit, &p, &e)) return false;
-    return ask_more(c, need, 0) == 0;
+    if (memory_swapped(c->memory)) return ERR_NO_MEMORY;
+    if (memory_move_any(c->worker) && credit_lacks(&c->credit, &p, &e)) return ERR_NO_MEMORY;
+    return ask_more(c, by, need, 0);
 }
 
-bool memory_grant_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t *most) {
+int memory_grant_keep(struct client *c, enum memory_asker by, uint64_t addr, uint64_t bytes,
+                      uint32_t *most) {
     uint64_t copied = 0, need = memory_keep_need(c->memory, addr, bytes);
-    if (need == 0) return true;
-    if (!ask_keep(c, need)) return false;
-    int err = memory_keep(c->memory, addr, bytes, *most, &copied);
+    int err = need ? ask_keep(c, by, need) : 0;
+    if (err || !need) return err;
+    err = memory_keep(c->memory, addr, bytes, *most, &copied);
     uint32_t granules = (uint32_t)(copied / c->worker->info.granularity_bytes);
     *most -= granules;
     pace_add(&c->worker->moves.pace, granules);
     stats_add(&c->com.page->stats.survived_bytes, copied);
     note_used(c);
-    return err == 0;
+    return err;
 }
 
 void memory_grant_word(struct client *c) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A client's memory comes and goes within what it may use (credit.h). Up to what the scheduler
- * granted it is told nothing; beyond, it is asked first and says at once whether the safety
- * condition (Salus, section 3.3.2) still holds. A job whose needs are unknown begins with none and
- * is measured as it asks.
+ * granted it is told nothing; beyond, it is asked first and says whether the safety condition
+ * (Salus, section 3.3.2) still holds. A job whose needs are unknown begins with none and is
+ * measured as it asks. A function that has to ask posts the request (memory_ask.h), does nothing
+ * else and returns MEMORY_GRANT_WAITS; it is called again with the same once there is an answer.
  *
- * Owner: the client. Thread: the worker's. Nothing here is called while the actions of a step are
- * being carried out.
+ * Owner: the client. Thread: the worker's.
  */
 #ifndef DAEMON_WORKER_REQUESTS_MEMORY_GRANT_H
 #define DAEMON_WORKER_REQUESTS_MEMORY_GRANT_H
@@ -15,17 +15,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/worker/residency/memory_ask.h"
+
 struct client;
 struct segment;
 struct wire_record;
 
-/* Whole granules in one of the windows. 0, ERR_NO_MEMORY or -errno. Who backs them in parts asks
- * for all of it before. */
-int memory_grant_ask(struct client *c, uint64_t addr, uint64_t bytes);
-/* The same for an operation of the deferred list, where the client can wait for others' memory:
- * MEMORY_GRANT_WAITS, and the operation asks again when the list goes on. So do memory_grant_make,
- * memory_grant_ask_lane and memory_grant_open. */
 #define MEMORY_GRANT_WAITS (-EINPROGRESS)
+
+/* For operations of the deferred list. Whole granules in one of the windows. 0, ERR_NO_MEMORY,
+ * MEMORY_GRANT_WAITS or -errno. Who backs them in parts asks for all of it before: a client can
+ * wait for others' memory then, as in memory_grant_make, memory_grant_ask_lane and
+ * memory_grant_open. */
 int memory_grant_await(struct client *c, uint64_t addr, uint64_t bytes);
 /* The scheduler would be asked. */
 bool memory_grant_lacks(const struct client *c, uint64_t addr, uint64_t bytes);
@@ -39,15 +40,16 @@ int memory_grant_make_lane(struct client *c, uint32_t id, uint64_t bytes);
 int memory_grant_open(struct client *c, uint32_t id, struct segment *s);
 int memory_grant_close(struct client *c, uint32_t id);
 /* Modules now take `bytes` more of the device. ERR_NO_MEMORY: they must go again. */
-int memory_grant_module(struct client *c, uint64_t bytes);
+int memory_grant_module(struct client *c, enum memory_asker by, uint64_t bytes);
 void memory_grant_module_gone(struct client *c, uint64_t bytes);
 /* A limit of CUDA's, which the device may need memory for. ERR_NO_MEMORY; -EINVAL: it is too late
  * for it. */
 int memory_grant_limit(struct client *c, uint32_t limit, uint64_t value);
 /* A survivor's pages become the client's own, so many granules of them at most, which are taken
- * from `most`: there may be more, where none is left of it. False when there is no room for them,
- * or may not be yet, or when it is swapped out. Nothing of the client is in flight. */
-bool memory_grant_keep(struct client *c, uint64_t addr, uint64_t bytes, uint32_t *most);
+ * from `most`: there may be more, where none is left of it. ERR_NO_MEMORY when there is no room for
+ * them, or may not be yet, or when it is swapped out. Nothing of the client is in flight. */
+int memory_grant_keep(struct client *c, enum memory_asker by, uint64_t addr, uint64_t bytes,
+                      uint32_t *most);
 
 /* The scheduler is told the peaks of the last two iterations: the reservation of a job that had
  * none. */

@@ -138,7 +138,9 @@ static bool do_show(struct client *c, const struct wire_segment *rec, uint64_t *
 static bool do_share(struct client *c, const struct wire_segment *rec, uint64_t *done) {
     struct segment *s = NULL;
     uint32_t most = WORKER_GRANULES;
-    int err = memory_grant_keep(c, rec->addr, rec->bytes, &most) ? 0 : ERR_NO_MEMORY;
+    int err = memory_grant_keep(c, MEMORY_ASK_DEFERRED, rec->addr, rec->bytes, &most);
+    if (err == MEMORY_GRANT_WAITS) return false;
+    if (err) err = ERR_NO_MEMORY;
     *done += WORKER_GRANULES - most;
     if (!err && !most) return false;
     if (!err) err = memory_segment_share(c->memory, rec->addr, rec->bytes, c->uid, &s);

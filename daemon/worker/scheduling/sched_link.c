@@ -15,6 +15,7 @@
 #include "daemon/worker/faults/fault_isolation.h"
 #include "daemon/worker/kernel/estimate.h"
 #include "daemon/worker/kernel/launch_profile.h"
+#include "daemon/worker/residency/credit_growth.h"
 #include "daemon/worker/residency/lane_clear.h"
 #include "daemon/worker/residency/memory_move.h"
 #include "daemon/worker/residency/obtainable.h"
@@ -138,22 +139,6 @@ static void log_rejected(const struct sched_action *a) {
     if (waits) abort();
 }
 
-/* To the job that is asking; or, behind WAIT, to one whose operation goes on in the loop's next
- * round. */
-static void take_answer(struct worker *w, const struct sched_action *a) {
-    struct client *c = client_find(w, a->job);
-    if (!c) return;
-    if (a->kind == SCHED_WAIT) {
-        c->growth = CLIENT_AWAITS;
-    } else if (c->growth == CLIENT_AWAITS) {
-        c->growth = a->kind == SCHED_GRANT ? CLIENT_ANSWERED : CLIENT_DISMISSED;
-        list_remove(&c->parts);
-        list_append(&w->work.parts, &c->parts);
-        return;
-    }
-    if (a->job == w->scheduling.asker) w->scheduling.answer = a->kind;
-}
-
 /* Actions after which jobs can have more memory, or less. */
 static bool reserves(enum sched_action_kind kind) {
     return kind == SCHED_ADMIT || kind == SCHED_GRANT || kind == SCHED_LANE || kind == SCHED_MOVE ||
@@ -166,7 +151,10 @@ static __attribute__((noinline)) void act(struct worker *w, const struct sched_a
     switch (a->kind) {
     case SCHED_GRANT:
     case SCHED_DENY:
-    case SCHED_WAIT: take_answer(w, a); break;
+    case SCHED_WAIT:
+        c = client_find(w, a->job);
+        if (c) credit_growth_answer(c, a->kind);
+        break;
     case SCHED_LEVEL:
         c = client_find(w, a->job);
         if (c) stream_set_level(&c->streams, a->level);
@@ -191,10 +179,6 @@ void sched_link_step(struct worker *w) {
     struct sched_actions actions;
     if (w->recovery.restoring)
         return; /* what it would give away may be another's, who is still to come */
-    if (w->scheduling.stepping) { /* its actions would be overwritten */
-        log_error("worker", "a step within a step");
-        abort();
-    }
     w->scheduling.events = w->scheduling.taken; /* what the actions lead to is for the next step */
     w->scheduling.events.count = 0;
     w->scheduling.taken = taken;
@@ -205,7 +189,6 @@ void sched_link_step(struct worker *w) {
         abort();
     }
     recorder_answer(recorder, &actions);
-    w->scheduling.stepping = true;
     w->scheduling.steps++;
     for (uint32_t i = 0; i < actions.count; i++) {
         const struct sched_action *a = &actions.items[i];
@@ -215,7 +198,6 @@ void sched_link_step(struct worker *w) {
             act(w, a);
     }
     recorder_end(recorder); /* the device has its work meanwhile */
-    w->scheduling.stepping = false;
     if (!w->scheduling.reserved_anew) return;
     w->scheduling.reserved_anew = false;
     obtainable_update(w);
@@ -230,6 +212,37 @@ unsigned sched_link_move(struct worker *w) {
         if (memory_move_comes(mv)) add_event(w, SCHED_HELD, mv->client->job_id);
     }
     return residency_go_on(w);
+}
+
+/* ---- requests for memory --------------------------------------------------------------------- */
+
+static void add_asked(struct worker *w, const struct memory_ask *ask) {
+    struct sched_event *e = add_event(w, SCHED_ASKED, ask->client->job_id);
+    e->need = (struct sched_need){ask->p, ask->e};
+    e->patient = ask->patient;
+}
+
+bool sched_link_asked(const struct worker *w) {
+    return !list_empty(&w->work.asking) && !w->recovery.restoring && !worker_lost(w);
+}
+
+/* A request is the one event of its step: what was measured before is not to undo the answer. */
+unsigned sched_link_grant(struct worker *w) {
+    unsigned count = 0;
+    while (sched_link_asked(w)) {
+        if (w->scheduling.events.count) {
+            sched_link_step(w);
+            continue;
+        }
+        struct memory_ask *ask = list_entry(w->work.asking.next, struct memory_ask, link);
+        count++;
+        if (credit_growth_begin(ask)) {
+            add_asked(w, ask);
+            sched_link_step(w);
+        }
+        if (!memory_ask_pending(ask)) ask->resume(ask->client);
+    }
+    return count;
 }
 
 /* ---- clearing -------------------------------------------------------------------------------- */
@@ -289,20 +302,6 @@ void sched_link_measured(struct client *c) {
     c->worker->scheduling.reserved_anew = true;
     add_event(c->worker, SCHED_MEASURED, c->job_id)->need =
         (struct sched_need){c->credit.reserved_p, c->credit.reserved_e};
-}
-
-enum sched_action_kind sched_link_ask(struct client *c, uint64_t p, uint64_t e, bool patient) {
-    struct worker *w = c->worker;
-    if (w->scheduling.events.count)
-        sched_link_step(w); /* what was measured before is not to undo the answer */
-    w->scheduling.asker = c->job_id;
-    w->scheduling.answer = SCHED_DENY;
-    struct sched_event *event = add_event(w, SCHED_ASKED, c->job_id);
-    event->need = (struct sched_need){p, e};
-    event->patient = patient;
-    sched_link_step(w);
-    w->scheduling.asker = 0;
-    return w->scheduling.answer;
 }
 
 void sched_link_set(struct client *c, const struct sched_spec *spec) {

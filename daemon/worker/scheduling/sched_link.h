@@ -24,11 +24,14 @@ void sched_link_measured(struct client *c);
 /* The scheduler looks at the time, if it asked for that. */
 void sched_link_time(struct worker *w);
 
-/* Tells the scheduler all that happened, and carries out what it decides. Not within a step. */
+/* Tells the scheduler all that happened, and carries out what it decides. Only the loop's stages
+ * and the rooms above this one call it: no action does, because none of the rooms below can. */
 void sched_link_step(struct worker *w);
-/* The client wants P and E to be these. SCHED_WAIT, for one that is patient alone: it hears later,
- * and asks again then (client.growth). */
-enum sched_action_kind sched_link_ask(struct client *c, uint64_t p, uint64_t e, bool patient);
+/* A client has posted a request for memory (memory_ask.h). */
+bool sched_link_asked(const struct worker *w);
+/* Steps until all requests are answered, and resumes each that need not wait: how many there were.
+ */
+unsigned sched_link_grant(struct worker *w);
 /* Its weight, priority, pause, iterations and what it takes are these; P and E stay. At a safe
  * point only. */
 void sched_link_set(struct client *c, const struct sched_spec *spec);
@@ -41,13 +44,13 @@ void sched_link_left(struct client *c);
  * kernel and one on trial comes first. */
 void sched_link_run(struct worker *w, struct op *op);
 /* A round of what is to be moved: how many moves went on. The scheduler hears whose memory is on
- * its way still. Not within a step. */
+ * its way still. */
 unsigned sched_link_move(struct worker *w);
-/* The next chunks of each client whose lane is cleared; how many clients. Not within a step. */
+/* The next chunks of each client whose lane is cleared; how many clients. */
 unsigned sched_link_clear(struct worker *w);
 /* What was parked of the client runs, or ends when it is dead. */
 void sched_link_unpark(struct client *c);
-/* Kernels that may run now go on. Not within a step. */
+/* Kernels that may run now go on. */
 void sched_link_try(struct worker *w);
 /* Those of a dead client that wait for a trial, or for its end, end. */
 void sched_link_untry(struct client *c);
