@@ -11,7 +11,6 @@
 #include "daemon/worker/operations/progress.h"
 #include "daemon/worker/requests/deferred_request.h"
 #include "daemon/worker/requests/device_array.h"
-#include "daemon/worker/requests/limit_request.h"
 #include "daemon/worker/requests/module_unload.h"
 #include "daemon/worker/residency/lane_clear.h"
 #include "daemon/worker/residency/residency.h"
@@ -31,7 +30,6 @@ void client_end_abandon(struct client *c, int err) {
     fault_void(c, err);
     c->abandoned = true;
     c->throttled &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
-    memory_ask_forget(c->asks);
     if (c->parked || lane_clear_pending(c))
         sched_link_unpark(c); /* before the scheduler hears of it */
     sched_link_untry(c);
@@ -50,7 +48,6 @@ void client_end_abandon(struct client *c, int err) {
         progress_retire(c, s);
     }
     if (c->streams.deferred) deferred_request_run(c);
-    if (c->throttled & CLIENT_ASKS) limit_request_run(c);
 }
 
 void client_end_destroy(struct client *c) {

@@ -14,12 +14,12 @@ static uint64_t limit_in_force(const struct worker *w, const struct wire_limit *
                                                               : w->description.limits[l->limit];
 }
 
-void limit_request_run(struct client *c) {
+static void run(struct client *c) {
     const struct wire_limit *l = &c->limit;
     const uint64_t force = limit_in_force(c->worker, l);
     struct memory_ask *ask = &c->asks[MEMORY_ASK_LIMIT];
     int err = c->com.fault;
-    ask->resume = limit_request_run;
+    ask->resume = run;
     if (!err) err = memory_grant_limit(c, l->limit, l->value);
     if (err == MEMORY_GRANT_WAITS) {
         c->throttled |= CLIENT_ASKS;
@@ -32,5 +32,5 @@ void limit_request_run(struct client *c) {
 
 void limit_request_take(struct client *c, const struct wire_limit *rec) {
     c->limit = *rec;
-    limit_request_run(c);
+    run(c);
 }

@@ -10,9 +10,7 @@
 
 struct client;
 
-/* Answered at once, or by limit_request_run. */
+/* Answered at once, or when the scheduler has answered. */
 void limit_request_take(struct client *c, const struct wire_limit *rec);
-/* The scheduler has answered, or the client is dead. */
-void limit_request_run(struct client *c);
 
 #endif

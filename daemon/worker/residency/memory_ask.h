@@ -54,7 +54,7 @@ void memory_ask_post(struct memory_ask *a, struct list *asking, uint64_t more_p,
                      bool patient);
 /* The request is over. */
 void memory_ask_end(struct memory_ask *a);
-/* The client is over: none of its requests is answered any more. */
+/* The client goes: none of its requests is answered any more. */
 void memory_ask_forget(struct memory_ask *asks);
 
 /* No answer has come. */
