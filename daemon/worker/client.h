@@ -123,7 +123,7 @@ struct client {
  * when the windows collide with what is mapped here. Of an earlier worker's, `why` may say more. */
 int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds,
                   int *completion_fd, struct client **out, char *why, size_t why_bytes);
-/* The broker has no use for it any more, or the worker ends. */
+/* The client leaves, because the broker says so or the worker ends. */
 void client_leave(struct client *c);
 /* Its memory was released. */
 void client_destroy(struct client *c);

@@ -142,7 +142,7 @@ struct profiles {
     uint32_t generation; /* of the latest WIRE_FORGET */
 };
 
-/* The times at which the loop does what it does only now and then: loop.c. */
+/* The loop's own state, and the times of what it does only now and then: loop.c. */
 struct loop_state {
     int epoll_fd;
     uint32_t cores, cpu;

@@ -427,20 +427,17 @@ static bool may_finish(const struct errand *e) {
 
 /* False: the scheduler is asked for the memory of a module, and resumes the load. */
 static bool has_memory(struct client *c, struct loading *l) {
-    struct memory_ask *ask = &c->asks[MEMORY_ASK_MODULE];
     if (l->finish != finish_load || l->err || client_dead(c)) return true;
-    l->err = place_module(c, l);
-    if (l->err == MEMORY_GRANT_WAITS) {
-        l->err = 0;
-        return false;
-    }
-    memory_ask_end(ask);
+    int err = place_module(c, l);
+    if (err == MEMORY_GRANT_WAITS) return false;
+    l->err = err;
     return true;
 }
 
 static void finish(struct worker *w, struct loading *l) {
     struct client *c = l->client;
     list_remove(&l->errand.link);
+    memory_ask_end(&c->asks[MEMORY_ASK_MODULE]);
     w->loads.count--;
     c->errand = NULL;
     c->throttled &= (uint8_t)~CLIENT_LOADS;

@@ -213,7 +213,8 @@ static bool is_due(const struct client *c) {
     return deferred_due(&c->streams) && c->inflight == 0;
 }
 
-/* What the scheduler would give it is there only once all is moved that it decided before. */
+/* What the scheduler would give it is there only once all is moved that it decided before; what it
+ * has just granted is there. */
 static bool has_to_wait(const struct client *c, const struct op *op) {
     const struct wire_mem *mem = &op->mem.rec;
     if (client_dead(c) || !memory_move_any(c->worker)) return false;

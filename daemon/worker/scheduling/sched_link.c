@@ -226,6 +226,16 @@ bool sched_link_asked(const struct worker *w) {
     return !list_empty(&w->work.asking) && !w->recovery.restoring && !worker_lost(w);
 }
 
+/* Memory for the deferred list would be there only once all is moved that was decided before: the
+ * list goes on, and asks, in the next round. */
+static bool put_off(struct worker *w, struct memory_ask *ask) {
+    struct client *c = ask->client;
+    if (ask != &c->asks[MEMORY_ASK_DEFERRED] || !memory_move_any(w) || client_dead(c)) return false;
+    memory_ask_end(ask);
+    list_append(&w->work.parts, &c->parts);
+    return true;
+}
+
 /* A request is the one event of its step: what was measured before is not to undo the answer. */
 unsigned sched_link_grant(struct worker *w) {
     unsigned count = 0;
@@ -236,6 +246,7 @@ unsigned sched_link_grant(struct worker *w) {
         }
         struct memory_ask *ask = list_entry(w->work.asking.next, struct memory_ask, link);
         count++;
+        if (put_off(w, ask)) continue;
         if (credit_growth_begin(ask)) {
             add_asked(w, ask);
             sched_link_step(w);

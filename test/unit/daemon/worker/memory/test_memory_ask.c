@@ -16,6 +16,8 @@
 #include "daemon/worker/front/chan.h"
 #include "daemon/worker/loop.h"
 #include "daemon/worker/operations/pump.h"
+#include "daemon/worker/residency/lane_table.h"
+#include "daemon/worker/residency/memory_move.h"
 #include "daemon/worker/residency/user_limits.h"
 #include "daemon/worker/scheduling/sched_link.h"
 #include "proto/cuda/cuda_abi.h"
@@ -211,6 +213,22 @@ Test(memory_ask, what_is_refused_is_not_had) {
     cr_expect_eq(granted(c), 4);
     leave(c);
     leave(hog);
+}
+
+/* Somebody else's request of the same round may have led to a move. */
+Test(memory_ask, memory_is_not_granted_before_what_was_decided_is_moved) {
+    struct wireclient *c = join(2 * PAGE);
+    struct worker *w = b->worker;
+    const struct client *its = client_find(w, c->job_id);
+    uint64_t ticket = ask(c, 5), steps = w->scheduling.steps;
+    read_rings();
+    memory_move_add(w, MOVE_SHRINK, NULL, its->lane)->bytes =
+        lane_table_bytes(&w->lanes, its->lane);
+    cr_expect_eq(sched_link_grant(w), 1);
+    cr_expect_eq(w->scheduling.steps, steps);
+    cr_expect_eq(wireclient_result(c, ticket), 0);
+    cr_expect_eq(granted(c), 5);
+    leave(c);
 }
 
 /* ---- later ----------------------------------------------------------------------------------- */
