@@ -117,7 +117,7 @@ bool pump_pending(const struct worker *w) {
  * operations behind them: so events come in the order in which the scheduler takes them. */
 void pump_run(struct worker *w) {
     for (;;) {
-        if (sched_link_asked(w)) {
+        if (!list_empty(&w->work.asking) && sched_link_asked(w)) {
             sched_link_grant(w);
         } else if (!list_empty(&w->boundaries.passing)) {
             struct client *c = list_entry(w->boundaries.passing.next, struct client, boundary.link);
