@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A profile of which neither class nor SMs are known becomes nothing.
+ * Converts the profiles of a set into hints. A profile without a class and without SMs yields no
+ * hint.
  */
 #include "daemon/kernels/kernel_adopt.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Durations in bins. The sum is kept within what the bins allow, through every halving, so that a
- * distribution that was read from a file can be held to that.
+ * Histogram of durations. Every halving keeps the sum within the limits that the bins imply, so
+ * that the same limits can validate a distribution read from a file.
  */
 #include "daemon/kernels/kernel_dist.h"
 
@@ -18,7 +18,7 @@ uint64_t kernel_dist_bin_start(uint32_t bin) {
     return bin == 0 ? 0 : (8ull + bin % 8) << (KERNEL_DIST_LEAST_LOG2 - 3 + bin / 8);
 }
 
-/* What the samples of the bins can add up to. */
+/* Computes the least and the largest sum that samples in these bins can have. */
 static void bounds(const struct kernel_dist *d, uint64_t *least, uint64_t *most) {
     *least = *most = 0;
     for (uint32_t i = 0; i < KERNEL_DIST_BINS; i++) {
@@ -31,8 +31,8 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most) {
     return value < least ? least : value > most ? most : value;
 }
 
-/* Every other sample goes; of a bin with an odd number, one more, whose time the sum may keep only
- * as far as the bins allow. */
+/* Drops every other sample. A bin with an odd count drops one more. The sum is halved and clamped
+ * to what the remaining bins allow. */
 static void halve(struct kernel_dist *d) {
     uint64_t least, most;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finding the header, making hints of the sums of its rows.
+ * Finds the header of a table and turns the sums of its rows into hints.
  */
 #include "daemon/kernels/kernel_import.h"
 #include "daemon/kernels/kernel_import_ncu.h"
@@ -14,7 +14,7 @@
 
 #include "daemon/kernels/kernel_import_part.h"
 
-#define MARK "\xef\xbb\xbf" /* of UTF-8, as some shells write it */
+#define MARK "\xef\xbb\xbf" /* UTF-8 byte order mark, which some shells write */
 
 /* ---- hints ----------------------------------------------------------------------------------- */
 
@@ -24,7 +24,7 @@ static double mean_of(const struct kernel_import_mean *m, double most) {
     return mean < most ? mean : most;
 }
 
-/* The class that most rows have; unknown where two have as many. */
+/* The class with the most votes; KERNEL_PROFILE_UNKNOWN on a tie. */
 static uint8_t elected(const uint32_t votes[KERNEL_PROFILE_CLASSES]) {
     uint8_t first = KERNEL_PROFILE_UNKNOWN;
     bool tie = false;
@@ -52,7 +52,7 @@ static bool says_something(const struct kernel_import_sum *s) {
     return s->ns.count || s->compute_percent.count || s->memory_percent.count;
 }
 
-/* The sums as hints of the set: all of them or none. */
+/* Adds the sums to the set as hints: all of them, or none on failure. */
 static int deliver(struct kernel_import *k, struct kernel_set *s) {
     struct kernel_profile_hint *hints = malloc((k->count + 1) * sizeof(*hints));
     uint32_t count = 0;
@@ -77,7 +77,8 @@ static int deliver(struct kernel_import *k, struct kernel_set *s) {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Reads the lines up to the header, each as a row of its own since they may be anything. */
+/* Reads lines up to the header. Each line is parsed as a separate row, because the lines before the
+ * header may contain anything. */
 static int find_header(struct kernel_import *k, int (**rows)(struct kernel_import *k)) {
     struct csv *c = &k->csv;
     const char *end = c->end;

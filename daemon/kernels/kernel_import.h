@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables about kernels that other tools wrote, read into hints. Which tool is seen from the header:
+ * Imports kernel tables that other tools wrote as hints. The header identifies the tool:
+ *
  *   Name,Profile,Memory_footprint,SM_usage,Duration        the files of Orion's artifact
  *   ..."Kernel Name",..."Metric Name","Metric Unit","Metric Value"...   ncu --csv (details page)
  *   ..."Kernel Name",..."gpu__time_duration.sum"...        ncu --csv --page raw
- * Lines before it are what a program or the profiler said meanwhile; so are lines with == at the
- * beginning anywhere. Rows of one name and shape become one hint. Pure.
+ *
+ * Lines before the header are output of the program or the profiler and are skipped, as are lines
+ * anywhere that begin with "==". Rows with the same name and shape become one hint. Pure.
  */
 #ifndef DAEMON_KERNELS_KERNEL_IMPORT_H
 #define DAEMON_KERNELS_KERNEL_IMPORT_H
@@ -17,14 +19,14 @@
 #define KERNEL_IMPORT_BYTES_MAX (256u << 20)
 
 struct kernel_import_report {
-    const char *format; /* for people */
-    uint32_t rows;      /* that were read, without the header and its units */
-    uint32_t hints;     /* that they became */
+    const char *format; /* name of the format, shown to users */
+    uint32_t rows;      /* rows read, without the header and its line of units */
+    uint32_t hints;     /* hints made from the rows */
     char why[KERNEL_PROFILE_WHY_BYTES];
 };
 
-/* Adds the table's hints to the set's: 0; -EINVAL with what is wrong where in `why`, or -ENOMEM,
- * and the set as it was. */
+/* Adds the table's hints to the set. Returns 0, -EINVAL with the line and the reason in `why`, or
+ * -ENOMEM. On failure the set is unchanged. */
 int kernel_import_table(struct kernel_set *s, const char *text, size_t bytes,
                         struct kernel_import_report *report);
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nsight Compute's CSV. Its details page has a row a launch and metric, with the unit beside the
- * value; its raw page has a row a launch and a column a metric, with a row of units under the
- * header. Three metrics are read: how long a launch took, and how far it used the compute units
- * and the memory. A value that was not measured is "n/a" or empty.
+ * Reads the CSV output of Nsight Compute. The details page has one row per launch and metric, with
+ * the unit beside the value. The raw page has one row per launch and one column per metric, with a
+ * row of units under the header. Three metrics are read: the duration of a launch, and the
+ * utilisation of the compute units and of the memory. A value that was not measured is "n/a" or
+ * empty.
  *
- * Besides a hint for each shape that was profiled, a kernel gets one for its other shapes: the
- * means of all its utilisations, without durations and SMs, which depend on the shape.
+ * Each profiled shape of a kernel becomes a hint. The kernel gets one more hint for all other
+ * shapes: the mean of its utilisations. That hint has no duration and no SMs, which depend on the
+ * shape.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@
 
 enum metric { DURATION, COMPUTE, MEMORY, METRICS };
 
-/* The names of the details page, of now and before 2022, and of the raw page. */
+/* Metric names: on the details page today and before 2022, and on the raw page. */
 static const struct {
     const char *name;
     enum metric metric;
@@ -41,11 +43,11 @@ static const struct {
     {"ms", 1e6}, {"msecond", 1e6}, {"s", 1e9},  {"second", 1e9},
 };
 
-/* The columns of a table; -1: it has no such. */
+/* Column numbers of a table; -1: the table lacks this column. */
 struct columns {
     int name, grid, block;
-    int metric, unit, value; /* details */
-    int raw[METRICS];        /* raw */
+    int metric, unit, value; /* details page */
+    int raw[METRICS];        /* raw page */
     char units[METRICS][16];
 };
 
@@ -80,8 +82,8 @@ static int take_duration(struct kernel_import *k, const char *unit, double value
     return kernel_import_bad(k, "a duration in \"%.16s\", not in ns, us, ms or s", unit);
 }
 
-/* Adds a metric of the row. "Memory Throughput" is the name of another one too, in bytes a second:
- * what is not in percent is passed over. */
+/* Adds one metric of the row to the sums. A second metric named "Memory Throughput" is in bytes per
+ * second; utilisations that are not in percent are therefore skipped. */
 static int take_metric(struct kernel_import *k, struct kernel_import_sum *sum, enum metric metric,
                        const char *unit, const char *text) {
     double value, ns = 0;
@@ -99,7 +101,8 @@ static int take_metric(struct kernel_import *k, struct kernel_import_sum *sum, e
     return err;
 }
 
-/* "(96, 2, 1)", of which the last may be missing; nothing: any. */
+/* Parses a shape such as "(96, 2, 1)"; the last dimension may be missing. An empty text means any
+ * shape. */
 static int take_shape(struct kernel_import *k, const char *title, const char *text,
                       uint32_t out[3]) {
     const char *p = text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Profiles of kernels as Nsight Compute exports them.
+ * Imports kernel profiles in the formats that Nsight Compute exports.
  */
 #ifndef DAEMON_KERNELS_KERNEL_IMPORT_NCU_H
 #define DAEMON_KERNELS_KERNEL_IMPORT_NCU_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tables of Orion's artifact: a row a launch, in the order of launches. Profile is 1 for
- * compute, 0 for memory, -1 for what is unknown; Duration in nanoseconds. A name is not quoted and
- * may have commas. Names without their template arguments stand for kernels that differ, so that
- * of rows with one name the mean counts, and the class of most.
+ * Reads the tables of Orion's artifact: one row per launch, in launch order. Profile is 1 for
+ * compute, 0 for memory and -1 for unknown; Duration is in nanoseconds. A name is not quoted and
+ * may contain commas. Names lack their template arguments, so different kernels may share one name.
+ * Rows with the same name are averaged, and the class with the most rows wins.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "daemon/kernels/kernel_import_orion.h"
 
-#define AFTER_NAME 4u /* columns */
+#define AFTER_NAME 4u /* columns after the name */
 
 bool kernel_import_is_orion(const struct csv *header) {
     static const char *const names[] = {"Name", "Profile", "Memory_footprint", "SM_usage",
@@ -47,7 +47,7 @@ static int take_row(struct kernel_import *k) {
         return kernel_import_bad(k, "Duration \"%.24s\" is no time in nanoseconds",
                                  csv_field(c, first + 3));
     err = kernel_import_sum(k, csv_field(c, 0), any, any,
-                            &sum); /* its commas are in what is cut off */
+                            &sum); /* commas in the name are in the part that is cut off */
     if (err < 0) return err;
     sum->votes[class]++;
     kernel_import_add(&sum->sms, sms);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Profiles of kernels as the Orion authors publish them.
+ * Imports kernel profiles in the format that the authors of Orion publish.
  */
 #ifndef DAEMON_KERNELS_KERNEL_IMPORT_ORION_H
 #define DAEMON_KERNELS_KERNEL_IMPORT_ORION_H
 
 #include "daemon/kernels/kernel_import_part.h"
 
-/* Is the row of the header one of this format's, and the rows after it: 0 or negative. */
+/* kernel_import_is_orion tests for this format's header. kernel_import_orion reads all rows after
+ * the header and returns 0 or a negative error. */
 bool kernel_import_is_orion(const struct csv *header);
 int kernel_import_orion(struct kernel_import *k);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows of a table, one after the other, and their sums by name and shape.
+ * Reads the rows of a table and adds them up by name and shape.
  */
 #include "daemon/kernels/kernel_import_part.h"
 
@@ -13,7 +13,7 @@
 
 #include "daemon/kernels/kernel_set.h"
 
-#define REMARK "==" /* ncu: "==PROF== Disconnected from process 1234" */
+#define REMARK "==" /* a remark of ncu, such as "==PROF== Disconnected from process 1234" */
 
 int kernel_import_bad(struct kernel_import *k, const char *fmt, ...) {
     char what[KERNEL_PROFILE_WHY_BYTES - 24];
@@ -31,7 +31,7 @@ static bool at_remark(const struct csv *c) {
            memcmp(c->at, REMARK, sizeof(REMARK) - 1) == 0;
 }
 
-/* Past the line at which it stands. */
+/* Moves to the start of the next line. */
 static void skip_line(struct csv *c) {
     const char *newline = memchr(c->at, '\n', (size_t)(c->end - c->at));
 
@@ -57,7 +57,7 @@ bool kernel_import_number(const char *text, double *out) {
 
     for (; *text; text++) {
         if (n + 1 == sizeof(copy) || !strchr("0123456789.,", *text)) return false;
-        if (*text != ',') copy[n++] = *text; /* between thousands */
+        if (*text != ',') copy[n++] = *text; /* a thousands separator */
     }
     copy[n] = '\0';
     *out = strtod(copy, &end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the readers of single formats share: rows that were added up by name and shape. Of
- * kernel_import alone.
+ * Shared by the readers of the single formats: sums of rows by name and shape. Internal to
+ * kernel_import.
  */
 #ifndef DAEMON_KERNELS_KERNEL_IMPORT_PART_H
 #define DAEMON_KERNELS_KERNEL_IMPORT_PART_H
@@ -10,38 +10,42 @@
 #include "common/text/csv.h"
 #include "daemon/kernels/kernel_profile.h"
 
-/* Means of numbers of which some rows have none. */
+/* A mean over the rows that have this number; some rows may lack it. */
 struct kernel_import_mean {
     double sum;
     uint32_t count;
 };
 
 struct kernel_import_sum {
-    struct kernel_profile_hint hint; /* name and shape; the rest comes out of the sums */
+    /* Name and shape; the other members are computed from the sums. */
+    struct kernel_profile_hint hint;
     uint32_t votes[KERNEL_PROFILE_CLASSES];
     struct kernel_import_mean ns, sms, compute_percent, memory_percent;
 };
 
 struct kernel_import {
     struct csv csv;
-    const char *format; /* for people */
-    uint32_t rows;      /* that were read, without the header and its units */
-    uint32_t hints;     /* that they became */
+    const char *format; /* name of the format, shown to users */
+    uint32_t rows;      /* rows read, without the header and its line of units */
+    uint32_t hints;     /* hints made from the rows */
     char why[KERNEL_PROFILE_WHY_BYTES];
     struct kernel_import_sum *sums;
     uint32_t count, cap;
     struct slotmap by_name;
 };
 
-/* -EINVAL; the reason gets the row's line in front. */
+/* Returns -EINVAL and stores the reason, prefixed with the row's line number. */
 __attribute__((format(printf, 2, 3))) int kernel_import_bad(struct kernel_import *k,
                                                             const char *fmt, ...);
-/* The next row after the header that is no remark of the profiler: 1, 0, or negative. */
+/* Reads the next row after the header and skips remarks of the profiler. Returns 1, 0 at the end,
+ * or a negative error. */
 int kernel_import_row(struct kernel_import *k);
-/* A number of a table: "12", "1,234.50". False where it is none; a sign makes it none. */
+/* Parses an unsigned number of a table, such as "12" or "1,234.50". Returns false for anything
+ * else, including a number with a sign. */
 bool kernel_import_number(const char *text, double *out);
 void kernel_import_add(struct kernel_import_mean *mean, double value);
-/* Where rows of this name and shape (zeroes: any) are added up: 0, -EINVAL, -ENOMEM. */
+/* Finds or creates the sum for this name and shape (zeroes: any shape). Returns 0, -EINVAL or
+ * -ENOMEM. */
 int kernel_import_sum(struct kernel_import *k, const char *name, const uint32_t grid[3],
                       const uint32_t block[3], struct kernel_import_sum **out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Base names. Of the Itanium C++ ABI only the prefix of nested names is read: namespaces and the
- * function's own name are identifiers with their lengths, and what follows them is of no interest.
+ * Extracts base names of kernels. Only the prefix of nested names in the Itanium C++ ABI is parsed:
+ * namespaces and the function's name are identifiers with their lengths. The rest is ignored.
  */
 #include "daemon/kernels/kernel_name.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define ANONYMOUS "(anonymous namespace)"
-#define UNNAMED "<unnamed>" /* what NVIDIA's front end calls it */
+#define UNNAMED "<unnamed>" /* NVIDIA's front end writes this for an anonymous namespace */
 
 struct text {
     char *out;
@@ -25,7 +25,8 @@ static void put(struct text *t, const char *from, size_t count) {
     t->out[t->len] = '\0';
 }
 
-/* A length, of so few digits that it cannot overflow; false where there is none. */
+/* Parses a length of at most 7 digits, which cannot overflow. Returns false if there is no
+ * digit. */
 static bool take_number(const char **p, size_t *out) {
     const char *from = *p;
 
@@ -34,7 +35,7 @@ static bool take_number(const char **p, size_t *out) {
     return *p > from;
 }
 
-/* One identifier: its length, its characters. */
+/* Parses one identifier: its length, then its characters. */
 static bool take_identifier(const char **p, struct text *t) {
     static const char global[] = "_GLOBAL__N_";
     size_t n;
@@ -49,7 +50,8 @@ static bool take_identifier(const char **p, struct text *t) {
     return true;
 }
 
-/* <mangled> ::= _Z [L] <identifier> | _Z [L] N [St] <identifier>+ ...; false: something else. */
+/* Parses <mangled> ::= _Z [L] <identifier> | _Z [L] N [St] <identifier>+ ... Returns false for any
+ * other text. */
 static bool from_mangled(const char *p, struct text *t) {
     bool nested;
 
@@ -68,7 +70,8 @@ static bool from_mangled(const char *p, struct text *t) {
     return true;
 }
 
-/* A static kernel in relocatable code is __nv_static_<n>_<n characters>_<mangled>. */
+/* Skips the prefix of a static kernel in relocatable code: __nv_static_<n>_<n
+ * characters>_<mangled>. */
 static const char *without_file(const char *name) {
     static const char prefix[] = "__nv_static_";
     const char *p;
@@ -81,14 +84,15 @@ static const char *without_file(const char *name) {
     return p + 1 + n + 1;
 }
 
-/* How long the word for a namespace without a name is that begins here; 0: none does. */
+/* Length of the notation for an anonymous namespace that begins at p; 0 if none does. */
 static size_t anonymous(const char *p) {
     if (strncmp(p, ANONYMOUS, sizeof(ANONYMOUS) - 1) == 0) return sizeof(ANONYMOUS) - 1;
     if (strncmp(p, UNNAMED, sizeof(UNNAMED) - 1) == 0) return sizeof(UNNAMED) - 1;
     return 0;
 }
 
-/* Up to the first template argument or parameter, after the last space: "void a::b<4>(int)". */
+/* Copies the name up to the first template argument or parameter and drops the return type.
+ * Example: "void a::b<4>(int)". */
 static void from_demangled(const char *p, struct text *t) {
     p += strspn(p, " ");
     while (*p && t->len < KERNEL_NAME_BYTES - 1) {
@@ -101,7 +105,8 @@ static void from_demangled(const char *p, struct text *t) {
             break;
         } else if (*p == ' ') {
             p += strspn(p, " ");
-            if (*p && (anonymous(p) || !strchr("<([", *p))) t->len = 0; /* that was a return type */
+            /* The text before the space was the return type. */
+            if (*p && (anonymous(p) || !strchr("<([", *p))) t->len = 0;
         } else {
             put(t, p++, 1);
         }

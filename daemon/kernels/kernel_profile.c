@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Classes, keys, hints.
+ * Classes, keys and hints of kernel profiles.
  */
 #include "daemon/kernels/kernel_profile.h"
 
@@ -10,7 +10,7 @@
 
 #include "common/slotmap.h"
 
-#define BOUND_MILLI 600u /* "60%" */
+#define BOUND_MILLI 600u /* 60 %, the limit of Orion's section 5.2 */
 
 _Static_assert(sizeof(struct kernel_profile_key) == 40, "a key has no padding");
 
@@ -73,7 +73,7 @@ int kernel_profile_hint_order(const void *a, const void *b) {
     return order;
 }
 
-/* The hint with this name and shape. */
+/* Binary search for the hint with exactly this name and shape. */
 static const struct kernel_profile_hint *search(const struct kernel_profile_hint *hints,
                                                 uint32_t count,
                                                 const struct kernel_profile_hint *wanted) {
@@ -110,7 +110,7 @@ const struct kernel_profile_hint *kernel_profile_hint_find(const struct kernel_p
     return found;
 }
 
-/* ---- what others say ------------------------------------------------------------------------- */
+/* ---- checks of external data ----------------------------------------------------------------- */
 
 static int bad(char *why, const char *what) {
     snprintf(why, KERNEL_PROFILE_WHY_BYTES, "%s", what);

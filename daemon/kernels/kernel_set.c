@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The set: items in an array, found through a slotmap; hints in a sorted array.
+ * The set of profiles is an array with a slotmap as its index; the hints are a sorted array.
  */
 #include "daemon/kernels/kernel_set.h"
 
@@ -43,7 +43,7 @@ const struct kernel_profile *kernel_set_find(const struct kernel_set *s,
     return slot == SLOTMAP_NONE ? NULL : &s->items[slot];
 }
 
-/* The slot of the profile that has to go for one of this user's; SLOTMAP_NONE: none has to. */
+/* The slot to evict so that a profile of this user fits; SLOTMAP_NONE if the set has space. */
 static uint32_t victim(const struct kernel_set *s, uint32_t uid) {
     uint32_t oldest = 0, own_oldest = SLOTMAP_NONE, own = 0;
 
@@ -73,7 +73,7 @@ static int grow(struct kernel_set *s) {
     return 0;
 }
 
-/* A slot for a new profile with this key; SLOTMAP_NONE: out of memory. */
+/* Provides a slot for a new profile with this key; SLOTMAP_NONE if memory is short. */
 static uint32_t take_slot(struct kernel_set *s, const struct kernel_profile_key *key) {
     uint32_t slot = s->count < KERNEL_SET_USER_MAX ? SLOTMAP_NONE : victim(s, key->uid);
 
@@ -116,7 +116,7 @@ uint32_t *kernel_set_order(const struct kernel_set *s) {
 
 /* ---- hints ----------------------------------------------------------------------------------- */
 
-/* Where it is or has to be: the first that does not come before it. */
+/* The index of the hint, or the index at which it has to be inserted. */
 static uint32_t place_of(const struct kernel_set *s, const struct kernel_profile_hint *h) {
     uint32_t low = 0, high = s->hint_count;
 
@@ -163,7 +163,7 @@ int kernel_set_add_hints(struct kernel_set *s, const struct kernel_profile_hint 
     return 0;
 }
 
-/* ---- forgetting ------------------------------------------------------------------------------ */
+/* ---- removal --------------------------------------------------------------------------------- */
 
 bool kernel_set_matches(const struct kernel_set_filter *f, const struct kernel_profile *p) {
     return (f->uid == KERNEL_SET_ANYBODY || f->uid == p->key.uid) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The profiles of kernels and the hints about them that are known of one device: a bounded set in
- * the order of use, in which no user can take more than half of the room from the others. Pure.
+ * The kernel profiles and hints that are known for one device. The set is bounded and ordered by
+ * last use, and no user can evict others' profiles to hold more than half of the slots. Pure.
  * Owner: the caller.
  */
 #ifndef DAEMON_KERNELS_KERNEL_SET_H
@@ -18,16 +18,16 @@
 #define KERNEL_SET_HINTS_MAX 4096u
 #define KERNEL_SET_ANYBODY UINT32_MAX
 
-/* Which device this was measured on; "?" with 0 SMs: none in particular, as tables of other tools.
- */
+/* The device that was measured. Name "?" with 0 SMs: no particular device, as in tables of other
+ * tools. */
 struct kernel_set_device {
     char name[64];
     uint32_t sms;
 };
 
-/* Of the profile with the same number: what is looked through to find the one that has to go. */
+/* Eviction data of the profile with the same index; scanned to find the profile to evict. */
 struct kernel_set_mark {
-    uint64_t used; /* greater: later */
+    uint64_t used; /* a greater number means a later use */
     uint32_t uid;
 };
 
@@ -36,31 +36,31 @@ struct kernel_set {
     struct kernel_profile *items;
     struct kernel_set_mark *marks;
     uint32_t count, cap;
-    struct kernel_profile_hint *hints; /* in the order of kernel_profile_hint_order */
+    struct kernel_profile_hint *hints; /* sorted by kernel_profile_hint_order */
     uint32_t hint_count, hint_cap;
     struct slotmap by_key;
     uint64_t uses, seed;
 };
 
-/* `seed` should be a secret where strangers choose keys. */
+/* `seed` should be secret if untrusted clients choose the keys. */
 void kernel_set_init(struct kernel_set *s, uint64_t seed);
 void kernel_set_finish(struct kernel_set *s);
 bool kernel_set_device_same(const struct kernel_set_device *a, const struct kernel_set_device *b);
 
-/* NULL: none. */
+/* NULL if the set has no such profile. */
 const struct kernel_profile *kernel_set_find(const struct kernel_set *s,
                                              const struct kernel_profile_key *key);
-/* In place of what was known of this kernel. Where there is no room the one whose use is longest
- * ago goes; the user's own where half of the set is theirs. 0 or -ENOMEM. */
+/* Stores a profile, replacing the one with the same key. If the set is full, the least recently
+ * used profile is evicted; if the user holds half of the set, the user's own. Returns 0 or
+ * -ENOMEM. */
 int kernel_set_learn(struct kernel_set *s, const struct kernel_profile *p);
-/* Each in place of the hint of the same name and shape. 0; -ENOSPC, -ENOMEM with none of them
- * taken.
- */
+/* Adds hints; each replaces the one with the same name and shape. Returns 0, or -ENOSPC or -ENOMEM
+ * with no hint added. */
 int kernel_set_add_hints(struct kernel_set *s, const struct kernel_profile_hint *hints,
                          uint32_t count);
 
-/* What to forget: a user's (KERNEL_SET_ANYBODY: everybody's) profiles of a name (NULL: every), and
- * hints of it as well. */
+/* Selects profiles to delete: those of a user (KERNEL_SET_ANYBODY: all users) with a name (NULL:
+ * any name). `hints` also selects hints. */
 struct kernel_set_filter {
     uint32_t uid;
     const char *name;
@@ -68,10 +68,11 @@ struct kernel_set_filter {
 };
 
 bool kernel_set_matches(const struct kernel_set_filter *f, const struct kernel_profile *p);
-/* How many went. */
+/* Deletes the selected profiles and hints. Returns their number. */
 uint32_t kernel_set_forget(struct kernel_set *s, const struct kernel_set_filter *f);
 
-/* The items' numbers, oldest use first, for the caller to free; NULL: out of memory. */
+/* Returns the profiles' indices, least recently used first. The caller frees the array. NULL if
+ * memory is short. */
 uint32_t *kernel_set_order(const struct kernel_set *s);
 
 #endif

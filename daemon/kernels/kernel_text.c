@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Printing, and a strict reader: the fields of a line in this order, one space between them.
+ * Prints and parses sets of profiles. The parser is strict: a line has its fields in this order,
+ * with one space between them.
  */
 #include "daemon/kernels/kernel_text.h"
 
@@ -62,15 +63,15 @@ void kernel_text_print(const struct kernel_set *s, struct buf *b) {
     free(order);
 }
 
-/* ---- a line ---------------------------------------------------------------------------------- */
+/* ---- one line -------------------------------------------------------------------------------- */
 
-/* The first thing that was wrong stays; what is taken after it is 0. */
+/* State of the parser. The first error is kept; every value read after an error is 0. */
 struct reader {
-    const char *text, *end; /* what follows the line */
+    const char *text, *end; /* text after the current line */
     uint64_t line;
     char *why;
     int err;
-    char *at; /* in the line */
+    char *at; /* position in `copy`, the current line */
     char copy[LINE_BYTES];
 };
 
@@ -103,7 +104,7 @@ static int next_line(struct reader *r) {
     return 0;
 }
 
-/* A field's name as people are shown it. */
+/* A field's name as users see it, without the leading space. */
 static const char *shown(const char *field) {
     return field + (*field == ' ');
 }
@@ -116,7 +117,7 @@ static bool skip(struct reader *r, const char *word) {
     return true;
 }
 
-/* What has to come next: a field's name, or what stands between two. */
+/* Skips the expected field name or separator, or records an error. */
 static void take_word(struct reader *r, const char *field) {
     if (!skip(r, field)) bad(r, "'%s' is missing where \"%.24s\" stands", shown(field), r->at);
 }
@@ -152,7 +153,7 @@ static void take_triple(struct reader *r, const char *field, uint32_t out[3]) {
     }
 }
 
-/* One of the words that `name` gives for 0 and up. */
+/* Parses one of the words that `name` returns for 0 to count - 1; returns its index. */
 static uint8_t take_choice(struct reader *r, const char *field, const char *(*name)(unsigned),
                            unsigned count) {
     size_t n;
@@ -168,7 +169,7 @@ static uint8_t take_choice(struct reader *r, const char *field, const char *(*na
     return 0;
 }
 
-/* The rest of the line. */
+/* Parses a name, which fills the rest of the line. */
 static void take_name(struct reader *r, char *out, size_t cap) {
     take_word(r, " name=");
     if (r->err < 0) return;
@@ -196,7 +197,7 @@ static void take_bins(struct reader *r, struct kernel_dist *d) {
     }
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- whole lines ----------------------------------------------------------------------------- */
 
 static void parse_title(struct reader *r, uint64_t *profiles, uint64_t *hints) {
     if (next_line(r) == 0 && !skip(r, TITLE " "))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table made from policies.def, and values as text.
+ * The table of parameters made from policies.def, and the conversion of values to and from text.
  */
 #include "daemon/policy/knobs.h"
 
@@ -42,7 +42,7 @@ const struct knob *knobs_find_field(const char *field) {
     return NULL;
 }
 
-/* ---- members --------------------------------------------------------------------------------- */
+/* ---- struct members -------------------------------------------------------------------------- */
 
 static bool is_flag(const struct knob *k) {
     return k->type == KNOBS_SWITCH || k->type == KNOBS_AUTO;
@@ -92,7 +92,8 @@ void knobs_fill(struct policy_config *c) {
     for (int i = 0; i < KNOBS; i++) {
         int64_t value = 0;
         if (knobs_get(c, &table[i]) != knobs_unset(&table[i])) continue;
-        knobs_parse(&table[i], table[i].preset, &value); /* a test holds presets to their bounds */
+        /* a unit test checks that presets parse and are within their bounds. */
+        knobs_parse(&table[i], table[i].preset, &value);
         knobs_put(c, &table[i], value);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table made from policies.def.
+ * The table of policies made from policies.def.
  */
 #include "daemon/policy/policies.h"
 

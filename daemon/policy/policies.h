@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The policies that can be chosen, as people are shown them.
+ * The policies that a user can choose, with their descriptions.
  */
 #ifndef DAEMON_POLICY_POLICIES_H
 #define DAEMON_POLICY_POLICIES_H
@@ -12,11 +12,11 @@ struct policies_entry {
     const char *name, *sentence;
 };
 
-/* In the order of policies.def; NULL beyond the last. */
+/* In the order of policies.def; NULL past the end. */
 const struct policies_entry *policies_at(int index);
-/* NULL: there is no such policy of that kind. */
+/* NULL if there is no such policy of that kind. */
 const struct policies_entry *policies_find(enum policies_grain grain, const char *name);
-/* As people write it: "lane", "kernel", "control"; static. */
+/* The kind in the notation of users: "lane", "kernel" or "control"; a static string. */
 const char *policies_grain_name(enum policies_grain grain);
 
 #endif

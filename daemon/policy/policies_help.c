@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * policies.def as lines.
+ * Prints policies.def as lines of text.
  */
 #include "daemon/policy/policies_help.h"
 

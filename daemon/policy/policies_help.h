@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The policies and their knobs, as help texts have them; completion reads these lines.
+ * Prints the policies and their knobs for help texts. Shell completion parses these lines.
  */
 #ifndef DAEMON_POLICY_POLICIES_HELP_H
 #define DAEMON_POLICY_POLICIES_HELP_H

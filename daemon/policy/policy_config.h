@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A policy configuration: which policies are in effect, and the knobs that they and the scheduler's
- * core go by (policies.def). The same bytes in the scheduler, the messages of broker and worker,
- * and the board. Times come first, so that there is no padding but at the end: an event of the
- * scheduler has one of these in it.
+ * A policy configuration: the policies in effect, and the parameters ("knobs") of the policies and
+ * the scheduler's core (policies.def). The scheduler, the messages of broker and worker, and the
+ * board use the same bytes. Times come first, so that padding occurs only at the end: an event of
+ * the scheduler contains this struct.
  *
- * Whoever fills one in begins with knobs_clear (knobs.h): a knob of which nothing is said is -1
- * where it is a SWITCH or AUTO, else 0, and takes its preset.
+ * To fill one in, begin with knobs_clear (knobs.h). An unset knob is -1 if it is a SWITCH or AUTO,
+ * else 0; its preset then applies.
  */
 #ifndef DAEMON_POLICY_POLICY_CONFIG_H
 #define DAEMON_POLICY_POLICY_CONFIG_H
@@ -15,7 +15,7 @@
 
 #define POLICY_NAME_BYTES 16
 
-/* What a knob is called where its unit is not said with its value, and its member. */
+/* The field name of a knob, used where the value has no unit, and the name of its member. */
 #define KNOB_FIELD_SWITCH(name) name
 #define KNOB_FIELD_AUTO(name) name
 #define KNOB_FIELD_COUNT(name) name
@@ -26,8 +26,8 @@
 #define KNOB_WIDE_COUNT(name)
 #define KNOB_WIDE_TIME(name) uint64_t name##_ns;
 #define KNOB_WIDE_PART(name)
-#define KNOB_NARROW_SWITCH(name) int32_t name; /* 1, 0 */
-#define KNOB_NARROW_AUTO(name) int32_t name;   /* 1, 0; -1: auto */
+#define KNOB_NARROW_SWITCH(name) int32_t name; /* 1 or 0 */
+#define KNOB_NARROW_AUTO(name) int32_t name;   /* 1 or 0; -1: auto */
 #define KNOB_NARROW_COUNT(name) uint32_t name;
 #define KNOB_NARROW_TIME(name)
 #define KNOB_NARROW_PART(name) uint32_t name; /* thousandths */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers to words.
+ * Translates the numbers to texts.
  */
 #include "daemon/policy/reason.h"
 

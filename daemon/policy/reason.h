@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The words that more than one program has for what the scheduler found: why a job does not run,
- * and where its iterations' boundaries come from. The scheduler's enums are made of these lists,
- * the numbers cross processes in wire_stats, and people are shown the texts.
+ * Texts for findings of the scheduler that several programs show: why a job does not run, and how
+ * the boundaries of its iterations were found. The scheduler's enums are made from these lists.
+ * wire_stats carries the numbers between processes; users see the texts.
  */
 #ifndef DAEMON_POLICY_REASON_H
 #define DAEMON_POLICY_REASON_H
 
 /* clang-format off */
-/* X(NAME, text): enum sched_why. Appended to, never reordered. */
+/* X(NAME, text): enum sched_why. Only append; never reorder. */
 #define REASON_WHY(X)                                                                    \
     X(NONE, "")                                                                          \
     X(TOO_LARGE, "needs more memory than the device has")                                \
@@ -35,7 +35,7 @@
     X(PERIOD, "period")       \
     X(GAP, "idle gaps")
 
-/* X(NAME, text): enum savepoint_reason, why a job that asked for them has none. */
+/* X(NAME, text): enum savepoint_reason, why a job that asked for savepoints has none. */
 #define REASON_SAVEPOINT(X)                                                     \
     X(NONE, "")                                                                  \
     X(CHANGED, "since the latest it gave back memory, a texture or code")        \
@@ -44,16 +44,17 @@
     X(HOST, "its kernels know addresses of host memory")                         \
     X(LACK, "it cannot go on with another worker")
 
-/* X(NAME, text): enum sched_slo_of, what of a job's requests a target of latency is of. */
+/* X(NAME, text): enum sched_slo_of, the statistic of a job's request latencies that a latency
+ * target bounds. */
 #define REASON_SLO_OF(X) X(MEAN, "mean") X(P50, "p50") X(P95, "p95") X(P99, "p99")
 /* clang-format on */
 
-/* Static strings; "?" for a number that is not in the list. */
+/* Static strings; "?" for a number outside the list. */
 const char *reason_why(unsigned long long number);
 const char *reason_source(unsigned long long number);
 const char *reason_savepoint(unsigned long long number);
 const char *reason_slo_of(unsigned long long number);
-/* The number of such a word; -1: it is none. */
+/* The number of this text; -1 if it is not in the list. */
 int reason_find_slo_of(const char *text);
 
 #endif
