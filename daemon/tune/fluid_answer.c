@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The plan as the caller sees it, and what of it is new.
+ * Writes the plan for the caller and marks the trials that changed.
  */
 #include "daemon/tune/fluid_answer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The plan, written down for the caller of a step.
+ * Fills in the plan that a step returns to its caller.
  */
 #ifndef DAEMON_TUNE_FLUID_ANSWER_H
 #define DAEMON_TUNE_FLUID_ANSWER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The invariants.
+ * Checks the invariants of the library's state.
  */
 #include <math.h>
 #include <stdio.h>

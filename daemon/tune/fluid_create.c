@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The library's state begins and ends: what a configuration says where it says nothing, and what
- * cannot be.
+ * Creates and destroys the library's state. Validates the configuration and replaces its zeroes by
+ * defaults.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static int check_config(const struct salus_fluid_config *c, char *why, size_t wh
     return 0;
 }
 
-/* Half of it may be there: salus_fluid_destroy ends that. */
+/* Allocates the arrays. On failure some may be allocated; salus_fluid_destroy frees them. */
 static int begin(struct salus_fluid *f) {
     const struct salus_fluid_config *c = &f->config;
     uint32_t n = c->trials_most;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * (3.2) and its limits.
+ * Equation (3.2) and the limits that follow from it.
  *
- * alpha: with p trials on a GPU each takes alpha^{p-1} times as long as alone, so that w = 1/p of
- * (3.2) is "one of p", not a p-th of the speed: with alpha = 1 packing costs nothing at all. The
- * proof of theorem 1 wants areas that stay the same ("the job size remains the same"), which no
- * constant alpha gives for more than one p; alpha 0 stands for that here.
+ * alpha: with p trials on a GPU, each takes alpha^{p-1} times as long as alone. So w = 1/p in (3.2)
+ * means "one of p trials", not a p-th of the speed: with alpha = 1, packing costs nothing at all.
+ * The proof of theorem 1 assumes that areas stay the same ("the job size remains the same"). No
+ * constant alpha satisfies that for more than one p; alpha 0 stands for it here.
  */
 #include "daemon/tune/fluid_curve.h"
 
@@ -14,7 +14,7 @@
 #include "daemon/tune/salus_fluid.h"
 
 static bool overhead_can_be(double x) {
-    return x >= 1 && x <= 1000; /* false for what is no number */
+    return x >= 1 && x <= 1000; /* false for NaN */
 }
 
 bool fluid_curve_can_be(const struct curve *k) {
@@ -27,7 +27,7 @@ double fluid_curve_rate(const struct curve *k, double share) {
     return k->alpha == 1 ? 1 : pow(k->alpha, 1 - 1 / share);
 }
 
-/* alpha < c/(c-1): the c-th trial brings more than it costs. */
+/* Condition alpha < c/(c-1): the c-th trial adds more throughput than it costs. */
 uint32_t fluid_curve_packed_most(double alpha) {
     uint32_t c = 1;
     if (alpha == SALUS_FLUID_EVEN) return CURVE_LIMIT;
@@ -36,7 +36,8 @@ uint32_t fluid_curve_packed_most(double alpha) {
     return c;
 }
 
-/* beta < (d+1)/d, as lemma 6 has it: one less than the last GPU that brings anything. */
+/* Condition beta < (d+1)/d, as lemma 6 prints it: one less than the last GPU that increases the
+ * speed. */
 uint32_t fluid_curve_spread_most(double beta) {
     uint32_t d = 1;
     while (d < CURVE_LIMIT && beta * (d + 1) < d + 2)
@@ -44,7 +45,7 @@ uint32_t fluid_curve_spread_most(double beta) {
     return d;
 }
 
-/* ---- what the library offers of it ----------------------------------------------------------- */
+/* ---- functions that the library exports ------------------------------------------------------ */
 
 double salus_fluid_run_ns(double alone_ns, double share, double alpha, double beta) {
     return alone_ns / fluid_curve_rate(&(struct curve){alpha, beta}, share);
@@ -60,9 +61,9 @@ static bool are_times(const double *mean, uint32_t count) {
     return count > 0;
 }
 
-/* "c = arg max_p O^p > O_th" is the p of the largest benefit as it is printed, which is 2 wherever
- * overheads grow; the text has the point where the benefit degrades below the threshold, which is
- * what is taken. */
+/* The thesis prints "c = arg max_p O^p > O_th", the p with the largest benefit, which is 2 wherever
+ * overheads grow. Its text describes the point at which the benefit falls below the threshold; this
+ * function computes that point. */
 uint32_t salus_fluid_packed_most(const double *mean, uint32_t count, double threshold) {
     uint32_t c = 1;
     if (!are_times(mean, count)) return 0;
@@ -71,7 +72,7 @@ uint32_t salus_fluid_packed_most(const double *mean, uint32_t count, double thre
     return c;
 }
 
-/* The slope through the origin of log(t_p / t_1 * p^power) over p - 1. */
+/* Fits the slope through the origin of log(t_p / t_1 * p^power) over p - 1. */
 static double fit(const double *mean, uint32_t count, double power) {
     double above = 0, below = 0;
     if (!are_times(mean, count)) return 0;

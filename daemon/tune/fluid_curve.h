@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a share of GPUs does to a trial's speed, and what that says of the limits c and d (thesis,
+ * Effect of a share of GPUs on a trial's speed, and the limits c and d that follow from it (thesis,
  * (3.1), (3.2), lemmas 4 and 6). Pure.
  *
  * Owner: the caller. Thread: any.
@@ -14,18 +14,18 @@
 #define CURVE_LIMIT 1024u
 
 struct curve {
-    double alpha, beta; /* of (3.2); alpha 0: even, see salus_fluid.h */
+    double alpha, beta; /* of (3.2); alpha 0 means SALUS_FLUID_EVEN (salus_fluid.h) */
 };
 
-/* Both are numbers that (3.2) can do with. */
+/* Tests that alpha and beta are valid for (3.2). */
 bool fluid_curve_can_be(const struct curve *k);
 
-/* Work on one GPU alone that is done in a unit of time on this share: h_{i,1} / h_{i,w}. */
+/* Speed on this share relative to one GPU alone: h_{i,1} / h_{i,w}. */
 double fluid_curve_rate(const struct curve *k, double share);
 
-/* The largest number of trials on a GPU such that each of them was worth it (lemma 4). */
+/* The largest number of trials on a GPU at which each added trial was worth its cost (lemma 4). */
 uint32_t fluid_curve_packed_most(double alpha);
-/* The same of a trial's GPUs (lemma 6). */
+/* The largest number of GPUs of one trial at which each added GPU was worth its cost (lemma 6). */
 uint32_t fluid_curve_spread_most(double beta);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * StaticFluid (Algorithm 3.1): the trials of a group onto idle GPUs, the largest shares first.
+ * StaticFluid (Algorithm 3.1): places the trials of a group on idle GPUs, the largest shares first.
  *
- * M' of the algorithm, "idle resources", are the GPUs that nobody is on. What finds no room waits,
- * and is planned again whenever there is some ("small trials may be scheduled when any resource
- * becomes idle", lemma 1): a share that was never used can be another one. That is where we differ
- * from the print, which fixes w_i at the beginning: late ones get whole GPUs that way when many of
- * these are idle. Groups go one after the other; a later one gets what an earlier one leaves.
+ * M' of the algorithm, "idle resources", are the GPUs without a trial. A trial that does not fit
+ * waits, and is planned again whenever a GPU is idle ("small trials may be scheduled when any
+ * resource becomes idle", lemma 1). A waiting trial's share may therefore change. This differs from
+ * the printed algorithm, which fixes w_i at the beginning: late trials get whole GPUs when many are
+ * idle. Groups are placed one after the other; a later group gets the GPUs that an earlier one
+ * leaves.
  */
 #include "daemon/tune/fluid_placement.h"
 
-/* False: there is no room. */
+/* Places one trial. Returns false if it does not fit. */
 static bool put(struct salus_fluid *f, const struct shares_ask *a) {
     struct strips *s = &f->strips;
     struct trial *t = &f->trials.at[a->place];
@@ -29,7 +30,8 @@ static bool put(struct salus_fluid *f, const struct shares_ask *a) {
     return true;
 }
 
-/* Behind one that found no room there is none for its like. */
+/* Places the trials of one group. After a failure, trials that need at least as much are
+ * skipped. */
 static void run_group(struct salus_fluid *f, struct shares_ask *asks, uint32_t count) {
     const struct shares_ask *failed = NULL;
     shares_plan(asks, count, f->strips.idle, f->config.flags);

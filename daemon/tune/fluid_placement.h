@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trials that wait go onto what is idle (Algorithm 3.1).
+ * Places waiting trials on idle GPUs (Algorithm 3.1).
  */
 #ifndef DAEMON_TUNE_FLUID_PLACEMENT_H
 #define DAEMON_TUNE_FLUID_PLACEMENT_H

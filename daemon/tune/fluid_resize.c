@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * DynamicFluid (Algorithm 3.2): trials that run are resized when GPUs were freed and nobody waits
- * for them.
+ * DynamicFluid (Algorithm 3.2): resizes running trials when GPUs were freed and no trial waits for
+ * them.
  *
- * A is here all that runs, of all groups: n is all GPUs, and shares of groups that run beside each
- * other have to add up to it. "Update a_i with w_i resources" is read as w'_i.
+ * A is here the set of all running trials, of all groups: n is the number of all GPUs, and the
+ * shares of concurrent groups have to add up to it. "Update a_i with w_i resources" is read as
+ * w'_i.
  *
- * w_i, which the algorithm compares with, is what the trial has: of a shared GPU its part beside
- * those that are there now (strips.h), not the 1/c that it was planned with. A trial that is being
- * resized has no width to compare: it is left alone until it has settled; the GPUs that it leaves
- * are its until then, those that it gets are its at once. So what it holds is the larger of the
- * two.
+ * The w_i of the comparison is the trial's actual share. On a shared GPU that is its part beside
+ * the present sharers (strips.h), not the planned 1/c. A trial that is being resized has no such
+ * width and is left alone until it has settled. Until then it still owns the GPUs that it leaves,
+ * and it owns the added GPUs at once. It therefore holds the larger of the two widths.
  *
- * The print scales down whenever that saves GPU time, w'(h' + epsilon) < w h. But then the trial
- * may be the last to end, and the group ends later than with StaticFluid, if nobody can use what it
- * gave up. Here it must also end no later than the group would have. SALUS_FLUID_DOWN_ANY: as
- * printed.
+ * The printed algorithm scales down whenever that saves GPU time, w'(h' + epsilon) < w h. The trial
+ * may then be the last to end, and if no other trial can use the freed GPUs, the group ends later
+ * than with StaticFluid. Here a trial scales down only if it also ends no later than the group
+ * would have. SALUS_FLUID_DOWN_ANY selects the printed rule.
  *
- * "Towards the end of the TrialGroup", when nobody waits, is the print's only moment. Who joins
- * later than others then waits for one of them to end, however wide that is. With SALUS_FLUID_ROOM
- * shares are planned for all, those that wait as well, and whoever has more comes down to its own,
- * unless that restarts it and it ends within epsilon.
+ * The printed algorithm acts only "towards the end of the TrialGroup", when no trial waits. A trial
+ * that joins late then waits until another one ends, however wide that one is. With
+ * SALUS_FLUID_ROOM, shares are planned for all trials, including waiting ones, and a trial that has
+ * more than its share shrinks to it. The exception is a trial that would have to restart and ends
+ * within epsilon.
  *
- * A share below one is left at once, and one whole GPU becomes a shared one as it is: these are
- * weights under Salus. Everything else restarts the trial, which takes epsilon.
+ * A trial gives up a share below one GPU at once, and one whole GPU becomes a shared one without a
+ * restart, because shares are weights under Salus. Every other change restarts the trial, which
+ * costs epsilon.
  */
 #include "daemon/tune/fluid_resize.h"
 
@@ -41,7 +43,7 @@ static void resize(struct salus_fluid *f, struct trial *t) {
     f->resizes++;
 }
 
-/* As many of what it wants as are idle, if it is worth it. */
+/* Gives the trial as many of the wanted GPUs as are idle, if the resize pays off. */
 static void scale_up(struct salus_fluid *f, const struct shares_ask *a, double now) {
     struct strips *s = &f->strips;
     struct trial *t = &f->trials.at[a->place];
@@ -52,7 +54,8 @@ static void scale_up(struct salus_fluid *f, const struct shares_ask *a, double n
     double to = own + more;
     if (to <= now || run_ns(t, to) + (double)f->config.change_ns >= run_ns(t, now)) return;
     if (t->share < 1) {
-        strips_part_with(s, t); /* idle now if it was alone there, and then its again */
+        /* The GPU becomes idle if the trial was alone there; strips_take takes it back below. */
+        strips_part_with(s, t);
         more += own;
     }
     t->share = to;
@@ -60,7 +63,7 @@ static void scale_up(struct salus_fluid *f, const struct shares_ask *a, double n
     resize(f, t);
 }
 
-/* From whole GPUs to fewer, or to a part of one. */
+/* Shrinks a trial from whole GPUs to fewer, or to a part of one. */
 static void shrink(struct salus_fluid *f, struct trial *t, double to) {
     bool restarts = t->share > 1;
     if (restarts) strips_leave(&f->strips, t, to < 1 ? 1 : (uint32_t)to);
@@ -82,7 +85,8 @@ static void scale_down(struct salus_fluid *f, const struct shares_ask *a, double
     shrink(f, t, to);
 }
 
-/* Asks of all that may be resized; how many GPUs are theirs or idle, and when the last one ends. */
+/* Collects asks for all trials that may be resized. Returns their number, the GPUs that they own or
+ * that are idle, and the end of the last trial. */
 static uint32_t gather(struct salus_fluid *f, uint32_t *gpus, double *latest_ns) {
     uint32_t count = 0;
     *gpus = f->strips.here;
@@ -101,7 +105,8 @@ static uint32_t gather(struct salus_fluid *f, uint32_t *gpus, double *latest_ns)
     return count;
 }
 
-/* Shares of all, for those that wait as well; false: nobody came down to its own. */
+/* Plans shares for all trials, including waiting ones, and shrinks those above their share. Returns
+ * false if none shrank. */
 static bool make_room(struct salus_fluid *f) {
     uint32_t gpus;
     double latest_ns;

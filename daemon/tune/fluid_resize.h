@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trials that run go onto what was freed (Algorithm 3.2).
+ * Resizes running trials onto freed GPUs (Algorithm 3.2).
  */
 #ifndef DAEMON_TUNE_FLUID_RESIZE_H
 #define DAEMON_TUNE_FLUID_RESIZE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How far trials are, as far as it is known.
+ * Estimates the progress of trials.
  */
 #include "daemon/tune/fluid_state.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All that the library knows.
+ * The library's whole state.
  *
- * Owner: who called salus_fluid_create. Thread: the caller's.
+ * Owner: the caller of salus_fluid_create. Thread: the owner's.
  */
 #ifndef DAEMON_TUNE_FLUID_STATE_H
 #define DAEMON_TUNE_FLUID_STATE_H
@@ -16,19 +16,19 @@
 #include "daemon/tune/trials.h"
 
 struct salus_fluid {
-    struct salus_fluid_config config; /* nothing in it is 0 for "what is said" any more */
+    struct salus_fluid_config config; /* defaults are filled in */
     int64_t now_ns;
     struct trials trials;
     struct strips strips;
-    uint32_t waiting; /* trials */
-    bool freed;       /* in this step a GPU became idle, or a part of one */
+    uint32_t waiting; /* number of trials that wait */
+    bool freed;       /* in this step a GPU, or a part of one, became idle */
     uint64_t resizes;
 
-    /* Of one step. */
-    struct shares_ask *asks, *spare;      /* by trials_most */
-    struct salus_fluid_trial *shown;      /* by trials_most */
-    uint32_t *shown_gpus;                 /* by gpus_most + trials_most */
-    struct salus_fluid_refusal *refusals; /* by events of a step at most */
+    /* Scratch space of one step. */
+    struct shares_ask *asks, *spare;      /* length trials_most */
+    struct salus_fluid_trial *shown;      /* length trials_most */
+    uint32_t *shown_gpus;                 /* length gpus_most + trials_most */
+    struct salus_fluid_refusal *refusals; /* length: the most events of a step */
     uint32_t refused;
 };
 
@@ -36,13 +36,13 @@ static inline struct trial *fluid_state_trial(struct salus_fluid *f, uint32_t in
     return &f->trials.at[f->trials.in_order[index]];
 }
 
-/* Work that is done in a ns; 0 where it does not run. */
+/* Speed of the trial: work done per ns; 0 if it does not run. */
 double fluid_state_rate(const struct salus_fluid *f, const struct trial *t);
-/* When it ends if nothing changes; waiting: infinity. */
+/* Time at which the trial ends if nothing changes; infinity if it waits. */
 double fluid_state_end_ns(const struct salus_fluid *f, const struct trial *t);
-/* It waits, on no GPU. */
+/* Makes the trial wait, without a GPU. */
 void fluid_state_wait(struct salus_fluid *f, uint32_t place);
-/* What line 3 is asked about it. */
+/* Builds the input of the algorithms' line 3 for this trial. */
 struct shares_ask fluid_state_ask(const struct salus_fluid *f, uint32_t place);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one step: trials get on with their work, events are taken, those that wait are placed, those
- * that run are resized. Nothing is allocated.
+ * The step: advances the trials, applies the events, places waiting trials, and resizes running
+ * ones. Allocates nothing.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,9 +12,9 @@
 #include "daemon/tune/fluid_state.h"
 
 #define BUDGET_MOST_NS (100 * 365 * INT64_C(86400000000000))
-#define LEFT_LEAST_NS 1.0 /* what did not say that it has ended has something left */
+#define LEFT_LEAST_NS 1.0 /* a trial without an END event always has some work left */
 
-/* As (3.2) says; LEFT corrects it. */
+/* Advances all trials at the speed of (3.2). LEFT events correct the estimate. */
 static void advance(struct salus_fluid *f, int64_t now_ns) {
     if (now_ns <= f->now_ns) return;
     double ns = (double)(now_ns - f->now_ns);
@@ -70,8 +70,9 @@ static enum salus_fluid_fault take_left(struct trial *t, const struct salus_flui
     return SALUS_FLUID_FAULT_NONE;
 }
 
-/* Who runs keeps what it has: c of one that shares a GPU and d of one on several do not fall below
- * what it was let into, until it waits (fluid_state_wait). A share that was 1/c follows. */
+/* Applies a KNOWN event. A running trial keeps its share: its c (on a shared GPU) or d (on several
+ * GPUs) does not drop below the present value until the trial waits (fluid_state_wait). A share of
+ * exactly 1/c follows c. */
 static enum salus_fluid_fault take_known(struct salus_fluid *f, struct trial *t,
                                          const struct salus_fluid_event *e) {
     struct curve curve = {e->alpha, e->beta};
@@ -122,8 +123,8 @@ static enum salus_fluid_fault take_gpu_came(struct salus_fluid *f, uint32_t gpu)
     return SALUS_FLUID_FAULT_NONE;
 }
 
-/* Of a trial that has others the width is another one at once, which restarts it. One that was to
- * leave this GPU has left it. */
+/* Takes a lost GPU from a trial. A trial with other GPUs gets one GPU less and restarts. If the
+ * trial was leaving this GPU anyway, it has left it. */
 static void lose(struct salus_fluid *f, uint32_t place, uint32_t gpu) {
     struct trial *t = &f->trials.at[place];
     if (f->strips.at[gpu].leaving) return;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * w_i = min(max(floor(h_{i,1} / sum h_{j,1} * n), 1/c), d).
+ * Computes w_i = min(max(floor(h_{i,1} / sum h_{j,1} * n), 1/c), d).
  *
- * As printed the floor comes before the maximum, so that every share is 1/c or whole, and a trial
- * that deserves 0.9 of a GPU is planned like one that deserves 0.1. (B.1) says the same. It costs
- * little, since a GPU that fewer than c share is theirs all the same (strips.h). With
- * SALUS_FLUID_FRACTIONS shares below 1 are taken without the floor.
+ * In the printed formula the floor comes before the maximum. Every share is therefore 1/c or whole,
+ * and a trial that deserves 0.9 of a GPU is planned like one that deserves 0.1. (B.1) says the
+ * same. This costs little, because trials on a GPU with fewer than c sharers still use all of it
+ * (strips.h). With SALUS_FLUID_FRACTIONS, shares below 1 are not rounded down.
  *
- * Floors leave up to one GPU a trial idle. DynamicFluid is the printed answer, but it floors as
- * well, and gives nothing to the longest of two that deserve 1.5 and 3.5 of five. With
- * SALUS_FLUID_FILL these go to whoever would end last, one by one, as long as that helps.
+ * The floors leave up to one GPU per trial idle. DynamicFluid is the printed remedy, but it rounds
+ * down as well: of two trials that deserve 1.5 and 3.5 of five GPUs, the longer one gains nothing.
+ * With SALUS_FLUID_FILL, idle GPUs go one by one to the trial that would end last, as long as that
+ * helps.
  */
 #include "daemon/tune/shares.h"
 
@@ -36,7 +37,7 @@ static void merge(struct shares_ask *to, const struct shares_ask *from, uint32_t
     }
 }
 
-/* A merge sort of our own: qsort allocates. */
+/* Merge sort without allocation; qsort may allocate. */
 void shares_sort(struct shares_ask *asks, struct shares_ask *spare, uint32_t count) {
     struct shares_ask *from = asks, *to = spare;
     for (uint32_t run = 1; run < count; run *= 2) {
@@ -52,7 +53,7 @@ void shares_sort(struct shares_ask *asks, struct shares_ask *spare, uint32_t cou
     if (from != asks) memcpy(asks, from, count * sizeof(*asks));
 }
 
-/* ---- line 3 ---------------------------------------------------------------------------------- */
+/* ---- line 3 of the algorithms ---------------------------------------------------------------- */
 
 static double line_3(const struct shares_ask *a, double sum_ns, uint32_t gpus, uint32_t flags) {
     double exact = a->left_ns * gpus / sum_ns;
@@ -62,7 +63,7 @@ static double line_3(const struct shares_ask *a, double sum_ns, uint32_t gpus, u
     return fmin(fmax(share, 1.0 / a->packed_most), a->spread_most);
 }
 
-/* GPUs that are nobody's when each with a part of one has one for itself. */
+/* GPUs that stay free if each trial with a share below one gets a GPU for itself. */
 static uint32_t left_over(const struct shares_ask *asks, uint32_t count, uint32_t gpus) {
     double taken = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -70,7 +71,7 @@ static uint32_t left_over(const struct shares_ask *asks, uint32_t count, uint32_
     return taken < gpus ? (uint32_t)(gpus - taken) : 0;
 }
 
-/* Alone on its GPU a part of it is all of it. */
+/* A trial alone on its GPU uses all of it, whatever its share. */
 static double width(const struct shares_ask *a) {
     return fmax(a->share, 1);
 }
@@ -86,7 +87,8 @@ static struct shares_ask *last(struct shares_ask *asks, uint32_t count) {
     return found;
 }
 
-/* Once the last one cannot be made faster, nobody else's share ends the group sooner. */
+/* Gives the free GPUs to the trials that end last. Stops when the last one cannot become faster,
+ * because no other share then ends the group sooner. */
 static void fill(struct shares_ask *asks, uint32_t count, uint32_t gpus) {
     uint32_t rest = left_over(asks, count, gpus);
     if (!rest) return;

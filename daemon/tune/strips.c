@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is on which GPU.
+ * Assigns trials to GPUs.
  */
 #include "daemon/tune/strips.h"
 
@@ -17,7 +17,7 @@ static bool is_idle(const struct strip *g) {
     return g->here && g->owner == STRIPS_NONE && !g->sharers;
 }
 
-/* ---- GPUs come and go ------------------------------------------------------------------------ */
+/* ---- GPUs that appear and disappear ---------------------------------------------------------- */
 
 int strips_init(struct strips *s, uint32_t most, uint32_t here) {
     *s = (struct strips){.most = most};
@@ -97,7 +97,7 @@ void strips_join(struct strips *s, struct trial *t, uint32_t gpu, double share) 
     add_sharer(s, gpu, t);
 }
 
-/* Its room stays what it was, at most too little, until the next recount. */
+/* `room` is not updated until the next recount; until then it is at most too small. */
 void strips_part_with(struct strips *s, struct trial *t) {
     struct strip *g = &s->at[t->gpu];
     g->sharers--;
@@ -165,7 +165,7 @@ void strips_drop(struct strips *s, struct trial *t, uint32_t gpu) {
     uint32_t *at = &t->gpu;
     while (*at != STRIPS_NONE && *at != gpu)
         at = &s->at[*at].next;
-    if (*at == STRIPS_NONE) return; /* it was to be left */
+    if (*at == STRIPS_NONE) return; /* the trial was to leave it */
     *at = s->at[gpu].next;
     t->moved = true;
 }
@@ -174,6 +174,6 @@ void strips_share(struct strips *s, struct trial *t, double share) {
     struct strip *g = &s->at[t->gpu];
     g->owner = g->next = STRIPS_NONE;
     t->share = share;
-    s->idle++; /* until its sharer is counted */
+    s->idle++; /* add_sharer subtracts one again */
     add_sharer(s, t->gpu, t);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trials by place, by id, and in order of joining.
+ * Stores trials by place, by id, and in the order of joining.
  */
 #include "daemon/tune/trials.h"
 
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED 0x9e3779b97f4a7c15ull /* ids are the caller's own: nobody aims at the table */
+/* a fixed seed suffices: ids are the caller's own, so nobody attacks the hash table. */
+#define SEED 0x9e3779b97f4a7c15ull
 
 static uint64_t hash(uint64_t id) {
     return slotmap_hash_word(id, SEED);
@@ -60,7 +61,7 @@ void trials_remove(struct trials *t, uint32_t place) {
     t->first_free = place;
 }
 
-/* Trials of a group mostly join one behind the other. */
+/* Searches from the end, because trials of a group mostly join one after another. */
 uint64_t trials_turn(struct trials *t, uint64_t group) {
     for (uint32_t i = t->count; i > 0; i--) {
         const struct trial *trial = &t->at[t->in_order[i - 1]];
