@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-predict.
+ * Entry point of salus-predict.
  */
 #include "common/standard_output.h"
 #include "daemon/predict/tool/predict.h"

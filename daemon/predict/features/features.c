@@ -6,14 +6,14 @@
 
 #include "daemon/predict/features/flops.h"
 
-/* What is known of each value beside its shape. */
-enum { MARK_CONSTANT = 1, MARK_STATE = 2 /* of BatchNormalization: not trained */ };
+/* Flags of a value, besides its shape. */
+enum { MARK_CONSTANT = 1, MARK_STATE = 2 /* an input of BatchNormalization that is not trained */ };
 
 struct taking {
     struct features *f;
     struct netgraph *g;
     unsigned char *marks;
-    double activations, gradients; /* bytes */
+    double activations, gradients; /* sums in bytes */
 };
 
 static const char *const counted[] = {
@@ -30,7 +30,7 @@ static double bytes_of(const struct value *v) {
     return v->shape.known ? (double)shape_elements(&v->shape) * netgraph_type_bytes(v->type) : 0;
 }
 
-/* FLOAT, FLOAT16, DOUBLE, BFLOAT16: what a gradient is of. */
+/* Tests for FLOAT, FLOAT16, DOUBLE or BFLOAT16, the types that have gradients. */
 static bool is_real(const struct value *v) {
     return v->type == 1 || v->type == 10 || v->type == 11 || v->type == 16;
 }
@@ -45,8 +45,7 @@ static void count_kind(struct features *f, const char *op) {
     if (strcmp(op, "Loop") == 0 || strcmp(op, "Scan") == 0) f->bodies++;
 }
 
-/* ---- what is not known ------------------------------------------------------------------------
- */
+/* ---- nodes without known shapes -------------------------------------------------------------- */
 
 static void note_unknown(struct features *f, const char *op) {
     char kind[FEATURES_KIND_BYTES];
@@ -83,8 +82,9 @@ static bool takes_only_constants(const struct taking *t, const struct node *n) {
     return true;
 }
 
-/* What is computed once, from weights and numbers: nothing of a step. What a body takes from
- * around it is no input of the node: an If may have a known condition and be all of a model. */
+/* Tests whether a node is computed once from weights and numbers, so that it costs nothing in a
+ * step. A node with a body is never constant, because the body may use values that are not inputs
+ * of the node: an If with a known condition may contain a whole model. */
 static bool is_constant(const struct taking *t, const struct node *n) {
     const struct value *v = netgraph_output(t->g, n, 0);
 

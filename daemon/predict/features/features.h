@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known of a model before it runs: Horus's Table 3, and the bytes that equation (2) is of.
- * A value. Pure.
+ * Features of a model that are known before it runs: Horus's Table 3, and the byte counts of
+ * equation (2). A value. Pure.
  */
 #ifndef DAEMON_PREDICT_FEATURES_FEATURES_H
 #define DAEMON_PREDICT_FEATURES_FEATURES_H
@@ -9,12 +9,12 @@
 #include "daemon/predict/onnx/complaint.h"
 #include "daemon/predict/onnx/netgraph.h"
 
-#define FEATURES_KINDS_MAX 8u /* of operators that are not counted, by name */
+#define FEATURES_KINDS_MAX 8u /* most kinds of uncounted operators that are listed by name */
 #define FEATURES_KIND_BYTES 48
 #define FEATURES_BYTES_MAX ((uint64_t)1 << 50)
 #define FEATURES_FLOPS_MAX 1e24
 
-/* Operators that Table 3 counts, in its order; "Exponentials" are ONNX's Exp. */
+/* Operators that Table 3 counts, in its order. Its "Exponentials" are ONNX's Exp. */
 /* clang-format off */
 #define FEATURES_COUNTED(X) \
     X(Exp) X(Split) X(Constant) X(GlobalAveragePool) X(ReduceMean) X(MaxPool) X(GRU) \
@@ -29,35 +29,39 @@ enum features_count {
         FEATURES_COUNTS
 };
 
-/* Operators of a kind whose shapes are not known. */
+/* Number of operators of one kind whose shapes are not known. */
 struct features_unknown {
     char kind[FEATURES_KIND_BYTES];
     uint32_t count;
 };
 
 struct features {
-    /* Table 3. Of one forward pass of the whole batch; a multiplication and an addition are two. */
+    /* Table 3, for one forward pass of the whole batch. A multiplication and an addition count as
+     * two operations. */
     double flops;
-    uint64_t parameters_bytes; /* P of (2): what training changes */
+    uint64_t parameters_bytes; /* P of (2): the bytes that training changes */
     uint64_t batch;
-    uint64_t activations_bytes; /* B * A of (2): what nodes give, but for views and constants */
+    uint64_t activations_bytes; /* B * A of (2): outputs of nodes, except views and constants */
     uint32_t counts[FEATURES_COUNTS];
 
-    uint64_t parameters;      /* how many they are */
-    uint64_t buffers_bytes;   /* other weights: running means and variances, indices */
-    uint64_t gradients_bytes; /* B * G of (2): activations that have one, and the parameters' */
+    uint64_t parameters;    /* number of parameters */
+    uint64_t buffers_bytes; /* other weights: running means and variances, indices */
+    /* B * G of (2): activations that have a gradient, and the parameters. */
+    uint64_t gradients_bytes;
     uint64_t input_bytes;
     uint32_t nodes;
-    uint32_t unknown; /* nodes that are not counted for lack of a shape; the first kinds of them: */
+    /* Nodes that are not counted, because a shape is not known; `kinds` lists the first kinds. */
+    uint32_t unknown;
     struct features_unknown kinds[FEATURES_KINDS_MAX];
     uint32_t kinds_count;
-    uint32_t bodies; /* loops, whose bodies are counted once */
+    uint32_t bodies; /* loops; the body of a loop is counted once */
 };
 
-/* Of a graph whose shapes are inferred. 0; or -EINVAL, -ENOMEM and why. */
+/* Computes the features of a graph with inferred shapes. Returns 0, or -EINVAL or -ENOMEM with the
+ * reason in `why`. */
 int features_take(struct features *f, struct netgraph *g, int64_t batch, struct complaint *why);
 
-/* The name of a count, as ONNX has it. */
+/* The operator's name in ONNX. */
 const char *features_count_name(enum features_count i);
 
 #endif

@@ -8,7 +8,7 @@ struct work {
     const struct op *op;
 };
 
-/* NULL: it is not there, or its shape is not known. */
+/* NULL if the input is missing or its shape is not known. */
 static const struct shape *in(const struct work *w, uint32_t i) {
     const struct value *v = netgraph_input(w->g, w->n, i);
 
@@ -25,7 +25,7 @@ static double out_elements(const struct work *w) {
     return v && v->shape.known ? elements(&v->shape) : 0;
 }
 
-/* Each element of what a convolution gives is a sum over its kernel and its group's channels. */
+/* Each output element of a convolution is a sum over its kernel and the channels of its group. */
 static double conv(const struct work *w) {
     const struct shape *k = in(w, 1);
     double out = out_elements(w);
@@ -34,7 +34,7 @@ static double conv(const struct work *w) {
     return out * w->op->per_element * (double)shape_part(k, 1, k->rank) + (in(w, 2) ? out : 0);
 }
 
-/* Each element that comes in is spread over a kernel and its group's outputs. */
+/* Each input element is spread over a kernel and the outputs of its group. */
 static double convtranspose(const struct work *w) {
     const struct shape *x = in(w, 0), *k = in(w, 1);
 
@@ -43,9 +43,10 @@ static double convtranspose(const struct work *w) {
            (in(w, 2) ? out_elements(w) : 0);
 }
 
-#define WIDEST ((int64_t)1 << 40) /* as shape inference has it */
+#define WIDEST ((int64_t)1 << 40) /* the limit that shape inference uses */
 
-/* 0 for a kernel that is none: where the shape is the file's word nobody has looked at it. */
+/* Returns 0 for an invalid kernel: if the shape comes from the file, shape inference has not
+ * checked the kernel. */
 static double pool(const struct work *w) {
     uint32_t count;
     const int64_t *kernel = attribute_ints(w->n, "kernel_shape", &count);
@@ -59,7 +60,7 @@ static double pool(const struct work *w) {
     return out_elements(w) * window;
 }
 
-/* As long as what is summed over: the last axis of the left side. */
+/* Each output element is a sum over the last axis of the left side. */
 static double gemm(const struct work *w) {
     const struct shape *a = in(w, 0);
     double out = out_elements(w), inner;
@@ -76,7 +77,8 @@ static double matmul(const struct work *w) {
     return out_elements(w) * w->op->per_element * (double)a->dim[a->rank - 1];
 }
 
-/* Of each step, sequence and direction: two products for each gate, and some for the cell. */
+/* Per step, sequence and direction: two products for each gate, and some operations for the
+ * cell. */
 static double recurrent(const struct work *w) {
     const struct shape *x = in(w, 0), *k = in(w, 1), *r = in(w, 2);
     double steps, per_step;

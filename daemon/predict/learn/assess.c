@@ -9,14 +9,14 @@
 #include "daemon/predict/learn/boost.h"
 #include "daemon/predict/learn/linear.h"
 
-/* A part of the rows, and what is predicted of all. */
+/* Scratch for assessing a regressor: the selected rows, and the predictions for all rows. */
 struct assess {
     const struct rows *r;
     struct complaint *why;
     struct columns *x;
     double *y;
-    double *boost, *linear, *mean; /* predicted, 0 to 1 */
-    double *some;                  /* numbers of a median, or of one family */
+    double *boost, *linear, *mean; /* predicted utilisation, 0 to 1 */
+    double *some;                  /* values for a median, or of one family */
 };
 
 double assess_rmsle(const double *predicted, const double *measured, uint32_t count) {
@@ -27,7 +27,7 @@ double assess_rmsle(const double *predicted, const double *measured, uint32_t co
     return count ? sqrt(sum / count) : 0;
 }
 
-/* The rows of all families but one into x and y. */
+/* Copies the rows of all families except `but` into x and y. */
 static uint32_t gather(struct assess *a, uint32_t but) {
     uint32_t count = 0;
 

@@ -11,7 +11,7 @@
 
 #define ROUNDS 150
 
-/* The same trees for the same rows, on every machine: one thread, one seed. */
+/* One thread and one seed, so that the same rows give the same trees on every machine. */
 static const char *const settings[][2] = {{"objective", "reg:squarederror"},
                                           {"tree_method", "exact"},
                                           {"nthread", "1"},
@@ -71,8 +71,7 @@ static int ask(struct boost *b, float *out, uint32_t rows) {
     return 0;
 }
 
-/* ---- its trees as ours ------------------------------------------------------------------------
- */
+/* ---- conversion of XGBoost's trees ----------------------------------------------------------- */
 
 static const cJSON *walk(const cJSON *at, const char *const *names) {
     for (; at && *names; names++)
@@ -80,7 +79,7 @@ static const cJSON *walk(const cJSON *at, const char *const *names) {
     return at;
 }
 
-/* The arrays of a tree, each with an element for each node; nodes that were pruned are in them. */
+/* The arrays of one tree, with one element per node, including pruned nodes. */
 struct arrays {
     double *left, *right, *column, *number;
     uint32_t count;
@@ -113,7 +112,7 @@ static bool arrays_read(struct arrays *a, const cJSON *tree) {
            c == a->count && n == a->count && a->count <= FOREST_NODES_MAX;
 }
 
-/* In the order in which they are reached, so that children stand behind their parents. */
+/* Copies the nodes in breadth-first order, so that children follow their parents. */
 static uint32_t place(const struct arrays *a, struct forest_node *out, uint32_t *from) {
     uint32_t count = 1;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Regression trees whose leaves are summed: what gradient boosting gives. A child stands behind its
- * parent, so that no walk goes in a circle. Owner: the caller. Pure.
+ * A forest of regression trees whose leaves are summed, the result of gradient boosting. A child
+ * follows its parent in the array, so that no walk can loop. Owner: the caller. Pure.
  */
 #ifndef DAEMON_PREDICT_LEARN_FOREST_H
 #define DAEMON_PREDICT_LEARN_FOREST_H
@@ -11,9 +11,9 @@
 #include "daemon/predict/learn/columns.h"
 
 #define FOREST_TREES_MAX 1000u
-#define FOREST_NODES_MAX 1024u /* of a tree */
+#define FOREST_NODES_MAX 1024u /* nodes of one tree */
 
-/* Left where the column is below `number`; a leaf (left 0) gives it. */
+/* Goes left if the column is below `number`. In a leaf (left 0), `number` is the value. */
 struct forest_node {
     uint16_t left, right, column;
     float number;
@@ -31,12 +31,11 @@ struct forest {
 };
 
 void forest_finish(struct forest *f);
-/* An empty tree of so many nodes behind the others; NULL: memory is short, or there are too many.
- */
+/* Appends an empty tree with this many nodes. NULL if memory is short or the forest is full. */
 struct forest_tree *forest_add(struct forest *f, uint32_t nodes);
-/* Whether every child stands behind its parent, every column is one, every number is finite. */
+/* Tests that every child follows its parent, every column exists, and every number is finite. */
 bool forest_sound(const struct forest_tree *t);
-/* Of sound trees. */
+/* Predicts with sound trees. */
 double forest_predict(const struct forest *f, const struct columns *c);
 
 #endif

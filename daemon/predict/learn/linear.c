@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * (X'X + ridge) w = X'y by Cholesky. The ridge is what makes it solvable where columns say the
- * same.
+ * Solves (X'X + ridge) w = X'y by Cholesky decomposition. The ridge makes the system solvable where
+ * columns are linearly dependent.
  */
 #include "daemon/predict/learn/linear.h"
 
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define RIDGE 1.0 /* of columns with a deviation of 1: what one more row of it would weigh */
+#define RIDGE 1.0 /* for columns with a deviation of 1; equals the weight of one more row */
 
 struct system {
     double a[COLUMNS][COLUMNS], b[COLUMNS];
@@ -45,7 +45,7 @@ static void fill(struct system *s, const struct linear *l, const struct columns 
         }
 }
 
-/* In place: the lower triangle becomes the factor. */
+/* Factorises in place: the lower triangle becomes the factor. */
 static void factor(struct system *s) {
     for (unsigned i = 0; i < COLUMNS; i++)
         for (unsigned k = 0; k <= i; k++) {

@@ -7,7 +7,7 @@ void predictor_finish(struct predictor *p) {
     forest_finish(&p->forest);
 }
 
-/* RMSLE is of log(1 + x), and x is percent: as Horus measures utilisation. */
+/* RMSLE uses log(1 + x) with x in percent, as Horus measures utilisation. */
 double predictor_logarithm(double part) {
     return log1p(100 * part);
 }

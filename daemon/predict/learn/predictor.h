@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What was learned of a device, and a file of it. Anybody may have written the file: what is read
- * is bounded and sound, and predictions are within 0 and 1 whatever its numbers are. Owner: the
- * caller.
+ * A trained predictor of one device, and its file format. The file is untrusted: what is read is
+ * bounded and checked, and predictions stay within 0 and 1 for any numbers. Owner: the caller.
  */
 #ifndef DAEMON_PREDICT_LEARN_PREDICTOR_H
 #define DAEMON_PREDICT_LEARN_PREDICTOR_H
@@ -20,30 +19,30 @@
 struct predictor_family {
     char name[ROWS_NAME_BYTES];
     uint32_t rows;
-    double rmsle; /* with it left out of the training */
+    double rmsle; /* error with this family left out of the training */
 };
 
 struct predictor {
     char device[ROWS_NAME_BYTES];
-    char about[PREDICTOR_TEXT_BYTES]; /* what it was trained on, in words */
+    char about[PREDICTOR_TEXT_BYTES]; /* description of the training data */
     uint32_t rows;
     struct predictor_family families[ROWS_FAMILIES_MAX];
     uint32_t families_count;
-    double rmsle;        /* of all families, each left out of the training that predicts it */
-    double linear_rmsle; /* of linear regression, the same way */
-    double mean_rmsle;   /* of always the same answer */
-    double delta_bytes;  /* of equation (2): the median of what P has more than it says */
-    double ephemeral_delta_bytes;        /* the same of E, which may be less */
-    float least[COLUMNS], most[COLUMNS]; /* what it has seen */
-    struct forest forest;                /* of log(1 + percent) */
+    double rmsle;        /* over all families, each left out of the training that predicts it */
+    double linear_rmsle; /* of linear regression, measured the same way */
+    double mean_rmsle;   /* of a constant prediction */
+    double delta_bytes;  /* of equation (2): median of the measured P minus the estimate */
+    double ephemeral_delta_bytes;        /* the same for E; may be negative */
+    float least[COLUMNS], most[COLUMNS]; /* range of each column in the training data */
+    struct forest forest;                /* predicts log(1 + percent) */
 };
 
-/* From 0 to 1. */
+/* Predicted utilisation, from 0 to 1. */
 double predictor_utilisation(const struct predictor *p, const struct columns *c);
-/* What a forest says of it, the same. */
+/* Convert between a forest's output, log(1 + percent), and a utilisation from 0 to 1. */
 double predictor_part(double logarithm);
 double predictor_logarithm(double part);
-/* How many columns lie outside of what it has seen; *first: one of them. */
+/* Number of columns outside the range of the training data; *first is one of them. */
 uint32_t predictor_outside(const struct predictor *p, const struct columns *c, unsigned *first);
 
 void predictor_finish(struct predictor *p);

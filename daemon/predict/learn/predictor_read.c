@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The same from JSON. What is missing, of another kind or beyond its bounds is a mistake of the
- * file.
+ * Parses a predictor from JSON. A missing member, a wrong type or a value out of bounds is an error
+ * of the file.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static int bad(struct parse *g, const char *name) {
                          name);
 }
 
-/* A number from `least` to `most`: what is NaN is none. */
+/* Reads a number from `least` to `most`; rejects NaN. */
 static bool number(const cJSON *item, double least, double most, double *out) {
     if (!cJSON_IsNumber(item) || !(item->valuedouble >= least) || !(item->valuedouble <= most))
         return false;
@@ -83,7 +83,7 @@ static int take_families(struct parse *g) {
     return 0;
 }
 
-/* Trained on other columns it would say something, and it would mean nothing. */
+/* A predictor trained on other columns would return meaningless values. */
 static int check_columns(struct parse *g) {
     const cJSON *list = get(g->all, "columns"), *item;
     unsigned i = 0;

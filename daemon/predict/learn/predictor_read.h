@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading a predictor from its file.
+ * Reads a predictor from its file.
  */
 #ifndef DAEMON_PREDICT_LEARN_PREDICTOR_READ_H
 #define DAEMON_PREDICT_LEARN_PREDICTOR_READ_H
 
 #include "daemon/predict/learn/predictor.h"
 
-/* From the text of such a file: 0; or -EINVAL, -ENOMEM and why. Then too the caller finishes it. */
+/* Parses the text of such a file. Returns 0, or -EINVAL or -ENOMEM with the reason in `why`; the
+ * caller finishes the predictor in either case. */
 int predictor_parse(struct predictor *p, const char *from, size_t bytes, struct complaint *why);
 int predictor_read(struct predictor *p, const char *path, struct complaint *why);
 

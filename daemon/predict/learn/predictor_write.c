@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A predictor as JSON: a tree is an array of nodes, a leaf [value], another one [left, right,
- * column, threshold]. Numbers are written so that they are read as the same.
+ * Writes a predictor as JSON. A tree is an array of nodes, a leaf [value], any other node [left,
+ * right, column, threshold]. Numbers are written with enough digits to be read back exactly.
  */
 #include "daemon/predict/learn/predictor_write.h"
 
-/* Text here has no control characters. */
+/* Strings here have no control characters. */
 static void put_quoted(FILE *out, const char *text) {
     fputc('"', out);
     for (; *text; text++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing a predictor to its file.
+ * Writes a predictor to its file.
  */
 #ifndef DAEMON_PREDICT_LEARN_PREDICTOR_WRITE_H
 #define DAEMON_PREDICT_LEARN_PREDICTOR_WRITE_H

@@ -14,18 +14,18 @@
 #include "daemon/predict/features/need.h"
 #include "daemon/predict/onnx/bytes.h"
 
-/* Where in a line what stands; -1: the table does not have it. */
+/* Column indices in the table; -1: the table lacks this column. */
 struct places {
     int family, device, model, batch, optimiser, utilisation;
     int persistent, ephemeral, persistent_2, ephemeral_2;
     int columns[COLUMNS];
-    bool features; /* all of the columns are there */
+    bool features; /* the table has all feature columns */
 };
 
 struct reading {
     struct rows *r;
     const char *path;
-    char device[ROWS_NAME_BYTES]; /* "": whichever comes first, and all must be of it */
+    char device[ROWS_NAME_BYTES]; /* "": the device of the first row; all rows must have it */
     struct complaint *why;
     struct csv csv;
     struct places at;
@@ -73,7 +73,8 @@ static int number(struct reading *g, int place, double max, double *out) {
                          max);
 }
 
-/* A name as it is kept, so that it is compared with such: false where it is none. */
+/* Copies a name and replaces unprintable characters, so that it compares equal to stored names.
+ * Returns false for an invalid name. */
 static bool take_name(const char *text, char out[ROWS_NAME_BYTES]) {
     if (!*text || strlen(text) >= ROWS_NAME_BYTES) return false;
     snprintf(out, ROWS_NAME_BYTES, "%s", text);
@@ -96,7 +97,7 @@ static int find_family(struct reading *g, const char *field, uint32_t *out) {
     return 0;
 }
 
-/* What equation (2) says of a row's model, where the table does not say it. */
+/* Estimates memory by equation (2) for a row whose table lacks the estimates. */
 static int estimate(struct reading *g, const struct features *f, uint32_t row) {
     const char *word = g->at.optimiser < 0 ? "" : csv_field(&g->csv, (uint32_t)g->at.optimiser);
     int optimiser = *word ? need_find_optimiser(word) : NEED_SGD;
@@ -142,7 +143,7 @@ static int features_of(struct reading *g, struct features *f, uint32_t row) {
     return err;
 }
 
-/* 0 too where the line is of another device than is asked for. */
+/* Returns 0 also if the line belongs to another device than requested. */
 static int read_line(struct reading *g) {
     char device[ROWS_NAME_BYTES];
     bool named = take_name(csv_field(&g->csv, (uint32_t)g->at.device), device);
@@ -170,8 +171,7 @@ static int read_line(struct reading *g) {
     return 0;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- the whole table ------------------------------------------------------------------------- */
 
 static uint32_t count_lines(const unsigned char *text, size_t bytes) {
     uint32_t lines = 1;

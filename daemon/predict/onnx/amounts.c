@@ -5,11 +5,11 @@
 
 #include "daemon/predict/onnx/netgraph.h"
 
-#define LOOK 16u /* what a name costs beside its bytes */
+#define LOOK 16u /* fixed cost of looking up a name, besides its bytes */
 
 enum state { NEW, BEGUN, DONE };
 
-/* Of a function, by its number. */
+/* The counts of a function, by the function's number. */
 struct known {
     enum state state;
     struct amounts amounts;
@@ -19,7 +19,7 @@ struct counting {
     const struct functions *f;
     struct known *known;
     struct complaint *why;
-    unsigned depth; /* of calls */
+    unsigned depth; /* current depth of calls */
     int err;
 };
 
@@ -37,8 +37,7 @@ static void add_all(struct amounts *to, const struct amounts *more) {
     add(&to->looks, more->looks);
 }
 
-/* ---- what a node says --------------------------------------------------------------------------
- */
+/* ---- costs of a node's attributes and names -------------------------------------------------- */
 
 static const char *text(const char *s) {
     return s ? s : "";
@@ -107,13 +106,12 @@ static uint64_t look_node(const Onnx__NodeProto *n) {
            look_names(n->output, n->n_output) + look_attributes(n);
 }
 
-/* ---- all that there is -------------------------------------------------------------------------
- */
+/* ---- the whole model ------------------------------------------------------------------------- */
 
 static void count_nodes(struct counting *c, Onnx__NodeProto *const *nodes, size_t count,
                         struct amounts *a);
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as calls may go */
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by NETGRAPH_CALLS_MAX */
 static void count_function(struct counting *c, uint32_t number) {
     const Onnx__FunctionProto *f = c->f->at[number];
     struct known *k = &c->known[number];
@@ -143,14 +141,14 @@ static void count_call(struct counting *c, const Onnx__NodeProto *n, uint32_t nu
     count_function(c, number);
     add(&a->calls, 1);
     add(&a->binds, f->n_input);
-    /* Each node within may look at what the caller says, and at what is declared. */
+    /* Each inner node may search the caller's attributes and the function's declared ones. */
     add(&a->looks, look_attributes(n) * (inner->nodes + inner->asks));
     add(&a->looks, look_names(f->attribute, f->n_attribute) * inner->asks);
     add(&a->looks, look_names(f->input, f->n_input));
     add_all(a, inner);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as slim.h lets anything lie, in each function */
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by slim.h's depth limit, in each function */
 static void count_graph(struct counting *c, const Onnx__GraphProto *p, struct amounts *a) {
     size_t own = p->n_input + p->n_initializer + p->n_sparse_initializer;
 

@@ -16,20 +16,21 @@ static const Onnx__AttributeProto *said(const Onnx__NodeProto *p, const char *na
     return NULL;
 }
 
-/* Whether it says that it is of that kind. */
+/* Tests the attribute's declared type. */
 static bool is_kind(const Onnx__AttributeProto *a, Onnx__AttributeProto__AttributeType type) {
     return a->has_type && a->type == type;
 }
 
-/* Whether a function has no default for it. */
+/* Tests whether the function declares the attribute without a default. */
 static bool is_declared(const Onnx__FunctionProto *f, const char *name) {
     for (size_t i = 0; i < f->n_attribute; i++)
         if (strcmp(f->attribute[i], name) == 0) return true;
     return false;
 }
 
-/* In a function an attribute may be one of the node that calls it, under another name. *open: the
- * function has a default for what a caller does not say. */
+/* Follows references: within a function, an attribute may refer to one of the calling node, under
+ * another name. Sets *open if the caller omits an attribute for which the function has a
+ * default. */
 static const Onnx__AttributeProto *resolve(const struct node *n, const Onnx__AttributeProto *a,
                                            bool *open) {
     const struct call *c = n->call;

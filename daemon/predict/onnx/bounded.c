@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Before each piece: what it counts for. */
+/* Header before each allocation, for its accounting. */
 struct head {
     alignas(max_align_t) size_t bytes;
 };

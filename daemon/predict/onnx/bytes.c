@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Read and not mapped: a mapped file that somebody shortens meanwhile ends the process.
+ * The file is read, not mapped: if another process truncates a mapped file, SIGBUS kills this
+ * process.
  */
 #include "daemon/predict/onnx/bytes.h"
 
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How many there were, at most `bytes`; -1 with errno. */
+/* Returns the number of bytes read, at most `bytes`, or -1 with errno. */
 static ssize_t read_all(int fd, unsigned char *out, size_t bytes) {
     size_t have = 0;
 
@@ -47,7 +48,7 @@ static int read_open(int fd, size_t max, unsigned char **out, size_t *count,
         return -EINVAL;
     }
     *count = (size_t)n;
-    (*out)[n] = '\0'; /* for who reads text */
+    (*out)[n] = '\0'; /* lets readers treat the bytes as a string */
     return 0;
 }
 

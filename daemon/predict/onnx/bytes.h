@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file as it is, whole: a regular one, and no longer than its reader can use. Owner: the caller.
+ * Reads a whole regular file with a size limit. Owner: the caller.
  */
 #ifndef DAEMON_PREDICT_ONNX_BYTES_H
 #define DAEMON_PREDICT_ONNX_BYTES_H
@@ -9,9 +9,10 @@
 
 #include "daemon/predict/onnx/complaint.h"
 
-#define BYTES_MODEL_MAX ((size_t)1 << 31) /* as protobuf has it: what is larger is kept beside */
+/* Limit of protobuf; larger weights are in separate files. */
+#define BYTES_MODEL_MAX ((size_t)1 << 31)
 
-/* *out is the caller's, to be freed. 0; or -EINVAL, -ENOMEM and why. */
+/* The caller frees *out. Returns 0, or -EINVAL or -ENOMEM with the reason in `why`. */
 int bytes_read(const char *path, size_t max, unsigned char **out, size_t *count,
                struct complaint *why);
 

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Bytes that a character has whose first one that is; 0: none has. */
+/* Length in bytes of a UTF-8 character that begins with this byte; 0 if none does. */
 static size_t length_of(unsigned char first) {
     if (first < 0x80) return 1;
     if (first < 0xc2 || first > 0xf4) return 0;
@@ -19,11 +19,11 @@ size_t complaint_character(const char *text) {
     for (size_t i = 1; i < count; i++)
         if ((p[i] & 0xc0) != 0x80) return 0;
     switch (p[0]) {
-    case 0xc2: return p[1] < 0xa0 ? 0 : count; /* a control character */
-    case 0xe0: return p[1] < 0xa0 ? 0 : count; /* longer than it need be */
-    case 0xed: return p[1] > 0x9f ? 0 : count; /* half of a pair of UTF-16's */
+    case 0xc2: return p[1] < 0xa0 ? 0 : count; /* C1 control character */
+    case 0xe0: return p[1] < 0xa0 ? 0 : count; /* overlong encoding */
+    case 0xed: return p[1] > 0x9f ? 0 : count; /* half of a UTF-16 surrogate pair */
     case 0xf0: return p[1] < 0x90 ? 0 : count;
-    case 0xf4: return p[1] > 0x8f ? 0 : count; /* more than there are */
+    case 0xf4: return p[1] > 0x8f ? 0 : count; /* above U+10FFFF */
     default: return count;
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is wrong with what a user gave, and what to do about it: one line of printable text,
- * whatever bytes stood in the file that it quotes. Owner: the caller. Not thread-safe.
+ * An error message about a user's input and what to do about it: one line of printable text,
+ * whatever bytes the quoted file contains. Owner: the caller. Not thread-safe.
  */
 #ifndef DAEMON_PREDICT_ONNX_COMPLAINT_H
 #define DAEMON_PREDICT_ONNX_COMPLAINT_H
@@ -11,18 +11,18 @@
 #define COMPLAINT_BYTES 400
 
 struct complaint {
-    char text[COMPLAINT_BYTES]; /* "" while there is none */
+    char text[COMPLAINT_BYTES]; /* "" if there is no error */
 };
 
-/* Both return the error, so that a caller can say and leave in one line: -EINVAL, -ENOMEM. */
+/* Both return the error, -EINVAL or -ENOMEM, so that a caller can report and return in one line. */
 int complaint_say(struct complaint *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int complaint_memory(struct complaint *c);
 
-/* Control characters become '?', and bytes that are no UTF-8. What is no ASCII stays: names may be
- * in any language. */
+/* Replaces control characters and bytes that are not UTF-8 by '?'. Other characters outside ASCII
+ * stay, because names may be in any language. */
 void complaint_clean(char *text);
-/* Bytes of the character that the text begins with; 0: it is no UTF-8, or a control character that
- * is no ASCII. */
+/* Length of the first character in bytes; 0 if it is invalid UTF-8 or a control character outside
+ * ASCII. */
 size_t complaint_character(const char *text);
 
 #endif

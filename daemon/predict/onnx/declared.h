@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a file says of a value's sizes: numbers, names for sizes that are given later, or nothing.
+ * Sizes that a file declares for a value: numbers, names of sizes that are given later, or neither.
  */
 #ifndef DAEMON_PREDICT_ONNX_DECLARED_H
 #define DAEMON_PREDICT_ONNX_DECLARED_H
@@ -9,10 +9,10 @@
 
 struct declared {
     int64_t size;       /* -1: not a number */
-    const char *symbol; /* NULL: no name either */
+    const char *symbol; /* NULL: not a name */
 };
 
-/* How many sizes; -1: it says nothing. */
+/* Number of declared sizes; -1 if the file declares none. */
 int64_t declared_rank(const struct value *v);
 struct declared declared_size(const struct value *v, uint32_t axis);
 

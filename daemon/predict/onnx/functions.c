@@ -8,7 +8,7 @@ static const char *text(const char *s) {
     return s ? s : "";
 }
 
-/* ONNX's own domain has two names. */
+/* ONNX's default domain has two names. */
 static const char *domain_of(const char *s) {
     return strcmp(text(s), "ai.onnx") == 0 ? "" : text(s);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions that a file brings along (ModelProto.functions), by the name that nodes call them
- * by: a domain and an operator. What the file says of such an operator goes before what is known of
- * it. Owner: the caller. It belongs to one thread.
+ * Functions that a file defines (ModelProto.functions), found by the domain and operator that nodes
+ * use to call them. A function of the file takes precedence over a built-in operator. Owner: the
+ * caller. Not thread-safe.
  */
 #ifndef DAEMON_PREDICT_ONNX_FUNCTIONS_H
 #define DAEMON_PREDICT_ONNX_FUNCTIONS_H
@@ -15,16 +15,17 @@
 #define FUNCTIONS_NONE UINT32_MAX
 
 struct functions {
-    const Onnx__FunctionProto **at; /* sorted; the messages are the model's */
+    const Onnx__FunctionProto **at; /* sorted; the messages belong to the model */
     uint32_t count;
 };
 
-/* 0; or -EINVAL, -ENOMEM and why. Then too the caller finishes it. */
+/* Returns 0, or -EINVAL or -ENOMEM with the reason in `why`; the caller finishes the set in either
+ * case. */
 int functions_take(struct functions *f, struct bounded *memory, const Onnx__ModelProto *m,
                    struct complaint *why);
 void functions_finish(struct functions *f, struct bounded *memory);
 
-/* Which one a node calls; FUNCTIONS_NONE: none of them. */
+/* Index of the function that a node calls; FUNCTIONS_NONE if the node calls none. */
 uint32_t functions_called(const struct functions *f, const Onnx__NodeProto *n);
 
 #endif

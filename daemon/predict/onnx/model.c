@@ -10,7 +10,7 @@
 
 #define EXPORT "export one with torch.onnx.export (PyTorch) or tf2onnx (TensorFlow)"
 
-/* What people are likely to give instead; NULL: something else. */
+/* Recognises common files that are not ONNX models; NULL if the file is none of these. */
 static const char *known_as(const unsigned char *bytes, size_t count) {
     if (count == 0) return "it is empty";
     if (count >= 4 && memcmp(bytes, "PK\3\4", 4) == 0)
@@ -39,7 +39,7 @@ static int unpack(struct netgraph *g, const struct buf *slim, struct complaint *
         g->message = m;
         return 0;
     }
-    /* protobuf-c does not say which of the two it was. */
+    /* protobuf-c does not tell a memory error from a malformed message. */
     if (g->memory.refused) return complaint_memory(why);
     return complaint_say(why, "its fields are not those of ONNX");
 }

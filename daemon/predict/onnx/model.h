@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A model's file, from its bytes to its graph.
+ * Reads a model's graph from the bytes of its file.
  */
 #ifndef DAEMON_PREDICT_ONNX_MODEL_H
 #define DAEMON_PREDICT_ONNX_MODEL_H
@@ -8,7 +8,8 @@
 #include "daemon/predict/onnx/complaint.h"
 #include "daemon/predict/onnx/netgraph.h"
 
-/* 0; or -EINVAL, -ENOMEM and why. Then too the caller finishes the graph. */
+/* Returns 0, or -EINVAL or -ENOMEM with the reason in `why`; the caller finishes the graph in
+ * either case. */
 int model_read(struct netgraph *g, const unsigned char *bytes, size_t count, struct complaint *why);
 
 #endif

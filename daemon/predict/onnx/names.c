@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The model is gone through twice: to count, and to keep.
+ * The model is walked twice: first to count the names, then to store them.
  */
 #include "daemon/predict/onnx/names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Where `at` is NULL names are counted only. */
+/* With `at` NULL, names are only counted. */
 struct taking {
     const char **at;
     uint64_t count;
@@ -30,7 +30,7 @@ static void take_infos(struct taking *t, Onnx__ValueInfoProto *const *infos, siz
 
 static void take_graph(struct taking *t, const Onnx__GraphProto *p);
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as slim.h lets anything lie */
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by slim.h's depth limit */
 static void take_node(struct taking *t, const Onnx__NodeProto *n) {
     take_list(t, n->input, n->n_input);
     take_list(t, n->output, n->n_output);

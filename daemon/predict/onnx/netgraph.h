@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A model as it is computed: nodes in their order, bodies of If, Loop and Scan right before the
- * node that has them, what a function does in place of the node that calls it, and values, each
- * made once, by an input, a weight or a node. What the bytes
- * say is checked here and in what is included here; nobody above sees a message of protobuf's.
+ * A model as a computation graph. Nodes are in execution order. The bodies of If, Loop and Scan
+ * stand right before their node, and the nodes of a function replace the node that calls it. Each
+ * value is defined once, by an input, a weight or a node. The readers included here check the
+ * file's bytes; code above this floor sees no protobuf message.
  *
- * Owner: the caller. It belongs to one thread.
+ * Owner: the caller. Not thread-safe.
  */
 #ifndef DAEMON_PREDICT_ONNX_NETGRAPH_H
 #define DAEMON_PREDICT_ONNX_NETGRAPH_H
@@ -13,43 +13,43 @@
 #include "daemon/predict/onnx/bounded.h"
 #include "daemon/predict/onnx/shape.h"
 
-#define NETGRAPH_NONE UINT32_MAX /* an input that a node does without */
-#define NETGRAPH_DATA_MAX 1024u  /* elements of a value that are known as numbers */
-#define NETGRAPH_BODIES_MAX 16u  /* within each other */
-#define NETGRAPH_CALLS_MAX 32u   /* of functions, within each other */
+#define NETGRAPH_NONE UINT32_MAX /* an omitted input of a node */
+#define NETGRAPH_DATA_MAX 1024u  /* most elements of a value whose numbers are stored */
+#define NETGRAPH_BODIES_MAX 16u  /* nesting depth */
+#define NETGRAPH_CALLS_MAX 32u   /* nesting depth of function calls */
 
 enum value_kind { VALUE_INPUT, VALUE_WEIGHT, VALUE_MADE };
 
 struct value {
     const char *name;
     enum value_kind kind;
-    bool in_body; /* of If, Loop or Scan */
+    bool in_body; /* in the body of If, Loop or Scan */
     int32_t type; /* ONNX's TensorProto.DataType; 0: not known */
     struct shape shape;
-    double *data; /* its elements, where they are known; NULL: they are not */
+    double *data; /* the elements; NULL: not known */
     uint32_t data_count;
-    const void *declared; /* what the file says of its shape: declared.h */
+    const void *declared; /* the file's declaration of the shape, read by declared.h */
 };
 
-/* A function's call: what its nodes take from there they find here. */
+/* A function call. Nodes within the function resolve their attributes here. */
 struct call {
-    const void *message;      /* of the node that calls */
-    const void *function;     /* what it calls */
-    const struct call *outer; /* that node's own; NULL: it is no function's */
+    const void *message;      /* the node that calls */
+    const void *function;     /* the called function */
+    const struct call *outer; /* the call that contains this one; NULL: not within a function */
 };
 
 struct node {
     const char *name, *op;
     const void *message;
-    const struct call *call; /* whose function it is of; NULL: of none */
-    /* Places in refs, where numbers of values are. */
+    const struct call *call; /* the call whose function contains the node; NULL: none */
+    /* Indices in netgraph.refs, which has the numbers of values. */
     uint32_t inputs, inputs_count, outputs, outputs_count;
-    uint32_t body, body_count; /* what its first body gives */
-    bool has_body;             /* it may take values that are none of its inputs */
+    uint32_t body, body_count; /* outputs of its first body */
+    bool has_body;             /* it may use values that are not its inputs */
 };
 
 struct netgraph {
-    struct bounded memory; /* all that follows */
+    struct bounded memory; /* allocator of all following members */
     void *message;
     struct value *values;
     struct node *nodes;
@@ -58,14 +58,14 @@ struct netgraph {
     uint32_t values_count, nodes_count, refs_count, calls_count;
 };
 
-/* Of one that model.h read, or of zeros. */
+/* Frees a graph that model.h read, or one of zeroes. */
 void netgraph_finish(struct netgraph *g);
 
-/* The value that a node takes or gives there; NULL: none. */
+/* The i-th input or output value of a node; NULL if it is omitted. */
 struct value *netgraph_input(const struct netgraph *g, const struct node *n, uint32_t i);
 struct value *netgraph_output(const struct netgraph *g, const struct node *n, uint32_t i);
 
-/* Bytes of an element; 0: of a type that has no size, or that is not known. */
+/* Bytes of an element; 0 for a type without a fixed size or an unknown type. */
 uint32_t netgraph_type_bytes(int32_t type);
 
 #endif

@@ -13,9 +13,9 @@ struct build {
     struct complaint *why;
     struct functions functions;
     struct scope scope;
-    const void **declared;   /* by name: what value_info of the file's own graph says */
-    const struct call *call; /* NULL: that graph */
-    unsigned depth, calls;   /* of bodies, of calls */
+    const void **declared;   /* indexed by name: value_info of the file's main graph */
+    const struct call *call; /* NULL: in the main graph */
+    unsigned depth, calls;   /* depth of bodies, depth of calls */
     int err;
 };
 
@@ -25,7 +25,8 @@ static const char *text(const char *s) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* What the file says of a function's values it says of no call of it. */
+/* The file's declarations apply to values of the main graph, not to values within a function
+ * call. */
 static void name_value(const struct build *b, struct value *v, const char *s) {
     uint32_t name = names_find(&b->scope.names, s);
 
@@ -54,7 +55,7 @@ static void add_input(struct build *b, const Onnx__ValueInfoProto *p) {
     uint32_t was = scope_find(&b->scope, p->name);
     struct value *v;
 
-    /* Old models name their weights among the inputs as well. */
+    /* Old models list their weights among the inputs as well. */
     if (b->depth == 0 && was != SCOPE_NONE && b->g->values[was].kind == VALUE_WEIGHT) return;
     v = &b->g->values[add_value(b, p->name, VALUE_INPUT)];
     v->declared = t ? t->shape : NULL;
@@ -68,7 +69,7 @@ static int add_weight(struct build *b, const Onnx__TensorProto *p) {
     return tensor_read(&b->g->memory, p, &v->shape, &v->data, &v->data_count, b->why);
 }
 
-/* One without values has no name, and nothing reads it. */
+/* A sparse tensor without values has no name, and no node reads it. */
 static int add_sparse_weight(struct build *b, const Onnx__SparseTensorProto *p) {
     struct value *v;
 
@@ -95,7 +96,7 @@ static uint32_t add_ref(struct build *b, uint32_t value) {
 
 static void add_graph(struct build *b, const Onnx__GraphProto *p);
 
-/* A body, and where what it gives is noted in `refs`. */
+/* Adds a body and records its outputs in `refs`. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static void add_body(struct build *b, const Onnx__GraphProto *p, struct node *n) {
     uint32_t mark = scope_mark(&b->scope);
@@ -137,8 +138,8 @@ static int take_inputs(struct build *b, const Onnx__NodeProto *p, struct node *n
 
 static void add_node(struct build *b, const Onnx__NodeProto *p);
 
-/* What the node gives; the number of it that the function made anew goes by the node's name for it.
- */
+/* Binds an output of the calling node to a value. A value that the function created gets the node's
+ * name for it. */
 static void give_output(struct build *b, const char *s, uint32_t value, uint32_t first_new) {
     if (value != NETGRAPH_NONE && value >= first_new) name_value(b, &b->g->values[value], s);
     scope_bind(&b->scope, s, value);
@@ -155,7 +156,8 @@ static int check_call(const struct build *b, const Onnx__NodeProto *p,
                          text(p->name), text(f->name));
 }
 
-/* The function's inputs are what the node takes, whose numbers are in refs from `inputs` on. */
+/* Enters a function and binds its inputs to the calling node's inputs, whose numbers are in refs
+ * from `inputs` on. */
 static void enter(struct build *b, const Onnx__NodeProto *p, const Onnx__FunctionProto *f,
                   uint32_t inputs) {
     struct call *call = &b->g->calls[b->g->calls_count++];
@@ -183,7 +185,7 @@ static int take_results(struct build *b, const Onnx__NodeProto *p, const Onnx__F
     return 0;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as calls may go */
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by NETGRAPH_CALLS_MAX */
 static void add_call(struct build *b, const Onnx__NodeProto *p, const Onnx__FunctionProto *f) {
     uint32_t mark = scope_mark(&b->scope), outer = b->scope.frame;
     uint32_t first_new = b->g->values_count, results;
@@ -250,7 +252,7 @@ static void add_graph(struct build *b, const Onnx__GraphProto *p) {
         add_node(b, p->node[i]);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole model ------------------------------------------------------------------------- */
 
 static int prepare(struct build *b, const Onnx__ModelProto *m) {
     struct netgraph *g = b->g;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages made into a graph. A node that calls a function of the file's is none: what the function
- * does stands in its place, with values of its own.
+ * Builds a graph from protobuf messages. A node that calls a function of the file is replaced by
+ * the function's nodes, with new values for each call.
  */
 #ifndef DAEMON_PREDICT_ONNX_NETGRAPH_BUILD_H
 #define DAEMON_PREDICT_ONNX_NETGRAPH_BUILD_H
@@ -11,7 +11,8 @@
 #include "daemon/predict/onnx/complaint.h"
 #include "daemon/predict/onnx/netgraph.h"
 
-/* Into a graph that has its memory and message only. 0; or -EINVAL, -ENOMEM and why. */
+/* Fills a graph of which only `memory` and `message` are set. Returns 0, or -EINVAL or -ENOMEM with
+ * the reason in `why`. */
 int netgraph_build(struct netgraph *g, const Onnx__ModelProto *m, struct complaint *why);
 
 #endif

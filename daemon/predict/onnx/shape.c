@@ -9,7 +9,7 @@ bool shape_sound(const struct shape *s) {
 
     if (s->rank > SHAPE_RANK_MAX) return false;
     for (uint32_t i = 0; i < s->rank; i++) {
-        /* An empty tensor's other sizes count as well. */
+        /* For an empty tensor, the other sizes must be sound as well. */
         int64_t size = s->dim[i] ? s->dim[i] : 1;
 
         if (size < 0 || size > SHAPE_ELEMENTS_MAX / elements) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lengths of messages are written in five bytes, whatever they are, so that one pass is enough.
+ * Every message length is written in five bytes, so that one pass suffices.
  */
 #include "daemon/predict/onnx/slim.h"
 
@@ -22,11 +22,11 @@ struct slim {
     struct complaint *why;
 };
 
-/* One field as it stands in the file. */
+/* One field of a message in the file. */
 struct field {
     uint32_t number;
     enum wire wire;
-    struct span whole, content; /* with its tag and length; without */
+    struct span whole, content; /* with tag and length; without */
 };
 
 static bool take_varint(struct span *s, uint64_t *out) {
@@ -67,14 +67,13 @@ static bool take_field(struct span *s, struct field *f) {
         f->content.at = s->at;
         if (!take_bytes(s, length)) return false;
         break;
-    default: return false; /* groups: ONNX has none */
+    default: return false; /* groups, which ONNX does not use */
     }
     f->whole.end = f->content.end = s->at;
     return true;
 }
 
-/* What is of no use here: text for people, training's own graphs, and whatever is long in a tensor.
- */
+/* Tests whether to drop a field: documentation, training graphs, and long data of a tensor. */
 static bool left_out(const ProtobufCMessageDescriptor *d, const ProtobufCFieldDescriptor *known,
                      const struct field *f) {
     if (!known || strcmp(known->name, "doc_string") == 0) return true;
@@ -118,8 +117,8 @@ static int walk_inner(struct slim *s, const ProtobufCMessageDescriptor *d, const
     return err;
 }
 
-/* protobuf-c merges what is there twice with what it has, and begins anew each time: a file of
- * nothing else would take it the square of its length. */
+/* Rejects a repeated singular field. protobuf-c merges each repetition anew, which takes quadratic
+ * time for a file of nothing else. */
 static int note_once(struct slim *s, const ProtobufCMessageDescriptor *d,
                      const ProtobufCFieldDescriptor *known, uint64_t *seen) {
     uint64_t bit = (uint64_t)1 << (known - d->fields); /* no message of ONNX has 64 fields */
@@ -130,11 +129,11 @@ static int note_once(struct slim *s, const ProtobufCMessageDescriptor *d,
     return 0;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as SLIM_DEPTH */
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by SLIM_DEPTH */
 static int walk_message(struct slim *s, const ProtobufCMessageDescriptor *d, struct span m,
                         unsigned depth) {
     struct field f;
-    uint64_t seen = 0; /* of its fields: messages that may be there once */
+    uint64_t seen = 0; /* bit set of the singular fields seen */
     int err = 0;
 
     if (depth > SLIM_DEPTH)

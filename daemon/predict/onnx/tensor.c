@@ -28,7 +28,7 @@ int tensor_read_sparse(const Onnx__SparseTensorProto *p, struct shape *shape,
     return read_shape(p->values, p->dims, p->n_dims, shape, why);
 }
 
-/* Element i of bytes in little-endian order, as ONNX has them. */
+/* Element i of ONNX's little-endian bytes. */
 static double raw_element(int32_t type, const unsigned char *raw, uint32_t i) {
     switch (type) {
     case TYPE(INT64): {
@@ -68,7 +68,7 @@ static double element(const Onnx__TensorProto *p, uint32_t i) {
     return raw_element(p->data_type, p->raw_data.data, i);
 }
 
-/* Whether exactly these elements are here, in one of the forms that are read. */
+/* Tests whether the file has exactly `count` elements in a supported form. */
 static bool complete(const Onnx__TensorProto *p, uint32_t count) {
     if (p->n_int64_data) return p->n_int64_data == count;
     if (p->n_int32_data)

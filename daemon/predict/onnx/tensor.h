@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A tensor that stands in the file: its sizes, and its elements where they are few and numbers.
+ * Reads a tensor of the file: its sizes, and its elements if they are few and numeric.
  */
 #ifndef DAEMON_PREDICT_ONNX_TENSOR_H
 #define DAEMON_PREDICT_ONNX_TENSOR_H
@@ -11,13 +11,13 @@
 #include "daemon/predict/onnx/complaint.h"
 #include "daemon/predict/onnx/shape.h"
 
-/* *data: bounded_alloc's, or NULL where the elements are not here. 0; or -EINVAL, -ENOMEM and why.
- */
+/* *data is allocated by bounded_alloc, or NULL if the elements are not available. Returns 0, or
+ * -EINVAL or -ENOMEM with the reason in `why`. */
 int tensor_read(struct bounded *memory, const Onnx__TensorProto *p, struct shape *shape,
                 double **data, uint32_t *count, struct complaint *why);
 
-/* The sizes of one of which the file has what is not 0, and which has a name: its values'. 0; or
- * -EINVAL and why. */
+/* Reads the dense sizes of a named sparse tensor. Returns 0, or -EINVAL with the reason in
+ * `why`. */
 int tensor_read_sparse(const Onnx__SparseTensorProto *p, struct shape *shape,
                        struct complaint *why);
 

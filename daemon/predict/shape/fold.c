@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elements are doubles, which hold every size exactly that a tensor may have.
+ * Elements are doubles, which hold every possible size of a tensor exactly.
  */
 #include "daemon/predict/shape/fold.h"
 
@@ -11,7 +11,7 @@
 
 struct fold {
     const char *name;
-    /* Whether it could fill `out`, of so many elements. */
+    /* Fills `out` with `count` elements; returns false if that is impossible. */
     bool (*fill)(const struct op_call *c, double *out, uint32_t count);
 };
 
@@ -21,7 +21,7 @@ static const struct value *in(const struct op_call *c, uint32_t i) {
     return v && v->data ? v : NULL;
 }
 
-/* Reshape and the like: the elements stay as they are. */
+/* Reshape and similar operators keep the elements unchanged. */
 static bool fill_same(const struct op_call *c, double *out, uint32_t count) {
     const struct value *x = in(c, 0);
 
@@ -67,7 +67,7 @@ static bool fill_gather(const struct op_call *c, double *out, uint32_t count) {
     return true;
 }
 
-/* Of a list, and with steps of 1: what shapes are cut by. */
+/* Slices a list with step 1, which is how exporters cut shapes. */
 static bool fill_slice(const struct op_call *c, double *out, uint32_t count) {
     struct op_call call = *c;
     const struct value *x = in(c, 0);
@@ -88,7 +88,7 @@ static bool fill_slice(const struct op_call *c, double *out, uint32_t count) {
 
 typedef double (*binary_fn)(double a, double b, bool whole);
 
-/* Lists of one length, and numbers beside them. */
+/* Applies f to lists of one length; scalars are broadcast. */
 static bool each(const struct op_call *c, double *out, uint32_t count, binary_fn f) {
     const struct value *a = in(c, 0), *b = in(c, 1);
 
@@ -181,7 +181,7 @@ static bool fill_sqrt(const struct op_call *c, double *out, uint32_t count) {
     return one_by_one(c, out, count, sqrt);
 }
 
-/* All elements, into one. */
+/* Multiplies all elements into one. */
 static bool fill_product(const struct op_call *c, double *out, uint32_t count) {
     const struct value *x = in(c, 0);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers that exporters compute within the graph: they write a Reshape's target as Shape, Gather,
- * Mul and Concat of what came before. Where all that a node of these kinds takes is known, what it
- * gives is as well.
+ * Folds constants that exporters compute within the graph: they write the target of a Reshape as
+ * Shape, Gather, Mul and Concat of earlier values. If all inputs of such a node are known, its
+ * output is computed.
  */
 #ifndef DAEMON_PREDICT_SHAPE_FOLD_H
 #define DAEMON_PREDICT_SHAPE_FOLD_H
 
 #include "daemon/predict/shape/op.h"
 
-/* After its outputs' shapes: sets the data of the first one where it can. 0 or -ENOMEM and why. */
+/* Called after the shapes of the outputs are set. Sets the data of the first output if possible.
+ * Returns 0, or -ENOMEM with the reason in `why`. */
 int fold_node(struct op_call *c);
 
 #endif

@@ -13,12 +13,12 @@ struct infer {
     struct netgraph *g;
     const struct infer_options *o;
     struct complaint *why;
-    int64_t batch, batch_was; /* was 0: the file has no number for it, or the same */
-    const char *symbol;       /* the batch's name in this file; NULL: it has none */
+    /* batch_was is 0 if the file has no number for the batch, or the same number. */
+    int64_t batch, batch_was;
+    const char *symbol; /* name of the batch in this file; NULL: none */
 };
 
-/* ---- what the batch is ------------------------------------------------------------------------
- */
+/* ---- finding the batch size ------------------------------------------------------------------ */
 
 static bool is_input(const struct value *v) {
     return v->kind == VALUE_INPUT && !v->in_body && declared_rank(v) > 0;
@@ -28,7 +28,8 @@ static bool names_batch(const char *symbol) {
     return strcasestr(symbol, "batch") || strcmp(symbol, "N") == 0;
 }
 
-/* A size that is called batch, wherever it stands; else the first one of an input. */
+/* Finds a size whose name means batch, on any axis; else the first named size on axis 0 of an
+ * input. */
 static const char *batch_symbol(const struct netgraph *g) {
     const char *first = NULL;
 
@@ -45,7 +46,7 @@ static const char *batch_symbol(const struct netgraph *g) {
     return first;
 }
 
-/* The first number that an input begins with; 0: none does. */
+/* The first number on axis 0 of an input; 0 if there is none. */
 static int64_t batch_number(const struct netgraph *g) {
     for (uint32_t i = 0; i < g->values_count; i++)
         if (is_input(&g->values[i]) && declared_size(&g->values[i], 0).size > 0)
@@ -65,14 +66,14 @@ static void find_batch(struct infer *f) {
 /* ---- inputs -----------------------------------------------------------------------------------
  */
 
-/* 0: nobody gave that name a size. */
+/* 0 if the options give this name no size. */
 static int64_t named_size(const struct infer *f, const char *symbol) {
     for (uint32_t i = 0; i < f->o->sizes_count; i++)
         if (strcmp(f->o->sizes[i].name, symbol) == 0) return f->o->sizes[i].size;
     return f->symbol && strcmp(symbol, f->symbol) == 0 ? f->batch : 0;
 }
 
-/* -1: it is not known. */
+/* -1 if the size is not known. */
 static int64_t resolve(const struct infer *f, const struct value *v, uint32_t axis) {
     struct declared d = declared_size(v, axis);
     int64_t named = d.symbol ? named_size(f, d.symbol) : 0;
@@ -99,7 +100,7 @@ static int refuse_size(const struct infer *f, const struct value *v, uint32_t ax
 static int take_input(struct infer *f, struct value *v) {
     int64_t rank = declared_rank(v);
 
-    if (rank < 0) return 0; /* a sequence, or a body's */
+    if (rank < 0) return 0; /* a sequence, or an input of a body */
     if (rank > SHAPE_RANK_MAX)
         return complaint_say(f->why, "its input '%.60s' has more than %u dimensions", v->name,
                              SHAPE_RANK_MAX);
@@ -118,7 +119,8 @@ static int take_input(struct infer *f, struct value *v) {
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
-/* What the file says, unless it says it of another batch and nothing shows where that stands. */
+/* Uses the shape that the file declares. A shape for another batch is used only if axis 0 is that
+ * batch. */
 static void take_declared(const struct infer *f, struct value *v) {
     int64_t rank = declared_rank(v);
     struct shape s = {.known = true, .rank = (uint32_t)rank};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every value's shape, for a batch: from the inputs on, operator by operator. What an operator's
- * own function cannot say is taken from the file, where it says it for any batch; else it stays
- * unknown.
+ * Infers the shape of every value for a batch size, operator by operator from the inputs on. If an
+ * operator's shape function cannot tell, the file's declaration is used if it holds for any batch;
+ * else the shape stays unknown.
  */
 #ifndef DAEMON_PREDICT_SHAPE_INFER_H
 #define DAEMON_PREDICT_SHAPE_INFER_H
@@ -10,21 +10,22 @@
 #include "daemon/predict/onnx/complaint.h"
 #include "daemon/predict/onnx/netgraph.h"
 
-#define INFER_SIZE_MAX ((int64_t)1 << 31) /* of a batch, or of a size that has a name */
+#define INFER_SIZE_MAX ((int64_t)1 << 31) /* limit of a batch or of a named size */
 
-/* A size that the model has a name for. */
+/* The value for a size that the model names. */
 struct infer_size {
     const char *name;
     int64_t size;
 };
 
 struct infer_options {
-    int64_t batch; /* 0: as the file has it, or 1 where it has a name for it */
+    int64_t batch; /* 0: the file's number, or 1 if the file names it */
     const struct infer_size *sizes;
     uint32_t sizes_count;
 };
 
-/* *batch: that of the graph now. 0; or -EINVAL, -ENOMEM and why. */
+/* *batch receives the graph's batch size. Returns 0, or -EINVAL or -ENOMEM with the reason in
+ * `why`. */
 int infer_shapes(struct netgraph *g, const struct infer_options *o, int64_t *batch,
                  struct complaint *why);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an operator's shape function sees: a node, what is known of its inputs, and where it says of
- * its outputs. It returns false where their sizes do not follow from what is known; what was said
- * is then void. A value of the caller's, for one call.
+ * The interface of shape functions: a node, access to its inputs, and setters for its outputs. A
+ * shape function returns false if the known inputs do not determine the sizes; its outputs are then
+ * ignored. The struct is a value of the caller's, for one call.
  */
 #ifndef DAEMON_PREDICT_SHAPE_OP_H
 #define DAEMON_PREDICT_SHAPE_OP_H
@@ -11,8 +11,8 @@
 #include "daemon/predict/onnx/complaint.h"
 #include "daemon/predict/onnx/netgraph.h"
 
-/* Of ONNX's TensorProto.DataType, those that operators name themselves. */
-#define OP_TYPE_SAME (-1) /* the first input's */
+/* Values of ONNX's TensorProto.DataType that operators set themselves. */
+#define OP_TYPE_SAME (-1) /* the type of the first input */
 #define OP_TYPE_FLOAT 1
 #define OP_TYPE_INT64 7
 #define OP_TYPE_BOOL 9
@@ -21,31 +21,31 @@ struct op_call {
     struct netgraph *g;
     const struct node *n;
     struct complaint *why;
-    int64_t batch, batch_was; /* was 0: no size of the file's was replaced */
-    int err;                  /* the model is wrong, or memory is short */
+    int64_t batch, batch_was; /* batch_was is 0 if no size of the file was replaced */
+    int err;                  /* the model is invalid, or memory is short */
 };
 
-/* NULL: there is no such input, or its shape is not known. */
+/* NULL if there is no such input or its shape is not known. */
 const struct shape *op_in(const struct op_call *c, uint32_t i);
 int32_t op_type(const struct op_call *c, uint32_t i);
-/* Whether the input is there; its elements where they are known. */
+/* op_has tests whether the input is present. op_numbers returns its elements if they are known. */
 bool op_has(const struct op_call *c, uint32_t i);
 bool op_numbers(const struct op_call *c, uint32_t i, const double **out, uint32_t *count);
-/* Whole numbers from an input, or where it is not there from an attribute; false: from neither.
- * At most `max`, beyond which the model is wrong. */
+/* Reads integers from an input, or from an attribute if the input is omitted; false if neither is
+ * known. More than `max` make the model invalid. */
 bool op_ints(struct op_call *c, uint32_t i, const char *name, int64_t *out, uint32_t max,
              uint32_t *count);
 
-/* An output's shape; false where it can be no tensor's, and c->err says so. An output that the node
- * does not have is none. */
+/* Sets an output's shape. Returns false and sets c->err for an impossible shape. An output that the
+ * node omits is ignored. */
 bool op_out(struct op_call *c, uint32_t i, const struct shape *s, int32_t type);
 bool op_unsound(struct op_call *c, const struct shape *s);
 
-/* An axis counted from either end: false where there is none. */
+/* Resolves an axis that may be counted from the end; false if out of range. */
 bool op_axis(int64_t axis, uint32_t rank, uint32_t *out);
-/* As numpy broadcasts; false where it does not. */
+/* Broadcasts as numpy does; false if the shapes do not match. */
 bool op_broadcast(const struct shape *a, const struct shape *b, struct shape *out);
-/* A double as a whole number, as far as there is one. */
+/* Converts a double to an integer, clamped to the range of int64_t. */
 int64_t op_whole(double v);
 
 #endif

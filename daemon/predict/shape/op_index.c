@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elements that are picked, and axes that are reduced.
+ * Shape functions of operators that select elements or reduce axes.
  */
 #include "daemon/predict/shape/op_index.h"
 
@@ -33,7 +33,7 @@ static int64_t clamp(int64_t v, int64_t least, int64_t most) {
     return v < least ? least : v > most ? most : v;
 }
 
-/* How many elements of an axis remain; a step of 0 leaves none. */
+/* Number of elements that remain of an axis; 0 for a step of 0. */
 static int64_t sliced(int64_t size, int64_t start, int64_t end, int64_t step) {
     int64_t least = step < 0 ? -1 : 0, most = step < 0 ? size - 1 : size, whole;
 
@@ -102,10 +102,9 @@ bool op_gathernd(struct op_call *c) {
     return s.rank <= SHAPE_RANK_MAX && op_out(c, 0, &s, OP_TYPE_SAME);
 }
 
-/* ---- axes that are reduced --------------------------------------------------------------------
- */
+/* ---- reduced axes ---------------------------------------------------------------------------- */
 
-/* The axes in `bits` become 1, or go. */
+/* Sets the axes in `bits` to 1, or removes them. */
 static struct shape without(const struct shape *x, uint32_t bits, bool keep) {
     struct shape s = {.known = true};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The same elements in another order or in other axes.
+ * Shape functions of operators that move elements or change axes.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 /* ---- Reshape --------------------------------------------------------------------------------- */
 
-/* What stands for -1, so that there are as many elements as before. */
+/* Computes the size of axis `rest`, given as -1, so that the number of elements stays the same. */
 static bool fill_rest(const struct shape *x, struct shape *s, int64_t rest) {
     int64_t others = 1, all = shape_elements(x);
 
@@ -23,7 +23,7 @@ static int64_t product(const struct shape *s) {
     return shape_sound(s) ? shape_elements(s) : -1;
 }
 
-/* An exporter that saw a batch of 1 may have written it into the target as a number. */
+/* Corrects a target whose first size an exporter wrote as a number for another batch. */
 static bool batch_again(const struct op_call *c, const struct shape *x, struct shape *s) {
     int64_t was = s->rank ? s->dim[0] : 0;
 
@@ -52,7 +52,7 @@ bool op_reshape(struct op_call *c) {
     }
     if (rest >= 0 && c->batch_was && rest > 0 && s.dim[0] == c->batch_was &&
         x->dim[0] == c->batch && x->rank)
-        s.dim[0] = c->batch; /* the batch as a number, and the rest left open */
+        s.dim[0] = c->batch; /* the batch is a number and another size is open */
     if (rest >= 0 && !fill_rest(x, &s, rest)) return false;
     return batch_again(c, x, &s) && op_out(c, 0, &s, OP_TYPE_SAME);
 }
@@ -70,10 +70,9 @@ bool op_flatten(struct op_call *c) {
     return op_out(c, 0, &s, OP_TYPE_SAME);
 }
 
-/* ---- axes that come and go --------------------------------------------------------------------
- */
+/* ---- added and removed axes ------------------------------------------------------------------ */
 
-/* Which axes are named, as bits; false where one is none. */
+/* Converts a list of axes to a bit set; false if an axis is out of range. */
 static bool axes_named(const int64_t *axes, uint32_t count, uint32_t rank, uint32_t *bits) {
     *bits = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -134,8 +133,7 @@ bool op_transpose(struct op_call *c) {
     return op_out(c, 0, &s, OP_TYPE_SAME);
 }
 
-/* ---- together and apart -----------------------------------------------------------------------
- */
+/* ---- concatenating and splitting ------------------------------------------------------------- */
 
 bool op_concat(struct op_call *c) {
     const struct shape *x = op_in(c, 0);
@@ -154,7 +152,7 @@ bool op_concat(struct op_call *c) {
     return op_out(c, 0, &s, OP_TYPE_SAME);
 }
 
-/* Sizes are given, or all are alike but the last. */
+/* The sizes are given, or all parts have the same size except the last. */
 bool op_split(struct op_call *c) {
     const struct shape *x = op_in(c, 0);
     int64_t sizes[NETGRAPH_DATA_MAX], parts = c->n->outputs_count, each, left;
@@ -177,8 +175,7 @@ bool op_split(struct op_call *c) {
     return true;
 }
 
-/* ---- more of the same -------------------------------------------------------------------------
- */
+/* ---- growing tensors ------------------------------------------------------------------------- */
 
 bool op_expand(struct op_call *c) {
     const struct shape *x = op_in(c, 0);
@@ -202,7 +199,8 @@ bool op_tile(struct op_call *c) {
     return op_out(c, 0, &s, OP_TYPE_SAME);
 }
 
-/* Pads before all axes, then behind all of them; of some axes only since opset 18. */
+/* The pads before all axes come first, then the pads after them. Since opset 18 only some axes may
+ * be named. */
 bool op_pad(struct op_call *c) {
     const struct shape *x = op_in(c, 0);
     int64_t pads[2 * SHAPE_RANK_MAX], axes[SHAPE_RANK_MAX];
@@ -227,14 +225,15 @@ bool op_pad(struct op_call *c) {
     return op_out(c, 0, &s, OP_TYPE_SAME);
 }
 
-/* In single precision, as ONNX rounds it: 10 by 0.7 are 7. */
+/* Single precision, as ONNX rounds: 10 by 0.7 gives 7. */
 static int64_t scaled(int64_t size, float by) {
     float v = (float)size * by;
 
     return op_whole((double)v);
 }
 
-/* Sizes as they are, or as factors: the input's position depends on the operator's age. */
+/* The target is given as sizes or as factors. The position of the factors' input depends on the
+ * operator's version. */
 bool op_resize(struct op_call *c) {
     const struct shape *x = op_in(c, 0);
     const double *scales = NULL;

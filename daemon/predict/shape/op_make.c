@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operators that make tensors of nothing, or of sizes.
+ * Shape functions of operators that create tensors from attributes or from sizes.
  */
 #include <errno.h>
 #include <math.h>
 
 #include "daemon/predict/shape/op_make.h"
 
-/* Room for so many elements of an output that are known; NULL: too many, or memory is short. */
+/* Allocates space for `count` known elements of an output. NULL if there are too many or memory is
+ * short. */
 static double *own_data(struct op_call *c, uint32_t i, uint32_t count) {
     struct value *v = netgraph_output(c->g, c->n, i);
 
@@ -76,7 +77,7 @@ bool op_constantofshape(struct op_call *c) {
     return !c->err;
 }
 
-/* Since opset 15 of some axes only. */
+/* Since opset 15 only a range of axes may be asked for. */
 bool op_shape(struct op_call *c) {
     const struct shape *x = op_in(c, 0);
     int64_t from = attribute_int(c->n, "start", 0), to = attribute_int(c->n, "end", INT64_MAX);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shape functions of operators that make a tensor of their attributes.
+ * Shape functions of operators that create a tensor from their attributes or from sizes.
  */
 #ifndef DAEMON_PREDICT_SHAPE_OP_MAKE_H
 #define DAEMON_PREDICT_SHAPE_OP_MAKE_H

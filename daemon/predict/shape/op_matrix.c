@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Products of matrices.
+ * Shape functions of matrix products.
  */
 #include <ctype.h>
 #include <string.h>
@@ -19,7 +19,7 @@ bool op_gemm(struct op_call *c) {
     return op_out(c, 0, &s, OP_TYPE_SAME);
 }
 
-/* Without its last `drop` axes. */
+/* The shape without its last `drop` axes. */
 static struct shape front(const struct shape *s, uint32_t drop) {
     struct shape f = *s;
 
@@ -27,7 +27,7 @@ static struct shape front(const struct shape *s, uint32_t drop) {
     return f;
 }
 
-/* As numpy's matmul: vectors are rows on the left and columns on the right. */
+/* Follows numpy's matmul: a vector on the left is a row, on the right a column. */
 bool op_matmul(struct op_call *c) {
     const struct shape *a = op_in(c, 0), *b = op_in(c, 1);
     struct shape s, fa, fb;
@@ -42,12 +42,12 @@ bool op_matmul(struct op_call *c) {
     return op_out(c, 0, &s, OP_TYPE_SAME);
 }
 
-/* ---- Einsum, of an equation without "..." ---------------------------------------------------- */
+/* ---- Einsum, for equations without "..." ----------------------------------------------------- */
 
 #define EQUATION_BYTES 128
 
 struct einsum {
-    int64_t size[26]; /* of a letter; -1: it has none */
+    int64_t size[26]; /* indexed by letter; -1: no size yet */
     const char *result;
     char equation[EQUATION_BYTES];
 };
@@ -60,7 +60,7 @@ static void squeeze_blanks(char *s) {
     *to = '\0';
 }
 
-/* One term, of an input: its letters have that input's sizes. */
+/* Parses the term of one input and gives its letters the input's sizes. */
 static bool take_term(struct einsum *e, const char **p, const struct shape *x) {
     uint32_t axis = 0;
 

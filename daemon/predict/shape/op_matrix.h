@@ -8,8 +8,8 @@
 #include "daemon/predict/shape/op.h"
 
 bool op_einsum(struct op_call *c);
-/* True if an Einsum's equation gave all sizes of its letters: then what they multiply to, which is
- * how often it multiplies and adds. */
+/* Computes the product of the sizes of all letters, the number of multiply-add operations. Returns
+ * false if the equation does not give all sizes. */
 bool op_einsum_work(struct op_call *c, double *out);
 bool op_gemm(struct op_call *c);
 bool op_matmul(struct op_call *c);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * LSTM, GRU and RNN: a sequence in, one state a step out, and the last ones.
+ * Shape functions of LSTM, GRU and RNN. The input is a sequence; the outputs are one state per step
+ * and the last states.
  */
 #include "daemon/predict/shape/op_recurrent.h"
 
-/* hidden_size may be left out: the recurrent weights are [directions, gates x hidden, hidden]. */
+/* hidden_size may be omitted, because the recurrent weights have the shape [directions, gates x
+ * hidden, hidden]. */
 static int64_t hidden_size(const struct op_call *c) {
     const struct shape *r = op_in(c, 2);
     int64_t given = attribute_int(c->n, "hidden_size", 0);

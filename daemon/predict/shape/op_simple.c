@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operators that give what they got, element by element.
+ * Shape functions of element-wise operators.
  */
 #include "daemon/predict/shape/op_simple.h"
 
@@ -45,14 +45,14 @@ bool op_quantize(struct op_call *c) {
     return x && op_out(c, 0, x, op_has(c, 2) ? op_type(c, 2) : 2 /* UINT8 */);
 }
 
-/* Dropout and the mask of what it kept. */
+/* The second output is the mask of the kept elements. */
 bool op_dropout(struct op_call *c) {
     const struct shape *x = op_in(c, 0);
 
     return x && op_out(c, 0, x, OP_TYPE_SAME) && op_out(c, 1, x, OP_TYPE_BOOL);
 }
 
-/* In training it gives the mean and the variance too. */
+/* In training mode, further outputs are the mean and the variance. */
 bool op_batchnorm(struct op_call *c) {
     const struct shape *x = op_in(c, 0), *mean = op_in(c, 3);
     bool known = x && op_out(c, 0, x, OP_TYPE_SAME);
@@ -62,7 +62,7 @@ bool op_batchnorm(struct op_call *c) {
     return known;
 }
 
-/* With mean and inverse deviation of what is normalised together. */
+/* The further outputs are the mean and the inverse deviation of each normalised group. */
 bool op_layernorm(struct op_call *c) {
     const struct shape *x = op_in(c, 0);
     struct shape s;
@@ -81,7 +81,7 @@ static bool all_broadcast(struct op_call *c, uint32_t from, struct shape *s) {
 
     if (!x) return false;
     *s = *x;
-    /* Before opset 7 the second was stretched to the first's sizes, from an axis on. */
+    /* Before opset 7, the second input was stretched to the first's sizes, starting at an axis. */
     if (attribute_is(c->n, "broadcast")) return true;
     for (uint32_t i = from + 1; i < c->n->inputs_count; i++) {
         x = op_in(c, i);
@@ -108,7 +108,7 @@ bool op_where(struct op_call *c) {
     return all_broadcast(c, 0, &s) && op_out(c, 0, &s, op_type(c, 1));
 }
 
-/* If: what its first body gives, whichever is taken. */
+/* The outputs of an If have the shapes of its first body's outputs, whichever body runs. */
 bool op_body(struct op_call *c) {
     const struct node *n = c->n;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shape functions of operators element by element, and of reductions.
+ * Shape functions of element-wise operators and reductions.
  */
 #ifndef DAEMON_PREDICT_SHAPE_OP_SIMPLE_H
 #define DAEMON_PREDICT_SHAPE_OP_SIMPLE_H

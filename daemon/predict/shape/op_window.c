@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Convolutions and pools: windows that go over all axes but the first two.
+ * Shape functions of convolutions and pools, whose windows slide over all axes but the first two.
  */
 #include "daemon/predict/shape/op_window.h"
 
-#define WIDEST ((int64_t)1 << 40) /* of whatever a window is described by */
+#define WIDEST ((int64_t)1 << 40) /* limit of sizes, strides, pads and dilations */
 
 struct window {
     const struct op_call *c;
@@ -38,7 +38,7 @@ static int64_t pads(const struct window *w, uint32_t i) {
     return bounded(w->pads[i], -WIDEST) + bounded(w->pads[w->axes + i], -WIDEST);
 }
 
-/* How far a window of so many elements reaches. */
+/* Extent of a window of `kernel` elements, with dilation. */
 static __int128 reach(const struct window *w, uint32_t i, int64_t kernel) {
     int64_t dilation = i < w->dilations_count ? bounded(w->dilations[i], 1) : 1;
 
@@ -59,7 +59,7 @@ static int64_t size_after(const struct window *w, uint32_t i, int64_t size, int6
     return narrow((room + (w->ceiling ? step - 1 : 0)) / step + 1);
 }
 
-/* The sizes behind the first two axes, from those of the input and of the kernel. */
+/* Computes the sizes after the first two axes from the input's and the kernel's sizes. */
 static void slide(const struct window *w, const struct shape *x, const int64_t *kernel,
                   struct shape *s) {
     for (uint32_t i = 0; i < w->axes; i++)

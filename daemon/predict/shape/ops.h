@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of operators (ops.def). Their shape functions are declared by the files that have them,
- * op_*.h.
+ * The table of operators (ops.def). The headers op_*.h declare the shape functions.
  */
 #ifndef DAEMON_PREDICT_SHAPE_OPS_H
 #define DAEMON_PREDICT_SHAPE_OPS_H
@@ -9,16 +8,16 @@
 #include "daemon/predict/shape/op.h"
 
 enum ops_work {
-    OPS_NONE,    /* moves bytes */
-    OPS_ELEMENT, /* so many operations for each element of what it gives */
-    OPS_INPUT,   /* for each element of its first input */
-    OPS_POOL,    /* for each element of each window */
+    OPS_NONE,    /* only moves bytes */
+    OPS_ELEMENT, /* per element of the output */
+    OPS_INPUT,   /* per element of the first input */
+    OPS_POOL,    /* per element of each window */
     OPS_CONV,
     OPS_CONVTRANSPOSE,
     OPS_GEMM,
     OPS_MATMUL,
     OPS_EINSUM,
-    OPS_RECURRENT /* gates of a cell */
+    OPS_RECURRENT /* per gate of a cell */
 };
 
 struct op {
@@ -29,7 +28,7 @@ struct op {
     bool view;
 };
 
-/* NULL: it is not known. */
+/* NULL if the operator is not known. */
 const struct op *ops_find(const char *name);
 
 #endif

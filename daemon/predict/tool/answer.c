@@ -14,8 +14,7 @@ static const char *size(uint64_t bytes, char out[TEXT_BYTES]) {
     return out;
 }
 
-/* ---- for people -------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void text_utilisation(const struct answer *a, FILE *out) {
     const struct predictor *p = a->p;
@@ -195,10 +194,9 @@ void answer_json(const struct answer *a, FILE *out) {
     fputs("}\n", out);
 }
 
-/* ---- a line of a table -------------------------------------------------------------------------
- */
+/* ---- one line of a table --------------------------------------------------------------------- */
 
-/* RFC 4180: a quote within is doubled. */
+/* RFC 4180: quotes within a field are doubled. */
 static void csv_text(FILE *out, const char *text) {
     fputc('"', out);
     for (; *text; text++)

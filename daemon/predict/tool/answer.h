@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is said of a model: for people, as JSON, or its features as a line of a table. Pure.
+ * Prints the answer for a model: as text, as JSON, or the features as a line of a table. Pure.
  */
 #ifndef DAEMON_PREDICT_TOOL_ANSWER_H
 #define DAEMON_PREDICT_TOOL_ANSWER_H
@@ -13,16 +13,16 @@
 struct answer {
     const struct predict_options *o;
     const struct features *f;
-    const char *device; /* that it is said of */
+    const char *device; /* device of the prediction */
     struct need need;
-    const struct predictor *p; /* NULL: nothing was learned of that device */
-    double utilisation;        /* 0 to 1, by p */
+    const struct predictor *p; /* NULL: no predictor for the device */
+    double utilisation;        /* 0 to 1, predicted by `p` */
 };
 
 void answer_text(const struct answer *a, FILE *out);
 void answer_json(const struct answer *a, FILE *out);
-/* A head and a line: columns_name, and what equation (2) says; before them, where there is such,
- * what was measured, as rows.h takes it. */
+/* Prints a header and one line: the columns of columns_name and the estimates by equation (2).
+ * Measurements, if any, come first, in the format of rows.h. */
 void answer_features(const struct answer *a, FILE *out);
 
 #endif

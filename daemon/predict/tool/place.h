@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the predictors of this installation are: SALUS_PREDICT_DIR, or going by where this program
- * is,
- * ../share/salus/predict of an installed one (seen from libexec/salus) and config/predict of a
- * tree.
+ * Finds the directory of this installation's predictors: SALUS_PREDICT_DIR, or a path relative to
+ * this program. In an installation that is ../share/salus/predict (seen from libexec/salus), in a
+ * source tree config/predict.
  */
 #ifndef DAEMON_PREDICT_TOOL_PLACE_H
 #define DAEMON_PREDICT_TOOL_PLACE_H
 
 #include <stddef.h>
 
-/* The file of a device: 0, or -ENOENT. A device's name with a '/' has none. */
+/* The file of a device. Returns 0 or -ENOENT. A device name with a '/' has no file. */
 int place_predictor(const char *device, char *out, size_t cap);
 
 #endif

@@ -27,7 +27,7 @@ static const char *device_of(const struct predict_options *o) {
     return o->device ? o->device : PREDICT_OPTIONS_DEVICE;
 }
 
-/* The device's predictor: 0 too where there is none, and *p is NULL then. */
+/* Reads the device's predictor. If there is none, returns 0 and sets *p to NULL. */
 static int find_predictor(const struct predict_options *o, struct predictor *own,
                           const struct predictor **p, char *path, struct complaint *why) {
     int err;
@@ -41,7 +41,8 @@ static int find_predictor(const struct predict_options *o, struct predictor *own
     return err;
 }
 
-/* A line of a table is of what was measured, or of the model alone: what was asked for decides. */
+/* With --features, a line contains either measurements or only the model; the request decides.
+ * Checks that requested measurements exist. */
 static int check_measured(const struct predict_options *o, struct complaint *why) {
     if (!o->features || !o->job) return 0;
     if (o->measured.runs == 0)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-predict but for its main: a model in, an answer out.
+ * salus-predict without its main: reads a model and prints an answer.
  */
 #ifndef DAEMON_PREDICT_TOOL_PREDICT_H
 #define DAEMON_PREDICT_TOOL_PREDICT_H
 
 #include <stdio.h>
 
-/* The exit status: 0; 1, the model or the predictor is none; 2, a mistake of the command line. */
+/* Returns the exit status: 0; 1 for an invalid model or predictor; 2 for an error on the command
+ * line. */
 int predict_main(FILE *out, FILE *err, char **argv);
 
 #endif

@@ -44,7 +44,7 @@ static int take_optimiser(struct predict_options *o, const char *text, struct co
     return 0;
 }
 
-/* RUNS,DEMAND,PERSISTENT,EPHEMERAL: from salusctl, which asked the daemon. */
+/* Parses RUNS,DEMAND,PERSISTENT,EPHEMERAL, which salusctl got from the daemon. */
 static int take_measured(struct predict_options *o, const char *text, struct complaint *why) {
     struct predict_measured *m = &o->measured;
     uint64_t *const to[] = {&m->runs, &m->demand_milli, &m->persistent_bytes, &m->ephemeral_bytes};

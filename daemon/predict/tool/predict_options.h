@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What salus-predict is asked. Owner: the caller, of the arguments too, at which it points.
+ * The command line of salus-predict. Owner: the caller, also of the arguments that the options
+ * point to.
  */
 #ifndef DAEMON_PREDICT_TOOL_PREDICT_OPTIONS_H
 #define DAEMON_PREDICT_TOOL_PREDICT_OPTIONS_H
@@ -12,7 +13,7 @@
 #define PREDICT_OPTIONS_SIZES_MAX 8
 #define PREDICT_OPTIONS_DEVICE "soft"
 
-/* What a daemon measured of the same job; runs 0: nothing. */
+/* A daemon's measurements of the same job; runs 0: none. */
 struct predict_measured {
     uint64_t runs, demand_milli, persistent_bytes, ephemeral_bytes;
 };
@@ -20,9 +21,10 @@ struct predict_measured {
 struct predict_options {
     const char *model;
     const char *predictor; /* NULL: the device's own */
-    const char *device;    /* NULL: that of the predictor; without one, PREDICT_OPTIONS_DEVICE */
-    const char *job;       /* that `measured` is of */
-    const char *family;    /* of architectures, for a table; NULL: the job's name */
+    /* NULL: the predictor's device; without a predictor, PREDICT_OPTIONS_DEVICE. */
+    const char *device;
+    const char *job;    /* the job of `measured` */
+    const char *family; /* of architectures, for a table; NULL: the job's name */
     struct infer_options infer;
     struct infer_size sizes[PREDICT_OPTIONS_SIZES_MAX];
     enum need_optimiser optimiser;
@@ -30,7 +32,8 @@ struct predict_options {
     bool json, features, help;
 };
 
-/* The arguments without the program's name, which end with NULL. 0, or -EINVAL and why. */
+/* Parses the arguments after the program's name; a NULL ends them. Returns 0, or -EINVAL with the
+ * reason in `why`. */
 int predict_options_parse(struct predict_options *o, char **argv, struct complaint *why);
 
 #endif

@@ -50,7 +50,8 @@ static int take(struct train *t, struct args *a, enum args_kind kind, struct com
     return 0;
 }
 
-/* Complete or not at all: beside it first. */
+/* Writes a temporary file beside the target and renames it, so that the target is never
+ * incomplete. */
 static int write_file(const struct predictor *p, const char *path, struct complaint *why) {
     char beside[PATH_MAX];
     int bad;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-predict-train but for its main: a table of measurements in, a predictor out.
+ * salus-predict-train without its main: reads a table of measurements and writes a predictor.
  */
 #ifndef DAEMON_PREDICT_TOOL_TRAIN_H
 #define DAEMON_PREDICT_TOOL_TRAIN_H
 
 #include <stdio.h>
 
-/* As predict_main. */
+/* Returns an exit status like predict_main. */
 int train_main(FILE *out, FILE *err, char **argv);
 
 #endif

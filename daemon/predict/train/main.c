@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-predict-train, a program of its own: it alone needs XGBoost.
+ * Entry point of salus-predict-train, a separate program because only it needs XGBoost.
  */
 #include "common/standard_output.h"
 #include "daemon/predict/tool/train.h"
