@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The fullest GPU by utilisation, for policies that are to use few. GPUColo's simulator takes the
- * first that fits (section VI): first_fit of place_config.
+ * Cost for policies that pack few GPUs: prefers the GPU with the highest utilisation. GPUColo's
+ * simulator takes the first GPU that fits (section VI); first_fit of place_config does that.
  *
- * Owner: none, it only looks. Thread: the owner's of what it looks at.
+ * Owner: none, only reads. Thread: the owner's of what it reads.
  */
 #ifndef DAEMON_PLACE_POLICY_FULLEST_H
 #define DAEMON_PLACE_POLICY_FULLEST_H
 
 #include "daemon/place/state/place_state.h"
 
-/* Below 0, the fuller the less. */
+/* Negative; lower for a fuller GPU. */
 static inline double fullest_cost(const struct place *p, const struct demand *d,
                                   const struct gpu *gpu) {
     return -(double)(gpu->use.util_ppm + d->util_ppm);

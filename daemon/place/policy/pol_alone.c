@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * No Co-location (GPUColo, section VIII): one job on any GPU. The paper counts GPUs and has no
- * queue; here whoever finds none is passed by.
+ * No Co-location (GPUColo, section VIII): one job per GPU. The paper counts GPUs and has no queue;
+ * here a job without a free GPU is skipped.
  */
 #include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/place_policy.h"

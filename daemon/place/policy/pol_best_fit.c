@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Best fit by memory: the GPU on which the fewest bytes are left.
+ * Best fit by memory: the GPU with the fewest bytes left.
  */
 #include "daemon/place/assignment/capacity.h"
 #include "daemon/place/policy/place_policies.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * FIFO (Horus, section 5.2): a job goes onto idle GPUs, without co-location. It keeps to the order,
- * so that one that finds none holds up all behind it: the head-of-line blocking that the paper
- * has against it. Of idle GPUs the first that came is taken.
+ * FIFO (Horus, section 5.2): a job gets idle GPUs, without co-location, strictly in order. A job
+ * that finds none blocks all later ones: the head-of-line blocking that the paper criticises. Of
+ * idle GPUs the one that arrived first is taken.
  */
 #include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/place_policy.h"

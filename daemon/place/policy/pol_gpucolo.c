@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * GPUColo (section VIII): services and trainings on one GPU. Its controller slows trainings down
- * where services need the GPU, so that services are slowed down by services alone: they are let
- * together as with GSLICE. Trainings get what services leave; that they get on, a GPU with
- * trainings has no more jobs than want util_most of it together, all of it unless the configuration
- * says more.
+ * GPUColo (section VIII): services and trainings share a GPU. Its controller slows trainings down
+ * where services need the GPU, so that only services slow services down; they are combined as under
+ * GSLICE. Trainings use the time that services leave. So that trainings progress, all jobs on a GPU
+ * with trainings together want at most util_most of it; the default is the whole GPU.
  */
 #include <math.h>
 

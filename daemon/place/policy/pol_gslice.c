@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * GSLICE as GPUColo compares with it (section VIII): services share GPUs with services, trainings
- * have theirs alone. Services are let together as long as the slowdown of all of them, by the
- * curve, is within the slack of each; whoever has none is with others as long as nobody is slowed
- * down.
+ * GSLICE as GPUColo compares with it (section VIII): services share GPUs with services; each
+ * training has its GPUs alone. Services share as long as the slowdown of all of them, by the curve,
+ * is within the slack of each. A service without slack shares as long as no job is slowed down.
  */
 #include <math.h>
 

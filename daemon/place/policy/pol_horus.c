@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Horus: Algorithm 1 with one queue, the cheapest GPUs by (7).
+ * Horus: Algorithm 1 with one queue and the cheapest GPUs by (7).
  */
 #include "daemon/place/assignment/cost.h"
 #include "daemon/place/policy/place_policies.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opportunistic bin packing (Horus, section 5.2): memory alone decides, "similar to least-loaded":
- * the GPU of which the least part is used by (8).
+ * Opportunistic bin packing (Horus, section 5.2): only memory decides, "similar to least-loaded".
+ * Takes the GPU with the smallest used fraction of memory by (8).
  */
 #include "daemon/place/assignment/cost.h"
 #include "daemon/place/policy/place_policies.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Performance-aware bin packing (Horus, section 5.2): jobs are placed as by obp; if the speed of
- * one falls by half (`drop`) after another one came, that is put back in the queue. Speeds count
- * once both have run for the warm-up: until then neither what it was before is forgotten nor is
- * anybody judged.
+ * Performance-aware bin packing (Horus, section 5.2): jobs are placed as by obp. If the speed of a
+ * job falls by half (`drop`) after another one came, the newcomer goes back to the queue. Speeds
+ * count once both jobs have run for the warm-up: until then the earlier speed is remembered and no
+ * job is stopped.
  *
- * What the paper leaves open: of two, the one that came last is put back, and goes to the end of
- * the queue, for it waits anew; it does not go to GPUs of the one that it slowed down while that
- * runs there (the paper's model for this, Gandiva, moves it elsewhere at random). Of several that
- * came during a warm-up it is the last one.
+ * The paper leaves some choices open. Of the two jobs, the one that came last is stopped and goes
+ * to the end of the queue. It avoids the GPUs of the job that it slowed down while that job runs
+ * there. (Gandiva, the paper's model for this, moves it elsewhere at random.) If several came
+ * during a warm-up, the last one is stopped.
  */
 #include "daemon/place/assignment/answer.h"
 #include "daemon/place/assignment/cost.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Separate (GPUColo, section VIII): GPUs of services and GPUs of trainings in a ratio, none used
- * for the other kind, one job on any. A cluster is divided by nodes, since tasks may want all GPUs
- * of one; which side a node is on is decided when it comes (sides.h).
+ * for the other kind, one job per GPU. The cluster is divided by nodes, because a task may want all
+ * GPUs of one node. The side of a node is decided when it arrives (sides.h).
  */
 #include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/place_policy.h"
