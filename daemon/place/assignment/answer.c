@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Actions, and events that could not be.
+ * Collects a step's actions and invalid events.
  */
 #include "daemon/place/assignment/answer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a step says. Room for all of it is there before the step begins (room.h).
+ * The answer of a step. All memory for it is reserved before the step begins (place_room.h).
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -10,11 +10,11 @@
 #include "daemon/place/state/place_state.h"
 
 void answer_finish(struct state_answer *a);
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int answer_reserve(struct state_answer *a, uint64_t actions, uint64_t where, uint64_t wrong);
 
 void answer_begin(struct place *p);
-/* On the GPUs that were found, before it is on them. */
+/* Records a start on the GPUs in p->search.found. Called before the job is placed on them. */
 void answer_start(struct place *p, uint32_t job);
 void answer_stop(struct place *p, uint32_t job, const char *why);
 void answer_refuse(struct place *p, uint32_t job, const char *why);

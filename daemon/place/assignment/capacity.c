@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * (5) for GPUs: used and wanted are no more than there is.
+ * Condition (5) for GPUs: used plus wanted is at most the capacity.
  */
 #include "daemon/place/assignment/capacity.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The paper's sums, and bounds of them. Bounds are reckoned as costs are, step by step, so that
- * rounding cannot put one above what it bounds.
+ * The paper's sums, and bounds on them. A bound is computed with the same steps as a cost, so that
+ * rounding cannot put it above a cost that it bounds.
  */
 #include "daemon/place/assignment/cost.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A few nodes, one by one; many are as good as all.
+ * A few nodes are remembered one by one; beyond that limit every job is tried again.
  */
 #include "daemon/place/assignment/freed.h"
 
@@ -53,7 +53,7 @@ static bool gives_a_task(const struct place *p, const struct node *n, uint32_t j
     return gpus == d->gpus;
 }
 
-/* What is freed within a pass is for those that are still to be tried in it, too. */
+/* Resources freed during a pass also count for the jobs that are still to be tried in that pass. */
 bool freed_may_help(const struct place *p, uint32_t job) {
     const struct state_freed *f = &p->freed;
     const struct demand *d = &p->jobs.at[job].demand;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes that have more to give than when all that waits was tried last. Whoever found no place then
- * and whom none of these could give a task finds none now: all others have no more than they had.
+ * Nodes with more free resources than when all waiting jobs were tried last. A job that found no
+ * place then, and that none of these nodes could give a task, finds none now: all other nodes have
+ * no more than before.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -10,11 +11,11 @@
 
 #include "daemon/place/state/place_state.h"
 
-/* This one has, or may have. */
+/* Records that this node has, or may have, more free resources. */
 void freed_add(struct place *p, uint32_t node);
-/* A pass over all that wait begins. */
+/* Called when a pass over all waiting jobs begins. */
 void freed_begin(struct place *p);
-/* False: the job found no place in the latest pass, and finds none now. */
+/* False if the job found no place in the latest pass and cannot find one now. */
 bool freed_may_help(const struct place *p, uint32_t job);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whom it is about, and which nodes.
+ * Chooses the job that gets reserved nodes, and the nodes.
  */
 #include "daemon/place/assignment/keep.h"
 
 #include "daemon/place/assignment/running.h"
 #include "daemon/place/state/place_policy.h"
 
-/* JOBS_NONE: nobody waits whom the open nodes could hold. */
+/* The longest waiting job that the open nodes could hold; JOBS_NONE if there is none. */
 static uint32_t longest(const struct place *p) {
     uint32_t job = p->jobs.first;
     while (job != JOBS_NONE && !makes_open_hold(&p->makes, &p->jobs.at[job].demand))
@@ -15,7 +15,7 @@ static uint32_t longest(const struct place *p) {
     return job;
 }
 
-/* Jobs that came later and have started meanwhile. */
+/* Counts jobs that came later than `it` and have started meanwhile. */
 static void count_overtaking(struct place *p, struct job *it) {
     for (; p->judged < p->answer.action_count; p->judged++) {
         const struct place_action *a = &p->answer.actions[p->judged];
@@ -32,7 +32,7 @@ static bool is_better(const struct place *p, const struct node *a, const struct 
     return a->jobs != b->jobs ? a->jobs < b->jobs : turn_of(p, a) < turn_of(p, b);
 }
 
-/* One that is not kept yet and would hold a task. */
+/* The best node that is not reserved yet and would hold a task. */
 static uint32_t best_node(const struct place *p, const struct demand *d) {
     uint32_t best = NODES_NONE;
     for (uint32_t i = 0; i < p->nodes.used; i++) {

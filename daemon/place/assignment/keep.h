@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes are kept for a job that was passed by too often: nobody else goes there until it has
- * started. The paper has "reservation for starving jobs" and no word on how. Here it is for the
- * job that waits longest of those that the open nodes could hold: once `patience` jobs that came
- * later have started before it, it gets the nodes of the fewest tasks that would do if they were
- * empty. It may start elsewhere, too. One job at a time: every other one is the longest waiting one
- * day.
+ * Reserves nodes for a job that was overtaken too often: no other job is placed there until it has
+ * started. The paper has "reservation for starving jobs" without details.
+ *
+ * Here the candidate is the longest waiting job that the open nodes could hold. Once `patience`
+ * jobs that came later have started before it, it gets reserved nodes. These are the nodes with the
+ * fewest tasks that would suffice if they were empty. The job may also start elsewhere. Only one
+ * job at a time has reservations; every other job becomes the longest waiting one eventually.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -14,12 +15,12 @@
 
 #include "daemon/place/state/place_state.h"
 
-/* Behind a pass over those that wait. */
+/* Called after a pass over the waiting jobs. */
 void keep_judge(struct place *p);
-/* Nobody has nodes kept. */
+/* Cancels all reservations. */
 void keep_release(struct place *p);
 
-/* This job does not wait any more, or wants something else. */
+/* Cancels the job's reservation because the job no longer waits or its demand changed. */
 static inline void keep_forget(struct place *p, uint32_t job) {
     if (p->kept_for == job) keep_release(p);
 }

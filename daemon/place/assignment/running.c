@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A GPU leaves the index before it changes, and goes back in when its node is right as well.
+ * A GPU leaves the index before it changes, and is added again after its node is updated as well.
  */
 #include "daemon/place/assignment/running.h"
 
@@ -11,11 +11,12 @@
 #include "daemon/place/state/place_policy.h"
 
 static uint64_t key_of(const struct place *p, const struct gpu *gpu) {
-    if (p->config.first_fit) return 0; /* in the order in which they came */
+    if (p->config.first_fit) return 0; /* the index is then ordered by arrival alone */
     return p->policy->by_util ? gpu->use.util_ppm : gpus_bytes(&gpu->use);
 }
 
-/* By what the trees are not ordered by: 1/8 of a GPU's time, or 1/11 of its memory. */
+/* Chooses the shelf by the quantity that does not order the trees: eighths of a GPU's time, or
+ * elevenths of its memory. */
 static uint32_t shelf_of(const struct place *p, const struct gpu *gpu) {
     uint64_t eighths = (gpu->use.util_ppm * 8 + CURVE_WHOLE - 1) / CURVE_WHOLE;
     uint64_t elevenths = gpus_bytes(&gpu->use) * (INDEX_SHELVES - 1) / gpu->memory_bytes;
@@ -24,7 +25,7 @@ static uint32_t shelf_of(const struct place *p, const struct gpu *gpu) {
     return shelf < INDEX_SHELVES ? (uint32_t)shelf : INDEX_SHELVES - 1;
 }
 
-/* The services on a cluster's GPUs mostly have the same slack: the latest answer is kept. */
+/* Caches the latest answer, because most services of a cluster have the same slack. */
 static uint64_t within(struct place *p, const struct gpu *gpu) {
     struct state_within *w = &p->within[gpu->curve];
     if (w->ppm && w->slack == gpu->use.slack) return w->ppm;
@@ -47,7 +48,8 @@ static void put_in(struct place *p, uint32_t gpu, bool kept) {
     index_add(&p->index, &p->gpus, gpu, shelf_of(p, it), kept, key_of(p, it));
 }
 
-/* Its GPUs are in the index, if they may get somebody, and know what their node has. */
+/* Copies the node's free resources into its GPUs, and adds to the index those that may take
+ * jobs. */
 static void settle(struct place *p, uint32_t node) {
     const struct node *n = &p->nodes.at[node];
     uint64_t cpu_milli = nodes_cpu_milli(n), bytes = nodes_bytes(n);

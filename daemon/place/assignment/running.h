@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs go onto GPUs and leave them; nodes come, go, and are closed. Whatever changes of a GPU
- * changes here, so that the index knows it.
+ * Places jobs on GPUs and removes them; adds, removes and closes nodes. Every change of a GPU
+ * happens here, so that the index stays up to date.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -10,20 +10,22 @@
 
 #include "daemon/place/state/place_state.h"
 
-/* It runs on these GPUs, as many as all its tasks have, task by task. */
+/* Starts the job on these GPUs, listed task by task; their number is that of all its tasks'
+ * GPUs. */
 void running_start(struct place *p, uint32_t job, const uint32_t *gpus);
-/* It runs no more. In which state it is then is the caller's to say. */
+/* Removes the job from its GPUs. The caller then sets the job's state. */
 void running_leave(struct place *p, uint32_t job);
-/* It uses something else than was thought. */
+/* Changes the demand of a running job. */
 void running_change(struct place *p, uint32_t job, const struct demand *d);
-/* What it has on each of its GPUs, at the least, if it uses what the others leave. */
+/* The memory that the job has on each of its GPUs if it uses all that the others leave; the minimum
+ * over its GPUs. */
 uint64_t running_room_bytes(const struct place *p, uint32_t job);
 
 void running_add_node(struct place *p, const struct place_node *node);
-/* Nobody may be on it. */
+/* No job may be on the node. */
 void running_remove_node(struct place *p, uint32_t node);
 void running_shut(struct place *p, uint32_t node, bool shut);
-/* For one job, or for everybody again (keep.h). */
+/* Reserves a node for one job, or opens it to all jobs again (keep.h). */
 void running_keep(struct place *p, uint32_t node, bool kept);
 
 #endif

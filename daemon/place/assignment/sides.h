@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policy separate's two sides of a cluster. A node that comes is for services while they have fewer
- * GPUs than their ratio of the trainings'; else for trainings, the first one too.
+ * The two sides of a cluster under policy separate. A new node is for services while they have
+ * fewer GPUs than their ratio to the trainings' GPUs; else for trainings, including the first node.
  *
  * Owner: struct place. Thread: its owner's.
  */
