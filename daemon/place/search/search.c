@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The best first: a heap of GPUs and of branches of the index (search_heap.h).
+ * Best-first search over a heap of GPUs and of branches of the index (search_heap.h).
  */
 #include "daemon/place/search/search.h"
 
@@ -20,7 +20,7 @@ void search_finish(struct state_search *s) {
     free(s->touched);
 }
 
-/* A GPU is in the heap as itself and as the branch that it is the root of. */
+/* A GPU is in the heap up to twice: as itself, and as the root of a branch. */
 int search_reserve(struct state_search *s, uint64_t gpus, uint64_t nodes) {
     int err = 0;
     s->heap.items =
@@ -43,7 +43,8 @@ static void push_branch(struct place *p, const struct demand *d, const struct in
     if (bound <= p->search.best) search_push(p, 2 * root + 1, bound, span->first);
 }
 
-/* A GPU that fits. Where one is all that the job wants, none that costs more is it. */
+/* Pushes a GPU that fits. If the job wants only one GPU, no GPU with a higher cost can be
+ * chosen. */
 static void push_gpu(struct place *p, const struct demand *d, uint32_t at) {
     const struct gpu *gpu = &p->gpus.at[at];
     double cost = search_cost(p, d, gpu);
@@ -53,7 +54,7 @@ static void push_gpu(struct place *p, const struct demand *d, uint32_t at) {
     if (held && demand_gpus(d) == 1) p->search.best = cost;
 }
 
-/* A branch is its root and two branches. */
+/* Replaces a branch by its root and its two sub-branches. */
 static void open_branch(struct place *p, const struct job *job, uint32_t root) {
     const struct demand *d = &job->demand;
     const struct gpu *gpu = &p->gpus.at[root];
@@ -65,7 +66,7 @@ static void open_branch(struct place *p, const struct job *job, uint32_t root) {
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* True: its node has all GPUs of one more task. */
+/* Marks a GPU. Returns true if its node now has all GPUs of one more task. */
 static bool meet(struct place *p, const struct demand *d, const struct gpu *gpu) {
     struct node *n = &p->nodes.at[gpu->node];
     if (!nodes_hold(n, d, n->taken + 1)) return false;
@@ -103,7 +104,7 @@ static void push_all(struct place *p, uint32_t job) {
     }
 }
 
-/* How many tasks were found. */
+/* Returns the number of tasks that found GPUs. */
 static uint32_t one_by_one(struct place *p, uint32_t job) {
     const struct job *it = &p->jobs.at[job];
     uint32_t tasks = 0;

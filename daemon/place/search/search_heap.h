@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What searches share: a heap of what is found and of branches with more of it, each with its cost
- * or with what nothing in it costs less than. Of equal costs whatever came first goes first, and a
- * branch goes as its first one would. Numbers are 2 * a place, and one more for a branch.
+ * The heap of the searches: found GPUs with their costs, and branches with a lower bound of their
+ * GPUs' costs. Among equal costs the GPU that arrived first comes first; a branch counts as its
+ * first GPU. An item is 2 * index for a GPU and 2 * index + 1 for a branch.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -27,7 +27,7 @@ static inline uint32_t search_pop(struct place *p) {
     return minheap_take(&p->search.heap, search_goes_first, p->search.keys);
 }
 
-/* All of a policy without costs are equal, and all where the first that fits is taken. */
+/* Without costs, or with first_fit, all GPUs cost the same. */
 static inline bool search_has_costs(const struct place *p) {
     return p->policy->cost && !p->config.first_fit;
 }

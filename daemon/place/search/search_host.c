@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tasks of several GPUs, from the nodes that can host one (hosts.h): of each node its next task,
- * which costs what the dearest of the GPUs costs that it gets, and these are the cheapest there
- * that no task has. The result is that of search.c, GPU by GPU.
+ * Finds nodes for tasks of several GPUs (hosts.h). The heap has each node's next task, whose cost
+ * is that of its most expensive GPU; the task gets the node's cheapest free GPUs. The result equals
+ * that of search.c, GPU by GPU.
  */
 #include "daemon/place/search/search_host.h"
 
@@ -22,7 +22,7 @@ static bool is_cheaper(const struct state_key *a, const struct state_key *b) {
     return a->cost != b->cost ? a->cost < b->cost : a->turn < b->turn;
 }
 
-/* The cheapest first; how many. */
+/* Lists the node's fitting GPUs, the cheapest first. Returns their number. */
 static uint32_t list_offers(const struct place *p, const struct job *job, const struct node *n,
                             struct offer *offers) {
     uint32_t count = 0;
@@ -52,14 +52,14 @@ static void push_node(struct place *p, uint32_t job, uint32_t node) {
     if (it->demand.tasks == 1 && dearest->cost < p->search.best) p->search.best = dearest->cost;
 }
 
-/* The most memory that may be used on a task's dearest GPU before it comes. */
+/* The most memory that may be in use on a task's most expensive GPU before the task is added. */
 static uint64_t most_bytes(const struct demand *d, const struct index_kind *kind,
                            const struct hosts_span *span) {
     return hosts_below(span, hosts_class(d->gpus), kind->memory_bytes,
                        kind->memory_bytes - d->persistent_bytes);
 }
 
-/* False: no node of a branch can host a task. */
+/* False if no node of a branch can take a task. */
 static bool may_host(const struct place *p, const struct demand *d, const struct index_kind *kind,
                      const struct hosts_span *span) {
     uint32_t class = hosts_class(d->gpus);
@@ -74,8 +74,9 @@ static const struct index_kind *kind_of(const struct place *p, uint32_t kind) {
     return kind == HOSTS_MIXED ? NULL : &p->index.kinds[kind].kind;
 }
 
-/* A task's dearest GPU has no less on it than the last of as many that have the least, and no more
- * than the last of as many that have the most, or the most of those that have room. */
+/* Lower bound of a task's cost on any node of a branch. With k GPUs per task, the most expensive
+ * one uses at least as much as the k-th least used GPU. It uses at most as much as the k-th most
+ * used GPU, or as the most used one with space. */
 static double bound_of(const struct place *p, const struct demand *d, const struct index_kind *kind,
                        const struct hosts_span *span) {
     struct gpus_span gpus = span->gpus;

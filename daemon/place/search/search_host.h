@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes for tasks of several GPUs, where the cheapest GPUs are the fullest.
+ * Finds nodes for tasks of several GPUs when the cheapest GPUs are the fullest.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -9,7 +9,7 @@
 
 #include "daemon/place/state/place_state.h"
 
-/* How many tasks were found. */
+/* Returns the number of tasks that found GPUs. */
 uint32_t search_hosts(struct place *p, uint32_t job);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The GPUs of one task (search_task.h).
+ * Selects the GPUs of one task (search_task.h).
  */
 #include "daemon/place/search/search_task.h"
 
@@ -12,7 +12,8 @@ static bool is_on(const struct place *p, uint32_t job, const struct gpu *gpu) {
     return false;
 }
 
-/* Policy pab's: where the job was stopped for whom it slowed down, and who is there still. */
+/* Policy pab: the job avoids GPUs of the job that it slowed down, as long as that job runs
+ * there. */
 static bool shuns(const struct place *p, const struct job *job, const struct gpu *gpu) {
     return jobs_is_there(&p->jobs, &job->shunned) && is_on(p, job->shunned.job, gpu);
 }

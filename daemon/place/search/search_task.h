@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The GPUs of one task: which can have it, and which it gets.
+ * Selects the GPUs of one task: tests which fit and assigns them.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -9,9 +9,9 @@
 
 #include "daemon/place/state/place_state.h"
 
-/* True if a GPU can have the job, its node aside. */
+/* True if a GPU can take the job, ignoring its node. */
 bool search_fits(const struct place *p, const struct job *job, const struct gpu *gpu);
-/* A task gets those of the node's GPUs that were met. */
+/* Assigns the node's marked GPUs to a task. */
 void search_take_task(struct place *p, uint32_t node, uint32_t tasks);
 
 #endif
