@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where nothing was freed since, whoever wants no less than one that found no place finds none
- * either: jobs that are added take room and give none.
+ * Remembers failed demands. If nothing was freed since, a job that wants no less than a failed one
+ * fails too: jobs that are added take resources and free none.
  */
 #include "daemon/place/queue/attempt.h"
 
@@ -17,8 +17,8 @@ static void swap(struct demand *a, struct demand *b) {
     *b = keep;
 }
 
-/* Nodes that are kept for it were not looked at for the others. What says no often goes to the
- * front. */
+/* Reserved nodes were not tried for the failed jobs, so their beneficiary is tried anyway. Demands
+ * that match often move to the front. */
 static bool is_known_to_fail(struct place *p, uint32_t job) {
     const struct demand *d = &p->jobs.at[job].demand;
     if (p->failures_of != p->changes) {
@@ -33,8 +33,8 @@ static bool is_known_to_fail(struct place *p, uint32_t job) {
     return false;
 }
 
-/* Instead of those that want no less, or of the last. A job that shuns GPUs says nothing about
- * others. */
+/* Remembers a failed demand in place of those that it makes redundant, or of the last one. A job
+ * that avoids certain GPUs says nothing about others. */
 static void remember(struct place *p, uint32_t job) {
     const struct job *it = &p->jobs.at[job];
     uint32_t count = 0;

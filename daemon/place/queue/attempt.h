@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One waiting job is tried: it starts, is refused, or waits on. What cannot have changed since it
- * was tried last is not looked at again.
+ * Tries one waiting job: it starts, is refused, or keeps waiting. Skips what cannot have changed
+ * since it was tried last.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -10,10 +10,10 @@
 
 #include "daemon/place/state/place_state.h"
 
-/* Whether it waits on. */
+/* Returns true if the job keeps waiting. */
 bool attempt_run(struct place *p, uint32_t job);
 
-/* Whether it might find a place that was not there when it was tried last. */
+/* Tests whether resources were freed since the job was tried last. */
 static inline bool attempt_is_worth(const struct place *p, uint32_t job) {
     return p->jobs.at[job].tried != p->changes;
 }

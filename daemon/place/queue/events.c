@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each kind of event, from what it says to what is true then.
+ * Applies each kind of event to the state.
  */
 #include "daemon/place/queue/events.h"
 
@@ -26,7 +26,7 @@ static const char *take_node(struct place *p, const struct place_event *e) {
     return NULL;
 }
 
-/* Whoever has a seat there has none any more, on other nodes either. */
+/* Removes every job with a seat on the node, also from its other nodes. */
 static void drive_out(struct place *p, const struct node *n) {
     for (uint32_t i = n->gpu_first; i < n->gpu_first + n->gpu_count; i++)
         while (p->gpus.at[i].first_seat != GPUS_NONE) {
@@ -50,7 +50,7 @@ static const char *take_of_node(struct place *p, const struct place_event *e) {
     return NULL;
 }
 
-/* ---- jobs that are new ----------------------------------------------------------------------- */
+/* ---- new jobs -------------------------------------------------------------------------------- */
 
 static const char *new_fault(const struct place *p, const struct place_event *e) {
     if (!e->job) return "it says nothing of the job";
@@ -70,7 +70,7 @@ static const char *take_job(struct place *p, const struct place_event *e) {
     return why;
 }
 
-/* The GPUs to search.found. Those that were met are bits of their nodes. */
+/* Resolves the GPUs into search.found. Bits in their nodes (met) mark the GPUs already listed. */
 static const char *find_gpus(struct place *p, const struct place_event *e) {
     uint32_t count = e->job->tasks * e->job->gpus, of_task = NODES_NONE;
     for (uint32_t i = 0; i < count; i++) {
@@ -101,7 +101,7 @@ static const char *take_runs(struct place *p, const struct place_event *e) {
     return why;
 }
 
-/* ---- jobs that are there --------------------------------------------------------------------- */
+/* ---- known jobs ------------------------------------------------------------------------------ */
 
 static const char *take_gone(struct place *p, uint32_t job) {
     if (p->jobs.at[job].state == JOBS_RUNNING) running_leave(p, job);
@@ -117,9 +117,9 @@ static const char *take_failed(struct place *p, uint32_t job) {
     return NULL;
 }
 
-/* It had all that others left there, and that was too little (Horus, section 4.2.3: "equal or
- * greater than the memory available previously placed"). Unless it had as much as any GPU could
- * give it wants no more than that: it may well run alone. */
+/* The job had all memory that the others left, and that was too little (Horus, section 4.2.3:
+ * "equal or greater than the memory available previously placed"). Unless it already had as much as
+ * any GPU has, its new demand is limited to that, because it may well run alone. */
 static const char *take_memory(struct place *p, uint32_t job) {
     if (p->jobs.at[job].state != JOBS_RUNNING) return not_running;
     uint64_t had = running_room_bytes(p, job);

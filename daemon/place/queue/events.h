@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What happened, taken one by one.
+ * Applies events one by one.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -9,7 +9,8 @@
 
 #include "daemon/place/state/place_state.h"
 
-/* NULL, or why it cannot be: then it changed nothing. Room must be reserved (place_step.c). */
+/* Returns NULL, or why the event is invalid; an invalid event changes nothing. Memory must be
+ * reserved (place_step.c). */
 const char *events_take(struct place *p, const struct place_event *e);
 
 #endif

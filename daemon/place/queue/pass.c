@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where nothing was freed since the latest pass only those are tried that are new; these are mostly
- * last.
+ * If nothing was freed since the latest pass, only new jobs are tried; these are mostly last in the
+ * order.
  */
 #include "daemon/place/queue/pass.h"
 
@@ -11,7 +11,7 @@
 #include "daemon/place/queue/rounds.h"
 #include "daemon/place/state/place_policy.h"
 
-/* From whom on somebody is to be tried. */
+/* The first job in the order that is to be tried. */
 static uint32_t from_where(const struct place *p) {
     uint32_t job = p->jobs.last, untried = p->jobs.untried;
     if (p->passed != p->changes) return p->jobs.first;
@@ -34,7 +34,7 @@ static void strictly(struct place *p) {
     }
 }
 
-/* With one queue, or one to be tried, rounds say nothing about the order. */
+/* With one queue, or only one job to try, rounds do not affect the order. */
 static void in_rounds(struct place *p) {
     bool one = p->passed == p->changes && p->jobs.untried < 2;
     if (p->config.queues < 2 || one)
@@ -55,7 +55,8 @@ static void pass(struct place *p) {
     keep_judge(p);
 }
 
-/* Nodes that are not kept any more are for those that were tried before that. */
+/* Repeats the pass when reservations were cancelled, so that jobs tried before that can use the
+ * nodes. */
 void pass_run(struct place *p) {
     if (p->passed == p->changes && !p->jobs.untried) return;
     do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Those that wait are tried, in the policy's order, as long as that may help anybody.
+ * Tries the waiting jobs in the policy's order, as long as that can help any of them.
  *
  * Owner: struct place. Thread: its owner's.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Weights, and whole numbers by them.
+ * Weights of queues, and their rounding to whole jobs.
  */
 #include "daemon/place/queue/queues.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * As printed, a job that finds no place is passed by ("continue") and is in no later round of this
- * pass. Within a round jobs go in the order in which they wait, as they do within a queue.
+ * As printed, a job that finds no place is skipped ("continue") and is in no later round of this
+ * pass. Within a round, jobs keep their waiting order, as they do within a queue.
  */
 #include "daemon/place/queue/rounds.h"
 
@@ -13,7 +13,8 @@
 
 #define SECOND_NS 1e9
 
-/* Queues lie one behind the other in rounds.sorted; of each what is left. */
+/* The queues, one after another in rounds.sorted. `at` and `left` are the first remaining job and
+ * the number of remaining jobs per queue. */
 struct line_up {
     uint32_t count;
     uint32_t at[KMEANS_MOST], left[KMEANS_MOST];
@@ -40,7 +41,7 @@ static struct kmeans_point point_of(const struct demand *d) {
     return (struct kmeans_point){{d->tasks, (double)d->util_ppm, d->gpus, (double)demand_bytes(d)}};
 }
 
-/* Line 2. */
+/* Line 2 of Algorithm 1: clusters the waiting jobs into queues. */
 static void line_up(struct place *p, struct line_up *l) {
     struct state_rounds *r = &p->rounds;
     uint32_t count = 0, at[KMEANS_MOST];
@@ -62,12 +63,12 @@ static double waited_s(const struct place *p, uint32_t job) {
     return (double)(p->now_ns - p->jobs.at[job].since_ns) / SECOND_NS;
 }
 
-/* A queue's order is one of waiting times. */
+/* A queue is ordered by waiting time, so the median is in its middle. */
 static double median_s(const struct place *p, const uint32_t *jobs, uint32_t count) {
     return (waited_s(p, jobs[(count - 1) / 2]) + waited_s(p, jobs[count / 2])) / 2;
 }
 
-/* Line 4: the jobs of a round to rounds.jobs; how many. */
+/* Line 4: writes the jobs of a round to rounds.jobs and returns their number. */
 static uint32_t pick(struct place *p, struct line_up *l) {
     const struct state_rounds *r = &p->rounds;
     double weights[KMEANS_MOST];
@@ -97,8 +98,8 @@ static uint32_t worth_trying(const struct place *p) {
     return count;
 }
 
-/* Rounds in which nobody would be looked at are left out. If nodes are not kept any more in
- * between, everybody is. */
+/* Stops when no remaining job is worth trying. If reservations are cancelled in between, all jobs
+ * are tried. */
 void rounds_run(struct place *p) {
     struct line_up l;
     uint32_t worth = worth_trying(p), count;

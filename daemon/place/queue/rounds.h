@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Algorithm 1: jobs that wait are clustered into queues once a pass, then rounds of beta jobs are
- * tried until no queue has any left.
+ * Algorithm 1: clusters waiting jobs into queues once per pass, then tries rounds of beta jobs
+ * until all queues are empty.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -11,7 +11,7 @@
 #include "daemon/place/state/place_state.h"
 
 void rounds_finish(struct state_rounds *r);
-/* Room for so many jobs. 0 or -ENOMEM. */
+/* Reserves memory for this many jobs. Returns 0 or -ENOMEM. */
 int rounds_reserve(struct state_rounds *r, uint64_t jobs);
 
 void rounds_run(struct place *p);
