@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * (9): f+ where the sum of utilisations is above 1, f- where it is not. The paper prints f+ alone
+ * (9): f+ where the sum of utilisations is above 1, f- where it is not. The paper prints only f+
  * and says that a cost is to be paid "when over-commitment manifests": f- is 0 here.
  */
 #include "daemon/place/state/curve.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 
 #define COEFFICIENT_MOST 1e6
-#define ROUNDING 1e-9 /* of a polynomial, in doubles: by far more than it is */
+#define ROUNDING 1e-9 /* generous bound of a polynomial's rounding error in doubles */
 
 uint64_t curve_ppm(double util) {
     double ppm = round(util * CURVE_WHOLE);
@@ -16,14 +16,14 @@ uint64_t curve_ppm(double util) {
 }
 
 static bool usual(double a) {
-    return fabs(a) <= COEFFICIENT_MOST; /* false for what is no number */
+    return fabs(a) <= COEFFICIENT_MOST; /* false for NaN */
 }
 
 bool curve_is_sound(const struct place_curve *c) {
     return usual(c->a2) && usual(c->a1) && usual(c->a0);
 }
 
-/* By how much more than a GPU's time is wanted. */
+/* Demand above the GPU's time, as a fraction of that time. */
 static double excess(uint64_t ppm) {
     return ((double)ppm - CURVE_WHOLE) / CURVE_WHOLE;
 }
@@ -36,7 +36,7 @@ double curve_slowdown(const struct place_curve *c, uint64_t ppm) {
     return ppm > CURVE_WHOLE ? polynomial(c, excess(ppm)) : 0;
 }
 
-/* The paper's curves fall a little before they rise, so that no bound comes from what is before. */
+/* The paper's curves fall a little before they rise; in the falling part there is no bound. */
 double curve_least(const struct place_curve *c, uint64_t ppm) {
     double x = excess(ppm);
     if (ppm <= CURVE_WHOLE || c->a2 < 0 || 2 * c->a2 * x + c->a1 < 0) return 0;
@@ -52,7 +52,7 @@ double curve_most(const struct place_curve *c, uint64_t ppm) {
 }
 
 uint64_t curve_within(const struct place_curve *c, double slack) {
-    uint64_t low = CURVE_WHOLE, high = (uint64_t)1 << 40; /* low: is within; high: is not */
+    uint64_t low = CURVE_WHOLE, high = (uint64_t)1 << 40; /* low is within the slack, high is not */
     if (curve_most(c, high) <= slack) return high;
     while (high - low > 1) {
         uint64_t mid = low + (high - low) / 2;

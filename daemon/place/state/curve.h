@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * By how much jobs on one GPU slow each other down (Horus, section 3.2; (9)). Utilisation is
- * counted in millionths of a GPU's time, so that a sum is exact and does not depend on the order in
- * which jobs came.
+ * Slowdown of jobs that share one GPU (Horus, section 3.2; (9)). Utilisation is counted in
+ * millionths of a GPU's time, so that sums are exact and do not depend on the order of arrival.
  *
- * Owner: none, it is arithmetic. Thread: any.
+ * Owner: none, pure arithmetic. Thread: any.
  */
 #ifndef DAEMON_PLACE_STATE_CURVE_H
 #define DAEMON_PLACE_STATE_CURVE_H
@@ -16,19 +15,19 @@
 
 #define CURVE_WHOLE 1000000u /* all of a GPU's time */
 
-/* Of a utilisation, or of a sum of some: at least a millionth. */
+/* Converts a utilisation or a sum of utilisations; at least one millionth. */
 uint64_t curve_ppm(double util);
 
-/* Finite, and nothing absurd. */
+/* Tests for finite coefficients of reasonable size. */
 bool curve_is_sound(const struct place_curve *c);
 
-/* f of jobs that together want `ppm` of a GPU; never below 0. */
+/* f for jobs that together want `ppm` of a GPU; never below 0. */
 double curve_slowdown(const struct place_curve *c, uint64_t ppm);
-/* Jobs that want `ppm` or more are slowed down by no less than this. */
+/* Lower bound of the slowdown of jobs that want `ppm` or more. */
 double curve_least(const struct place_curve *c, uint64_t ppm);
-/* Jobs that want `ppm` or less are slowed down by no more than this. */
+/* Upper bound of the slowdown of jobs that want `ppm` or less. */
 double curve_most(const struct place_curve *c, uint64_t ppm);
-/* The most for which curve_most is within `slack`; at least CURVE_WHOLE. */
+/* The largest utilisation for which curve_most is within `slack`; at least CURVE_WHOLE. */
 uint64_t curve_within(const struct place_curve *c, double slack);
 
 static inline uint64_t curve_left(uint64_t most_ppm, uint64_t used_ppm) {

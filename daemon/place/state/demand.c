@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs as they are told, checked and counted.
+ * Checks jobs and converts them to demands.
  */
 #include "daemon/place/state/demand.h"
 
@@ -9,7 +9,7 @@
 #include "daemon/place/state/curve.h"
 
 static bool within_0_to_1(double x) {
-    return x > 0 && x <= 1; /* false for what is no number */
+    return x > 0 && x <= 1; /* false for NaN */
 }
 
 static const char *size_fault(const struct place_job *job) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * GPUs by place, in blocks of a node's, and seats by place.
+ * Stores GPUs by index, in one block per node, and seats by index.
  */
 #include "daemon/place/state/gpus.h"
 
@@ -72,7 +72,7 @@ void gpus_rise(struct gpus *g, uint32_t seat) {
     g->seats_count--;
 }
 
-/* ---- what is used ---------------------------------------------------------------------------- */
+/* ---- usage ----------------------------------------------------------------------------------- */
 
 struct gpus_use gpus_use_none(void) {
     return (struct gpus_use){.slack = INFINITY};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a node has, and treaps of nodes.
+ * Summaries of nodes, and treaps of nodes.
  */
 #include "daemon/place/state/hosts.h"
 
@@ -28,7 +28,7 @@ int hosts_reserve(struct hosts *h, uint64_t nodes, uint64_t kinds) {
     return err;
 }
 
-/* ---- what a node has ------------------------------------------------------------------------- */
+/* ---- summaries ------------------------------------------------------------------------------- */
 
 static struct hosts_span nothing(void) {
     struct hosts_span s = {.gpus = index_span_none()};
@@ -128,7 +128,7 @@ static uint32_t take(struct host *at, uint32_t root, uint32_t node) {
     return root;
 }
 
-/* True: those above have to know. */
+/* Returns true if the summary changed, so that parents must be updated. */
 static bool refresh(struct host *at, uint32_t root, uint32_t node) {
     uint32_t next = at[node].turn < at[root].turn ? at[root].left : at[root].right;
     if (root != node && !refresh(at, next, node)) return false;
@@ -152,7 +152,7 @@ static uint32_t kind_of(const struct node *n, const struct gpus *g) {
     return kind;
 }
 
-/* It is behind all that are there: turns only rise. */
+/* The node goes last, because turns only increase. */
 void hosts_add(struct hosts *h, const struct nodes *n, const struct gpus *g, uint32_t node) {
     const struct node *it = &n->at[node];
     uint64_t turn = g->at[it->gpu_first].turn;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Treaps over the GPUs' own links: nothing is allocated. Depth is about twice the logarithm.
+ * Treaps that use links in the GPUs, so that nothing is allocated. The depth is about twice the
+ * logarithm of the size.
  */
 #include "daemon/place/state/index.h"
 
@@ -36,7 +37,7 @@ uint32_t index_kind(struct index *x, const struct index_kind *kind) {
     return x->count++;
 }
 
-/* ---- what a branch knows --------------------------------------------------------------------- */
+/* ---- summaries of branches ------------------------------------------------------------------- */
 
 static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
@@ -97,7 +98,7 @@ static bool goes_before(const struct gpu *a, const struct gpu *b) {
     return a->key != b->key ? a->key < b->key : a->turn < b->turn;
 }
 
-/* Those before `gpu`, and those behind it. */
+/* Splits a tree into the GPUs before `gpu` and those after it. */
 static void split(struct gpu *at, uint32_t root, uint32_t gpu, uint32_t *before, uint32_t *behind) {
     if (root == GPUS_NONE) {
         *before = *behind = GPUS_NONE;
@@ -150,7 +151,7 @@ static uint32_t take(struct gpu *at, uint32_t root, uint32_t gpu) {
     return root;
 }
 
-/* True: the branch has less or more than it had, which those above have to know. */
+/* Returns true if the branch's summary changed, so that parents must be updated. */
 static bool refresh(struct gpu *at, uint32_t root, uint32_t gpu) {
     uint32_t next = goes_before(&at[gpu], &at[root]) ? at[root].left : at[root].right;
     if (root != gpu && !refresh(at, next, gpu)) return false;

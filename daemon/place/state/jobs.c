@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs by place, by name, and in order.
+ * Stores jobs by index, by id, and in order.
  */
 #include "daemon/place/state/jobs.h"
 
@@ -8,7 +8,8 @@
 
 #include "daemon/place/state/place_room.h"
 
-#define SEED 0xa0761d6478bd642full /* names are the caller's own: nobody aims at the table */
+/* a fixed seed suffices: ids are the caller's own, so nobody attacks the hash table. */
+#define SEED 0xa0761d6478bd642full
 
 static uint64_t hash(uint64_t id) {
     return slotmap_hash_word(id, SEED);
@@ -64,7 +65,8 @@ static bool goes_before(const struct job *a, const struct job *b) {
     return a->first != b->first ? a->first : a->turn < b->turn;
 }
 
-/* Whom it is to be in front of. New ones are found to be last at once. */
+/* The job before which this one is inserted; JOBS_NONE: at the end. A new job goes to the end
+ * without a search. */
 static uint32_t behind(const struct jobs *j, const struct job *it) {
     if (j->last == JOBS_NONE || goes_before(&j->at[j->last], it)) return JOBS_NONE;
     uint32_t at = j->first;

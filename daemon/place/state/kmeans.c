@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the paper leaves open: features are scaled by their range, so that bytes do not outweigh all
- * else. The first seed is the point of the least features together, each further one the point
- * that is farthest from those that there are; of equals the first. Centres are means, as k-means
- * has it, and rounds are limited.
+ * The paper leaves details open. Here features are scaled by their range, so that bytes do not
+ * dominate. The first seed is the point with the smallest sum of features. Each further seed is the
+ * point farthest from the existing seeds; the first among equals. Centres are means, as k-means
+ * defines, and the number of rounds is limited.
  */
 #include "daemon/place/state/kmeans.h"
 
@@ -30,7 +30,7 @@ static double distance(const struct kmeans_point *a, const struct kmeans_point *
     return sum;
 }
 
-/* The first of those that are nearest. */
+/* The nearest centre; the first among equals. */
 static uint32_t nearest(const struct kmeans_point *centres, uint32_t k,
                         const struct kmeans_point *point, double *how_far) {
     uint32_t best = 0;
@@ -63,7 +63,7 @@ static void seed(struct kmeans_point *centres, const struct kmeans_point *points
     }
 }
 
-/* True: a point is in another cluster now. */
+/* Returns true if a point changed its cluster. */
 static bool assign(const struct kmeans_point *centres, uint32_t k,
                    const struct kmeans_point *points, uint8_t *clusters, uint32_t count) {
     bool changed = false;
@@ -76,7 +76,7 @@ static bool assign(const struct kmeans_point *centres, uint32_t k,
     return changed;
 }
 
-/* The centre of nobody stays where it is. */
+/* The centre of an empty cluster does not move. */
 static void centre(struct kmeans_point *centres, uint32_t k, const struct kmeans_point *points,
                    const uint8_t *clusters, uint32_t count) {
     struct kmeans_point sums[KMEANS_MOST] = {{{0}}};

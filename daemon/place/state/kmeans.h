@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs that are alike, in k clusters (Horus, section 4.2.2): k-means over four features, distances
- * by L1. The same jobs in the same order give the same clusters.
+ * Groups similar jobs into k clusters (Horus, section 4.2.2): k-means over four features with L1
+ * distances. The same jobs in the same order give the same clusters.
  *
  * Owner: the caller. Thread: any.
  */
@@ -10,15 +10,15 @@
 
 #include <stdint.h>
 
-#define KMEANS_FEATURES 4u /* tasks, utilisation, GPUs a task, memory */
-#define KMEANS_MOST 16u    /* k */
+#define KMEANS_FEATURES 4u /* tasks, utilisation, GPUs per task, memory */
+#define KMEANS_MOST 16u    /* largest k */
 
 struct kmeans_point {
     double at[KMEANS_FEATURES];
 };
 
-/* Scales the points, each feature to 0 to 1, and says of each in which cluster it is: below k. A
- * cluster may be empty. */
+/* Scales each feature of the points to 0 to 1, and writes each point's cluster, below k. A cluster
+ * may be empty. */
 void kmeans_run(struct kmeans_point *points, uint8_t *clusters, uint32_t count, uint32_t k);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Makes, of which a cluster has a few: they are looked for one by one.
+ * Node models; a cluster has only a few, so they are searched linearly.
  */
 #include "daemon/place/state/makes.h"
 
@@ -65,7 +65,7 @@ void makes_set_open(struct makes *m, uint32_t make, bool open) {
         m->at[make].open--;
 }
 
-/* ---- what they hold -------------------------------------------------------------------------- */
+/* ---- capacity -------------------------------------------------------------------------------- */
 
 static bool labels_fit(const struct make *make, const struct demand *d) {
     return !d->labels || d->labels & make->labels;
@@ -107,7 +107,7 @@ bool makes_open_hold(const struct makes *m, const struct demand *d) {
     return tasks >= d->tasks;
 }
 
-/* What was found in some make, as far as a job asks for it in this order. */
+/* How far a job's demands, in this order, are met by some model. */
 enum found { NOTHING, LABELS, BYTES, GPUS, TASK, ALL };
 
 static const char *const faults[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Makes of nodes: what a node has when it is empty. How many there are of each says whether a job
- * can run at all, without a look at the nodes.
+ * Models of nodes ("makes"): the capacity of an empty node. The number of nodes per model tells
+ * whether a job can run at all, without a scan of the nodes.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -16,9 +16,9 @@
 struct make {
     uint64_t cpu_milli, memory_bytes, labels;
     uint32_t gpu_count;
-    uint64_t gpu_bytes[PLACE_GPUS_A_NODE]; /* the largest first */
-    uint32_t here, open;                   /* nodes: there; of these those that are not shut */
-    uint32_t most;                         /* that were there at a time */
+    uint64_t gpu_bytes[PLACE_GPUS_A_NODE]; /* descending */
+    uint32_t here, open;                   /* present nodes; those of them that are not shut */
+    uint32_t most;                         /* the most nodes that were present at a time */
 };
 
 struct makes {
@@ -27,23 +27,24 @@ struct makes {
 };
 
 void makes_finish(struct makes *m);
-/* So many more. 0 or -ENOMEM. */
+/* Reserves memory for this many more models. Returns 0 or -ENOMEM. */
 int makes_reserve(struct makes *m, uint64_t more);
 
-/* The number of a node's make; room must be reserved. The node is not counted. */
+/* The number of a node's model; memory must be reserved. Does not count the node. */
 uint32_t makes_of(struct makes *m, const struct place_node *node);
-/* One of them is there, and open, or not any more. */
+/* Count a node that appears (open), disappears, or is opened or shut. */
 void makes_come(struct makes *m, uint32_t make);
 void makes_go(struct makes *m, uint32_t make, bool open);
 void makes_set_open(struct makes *m, uint32_t make, bool open);
 
-/* Tasks of this job that an empty node of a make holds. */
+/* Number of the job's tasks that an empty node of this model holds. */
 uint32_t makes_hold(const struct make *make, const struct demand *d);
-/* NULL: all nodes that were ever there could hold the job, or none was there yet. Else why not. */
+/* NULL if all nodes that were ever present could hold the job, or none was present yet. Else the
+ * reason why not. */
 const char *makes_fault(const struct makes *m, const struct demand *d);
-/* The most memory that each GPU of a task could have on some node that was ever there. */
+/* The most memory per GPU that a task could have on any node that was ever present. */
 uint64_t makes_most(const struct makes *m, const struct demand *d);
-/* Whether the nodes that are open could, if they were empty. */
+/* Tests whether the open nodes could hold the job if they were empty. */
 bool makes_open_hold(const struct makes *m, const struct demand *d);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes by place and by name, and what of their CPU and memory is used.
+ * Nodes by index and by id, and their used CPU and memory.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -18,14 +18,15 @@
 struct node {
     uint64_t id, labels;
     uint64_t cpu_milli, memory_bytes;
-    uint64_t used_cpu_milli, used_bytes; /* may be above: what runs already is taken as it is */
+    /* May exceed the capacity: jobs that already run are accepted as they are. */
+    uint64_t used_cpu_milli, used_bytes;
     uint32_t gpu_first, gpu_count, make;
-    uint32_t jobs; /* tasks on it */
+    uint32_t jobs; /* tasks on the node */
     enum place_kind side;
     bool here, shut, kept;
-    /* Of one search, 0 between searches. */
-    uint64_t met;   /* its GPUs, as bits */
-    uint32_t taken; /* tasks */
+    /* Used within one search; 0 between searches. */
+    uint64_t met;   /* bit set of its GPUs found so far */
+    uint32_t taken; /* number of tasks assigned */
     uint32_t next_free;
 };
 
@@ -37,22 +38,22 @@ struct nodes {
 
 void nodes_init(struct nodes *n);
 void nodes_finish(struct nodes *n);
-/* So many more. 0 or -ENOMEM. */
+/* Reserves memory for this many more nodes. Returns 0 or -ENOMEM. */
 int nodes_reserve(struct nodes *n, uint64_t more);
 
-/* NULL, or why there can be no such node. */
+/* NULL, or why the node is invalid. */
 const char *nodes_fault(const struct place_node *node, uint32_t curves);
 
-/* NODES_NONE: there is none. */
+/* NODES_NONE if there is no node with this id. */
 uint32_t nodes_find(const struct nodes *n, uint64_t id);
-/* Room must be reserved; its GPUs and make are the caller's to say. */
+/* Memory must be reserved; the caller sets the node's GPUs and model. */
 uint32_t nodes_add(struct nodes *n, const struct place_node *node);
 void nodes_remove(struct nodes *n, uint32_t place);
 
-/* CPU and memory that are free. */
+/* Free CPU and memory. */
 uint64_t nodes_cpu_milli(const struct node *n);
 uint64_t nodes_bytes(const struct node *n);
-/* Whether `tasks` of a job would have CPU and memory, (5). */
+/* Tests whether the node has CPU and memory for `tasks` tasks of the job, (5). */
 bool nodes_hold(const struct node *n, const struct demand *d, uint32_t tasks);
 
 #endif

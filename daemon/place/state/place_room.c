@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays that double.
+ * Arrays that grow by doubling.
  */
 #include "daemon/place/state/place_room.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays that grow before a step changes anything, so that a step without memory is none.
+ * Grows arrays before a step changes anything, so that a step that runs out of memory has no
+ * effect.
  *
  * Owner: none. Thread: any.
  */
@@ -10,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room in an array of `capacity` things of `size` for `want` of them: the array, which may lie
- * elsewhere now. Without memory *err is -ENOMEM and the array as it was; an error before is an
- * error still, and nothing is done. */
+/* Grows an array of elements of `size` bytes to at least `want`; returns the array, possibly moved.
+ * If memory is short, sets *err to -ENOMEM and returns the array unchanged. If *err is already set,
+ * does nothing. */
 void *place_room_for(void *array, uint32_t *capacity, uint64_t want, size_t size, int *err);
 
 #endif

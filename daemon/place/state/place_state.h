@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All that is known of a cluster, and what a step says.
+ * The whole state of a cluster, and the answer of a step.
  *
- * Owner: who called place_create. Thread: the owner's.
+ * Owner: the caller of place_create. Thread: the owner's.
  */
 #ifndef DAEMON_PLACE_STATE_PLACE_STATE_H
 #define DAEMON_PLACE_STATE_PLACE_STATE_H
@@ -25,39 +25,40 @@
 
 struct place_policy;
 
-/* Nodes that have more to give than they had (freed.h). */
+/* Nodes with more free resources than before (freed.h). */
 struct state_freed {
-    uint32_t nodes[STATE_FREED], count; /* above STATE_FREED: too many to be named */
-    /* The most that one of them has: CPU, memory, and of a GPU what is persistent, or all, of a job
-     * may be. */
+    uint32_t nodes[STATE_FREED], count; /* above STATE_FREED: too many to list */
+    /* Maxima over these nodes: free CPU, free memory, and per GPU the persistent and the total
+     * memory that a job may have. */
     uint64_t cpu_milli, memory_bytes, persistent_bytes, bytes;
 };
 
-/* What goes first in a search, the least. */
+/* Sort key of a search, ascending. */
 struct state_key {
     double cost;
     uint64_t turn;
 };
 
-/* Of one search (search.h): all room for it, and what was found. */
+/* Memory and results of one search (search.h). */
 struct state_search {
-    double best; /* where the only task would cost least, so far: what costs more is passed by */
+    double best; /* best cost so far for the only task; higher costs are skipped */
     struct minheap heap;
     uint32_t items_capacity;
     struct state_key *keys;
     uint32_t keys_capacity;
     uint32_t *found; /* GPUs, task by task */
     uint32_t found_capacity;
-    uint32_t *touched; /* nodes */
+    uint32_t *touched; /* nodes whose `met` or `taken` is set */
     uint32_t touched_capacity, touched_count;
-    uint64_t limit_ppm[PLACE_CURVES_MOST]; /* a GPU that would want more does not fit */
+    /* a GPU does not fit if its utilisation would exceed this. */
+    uint64_t limit_ppm[PLACE_CURVES_MOST];
 };
 
-/* Of one round of Algorithm 1 (rounds.c), by waiting jobs. */
+/* One round of Algorithm 1 (rounds.c), indexed by waiting jobs. */
 struct state_rounds {
     uint32_t *jobs;
     uint32_t jobs_capacity;
-    uint32_t *sorted; /* by queue */
+    uint32_t *sorted; /* grouped by queue */
     uint32_t sorted_capacity;
     struct kmeans_point *points;
     uint32_t points_capacity;
@@ -75,17 +76,17 @@ struct state_answer {
     size_t action_count, where_count, wrong_count;
 };
 
-/* What curve_within said latest. */
+/* The latest result of curve_within. */
 struct state_within {
     double slack;
-    uint64_t ppm; /* 0: it was not asked */
+    uint64_t ppm; /* 0: no result yet */
 };
 
 struct place {
-    struct place_config config; /* nothing in it is 0 for "what is said" any more */
+    struct place_config config; /* defaults are filled in */
     const struct place_policy *policy;
     struct state_within within[PLACE_CURVES_MOST];
-    uint64_t util_most_ppm; /* UINT64_MAX: as much as there is */
+    uint64_t util_most_ppm; /* UINT64_MAX: no limit */
     int64_t now_ns;
 
     struct nodes nodes;
@@ -94,19 +95,19 @@ struct place {
     struct index index;
     struct hosts hosts;
     struct jobs jobs;
-    uint64_t turns;        /* of nodes */
+    uint64_t turns;        /* given to nodes so far */
     uint64_t side_gpus[2]; /* by enum place_kind */
 
-    uint64_t changes; /* goes up when there may be room where there was none; from 1 */
-    uint64_t passed;  /* `changes` when all that waited were tried */
+    uint64_t changes; /* incremented when resources may have been freed; starts at 1 */
+    uint64_t passed;  /* value of `changes` when all waiting jobs were tried */
     struct state_freed freed, freed_next; /* for this pass, and since it began */
-    /* What found no place since then: whoever wants no less finds none either. */
+    /* Demands that found no place since then; a job that wants no less finds none either. */
     struct demand failures[STATE_FAILURES];
     uint32_t failure_count;
-    uint64_t failures_of; /* `changes` */
+    uint64_t failures_of; /* the value of `changes` for which `failures` holds */
 
-    uint32_t kept_for; /* the job that nodes are kept for (keep.h); JOBS_NONE: nobody */
-    size_t judged;     /* actions of this step that keep.c has looked at */
+    uint32_t kept_for; /* the job with reserved nodes (keep.h); JOBS_NONE: none */
+    size_t judged;     /* number of this step's actions that keep.c has examined */
 
     struct state_search search;
     struct state_rounds rounds;

@@ -10,42 +10,48 @@
 #include <stdint.h>
 
 #define PLACE_GPUS_A_NODE 64u
-#define PLACE_TASKS_MOST 65536u /* GPUs of one job, all tasks together */
+#define PLACE_TASKS_MOST 65536u /* limit of a job's GPUs, all tasks together */
 #define PLACE_CURVES_MOST 16u
 
 struct place;
 
-/* By how much jobs on one GPU are slowed down: a2 x^2 + a1 x + a0, where x is by how much their
- * utilisations together exceed 1; 0 where they do not, and where it would be negative. The paper's
- * of section 3.2, or fitted from observations. */
+/* Slowdown of jobs that share one GPU: a2 x^2 + a1 x + a0, where x is the excess of their total
+ * utilisation over 1. The slowdown is 0 without an excess and where the polynomial is negative.
+ * Coefficients come from section 3.2 of the paper or from a fit of observations. */
 struct place_curve {
     double a2, a1, a0;
 };
 
-/* How memory on one GPU adds up: the paper's sum of all, or Salus's lanes, where what is persistent
- * adds up and what is of an iteration is used in turns (the largest counts). */
+/* How memory on one GPU adds up. SUM: the paper's sum of all. LANES: Salus's lanes, where
+ * persistent memory adds up and only the largest ephemeral memory counts, because jobs use it in
+ * turns. */
 enum place_memory { PLACE_MEMORY_SUM, PLACE_MEMORY_LANES };
 
-/* Zero: what is said of it. */
+/* Zero selects the default that each member names. */
 struct place_config {
-    const char *policy; /* of policies.def; NULL: horus */
+    const char *policy; /* name in policies.def; NULL: horus */
     enum place_memory memory;
-    uint32_t queues;       /* k of Algorithm 1; 0: the policy's (horus 1, horus-f 3) */
-    uint32_t batch;        /* beta, jobs a round; 0: 15 (section 5.2). A step has as many rounds as
-                              it takes to try all that wait */
-    double w_mem, w_util;  /* omega of (7); both 0: 1 and 1 */
-    double more;           /* memory after an out-of-memory end, times this; 0: 1.5. At least what
-                              the job had there */
-    double drop;           /* PAB: a speed below (1 - drop) of the one before; 0: 0.5 */
-    int64_t warm_ns;       /* PAB: no speed counts before a job ran so long; 0: 60 s */
-    double separate_ratio; /* separate: GPUs of services for each of trainings; 0: 5. By nodes */
-    uint32_t patience; /* horus_f: so many later jobs may start before the one that waits longest;
-                          then nodes are kept for it. 0: 100 */
-    bool first_fit;    /* the first GPU that fits is taken, whatever the policy's cost says of it */
-    uint32_t jobs_most;   /* on one GPU; 0: no limit */
-    double util_most;     /* of what is placed on one GPU together, 1 or more; 0: no limit, gpucolo:
-                             1, where a training is on it */
-    uint32_t curve_count; /* 0: one, the RTX 2080's of section 3.2 */
+    uint32_t queues; /* k of Algorithm 1; 0: the policy's (horus 1, horus-f 3) */
+    /* Beta, jobs per round; 0: 15 (section 5.2). A step has as many rounds as needed to try all
+     * waiting jobs. */
+    uint32_t batch;
+    double w_mem, w_util; /* omega of (7); both 0: 1 and 1 */
+    /* Factor of a job's memory after it ended out of memory; 0: 1.5. The new value is at least the
+     * memory that the job had. */
+    double more;
+    double drop;     /* PAB: a speed below (1 - drop) of the previous one triggers a stop; 0: 0.5 */
+    int64_t warm_ns; /* PAB: speeds of a job count after it ran this long; 0: 60 s */
+    /* separate: GPUs of services per GPU of trainings; 0: 5. Applied to whole nodes. */
+    double separate_ratio;
+    /* horus_f: how many later jobs may start before the longest waiting one gets reserved nodes. 0:
+     * 100. */
+    uint32_t patience;
+    bool first_fit;     /* takes the first GPU that fits and ignores the policy's cost */
+    uint32_t jobs_most; /* on one GPU; 0: no limit */
+    /* Limit of the total utilisation placed on one GPU, 1 or more; 0: no limit, but for gpucolo 1
+     * where a training is on it. */
+    double util_most;
+    uint32_t curve_count; /* 0: one curve, the RTX 2080's of section 3.2 */
     struct place_curve curves[PLACE_CURVES_MOST];
 };
 
@@ -54,23 +60,27 @@ enum place_kind { PLACE_TRAINING, PLACE_SERVICE };
 struct place_job {
     uint64_t id;    /* the caller's name */
     uint32_t tasks; /* 1 or more; all of them start together */
-    uint32_t gpus;  /* of each task; 1 or more, all on one node. Tasks may be on several, or on one,
-                       and no two of a job share a GPU */
-    double util;    /* of each of its GPUs, predicted or measured; above 0, at most 1 */
-    uint64_t persistent_bytes, ephemeral_bytes; /* of each of its GPUs; Salus's P and E */
-    uint32_t cpu_milli;                         /* of each task */
-    uint64_t memory_bytes;                      /* of each task, of the node's */
-    uint64_t labels; /* may run on nodes that have one of these; 0: on any */
+    /* Per task; 1 or more, all on one node. Tasks may be on several nodes or on one, and no two
+     * tasks of a job share a GPU. */
+    uint32_t gpus;
+    double util; /* per GPU, predicted or measured; above 0, at most 1 */
+    uint64_t persistent_bytes, ephemeral_bytes; /* per GPU; Salus's P and E */
+    uint32_t cpu_milli;                         /* per task */
+    uint64_t memory_bytes;                      /* per task; memory of the node */
+    uint64_t labels; /* may run on nodes that have one of these bits; 0: on any */
     enum place_kind kind;
-    double slack; /* SERVICE: by which part it may be slowed down; 0: not at all. gslice, gpucolo */
-    bool alone;   /* shares its GPUs with nobody */
-    int64_t since_ns; /* it waits since then already; 0, or later than now: since it is told. That
-                         makes queues of such jobs weigh more (horus_f), and is nobody's turn */
+    /* SERVICE: fraction by which it may be slowed down; 0: not at all. Used by gslice and
+     * gpucolo. */
+    double slack;
+    bool alone; /* shares its GPUs with no other job */
+    /* Start of its waiting time; 0, or later than now: the time of its event. Raises the weight of
+     * such jobs' queues (horus_f), but does not change the order. */
+    int64_t since_ns;
 };
 
 struct place_gpu {
     uint64_t memory_bytes;
-    uint32_t curve; /* of place_config's */
+    uint32_t curve; /* index in place_config.curves */
 };
 
 struct place_node {
@@ -83,46 +93,50 @@ struct place_node {
 };
 
 enum place_event_kind {
-    PLACE_NODE,      /* node: is there, empty */
-    PLACE_NODE_GONE, /* id: is not; what ran there waits again, first */
-    PLACE_NODE_SHUT, /* id: gets no new job until PLACE_NODE_OPEN; what runs goes on */
-    PLACE_NODE_OPEN, /* id */
+    PLACE_NODE,      /* node: is available and empty */
+    PLACE_NODE_GONE, /* id: is no longer available; its jobs wait again, first in the order */
+    PLACE_NODE_SHUT, /* id: gets no new job until PLACE_NODE_OPEN; running jobs continue */
+    PLACE_NODE_OPEN, /* id: takes new jobs again */
     PLACE_JOB,       /* job: waits from now on */
-    PLACE_RUNS,     /* job, where: it runs already, where a restarted caller finds it, be there room
-                       or not. Of a job that was told say GONE first */
-    PLACE_GONE,     /* id: ended or was withdrawn; what it had is free */
-    PLACE_FAILED,   /* id, which runs: did not start, or died of no fault of its own: waits again,
-                       in its turn */
-    PLACE_MEMORY,   /* id, which runs: ended for want of memory: the same, and it wants `more` */
-    PLACE_MEASURED, /* id, which waits or runs: what was measured of it meanwhile. Nobody has to go
-                       where it is more than was thought */
-    PLACE_TIME,     /* nothing but the time */
+    /* Job, where: already runs, as a restarted caller finds it, even without free resources. For a
+     * job that is already known, send GONE first. */
+    PLACE_RUNS,
+    PLACE_GONE, /* id: ended or was withdrawn; its resources are free */
+    /* Id, running: did not start, or died through no fault of its own; waits again at its turn. */
+    PLACE_FAILED,
+    /* Id, running: ended out of memory; as PLACE_FAILED, and its demand grows by `more`. */
+    PLACE_MEMORY,
+    /* Id, waiting or running: new measurements. No job is removed if they exceed the estimate. */
+    PLACE_MEASURED,
+    PLACE_TIME, /* only the time advances */
     PLACE_EVENTS
 };
 
-/* A GPU by its node's name and its number there. */
+/* A GPU: its node's id and its number on the node. */
 struct place_where {
     uint64_t node;
     uint32_t gpu;
 };
 
-/* Simultaneous events are taken in the array's order. */
+/* The events of one step are applied in the array's order. */
 struct place_event {
     enum place_event_kind kind;
     uint64_t id;
-    const struct place_node *node;              /* NODE */
-    const struct place_job *job;                /* JOB, RUNS */
-    const struct place_where *where;            /* RUNS: as many as its tasks have GPUs */
-    double util;                                /* MEASURED; 0: not known */
-    uint64_t persistent_bytes, ephemeral_bytes; /* MEASURED; both 0: not known */
-    double speed;                               /* MEASURED: iterations a second; 0: not known */
+    const struct place_node *node;              /* for NODE */
+    const struct place_job *job;                /* for JOB and RUNS */
+    const struct place_where *where;            /* for RUNS: one entry per GPU of all tasks */
+    double util;                                /* for MEASURED; 0: not known */
+    uint64_t persistent_bytes, ephemeral_bytes; /* for MEASURED; both 0: not known */
+    double speed; /* for MEASURED: iterations per second; 0: not known */
 };
 
 enum place_action_kind {
-    PLACE_START,  /* on `where`, of which there are `count` */
-    PLACE_STOP,   /* stop it; it waits again already, last (pab). Its end is no event */
-    PLACE_REFUSE, /* it can never run on the nodes that were ever there, once there were some: why
-                   */
+    PLACE_START, /* start on `where`, which has `count` entries */
+    /* stop; the job already waits again, last in the order (pab). Its end is not reported as an
+     * event. */
+    PLACE_STOP,
+    /* No node that was ever present can run the job; see why. Not sent before the first node. */
+    PLACE_REFUSE,
 };
 
 struct place_action {
@@ -130,24 +144,24 @@ struct place_action {
     uint64_t id;
     const struct place_where *where; /* task by task */
     uint32_t count;
-    double cost;     /* START: (7), of all its GPUs together, whatever the policy goes by */
+    double cost;     /* START: (7), summed over its GPUs, whichever cost the policy uses */
     const char *why; /* STOP, REFUSE; static */
 };
 
-/* An event that cannot be: it changed nothing. */
+/* An invalid event; it changed nothing. */
 struct place_wrong {
-    size_t event;    /* its number in the step */
+    size_t event;    /* index in the step's events */
     const char *why; /* static */
 };
 
-/* Valid until the next call with this place. */
+/* Valid until the next call with the same struct place. */
 struct place_answer {
-    const struct place_action *actions; /* in the order in which they are to be done */
+    const struct place_action *actions; /* in the order of execution */
     size_t action_count;
     const struct place_wrong *wrong;
     size_t wrong_count;
-    int64_t wake_ns; /* step again then at the latest; INT64_MAX: when something happens. No policy
-                        of today waits for a time */
+    /* Latest time of the next step; INT64_MAX: only on an event. No present policy uses this. */
+    int64_t wake_ns;
 };
 
 #endif
