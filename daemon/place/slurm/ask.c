@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options, bounded as the library and the daemon bound them (proto/wire/job.h).
+ * Options of sbatch, with the same bounds as in the library and the daemon (proto/wire/job.h).
  */
 #include "daemon/place/slurm/ask.h"
 
@@ -15,7 +15,7 @@
 #include "common/text/units.h"
 #include "proto/wire/job.h"
 
-/* As `salusctl run --priority` has them: above 0 goes first, below 0 yields to all. */
+/* The priorities of `salusctl run --priority`: above 0 runs first, below 0 yields to all. */
 static const struct {
     const char *name, *priority;
 } classes[] = {

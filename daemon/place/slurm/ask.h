@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a job of Slurm asks of Salus: the options of sbatch, as a text that travels with the job,
- * and as what `salusctl environment` is told. Pure.
+ * The request of a Slurm job to Salus: the options of sbatch, as a text that travels with the job,
+ * and as arguments of `salusctl environment`. Pure.
  *
  * Owner: the caller. Threads: any.
  */
@@ -19,10 +19,11 @@ enum ask_class { ASK_TRAINING, ASK_SERVICE, ASK_BEST_EFFORT };
 
 struct ask {
     enum ask_class class;
-    uint64_t mem_bytes;        /* device memory in all; 0: not known */
-    uint64_t persistent_bytes; /* of it, over iterations; where it was not given, mem_bytes */
-    uint64_t slo_ns;           /* 0: none; of services only */
-    uint32_t util_milli;       /* of a GPU's time, 1 to 1000; 0: not known */
+    uint64_t mem_bytes; /* total device memory; 0: not known */
+    /* The persistent part of mem_bytes; equal to mem_bytes if not given. */
+    uint64_t persistent_bytes;
+    uint64_t slo_ns;     /* 0: none; only for services */
+    uint32_t util_milli; /* thousandths of a GPU's time, 1 to 1000; 0: not known */
 };
 
 /* X(option of sbatch, its argument in help, NAME, sentence) */
@@ -43,20 +44,20 @@ enum ask_option {
         ASK_OPTION_COUNT
 };
 
-/* One option as it was typed: 0, or -EINVAL with what is wrong in `why` (ASK_WHY_BYTES). */
+/* Sets one option as typed. Returns 0, or -EINVAL with the error in `why` (ASK_WHY_BYTES). */
 int ask_set(struct ask *a, enum ask_option option, const char *value, char *why);
 
-/* All that was set, against each other; the same results. Fills in what follows from the rest. */
+/* Checks the options against each other and derives missing values. Same results as ask_set. */
 int ask_check(struct ask *a, char *why);
 
-/* "class=be mem=4294967296 ...", in at most ASK_TEXT_BYTES; and back: 0, or -EINVAL, and then
- * `a` asks nothing. Words that are not known are passed over, so that a newer plugin may say more.
- */
+/* Print and parse "class=be mem=4294967296 ...", at most ASK_TEXT_BYTES. ask_parse returns 0, or
+ * -EINVAL with an empty request in `a`. Unknown words are ignored, so that a newer plugin may write
+ * more. */
 void ask_print(const struct ask *a, char *out, size_t cap);
 int ask_parse(struct ask *a, const char *text);
 
-/* What `salusctl environment` is told, beside its words for the daemon: pairs of option and value.
- */
+/* The arguments of `salusctl environment` besides those that select the daemon: pairs of option and
+ * value. */
 #define ASK_WORDS_MOST 8
 struct ask_words {
     char text[ASK_WORDS_MOST][ASK_WORD_BYTES];

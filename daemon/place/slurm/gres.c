@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list, part by part.
+ * Parses a list element by element.
  */
 #include "daemon/place/slurm/gres.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the number of "a:2(S:0)" begins that follows the name; NULL: there is none. */
+/* Position of the number after the name in "a:2(S:0)"; NULL if there is none. */
 static const char *number_of(const char *part, size_t bytes) {
     size_t end = 0, begin;
 

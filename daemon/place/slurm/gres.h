@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists of GRES as Slurm prints them: "gres:gpu:1,gres:salus:2", "salus:a:2(S:0-1),nic:1". Pure.
+ * Parses lists of GRES as Slurm prints them: "gres:gpu:1,gres:salus:2", "salus:a:2(S:0-1),nic:1".
+ * Pure.
  *
  * Owner: the caller. Threads: any.
  */
@@ -9,7 +10,7 @@
 
 #include <stdint.h>
 
-/* How many there are of the one with this name, of all its types; without a number, 1. */
+/* Count of the GRES with this name, summed over its types; 1 if the number is missing. */
 uint32_t gres_count(const char *list, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Notes, printed and read.
+ * Prints and parses notes.
  */
 #include "daemon/place/slurm/note.h"
 
@@ -18,7 +18,7 @@ static int take_number(const char *text, uint64_t most, uint64_t *out) {
     return units_parse(UNITS_NONE, text, out) < 0 || *out > most ? -EINVAL : 0;
 }
 
-/* The value of "key=" among words; NULL: there is none. It ends at a blank. */
+/* The value of the word "key=value"; NULL if there is none. A space ends the value. */
 static const char *find(const char *text, const char *key, char *value, size_t cap) {
     size_t n = strlen(key);
 
@@ -34,7 +34,7 @@ static const char *find(const char *text, const char *key, char *value, size_t c
     return NULL;
 }
 
-/* A number, of seconds mostly; 0 where it is not said. */
+/* Parses a number, mostly of seconds; 0 if the key is missing. */
 static int take_time(const char *text, const char *key, uint64_t most, int64_t *out) {
     char value[32];
     uint64_t number = 0;

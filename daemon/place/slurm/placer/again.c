@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Three bounds, so that nobody comes back for ever: the end is another one than the note has, it is
- * not too often, and there is a GPU for it.
+ * Three limits end the repetition: the failure is not yet in the note, the number of attempts is
+ * bounded, and a GPU is large enough.
  */
 #include "daemon/place/slurm/placer/again.h"
 
-/* Of nodes that report; 0: none does. */
+/* Memory of the largest GPU on a reporting node; 0 if no node reports. */
 static uint64_t largest_gpu(const struct world *w) {
     uint64_t most = 0;
 
@@ -19,8 +19,8 @@ static uint64_t largest_gpu(const struct world *w) {
     return most;
 }
 
-/* What is more is taken to be persistent: which of both it is nobody knows, and that is the larger
- * claim. A job that said nothing has no part of an iteration. */
+/* The additional memory counts as persistent, the larger claim, because the split is not known. A
+ * job that requested no memory has no ephemeral part. */
 static void raise_memory(struct ask *a, uint64_t bytes) {
     uint64_t ephemeral = a->mem_bytes - a->persistent_bytes;
 

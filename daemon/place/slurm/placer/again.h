@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a job that ended for want of memory is queued again, and with how much: what place.h does
- * by itself where it starts jobs. Here the queue is Slurm's. Pure.
+ * Decides whether a job that ended for lack of memory is queued again, and with how much memory.
+ * place.h does this itself where it starts jobs; here the queue is Slurm's. Pure.
  *
  * Owner: the caller. Threads: any.
  */
@@ -10,17 +10,17 @@
 
 #include "daemon/place/slurm/placer/world.h"
 
-#define AGAIN_TIMES_MOST 3 /* in a job's life, whatever it needs then */
+#define AGAIN_TIMES_MOST 3 /* over a job's life */
 
 enum again {
     AGAIN_YES,
-    AGAIN_KNOWN,     /* its note has this end already */
+    AGAIN_KNOWN,     /* the note already has this failure */
     AGAIN_TOO_OFTEN, /* so often that more memory does not seem to help */
-    AGAIN_TOO_LARGE  /* no GPU has what it needs */
+    AGAIN_TOO_LARGE  /* no GPU is large enough */
 };
 
-/* YES: `next` is its note with the memory that it needed and a quarter more, as far as there is a
- * GPU of so much, and without a node. Of the rest `next` is nothing. */
+/* AGAIN_YES: `next` is the job's note without a node, with 5/4 of the needed memory but at most
+ * that of the largest GPU. For other results `next` is undefined. */
 enum again again_judge(const struct world *w, const struct world_lack *lack, struct note *next);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers and ranges, with a step or without.
+ * Parses numbers and ranges, with or without a step.
  */
 #include "daemon/place/slurm/placer/array.h"
 
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define NUMBER_MOST 4000000u /* what MaxArraySize may be in Slurm */
+#define NUMBER_MOST 4000000u /* largest possible MaxArraySize of Slurm */
 
 static int take_number(const char **p, uint32_t *out) {
     uint32_t n = 0;
@@ -22,7 +22,7 @@ static int take_number(const char **p, uint32_t *out) {
     return 0;
 }
 
-/* "3", "3-9" or "3-9:2" */
+/* Parses "3", "3-9" or "3-9:2". */
 static int take_range(const char **p, uint32_t *first, uint32_t *last, uint32_t *step) {
     *step = 1;
     if (take_number(p, first) < 0) return -EINVAL;
@@ -39,7 +39,7 @@ uint32_t array_tasks(const char *list, uint32_t *out, uint32_t most) {
     uint32_t count = 0, first, last, step;
 
     while (count < most && take_range(&list, &first, &last, &step) == 0) {
-        if (!strchr(",%", *list)) break; /* at its end there is one, too */
+        if (!strchr(",%", *list)) break; /* strchr also finds the terminating NUL */
         for (uint32_t n = first; n <= last && count < most; n += step)
             out[count++] = n;
         if (*list != ',') break;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which tasks of an array Slurm has not split off yet, as it prints them: "0-7:2,12%4". Pure.
+ * Parses the tasks of an array that Slurm has not split off yet, as Slurm prints them:
+ * "0-7:2,12%4". Pure.
  *
  * Owner: the caller. Threads: any.
  */
@@ -9,11 +10,11 @@
 
 #include <stdint.h>
 
-/* Of one array in one round: a copy of the job for each. */
+/* Limit per array and round, because the job is copied for each task. */
 #define ARRAY_TASKS_MOST 64u
 
-/* The first of them, `most` at the most; how many there are. It ends where it understands no more:
- * long lists end in "...". */
+/* Writes the first tasks, at most `most`, and returns their number. Stops at text that it cannot
+ * parse: Slurm ends long lists with "...". */
 uint32_t array_tasks(const char *list, uint32_t *out, uint32_t most);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What libslurm tells becomes the world; its records are given back at once.
+ * Converts the records of libslurm to struct world and frees them immediately.
  */
 #include "daemon/place/slurm/placer/ctld.h"
 
@@ -18,7 +18,7 @@
 #include "daemon/place/slurm/placer/records.h"
 
 #define MIB (1ull << 20)
-/* A node that is reserved as a whole (RES) is for jobs that name the reservation: none of ours. */
+/* A fully reserved node (RES) is for jobs that name the reservation; none of ours does. */
 #define NOT_USABLE                                                                          \
     (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_POWERED_DOWN | \
      NODE_STATE_POWERING_DOWN | NODE_STATE_MAINT | NODE_STATE_REBOOT_REQUESTED | NODE_STATE_RES)
@@ -64,7 +64,7 @@ static int take_nodes(struct look *l) {
         struct world_node *n = &l->out_nodes[i];
 
         n->name = records_text(l->memory, from->name);
-        if (!from->name) continue; /* of a node that was deleted the number stays */
+        if (!from->name) continue; /* the number of a deleted node stays */
         n->usable = is_usable(from->node_state);
         n->features =
             records_text(l->memory, from->features_act ? from->features_act : from->features);
@@ -95,7 +95,7 @@ static int take_partitions(struct look *l) {
     return 0;
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int load(struct look *l, char *why, size_t cap) {
     if (slurm_load_node(0, &l->nodes, SHOW_ALL | SHOW_DETAIL) == SLURM_SUCCESS &&
@@ -129,9 +129,9 @@ int ctld_look(const struct ctld_config *config, struct fresh *fresh, struct aren
     return err;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* Slurm splits the task off, and answers for each that was named. */
+/* Updates one task. Slurm splits it off and answers for each task named. */
 static int set_task(job_desc_msg_t *update, uint32_t id, uint32_t task) {
     job_array_resp_msg_t *answers = NULL;
     char name[32];

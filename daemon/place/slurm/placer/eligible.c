@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists of words, looked through.
+ * Searches lists of words.
  */
 #include "daemon/place/slurm/placer/eligible.h"
 
 #include <string.h>
 
-/* Whether the list, by `commas`, has this word. */
+/* Tests whether a list separated by `commas` contains this word. */
 static bool has_word(const char *list, const char *commas, const char *word, size_t bytes) {
     while (list && *list) {
         size_t n = strcspn(list, commas);
@@ -24,7 +24,7 @@ bool eligible_understands(const char *features) {
     return !strchr(features, '&') || !strchr(features, '|');
 }
 
-/* All words of "a&b", one of "a|b". */
+/* Tests for all words of "a&b", or one of "a|b". */
 static bool has_features(const char *wanted, const char *node) {
     bool one = wanted && strchr(wanted, '|');
 

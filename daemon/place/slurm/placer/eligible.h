@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * On which nodes a job may be put: those of its partitions that are not excluded, have its features
- * and were not tried in vain. It only narrows: what Slurm forbids beside that, it refuses. Pure.
+ * Selects the nodes on which a job may be placed: nodes of its partitions that are not excluded,
+ * have its features and were not tried without success. This only narrows the choice: Slurm rejects
+ * what it forbids otherwise. Pure.
  *
  * Owner: the caller. Threads: any.
  */
@@ -13,15 +14,15 @@
 
 #include "daemon/place/slurm/placer/world.h"
 
-/* Whether job's features can be understood here: words joined by '&', or one with '|'s. Of others
- * (counts, brackets) Slurm's own choice decides, as job_submit.lua has it. */
+/* Tests for supported features: words joined by '&', or words joined by '|'. For others (counts,
+ * brackets) job_submit.lua leaves the choice to Slurm. */
 bool eligible_understands(const char *features);
 
-/* For each node; how many there are. Where all were tried in vain, they all are again. */
+/* Sets out[i] per node and returns the number of eligible nodes. If all were tried without success,
+ * all are eligible again. */
 size_t eligible_nodes(const struct world *w, const struct world_job *job, bool *out);
 
-/* Whether two jobs surely have the same nodes, without a look at them: most jobs are like others.
- */
+/* Tests quickly whether two jobs surely have the same eligible nodes; most jobs resemble others. */
 bool eligible_alike(const struct world_job *a, const struct world_job *b);
 
 #endif

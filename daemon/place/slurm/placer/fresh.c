@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A line a node, found by its name.
+ * One entry per node, found by its name.
  */
 #include "daemon/place/slurm/placer/fresh.h"
 
@@ -16,7 +16,7 @@ struct fresh_node {
     int64_t since_ns;
 };
 
-/* FNV-1a: a report that changes and keeps its hash is taken for an old one, once. */
+/* FNV-1a. A changed report with an equal hash counts as old, once. */
 static uint64_t hash_of(const char *text) {
     uint64_t h = 0xcbf29ce484222325u;
 

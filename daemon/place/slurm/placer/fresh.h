@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How old nodes' reports are, by our own clock: since when they are what they are. Clocks of two
+ * Age of the nodes' reports: how long a report is unchanged, by our own clock. Clocks of two
  * machines are never compared.
  *
- * Owner: the placer. Thread: its one.
+ * Owner: the placer. Thread: its only one.
  */
 #ifndef DAEMON_PLACE_SLURM_PLACER_FRESH_H
 #define DAEMON_PLACE_SLURM_PLACER_FRESH_H
@@ -11,14 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed at first. */
+/* Zero-initialised. */
 struct fresh {
     struct fresh_node *nodes;
     size_t count, cap;
 };
 
-/* How long the node has said the same, in ns; 0 where it says it for the first time, also to a
- * placer that has just started. -ENOMEM. */
+/* How long the node's report is unchanged, in ns; 0 for a new report, and for every report after
+ * the placer started. -ENOMEM on failure. */
 int64_t fresh_age_ns(struct fresh *f, const char *node, const char *report, int64_t now_ns);
 void fresh_finish(struct fresh *f);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-placer: rounds until it is told to end.
+ * salus-placer: runs rounds until it is stopped.
  */
 #include <signal.h>
 #include <slurm/slurm.h>
@@ -19,13 +19,13 @@ static void on_signal(int number) {
     told_to_end = number;
 }
 
-/* No SA_RESTART: a pause ends at once. */
+/* Without SA_RESTART, so that a signal ends a pause at once. */
 static void catch_signals(void) {
     struct sigaction act = {.sa_handler = on_signal};
 
     sigaction(SIGTERM, &act, NULL);
     sigaction(SIGINT, &act, NULL);
-    /* Where slurmctld hangs up while it is written to, that is an error of the call like others. */
+    /* If slurmctld closes the connection during a write, the call fails like any other. */
     act.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &act, NULL);
 }

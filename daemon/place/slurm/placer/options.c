@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A table of what has a value.
+ * The options with values, as a table.
  */
 #include "daemon/place/slurm/placer/options.h"
 
@@ -14,7 +14,7 @@
 
 enum kind { WORD, TIME, BYTES, PART };
 
-/* X(option, kind, preset, least, most, sentence) */
+/* X(NAME, option, kind, preset, least, most, sentence) */
 /* clang-format off */
 #define OPTIONS(X) \
     X(POLICY, "policy", WORD, "horus", 0, 0, "who goes where; see below") \
@@ -90,7 +90,7 @@ static int take_memory(struct options *o, const char *value, char *why, size_t c
     return 0;
 }
 
-/* pab would stop jobs that run, which is not ours to do. */
+/* Rejects pab, which would stop running jobs; the placer must not do that. */
 static int take_policy(struct options *o, const char *value, char *why, size_t cap) {
     for (const char *const *p = place_policies(); *p; p++) {
         if (strcmp(*p, value) != 0 || strcmp(value, "pab") == 0) continue;

@@ -19,7 +19,7 @@ struct options {
     bool once, dry, help, version;
 };
 
-/* 0, or -EINVAL with the reason in `why`. Words stay the caller's. */
+/* Returns 0, or -EINVAL with the reason in `why`. The arguments stay the caller's. */
 int options_parse(struct options *o, char **argv, char *why, size_t cap);
 void options_help(FILE *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A round's actions, carried out in their order.
+ * Carries out a round's actions in order.
  */
 #include "daemon/place/slurm/placer/placer.h"
 
@@ -16,15 +16,15 @@
 
 #define WHY_BYTES 256
 #define NAME_BYTES 32
-/* slurmd takes a job that begins on it in the second in which it has ended there for that one, and
- * kills it ("Job credential revoked"). */
+/* If a job begins on a node in the same second in which it ended there, slurmd mistakes it for the
+ * ended one and kills it ("Job credential revoked"). */
 #define AGAIN_PAUSE_S 3
 
 static int64_t waits_until(const struct note *n, int64_t now_s) {
     return now_s + (n->wait_s ? n->wait_s : NOTE_WAIT_MOST_S);
 }
 
-/* The job, as it will be: its note, and when it begins. */
+/* Computes the job's next note; returns the begin time. */
 static int64_t next_note(const struct world *w, const struct round_action *a, int64_t now_s,
                          struct note *n) {
     *n = w->jobs[a->job].note;
@@ -39,7 +39,7 @@ static int64_t next_note(const struct world *w, const struct round_action *a, in
     return now_s;
 }
 
-/* As Slurm's programs have it: "5", "5_3". */
+/* Formats a job's id like Slurm's programs: "5", "5_3". */
 static const char *name_of(const struct world_job *j, char out[NAME_BYTES]) {
     if (j->task == WORLD_NO_TASK)
         snprintf(out, NAME_BYTES, "%" PRIu32, j->id);
@@ -66,7 +66,7 @@ static void log_action(const struct world *w, const struct round_action *a) {
         log_debug("placer", "event=put_off job=%" PRIu32, w->jobs[a->job].id);
 }
 
-/* Once for each job, as long as the reason is the same. */
+/* Logs a refusal once per job, as long as the reason stays the same. */
 static void say_refused(struct placer *p, const struct world *w, const struct round_action *a) {
     char id[16];
 
@@ -78,7 +78,7 @@ static void say_refused(struct placer *p, const struct world *w, const struct ro
 static void carry_out(struct placer *p, const struct world *w, const struct round_action *a,
                       int64_t now_s) {
     const struct world_job *j = &w->jobs[a->job];
-    /* An array is put off as a whole. */
+    /* An array is postponed as a whole. */
     uint32_t task = a->kind == ROUND_PLACE ? j->task : WORLD_NO_TASK;
     char why[WHY_BYTES], name[NAME_BYTES];
     struct note note;
@@ -94,7 +94,7 @@ static void carry_out(struct placer *p, const struct world *w, const struct roun
         log_each("placer", LOG_WARN, "event=not_told job=%s why=\"%s\"", name_of(j, name), why);
 }
 
-/* ---- who lacked memory ----------------------------------------------------------------------- */
+/* ---- jobs that lacked memory ----------------------------------------------------------------- */
 
 static void say_no_more(struct placer *p, const struct world_lack *l, enum again again) {
     const char *why = again == AGAIN_TOO_OFTEN ? "it was queued again with more three times"
@@ -108,8 +108,8 @@ static void say_no_more(struct placer *p, const struct world_lack *l, enum again
                  l->needed_bytes, why);
 }
 
-/* First it is queued, then its note is changed: a placer that ends between the two leaves a job
- * that waits with its old note, which the next one finds. */
+/* Queues the job first, then changes its note. If the placer dies in between, the job waits with
+ * its old note, and the next placer finds it. */
 static int set_again(const struct world_lack *l, const struct note *next, int64_t now_s,
                      char *why) {
     int err = l->ended ? ctld_requeue(l->id, why, WHY_BYTES) : 0;

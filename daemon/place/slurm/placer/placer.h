@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Round after round: slurmctld is looked at, a round is planned, and told. What goes wrong with one
- * job is said and is the next round's affair.
+ * Runs rounds: reads slurmctld's state, plans, and writes the result. An error with one job is
+ * logged and left to the next round.
  *
- * Owner: main. Thread: its one.
+ * Owner: main. Thread: its only one.
  */
 #ifndef DAEMON_PLACE_SLURM_PLACER_PLACER_H
 #define DAEMON_PLACE_SLURM_PLACER_PLACER_H
@@ -13,11 +13,11 @@
 
 struct placer {
     const struct options *options;
-    struct fresh nodes;   /* their reports */
-    struct fresh refused; /* jobs of which it was said that they can run nowhere */
+    struct fresh nodes;   /* ages of their reports */
+    struct fresh refused; /* jobs whose refusal was logged */
 };
 
-/* One round: 0 or -errno, which was logged. */
+/* Runs one round. Returns 0 or -errno, already logged. */
 int placer_round(struct placer *p);
 void placer_finish(struct placer *p);
 

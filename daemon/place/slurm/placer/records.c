@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which records are ours, and what of them is told.
+ * Selects our job records and converts them.
  */
 #include "daemon/place/slurm/placer/records.h"
 
@@ -36,7 +36,7 @@ bool *records_nodes(struct arena *memory, const int32_t *pairs, size_t node_coun
     return has;
 }
 
-/* ---- what they are --------------------------------------------------------------------------- */
+/* ---- classification -------------------------------------------------------------------------- */
 
 static bool runs(const slurm_job_info_t *j) {
     uint32_t base = j->job_state & JOB_STATE_BASE;
@@ -68,7 +68,8 @@ static bool between(uint32_t n, uint32_t first, uint32_t last) {
     return n >= first && n <= last;
 }
 
-/* It waits for a licence, or for a limit of its account, its user or its quality of service. */
+/* Tests whether the job waits for a licence, or for a limit of its account, user or quality of
+ * service. */
 static bool is_limited(const slurm_job_info_t *j) {
     uint32_t r = j->state_reason;
 
@@ -80,7 +81,8 @@ static bool is_limited(const slurm_job_info_t *j) {
                              between(r, WAIT_ASSOC_GRP_BILLING, WAIT_QOS_MIN_BILLING));
 }
 
-/* It has our note and waits for us, or it runs and has that or some of the GRES. */
+/* Tests whether the job waits for the placer (it has our note), or runs with our note or with some
+ * of the GRES. */
 static bool is_ours(const struct records *r, const slurm_job_info_t *from, struct note *note) {
     int err = note_parse(note, from->admin_comment);
 
@@ -90,13 +92,13 @@ static bool is_ours(const struct records *r, const slurm_job_info_t *from, struc
     return runs(from) ? err == 0 || shares_of(r, from) : err == 0 && !note->free;
 }
 
-/* Tasks of which Slurm has not decided when to begin; one that was placed, the last of its array,
- * is a job as others are. */
+/* Tests for array tasks that Slurm has not scheduled yet. The last task of an array, once placed,
+ * counts as a job. */
 static bool is_array(const slurm_job_info_t *from, const struct note *note) {
     return is_pending(from) && from->array_task_str && !*note->node;
 }
 
-/* ---- one of them ----------------------------------------------------------------------------- */
+/* ---- one job --------------------------------------------------------------------------------- */
 
 static int take_job(const struct records *r, const slurm_job_info_t *from, struct world_job *j) {
     j->id = from->job_id;
@@ -119,7 +121,7 @@ static int take_job(const struct records *r, const slurm_job_info_t *from, struc
     return j->excluded ? 0 : -ENOMEM;
 }
 
-/* One for each of its nodes, beside the one that is there. */
+/* Adds one world_job per node of the job, besides the current one. */
 static void spread(struct taking *t, const slurm_job_info_t *from) {
     struct world_job job = t->all[t->count];
 
@@ -131,7 +133,7 @@ static void spread(struct taking *t, const slurm_job_info_t *from) {
         }
 }
 
-/* How many tasks of the array run, or were placed. */
+/* Number of the array's tasks that run or were placed. */
 static uint32_t busy_tasks(const struct records *r, uint32_t array) {
     uint32_t count = 0;
     struct note note;
@@ -146,8 +148,8 @@ static uint32_t busy_tasks(const struct records *r, uint32_t array) {
     return count;
 }
 
-/* One for each of its next tasks. One whose own limit ("%4") is reached waits as a whole; one whose
- * tasks cannot be told is Slurm's. */
+/* Adds one world_job per next task. An array at its own limit ("%4") waits as a whole; one whose
+ * task list cannot be parsed is left to Slurm. */
 static void split(struct taking *t, const slurm_job_info_t *from) {
     struct world_job job = t->all[t->count];
     uint32_t tasks[ARRAY_TASKS_MOST], most = ARRAY_TASKS_MOST, count;
@@ -167,9 +169,9 @@ static void split(struct taking *t, const slurm_job_info_t *from) {
     t->all[t->count++] = job;
 }
 
-/* ---- who lacked memory ----------------------------------------------------------------------- */
+/* ---- jobs that lacked memory ----------------------------------------------------------------- */
 
-/* What the node says of it where it was put; NULL: nothing. */
+/* The failure that the job's node reports; NULL if none. */
 static const struct report_lack *lack_of(const struct world *w, const slurm_job_info_t *from,
                                          const struct note *note) {
     for (size_t i = 0; *note->node && i < w->node_count; i++)
@@ -178,15 +180,15 @@ static const struct report_lack *lack_of(const struct world *w, const slurm_job_
     return NULL;
 }
 
-/* It ended with failure, and its user let it be queued again. */
+/* The job failed, and its user allowed requeueing. */
 static bool may_come_back(const slurm_job_info_t *from) {
     bool failed = (from->job_state & JOB_STATE_BASE) == JOB_FAILED;
 
     return failed && from->batch_flag && from->requeue;
 }
 
-/* Those that failed, and those that a placer before us has queued again and could not finish with:
- * these have their old note still. True: it is none of the others now. */
+/* Takes jobs that failed, and jobs that an earlier placer queued again without updating the note.
+ * Returns true if the job was taken. */
 static bool take_lack(struct taking *t, const slurm_job_info_t *from) {
     struct world_lack *l = &t->lacks[t->lack_count];
     const struct report_lack *said;
@@ -209,7 +211,7 @@ static bool take_lack(struct taking *t, const slurm_job_info_t *from) {
     return true;
 }
 
-/* No more than nodes name. */
+/* Reserves space for as many failures as the nodes report. */
 static int room_for_lacks(struct taking *t) {
     for (size_t i = 0; i < t->r->w->node_count; i++)
         if (t->r->w->nodes[i].reported) t->lack_cap += t->r->w->nodes[i].report.lack_count;
@@ -217,9 +219,9 @@ static int room_for_lacks(struct taking *t) {
     return t->lacks ? 0 : -ENOMEM;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all jobs -------------------------------------------------------------------------------- */
 
-/* The CPUs of jobs that we know nothing of are not there for ours. */
+/* Subtracts the CPUs of jobs that are not ours. */
 static void leave_out(const struct records *r, const slurm_job_info_t *j) {
     uint32_t each = cpus_of_node(j);
 
@@ -249,7 +251,7 @@ static int take(struct taking *t, const slurm_job_info_t *from) {
     return 0;
 }
 
-/* How many there may be in all, and one to work on. */
+/* Upper limit of the number of jobs, plus one to work on. */
 static size_t most(const struct records *r) {
     size_t count = 1;
 
@@ -264,7 +266,7 @@ static size_t most(const struct records *r) {
     return count;
 }
 
-/* Tasks of one array stay together, in their order. */
+/* Sorts by waiting time; tasks of one array stay together in their order. */
 static int by_waiting(const void *a, const void *b) {
     const struct world_job *x = a, *y = b;
 

@@ -18,7 +18,7 @@ static int bad(char *why, const char *what) {
     return -EINVAL;
 }
 
-/* A whole number up to `most`. */
+/* Reads a whole number up to `most`. */
 static bool number(const cJSON *object, const char *key, double most, double *out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
 
@@ -48,8 +48,8 @@ static bool take_who(const cJSON *object, double *id, double *uid) {
     return number(object, "id", UINT32_MAX, id) && number(object, "uid", UINT32_MAX, uid);
 }
 
-/* Those of one job of Slurm are added up. One that cannot be is nobody's: who runs a program gives
- * it its name, and the node's other jobs, and its GPUs, are known all the same. */
+/* Adds up entries of the same Slurm job. An invalid entry is skipped, because a user's program
+ * names it; the node's other jobs and its GPUs stay valid. */
 static void take_job(struct report *r, const cJSON *job) {
     double id, uid, demand, persistent, ephemeral;
     struct report_job *j;
@@ -80,7 +80,7 @@ static int take_jobs(struct report *r, const cJSON *all, char *why) {
     return 0;
 }
 
-/* Of several ends of one job, and of several processes, the latest is when; the most counts. */
+/* Merges several failures or processes of one job: the latest time and the largest need. */
 static void take_lack(struct report *r, const cJSON *lack) {
     const cJSON *at = cJSON_GetObjectItemCaseSensitive(lack, "at");
     double id, uid, needed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which jobs are to be placed, where they may go, what place.h says, and what that is to Slurm.
+ * Decides which jobs to place and where they may go, asks place.h, and converts the answer to
+ * actions for Slurm.
  */
 #include "daemon/place/slurm/placer/round.h"
 
@@ -19,16 +20,17 @@ struct plan {
     int64_t now_s;
     struct arena *memory;
     struct tell_job *jobs;
-    uint64_t *labels;                                  /* of nodes */
-    bool *classes[ROUND_CLASSES_MOST];                 /* the nodes of each */
-    const struct world_job *first[ROUND_CLASSES_MOST]; /* a job of each; NULL: of one that moves */
+    uint64_t *labels;                  /* per node */
+    bool *classes[ROUND_CLASSES_MOST]; /* per class: flags of its nodes */
+    /* Per class: one of its jobs; NULL if the class is of a job that moves. */
+    const struct world_job *first[ROUND_CLASSES_MOST];
     uint32_t class_count;
     struct world_job scratch;
-    uint32_t *taken; /* shares of each node that are promised in this round */
+    uint32_t *taken; /* per node: shares promised in this round */
     struct round_answer *out;
 };
 
-/* ---- what becomes of each job ---------------------------------------------------------------- */
+/* ---- fate of each job ------------------------------------------------------------------------ */
 
 static uint32_t find_node(const struct world *w, const char *name) {
     for (size_t i = 0; i < w->node_count; i++)
@@ -36,7 +38,7 @@ static uint32_t find_node(const struct world *w, const char *name) {
     return WORLD_ELSEWHERE;
 }
 
-/* Of a job that Slurm put there by itself: the GPU with the fewest, as salusd would choose. */
+/* For a job that Slurm placed itself: the GPU with the fewest jobs, as salusd would choose. */
 static uint32_t emptiest(const struct plan *p, uint32_t node, size_t jobs) {
     uint32_t count[REPORT_GPUS_MOST] = {0}, best = 0;
 
@@ -47,7 +49,7 @@ static uint32_t emptiest(const struct plan *p, uint32_t node, size_t jobs) {
     return best;
 }
 
-/* It is on that node, if anything is known of it. */
+/* Keeps the job on its node if the node is known. */
 static void stay(struct plan *p, size_t i, uint32_t node) {
     const struct note *n = &p->w->jobs[i].note;
     struct tell_job *t = &p->jobs[i];
@@ -61,8 +63,9 @@ static void stay(struct plan *p, size_t i, uint32_t node) {
     t->fate = TELL_STAYS;
 }
 
-/* What was placed and has not begun stays so, as long as its node is one and time is not up. Of one
- * that no node could begin now there may be many, and what they are promised would be nobody's. */
+/* A placed job that has not begun keeps its node as long as the node works and the time limit has
+ * not passed. A job that no node could start now keeps its node without a promise of shares,
+ * because many such jobs would waste them. */
 static void judge_placed(struct plan *p, size_t i) {
     const struct world_job *j = &p->w->jobs[i];
     uint32_t node = find_node(p->w, j->note.node);
@@ -96,14 +99,14 @@ static void judge(struct plan *p, size_t i) {
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-/* That of a job like it; -ENOENT: there was none. */
+/* The class of a similar job; -ENOENT if there is none. */
 static int class_of_alike(const struct plan *p, const struct world_job *j) {
     for (uint32_t c = 0; c < p->class_count; c++)
         if (p->first[c] && eligible_alike(p->first[c], j)) return (int)c;
     return -ENOENT;
 }
 
-/* That of the nodes in `may`, or a new one; -ENOSPC: there is no more room for one. */
+/* The class with the nodes in `may`, or a new one; -ENOSPC if all are in use. */
 static int class_of(struct plan *p, const bool *may, const struct world_job *j) {
     size_t n = p->w->node_count;
 
@@ -120,19 +123,19 @@ static int class_of(struct plan *p, const bool *may, const struct world_job *j) 
     return (int)p->class_count++;
 }
 
-/* Shares that were promised are counted here: place.h knows of none. */
+/* Promised shares are counted here, because place.h does not know about shares. */
 static bool has_room(const struct plan *p, size_t node, uint32_t shares) {
     const struct world_node *n = &p->w->nodes[node];
 
     return n->shares_used + p->taken[node] + shares <= n->shares;
 }
 
-/* A node that has a share left is open, and may have too few for this job: it is left out, as long
- * as there is another one. Whether one was. */
+/* An open node may have too few shares for this job. Such nodes are excluded if another node
+ * remains. Returns true if one was excluded. */
 static bool narrow(const struct plan *p, const struct world_job *j, bool *may) {
     size_t with = 0, without = 0;
 
-    if (j->shares <= 1) return false; /* then it is shut */
+    if (j->shares <= 1) return false; /* a node without a share is shut */
     for (size_t i = 0; i < p->w->node_count; i++) {
         with += may[i] && has_room(p, i, j->shares);
         without += may[i] && !has_room(p, i, j->shares);
@@ -143,21 +146,22 @@ static bool narrow(const struct plan *p, const struct world_job *j, bool *may) {
     return true;
 }
 
-/* The job, with the node that did not work among those that were tried. */
+/* A copy of the job with its failing node among the tried ones. */
 static const struct world_job *without_its_node(struct plan *p, const struct world_job *j) {
     p->scratch = *j;
     note_try(&p->scratch.note, j->note.node);
     return &p->scratch;
 }
 
-/* It needs several nodes for its CPUs, and may have them; be they tried in vain. */
+/* Tests whether the job needs several nodes for its CPUs and may have them; ignores which nodes
+ * were tried. */
 static bool is_wide(struct plan *p, const struct world_job *j, bool *may) {
     size_t enough = 0;
 
     if (j->one_node || j->state != WORLD_WAITS) return false;
     for (size_t i = 0; i < p->w->node_count; i++)
         if (p->w->nodes[i].cpus_configured >= j->cpus) enough++;
-    if (enough == p->w->node_count) return false; /* of nearly all jobs no more is looked at */
+    if (enough == p->w->node_count) return false; /* for most jobs the test ends here */
     p->scratch = *j;
     p->scratch.note.tried[0] = '\0';
     if (!eligible_nodes(p->w, &p->scratch, may)) return false;
@@ -166,7 +170,7 @@ static bool is_wide(struct plan *p, const struct world_job *j, bool *may) {
     return true;
 }
 
-/* A job whose class finds no room in this round is left where it is. */
+/* Assigns a class. If all classes are in use, the job is left as it is in this round. */
 static int classify(struct plan *p, size_t i, bool *may) {
     struct tell_job *t = &p->jobs[i];
     const struct world_job *j = &p->w->jobs[i];
@@ -192,7 +196,7 @@ static int classify(struct plan *p, size_t i, bool *may) {
     return 0;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static void act(struct plan *p, enum round_kind kind, size_t job, uint32_t node, uint32_t gpu,
                 const char *why) {
@@ -222,7 +226,7 @@ static bool ends_soon(const struct plan *p, const struct world_job *j) {
            j->begins - p->now_s < (j->note.wait_s + 1) / 2;
 }
 
-/* Or left to Slurm; whether it was either. */
+/* Leaves the job to Slurm or postpones it. Returns true if either was done. */
 static bool put_off(struct plan *p, size_t i) {
     if (p->jobs[i].fate == TELL_FREE)
         act(p, ROUND_FREE, i, 0, 0, NULL);
@@ -233,8 +237,8 @@ static bool put_off(struct plan *p, size_t i) {
     return true;
 }
 
-/* What has no place now: where it has one that does not work that is taken away, and where it would
- * soon begin without us it is put off, an array once for all its tasks. */
+/* Handles jobs without a place: a placement that failed is withdrawn, and a job that would soon
+ * begin without the placer is postponed, an array once for all its tasks. */
 static void keep_waiting(struct plan *p) {
     const struct world_job *latest = NULL;
 
@@ -253,15 +257,15 @@ static void keep_waiting(struct plan *p) {
 
 /* ---- one round ------------------------------------------------------------------------------- */
 
-/* Shares of jobs that were placed and have not begun are not used yet, and promised. */
+/* Counts the shares of placed jobs that have not begun as promised. */
 static void count_promised(struct plan *p) {
     for (size_t i = 0; i < p->w->job_count; i++)
         if (p->w->jobs[i].state == WORLD_PLACED && p->jobs[i].fate == TELL_STAYS)
             p->taken[p->jobs[i].node] += p->w->jobs[i].shares;
 }
 
-/* Classes are given out from another job on in each round, so that what finds none is not always
- * the same. The golden ratio: no interval of rounds meets the same few jobs for ever. */
+/* Each round assigns classes from a different job on, so that not always the same jobs find no
+ * class. The golden ratio avoids a cycle over the same few jobs. */
 static size_t first_classified(const struct plan *p) {
     uint64_t mixed = (uint64_t)p->now_s * 0x9e3779b97f4a7c15u >> 32;
 
@@ -286,7 +290,7 @@ static int prepare(struct plan *p) {
     p->jobs = arena_calloc(p->memory, jobs, sizeof(*p->jobs));
     p->labels = arena_calloc(p->memory, nodes, sizeof(*p->labels));
     p->taken = arena_calloc(p->memory, nodes, sizeof(*p->taken));
-    /* Each job has one at the most, and one that is refused may be put off as well. */
+    /* Each job has at most one action; a refused job may be postponed as well. */
     p->out->actions = calloc(2 * jobs, sizeof(*p->out->actions));
     if (!may || !p->jobs || !p->labels || !p->taken || !p->out->actions) return -ENOMEM;
     for (size_t i = 0; i < p->w->job_count; i++)

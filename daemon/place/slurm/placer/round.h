@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One round of the placer: from a moment of the cluster to what is to be said to Slurm. Nothing is
- * kept between two rounds: what was placed and what runs is told by Slurm each time, so that a
- * placer that was killed goes on as if it had not been. Pure.
+ * Plans one round of the placer: from the cluster's state to the actions for Slurm. Nothing is
+ * stored between rounds: Slurm reports placed and running jobs each time, so that a restarted
+ * placer continues without a difference. Pure.
  *
  * Owner: the caller. Threads: any.
  */
@@ -11,31 +11,31 @@
 
 #include "daemon/place/slurm/placer/tell.h"
 
-/* Jobs that may run on the same nodes are a class, of which place.h has as many as bits; a job of
- * yet another class waits for a later round: in each they are given out from another job on. */
+/* Jobs that may run on the same nodes form a class. place.h has one label bit per class. A job of a
+ * further class waits for a later round; each round assigns classes from a different job on. */
 #define ROUND_CLASSES_MOST 64
 
 enum round_kind {
-    ROUND_PLACE,    /* on that node and GPU, and let it begin */
-    ROUND_WITHDRAW, /* take its node away; it waits again */
-    ROUND_PUT_OFF,  /* its begin time */
-    ROUND_REFUSED,  /* it can run nowhere: why. It waits on */
-    ROUND_FREE      /* Slurm places it itself, and now */
+    ROUND_PLACE,    /* place on that node and GPU, and let the job begin */
+    ROUND_WITHDRAW, /* remove the job's node; the job waits again */
+    ROUND_PUT_OFF,  /* postpone the job's begin time */
+    ROUND_REFUSED,  /* no node can ever run the job, see why; the job keeps waiting */
+    ROUND_FREE      /* let Slurm place the job now */
 };
 
 struct round_action {
     enum round_kind kind;
-    size_t job; /* its number in the world */
+    size_t job; /* index in world.jobs */
     uint32_t node, gpu;
     const char *why; /* static */
 };
 
 struct round_answer {
-    struct round_action *actions; /* in the order in which they are to be done */
+    struct round_action *actions; /* in the order of execution */
     size_t count;
 };
 
-/* 0 or -errno, with the reason in `why`; then there is nothing to finish. */
+/* Returns 0, or -errno with the reason in `why`; after a failure there is nothing to finish. */
 int round_plan(const struct world *w, const struct tell_config *config, int64_t now_s,
                struct round_answer *out, char *why, size_t cap);
 void round_finish(struct round_answer *out);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes are shut while jobs are told, and opened at last, so that nothing is decided before
- * everything is known. How long a job has waited comes from Slurm, so that it is the same for a
- * placer that has just started.
+ * Nodes are shut while jobs are reported and opened last, so that no decision precedes complete
+ * information. Slurm provides the waiting times, so that they survive a restart of the placer.
  */
 #include "daemon/place/slurm/placer/tell.h"
 
@@ -15,7 +14,7 @@ bool tell_node(const struct world_node *n) {
     return n->reported;
 }
 
-/* All GPUs of a node, or none: which of them a job sees is by their numbers. */
+/* Requires all GPUs of a node, because jobs select GPUs by number. */
 bool tell_open(const struct world_node *n, uint32_t promised) {
     if (!n->reported || !n->usable || n->shares_used + promised >= n->shares) return false;
     for (uint32_t g = 0; g < n->report.gpu_count; g++)
@@ -23,7 +22,7 @@ bool tell_open(const struct world_node *n, uint32_t promised) {
     return true;
 }
 
-/* Events of one time, and what they point to. */
+/* Events of one time, and the structures that they point to. */
 struct batch {
     const struct tell *t;
     struct place_event *events;
@@ -50,7 +49,7 @@ static int batch_init(struct batch *b, const struct tell *t) {
     return -ENOMEM;
 }
 
-/* Nothing but a refusal comes before the last one. */
+/* Only refusals can occur before the last step. */
 static int batch_step(struct batch *b, int64_t s, struct place_answer *answer) {
     int err = place_step(b->t->place, s > 0 ? s * NS_A_S : 0, b->events, b->count, answer);
 
@@ -102,7 +101,7 @@ static void open_nodes(struct batch *b) {
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* What its node has measured of a job that runs goes before what was said of it. */
+/* A running job's measurements replace its request. */
 static void take_measured(const struct tell *t, size_t i, struct place_job *job) {
     const struct world_job *j = &t->w->jobs[i];
     const struct report_job *m =
@@ -160,8 +159,8 @@ static int say_running(struct batch *b, struct place_answer *answer) {
     return batch_step(b, 0, answer);
 }
 
-/* Who had his turn comes last: what keeps him from beginning may be no node's affair, and then he
- * would take it from others for ever. */
+/* A job whose placement failed goes last: the cause may not be the node, and the job would then
+ * take places from others without end. */
 static int say_waiting(struct batch *b, int64_t now_s, struct place_answer *answer) {
     say_all(b, TELL_CHOOSES);
     say_all(b, TELL_MOVES);
@@ -176,7 +175,7 @@ int tell_all(const struct tell *t, int64_t now_s, struct place_answer *answer) {
     err = say_nodes(&b, answer);
     if (err == 0) err = say_running(&b, answer);
     if (err == 0) err = say_waiting(&b, now_s, answer);
-    open_nodes(&b); /* all at once: the decision */
+    open_nodes(&b); /* opens all nodes at once, which triggers the decision */
     if (err == 0) err = batch_step(&b, now_s, answer);
     batch_finish(&b);
     return err;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cluster's moment in the words of place.h: nodes with their GPUs, what is on them, and what
- * waits, each in its turn.
+ * Reports the cluster's state to place.h: nodes with their GPUs, running jobs, and waiting jobs in
+ * order.
  *
- * Owner: the round. Thread: its.
+ * Owner: the round. Thread: its owner's.
  */
 #ifndef DAEMON_PLACE_SLURM_PLACER_TELL_H
 #define DAEMON_PLACE_SLURM_PLACER_TELL_H
@@ -13,47 +13,48 @@
 
 struct tell_config {
     struct place_config place;
-    double util;        /* of a job of which it is not known */
-    uint64_t mem_bytes; /* the same */
-    double slack;       /* by which services may be slowed down */
-    int64_t patience_s; /* a job that Slurm has not started for so long goes elsewhere */
+    double util;        /* assumed utilisation of a job that gives none */
+    uint64_t mem_bytes; /* assumed memory of a job that gives none */
+    double slack;       /* allowed slowdown of services */
+    int64_t patience_s; /* a job that Slurm has not started within this time goes elsewhere */
 };
 
-/* What becomes of a job in this round. */
+/* Fate of a job in this round. */
 enum tell_fate {
-    TELL_NOT,     /* it is not for us now */
-    TELL_STAYS,   /* it is on `node` and `gpu` */
+    TELL_NOT,     /* the placer does nothing with it now */
+    TELL_STAYS,   /* it stays on `node` and `gpu` */
     TELL_CHOOSES, /* it is to be placed */
-    TELL_MOVES,   /* the same, and it has a node, which did not work; behind all that choose */
-    TELL_KEEPS,   /* it has a node, and takes nothing of it before it may begin */
-    TELL_FREE,    /* it waits for us, and only Slurm can place it */
-    TELL_LEAVES   /* it has a node, and is not for us any more */
+    /* It is to be placed again, because its node failed; after all jobs with TELL_CHOOSES. */
+    TELL_MOVES,
+    TELL_KEEPS, /* it has a node, but uses nothing of it before it may begin */
+    TELL_FREE,  /* it waits for the placer, but only Slurm can place it */
+    TELL_LEAVES /* it has a node, but the placer no longer handles it */
 };
 
 struct tell_job {
     enum tell_fate fate;
-    const char *refused; /* it can run on no node: why; static */
-    bool narrowed;       /* of its nodes some are left out in this round */
-    uint32_t node, gpu;  /* STAYS */
-    uint32_t class;      /* CHOOSES, MOVES: bit of its nodes' labels */
+    const char *refused; /* why no node can run it; static; NULL: not refused */
+    bool narrowed;       /* some of its nodes are excluded in this round */
+    uint32_t node, gpu;  /* for STAYS */
+    uint32_t class;      /* for CHOOSES and MOVES: label bit of its nodes */
 };
 
 struct tell {
     const struct world *w;
     const struct tell_config *config;
     struct place *place;
-    struct tell_job *jobs;    /* for each of the world's */
-    const uint64_t *labels;   /* for each node: the classes that may run there */
-    const uint32_t *promised; /* for each node: shares of jobs that have not begun there */
+    struct tell_job *jobs;    /* per job of the world */
+    const uint64_t *labels;   /* per node: the classes that may run there */
+    const uint32_t *promised; /* per node: shares of jobs that have not begun there */
 };
 
-/* Tells the place all of it and lets it decide at last; 0 or -ENOMEM. A job's name there is its
- * number in the world, a node's as well. */
+/* Reports everything to place.h and lets it decide at the end. Returns 0 or -ENOMEM. Job and node
+ * ids in place.h are indices of the world. */
 int tell_all(const struct tell *t, int64_t now_s, struct place_answer *answer);
 
-/* Whether place.h is told of the node: its GPUs are known. */
+/* Tests whether place.h knows the node: its GPUs are known. */
 bool tell_node(const struct world_node *n);
-/* Whether new jobs may go there, beside what was promised. */
+/* Tests whether the node takes new jobs besides the promised ones. */
 bool tell_open(const struct world_node *n, uint32_t promised);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A moment of the cluster, as far as a placer must know it. Plain values: from slurmctld
- * (ctld.h), or from a test.
+ * A snapshot of the cluster as a placer needs it. Plain values, from slurmctld (ctld.h) or from a
+ * test.
  *
- * Owner: who filled it in. Threads: any, as nobody changes it.
+ * Owner: the code that filled it in. Threads: any; the data is constant.
  */
 #ifndef DAEMON_PLACE_SLURM_PLACER_WORLD_H
 #define DAEMON_PLACE_SLURM_PLACER_WORLD_H
@@ -17,10 +17,10 @@
 
 struct world_node {
     const char *name;
-    bool usable;          /* Slurm would start jobs there: it is up and not drained */
-    bool reported;        /* `report` is there, and fresh */
-    const char *features; /* by commas; NULL: none */
-    uint32_t cpus;        /* that others than our jobs leave */
+    bool usable;          /* Slurm would start jobs there: the node is up and not drained */
+    bool reported;        /* `report` is valid and recent */
+    const char *features; /* separated by commas; NULL: none */
+    uint32_t cpus;        /* CPUs that jobs of others leave */
     uint32_t cpus_configured;
     uint64_t memory_bytes;        /* the machine's */
     uint32_t shares, shares_used; /* of the GRES */
@@ -30,39 +30,40 @@ struct world_node {
 struct world_partition {
     const char *name;
     bool up;
-    const bool *has; /* for each node, by its number */
+    const bool *has; /* flag per node index */
 };
 
 enum world_state {
-    WORLD_WAITS,  /* for us: it has a note, and no node */
+    WORLD_WAITS,  /* for the placer: it has a note without a node */
     WORLD_PLACED, /* it has a node of ours, and Slurm has not started it */
     WORLD_RUNS
 };
 
-/* A job of several nodes is there once for each of them, while it runs. */
+/* One job. A running job of several nodes is listed once per node. */
 struct world_job {
     uint32_t id, uid;
-    uint32_t task; /* WAITS: of an array, one that Slurm has not split off; else WORLD_NO_TASK */
+    uint32_t task; /* WAITS: task of an array that Slurm has not split off; else WORLD_NO_TASK */
     enum world_state state;
     struct note note;
     uint32_t cpus;
-    int64_t since;         /* s since 1970: when it was submitted, or its user's begin time */
-    int64_t begins;        /* s since 1970 */
-    bool one_node;         /* it may not be spread over several */
-    bool held;             /* by its user or an operator */
-    bool limited;          /* it may not begin now on any node: a licence, a limit of its user's */
-    bool depends;          /* on a job that has not ended, be it of its own array */
-    const char *partition; /* several, by commas */
-    const char *features;  /* that its node must have; NULL: none */
-    const bool *excluded;  /* for each node; NULL: none is */
-    uint32_t node;         /* RUNS: number of its node, or WORLD_ELSEWHERE */
-    uint32_t shares;       /* of the GRES, that it has or asks for */
+    int64_t since;  /* s since 1970: when it was submitted, or its user's begin time */
+    int64_t begins; /* s since 1970 */
+    bool one_node;  /* it must not spread over several nodes */
+    bool held;      /* by its user or an operator */
+    /* It may not begin now on any node, because of a licence or a limit of its user. */
+    bool limited;
+    bool depends;          /* on a job that has not ended, possibly of the same array */
+    const char *partition; /* names separated by commas */
+    const char *features;  /* features that its node must have; NULL: none */
+    const bool *excluded;  /* flag per node; NULL: none is excluded */
+    uint32_t node;         /* RUNS: index of its node, or WORLD_ELSEWHERE */
+    uint32_t shares;       /* shares of the GRES that it has or requests */
 };
 
-/* A job that ended, or was queued again since, after the device had refused memory to it. */
+/* A job that ended for lack of device memory, and may have been queued again since. */
 struct world_lack {
     uint32_t id;
-    bool ended; /* with failure; else it waits with its old note */
+    bool ended; /* it ended with a failure; else it waits with its old note */
     struct note note;
     uint64_t needed_bytes;
     int64_t at_ms; /* by its node's clock */
@@ -76,9 +77,9 @@ struct world {
     size_t node_count;
     const struct world_partition *partitions;
     size_t partition_count;
-    const struct world_job *jobs; /* in the order of `since` */
+    const struct world_job *jobs; /* ordered by `since` */
     size_t job_count;
-    const struct world_lack *lacks; /* none of them is among `jobs` */
+    const struct world_lack *lacks; /* none of these is in `jobs` */
     size_t lack_count;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Both its outputs are read until it closes them, or time is up.
+ * Reads both outputs until the child closes them or the time limit passes.
  */
 #include "daemon/place/slurm/spank/child.h"
 
@@ -46,17 +46,18 @@ static int spawn(char *const argv[], char *const env[], const struct pipes *p, p
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, p->out[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, p->err[1], STDERR_FILENO);
-    posix_spawnattr_init(&how); /* Slurm's processes block signals of theirs */
+    posix_spawnattr_init(&how); /* Slurm's processes block signals */
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setsigmask(&how, &none);
-    posix_spawnattr_setpgroup(&how, 0); /* a group of its own, which ends with it */
+    /* a process group of its own, so that all of it can be killed. */
+    posix_spawnattr_setpgroup(&how, 0);
     err = posix_spawn(pid, argv[0], &files, &how, argv, env);
     posix_spawnattr_destroy(&how);
     posix_spawn_file_actions_destroy(&files);
     return -err;
 }
 
-/* Takes what there is; false at its end. */
+/* Reads available bytes; returns false at the end of the stream. */
 static bool take(int fd, char *to, size_t cap, size_t *used) {
     char rest[4096];
     bool room = *used < cap;
@@ -66,7 +67,7 @@ static bool take(int fd, char *to, size_t cap, size_t *used) {
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* Until both are at their end, or time is up: then false. */
+/* Reads until both streams end; returns false if the time limit passes first. */
 static bool read_both(const struct pipes *p, int limit_ms, struct child_output *c) {
     uint64_t end = fdutil_now_ns() + (uint64_t)limit_ms * 1000000u;
     struct pollfd f[2] = {{.fd = p->out[0], .events = POLLIN}, {.fd = p->err[0], .events = POLLIN}};
@@ -85,8 +86,8 @@ static bool read_both(const struct pipes *p, int limit_ms, struct child_output *
     return true;
 }
 
-/* Waits for its end, or ends it at once; its descendants end with it. While it is not reaped its
- * number cannot be another group's. */
+/* Waits for the child, or kills it at once. Its process group is killed before the child is reaped,
+ * because until then its number cannot be reused. */
 static int end_group(pid_t pid, bool now) {
     siginfo_t info;
     int status;
@@ -115,7 +116,7 @@ int child_run(char *const argv[], char *const env[], int limit_ms, struct child_
     fdutil_close(&p.err[1]);
     if (err < 0) goto close_pipes;
     whole = read_both(&p, limit_ms, c);
-    c->out[c->out_bytes] = '\0'; /* of one that took too long as well */
+    c->out[c->out_bytes] = '\0'; /* terminates partial output as well */
     c->status = end_group(pid, !whole);
     if (!whole) c->status = TIMED_OUT;
 close_pipes:

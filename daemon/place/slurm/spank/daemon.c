@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salusctl is a process of its own here: what it links and does is not brought into Slurm's, and
- * there is one place that knows what a program needs.
+ * salusctl runs as a separate process: its libraries stay out of Slurm's process, and only salusctl
+ * has to know the environment of a program.
  */
 #include "daemon/place/slurm/spank/daemon.h"
 
@@ -19,7 +19,7 @@
 
 struct command {
     char *argv[WORDS_MOST];
-    struct word_list words; /* in `argv` */
+    struct word_list words; /* points into `argv` */
     char run_dir[PATH_MAX], gpu[16];
     struct ask_words ask;
 };
@@ -28,7 +28,7 @@ static void add(struct command *c, const char *word) {
     word_list_add(&c->words, word);
 }
 
-/* "salusctl --run-dir DIR" */
+/* Starts a command with "salusctl --run-dir DIR". */
 static void begin(struct command *c, const struct settings *s, const char *node) {
     const char *dir = settings_run_dir(s, node, c->run_dir);
 
@@ -52,7 +52,7 @@ static void add_task(struct command *c, const struct daemon_task *t) {
     add(c, t->name);
 }
 
-/* NAME=value, each with its NUL; a last one that lacks it is not taken. */
+/* Sets each NAME=value; a NUL ends each. An incomplete last one is ignored. */
 static void set_all(const struct daemon_task *t, char *text, size_t bytes) {
     char *end = text + bytes;
 
@@ -68,7 +68,8 @@ static void set_all(const struct daemon_task *t, char *text, size_t bytes) {
     }
 }
 
-/* What salusctl said, without what it advises behind a semicolon: that is for its own user. */
+/* Copies salusctl's error without the advice after the semicolon, which is for salusctl's own
+ * users. */
 static int failed(const struct settings *s, const struct child_output *c, char *why) {
     const char *said = strstr(c->err, "salusctl: ");
 
@@ -103,7 +104,7 @@ int daemon_environment(const struct settings *s, const struct daemon_task *task,
     begin(&c, s, task->node);
     add(&c, "environment");
     add(&c, "--null");
-    add(&c, "--quiet"); /* what is set for frameworks is not said again by every task */
+    add(&c, "--quiet"); /* otherwise every task would repeat the messages about frameworks */
     add_task(&c, task);
     err = run(s, &c, task->env, &out, why);
     if (err < 0) return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The node's salusd, by way of salusctl: what a task's environment must have so that it runs as
- * under `salusctl run`, and whether it answers at all.
+ * Access to the node's salusd through salusctl: the environment that lets a task run as under
+ * `salusctl run`, and a test whether salusd answers.
  *
  * Owner: the caller. Thread: the caller's, which waits.
  */
@@ -18,18 +18,19 @@
 struct daemon_task {
     const char *node;
     const struct ask *ask;
-    uint32_t gpu;     /* NOTE_ANY_GPU: salusd's own choice */
-    const char *name; /* of the job, in Salus's lists */
-    char *const *env; /* the task's, so far */
-    /* Called for each variable that is to be set. */
+    uint32_t gpu;     /* NOTE_ANY_GPU: salusd chooses */
+    const char *name; /* the job's name in Salus's lists */
+    char *const *env; /* the task's present environment */
+    /* Called for each variable to set. */
     void (*set)(void *self, const char *name, const char *value);
     void *self;
 };
 
-/* 0, or -errno with the reason in `why` (DAEMON_WHY_BYTES). */
+/* Returns 0, or -errno with the reason in `why` (DAEMON_WHY_BYTES). */
 int daemon_environment(const struct settings *s, const struct daemon_task *task, char *why);
 
-/* Whether jobs would be served on that node: 0, or -errno and why not. */
+/* Tests whether salusd on that node would serve jobs. Returns 0, or -errno with the reason in
+ * `why`. */
 int daemon_answers(const struct settings *s, const char *node, char *why);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The SPANK plugin: options of sbatch, salloc and srun, and the environment of tasks. It is loaded
- * by these, by slurmd's helper for prologs and by slurmstepd, each of which has one job; the
- * interface gives its functions no place for what they share, so that it is static here.
+ * The SPANK plugin: options of sbatch, salloc and srun, and the environment of tasks. These
+ * programs, slurmd's prolog helper and slurmstepd load it, and each process has one job. The
+ * interface passes no context between functions, so that their common state is static.
  *
- * A task that cannot be served is refused in task_init: an error in an earlier function is the
- * node's, which Slurm then drains.
+ * A task that cannot be served is rejected in task_init: an error in an earlier function counts as
+ * the node's, and Slurm then drains the node.
  */
 #include <inttypes.h>
 #include <slurm/slurm.h>
@@ -26,13 +26,13 @@
 SPANK_PLUGIN(salus, 1)
 
 #define MODEL_OPTION ASK_OPTION_COUNT
-#define ASK_VARIABLE "SALUS_ASK" /* in the job's environment: for its node */
-#define CONTROL_VARIABLE "SALUS" /* in its control environment: for job_submit.lua */
-#define SUBMITTED_VARIABLE "SLURM_SPANK_" CONTROL_VARIABLE /* as its tasks have that */
+#define ASK_VARIABLE "SALUS_ASK" /* in the job's environment, for its node */
+#define CONTROL_VARIABLE "SALUS" /* in the job's control environment, for job_submit.lua */
+#define SUBMITTED_VARIABLE "SLURM_SPANK_" CONTROL_VARIABLE /* the same variable as tasks see it */
 
 static struct {
     struct settings settings;
-    const char *values[ASK_OPTION_COUNT + 1]; /* as given; NULL: not */
+    const char *values[ASK_OPTION_COUNT + 1]; /* as given; NULL: not given */
     struct job job;                           /* on a node */
     bool asked;                               /* slurmctld answered */
 } plugin;
@@ -47,7 +47,7 @@ static int check_model(const char *path) {
     return -1;
 }
 
-/* Of one option. On the node it was checked before. */
+/* Stores one option. On the node, the model was checked at submission. */
 static int take_option(int option, const char *value, int remote) {
     char why[ASK_WHY_BYTES];
     struct ask scratch = {0};
@@ -78,7 +78,7 @@ static struct spank_option options[] = {
          MODEL_OPTION, take_option},
 };
 
-/* What was given, over what is in `a`. */
+/* Applies the given options over the values in `a`. */
 static int apply_options(struct ask *a, char *why) {
     for (int i = 0; i < ASK_OPTION_COUNT; i++)
         if (plugin.values[i] && ask_set(a, (enum ask_option)i, plugin.values[i], why) < 0)
@@ -98,10 +98,10 @@ int slurm_spank_init(spank_t sp, int argc, char **argv) {
     return 0;
 }
 
-/* ---- where the job is submitted: as its user --------------------------------------------------
- */
+/* ---- on submission, as the user -------------------------------------------------------------- */
 
-/* What a job with such a model needs, by the predictor; what it does not say stays unknown. */
+/* Asks the predictor what a job with this model needs; values that it does not give stay
+ * unknown. */
 static void predict(struct ask *a) {
     char *argv[] = {(char *)plugin.settings.predictor, (char *)plugin.values[MODEL_OPTION], NULL};
     struct child_output out;
@@ -120,7 +120,7 @@ static void predict(struct ask *a) {
     child_finish(&out);
 }
 
-/* A prediction of memory yields to what the user says of it, wholly. */
+/* Memory given by the user replaces all predicted memory. */
 static int ask_of_user(struct ask *a, char *why) {
     predict(a);
     if (plugin.values[ASK_MEM]) a->persistent_bytes = 0;
@@ -150,7 +150,7 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv) {
 
 /* ---- on the node ----------------------------------------------------------------------------- */
 
-/* As the user, once a step; an error here would be the node's. */
+/* Runs as the user, once per step; an error here would count as the node's. */
 int slurm_spank_user_init(spank_t sp, int argc, char **argv) {
     uint32_t id;
 
@@ -171,8 +171,8 @@ static bool is_batch(spank_t sp) {
     return spank_get_item(sp, S_JOB_STEPID, &step) == ESPANK_SUCCESS && step == SLURM_BATCH_SCRIPT;
 }
 
-/* Whether a step's memory is what sbatch was told of its job, which srun finds in its environment.
- */
+/* Tests whether a step's memory options equal those of its job, which srun finds in its
+ * environment. */
 static bool memory_is_the_jobs(spank_t sp) {
     char text[ASK_TEXT_BYTES], why[ASK_WHY_BYTES];
     struct ask job, step = {0};
@@ -182,15 +182,16 @@ static bool memory_is_the_jobs(spank_t sp) {
            step.mem_bytes == job.mem_bytes && step.persistent_bytes == job.persistent_bytes;
 }
 
-/* sbatch's options are those of the batch script, too, and of steps in it that have none of their
- * own: of a job that was queued again with more memory the note has the newer. */
+/* The options of sbatch also apply to the batch script and to steps without their own. If the job
+ * was queued again with more memory, the note has the newer value and these options are dropped. */
 static void forget_old_memory(spank_t sp) {
     if (!plugin.asked || !plugin.job.noted || !plugin.job.note.more) return;
     if (is_batch(sp) || memory_is_the_jobs(sp))
         plugin.values[ASK_MEM] = plugin.values[ASK_PERSISTENT] = NULL;
 }
 
-/* By the placer's note, else by what the job carries, with this step's own options over that. */
+/* Takes the placer's note, else the request in the job's environment, and applies this step's own
+ * options over it. */
 static int ask_of_task(spank_t sp, struct ask *a, char *why) {
     char text[ASK_TEXT_BYTES];
 
@@ -204,7 +205,7 @@ static int ask_of_task(spank_t sp, struct ask *a, char *why) {
     return apply_options(a, why);
 }
 
-/* Where the placer put it, if this is that node. */
+/* The GPU that the placer chose, if it chose this node. */
 static uint32_t gpu_of_task(const char *node) {
     const struct note *n = &plugin.job.note;
 
@@ -227,8 +228,8 @@ static int serve_task(spank_t sp, const char *node, char *why) {
     return daemon_environment(&plugin.settings, &task, why) < 0 ? -1 : 0;
 }
 
-/* salusd answered the prolog, and is gone now: the job has done nothing, so that it may begin anew.
- * What is refused for another reason would be again. */
+/* Queues the job again if salusd answered the prolog and is gone now: the job has done nothing yet.
+ * A job rejected for another reason would be rejected again. */
 static void give_back(spank_t sp, const char *node) {
     char why[DAEMON_WHY_BYTES];
     uint32_t id;
@@ -239,7 +240,8 @@ static void give_back(spank_t sp, const char *node) {
     if (spank_job_requeue(id) == 0) slurm_spank_log("salus: job %" PRIu32 " is queued again", id);
 }
 
-/* With an option or the GRES. Where slurmctld does not say, job_submit.lua did, to the job. */
+/* Tests for an option or the GRES. If slurmctld does not answer, the request that job_submit.lua
+ * stored in the job decides. */
 static bool is_ours(spank_t sp) {
     char text[ASK_TEXT_BYTES];
 
@@ -259,15 +261,16 @@ int slurm_spank_task_init(spank_t sp, int argc, char **argv) {
     return -1;
 }
 
-/* As slurmd's user, in a process of its own in which nothing else is called: a job does not begin
- * where nobody would serve it. Slurm queues it again, and the node gets no other before it is
- * resumed (config/slurm/salus-report does that). */
+/* Runs as slurmd's user in a process that calls no other function of the plugin. It keeps a job
+ * from starting where salusd does not answer: Slurm queues the job again, and the node gets no
+ * other job until it is resumed (by config/slurm/salus-report). */
 int slurm_spank_job_prolog(spank_t sp, int argc, char **argv) {
     char why[DAEMON_WHY_BYTES];
     const char *node = getenv("SLURMD_NODENAME"), *wrong;
     uint32_t id;
 
-    if (settings_parse(&plugin.settings, argc, argv, &wrong) < 0) return 0; /* slurmd has said so */
+    /* Slurmd has logged the error. */
+    if (settings_parse(&plugin.settings, argc, argv, &wrong) < 0) return 0;
     if (!plugin.settings.prolog || !node) return 0;
     if (spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS) return 0;
     if (spank_job_ask(id, plugin.settings.gres, &plugin.job) < 0 || !plugin.job.shares) return 0;

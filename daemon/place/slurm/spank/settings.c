@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The words of plugstack.conf.
+ * Parses the arguments in plugstack.conf.
  */
 #include "daemon/place/slurm/spank/settings.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The value behind "name=". */
+/* The value after "name=". */
 static const char *value_of(const char *word, const char *name) {
     size_t n = strlen(name);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What plugstack.conf says to the plugin, behind its file's name. Pure.
+ * The plugin's arguments in plugstack.conf, after its file name. Pure.
  *
- *   salusctl=PATH     of salusctl; /usr/bin/salusctl
- *   run_dir=DIR       of the node's salusd, %n being the node's name; salusctl's own default
- *   predictor=PATH    is given --salus-model's file and prints what such a job needs; none
- *   gres=NAME         of the GRES whose jobs run under Salus; salus
- *   prolog=no         a job is not held back from a node whose salusd does not answer
+ *   salusctl=PATH     path of salusctl; default /usr/bin/salusctl
+ *   run_dir=DIR       run directory of the node's salusd, %n is the node's name; default salusctl's
+ *   predictor=PATH    program that prints the needs of the model given by --salus-model; default
+ * none gres=NAME         name of the GRES whose jobs run under Salus; default salus prolog=no do
+ * not hold back jobs from a node whose salusd does not answer
  *
  * Owner: the caller. Threads: any.
  */
@@ -22,10 +22,10 @@ struct settings {
     bool prolog;
 };
 
-/* The words stay the caller's. 0, or -EINVAL with *wrong the first that is none of these. */
+/* The arguments stay the caller's. Returns 0, or -EINVAL with the first invalid one in *wrong. */
 int settings_parse(struct settings *s, int argc, char **argv, const char **wrong);
 
-/* The run directory on that node; NULL: there is none, or it is too long. */
+/* The run directory on that node; NULL if none is set or the path is too long. */
 const char *settings_run_dir(const struct settings *s, const char *node, char out[PATH_MAX]);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One question a step on a node. Slurm's processes have what is called here of libslurm.
+ * One query per step and node. Slurm's processes provide the functions of libslurm.
  */
 #include "daemon/place/slurm/spank/spank_job.h"
 
@@ -11,7 +11,7 @@
 
 #include "daemon/place/slurm/gres.h"
 
-#define OUR_REASON "salus: " /* by which config/slurm/salus-report knows it */
+#define OUR_REASON "salus: " /* prefix by which config/slurm/salus-report recognises our reason */
 
 int spank_job_ask(uint32_t id, const char *gres, struct job *j) {
     job_info_msg_t *all = NULL;
@@ -21,7 +21,8 @@ int spank_job_ask(uint32_t id, const char *gres, struct job *j) {
     for (uint32_t i = 0; i < all->record_count; i++) {
         const slurm_job_info_t *info = &all->job_array[i];
 
-        if (info->job_id != id) continue; /* others of its array, or of its heterogeneous job */
+        /* Other tasks of its array, or parts of its heterogeneous job. */
+        if (info->job_id != id) continue;
         j->shares = gres_count(info->tres_per_node, gres) || gres_count(info->tres_per_job, gres) ||
                     gres_count(info->tres_per_task, gres) ||
                     gres_count(info->tres_per_socket, gres);
@@ -35,7 +36,7 @@ int spank_job_requeue(uint32_t id) {
     return slurm_requeue(id, 0) == SLURM_SUCCESS ? 0 : -EIO;
 }
 
-/* By somebody else, for a reason that he wants to find again. */
+/* Tests whether an administrator drained the node for another reason, which must be preserved. */
 static bool is_drained(const char *node) {
     node_info_msg_t *all = NULL;
     bool drained;
@@ -55,7 +56,7 @@ void spank_job_drain_node(const char *node, const char *why) {
     if (is_drained(node)) return;
     snprintf(reason, sizeof(reason), OUR_REASON "%s", why);
     slurm_init_update_node_msg(&update);
-    update.node_names = (char *)node; /* which is not written to */
+    update.node_names = (char *)node; /* not modified */
     update.node_state = NODE_STATE_DRAIN;
     update.reason = reason;
     slurm_update_node(&update);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What slurmctld knows of a job, asked from its node: whether it is one of Salus's, and where the
- * placer put it.
+ * Asks slurmctld about a job from its node: whether it uses Salus, and where the placer put it.
  *
  * Owner: the caller. Thread: the caller's, which waits.
  */
@@ -15,17 +14,18 @@
 
 struct job {
     bool shares;      /* it has some of the GRES */
-    struct note note; /* NOTE_ANY_GPU and no class where it has none */
+    struct note note; /* without a note: NOTE_ANY_GPU and no class */
     bool noted;
 };
 
-/* 0, or -EIO: it could not be asked. */
+/* Returns 0, or -EIO if slurmctld did not answer. */
 int spank_job_ask(uint32_t id, const char *gres, struct job *j);
 
-/* A batch job that begins just now: it ends, and is queued again. As its user. 0 or -EIO. */
+/* Ends a batch job that just begins and queues it again, as its user. Returns 0 or -EIO. */
 int spank_job_requeue(uint32_t id);
 
-/* No job starts on this node until somebody resumes it. One that is drained keeps its reason. */
+/* Drains the node: no job starts there until it is resumed. A node that is already drained keeps
+ * its reason. */
 void spank_job_drain_node(const char *node, const char *why);
 
 #endif
