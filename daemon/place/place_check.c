@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The invariants: what is kept beside each other says the same.
+ * Checks the invariants: redundant data must agree.
  */
 #include "daemon/place/place_check.h"
 #include "daemon/place/assignment/capacity.h"

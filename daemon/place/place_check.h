@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The invariants of a placement, for tests.
+ * Checks the invariants of a placement, for tests.
  */
 #ifndef DAEMON_PLACE_PLACE_CHECK_H
 #define DAEMON_PLACE_PLACE_CHECK_H
 
 #include "daemon/place/state/place_types.h"
 
-/* The invariants: NULL, or which one does not hold. */
+/* Returns NULL, or the name of a violated invariant. */
 const char *place_check(const struct place *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cluster without nodes: what a configuration says where it says nothing, and what cannot be.
+ * Creates a placement without nodes: fills in defaults and rejects invalid configurations.
  */
 #include "daemon/place/place_create.h"
 
@@ -23,7 +23,7 @@
 #define RATIO_MOST 1e6
 #define MORE_MOST 1e6
 
-/* Section 3.2. */
+/* Coefficients of section 3.2. */
 static const struct place_curve rtx_2080 = {1.16664, -0.00302, 4e-5};
 
 static void preset(double *value, double to) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks at a cluster that change nothing.
+ * Read-only queries of a placement.
  */
 #include "daemon/place/place_look.h"
 

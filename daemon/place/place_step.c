@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one step. All room that it can need is there before it changes anything, so that a step
- * without memory is none.
+ * The step. All memory is reserved before anything changes, so that a step that runs out of memory
+ * has no effect.
  */
 #include "daemon/place/place_step.h"
 
@@ -13,7 +13,7 @@
 #include "daemon/place/queue/rounds.h"
 #include "daemon/place/search/search.h"
 
-/* What events may add. */
+/* Upper limits of what the events may add. */
 struct growth {
     uint64_t nodes, gpus, kinds, jobs, job_gpus;
 };
@@ -43,8 +43,8 @@ static struct growth count_growth(const struct place_event *events, size_t count
     return g;
 }
 
-/* A job has a seat on each of its GPUs, and on no GPU two. Each starts or is refused once in a step
- * at most; each event stops one at most. */
+/* Reserves memory. A job has one seat on each of its GPUs and never two on one GPU. In one step
+ * each job starts or is refused at most once, and each event stops at most one job. */
 static int reserve(struct place *p, const struct place_event *events, size_t count) {
     struct growth more = count_growth(events, count);
     uint64_t jobs = p->jobs.count + more.jobs, gpus = p->gpus.used + more.gpus;
