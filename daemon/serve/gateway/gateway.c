@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The front's questions, answered by the model that they are about.
+ * Passes the front's requests to their model.
  */
 #include "daemon/serve/gateway/gateway.h"
 
@@ -17,12 +17,12 @@ struct gateway {
     uv_loop_t *loop;
     const struct models_file *file;
     struct front *front;
-    struct served *served[MODELS_FILE_MODELS]; /* as file->models */
+    struct served *served[MODELS_FILE_MODELS]; /* in the order of file->models */
     uint32_t served_count;
     bool stopping;
 };
 
-/* ---- what the front asks --------------------------------------------------------------------- */
+/* ---- callbacks of the front ------------------------------------------------------------------ */
 
 static const struct model *models(void *arg, size_t *count) {
     const struct gateway *g = arg;
@@ -68,7 +68,7 @@ static const struct front_ops ops = {.version = VERSION_TEXT,
                                      .gone = gone,
                                      .metrics = metrics};
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static void forget(void *arg) {
     struct served **place = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-serve: models behind a front. Owner: main. Thread: the loop's.
+ * salus-serve: models behind an HTTP front. Owner: main. Thread: the loop's.
  */
 #ifndef DAEMON_SERVE_GATEWAY_GATEWAY_H
 #define DAEMON_SERVE_GATEWAY_GATEWAY_H
@@ -11,15 +11,16 @@
 
 struct gateway;
 
-/* Listens, and starts the models' programs; `file` stays the caller's. 0 or -errno, and why. After
- * an error the loop may have handles to close still: run it to its end. */
+/* Listens, and starts the models' programs; `file` stays the caller's. Returns 0, or -errno with
+ * the reason in `why`. After an error the loop may still have handles to close: run it until it
+ * ends. */
 int gateway_create(struct gateway **out, uv_loop_t *loop, const struct models_file *file, char *why,
                    size_t why_bytes);
 uint16_t gateway_port(const struct gateway *g);
-/* Takes no more requests, answers those that were begun, ends the programs; then the loop has
- * nothing of it any more. More than once is as once. */
+/* Rejects new requests, answers pending ones, and ends the programs; then the loop has no more
+ * handles of the gateway. Repeated calls have no effect. */
 void gateway_stop(struct gateway *g);
-/* After the loop has ended; accepts NULL. */
+/* Called after the loop has ended; accepts NULL. */
 void gateway_destroy(struct gateway *g);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-serve: reads what is to be served, serves it, and stops when it is told.
+ * salus-serve: reads the configuration, serves the models, and stops on a signal.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -16,7 +16,8 @@
 #include "proto/version.h"
 
 #define EXIT_USAGE 2
-#define SPARE_DESCRIPTORS 256u /* for all but connections: programs, batches, the loop */
+/* Descriptors for programs, batches and the loop, besides connections. */
+#define SPARE_DESCRIPTORS 256u
 #define PRESET_FILE "/etc/salus/salus-serve.conf"
 
 static const char help[] =
@@ -47,7 +48,8 @@ static void watch(struct program *p, uv_signal_t *s, int number) {
     uv_signal_start(s, on_signal, number);
 }
 
-/* Beyond the limit connections wait unanswered, and programs are not started. */
+/* Warns if the descriptor limit is low: connections above it wait unanswered, and programs are not
+ * started. */
 static void check_descriptors(const struct models_file *file) {
     uint64_t limit = fdutil_limit();
     if (limit < (uint64_t)file->connections + SPARE_DESCRIPTORS)
@@ -87,7 +89,7 @@ static int run(const char *path, bool check) {
     return status;
 }
 
-/* The exit status of a run that only prints this. */
+/* Prints a text; returns the exit status. */
 static int print(const char *text) {
     fputs(text, stdout);
     return standard_output_flush(stdout, stderr, "salus-serve") ? 0 : 1;

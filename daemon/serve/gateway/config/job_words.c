@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values are checked by the function that the library checks them with; salusctl does the same.
+ * The library's own function checks the values, as in salusctl.
  */
 #include "daemon/serve/gateway/config/job_words.h"
 
@@ -31,7 +31,7 @@ static int check(int i, const char *value, char *why) {
                   ? job_gpu(value, &gpu, why)
                   : job_set(&job, options[i].variable, value, why);
 
-    /* Which is not what stands in the file. */
+    /* the file does not contain this prefix */
     if (err) memmove(why, why + variable, strlen(why + variable) + 1);
     return err;
 }

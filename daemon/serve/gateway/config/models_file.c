@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * INI by inih, which calls for every name; what a model must have is looked at in the end.
+ * Reads INI with inih, which calls `take` for each name. Required names are checked at the end.
  */
 #include "daemon/serve/gateway/config/models_file.h"
 
@@ -21,16 +21,17 @@
 #define DEFAULT_DEADLINE_NS 1000000000u
 #define DEFAULT_LIMIT_NS 60000000000u
 #define APPS_DEFAULT 8u
-#define TRIAL_NS 1000000000u /* whoever would be late is tried so often, to learn otherwise */
+/* How often a request that is expected to be late is tried, to correct the expectation. */
+#define TRIAL_NS 1000000000u
 #define LINE_MOST (INI_MAX_LINE - 2)
-#define SECTION_MOST 48u             /* bytes that inih takes of one; it cuts longer ones */
+#define SECTION_MOST 48u             /* limit of inih, which cuts longer section names */
 #define TIME_MOST_NS 86400000000000u /* a day */
 
 struct reading {
     struct models_file *file;
     struct buf *errors;
-    const char *section, *name; /* of the line */
-    uint32_t model;             /* of the section */
+    const char *section, *name; /* of the current line */
+    uint32_t model;             /* index of the current section's model */
     int bad;
     bool no_memory;
 };
@@ -83,7 +84,7 @@ static int take_address(struct reading *r, const char *text, char **out) {
     return *out ? 0 : -ENOMEM;
 }
 
-/* Words, separated by blanks. */
+/* Splits a command at spaces and tabs. */
 static int take_program(struct reading *r, const char *text, char ***out) {
     char *copy = keep(r, text), *rest = copy, *word;
     char **argv = arena_calloc(r->file->arena, MODELS_FILE_WORDS + 1, sizeof(*argv));
@@ -130,7 +131,7 @@ static int take_switch(struct reading *r, const char *text, bool *out) {
     return *out || strcmp(text, "no") == 0 ? 0 : fault(r, "yes or no, not '%.60s'", text);
 }
 
-/* "yes", "no" or a part: "2.5%". */
+/* Parses "yes", "no" or a percentage such as "2.5%". */
 static int take_profile(struct reading *r, const char *text, uint32_t *part) {
     bool yes = strcmp(text, "yes") == 0;
     uint64_t n = yes ? DEFAULT_PROFILE_PART : 0;
@@ -152,7 +153,7 @@ static int take_shape(struct reading *r, char *rest, struct model_tensor *t) {
     return 0;
 }
 
-/* "NAME DATATYPE DIMENSION...", another one with each line. */
+/* Parses "NAME DATATYPE DIMENSION..."; each line adds a tensor. */
 static int take_tensor(struct reading *r, const char *text, const struct model_tensor **list,
                        uint32_t *count) {
     struct model_tensor *tensors = (struct model_tensor *)*list, *t;
@@ -177,7 +178,7 @@ static int take_tensor(struct reading *r, const char *text, const struct model_t
     return 0;
 }
 
-/* It is a part of paths, and of metrics' labels. */
+/* Tests for a valid model name; it becomes part of paths and of metrics' labels. */
 static bool is_name(const char *name) {
     for (const char *c = name; *c; c++)
         if (*c <= ' ' || *c > '~' || strchr("/\\\"", *c)) return false;
@@ -240,7 +241,7 @@ static int take_model(struct reading *r, const char *value) {
     return take_job_word(r, value, &s->job);
 }
 
-/* The model of a section, which may be new; false: it is none. */
+/* Finds or adds the model of a section. Returns false if that is impossible. */
 static bool find_model(struct reading *r, const char *name) {
     struct models_file *f = r->file;
     for (r->model = 0; r->model < f->count; r->model++)
@@ -278,7 +279,7 @@ static int take(void *arg, const char *section, const char *name, const char *va
         fault(r, "there is no such section: [front] and [model NAME] are");
     else if (find_model(r, section + 6))
         take_model(r, value);
-    return 1; /* go on: all faults are listed */
+    return 1; /* continue, so that all errors are listed */
 }
 
 static void look_at_model(struct reading *r, uint32_t i) {
@@ -308,7 +309,7 @@ int models_file_read(struct models_file *f, const char *path, struct buf *errors
     }
     int line = ini_parse_stream(conf_lines_next, &lines, take, &r);
     r.no_memory |= line < 0;
-    if (ferror(lines.file)) { /* such as a folder */
+    if (ferror(lines.file)) { /* for example a directory */
         buf_printf(errors, "%s: it cannot be read\n", path);
         r.bad++;
     }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * By what the times alone of a model's requests are measured: always by the same, for only then can
- * they be compared. What a batch takes follows from them by c0 and c1, which are learnt, so that
- * any measure will do that grows with what a request asks.
+ * Decides how a model's times alone are measured. All of a model's times use the same measure,
+ * because only then can they be compared. The time of a batch follows from them by the learnt c0
+ * and c1, so that any measure that grows with a request's work is suitable.
  *
- * It is the time that the device worked for a request, where the program knows it (salus_device_ns:
- * it runs under Salus). That is the same beside other jobs as without them, however long a job of
- * best effort waits for its turn; and it holds for batches of one on any worker as well as for the
- * profiler's. Else it is the time from sending to the answer, of which both are the same again.
+ * The preferred measure is the device time of a request, if the program knows it (salus_device_ns,
+ * under Salus). Device time does not depend on other jobs or on how long a best-effort job waits
+ * for its turn, and so is the same for any worker's batches of one and for the profiler. Otherwise
+ * the measure is the time from sending to the answer.
  *
- * A program that initialises CUDA with its first batch does not know that one's time: under Salus
- * the first few without it do not count, before it is concluded that there never is one.
+ * A program that initialises CUDA with its first batch does not know that batch's device time.
+ * Under Salus the first few times without one are ignored before device time is considered
+ * unavailable.
  *
  * Owner: the served model. Thread: the loop's. Pure.
  */
@@ -25,14 +26,14 @@
 enum measure_kind { MEASURE_OPEN, MEASURE_DEVICE, MEASURE_WALL };
 
 struct measure {
-    enum measure_kind kind; /* once it is not OPEN it stays */
-    uint32_t without;       /* times that may still come without the device's */
+    enum measure_kind kind; /* never changes once it is not OPEN */
+    uint32_t without; /* remaining number of times without device time before WALL is chosen */
 };
 
 void measure_init(struct measure *m, bool under_salus);
 
-/* What a request took that ran alone: device time, 0: not known; and from sending to answer.
- * Returns its time alone; 0: it has none. */
+/* Takes the times of a request that ran alone: device time (0: not known) and wall time from
+ * sending to the answer. Returns its time alone, or 0 if there is none. */
 uint64_t measure_take(struct measure *m, uint64_t device_ns, uint64_t wall_ns);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One sample at a time. The timer is for the end of a pause, or of the wait for a quiet moment.
+ * Runs one sample at a time. The timer ends a pause or the wait for an idle moment.
  */
 #include "daemon/serve/gateway/profile/profile.h"
 
@@ -11,8 +11,8 @@
 #include "daemon/serve/worker/model_worker.h"
 
 #define NS_PER_MS 1000000u
-#define GAP_NS (100 * (uint64_t)NS_PER_MS)   /* between two runs, at least */
-#define QUIET_NS (250 * (uint64_t)NS_PER_MS) /* to wait for a moment when nothing else runs */
+#define GAP_NS (100 * (uint64_t)NS_PER_MS)   /* least pause between two runs */
+#define QUIET_NS (250 * (uint64_t)NS_PER_MS) /* longest wait for an idle moment */
 
 struct profile {
     uv_loop_t *loop;
@@ -22,15 +22,15 @@ struct profile {
     struct model_worker_config worker_config;
     struct samples samples;
     struct profile_counts counts;
-    struct model_worker *worker; /* NULL: not started yet, or over */
-    bool ready, warm;            /* of the program that is there: it takes runs; they count */
-    bool begun;                  /* the timer is there */
+    struct model_worker *worker; /* NULL: not started yet, or ended */
+    bool ready, warm;            /* the program accepts runs; its runs count */
+    bool begun;                  /* the timer is initialised */
     bool stopping;
     uv_timer_t timer;
     struct sample *running; /* NULL: none */
     uint64_t number, sent_ns;
-    uint64_t next_ns;   /* when the next run may begin */
-    uint64_t wanted_ns; /* since when it waits for a quiet moment; 0: it does not */
+    uint64_t next_ns;   /* earliest start of the next run */
+    uint64_t wanted_ns; /* since when it waits for an idle moment; 0: it does not wait */
 };
 
 static const struct model_worker_ops worker_ops;
@@ -48,8 +48,8 @@ static void look_in(struct profile *p, uint64_t ns) {
     uv_timer_start(&p->timer, on_timer, (ns + NS_PER_MS - 1) / NS_PER_MS, 0);
 }
 
-/* Runs take `part` of the time, the device's where that is known: others do not lose what a run
- * waits. It is over, and paid for by a pause. */
+/* Sets the pause after a run, so that runs take `part` of the time. Device time counts if known,
+ * because time spent waiting costs other jobs nothing. */
 static void pause_for(struct profile *p, uint64_t took_ns) {
     uint64_t pause_ns = took_ns / p->config->part * (1000 - p->config->part);
     p->next_ns = uv_hrtime() + (pause_ns > GAP_NS ? pause_ns : GAP_NS);
@@ -61,7 +61,7 @@ static struct sample *take_running(struct profile *p) {
     return sample;
 }
 
-/* It is not run again. */
+/* Drops the running sample. */
 static void give_up(struct profile *p, uint64_t *count, uint64_t took_ns) {
     ++*count;
     samples_drop(&p->samples, take_running(p));
@@ -87,7 +87,7 @@ static void start(struct profile *p) {
         look_in(p, QUIET_NS);
 }
 
-/* Until when it had better wait; 0: it need not. */
+/* Returns the time until which the next run should wait; 0: start now. */
 static uint64_t wait_until(struct profile *p, uint64_t now_ns) {
     if (now_ns < p->next_ns) return p->next_ns;
     if (!p->wanted_ns) p->wanted_ns = now_ns;
@@ -113,7 +113,7 @@ void profile_look(struct profile *p) {
     if (p->wanted_ns) look(p);
 }
 
-/* ---- what the worker says -------------------------------------------------------------------- */
+/* ---- callbacks of the worker ----------------------------------------------------------------- */
 
 static void on_ready(void *ctx, struct model_worker *w) {
     struct profile *p = ctx;
@@ -147,14 +147,14 @@ static void on_failed(void *ctx, struct model_worker *w, uint64_t number, const 
     look(p);
 }
 
-/* It is started again, and that pauses longer each time. */
+/* The worker restarts its program, after a longer pause each time. */
 static void on_lost(void *ctx, struct model_worker *w, uint64_t number, const char *why) {
     struct profile *p = ctx;
     p->ready = false;
     if (number) give_up(p, &p->counts.lost, 0);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static void on_closed(uv_handle_t *handle) {
     struct profile *p = handle->data;
@@ -225,7 +225,7 @@ void profile_ended(struct profile *p, struct sample *sample) {
     if (!p->begun) uv_timer_init(p->loop, &p->timer);
     p->timer.data = p;
     p->begun = true;
-    if (!p->running) look_in(p, 0); /* when all who wait for an answer have it */
+    if (!p->running) look_in(p, 0); /* runs after all waiting clients have their answers */
 }
 
 void profile_drop(struct profile *p, struct sample *sample) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Data lies at any address, as it did before.
+ * The data is copied without alignment, as in the original.
  */
 #include "daemon/serve/gateway/profile/sample.h"
 

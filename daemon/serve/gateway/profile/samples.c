@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A place for each application.
+ * One slot per application.
  */
 #include "daemon/serve/gateway/profile/samples.h"
 
@@ -30,9 +30,9 @@ void samples_pass(struct samples *s, uint32_t app) {
     s->apps[app].chosen = false;
 }
 
-/* ---- room ------------------------------------------------------------------------------------ */
+/* ---- memory limit ---------------------------------------------------------------------------- */
 
-/* Who has waited longest; there must be one. */
+/* The application with the oldest waiting sample; at least one must wait. */
 static struct samples_app *oldest(struct samples *s) {
     struct samples_app *found = NULL;
     for (uint32_t i = 0; i < PLAN_APPS; i++) {
@@ -42,7 +42,7 @@ static struct samples_app *oldest(struct samples *s) {
     return found;
 }
 
-/* Of those that give way to nobody: they are in a batch, or run. */
+/* Bytes of samples that cannot be dropped, because they are in a batch or running. */
 static size_t bytes_under_way(const struct samples *s) {
     size_t bytes = s->bytes;
     for (uint32_t i = 0; i < PLAN_APPS; i++)
@@ -79,7 +79,7 @@ void samples_drop(struct samples *s, struct sample *sample) {
     sample_destroy(sample);
 }
 
-/* ---- those that wait ------------------------------------------------------------------------- */
+/* ---- waiting samples ------------------------------------------------------------------------- */
 
 void samples_wait(struct samples *s, struct sample *sample, uint64_t now_ns) {
     struct samples_app *a = &s->apps[sample->app];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A number is a place and how often it was taken.
+ * An id combines the slot's index and how often the slot was used.
  */
 #include "daemon/serve/gateway/served/asking.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests that a model was asked and that have no answer yet, by the number that the scheduler and
- * the batches know them by. A number is never used twice.
+ * Unanswered requests of a model, by the id that the scheduler and the batches use. An id is never
+ * reused.
  *
  * Owner: the served model. Thread: the loop's.
  */
@@ -19,35 +19,35 @@ struct served;
 struct asked {
     uint64_t id;
     struct served *of;
-    const struct request *request; /* the front's, as the reply, until it is answered or gone */
+    const struct request *request; /* the front's, like `reply`, until it is answered or gone */
     struct front_reply *reply;
     uint64_t arrived_ns;
-    uint32_t app;          /* as the scheduler knows it */
-    bool lost;             /* a worker ended that had it */
-    bool chosen;           /* to be run again by the profiler */
-    struct sample *sample; /* chosen, and in a batch or more: its copy */
+    uint32_t app;          /* the scheduler's number of the application */
+    bool lost;             /* a worker ended while it had the request */
+    bool chosen;           /* selected for the profiler */
+    struct sample *sample; /* the copy, once the request is selected and in a batch */
 };
 
 struct asking_place {
     struct asked *asked; /* NULL: free */
-    uint32_t turn;       /* how often it was taken */
-    uint32_t next;       /* free: the next that is */
+    uint32_t turn;       /* how often the slot was used */
+    uint32_t next;       /* free slots: the next free one */
 };
 
-/* One of zeroes is empty. */
+/* Empty if all zeroes. */
 struct asking {
     struct asking_place *places;
     uint32_t capacity, count;
-    uint32_t free; /* from 1; 0: none */
+    uint32_t free; /* first free slot, counted from 1; 0: none */
 };
 
 void asking_finish(struct asking *a);
 
-/* NULL: no memory. */
+/* NULL if memory is short. */
 struct asked *asking_add(struct asking *a);
-/* NULL: it has its answer. */
+/* NULL if the request is answered already. */
 struct asked *asking_find(const struct asking *a, uint64_t id);
-/* Frees it. */
+/* Also frees the request. */
 void asking_remove(struct asking *a, struct asked *asked);
 
 #endif

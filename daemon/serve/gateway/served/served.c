@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the front and the scheduler: requests that come, metrics, a model from start to stop.
+ * Connects the front and the scheduler: new requests, metrics, and the model's start and stop.
  */
 #include "daemon/serve/gateway/served/served.h"
 
@@ -17,12 +17,13 @@
 #include "daemon/serve/gateway/served/served_workers.h"
 #include "daemon/serve/http/front_reply.h"
 
-#define WORKER_EVENTS 64u    /* of one, between two steps, beside those of its batch */
-#define REQUEST_EVENTS 4096u /* of all, between two steps */
+/* Most events of one worker between two steps, besides those of its batch. */
+#define WORKER_EVENTS 64u
+#define REQUEST_EVENTS 4096u /* most events of requests between two steps */
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* The first names that come have a number each; what comes later is taken for any. */
+/* The first distinct names get a number each; further names count as number 0. */
 static uint32_t app_of(struct served *s, const char *name) {
     if (!name) return 0;
     for (uint32_t i = 1; i < s->app_count; i++)
@@ -62,7 +63,7 @@ void served_ask(struct served *s, const struct request *r, struct front_reply *r
 
 void served_gone(struct asked *asked) {
     struct served *s = asked->of;
-    /* Without room it is found missing when it is sent. */
+    /* without space for the event, the request is found missing when it is sent */
     if (served_has_room(s)) served_event(s, PLAN_CANCELLED)->id = asked->id;
     served_end(s, asked, SERVED_GONE, NULL);
     served_step(s);
@@ -121,9 +122,10 @@ bool served_metric(const struct served *s, uint32_t index, struct buf *text) {
     return true;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
-/* Programs under Salus are started by the command that people start theirs with. */
+/* Builds the workers' command. Under Salus it starts with `salusctl run`, as on the command
+ * line. */
 static int make_argv(struct served *s) {
     uint32_t count = 0, at = 0;
     while (s->settings->argv[count])
@@ -141,7 +143,8 @@ static int make_argv(struct served *s) {
     return 0;
 }
 
-/* A batch of each worker may come back at once, with events of the worker itself. */
+/* Reserves events: every worker may return a batch and report events of its own at the same
+ * time. */
 static int make_events(struct served *s) {
     s->event_spare = s->settings->workers * (PLAN_BATCH_MOST + WORKER_EVENTS);
     s->event_room = s->event_spare + REQUEST_EVENTS;

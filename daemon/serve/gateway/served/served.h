@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A model that is served: its requests, the scheduler that says which of them go together, and the
- * workers that run them. Every request that is asked is answered, refused or gone, once.
+ * A served model: its requests, the scheduler that forms batches, and the workers that run them.
+ * Every request ends exactly once: answered, rejected or gone.
  *
  * Owner: the gateway. Thread: the loop's.
  */
@@ -15,25 +15,26 @@
 
 struct served;
 
-/* `model` and `settings` stay the caller's. Its workers are started at once. 0 or -errno, and why.
- */
+/* `model` and `settings` stay the caller's. Starts the workers at once. Returns 0, or -errno with
+ * the reason in `why`. */
 int served_create(struct served **out, uv_loop_t *loop, const struct model *model,
                   const struct models_file_model *settings, char *why, size_t why_bytes);
 
-/* One of its workers takes batches. */
+/* Tests whether a worker accepts batches. */
 bool served_ready(const struct served *s);
 
-/* As front_ops has them. */
+/* Same meaning as in front_ops. */
 void served_ask(struct served *s, const struct request *r, struct front_reply *reply);
 void served_gone(struct asked *asked);
 
-/* Prometheus's text: the samples of one metric, by its place from 0; false: there are no more. */
+/* Writes the samples of the index-th metric in Prometheus's text format; false past the last
+ * metric. */
 bool served_metric(const struct served *s, uint32_t index, struct buf *text);
-/* Its heading. */
+/* Writes the heading of that metric. */
 void served_metric_head(uint32_t index, struct buf *text);
 
-/* Nothing is asked any more. Ends the workers; then `done`, in the loop, from where it may be
- * destroyed. */
+/* Called when no more requests arrive. Ends the workers, then calls `done` from the loop; the model
+ * may be destroyed within that call. */
 void served_stop(struct served *s, void (*done)(void *arg), void *arg);
 void served_destroy(struct served *s); /* accepts NULL */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the scheduler and the workers: batches that go, and batches that come back undone.
+ * Connects the scheduler and the workers: sends batches, and returns batches that failed to the
+ * scheduler.
  */
 #include "daemon/serve/gateway/served/served_batches.h"
 
@@ -28,7 +29,8 @@ void served_batches_withdraw(struct served_worker *w) {
     served_batches_lose(w);
 }
 
-/* There is no use in the next batch at once: for that, too, something will be wanting. */
+/* Withdraws the worker for a while, because the next batch would also lack memory or
+ * descriptors. */
 static void rest(struct served_worker *w) {
     served_batches_lose(w);
     w->rests = true;
@@ -53,9 +55,9 @@ void served_batches_give_up(struct served *s, uint64_t id, enum served_end end, 
     served_end(s, asked, end, &why);
 }
 
-/* ---- a batch goes ---------------------------------------------------------------------------- */
+/* ---- sending a batch ------------------------------------------------------------------------- */
 
-/* Requests whose clients are gone have no place in it. */
+/* Collects the requests of a batch; skips those whose clients are gone. */
 static uint32_t gather(struct served_worker *w, const struct plan_action *send,
                        struct batch_request *requests) {
     struct served *s = w->of;
@@ -74,7 +76,8 @@ static uint32_t gather(struct served_worker *w, const struct plan_action *send,
     return w->count;
 }
 
-/* It was not taken: nobody is to try the same again, unless only the worker was not there. */
+/* Handles a batch that was not sent. Its requests fail and are not retried, unless the worker was
+ * gone. */
 static void take_back(struct served_worker *w, int err, const char *why) {
     struct served *s = w->of;
     if (err == -ENOTCONN) {
@@ -92,7 +95,7 @@ static void take_back(struct served_worker *w, int err, const char *why) {
     served_batches_offer(w);
 }
 
-/* The batch is on its way: copying holds up nobody in it. */
+/* The batch is already sent, so that copying its requests delays none of them. */
 static void sample(struct served_worker *w) {
     for (uint32_t i = 0; i < w->count; i++) {
         struct asked *asked = asking_find(&w->of->asking, w->ids[i]);

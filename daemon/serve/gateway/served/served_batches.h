@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Batches of a served model: sent to workers, and given back.
+ * Sends batches of a served model to workers, and returns lost ones to the scheduler.
  *
  * Owner: the served model. Thread: the loop's.
  */
@@ -9,19 +9,20 @@
 
 #include "daemon/serve/gateway/served/served_state.h"
 
-/* A batch for one of the workers, as the scheduler wants it. */
+/* Sends a batch to a worker as the scheduler decided. */
 void served_batches_send(struct served *s, const struct plan_action *send);
 
-/* The scheduler gets the requests of the worker's batch back, and may send them again. */
+/* Returns the requests of the worker's batch to the scheduler, which may send them again. */
 void served_batches_lose(struct served_worker *w);
-/* The scheduler is told that the worker takes batches. */
+/* Tells the scheduler that the worker accepts batches. */
 void served_batches_offer(struct served_worker *w);
-/* The worker takes no batches until it is ready again. That it ended is told later. */
+/* Tells the scheduler that the worker accepts no batches until it is ready again. The worker's end
+ * is reported later. */
 void served_batches_withdraw(struct served_worker *w);
-/* Workers that rested are offered again. */
+/* Offers withdrawn workers again. */
 void served_batches_rested(struct served *s);
-/* The request of a batch has its end, and the scheduler forgets it. The refusal says `what`, then
- * `text`. */
+/* Ends a request of a batch and removes it from the scheduler. The error message is `what` followed
+ * by `text`. */
 void served_batches_give_up(struct served *s, uint64_t id, enum served_end end, int status,
                             const char *what, const char *text);
 

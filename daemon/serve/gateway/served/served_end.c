@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The end of a request.
+ * Ends requests.
  */
 #include "daemon/serve/gateway/served/served_end.h"
 

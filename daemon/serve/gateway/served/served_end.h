@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The end of a request.
+ * Ends requests of a served model.
  *
  * Owner: the served model. Thread: the loop's.
  */
@@ -9,7 +9,7 @@
 
 #include "daemon/serve/gateway/served/served_state.h"
 
-/* The request has its end. A reason that is NULL was answered, or nobody waits. */
+/* Ends the request. `why` is NULL if the request was answered or no client waits. */
 void served_end(struct served *s, struct asked *asked, enum served_end end,
                 const struct refusal *why);
 

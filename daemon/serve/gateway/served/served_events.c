@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events for the scheduler, and when it is asked again.
+ * Queues events for the scheduler and sets the timer of its next step.
  */
 #include "daemon/serve/gateway/served/served_events.h"
 
 #define NS_PER_MS 1000000u
-#define AGAIN_MS 10u /* what there was no memory for is tried so much later */
+#define AGAIN_MS 10u /* delay before a retry for lack of memory or descriptors */
 
 struct plan_event *served_event(struct served *s, enum plan_event_kind kind) {
     struct plan_event *e = &s->events[s->event_count++];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events that the scheduler has not been told, and the timer for when it is to be asked.
+ * Queued events for the scheduler, and the timer of its next step.
  *
  * Owner: the served model. Thread: the loop's.
  */
@@ -9,17 +9,17 @@
 
 #include "daemon/serve/gateway/served/served_state.h"
 
-/* One more event, for the scheduler to be told. */
+/* Appends an event for the scheduler; the caller fills in the rest. */
 struct plan_event *served_event(struct served *s, enum plan_event_kind kind);
-/* True if there is room for one more event that is not a worker's. There is none where memory was
- * wanting for some time. */
+/* True if there is space for one more event that does not come from a worker. False only after a
+ * longer lack of memory. */
 bool served_has_room(const struct served *s);
 
 /* Sets the timer for wake_ns and again_ns. */
 void served_events_rearm(struct served *s);
-/* Retries later when memory or descriptors are wanting. */
+/* Schedules a retry because memory or descriptors were short. */
 void served_again(struct served *s);
-/* One of `stopping` has stopped: after the last, the timer is closed and `done` called. */
+/* Counts down `stopping`; after the last, closes the timer and calls `done`. */
 void served_one_less(struct served *s);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The profiler's command is that of the model's workers. Under Salus its job has the lowest
- * priority there is, so that every lane's turn and every policy that tells classes apart gives way
- * to others.
+ * The profiler uses the command of the model's workers. Under Salus its job has the lowest
+ * priority, so that lanes and the policies that distinguish classes prefer other jobs.
  */
 #include "daemon/serve/gateway/served/served_profile.h"
 
@@ -16,14 +15,14 @@
 struct served_profile {
     struct served *of;
     struct profile_config config;
-    char name[NAME_BYTES]; /* as the log, and under Salus the job, has it */
+    char name[NAME_BYTES]; /* name in the log, and of the job under Salus */
     char **argv;
     struct profile *profile; /* NULL: it has stopped */
 };
 
-/* ---- what it asks and says ------------------------------------------------------------------- */
+/* ---- callbacks of the profiler --------------------------------------------------------------- */
 
-/* Only times from sending to the answer suffer from others. */
+/* Only wall times suffer from other batches; device times do not. */
 bool served_profile_is_crowded(const struct served *s) {
     if (s->measure.kind == MEASURE_DEVICE) return false;
     for (uint32_t i = 0; i < s->settings->workers; i++)
@@ -42,7 +41,7 @@ void served_profile_asked(struct asked *asked) {
     asked->chosen = p && profile_choose(p, asked->app);
 }
 
-/* One that was in a batch ended well, and is not what may have ended a program. */
+/* Tests whether a request of a batch ended well and cannot have caused its program's end. */
 static bool is_sound(const struct asked *asked, enum served_end end) {
     return end == SERVED_ANSWERED || (end == SERVED_GONE && !asked->lost);
 }
@@ -57,7 +56,7 @@ static void let_go(struct asked *asked) {
     asked->chosen = false;
 }
 
-/* Alone in its batch it needs no profiler. */
+/* Copies a selected request that is in a batch. A request alone in its batch needs no profiler. */
 void served_profile_sent(struct asked *asked, uint32_t count) {
     if (!asked->chosen || (asked->sample && count > 1)) return;
     if (count == 1) {
@@ -87,9 +86,10 @@ struct profile_counts served_profile_counts(const struct served *s) {
     return p ? profile_counts(p) : (struct profile_counts){0};
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
-/* Later words of `salusctl run` hold, whatever stands before them. */
+/* Adds options for the profiler's job at the end, because later options of `salusctl run` override
+ * earlier ones. */
 static int make_argv(struct served_profile *sp) {
     char *const *argv = sp->of->argv;
     const char *words[] = {"--priority", "-1000", "--slo", "0", "--name", sp->name};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What Prometheus is told of the profiler, and of times alone, by application.
+ * Prometheus metrics of the profiler and, by application, of times alone.
  */
 #include "daemon/serve/gateway/served/served_profile_metrics.h"
 #include "daemon/serve/gateway/served/served_profile.h"
@@ -27,7 +27,7 @@ void served_profile_metric_head(uint32_t index, struct buf *text) {
 
 /* ---- times alone, by application ------------------------------------------------------------- */
 
-/* A label's value: clients choose the names of applications. */
+/* Escapes a label's value, because clients choose the names of applications. */
 static void write_label(const char *value, struct buf *text) {
     for (; *value; value++) {
         const char *as = *value == '\n' ? "\\n" : *value == '"' ? "\\\"" : "\\\\";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What Prometheus is told of the profiler, and of times alone.
+ * Prometheus metrics of the profiler and of times alone.
  *
  * Owner: the served model. Thread: the loop's.
  */
@@ -9,7 +9,7 @@
 
 #include "daemon/serve/gateway/served/served_state.h"
 
-/* As served_metric and served_metric_head have them. */
+/* Same meaning as served_metric and served_metric_head. */
 bool served_profile_metric(const struct served *s, uint32_t index, struct buf *text);
 void served_profile_metric_head(uint32_t index, struct buf *text);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A served model from inside, for the files served*.c. From the bottom up: profiler, ends of
- * requests, events, batches, the step, callbacks of workers, and the model itself (served.c).
+ * The internal state of a served model, for the files served*.c. From the bottom up these are:
+ * profiler, ends of requests, events, batches, the step, callbacks of workers, and the model itself
+ * (served.c).
  */
 #ifndef DAEMON_SERVE_GATEWAY_SERVED_SERVED_STATE_H
 #define DAEMON_SERVE_GATEWAY_SERVED_SERVED_STATE_H
@@ -11,14 +12,14 @@
 #include "daemon/serve/gateway/served/asking.h"
 #include "daemon/serve/worker/model_worker.h"
 
-/* What becomes of requests: X(NAME, text). */
-#define SERVED_ENDS(X)                                                             \
-    X(ANSWERED, "answered")                                                        \
-    X(TIMEOUT, "timeout") /* its deadline could not be met any more */             \
-    X(REFUSED, "refused") /* on arrival, for the same reason */                    \
-    X(FAILED, "failed")   /* the model's program said so, or could not be asked */ \
-    X(LOST, "lost")       /* two workers ended that had it */                      \
-    X(GONE, "gone")       /* its client */
+/* The ways in which requests end: X(NAME, text). */
+#define SERVED_ENDS(X)                                                                          \
+    X(ANSWERED, "answered")                                                                     \
+    X(TIMEOUT, "timeout") /* its deadline could not be met any more */                          \
+    X(REFUSED, "refused") /* on arrival, for the same reason */                                 \
+    X(FAILED, "failed")   /* the model's program reported it, or the batch could not be sent */ \
+    X(LOST, "lost")       /* two workers ended while they had it */                             \
+    X(GONE, "gone")       /* its client hung up */
 
 enum served_end {
 #define X(name, text) SERVED_##name,
@@ -29,14 +30,14 @@ enum served_end {
 
 struct served_worker {
     struct served *of;
-    uint32_t number; /* as the scheduler knows it */
-    bool ready;      /* and the scheduler was told so */
-    bool rests;      /* and was told that it is not, for a while */
+    uint32_t number; /* the scheduler's number */
+    bool ready;      /* and the scheduler knows it */
+    bool rests;      /* reported as not ready for a while */
     struct model_worker *worker;
-    uint64_t batch, sent_ns; /* batch: 0: it has none */
-    uint64_t alone_ns;       /* of the latest one, of one request, that is done; 0: not known */
-    uint32_t planned;        /* requests of it as the scheduler knows it */
-    uint32_t count;          /* and without those whose clients were gone */
+    uint64_t batch, sent_ns; /* batch: 0: none */
+    uint64_t alone_ns;       /* time of its latest completed batch of one request; 0: not known */
+    uint32_t planned;        /* requests of the batch as the scheduler counts them */
+    uint32_t count;          /* without those whose clients were gone */
     uint64_t ids[PLAN_BATCH_MOST];
 };
 
@@ -49,24 +50,25 @@ struct served {
     struct plan *plan;
     struct asking asking;
     struct measure measure;         /* of times alone */
-    struct served_profile *profile; /* NULL: there is none */
+    struct served_profile *profile; /* NULL: none */
     struct served_worker *workers;
     uint32_t ready_count;
     uv_timer_t timer;
-    uv_timer_cb due; /* of the timer */
-    /* When the scheduler is to be asked, as it wants it, and when what could not be is tried again;
-     * PLAN_FOREVER. */
+    uv_timer_cb due; /* callback of the timer */
+    /* When the scheduler wants its next step, and when failed actions are retried; PLAN_FOREVER:
+     * never. */
     uint64_t wake_ns, again_ns;
-    /* Events that the scheduler was not told yet, and those that it was told last. `spare` of the
-     * room is for what workers say. */
+    /* Events that the scheduler has not seen yet, and those of the latest step. `event_spare` slots
+     * are reserved for events of workers. */
     struct plan_event *events, *told;
     uint32_t event_count, event_room, event_spare;
     bool stepping;
-    char apps[PLAN_APPS][REQUEST_MAX_APPLICATION_BYTES + 1]; /* [0]: of none, and of too many */
+    /* [0] stands for requests without a name and for excess names. */
+    char apps[PLAN_APPS][REQUEST_MAX_APPLICATION_BYTES + 1];
     uint32_t app_count;
-    uint64_t batches; /* so far: the latest one's number */
+    uint64_t batches; /* number of the latest batch */
     uint64_t ends[SERVED_END_KINDS], sent, latency_ns, batch_ns, ends_of_workers;
-    uint32_t stopping; /* workers that have not stopped yet, and the profiler */
+    uint32_t stopping; /* workers, and the profiler, that have not stopped yet */
     void (*done)(void *arg);
     void *done_arg;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler's step, and what its actions come to.
+ * Runs the scheduler's step and carries out its actions.
  */
 #include "daemon/serve/gateway/served/served_step.h"
 
@@ -44,7 +44,7 @@ static void carry_out(struct served *s, const struct plan_action *a) {
     }
 }
 
-/* The effects of an action are told in the next round. */
+/* Events caused by an action are part of the next round. */
 void served_step(struct served *s) {
     if (s->stepping) return;
     s->stepping = true;
@@ -54,7 +54,7 @@ void served_step(struct served *s) {
         uint32_t count = s->event_count;
         if (plan_step(s->plan, uv_hrtime(), told, count, &out)) {
             served_again(s);
-            break; /* they stay */
+            break; /* the events stay queued */
         }
         s->events = s->told;
         s->told = told;
@@ -65,8 +65,8 @@ void served_step(struct served *s) {
     s->stepping = false;
 }
 
-/* The loop's clock has whole milliseconds, so that this may be early by a part of one; the
- * scheduler, which finds nothing to do then, does not ask for the same moment twice. */
+/* The loop's clock counts whole milliseconds, so the timer may fire up to one too early. The
+ * scheduler then finds nothing to do and does not ask for the same time again. */
 void served_step_due(uv_timer_t *timer) {
     struct served *s = timer->data;
     uint64_t now_ns = uv_hrtime();

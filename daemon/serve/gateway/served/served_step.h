@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The step of a served model: the scheduler is told events, and its actions are carried out.
+ * The step of a served model: passes events to the scheduler and carries out its actions.
  *
  * Owner: the served model. Thread: the loop's.
  */
@@ -9,7 +9,7 @@
 
 #include "daemon/serve/gateway/served/served_state.h"
 
-/* Tells the scheduler what happened, until nothing more follows. */
+/* Runs steps until no new events follow. */
 void served_step(struct served *s);
 /* The timer's callback. */
 void served_step_due(uv_timer_t *timer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What workers and the profiler say, and what follows for the scheduler.
+ * Turns reports of workers and of the profiler into events for the scheduler.
  */
 #include "daemon/serve/gateway/served/served_workers.h"
 
@@ -27,14 +27,14 @@ static void on_done(void *ctx, struct model_worker *worker, uint64_t number, str
     if (!took_ns) took_ns = 1;
     e->worker = w->number;
     e->done.batch_ns = took_ns;
-    if (w->planned == 1) { /* it was alone */
+    if (w->planned == 1) { /* the request was alone in its batch */
         w->alone_ns = measure_take(&s->measure, model_worker_device_ns(worker), took_ns);
         e->done.alone_ns = &w->alone_ns; /* 0: not known */
     }
     s->batch_ns += took_ns;
     w->batch = 0;
     s->stepping =
-        true; /* what an answer brings about must wait: the next batch's numbers go there */
+        true; /* defers steps caused by the answers, because the next batch overwrites w->ids */
     for (uint32_t i = 0; i < w->count; i++) {
         struct asked *asked = asking_find(&s->asking, w->ids[i]);
         uint32_t count;
@@ -49,7 +49,7 @@ static void on_done(void *ctx, struct model_worker *worker, uint64_t number, str
     served_profile_quiet(s);
 }
 
-/* The time that it took says nothing of a batch. */
+/* The duration of a failed batch is not used. */
 static void on_failed(void *ctx, struct model_worker *worker, uint64_t number, const char *why) {
     struct served_worker *w = ctx;
     struct served *s = w->of;
@@ -62,7 +62,7 @@ static void on_failed(void *ctx, struct model_worker *worker, uint64_t number, c
     served_step(s);
 }
 
-/* A request whose batch is lost a second time is given up: it may be the cause. */
+/* A request whose batch is lost a second time fails, because it may be the cause. */
 static void on_lost(void *ctx, struct model_worker *worker, uint64_t number, const char *why) {
     struct served_worker *w = ctx;
     struct served *s = w->of;
