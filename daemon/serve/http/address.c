@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Addresses are numbers: nothing is looked up.
+ * Addresses are numeric: no name is resolved.
  */
 #include "daemon/serve/http/address.h"
 
@@ -68,7 +68,7 @@ int address_listen(const char *address, uint16_t *port, char *why, size_t cap) {
         return fd;
     }
     bytes = sizeof(a);
-    if (getsockname(fd, &a.any, &bytes) == 0) /* both have it at the same place */
+    if (getsockname(fd, &a.any, &bytes) == 0) /* the port is at the same offset for IPv4 and IPv6 */
         *port = ntohs(a.v4.sin_port);
     return fd;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A loop takes requests off a connection until it has to wait: for bytes, for an answer, for room.
+ * Processes requests of a connection in a loop until it has to wait for bytes, for an answer, or
+ * for space in the socket.
  */
 #include "daemon/serve/http/advance.h"
 
@@ -13,7 +14,8 @@
 #include "daemon/serve/http/intake.h"
 #include "daemon/serve/http/show.h"
 
-#define SPARE_CONNECTIONS 64u /* above the limit, so that one too many is told so */
+/* Connections accepted above the limit, so that their clients get an error. */
+#define SPARE_CONNECTIONS 64u
 
 static struct exchange *of(struct tcp *t) {
     return list_entry(t, struct exchange, tcp);
@@ -35,10 +37,10 @@ void advance_shut(struct conn *c) {
     close_it(list_entry(c, struct exchange, conn));
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- responses ------------------------------------------------------------------------------- */
 
-/* A client that sends still would lose the answer where the connection is closed: it is read on,
- * for a while (RFC 9112, 9.6). */
+/* If the client is still sending, closing the connection would destroy the response. The rest is
+ * read for a while (RFC 9112, 9.6). */
 static void leave(struct exchange *x, bool unread) {
     if (!unread) {
         close_it(x);
@@ -49,7 +51,7 @@ static void leave(struct exchange *x, bool unread) {
     tcp_half_close(&x->tcp);
 }
 
-/* All of the response has gone. */
+/* Called when all of the response is sent. */
 static void answered(struct exchange *x) {
     bool last = x->response.last || x->front->stopping;
     bool unread = x->session.state != SESSION_ANSWERING || x->session.bytes;
@@ -80,7 +82,7 @@ static void send_response(struct exchange *x) {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Hands a request over. What is not answered within the call waits. */
+/* Hands a request over to the server of models. If it is not answered within the call, it waits. */
 static void ask(struct exchange *x) {
     struct front *f = x->front;
 
@@ -91,7 +93,7 @@ static void ask(struct exchange *x) {
     conn_enter(&f->conns, &x->conn, CONN_WAITING, fdutil_now_ns());
 }
 
-/* All of it is there. */
+/* Called when all of the request has arrived. */
 static void dispatch(struct exchange *x) {
     if (!x->why.status && x->route.kind != ROUTE_INFER) show_route(x);
     if (!x->why.status && x->route.kind == ROUTE_INFER) {
@@ -101,8 +103,8 @@ static void dispatch(struct exchange *x) {
     if (x->why.status && x->state == EXCHANGE_BODY) exchange_refuse(x);
 }
 
-/* Without its body, whose length is not known or which is not taken: the next request cannot be
- * found. */
+/* Rejects a request whose body has an unknown length or is not read. The connection cannot go on,
+ * because the start of the next request is not known. */
 static void refuse_at_once(struct exchange *x) {
     exchange_refuse(x);
     x->response.last = true;
@@ -116,22 +118,21 @@ static void take_head(struct exchange *x) {
         session_body(&x->session, x->body);
 }
 
-/* Once, before the first byte of its body. */
+/* Sends "100 Continue", once, before the first byte of the body. */
 static void tell_to_go_on(struct exchange *x) {
     char text[] = RESPONSE_CONTINUE;
     uv_buf_t buf = {.base = text, .len = sizeof(text) - 1};
 
     x->expects = false;
-    /* Nothing else is on its way to this client: a socket without so much room is broken. */
+    /* nothing else is in flight to this client, so a socket without this much space is broken */
     if (x->session.body_bytes == 0 && tcp_send(&x->tcp, &buf, 1)) close_it(x);
 }
 
-/* False: something has to happen first. */
+/* Returns false if it has to wait for something. */
 static bool step(struct exchange *x) {
     enum session_next next;
 
-    if (x->state == EXCHANGE_SENDING)
-        return false; /* its answer is the socket's until it has gone */
+    if (x->state == EXCHANGE_SENDING) return false; /* the response is in use until it is sent */
     next = session_next(&x->session, &x->why);
     if (x->state == EXCHANGE_NONE && next == SESSION_MORE && !session_begun(&x->session))
         return false;
@@ -145,8 +146,8 @@ static bool step(struct exchange *x) {
     return next != SESSION_MORE && (x->state == EXCHANGE_NONE || x->state == EXCHANGE_BODY);
 }
 
-/* As long as there is room for what comes. More than that is left where it is, with the news that
- * its client hung up: advance_look(). */
+/* Reads as long as there is space. Further bytes stay in the socket, and hide that the client hung
+ * up; see advance_look(). */
 static void read_or_not(struct exchange *x) {
     size_t bytes;
 
@@ -155,7 +156,7 @@ static void read_or_not(struct exchange *x) {
 }
 
 static void go_on(struct exchange *x) {
-    list_remove(&x->behind); /* where more bytes came before its turn: this is it */
+    list_remove(&x->behind); /* bytes arrived before its turn, which is now */
     while (step(x))
         continue;
     if (x->state == EXCHANGE_CLOSED) return;
@@ -165,7 +166,8 @@ static void go_on(struct exchange *x) {
         read_or_not(x);
 }
 
-/* Connections whose next request is there; those that come meanwhile have the next turn. */
+/* Handles connections whose next request has arrived; those that join meanwhile wait for the next
+ * turn. */
 static void on_again(uv_timer_t *t) {
     struct front *f = t->data;
     struct list now, *first;
@@ -197,8 +199,8 @@ static struct exchange *of_link(struct list *l) {
     return list_entry(list_entry(l, struct conn, link), struct exchange, conn);
 }
 
-/* Whoever is told that one is gone may answer others, which leave the list that they are in then,
- * whichever it is. */
+/* A callback about a client that is gone may answer other requests, which then leave whichever list
+ * they are in. */
 void advance_look(struct front *f) {
     struct list *pos, *tmp, hung_up;
 
@@ -212,7 +214,7 @@ void advance_look(struct front *f) {
         close_it(of_link(hung_up.next));
 }
 
-/* ---- called by the socket -------------------------------------------------------------------- */
+/* ---- callbacks of the socket ----------------------------------------------------------------- */
 
 static void *room(struct tcp *t, size_t *bytes) {
     struct exchange *x = of(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a connection does next: with bytes that came, an answer that was made, room in its socket.
- * In the loop's thread.
+ * Advances a connection when bytes arrive, a response is ready, or its socket has space. Thread:
+ * the loop's.
  */
 #ifndef DAEMON_SERVE_HTTP_ADVANCE_H
 #define DAEMON_SERVE_HTTP_ADVANCE_H
@@ -11,18 +11,20 @@
 struct exchange;
 struct front;
 
-/* Takes the next connection of the front's listener. 0; -ENOMEM: it was not taken. */
+/* Accepts the next connection of the front's listener. Returns 0, or -ENOMEM if it was not
+ * accepted. */
 int advance_accept(struct front *f);
 
-/* A request that waited has its response. What its client sent behind it is looked at in the loop's
- * next turn: whoever answers is not asked within that. */
+/* Called when a waiting request has its response. The client's next request is handled in the
+ * loop's next turn, so that the server of models is not called back within its own call. */
 void advance_answered(struct exchange *x);
 
-/* For clients that hung up while they wait and have sent more behind their request than is read:
- * the loop does not see these. To be called now and then. */
+/* Finds waiting clients that hung up after sending more than is read; the loop does not notice
+ * these. To be called periodically. */
 void advance_look(struct front *f);
 
-/* Closes a connection; whoever serves its request is told so, if somebody does. For conns. */
+/* Closes a connection and tells the server of models if it has the request. A callback for
+ * conns. */
 void advance_shut(struct conn *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A connection enters the end of a list at the time it is entered: lists are in the order of time,
- * and a look at their beginnings is enough.
+ * A connection is appended to a list at the time it enters the phase. Lists are therefore ordered
+ * by time, and only their beginnings are examined.
  */
 #include "daemon/serve/http/conn.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory: a body from its announcement to its request's end, a response until it has gone.
+ * Manages memory: a body lives from its announcement to the end of the request, a response until it
+ * is sent.
  */
 #include "daemon/serve/http/exchange.h"
 
@@ -63,7 +64,7 @@ struct request_body exchange_body(const struct exchange *x) {
     return (struct request_body){x->body, x->session.body_bytes, x->json_bytes};
 }
 
-/* One that was refused is parsed anew where it comes again. */
+/* A rejected request is not reused; an equal one is parsed again. */
 static void drop_request(struct exchange *x) {
     struct request_body body = exchange_body(x);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One connection, and the request that is on it: HTTP has one at a time. Made when a connection
- * opens, used again for each of its requests. In the loop's thread.
+ * One connection and its current request; HTTP has one at a time. Created when a connection opens
+ * and reused for each of its requests. Thread: the loop's.
  */
 #ifndef DAEMON_SERVE_HTTP_EXCHANGE_H
 #define DAEMON_SERVE_HTTP_EXCHANGE_H
@@ -16,17 +16,17 @@
 
 struct front;
 
-#define EXCHANGE_PATH_BYTES 96 /* as the log shows it */
+#define EXCHANGE_PATH_BYTES 96 /* as shown in the log */
 
 enum exchange_state {
     EXCHANGE_NONE,     /* between requests */
-    EXCHANGE_HEAD,     /* the first byte of one is there */
-    EXCHANGE_BODY,     /* its headers too; the body comes */
-    EXCHANGE_ASKED,    /* with whoever serves the model, within infer() */
-    EXCHANGE_WAITING,  /* the same, after infer() */
-    EXCHANGE_ANSWERED, /* its response is made */
-    EXCHANGE_SENDING,  /* and a part of it with the socket, which is full */
-    EXCHANGE_LEAVING,  /* the last response has gone: its client is to hang up */
+    EXCHANGE_HEAD,     /* the first byte has arrived */
+    EXCHANGE_BODY,     /* the headers have arrived; the body is being received */
+    EXCHANGE_ASKED,    /* handed to the server of models, within infer() */
+    EXCHANGE_WAITING,  /* the same, after infer() returned */
+    EXCHANGE_ANSWERED, /* its response is ready */
+    EXCHANGE_SENDING,  /* part of the response waits for space in the socket */
+    EXCHANGE_LEAVING,  /* the last response is sent; the client is expected to hang up */
     EXCHANGE_CLOSED,
 };
 
@@ -35,18 +35,18 @@ struct exchange {
     struct front *front;
     struct tcp tcp;
     struct session session;
-    struct list behind; /* of the front's, while its next request waits to be looked at */
+    struct list behind; /* in front.behind, while its next request waits for the loop's next turn */
     enum exchange_state state;
     struct route route;
-    struct refusal why; /* status 0: nothing is wrong with it so far */
-    bool expects;       /* it is to be told to go on */
+    struct refusal why; /* status 0: no error so far */
+    bool expects;       /* the client waits for "100 Continue" */
 
     unsigned char *body;
-    size_t body_bytes; /* that have come, as the front counts them */
-    size_t json_bytes; /* of its body, by its header; REQUEST_NO_HEADER */
-    char application[REQUEST_MAX_APPLICATION_BYTES + 1]; /* by its header; "": not said */
+    size_t body_bytes; /* received bytes, as the front counts them */
+    size_t json_bytes; /* length of the JSON from its header; REQUEST_NO_HEADER */
+    char application[REQUEST_MAX_APPLICATION_BYTES + 1]; /* from its header; "": not given */
     struct request request;
-    struct again before; /* the connection's request before */
+    struct again before; /* the connection's previous request */
     struct front_reply reply;
 
     struct response response;
@@ -61,24 +61,25 @@ static inline struct exchange *exchange_of(struct front_reply *reply) {
     return list_entry(reply, struct exchange, reply);
 }
 
-/* Without a connection yet. NULL: no memory. */
+/* Creates an exchange without a connection. NULL if memory is short. */
 struct exchange *exchange_create(struct front *f);
 void exchange_destroy(struct exchange *x);
 
-/* With a request, from its first byte on to its end, however it ends; then it goes into the log. */
+/* exchange_begin starts a request at its first byte. exchange_end ends it, however it ends, and
+ * logs it. */
 void exchange_begin(struct exchange *x);
 void exchange_end(struct exchange *x, bool gone);
-/* What the log says of it. */
+/* Sets method and path for the log. */
 void exchange_name(struct exchange *x, const char *method, const char *path);
 
-/* What has come of it. */
+/* The part of the body that has arrived. */
 struct request_body exchange_body(const struct exchange *x);
-/* Gives the request and its body back; the answer may be on its way still. */
+/* Releases the request and its body; the response may still be in flight. */
 void exchange_drop(struct exchange *x);
 
-/* Its only response. Takes over what `body` has. */
+/* Sets the request's only response. Takes over the memory of `body`. */
 void exchange_respond(struct exchange *x, int status, const char *type, struct buf *body);
-/* The same with x->why. */
+/* Responds with x->why. */
 void exchange_refuse(struct exchange *x);
 
 #endif

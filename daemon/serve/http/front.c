@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The listener, the timers, and the front's life. All that a client does is in the room's other
- * files.
+ * The listener, the timers, and the front's start and stop. The other files of this directory
+ * handle the clients.
  */
 #include "daemon/serve/http/front.h"
 
@@ -16,9 +16,9 @@
 #include "daemon/serve/http/front_parts.h"
 
 #define BACKLOG 4096
-#define LEAVING_NS 2000000000u /* for a client that is to hang up */
+#define LEAVING_NS 2000000000u /* time for a client to hang up */
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- stop ------------------------------------------------------------------------------------ */
 
 static void count_down(struct front *f) {
     if (--f->open_handles == 0 && f->done) f->done(f->done_arg);
@@ -28,7 +28,7 @@ static void on_closed(uv_handle_t *h) {
     count_down(h->data);
 }
 
-/* When it stops, and the last connection is closed. */
+/* Closes the timers once the front stops and the last connection is closed. */
 static void close_if_idle(struct front *f) {
     if (!f->stopping || f->closing || f->conns.count) return;
     f->closing = true;
@@ -41,7 +41,7 @@ static void on_left(struct front *f) {
     count_down(f);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------- */
+/* ---- callbacks of the loop ------------------------------------------------------------------- */
 
 static void on_connection(uv_stream_t *listener, int status);
 
@@ -53,7 +53,7 @@ static void on_turned_away(uv_handle_t *h) {
     count_down(f);
 }
 
-/* There is no memory for the next connection: it is closed, and those behind it wait until that is
+/* Accepts and closes the next connection because memory is short; later ones wait until that is
  * done. */
 static void turn_away(struct front *f) {
     f->one_waits = f->turning_away;
@@ -78,7 +78,7 @@ static void on_sweep(uv_timer_t *t) {
     advance_look(f);
 }
 
-/* Often enough that no limit is passed by more than a quarter; in ms. */
+/* The period of the sweep in ms, short enough that no limit is exceeded by more than a quarter. */
 static uint64_t sweep_ms(const struct front_limits *l) {
     uint64_t least = l->idle_ns;
 
@@ -88,7 +88,7 @@ static uint64_t sweep_ms(const struct front_limits *l) {
     return least < 10 ? 10 : least > 500 ? 500 : least;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static struct front *make(const struct front_config *c) {
     struct front *f = calloc(1, sizeof(*f));
@@ -112,7 +112,7 @@ static void destroy(void *arg) {
     front_destroy(arg);
 }
 
-/* 0 or -errno; its handles are in the loop either way. Takes over the descriptor. */
+/* Returns 0 or -errno; the handles are in the loop in either case. Takes over the descriptor. */
 static int join(struct front *f, struct uv_loop_s *loop, int fd) {
     int err;
 
@@ -145,7 +145,7 @@ int front_create(struct front **out, struct uv_loop_s *loop, const struct front_
     err = join(f, loop, fd);
     if (err) {
         snprintf(why, cap, "libuv: %s", strerror(-err));
-        front_stop(f, destroy, f); /* the loop has its handles still */
+        front_stop(f, destroy, f); /* the loop still has its handles */
         return err;
     }
     *out = f;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For a machine with some gigabytes of memory, and clients that keep their connections.
+ * Defaults for a machine with some gigabytes of memory, and clients that keep their connections
+ * open.
  */
 #include "daemon/serve/http/front_limits.h"
 

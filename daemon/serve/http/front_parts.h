@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the front is made of, for the files of this room. Owned by front.c; in the loop's thread.
+ * The front's state, for the files of this directory. Owner: front.c. Thread: the loop's.
  */
 #ifndef DAEMON_SERVE_HTTP_FRONT_PARTS_H
 #define DAEMON_SERVE_HTTP_FRONT_PARTS_H
@@ -19,24 +19,26 @@ struct front {
     void *arg;
     uint16_t port;
     struct conns conns;
-    size_t bodies_bytes; /* of all requests' bodies that are there */
+    size_t bodies_bytes; /* of all requests' bodies in memory */
     bool stopping;
     void (*done)(void *arg);
     void *done_arg;
 
     uv_tcp_t listener;
-    uv_tcp_t unwanted; /* a connection for which there is no memory, while it is closed */
-    uv_timer_t sweep;  /* looks for connections beyond their time, or gone unseen */
-    uv_timer_t again;  /* for those in `behind` */
-    int open_handles;  /* those above, and all connections */
+    uv_tcp_t unwanted; /* a connection being closed because memory is short */
+    uv_timer_t sweep;  /* finds connections that exceeded a time limit or hung up unnoticed */
+    uv_timer_t again;  /* runs the connections in `behind` */
+    int open_handles;  /* the handles above and all connections */
     bool turning_away; /* `unwanted` is being closed */
-    bool one_waits;    /* behind it */
+    bool one_waits;    /* another connection waits until `unwanted` is closed */
     bool closing;
-    struct list behind; /* connections whose next request is there: it is looked at in the loop */
-    void (*left)(struct front *f); /* a connection has gone */
+    /* Connections whose next request has arrived and waits for the loop's next turn. */
+    struct list behind;
+    void (*left)(struct front *f); /* called when a connection is closed */
 
     struct date date;
-    unsigned char scratch[HEAD_MAX_BYTES]; /* into which is read, one connection at a time */
+    /* Read buffer, shared by all connections, used by one at a time. */
+    unsigned char scratch[HEAD_MAX_BYTES];
 };
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The front's side of front_ops.h: what whoever serves a model says of a request, within infer() or
- * later.
+ * Implements the replies of front_ops.h, which the server of models calls within infer() or later.
  */
 #include "daemon/serve/http/front_reply.h"
 #include "daemon/serve/http/advance.h"
 #include "daemon/serve/http/exchange.h"
 #include "daemon/serve/infer/answer.h"
 
-/* The response is made: on with it. `waited`: nobody else goes on with it. */
+/* Continues after the response is made. With `waited`, no caller up the stack continues the
+ * connection. */
 static void go_on(struct exchange *x, bool waited) {
     if (waited)
         advance_answered(x);

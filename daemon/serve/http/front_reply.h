@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a server of models answers a request that the front gave it (front_ops.h): within infer() or
- * later.
+ * The functions with which a server of models answers a request of the front (front_ops.h), within
+ * infer() or later.
  *
  * Thread: the loop's.
  */
@@ -10,12 +10,12 @@
 
 #include "daemon/serve/http/front_ops.h"
 
-/* `outputs` are all that the model gives, or all that were asked for; in any order. The status that
- * it was answered with: 500 where they are not what they should be, 503 without memory. */
+/* `outputs` are all outputs of the model, or all requested ones, in any order. Returns the HTTP
+ * status sent: 500 if the outputs are invalid, 503 if memory is short. */
 int front_answer(struct front_reply *reply, const struct tensor *outputs, uint32_t count);
 
-/* why->status: 429 where it was refused on arrival, 504 where its deadline cannot be met any more,
- * 503 where nobody can serve it, 500 where the model failed. */
+/* why->status: 429 if rejected on arrival, 504 if the deadline cannot be met any more, 503 if no
+ * worker can serve the request, 500 if the model failed. */
 void front_refuse(struct front_reply *reply, const struct refusal *why);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A body is read into memory that is as large as it was announced, all but its first bytes by the
- * kernel; what is too large is refused by its head. That of a request which is refused anyway is
- * read all the same, as clients send it before they look at the answer.
+ * A body is read into memory of its announced length, directly by the kernel except for the first
+ * bytes. A body that is too large is rejected by its head. The body of a rejected request is still
+ * read, because clients send it before they read the response.
  */
 #include "daemon/serve/http/intake.h"
 
@@ -36,7 +36,7 @@ static void check_route(struct exchange *x) {
     }
 }
 
-/* "application/json; charset=utf-8" */
+/* Matches the type in "application/json; charset=utf-8". */
 static bool is_type(const char *value, const char *type) {
     size_t n = strlen(type);
     return strncasecmp(value, type, n) == 0 && (value[n] == '\0' || strchr("; \t", value[n]));
@@ -56,7 +56,7 @@ static void check_type(struct exchange *x) {
                     type);
 }
 
-/* What is needed when the body is there, and the head is not any more. */
+/* Copies the header fields that are needed after the body has arrived, when the head is gone. */
 static void keep_fields(struct exchange *x) {
     const char *json = field(x, HEAD_JSON_BYTES), *a = field(x, HEAD_APPLICATION);
     size_t bytes = a ? strlen(a) : 0;
@@ -74,7 +74,7 @@ static void keep_fields(struct exchange *x) {
         memcpy(x->application, a, bytes + 1);
 }
 
-/* True, and why: so much more has no room. */
+/* Returns true and sets the error if this many more bytes exceed the limit. */
 static bool is_too_much(struct exchange *x, size_t bytes) {
     const struct front *f = x->front;
 
@@ -84,7 +84,8 @@ static bool is_too_much(struct exchange *x, size_t bytes) {
     return true;
 }
 
-/* Addresses for what is announced; what has not come takes no memory, and is not counted. */
+/* Allocates the announced length. Bytes that have not arrived use no physical memory and are not
+ * counted. */
 static void take_room(struct exchange *x) {
     size_t bytes = x->session.head.body_bytes;
 
@@ -105,7 +106,7 @@ void intake_count(struct exchange *x) {
     x->front->bodies_bytes += more;
 }
 
-/* True: its body is not waited for. */
+/* Returns true if the body is not read. */
 static bool check_length(struct exchange *x) {
     if (field(x, HEAD_CODING)) {
         refusal_say(&x->why, 411, "send a Content-Length: bodies in chunks are not supported");
@@ -130,7 +131,8 @@ bool intake_head(struct exchange *x) {
         keep_fields(x);
         if (!x->why.status) take_room(x);
     }
-    return x->why.status && x->expects; /* its client asked whether to send it: no */
+    /* The client asked before sending the body, and is told no. */
+    return x->why.status && x->expects;
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */
@@ -153,7 +155,7 @@ const struct model *intake_model(struct exchange *x, const char **version) {
     return NULL;
 }
 
-/* From its body, which may say what the one before said. */
+/* Makes the request from its body, reusing the previous request if the JSON is equal. */
 static void take_request(struct exchange *x, const struct model *m, const char *version) {
     struct request_body body = exchange_body(x);
     struct request *r = &x->request;
@@ -161,7 +163,7 @@ static void take_request(struct exchange *x, const struct model *m, const char *
     if (!again_take(&x->before, &body, m, version, r) &&
         (request_parse(r, &body, &x->why) || request_bind(r, m, version, &x->why)))
         return;
-    if (!r->application && *x->application) /* where the parameter is not there */
+    if (!r->application && *x->application) /* the request's own parameter has precedence */
         r->application = x->application;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each is a short text that is made anew.
+ * Each answer is a short text that is created anew.
  */
 #include "daemon/serve/http/show.h"
 
@@ -32,7 +32,7 @@ static void write_index(const struct front *f, struct buf *json) {
     buf_append(json, "]", 1);
 }
 
-/* With an empty body where it is so. */
+/* Answers with an empty body if ready. */
 static void readiness(struct exchange *x, const struct model *m) {
     const struct front *f = x->front;
     struct buf none;
@@ -82,7 +82,7 @@ void show_route(struct exchange *x) {
         type = METRICS_TYPE;
         f->ops->metrics(f->arg, &text);
         break;
-    default: break; /* that it lives */
+    default: break; /* liveness: an empty body */
     }
     exchange_respond(x, 200, type, &text);
 }

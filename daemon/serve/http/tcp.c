@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A write is tried at once and queued only where the socket is full: in the usual case a request
- * takes one read and one write.
+ * A write is tried at once and queued only if the socket is full; usually a request takes one read
+ * and one write.
  */
 #include "daemon/serve/http/tcp.h"
 
@@ -17,10 +17,10 @@ int tcp_accept(struct tcp *t, uv_stream_t *listener, const struct tcp_ops *ops) 
     int err;
 
     *t = (struct tcp){.ops = ops};
-    uv_tcp_init(listener->loop, &t->handle); /* fails for flags alone, of which there are none */
+    uv_tcp_init(listener->loop, &t->handle); /* fails only for invalid flags, and there are none */
     t->handle.data = t;
     err = uv_accept(listener, (uv_stream_t *)&t->handle);
-    if (!err) uv_tcp_nodelay(&t->handle, 1); /* slower without, no more */
+    if (!err) uv_tcp_nodelay(&t->handle, 1); /* a failure only makes the connection slower */
     return err;
 }
 
@@ -47,7 +47,7 @@ void tcp_read(struct tcp *t, bool on) {
     if (!on)
         uv_read_stop((uv_stream_t *)&t->handle);
     else if (uv_read_start((uv_stream_t *)&t->handle, on_room, on_read))
-        t->reading = false; /* it is closing */
+        t->reading = false; /* the handle is closing */
 }
 
 static void on_written(uv_write_t *w, int status) {
@@ -60,7 +60,7 @@ static void on_written(uv_write_t *w, int status) {
         t->ops->sent(t);
 }
 
-/* `bufs` without their first bytes; how many are left. */
+/* Removes the first `bytes` bytes from `bufs`; returns how many buffers remain. */
 static unsigned without(uv_buf_t **bufs, unsigned count, size_t bytes) {
     while (count && bytes >= (*bufs)->len) {
         bytes -= (*bufs)->len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A TCP connection in a loop of libuv: bytes in where its owner wants them, bytes out at once where
- * the socket has room. The struct is the owner's, from tcp_accept() until closed(). In the
- * loop's thread.
+ * A TCP connection in a libuv loop. Bytes are read to where the owner wants them, and written at
+ * once if the socket has space. The owner keeps the struct from tcp_accept() until closed().
+ * Thread: the loop's.
  */
 #ifndef DAEMON_SERVE_HTTP_TCP_H
 #define DAEMON_SERVE_HTTP_TCP_H
@@ -12,13 +12,14 @@
 
 struct tcp;
 
-/* What its owner is told, in the loop; any of it may close it. */
+/* Callbacks, in the loop; each may close the connection. */
 struct tcp_ops {
-    void *(*room)(struct tcp *t, size_t *bytes); /* for what comes, 1 byte or more */
+    void *(*room)(struct tcp *t, size_t *bytes); /* buffer for incoming bytes, at least 1 byte */
     void (*came)(struct tcp *t, void *at, size_t bytes);
-    void (*sent)(struct tcp *t);   /* all that tcp_send() queued */
-    void (*ended)(struct tcp *t);  /* its peer hung up, or half so; or it broke */
-    void (*closed)(struct tcp *t); /* the last of it */
+    void (*sent)(struct tcp *t); /* all bytes queued by tcp_send() are sent */
+    /* The peer closed the connection or its sending half, or the connection broke. */
+    void (*ended)(struct tcp *t);
+    void (*closed)(struct tcp *t); /* the last callback */
 };
 
 struct tcp {
@@ -28,24 +29,25 @@ struct tcp {
     bool reading;
 };
 
-/* The next connection of a listener. 0, or -errno; closed() follows either way, once tcp_close()
- * was called. */
+/* Accepts a connection of a listener. Returns 0 or -errno; in either case closed() follows after
+ * tcp_close(). */
 int tcp_accept(struct tcp *t, uv_stream_t *listener, const struct tcp_ops *ops);
 
-/* What comes is read, or waits; at first it waits. */
+/* Turns reading on or off; it is off at first. */
 void tcp_read(struct tcp *t, bool on);
 
-/* 0: all of it has gone. 1: the rest goes when it can: sent() follows, and what `bufs` point at
- * stays until then or until closed(); nothing else may be sent before. -errno: it broke. */
+/* Returns 0 if all is sent. Returns 1 if the rest is queued: sent() follows; the data of `bufs`
+ * must stay valid until then or until closed(), and nothing else may be sent before. Returns -errno
+ * if the connection broke. */
 int tcp_send(struct tcp *t, uv_buf_t *bufs, unsigned count);
 
-/* Whether its peer did, or half so, whatever can still be read. */
+/* Tests whether the peer closed the connection or its sending half, even if unread bytes remain. */
 bool tcp_hung_up(const struct tcp *t);
 
-/* The peer is told that nothing follows; what it sends is read on. */
+/* Shuts down our sending half; reading continues. */
 void tcp_half_close(struct tcp *t);
 
-/* At once; what was queued is dropped. */
+/* Closes at once and drops queued bytes. */
 void tcp_close(struct tcp *t);
 
 #endif

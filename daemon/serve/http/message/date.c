@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In English whatever the locale is.
+ * English month and day names, whatever the locale is.
  */
 #include "daemon/serve/http/message/date.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A head is parsed once it is whole, by http_parser, in one call. What that takes and RFC 9112 does
- * not is refused before: lines that end without CR, a CR within a line, folded lines, control
- * characters. What it passes over is refused behind it: a length that is empty, a field twice.
+ * A complete head is parsed by http_parser in one call. Some input is rejected before, because
+ * http_parser accepts it and RFC 9112 does not: lines without CR, a CR within a line, folded lines,
+ * control characters. Other input is rejected afterwards: an empty length, a repeated field.
  */
 #include "daemon/serve/http/message/head.h"
 
@@ -20,17 +20,17 @@ struct reading {
     char *text;
     struct head *head;
     struct refusal *why;
-    int field; /* whose value comes next; HEAD_FIELDS: one that nobody asks for */
+    int field; /* field of the next value; HEAD_FIELDS: one that is not used */
     struct span target, values[HEAD_FIELDS];
     bool there[HEAD_FIELDS], whole;
 };
 
-/* ---- its end --------------------------------------------------------------------------------- */
+/* ---- end of a head --------------------------------------------------------------------------- */
 
 int head_end(const char *text, size_t bytes, size_t *at, struct refusal *why) {
     for (size_t i = *at; i < bytes; i++) {
         unsigned char c = (unsigned char)text[i], before = i ? (unsigned char)text[i - 1] : '\n';
-        if (c > ' ' && c != 127 && before != '\r') continue; /* nearly all of them */
+        if (c > ' ' && c != 127 && before != '\r') continue; /* true for nearly all characters */
         if ((c == '\n') != (before == '\r'))
             return refusal_say(why, 400, "a line of the request's head does not end in CR LF");
         if (before == '\n' && (c == ' ' || c == '\t'))
@@ -46,7 +46,7 @@ int head_end(const char *text, size_t bytes, size_t *at, struct refusal *why) {
     return 0;
 }
 
-/* ---- what http_parser calls ------------------------------------------------------------------ */
+/* ---- callbacks of http_parser ---------------------------------------------------------------- */
 
 static int on_target(http_parser *p, const char *at, size_t bytes) {
     struct reading *r = p->data;
@@ -67,7 +67,7 @@ static int on_field(http_parser *p, const char *at, size_t bytes) {
     struct reading *r = p->data;
     int i = 0;
 
-    /* It takes "Content-Length : 5" for a length. */
+    /* http_parser accepts "Content-Length : 5" */
     if (memchr(at, ' ', bytes)) return refusal_say(r->why, 400, "a space in a header's name");
     while (i < HEAD_FIELDS &&
            (names[i].bytes != bytes || strncasecmp(names[i].name, at, bytes) != 0))
@@ -93,11 +93,11 @@ static int on_whole(http_parser *p) {
 
     r->whole = true;
     r->head->keep_alive = http_should_keep_alive(p) != 0;
-    http_parser_pause(p, 1); /* bodies are none of its business */
+    http_parser_pause(p, 1); /* http_parser does not read bodies */
     return 0;
 }
 
-/* ---- the target ------------------------------------------------------------------------------ */
+/* ---- request target -------------------------------------------------------------------------- */
 
 static int digit_of(char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -106,7 +106,7 @@ static int digit_of(char c) {
     return -1;
 }
 
-/* In place. */
+/* Decodes percent escapes in place. */
 static int unescape(char *s) {
     char *out = s;
 
@@ -122,8 +122,8 @@ static int unescape(char *s) {
     return 0;
 }
 
-/* Of "/path?query", or of "http://host/path?query" (RFC 9112, 3.2.2: what a proxy sends, and every
- * server must take). */
+/* Extracts the path of "/path?query" or of "http://host/path?query". Proxies send the latter, and
+ * every server must accept it (RFC 9112, 3.2.2). */
 static int take_path(struct head *h, char *target, size_t bytes, struct refusal *why) {
     struct http_parser_url url;
     char *path = target;
@@ -133,7 +133,7 @@ static int take_path(struct head *h, char *target, size_t bytes, struct refusal 
         http_parser_url_init(&url);
         if (http_parser_parse_url(target, bytes, strcmp(h->method, "CONNECT") == 0, &url))
             return refusal_say(why, 400, "the request's target has none of HTTP's forms");
-        /* Without a path: an empty one, which is none of ours. */
+        /* without a path: an empty one, which matches no route */
         path = target + (url.field_set & 1 << UF_PATH ? url.field_data[UF_PATH].off : bytes);
     }
     path[strcspn(path, "?")] = '\0';
@@ -142,7 +142,7 @@ static int take_path(struct head *h, char *target, size_t bytes, struct refusal 
     return 0;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- whole head ------------------------------------------------------------------------------ */
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -161,7 +161,8 @@ int head_number(const char *text, size_t *number) {
     return 0;
 }
 
-/* What http_parser does not take, at `at`. A length that is too long for it is a number still. */
+/* Reports http_parser's error at `at`. A length too large for http_parser is still a valid number,
+ * and gets status 413. */
 static int complain(const struct reading *r, const http_parser *p, size_t at, size_t bytes) {
     enum http_errno e = HTTP_PARSER_ERRNO(p);
     const char *c = r->text + at;
@@ -174,7 +175,7 @@ static int complain(const struct reading *r, const http_parser *p, size_t at, si
                        http_errno_description(e));
 }
 
-/* One space before the target and one behind it, of which http_parser takes several. */
+/* Requires one space before and after the target; http_parser accepts several. */
 static int check_spaces(const struct reading *r) {
     size_t end = r->target.at + r->target.bytes;
 

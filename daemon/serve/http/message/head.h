@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The head of a request, its line and its fields: where it ends, and what it says. Strict wherever
- * somebody before us (a proxy) may have read it otherwise: RFC 9112, sections 2.2, 3.2, 5.1, 5.2
- * and 6.3. Pure.
+ * Parses the head of a request, its line and its fields. The parser is strict wherever a proxy in
+ * front may have interpreted the text differently: RFC 9112, sections 2.2, 3.2, 5.1, 5.2 and 6.3.
+ * Pure.
  */
 #ifndef DAEMON_SERVE_HTTP_MESSAGE_HEAD_H
 #define DAEMON_SERVE_HTTP_MESSAGE_HEAD_H
@@ -12,10 +12,10 @@
 
 #include "daemon/serve/infer/refusal.h"
 
-#define HEAD_MAX_BYTES (16u << 10) /* with its end; what is longer is answered 431 */
-#define HEAD_TOO_LONG ((size_t)-1) /* a body's length, beyond all numbers */
+#define HEAD_MAX_BYTES (16u << 10) /* including its end; a longer head gets status 431 */
+#define HEAD_TOO_LONG ((size_t)-1) /* a body length too large for any integer */
 
-/* The fields that somebody here asks for. None may be there twice. */
+/* The used fields. None may occur twice. */
 #define HEAD_LIST(X)                                 \
     X(HOST, "Host")                                  \
     X(BODY_BYTES, "Content-Length")                  \
@@ -33,25 +33,28 @@ enum head_field {
         HEAD_FIELDS
 };
 
-/* Its texts lie in the text that was parsed, and are there as long as that. */
+/* Strings point into the parsed text and are valid as long as that text. */
 struct head {
-    const char *method;              /* lasts for ever */
-    const char *path;                /* without escapes, and without what is behind a '?' */
-    const char *fields[HEAD_FIELDS]; /* NULL: not there */
-    size_t body_bytes;               /* by its Content-Length; 0 where there is none */
-    bool http10;                     /* not 1.1 */
-    bool keep_alive;                 /* its client does not want the connection closed */
-    bool expects;                    /* to be told to go on before it sends its body */
+    const char *method;              /* a static string */
+    const char *path;                /* decoded, without the query */
+    const char *fields[HEAD_FIELDS]; /* NULL: missing */
+    size_t body_bytes;               /* from Content-Length; 0 if missing */
+    bool http10;                     /* HTTP/1.0, not 1.1 */
+    bool keep_alive;                 /* the client does not ask to close the connection */
+    bool expects; /* the client waits for "100 Continue" before it sends the body */
 };
 
-/* Looks for the end of a head that begins at `text`. *at: how far it was looked at before, and is
- * now. 1: it ends there; 0: more has to come; -EINVAL: it is none, whatever comes, and why. */
+/* Searches for the end of a head that begins at `text`. *at is how far previous calls have
+ * searched, and is updated. Returns 1 if the head ends at *at, 0 if more bytes are needed, or
+ * -EINVAL with the reason if no bytes can make it valid. */
 int head_end(const char *text, size_t bytes, size_t *at, struct refusal *why);
 
-/* A whole one, as head_end has it; `text` is changed. 0, or -EINVAL and why. */
+/* Parses a complete head found by head_end; modifies `text`. Returns 0, or -EINVAL with the
+ * reason. */
 int head_parse(struct head *h, char *text, size_t bytes, struct refusal *why);
 
-/* Digits alone: a number that fits, HEAD_TOO_LONG where it does not; -EINVAL where they are not. */
+/* Parses digits only. Sets HEAD_TOO_LONG if the number does not fit; returns -EINVAL for other
+ * characters. */
 int head_number(const char *text, size_t *number);
 
 #endif

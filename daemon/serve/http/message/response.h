@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The head of a response as text. Pure.
+ * Writes the head of a response. Pure.
  */
 #ifndef DAEMON_SERVE_HTTP_MESSAGE_RESPONSE_H
 #define DAEMON_SERVE_HTTP_MESSAGE_RESPONSE_H
@@ -9,22 +9,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RESPONSE_HEAD_BYTES 512 /* enough for any */
+#define RESPONSE_HEAD_BYTES 512 /* enough for any response */
 #define RESPONSE_NO_JSON ((size_t)-1)
 #define RESPONSE_CONTINUE "HTTP/1.1 100 Continue\r\n\r\n"
 
 struct response {
     int status;
-    const char *type;       /* of the body; NULL: not said */
-    const char *allow;      /* methods; NULL: not said */
-    size_t body_bytes;      /* of its Content-Length */
-    size_t json_bytes;      /* of them, where binary data is behind; RESPONSE_NO_JSON: none is */
-    uint32_t retry_after_s; /* 0: not said */
-    bool last;              /* the connection is closed behind it */
-    bool http10;            /* its client has to be told that it is not */
+    const char *type;  /* of the body; NULL: omitted */
+    const char *allow; /* methods; NULL: omitted */
+    size_t body_bytes; /* for Content-Length */
+    /* Length of the JSON if binary data follows it; RESPONSE_NO_JSON otherwise. */
+    size_t json_bytes;
+    uint32_t retry_after_s; /* 0: omitted */
+    bool last;              /* the connection closes after this response */
+    bool http10; /* the client speaks HTTP/1.0 and must be told that the connection stays open */
 };
 
-/* How long it is. `date` as HTTP writes it. */
+/* Returns the length. `date` is in HTTP's format. */
 size_t response_write(const struct response *r, const char *date, char out[RESPONSE_HEAD_BYTES]);
 
 #endif

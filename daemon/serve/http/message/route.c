@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Paths as the protocol writes them; nothing is guessed.
+ * Matches the protocol's paths exactly.
  */
 #include "daemon/serve/http/message/route.h"
 
@@ -32,7 +32,8 @@ static const struct {
     {"infer", ROUTE_INFER},
 };
 
-/* One part of a path, which may not be empty; what is behind its slash, NULL: it does not fit. */
+/* Copies one non-empty part of a path; returns the position after its slash, or NULL if it does not
+ * fit. */
 static const char *take_part(const char *s, char *out) {
     size_t n = strcspn(s, "/");
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of the protocol's questions a path is. Pure, for any thread.
+ * Maps a path to an endpoint of the protocol. Pure, for any thread.
  */
 #ifndef DAEMON_SERVE_HTTP_MESSAGE_ROUTE_H
 #define DAEMON_SERVE_HTTP_MESSAGE_ROUTE_H
@@ -28,10 +28,10 @@ struct route {
     char version[ROUTE_MAX_NAME_BYTES + 1]; /* empty: the newest */
 };
 
-/* ROUTE_NONE where the path is none of these. It is without escapes. */
+/* ROUTE_NONE if no endpoint matches. The path is already decoded. */
 void route_find(struct route *r, const char *path);
 
-/* What it may be asked with, as the header Allow has it. */
+/* The allowed methods, as in the header Allow. */
 const char *route_methods(enum route_kind kind);
 bool route_allows(enum route_kind kind, const char *method);
 

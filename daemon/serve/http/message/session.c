@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In the usual case a request comes with one read into the caller's scratch, and nothing is kept.
+ * Usually a request arrives with one read into the caller's scratch buffer, and nothing is copied.
  */
 #include "daemon/serve/http/message/session.h"
 
@@ -70,7 +70,7 @@ static enum session_next next_head(struct session *s, struct refusal *why) {
     size_t end;
     int found;
 
-    /* Empty lines before a request: RFC 9112, 2.2. */
+    /* Empty lines before a request are skipped (RFC 9112, 2.2). */
     while (s->looked_at == 0 && s->bytes && (*s->at == '\r' || *s->at == '\n'))
         use(s, 1);
     text = (char *)s->at;
