@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inputs take their binary data in their order, so that lengths which are the same lie at the same
- * places. Content is checked again, where any is wrong (BYTES has lengths in it).
+ * Inputs take their binary data in order, so that equal lengths mean equal offsets. Contents are
+ * checked again for types that can be invalid (BYTES contains lengths).
  */
 #include "daemon/serve/infer/again.h"
 
@@ -19,7 +19,7 @@ static bool same_json(const struct again *a, const struct request_body *body) {
            memcmp(a->json, body->data, a->json_bytes) == 0;
 }
 
-/* True: all of the body is theirs, and right. */
+/* Points the inputs at the body. Returns true if they use all of the body and are valid. */
 static bool place_inputs(struct request *r, const struct request_body *body) {
     const unsigned char *at = (const unsigned char *)body->data + body->head_bytes;
     size_t left = body->bytes - body->head_bytes;
@@ -45,14 +45,14 @@ bool again_take(struct again *a, const struct request_body *body, const struct m
     return true;
 }
 
-/* None of it was JSON. */
+/* Tests that no input was given as JSON. */
 static bool is_binary(const struct request *r) {
     for (uint32_t i = 0; i < r->inputs_count; i++)
         if (r->own[i].len) return false;
     return r->inputs_count > 0;
 }
 
-/* False: there is no room, and a->json is as it was. */
+/* Stores the JSON. Returns false if memory is short; a->json is then unchanged. */
 static bool keep_json(struct again *a, const struct request_body *body) {
     unsigned char *json;
 

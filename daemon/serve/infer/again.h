@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The request before, kept for the next one: a client says the same JSON again and again, and what
- * differs is the binary data behind it. Then nothing is parsed. Owned by a connection; pure; not
- * thread-safe.
+ * The connection's previous request, stored because clients often repeat the same JSON with other
+ * binary data. Such a request is not parsed again. Owner: a connection. Pure; not thread-safe.
  */
 #ifndef DAEMON_SERVE_INFER_AGAIN_H
 #define DAEMON_SERVE_INFER_AGAIN_H
 
 #include "daemon/serve/infer/request.h"
 
-#define AGAIN_MAX_JSON_BYTES 4096 /* what is longer takes time elsewhere */
+#define AGAIN_MAX_JSON_BYTES 4096 /* for longer JSON, parsing is not what takes the time */
 
 struct again {
-    struct request request; /* of that JSON; its model is NULL where there is none */
+    struct request request; /* made from that JSON; its model is NULL if there is none */
     unsigned char *json;
     size_t json_bytes;
 };
 
-/* All zero is one that has nothing. */
+/* An empty struct is all zeroes. */
 void again_finish(struct again *a);
 
-/* Whether `body` says what the request before said, to the same model and version: then `r` is as
- * request_parse and request_bind would make it, but that nothing was parsed. */
+/* Tests whether `body` has the same JSON as the previous request, for the same model and version.
+ * If so, `r` is filled as request_parse and request_bind would, without parsing. */
 bool again_take(struct again *a, const struct request_body *body, const struct model *m,
                 const char *version, struct request *r);
 
-/* Takes over the request, which request_bind has seen and whose body is there still; or ends it,
- * where it is none that can be used again. */
+/* Takes over a bound request whose body is still present; frees the request if it cannot be
+ * reused. */
 void again_keep(struct again *a, struct request *r, const struct request_body *body);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Binary data is copied once, behind the JSON, in the order in which outputs were asked for.
+ * Binary data is copied once, behind the JSON, in the order in which outputs were requested.
  */
 #include "daemon/serve/infer/answer.h"
 

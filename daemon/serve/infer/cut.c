@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One walk over the text. Of its structure only so much is known as tells inputs[i].data from all
- * else: which brackets are open, and which string is a key.
+ * One pass over the text. It tracks only what is needed to recognise inputs[i].data: the open
+ * brackets, and which string is a key.
  */
 #include "daemon/serve/infer/cut.h"
 
@@ -12,16 +12,16 @@
 
 struct scan {
     const char *at, *end;
-    const char *copied; /* what is before it is in the rest, or cut */
+    const char *copied; /* text before this is in the rest or was cut */
     struct cut *out;
     struct refusal *why;
     uint32_t depth;
     char open[CUT_MAX_NESTING];
-    bool key;         /* the next string is one */
+    bool key;         /* the next string is a key */
     bool inputs;      /* within the value of the outermost key "inputs" */
-    bool inputs_seen; /* and it was there */
-    bool data;        /* within an input: its latest key is "data" */
-    uint32_t input;   /* which one of them */
+    bool inputs_seen; /* the key "inputs" has occurred */
+    bool data;        /* within an input whose latest key is "data" */
+    uint32_t input;   /* index of that input */
 };
 
 /* ---- strings --------------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ struct string {
     bool escapes, nul;
 };
 
-/* From its first quote to behind its last. */
+/* Reads a string from its first quote to after its last. */
 static int take_string(struct scan *s, struct string *out) {
     *out = (struct string){.text = ++s->at};
     while (s->at < s->end && *s->at != '"') {
@@ -99,7 +99,7 @@ static int copy(struct scan *s, const char *until) {
     return buf_append(&s->out->rest, s->copied, bytes) ? refusal_memory(s->why) : 0;
 }
 
-/* To behind its last bracket. */
+/* Skips an array, including its last bracket. */
 static int skip_array(struct scan *s) {
     struct string string;
     uint32_t depth = 0;
@@ -140,7 +140,7 @@ static int take_data(struct scan *s) {
     return buf_append(&s->out->rest, "0", 1) ? refusal_memory(s->why) : 0;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the whole text -------------------------------------------------------------------------- */
 
 static int push(struct scan *s, char c) {
     if (s->depth == CUT_MAX_NESTING)

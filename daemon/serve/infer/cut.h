@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The JSON of a request without its tensors' data: what is left is small whatever the tensors are,
- * and shallow, so that a general parser may have it; the data is read by values.h, straight into
- * bytes, and without a number that goes through a double. Pure; not thread-safe.
+ * Separates the tensors' data from the JSON of a request. The rest is small and shallow, so that a
+ * general parser can read it. values.h converts the data directly into bytes, without passing
+ * numbers through a double. Pure; not thread-safe.
  */
 #ifndef DAEMON_SERVE_INFER_CUT_H
 #define DAEMON_SERVE_INFER_CUT_H
@@ -15,22 +15,23 @@
 
 #define CUT_MAX_NESTING 16
 #define CUT_MAX_INPUTS 64
-#define CUT_MAX_BYTES 65536 /* of what is left */
+#define CUT_MAX_BYTES 65536 /* limit of the rest */
 
 struct cut_span {
-    const char *text; /* NULL: there is none */
+    const char *text; /* NULL: none */
     size_t bytes;
 };
 
 struct cut {
-    struct buf rest; /* a 0 stands where data was */
-    /* Of inputs[i].data, with its brackets, in the text that was cut. */
+    struct buf rest; /* the JSON with a 0 in place of each data array */
+    /* Per input: its data array including brackets, within the original text. */
     struct cut_span data[CUT_MAX_INPUTS];
 };
 
-/* 0, or -EINVAL and why; then too the caller finishes it. That the rest is JSON is not checked;
- * that all is UTF-8, that strings end and have no control characters is. Keys are without escapes,
- * strings outside of data without a NUL. */
+/* Returns 0, or -EINVAL with the error in `why`; the caller finishes the struct in either case.
+ * Does not check that the rest is valid JSON, but checks that all text is UTF-8, and that strings
+ * end and have no control characters. Keys must have no escapes, and strings outside of data no
+ * NUL. */
 int cut_json(struct cut *c, const char *text, size_t bytes, struct refusal *why);
 void cut_finish(struct cut *c);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keys are few: they are compared each with each.
+ * Objects have few keys, which are compared pairwise.
  */
 #include "daemon/serve/infer/field.h"
 
@@ -9,7 +9,7 @@
 #define MAX_KEYS 64
 #define MAX_EXACT 9007199254740992.0 /* 2^53 */
 
-/* Of Triton's extensions: who sends one relies on it. */
+/* Parameters of Triton's extensions; a client that sends one relies on its effect. */
 static const char *const unsupported[] = {"sequence_id", "shared_memory_region", "classification"};
 
 int field_check_keys(const cJSON *object, const char *owner, struct refusal *why) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Members of an object of JSON, with the complaint where one is not what it should be. The tree is
- * cJSON's and stays the caller's. Not thread-safe.
+ * Reads members of a JSON object and reports invalid ones. The tree is cJSON's and stays the
+ * caller's. Not thread-safe.
  */
 #ifndef DAEMON_SERVE_INFER_FIELD_H
 #define DAEMON_SERVE_INFER_FIELD_H
@@ -10,26 +10,26 @@
 
 #include "daemon/serve/infer/refusal.h"
 
-/* "input 3": who a complaint is about. */
+/* The subject of an error message, such as "input 3". */
 #define FIELD_OWNER_BYTES 320
 
-/* Every key at most once. */
+/* Checks that no key is repeated. */
 int field_check_keys(const cJSON *object, const char *owner, struct refusal *why);
 
-/* NULL where the member is missing, which is no mistake of its own. */
+/* NULL if the member is missing, which is not an error in itself. */
 const cJSON *field_get(const cJSON *object, const char *key);
 
-/* A string of 1 to `max` bytes, none of which is a control character. */
+/* Reads a string of 1 to `max` bytes without control characters. */
 int field_string(const cJSON *item, const char *owner, const char *key, size_t max,
                  const char **out, struct refusal *why);
 int field_bool(const cJSON *item, const char *owner, const char *key, bool *out,
                struct refusal *why);
-/* A whole number from 0 to 2^53, beyond which a double does not hold them all. */
+/* Reads a whole number from 0 to 2^53, the largest range that doubles represent exactly. */
 int field_count(const cJSON *item, const char *owner, const char *key, uint64_t *out,
                 struct refusal *why);
 
-/* The parameters of a request, an input or an output: none of them one that changes the meaning in
- * a way that is not supported. *out: the object, or NULL. */
+/* Reads the parameters of a request, an input or an output, and rejects unsupported ones that would
+ * change the meaning. *out: the object, or NULL. */
 int field_parameters(const cJSON *object, const char *owner, const cJSON **out,
                      struct refusal *why);
 

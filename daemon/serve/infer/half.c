@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Conversions by way of the exponent; every half is exact as a double.
+ * Converts through the exponent; every half is exact as a double.
  */
 #include "daemon/serve/infer/half.h"
 
 #include <math.h>
 
-#define BEYOND 65520.0 /* halfway between the largest and what would come next */
+#define BEYOND 65520.0 /* halfway between the largest half and the next step */
 
 uint16_t half_pack(double v) {
     uint16_t sign = signbit(v) ? 0x8000 : 0;
@@ -15,9 +15,10 @@ uint16_t half_pack(double v) {
 
     if (isnan(v)) return sign | 0x7e00;
     if (a >= BEYOND) return sign | 0x7c00;
-    if (a < 0x1p-14) return sign | (uint16_t)rint(a * 0x1p24); /* 1024 is the least normal one */
-    double m = frexp(a, &e);                                   /* from 0.5 on, below 1 */
-    /* Where the mantissa is rounded up to 2048 the exponent goes up by itself. */
+    /* subnormal; a result of 1024 is the smallest normal number. */
+    if (a < 0x1p-14) return sign | (uint16_t)rint(a * 0x1p24);
+    double m = frexp(a, &e); /* 0.5 <= m < 1 */
+    /* If the mantissa is rounded up to 2048, the carry increments the exponent. */
     return sign | (uint16_t)(((unsigned)(e + 14) << 10) + (unsigned)(rint(ldexp(m, 11)) - 1024));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Complaints name an input by its place until its name is known.
+ * Error messages name an input by its index until its name is known.
  */
 #include "daemon/serve/infer/input.h"
 
@@ -44,7 +44,7 @@ static int take_shape(struct tensor *t, const cJSON *item, const char *owner, st
                        (uint64_t)TENSOR_MAX_ELEMENTS);
 }
 
-/* By the binary extension. */
+/* Takes data by the binary extension. */
 static int take_binary(struct tensor *t, uint64_t bytes, const char *owner, struct input_rest *rest,
                        struct refusal *why) {
     if (bytes > rest->bytes)
@@ -90,7 +90,8 @@ static int take_data(struct tensor *t, const cJSON *item, const char *owner,
     return err ? err : take_binary(t, bytes, owner, rest, why);
 }
 
-/* As "input \"%.64s\"", of which there are two a request even where nobody is complained about. */
+/* Formats "input \"%.64s\"" without printf, because each request does this twice even without an
+ * error. */
 static void name_owner(char *owner, const char *name) {
     size_t bytes = strnlen(name, 64);
 

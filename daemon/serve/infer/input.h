@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One input of a request: what its JSON says, and where its bytes are. Pure; not thread-safe.
+ * Parses one input of a request: its JSON, and the location of its bytes. Pure; not thread-safe.
  */
 #ifndef DAEMON_SERVE_INFER_INPUT_H
 #define DAEMON_SERVE_INFER_INPUT_H
@@ -9,14 +9,14 @@
 #include "daemon/serve/infer/field.h"
 #include "daemon/serve/infer/tensor.h"
 
-/* What follows the JSON of a body: inputs take theirs in their order. */
+/* The bytes after the JSON of a body; inputs take theirs in order. */
 struct input_rest {
     const unsigned char *at;
     size_t bytes;
 };
 
-/* `data` is what was cut from it, `own` gets the bytes of what was JSON. 0, -EINVAL or -ENOMEM and
- * why. */
+/* `data` is the array that was cut from the JSON; `own` receives its bytes. Returns 0, or -EINVAL
+ * or -ENOMEM with the error in `why`. */
 int input_parse(struct tensor *t, const cJSON *item, uint32_t index, const struct cut_span *data,
                 struct input_rest *rest, struct buf *own, struct refusal *why);
 

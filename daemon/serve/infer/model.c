@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A daemon serves few models of few tensors: they are searched in order.
+ * A server has few models with few tensors, so searches are linear.
  */
 #include "daemon/serve/infer/model.h"
 
@@ -62,7 +62,7 @@ int model_tensor_fits(const struct model_tensor *m, const struct tensor *t, cons
     return shape_fits(m, t) ? 0 : refuse_shape(m, t, what, status, why);
 }
 
-/* ---- what is shown --------------------------------------------------------------------------- */
+/* ---- JSON objects ---------------------------------------------------------------------------- */
 
 static void write_string(struct buf *json, const char *s) {
     text_write(json, s, strlen(s));
@@ -111,7 +111,7 @@ static void write_config_tensors(struct buf *json, const char *key, const struct
 void model_write_config(const struct model *m, struct buf *json) {
     buf_printf(json, "{\"name\":");
     write_string(json, m->name);
-    /* 0: shapes are said in full, and batches are made without clients knowing. */
+    /* 0: clients give full shapes, and batches are formed without their knowledge */
     buf_printf(json, ",\"platform\":\"salus\",\"backend\":\"salus\",\"max_batch_size\":0");
     write_config_tensors(json, "input", m->inputs, m->inputs_count);
     write_config_tensors(json, "output", m->outputs, m->outputs_count);

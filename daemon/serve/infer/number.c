@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * RFC 8259, section 6. The C library rounds to the nearest; the locale is C.
+ * RFC 8259, section 6. The C library rounds to nearest; the locale is C.
  */
 #include "daemon/serve/infer/number.h"
 
@@ -25,7 +25,7 @@ static const char *skip_digits(const char *s) {
     return s;
 }
 
-/* Behind the integer at s, or NULL. */
+/* Position after the integer at s, or NULL. */
 static const char *skip_integer(const char *s) {
     s += *s == '-';
     if (*s == '0') return s + 1;
@@ -64,7 +64,7 @@ static const char *read_integer(const char *s, enum datatype type, void *out) {
     if (!is_signed && negative) most = 0;
     if (n > most) return BEYOND;
     if (negative) n = 0 - n;
-    memcpy(out, &n, bytes); /* little-endian, as the host */
+    memcpy(out, &n, bytes); /* little-endian, like the host */
     return NULL;
 }
 
@@ -109,9 +109,9 @@ const char *number_read(const char *text, size_t bytes, enum datatype type, void
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* By hand: in an answer of millions the loop that writes it stands still for printf's sake. */
+/* Without printf, which would block the loop for long in an answer of millions of numbers. */
 static int write_digits(struct buf *json, uint64_t n, bool negative) {
-    char text[20]; /* -9223372036854775808, 18446744073709551615 */
+    char text[20]; /* enough for -9223372036854775808 and 18446744073709551615 */
     size_t at = sizeof(text);
 
     do {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of a text does not fit is cut off.
+ * Text that does not fit is cut off.
  */
 #include "daemon/serve/infer/refusal.h"
 

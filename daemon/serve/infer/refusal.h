@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why a request is not answered: a status of HTTP and a sentence that names what is wrong and what
- * to do. A value of the caller's; the first thing that is said stays. Not thread-safe.
+ * The reason why a request is rejected: an HTTP status, and a sentence that names the problem and
+ * the remedy. A value of the caller's; the first error is kept. Not thread-safe.
  */
 #ifndef DAEMON_SERVE_INFER_REFUSAL_H
 #define DAEMON_SERVE_INFER_REFUSAL_H
@@ -13,18 +13,18 @@
 #define REFUSAL_TEXT_BYTES 512
 
 struct refusal {
-    int status;             /* of HTTP; 0: nothing was said */
-    uint32_t retry_after_s; /* 0: trying again does not help */
+    int status;             /* of HTTP; 0: no error */
+    uint32_t retry_after_s; /* 0: retrying does not help */
     char text[REFUSAL_TEXT_BYTES];
 };
 
-/* -EINVAL. */
+/* Returns -EINVAL. */
 int refusal_say(struct refusal *r, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* -ENOMEM; status 503. */
+/* Returns -ENOMEM; sets status 503. */
 int refusal_memory(struct refusal *r);
 
-/* {"error":"..."} */
+/* Writes {"error":"..."}. */
 void refusal_write(const struct refusal *r, struct buf *json);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The body without the inputs' data goes to cJSON, whose numbers are doubles and which recurses:
- * cut.h bounds its depth, and the numbers that are left are sizes and times.
+ * cJSON parses the body without the inputs' data. cJSON stores numbers as doubles and recurses.
+ * That is safe, because cut.h limits the depth and the remaining numbers are sizes and times.
  */
 #include "daemon/serve/infer/request.h"
 
@@ -14,7 +14,7 @@
 
 #define OWNER "the request"
 
-/* ---- the JSON -------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static bool only_space(const char *s, const char *end) {
     while (s < end && strchr(" \t\r\n", *s))
@@ -146,7 +146,7 @@ static int take_inputs(struct request *r, const struct cut *cut, struct input_re
                        rest->bytes);
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the whole request ----------------------------------------------------------------------- */
 
 static int parse_cut(struct request *r, const struct cut *cut, struct input_rest *rest,
                      struct refusal *why) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A request held against its model.
+ * Checks a request against its model.
  */
 #include "daemon/serve/infer/request_bind.h"
 
@@ -26,7 +26,7 @@ static int bind_inputs(const struct request *r, const struct model *m, struct re
                        r->inputs_count, m->name, m->inputs_count);
 }
 
-/* All of the model's. */
+/* Requests all outputs of the model. */
 static int add_outputs(struct request *r, const struct model *m, struct refusal *why) {
     struct request_output *all = calloc((size_t)m->outputs_count + 1, sizeof(*all));
 

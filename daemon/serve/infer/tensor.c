@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shapes are what clients say: products are bounded at every step.
+ * Clients choose the shapes, so every product is bounded.
  */
 #include "daemon/serve/infer/tensor.h"
 
@@ -18,7 +18,7 @@ int tensor_count(struct tensor *t) {
         if (t->shape[i] < 0) return -EINVAL;
         if (t->shape[i] == 0) none = true;
     }
-    /* One dimension of none makes all of them none, in whatever order they stand. */
+    /* A dimension of 0 makes the product 0, wherever it is. */
     for (uint32_t i = 0; i < t->rank && !none; i++)
         if (__builtin_mul_overflow(product, (uint64_t)t->shape[i], &product) ||
             product > TENSOR_MAX_ELEMENTS)

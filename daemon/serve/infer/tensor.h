@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A tensor of a request or an answer: what it is, and where its bytes are, which are somebody
- * else's. They are in row-major order, little-endian, without gaps, and at any address: whoever
- * reads them as numbers copies them. An element of BYTES is its length in four bytes and then its
- * content. Pure, for any thread.
+ * A tensor of a request or a response: its type, and a pointer to bytes owned elsewhere. The bytes
+ * are row-major and little-endian, without gaps, and at any alignment: copy them to read numbers.
+ * An element of BYTES is its length in four bytes, followed by its content. Pure, for any thread.
  */
 #ifndef DAEMON_SERVE_INFER_TENSOR_H
 #define DAEMON_SERVE_INFER_TENSOR_H
@@ -22,23 +21,23 @@ struct tensor {
     enum datatype type;
     uint32_t rank;
     int64_t shape[TENSOR_MAX_RANK];
-    uint64_t elements; /* the product of the shape: 1 where the rank is 0 */
+    uint64_t elements; /* product of the shape; 1 for rank 0 */
     const void *data;
     uint64_t bytes;
 };
 
-/* Sets `elements` by the shape; -EOVERFLOW above TENSOR_MAX_ELEMENTS, -EINVAL for a negative one.
- */
+/* Computes `elements` from the shape. Returns -EOVERFLOW above TENSOR_MAX_ELEMENTS, -EINVAL for a
+ * negative dimension. */
 int tensor_count(struct tensor *t);
 
-/* "[2,-1,3]" */
+/* Writes a shape such as "[2,-1,3]". */
 void tensor_write_shape(struct buf *json, const int64_t *shape, uint32_t rank);
 
-/* Whether its bytes are what datatype and elements say; else -EINVAL, and `why` with that status.
+/* Checks the bytes against datatype and elements. Returns 0, or -EINVAL with this status in `why`.
  * `what`: "input" or "output". */
 int tensor_check(const struct tensor *t, const char *what, int status, struct refusal *why);
 
-/* The element of BYTES at *at, of a tensor that was checked; moves *at behind it. */
+/* The BYTES element at *at of a checked tensor; advances *at past it. */
 const char *tensor_element(const struct tensor *t, uint64_t *at, uint32_t *bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * RFC 3629 and RFC 8259, section 7.
+ * Implements RFC 3629 and RFC 8259, section 7.
  */
 #include "daemon/serve/infer/text.h"
 
@@ -20,7 +20,7 @@ size_t text_character(const char *s, size_t bytes) {
     if (n == 0 || p[0] > 0xf4 || n > bytes) return 0;
     for (size_t i = 1; i < n; i++)
         if (!follows(p[i])) return 0;
-    if (p[0] == 0xe0 && p[1] < 0xa0) return 0;                          /* longer than needed */
+    if (p[0] == 0xe0 && p[1] < 0xa0) return 0;                          /* overlong encoding */
     if (p[0] == 0xed && p[1] > 0x9f) return 0;                          /* half a surrogate pair */
     if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)) /* beyond U+10FFFF */
         return 0;
@@ -93,7 +93,7 @@ void text_write(struct buf *json, const char *s, size_t bytes) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Four hexadecimal digits; -1 where they are not. */
+/* Parses four hexadecimal digits; -1 if they are invalid. */
 static int32_t hex4(const char *s, const char *end) {
     int32_t v = 0;
 
@@ -124,7 +124,7 @@ static void append_character(struct buf *out, uint32_t c) {
     buf_append(out, s, n);
 }
 
-/* Behind "\u"; the bytes that it takes, or 0. */
+/* Parses the text after "\u"; returns the number of bytes used, or 0 if it is invalid. */
 static size_t read_unicode(struct buf *out, const char *s, const char *end) {
     int32_t c = hex4(s, end), low;
 

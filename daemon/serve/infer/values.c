@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * No more room is taken than the text has elements, whatever a shape says: an element takes at
- * least two bytes of text.
+ * Memory grows with the elements in the text, whatever the shape says: an element has at least two
+ * bytes of text.
  */
 #include "daemon/serve/infer/values.h"
 
@@ -12,12 +12,12 @@
 #include "daemon/serve/infer/number.h"
 #include "daemon/serve/infer/text.h"
 
-#define SHOWN 40 /* bytes of what is wrong */
+#define SHOWN 40 /* longest excerpt of a wrong value */
 
 enum state {
-    STATE_FIRST, /* behind a bracket: a value, or its end */
-    STATE_VALUE, /* behind a comma */
-    STATE_AFTER, /* behind a value */
+    STATE_FIRST, /* after an opening bracket: a value or the end */
+    STATE_VALUE, /* after a comma */
+    STATE_AFTER, /* after a value */
 };
 
 struct reader {

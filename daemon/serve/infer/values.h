@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The data of a tensor between the text of JSON and bytes, without a tree of values: text may be as
- * long as a body. Nested arrays are read as if they were flat, as the protocol allows. Pure.
+ * Converts a tensor's data between JSON text and bytes without a tree of values, because the text
+ * may be as long as a body. Nested arrays are read as if flat, as the protocol allows. Pure.
  */
 #ifndef DAEMON_SERVE_INFER_VALUES_H
 #define DAEMON_SERVE_INFER_VALUES_H
@@ -11,13 +11,13 @@
 #include "common/buf.h"
 #include "daemon/serve/infer/tensor.h"
 
-/* Reads `text`, an array with its brackets in UTF-8, as t->elements elements of t->type, and
- * appends their bytes to `out`. 0; -EINVAL or -ENOMEM and why. */
+/* Reads `text`, a UTF-8 array with its brackets, as t->elements elements of t->type, and appends
+ * their bytes to `out`. Returns 0, or -EINVAL or -ENOMEM with the error in `why`. */
 int values_read(const struct tensor *t, const char *text, size_t bytes, struct buf *out,
                 struct refusal *why);
 
-/* A flat array of a tensor that was checked. 0, or -EINVAL where JSON has no such value, and why.
- * A buffer that did not grow says so by itself. */
+/* Writes a checked tensor as a flat array. Returns 0, or -EINVAL with the error in `why` for a
+ * value without a JSON form. Lack of memory sets the buffer's own flag. */
 int values_write(struct buf *json, const struct tensor *t, struct refusal *why);
 
 #endif
