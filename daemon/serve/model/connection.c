@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The socket, and batches as they come.
+ * The socket to salus-serve, and the incoming batches.
  */
 #include "daemon/serve/model/connection.h"
 
@@ -56,7 +56,7 @@ void connection_forget(struct salus_serve *s) {
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* salus-serve is gone, or said what it never says: there is nothing to go on with. */
+/* Closes the socket after salus-serve ended or sent an invalid message. */
 static int end(struct salus_serve *s) {
     fdutil_close(&s->fd);
     return -1;
@@ -69,7 +69,7 @@ static int send_word(struct salus_serve *s, struct serve_wire_msg *m) {
     return connection_say(s, "salus-serve cannot be told anything any more: %s", strerror(-err));
 }
 
-/* 1; 0 at the end of the socket; -1. */
+/* Returns 1 for a message, 0 at the end of the stream, or -1. */
 static int receive(struct salus_serve *s, int *fd) {
     const char *why;
 
@@ -85,7 +85,7 @@ static int receive(struct salus_serve *s, int *fd) {
                           SERVE_WIRE_VERSION);
 }
 
-/* ---- the beginning --------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int find_socket(struct salus_serve *s) {
     const char *text = getenv(SERVE_WIRE_ENVIRONMENT);

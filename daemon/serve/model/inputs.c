@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a batch brings: by request, and joined.
+ * Access to a batch's inputs, per request and joined.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,14 +57,14 @@ int64_t salus_serve_rows(struct salus_serve *s, int request) {
     return first ? first->shape[0] : connection_say(s, "request %d has no inputs", request);
 }
 
-/* ---- joined ---------------------------------------------------------------------------------- */
+/* ---- joined inputs --------------------------------------------------------------------------- */
 
 static bool is_alike(const struct serve_memory_tensor *a, const struct serve_memory_tensor *b) {
     return a->type == b->type && a->rank == b->rank && a->rank > 0 &&
            memcmp(a->shape + 1, b->shape + 1, (a->rank - 1) * sizeof(a->shape[0])) == 0;
 }
 
-/* All of a group as one, but for `data`, which is that of the first. */
+/* Describes all tensors of a group as one; `data` is the first tensor's. */
 static int sum(struct salus_serve *s, const struct serve_memory_group *g,
                struct salus_serve_tensor *out) {
     const struct serve_memory_tensor *t = &s->in.tensors[g->first];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Time that goes backwards was begun anew, with another worker of the daemon's.
+ * A smaller value means that another worker of the daemon has started a new count.
  */
 #include "daemon/serve/model/meter.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers: kept in our memory until the batch is done, and then written to a memory of their own.
+ * Outputs are stored in our memory until the batch is done, and then copied to a shared memory of
+ * their own.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 
 /* ---- one output ------------------------------------------------------------------------------ */
 
-/* With all but its data and name; `bytes` 0: by its shape. */
+/* Fills in everything except data and name. `bytes` 0: computed from the shape. */
 static int describe(struct salus_serve *s, struct serve_memory_tensor *t, const char *name,
                     const char *datatype, int rank, const int64_t *shape) {
     uint64_t bytes;
@@ -48,7 +49,7 @@ static int make_room(struct salus_serve *s) {
     return 0;
 }
 
-/* Its data, zeroed. */
+/* Allocates zeroed data for an output and adds it to the list. */
 static void *keep(struct salus_serve *s, struct serve_memory_tensor *t, const char *name) {
     void *data = NULL;
 
@@ -73,7 +74,7 @@ void *salus_serve_output(struct salus_serve *s, int request, const char *name, c
     return keep(s, &t, name);
 }
 
-/* ---- one of all requests --------------------------------------------------------------------- */
+/* ---- one output of all requests -------------------------------------------------------------- */
 
 static int check_rows(struct salus_serve *s, const char *name, int rank, const int64_t *shape) {
     int64_t rows = 0, of;
@@ -114,7 +115,7 @@ int salus_serve_answer(struct salus_serve *s, const char *name, const char *data
     return 0;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* ---- sending the answer ---------------------------------------------------------------------- */
 
 int salus_serve_done(struct salus_serve *s) {
     struct serve_wire_msg m = {.kind = SERVE_WIRE_DONE};

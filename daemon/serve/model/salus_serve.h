@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The library of a model's program that salus-serve starts: it takes batches of requests, and gives
- * an answer to each. Installed, with libsalus_serve.so and .a in lib/salus; needs nothing else of
- * the project. C and C++.
+ * Library for a model's program, which salus-serve starts: receives batches of requests and answers
+ * each. Installed with libsalus_serve.so and .a in lib/salus; needs no other part of the project.
+ * For C and C++.
  *
  *     struct salus_serve *s = salus_serve_open();      after the model was loaded
  *     while (salus_serve_next(s) > 0) {
@@ -16,9 +16,9 @@
  *     if (*salus_serve_error(s)) fprintf(stderr, "%s\n", salus_serve_error(s));
  *     salus_serve_close(s);
  *
- * Datatypes are the names of the Open Inference Protocol: BOOL, UINT8 to UINT64, INT8 to INT64,
- * FP16, FP32, FP64, BF16, BYTES. Data is in row-major order without gaps; an element of BYTES is
- * its length in four bytes and then its content.
+ * Datatypes have the names of the Open Inference Protocol: BOOL, UINT8 to UINT64, INT8 to INT64,
+ * FP16, FP32, FP64, BF16, BYTES. Data is row-major without gaps. An element of BYTES is its length
+ * in four bytes, followed by its content.
  *
  * Under Salus each batch is an iteration (salus.h). One thread at a time.
  */
@@ -36,61 +36,61 @@ extern "C" {
 
 struct salus_serve;
 
-/* Names and data are the library's, not to be written, and stay until the next call of
+/* Names and data belong to the library and are read-only. They are valid until the next call of
  * salus_serve_next, salus_serve_done or salus_serve_failed. */
 struct salus_serve_tensor {
     const char *name;
     const char *datatype;
     int rank;
     int64_t shape[SALUS_SERVE_MAX_RANK];
-    const void *data; /* at a multiple of 64 */
+    const void *data; /* aligned to 64 bytes */
     uint64_t bytes;
 };
 
-/* Tells salus-serve that the model is ready, and waits for its answer. Never more than one. NULL:
- * there is no memory; what else may be wrong is in salus_serve_error, and salus_serve_next returns
- * -1. */
+/* Tells salus-serve that the model is ready, and waits for the answer. Call it once. Returns NULL
+ * only if memory is short. After any other error, salus_serve_error describes it and
+ * salus_serve_next returns -1. */
 struct salus_serve *salus_serve_open(void);
 void salus_serve_close(struct salus_serve *s);
 
-/* What went wrong latest, as a sentence; "" where nothing did. NULL has an error, too. */
+/* The latest error as a sentence; "" if there was none. Also accepts NULL and returns an error
+ * then. */
 const char *salus_serve_error(const struct salus_serve *s);
 
-/* Waits for a batch: 1, and the calls below are about it; 0: there are no more, and the program
- * should end; -1: an error. A batch that was neither done nor failed has failed. */
+/* Waits for a batch. Returns 1 if there is one, to which the calls below refer; 0 if no more follow
+ * and the program should end; -1 on error. The previous batch fails unless it was answered. */
 int salus_serve_next(struct salus_serve *s);
 
-/* Of the batch: how many requests, and how many inputs by name. */
+/* Number of requests in the batch, and number of distinct inputs. */
 int salus_serve_size(const struct salus_serve *s);
 int salus_serve_inputs(const struct salus_serve *s);
-/* The name of an input, from 0; NULL beyond the last one. */
+/* Name of an input, counted from 0; NULL past the last. */
 const char *salus_serve_input_name(const struct salus_serve *s, int index);
 
-/* One input of one request, from 0. 0 or -1. */
+/* One input of one request, counted from 0. Returns 0 or -1. */
 int salus_serve_input(struct salus_serve *s, int request, const char *name,
                       struct salus_serve_tensor *tensor);
 
-/* An input of all requests, one behind another along the first dimension, in which alone they may
- * differ. Nothing is copied where they are one array already: where the bytes of each are a
- * multiple of 64. 0 or -1. */
+/* One input of all requests, concatenated along the first dimension, the only one in which they may
+ * differ. Nothing is copied if they are already contiguous, that is if the bytes of each are a
+ * multiple of 64. Returns 0 or -1. */
 int salus_serve_joined(struct salus_serve *s, const char *name, struct salus_serve_tensor *tensor);
 
-/* The first dimension of a request's inputs, which all have the same; -1 where they do not. */
+/* The first dimension that all inputs of a request have in common; -1 if they differ. */
 int64_t salus_serve_rows(struct salus_serve *s, int request);
 
-/* Room for an output of a request, zeroed, at a multiple of 64; to be filled before
- * salus_serve_done. `bytes` 0: what datatype and shape say; of BYTES it has to be said. NULL: an
- * error. */
+/* Allocates a zeroed output of one request, aligned to 64 bytes; fill it before salus_serve_done.
+ * `bytes` 0: computed from datatype and shape; required for BYTES. NULL on error. */
 void *salus_serve_output(struct salus_serve *s, int request, const char *name, const char *datatype,
                          int rank, const int64_t *shape, uint64_t bytes);
 
-/* An output of all requests as one array, of which each gets its salus_serve_rows; copied. Not of
- * BYTES. 0 or -1. */
+/* Copies an output of all requests from one array; each request gets its salus_serve_rows. Not for
+ * BYTES. Returns 0 or -1. */
 int salus_serve_answer(struct salus_serve *s, const char *name, const char *datatype, int rank,
                        const int64_t *shape, const void *data);
 
-/* The batch is answered, or cannot be: `why` is what clients are told. 0 or -1. After an error of
- * salus_serve_done it can still have failed. */
+/* Answer the batch, or fail it with the message `why` for the clients. Return 0 or -1. After an
+ * error of salus_serve_done, salus_serve_failed is still possible. */
 int salus_serve_done(struct salus_serve *s);
 int salus_serve_failed(struct salus_serve *s, const char *why);
 
