@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler itself: its state, its policy and the answer that it is writing. For plan_*.c
- * and tests.
+ * The scheduler: its state, its policy and the answer being written. For plan_*.c and tests.
  *
- * Owner: who created it. Thread: its owner's.
+ * Owner: the caller of plan_create. Thread: its owner's.
  */
 #ifndef DAEMON_SERVE_PLAN_PLAN_CORE_H
 #define DAEMON_SERVE_PLAN_PLAN_CORE_H
@@ -13,10 +12,10 @@
 struct plan {
     const struct plan_policy *policy;
     struct plan_state st;
-    uint64_t armed_ns;    /* what the caller was last told by ARM; PLAN_FOREVER: nothing */
-    uint64_t trial_at_ns; /* from when on the next late request may be tried */
+    uint64_t armed_ns;    /* time of the latest ARM; PLAN_FOREVER: none */
+    uint64_t trial_at_ns; /* earliest time of the next trial of a late request */
     struct plan_action *actions;
-    uint64_t *ids; /* of the batches that were sent in this step */
+    uint64_t *ids; /* requests of the batches sent in this step */
     uint32_t action_count, action_room, id_count, id_room;
 };
 

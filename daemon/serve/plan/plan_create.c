@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler begins and ends: what a configuration says where it says nothing, and what cannot
- * be.
+ * Creates and destroys the scheduler: fills in defaults and rejects invalid configurations.
  */
 #include "daemon/serve/plan/plan_create.h"
 
@@ -79,7 +78,7 @@ static int check_config(const struct plan_config *c, char *why, size_t why_bytes
     return check_sizes(c, why, why_bytes);
 }
 
-/* Half of it may be there: plan_destroy ends that. */
+/* On failure some memory may be allocated; plan_destroy frees it. */
 static int begin(struct plan *p) {
     int err = outlook_init(&p->st.outlook, &p->st.config);
     if (err) return err;
@@ -97,7 +96,7 @@ int plan_create(struct plan **out, const struct plan_config *config, char *why, 
     if (!p) return -ENOMEM;
     p->policy = plan_policy_find(filled.policy);
     p->st.config = filled;
-    p->st.config.policy = p->policy->name; /* the caller's text may go */
+    p->st.config.policy = p->policy->name; /* the caller's string may be freed */
     p->armed_ns = PLAN_FOREVER;
     err = begin(p);
     if (err)

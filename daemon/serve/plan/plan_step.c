@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one step: take the events, learn, give up whom the policy gives up, and batches to whoever is
- * idle. All room that a step can need is reserved before it changes anything, so that running out
- * of memory leaves the state as it was, and a steady state allocates nothing.
+ * The step: applies events, learns, gives up requests as the policy says, and sends batches to idle
+ * workers. All memory is reserved before anything changes. A step without memory therefore changes
+ * nothing, and a steady state allocates nothing.
  */
 #include "daemon/serve/plan/plan_step.h"
 
@@ -11,9 +11,9 @@
 
 #include "daemon/serve/plan/plan_core.h"
 
-/* ---- room ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* An answer to each event, an end of each request, a batch for each worker, and one ARM. */
+/* Reserves one answer per event, one end per request, one batch per worker, and one ARM. */
 static int reserve_answer(struct plan *p, uint32_t events, uint32_t requests) {
     uint64_t room = (uint64_t)events + requests + PLAN_WORKERS + 1;
     if (room > UINT32_MAX / 2) return -ENOMEM;
@@ -53,11 +53,11 @@ static void end_request(struct plan *p, uint32_t place, enum plan_action_kind ki
 
 /* ---- trials ---------------------------------------------------------------------------------- */
 
-/* Who would be late by what is expected is given up, so that nothing is learnt of what it takes: an
- * expectation that is too long, from one bad sample or from before there was any, would last for
- * ever. The thesis is silent about that. With config.trial_ns, now and then, one whose deadline is
- * not over is tried in a batch of its own, by a worker that nobody else wants: where it is in time
- * the expectation comes down. */
+/* Decides whether to try a request that is expected to be late. Such a request is normally given
+ * up, so that its actual duration is never learnt: an expectation that is too long, from one bad
+ * sample or from before the first one, would stay for ever. The thesis does not discuss this. With
+ * config.trial_ns, such a request, before its deadline, is now and then tried in a batch of its own
+ * on an otherwise idle worker. If it is in time, the expectation falls. */
 static bool may_try(const struct plan *p, uint32_t place) {
     const struct plan_state *st = &p->st;
     return st->config.trial_ns && st->now_ns >= p->trial_at_ns && st->crew.idle &&
@@ -84,7 +84,7 @@ static enum plan_fault fault_of_worker(const struct plan *p, uint32_t worker) {
     return p->st.crew.workers[worker].here ? PLAN_FAULT_NONE : PLAN_FAULT_NO_WORKER;
 }
 
-/* What its requests took alone, each to its application; the longest. */
+/* Adds the times alone of a batch's requests to their applications; returns the longest. */
 static uint64_t learn_alone(struct plan_state *st, const struct crew_worker *w,
                             const uint64_t *alone_ns) {
     uint64_t longest_ns = 0;
@@ -150,7 +150,7 @@ static enum plan_fault take_cancelled(struct plan *p, const struct plan_event *e
     uint32_t place = roster_find(&st->roster, e->id);
     if (place == ROSTER_NONE) return PLAN_FAULT_NO_REQUEST;
     if (plan_state_request(st, place)->where == ROSTER_SENT) {
-        roster_forget(&st->roster, place); /* its batch has it until it is done */
+        roster_forget(&st->roster, place); /* the batch keeps it until it is done */
         return PLAN_FAULT_NONE;
     }
     p->policy->remove(st, place);
@@ -182,9 +182,9 @@ static void take_all(struct plan *p, const struct plan_event *events, uint32_t c
     }
 }
 
-/* ---- what follows ---------------------------------------------------------------------------- */
+/* ---- consequences of events ------------------------------------------------------------------ */
 
-/* The outlook is made anew, and with it what the policy concluded from it. */
+/* Refreshes the outlook and what the policy derived from it. */
 static void learn(struct plan *p) {
     struct plan_state *st = &p->st;
     if (!outlook_due(&st->outlook, st->now_ns)) return;
@@ -192,7 +192,7 @@ static void learn(struct plan *p) {
     if (p->policy->learned) p->policy->learned(st);
 }
 
-/* All but one, perhaps, which may be tried. */
+/* Gives up expired requests, except possibly one for a trial. */
 static void give_up(struct plan *p, uint32_t *trial) {
     for (uint32_t place; (place = p->policy->expired(&p->st)) != STATE_NONE;) {
         p->policy->remove(&p->st, place);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What people ask of the scheduler, and whether it is whole.
+ * Queries of a scheduler for display, and the check of its invariants.
  */
 #include "daemon/serve/plan/plan_view.h"
 #include "daemon/serve/plan/plan_core.h"

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Regression by sums that forget.
+ * Linear regression over sums with exponential decay.
  */
 #include "daemon/serve/plan/outlook/batchtime.h"
 
 #define MS 1e6
-#define FORGET 0.99 /* what a batch is worth after the next one: some hundred count */
-#define ENOUGH 8    /* batches before anything is concluded */
-#define SPREAD 1e-3 /* variance of x, of its mean's square, that tells c0 and c1 apart */
+#define FORGET 0.99 /* decay per batch, so that about a hundred batches count */
+#define ENOUGH 8    /* batches before the first fit */
+#define SPREAD 1e-3 /* least relative variance of x at which c0 and c1 can be separated */
 
 void batchtime_init(struct batchtime *b, double c0_ns, double c1) {
     *b = (struct batchtime){.c0_ns = c0_ns, .c1 = c1};
 }
 
-/* The line through the origin, when c0 would be negative: no batch takes less than nothing. */
+/* Fits a line through the origin if c0 would be negative, because no batch takes negative time. */
 static void fit_slope(struct batchtime *b) {
     b->c0_ns = 0;
     b->c1 = b->xy / b->xx;
 }
 
-/* All batches are alike: c1 stays what it was. */
+/* All batches are alike: c1 stays unchanged. */
 static void fit_level(struct batchtime *b) {
     double c0 = (b->y - b->c1 * b->x) / b->n;
     if (c0 < 0)
@@ -35,7 +35,7 @@ static void fit(struct batchtime *b) {
         return;
     }
     double c1 = (b->n * b->xy - b->x * b->y) / spread, c0 = (b->y - c1 * b->x) / b->n;
-    if (c1 <= 0) return; /* longer requests make no shorter batches: noise */
+    if (c1 <= 0) return; /* longer requests cannot make batches shorter: this is noise */
     if (c0 < 0) {
         fit_slope(b);
         return;

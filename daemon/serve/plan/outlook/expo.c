@@ -13,7 +13,7 @@
 #define LN2_HIGH 0x1.62e42feep-1 /* its product with k is exact */
 #define LN2_LOW 0x1.a39ef35793c76p-33
 
-/* e^r - 1 */
+/* Computes e^r - 1. */
 static double series(double r) {
     double sum = 0;
     for (int n = TERMS; n > 0; n--)

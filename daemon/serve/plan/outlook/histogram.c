@@ -8,7 +8,7 @@
 
 #define SUB (1u << HISTOGRAM_SUB_BITS)
 
-/* The first bin begins at 0. The last has all that is too long; its end is only a number. */
+/* The first bin begins at 0. The last bin has all longer times; its end is only nominal. */
 uint64_t histogram_edge(uint32_t bin) {
     if (bin == 0) return 0;
     uint32_t shift = HISTOGRAM_LEAST_BITS - HISTOGRAM_SUB_BITS + (bin >> HISTOGRAM_SUB_BITS);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long requests of one application take alone: an empirical distribution (thesis, section
- * 4.3.2), which is nothing but counts. Bins are fixed, 32 to each doubling of the time, from 4 us
- * to 137 s: a bin is at most 3.2 % wide, wherever the times are, and edges are whole nanoseconds.
+ * Empirical distribution of the times alone of one application's requests (thesis, section 4.3.2),
+ * stored as counts. Bins are fixed, 32 per doubling of the time, from 4 us to 137 s: a bin is at
+ * most 3.2 % wide, and its edges are whole nanoseconds.
  *
  * "In order to adapt to drifts in the input, ORLOJ resets its profiling memory every once a while":
- * there are two windows, and a reset forgets the older one, so that a new window does not begin
- * with nothing. It waits until the younger one has HISTOGRAM_ENOUGH times.
+ * there are two windows, and a reset drops the older one, so that a new window does not start from
+ * nothing. A reset waits until the younger window has HISTOGRAM_ENOUGH times.
  *
- * Owner: who holds it. Thread: its owner's.
+ * Owner: the holder. Thread: its owner's.
  */
 #ifndef DAEMON_SERVE_PLAN_OUTLOOK_HISTOGRAM_H
 #define DAEMON_SERVE_PLAN_OUTLOOK_HISTOGRAM_H
 
 #include <stdint.h>
 
-#define HISTOGRAM_SUB_BITS 5u    /* bins to a doubling, as a power of two */
-#define HISTOGRAM_LEAST_BITS 12u /* all below 2^12 ns is in the first bin */
-#define HISTOGRAM_MOST_BITS 37u  /* all from 2^37 ns on in the last */
+#define HISTOGRAM_SUB_BITS 5u    /* log2 of the bins per doubling */
+#define HISTOGRAM_LEAST_BITS 12u /* times below 2^12 ns count in the first bin */
+#define HISTOGRAM_MOST_BITS 37u  /* times of 2^37 ns and more count in the last bin */
 #define HISTOGRAM_BINS (((HISTOGRAM_MOST_BITS - HISTOGRAM_LEAST_BITS) << HISTOGRAM_SUB_BITS) + 1u)
 #define HISTOGRAM_ENOUGH 30u
 
@@ -27,26 +27,27 @@ struct histogram_window {
 };
 
 struct histogram {
-    struct histogram_window windows[2]; /* the younger one is windows[young] */
+    struct histogram_window windows[2]; /* windows[young] is the younger one */
     uint32_t young;
-    uint64_t window_ns, began_ns; /* how long one is at least; 0: for ever */
+    /* Least duration of a window, 0: unlimited; start of the younger window. */
+    uint64_t window_ns, began_ns;
 };
 
 void histogram_init(struct histogram *h, uint64_t window_ns, uint64_t now_ns);
-/* A request that began and ended alone took `ns`. */
+/* Adds the time of a request that ran alone. */
 void histogram_add(struct histogram *h, uint64_t ns, uint64_t now_ns);
 
 uint64_t histogram_count(const struct histogram *h);
-/* Exact; 0 where there is none. */
+/* Exact; 0 without samples. */
 double histogram_mean(const struct histogram *h);
-/* The time that `milli` thousandths of all are within: linear within a bin, and never outside of
- * what was seen. 0 where there is none. */
+/* The time that `milli` thousandths of the samples do not exceed: linear within a bin, and never
+ * outside of the observed range. 0 without samples. */
 uint64_t histogram_quantile(const struct histogram *h, uint32_t milli);
-/* F at every edge: cdf[i] is the part of all times below histogram_edge(i); HISTOGRAM_BINS + 1 of
- * them, the last 1. There must be a time. */
+/* F at every edge: cdf[i] is the fraction of samples below histogram_edge(i). There are
+ * HISTOGRAM_BINS + 1 entries, the last is 1. At least one sample is required. */
 void histogram_cdf(const struct histogram *h, double *cdf);
 
-/* The bin of a time, and where bins begin: bin i is [edge(i), edge(i + 1)). */
+/* The bin of a time, and the start of a bin: bin i is [edge(i), edge(i + 1)). */
 uint32_t histogram_bin(uint64_t ns);
 uint64_t histogram_edge(uint32_t bin);
 

@@ -14,7 +14,7 @@ double maximum_at(const struct maximum_of *of, uint32_t groups, uint32_t at) {
     return product;
 }
 
-/* F of the longest within a bin, at `part` of it. */
+/* F of the longest time within a bin, at fraction `part` of the bin. */
 static double within(const struct maximum_of *of, uint32_t groups, uint32_t bin, double part) {
     double product = 1;
     for (uint32_t i = 0; i < groups; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From times alone to times of batches.
+ * Derives durations of batches from times alone.
  */
 #include "daemon/serve/plan/outlook/outlook.h"
 
@@ -74,16 +74,16 @@ bool outlook_due(const struct outlook *o, uint64_t now_ns) {
            (o->samples > 2 * o->used_samples || now_ns - o->refreshed_ns >= o->config->refresh_ns);
 }
 
-/* ---- what follows from it -------------------------------------------------------------------- */
+/* ---- refreshing ------------------------------------------------------------------------------ */
 
-/* Where nothing was seen at all: the one time that is assumed. */
+/* Without any samples: the assumed time. */
 static void fill_prior(struct outlook *o, double *cdf) {
     uint32_t bin = histogram_bin(o->config->prior_ns);
     for (uint32_t i = 0; i < ROW; i++)
         cdf[i] = i > bin;
 }
 
-/* An application of which nothing was seen is like the others. */
+/* An application without samples is assumed to resemble the others. */
 static void fill_rows(struct outlook *o) {
     uint32_t apps = o->config->apps, seen = 0;
     double *mix = row(o, apps);
@@ -102,7 +102,8 @@ static void fill_rows(struct outlook *o) {
         if (!histogram_count(&o->of[a])) memcpy(row(o, a), mix, ROW * sizeof(*mix));
 }
 
-/* Who is in a batch of `count` that has a request of `app`. Returns how many groups. */
+/* Fills in the groups of a batch of `count` that contains a request of `app`; returns their
+ * number. */
 static uint32_t groups_of(const struct outlook *o, uint32_t count, uint32_t app,
                           struct maximum_of groups[2]) {
     if (!o->config->own) {
@@ -151,7 +152,7 @@ uint64_t outlook_batch_ns(const struct outlook *o, uint32_t size, uint32_t app) 
     return o->config->own ? o->own_ns[size * o->config->apps + app] : o->size[size].mean_ns;
 }
 
-/* f_LB (4.9): a bin of the longest, moved to where its batch ends. */
+/* f_LB (4.9): each bin of the longest time is mapped to the end of its batch. */
 void outlook_shape(const struct outlook *o, uint32_t size, uint32_t app, double b_per_ns,
                    struct score_shape *shape) {
     uint32_t count = o->config->sizes[size];

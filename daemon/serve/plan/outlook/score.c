@@ -8,16 +8,17 @@
 
 #define MS 1e6
 
-/* One that begins where the latest one does takes its place: bins that touch, or have no width. */
+/* Appends a piece. One that begins where the latest begins replaces it: bins that touch, or have no
+ * width. */
 static void push(struct score_shape *s, uint64_t from_ns, double a, double beta) {
     if (s->count == 0 || s->pieces[s->count - 1].from_ns != from_ns) s->count++;
     s->pieces[s->count - 1] = (struct score_piece){from_ns, a, beta};
 }
 
-/* A bin of no width has its first form, which e^(b l) is then, and then none. */
+/* A bin without width has its first form, which is then e^(b l), and no second form. */
 void score_build(struct score_shape *s, const uint64_t *edges, const double *mass, uint32_t bins,
                  double mean_ns, double b_per_ns) {
-    double a = 0; /* of the bins so far, relative to `from` */
+    double a = 0; /* a of the bins so far, relative to `from` */
     uint64_t from = 0;
     s->count = 0;
     for (uint32_t i = 0; i < bins; i++) {
@@ -33,7 +34,8 @@ void score_build(struct score_shape *s, const uint64_t *edges, const double *mas
     }
 }
 
-/* The last piece that begins before `left_ns`; `count`: none does, all bins have the third form. */
+/* The last piece that begins before `left_ns`; `count` if there is none, because all bins have the
+ * third form. */
 static uint32_t piece_of(const struct score_shape *s, uint64_t left_ns) {
     uint32_t low = 0, high = s->count;
     while (low < high) {
@@ -52,7 +54,8 @@ struct score_point score_at(const struct score_shape *s, const struct score_cloc
     uint32_t i = piece_of(s, left_ns);
     if (i == s->count) return (struct score_point){0, 0, SCORE_NEVER};
     const struct score_piece *p = &s->pieces[i];
-    double due_ns = (double)(deadline_ns - clock->base_ns); /* after the base, as now is */
+    /* Relative to the base, like the current time. */
+    double due_ns = (double)(deadline_ns - clock->base_ns);
     return (struct score_point){p->a * expo(clock->b_per_ns * ((double)p->from_ns - due_ns)),
                                 p->beta, deadline_ns - p->from_ns};
 }

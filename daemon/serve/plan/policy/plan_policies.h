@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of policies: policies.def, with struct plan_policy plan_<name> in pol_<name>.c.
+ * The table of policies made from policies.def. pol_<name>.c defines struct plan_policy
+ * plan_<name>.
  */
 #ifndef DAEMON_SERVE_PLAN_POLICY_PLAN_POLICIES_H
 #define DAEMON_SERVE_PLAN_POLICY_PLAN_POLICIES_H
@@ -9,10 +10,10 @@
 
 struct plan_policy;
 
-/* NULL: there is none. */
+/* NULL if there is no such policy. */
 const struct plan_policy *plan_policy_find(const char *name);
 
-/* The index-th policy's name and what it does; NULL beyond the last. */
+/* Name and description of the index-th policy; NULL past the last. */
 const char *plan_policy_name(uint32_t index);
 const char *plan_policy_sentence(uint32_t index);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clipper (Crankshaw et al., NSDI 2017): first in, first out, in batches whose size is searched by
- * additive increase and multiplicative decrease (section 4.3.1 there): one more while full batches
- * stay within the objective, a tenth less when one did not. It asks nobody how long requests take,
- * and gives one up only when its deadline is over.
+ * Clipper (Crankshaw et al., NSDI 2017): first in, first out. The batch size is searched by
+ * additive increase and multiplicative decrease (its section 4.3.1): one more while full batches
+ * stay within the objective, a tenth less after one did not. It uses no expected durations, and
+ * gives up a request only after its deadline.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/plan_policy.h"
@@ -12,7 +12,7 @@
 
 struct clipper {
     struct lineup line;
-    double limit; /* the largest batch now */
+    double limit; /* the present largest batch */
 };
 
 static struct clipper *clipper_of(const struct plan_state *st) {
@@ -55,7 +55,7 @@ static uint32_t pick(struct plan_state *st, uint32_t *places) {
     return count;
 }
 
-/* The strictest objective of the batch. */
+/* The shortest objective among the batch's requests. */
 static uint64_t objective_of(const struct plan_state *st, const struct crew_worker *w) {
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < w->count; i++) {

@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clipper as it was published, with which the thesis compares: its program does not search the
- * batch size by additive increase (pol_clipper.c, as its paper has it) but asks for each batch how
- * much of the time of the first request is left. Where that is more than any batch ever took, a
- * larger batch is tried; else the size is what a line says that is fitted through the sizes that
- * were seen, each at its mean and three deviations. So whoever waited long goes in a small batch,
- * and what makes requests wait makes more of them wait.
+ * Clipper as published, the version that the thesis compares with. Its program does not search the
+ * batch size by additive increase (pol_clipper.c, as its paper says). For each batch it considers
+ * the time that the first request has left. If that is more than any batch ever took, a larger
+ * batch is tried. Otherwise a line fitted through the seen sizes, each at its mean plus three
+ * deviations, gives the size. A request that waited long is therefore served in a small batch: a
+ * cause of waiting makes more requests wait.
  *
- * Ours has sizes: what is fitted is rounded down to one, and the next one is what is tried.
+ * Our batches have fixed sizes: the fitted size is rounded down to one, and a trial uses the next
+ * one.
  */
 #include <math.h>
 
 #include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/plan_policy.h"
 
-#define DECAY 0.92   /* of the time that is left: the rest is slack */
-#define DEVIATIONS 3 /* above the mean is the longest that a batch is expected to take */
-#define SAMPLES 5    /* of a size, before a larger one is tried, and before its variance counts */
+#define DECAY 0.92   /* used fraction of the remaining time; the rest is slack */
+#define DEVIATIONS 3 /* a batch is expected to take at most the mean plus this many deviations */
+/* Batches of a size before a larger one is tried, and before its variance counts. */
+#define SAMPLES 5
 
-/* What batches of a size took, ns. */
+/* Durations of the batches of one size, in ns. */
 struct taken {
-    double count, mean, squares; /* squares: of the distances from the mean */
+    double count, mean, squares; /* squares: sum of squared distances from the mean */
 };
 
 struct clipper_fit {
     struct lineup line;
     struct taken of[PLAN_SIZES];
-    uint32_t largest; /* the number of the largest size so far */
-    double most_ns;   /* that a batch took */
+    uint32_t largest; /* index of the largest size used so far */
+    double most_ns;   /* longest duration of any batch */
 };
 
 static struct clipper_fit *fit_of(const struct plan_state *st) {
@@ -55,7 +57,7 @@ static uint32_t expired(struct plan_state *st) {
     return lineup_late(&fit_of(st)->line, st->now_ns);
 }
 
-/* ---- how many -------------------------------------------------------------------------------- */
+/* ---- batch size ------------------------------------------------------------------------------ */
 
 static void done(struct plan_state *st, const struct crew_worker *w, uint64_t ns) {
     struct clipper_fit *c = fit_of(st);
@@ -67,7 +69,8 @@ static void done(struct plan_state *st, const struct crew_worker *w, uint64_t ns
     if ((double)ns > c->most_ns) c->most_ns = (double)ns;
 }
 
-/* Of all sizes together: "latency variance does not change significantly with batch size". */
+/* Deviation over all sizes together: "latency variance does not change significantly with batch
+ * size". */
 static double deviation(const struct plan_state *st) {
     double squares = 0, freedom = 0;
     for (uint32_t i = 0; i < st->config.size_count; i++) {
@@ -79,7 +82,7 @@ static double deviation(const struct plan_state *st) {
     return sqrt(squares / (freedom > 1 ? freedom : 1));
 }
 
-/* The size as a linear function of the longest that it takes, by least squares. */
+/* Least-squares fit of the size as a linear function of its longest duration. */
 static double fitted(const struct plan_state *st, double budget_ns) {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0, above = DEVIATIONS * deviation(st);
     for (uint32_t i = 0; i < st->config.size_count; i++) {
@@ -97,14 +100,14 @@ static double fitted(const struct plan_state *st, double budget_ns) {
     return (y + slope * (n * budget_ns / 1e6 - x)) / n;
 }
 
-/* The number of the size that is tried. */
+/* Index of the size to try. */
 static uint32_t explored(const struct plan_state *st) {
     const struct clipper_fit *c = fit_of(st);
     bool enough = c->of[c->largest].count >= SAMPLES;
     return enough && c->largest + 1 < st->config.size_count ? c->largest + 1 : c->largest;
 }
 
-/* For a line that has somebody. */
+/* The line must not be empty. */
 static uint32_t size_now(const struct plan_state *st) {
     const struct clipper_fit *c = fit_of(st);
     double budget_ns = DECAY * (double)plan_state_left(st, lineup_first(&c->line));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clockwork (Gujarati et al., OSDI 2020): inference is predictable, so that what a batch takes is
- * one number, the point estimate; and whatever follows from it is planned ahead. A request is
- * accepted only if the plan has a place for it: behind the batch that runs, and behind what is
- * pending with earlier deadlines, in the largest batches. What would be late in the meantime is
- * given up. A batch is the largest that the earliest deadline allows, in order of deadlines.
+ * Clockwork (Gujarati et al., OSDI 2020): inference is predictable, so one number, the point
+ * estimate, is the duration of a batch, and everything is planned ahead from it. A request is
+ * accepted only if the plan has a place for it: after the running batch, and after pending requests
+ * with earlier deadlines, in the largest batches. A request that has become late is given up. A
+ * batch is the largest that the earliest deadline allows, in order of deadlines.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/plan_policy.h"
@@ -29,7 +29,8 @@ static void finish(struct plan_state *st) {
     lineup_finish(line_of(st));
 }
 
-/* What is pending with deadlines up to this one needs of one worker, in the largest batches. */
+/* Time of one worker for the pending requests with deadlines up to this one, in the largest
+ * batches. */
 static uint64_t ahead_ns(const struct plan_state *st, uint64_t deadline_ns) {
     const struct lineup *l = line_of(st);
     uint64_t earlier = 0;
@@ -46,7 +47,7 @@ static bool accepts(const struct plan_state *st, uint32_t place) {
     return begin_ns + st->outlook.size[0].point_ns <= deadline_ns;
 }
 
-/* When a batch of it alone must begin. */
+/* Latest start of a batch of this request alone. */
 static uint64_t until_ns(void *arg, uint32_t place) {
     const struct plan_state *st = arg;
     return plan_state_latest(plan_state_request(st, place)->deadline_ns,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Earliest deadline first by the 0.99 quantile: what a careful server does that knows how long
- * batches may take, and of their distribution nothing else. A request that would be late if a batch
- * of it alone took so long is given up; a batch is the largest that the first of it can wait for.
+ * Earliest deadline first, with the 0.99 quantile: a careful server that knows how long batches may
+ * take, and nothing else of their distribution. A request is given up if a batch of it alone would
+ * end late at that duration. A batch is the largest that its first request can wait for.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/plan_policy.h"
@@ -27,7 +27,7 @@ static void finish(struct plan_state *st) {
     lineup_finish(line_of(st));
 }
 
-/* When a batch of it alone must begin. */
+/* Latest start of a batch of this request alone. */
 static uint64_t until_ns(void *arg, uint32_t place) {
     const struct plan_state *st = arg;
     return plan_state_latest(plan_state_request(st, place)->deadline_ns,

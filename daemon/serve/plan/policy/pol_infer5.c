@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clockwork as it was published, its scheduler INFER5, on which the thesis's Orloj is built and
- * with which it is compared. Nothing is refused on arrival. A batch is the largest for which enough
- * requests wait that would be in time in it; whoever has an earlier deadline than it can keep is
- * dropped. While a worker has a batch its next one is formed, `ahead_ns` before the end that is
- * expected; and a worker refuses a batch that it could begin only `grace_ns` later than planned, so
- * that all requests of it fail.
+ * Clockwork as published: its scheduler INFER5, on which the thesis's Orloj is built and with which
+ * it is compared. No request is rejected on arrival. A batch is the largest for which enough
+ * waiting requests would be in time; requests with deadlines earlier than that batch's end are
+ * dropped. While a worker is busy, its next batch is planned `ahead_ns` before the expected end. A
+ * worker rejects a batch that it could start only `grace_ns` later than planned, and then all
+ * requests of the batch fail.
  *
- * What a batch takes is one number. As published it is the longest of the latest ten batches of its
- * size (their 0.99 quantile). The thesis says that these systems go by the mean of requests, so
- * that "the execution time for the whole batch is almost always longer", which is "causing the
- * subsequent batch to fail" (section 4.2.3): config.plain.
+ * The duration of a batch is one number. As published it is the longest of the latest ten batches
+ * of its size (called their 0.99 quantile). The thesis says that these systems use the mean of
+ * requests, so that "the execution time for the whole batch is almost always longer", which is
+ * "causing the subsequent batch to fail" (section 4.2.3): config.plain.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/plan_policy.h"
 
 #define RECENT 10u
 
-/* What the latest batches of a size took. */
+/* Durations of the latest batches of a size. */
 struct recent {
     uint64_t ns[RECENT];
     uint32_t next;
 };
 
-/* What a worker gets after its batch. */
+/* The batch planned for a worker after its present one. */
 struct planned {
-    uint64_t latest_ns; /* it refuses it after that */
+    uint64_t latest_ns; /* the worker rejects the batch after this time */
     uint32_t count, places[PLAN_BATCH_MOST];
-    bool refused; /* none is planned again before its batch is over: nobody has told us yet */
+    /* No further batch is planned before the present one ends, because the rejection is not known
+     * before. */
+    bool refused;
 };
 
 struct infer5 {
-    struct lineup line; /* by deadline; planned ones are not in it */
+    struct lineup line; /* by deadline; without planned requests */
     struct recent recent[PLAN_SIZES];
     struct planned planned[PLAN_WORKERS];
 };
@@ -48,7 +50,7 @@ static void finish(struct plan_state *st) {
     lineup_finish(&infer5_of(st)->line);
 }
 
-/* ---- which batch ----------------------------------------------------------------------------- */
+/* ---- choosing a batch ------------------------------------------------------------------------ */
 
 static uint64_t estimate_ns(const struct plan_state *st, uint32_t size) {
     const struct recent *r = &infer5_of(st)->recent[size];
@@ -59,7 +61,7 @@ static uint64_t estimate_ns(const struct plan_state *st, uint32_t size) {
     return most_ns ? most_ns : st->outlook.size[size].mean_ns;
 }
 
-/* Requests that would be in time in a batch of that size. */
+/* Number of requests that would be in time in a batch of that size. */
 static uint32_t demand(const struct plan_state *st, uint32_t size, uint64_t begin_ns) {
     const struct lineup *l = &infer5_of(st)->line;
     uint64_t end_ns = begin_ns + estimate_ns(st, size);
@@ -69,7 +71,7 @@ static uint32_t demand(const struct plan_state *st, uint32_t size, uint64_t begi
     return count;
 }
 
-/* STATE_NONE: nobody would be in time. */
+/* STATE_NONE if no request would be in time. */
 static uint32_t size_at(const struct plan_state *st, uint64_t begin_ns) {
     uint32_t size = STATE_NONE;
     for (uint32_t i = 0; i < st->config.size_count; i++) {
@@ -79,7 +81,7 @@ static uint32_t size_at(const struct plan_state *st, uint64_t begin_ns) {
     return size;
 }
 
-/* Whom the next batch cannot keep; STATE_NONE. */
+/* A request that would be late in the next batch; STATE_NONE if there is none. */
 static uint32_t dropped(const struct plan_state *st, uint64_t begin_ns) {
     const struct lineup *l = &infer5_of(st)->line;
     if (!lineup_count(l)) return STATE_NONE;
@@ -88,7 +90,7 @@ static uint32_t dropped(const struct plan_state *st, uint64_t begin_ns) {
     return l->key[first] < begin_ns + estimate_ns(st, size) ? first : STATE_NONE;
 }
 
-/* Nobody is dropped: so the first ones are all in time. */
+/* Called after late requests were dropped, so that the first requests are all in time. */
 static uint32_t take(struct plan_state *st, uint64_t begin_ns, uint32_t *places) {
     struct lineup *l = &infer5_of(st)->line;
     uint32_t size = size_at(st, begin_ns);
@@ -99,7 +101,7 @@ static uint32_t take(struct plan_state *st, uint64_t begin_ns, uint32_t *places)
 
 /* ---- planned batches ------------------------------------------------------------------------- */
 
-/* Of a worker that has a batch; never before now. */
+/* When a busy worker is expected to be free; never before now. */
 static uint64_t free_ns(const struct plan_state *st, const struct crew_worker *w) {
     uint64_t end_ns = w->sent_ns + estimate_ns(st, plan_state_size_of(st, w->count));
     return end_ns > st->now_ns ? end_ns : st->now_ns;
@@ -110,14 +112,14 @@ static void add(struct plan_state *st, uint32_t place) {
     lineup_add(&infer5_of(st)->line, place, deadline_ns, deadline_ns);
 }
 
-/* Back to the others, but the first `keep`. */
+/* Returns planned requests to the line, except the first `keep`. */
 static void give_back(struct plan_state *st, struct planned *n, uint32_t keep) {
     while (n->count > keep)
         add(st, n->places[--n->count]);
 }
 
-/* One of a planned batch has gone: what is left of it must be a batch, unless it fails as a whole.
- */
+/* Removes a request from a planned batch and reduces the batch to a valid size, unless the whole
+ * batch was rejected. */
 static void unplan(struct plan_state *st, struct planned *n, uint32_t place) {
     for (uint32_t i = 0; i < n->count; i++) {
         if (n->places[i] != place) continue;
@@ -138,7 +140,8 @@ static void leave(struct plan_state *st, uint32_t place) {
         unplan(st, &o->planned[i], place);
 }
 
-/* A request of a batch that is refused; STATE_NONE. What a worker had that is gone waits again. */
+/* A request of a rejected batch; STATE_NONE if there is none. Batches planned for lost workers are
+ * dissolved. */
 static uint32_t refused(struct plan_state *st) {
     for (uint32_t i = 0; i < PLAN_WORKERS; i++) {
         struct planned *n = &infer5_of(st)->planned[i];
@@ -152,7 +155,7 @@ static uint32_t refused(struct plan_state *st) {
     return STATE_NONE;
 }
 
-/* What begins after the first of its deadlines is not begun either. */
+/* Latest start of a planned batch; never after its first deadline. */
 static uint64_t latest_ns(const struct plan_state *st, const struct planned *n, uint64_t begin_ns) {
     uint64_t deadline_ns = plan_state_request(st, n->places[0])->deadline_ns;
     uint64_t grace_ns = begin_ns + st->config.grace_ns;
@@ -164,7 +167,8 @@ static bool unplanned(const struct plan_state *st, uint32_t worker) {
     return st->crew.workers[worker].count && !n->count && !n->refused;
 }
 
-/* Plans for whoever is about to be free. Returns one that is dropped by that; STATE_NONE. */
+/* Plans batches for workers that will soon be free. Returns a request that would be late;
+ * STATE_NONE if there is none. */
 static uint32_t plan_ahead(struct plan_state *st) {
     for (uint32_t i = 0; i < PLAN_WORKERS; i++) {
         struct planned *n = &infer5_of(st)->planned[i];
@@ -196,7 +200,7 @@ static uint32_t begin_planned(struct planned *n, uint32_t *places) {
     return count;
 }
 
-/* Its own, a new one, or what another idle worker was to have. */
+/* Takes the worker's planned batch, a new one, or one planned for another idle worker. */
 static uint32_t pick(struct plan_state *st, uint32_t *places) {
     struct infer5 *o = infer5_of(st);
     uint32_t count = begin_planned(&o->planned[crew_idle(&st->crew)], places);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nexus (Shen et al., SOSP 2019): every request takes the mean. The batch size of a session is the
- * largest of which two fit into the objective, for a request may have to wait for one batch before
- * its own. Dispatch drops early: a window as long as the batch goes over the queue in order of
- * arrival and stops at the first request that has time for the whole batch; those before it are
- * dropped, since a smaller batch for their sake would cost the throughput that the others need.
+ * Nexus (Shen et al., SOSP 2019): every request is assumed to take the mean. The batch size of a
+ * session is the largest of which two fit into the objective, because a request may have to wait
+ * for one batch before its own. Requests are dropped early: a window of the batch's length moves
+ * over the queue in order of arrival and stops at the first request that has time for the whole
+ * batch. Those before it are dropped, because a smaller batch for them would cost throughput that
+ * the others need.
  */
 #include "daemon/serve/plan/policy/plan_policies.h"
 #include "daemon/serve/plan/state/plan_policy.h"
@@ -38,7 +39,7 @@ static void leave(struct plan_state *st, uint32_t place) {
     lineup_remove(line_of(st), place);
 }
 
-/* The size of the next batch, of the first request's session; there must be one. */
+/* Size of the next batch for the session of the first request; the line must not be empty. */
 static uint32_t session_size(const struct plan_state *st) {
     const struct lineup *l = line_of(st);
     const struct roster_request *r = plan_state_request(st, lineup_first(l));
@@ -47,7 +48,7 @@ static uint32_t session_size(const struct plan_state *st) {
     return size == STATE_NONE ? 0 : size;
 }
 
-/* Early drop, where a worker is there to be given the window. */
+/* Drops early when a worker is idle. */
 static uint32_t expired(struct plan_state *st) {
     struct lineup *l = line_of(st);
     uint32_t late = lineup_late(l, st->now_ns);

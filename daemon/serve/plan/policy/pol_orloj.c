@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Orloj (thesis, section 4.3.2, Algorithm 4.1): a queue for each batch size, in which a request is
- * while a batch of that size would be expected to be over by its deadline; when it has left the
- * last one it is given up. A batch is the best of its queue by the score of (4.2).
+ * Orloj (thesis, section 4.3.2, Algorithm 4.1). There is one queue per batch size. A request is in
+ * a queue while a batch of that size is expected to end by its deadline; when it has left the last
+ * queue, it is given up. A batch is the best of its queue by the score of (4.2).
  *
- * Which size is next is where the thesis has two answers. Lines 16 to 19 go through the sizes
- * "ordered by (D_Q, bs) in descending order" and take the first with enough requests; the text says
- * "the batch size with the overall earliest deadline will be chosen". Whoever can wait for a large
- * batch can wait for a small one, so that D_Q never falls from one size to the next. As printed it
- * is therefore the largest batch that enough requests can wait for; by the text, of the sizes that
- * have the earliest deadline the largest, which is as much as the most urgent request can wait for.
- * By the text, whenever there are more requests than can be served somebody is always about to be
- * late, and is served in a batch of one, in which nothing is gained by batches: so more of the
- * others are late (docs/results/2026-11-serving-plan.md). What is printed is done here;
- * config.urgent is the text.
+ * The thesis has two answers to which size is next. Lines 16 to 19 go through the sizes "ordered by
+ * (D_Q, bs) in descending order" and take the first with enough requests. The text says that "the
+ * batch size with the overall earliest deadline will be chosen". A request that can wait for a
+ * large batch can wait for a small one, so D_Q never falls with the size.
  *
- * Scores are brought up to date where they are looked at, in the queue that is chosen: lines 5 to 9
- * do it for all requests in all queues, of which all but one are not asked.
+ * As printed, the choice is therefore the largest batch that enough requests can wait for. By the
+ * text, it is the largest of the sizes with the earliest deadline, which is limited by what the
+ * most urgent request can wait for. Under overload some request is then always about to be late and
+ * is served in a batch of one, which gains nothing, so that more of the others are late
+ * (docs/results/2026-11-serving-plan.md). This file implements the printed version; config.urgent
+ * selects the text's.
+ *
+ * Scores are updated only in the queue that is chosen. Lines 5 to 9 update all requests in all
+ * queues, of which only one is used.
  */
 #include <errno.h>
 #include <math.h>
@@ -31,11 +32,11 @@
 
 struct orloj {
     struct score_clock clock;
-    struct viable *queues;      /* by size */
-    struct score_shape *shapes; /* by size, then by application (`own`) */
-    struct score_piece *pieces; /* of all shapes */
-    uint32_t *in;               /* by place: a bit for each size whose queue it is in */
-    uint32_t places, kinds;     /* kinds: shapes of a size */
+    struct viable *queues;      /* per size */
+    struct score_shape *shapes; /* per size, then per application (`own`) */
+    struct score_piece *pieces; /* memory of all shapes */
+    uint32_t *in;           /* per place: a bit set of the sizes whose queues contain the request */
+    uint32_t places, kinds; /* kinds: number of shapes per size */
 };
 
 _Static_assert(PLAN_SIZES <= 32, "a bit for each size");
@@ -56,13 +57,13 @@ static struct tournament_point point_of(const struct plan_state *st, uint32_t si
     return (struct tournament_point){p.alpha, p.beta, until};
 }
 
-/* The latest moment at which its batch of that size may begin. */
+/* The latest start of the request's batch of that size. */
 static uint64_t latest_ns(const struct plan_state *st, uint32_t size, uint32_t place) {
     const struct roster_request *r = plan_state_request(st, place);
     return plan_state_latest(r->deadline_ns, outlook_batch_ns(&st->outlook, size, r->app));
 }
 
-/* A queue, for what is done with each of its requests. */
+/* Argument of callbacks that handle the requests of one queue. */
 struct queue_of {
     const struct plan_state *st;
     uint32_t size;
@@ -85,7 +86,7 @@ static void make_points(struct plan_state *st) {
                            &(struct queue_of){st, size});
 }
 
-/* Lines 2 to 4: before e^(bt) overflows. */
+/* Lines 2 to 4: moves the base before e^(bt) overflows. */
 static void keep_base(struct plan_state *st) {
     struct orloj *o = orloj_of(st);
     if (!score_outgrown(&o->clock, st->now_ns)) return;
@@ -101,7 +102,7 @@ static void make_shapes(struct plan_state *st) {
                           &o->shapes[size * o->kinds + kind]);
 }
 
-/* Whoever has left a queue does not come back to it. */
+/* A request that has left a queue does not return to it. */
 static void learned(struct plan_state *st) {
     struct orloj *o = orloj_of(st);
     keep_base(st);
@@ -153,7 +154,8 @@ static int reserve(struct plan_state *st, uint32_t places) {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Into every queue: those in which it is late already it leaves before anybody looks. */
+/* Adds the request to every queue; it leaves those where it is already late before they are
+ * used. */
 static void add(struct plan_state *st, uint32_t place) {
     struct orloj *o = orloj_of(st);
     const struct roster_request *r = plan_state_request(st, place);
@@ -186,12 +188,13 @@ static uint32_t expired(struct plan_state *st) {
     return STATE_NONE;
 }
 
-/* Lines 15 to 19. */
+/* Lines 15 to 19: chooses the size of the next batch. */
 static uint32_t candidate(const struct plan_state *st) {
     const struct orloj *o = orloj_of(st);
     uint32_t best = STATE_NONE;
     uint64_t best_ns = 0;
-    for (uint32_t size = st->config.size_count; size-- > 0;) { /* the largest of equal ones */
+    /* Descending, so that the largest of equals wins. */
+    for (uint32_t size = st->config.size_count; size-- > 0;) {
         if (viable_count(&o->queues[size]) < st->config.sizes[size]) continue;
         uint64_t ns = viable_earliest_ns(&o->queues[size]);
         bool better = st->config.urgent ? ns < best_ns : ns > best_ns;
@@ -202,7 +205,7 @@ static uint32_t candidate(const struct plan_state *st) {
     return best;
 }
 
-/* Line 22. */
+/* Line 22: takes the best requests of that size's queue. */
 static uint32_t pick(struct plan_state *st, uint32_t *places) {
     struct orloj *o = orloj_of(st);
     uint32_t size = candidate(st);
@@ -217,7 +220,7 @@ static uint32_t pick(struct plan_state *st, uint32_t *places) {
     return st->config.sizes[size];
 }
 
-/* The queue of the smallest size is the last that anybody leaves. */
+/* A request leaves the queue of the smallest size last. */
 static uint64_t wake(const struct plan_state *st) {
     return lineup_wake(&orloj_of(st)->queues[0].line);
 }

@@ -13,7 +13,7 @@ static double sooner(double a, double b) {
     return a < b ? a : b;
 }
 
-/* When the loser passes the winner: never, if its line does not rise faster. */
+/* The x at which the loser overtakes the winner: infinity if its line does not rise faster. */
 static double passes_at(const struct tournament_point *winner,
                         const struct tournament_point *loser) {
     double faster = loser->alpha - winner->alpha;
@@ -32,7 +32,7 @@ static struct tournament_node play(const struct tournament *t, uint32_t node) {
                                     winner};
 }
 
-/* Plays the path of a place that was free, or is now, up to where nothing of it is seen. */
+/* Updates the path from a leaf that was added or removed, up to the first unchanged node. */
 static void play_path(struct tournament *t, uint32_t place) {
     for (uint32_t node = (t->capacity + place) / 2; node; node /= 2) {
         struct tournament_node was = t->nodes[node], now = play(t, node);
@@ -89,7 +89,7 @@ void tournament_remove(struct tournament *t, uint32_t place) {
     play_path(t, place);
 }
 
-/* Depth: log2 of the places. */
+/* Updates due nodes. Depth: log2 of the places. */
 static void play_due(struct tournament *t, uint32_t node, tournament_reform_fn *reform, void *arg) {
     if (t->nodes[node].until > t->x) return;
     if (node >= t->capacity) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A line and a tournament of the same requests.
+ * A lineup and a tournament of the same requests.
  */
 #include "daemon/serve/plan/policy/viable.h"
 

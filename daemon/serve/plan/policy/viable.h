@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Q_bs of the thesis's Algorithm 4.1: the requests that can be served in time in a batch of one
- * size, by priority; by deadline, whose earliest decides which size is next; and by the moment from
- * which on they would be late.
+ * size. They are ordered by priority; by deadline, whose earliest decides which size is next; and
+ * by the time at which they become late.
  *
  * Owner: pol_orloj. Thread: the scheduler's caller.
  */
@@ -14,27 +14,27 @@
 #include "daemon/serve/plan/policy/tournament.h"
 #include "daemon/serve/plan/state/lineup.h"
 
-/* One of zeroes is empty. */
+/* Empty if all zeroes. */
 struct viable {
     struct lineup line; /* key: the deadline */
     struct tournament rank;
 };
 
-/* Room for the places below `places`: 0, or -ENOMEM with nothing lost. */
+/* Reserves memory for the places below `places`. Returns 0, or -ENOMEM with nothing lost. */
 int viable_reserve(struct viable *v, uint32_t places);
 void viable_finish(struct viable *v);
 
-/* `until_ns`: the latest moment at which its batch may begin. */
+/* `until_ns`: the latest start of its batch. */
 void viable_add(struct viable *v, uint32_t place, uint64_t deadline_ns, uint64_t until_ns,
                 struct tournament_point point);
-/* It may be free. */
+/* The place may be free. */
 void viable_remove(struct viable *v, uint32_t place);
 
 static inline uint32_t viable_count(const struct viable *v) {
     return lineup_count(&v->line);
 }
 
-/* D_Q: there must be a request. */
+/* D_Q; the queue must not be empty. */
 static inline uint64_t viable_earliest_ns(const struct viable *v) {
     return v->line.key[lineup_first(&v->line)];
 }

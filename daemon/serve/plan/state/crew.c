@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is idle.
+ * Tracks idle workers.
  */
 #include "daemon/serve/plan/state/crew.h"
 

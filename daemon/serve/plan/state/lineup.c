@@ -13,7 +13,7 @@ static bool before(const void *keys, uint32_t a, uint32_t b) {
     return key[a] != key[b] ? key[a] < key[b] : a < b;
 }
 
-/* Of the new size, with the old content; NULL: out of memory. */
+/* Copies an array to the new size; NULL if memory is short. */
 static void *copy_of(const void *old, size_t old_bytes, size_t bytes) {
     char *copy = malloc(bytes);
     if (!copy) return NULL;
@@ -69,7 +69,8 @@ void lineup_remove(struct lineup *l, uint32_t place) {
     minheap_remove(&l->leave, l->leave.place[place], before, l->until_ns);
 }
 
-/* One after the other into the heap of those before: mostly their order stays what it was. */
+/* Inserts each element into the heap of the previous ones, because the order mostly stays the
+ * same. */
 void lineup_retime(struct lineup *l, lineup_until_fn *until_ns, void *arg) {
     uint32_t count = l->leave.count;
     for (uint32_t i = 0; i < count; i++) {

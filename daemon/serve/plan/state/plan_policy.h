@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The policy seam: which pending requests go into the next batch, and which can be given up. The
- * core (plan_step.c) keeps requests and workers and calls the hooks; whoever may be NULL is said. A
- * policy has no memory but st->own, and never learns the time but from the state.
+ * The policy interface: which pending requests form the next batch, and which can be given up. The
+ * core (plan_step.c) stores requests and workers and calls these hooks. Hooks that may be NULL say
+ * so. A policy has no memory except st->own, and gets the time only from the state.
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
@@ -17,34 +17,36 @@
 
 struct plan_policy {
     const char *name;
-    size_t own_bytes; /* of st->own, zeroed */
+    size_t own_bytes; /* size of st->own, which is zeroed */
 
-    /* What it needs whatever comes; NULL: nothing. 0 or -ENOMEM; `finish` is called after either.
-     */
+    /* Allocates memory that does not depend on requests; may be NULL. Returns 0 or -ENOMEM;
+     * `finish` is called in either case. */
     int (*begin)(struct plan_state *st);
     void (*finish)(struct plan_state *st);
-    /* Room for requests at the places below `places`: 0, or -ENOMEM with nothing lost. */
+    /* Reserves memory for requests at the places below `places`. Returns 0, or -ENOMEM with nothing
+     * lost. */
     int (*reserve)(struct plan_state *st, uint32_t places);
 
-    /* False: it is refused. Asked before `add`, of new requests only; NULL: none is. */
+    /* Returns false to reject a new request. Called before `add`; NULL accepts all. */
     bool (*accepts)(const struct plan_state *st, uint32_t place);
-    /* It is pending, or not any more, for whatever reason. */
+    /* The request becomes pending, or stops being pending for any reason. */
     void (*add)(struct plan_state *st, uint32_t place);
     void (*remove)(struct plan_state *st, uint32_t place);
-    /* The outlook is another one. NULL: no matter. */
+    /* Called after the outlook was refreshed. May be NULL. */
     void (*learned)(struct plan_state *st);
 
-    /* A request that is to be given up; it will be removed. STATE_NONE. */
+    /* Returns a request to give up, which the core then removes; STATE_NONE if there is none. */
     uint32_t (*expired)(struct plan_state *st);
-    /* The next batch, when a worker is idle and nobody is expired: fills `places` with requests,
-     * which will be removed. How many: one of the sizes, or 0: none now. */
+    /* Forms the next batch; called when a worker is idle and no request is expired. Fills `places`
+     * with requests, which the core then removes. Returns their number: one of the sizes, or 0 for
+     * no batch now. */
     uint32_t (*pick)(struct plan_state *st, uint32_t *places);
-    /* A worker's batch is complete and took `ns`; NULL: no matter. */
+    /* Called when a worker's batch is complete and took `ns`. May be NULL. */
     void (*done)(struct plan_state *st, const struct crew_worker *w, uint64_t ns);
-    /* When somebody will be expired although nothing happens; PLAN_FOREVER: nobody. */
+    /* When a request expires without any event; PLAN_FOREVER: never. */
     uint64_t (*wake)(const struct plan_state *st);
 
-    /* The policy's own invariants: NULL, or which one does not hold. NULL: it has none. */
+    /* Checks the policy's own invariants; returns NULL, or a violated one. The hook may be NULL. */
     const char *(*check)(const struct plan_state *st);
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the scheduler knows: requests, workers, and what is expected of batches. Policies read this;
- * they write their own memory (`own`) and nothing else of it.
+ * The scheduler's knowledge: requests, workers, and expected durations of batches. Policies only
+ * read it, except for their own memory (`own`).
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
@@ -19,12 +19,12 @@
 #define STATE_NONE UINT32_MAX
 
 struct plan_state {
-    struct plan_config config; /* nothing in it is 0 for "what is said" any more */
+    struct plan_config config; /* defaults are filled in */
     uint64_t now_ns;
     struct outlook outlook;
     struct roster roster;
     struct crew crew;
-    void *own; /* the policy's */
+    void *own; /* the policy's memory */
 };
 
 static inline const struct roster_request *plan_state_request(const struct plan_state *st,
@@ -32,24 +32,23 @@ static inline const struct roster_request *plan_state_request(const struct plan_
     return &st->roster.requests[place];
 }
 
-/* The number of the largest size that `count` requests fill; `count` > 0. */
+/* Index of the largest size that `count` requests fill; `count` > 0. */
 uint32_t plan_state_size_of(const struct plan_state *st, uint32_t count);
 
-/* What a batch of a size takes, by one of the columns of the outlook. */
+/* Selects one of the outlook's durations of a batch. */
 typedef uint64_t state_time_fn(const struct outlook_size *size);
 
-/* The largest size that `count` requests fill and that takes no longer than `left_ns`; STATE_NONE
- * where not even one alone does. */
+/* Index of the largest size that `count` requests fill and that takes at most `left_ns`; STATE_NONE
+ * if not even a batch of one fits. */
 uint32_t plan_state_size_within(const struct plan_state *st, uint32_t count, uint64_t left_ns,
                                 state_time_fn *time);
 
-/* The latest moment at which what takes `ns` may begin to be over at `deadline_ns`; 0: it never
- * could. */
+/* The latest start at which work of `ns` ends by `deadline_ns`; 0 if that is impossible. */
 static inline uint64_t plan_state_latest(uint64_t deadline_ns, uint64_t ns) {
     return deadline_ns > ns ? deadline_ns - ns : 0;
 }
 
-/* How far the deadline is; 0: it is over. */
+/* Time until the deadline; 0: it has passed. */
 static inline uint64_t plan_state_left(const struct plan_state *st, uint32_t place) {
     return plan_state_latest(plan_state_request(st, place)->deadline_ns, st->now_ns);
 }

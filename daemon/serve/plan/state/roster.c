@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests by place and by id.
+ * Stores requests by place and by id.
  */
 #include "daemon/serve/plan/state/roster.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define SEED 0x9e3779b97f4a7c15ull /* ids are the server's own: nobody aims at the table */
+/* a fixed seed suffices: ids are the server's own, so nobody attacks the hash table. */
+#define SEED 0x9e3779b97f4a7c15ull
 
 static uint64_t hash(uint64_t id) {
     return slotmap_hash_word(id, SEED);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The requests that are pending or sent, in an array by place, found by the caller's id.
+ * The pending and the sent requests, in an array indexed by place; a hash table finds them by the
+ * caller's id.
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
@@ -17,38 +18,38 @@ enum roster_where {
     ROSTER_FREE,
     ROSTER_PENDING,
     ROSTER_SENT,
-    ROSTER_FORGOTTEN, /* sent, and cancelled since: its id is free again */
+    ROSTER_FORGOTTEN, /* sent, and cancelled since; the id may be reused */
 };
 
 struct roster_request {
     uint64_t id, arrived_ns, deadline_ns;
-    uint64_t order; /* of arrival */
+    uint64_t order; /* order of arrival */
     uint32_t app;
     uint32_t next_free;
     enum roster_where where;
 };
 
-/* One of zeroes is empty. */
+/* Empty if all zeroes. */
 struct roster {
-    struct roster_request *requests; /* by place */
+    struct roster_request *requests; /* indexed by place */
     struct slotmap ids;
     uint64_t orders;
     uint32_t capacity, used, pending;
-    uint32_t first_free; /* ROSTER_NONE where all is used */
+    uint32_t first_free; /* ROSTER_NONE if all are used */
 };
 
-/* Room for `count` more: 0, or -ENOMEM with nothing changed. */
+/* Reserves memory for `count` more requests. Returns 0, or -ENOMEM with nothing changed. */
 int roster_reserve(struct roster *r, uint32_t count);
 void roster_finish(struct roster *r);
 
-/* Pending; room must be reserved, the id must be new. Returns its place. */
+/* Adds a pending request and returns its place. Memory must be reserved, and the id must be new. */
 uint32_t roster_add(struct roster *r, uint64_t id, uint32_t app, uint64_t arrived_ns,
                     uint64_t deadline_ns);
 uint32_t roster_find(const struct roster *r, uint64_t id);
 
-/* Between pending and sent. */
+/* Switches a request between pending and sent. */
 void roster_move(struct roster *r, uint32_t place, enum roster_where where);
-/* Its id is free, its place is not yet. */
+/* Frees the request's id but not yet its place. */
 void roster_forget(struct roster *r, uint32_t place);
 void roster_remove(struct roster *r, uint32_t place);
 

@@ -17,57 +17,62 @@
 
 struct plan;
 
-/* Zero: what is said of it. */
+/* Zero selects the default that each member names. */
 struct plan_config {
-    const char *policy;         /* by its name; NULL: orloj */
-    uint32_t sizes[PLAN_SIZES]; /* of batches, ascending, the first 1, so that a request alone can
-                                   always go */
-    uint32_t size_count;        /* 0: 1, 2, 4, 8, 16 */
-    uint32_t apps;              /* applications are the numbers below it; 0: 1 */
-    uint64_t window_ns;  /* what is older than two of it is forgotten; 0: 5 min; or PLAN_FOREVER */
-    uint64_t refresh_ns; /* how often what was learnt is made use of; 0: 1 s */
-    uint64_t prior_ns;   /* a request's time alone before any was seen; 0: 10 ms */
-    uint64_t c0_ns;      /* a batch takes c0 + c1 k l (4.3) until it is known better */
+    const char *policy; /* by name; NULL: orloj */
+    /* Batch sizes, ascending; the first is 1, so that a request alone can always be sent. */
+    uint32_t sizes[PLAN_SIZES];
+    uint32_t size_count; /* 0: sizes 1, 2, 4, 8, 16 */
+    uint32_t apps;       /* applications are numbered below this; 0: 1 */
+    /* Samples older than two windows are forgotten; 0: 5 min; or PLAN_FOREVER. */
+    uint64_t window_ns;
+    uint64_t refresh_ns; /* interval at which learnt times take effect; 0: 1 s */
+    uint64_t prior_ns;   /* assumed time alone before the first sample; 0: 10 ms */
+    uint64_t c0_ns;      /* initial value; a batch takes c0 + c1 k l (4.3) */
     double c1;           /* 0: 1 */
     double b_per_ms;     /* of (4.2); 0: 1e-4 */
-    bool own;    /* orloj: a request's batch has one request of its own application for certain, the
-                    others of any; not: all of any, as the thesis has it (section 4.4.3) */
-    bool urgent; /* orloj: the batch size by the earliest deadline, as the text has it; not: as
-                   Algorithm 4.1 prints it (pol_orloj.c) */
-    uint32_t point_milli; /* clockwork: the quantile that is its point estimate; 0: the mean */
-    uint64_t ahead_ns;    /* infer5: before its worker is free a batch is planned; 0: 10 ms */
-    uint64_t grace_ns;    /* infer5: so much later than planned it is still taken; 0: 10 ms */
-    uint64_t trial_ns;    /* an idle worker tries a request that would be late by what is expected
-                             (plan_step.c), so often at most; 0: never, as the thesis has it */
-    bool plain; /* infer5: batches take what they would if every request took the mean; not: the
-                   longest of the latest ten */
+    /* orloj: a request's batch has one request of its own application for certain and others of
+     * any; false: all of any, as in the thesis (section 4.4.3). */
+    bool own;
+    /* orloj: choose the batch size by the earliest deadline, as the text says; false: as Algorithm
+     * 4.1 prints it (pol_orloj.c). */
+    bool urgent;
+    uint32_t point_milli; /* clockwork: the quantile used as its point estimate; 0: the mean */
+    uint64_t ahead_ns; /* infer5: how long before its worker is free a batch is planned; 0: 10 ms */
+    uint64_t grace_ns; /* infer5: how much later than planned a batch is still accepted; 0: 10 ms */
+    /* Least interval at which an idle worker tries a request that is expected to be late
+     * (plan_step.c); 0: never, as in the thesis. */
+    uint64_t trial_ns;
+    /* infer5: assume that every request of a batch takes the mean; false: the longest of the latest
+     * ten batches. */
+    bool plain;
 };
 
 enum plan_event_kind {
     PLAN_ARRIVED,   /* arrived: a new request */
-    PLAN_DONE,      /* worker, done: its batch is complete, and it takes another one */
-    PLAN_ALONE,     /* alone: what a request took that was run alone for that purpose */
-    PLAN_READY,     /* worker: there is such a one from now on, without a batch */
-    PLAN_LOST,      /* worker: it is gone; requests of its batch are pending again */
-    PLAN_CANCELLED, /* id: nobody waits for it any more */
-    PLAN_TIME,      /* nothing but the time: what ARM asked for */
+    PLAN_DONE,      /* worker, done: its batch is complete, and it accepts another one */
+    PLAN_ALONE,     /* alone: the time of a request that the profiler ran alone */
+    PLAN_READY,     /* worker: a new worker, without a batch */
+    PLAN_LOST,      /* worker: it is gone; the requests of its batch are pending again */
+    PLAN_CANCELLED, /* id: no client waits for it any more */
+    PLAN_TIME,      /* only the time advances, as ARM asked */
     PLAN_EVENTS
 };
 
-/* Simultaneous events are taken in the array's order. */
+/* The events of one step are applied in the array's order. */
 struct plan_event {
     enum plan_event_kind kind;
     uint32_t worker; /* below PLAN_WORKERS */
     union {
         uint64_t id;
         struct {
-            uint64_t id; /* the caller's name for it, of nobody else that is pending or sent */
+            uint64_t id; /* the caller's name, unique among pending and sent requests */
             uint64_t arrived_ns, deadline_ns;
             uint32_t app;
         } arrived;
         struct {
-            uint64_t batch_ns;        /* from SEND to its end, on the worker */
-            const uint64_t *alone_ns; /* of each request, in the order of SEND; NULL: not known */
+            uint64_t batch_ns;        /* time on the worker from SEND to the end */
+            const uint64_t *alone_ns; /* per request, in the order of SEND; NULL: not known */
         } done;
         struct {
             uint64_t ns;
@@ -77,15 +82,15 @@ struct plan_event {
 };
 
 enum plan_action_kind {
-    PLAN_SEND,    /* worker: give it these `size` requests */
-    PLAN_TIMEOUT, /* id: it cannot be served before its deadline any more */
-    PLAN_REFUSE,  /* id: on arrival, it could not be */
-    PLAN_ARM,     /* step again at `at_ns`, at the latest; replaces any earlier ARM */
-    PLAN_REJECT,  /* an event could not be: `rejected`; it changed nothing */
+    PLAN_SEND,    /* worker: send it these `size` requests */
+    PLAN_TIMEOUT, /* id: it cannot meet its deadline any more */
+    PLAN_REFUSE,  /* id: on arrival, it could not meet its deadline */
+    PLAN_ARM,     /* step again at `at_ns` at the latest; replaces any earlier ARM */
+    PLAN_REJECT,  /* `rejected`: an event was invalid and changed nothing */
     PLAN_ACTIONS
 };
 
-/* Why an event cannot be: X(NAME, text). */
+/* Reasons why an event is invalid: X(NAME, text). */
 /* clang-format off */
 #define PLAN_FAULTS(X)                                                  \
     X(NONE, "")                                                         \
@@ -107,9 +112,9 @@ enum plan_fault {
 
 struct plan_action {
     enum plan_action_kind kind;
-    uint32_t worker, size; /* SEND */
+    uint32_t worker, size; /* for SEND */
     union {
-        const uint64_t *ids; /* SEND: `size` of them, valid until the next step */
+        const uint64_t *ids; /* for SEND: `size` ids, valid until the next step */
         uint64_t id;
         uint64_t at_ns;
         struct {
