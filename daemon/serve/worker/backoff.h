@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long a model's program that ended is left alone before it is started again: a pause that
- * doubles, until one has been ready for long enough. Pure. The struct is the caller's.
+ * Computes the pause before a model's program is restarted: it doubles each time, until a program
+ * has been ready for long enough. Pure. The struct is the caller's.
  */
 #ifndef DAEMON_SERVE_WORKER_BACKOFF_H
 #define DAEMON_SERVE_WORKER_BACKOFF_H
@@ -10,11 +10,11 @@
 
 struct backoff {
     uint64_t first_ns, most_ns;
-    uint64_t reset_ns; /* ready for so long: the next pause is the first again */
+    uint64_t reset_ns; /* a program ready for this long resets the pause */
     uint64_t next_ns;  /* 0: first_ns */
 };
 
-/* `ready_ns`: for how long the one that ended had been ready; 0: it never was. */
+/* `ready_ns`: how long the program that ended had been ready; 0: never. */
 uint64_t backoff_next_ns(struct backoff *b, uint64_t ready_ns);
 
 #endif

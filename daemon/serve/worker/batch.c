@@ -25,7 +25,7 @@ static void convert(struct serve_memory_tensor *out, const struct tensor *t, uin
     if (t->rank <= SERVE_WIRE_MAX_RANK) memcpy(out->shape, t->shape, t->rank * sizeof(t->shape[0]));
 }
 
-/* All of them as one list, to be freed; NULL: no memory. */
+/* Collects all inputs in one list for the caller to free; NULL if memory is short. */
 static struct serve_memory_tensor *gather(const struct batch_request *requests, uint32_t count,
                                           uint32_t *total) {
     struct serve_memory_tensor *all;

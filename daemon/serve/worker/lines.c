@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One read a turn of the loop: a program that writes without end holds nobody else up.
+ * Reads once per turn of the loop, so that a program that writes without end blocks nothing else.
  */
 #include "daemon/serve/worker/lines.h"
 
@@ -12,7 +12,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 
-#define LAST_READS 16 /* of a program that has ended: its last words are the ones that matter */
+#define LAST_READS 16 /* reads after a program ended, because its last lines matter most */
 
 static void say(struct lines *l) {
     if (l->len > 0)
@@ -30,7 +30,7 @@ static void take(struct lines *l, const char *from, size_t bytes) {
 
 enum heard { MORE, NOTHING, END };
 
-/* MORE: there may be; END: there never will. */
+/* MORE: more may be available. END: the stream has ended. */
 static enum heard read_once(struct lines *l) {
     char part[4096];
     ssize_t n = read(l->fd, part, sizeof(part));

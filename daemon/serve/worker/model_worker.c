@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One timer is for whatever the state waits for. A program that breaks a rule is ended at once, and
- * its batch is lost then; what is left of it is cleared when the process is reaped.
+ * One timer serves whatever the state waits for. A program that violates the protocol is killed at
+ * once, which loses its batch; the rest is cleaned up when the process is reaped.
  */
 #include "daemon/serve/worker/model_worker.h"
 
@@ -22,48 +22,50 @@
 
 #define NS_PER_MS 1000000u
 #define NS_PER_S 1000000000ull
-#define REAP_NS (100 * (uint64_t)NS_PER_MS) /* after one hung up, to learn how it ended */
-#define LAST_MESSAGES 8 /* of a program that has ended; an honest one has sent one at most */
+/* Wait after a program hung up, to learn how it ended. */
+#define REAP_NS (100 * (uint64_t)NS_PER_MS)
+/* Most messages read from a program that has ended; a correct one has sent at most one. */
+#define LAST_MESSAGES 8
 
 enum state {
     NEW,      /* not started */
-    WAITING,  /* to be started, again */
+    WAITING,  /* pausing before a restart */
     STARTING, /* until HELLO */
     READY,
     BUSY,
-    ENDING, /* until it is reaped, and its handles are closed */
-    OVER    /* to be destroyed */
+    ENDING, /* until the process is reaped and its handles are closed */
+    OVER    /* ready to be destroyed */
 };
 
 struct model_worker {
     uv_loop_t *loop;
-    struct model_worker_config config; /* with its presets */
+    struct model_worker_config config; /* with defaults filled in */
     const struct model_worker_ops *ops;
     void *ctx;
     enum state state;
     struct backoff backoff;
     uv_timer_t timer;
     bool stopping, terminated; /* SIGTERM was sent */
-    bool hung_up;              /* it did */
+    bool hung_up;              /* the program closed its socket */
 
     uv_process_t process;
-    int pid;  /* 0: there is none, or it is reaped */
-    int sock; /* -1: there is none, or we hung up */
+    int pid;  /* 0: no process, or already reaped */
+    int sock; /* -1: none, or closed by us */
     uv_poll_t poll;
     struct lines lines;
-    int handles; /* that are open, of the process */
+    int handles; /* number of open handles of the process */
     uint64_t ready_at_ns;
 
-    uint64_t device_ns;        /* as the latest message says */
-    uint64_t number, limit_ns; /* of the batch; 0: there is none */
+    uint64_t device_ns;        /* of the latest message */
+    uint64_t number, limit_ns; /* of the current batch; 0: none */
     uint32_t requests;
-    struct serve_message *in; /* what came latest */
+    struct serve_message *in; /* the latest message */
 };
 
 static void on_timer(uv_timer_t *timer);
 
 static void wait_for(struct model_worker *w, uint64_t ns) {
-    uv_update_time(w->loop); /* what we did until now is not its time */
+    uv_update_time(w->loop); /* time spent before this call must not count */
     uv_timer_start(&w->timer, on_timer, (ns + NS_PER_MS - 1) / NS_PER_MS, 0);
 }
 
@@ -76,7 +78,7 @@ static void on_over(uv_handle_t *handle) {
     w->ops->stopped(w->ctx, w);
 }
 
-/* All of it is gone. */
+/* Called when all handles of the process are closed. */
 static void settle(struct model_worker *w) {
     uint64_t lived_ns = w->ready_at_ns ? fdutil_now_ns() - w->ready_at_ns : 0;
 
@@ -102,7 +104,7 @@ static void hang_up(struct model_worker *w) {
     uv_close((uv_handle_t *)&w->poll, on_closed);
 }
 
-/* It is of no more use: its end is seen when it is reaped. */
+/* Kills the process and reports its end; cleanup follows when it is reaped. */
 __attribute__((format(printf, 2, 3))) static void fall(struct model_worker *w, const char *fmt,
                                                        ...) {
     uint64_t number = w->number;
@@ -172,7 +174,7 @@ static void take_message(struct model_worker *w, int fd) {
              m->kind, m->number, m->requests);
 }
 
-/* We have no descriptor for what came: of the batch's answer nothing else is wrong. */
+/* We have no descriptor left for the answer; nothing else is wrong with the batch. */
 static void take_scarce(struct model_worker *w) {
     if (w->state == BUSY)
         w->ops->failed(w->ctx, w, take_batch(w), "salus-serve has no descriptors left");
@@ -200,16 +202,16 @@ static enum serve_message_got take_one(struct model_worker *w) {
     return got;
 }
 
-/* Whether there was one, and so may be more. */
+/* Handles one message. Returns true if there was one, so that more may follow. */
 static bool take_another(struct model_worker *w) {
     enum serve_message_got got = take_one(w);
 
     return got == SERVE_MESSAGE_SOUND || got == SERVE_MESSAGE_SCARCE;
 }
 
-/* The end is behind all messages, and heard of again when they are taken; a handle that was told of
- * an error has been stopped. Most that hang up are about to be reaped, which says more about why.
- */
+/* The end of the stream comes after all messages, and is reported again once they are read. A
+ * handle that reported an error was stopped and is restarted. Most programs that hang up are about
+ * to be reaped, which tells more about the reason. */
 static void on_poll(uv_poll_t *poll, int status, int events) {
     struct model_worker *w = poll->data;
     enum serve_message_got got = take_one(w);
@@ -226,7 +228,7 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* What it said last may be behind this in the loop. */
+/* Reads the last messages first, because they may still be queued in the loop. */
 static void on_reaped(uv_process_t *process, int64_t status, int signal) {
     struct model_worker *w = process->data;
 
@@ -236,7 +238,7 @@ static void on_reaped(uv_process_t *process, int64_t status, int signal) {
         fall(w, "it was ended by signal %d (%s)", signal, strsignal(signal));
     else
         fall(w, "it ended with status %" PRId64, status);
-    process_signal(w->pid, SIGKILL); /* what it left running */
+    process_signal(w->pid, SIGKILL); /* kills child processes left running */
     w->pid = 0;
     if (w->lines.fd >= 0) lines_close(&w->lines, on_closed, w);
     uv_close((uv_handle_t *)process, on_closed);
@@ -262,7 +264,8 @@ static int hear(struct model_worker *w, int words) {
     w->handles++;
     err = listen_to(w);
     if (!err) err = batch_send_word(w->sock, SERVE_WIRE_HELLO);
-    return err == -EPIPE || err == -ECONNRESET ? 0 : err; /* it has ended: that is seen */
+    /* The process has ended; reaping it reports that. */
+    return err == -EPIPE || err == -ECONNRESET ? 0 : err;
 }
 
 static void begin(struct model_worker *w) {
@@ -281,7 +284,7 @@ static void begin(struct model_worker *w) {
     if (!err) err = hear(w, words);
     if (!err) return;
     fall(w, "it cannot be started: %s", strerror(-err));
-    if (w->pid) return; /* to be reaped */
+    if (w->pid) return; /* cleanup follows when it is reaped */
     if (open)
         uv_close((uv_handle_t *)&w->process, on_closed);
     else
@@ -300,7 +303,8 @@ static void end_harder(struct model_worker *w) {
     wait_for(w, w->config.stop_ns);
 }
 
-/* What it said may be here already: we may have been the slow one. */
+/* Tests whether the awaited message is already in the socket, in case this process was the slow
+ * one. */
 static bool is_heard(struct model_worker *w) {
     enum state state = w->state;
     uint64_t number = w->number;
@@ -327,7 +331,7 @@ static void on_timer(uv_timer_t *timer) {
         fall(w, "it does not read what it is sent");
 }
 
-/* ---- what callers do ------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void preset(uint64_t *ns, uint64_t value) {
     if (!*ns) *ns = value;
@@ -369,8 +373,8 @@ void model_worker_start(struct model_worker *w) {
     wait_for(w, 0);
 }
 
-/* Nothing is wrong with a batch that it does not take any more: it has ended, and is about to be
- * reaped; or there is no room for it, and so it has read nothing for long. */
+/* Handles a send error that is not the batch's fault: the program has ended and is about to be
+ * reaped, or the socket is full because the program has read nothing for long. */
 static bool is_away(struct model_worker *w, int err) {
     if (err == -EAGAIN) {
         wait_for(w, 0);
@@ -409,7 +413,8 @@ void model_worker_stop(struct model_worker *w) {
         w->state = ENDING;
         uv_close((uv_handle_t *)&w->timer, on_over);
     } else if (w->state != ENDING) {
-        batch_send_word(w->sock, SERVE_WIRE_STOP); /* one that cannot be told hears the signal */
+        /* If this fails, the program still gets the signal. */
+        batch_send_word(w->sock, SERVE_WIRE_STOP);
         wait_for(w, w->config.stop_ns);
     }
 }

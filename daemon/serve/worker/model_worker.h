@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A worker of a model: its program as a process of ours, which is started, given one batch at a
- * time, watched, ended, and started again with growing pauses. Whatever the program does, every
- * batch that was taken ends once, as done, failed or lost.
+ * A worker of a model: runs its program as a child process, gives it one batch at a time, monitors
+ * it, ends it, and restarts it with growing pauses. Whatever the program does, every accepted batch
+ * ends once, as done, failed or lost.
  *
- * Owner: the model. Thread: the loop's. Operations are called from the loop, never from within a
- * call below.
+ * Owner: the model. Thread: the loop's. The loop calls the operations, never within a call below.
  */
 #ifndef DAEMON_SERVE_WORKER_MODEL_WORKER_H
 #define DAEMON_SERVE_WORKER_MODEL_WORKER_H
@@ -18,54 +17,55 @@
 struct model_worker;
 
 struct model_worker_ops {
-    /* It takes batches. */
+    /* The worker accepts batches. */
     void (*ready)(void *ctx, struct model_worker *w);
-    /* The batch is done; `r` is the callee's. */
+    /* The batch is done; the callee owns `r`. */
     void (*done)(void *ctx, struct model_worker *w, uint64_t number, struct result *r);
-    /* It will have no answer; the worker takes others. */
+    /* The batch gets no answer; the worker accepts others. */
     void (*failed)(void *ctx, struct model_worker *w, uint64_t number, const char *why);
-    /* The program is ended, with the batch that it had; 0: it had none. It will be started again,
-     * unless it was told to stop: then only a batch is a reason for this. */
+    /* The program ended, and lost its batch; 0: it had none. It is restarted unless the worker was
+     * told to stop; in that case this is called only if a batch is lost. */
     void (*lost)(void *ctx, struct model_worker *w, uint64_t number, const char *why);
-    /* It has stopped for good, and may be destroyed here. */
+    /* The worker has stopped for good and may be destroyed within this call. */
     void (*stopped)(void *ctx, struct model_worker *w);
 };
 
-/* The caller's, with all in it, for as long as the worker. Times of 0 stand for the presets. */
+/* Owned by the caller; must stay valid as long as the worker. A time of 0 selects the default. */
 struct model_worker_config {
     const char *name;  /* the model's, for the log */
-    char *const *argv; /* ends with NULL; the program is looked for in PATH */
-    char *const *env;  /* all of it, ends with NULL; NULL: our own */
-    uint64_t hello_ns; /* the model must be ready so soon: 10 min */
-    uint64_t stop_ns;  /* from STOP to SIGTERM, and from there to SIGKILL: 5 s */
-    uint64_t again_first_ns, again_most_ns, again_reset_ns; /* struct backoff: 1 s, 1 min, 1 min */
+    char *const *argv; /* ends with NULL; the program is searched in PATH */
+    char *const *env;  /* the whole environment, ends with NULL; NULL: our own */
+    uint64_t hello_ns; /* time limit until the model is ready: 10 min */
+    uint64_t stop_ns;  /* time from STOP to SIGTERM, and from SIGTERM to SIGKILL: 5 s */
+    /* See struct backoff: 1 s, 1 min, 1 min. */
+    uint64_t again_first_ns, again_most_ns, again_reset_ns;
 };
 
-/* NULL: no memory. */
+/* NULL if memory is short. */
 struct model_worker *model_worker_create(uv_loop_t *loop, const struct model_worker_config *config,
                                          const struct model_worker_ops *ops, void *ctx);
-/* Once. */
+/* Called once. */
 void model_worker_start(struct model_worker *w);
 
-/* Gives it a batch, whose number is not 0 and is new; its tensors are copied. `limit_ns`: the
- * program is ended when it takes longer. 0; or -ENOTCONN, it is not ready, or not any more, and
- * then `lost` follows; -EBUSY, it has one;
- * -EINVAL, with why in `why`; or another -errno, such as for want of memory or descriptors: then
- * nothing was taken, and no operation will speak of it. */
+/* Sends a batch; its number is new and not 0; its tensors are copied. The program is killed if it
+ * takes longer than `limit_ns`. Returns 0; -ENOTCONN if the worker is not ready, or no longer
+ * ready, and then `lost` follows; -EBUSY if it has a batch; -EINVAL with the reason in `why`; or
+ * another -errno, for example for lack of memory or descriptors. After an error the batch is not
+ * accepted and no operation reports it. */
 int model_worker_send(struct model_worker *w, uint64_t number, const struct batch_request *requests,
                       uint32_t count, uint64_t limit_ns, struct serve_memory_why *why);
 
-/* Lets it end, by words first: what it is at it may finish within `stop_ns`. `stopped` follows. */
+/* Stops the worker, first by a message, so that the program can finish its batch within `stop_ns`.
+ * `stopped` follows. */
 void model_worker_stop(struct model_worker *w);
 
-/* After `stopped`, or where it was never started. */
+/* Called after `stopped`, or if the worker was never started. */
 void model_worker_destroy(struct model_worker *w);
 
-/* What the device worked for the batch that is done, in `done`, ns; 0: the program does not know.
- */
+/* Device time of the completed batch in ns, for use within `done`; 0: not known. */
 uint64_t model_worker_device_ns(const struct model_worker *w);
 
-/* Of the process; 0: there is none. */
+/* Process id; 0: no process. */
 int model_worker_pid(const struct model_worker *w);
 
 #endif

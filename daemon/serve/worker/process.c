@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program has the socket as descriptor 3, no input, and a pipe of ours for the rest.
+ * The program gets the socket as descriptor 3, an empty input, and a pipe of ours for output and
+ * errors.
  */
 #include "daemon/serve/worker/process.h"
 
@@ -18,9 +19,10 @@
 #define SOCKET_FD 3
 #define SETTING SERVE_WIRE_ENVIRONMENT "=3"
 
-/* The environment with our setting; to be freed, its texts are not ours. NULL: no memory. */
+/* The environment with our setting added. The caller frees the array but not its strings. NULL if
+ * memory is short. */
 static char **make_env(char *const *env) {
-    const size_t name = sizeof(SERVE_WIRE_ENVIRONMENT); /* with the "=" */
+    const size_t name = sizeof(SERVE_WIRE_ENVIRONMENT); /* includes the "=" */
     size_t count = 0, kept = 0;
     char **all;
 
@@ -39,7 +41,7 @@ static void close_all(int *fds, int count) {
         fdutil_close(&fds[i]);
 }
 
-/* fds: a pair of sockets, the first ours, and a pipe. */
+/* Creates a pair of sockets, the first of which is ours, and a pipe. */
 static int make_ends(int fds[4]) {
     for (int i = 0; i < 4; i++)
         fds[i] = -1;
@@ -58,7 +60,8 @@ int process_start(uv_loop_t *loop, uv_process_t *process, char *const *argv, cha
     uv_process_options_t options = {.exit_cb = on_exit,
                                     .file = argv[0],
                                     .args = (char **)argv,
-                                    .flags = UV_PROCESS_DETACHED, /* a session, and so a group */
+                                    /* a new session, and so a new process group. */
+                                    .flags = UV_PROCESS_DETACHED,
                                     .stdio_count = SOCKET_FD + 1,
                                     .stdio = stdio};
     int fds[4], err = make_ends(fds);

@@ -12,10 +12,10 @@ static int convert(struct tensor *out, const struct serve_memory_tensor *t) {
     return tensor_count(out);
 }
 
-/* The memory has them by name. */
+/* Sorts the tensors by request; the memory has them by name. */
 static int sort(struct result *r, struct serve_memory_why *why) {
     const struct serve_memory *m = &r->memory;
-    uint32_t *next = r->first + 1; /* where each request's next one goes, once they are counted */
+    uint32_t *next = r->first + 1; /* after counting: the slot of each request's next tensor */
 
     for (uint32_t i = 0; i < m->tensors_count; i++)
         if (m->tensors[i].request + 1 < m->requests) next[m->tensors[i].request + 1]++;
