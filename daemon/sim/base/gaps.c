@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A JSON list, number by number.
+ * Reads a JSON list number by number.
  */
 #include "daemon/sim/base/gaps.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Times between arrivals as they were seen somewhere: a JSON list of numbers, seconds.
+ * Recorded times between arrivals: a JSON list of numbers in seconds.
  *
  * Owner: the caller. Thread: any.
  */
@@ -13,11 +13,12 @@
 #define GAPS_MOST 1000000u
 
 struct gaps {
-    double *s; /* `count` */
+    double *s; /* `count` entries */
     uint32_t count;
 };
 
-/* 0; -EINVAL: it is no such list, `count` says from which number on; -ENOMEM. */
+/* Returns 0, -ENOMEM, or -EINVAL for an invalid list; `count` is then the number of valid entries
+ * before the error. */
 int gaps_read(struct gaps *g, FILE *f);
 void gaps_finish(struct gaps *g);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Quantiles of counted buckets.
+ * Quantiles over counted buckets.
  */
 #include "daemon/sim/base/latency.h"
 

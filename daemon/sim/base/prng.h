@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers that look random and are a function of what they are asked with (the finaliser of
- * SplitMix64: Steele, Lea, Flood, OOPSLA 2014). Without state, so that what a job draws does not
- * depend on the order in which a policy runs it. Pure.
+ * Pseudo-random numbers as a function of their arguments (the finaliser of SplitMix64: Steele, Lea,
+ * Flood, OOPSLA 2014). There is no state, so a job's numbers do not depend on the order in which a
+ * policy runs it. Pure.
  */
 #ifndef DAEMON_SIM_BASE_PRNG_H
 #define DAEMON_SIM_BASE_PRNG_H

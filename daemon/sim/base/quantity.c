@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Digits with a point, then the factor of their unit.
+ * Parses digits with a decimal point, and the factor of the unit.
  */
 #include "daemon/sim/base/quantity.h"
 
@@ -28,7 +28,7 @@ static int factor_of(enum quantity kind, const char *unit, uint64_t *out) {
 }
 
 int quantity_parse(enum quantity kind, const char *text, uint64_t *out) {
-    __extension__ typedef unsigned __int128 wide; /* digits times a factor */
+    __extension__ typedef unsigned __int128 wide; /* for digits times a factor */
     uint64_t digits = 0, scale = 1, factor = 1;
     const char *p = text;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Times at which jobs want something, at most one a job. Equal times come out by job.
+ * A queue of times, at most one per job. Equal times are ordered by job.
  */
 #ifndef DAEMON_SIM_BASE_TIMERS_H
 #define DAEMON_SIM_BASE_TIMERS_H
@@ -14,7 +14,7 @@
 
 struct timers {
     struct minheap jobs;
-    uint64_t *at_ns; /* by job */
+    uint64_t *at_ns; /* indexed by job */
 };
 
 static inline bool timers_before(const void *keys, uint32_t a, uint32_t b) {
@@ -22,7 +22,7 @@ static inline bool timers_before(const void *keys, uint32_t a, uint32_t b) {
     return at_ns[a] == at_ns[b] ? a < b : at_ns[a] < at_ns[b];
 }
 
-/* 0 or -ENOMEM; finish in any case. */
+/* Returns 0 or -ENOMEM; timers_finish is required in either case. */
 static inline int timers_init(struct timers *t, uint32_t jobs) {
     *t = (struct timers){.jobs = {.items = malloc((jobs + 1u) * sizeof(*t->jobs.items))},
                          .at_ns = malloc((jobs + 1u) * sizeof(*t->at_ns))};
