@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The runs, and the verdict.
+ * Runs the simulations and derives the verdict.
  */
 #include "daemon/sim/compare/advise.h"
 
@@ -42,7 +42,7 @@ static void range_add(struct advise_range *r, double value) {
     r->count++;
 }
 
-/* ---- which policies -------------------------------------------------------------------------- */
+/* ---- candidate policies ---------------------------------------------------------------------- */
 
 static int add_row(struct advise *a, const char *lane, const char *kernel, bool exclusive) {
     struct advise_row *row = &a->rows[a->count];
@@ -54,8 +54,8 @@ static int add_row(struct advise *a, const char *lane, const char *kernel, bool 
     return 0;
 }
 
-/* Lanes side by side with each kernel policy; taking turns; and, of iterations, every lane policy.
- */
+/* The candidates: lanes side by side with each kernel policy; lanes taking turns; and, for
+ * iterations, every lane policy. */
 static int choose_rows(struct advise *a) {
     static const char *const lanes[] = {"fair", "pack", "srtf", "fifo"};
     bool kernels = workload_of_kernels(&a->w);
@@ -74,8 +74,8 @@ static double rate_of(const struct workload_job *w, const struct sim_job_result 
     return span > 0 ? (r->iterations + r->part) / span : 0;
 }
 
-/* How much is done in a time: against one after the other where all comes to an end, else the sum
- * of what each gets done of what it does alone. */
+/* Computes the gain in throughput over running the jobs one after another. If all jobs end, it is
+ * the ratio of the makespans; else the sum of each job's rate relative to alone. */
 static double gain_of(const struct advise *a, const struct sim_result *r,
                       const struct sim_result *alone) {
     double sum = 0, span = (double)(r->end_ns - r->begin_ns);
@@ -87,7 +87,8 @@ static double gain_of(const struct advise *a, const struct sim_result *r,
     return sum;
 }
 
-/* Whether it is what was wanted: `worst` of those that count, as slowdowns. */
+/* Tests whether the result meets the goal. `worst` is the largest slowdown among the jobs that
+ * count. */
 static bool fits(const struct advise *a, double gain, double worst) {
     if (gain < ADVISE_WORTH) return false;
     return a->goal != ADVISE_LATENCY || worst <= 1 + a->config->most_loss;
@@ -136,7 +137,8 @@ static void note_alone(struct advise *a, const struct sim_result *alone) {
     }
 }
 
-/* Everybody at another moment of everybody else's iterations; the first start is at once. */
+/* Shifts the jobs of each file against the others by a random time; at the first start all begin at
+ * once. */
 static void shift(struct advise *a, uint32_t start) {
     uint64_t shifts[WORKLOAD_MERGE_FILES] = {0};
     for (uint32_t f = 1; f < a->files_count && start > 0; f++)
@@ -163,7 +165,7 @@ static int run_start(struct advise *a, uint32_t start, struct sim_result *r,
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-/* The mean slowdown of whoever loses most, of those that count. */
+/* The largest mean slowdown among the jobs that count. */
 static double worst_of(const struct advise *a, const struct advise_row *row) {
     double worst = 0;
     for (uint32_t i = 0; i < a->w.count; i++) {
@@ -173,7 +175,7 @@ static double worst_of(const struct advise *a, const struct advise_row *row) {
     return worst;
 }
 
-/* What is wanted, else what gains something at all, comes first. */
+/* Orders rows: those that meet the goal first, then those with any gain. */
 static bool better(const struct advise *a, const struct advise_row *x, const struct advise_row *y) {
     double gain_x = advise_mean(&x->gain), gain_y = advise_mean(&y->gain);
     double worst_x = worst_of(a, x), worst_y = worst_of(a, y);
@@ -193,7 +195,7 @@ static void judge(struct advise *a) {
     a->together = a->refused == UINT32_MAX && fits(a, advise_mean(&best->gain), worst_of(a, best));
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all starts ------------------------------------------------------------------------------ */
 
 static double guessed_part(const struct workload *w) {
     double all = 0, guessed = 0;
@@ -248,7 +250,7 @@ int advise_run(struct advise *out, const struct workload *files, const char *con
     if (!err) look_at_jobs(out);
     for (uint32_t i = 0; i < config->starts && !err && out->refused == UINT32_MAX; i++)
         err = run_start(out, i, r, alone, why);
-    if (!err) shift(out, 0); /* the jobs as they were, file by file where all arrive at once */
+    if (!err) shift(out, 0); /* restores the original arrivals and the order by file */
     if (!err) judge(out);
     free(r);
     free(alone);

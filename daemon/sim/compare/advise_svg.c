@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The answer as a picture: a group of bars a policy, how many times as long each job takes, with
- * the least and the most of all starts; and the gain.
+ * Draws the advice: per policy a group of bars with each job's time relative to alone, with minimum
+ * and maximum over the starts; and the gain.
  */
 #include "daemon/sim/compare/advise_svg.h"
 #include "daemon/sim/compare/advise.h"
@@ -11,10 +11,10 @@
 #define TOP 64.0
 #define BAR 11.0
 #define SPACE 12.0
-#define MOST 6.0 /* longer bars are cut off, so that the others can be read */
+#define MOST 6.0 /* longer bars are cut off, so that the others stay readable */
 #define JOBS 8u
 
-/* Distinct on white, and by lightness for those who do not see colours (Okabe and Ito). */
+/* Distinct on white, and by lightness for colour-blind readers (Okabe and Ito). */
 static const char *const colours[JOBS] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                           "#56b4e9", "#d55e00", "#f0e442", "#999999"};
 
@@ -22,7 +22,7 @@ struct picture {
     const struct advise *a;
     FILE *out;
     uint32_t jobs;
-    double scale; /* pixels a unit */
+    double scale; /* pixels per unit */
     double most;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Advice as a picture.
+ * Draws advice as an SVG image.
  */
 #ifndef DAEMON_SIM_COMPARE_ADVISE_SVG_H
 #define DAEMON_SIM_COMPARE_ADVISE_SVG_H

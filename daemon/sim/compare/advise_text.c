@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The answer in sentences, and as JSON. Names of files are whoever asks's, of jobs the format's.
+ * Writes the advice as sentences and as JSON. File names come from the user; job names are valid by
+ * the file format.
  */
 #include "daemon/sim/compare/advise_text.h"
 
@@ -12,7 +13,7 @@
 #include "daemon/sim/report/refused.h"
 
 #define NAME 24
-#define TOLD_JOBS 16u /* in sentences; JSON has them all */
+#define TOLD_JOBS 16u /* listed in sentences; JSON lists all */
 
 static void print_time(double s, char out[32]) {
     if (s >= 100)
@@ -29,7 +30,7 @@ static const char *file_name(const struct advise *a, const struct workload_job *
     return slash ? slash + 1 : path;
 }
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void say_jobs(const struct advise *a, FILE *out) {
     char alone[32];
@@ -113,13 +114,13 @@ static void say_others(const struct advise *a, FILE *out) {
     }
 }
 
-/* Of the starts, those that say what their mean says. */
+/* Number of starts whose result agrees with the verdict of the mean. */
 static uint32_t agreeing(const struct advise *a) {
     const struct advise_row *best = &a->rows[a->best];
     return a->together ? best->fits : a->config->starts - best->fits;
 }
 
-/* What no start can show, in the order of its weight. */
+/* Collects limits of the simulation, the most important first. */
 static uint32_t doubts(const struct advise *a, const char *out[4]) {
     uint32_t n = 0;
     if (!workload_of_kernels(&a->w) && !a->w.left_milli)
@@ -156,7 +157,7 @@ void advise_text(const struct advise *a, FILE *out) {
     fputs(".\n", out);
 }
 
-/* ---- for programs ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_range(const char *name, const struct advise_range *r, FILE *out) {
     if (r->count == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Advice as text for people, and as JSON.
+ * Writes advice as text and as JSON.
  */
 #ifndef DAEMON_SIM_COMPARE_ADVISE_TEXT_H
 #define DAEMON_SIM_COMPARE_ADVISE_TEXT_H

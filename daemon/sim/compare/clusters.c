@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every seed's jobs under every policy.
+ * Runs the jobs of every seed under every policy.
  */
 #include "daemon/sim/compare/clusters.h"
 
@@ -14,7 +14,7 @@
 
 #define POD_MOST_S (5 * 86400.0)
 
-/* What is read once: nodes and jobs, and what jobs may be drawn from. */
+/* Data that is read once: nodes, jobs, and a table to draw jobs from. */
 struct base {
     struct jobset set, pods;
 };
@@ -24,7 +24,7 @@ static int fail(struct buf *errors, int err, const char *what, const char *why) 
     return err;
 }
 
-/* Faults of a file, with its name before each line. */
+/* Appends the errors of a file, each with the file's name in front. */
 static int name_file(struct buf *errors, struct buf *lines, const char *path, int err) {
     if (err == -ENOMEM) return fail(errors, err, path, "out of memory");
     for (char *line, *rest = (char *)buf_str(lines); err && (line = strtok_r(rest, "\n", &rest));)
@@ -32,7 +32,7 @@ static int name_file(struct buf *errors, struct buf *lines, const char *path, in
     return err;
 }
 
-/* ---- what there is --------------------------------------------------------------------------- */
+/* ---- nodes and jobs -------------------------------------------------------------------------- */
 
 static int read_nodes(struct base *b, const struct clusters_config *c, struct buf *errors) {
     struct buf lines;
@@ -57,8 +57,9 @@ static int read_jobs(struct jobset *to, const struct jobset_rules *rules, const 
     return err;
 }
 
-/* What jobs are drawn from, as GPUColo has it (section VI): without those that failed, each GPU a
- * task of its own; and none so long that it is the experiment. */
+/* Rules for the table that jobs are drawn from, as in GPUColo (section VI): failed jobs are dropped
+ * and each GPU is a separate task. Lengths are limited, so that no single job dominates the
+ * experiment. */
 static struct jobset_rules pod_rules(const struct clusters_config *c) {
     struct jobset_rules rules = c->reading;
     rules.whole_tasks = rules.drop_failed = true;
@@ -95,7 +96,7 @@ static int copy(struct jobset *to, const struct jobset *from) {
     return err;
 }
 
-/* The base's as they are under a seed. */
+/* Copies the base and applies a seed. */
 static int make_set(struct jobset *out, const struct base *b, const struct clusters_config *c,
                     uint64_t seed, struct buf *errors) {
     struct jobset_draw draw = c->draw;
@@ -152,7 +153,8 @@ static int take(struct clusters_cell *cell, const struct fleet_result *r) {
     return add_days(cell, r);
 }
 
-/* Under GPUColo's policies services get what they promise, under Horus's all are alike. */
+/* Under GPUColo's policies services get the shares that they need; under Horus's, all jobs slow
+ * down alike. */
 static enum fleet_speeds speeds_of(const struct clusters_config *c, const char *policy) {
     static const char *const shares[] = {"alone", "separate", "gslice", "gpucolo"};
     if (c->speeds != CLUSTERS_BY_POLICY)
@@ -173,7 +175,7 @@ static int run_policy(struct clusters_cell *cell, const struct jobset *set,
     place.policy = policy;
     rules.seed = seed;
     rules.speeds = speeds_of(c, policy);
-    /* Services beside services: as their shares shrink. */
+    /* services beside services slow down as their shares shrink */
     if (rules.speeds == FLEET_SHARES) {
         place.curve_count = 1;
         place.curves[0] = (struct place_curve){.a1 = 1};

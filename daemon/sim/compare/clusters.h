@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim cluster`: a cluster and its jobs under several policies of placement (daemon/place),
- * over several seeds, side by side.
+ * `salus-sim cluster`: compares placement policies (daemon/place) for a cluster and its jobs, over
+ * several seeds.
  *
  * Owner: the caller. Thread: any.
  */
@@ -24,23 +24,24 @@ enum clusters_speeds { CLUSTERS_BY_POLICY, CLUSTERS_CURVE, CLUSTERS_SHARES };
 struct clusters_config {
     const char *policies[CLUSTERS_POLICIES];
     uint32_t policy_count;
-    struct place_config place; /* its policy is filled in */
-    struct fleet_rules rules;  /* its speeds and its seed are filled in */
+    struct place_config place; /* `policy` is filled in */
+    struct fleet_rules rules;  /* `speeds` and `seed` are filled in */
     enum clusters_speeds speeds;
-    struct jobset_error error; /* its seed is filled in */
+    struct jobset_error error; /* `seed` is filled in */
 
-    const char *nodes_path; /* NULL: `gpus` in nodes of `per_node` */
+    const char *nodes_path; /* NULL: `gpus` GPUs in nodes of `per_node` */
     uint32_t gpus, per_node;
     uint64_t gpu_bytes;
-    const char *jobs_path; /* NULL: they are drawn */
-    const char *pods_path; /* what a kind may draw from; NULL: nothing */
+    const char *jobs_path; /* NULL: jobs are drawn */
+    const char *pods_path; /* table that a kind may draw from; NULL: none */
     struct jobset_rules reading;
-    struct jobset_draw draw; /* its seed and pods are filled in */
+    struct jobset_draw draw; /* `seed` and `pods` are filled in */
     uint64_t seed;
-    uint32_t seeds; /* from `seed` on */
+    uint32_t seeds; /* number of seeds, starting at `seed` */
 };
 
-/* What a policy comes to, over the seeds. X(field, of struct fleet_result, name, digits, unit) */
+/* Results of a policy over the seeds. X(field, value from struct fleet_result, name,
+ * description) */
 /* clang-format off */
 #define CLUSTERS_FIELDS(X)                                                                         \
     X(makespan, r->makespan_s, "makespan_s", "from the first arrival to the last end")             \
@@ -87,13 +88,13 @@ struct clusters {
 /* Called before each run. */
 typedef void clusters_progress_fn(void *arg, uint32_t run, uint32_t of);
 
-/* 0; -EINVAL: a file or an option is none; -EPROTO: a policy broke a rule; -ENOMEM, or another
- * error of a file. With sentences in `errors`. */
+/* Returns 0; -EINVAL for an invalid file or option; -EPROTO if a policy broke a rule; -ENOMEM or
+ * another error of a file. `errors` receives sentences. */
 int clusters_run(struct clusters *out, const struct clusters_config *config,
                  clusters_progress_fn *progress, void *arg, struct buf *errors);
 void clusters_finish(struct clusters *c);
 
-/* The nodes and the jobs of the first seed, as a run would have them; the same errors. */
+/* Creates the nodes and the jobs of the first seed, as a run would use them. Same errors. */
 int clusters_set(struct jobset *out, const struct clusters_config *config, struct buf *errors);
 
 #endif

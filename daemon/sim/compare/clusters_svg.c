@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A comparison of policies as a picture: a bar a policy for what users feel and for what it costs,
- * and, of more than two days, the GPUs in use day by day.
+ * Draws a comparison of policies: per policy one bar for what users notice and one for the cost.
+ * For more than two days, also the used GPUs per day.
  */
 #include "daemon/sim/compare/clusters_svg.h"
 
@@ -17,7 +17,7 @@
 #define BOTTOM 34.0
 #define LINES 5
 
-/* Distinct on white, and by lightness for those who do not see colours (Okabe and Ito). */
+/* Distinct on white, and by lightness for colour-blind readers (Okabe and Ito). */
 static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9",
                                       "#d55e00", "#f0e442", "#999999", "#000000", "#7f3b08"};
 #define COLOURS (sizeof(colours) / sizeof(colours[0]))
@@ -32,7 +32,8 @@ static double y_of(const struct panel *p, double value) {
     return p->top + HEIGHT - value / p->most * HEIGHT;
 }
 
-/* A round number of 1, 2 or 5 not below a fifth of the largest, times five. */
+/* Five times the least round number (1, 2 or 5 times a power of ten) that is at least a fifth of
+ * the largest value. */
 static double round_up(double largest) {
     double step = pow(10, floor(log10(fmax(largest, 1e-9) / LINES)));
     static const double times[] = {1, 2, 5, 10};
@@ -64,7 +65,7 @@ static void bar(const struct panel *p, uint32_t policy, double value) {
             p->top + HEIGHT + (policy % 2 ? 24 : 13), p->config->policies[policy]);
 }
 
-/* A measure in a unit. */
+/* Draws a panel with one measure in the given unit. */
 static void bars(const struct clusters *c, const struct clusters_config *config, double left,
                  size_t offset, double unit, const char *title, FILE *out) {
     double values[CLUSTERS_POLICIES], largest = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies on a cluster as a picture.
+ * Draws a comparison of policies on a cluster as an SVG image.
  */
 #ifndef DAEMON_SIM_COMPARE_CLUSTERS_SVG_H
 #define DAEMON_SIM_COMPARE_CLUSTERS_SVG_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A comparison of policies as a table for people and as JSON for programs.
+ * Writes a comparison of policies as a table and as JSON.
  */
 #include "daemon/sim/compare/clusters_text.h"
 
@@ -13,9 +13,9 @@
 #define HOUR 3600.0
 #define DAY 86400.0
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* "5.1 min": three digits of whatever unit is near. */
+/* Prints a duration such as "5.1 min": three digits in a suitable unit. */
 static void duration(char *out, size_t cap, double s) {
     if (s < MINUTE)
         snprintf(out, cap, "%.3g s", s);
@@ -53,7 +53,7 @@ static void row(const char *policy, const struct clusters_cell *c, bool services
     fputc('\n', out);
 }
 
-/* Whether anybody has a target at all. */
+/* Tests whether any job has a latency target. */
 static bool has_services(const struct clusters *c, const struct clusters_config *config) {
     for (uint32_t i = 0; i < config->policy_count; i++)
         for (uint32_t k = 0; k < c->cells[i].day_count; k++)
@@ -75,7 +75,7 @@ void clusters_table(const struct clusters *c, const struct clusters_config *conf
         row(config->policies[i], &c->cells[i], services, out);
 }
 
-/* ---- for programs ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_measure(const char *name, const struct measure *m, FILE *out) {
     fprintf(out, ",\"%s\":{\"mean\":%.9g,\"spread\":%.6g}", name, measure_mean(m),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies on a cluster as a table, and as JSON.
+ * Writes a comparison of policies on a cluster as a table and as JSON.
  */
 #ifndef DAEMON_SIM_COMPARE_CLUSTERS_TEXT_H
 #define DAEMON_SIM_COMPARE_CLUSTERS_TEXT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The runs: for each seed every job alone, then all of them under each policy.
+ * For each seed, runs every job alone, then all of them under each policy.
  */
 #include "daemon/sim/compare/compare.h"
 
@@ -31,7 +31,7 @@ double measure_spread(const struct measure *m) {
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* What one job came to in one run. */
+/* Results of one job in one run. */
 struct outcome {
     double p50_ns, p95_ns, p99_ns, rate;
 };
@@ -127,9 +127,9 @@ static int run_seed(struct compare *c, const struct compare_config *config, uint
     return err;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all runs -------------------------------------------------------------------------------- */
 
-/* With this controller, or with whichever is set. */
+/* Adds a row. `control` NULL: the configured controller. */
 static int add_row(struct compare *c, const char *policy, const char *control, char *why) {
     if (c->count == COMPARE_ROWS) {
         snprintf(why, SIM_WHY_BYTES, "too many policies");
@@ -193,7 +193,8 @@ int compare_run(struct compare *out, const struct workload *w, const struct comp
     int err = choose_rows(out, config, why);
     if (err) return err;
     struct outcome *alone = calloc(w->count, sizeof(*alone));
-    struct sim_result *r = malloc(sizeof(*r)); /* its histogram is large */
+    /* Too large for the stack because of its histogram. */
+    struct sim_result *r = malloc(sizeof(*r));
     snprintf(why, SIM_WHY_BYTES, "out of memory");
     err = alone && r ? make_room(out) : -ENOMEM;
     for (uint32_t i = 0; i < config->seeds && !err; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A comparison as a picture, as in the Orion paper's Figures 6 and 7: on the left what the tail of
- * latency becomes, on the right what everybody gets done, a bar a policy.
+ * Draws a comparison like Figures 6 and 7 of the Orion paper: tail latency on the left, throughput
+ * on the right, one bar per policy.
  */
 #include "daemon/sim/compare/compare_svg.h"
 #include "daemon/sim/compare/compare.h"
@@ -13,9 +13,9 @@
 #define LEFT 56.0
 #define GAP 76.0 /* between the panels */
 #define BOTTOM 40.0
-#define RATIO_MOST 8.0 /* higher bars of latency are cut off, so that the others can be read */
+#define RATIO_MOST 8.0 /* higher bars of latency are cut off, so that the others stay readable */
 
-/* Distinct on white, and by lightness for those who do not see colours (Okabe and Ito). */
+/* Distinct on white, and by lightness for colour-blind readers (Okabe and Ito). */
 static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                       "#56b4e9", "#d55e00", "#f0e442", "#999999"};
 #define COLOURS (sizeof(colours) / sizeof(colours[0]))
@@ -23,8 +23,8 @@ static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7"
 struct panel {
     const struct compare *c;
     FILE *out;
-    double left, scale; /* pixels a unit */
-    double most;        /* what fits */
+    double left, scale; /* pixels per unit */
+    double most;        /* largest value that fits */
 };
 
 static double y_of(const struct panel *p, double value) {
@@ -38,7 +38,7 @@ static bool is_shown(const struct compare *c, uint32_t job) {
     return !any || c->w->jobs[job].priority > 0;
 }
 
-/* Lines at round values, and the scale that the largest value asks for. */
+/* Draws grid lines at round values, with a scale for the largest value. */
 static void panel_axis(struct panel *p, double largest, const char *title) {
     static const double steps[] = {0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
     double step = steps[0];
@@ -66,7 +66,7 @@ static void panel_bar(const struct panel *p, double x, double width, double from
                 TOP + 18, width);
 }
 
-/* Mean and spread above what they are of. */
+/* Prints the mean and its spread above a bar. */
 static void panel_value(const struct panel *p, double x, const struct measure *m) {
     double mean = measure_mean(m), spread = measure_spread(m);
     if (spread > 0 && mean + spread < p->most)
@@ -87,7 +87,7 @@ static void panel_name(const struct panel *p, uint32_t row) {
             p->left + slot * (row + 0.5), TOP + HEIGHT + 16, label);
 }
 
-/* p99 / alone, a bar a job that is shown. */
+/* Draws p99 relative to alone, one bar per shown job. */
 static void latency_panel(const struct compare *c, FILE *out) {
     struct panel p = {.c = c, .out = out, .left = LEFT};
     double largest = 1, slot = PANEL / c->count;
@@ -119,7 +119,7 @@ static void latency_panel(const struct compare *c, FILE *out) {
             y_of(&p, 1), PANEL);
 }
 
-/* Parts of the rates alone, one on the other. */
+/* Draws rates relative to alone, stacked. */
 static void throughput_panel(const struct compare *c, FILE *out) {
     struct panel p = {.c = c, .out = out, .left = LEFT + PANEL + GAP};
     double largest = 1, slot = PANEL / c->count;

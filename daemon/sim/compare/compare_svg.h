@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A comparison of policies as a picture.
+ * Draws a comparison of policies as an SVG image.
  */
 #ifndef DAEMON_SIM_COMPARE_COMPARE_SVG_H
 #define DAEMON_SIM_COMPARE_COMPARE_SVG_H

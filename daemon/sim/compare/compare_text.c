@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A comparison as a table for people and as JSON for programs.
+ * Writes a comparison as a table and as JSON.
  */
 #include "daemon/sim/compare/compare_text.h"
 #include "daemon/sim/compare/compare.h"
@@ -12,9 +12,9 @@
 
 #define CELL 16
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* "12.34 ±0.56 ms", flush right; the sign is two bytes and one column. */
+/* Prints "12.34 ±0.56 ms" right-aligned; the sign has two bytes and one column. */
 static void cell(const struct measure *m, double unit, const char *name, FILE *out) {
     char text[64];
     double mean = measure_mean(m) / unit, spread = measure_spread(m) / unit;
@@ -41,7 +41,7 @@ void compare_label(const struct compare_row *row, char out[COMPARE_LABEL]) {
              row->control ? row->control : "");
 }
 
-/* As wide as the longest label of those that there are. */
+/* Width of the longest possible label. */
 static int label_width(const struct compare *c) {
     for (uint32_t i = 0; i < c->count; i++)
         if (c->rows[i].control) return 20;
@@ -79,7 +79,7 @@ static void table_slos(const struct compare *c, const struct compare_row *row, F
     }
 }
 
-/* Alone already: under every policy. */
+/* Tests whether the job is refused even alone, and so under every policy. */
 static bool refused_alone(const struct compare *c, uint32_t i, char why[REFUSED_BYTES]) {
     const struct sim_job_result r = {.refused = c->alone.jobs[i].refused};
     return refused_why(c->w, &r, i, why);
@@ -109,7 +109,7 @@ void compare_table(const struct compare *c, FILE *out) {
         table_slos(c, &c->rows[i], out);
 }
 
-/* ---- for programs ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_measure(const char *name, const struct measure *m, double unit, FILE *out) {
     if (m->count == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * World by world, all policies in each.
+ * Runs all policies in one world after another.
  */
 #include "daemon/sim/compare/serve.h"
 
@@ -16,7 +16,7 @@ static void measure_add(struct measure *m, double value) {
     m->count++;
 }
 
-/* ---- which policies -------------------------------------------------------------------------- */
+/* ---- candidate policies ---------------------------------------------------------------------- */
 
 static const char *policy_named(const char *name, size_t bytes) {
     for (uint32_t i = 0; plan_policy_name(i); i++)
@@ -59,7 +59,7 @@ static void note(struct serve_cell *cell, const struct demand_spec *spec,
     measure_add(&cell->busy, r->end_ns ? (double)r->busy_ns / time_ns : 0);
 }
 
-/* A sentence for a world that cannot be: the scheduler's own, or ours. */
+/* Describes why a world is impossible, in the scheduler's words or in ours. */
 static int explain(int err, const struct plan_config *config, char *why) {
     struct plan *p = NULL;
     if (err == -EDOM)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finish rates as a table for people and as JSON for programs.
+ * Writes finish rates as a table and as JSON.
  */
 #include "daemon/sim/compare/serve_text.h"
 
@@ -10,9 +10,9 @@
 
 #define CELL 14
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* "0.823 ±0.004", flush right; the sign is two bytes and one column. */
+/* Prints "0.823 ±0.004" right-aligned; the sign has two bytes and one column. */
 static void cell(const struct measure *m, FILE *out) {
     char text[64];
     if (m->count == 1)
@@ -51,7 +51,7 @@ void serve_table(const struct serve *s, const struct serve_config *config, bool 
     }
 }
 
-/* ---- for programs ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_measure(const char *name, const struct measure *m, double unit, FILE *out) {
     fprintf(out, "\"%s\":{\"mean\":%.9g,\"spread\":%.6g}", name, measure_mean(m) / unit,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies of serving as a table, and as JSON.
+ * Writes a comparison of batching policies as a table and as JSON.
  */
 #ifndef DAEMON_SIM_COMPARE_SERVE_TEXT_H
 #define DAEMON_SIM_COMPARE_SERVE_TEXT_H

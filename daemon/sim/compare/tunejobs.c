@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All jobs that are asked for, one after the other. FIFO is run whether it is asked for or not.
+ * Runs all requested jobs one after another. FIFO always runs, because the others are compared with
+ * it.
  */
 #include "daemon/sim/compare/tunejobs.h"
 
@@ -65,7 +66,7 @@ static int fail(int err, char *why) {
     return err;
 }
 
-/* Under one mode. FIFO has as many trials at a time as GPUs. */
+/* Runs a job in one mode. FIFO has as many concurrent trials as GPUs. */
 static int run_mode(struct tuning_config job, const struct tunejobs_mode *mode,
                     struct tuning_result *out) {
     job.flags = mode->flags;
@@ -73,7 +74,7 @@ static int run_mode(struct tuning_config job, const struct tunejobs_mode *mode,
     return tuning_run(&job, out);
 }
 
-/* One job under all modes. */
+/* Runs one job in all modes. */
 static int run_job(struct tunejobs *out, const struct tunejobs_config *c,
                    const struct tuning_config *job, uint32_t at) {
     struct tuning_result fifo, r;
@@ -90,7 +91,7 @@ static uint32_t count_jobs(const struct tunejobs_config *c) {
     return c->task_count * c->kind_count * c->gpu_count * c->seeds;
 }
 
-/* The index-th of all of them. */
+/* Selects the index-th job of all combinations; returns its first cell. */
 static uint32_t find_job(const struct tunejobs_config *c, uint32_t index,
                          struct tuning_config *out) {
     uint32_t seed = index % c->seeds, gpus = index / c->seeds % c->gpu_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim tune`: tuning jobs under several ways of sharing GPUs among their trials, beside a GPU
- * a trial in order (thesis, chapter 3).
+ * `salus-sim tune`: compares ways of sharing GPUs among the trials of tuning jobs with one GPU per
+ * trial in order (thesis, chapter 3).
  *
  * Owner: the caller. Thread: any.
  */
@@ -15,11 +15,11 @@
 #include "daemon/sim/tune/tuning.h"
 
 #define TUNEJOBS_MODES 8u
-#define TUNEJOBS_LIST 16u /* of algorithms, tasks, numbers of GPUs */
+#define TUNEJOBS_LIST 16u /* most algorithms, tasks, and numbers of GPUs */
 #define TUNEJOBS_CELLS (TUNEJOBS_LIST * TUNEJOBS_LIST * TUNEJOBS_LIST)
 
-/* How GPUs are shared: X(name, flags of salus_fluid.h, what it is). The first is what others are
- * compared with. */
+/* Ways of sharing GPUs: X(name, flags of salus_fluid.h, description). The others are compared with
+ * the first. */
 /* clang-format off */
 #define TUNEJOBS_MODES_OF(X)                                                                       \
     X("fifo", SALUS_FLUID_FIFO, "a GPU a trial, in order")                                         \
@@ -36,7 +36,7 @@ struct tunejobs_mode {
     uint32_t flags;
 };
 
-/* The index-th; NULL beyond the last. */
+/* The index-th mode; NULL past the last. */
 const struct tunejobs_mode *tunejobs_mode(uint32_t index);
 
 struct tunejobs_config {
@@ -46,16 +46,16 @@ struct tunejobs_config {
     uint32_t gpus[TUNEJOBS_LIST];
     const struct tunejobs_mode *modes[TUNEJOBS_MODES];
     uint32_t kind_count, task_count, gpu_count, mode_count;
-    uint32_t seeds; /* from tuning.seed on */
+    uint32_t seeds; /* number of seeds, starting at tuning.seed */
 };
 
 struct tunejobs_cell {
-    struct measure time_s, target_s; /* target_s: of the seeds that reached it */
-    struct measure log_gain;         /* of FIFO's time over this one's, seed by seed */
+    struct measure time_s, target_s; /* target_s: over the seeds that reached the target */
+    struct measure log_gain;         /* logarithm of FIFO's time divided by this one's, per seed */
     struct measure busy, work, resizes, runs;
 };
 
-/* By task, algorithm, GPUs and mode. */
+/* Indexed by task, algorithm, GPUs and mode. */
 struct tunejobs {
     struct tunejobs_cell *cells;
 };
@@ -63,14 +63,16 @@ struct tunejobs {
 /* Called before each job. */
 typedef void tunejobs_progress_fn(void *arg, uint32_t job, uint32_t of);
 
-/* 0; -ENOMEM; -EPROTO: Fluid broke a rule. With a sentence in `why` (SIM_WHY_BYTES). */
+/* Returns 0, -ENOMEM, or -EPROTO if Fluid broke a rule, with a sentence in `why`
+ * (SIM_WHY_BYTES). */
 int tunejobs_run(struct tunejobs *out, const struct tunejobs_config *config,
                  tunejobs_progress_fn *progress, void *arg, char *why);
 void tunejobs_finish(struct tunejobs *t);
 
 const struct tunejobs_cell *tunejobs_at(const struct tunejobs *t, const struct tunejobs_config *c,
                                         uint32_t task, uint32_t kind, uint32_t gpus, uint32_t mode);
-/* How many times as fast as FIFO; its 95 % interval is that times and over tunejobs_factor. */
+/* tunejobs_gain is the speed relative to FIFO. Its 95 % interval extends by the factor
+ * tunejobs_factor in both directions. */
 double tunejobs_gain(const struct tunejobs_cell *cell);
 double tunejobs_factor(const struct tunejobs_cell *cell);
 

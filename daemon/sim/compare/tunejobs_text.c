@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tuning jobs as a table for people and as JSON for programs.
+ * Writes tuning jobs as a table and as JSON.
  */
 #include "daemon/sim/compare/tunejobs_text.h"
 
@@ -9,7 +9,7 @@
 
 #include "daemon/sim/compare/tunejobs.h"
 
-/* "1.31 x/1.04": the geometric mean, and what its interval is times and over. */
+/* Prints "1.31 x/1.04": the geometric mean, and the factor of its interval. */
 static void gain(const struct tunejobs_cell *cell, FILE *out) {
     char text[40];
     if (cell->log_gain.count > 1)
@@ -33,7 +33,7 @@ static void row(const struct tunejobs *t, const struct tunejobs_config *c, const
             measure_mean(&cell->work), measure_mean(&cell->resizes), reached);
 }
 
-/* Calls `each` for all cells, the modes of a job one behind the other. */
+/* Calls `each` for all cells; the modes of a job follow one another. */
 typedef void each_fn(const struct tunejobs *t, const struct tunejobs_config *c,
                      const uint32_t at[4], FILE *out);
 

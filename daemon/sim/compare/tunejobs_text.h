@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Modes of tuning jobs as a table, and as JSON.
+ * Writes a comparison of modes of tuning jobs as a table and as JSON.
  */
 #ifndef DAEMON_SIM_COMPARE_TUNEJOBS_TEXT_H
 #define DAEMON_SIM_COMPARE_TUNEJOBS_TEXT_H
