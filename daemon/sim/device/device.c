@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Either of the two; iterations that are not ready wait here.
+ * Delegates to the model of the workload's grain. Iterations that are not ready wait here.
  */
 #include "daemon/sim/device/device.h"
 
@@ -12,12 +12,12 @@
 #include "daemon/sim/device/simdev.h"
 
 struct device {
-    struct kdev *kernels; /* NULL: iterations */
+    struct kdev *kernels; /* NULL: the grain is iterations */
     uint32_t sms;
     struct kdev_work *works;
     struct simdev *iterations;
-    struct timers ready; /* of iterations handed over */
-    uint64_t *durations; /* of these, by job */
+    struct timers ready; /* start times of iterations that are not ready */
+    uint64_t *durations; /* of these iterations, indexed by job */
 };
 
 static int create_kernels(struct device *d, const struct workload *w, uint32_t depth,

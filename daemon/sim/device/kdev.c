@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams with rings of operations; the list of running heads, small and scanned; when what ends.
+ * Each stream has a ring of operations. The list of running heads is short and scanned linearly.
  */
 #include "daemon/sim/device/kdev.h"
 
@@ -18,13 +18,13 @@ struct item {
     const struct kdev_work *work;
     uint64_t ready_ns;
     uint32_t level;
-    bool waited; /* for the slices of others */
+    bool waited; /* has waited for the slices of others */
 };
 
 struct stream {
     struct item *ring;
     uint32_t first, count;
-    double slots; /* that a kernel of it may have */
+    double slots; /* limit for its kernels */
     bool still;
 };
 
@@ -32,21 +32,21 @@ struct kdev {
     struct kdev_contention contention;
     struct stream *streams;
     struct item *items;
-    struct kshare_head *running; /* by stream, ascending */
-    uint32_t *waiting;           /* streams whose head is not ready, in no order */
+    struct kshare_head *running; /* ordered by stream */
+    uint32_t *waiting;           /* unordered streams whose head is not ready */
     uint32_t running_count, waiting_count;
-    uint32_t mask; /* of rings */
-    bool settled;  /* slots, rates and next_ns are those of the running ones */
+    uint32_t mask; /* index mask of the rings */
+    bool settled;  /* slots, rates and next_ns are up to date */
     uint64_t slice_ns;
     bool subgrids;
     uint64_t now_ns, next_ns;
-    double used; /* slots, while settled */
+    double used; /* slots in use, valid while settled */
     double active_ns, running_ns, slots_ns;
 };
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* As given, or as typical of the class when its SMs are as `busy`. */
+/* The given value, or one typical of the class if its SMs are `busy` to this fraction. */
 static double utilisation(uint32_t milli, uint32_t typical, double busy) {
     return milli == WORKLOAD_BY_CLASS ? typical / 1000.0 * busy : milli / 1000.0;
 }
@@ -67,7 +67,7 @@ struct kdev_work kdev_work_of(const struct workload *w, const struct workload_ke
     return out;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- create and destroy ---------------------------------------------------------------------- */
 
 int kdev_create(struct kdev **out, const struct kdev_contention *contention, uint32_t streams,
                 uint32_t depth) {
@@ -105,8 +105,8 @@ void kdev_destroy(struct kdev *d) {
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* When a wave's end would change who has which slots: somebody lacks some who comes before the
- * kernel, or beside it with less. */
+/* Tests whether the end of a wave would move slots: a kernel lacks some that has a higher level, or
+ * the same level with fewer slots. */
 static bool wave_matters(const struct kdev *d, const struct kshare_head *h) {
     if (d->subgrids && d->streams[h->stream].still) return true;
     for (uint32_t i = 0; i < d->running_count; i++) {
@@ -126,7 +126,7 @@ static uint64_t reach(const struct kdev *d, double left_ns, double rate) {
     return d->now_ns + whole + (ns - (double)whole >= KSHARE_LEFT_NS);
 }
 
-/* The end of a slice matters only while somebody of a higher level lacks slots. */
+/* The end of a slice matters only while a kernel of a higher level lacks slots. */
 static bool is_pressed(const struct kdev *d) {
     for (uint32_t i = 0; d->slice_ns && i < d->running_count; i++)
         if (d->running[i].level > 0 && kshare_lacks(&d->running[i])) return true;
@@ -137,7 +137,7 @@ static bool gives_way(const struct kdev *d, const struct kshare_head *h, bool pr
     return d->streams[h->stream].still || (pressed && h->level == 0);
 }
 
-/* The next wave of one that is to stand still is not launched. */
+/* A kernel that is to pause does not launch its next wave. */
 static void end_subgrids(struct kdev *d) {
     for (uint32_t i = 0; d->subgrids && i < d->running_count; i++) {
         struct kshare_head *h = &d->running[i];
@@ -207,7 +207,7 @@ static void advance(struct kdev *d, uint64_t now_ns) {
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-/* On fewer slots than it could use, its blocks take more waves of the same length. */
+/* With fewer slots than it could use, the kernel's blocks take more waves of the same length. */
 static struct kshare_head head_of(const struct stream *s, bool sliced, const struct item *item,
                                   uint32_t stream) {
     const struct kdev_work *w = item->work;
@@ -221,7 +221,8 @@ static struct kshare_head head_of(const struct stream *s, bool sliced, const str
     return h;
 }
 
-/* The stream's head begins, or waits until it is ready, and until others have had their slices. */
+/* Starts the stream's head, or lets it wait until it is ready and until others have had their
+ * slices. */
 static void begin(struct kdev *d, uint32_t stream) {
     struct stream *s = &d->streams[stream];
     struct item *item = &s->ring[s->first];

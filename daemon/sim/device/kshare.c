@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Water-filling, of slots by level and of the two units together. The kernels are few: every rule
- * is a scan of them.
+ * Water-filling of slots by level, and of the two units together. There are few kernels, so every
+ * rule scans all of them.
  */
 #include "daemon/sim/device/kshare.h"
 
 #include <math.h>
 
-#define SLOTS_MIN 1e-6 /* less than this is no slot */
-#define ROUNDS 8       /* of the two units' levels: each round changes the other's by less */
+#define SLOTS_MIN 1e-6 /* smaller amounts count as zero */
+#define ROUNDS 8       /* iterations over the two levels; each changes the other level by less */
 
 struct kshare {
     struct kshare_head *heads;
@@ -18,8 +18,8 @@ struct kshare {
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* A wave that ends now gives its slots back. Those that ended while nobody asked were the same
- * blocks' successors on the same slots. */
+/* Releases the slots of waves that end now. At earlier wave ends without competition, the next wave
+ * kept the same slots. */
 static void end_waves(struct kshare *k) {
     for (uint32_t i = 0; i < k->count; i++) {
         struct kshare_head *h = &k->heads[i];
@@ -29,8 +29,9 @@ static void end_waves(struct kshare *k) {
     }
 }
 
-/* Raises the least provided of a level together, until nobody lacks or nothing is free: returns
- * what is left. Each round brings one of them to where another is, or to what it wants. */
+/* Raises the least provided kernels of a level together, until none lacks slots or none are free;
+ * returns the free slots. Each round raises them to the next kernel's amount, or to what one of
+ * them wants. */
 static double give(struct kshare *k, uint32_t level, double left) {
     while (left > SLOTS_MIN) {
         double low = INFINITY, next = INFINITY;
@@ -76,7 +77,7 @@ static void share_slots(struct kshare *k) {
     give(k, 0, left);
 }
 
-/* All anew at any moment: what runs has no slots that it keeps. */
+/* Redistributes all slots; on a sliced device running kernels keep none. */
 static void share_slices(struct kshare *k) {
     uint32_t several = 0;
     for (uint32_t i = 0; i < k->count; i++) {
@@ -88,7 +89,8 @@ static void share_slices(struct kshare *k) {
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-/* Part of what each unit can do that a kernel may use: as much as it likes below the level. */
+/* Largest fraction of each unit that one kernel may use; a kernel that wants less gets what it
+ * wants. */
 struct levels {
     double compute, memory;
 };
@@ -100,8 +102,9 @@ static double rate_within(const struct kshare_head *h, const struct levels *l) {
     return rate;
 }
 
-/* The level of one unit at which all of it is used, the other's being as it is; INFINITY when all
- * together use less. Fills it step by step: below the level stay those that ask for less. */
+/* The level of one unit at which the unit is fully used, for a given level of the other; INFINITY
+ * if the kernels together use less. Found step by step: kernels that want less stay below the
+ * level. */
 static double fill(const struct kshare *k, const struct levels *other, bool memory,
                    double capacity) {
     struct levels without = *other;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Classes of equal demand, each with its clock, its rate and its heap.
+ * Jobs of equal demand form a class with one clock, one rate and one heap.
  */
 #include "daemon/sim/device/simdev.h"
 
@@ -12,26 +12,27 @@
 #include "common/minheap.h"
 
 #define DEMANDS 1001 /* thousandths, 0 unused */
-#define LEFT_NS 1e-3 /* less than this is left of an iteration: it has ended */
-/* Clocks are doubles and start again here, so that the slowest progress of a nanosecond is seen. */
+#define LEFT_NS 1e-3 /* an iteration with less remaining time has ended */
+/* Clocks are doubles and restart here, so that the smallest progress within a nanosecond stays
+ * visible. */
 #define CLOCK_MAX 0x1p36
 
 struct class {
-    struct minheap jobs; /* that run: the earliest end first, equal ones by job */
+    struct minheap jobs; /* running jobs: the earliest end first, equal ones by job */
     uint32_t demand_milli;
-    double clock; /* nanoseconds alone that a member which began at 0 would have behind it */
+    double clock; /* progress, in ns alone, of a member that began at 0 */
     double rate;
 };
 
 struct simdev {
     struct class classes[DEMANDS];
-    uint32_t *items;                 /* of all heaps */
-    double *ends;                    /* by job: on the clock of its class */
+    uint32_t *items;                 /* memory of all heaps */
+    double *ends;                    /* per job: end on the clock of its class */
     const struct workload_job *jobs; /* for their demand */
-    struct class *active[DEMANDS];   /* ascending demand */
+    struct class *active[DEMANDS];   /* ordered by demand */
     uint32_t active_count, running;
-    uint32_t left_milli; /* of the device, where several run */
-    bool settled;        /* rates are those of the running ones */
+    uint32_t left_milli; /* remaining fraction of the device when several jobs run */
+    bool settled;        /* rates are up to date */
     uint64_t now_ns;
     double active_ns, running_ns;
 };
@@ -155,7 +156,7 @@ uint32_t simdev_finished(struct simdev *d, uint64_t now_ns, uint32_t *jobs) {
     advance(d, now_ns);
     for (uint32_t i = 0; i < d->active_count; i++) {
         struct class *c = d->active[i];
-        /* What simdev_next rounds down to this instant counts as over. */
+        /* an end that simdev_next rounded down to now counts as reached */
         while (c->jobs.count > 0 && first_end(d, c) - c->clock < LEFT_NS)
             jobs[count++] = minheap_take(&c->jobs, before, d->ends);
         if (c->jobs.count > 0) d->active[kept++] = c;
