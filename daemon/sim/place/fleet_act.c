@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The placer's actions carried out, each held against what place.h promises.
+ * Carries out the placer's actions and checks each against the contract of place.h.
  */
 #include "daemon/sim/place/fleet_act.h"
 
@@ -37,7 +37,7 @@ void fleet_act_settle(struct fleet *f, uint32_t job) {
     f->result->worked_gpu_s += worked * gpus_of(f, job);
 }
 
-/* What was begun in this run and is not kept, of set-up and work. */
+/* Accounts for work of this run that is lost, and for its set-up. */
 static void lose(struct fleet *f, uint32_t job) {
     struct fleet_job *j = &f->jobs[job];
     double begin_s = (double)f->rules->begin_ns / NS, keep_s = (double)f->rules->keep_ns / NS;
@@ -78,7 +78,7 @@ void fleet_act_leave(struct fleet *f, uint32_t job, enum fleet_job_state state) 
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
-/* Names of jobs and nodes are their numbers and 1. */
+/* Ids of jobs and nodes are their indices plus 1. */
 static uint32_t number_of(uint64_t id, uint32_t count) {
     return id >= 1 && id <= count ? (uint32_t)(id - 1) : FLEET_NONE;
 }
@@ -95,7 +95,7 @@ static int seat_all(struct fleet *f, uint32_t job, const struct place_action *a)
     return 0;
 }
 
-/* Who has not the memory on one of its GPUs ends for that. */
+/* Marks a job for failure if one of its GPUs lacks the memory. */
 static void doom(struct fleet *f, uint32_t job) {
     struct fleet_job *j = &f->jobs[job];
     bool fits = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the placer is told at a moment: who ended, what was measured, who comes.
+ * Collects the placer's events of one moment: ended jobs, measurements, arrivals.
  */
 #include "daemon/sim/place/fleet_gather.h"
 
@@ -39,7 +39,7 @@ int fleet_gather_ends(struct fleet *f) {
     return 0;
 }
 
-/* Of a job's utilisation what the placer is to reckon with. */
+/* The utilisation that the placer should assume for a job. */
 static double planned(const struct fleet *f, const struct jobset_job *j, double util) {
     return f->rules->plan_slo && j->service ? fmin(1, util / fmin(1, j->slo)) : util;
 }

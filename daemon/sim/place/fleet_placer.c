@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A policy of daemon/place in the world's hands.
+ * Connects a policy of daemon/place to the simulated cluster.
  */
 #include "daemon/sim/place/fleet_placer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From one moment to the next.
+ * Advances from one event to the next.
  */
 #include "daemon/sim/place/fleet_run.h"
 
@@ -16,15 +16,15 @@
 
 #define NS 1e9
 #define NEVER INT64_MAX
-#define LONGEST_NS 4000000000000000000 /* 126 years: what would take longer does not end */
+#define LONGEST_NS 4000000000000000000 /* 126 years; longer work never ends */
 #define HOLD_LEAST 0.01
-#define STILL_MOST 10000u /* steps at one moment beyond one for each job */
+#define STILL_MOST 10000u /* steps at one moment, in addition to one per job */
 
 enum { STREAM_HOLD = 920 };
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* A job goes on at another speed. */
+/* Changes a job's speed. */
 static int run_at(struct fleet *f, uint32_t job, double rate) {
     struct fleet_job *j = &f->jobs[job];
     uint32_t at = f->ends.place[job];
@@ -40,7 +40,7 @@ static int run_at(struct fleet *f, uint32_t job, double rate) {
     return fleet_gather_later(f, job);
 }
 
-/* All GPUs on which somebody came or went, and then the jobs on them, each once. */
+/* Updates all GPUs with changes, and then each job on them once. */
 static int refresh(struct fleet *f) {
     f->mark++;
     f->changed_count = 0;
@@ -76,7 +76,7 @@ static int step(struct fleet *f) {
     return err ? err : refresh(f);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole run --------------------------------------------------------------------------- */
 
 static int64_t earlier(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -91,7 +91,7 @@ static int64_t next_ns(const struct fleet *f) {
     return at_ns > f->now_ns ? at_ns : f->now_ns;
 }
 
-/* Nobody comes any more, waits or runs. */
+/* Tests whether no job will arrive, waits or runs. */
 static bool is_over(const struct fleet *f) {
     return f->next_arrival == f->set->job_count &&
            f->result->ended + f->result->refused == f->set->job_count;
@@ -118,7 +118,7 @@ static int run(struct fleet *f) {
     return err;
 }
 
-/* The nodes are there, with nobody on them. */
+/* Reports all nodes as empty. */
 static int begin(struct fleet *f) {
     struct place_gpu gpus[JOBSET_GPUS_A_NODE];
     struct place_node node;

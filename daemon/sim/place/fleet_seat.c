@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists of jobs on GPUs and of GPUs of jobs, over one pool.
+ * Lists of jobs per GPU and of GPUs per job, in one pool of seats.
  */
 #include "daemon/sim/place/fleet_seat.h"
 

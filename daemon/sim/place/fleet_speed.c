@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How fast jobs are on a GPU with what is beside them, by what they truly need.
+ * Computes the speed of jobs on a GPU from the true needs of all jobs there.
  *
- * CURVE: Horus, section 3.2. Everybody's time is 1 + f(x) of that alone, x by how much the
- * utilisations exceed 1. The curve was fitted to pairs, x up to 1; `tangent_from` says from where
- * it goes on straight.
+ * CURVE: Horus, section 3.2. Every job takes 1 + f(x) times as long as alone, where x is the excess
+ * of the utilisations over 1. The curve was fitted to pairs, x up to 1; above `tangent_from` it
+ * continues straight.
  *
- * SHARES: GPUColo, section VI: a job's speed is the part of the GPU that it is given over that
- * which it needs. The controller gives each service what its SLO takes, util / slo, before
- * trainings get anything (they sleep), what they need of the rest next, and what is still left to
- * services that would be slower than alone. Services that together need more than a GPU have all
- * their shares shrunk alike. So with needed  = sum of util / slo over services     crowded = max(1,
- * needed) train   = min(1, (1 - needed) / sum of util over trainings), 0 at least extra   = of what
- * services lack to be as fast as alone, the part that is left for it a service's speed is (1 / slo
- * + extra (max(1, 1 / slo) - 1 / slo)) / crowded.
+ * SHARES: GPUColo, section VI: a job's speed is its share of the GPU divided by the share that it
+ * needs. The controller gives each service what its SLO needs, util / slo, before trainings get
+ * anything (they sleep). Trainings get what they need of the rest. Remaining shares go to services
+ * that would be slower than alone. If services together need more than a GPU, all their shares
+ * shrink by the same factor. So with
+ *
+ *   needed  = sum of util / slo over services
+ *   crowded = max(1, needed)
+ *   train   = min(1, (1 - needed) / sum of util over trainings), 0 at least
+ *   extra   = fraction that remains for services of what they lack to be as fast as alone
+ *
+ * a service's speed is (1 / slo + extra (max(1, 1 / slo) - 1 / slo)) / crowded.
  */
 #include "daemon/sim/place/fleet_speed.h"
 
@@ -30,7 +34,7 @@ static double slowed(const struct fleet_rules *rules, double util) {
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* What an SLO asks for, as a speed. */
+/* The speed that the SLO demands. */
 static double promised(const struct fleet *f, uint32_t job) {
     return 1 / f->jobs[job].hold;
 }
@@ -57,7 +61,7 @@ static void share(struct fleet *f, struct fleet_gpu *g) {
     g->extra = lacks > 0 ? fmin(1, (left - takes) / lacks) : 0;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both models ----------------------------------------------------------------------------- */
 
 void fleet_speed_of_gpu(struct fleet *f, uint32_t gpu) {
     struct fleet_gpu *g = &f->gpus[gpu];
@@ -84,7 +88,7 @@ static double on_gpu(const struct fleet *f, uint32_t job, const struct fleet_gpu
     return (promised(f, job) + g->extra * lacking(f, job)) / g->crowded;
 }
 
-/* All of its GPUs wait for the slowest. */
+/* The job runs at the speed of its slowest GPU. */
 double fleet_speed_of_job(const struct fleet *f, uint32_t job) {
     double least = INFINITY;
     for (uint32_t at = f->jobs[job].seats; at != FLEET_NONE; at = f->seats[at].next_of_job)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Speeds: what jobs on a GPU are to each other.
+ * Speeds of jobs, and their effect on each other.
  *
- * Owner: fleet_run. Thread: its.
+ * Owner: fleet_run. Thread: its owner's.
  */
 #ifndef DAEMON_SIM_PLACE_FLEET_SPEED_H
 #define DAEMON_SIM_PLACE_FLEET_SPEED_H
@@ -11,7 +11,7 @@
 
 /* Called after a change on this GPU. */
 void fleet_speed_of_gpu(struct fleet *f, uint32_t gpu);
-/* The job's speed, by all of its GPUs. */
+/* The job's speed, considering all its GPUs. */
 double fleet_speed_of_job(const struct fleet *f, uint32_t job);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the world of fleet.h is between two moments: each job's state and speed, who is on which
- * GPU. Private to daemon/sim/place.
+ * The state of fleet.h's cluster between two events: each job's state and speed, and the jobs on
+ * each GPU. Private to daemon/sim/place.
  *
- * Owner: fleet_run. Thread: its.
+ * Owner: fleet_run. Thread: its owner's.
  */
 #ifndef DAEMON_SIM_PLACE_FLEET_STATE_H
 #define DAEMON_SIM_PLACE_FLEET_STATE_H
@@ -17,35 +17,35 @@ enum fleet_job_state { FLEET_COMES, FLEET_WAITS, FLEET_RUNS, FLEET_ENDED, FLEET_
 
 struct fleet_job {
     enum fleet_job_state state;
-    bool doomed;   /* runs, and has not the memory */
-    bool measured; /* the placer knows its needs */
-    bool pending;  /* a measurement of this run is queued */
-    uint32_t run;  /* how often it started */
-    uint32_t mark; /* of the latest refresh that saw it */
+    bool doomed;   /* runs without enough memory */
+    bool measured; /* the placer knows its true needs */
+    bool pending;  /* a measurement of this run is scheduled */
+    uint32_t run;  /* number of starts */
+    uint32_t mark; /* number of the latest refresh that visited it */
     uint32_t seats;
-    double had_s;     /* of its length, kept from earlier runs */
-    double left_s;    /* to work in this run, set-up included */
-    double rate;      /* seconds of work a second */
-    double hold;      /* SERVICE: what its SLO is held at */
-    int64_t since_ns; /* RUNS: up to when left_s is reckoned; WAITS: since when */
-    int64_t first_ns; /* of its first start */
+    double had_s;     /* completed part of its length, kept from earlier runs */
+    double left_s;    /* remaining work of this run, including set-up */
+    double rate;      /* work per time; 1 is the speed alone */
+    double hold;      /* SERVICE: factor at which its SLO is held */
+    int64_t since_ns; /* RUNS: time up to which left_s is computed; WAITS: since when it waits */
+    int64_t first_ns; /* time of its first start */
     int64_t waited_ns;
-    int64_t end_ns; /* as it goes on now: the heap's key */
+    int64_t end_ns; /* expected end at the present speed; key of the heap */
 };
 
 /* A job on a GPU. */
 struct fleet_seat {
     uint32_t job, gpu;
-    uint32_t next_of_job, next, before; /* the other two of the GPU */
+    uint32_t next_of_job, next, before; /* `next` and `before` are in the GPU's list */
 };
 
 struct fleet_gpu {
-    uint32_t first; /* seat */
+    uint32_t first; /* first seat */
     uint32_t jobs, services;
-    uint64_t bytes; /* what it has */
-    double util;    /* of those that are on it; exact, taken anew at each change */
+    uint64_t bytes; /* memory */
+    double util;    /* total of its jobs; recomputed at each change, and so exact */
     bool dirty;
-    double slowed;                /* CURVE: what everybody's time is multiplied with */
+    double slowed;                /* CURVE: factor of the jobs' times */
     double crowded, extra, train; /* SHARES: see fleet_speed.c */
 };
 
@@ -58,32 +58,32 @@ struct fleet {
 
     struct fleet_job *jobs;
     struct fleet_gpu *gpus;
-    struct fleet_seat *seats; /* a pool; free ones are linked by `next` */
+    struct fleet_seat *seats; /* a pool; free seats are linked by `next` */
     uint32_t seat_room, free_seat;
-    struct minheap ends; /* of jobs that run, by end_ns and number */
+    struct minheap ends; /* running jobs, by end_ns and number */
 
-    uint32_t *dirty; /* GPUs */
+    uint32_t *dirty; /* GPUs with changes */
     uint32_t dirty_count;
-    uint32_t *changed; /* jobs on these */
+    uint32_t *changed; /* jobs on these GPUs */
     uint32_t changed_count;
     uint32_t mark;
 
-    struct fleet_measure { /* a ring: each is due measure_ns after it was put in */
+    struct fleet_measure { /* a ring; each entry is due measure_ns after it was added */
         int64_t at_ns;
         uint32_t job, run;
     } * measures;
     uint32_t measure_room, measure_first, measure_count;
 
     struct place_event *events; /* of the next step */
-    struct place_job *arrivals; /* what they point to, as many */
+    struct place_job *arrivals; /* jobs that the events point to; same length */
     size_t event_count, event_room;
     struct place_answer answer;
 
     int64_t now_ns, begin_ns, last_end_ns;
     uint32_t next_arrival;
     uint32_t waiting;
-    /* Of all GPUs now: used by anybody, by services, by trainings alone; sum of utilisations, each
-     * 1 at most. */
+    /* GPUs with any job now, GPUs with services now; and the sum of the GPUs' utilisations, each at
+     * most 1. */
     uint32_t used, used_services;
     double util;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is counted: as time passes, as jobs end, and over all of them.
+ * Statistics: over time, per ended job, and in total.
  */
 #include "daemon/sim/place/fleet_tally.h"
 
@@ -25,7 +25,7 @@ static int day_room(struct fleet_result *r, uint32_t day) {
     return 0;
 }
 
-/* Services and trainings each on GPUs of their own, so many of those for each of these. */
+/* GPUs if services and trainings had separate ones in the given ratio. */
 static double separate(const struct fleet *f) {
     double ratio = f->rules->separate_ratio > 0 ? f->rules->separate_ratio : RATIO;
     uint32_t trainings = f->used - f->used_services;
@@ -81,7 +81,7 @@ void fleet_tally_job(struct fleet *f, uint32_t job) {
     r->days[day].violations += bad;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- totals ---------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The figures of a run of a fleet.
+ * Collects the statistics of a run.
  *
- * Owner: fleet_run. Thread: its.
+ * Owner: fleet_run. Thread: its owner's.
  */
 #ifndef DAEMON_SIM_PLACE_FLEET_TALLY_H
 #define DAEMON_SIM_PLACE_FLEET_TALLY_H
 
 #include "daemon/sim/place/fleet_state.h"
 
-/* Time passes, with the fleet as it is. 0 or -ENOMEM. */
+/* Adds the time up to `to_ns` with the present state. Returns 0 or -ENOMEM. */
 int fleet_tally_pass(struct fleet *f, int64_t to_ns);
-/* A job is over. */
+/* Adds an ended job. */
 void fleet_tally_job(struct fleet *f, uint32_t job);
-/* The run is over. 0 or -ENOMEM. */
+/* Computes the totals at the end. Returns 0 or -ENOMEM. */
 int fleet_tally_all(struct fleet *f);
 
 #endif

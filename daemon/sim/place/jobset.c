@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays that grow, and their order.
+ * Growing arrays of nodes and jobs, and the order of jobs.
  */
 #include "daemon/sim/place/jobset.h"
 
@@ -14,7 +14,7 @@
 #define ROOM_FIRST 64u
 #define PI 3.14159265358979323846
 
-enum { STREAM_TOLD_UTIL = 900, STREAM_TOLD_MEMORY }; /* each takes two */
+enum { STREAM_TOLD_UTIL = 900, STREAM_TOLD_MEMORY }; /* each uses two streams */
 
 void jobset_init(struct jobset *s) {
     *s = (struct jobset){0};
@@ -26,7 +26,7 @@ void jobset_finish(struct jobset *s) {
     jobset_init(s);
 }
 
-/* Room for one more; NULL: there is none to be had, and the array is as it was. */
+/* Makes space for one more element. NULL if memory is short; the array is then unchanged. */
 static void *room(void *array, size_t each, uint32_t count, uint32_t *have) {
     if (count < *have) return array;
     uint32_t more = *have ? 2 * *have : ROOM_FIRST;
@@ -78,7 +78,7 @@ uint64_t jobset_label(struct jobset *s, const char *model) {
     return 1ull << i;
 }
 
-/* A merge sort from the bottom up: stable, and its worst case is its best. */
+/* Bottom-up merge sort: stable, and its worst case equals its best. */
 static void merge(const struct jobset_job *from, struct jobset_job *to, size_t low, size_t middle,
                   size_t high) {
     size_t a = low, b = middle;
@@ -113,16 +113,16 @@ int jobset_sort(struct jobset *s) {
     return 0;
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- reported needs -------------------------------------------------------------------------- */
 
-/* Box and Muller's. */
+/* The Box-Muller transform. */
 double jobset_normal(uint64_t seed, unsigned stream, uint64_t n) {
     double u = prng_unit(prng_at(seed, stream, 2 * n));
     double v = prng_unit(prng_at(seed, stream, 2 * n + 1));
     return sqrt(-2 * log(u)) * cos(2 * PI * v);
 }
 
-/* Both times a factor, together at most the largest GPU. */
+/* Multiplies both memories by a factor; their sum stays within the largest GPU. */
 static void tell_memory(struct jobset_job *j, double factor, uint64_t largest) {
     double bytes = (double)(j->is.persistent_bytes + j->is.ephemeral_bytes);
     if (bytes * factor > (double)largest) factor = fmax(1, (double)largest / bytes);

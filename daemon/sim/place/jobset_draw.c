@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One function a kind.
+ * One function per kind of workload.
  */
 #include "daemon/sim/place/jobset_draw.h"
 
@@ -17,9 +17,9 @@
 #define HORUS_GAP_S 30.0
 #define TRACE_JOBS 398u
 #define TRACE_MEDIAN_S (300 * 60.0)
-#define TRACE_SIGMA 1.01 /* a mean of 500 min */
+#define TRACE_SIGMA 1.01 /* for a mean of 500 min */
 #define TRACE_MOST_S (7 * DAY_S)
-#define PHILLY_SIGMA 1.86 /* as daemon/sim/workload/generate.c's */
+#define PHILLY_SIGMA 1.86 /* as in daemon/sim/workload/generate.c */
 #define DAY_JOBS 10000u
 
 /* Streams of random numbers. */
@@ -50,7 +50,7 @@ static double between(double least, double most, double u) {
     return least + (most - least) * u;
 }
 
-/* So that the logarithm is even. */
+/* Log-uniform between the limits. */
 static double log_between(double least, double most, double u) {
     return exp(between(log(least), log(most), u));
 }
@@ -65,22 +65,22 @@ static int fail(const struct drawing *d, const char *why) {
     return -EINVAL;
 }
 
-/* ---- what jobs have in common ---------------------------------------------------------------- */
+/* ---- common to all kinds --------------------------------------------------------------------- */
 
-/* Three of five are light, as Horus has it in Fig. 1: 51 % on the average. */
+/* Three of five trainings are light, as in Fig. 1 of Horus: 51 % on average. */
 static double train_util(const struct drawing *d, uint32_t n) {
     double u = unit(d, DRAW_UTIL, n);
     return unit(d, DRAW_HEAVY, n) < 0.6 ? between(0.05, 0.6, u) : between(0.6, 1, u);
 }
 
-/* In whole MiB; a quarter persistent. */
+/* Whole MiB; a quarter is persistent. */
 static void needs_memory(struct jobset_need *need, double bytes, double least, double most) {
     uint64_t mib = (uint64_t)(fmin(fmax(bytes, least), most) / (double)MIB);
     need->persistent_bytes = mib / 4 * MIB;
     need->ephemeral_bytes = (mib - mib / 4) * MIB;
 }
 
-/* A power of two, in tasks of 8 or of as many as a node has. */
+/* A power of two of GPUs, in tasks of 8 or of as many as a node has. */
 static void needs_gpus(const struct drawing *d, struct jobset_job *j, uint32_t gpus) {
     uint32_t node = 1;
     for (uint32_t i = 0; i < d->set->node_count; i++)
@@ -90,7 +90,7 @@ static void needs_gpus(const struct drawing *d, struct jobset_job *j, uint32_t g
     j->tasks = gpus / j->gpus;
 }
 
-/* By parts that add up to 1. */
+/* Selects an index with probabilities that sum to 1. */
 static uint32_t pick(const double *parts, uint32_t count, double u) {
     uint32_t i = 0;
     while (i + 1 < count && (u -= parts[i]) >= 0)
@@ -146,12 +146,12 @@ static int horus_trace(const struct drawing *d) {
 
 /* ---- GPUColo, Fig. 12 and 13 ----------------------------------------------------------------- */
 
-/* Of one kind, of the jobs that are drawn from. */
+/* The jobs of one kind in the table to draw from. */
 struct pods {
     const struct jobset *set;
     bool service;
     uint32_t count;
-    double gpu_s; /* lengths times GPUs, mean */
+    double gpu_s; /* mean of length times GPUs */
 };
 
 static struct pods pods_of(const struct jobset *set, bool service) {
@@ -166,7 +166,8 @@ static struct pods pods_of(const struct jobset *set, bool service) {
     return p;
 }
 
-/* The index-th of the kind: they are looked for from a guess on, so that it costs a few steps. */
+/* Selects a random job of the kind: guesses an index and searches from there, which takes a few
+ * steps. */
 static const struct jobset_job *any_pod(const struct pods *p, double u) {
     uint32_t at = (uint32_t)(u * p->set->job_count);
     while (p->set->jobs[at].service != p->service)
@@ -174,7 +175,8 @@ static const struct jobset_job *any_pod(const struct pods *p, double u) {
     return &p->set->jobs[at];
 }
 
-/* Services have 2.5 GiB in the middle and trainings 7 (Table I), of 32 (section VI). */
+/* Median memory is 2.5 GiB for services and 7 GiB for trainings (Table I), at most 32 GiB (section
+ * VI). */
 static int add_pod(const struct drawing *d, const struct pods *p, double at_s, uint32_t n) {
     struct jobset_job j = *any_pod(p, unit(d, DRAW_POD, n));
     double median = p->service ? 2.5 * GIB : 7 * GIB;
@@ -188,8 +190,8 @@ static double or_preset(double x, double preset) {
     return x > 0 ? x : preset;
 }
 
-/* Arrivals at random at a rate that has `mean_gpus` GPUs in use, were each job's its own: lengths
- * times GPUs that come, over the time. */
+/* Poisson arrivals at the rate at which jobs would use `mean_gpus` GPUs if each had its own: total
+ * length times GPUs, divided by the time. */
 static int gpucolo(const struct drawing *d) {
     const struct jobset_draw *w = d->draw;
     double end_s = or_preset(w->days, 57) * DAY_S, part = or_preset(w->service_part, 0.75);
@@ -212,7 +214,7 @@ static int gpucolo(const struct drawing *d) {
     return err;
 }
 
-/* ---- a day of any cluster -------------------------------------------------------------------- */
+/* ---- a day of a generic cluster -------------------------------------------------------------- */
 
 static struct jobset_job day_job(const struct drawing *d, uint32_t i) {
     static const double parts[] = {0.8, 0.1, 0.05, 0.05}; /* of 1, 2, 4, 8 GPUs */
@@ -227,7 +229,7 @@ static struct jobset_job day_job(const struct drawing *d, uint32_t i) {
     return j;
 }
 
-/* Lengths are scaled so that all of them together are `load` of the day's GPU time. */
+/* Lengths are scaled so that their total is `load` of the day's GPU time. */
 static int day(const struct drawing *d) {
     uint32_t jobs = d->draw->jobs ? d->draw->jobs : DAY_JOBS, from = d->set->job_count;
     double asked_s = 0, has_s = d->set->gpu_count * DAY_S * or_preset(d->draw->load, 0.9);
@@ -242,7 +244,7 @@ static int day(const struct drawing *d) {
     return err ? err : jobset_sort(d->set);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- table of kinds -------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *help;

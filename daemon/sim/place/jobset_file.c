@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tables' columns, and what a row becomes.
+ * The tables' columns, and the conversion of rows.
  */
 #include "daemon/sim/place/jobset_file.h"
 
@@ -23,7 +23,8 @@
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Memory of the cards in Alibaba's table. G2 and G3 it does not name: those are ours. */
+/* Memory of the cards in Alibaba's table. The table does not explain G2 and G3; their sizes are our
+ * assumption. */
 uint64_t jobset_model_bytes(const char *model) {
     static const struct {
         const char *name;
@@ -68,7 +69,7 @@ int jobset_parse_nodes(struct jobset *s, const char *text, size_t bytes, struct 
     return err == -E2BIG ? -EINVAL : err;
 }
 
-/* ---- jobs, our own table --------------------------------------------------------------------- */
+/* ---- jobs of our own table ------------------------------------------------------------------- */
 
 enum {
     JOB_ARRIVAL,
@@ -134,9 +135,9 @@ static int take_job(struct jobset *s, const struct jobset_rules *rules, struct t
     return jobset_row_add(s, t, &job);
 }
 
-/* ---- either ---------------------------------------------------------------------------------- */
+/* ---- both tables ----------------------------------------------------------------------------- */
 
-/* The first arrival is when time begins. */
+/* Shifts arrivals so that the first is at time 0. */
 static void from_zero(struct jobset *s, uint32_t from) {
     double first_s = INFINITY;
     for (uint32_t i = from; i < s->job_count; i++)

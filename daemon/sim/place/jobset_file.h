@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes and jobs as files (docs/cluster.md): tables of our own, and those of Alibaba's
- * cluster-trace-gpu-v2023, told apart by their first line. Hostile input: any bytes are taken,
- * faults are listed with their lines, sizes are bounded by jobset.h.
+ * Reads nodes and jobs from files (docs/cluster.md): our own tables, and those of Alibaba's
+ * cluster-trace-gpu-v2023, distinguished by their first line. Input is untrusted: any bytes are
+ * accepted, errors are listed with their lines, and jobset.h limits the sizes.
  *
  * Owner: the caller. Thread: any.
  */
@@ -15,23 +15,23 @@
 #include "common/buf.h"
 #include "daemon/sim/place/jobset.h"
 
-/* 0; -EINVAL with the faults in `errors`, a line each ("12: util: ..."); -ENOMEM. What was read
- * before stays. */
+/* Return 0, -ENOMEM, or -EINVAL with the errors in `errors`, one per line ("12: util: ...").
+ * Earlier nodes and jobs stay. */
 int jobset_parse_nodes(struct jobset *s, const char *text, size_t bytes, struct buf *errors);
 int jobset_parse_jobs(struct jobset *s, const struct jobset_rules *rules, const char *text,
                       size_t bytes, struct buf *errors);
 
-/* The same of files, "-" being standard input; -errno with a line in `errors` when they cannot be
- * read. */
+/* The same for files; "-" is standard input. If the file cannot be read, -errno with a line in
+ * `errors`. */
 int jobset_read_nodes(struct jobset *s, const char *path, struct buf *errors);
 int jobset_read_jobs(struct jobset *s, const struct jobset_rules *rules, const char *path,
                      struct buf *errors);
 
-/* As a table that is read to the same, times to the nanosecond and memory to the MiB. They must
- * have been told of (jobset_tell). */
+/* Writes a table that reads back to the same, times to the nanosecond and memory to the MiB.
+ * jobset_tell must have been called. */
 void jobset_write_jobs(const struct jobset *s, FILE *out);
 
-/* A card of that model has so much memory; 0: it is not known. */
+/* Memory of a card of this model; 0: unknown model. */
 uint64_t jobset_model_bytes(const char *model);
 
 #endif

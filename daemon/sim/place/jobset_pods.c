@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Alibaba's table: a pod becomes a job, by rules where the table is silent.
+ * Converts Alibaba's table: a pod becomes a job; rules supply what the table omits.
  */
 #include "daemon/sim/place/jobset_pods.h"
 
@@ -10,9 +10,8 @@
 #include "daemon/sim/base/prng.h"
 
 #define GIB ((uint64_t)1 << 30)
-#define POD_GIB_WHOLE                                                          \
-    14 /* of GPU memory for one that asks for a whole GPU: the smallest has 16 \
-        */
+#define POD_GIB_WHOLE \
+    14 /* GPU memory of a pod that requests a whole GPU: the smallest card has 16 */
 
 enum { STREAM_USE = 910 };
 
@@ -32,7 +31,7 @@ const char *const jobset_pod_names[] = {
     "num_gpu",        "gpu_milli", "creation_time", "deletion_time", "qos", "pod_phase",
     "scheduled_time", "gpu_spec",  "cpu_milli",     "memory_mib",    NULL};
 
-/* A part of what was asked for: all, or evenly from none to twice the mean. */
+/* Used fraction of the requested amount: all, or uniform between 0 and twice the mean. */
 static double used(const struct jobset_rules *rules, double mean, uint32_t row) {
     double part = 2 * mean * prng_unit(prng_at(rules->seed, STREAM_USE, row));
     return mean > 0 && mean < 1 ? fmin(part, 1) : 1;
@@ -47,7 +46,7 @@ static void pod_needs(struct table *t, const struct jobset_rules *rules, struct 
     job->is.ephemeral_bytes = (uint64_t)bytes - job->is.persistent_bytes;
 }
 
-/* From when it was scheduled, where that is said, to when it was deleted. */
+/* Time from scheduling, if known, to deletion. */
 static double pod_length(struct table *t, const struct jobset_rules *rules, double created_s) {
     double most = rules->length_most_s > 0 ? rules->length_most_s : JOBSET_LENGTH_MOST_S;
     double began_s = table_number(t, POD_SCHEDULED, created_s, 0, JOBSET_LENGTH_MOST_S);

@@ -14,7 +14,7 @@ uint64_t jobset_row_bytes(struct table *t, uint32_t column) {
     return (uint64_t)(table_number(t, column, 0, 0, JOBSET_ROW_MIB_MOST) * (double)JOBSET_ROW_MIB);
 }
 
-/* "V100M16|V100M32": any of these. */
+/* Parses "V100M16|V100M32", which means any of these. */
 uint64_t jobset_row_spec(struct jobset *s, struct table *t, uint32_t column) {
     char words[SPEC_BYTES];
     uint64_t labels = 0;

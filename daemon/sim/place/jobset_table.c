@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows over common/text/csv.h.
+ * Reads rows with common/text/csv.h.
  */
 #include "daemon/sim/place/jobset_table.h"
 
@@ -53,7 +53,7 @@ const char *table_text(const struct table *t, uint32_t column) {
     return t->at[column] < 0 ? "" : csv_field(&t->csv, (uint32_t)t->at[column]);
 }
 
-/* Without infinity, hexadecimal and whatever else strtod takes. */
+/* Rejects infinity, hexadecimal and other forms that strtod accepts. */
 static bool parse(const char *text, double *out) {
     char *end;
     if (!*text || text[strspn(text, "0123456789.eE+-")]) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A table with a heading, row by row: fields by the names of their columns, faults by line.
+ * A table with a heading, read row by row: fields by the names of their columns, errors by line.
  *
  * Owner: the caller. Thread: any.
  */
@@ -12,32 +12,31 @@
 #include "common/text/csv.h"
 
 #define TABLE_COLUMNS 24u
-#define TABLE_FAULTS_MOST 20u /* listed; the first that is not ends it */
+#define TABLE_FAULTS_MOST 20u /* listed errors; the next one ends reading */
 
 struct table {
     struct csv csv;
     struct buf *errors;
-    const char *const *names; /* of columns, NULL behind the last */
-    int at[TABLE_COLUMNS];    /* where each is in a row; -1: nowhere */
+    const char *const *names; /* names of columns, ended by NULL */
+    int at[TABLE_COLUMNS];    /* per name: column in the rows; -1: missing */
     uint32_t faults;
 };
 
-/* The heading is read. 0; -EINVAL: it is none, or the first `needed` of the names are not all in
- * it, which is listed; -ENOMEM. */
+/* Reads the heading. Returns 0, -ENOMEM, or -EINVAL if the heading is invalid or lacks one of the
+ * first `needed` names; these are listed. */
 int table_begin(struct table *t, const char *const *names, uint32_t needed, const char *text,
                 size_t bytes, struct buf *errors);
 void table_finish(struct table *t);
 
-/* 1: there is a row; 0: no more; -EINVAL: faults were found, here or before, and nothing is left;
- * -ENOMEM. */
+/* Returns 1 for a row, 0 at the end, -ENOMEM, or -EINVAL at the end if any row had an error. */
 int table_next(struct table *t);
 
-/* Of the row. "" where there is no such column, or nothing in it. */
+/* A field of the row; "" if the column is missing or the field is empty. */
 const char *table_text(const struct table *t, uint32_t column);
-/* `preset` where there is nothing; what is no number from least to most is a fault, and `preset`.
- */
+/* A number from least to most; an empty field gives `preset`. Any other text is an error and gives
+ * `preset` too. */
 double table_number(struct table *t, uint32_t column, double preset, double least, double most);
-/* The same; with a fraction it is a fault too. */
+/* Like table_number, but a fraction is an error too. */
 uint32_t table_count(struct table *t, uint32_t column, uint32_t preset, uint32_t least,
                      uint32_t most);
 __attribute__((format(printf, 2, 3))) void table_fault(struct table *t, const char *fmt, ...);
