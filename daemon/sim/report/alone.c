@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One run a job.
+ * Runs each job separately.
  */
 #include "daemon/sim/report/alone.h"
 
@@ -10,7 +10,7 @@
 
 #include "daemon/sim/run/sim_run.h"
 
-/* The job's run behind those before it. */
+/* Appends the job's run after those of the previous jobs. */
 static void append(struct sim_result *out, uint32_t job, struct sim_result *r) {
     out->jobs[job] = r->jobs[0];
     r->jobs[0].latency = NULL;
@@ -33,7 +33,8 @@ int alone_run(struct sim_result *out, const struct workload *w, const struct sim
                              .seed = config->seed,
                              .contention = config->contention,
                              .check = config->check};
-    struct sim_result *r = malloc(sizeof(*r)); /* its histogram is large */
+    /* Too large for the stack because of its histogram. */
+    struct sim_result *r = malloc(sizeof(*r));
     int err = 0;
     snprintf(sim.policy.kernel, POLICY_NAME_BYTES, "streams");
     snprintf(why, SIM_WHY_BYTES, "out of memory");
@@ -54,8 +55,8 @@ int alone_run(struct sim_result *out, const struct workload *w, const struct sim
     return err;
 }
 
-/* Seconds an iteration: of a server from when it was wanted to its end, of every other of all the
- * time that the job was there. 0: none was completed. */
+/* Seconds per iteration. For a server, from the request to the iteration's end; for others, the
+ * job's total time divided by its iterations. 0: no iteration was completed. */
 static double each_of(const struct workload_job *w, const struct sim_job_result *r) {
     double done = r->iterations + r->part;
     if (r->refused || r->end_ns == SIM_NEVER || done <= 0) return 0;

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each job of a workload would be alone, with the same draws: what others cost it is held
- * against that. As one result, in which each job's times are its own and those of all of them
- * follow one another.
+ * Simulates each job of a workload alone, with the same random numbers, as the reference for
+ * slowdowns. All runs form one result: each job has its own times, and the totals treat the runs as
+ * sequential.
+ *
+ * Owner: the caller.
  */
 #ifndef DAEMON_SIM_REPORT_ALONE_H
 #define DAEMON_SIM_REPORT_ALONE_H
 
 #include "daemon/sim/run/sim.h"
 
-#define ALONE_JOBS 1000u /* of more, nobody's time alone is worked out */
+#define ALONE_JOBS 1000u /* for more jobs, times alone are not computed */
 
-/* The lane policy, knobs, seed and contention are those of `config`, the kernel policy is streams.
- * 0, or an error as sim_run's with its sentence in `why`. sim_result_finish ends it. */
+/* Lane policy, parameters, seed and contention are those of `config`; the kernel policy is streams.
+ * Returns 0, or an error of sim_run with its sentence in `why`. sim_result_finish frees the
+ * result. */
 int alone_run(struct sim_result *out, const struct workload *w, const struct sim_config *config,
               char *why);
 
-/* How much longer the job takes than alone, as a factor: of a server a request, of every other the
- * same number of iterations. 0: one of the two came to nothing. */
+/* Time of the job relative to alone: of a request for a server, else of the same number of
+ * iterations. 0: one of the two runs completed nothing. */
 double alone_slowdown(const struct sim_result *alone, const struct sim_result *r,
                       const struct workload *w, uint32_t job);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One window at a time: iterations end in order of time.
+ * Counts one window at a time, because iterations end in order of time.
  */
 #include "daemon/sim/report/rates.h"
 
@@ -32,7 +32,8 @@ void rates_finish(struct rates *r) {
 
 void rates_ran(void *rates, uint32_t job, uint32_t lane, uint64_t start_ns, uint64_t end_ns) {
     struct rates *r = rates;
-    uint64_t index = (end_ns - 1) / r->window_ns; /* what ends with a window belongs to it */
+    /* An iteration that ends exactly with a window belongs to it. */
+    uint64_t index = (end_ns - 1) / r->window_ns;
     if (index != r->index) flush(r);
     r->index = index;
     r->counts[job]++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many iterations each job completed in each window of virtual time, as lines
+ * Writes the number of iterations that each job completed in each window of virtual time, as lines
  * `window_start_s,job,iterations`: throughput over time.
  */
 #ifndef DAEMON_SIM_REPORT_RATES_H
@@ -13,15 +13,15 @@
 struct rates {
     const struct workload *w;
     FILE *out;
-    uint64_t window_ns, index; /* of the window that is counted */
+    uint64_t window_ns, index; /* number of the current window */
     uint32_t *counts;
 };
 
 int rates_init(struct rates *r, const struct workload *w, uint64_t window_ns, FILE *out);
-/* Writes the last window as well. */
+/* Also writes the last window. */
 void rates_finish(struct rates *r);
 
-/* Of a sim_watch, whose `self` is the rates. */
+/* Callback of a sim_watch whose `self` is the struct rates. */
 void rates_ran(void *rates, uint32_t job, uint32_t lane, uint64_t start_ns, uint64_t end_ns);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A job that is too large has its figures, any other the scheduler's reason.
+ * Explains refusals: with sizes for a job that is too large, else with the scheduler's reason.
  */
 #include "daemon/sim/report/refused.h"
 

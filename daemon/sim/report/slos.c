@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sums as means, and rows.
+ * Means and table rows.
  */
 #include "daemon/sim/report/slos.h"
 
@@ -28,7 +28,7 @@ void slos_of(struct slos *out, const struct workload *w, const struct sim_job_re
     out->share = s->sms / ns / w->sms;
 }
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 void slos_heading(FILE *out) {
     fprintf(out, "%-20s %-22s %11s %5s", "POLICY", "JOB", "TARGET ms", "OF");
@@ -69,7 +69,7 @@ void slos_explain(FILE *out) {
 #undef X
 }
 
-/* ---- for programs ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 void slos_json(const struct workload *w, const struct workload_job *j, const struct slos *s,
                FILE *out) {
@@ -82,7 +82,7 @@ void slos_json(const struct workload *w, const struct workload_job *j, const str
 #undef X
 }
 
-/* ---- period by period ------------------------------------------------------------------------ */
+/* ---- one line per period --------------------------------------------------------------------- */
 
 void slos_lines_begin(FILE *out) {
     fputs("time_s,job,target_s,measured_s,pause_s,share\n", out);

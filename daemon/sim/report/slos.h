@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What targets of latency came to in a run, and what they cost: of jobs with a target what was
- * measured, of the others how long they stood still and which part of the SMs they had; as a table,
- * as members of a JSON object, and period by period as lines
- * `time_s,job,target_s,measured_s,pause_s,share`.
+ * Results and cost of latency targets in a run: the measured latency of jobs with a target, and the
+ * pause and the share of SMs of all others. Written as a table, as members of a JSON object, and
+ * per period as lines `time_s,job,target_s,measured_s,pause_s,share`.
  */
 #ifndef DAEMON_SIM_REPORT_SLOS_H
 #define DAEMON_SIM_REPORT_SLOS_H
@@ -14,7 +13,7 @@
 #include "daemon/sim/run/sim.h"
 
 /* clang-format off */
-/* X(field, decimals, heading, sentence) */
+/* X(field, decimals, heading, description) */
 #define SLOS_FIELDS(X)                                                                          \
     X(measured_ms, 2, "MEASURED ms", "of a job with a target: what was measured, mean of the periods") \
     X(error, 4, "ERROR", "its distance from the target, of that, mean of the periods")         \
@@ -30,23 +29,24 @@ struct slos {
 #undef X
 };
 
-/* Whether anybody has a target: else there is nothing to say. */
+/* Tests whether any job has a target; otherwise nothing is written. */
 bool slos_any(const struct workload *w);
 void slos_of(struct slos *out, const struct workload *w, const struct sim_job_result *r);
 
 void slos_heading(FILE *out);
-/* A row: the label only with the first job. */
+/* Writes a row; only the first job's row has the label. */
 void slos_row(const char *label, const struct workload_job *w, const struct slos *s, double rate,
               FILE *out);
-/* All jobs of a run. */
+/* Writes the rows of all jobs of a run. */
 void slos_table(const char *label, const struct workload *w, const struct sim_result *r, FILE *out);
-/* ",target_s":..., each with a comma before it; nothing where nobody has a target. */
+/* Writes ",\"target_s\":..." and further members, each with a leading comma; writes nothing if no
+ * job has a target. */
 void slos_json(const struct workload *w, const struct workload_job *j, const struct slos *s,
                FILE *out);
 void slos_explain(FILE *out);
 
 void slos_lines_begin(FILE *out);
-/* Of a sim_watch, whose `self` is a struct slos_lines. */
+/* Callback of a sim_watch whose `self` is a struct slos_lines. */
 struct slos_lines {
     const struct workload *w;
     FILE *out;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Factors kept until the last policy has run.
+ * Factors are stored until the last policy has run.
  */
 #include "daemon/sim/report/slowdowns.h"
 
@@ -15,7 +15,7 @@ void slowdowns_add(struct slowdowns *s, const char *policy, const struct workloa
     s->count++;
 }
 
-/* The time of a request for those that serve, else that of the whole job. */
+/* Prints the time alone: of a request for a server, else of the whole job. */
 static void alone_cell(const struct workload_job *w, const struct sim_job_result *r, FILE *out) {
     char text[32] = "-";
     bool serves = workload_serves(w);

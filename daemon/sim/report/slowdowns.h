@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A line a job: what it takes alone, and how many times as long under each policy.
+ * A table with one row per job: its time alone, and its time relative to that under each policy.
  */
 #ifndef DAEMON_SIM_REPORT_SLOWDOWNS_H
 #define DAEMON_SIM_REPORT_SLOWDOWNS_H
@@ -9,20 +9,18 @@
 
 #include "daemon/sim/run/sim.h"
 
-#define SLOWDOWNS_JOBS                                                        \
-    32u /* the table of more would say nothing at a glance; JSON has them all \
-         */
+#define SLOWDOWNS_JOBS 32u /* a larger table would be unreadable; JSON lists all jobs */
 #define SLOWDOWNS_POLICIES 16u
 
 struct slowdowns {
     const char *policies[SLOWDOWNS_POLICIES];
-    double factors[SLOWDOWNS_POLICIES][SLOWDOWNS_JOBS]; /* 0: came to nothing */
+    double factors[SLOWDOWNS_POLICIES][SLOWDOWNS_JOBS]; /* 0: nothing completed */
     uint32_t count;
 };
 
 void slowdowns_add(struct slowdowns *s, const char *policy, const struct workload *w,
                    const struct sim_result *r, const struct sim_result *alone);
-/* Nothing where no policy was added. */
+/* Writes nothing if no policy was added. */
 void slowdowns_table(const struct slowdowns *s, const struct workload *w,
                      const struct sim_result *alone, FILE *out);
 

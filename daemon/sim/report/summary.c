@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sums, quantiles, columns.
+ * Sums, quantiles and columns.
  */
 #include "daemon/sim/report/summary.h"
 
@@ -18,7 +18,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Nearest rank. */
+/* Nearest-rank quantile. */
 static double quantile(const double *sorted, uint32_t count, uint32_t percent) {
     if (count == 0) return 0;
     uint64_t rank = ((uint64_t)count * percent + 99) / 100;
@@ -99,9 +99,9 @@ int summary_make(struct summary *out, const char *policy, const struct workload 
     return add_jobs(out, w, r);
 }
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* Three significant digits and more, in the unit that reads best. */
+/* Prints at least three significant digits in the most readable unit. */
 static void print_time(double s, char *out, size_t cap) {
     if (s >= 7200)
         snprintf(out, cap, "%.1f min", s / 60);
@@ -148,7 +148,7 @@ void summary_table(const struct summary *summaries, uint32_t count, FILE *out) {
 #undef CELL
 }
 
-/* ---- for programs ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 void summary_json(const struct summary *s, FILE *out) {
     fprintf(out, "\"policy\":\"%s\"", s->policy);
@@ -164,7 +164,7 @@ static void json_time(const char *name, uint64_t ns, FILE *out) {
         fprintf(out, ",\"%s\":%" PRIu64 ".%09" PRIu64, name, ns / 1000000000, ns % 1000000000);
 }
 
-/* What it serves in place of an end, what it would have been alone, why it is not there. */
+/* Writes a job's mean latency if it serves, its slowdown, and the reason if it was refused. */
 static void json_job_more(const struct workload *w, const struct sim_result *r,
                           const struct sim_result *alone, uint32_t i, FILE *out) {
     const struct sim_job_result *j = &r->jobs[i];

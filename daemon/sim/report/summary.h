@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a run came to, in the measures of the Salus paper (section 5.1), as a table for people and
- * as JSON for programs. Times in seconds. Refused jobs count in nothing but `refused`.
+ * Summarises a run in the measures of the Salus paper (section 5.1), as a table and as JSON. Times
+ * are in seconds. Refused jobs count only in `refused`.
  */
 #ifndef DAEMON_SIM_REPORT_SUMMARY_H
 #define DAEMON_SIM_REPORT_SUMMARY_H
@@ -11,7 +11,7 @@
 #include "daemon/sim/run/sim.h"
 
 /* clang-format off */
-/* X(field, decimals, heading, sentence): the columns of the table */
+/* X(field, decimals, heading, description): the columns of the table */
 #define SUMMARY_COLUMNS(X)                                                                     \
     X(makespan_s, 6, "MAKESPAN", "first arrival to last end")                                  \
     X(queueing_mean_s, 6, "QUEUEING", "arrival to first running, mean")                        \
@@ -35,7 +35,7 @@
     X(latency_p95_s, 6, "P95", "its 95th percentile")                                          \
     X(latency_p99_s, 6, "P99", "its 99th percentile")                                          \
     X(latency_overhead_s, 6, "OVERHEAD", "mean latency beyond that of the same requests alone")
-/* In JSON only */
+/* Only in JSON */
 #define SUMMARY_OTHERS(X)                                                                      \
     X(jobs, 0, "", "jobs that ran to their end")                                               \
     X(jobs_serving, 0, "", "of these, jobs that serve requests: their end is in no JCT")       \
@@ -51,17 +51,18 @@ struct summary {
 #undef X
 };
 
-/* `alone`: its jobs alone, NULL where that is not known, and no slowdown then. 0 or -ENOMEM. */
+/* `alone`: the result of the jobs alone; NULL if not known, and then there is no slowdown. Returns
+ * 0 or -ENOMEM. */
 int summary_make(struct summary *out, const char *policy, const struct workload *w,
                  const struct sim_result *r, const struct sim_result *alone);
 
 void summary_table(const struct summary *summaries, uint32_t count, FILE *out);
-/* The fields of one, without the braces around them. */
+/* Writes the fields of one summary without the enclosing braces. */
 void summary_json(const struct summary *s, FILE *out);
-/* "jobs": an array with a member a job. */
+/* Writes "jobs": an array with one object per job. */
 void summary_json_jobs(const struct workload *w, const struct sim_result *r,
                        const struct sim_result *alone, FILE *out);
-/* What the fields mean, a line each. */
+/* Prints one line per field with its meaning. */
 void summary_explain(FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Spans, and trace events of them.
+ * Spans, and their output as trace events.
  */
 #include "daemon/sim/report/timeline.h"
 
@@ -29,7 +29,7 @@ void timeline_finish(struct timeline *t) {
     *t = (struct timeline){0};
 }
 
-/* False when it neither continues the job's latest span nor finds room. */
+/* Extends the job's latest span or adds a new one. Returns false if there is no space. */
 static bool add(struct timeline *t, const struct timeline_span *s) {
     uint32_t last = t->last[s->job];
     if (last != UINT32_MAX && t->spans[last].lane == s->lane &&
@@ -45,15 +45,16 @@ static bool add(struct timeline *t, const struct timeline_span *s) {
     return true;
 }
 
-/* Wider gaps, all spans again. At most 63 times in a timeline's life; what is left over in the end
- * (more jobs and lanes than room) is dropped. */
+/* Doubles the gap and merges all spans again, at most 63 times in a timeline's life. If there are
+ * more jobs and lanes than slots, the excess is dropped. */
 static void compact(struct timeline *t) {
     uint32_t count = t->count;
     t->gap_ns = t->gap_ns ? 2 * t->gap_ns : FIRST_GAP_NS;
     t->count = 0;
     memset(t->last, 0xff, (t->jobs + 1u) * sizeof(*t->last));
     for (uint32_t i = 0; i < count; i++) {
-        struct timeline_span s = t->spans[i]; /* it goes to its own place or before */
+        /* Copied, because the merged span is written to this slot or an earlier one. */
+        struct timeline_span s = t->spans[i];
         add(t, &s);
     }
 }
@@ -65,7 +66,7 @@ void timeline_ran(void *timeline, uint32_t job, uint32_t lane, uint64_t start_ns
         compact(t);
 }
 
-/* Microseconds with three decimals. */
+/* Prints microseconds with three decimals. */
 static void print_us(const char *name, uint64_t ns, FILE *out) {
     fprintf(out, ",\"%s\":%" PRIu64 ".%03u", name, ns / 1000, (unsigned)(ns % 1000));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The timeline as a picture (timeline.h). Spans narrower than a pixel share one bar.
+ * Draws the timeline (timeline.h). Spans narrower than a pixel share one bar.
  */
 #include "daemon/sim/report/timeline_svg.h"
 #include "daemon/sim/report/timeline.h"
@@ -13,7 +13,7 @@
 #define TOP 34.0
 #define BOTTOM 30.0
 
-/* Distinct on white, and by lightness for those who do not see colours (Okabe and Ito). */
+/* Distinct on white, and by lightness for colour-blind readers (Okabe and Ito). */
 static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                       "#56b4e9", "#d55e00", "#f0e442", "#000000"};
 #define COLOURS (sizeof(colours) / sizeof(colours[0]))
@@ -23,9 +23,9 @@ struct picture {
     const struct workload *w;
     const struct sim_result *r;
     FILE *out;
-    double row; /* height of a job */
+    double row; /* height of a job's row */
     uint64_t begin_ns;
-    double scale; /* pixels a nanosecond */
+    double scale; /* pixels per nanosecond */
 };
 
 static double x_of(const struct picture *p, uint64_t ns) {
@@ -48,7 +48,7 @@ static void bar(const struct picture *p, const struct timeline_span *s) {
             part < 0.15 ? 0.15 : part);
 }
 
-/* Bars of a job that touch the same pixel become one. */
+/* Merges bars of a job that touch the same pixel. */
 static void bars(const struct picture *p, struct timeline_span *open) {
     uint64_t pixel_ns = (uint64_t)(1 / p->scale);
     for (uint32_t i = 0; i < p->t->jobs; i++)
@@ -87,7 +87,7 @@ static void rows(const struct picture *p) {
     }
 }
 
-/* Five to ten round times. */
+/* Draws five to ten round times. */
 static void axis(const struct picture *p, double height) {
     static const double steps[] = {1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3,
                                    2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1,  0.2,  0.5,  1,    2,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A line an event or action.
+ * Writes one line per event or action.
  */
 #include "daemon/sim/report/trace.h"
 
