@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sums kept up to date. A lane counts while jobs are in it.
+ * Maintains sums incrementally. A lane counts while it has jobs.
  */
 #include "daemon/sim/run/memcheck.h"
 

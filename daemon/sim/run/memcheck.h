@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a worker would rely on, kept from the actions alone and without asking the scheduler: which
- * jobs are in which lane, how large lanes are, that one iteration at a time runs in one, of one
- * user's jobs, and that persistent memory and lanes fit the device. Every call but `all` is O(1),
- * and so is `all`.
+ * Checks the guarantees that a worker relies on, from the actions alone and without asking the
+ * scheduler. It tracks the jobs and sizes of lanes. It checks that one iteration at a time runs in
+ * a lane, that a lane's jobs belong to one user, and that persistent memory and lanes fit the
+ * device. Every call is O(1), including memcheck_all.
  */
 #ifndef DAEMON_SIM_RUN_MEMCHECK_H
 #define DAEMON_SIM_RUN_MEMCHECK_H
@@ -16,19 +16,19 @@
 struct memcheck_lane {
     uint64_t bytes;
     uint32_t members, running;
-    uint32_t user; /* of the first who came */
-    bool mixed;    /* another user's job came as well */
+    uint32_t user; /* of the first job in the lane */
+    bool mixed;    /* another user's job joined as well */
 };
 
 struct memcheck_job {
-    uint64_t persistent_bytes; /* whole chunks; 0 while it is not known or in host memory */
+    uint64_t persistent_bytes; /* whole chunks; 0 while unknown or in host memory */
     uint32_t lane;
     bool known;
 };
 
 struct memcheck {
     const struct workload *w;
-    uint64_t chunk_bytes; /* what persistent memory is taken in */
+    uint64_t chunk_bytes; /* allocation unit of persistent memory */
     struct memcheck_lane *lanes;
     struct memcheck_job *jobs;
     uint64_t persistent_bytes, lanes_bytes;
@@ -37,7 +37,7 @@ struct memcheck {
     double lanes_ns; /* integral of the number of open lanes */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int memcheck_init(struct memcheck *m, const struct workload *w, uint64_t chunk_bytes);
 void memcheck_finish(struct memcheck *m);
 
@@ -47,10 +47,10 @@ void memcheck_moved(struct memcheck *m, uint32_t job, uint32_t lane, uint64_t no
 void memcheck_lane(struct memcheck *m, uint32_t lane, uint64_t bytes);
 void memcheck_swapped(struct memcheck *m, uint32_t job, bool out);
 void memcheck_granted(struct memcheck *m, uint32_t job);
-/* An iteration is handed over: NULL, or the rule that this breaks. */
+/* Called when an iteration is submitted. Returns NULL, or the violated rule. */
 const char *memcheck_started(struct memcheck *m, uint32_t job, uint32_t lane);
 void memcheck_stopped(struct memcheck *m, uint32_t lane);
-/* At the end of a step: NULL, or the rule that does not hold. */
+/* Called at the end of a step. Returns NULL, or the violated rule. */
 const char *memcheck_all(const struct memcheck *m);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a worker would do with the scheduler's actions, and what it would rely on.
+ * Carries out the scheduler's actions like a worker, and checks a worker's guarantees.
  */
 #include "daemon/sim/run/sim_action.h"
 #include "daemon/sched/core/view.h"
@@ -42,7 +42,7 @@ static void copy(struct sim *s, uint64_t bytes) {
     s->r->copied_bytes += bytes;
 }
 
-/* The job's memory is there when the link has copied it. */
+/* The job's memory is available when the link has copied it. */
 static void comes(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     j->there_ns = s->link_free_ns;

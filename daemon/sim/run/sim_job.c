@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The jobs: when their iterations begin, which operation they offer next, what they say when
- * operations end. A job has at most one operation waiting at the scheduler: the next one is offered
- * when that one has been handed to the device, and when its client has launched it.
+ * Models the jobs: when their iterations begin, which operation they offer next, and what they
+ * report when operations end. A job has at most one operation waiting at the scheduler. The next
+ * one is offered when that one was submitted to the device and the client has launched it.
  */
 #include "daemon/sim/run/sim_job.h"
 
@@ -11,10 +11,10 @@
 
 #include "daemon/sim/base/prng.h"
 
-/* Streams of random numbers of a job. */
+/* A job's streams of random numbers. */
 enum { DRAW_DURATION, DRAW_THINK, DRAW_GAP, DRAWS };
 
-/* At most four a job at a time, reserved by the caller. */
+/* Appends an event. The caller has reserved four per job. */
 static struct sched_event *say(struct sim *s, enum sched_event_kind kind, uint32_t job) {
     struct sched_event *e = &s->events[s->events_count++];
     *e = (struct sched_event){.kind = kind, .job = job + 1};
@@ -62,7 +62,7 @@ static uint64_t think_of(const struct sim *s, uint32_t job) {
            (j->think_random ? random_time(s, job, DRAW_THINK, j->think_ns) : j->think_ns);
 }
 
-/* From the arrival of the request before to that of this one. */
+/* Time from the arrival of the previous request to that of this one. */
 static uint64_t gap_of(const struct sim *s, uint32_t job) {
     const struct workload_job *j = &s->w->jobs[job];
     if (j->arrivals == WORKLOAD_FIXED) return j->every_ns;
@@ -83,8 +83,8 @@ static void pass(struct sim *s, uint32_t job) {
     say(s, SCHED_BOUNDARY, job);
 }
 
-/* The boundary between the iteration that is complete and the next one, if it can be passed now;
- * else it is looked at again when its moment is over. */
+/* Passes the boundary between the completed iteration and the next one if that is possible now;
+ * else looks again when its waiting time is over. */
 static void look(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     if (!passage_over(&j->passage)) return;
@@ -104,12 +104,12 @@ static void end_moments(struct sim *s) {
     }
 }
 
-/* The scheduler hears from when on the job has its memory. */
+/* Tells the scheduler which jobs have their memory now. */
 static void end_arrivals(struct sim *s) {
     while (timers_next(&s->arrivals) <= s->now_ns) {
         uint32_t job = timers_take(&s->arrivals);
         struct sim_job *j = &s->jobs[job];
-        j->comes = j->there_ns > s->now_ns; /* it went and came again */
+        j->comes = j->there_ns > s->now_ns; /* it was swapped out and in again */
         if (j->comes)
             timers_add(&s->arrivals, j->there_ns, job);
         else if (j->state == SIM_ADMITTED)
@@ -117,7 +117,7 @@ static void end_arrivals(struct sim *s) {
     }
 }
 
-/* ---- operations offered ---------------------------------------------------------------------- */
+/* ---- offering operations --------------------------------------------------------------------- */
 
 /* The job's client launches the next operation. */
 static void launch(struct sim *s, uint32_t job) {
@@ -139,8 +139,9 @@ static void submit(struct sim *s, uint32_t job) {
     j->offered++;
 }
 
-/* When its client has launched the operation that it turns to at launched_ns: what it does before
- * the launch, and the launch itself, which the first one of an iteration has behind it. */
+/* Computes when the client launches the next operation, having turned to it at launched_ns. This
+ * adds the client's work before the launch, and the launch itself except for an iteration's first
+ * operation. */
 static void plan_launch(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     const struct workload_job *w = &s->w->jobs[job];
@@ -169,7 +170,7 @@ static bool waits(const struct sim *s, uint32_t job) {
            s->w->kernels[s->w->sequences[j->sequence].first + j->offered].waits;
 }
 
-/* Which kernels the iteration that begins launches. */
+/* Selects the kernels of the iteration that begins. */
 static void choose_sequence(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     const struct workload_job *w = &s->w->jobs[job];
@@ -179,9 +180,9 @@ static void choose_sequence(struct sim *s, uint32_t job) {
     j->ops = s->w->sequences[j->sequence].count;
 }
 
-/* In a closed loop the first iteration is wanted when the job may begin, the next when the one
- * before has ended and was thought about. Requests of an open loop come by themselves, and wait
- * for the one before. */
+/* In a closed loop, the first iteration is wanted when the job may begin, and the next after the
+ * previous one has ended plus think time. Requests of an open loop arrive independently and wait
+ * for the previous one. */
 static void plan_iteration(struct sim *s, uint32_t job, bool first) {
     struct sim_job *j = &s->jobs[job];
     const struct workload_job *w = &s->w->jobs[job];
@@ -197,7 +198,7 @@ static void plan_iteration(struct sim *s, uint32_t job, bool first) {
     j->launched_ns = j->begun_ns;
 }
 
-/* ---- operations ended ------------------------------------------------------------------------ */
+/* ---- ending operations ----------------------------------------------------------------------- */
 
 static uint64_t busy_of(const struct sim *s, uint32_t job) {
     const struct sim_job *j = &s->jobs[job];
@@ -207,13 +208,14 @@ static uint64_t busy_of(const struct sim *s, uint32_t job) {
                                    &s->w->kernels[s->w->sequences[j->sequence].first + j->ended]);
 }
 
-/* The books, and DONE. True when the iteration is complete. */
+/* Updates the statistics and sends DONE. Returns true if the iteration is complete. */
 static bool end_operation(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     struct sched_event *e = say(s, SCHED_DONE, job);
     e->done.op = (uint64_t)j->iteration * j->most_ops + j->ended;
     e->done.busy_ns = busy_of(s, job);
-    bool within = j->ended + 1 == j->handed && j->ended + 1 < j->ops; /* only an idle job's count */
+    /* Only an idle job's lane memory counts. */
+    bool within = j->ended + 1 == j->handed && j->ended + 1 < j->ops;
     e->done.lane_bytes = within ? s->w->jobs[job].ephemeral_bytes : 0;
     s->r->jobs[job].busy_ns += e->done.busy_ns;
     s->r->busy_ns += (double)e->done.busy_ns;
@@ -229,7 +231,7 @@ static bool end_operation(struct sim *s, uint32_t job) {
     return false;
 }
 
-/* Without the time between launches, which is hidden behind the kernels before. */
+/* Excludes the time between launches, which overlaps with the previous kernels. */
 static uint64_t alone_ns(const struct workload_sequence *q) {
     return q->total_ns + q->host_ns - q->tail_ns;
 }
@@ -272,8 +274,8 @@ static void leave(struct sim *s, uint32_t job) {
     s->left++;
 }
 
-/* An iteration is complete, and its client turns to the next one. The last one has no boundary: as
- * for a worker, nothing begins after it. */
+/* An iteration is complete, and its client turns to the next one. The last iteration has no
+ * boundary, because as in a worker no iteration follows. */
 static void turn_to_next(struct sim *s, uint32_t job) {
     if (is_over(s, job)) return;
     if (s->w->jobs[job].boundaries) passage_begin(&s->jobs[job].passage, s->now_ns);
@@ -285,7 +287,7 @@ static void turn_to_next(struct sim *s, uint32_t job) {
         look(s, job);
 }
 
-/* Offers the job's first operation, which turn_to_next has planned. */
+/* Offers the job's first operation, planned by turn_to_next. */
 static void offer_first(struct sim *s, uint32_t job) {
     if (launches_now(s, job))
         submit(s, job);
@@ -293,15 +295,16 @@ static void offer_first(struct sim *s, uint32_t job) {
         timers_add(&s->offers, s->jobs[job].launched_ns, job);
 }
 
-/* What its client does once the operations of an iteration have ended, before it is over; and of
- * the last one, before the job ends. */
+/* Host time after the operations of an iteration before it counts as ended; for the last iteration,
+ * also the time until the job ends. */
 static uint64_t host_behind(const struct sim *s, uint32_t job) {
     const struct workload_job *w = &s->w->jobs[job];
     uint64_t ns = w->kernels ? s->w->sequences[s->jobs[job].sequence].tail_ns : 0;
     return ns + (is_over(s, job) ? w->finish_ns : 0);
 }
 
-/* What the device has finished; `done` keeps the jobs whose iteration is complete. */
+/* Handles operations that the device has finished; `done` keeps the jobs whose iteration is
+ * complete. */
 static void end_operations(struct sim *s) {
     uint32_t complete = 0;
     for (uint32_t i = 0; i < s->done_count; i++)
@@ -358,9 +361,10 @@ int sim_gather(struct sim *s) {
     return 0;
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- answers to actions ---------------------------------------------------------------------- */
 
-/* An unknown job asks for what it turns out to need; the others begin their first iteration. */
+/* Asks for the memory that an unknown job turns out to need. Other jobs begin their first
+ * iteration. */
 static void ask(struct sim *s, uint32_t job) {
     s->specs[job].persistent_bytes = s->w->jobs[job].persistent_bytes;
     s->specs[job].ephemeral_bytes = s->w->jobs[job].ephemeral_bytes;
@@ -375,8 +379,8 @@ static void begin_first(struct sim *s, uint32_t job) {
     offer_launched(s, job);
 }
 
-/* The next operation is eligible now that the one before it has been handed over, if its client
- * does not wait for that one. */
+/* Offers the next operation after the previous one was submitted, unless the client waits for that
+ * one. */
 static void offer_next(struct sim *s, uint32_t job) {
     const struct sim_job *j = &s->jobs[job];
     if (j->offered < j->ops && !waits(s, job)) offer_launched(s, job);

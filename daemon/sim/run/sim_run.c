@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop: the earliest time at which anything happens, its events in the scheduler's order, the
- * step, its actions; again until every job has left or time is up.
+ * The main loop: finds the earliest next event time, collects the events in the scheduler's order,
+ * runs the step and carries out its actions, until every job has left or the time limit is reached.
  */
 #include "daemon/sim/run/sim_run.h"
 
@@ -18,7 +18,7 @@
 #include "daemon/sim/run/sim_slo.h"
 
 #define TIME_MAX (UINT64_MAX >> 2)
-#define DEPTH_LEAST 64u /* what the scheduler raises a cap to by itself */
+#define DEPTH_LEAST 64u /* the scheduler may raise a cap to this by itself */
 
 static int step(struct sim *s) {
     struct sched_actions actions;
@@ -66,7 +66,7 @@ static int stuck(struct sim *s) {
 
 static void stop(struct sim *s) {
     s->now_ns = s->w->until_ns;
-    device_finished(s->dev, s->now_ns, s->done); /* for its integrals */
+    device_finished(s->dev, s->now_ns, s->done); /* updates its integrals */
     sim_cut(s);
 }
 
@@ -89,7 +89,7 @@ static int loop(struct sim *s) {
     return 0;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- create and destroy ---------------------------------------------------------------------- */
 
 static uint64_t duration_of(const struct workload *w, const struct workload_job *j) {
     uint64_t each_ns =

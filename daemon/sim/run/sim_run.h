@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run from its first event to its last (sim.h).
+ * Executes a run from its first event to its last (sim.h).
  *
  * Owner: the caller. Threads: one.
  */
@@ -9,8 +9,8 @@
 
 #include "daemon/sim/run/sim.h"
 
-/* 0; -EINVAL (configuration), -EPROTO (the scheduler broke a rule, or jobs are stuck), -EOVERFLOW
- * (virtual time), -ENOMEM, each with a sentence in `why` (SIM_WHY_BYTES). */
+/* Returns 0, -EINVAL (configuration), -EPROTO (the scheduler broke a rule, or jobs are stuck),
+ * -EOVERFLOW (virtual time) or -ENOMEM, with a sentence in `why` (SIM_WHY_BYTES). */
 int sim_run(struct sim_result *out, const struct workload *w, const struct sim_config *config,
             char *why);
 void sim_result_finish(struct sim_result *r);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the scheduler measured of targets, and what it took from whom for them: looked at after each
- * step that ended a control period. What a job has of its last period, the run does not say.
+ * Records the measured latencies of targets, and the pauses and shares imposed for them, after each
+ * step that ended a control period. The values since a job's last period are not recorded.
  */
 #include "daemon/sim/run/sim_slo.h"
 #include "daemon/sched/core/view.h"
 
 #include <math.h>
 
-/* A period with requests ended: true, and it is in the books. */
+/* Records a period with requests. Returns true if one ended. */
 static bool note_period(struct sim *s, uint32_t job) {
     struct sim_slo *slo = &s->r->jobs[job].slo;
     struct sched_job_view view;
@@ -22,7 +22,7 @@ static bool note_period(struct sim *s, uint32_t job) {
     return true;
 }
 
-/* What it had until now; and what it has from now on. */
+/* Integrates the job's values up to now, and reads the new values. */
 static void note_job(struct sim *s, uint32_t job) {
     struct sim_slo *slo = &s->r->jobs[job].slo;
     struct sched_job_view view;

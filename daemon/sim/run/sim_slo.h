@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Targets of latency in a run.
+ * Latency targets in a run.
  */
 #ifndef DAEMON_SIM_RUN_SIM_SLO_H
 #define DAEMON_SIM_RUN_SIM_SLO_H

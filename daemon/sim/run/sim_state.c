@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a run fails (sim_state.h).
+ * Reports the failure of a run (sim_state.h).
  */
 #include "daemon/sim/run/sim_state.h"
 
