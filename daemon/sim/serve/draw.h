@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers that look random, the same on every machine: SplitMix64 (Steele, Lea, Flood, OOPSLA
- * 2014), and from it, without a logarithm, exponential and nearly normal ones.
+ * Pseudo-random numbers that are the same on every machine: SplitMix64 (Steele, Lea, Flood, OOPSLA
+ * 2014). Exponential and nearly normal numbers derive from it without a logarithm.
  *
  * Owner: the caller. Thread: any.
  */
@@ -30,8 +30,9 @@ static inline uint32_t draw_below(struct draw *d, uint32_t bound) {
     return (uint32_t)(draw_unit(d) * bound);
 }
 
-/* Of mean 1, by comparisons alone (von Neumann, 1951): the first of a falling run of uniform
- * numbers that has an odd length, behind as many units as runs of even length came before. */
+/* Exponential with mean 1, by comparisons alone (von Neumann, 1951). Uniform numbers form falling
+ * runs; the result is the first number of the first run of odd length, plus the number of even runs
+ * before it. */
 static inline double draw_exponential(struct draw *d) {
     for (double whole = 0;; whole++) {
         double first = draw_unit(d), last = first, next;
@@ -44,7 +45,7 @@ static inline double draw_exponential(struct draw *d) {
     }
 }
 
-/* Of mean 0 and deviation 1: a sum of twelve, within six deviations. */
+/* Nearly normal with mean 0 and deviation 1: a sum of twelve, within six deviations. */
 static inline double draw_normal(struct draw *d) {
     double sum = -6;
     for (int i = 0; i < 12; i++)

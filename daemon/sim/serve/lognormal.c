@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A root, found by halving.
+ * Finds the root by bisection.
  */
 #include "daemon/sim/serve/lognormal.h"
 
@@ -9,7 +9,7 @@
 #define Z99 2.3263478740408408 /* the 0.99 quantile of a normal distribution; the largest sigma */
 #define HALVINGS 60
 
-/* The quantile by the mean. */
+/* Quantile divided by mean. */
 static double ratio(double sigma) {
     return expo(Z99 * sigma - sigma * sigma / 2);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lognormal distribution of a mean and a 0.99 quantile: e^(mu + sigma z), z normal. Its mean is
- * e^(mu + sigma^2 / 2), its quantile e^(mu + 2.3263 sigma); so sigma is the smaller root of
+ * The lognormal distribution with a given mean and 0.99 quantile: e^(mu + sigma z), z normal. Its
+ * mean is e^(mu + sigma^2 / 2), its quantile e^(mu + 2.3263 sigma). So sigma is the smaller root of
+ *
  *     sigma^2 / 2 - 2.3263 sigma + ln(quantile / mean) = 0.
- * Where the quantile is above 14.97 times the mean there is none. Without a library's exp, log and
- * sqrt, so that it is the same number on every machine. Pure.
+ *
+ * There is none if the quantile exceeds 14.97 times the mean. Does not use a library's exp, log and
+ * sqrt, so that all machines give the same number. Pure.
  *
  * Owner: nobody. Thread: any.
  */
@@ -13,10 +15,10 @@
 
 #include <stdbool.h>
 
-/* Whether there is such a one. */
+/* Tests whether such a distribution exists. */
 bool lognormal_is(double mean, double p99);
 
-/* What is as far from the middle as z is of a normal distribution; there must be such a one. */
+/* The value at z deviations from the median; the distribution must exist. */
 double lognormal_at(double mean, double p99, double z);
 
 #endif

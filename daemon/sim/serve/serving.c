@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop over what happens next.
+ * The event loop.
  */
 #include "daemon/sim/serve/serving.h"
 
@@ -10,8 +10,8 @@
 #include "daemon/sim/serve/draw.h"
 
 #define MS 1e6
-#define KNOWN 200u  /* times alone of each application, before it begins: historical data */
-#define SAMPLED 10u /* one of so many that are served is run again alone */
+#define KNOWN 200u  /* times alone per application known at the start: historical data */
+#define SAMPLED 10u /* one in this many served requests is run again alone */
 #define EVENTS 256u
 
 struct busy {
@@ -27,7 +27,7 @@ struct serving {
     struct draw draw;
     struct busy workers[PLAN_WORKERS];
     struct plan_event events[EVENTS];
-    uint32_t event_count, next; /* next: the request that arrives next */
+    uint32_t event_count, next; /* next: index of the next arriving request */
     uint64_t now_ns, arm_ns;
     struct serving_result *out;
 };
@@ -38,7 +38,7 @@ static struct plan_event *event(struct serving *s, enum plan_event_kind kind) {
     return e;
 }
 
-/* Each id is the request's number. */
+/* Each id is the request's index. */
 static void begin_batch(struct serving *s, const struct plan_action *a) {
     struct busy *b = &s->workers[a->worker];
     uint64_t longest = 0;
@@ -88,7 +88,7 @@ static void end_batch(struct serving *s, uint32_t worker) {
     b->count = 0;
 }
 
-/* When something happens next; PLAN_FOREVER: never. */
+/* Time of the next event; PLAN_FOREVER: never. */
 static uint64_t next_ns(const struct serving *s) {
     uint64_t first = s->arm_ns;
     if (s->next < s->spec->count && s->demand->requests[s->next].arrived_ns < first)
@@ -115,7 +115,7 @@ static int happen(struct serving *s, uint64_t at_ns) {
     return step(s);
 }
 
-/* Historical data, and the workers. */
+/* Provides the historical data and the workers. */
 static int begin(struct serving *s) {
     uint32_t apps = serving_demand_apps(s->spec), known = s->spec->unknown ? 0 : KNOWN * apps;
     int err = 0;

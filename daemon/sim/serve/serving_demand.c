@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests at random.
+ * Draws random requests.
  */
 #include "daemon/sim/serve/serving_demand.h"
 
@@ -11,11 +11,11 @@
 #include "daemon/sim/serve/lognormal.h"
 
 #define MS 1e6
-#define LEAST 0.05 /* of the first mode's mean: no time alone is less */
+#define LEAST 0.05 /* least time alone, relative to the first mode's mean */
 #define LEAST_NS 1e3
-#define HIGH 2.5 /* rates of a bursty process, of the mean */
+#define HIGH 2.5 /* rates of a bursty process, relative to the mean */
 #define LOW 0.5
-#define HIGH_P99 20.0 /* how long each lasts on average, in 0.99 quantiles of times alone */
+#define HIGH_P99 20.0 /* mean duration of each state, in 0.99 quantiles of times alone */
 #define LOW_P99 60.0  /* 2.5 20 + 0.5 60 = 80 */
 
 static double mode_ms(const struct demand_spec *s, uint32_t app) {
@@ -32,7 +32,7 @@ static double sigma_ms(const struct demand_spec *s, uint32_t app) {
 static double time_ms(const struct demand_spec *s, struct draw *draw, uint32_t app) {
     double normal = draw_normal(draw);
     if (s->mean_ms > 0) {
-        bool other = (normal > 0) != (app > 0); /* the halves are each other's mirror */
+        bool other = (normal > 0) != (app > 0); /* the two halves mirror each other */
         return lognormal_at(s->mean_ms, s->p99_ms, other ? -normal : normal);
     }
     double ms = mode_ms(s, app) + sigma_ms(s, app) * normal, least_ms = LEAST * s->low_ms;
@@ -53,7 +53,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Needs a copy of the times, which is sorted. */
+/* Sorts a copy of the times. */
 static int find_p99(struct demand *d, const struct demand_spec *s) {
     uint64_t *times = malloc(s->count * sizeof(*times));
     if (!times) return -ENOMEM;
@@ -66,7 +66,7 @@ static int find_p99(struct demand *d, const struct demand_spec *s) {
     return 0;
 }
 
-/* Requests a second, when each batch of `size` takes those that come one after the other. */
+/* Requests per second if batches of `size` take the requests in order. */
 static double rate_of(const struct demand *d, const struct demand_spec *s, uint32_t size) {
     double ns = 0;
     uint32_t served = 0;
@@ -92,7 +92,8 @@ static void arrive(struct demand *d, const struct demand_spec *s, uint32_t reque
     d->requests[request].deadline_ns = (uint64_t)(at + s->slo * d->p99_ns);
 }
 
-/* When: by the sum of gaps, in a state that lasts for a while where it is bursty. */
+/* Sums up gaps between arrivals. A bursty process changes between two states with different
+ * rates. */
 static void fill_arrivals(struct demand *d, const struct demand_spec *s, struct draw *draw) {
     double at = 0, until = 0, rate = s->load * d->capacity / 1e9;
     bool high = false;
@@ -106,7 +107,7 @@ static void fill_arrivals(struct demand *d, const struct demand_spec *s, struct 
     }
 }
 
-/* In their order; their mean becomes that of the rate. */
+/* Uses the recorded gaps in order, scaled so that their mean matches the rate. */
 static void fill_gaps(struct demand *d, const struct demand_spec *s, struct draw *draw) {
     double at = 0, sum = 0, rate = s->load * d->capacity / 1e9;
     uint32_t first = draw_below(draw, s->gap_count);
