@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What all algorithms do alike: configurations, and the model of those that have one.
+ * The common part of all algorithms: configurations, and the model of those that use one.
  */
 #include "daemon/sim/tune/tuner.h"
 
@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define STREAM_MODEL 100u
-#define MODEL_LEAST 16u /* configurations that are known before the model says anything */
-#define MODEL_RANDOM 3u /* one in so many is drawn at random all the same */
-#define MODEL_BEST 0.15 /* the part that counts as good */
+#define MODEL_LEAST 16u /* configurations seen before the model is used */
+#define MODEL_RANDOM 3u /* one in this many is still drawn at random */
+#define MODEL_BEST 0.15 /* fraction of the configurations that counts as good */
 
 int tuner_init(struct tuner *t, const struct tuner_kind *kind, const struct work *work,
                uint32_t trials) {
@@ -54,7 +54,7 @@ void tuner_sort(struct tuner_points *points) {
     if (points->count) qsort(points->at, points->count, sizeof(*points->at), is_behind);
 }
 
-/* What was longer trained counts more: each configuration has its latest accuracy. */
+/* Updates a configuration's accuracy; only the latest, after the longest training, counts. */
 static void see(struct tuner *t, uint32_t config, double accuracy) {
     for (uint32_t i = 0; i < t->seen.count; i++)
         if (t->seen.at[i].config == config) {
@@ -96,7 +96,8 @@ uint32_t tuner_draw_near(struct tuner *t, uint32_t config) {
     return t->config_count - 1;
 }
 
-/* As from a kernel density over the good ones (BOHB): one of them, and a point near it. */
+/* Approximates BOHB's kernel density over the good configurations: selects one and draws a point
+ * near it. */
 static uint32_t draw_good(struct tuner *t, double u) {
     uint32_t good = (uint32_t)(t->seen.count * MODEL_BEST);
     tuner_sort(&t->seen);

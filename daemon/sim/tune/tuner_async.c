@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ASHA (Li et al. 2020), and BOHB as it is run without stages: whenever there is room, whoever is
- * in the best third of a rung and did not go on yet goes on, the highest rung first; else a new
- * configuration begins.
+ * ASHA (Li et al. 2020), and BOHB without stages. Whenever there is capacity, a configuration in
+ * the best third of its rung that was not promoted yet continues, the highest rung first. If there
+ * is none, a new configuration begins.
  */
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ struct async {
 
 static const uint32_t epochs[RUNGS] = {1, 3, 9, 27, 81};
 
-/* The best that may go on from this rung. */
+/* The best configuration that may be promoted from this rung. */
 static struct tuner_point *promotable(struct tuner_points *rung) {
     uint32_t best = rung->count / TUNER_ETA;
     if (best) tuner_sort(rung);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Grid and random search: one TrialGroup of so many trials, each to the end.
+ * Grid and random search: one TrialGroup with the given number of trials, each trained to the end.
  */
 #include "daemon/sim/tune/tuners.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Population based training (Jaderberg et al. 2017), in generations: every three epochs the worst
- * quarter is replaced by configurations near those of the best quarter, which go on with the
- * weights of these: here with what the new configuration would have learnt by then. After the last
- * epoch another population begins.
+ * Population based training (Jaderberg et al. 2017), in generations. Every three epochs,
+ * configurations near those of the best quarter replace the worst quarter and continue with the
+ * weights of the best. Here they continue with what the new configuration would have learnt by
+ * then. After the last epoch another population begins.
  */
 #include <stdlib.h>
 
 #include "daemon/sim/tune/tuners.h"
 
 #define POPULATION 8u
-#define STEP 3u /* epochs of a generation */
+#define STEP 3u /* epochs per generation */
 
 struct pbt {
     struct tuner_points in, out;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Successive halving and Hyperband (Jamieson, Talwalkar 2016; Li et al. 2017): stages, each a
- * TrialGroup, of which the best third goes on, three times as long. Brackets come one after the
- * other, and again from the first, until the target is reached.
+ * Successive halving and Hyperband (Jamieson, Talwalkar 2016; Li et al. 2017). The best third of a
+ * stage continues for three times as long; each stage is a TrialGroup. Brackets follow one another,
+ * and start again from the first, until the target is reached.
  */
 #include <stdlib.h>
 
@@ -11,10 +11,10 @@
 #define BRACKETS 5u /* R = 3^4 */
 
 struct stages {
-    struct tuner_points in, out; /* of this stage: who is in it, who is through */
+    struct tuner_points in, out; /* configurations of this stage; those of them that are finished */
     uint32_t begun;
     uint32_t bracket; /* s */
-    uint32_t epochs;  /* to which this stage trains */
+    uint32_t epochs;  /* the epoch to which this stage trains */
     bool started;
 };
 
@@ -22,7 +22,7 @@ static uint32_t power(uint32_t n) {
     return n ? TUNER_ETA * power(n - 1) : 1;
 }
 
-/* n = ceil((s_max + 1) / (s + 1) eta^s) configurations, from R eta^-s epochs on. */
+/* n = ceil((s_max + 1) / (s + 1) eta^s) configurations, starting with R eta^-s epochs. */
 static bool begin_bracket(struct tuner *t, struct stages *own) {
     uint32_t s = own->bracket;
     uint32_t count = (BRACKETS * power(s) + s) / (s + 1);

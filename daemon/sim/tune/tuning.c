@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trials between two moments at which something happens: one ends, or has been resized. All that
- * ends at one moment, and what the algorithm begins because of it, are one step of Fluid's.
+ * Simulates trials from event to event: a trial ends or has been resized. All trials that end at
+ * one moment, and the runs that the algorithm then begins, are one step of Fluid.
  */
 #include "daemon/sim/tune/tuning.h"
 
@@ -15,19 +15,19 @@
 
 #define NS 1e9
 #define ACTIVE_MOST 4096u
-#define PACKED_LOOK 16u /* how many on a GPU are looked at by (3.1) */
+#define PACKED_LOOK 16u /* largest number of trials per GPU that (3.1) is evaluated for */
 #define STREAM_ESTIMATE 200u
 #define NEVER INFINITY
-#define INSTANT_S 1e-9 /* what is nearer than that is the same moment */
+#define INSTANT_S 1e-9 /* closer times count as simultaneous */
 
 struct active {
     struct tuner_run run;
     uint64_t id;
     double epoch_s;
-    double done;      /* epochs of the run */
-    double set_up_s;  /* of it what is still to come */
-    double settles_s; /* being resized: when it is over; else NEVER */
-    double rate;      /* epochs a second, once it is set up; 0: it waits, or is being resized */
+    double done;      /* completed epochs of the run */
+    double set_up_s;  /* remaining set-up time */
+    double settles_s; /* when the resize is done; NEVER: not being resized */
+    double rate;      /* epochs per second after set-up; 0: it waits or is being resized */
 };
 
 struct tuning {
@@ -36,17 +36,17 @@ struct tuning {
     struct tuner tuner;
     struct salus_fluid *fluid;
     struct salus_fluid_plan plan;
-    struct salus_fluid_event *events; /* of the next step */
+    struct salus_fluid_event *events; /* events of the next step */
     uint32_t event_count;
-    struct active *active; /* in the order of joining, which is the plan's */
+    struct active *active; /* in the order of joining, like the plan */
     uint32_t count;
     uint64_t next_id;
     double now_s, busy_s, work_s;
-    bool flat; /* goes on behind the target */
+    bool flat; /* continues after the target was reached */
     struct tuning_result *result;
 };
 
-/* ---- what happens ---------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static struct salus_fluid_event *event(struct tuning *t, uint32_t kind, uint64_t id) {
     struct salus_fluid_event *e = &t->events[t->event_count++];
@@ -95,7 +95,7 @@ static void end_run(struct tuning *t, uint32_t index) {
     tuner_told(&t->tuner, &a.run, work_accuracy(&t->work, c, a.run.to));
 }
 
-/* What has come to its end now, and what is known of the others. */
+/* Collects the runs that end now, and the progress of the others. */
 static void gather(struct tuning *t) {
     for (uint32_t i = 0; i < t->count;) {
         struct active *a = &t->active[i];
@@ -113,7 +113,7 @@ static void gather(struct tuning *t) {
     }
 }
 
-/* ---- what Fluid says ------------------------------------------------------------------------- */
+/* ---- applying Fluid's plan ------------------------------------------------------------------- */
 
 static void obey(struct tuning *t) {
     const struct work_task *task = &t->work.task;
@@ -141,15 +141,15 @@ static int step(struct tuning *t) {
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* When its run has ended; or it has been resized. */
+/* When the trial's run ends or its resize is done. */
 static double next_s(const struct tuning *t, const struct active *a) {
     if (a->settles_s < NEVER) return a->settles_s;
     if (a->rate == 0) return NEVER;
     return t->now_s + a->set_up_s + (a->run.to - a->run.from - a->done) / a->rate;
 }
 
-/* When a run that goes on like this first has an epoch that reaches the target; NEVER: not before
- * `until_s`. */
+/* When a run at its present speed first completes an epoch that reaches the target; NEVER: not
+ * before `until_s`. */
 static double reaches_s(const struct tuning *t, const struct active *a, double until_s) {
     const struct work_config *c = &t->tuner.configs[a->run.config];
     for (uint32_t n = (uint32_t)floor(a->done + INSTANT_S) + 1;
@@ -177,7 +177,8 @@ static void advance(struct tuning *t, double to_s) {
     t->now_s = to_s;
 }
 
-/* To the next moment, or to that at which the target is reached. False: the job is over. */
+/* Advances to the next event, or to when the target is reached. Returns false if the job is
+ * over. */
 static bool pass(struct tuning *t) {
     double to_s = NEVER, target_s = NEVER;
     for (uint32_t i = 0; i < t->count; i++)
@@ -192,7 +193,7 @@ static bool pass(struct tuning *t) {
     return !over;
 }
 
-/* ---- the job --------------------------------------------------------------------------------- */
+/* ---- the whole job --------------------------------------------------------------------------- */
 
 static int run_job(struct tuning *t) {
     int err;
@@ -208,7 +209,7 @@ static int run_job(struct tuning *t) {
     return err;
 }
 
-/* c by (3.1) over times that (3.2) gives, as an executor would measure them. */
+/* c by (3.1) from the times of (3.2), which an executor would measure. */
 static uint32_t packed_most(const struct tuning_config *c) {
     double mean[PACKED_LOOK];
     for (uint32_t p = 1; p <= PACKED_LOOK; p++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tasks by a rule.
+ * Defines the tasks by a rule.
  */
 #include "daemon/sim/tune/work.h"
 
@@ -9,17 +9,17 @@
 
 #include "daemon/sim/base/prng.h"
 
-#define SAMPLE 1000u /* random configurations of which the target is a quantile */
+#define SAMPLE 1000u /* random configurations from which the target quantile is computed */
 #define TARGET_IN 50u
 #define NOISE 0.003   /* deviation of a measured accuracy */
-#define BANDWIDTH 0.1 /* of what is near */
+#define BANDWIDTH 0.1 /* distance of "near" configurations */
 #define STEEPNESS 4.0 /* of quality in the four dimensions that matter most */
 #define TWELVE 12u
 
 enum { STREAM_BEST, STREAM_CONFIG, STREAM_NEAR, STREAM_NOISE, STREAM_SAMPLE };
 enum { COST = 4, SPEED = 5 }; /* dimensions */
 
-/* Times, ranges and overheads are ours: the thesis gives none. */
+/* Times, ranges and overheads are our choice: the thesis gives none. */
 static const struct work_task tasks[] = {
     {"cifar", "a small convolutional net", 10, 3, 1.15, 1.15, 0.5, 0.95, 4},
     {"wlm", "a recurrent net: large, scales well", 30, 4, 1.3, 1.05, 0.3, 0.8, 6},
@@ -61,7 +61,7 @@ void work_random(const struct work *w, uint32_t number, struct work_config *out)
     draw(w, STREAM_CONFIG, number, out);
 }
 
-/* Reflected at the edges. */
+/* Reflects at the edges. */
 static double within(double x) {
     if (x < 0) x = -x;
     return x > 1 ? 2 - x : x;
@@ -77,7 +77,7 @@ void work_near(const struct work *w, const struct work_config *of, uint32_t numb
     }
 }
 
-/* Cost first, so that small grids differ in it. */
+/* Varies the cost first, so that small grids differ in it. */
 void work_lattice(uint32_t number, struct work_config *out) {
     static const uint32_t order[] = {COST, 0, 1, 2, 3};
     *out = (struct work_config){.number = number};
