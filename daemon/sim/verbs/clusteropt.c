@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words into a cluster, by tables.
+ * Parses the options of a cluster with tables.
  */
 #include "daemon/sim/verbs/clusteropt.h"
 
@@ -28,9 +28,9 @@ __attribute__((format(printf, 2, 3))) static bool refuse(FILE *err, const char *
     return false;
 }
 
-/* ---- kinds of values ------------------------------------------------------------------------- */
+/* ---- values by type -------------------------------------------------------------------------- */
 
-/* Where an option's value goes, by its kind; the bounds are of numbers. */
+/* Destination and limits of an option's value; exactly one pointer is set. */
 struct value {
     const char *name;
     double least, most;
@@ -63,7 +63,7 @@ static bool take_time(FILE *err, const struct value *v, const char *text) {
     return taken || refuse(err, "%s: '%s' is not a time such as 30s", v->name, text);
 }
 
-/* Whether it is one of these. */
+/* Takes an option of these tables; *taken tells whether the option is one of them. */
 static bool take_plain(struct clusteropt *o, const char *option, const char *text, FILE *err,
                        bool *taken) {
     struct clusters_config *c = &o->config;
@@ -110,7 +110,7 @@ static bool take_plain(struct clusteropt *o, const char *option, const char *tex
     return false;
 }
 
-/* ---- the others ------------------------------------------------------------------------------ */
+/* ---- special options ------------------------------------------------------------------------- */
 
 static const char *find_policy(const char *name) {
     for (const char *const *p = place_policies(); *p; p++)
@@ -130,7 +130,7 @@ static bool take_policies(struct clusteropt *o, char *list, FILE *err) {
     return true;
 }
 
-/* A2,A1,A0 of 3.2. */
+/* Parses A2,A1,A0 of section 3.2. */
 static bool take_curve(struct clusteropt *o, const char *text, FILE *err) {
     struct place_curve *c = &o->config.rules.curve;
     char more;
@@ -187,7 +187,7 @@ static bool take_value(struct clusteropt *o, const char *option, char *value, FI
     return refuse(err, "--seed: '%s' is not a number", value);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all options ----------------------------------------------------------------------------- */
 
 void clusteropt_init(struct clusteropt *o) {
     *o = (struct clusteropt){
@@ -215,7 +215,7 @@ static bool take_file(struct clusteropt *o, const char *path, FILE *err) {
     return true;
 }
 
-/* What follows from what was said. */
+/* Derives values from the given options. */
 static bool complete(struct clusteropt *o, FILE *err) {
     struct clusters_config *c = &o->config;
     if (c->jobs_path && c->draw.kind)

@@ -14,13 +14,13 @@
 
 struct clusteropt {
     struct clusters_config config;
-    const char *write_path, *svg_path; /* NULL: not */
-    int64_t cut_ns;                    /* 0: not */
+    const char *write_path, *svg_path; /* NULL: not given */
+    int64_t cut_ns;                    /* 0: not given */
     bool json;
 };
 
 void clusteropt_init(struct clusteropt *o);
-/* argv[0] is passed over. False with a sentence on `err`. */
+/* Skips argv[0]. Returns false with a sentence on `err`. */
 bool clusteropt_take(struct clusteropt *o, char **argv, FILE *err);
 
 void clusteropt_explain(FILE *out);

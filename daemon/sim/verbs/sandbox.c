@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The child has the bytes as descriptor 0, a pipe as descriptor 1 and no other, so that the filter
- * can name them. It shares one mapping with its parent, which looks at it when the child is gone.
+ * The child has only two descriptors, the input as 0 and a pipe as 1, so that the filter can name
+ * them. It shares one mapping with its parent, which reads it after the child has ended.
  */
 #include "daemon/sim/verbs/sandbox.h"
 
@@ -20,10 +20,10 @@
 
 #define SANDBOX_BUFFER 65536u
 
-/* ---- inside ---------------------------------------------------------------------------------- */
+/* ---- in the child ---------------------------------------------------------------------------- */
 
 #ifdef __SANITIZE_ADDRESS__
-/* ASan manages memory in ways of its own, and maps terabytes of shadow. */
+/* ASan manages memory differently, and maps terabytes of shadow memory. */
 static int allow_memory(scmp_filter_ctx filter) {
     const int calls[] = {SCMP_SYS(mmap), SCMP_SYS(madvise), SCMP_SYS(mprotect), SCMP_SYS(futex),
                          SCMP_SYS(sigaltstack)};
@@ -37,7 +37,7 @@ static int limit_memory(uint64_t bytes) {
     return 0;
 }
 #else
-/* malloc's: private, of no file, and never code. */
+/* Allows what malloc needs: private anonymous memory, never executable. */
 static int allow_memory(scmp_filter_ctx filter) {
     const struct scmp_arg_cmp no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
     int err = seccomp_rule_add(
@@ -54,8 +54,8 @@ static int limit_memory(uint64_t bytes) {
 }
 #endif
 
-/* Every call that may be made from here on. Its exit status is 0, so that what follows the filter
- * cannot be taken for a failure to set it up. */
+/* Allows the permitted system calls. The only exit status is 0, so that no later exit looks like a
+ * failure to set up the filter. */
 static int allow(scmp_filter_ctx filter) {
     int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(read), 1,
                                SCMP_A0(SCMP_CMP_EQ, STDIN_FILENO, 0));
@@ -71,8 +71,8 @@ static int allow(scmp_filter_ctx filter) {
     return err ? err : allow_memory(filter);
 }
 
-/* The kernel kills the whole process at any other call, and at any of another architecture. It
- * gives no more rights to a program that is started, which none is. */
+/* Installs the filter: at any other call, or one of another architecture, the kernel kills the
+ * process. The filter also prevents programs from gaining privileges; none is started anyway. */
 static int confine(void) {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
     if (!filter) return -ENOSYS;
@@ -83,7 +83,7 @@ static int confine(void) {
     return err;
 }
 
-/* No memory of it on the disk, no time without end, and nobody who outlives the parent. */
+/* Disables core dumps, limits CPU time and memory, and makes the child die with its parent. */
 static int limit(const struct sandbox *box) {
     const struct rlimit none = {0, 0}, cpu = {box->cpu_s, box->cpu_s + 1};
     if (setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_CPU, &cpu) ||
@@ -92,7 +92,7 @@ static int limit(const struct sandbox *box) {
     return limit_memory(box->memory_bytes);
 }
 
-/* Descriptors 0 and 1, and no others. */
+/* Keeps only descriptors 0 and 1. */
 static int keep(int in, int out) {
     in = fcntl(in, F_DUPFD, STDERR_FILENO + 1);
     out = fcntl(out, F_DUPFD, STDERR_FILENO + 1);
@@ -102,7 +102,7 @@ static int keep(int in, int out) {
     return 0;
 }
 
-/* A crash shall end it, whatever the parent does with one. */
+/* Resets signal handling, so that a crash ends the child whatever handlers the parent has. */
 static void crash_plainly(void) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGXCPU};
     sigset_t none;
@@ -112,7 +112,8 @@ static void crash_plainly(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Everything is opened and allocated that needs more than the filter allows. */
+/* Opens and allocates everything that needs calls forbidden by the filter, then confines itself and
+ * calls the function. */
 _Noreturn static void inside(const struct sandbox *box, void *result, int in, int out) {
     static char read_into[SANDBOX_BUFFER], written_from[SANDBOX_BUFFER];
     int err = keep(in, out);
@@ -130,7 +131,7 @@ _Noreturn static void inside(const struct sandbox *box, void *result, int in, in
     _exit(0);
 }
 
-/* ---- outside --------------------------------------------------------------------------------- */
+/* ---- in the parent --------------------------------------------------------------------------- */
 
 static bool harmless(char c) {
     return (c >= ' ' && c <= '~') || c == '\n' || c == '\t';
@@ -142,7 +143,7 @@ void sandbox_text(char *text, size_t bytes) {
         if (!harmless(*text)) *text = '?';
 }
 
-/* Until it says no more. */
+/* Copies printable output until the child closes the pipe. */
 static void show(int from, FILE *out) {
     char text[4096];
     size_t shown = 0;
@@ -164,7 +165,8 @@ static enum sandbox_end judge(int status, int *detail) {
                                 : SANDBOX_CRASHED;
 }
 
-/* The child, with its printing shown: its status, or -errno of what could not be made. */
+/* Runs the child and shows its output. Sets *status; returns 0 or -errno if the child could not be
+ * created. */
 static int run(const struct sandbox *box, void *result, int in, FILE *out, int *status) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC)) return -errno;

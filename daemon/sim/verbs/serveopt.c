@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words into a world, by tables.
+ * Parses the options of a world with tables.
  */
 #include "daemon/sim/verbs/serveopt.h"
 
@@ -112,7 +112,7 @@ static bool take_slos(struct serveopt *o, char *list, FILE *err) {
     return true;
 }
 
-/* "TIME,TIME", of which the second may be missing: 0. */
+/* Parses "TIME,TIME"; a missing second time is 0. */
 static bool take_pair(FILE *err, const char *option, char *value, double *first, double *second) {
     char *comma = strchr(value, ',');
     *second = 0;
@@ -248,7 +248,7 @@ static bool take_flag(struct serveopt *o, const struct args *a) {
     return true;
 }
 
-/* What no single option can say. */
+/* Checks conditions on several options. */
 static bool check(const struct serveopt *o, FILE *err) {
     const struct demand_spec *d = &o->config.demand;
     if (d->load == 0) return refuse(err, "--load: not 0");

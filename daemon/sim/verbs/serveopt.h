@@ -15,13 +15,13 @@
 
 struct serveopt {
     struct serve_config config;
-    struct gaps gaps; /* what the demand's arrivals are, if they are gaps */
+    struct gaps gaps; /* recorded gaps, if the arrivals use any */
     bool json, detail;
 };
 
 void serveopt_init(struct serveopt *o);
 void serveopt_finish(struct serveopt *o);
-/* argv[0] is passed over. False with a sentence on `err`. */
+/* Skips argv[0]. Returns false with a sentence on `err`. */
 bool serveopt_take(struct serveopt *o, char **argv, FILE *err);
 
 void serveopt_explain(FILE *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim advise`: files in, an answer out.
+ * `salus-sim advise`: reads workload files and prints advice.
  */
 #include "daemon/sim/verbs/simadvise.h"
 

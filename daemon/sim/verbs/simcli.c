@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is asked for, and the verbs but run.
+ * Dispatches the verbs, and implements all except run.
  */
 #include "daemon/sim/verbs/simcli.h"
 
@@ -151,7 +151,7 @@ static int verb_compare(struct simcli *c, const char *path) {
     return status;
 }
 
-/* ---- the other verbs ------------------------------------------------------------------------- */
+/* ---- other verbs ----------------------------------------------------------------------------- */
 
 static int verb_replay(struct simcli *c, const char *path) {
     const struct simreplay what = {

@@ -9,7 +9,7 @@
 
 #include "daemon/sim/verbs/simcli_exit.h"
 
-/* The whole program: the exit status, enum simcli_exit. */
+/* The whole program. Returns the exit status, enum simcli_exit. */
 int simcli_main(FILE *out, FILE *err, int argc, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim cluster`: options in, policies side by side out.
+ * `salus-sim cluster`: parses the options and prints the policies side by side.
  */
 #include "daemon/sim/verbs/simcluster.h"
 
@@ -13,7 +13,7 @@
 #include "daemon/sim/compare/clusters_text.h"
 #include "daemon/sim/verbs/clusteropt.h"
 
-/* One line that is written over; nothing where nobody looks. */
+/* Rewrites one line of progress; prints nothing if stderr is not a terminal. */
 static void progress(void *arg, uint32_t run, uint32_t of) {
     FILE *err = arg;
     if (err) fprintf(err, "\r%" PRIu32 " of %" PRIu32 " runs ", run, of);
@@ -30,7 +30,7 @@ static int to_file(struct simcli *c, const char *path, FILE **out) {
     return *out ? SIMCLI_OK : simverb_fail(c, SIMCLI_FAILED, "%s: %s", path, strerror(errno));
 }
 
-/* The jobs as they would be run, instead of running them. */
+/* Writes the jobs to a file instead of running them. */
 static int write_jobs(struct simcli *c, const struct clusteropt *o, struct buf *errors) {
     struct jobset set;
     FILE *f = c->out;

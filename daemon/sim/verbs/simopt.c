@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words into numbers, by tables: options, and the keys of --set.
+ * Parses options and the keys of --set with tables.
  */
 #include "daemon/sim/verbs/simopt.h"
 
@@ -50,19 +50,19 @@ static bool take_number(FILE *err, const char *option, enum quantity kind, const
 
 /* ---- --set ----------------------------------------------------------------------------------- */
 
-/* "2.5%", or thousandths: "25". */
+/* Parses "2.5%", or thousandths such as "25". */
 static bool take_part(FILE *err, const char *option, char *text, uint64_t *milli) {
     size_t n = strlen(text);
     if (n == 0 || text[n - 1] != '%')
         return take_number(err, option, QUANTITY_COUNT, text, UINT32_MAX, milli);
     text[n - 1] = '\0';
     bool taken = take_number(err, option, QUANTITY_MILLI, text, 1000000, milli);
-    *milli /= 100; /* of a per cent, to of the whole */
+    *milli /= 100; /* from thousandths of a percent to thousandths */
     return taken;
 }
 
-/* Also 0 and 1 for no and yes, thousandths, and times with a point. Bounds are the scheduler's to
- * check. */
+/* Also accepts 0 and 1 for no and yes, thousandths, and decimal times. The scheduler checks the
+ * bounds. */
 static bool take_knob(struct policy_config *c, const struct knob *k, char *value, FILE *err) {
     uint64_t n = 0;
     bool taken = true;
@@ -101,7 +101,7 @@ static bool take_set(struct simopt *o, char *pair, FILE *err) {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Options with a text value: where it goes. */
+/* Destination of an option with a text value. */
 static const char **text_option(struct simopt *o, const char *option) {
     const struct {
         const char *name;
@@ -126,13 +126,13 @@ static const char **text_option(struct simopt *o, const char *option) {
     return NULL;
 }
 
-/* And those with a number, up to max. */
+/* An option with a number up to max. */
 struct number_option {
     const char *name;
     enum quantity kind;
     uint64_t max;
-    uint64_t *at;      /* either */
-    uint32_t *at_less; /* or */
+    uint64_t *at;      /* 64-bit destination */
+    uint32_t *at_less; /* or 32-bit destination */
 };
 
 static bool number_option(struct simopt *o, const char *option, struct number_option *out) {
@@ -161,7 +161,7 @@ static bool number_option(struct simopt *o, const char *option, struct number_op
     return false;
 }
 
-/* Jobs of a generated workload; their arrivals are said after each. */
+/* Takes a job of a generated workload; --arrivals applies to the job before it. */
 static bool take_job(struct simopt *o, const char *option, char *value, FILE *err) {
     struct generate_orion *g = &o->generate.orion;
     if (strcmp(option, "--arrivals") == 0) {
@@ -183,7 +183,7 @@ static bool take_job(struct simopt *o, const char *option, char *value, FILE *er
     return true;
 }
 
-/* "1.143,0.868": slots, and what is left of a unit. */
+/* Parses "1.143,0.868": slots, and the remaining fraction of a unit. */
 static bool take_contention(struct simopt *o, char *value, FILE *err) {
     char *left = strchr(value, ',');
     uint64_t slots_milli = 0, left_milli = 0;

@@ -13,22 +13,24 @@
 
 struct simopt {
     const char *policies; /* separated by commas; NULL: the verb's default */
-    const char *controls; /* compare: the same of controllers; NULL: the one of `policy` */
+    /* Verb compare: controllers, separated by commas; NULL: the one of `policy`. */
+    const char *controls;
     struct policy_config policy;
     uint32_t seeds, starts;
-    const char *goal;                  /* advise; NULL: by the jobs */
-    uint32_t most_loss_milli;          /* the same */
-    struct kdev_contention contention; /* 0: as calibrated */
-    struct generate_config generate;   /* its seed is everybody's */
+    const char *goal;                  /* verb advise; NULL: derived from the jobs */
+    uint32_t most_loss_milli;          /* verb advise */
+    struct kdev_contention contention; /* 0: calibrated values */
+    struct generate_config generate;   /* its seed is used by all verbs */
     const char *output, *chrome, *svg, *trace, *rates, *slos;
     uint64_t window_ns;
     bool json, per_job, check;
-    bool any_build, trust; /* replay */
+    bool any_build, trust; /* verb replay */
 };
 
 void simopt_init(struct simopt *o);
 void simopt_finish(struct simopt *o);
-/* Fills `words`, as long as argv, with what is no option. False with a sentence on `err`: usage. */
+/* Writes the arguments that are not options to `words`, which is as long as argv. Returns false
+ * with a sentence on `err` for a usage error. */
 bool simopt_take(struct simopt *o, char **argv, char **words, int *count, FILE *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What comes out of the sandbox is input: its numbers are shown, its verdict must be one.
+ * The sandbox's result is untrusted: its numbers are only printed, and its verdict is validated.
  */
 #include "daemon/sim/verbs/simreplay.h"
 

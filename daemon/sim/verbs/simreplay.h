@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim replay`: a recording, which anybody may have written, through the scheduler again. A
- * checkpoint in it is memory that is believed (daemon/sched/record/checkpoint.h): hence all of it
- * is read and replayed in a sandbox.
+ * `salus-sim replay`: replays a recording through the scheduler. A recording is untrusted. A
+ * checkpoint in it is memory whose content is not checked (daemon/sched/record/checkpoint.h), so
+ * the recording is read and replayed in a sandbox.
  */
 #ifndef DAEMON_SIM_VERBS_SIMREPLAY_H
 #define DAEMON_SIM_VERBS_SIMREPLAY_H
@@ -12,11 +12,11 @@
 
 struct simreplay {
     const char *path; /* - for standard input */
-    bool any_build;   /* also a checkpoint of another build */
-    bool trust;       /* in this very process, without limits: for debuggers, and old kernels */
+    bool any_build;   /* accept a checkpoint of another build */
+    bool trust;       /* run in this process without limits, for debuggers and old kernels */
 };
 
-/* Prints what came of it: enum simcli_exit. */
+/* Prints the outcome. Returns enum simcli_exit. */
 int simreplay_run(const struct simreplay *what, FILE *out, FILE *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim run`: each job alone, all of them under each lane policy, and the files that were
- * asked for.
+ * `salus-sim run`: runs each job alone and all of them under each lane policy, and writes the
+ * requested files.
  */
 #include "daemon/sim/verbs/simrun.h"
 
@@ -23,26 +23,27 @@
 #define MAX_POLICIES 16
 #define CHROME_SPANS 200000
 #define SVG_SPANS 20000
-/* ",fifo,pack": all of them. */
+/* All lane policies, as ",fifo,pack". */
 static const char lane_policies[] =
 #define LANE_POLICY(name, sentence) "," #name
 #include "daemon/policy/policies.def"
     ;
 
-/* Of all policies, until the last has run. */
+/* State over all policies, until the last has run. */
 struct simrun {
     struct simcli *c;
     struct workload w;
-    struct sim_result *alone;                   /* NULL: there are too many jobs */
-    struct summary summaries[1 + MAX_POLICIES]; /* the first: of all jobs alone */
+    struct sim_result *alone; /* NULL: not computed, because there are too many jobs */
+    struct summary summaries[1 + MAX_POLICIES]; /* the first is of all jobs alone */
     uint32_t count;
     struct slowdowns slowdowns;
     char *slos_text, *refused_text;
     size_t slos_bytes, refused_bytes;
-    FILE *slos, *refused; /* into these */
+    FILE *slos, *refused; /* streams into these buffers */
 };
 
-/* FILE.x, or FILE-POLICY.x; NULL and said when it cannot be opened. */
+/* Opens FILE.x, or FILE-POLICY.x if there are several policies. On failure reports the error and
+ * returns NULL. */
 static FILE *open_for(struct simcli *c, const char *path, const char *policy) {
     char full[4096];
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
@@ -56,7 +57,7 @@ static FILE *open_for(struct simcli *c, const char *path, const char *policy) {
     return f;
 }
 
-/* What one run is watched by. */
+/* Observers of one run. */
 struct watched {
     struct sim_watch list[5];
     uint32_t count;
@@ -98,7 +99,7 @@ no_memory:
     return simverb_fail(c, SIMCLI_FAILED, "out of memory");
 }
 
-/* The files of a finished run; `r` is NULL when it failed. */
+/* Writes the files of a finished run; `r` is NULL if the run failed. */
 static int watch_end(struct simcli *c, struct watched *o, const struct workload *w,
                      const struct sim_result *r, const char *policy) {
     int status = SIMCLI_OK;
@@ -138,7 +139,7 @@ static int failed(struct simrun *s, int err, const char *policy, const char *why
                         why);
 }
 
-/* What a result comes to: a row of the table, a member of the JSON's runs, lines behind them. */
+/* Reports a result: a row of the table, a member of "runs" in JSON, and further lines. */
 static int report(struct simrun *s, const char *policy, const struct sim_result *r) {
     struct summary *summary = &s->summaries[s->count];
     FILE *out = s->c->out;
@@ -163,7 +164,8 @@ static int report(struct simrun *s, const char *policy, const struct sim_result 
 
 static int run_one(struct simrun *s, const char *policy) {
     struct watched watched;
-    struct sim_result *r = malloc(sizeof(*r)); /* its histogram is large */
+    /* Too large for the stack because of its histogram. */
+    struct sim_result *r = malloc(sizeof(*r));
     struct sim_config config = config_of(s, policy);
     char why[SIM_WHY_BYTES];
     int err = 0;
@@ -182,7 +184,7 @@ static int run_one(struct simrun *s, const char *policy) {
     return status;
 }
 
-/* Each job without the others, where they are few enough. */
+/* Runs each job alone, if there are not too many. */
 static int run_alone(struct simrun *s, const char *policy) {
     struct sim_config config = config_of(s, policy);
     char why[SIM_WHY_BYTES];
@@ -203,7 +205,7 @@ static int run_alone(struct simrun *s, const char *policy) {
     return report(s, "alone", s->alone);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all policies ---------------------------------------------------------------------------- */
 
 static int run_all(struct simrun *s, char *policies) {
     char *rest = policies, *policy = strtok_r(rest, ",", &rest);
@@ -233,7 +235,7 @@ static void print_tables(struct simrun *s) {
     if (s->refused_bytes) fprintf(out, "\n%s", s->refused_text);
 }
 
-/* The tables while the policies' names are there. */
+/* Prints the tables while the policies' names are still valid. */
 static int run_and_print(struct simrun *s, char *policies) {
     int status = run_all(s, policies);
     fflush(s->slos);

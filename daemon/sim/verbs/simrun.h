@@ -7,7 +7,7 @@
 
 #include "daemon/sim/verbs/simverb.h"
 
-/* The workload under each lane policy. */
+/* Runs the workload under each lane policy. */
 int simrun_verb(struct simcli *c, const char *path);
 
 #endif

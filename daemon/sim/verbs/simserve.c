@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim serve`: options in, finish rates out.
+ * `salus-sim serve`: parses the options and prints finish rates.
  */
 #include "daemon/sim/verbs/simserve.h"
 
@@ -12,7 +12,7 @@
 #include "daemon/sim/run/sim.h"
 #include "daemon/sim/verbs/serveopt.h"
 
-/* One line that is written over; nothing where nobody looks. */
+/* Rewrites one line of progress; prints nothing if stderr is not a terminal. */
 static void progress(void *arg, uint32_t world, uint32_t of) {
     FILE *err = arg;
     if (err) fprintf(err, "\r%" PRIu32 " of %" PRIu32 " worlds ", world, of);

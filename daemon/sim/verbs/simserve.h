@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim serve`: a served model's requests.
+ * The verb `salus-sim serve`.
  */
 #ifndef DAEMON_SIM_VERBS_SIMSERVE_H
 #define DAEMON_SIM_VERBS_SIMSERVE_H
 
 #include "daemon/sim/verbs/simverb.h"
 
-/* argv[0] is the verb, and its options are its own. */
+/* argv[0] is the verb; the verb parses its own options. */
 int simserve_verb(struct simcli *c, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim tune`: options in, times to target out.
+ * `salus-sim tune`: parses the options and prints times to target.
  */
 #include "daemon/sim/verbs/simtune.h"
 
@@ -12,7 +12,7 @@
 #include "daemon/sim/run/sim.h"
 #include "daemon/sim/verbs/tuneopt.h"
 
-/* One line that is written over; nothing where nobody looks. */
+/* Rewrites one line of progress; prints nothing if stderr is not a terminal. */
 static void progress(void *arg, uint32_t job, uint32_t of) {
     FILE *err = arg;
     if (err) fprintf(err, "\r%" PRIu32 " of %" PRIu32 " jobs ", job, of);

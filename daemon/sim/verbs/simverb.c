@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files in, files out, and sentences about what went wrong.
+ * Reads and writes files, and reports errors.
  */
 #include "daemon/sim/verbs/simverb.h"
 

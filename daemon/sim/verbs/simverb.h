@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the verbs of salus-sim share: where they write, what was asked for, and how they fail.
+ * Shared by the verbs of salus-sim: output streams, options, and error reports.
  */
 #ifndef DAEMON_SIM_VERBS_SIMVERB_H
 #define DAEMON_SIM_VERBS_SIMVERB_H
@@ -16,10 +16,10 @@ struct simcli {
     struct simopt opt;
 };
 
-/* Says it on c->err; returns `status`. */
+/* Prints the message on c->err; returns `status`. */
 __attribute__((format(printf, 3, 4))) int simverb_fail(struct simcli *c, int status,
                                                        const char *fmt, ...);
-/* A workload, or its faults on c->err and an exit status. */
+/* Reads a workload. On failure prints its errors on c->err and returns an exit status. */
 int simverb_read(struct simcli *c, struct workload *w, const char *path);
 int simverb_close(struct simcli *c, FILE *f);
 

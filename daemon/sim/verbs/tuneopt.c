@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words into tuning jobs, by tables.
+ * Parses the options of tuning jobs with tables.
  */
 #include "daemon/sim/verbs/tuneopt.h"
 
@@ -169,7 +169,7 @@ static bool take_value(struct tuneopt *o, const char *option, char *value, FILE 
     return refuse(err, "--seed: '%s' is not a number", value);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all options ----------------------------------------------------------------------------- */
 
 void tuneopt_init(struct tuneopt *o) {
     *o = (struct tuneopt){.alpha = -1,
@@ -194,7 +194,7 @@ void tuneopt_init(struct tuneopt *o) {
     memcpy(c->gpus, preset_gpus, sizeof(preset_gpus));
 }
 
-/* What is said of all tasks. */
+/* Applies values given for all tasks. */
 static void override(struct tuneopt *o) {
     for (uint32_t i = 0; i < o->config.task_count; i++) {
         struct work_task *task = &o->config.tasks[i];

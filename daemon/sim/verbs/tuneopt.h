@@ -14,12 +14,12 @@
 
 struct tuneopt {
     struct tunejobs_config config;
-    double alpha, beta, costs; /* of all tasks; below 0: their own */
+    double alpha, beta, costs; /* for all tasks; below 0: each task's own */
     bool json;
 };
 
 void tuneopt_init(struct tuneopt *o);
-/* argv[0] is passed over. False with a sentence on `err`. */
+/* Skips argv[0]. Returns false with a sentence on `err`. */
 bool tuneopt_take(struct tuneopt *o, char **argv, FILE *err);
 
 void tuneopt_explain(FILE *out);
