@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One function a kind. The parameters and their reasons are in docs/results/2026-11-simulator.md.
+ * One function per kind of workload. docs/results/2026-11-simulator.md gives the parameters and the
+ * reasons for them.
  */
 #include "daemon/sim/workload/generate.h"
 
@@ -18,8 +19,8 @@
 /* Salus, Table 2. */
 #define TABLE2_JOBS 100
 #define TABLE2_MEAN_NS 182040000000.0          /* FIFO's makespan of 303.4 min / 100 */
-#define TABLE2_WINDOW_NS (40ull * 60 * SECOND) /* arrivals */
-/* Philly's median 1186 s and 90th percentile 12860 s, as a log-normal. */
+#define TABLE2_WINDOW_NS (40ull * 60 * SECOND) /* window of arrivals */
+/* Philly's median of 1186 s and 90th percentile of 12860 s, as a log-normal distribution. */
 #define PHILLY_SIGMA 1.86
 
 /* Streams of random numbers. */
@@ -51,7 +52,7 @@ static int room(struct generator *g, uint32_t jobs) {
     return g->w->jobs ? 0 : fail(g, -ENOMEM, "out of memory");
 }
 
-/* Jobs come in order of arrival. */
+/* Adds a job. Jobs must be added in order of arrival. */
 static int add(struct generator *g, const struct workload_job *job, const char *name,
                const char *label, uint64_t arrival_ns) {
     char full[WORKLOAD_MAX_NAME_BYTES + 1];
@@ -72,7 +73,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Numbers of a file, those that are positive. *out is the caller's to free. */
+/* Reads the positive numbers of a file. The caller frees *out. */
 static int read_durations(const struct generator *g, double **out, uint32_t *count) {
     FILE *f = fopen(g->config->durations_path, "re");
     char line[64];
@@ -100,7 +101,7 @@ static int read_durations(const struct generator *g, double **out, uint32_t *cou
     return err;
 }
 
-/* `count` of them into `out`, in units of their own mean. */
+/* Writes `count` durations to `out`, relative to their mean. */
 static int draw_durations(const struct generator *g, double *out, uint32_t count) {
     double *file = NULL, sum = 0;
     uint32_t n = 0;
@@ -117,7 +118,7 @@ static int draw_durations(const struct generator *g, double *out, uint32_t count
     return err;
 }
 
-/* ---- kinds ----------------------------------------------------------------------------------- */
+/* ---- kinds of workloads ---------------------------------------------------------------------- */
 
 static int table2(struct generator *g) {
     double durations[TABLE2_JOBS], arrivals[TABLE2_JOBS];
@@ -136,7 +137,7 @@ static int table2(struct generator *g) {
     return err;
 }
 
-/* `count` equal jobs, `every_ns` apart, of `duration_ns` each. */
+/* `count` equal jobs, `every_ns` apart, with a duration of `duration_ns` each. */
 static int equal(struct generator *g, const char *name, uint32_t batch, uint32_t count,
                  uint64_t every_ns, uint64_t duration_ns) {
     const struct model *m = model_find(name);
@@ -160,7 +161,7 @@ static int fig12_resnet50(struct generator *g) {
     return equal(g, "resnet50", 1, 300, 0, 60 * SECOND);
 }
 
-/* 14 networks, 3 instances of each, requests at random for about 1000 times the mean pause. */
+/* 14 networks with 3 instances each, and random requests for about 1000 times the mean pause. */
 static int fig13(struct generator *g) {
     uint64_t think_ns = g->config->think_ns ? g->config->think_ns : 5 * SECOND;
     int err = room(g, 3 * models_count);
@@ -178,7 +179,7 @@ static int fig13(struct generator *g) {
     return err;
 }
 
-/* For load: small jobs, Poisson arrivals at 0.7 of what the device can do. */
+/* A load test: small jobs with Poisson arrivals at 0.7 of the device's capacity. */
 static int random_jobs(struct generator *g) {
     uint32_t jobs = g->config->jobs ? g->config->jobs : 1000;
     uint32_t iterations = g->config->iterations ? g->config->iterations : 100;
@@ -202,7 +203,7 @@ static int random_jobs(struct generator *g) {
     return err;
 }
 
-/* Parsed, so that it has an arena of its own. */
+/* The workload is parsed and gets its own arena, so the old one is freed first. */
 static int orion(struct generator *g) {
     workload_finish(g->w);
     return generate_orion(g->w, &g->config->orion, g->errors);

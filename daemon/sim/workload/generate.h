@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workloads of the Salus paper's experiments and random ones, as functions of a seed; and of
- * kernels from tables.
+ * Generates workloads as functions of a seed: those of the Salus paper's experiments, random ones,
+ * and workloads of kernels from tables.
  */
 #ifndef DAEMON_SIM_WORKLOAD_GENERATE_H
 #define DAEMON_SIM_WORKLOAD_GENERATE_H
@@ -13,18 +13,19 @@
 struct generate_config {
     const char *kind;
     uint64_t seed;
-    const char *durations_path; /* table2: one number a line, a heading allowed; NULL: log-normal */
-    uint32_t jobs, iterations;  /* random; 0: default */
-    uint64_t think_ns;          /* fig13: mean time between requests; 0: 5 s */
-    uint32_t demand_milli;      /* all jobs; 0: each its own */
+    /* Kind table2: one number per line, with an optional heading; NULL: log-normal. */
+    const char *durations_path;
+    uint32_t jobs, iterations; /* kind random; 0: default */
+    uint64_t think_ns;         /* kind fig13: mean time between requests; 0: 5 s */
+    uint32_t demand_milli;     /* for all jobs; 0: each job's own */
     struct generate_orion orion;
 };
 
-/* 0; -EINVAL when there is no such kind, -errno when the file cannot be used; with a sentence in
+/* Returns 0, -EINVAL for an unknown kind, or -errno if the file cannot be used, with a sentence in
  * `errors`. */
 int generate(struct workload *out, const struct generate_config *config, struct buf *errors);
 
-/* The kinds, a line each. */
+/* Prints one line per kind. */
 void generate_explain(FILE *out);
 
 #endif

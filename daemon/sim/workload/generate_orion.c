@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The workload is written as a file and parsed: whatever the tables hold, it keeps to the format.
+ * Writes the workload as text and parses that, so that the result obeys the format whatever the
+ * tables contain.
  */
 #include "daemon/sim/workload/generate_orion.h"
 
@@ -15,7 +16,7 @@
 #include "daemon/sim/workload/workload_file.h"
 
 #define LINE_BYTES 4096
-/* Of the paper's workloads, which fit a 16 GiB device in pairs (its Table 1). */
+/* Memory of the paper's workloads, which fit a 16 GiB device in pairs (its Table 1). */
 #define TRAIN_MEMORY "persistent=500MiB ephemeral=4GiB"
 #define SERVE_MEMORY "persistent=200MiB ephemeral=500MiB"
 
@@ -35,7 +36,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct orion *o, const c
     return -EINVAL;
 }
 
-/* A path with a slash is itself, another one is in the tables' folder. */
+/* Opens a table. A name with a slash is a path; any other is in the directory of tables. */
 static FILE *open_table(struct orion *o, const char *name, const char *ending) {
     char path[LINE_BYTES];
     const char *folder = o->config->tables ? o->config->tables : ".";
@@ -55,7 +56,7 @@ static const char *name_of(const char *path) {
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* The last number of the line, which is cut off. */
+/* Cuts off and parses the last number of the line. */
 static bool take_last(char *line, long long *out) {
     char *comma = strrchr(line, ','), *end;
     if (!comma || !comma[1]) return false;
@@ -65,7 +66,7 @@ static bool take_last(char *line, long long *out) {
     return *end == '\0' && errno == 0;
 }
 
-/* Names may hold commas: columns are counted from the right. */
+/* Parses a row. Names may contain commas, so columns are counted from the right. */
 static int take_row(struct orion *o, const char *model, uint32_t number, char *line) {
     static const char *const classes[] = {"unknown", "memory", "compute"};
     long long duration, sms, footprint, profile;
@@ -115,7 +116,7 @@ static int add_gaps(struct orion *o, const char *path, const char *name) {
     return 0;
 }
 
-/* "gaps:DIR/FILE.json" is called FILE. */
+/* "gaps:DIR/FILE.json" gets the name FILE. */
 static void gaps_name(const char *arrivals, char *out, size_t cap) {
     const char *name = name_of(strchr(arrivals, ':') + 1);
     snprintf(out, cap, "%.*s", (int)strcspn(name, "."), name);
@@ -148,9 +149,9 @@ static int add_every(struct orion *o, const char *arrivals) {
     return 0;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole workload ---------------------------------------------------------------------- */
 
-/* What several jobs name is there once. */
+/* Adds each table once, even if several jobs use it. */
 static int add_tables(struct orion *o) {
     const struct generate_orion *g = o->config;
     int err = 0;

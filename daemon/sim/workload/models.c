@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table, and jobs made of its rows.
+ * The table of networks, and jobs made from its rows.
  */
 #include "daemon/sim/workload/models.h"
 
 #include <string.h>
 
 #define REQUEST_ITEMS 4
-#define REQUEST_MIN_NS 2260000 /* MobileNetV2's: launching bounds what small networks gain */
-#define SERVED_MB 17.3         /* persistent beside the weights */
+/* MobileNetV2's; for small networks, launch overhead limits the speed. */
+#define REQUEST_MIN_NS 2260000
+#define SERVED_MB 17.3 /* persistent memory besides the weights */
 #define WIDE 906, 547
 #define SMALL 768, 515
 #define SEQUENCE 825, 825

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What follows from a workload's jobs and kernels, and its end.
+ * Computes values derived from jobs and kernels, and frees a workload.
  */
 #include "daemon/sim/workload/workload.h"
 
 #include <stdlib.h>
 
-/* On fewer SMs it takes as much longer. A kernel of no more SMs than there are is one wave for the
- * scheduler, as long as its tail: so that is what it is told of this one's waves. */
+/* Computes the profile of a right-sized kernel: with fewer SMs it takes proportionally longer. For
+ * the scheduler, a kernel that needs no more SMs than the device has is one wave, as long as its
+ * tail. The tail is therefore set to the length of the real waves. */
 static void fit(const struct workload *w, struct workload_kernel *k) {
     uint32_t sms = workload_fit_sms(w, k);
     k->fit = k->profile;

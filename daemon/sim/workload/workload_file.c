@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workload files line by line: the device, the jobs, and what must hold of all of them together.
+ * Parses workload files line by line: the device, the jobs, and conditions on all of them.
  */
 #include "daemon/sim/workload/workload_file.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Keys that jobs of the other grain have; and an iteration has a length, one way or the other. */
+/* Rejects keys for jobs of the other grain, and checks that an iteration has a length. */
 static void check_grain(struct parser *p, const struct workload_job *j, uint32_t seen) {
     enum key_grain other = j->kernels ? KEY_ITERATION : KEY_KERNEL;
     for (uint32_t i = 0; i < workload_keys_job.count; i++) {
@@ -53,7 +53,7 @@ static int take_job(struct parser *p, char *rest) {
                          j->host_ns,
                      j->iterations);
     if (p->faults == faults) parser_bound(p, j->start_ns + j->finish_ns, 1);
-    if (p->faults != faults) j->line = 0; /* enough was said of it */
+    if (p->faults != faults) j->line = 0; /* a job with an error is not checked further */
     return 0;
 }
 
@@ -78,7 +78,7 @@ static int take_line(struct parser *p, char *line) {
     return 0;
 }
 
-/* Printable ASCII, tabs, and a carriage return before the newline. */
+/* Tests for printable ASCII and tabs. */
 static bool is_text(const char *line, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
         if ((line[i] < ' ' && line[i] != '\t') || line[i] == 127) return false;
@@ -93,7 +93,7 @@ static int take_raw_line(struct parser *p, const char *text, size_t bytes) {
         parser_fault(p, "longer than %u bytes", WORKLOAD_MAX_LINE_BYTES);
         return 0;
     }
-    const char *hash = memchr(text, '#', bytes); /* a comment may hold anything */
+    const char *hash = memchr(text, '#', bytes); /* a comment may contain any bytes */
     if (hash) bytes = (size_t)(hash - text);
     if (!is_text(text, bytes)) {
         parser_fault(p, "a byte that is not printable ASCII");
@@ -104,9 +104,9 @@ static int take_raw_line(struct parser *p, const char *text, size_t bytes) {
     return take_line(p, line);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- whole files ----------------------------------------------------------------------------- */
 
-/* Equal arrivals stay in the order of the file. */
+/* Equal arrivals keep the order of the file. */
 static int by_arrival(const void *a, const void *b) {
     const struct workload_job *x = a, *y = b;
     if (x->arrival_ns != y->arrival_ns) return x->arrival_ns < y->arrival_ns ? -1 : 1;
@@ -169,7 +169,7 @@ static int read_all(int fd, struct buf *text) {
         while (n < 0 && errno == EINTR);
         if (n <= 0) return n < 0 ? -errno : 0;
         text->len += (size_t)n;
-        if (text->len > WORKLOAD_MAX_FILE_BYTES) return 0; /* parsing refuses it */
+        if (text->len > WORKLOAD_MAX_FILE_BYTES) return 0; /* the parser rejects it */
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sections of workload files: `kernels`, sequences of kernels and copies, and `gaps`, traces of
- * inter-arrival times; and the jobs that name them.
+ * Parses the sections of workload files: `kernels`, sequences of kernels and copies; and `gaps`,
+ * traces of gaps between arrivals. Resolves the names that jobs use.
  */
 #include "daemon/sim/workload/workload_kernels.h"
 
@@ -52,7 +52,7 @@ static bool take_time(struct parser *p, const char *text, uint64_t max, const ch
     return false;
 }
 
-/* "h TIME" or "w": what its client does before the operation of the next line. */
+/* Parses "h TIME" or "w": the client's work before the operation of the next line. */
 static int take_host(struct parser *p, bool waits, char *rest) {
     uint64_t ns = 0;
     if (p->section != SECTION_KERNELS) {
@@ -74,7 +74,7 @@ static int take_host(struct parser *p, bool waits, char *rest) {
     return 0;
 }
 
-/* What a host did behind the last operation of the sequence that ends here. */
+/* Stores the host time after the last operation of the sequence that ends here. */
 static void take_tail(struct parser *p) {
     if (p->section == SECTION_KERNELS)
         p->w->sequences[p->w->sequences_count - 1].tail_ns = p->host_ns;
@@ -82,7 +82,7 @@ static void take_tail(struct parser *p) {
     p->host_waits = false;
 }
 
-/* "k DURATION key=value..." or the same with c. */
+/* Parses "k DURATION key=value...", or the same with c. */
 static int take_kernel(struct parser *p, bool copy, char *rest) {
     struct workload *w = p->w;
     uint32_t seen;
@@ -141,7 +141,7 @@ static void end_sequence(struct parser *p, uint32_t n) {
     struct workload *w = p->w;
     struct workload_sequence *q = &w->sequences[n];
     p->line = q->line;
-    if (!q->name) return; /* said already */
+    if (!q->name) return; /* reported already */
     if (q->count == 0) parser_fault(p, "kernels: %s is empty", q->name);
     for (uint32_t i = 0; i < n; i++)
         if (w->sequences[i].name && strcmp(w->sequences[i].name, q->name) == 0)

@@ -7,9 +7,10 @@
 
 #include "daemon/sim/workload/workload_parse.h"
 
-/* A line of a section, its first word being `word`; *taken: it is one. */
+/* Parses a line whose first word is `word`; *taken tells whether it belongs to a section. */
 int workload_kernels_line(struct parser *p, const char *word, char *rest, bool *taken);
-/* Called after the last line: resolves names, and gives kernels what the scheduler is told. */
+/* Called after the last line: resolves names, and computes the kernels' profiles for the
+ * scheduler. */
 void workload_kernels_end(struct parser *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables of keys; what their values look like, read and written.
+ * Tables of keys, and the notation of their values for reading and writing.
  */
 #include "daemon/sim/workload/workload_keys.h"
 
@@ -179,7 +179,7 @@ static int take_signed(const struct key *k, const char *text, int32_t *out) {
     return err;
 }
 
-/* "exp(2ms)" or "2ms", "12GiB/s": the number within. */
+/* Parses the number within a text such as "exp(2ms)" or "12GiB/s". */
 static int take_within(const struct key *k, enum quantity kind, const char *text,
                        const char *before, const char *after, uint64_t *out) {
     char copy[64];
@@ -198,7 +198,7 @@ static int take_word(const char *const *words, uint32_t count, const char *text,
     return -EINVAL;
 }
 
-/* A time, or the mean of an exponential distribution. */
+/* Parses a time, or the mean of an exponential distribution. */
 static int take_random(const struct key *k, const char *text, uint64_t *ns, bool *random) {
     *random = strncmp(text, "exp(", 4) == 0;
     return *random ? take_within(k, QUANTITY_TIME, text, "exp(", ")", ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The keys of workload files, one table a kind of line, and the values that they take. One table
- * serves the parser and the writer. Private to workload*.c.
+ * The keys of workload files, one table per kind of line, and the types of their values. The parser
+ * and the writer use the same tables. Private to workload*.c.
  */
 #ifndef DAEMON_SIM_WORKLOAD_WORKLOAD_KEYS_H
 #define DAEMON_SIM_WORKLOAD_WORKLOAD_KEYS_H
@@ -14,7 +14,7 @@ enum key_type {
     KEY_NAME,
     KEY_TIME,
     KEY_BYTES,
-    KEY_RATE, /* bytes a second: "12GiB/s" */
+    KEY_RATE, /* bytes per second: "12GiB/s" */
     KEY_COUNT,
     KEY_SIGNED,
     KEY_MILLI,
@@ -26,7 +26,7 @@ enum key_type {
     KEY_NO_YES,
 };
 
-/* Which jobs may have the key. */
+/* The grain of the jobs that may have the key. */
 enum key_grain { KEY_ANY, KEY_ITERATION, KEY_KERNEL };
 
 struct key {
@@ -47,11 +47,11 @@ struct keys {
 extern const struct keys workload_keys_device, workload_keys_job, workload_keys_kernel,
     workload_keys_copy, workload_keys_name;
 
-/* -EINVAL or -ERANGE: not what the key expects; -ENOMEM. */
+/* Returns 0, -ENOMEM, or -EINVAL or -ERANGE for an invalid value. */
 int workload_keys_take(struct arena *arena, const struct key *k, const char *text, void *record);
 void workload_keys_fall_back(const struct key *k, void *record);
 bool workload_keys_is_fallback(const struct key *k, const void *record);
-/* " key=value" of each that is not what it falls back to. */
+/* Writes " key=value" for each value that differs from its default. */
 void workload_keys_write(const struct keys *keys, const void *record, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays behind one another, indices moved along.
+ * Concatenates arrays and shifts indices.
  */
 #include "daemon/sim/workload/workload_merge.h"
 
@@ -11,7 +11,7 @@
 
 #define REFUSE(...) (snprintf(why, WORKLOAD_MERGE_WHY, __VA_ARGS__), -EINVAL)
 
-/* The scheduler and the device know one of each. */
+/* Requires equal devices, because the scheduler and the device model have only one. */
 static int check_device(const struct workload *a, const struct workload *b, uint32_t file,
                         char *why) {
     if (workload_of_kernels(a) != workload_of_kernels(b))
@@ -68,7 +68,8 @@ static void append(struct workload *w, const struct workload *f) {
     w->kernels_count += f->kernels_count;
     w->gap_count += f->gap_count;
     w->share_users |= f->share_users;
-    /* Whoever stops first stops the run: nobody is told what happens without him. */
+    /* The earliest end stops the whole run, because the behaviour of the others afterwards is not
+     * recorded. */
     if (f->until_ns && (!w->until_ns || f->until_ns < w->until_ns)) w->until_ns = f->until_ns;
 }
 

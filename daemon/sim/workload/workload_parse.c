@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the lines of all kinds have in common: faults, words of the form key=value, room, sums.
+ * Shared by the parsers of all kinds of lines: errors, words of the form key=value, growing arrays,
+ * and sums.
  */
 #include "daemon/sim/workload/workload_parse.h"
 
@@ -69,7 +70,7 @@ int parser_room(void **array, size_t item, uint32_t count, uint32_t *cap) {
     return 0;
 }
 
-/* Nothing that the simulator adds up can overflow. */
+/* Bounds the total time, so that no sum in the simulator can overflow. */
 void parser_bound(struct parser *p, uint64_t each_ns, uint32_t iterations) {
     uint64_t all;
     if (__builtin_mul_overflow(each_ns, (uint64_t)iterations, &all) ||
