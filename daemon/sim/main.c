@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-sim.
+ * Entry point of salus-sim.
  */
 #include <stdio.h>
 
