@@ -82,7 +82,7 @@ enum kernel_profile_class kernel_profile_classify(uint32_t compute_milli, uint32
  *   t = KERNEL_PROFILE_FLOOR_NS + max(insts / peak insts, bytes / peak bytes)
  *
  * The launch uses insts / peak insts / t of the compute units and bytes / peak bytes / t of the
- * bandwidth. A kernel with less than 3 us of work therefore has an unknown class, like most such
+ * bandwidth. A kernel with less than 3 us of work therefore has an unknown class. So have most such
  * kernels in the paper's tables, whose shortest launch takes 2.7 us. With a peak of 0 the resource
  * counts as unused. */
 #define KERNEL_PROFILE_FLOOR_NS 2000u

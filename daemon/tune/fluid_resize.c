@@ -23,7 +23,7 @@
  * more than its share shrinks to it. The exception is a trial that would have to restart and ends
  * within epsilon.
  *
- * A trial gives up a share below one GPU at once, and one whole GPU becomes a shared one without a
+ * A trial gives up a share below one GPU at once. One whole GPU becomes a shared one without a
  * restart, because shares are weights under Salus. Every other change restarts the trial, which
  * costs epsilon.
  */

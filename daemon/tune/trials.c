@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* a fixed seed suffices: ids are the caller's own, so nobody attacks the hash table. */
+/* A fixed seed suffices: ids are the caller's own, so nobody attacks the hash table. */
 #define SEED 0x9e3779b97f4a7c15ull
 
 static uint64_t hash(uint64_t id) {

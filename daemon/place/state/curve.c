@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * (9): f+ where the sum of utilisations is above 1, f- where it is not. The paper prints only f+
- * and says that a cost is to be paid "when over-commitment manifests": f- is 0 here.
+ * Equation (9) has a branch f+ for a sum of utilisations above 1, and a branch f- for any other.
+ * The paper prints only f+ and says that a cost is to be paid "when over-commitment manifests": f-
+ * is 0 here.
  */
 #include "daemon/place/state/curve.h"
 

@@ -5,7 +5,7 @@
  * The order is that of the events PLACE_JOB; a job that waits again keeps its turn. There are two
  * exceptions: jobs of a node that disappeared go first, and a job that a policy stopped goes last.
  * A job waits from its event on. Its waiting time counts as at most that of the job before it and
- * at least that of the job after it, so that the order is also one of waiting times.
+ * at least that of the job after it. The order is therefore also one of waiting times.
  *
  * Owner: struct place. Thread: its owner's.
  */

@@ -9,7 +9,7 @@
 
 #include "daemon/place/state/place_room.h"
 
-/* a fixed seed suffices: ids are the caller's own, so nobody attacks the hash table. */
+/* A fixed seed suffices: ids are the caller's own, so nobody attacks the hash table. */
 #define SEED 0xd6e8feb86659fd93ull
 
 static uint64_t hash(uint64_t id) {

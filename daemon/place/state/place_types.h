@@ -98,15 +98,15 @@ enum place_event_kind {
     PLACE_NODE_SHUT, /* id: gets no new job until PLACE_NODE_OPEN; running jobs continue */
     PLACE_NODE_OPEN, /* id: takes new jobs again */
     PLACE_JOB,       /* job: waits from now on */
-    /* Job, where: already runs, as a restarted caller finds it, even without free resources. For a
+    /* job, where: already runs, as a restarted caller finds it, even without free resources. For a
      * job that is already known, send GONE first. */
     PLACE_RUNS,
     PLACE_GONE, /* id: ended or was withdrawn; its resources are free */
-    /* Id, running: did not start, or died through no fault of its own; waits again at its turn. */
+    /* id, running: did not start, or died through no fault of its own; waits again at its turn. */
     PLACE_FAILED,
-    /* Id, running: ended out of memory; as PLACE_FAILED, and its demand grows by `more`. */
+    /* id, running: ended out of memory; as PLACE_FAILED, and its demand grows by `more`. */
     PLACE_MEMORY,
-    /* Id, waiting or running: new measurements. No job is removed if they exceed the estimate. */
+    /* id, waiting or running: new measurements. No job is removed if they exceed the estimate. */
     PLACE_MEASURED,
     PLACE_TIME, /* only the time advances */
     PLACE_EVENTS

@@ -45,7 +45,7 @@ bool op_unsound(struct op_call *c, const struct shape *s);
 bool op_axis(int64_t axis, uint32_t rank, uint32_t *out);
 /* Broadcasts as numpy does; false if the shapes do not match. */
 bool op_broadcast(const struct shape *a, const struct shape *b, struct shape *out);
-/* Converts a double to an integer, clamped to the range of int64_t. */
+/* Converts a double to an integer, clamped to the range of int64_t; NaN becomes 0. */
 int64_t op_whole(double v);
 
 #endif

@@ -60,7 +60,7 @@ int process_start(uv_loop_t *loop, uv_process_t *process, char *const *argv, cha
     uv_process_options_t options = {.exit_cb = on_exit,
                                     .file = argv[0],
                                     .args = (char **)argv,
-                                    /* a new session, and so a new process group. */
+                                    /* A new session, and so a new process group. */
                                     .flags = UV_PROCESS_DETACHED,
                                     .stdio_count = SOCKET_FD + 1,
                                     .stdio = stdio};

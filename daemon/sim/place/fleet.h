@@ -79,7 +79,7 @@ struct fleet_result {
     struct fleet_spread slowdown; /* JCT relative to its length; includes set-up */
     double used_gpus;             /* GPUs with at least one job, mean over the makespan */
     double separate_gpus;
-    /* Of all GPUs, mean over the makespan; a GPU's total utilisation counts as at most 1. */
+    /* Utilisation of all GPUs, mean over the makespan; a GPU's total counts as at most 1. */
     double util;
     double work_gpu_s;               /* lengths times GPUs of the jobs that ended */
     double set_up_gpu_s, lost_gpu_s; /* GPU time spent on set-up; GPU time of lost work */

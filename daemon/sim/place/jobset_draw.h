@@ -19,10 +19,9 @@ struct jobset_draw {
     double load;      /* kind `day`: requested fraction of the cluster's GPU time; 0: 0.9 */
     double slo;       /* of services; 0: the kind's default */
     double mean_gpus; /* kind `gpucolo`: mean GPUs in use with one job each; 0: 305.9 */
-    double days, busy_from,
-        /* Kind `gpucolo`: services arrive twice as often between busy_from and busy_until; 0: 57,
-         * 20, 40. */
-        busy_until;
+    /* Kind `gpucolo`: services arrive twice as often between busy_from and busy_until; 0: 57, 20,
+     * 40. */
+    double days, busy_from, busy_until;
     double service_part; /* kind `gpucolo`: fraction of services outside of these days; 0: 0.75 */
     const struct jobset *pods; /* kind `gpucolo`: the table to draw from */
 };

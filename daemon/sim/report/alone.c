@@ -55,8 +55,8 @@ int alone_run(struct sim_result *out, const struct workload *w, const struct sim
     return err;
 }
 
-/* Seconds per iteration. For a server, from the request to the iteration's end; for others, the
- * job's total time divided by its iterations. 0: no iteration was completed. */
+/* Time per iteration in ns. For a server, the mean latency of a request; for others, the job's
+ * total time divided by its iterations. 0: no iteration was completed. */
 static double each_of(const struct workload_job *w, const struct sim_job_result *r) {
     double done = r->iterations + r->part;
     if (r->refused || r->end_ns == SIM_NEVER || done <= 0) return 0;

@@ -2,8 +2,8 @@
  *
  * Checks the guarantees that a worker relies on, from the actions alone and without asking the
  * scheduler. It tracks the jobs and sizes of lanes. It checks that one iteration at a time runs in
- * a lane, that a lane's jobs belong to one user, and that persistent memory and lanes fit the
- * device. Every call is O(1), including memcheck_all.
+ * a lane, and that a lane's jobs belong to one user. It also checks that persistent memory and
+ * lanes fit the device. Every call is O(1), including memcheck_all.
  */
 #ifndef DAEMON_SIM_RUN_MEMCHECK_H
 #define DAEMON_SIM_RUN_MEMCHECK_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The main loop: finds the earliest next event time, collects the events in the scheduler's order,
- * runs the step and carries out its actions, until every job has left or the time limit is reached.
+ * The main loop. Each turn finds the time of the next event, collects the events in the scheduler's
+ * order, runs the step and carries out its actions. The loop ends when every job has left or the
+ * time limit is reached.
  */
 #include "daemon/sim/run/sim_run.h"
 

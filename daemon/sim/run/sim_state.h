@@ -21,7 +21,7 @@ struct sim_job {
     uint64_t arrived_ns; /* open loop: arrival of the current or next request */
     uint64_t asked_ns;   /* when the iteration was wanted; its latency counts from here */
     uint64_t begun_ns;   /* when its client began with it */
-    /* When the client began with, or finished, preparing the next launch (plan_launch). */
+    /* When the client launches the next operation; before plan_launch: when it turned to it. */
     uint64_t launched_ns;
     uint64_t started_ns;  /* when its first operation could begin */
     uint64_t duration_ns; /* of an iteration of one operation */

@@ -24,10 +24,9 @@ struct generate_orion {
     struct generate_job *jobs; /* at most WORKLOAD_MAX_KERNEL_JOBS */
     uint32_t count, cap;
     uint64_t until_ns, launch_ns, dispatch_ns, slice_ns;
-    uint32_t
-        /* Thousandths of the SMs with which kernels of class memory run at full speed; 0: they need
-         * all. */
-        full_milli;
+    /* Thousandths of the SMs with which kernels of class memory run at full speed; 0: they need
+     * all. */
+    uint32_t full_milli;
     uint32_t right_milli; /* the device's right_size */
     bool subgrids;
 };

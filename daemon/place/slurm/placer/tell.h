@@ -24,7 +24,7 @@ enum tell_fate {
     TELL_NOT,     /* the placer does nothing with it now */
     TELL_STAYS,   /* it stays on `node` and `gpu` */
     TELL_CHOOSES, /* it is to be placed */
-    /* It is to be placed again, because its node failed; after all jobs with TELL_CHOOSES. */
+    /* The job is to be placed again, because its node failed; after all jobs with TELL_CHOOSES. */
     TELL_MOVES,
     TELL_KEEPS, /* it has a node, but uses nothing of it before it may begin */
     TELL_FREE,  /* it waits for the placer, but only Slurm can place it */

@@ -50,7 +50,7 @@ struct world_job {
     int64_t begins; /* s since 1970 */
     bool one_node;  /* it must not spread over several nodes */
     bool held;      /* by its user or an operator */
-    /* It may not begin now on any node, because of a licence or a limit of its user. */
+    /* The job may not begin now on any node, because of a licence or a limit of its user. */
     bool limited;
     bool depends;          /* on a job that has not ended, possibly of the same array */
     const char *partition; /* names separated by commas */

@@ -6,9 +6,9 @@
  *
  * The samples estimate the distribution of times, so the selection must not depend on how long a
  * request takes. The next request to end after a given moment is more likely a long one, or one
- * batched with a long one, because it was in flight longer. The next request to arrive has no such
- * bias. So the first arrival is selected after the application's slot became free, or after its
- * waiting sample is SAMPLES_OLD_NS old; the newer one then replaces it, again independently of
+ * batched with a long one. Such requests were in flight longer. The next request to arrive has no
+ * such bias. So the first arrival is selected after the application's slot became free, or after
+ * its waiting sample is SAMPLES_OLD_NS old; the newer one then replaces it, again independently of
  * their times. If memory is short, the oldest waiting samples are dropped, not the largest.
  *
  * Owner: a profiler. Thread: its owner's. Pure except for the samples' memory.

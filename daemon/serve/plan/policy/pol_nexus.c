@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Nexus (Shen et al., SOSP 2019): every request is assumed to take the mean. The batch size of a
- * session is the largest of which two fit into the objective, because a request may have to wait
+ * session is the largest of which two batches fit into the objective: a request may have to wait
  * for one batch before its own. Requests are dropped early: a window of the batch's length moves
  * over the queue in order of arrival and stops at the first request that has time for the whole
  * batch. Those before it are dropped, because a smaller batch for them would cost throughput that

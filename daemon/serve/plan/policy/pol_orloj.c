@@ -12,7 +12,7 @@
  * As printed, the choice is therefore the largest batch that enough requests can wait for. By the
  * text, it is the largest of the sizes with the earliest deadline, which is limited by what the
  * most urgent request can wait for. Under overload some request is then always about to be late and
- * is served in a batch of one, which gains nothing, so that more of the others are late
+ * is served in a batch of one, which gains nothing. More of the other requests are therefore late
  * (docs/results/2026-11-serving-plan.md). This file implements the printed version; config.urgent
  * selects the text's.
  *

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* a fixed seed suffices: ids are the server's own, so nobody attacks the hash table. */
+/* A fixed seed suffices: ids are the server's own, so nobody attacks the hash table. */
 #define SEED 0x9e3779b97f4a7c15ull
 
 static uint64_t hash(uint64_t id) {
