@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model's program in Python needs, over libsalus_serve.so (salus_serve.h):
+"""Python interface to libsalus_serve.so (salus_serve.h) for a model's program:
 
     import salus_serve
-    model = ...                               # load it first: from then on batches come
+    model = ...                               # load the model first, because batches follow
     for batch in salus_serve.batches():
         x = batch["x"]                        # of all requests, joined along the first dimension
         batch.answer(y=model(x))              # as many rows as x has
 
-With numpy tensors are its arrays, else memoryviews with the tensor's shape; read-only, and gone once the
-batch is answered: whoever keeps one copies it (torch.from_numpy(x.copy())). BF16 is two bytes an element, FP16 without numpy too, and BYTES is a list of bytes. Requests
-that cannot be joined are taken one by one: batch.input("x", i), batch.answer_one(i, y=...), and then
-batch.done(). What is wrong with a batch alone is said by batch.fail("why")."""
+Tensors are numpy arrays or, without numpy, memoryviews with the tensor's shape. They are read-only
+and become invalid when the batch is answered: copy a tensor to keep it (torch.from_numpy(x.copy())).
+A BF16 element is two bytes, as is an FP16 element without numpy; BYTES is a list of bytes.
+
+Requests that cannot be joined are handled one by one: batch.input("x", i), batch.answer_one(i, y=...),
+and then batch.done(). batch.fail("why") reports that this batch failed."""
 import ctypes
 import os
 
@@ -20,7 +22,7 @@ except ImportError:
     numpy = None
 
 MAX_RANK = 16
-# name: format of memoryview, bytes of an element
+# datatype: format of a memoryview, and bytes per element
 TYPES = {"BOOL": ("?", 1), "UINT8": ("B", 1), "UINT16": ("H", 2), "UINT32": ("I", 4), "UINT64": ("Q", 8),
          "INT8": ("b", 1), "INT16": ("h", 2), "INT32": ("i", 4), "INT64": ("q", 8), "FP16": ("H", 2),
          "FP32": ("f", 4), "FP64": ("d", 8), "BF16": ("H", 2)}
@@ -29,7 +31,7 @@ FORMATS.update({"e": "FP16", "l": "INT64", "L": "UINT64", "c": "UINT8"})
 
 
 class Error(Exception):
-    """Its text is what salus_serve_error says."""
+    """An error of the library, with the text of salus_serve_error."""
 
 
 class Tensor(ctypes.Structure):
@@ -49,7 +51,7 @@ def _load():
 
 
 def _elements(data):
-    """The elements of BYTES."""
+    """Splits the data of a BYTES tensor into its elements."""
     found, at = [], 0
     while at < len(data):
         end = at + 4 + int.from_bytes(data[at:at + 4], "little")
@@ -73,7 +75,7 @@ def _value(tensor):
 
 
 def _plain(value):
-    """(datatype, shape, bytes) of a list of bytes, or of what has a buffer: an array, a memoryview."""
+    """Returns (datatype, shape, bytes) of a list of bytes, or of a buffer such as an array or a memoryview."""
     if isinstance(value, (list, tuple)) and all(isinstance(v, (bytes, str)) for v in value):
         value = [v.encode() if isinstance(v, str) else v for v in value]
         return "BYTES", [len(value)], b"".join(len(v).to_bytes(4, "little") + v for v in value)
@@ -88,8 +90,8 @@ def _plain(value):
 
 
 class Batch:
-    """Of requests, until the next one or until answered. `datatypes` in answers: {"y": "BF16"}, of values
-    whose elements have that size."""
+    """A batch of requests, valid until it is answered or the next one is taken. `datatypes` in answers,
+    such as {"y": "BF16"}, overrides the datatype of values whose elements have the same size."""
 
     def __init__(self, lib, handle):
         self._lib, self._handle = lib, handle
@@ -105,7 +107,7 @@ class Batch:
         return self.size
 
     def __getitem__(self, name):
-        """An input of all requests, joined; of BYTES a list."""
+        """Returns an input of all requests, joined; a list for BYTES."""
         t = Tensor()
         self._check(self._lib.salus_serve_joined(self._handle, name.encode(), ctypes.byref(t)) == 0)
         return _value(t)
@@ -121,7 +123,7 @@ class Batch:
         return rows
 
     def answer_one(self, request, datatypes=None, **outputs):
-        """Outputs of one request. All of them given, batch.done() sends them."""
+        """Sets outputs of one request. Call batch.done() once all requests have theirs."""
         for name, value in outputs.items():
             kind, shape, data = _plain(value)
             kind = (datatypes or {}).get(name, kind)
@@ -132,7 +134,7 @@ class Batch:
             ctypes.memmove(room, data, len(data))
 
     def answer(self, datatypes=None, **outputs):
-        """Outputs of all requests, which are divided as the inputs' rows are; then it is done."""
+        """Answers the batch with outputs of all requests, divided into rows like the inputs."""
         for name, value in outputs.items():
             kind, shape, data = _plain(value)
             kind = (datatypes or {}).get(name, kind)
@@ -160,7 +162,7 @@ class Batch:
 
 
 def batches():
-    """Each batch as it comes, until salus-serve has no more. One that is neither answered nor failed has failed."""
+    """Yields each batch until salus-serve has no more. A batch that is not answered counts as failed."""
     lib = _load()
     handle = ctypes.c_void_p(lib.salus_serve_open())
     try:
