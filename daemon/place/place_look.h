@@ -7,7 +7,7 @@
 
 #include "daemon/place/state/place_types.h"
 
-struct place_use { /* of one GPU */
+struct place_use { /* usage of one GPU */
     uint32_t jobs;
     double util;           /* sum; may exceed 1 */
     uint64_t memory_bytes; /* summed as config.memory says */

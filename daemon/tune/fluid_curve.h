@@ -14,7 +14,7 @@
 #define CURVE_LIMIT 1024u
 
 struct curve {
-    double alpha, beta; /* of (3.2); alpha 0 means SALUS_FLUID_EVEN (salus_fluid.h) */
+    double alpha, beta; /* overheads of (3.2); alpha 0 means SALUS_FLUID_EVEN (salus_fluid.h) */
 };
 
 /* Tests that alpha and beta are valid for (3.2). */

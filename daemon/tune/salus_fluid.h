@@ -149,7 +149,7 @@ enum salus_fluid_fault {
 };
 
 struct salus_fluid_refusal {
-    uint32_t index; /* of the event in the array */
+    uint32_t index; /* index of the event in the array */
     uint32_t fault; /* enum salus_fluid_fault */
 };
 

@@ -31,7 +31,7 @@ struct trial {
     /* Values of the latest plan; share below 0: not in a plan yet. */
     double shown_share, shown_part;
     uint32_t shown_state;
-    bool moved; /* its GPUs changed since the latest plan */
+    bool moved; /* the trial's GPUs changed since the latest plan */
 };
 
 struct trials {

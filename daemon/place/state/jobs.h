@@ -36,7 +36,7 @@ struct job {
     /* For WAITING. */
     uint64_t turn;
     int64_t told_ns, since_ns;
-    bool first;            /* its node disappeared: goes before all other jobs */
+    bool first;            /* the job's node disappeared: the job goes before all other jobs */
     uint32_t next, before; /* in the order */
     uint64_t tried;     /* value of `changes` (place_state.h) when it last found no place; 0: new */
     uint64_t overtaken; /* number of later jobs that started before it (keep.h) */
@@ -58,7 +58,7 @@ struct jobs {
     uint32_t used, capacity, count, free;
     struct slotmap ids;
     uint64_t turns, starts;
-    uint64_t gpus; /* of all jobs except refused ones */
+    uint64_t gpus; /* GPUs of all jobs except refused ones */
 
     uint32_t first, last, waiting; /* the order */
     uint32_t untried;              /* number of waiting jobs with `tried` 0 */

@@ -29,9 +29,9 @@ struct predictor {
     struct predictor_family families[ROWS_FAMILIES_MAX];
     uint32_t families_count;
     double rmsle;        /* over all families, each left out of the training that predicts it */
-    double linear_rmsle; /* of linear regression, measured the same way */
-    double mean_rmsle;   /* of a constant prediction */
-    double delta_bytes;  /* of equation (2): median of the measured P minus the estimate */
+    double linear_rmsle; /* error of linear regression, measured the same way */
+    double mean_rmsle;   /* error of a constant prediction */
+    double delta_bytes;  /* delta of equation (2): median of the measured P minus the estimate */
     double ephemeral_delta_bytes;        /* the same for E; may be negative */
     float least[COLUMNS], most[COLUMNS]; /* range of each column in the training data */
     struct forest forest;                /* predicts log(1 + percent) */

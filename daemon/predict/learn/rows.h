@@ -30,7 +30,7 @@ struct rows {
     double *persistent, *ephemeral;     /* measured, bytes; 0: not known */
     double *persistent_2, *ephemeral_2; /* by equation (2); 0: not known */
     char families[ROWS_FAMILIES_MAX][ROWS_NAME_BYTES];
-    char device[ROWS_NAME_BYTES]; /* of all rows */
+    char device[ROWS_NAME_BYTES]; /* the device of all rows */
 };
 
 /* Reads the rows of a device from a file; device NULL: the only device in the file. Returns 0, or

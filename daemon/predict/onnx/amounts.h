@@ -12,7 +12,7 @@
 
 #define AMOUNTS_MOST ((uint64_t)1 << 32) /* limit of each count; counts saturate here */
 #define AMOUNTS_ATTRIBUTES_MAX 256u      /* per node */
-#define AMOUNTS_NAME_BYTES 4096u         /* of one node's strings */
+#define AMOUNTS_NAME_BYTES 4096u         /* limit of one node's strings */
 /* Limits for models that call functions: */
 #define AMOUNTS_NODES_MAX (1u << 20)
 #define AMOUNTS_LOOKS_MAX (1u << 29)

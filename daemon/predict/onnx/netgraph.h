@@ -45,7 +45,7 @@ struct node {
     /* Indices in netgraph.refs, which has the numbers of values. */
     uint32_t inputs, inputs_count, outputs, outputs_count;
     uint32_t body, body_count; /* outputs of its first body */
-    bool has_body;             /* it may use values that are not its inputs */
+    bool has_body;             /* the body may use values that are not inputs of the node */
 };
 
 struct netgraph {

@@ -24,7 +24,7 @@ struct predict_options {
     /* NULL: the predictor's device; without a predictor, PREDICT_OPTIONS_DEVICE. */
     const char *device;
     const char *job;    /* the job of `measured` */
-    const char *family; /* of architectures, for a table; NULL: the job's name */
+    const char *family; /* family of architectures, for a table; NULL: the job's name */
     struct infer_options infer;
     struct infer_size sizes[PREDICT_OPTIONS_SIZES_MAX];
     enum need_optimiser optimiser;

@@ -24,7 +24,7 @@ enum exchange_state {
     EXCHANGE_BODY,     /* the headers have arrived; the body is being received */
     EXCHANGE_ASKED,    /* handed to the server of models, within infer() */
     EXCHANGE_WAITING,  /* the same, after infer() returned */
-    EXCHANGE_ANSWERED, /* its response is ready */
+    EXCHANGE_ANSWERED, /* the response is ready */
     EXCHANGE_SENDING,  /* part of the response waits for space in the socket */
     EXCHANGE_LEAVING,  /* the last response is sent; the client is expected to hang up */
     EXCHANGE_CLOSED,

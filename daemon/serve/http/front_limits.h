@@ -10,8 +10,8 @@
 
 struct front_limits {
     uint32_t connections;
-    size_t body_bytes;   /* of one request; a larger one gets status 413 */
-    size_t bodies_bytes; /* of all requests together; above this, status 503 */
+    size_t body_bytes;   /* limit of one request; a larger one gets status 413 */
+    size_t bodies_bytes; /* limit of all requests together; above this, status 503 */
     /* Limits of a connection's idle time, of receiving a request, and of sending a response. */
     uint64_t idle_ns, receive_ns, send_ns;
 };

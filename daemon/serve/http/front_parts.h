@@ -19,7 +19,7 @@ struct front {
     void *arg;
     uint16_t port;
     struct conns conns;
-    size_t bodies_bytes; /* of all requests' bodies in memory */
+    size_t bodies_bytes; /* size of all requests' bodies in memory */
     bool stopping;
     void (*done)(void *arg);
     void *done_arg;

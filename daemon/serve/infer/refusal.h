@@ -13,7 +13,7 @@
 #define REFUSAL_TEXT_BYTES 512
 
 struct refusal {
-    int status;             /* of HTTP; 0: no error */
+    int status;             /* HTTP status; 0: no error */
     uint32_t retry_after_s; /* 0: retrying does not help */
     char text[REFUSAL_TEXT_BYTES];
 };

@@ -14,7 +14,7 @@
 struct salus_serve {
     int fd;                    /* -1: no connection */
     bool over;                 /* no more batches follow; not an error */
-    uint64_t number;           /* of the current batch; 0: none */
+    uint64_t number;           /* number of the current batch; 0: none */
     uint32_t requests;         /* number of requests in the batch */
     struct serve_message *msg; /* the latest message, including the batch's memory if small */
     struct serve_memory in;

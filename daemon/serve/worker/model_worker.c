@@ -56,8 +56,8 @@ struct model_worker {
     int handles; /* number of open handles of the process */
     uint64_t ready_at_ns;
 
-    uint64_t device_ns;        /* of the latest message */
-    uint64_t number, limit_ns; /* of the current batch; 0: none */
+    uint64_t device_ns;        /* device time in the latest message */
+    uint64_t number, limit_ns; /* number and time limit of the current batch; 0: none */
     uint32_t requests;
     struct serve_message *in; /* the latest message */
 };

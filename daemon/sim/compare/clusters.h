@@ -81,7 +81,7 @@ struct clusters_cell {
 
 struct clusters {
     struct clusters_cell cells[CLUSTERS_POLICIES];
-    uint32_t jobs, nodes, gpus; /* of the first seed */
+    uint32_t jobs, nodes, gpus; /* sizes for the first seed */
     uint32_t passed_over;
 };
 

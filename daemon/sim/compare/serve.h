@@ -40,7 +40,7 @@ struct serve {
     const char *policies[SERVE_POLICIES];
     uint32_t policy_count;
     struct serve_cell cells[SERVE_SLOS][SERVE_POLICIES];
-    struct measure p99_ns; /* of times alone */
+    struct measure p99_ns; /* 0.99 quantile of times alone */
     /* Largest possible rate in requests per second; the requested rate is `load` times this. */
     struct measure capacity;
 };

@@ -17,7 +17,7 @@ struct device {
     struct kdev_work *works;
     struct simdev *iterations;
     struct timers ready; /* start times of iterations that are not ready */
-    uint64_t *durations; /* of these iterations, indexed by job */
+    uint64_t *durations; /* durations of these iterations, indexed by job */
 };
 
 static int create_kernels(struct device *d, const struct workload *w, uint32_t depth,

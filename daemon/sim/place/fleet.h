@@ -68,7 +68,7 @@ struct fleet_day {
     /* The same if services and trainings had separate GPUs in the ratio, as many as the kind with
      * the larger demand requires. */
     double separate_gpus;
-    uint32_t services, violations; /* of services that arrived that day and ended */
+    uint32_t services, violations; /* counts over services that arrived that day and ended */
 };
 
 struct fleet_result {

@@ -74,7 +74,7 @@ struct fleet {
     } * measures;
     uint32_t measure_room, measure_first, measure_count;
 
-    struct place_event *events; /* of the next step */
+    struct place_event *events; /* events of the next step */
     struct place_job *arrivals; /* jobs that the events point to; same length */
     size_t event_count, event_room;
     struct place_answer answer;

@@ -63,7 +63,7 @@ struct jobset {
 
 /* Values that tables of jobs omit, above all Alibaba's (jobset_file.h). */
 struct jobset_rules {
-    double slo;                    /* of services, if the table has no column for it; 0: 1 */
+    double slo;                    /* SLO of services, if the table has no column for it; 0: 1 */
     double service_use, train_use; /* mean used fraction of the requested resources; 0: all */
     bool whole_tasks;              /* each GPU is a separate task, so that nodes do not matter */
     bool drop_failed;              /* skip rows whose phase is Failed */

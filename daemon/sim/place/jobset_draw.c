@@ -131,7 +131,8 @@ static int horus_small(const struct drawing *d) {
 /* ---- Horus, Table 7 -------------------------------------------------------------------------- */
 
 static int horus_trace(const struct drawing *d) {
-    static const double parts[] = {0.5, 0.1, 0.1, 0.15, 0.1, 0.05}; /* of 1, 2, 4, 8, 16, 32 GPUs */
+    static const double parts[] = {0.5,  0.1, 0.1,
+                                   0.15, 0.1, 0.05}; /* probabilities of 1, 2, 4, 8, 16, 32 GPUs */
     int err = 0;
     for (uint32_t i = 0; !err && i < TRACE_JOBS; i++) {
         double length_s = log_normal(d, DRAW_LENGTH, i, TRACE_MEDIAN_S, TRACE_SIGMA);
@@ -217,7 +218,7 @@ static int gpucolo(const struct drawing *d) {
 /* ---- a day of a generic cluster -------------------------------------------------------------- */
 
 static struct jobset_job day_job(const struct drawing *d, uint32_t i) {
-    static const double parts[] = {0.8, 0.1, 0.05, 0.05}; /* of 1, 2, 4, 8 GPUs */
+    static const double parts[] = {0.8, 0.1, 0.05, 0.05}; /* probabilities of 1, 2, 4, 8 GPUs */
     struct jobset_job j = {.arrival_s = unit(d, DRAW_GAP, i) * DAY_S,
                            .length_s = log_normal(d, DRAW_LENGTH, i, 1, PHILLY_SIGMA),
                            .service = unit(d, DRAW_KIND, i) < 0.25,

@@ -17,7 +17,7 @@ struct jobset_draw {
     uint64_t seed;
     uint32_t jobs;    /* kind `day`; 0: 10,000 */
     double load;      /* kind `day`: requested fraction of the cluster's GPU time; 0: 0.9 */
-    double slo;       /* of services; 0: the kind's default */
+    double slo;       /* SLO of services; 0: the kind's default */
     double mean_gpus; /* kind `gpucolo`: mean GPUs in use with one job each; 0: 305.9 */
     /* Kind `gpucolo`: services arrive twice as often between busy_from and busy_until; 0: 57, 20,
      * 40. */

@@ -16,7 +16,7 @@
 struct memcheck_lane {
     uint64_t bytes;
     uint32_t members, running;
-    uint32_t user; /* of the first job in the lane */
+    uint32_t user; /* user of the first job in the lane */
     bool mixed;    /* another user's job joined as well */
 };
 

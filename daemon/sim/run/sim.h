@@ -45,7 +45,7 @@ struct sim_watch {
 
 /* Data of a job in a run with latency targets (slos.h). */
 struct sim_slo {
-    uint64_t periods, violations, stuck; /* of its own target */
+    uint64_t periods, violations, stuck; /* periods with the job's own target */
     double measured_ns, error;           /* sums over these periods */
     double seen_ns, pause_ns, sms;       /* observed time, and integrals over it */
     bool noted;
@@ -70,7 +70,7 @@ struct sim_job_result {
     double part;             /* if cut: completed fraction of the next iteration, by operations */
     uint64_t behind_ns;      /* if cut: how long its oldest request had waited or run */
     struct latency *latency; /* with kernels: of its iterations, from when they were wanted */
-    bool cut;                /* it was still present when the run stopped */
+    bool cut;                /* the job was still present when the run stopped */
     enum sched_why refused;  /* NONE: it ran to its end or was cut */
     struct sim_slo slo;
 };
@@ -84,7 +84,7 @@ struct sim_result {
     double running_ns;         /* integral of the number running */
     double lanes_ns;           /* integral of the number of open lanes */
     uint64_t steps, iterations, operations, switches, copied_bytes;
-    struct latency latency;  /* of iterations with think time and of requests */
+    struct latency latency;  /* latency of iterations with think time and of requests */
     double latency_alone_ns; /* sum of latencies if each ran alone */
 };
 

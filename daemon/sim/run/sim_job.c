@@ -109,7 +109,7 @@ static void end_arrivals(struct sim *s) {
     while (timers_next(&s->arrivals) <= s->now_ns) {
         uint32_t job = timers_take(&s->arrivals);
         struct sim_job *j = &s->jobs[job];
-        j->comes = j->there_ns > s->now_ns; /* it was swapped out and in again */
+        j->comes = j->there_ns > s->now_ns; /* the memory was swapped out and in again */
         if (j->comes)
             timers_add(&s->arrivals, j->there_ns, job);
         else if (j->state == SIM_ADMITTED)

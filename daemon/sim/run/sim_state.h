@@ -24,7 +24,7 @@ struct sim_job {
     /* When the client launches the next operation; before plan_launch: when it turned to it. */
     uint64_t launched_ns;
     uint64_t started_ns;  /* when its first operation could begin */
-    uint64_t duration_ns; /* of an iteration of one operation */
+    uint64_t duration_ns; /* duration of an iteration of one operation */
     uint64_t there_ns;    /* when its swapped-in memory is available */
     uint32_t iteration;   /* number of the offered or running iteration */
     uint32_t ops;         /* operations of the iteration: 1, or its kernels */

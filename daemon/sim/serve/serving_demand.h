@@ -22,7 +22,7 @@ struct demand_spec {
     /* Number of applications; their means are spaced evenly between low_ms and high_ms. */
     uint32_t modes;
     double low_ms, high_ms; /* with one mode: the midpoint */
-    double sigma_ms;        /* of the first mode */
+    double sigma_ms;        /* deviation of the first mode */
     double widening;        /* ratio of the last mode's deviation to the first's; 0: 1 */
     double mean_ms, p99_ms; /* above 0: lognormal, with two applications whatever `modes` is */
     double c0_ms, c1;       /* batch duration (4.3) */
@@ -45,7 +45,7 @@ struct demand_request {
 
 struct demand {
     struct demand_request *requests; /* `count` requests in order of arrival */
-    double p99_ns;                   /* of times alone */
+    double p99_ns;                   /* 0.99 quantile of times alone */
     double capacity; /* requests per second of all workers, in batches of the best size */
 };
 

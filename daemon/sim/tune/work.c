@@ -13,7 +13,7 @@
 #define TARGET_IN 50u
 #define NOISE 0.003   /* deviation of a measured accuracy */
 #define BANDWIDTH 0.1 /* distance of "near" configurations */
-#define STEEPNESS 4.0 /* of quality in the four dimensions that matter most */
+#define STEEPNESS 4.0 /* steepness of quality in the four dimensions that matter most */
 #define TWELVE 12u
 
 enum { STREAM_BEST, STREAM_CONFIG, STREAM_NEAR, STREAM_NOISE, STREAM_SAMPLE };

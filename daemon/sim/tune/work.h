@@ -17,9 +17,9 @@
 
 struct work_task {
     const char *name, *sentence;
-    double epoch_s;     /* of the cheapest configuration, alone on one GPU */
+    double epoch_s;     /* epoch of the cheapest configuration, alone on one GPU */
     double costs;       /* the most expensive configuration's epoch relative to that */
-    double alpha, beta; /* of (3.2) */
+    double alpha, beta; /* overheads of (3.2) */
     double low, high;   /* accuracy of the worst and the best configuration, fully trained */
     double half; /* epochs to half of the final accuracy: between half of this and twice this */
 };
@@ -36,7 +36,7 @@ struct work_config {
 struct work {
     struct work_task task;
     uint64_t seed;
-    double best[WORK_DIMENSIONS]; /* where the quality is 1 */
+    double best[WORK_DIMENSIONS]; /* the point at which the quality is 1 */
     double target;                /* reached by 1 of 50 random configurations in WORK_EPOCHS */
 };
 

@@ -33,7 +33,7 @@ enum sandbox_end {
     SANDBOX_NONE, /* the sandbox cannot be created, errno in *detail; the function was not called */
     SANDBOX_FORBIDDEN, /* killed at a forbidden system call */
     SANDBOX_CRASHED,   /* by the signal *detail */
-    SANDBOX_SLOW,      /* it used up cpu_s */
+    SANDBOX_SLOW,      /* the function used up cpu_s */
 };
 
 /* `in` stays the caller's. The output goes to `out`, with ? for unprintable bytes. */

@@ -20,7 +20,7 @@ struct simopt {
     const char *goal;                  /* verb advise; NULL: derived from the jobs */
     uint32_t most_loss_milli;          /* verb advise */
     struct kdev_contention contention; /* 0: calibrated values */
-    struct generate_config generate;   /* its seed is used by all verbs */
+    struct generate_config generate;   /* all verbs use the seed in it */
     const char *output, *chrome, *svg, *trace, *rates, *slos;
     uint64_t window_ns;
     bool json, per_job, check;

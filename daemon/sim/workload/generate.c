@@ -169,7 +169,8 @@ static int fig13(struct generator *g) {
         static const char *const instances[] = {"a", "b", "c"};
         const struct model *m = &models[i / 3];
         struct workload_job job;
-        if (strcmp(m->name, "seq2seq") == 0) continue; /* its sizes are different networks */
+        if (strcmp(m->name, "seq2seq") == 0)
+            continue; /* the sizes of seq2seq are different networks */
         model_serve(&job, m, 1000);
         job.think_ns = think_ns;
         job.think_random = true;

@@ -28,7 +28,7 @@
 #define WORKLOAD_MAX_SEQUENCES 1000u            /* sequences of kernels, and of gaps */
 #define WORKLOAD_MAX_KERNEL_NS 3600000000000ull /* limit of one kernel: 1 h */
 #define WORKLOAD_MAX_SMS 65536u
-#define WORKLOAD_DEFAULT_SMS 80u /* of a V100, the Orion paper's device */
+#define WORKLOAD_DEFAULT_SMS 80u /* SMs of a V100, the Orion paper's device */
 #define WORKLOAD_MAX_KERNEL_SMS 100000000u
 
 /* The duration hint for the scheduler. */
@@ -110,7 +110,7 @@ struct workload_job {
     uint64_t finish_ns; /* from the last iteration to the job's end */
     /* Latency of an iteration alone, given to the scheduler; 0: the scheduler learns it. */
     uint64_t request_ns;
-    uint64_t slo_ns; /* its latency target; 0: none */
+    uint64_t slo_ns; /* latency target; 0: none */
     uint32_t slo_of; /* enum sched_slo_of */
     /* Sequence of the iterations that begin within the burst; NULL: there is no burst. */
     const char *burst;
@@ -138,9 +138,9 @@ struct workload {
     uint64_t wait_ns;        /* sliced: wait of an operation that begins beside others */
     bool sliced; /* kernels run in equal slices of time, whatever their blocks and units */
     uint32_t slots_milli, left_milli; /* contention when several run; 0: the grain's default */
-    struct workload_kernel *kernels;  /* of all sequences; NULL: the grain is iterations */
+    struct workload_kernel *kernels;  /* kernels of all sequences; NULL: the grain is iterations */
     struct workload_sequence *sequences;
-    uint64_t *gap_ns; /* of all traces */
+    uint64_t *gap_ns; /* gaps of all traces */
     struct workload_gaps *gaps;
     uint32_t kernels_count, sequences_count, gap_count, gaps_count;
 };

@@ -18,7 +18,7 @@ struct records {
     const char *gres;
     struct arena *memory;     /* allocator of the results */
     struct world_node *nodes; /* CPUs of jobs that are not ours are subtracted */
-    struct world *w;          /* its nodes are set; its jobs are filled in */
+    struct world *w;          /* input: the nodes; output: the jobs */
 };
 
 /* Returns 0 or -ENOMEM. */

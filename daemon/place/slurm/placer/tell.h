@@ -22,13 +22,13 @@ struct tell_config {
 /* Fate of a job in this round. */
 enum tell_fate {
     TELL_NOT,     /* the placer does nothing with it now */
-    TELL_STAYS,   /* it stays on `node` and `gpu` */
-    TELL_CHOOSES, /* it is to be placed */
+    TELL_STAYS,   /* the job stays on `node` and `gpu` */
+    TELL_CHOOSES, /* the job is to be placed */
     /* The job is to be placed again, because its node failed; after all jobs with TELL_CHOOSES. */
     TELL_MOVES,
-    TELL_KEEPS, /* it has a node, but uses nothing of it before it may begin */
-    TELL_FREE,  /* it waits for the placer, but only Slurm can place it */
-    TELL_LEAVES /* it has a node, but the placer no longer handles it */
+    TELL_KEEPS, /* the job has a node, but uses nothing of the node before it may begin */
+    TELL_FREE,  /* the job waits for the placer, but only Slurm can place it */
+    TELL_LEAVES /* the job has a node, but the placer no longer handles it */
 };
 
 struct tell_job {

@@ -23,7 +23,7 @@ struct world_node {
     uint32_t cpus;        /* CPUs that jobs of others leave */
     uint32_t cpus_configured;
     uint64_t memory_bytes;        /* the machine's */
-    uint32_t shares, shares_used; /* of the GRES */
+    uint32_t shares, shares_used; /* total and used shares of the GRES */
     struct report report;
 };
 
@@ -35,7 +35,7 @@ struct world_partition {
 
 enum world_state {
     WORLD_WAITS,  /* for the placer: it has a note without a node */
-    WORLD_PLACED, /* it has a node of ours, and Slurm has not started it */
+    WORLD_PLACED, /* placed: the job has a node of ours, and Slurm has not started it */
     WORLD_RUNS
 };
 
@@ -48,7 +48,7 @@ struct world_job {
     uint32_t cpus;
     int64_t since;  /* s since 1970: when it was submitted, or its user's begin time */
     int64_t begins; /* s since 1970 */
-    bool one_node;  /* it must not spread over several nodes */
+    bool one_node;  /* the job must not spread over several nodes */
     bool held;      /* by its user or an operator */
     /* The job may not begin now on any node, because of a licence or a limit of its user. */
     bool limited;
@@ -63,7 +63,7 @@ struct world_job {
 /* A job that ended for lack of device memory, and may have been queued again since. */
 struct world_lack {
     uint32_t id;
-    bool ended; /* it ended with a failure; else it waits with its old note */
+    bool ended; /* the job ended with a failure; else it waits with its old note */
     struct note note;
     uint64_t needed_bytes;
     int64_t at_ms; /* by its node's clock */

@@ -13,7 +13,7 @@
 #include "daemon/place/slurm/note.h"
 
 struct job {
-    bool shares;      /* it has some of the GRES */
+    bool shares;      /* the job has some of the GRES */
     struct note note; /* without a note: NOTE_ANY_GPU and no class */
     bool noted;
 };

@@ -30,7 +30,7 @@
 struct reading {
     struct models_file *file;
     struct buf *errors;
-    const char *section, *name; /* of the current line */
+    const char *section, *name; /* section and name of the current line */
     uint32_t model;             /* index of the current section's model */
     int bad;
     bool no_memory;

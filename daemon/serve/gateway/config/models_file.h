@@ -22,7 +22,7 @@
 
 struct models_file_model {
     char **argv; /* ends with NULL */
-    bool salus;  /* its programs are started as jobs under Salus */
+    bool salus;  /* the programs are started as jobs under Salus */
     struct job_words job;
     uint32_t workers;
     uint64_t deadline_ns;  /* default deadline of requests */

@@ -45,11 +45,11 @@ struct served {
     uv_loop_t *loop;
     const struct model *model;
     const struct models_file_model *settings;
-    struct model_worker_config config; /* of all its workers */
+    struct model_worker_config config; /* configuration of all its workers */
     char **argv;
     struct plan *plan;
     struct asking asking;
-    struct measure measure;         /* of times alone */
+    struct measure measure;         /* measure of times alone */
     struct served_profile *profile; /* NULL: none */
     struct served_worker *workers;
     uint32_t ready_count;

@@ -15,7 +15,7 @@
 
 struct response {
     int status;
-    const char *type;  /* of the body; NULL: omitted */
+    const char *type;  /* type of the body; NULL: omitted */
     const char *allow; /* methods; NULL: omitted */
     size_t body_bytes; /* for Content-Length */
     /* Length of the JSON if binary data follows it; RESPONSE_NO_JSON otherwise. */

@@ -10,7 +10,7 @@
 
 #define TERMS 14
 #define LOG2_E 1.4426950408889634
-#define LN2_HIGH 0x1.62e42feep-1 /* its product with k is exact */
+#define LN2_HIGH 0x1.62e42feep-1 /* the product with k is exact */
 #define LN2_LOW 0x1.a39ef35793c76p-33
 
 /* Computes e^r - 1. */

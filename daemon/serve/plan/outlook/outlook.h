@@ -28,7 +28,7 @@
 
 /* Expectations for a batch of one size, in ns. */
 struct outlook_size {
-    double longest_ns; /* its longest request alone: E[max l] */
+    double longest_ns; /* longest request alone: E[max l] */
     uint64_t mean_ns;  /* E[L_B] (4.5) */
     uint64_t tail_ns;  /* 0.99 quantile */
     uint64_t point_ns; /* the point estimate that the configuration selects */

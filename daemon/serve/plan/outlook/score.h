@@ -58,7 +58,7 @@ struct score_clock {
 
 struct score_point {
     double alpha, beta;
-    uint64_t until_ns; /* its next milestone; SCORE_NEVER: no change */
+    uint64_t until_ns; /* the next milestone; SCORE_NEVER: no change */
 };
 
 /* `mass[i]` is the probability that the batch takes between edges[i] and edges[i + 1], in ns

@@ -30,7 +30,7 @@ struct plan_config {
     uint64_t prior_ns;   /* assumed time alone before the first sample; 0: 10 ms */
     uint64_t c0_ns;      /* initial value; a batch takes c0 + c1 k l (4.3) */
     double c1;           /* 0: 1 */
-    double b_per_ms;     /* of (4.2); 0: 1e-4 */
+    double b_per_ms;     /* b of (4.2); 0: 1e-4 */
     /* orloj: a request's batch has one request of its own application for certain and others of
      * any; false: all of any, as in the thesis (section 4.4.3). */
     bool own;
@@ -118,7 +118,7 @@ struct plan_action {
         uint64_t id;
         uint64_t at_ns;
         struct {
-            uint32_t index; /* of the event in the array */
+            uint32_t index; /* index of the event in the array */
             enum plan_fault fault;
         } rejected;
     };
