@@ -8,7 +8,7 @@
  * There is none if the quantile exceeds 14.97 times the mean. Does not use a library's exp, log and
  * sqrt, so that all machines give the same number. Pure.
  *
- * Owner: nobody. Thread: any.
+ * Owner: none. Thread: any.
  */
 #ifndef DAEMON_SIM_SERVE_LOGNORMAL_H
 #define DAEMON_SIM_SERVE_LOGNORMAL_H

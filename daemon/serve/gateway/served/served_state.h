@@ -15,11 +15,11 @@
 /* The ways in which requests end: X(NAME, text). */
 #define SERVED_ENDS(X)                                                                          \
     X(ANSWERED, "answered")                                                                     \
-    X(TIMEOUT, "timeout") /* its deadline could not be met any more */                          \
+    X(TIMEOUT, "timeout") /* the deadline could not be met any more */                          \
     X(REFUSED, "refused") /* on arrival, for the same reason */                                 \
     X(FAILED, "failed")   /* the model's program reported it, or the batch could not be sent */ \
     X(LOST, "lost")       /* two workers ended while they had it */                             \
-    X(GONE, "gone")       /* its client hung up */
+    X(GONE, "gone")       /* the client hung up */
 
 enum served_end {
 #define X(name, text) SERVED_##name,

@@ -4,7 +4,7 @@
  * same number. The errors of library functions are within an ulp but differ between libraries, and
  * the order of two requests must not depend on the machine. Pure.
  *
- * Owner: nobody. Thread: any.
+ * Owner: none. Thread: any.
  */
 #ifndef DAEMON_SERVE_PLAN_OUTLOOK_EXPO_H
 #define DAEMON_SERVE_PLAN_OUTLOOK_EXPO_H
