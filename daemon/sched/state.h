@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the scheduler knows: jobs, their waiting operations in order of arrival, and who has the
- * turn. Jobs and operations live in arrays and are named by slot, so that growing moves them
- * without trouble. Policies read this; only the scheduler's own files write it.
+ * The scheduler's state: jobs, their waiting operations in order of arrival, and the turns. Jobs
+ * and operations live in arrays and are referred to by slot, so that the arrays can move when they
+ * grow. Policies read this; only the scheduler's own files write it.
  */
 #ifndef DAEMON_SCHED_STATE_H
 #define DAEMON_SCHED_STATE_H
@@ -18,7 +18,7 @@
 #include "daemon/sched/queue/ranked.h"
 #include "daemon/sched/sched.h"
 
-/* 1: every step ends with sched_check and aborts when it fails. Costs O(state) a step. */
+/* 1: every step ends with sched_check and aborts when that fails. Costs O(state) per step. */
 #ifndef SCHED_CHECK
 #ifdef __SANITIZE_ADDRESS__
 #define SCHED_CHECK 1
@@ -30,17 +30,17 @@
 #define SCHED_NONE UINT32_MAX
 #define SCHED_NEVER UINT64_MAX
 
-/* A job's waiting operations: memory operations and kernels, of its current iteration and of the
- * next. Iterations alternate between the two halves of the lists, so that nothing moves when one
- * begins. One more list has what is on the device, in the order in which it was sent there. */
+/* A job's waiting operations form four lists: memory operations and kernels, of its current and of
+ * its next iteration. Iterations alternate between the two halves, so that no entry moves when one
+ * begins. A fifth list holds the operations on the device, in the order of submission. */
 enum sched_list { SCHED_MEMORY, SCHED_KERNEL, SCHED_KINDS };
 #define SCHED_RUNNING (2 * SCHED_KINDS)
 #define SCHED_LISTS (SCHED_RUNNING + 1)
 
-struct sched_op { /* a cache line */
+struct sched_op { /* fits one cache line */
     uint64_t name, arrival;
     struct sched_kernel kernel;
-    uint64_t expected_ns; /* running: what it was taken to need of the device when it was sent */
+    uint64_t expected_ns; /* running: device time that it was expected to need when it was sent */
     uint32_t job;         /* slot; SCHED_NONE while the entry is free */
     uint32_t prev, next;
     uint32_t list; /* below SCHED_LISTS */
@@ -48,7 +48,7 @@ struct sched_op { /* a cache line */
 
 _Static_assert(sizeof(struct sched_op) == 64, "every operation touches one line");
 
-/* A job's place in a queue (job_heap.h). */
+/* A job's node in a pairing heap (job_heap.h). */
 struct order_node {
     uint64_t rank, arrival;
     int32_t priority;
@@ -56,107 +56,114 @@ struct order_node {
     bool in;
 };
 
-struct sched_job { /* what every operation touches comes first */
+struct sched_job { /* fields that every operation touches come first */
     uint32_t id;
-    uint32_t running, waiting; /* operations */
-    uint32_t cap;              /* K: none is sent to the device while so many run */
+    uint32_t running, waiting; /* numbers of operations */
+    uint32_t cap;              /* K: no operation is sent to the device while this many run */
     uint32_t head[SCHED_LISTS], tail[SCHED_LISTS];
-    uint32_t iteration; /* the one whose operations may run */
+    uint32_t iteration; /* the iteration whose operations may run */
     uint32_t lane;      /* SCHED_NO_LANE until admitted */
     bool used, left;
     bool admitted, refused;
     bool turn;    /* its operations may run */
-    bool revoked; /* has the turn but starts nothing: it ends when nothing of it runs */
+    bool revoked; /* has the turn but starts nothing; the turn ends when no operation of it runs */
     bool spilled, swapped;
-    bool wanted;    /* swapped: it has something to do, though no operation waits */
-    bool requested; /* an operation of the current iteration came: request_at_ns is its time */
-    uint8_t level;  /* of the device's priorities */
-    bool still;     /* its kernels on the device stand still */
+    bool wanted;    /* swapped: the job has something to do, though no operation waits */
+    bool requested; /* an operation of the current iteration has arrived, at request_at_ns */
+    uint8_t level;  /* stream priority of the device */
+    bool still;     /* its kernels on the device are preempted */
 
-    uint64_t number;                     /* the lane policy's own */
-    uint64_t busy_ns, iteration_busy_ns; /* device time: in all, of the current iteration */
-    uint64_t request_at_ns, done_ns; /* first operation of the iteration came; latest one ended */
-    uint64_t kernels_ns;             /* expected time of its kernels in the current iteration */
-    uint64_t op_ns;                  /* mean device time of an operation */
+    uint64_t number;                     /* owned by the lane policy */
+    uint64_t busy_ns, iteration_busy_ns; /* device time: in all, and of the current iteration */
+    uint64_t request_at_ns,
+        done_ns; /* arrival of the iteration's first operation; end of the latest operation */
+    uint64_t kernels_ns; /* expected time of its kernels in the current iteration */
+    uint64_t op_ns;      /* mean device time of an operation */
     struct sched_spec spec;
 
-    struct order_node node; /* in its domain's queue when ready, in the pending one when waiting */
+    struct order_node node; /* in its domain's queue when ready, in the pending queue while it waits
+                               for admission */
     uint64_t joined_ns, admitted_ns, turn_ns, deadline_ns;
-    uint64_t began_ns;                 /* since when something of it is on the device */
-    uint64_t burst_ns, burst_from_ns;  /* mean device time between pauses; busy_ns at the latest */
-    uint32_t missed;                   /* pauses in a row that were waited for in vain */
-    uint32_t unawaited;                /* and those since that were not waited for */
-    uint64_t held_ns;                  /* since when it has its memory */
-    uint64_t lane_bytes;               /* ephemeral memory in use when its latest operation ended */
-    uint64_t iterations, iteration_ns; /* complete; mean device time of one */
-    uint64_t lap_ns;                   /* mean time from turn to the end of the iteration's work */
-    uint64_t alone_ns, alone_busy_ns;  /* laps with the device to itself, and device time in them */
-    uint64_t alone_host_ns;            /* before these, until an operation came */
-    uint64_t boundary_ns;              /* when the latest lap ended; 0: none did */
-    uint64_t request_done_ns;          /* when the latest complete request was */
-    uint64_t request_ns, gap_ns;       /* how long it took; from the end of the one before it */
-    uint64_t request_kernels_ns;       /* kernels_ns of it */
-    uint64_t alone_request_ns; /* mean latency of requests that had the device to themselves */
-    uint64_t begun;            /* its place among all that were ever admitted */
-    uint64_t measure_ns;       /* unknown: when it is taken as it is */
-    uint64_t wait_tried;       /* releases when it waited in vain for memory beyond what it holds */
-    struct sched_need ask;     /* what the grower asks for */
-    uint32_t leader;           /* parts.h: the first job of its user */
-    uint64_t user_bytes;       /* of a leader: what its user's admitted jobs hold */
-    uint64_t swap_tried;       /* releases when others were swapped out for it in vain */
-    uint32_t overtaken;        /* times a later job was admitted before it */
-    uint32_t admitted_prev, admitted_next; /* among the admitted */
-    uint32_t service; /* what is known of its promise; SCHED_NONE: it has none */
-    uint32_t sms;     /* that it may use; 0: all */
-    double part;      /* of all, that it is to have; 0: all */
-    double owed;      /* of that, SMs times ns, where shares go by steps, when one was chosen: */
+    uint64_t began_ns; /* time since which an operation of it has been on the device */
+    uint64_t burst_ns,
+        burst_from_ns;   /* mean device time between two pauses; busy_ns at the latest pause */
+    uint32_t missed;     /* number of consecutive pauses for which the device waited in vain */
+    uint32_t unawaited;  /* number of pauses since then for which the device did not wait */
+    uint64_t held_ns;    /* time since which it has had its memory */
+    uint64_t lane_bytes; /* ephemeral memory in use when its latest operation ended */
+    uint64_t iterations, iteration_ns; /* number completed; mean device time of one */
+    uint64_t lap_ns; /* mean time from the turn to the end of the iteration's work */
+    uint64_t alone_ns,
+        alone_busy_ns;      /* laps during which no other job had a turn, and device time in them */
+    uint64_t alone_host_ns; /* host time before these laps, until an operation arrived */
+    uint64_t boundary_ns;   /* end of the latest lap; 0: none */
+    uint64_t request_done_ns;    /* end of the latest complete request */
+    uint64_t request_ns, gap_ns; /* latency of that request; gap between its arrival and the end of
+                                    the request before */
+    uint64_t request_kernels_ns; /* kernels_ns of that request */
+    uint64_t alone_request_ns;   /* mean latency of requests that ran alone on the device */
+    uint64_t begun;              /* its number in order of admission */
+    uint64_t measure_ns;   /* unknown job: time at which its current needs are taken as measured */
+    uint64_t wait_tried;   /* value of `releases` when it last waited in vain for more memory */
+    struct sched_need ask; /* memory that the growing job asks for */
+    uint32_t leader;       /* slot of the first job of its user (parts.h) */
+    uint64_t user_bytes;   /* leader: memory that the admitted jobs of its user hold */
+    uint64_t swap_tried; /* value of `releases` when others were last swapped out for it in vain */
+    uint32_t overtaken;  /* number of later jobs that were admitted before it */
+    uint32_t admitted_prev, admitted_next; /* neighbours in the list of admitted jobs */
+    uint32_t service; /* slot of its latency measurements; SCHED_NONE: it has no target */
+    uint32_t sms;     /* SMs that it may use; 0: all */
+    double part;      /* part of all SMs that it shall get on average; 0: all */
+    double
+        owed; /* SMs times ns that it lacks of that part as of chosen_ns, where shares alternate */
     uint64_t chosen_ns;
-    uint64_t pause_ns;   /* after each iteration */
-    uint64_t restart_ns; /* after the next one, besides */
-    uint64_t paced_ns;   /* it is not ready before; 0: it does not stand still */
+    uint64_t pause_ns;   /* pause after each iteration */
+    uint64_t restart_ns; /* additional pause after the next iteration */
+    uint64_t paced_ns;   /* end of its current pause; 0: it is not paused */
     enum sched_why why;  /* why it waits for admission */
     uint32_t next_free;
 };
 
-/* Where one turn is given out at a time: a lane, or the device. */
+/* A scope in which one job at a time has the turn: a lane, or the device. */
 struct sched_domain {
-    uint64_t end_ns;     /* in `ends`: the holder's turn is looked at then */
-    uint64_t crowded_ns; /* since when a job waits for the turn */
-    uint32_t holder;     /* SCHED_NONE */
+    uint64_t end_ns;     /* key in `ends`: time at which the holder's turn is reconsidered */
+    uint64_t crowded_ns; /* time since which a job has waited for the turn */
+    uint32_t holder;     /* slot of the job that has the turn, or SCHED_NONE */
     uint32_t ready;      /* root of the ready jobs' queue */
-    uint64_t floor;      /* rank of the latest job that got the turn, at that time */
-    uint32_t next_dirty; /* in the list of those to look at */
+    uint64_t floor;      /* rank of the job that got the turn latest, at that time */
+    uint32_t next_dirty; /* next in the list of dirty domains */
     bool dirty;
 };
 
 struct sched_lane {
-    uint32_t inside; /* whose ephemeral pages are in use; SCHED_NONE */
-    uint32_t last;   /* who had the latest turn */
+    uint32_t inside; /* job whose ephemeral pages are in use; SCHED_NONE */
+    uint32_t last;   /* job that had the latest turn */
     uint64_t switches, busy_ns;
 };
 
-/* Device time among jobs whose lanes run side by side (dispatch/share.h). */
+/* Balances device time among jobs whose lanes run side by side (dispatch/share.h). */
 struct sched_share {
     bool on;
-    bool keeps_promises; /* a controller does: jobs with a promise are exempt */
-    struct minheap jobs; /* that compete, the least served first */
-    uint64_t *keys;      /* by job in `jobs`: no more than its number */
-    uint64_t floor;      /* the least service of those that competed so far */
-    uint64_t least;      /* and of those that compete now; SCHED_NEVER: none does */
-    uint64_t wake_ns;    /* when that may have changed although nothing happened */
+    bool keeps_promises; /* a controller enforces latency targets: jobs with a target are exempt */
+    struct minheap jobs; /* competing jobs, the least served first */
+    uint64_t *keys;      /* keys of the heap by job, at most one per job */
+    uint64_t floor;      /* highest value so far of the least service among competing jobs */
+    uint64_t least;      /* least service among the jobs that compete now; SCHED_NEVER: none does */
+    uint64_t wake_ns;    /* time at which `least` may have changed without an event */
 };
 
-/* The kernel policy's memory, which it alone writes: its own, and an item for each job. */
+/* The kernel policy's memory: one block of its own, and an item for each job. Only the policy
+ * writes it. */
 struct sched_own {
     void *policy, *jobs;
 };
 
 struct sched_state {
     uint64_t now_ns;
-    uint64_t arrivals;                  /* numbers operations and jobs in order of arrival */
-    uint32_t sms;                       /* of the device */
-    uint32_t share_sms;                 /* steps in which they are shared out; not 0 */
-    uint64_t slice_ns;                  /* of its kernels, which can stand still then; 0 */
+    uint64_t arrivals;  /* numbers operations and jobs in order of arrival */
+    uint32_t sms;       /* SMs of the device */
+    uint32_t share_sms; /* granularity of shares in SMs; not 0 */
+    uint64_t slice_ns;  /* time within which the device can preempt a kernel; 0: it cannot */
     const struct policy_config *config; /* with every default filled in */
     struct sched_job *jobs;
     struct sched_op *ops;
@@ -167,26 +174,26 @@ struct sched_state {
     struct lanes *lanes;
     struct sched_lane *lane;      /* by lane, [jobs_cap] */
     struct sched_domain *domains; /* [jobs_cap + 1]: the device, then each lane */
-    struct minheap ends; /* domains whose turn is looked at at a time, the earliest first */
+    struct minheap ends;          /* domains by the time at which their turn is reconsidered */
     uint32_t pending, pending_count;
-    uint32_t admitted, admitted_count; /* the list's first */
-    uint32_t turns;                    /* how many jobs have one */
-    uint64_t crowded_ns;               /* until when there were several */
-    uint32_t active;                   /* how many jobs have something on the device */
-    uint64_t mixed_ns;                 /* until when there were several of these */
-    uint32_t unknown_count;            /* admitted jobs of unknown needs */
-    uint32_t grower;                   /* the job that waits for memory beyond what it holds */
+    uint32_t admitted, admitted_count; /* head of the list */
+    uint32_t turns;                    /* number of jobs that have a turn */
+    uint64_t crowded_ns;               /* latest time at which several jobs had a turn */
+    uint32_t active;                   /* number of jobs with an operation on the device */
+    uint64_t mixed_ns;      /* latest time at which several jobs had an operation on the device */
+    uint32_t unknown_count; /* number of admitted jobs of unknown needs */
+    uint32_t grower;        /* job that waits for memory beyond what it holds */
     bool exclusive;
-    uint64_t lease_ns; /* of the configuration */
+    uint64_t lease_ns; /* from the configuration */
     struct sched_share share;
-    bool idles;        /* the device has nothing to do, and an operation waits */
-    uint64_t idled_ns; /* for how long it did lately (dispatch/pause.h) */
-    /* Jobs that have an operation to run, in one of two ways, as the kernel policy has them: by
-     * rank, or by class. The other one is empty. */
+    bool idles;        /* the device is idle although an operation waits */
+    uint64_t idled_ns; /* recent idle time of that kind (dispatch/pause.h) */
+    /* Jobs that have an operation to run: by rank or by class, as the kernel policy requires. The
+     * other structure is empty. */
     struct ranked ranked;
     struct classes classes;
     struct sched_own own;
-    struct service *services; /* of jobs with a promise, in no order */
+    struct service *services; /* latency measurements of jobs with a target, in no order */
     uint32_t services_cap, services_used, free_service;
 };
 
@@ -198,19 +205,19 @@ static inline bool state_may_run(const struct sched_job *j) {
     return j->turn && !j->revoked && j->running < j->cap;
 }
 
-/* Nothing of it is on the device or waits to go there. */
+/* No operation of it is on the device or waits to go there. */
 static inline bool state_is_idle(const struct sched_job *j) {
     return !j->running && !j->waiting;
 }
 
-/* The oldest operation of the kind that may run now, or SCHED_NONE. */
+/* The job's oldest operation of this kind that may run now, or SCHED_NONE. */
 static inline uint32_t state_runnable(const struct sched_state *st, uint32_t job,
                                       enum sched_list kind) {
     const struct sched_job *j = &st->jobs[job];
     return state_may_run(j) ? j->head[state_list(j->iteration, kind)] : SCHED_NONE;
 }
 
-/* The oldest of any kind. */
+/* The job's oldest operation of any kind that may run now, or SCHED_NONE. */
 static inline uint32_t state_oldest(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
     if (!state_may_run(j)) return SCHED_NONE;
@@ -224,7 +231,7 @@ static inline bool state_kernel(const struct sched_op *o) {
     return o->kernel.class != SCHED_CLASS_COPY;
 }
 
-/* The kernel that the device is at for a job: its oldest there; NULL when it has none. */
+/* The job's oldest kernel on the device, which the device executes now; NULL: it has none. */
 static inline const struct sched_op *state_device_kernel(const struct sched_state *st,
                                                          uint32_t job) {
     uint32_t op = st->jobs[job].head[SCHED_RUNNING];
@@ -233,14 +240,14 @@ static inline const struct sched_op *state_device_kernel(const struct sched_stat
     return op == SCHED_NONE ? NULL : &st->ops[op];
 }
 
-/* What the operation is taken to need of the device alone; 0: a memory operation. A kernel of which
- * nothing is known is taken for one like its job's others. */
+/* Expected device time of the operation alone; 0 for a memory operation. An unknown kernel is
+ * expected to take as long as the job's mean operation. */
 static inline uint64_t state_expected_ns(const struct sched_state *st, const struct sched_op *o) {
     if (!state_kernel(o)) return 0;
     return o->kernel.mean_ns ? o->kernel.mean_ns : st->jobs[o->job].op_ns;
 }
 
-/* Its requests go before everybody else's (Orion, section 5.1.1: client_hp). */
+/* Requests of this job precede those of all best-effort jobs (Orion, section 5.1.1: client_hp). */
 static inline bool state_high(const struct sched_job *j) {
     return j->spec.priority > 0;
 }
@@ -249,15 +256,15 @@ static inline enum class state_class(const struct sched_job *j) {
     return j->admitted && !j->left && state_high(j) ? CLASS_HIGH : CLASS_BEST;
 }
 
-/* Latency of a request of the job alone: given, seen, or at least what its kernels take one after
- * the other, by their profiles or as measured. */
+/* Latency of a request of the job alone: given, measured, or a lower bound. The bound is the sum of
+ * its kernels' times, by their profiles or as measured. */
 static inline uint64_t state_request_ns(const struct sched_job *j) {
     if (j->spec.request_ns) return j->spec.request_ns;
     if (j->alone_request_ns) return j->alone_request_ns;
     return j->request_kernels_ns > j->iteration_ns ? j->request_kernels_ns : j->iteration_ns;
 }
 
-/* A mean that follows: an eighth of the new. */
+/* A moving mean, in which a new value weighs one eighth. */
 static inline uint64_t state_mean(uint64_t mean, uint64_t value) {
     return mean ? mean - mean / 8 + value / 8 : value;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How the parts of the scheduler list their memory: sched_memory.h.
+ * The callback with which the parts of the scheduler list their memory: sched_memory.h.
  */
 #ifndef DAEMON_SCHED_VISIT_H
 #define DAEMON_SCHED_VISIT_H
@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A block of `bytes` (0: none), to which `*block` points. False ends the walk: it failed. */
+/* Visits a block of `bytes` (0: none), to which `*block` points. False means failure and ends the
+ * walk. */
 typedef bool memory_visit(void *arg, void **block, size_t bytes);
 
 #endif

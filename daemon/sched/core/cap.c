@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * K, the operations of one job that may be on the device at a time, so that whoever comes next
- * waits for K operations and not for a queue. With a target for that wait, K follows the length of
- * the job's operations; without one it is as chosen.
+ * Computes K, the number of operations of one job that may be in flight, so that the next job waits
+ * for K operations instead of a queue. With a bound on that wait (preempt_ns), K follows the length
+ * of the job's operations; without one K is inflight_cap.
  */
 #include "daemon/sched/core/cap.h"
 
-#define CAP_LEAST                                                                  \
-    2u /* one runs, one is ready behind it: fewer leave the device idle in between \
-        */
+#define CAP_LEAST 2u /* one runs and one is queued: with fewer the device would idle in between */
 #define CAP_MOST 64u
 
 uint32_t cap_of(const struct sched_state *st, const struct sched_job *j) {

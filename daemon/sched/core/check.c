@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every invariant of the scheduler, recomputed from the bottom.
+ * Every invariant of the scheduler, recomputed from scratch.
  */
 #include "daemon/sched/core/check.h"
 
@@ -72,7 +72,8 @@ static const char *wrong_job(const struct sched *s, uint32_t job) {
     return broken ? broken : wrong_lists(st, job);
 }
 
-/* One iteration at a time in a lane, whoever has the turn, and one user's jobs. */
+/* Within a lane one iteration runs at a time, of the job that has the turn, and all jobs are one
+ * user's. */
 static const char *wrong_lanes(const struct sched *s) {
     const struct sched_state *st = &s->st;
     for (uint32_t a = st->admitted; a != SCHED_NONE; a = st->jobs[a].admitted_next)
@@ -87,7 +88,7 @@ static const char *wrong_lanes(const struct sched *s) {
     return lanes_check(st->lanes);
 }
 
-/* A job that waits for memory beyond what it holds lacks some; no job of a begun run waits. */
+/* A job that waits to grow lacks memory; no job of a run that has begun waits for admission. */
 static const char *wrong_waits(const struct sched *s) {
     const struct sched_state *st = &s->st;
     uint32_t unknown = 0;

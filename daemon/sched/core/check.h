@@ -7,7 +7,8 @@
 
 struct sched;
 
-/* Every invariant of the state and of the policies: NULL, or the one that does not hold. */
+/* Checks every invariant of the state and of the policies. Returns NULL or the first one that
+ * fails. */
 const char *sched_check(const struct sched *s);
 
 #endif

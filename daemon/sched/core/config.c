@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a policy configuration comes to: the policies that it names, and every knob's value.
+ * Resolves a policy configuration: its named policies and the value of every parameter.
  */
 #include "daemon/sched/core/config.h"
 

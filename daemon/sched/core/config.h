@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a policy configuration comes to: every knob's value, and the policies that it names.
+ * Resolves a policy configuration: its named policies and the value of every parameter.
  */
 #ifndef DAEMON_SCHED_CORE_CONFIG_H
 #define DAEMON_SCHED_CORE_CONFIG_H
@@ -19,13 +19,13 @@ struct config_named {
     const struct controller *control;
 };
 
-/* The configuration with every knob's value (no AUTO is left, nothing is said of none), and the
- * policies that it names. 0, or -EINVAL and a sentence. */
+/* Fills in every parameter (no AUTO remains, unset ones get their default) and looks up the named
+ * policies. Returns 0, or -EINVAL with a sentence in `why`. */
 int config_resolve(const struct policy_config *in, struct policy_config *out,
                    struct config_named *named, char *why, size_t why_bytes);
 
-/* Checks if POLICY would take this configuration: 0, or -EINVAL and a sentence in `why` (>= 160
- * bytes, or NULL). */
+/* Checks whether SCHED_POLICY would accept this configuration. Returns 0, or -EINVAL with a
+ * sentence in `why` (at least 160 bytes, or NULL). */
 int sched_policy_check(const struct policy_config *policy, char *why, size_t why_bytes);
 
 #endif

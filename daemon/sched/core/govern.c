@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promises, periods, and what follows from them for each job.
+ * Latency targets, control periods, and their effect on each job.
  */
 #include "daemon/sched/core/govern.h"
 
@@ -29,7 +29,7 @@ int govern_reserve(struct sched *s, uint32_t more) {
     return 0;
 }
 
-/* An iteration of those who yield, with its pause: the longest. */
+/* The longest iteration of a best-effort job together with its pause. */
 static uint64_t cycle_ns(const struct sched_state *st) {
     uint64_t most_ns = 0;
     for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
@@ -40,7 +40,7 @@ static uint64_t cycle_ns(const struct sched_state *st) {
     return most_ns;
 }
 
-/* Where nobody promises anything there is none. */
+/* Begins a control period, unless no job has a latency target. */
 static void begin_period(struct sched *s) {
     struct sched_state *st = &s->st;
     s->cycles = 0;
@@ -68,10 +68,11 @@ void govern_forget(struct sched *s, uint32_t job) {
     st->services[service].next_free = st->free_service;
     st->free_service = service;
     st->jobs[job].service = SCHED_NONE;
-    if (--st->services_used == 0) s->period_at = st->now_ns; /* what is held back goes */
+    if (--st->services_used == 0)
+        s->period_at = st->now_ns; /* the next look lifts all pauses and shares */
 }
 
-/* What was measured for another promise says nothing of this one. */
+/* Starts measuring the job's new target afresh; measurements for the previous one are dropped. */
 void govern_promise(struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
     if (!j->spec.slo_ns)
@@ -90,7 +91,8 @@ static uint32_t percent_of(const struct sched_job *j) {
 
 /* ---- pauses and shares ----------------------------------------------------------------------- */
 
-/* Who keeps its turn until it leaves has nobody beside it who would gain by its pause. */
+/* Begins the job's pause after an iteration. Under a sticky lane policy a job keeps its turn until
+ * it leaves, so that no other job would gain by the pause. */
 static void pace(struct sched *s, struct sched_job *j) {
     uint64_t pause_ns = j->pause_ns + j->restart_ns;
     j->restart_ns = 0;
@@ -119,20 +121,21 @@ static void share(struct sched *s, uint32_t job, uint32_t sms) {
     sched_emit(s, SCHED_SHARE, job)->sms = sms;
 }
 
-/* The device's shares go by steps: the job has that below the part that it is to have and that
- * above in turn, so that their mean over time is that part. A turn is shorter than most requests:
- * what these meet is the mean. */
+/* Shares have a granularity (share_sms). A job alternates between the steps below and above its
+ * part, so that their mean over time is that part. Each step is shorter than most requests, which
+ * therefore experience the mean. */
 static uint32_t step_below(const struct sched_state *st, const struct sched_job *j) {
     return (uint32_t)(j->part * st->sms / st->share_sms) * st->share_sms;
 }
 
-/* It is to have something between two of them; below the least there is nothing. */
+/* The job's part lies between two steps. Below the smallest step there is none to alternate with.
+ */
 static bool is_between(const struct sched_state *st, const struct sched_job *j) {
     uint32_t below = step_below(st, j);
     return below && below < j->part * st->sms;
 }
 
-/* What it lacks of the mean, with what it had since the latest choice. */
+/* Adds what the job lacked of its part since its latest step was chosen. */
 static void owe(const struct sched_state *st, struct sched_job *j) {
     double ns = (double)(st->now_ns - j->chosen_ns), has = j->sms ? j->sms : st->sms;
     double most = (double)st->share_sms * GOVERN_STEP_NS;
@@ -161,7 +164,7 @@ static void next_steps(struct sched *s) {
     }
 }
 
-/* It has one of its steps from govern_look on. */
+/* Lets the job alternate around its part; govern_look chooses its steps from now on. */
 static void want_step(struct sched *s, uint32_t job, double part) {
     struct sched_job *j = &s->st.jobs[job];
     if (j->part <= 0) j->owed = 0;
@@ -205,7 +208,8 @@ static bool has_served(const struct sched *s, const struct service *v) {
     return v->fresh >= enough || (v->fresh == 0 && !asked);
 }
 
-/* All who are asked have served enough, and somebody was asked. */
+/* Every service that received requests has completed enough of them, and at least one received
+ * some. */
 static bool have_served(const struct sched *s) {
     const struct sched_state *st = &s->st;
     uint32_t asked = 0;
@@ -217,7 +221,7 @@ static bool have_served(const struct sched *s) {
     return asked > 0;
 }
 
-/* A boundary of somebody who yields will come: not of one whom an operator holds. */
+/* A best-effort job will reach a boundary: one that an operator has paused will not. */
 static bool has_cycles(const struct sched *s) {
     const struct sched_state *st = &s->st;
     for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
@@ -240,7 +244,8 @@ void govern_boundary(struct sched *s, uint32_t job, bool served) {
     if (cycle ? s->cycles >= s->config.period_cycles : !has_cycles(s)) s->period_at = st->now_ns;
 }
 
-/* Of two that are alike the one that came first rules. */
+/* Makes this service the ruling one if its relative error is larger. The earlier service wins a
+ * tie. */
 static void measure(struct sched *s, struct controlled *now, uint32_t service) {
     const struct service *v = &s->st.services[service];
     const struct sched_job *j = &s->st.jobs[v->job];
@@ -254,7 +259,7 @@ static void measure(struct sched *s, struct controlled *now, uint32_t service) {
     now->percent = percent_of(j);
 }
 
-/* That they are others, or that somebody promises something else, changes this. */
+/* Adds a job to the hash, which changes when the jobs or their targets change. */
 static uint64_t mix(uint64_t crew, const struct sched_job *j) {
     crew = (crew ^ j->id) * 0x9e3779b97f4a7c15u;
     crew = (crew ^ j->spec.slo_ns) * 0x9e3779b97f4a7c15u;
@@ -292,7 +297,8 @@ static void answer(struct sched *s, const struct controlled *now, uint32_t job) 
     if (before != rounded(st, j->part) && c->restart) j->restart_ns = c->restart(now);
 }
 
-/* What a service measured is judged by what it promised, and a band that is no difference. */
+/* Compares the service's measurement with its target. A difference within slo_band counts as none.
+ */
 static void keep(struct sched *s, struct service *v, bool stuck) {
     const struct sched_job *j = &s->st.jobs[v->job];
     uint64_t measured_ns = service_measure(v, percent_of(j));
@@ -314,7 +320,8 @@ static void end_period(struct sched *s) {
     begin_period(s);
 }
 
-/* Nobody promises anything any more: the controller begins anew with whoever does next. */
+/* The last target was withdrawn: clears the controller's memory, so that it starts anew with the
+ * next one. */
 static void end_control(struct sched *s) {
     if (s->controller->own_bytes) memset(s->controller_own, 0, s->controller->own_bytes);
     govern_change(s);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The core's side of the controller's seam: what services' requests took, when a control period is
- * over, and that jobs have the pause and the share that the controller answers (controller.h).
+ * The core's side of the controller interface (controller.h): measures the latencies of services,
+ * decides when a control period is over, and applies the controller's pauses and shares to jobs.
  *
- * A period is over when it is as long as it must be at least, every service that is asked has
- * served enough requests for what it promised, and the others have made enough iterations: a pause
- * shows in whole cycles of them only. It ends at one of their boundaries, where they make any, so
- * that it has no part of a cycle. Without enough of either it ends GOVERN_PATIENCE_NS after these
- * could be there.
+ * A period is over when it has its minimum length, every service that receives requests has
+ * completed enough of them, and best-effort jobs have completed enough iterations: a pause shows
+ * only in whole cycles of them. The period ends at one of their boundaries, if they reach any, so
+ * that it contains no partial cycle. Without enough requests or iterations it ends
+ * GOVERN_PATIENCE_NS after these could have occurred.
  */
 #ifndef DAEMON_SCHED_CORE_GOVERN_H
 #define DAEMON_SCHED_CORE_GOVERN_H
@@ -18,27 +18,27 @@
 #include "daemon/sched/core.h"
 
 #define GOVERN_PATIENCE_NS 4000000000ull
-/* How long a job has one step of the device's shares that is to have something between two. */
+/* Time for which a job whose part lies between two steps keeps one of them. */
 #define GOVERN_STEP_NS 10000000ull
 
-/* Room for so many services more: 0 or -ENOMEM. */
+/* Reserves memory for this many more services. Returns 0 or -ENOMEM. */
 int govern_reserve(struct sched *s, uint32_t more);
-/* The job's promise was made, changed or taken back; also when it ends. */
+/* Called when the job's target is set, changed or withdrawn, and when the job ends. */
 void govern_promise(struct sched *s, uint32_t job);
 void govern_forget(struct sched *s, uint32_t job);
-/* It is at its boundary: `served`, and a request was complete, which took its request_ns. */
+/* The job is at its boundary. `served`: a request completed, which took request_ns. */
 void govern_boundary(struct sched *s, uint32_t job, bool served);
-/* Another controller, which has memory of its own already: whatever the one before held back goes.
- */
+/* Called after the controller was replaced. Lifts everything that the previous one imposed; the new
+ * one has its own memory already. */
 void govern_change(struct sched *s);
-/* Pauses that are over, and a period that is. */
+/* Ends the pauses that are over, and the control period if it is. */
 void govern_look(struct sched *s);
-/* If there is reason to look. */
+/* Calls govern_look if anything is due. */
 static inline void govern_run(struct sched *s) {
     if (s->st.now_ns >= s->paced_at || s->st.now_ns >= s->period_at || s->st.now_ns >= s->steps_at)
         govern_look(s);
 }
-/* Which invariant does not hold of a job, or NULL. */
+/* Returns the first invariant that fails for the job, or NULL. */
 const char *govern_check(const struct sched *s, uint32_t job);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A scheduler's beginning and end, and its change of policies: what can fail is done before the
- * step (life_prepare), the change itself cannot.
+ * Creates, destroys, and changes policies. All that can fail happens before the step
+ * (life_prepare); the change itself cannot fail.
  */
 #include "daemon/sched/core/life.h"
 
@@ -28,15 +28,15 @@ static void drop_entry(struct sched_entry *e) {
     *e = (struct sched_entry){0};
 }
 
-/* A controller's memory, zeroed. 0 or -ENOMEM. */
+/* Allocates the controller's memory, zeroed. Returns 0 or -ENOMEM. */
 static int make_control(struct sched_entry *e) {
     if (!e->controller->own_bytes) return 0;
     e->controller_own = calloc(1, e->controller->own_bytes);
     return e->controller_own ? 0 : -ENOMEM;
 }
 
-/* With memory of its own when it is another kernel policy than now, or another controller. 0,
- * -EINVAL, -ENOMEM. */
+/* Prepares a configuration. A new kernel policy or controller gets its memory here. Returns 0,
+ * -EINVAL or -ENOMEM. */
 static int make_entry(const struct sched *s, const struct policy_config *policy,
                       struct sched_entry *out, char *why, size_t why_bytes) {
     struct sched_entry e = {0};
@@ -56,7 +56,7 @@ static int make_entry(const struct sched *s, const struct policy_config *policy,
 }
 
 int life_prepare(struct sched *s, const struct sched_event *events, uint32_t count) {
-    drop_entry(&s->entry); /* of a step that ran out of memory */
+    drop_entry(&s->entry); /* left by a step that ran out of memory */
     for (uint32_t i = count; i-- > 0;) {
         if (events[i].kind != SCHED_POLICY) continue;
         int err = make_entry(s, &events[i].policy, &s->entry, NULL, 0);
@@ -70,7 +70,7 @@ void life_still(struct sched *s, uint32_t job, bool still) {
     sched_emit(s, SCHED_STILL, job)->still = still;
 }
 
-/* All operations are the new policy's. */
+/* Hands all operations over to the new kernel policy. */
 static void enter_jobs(struct sched *s, const struct sched_entry *e) {
     struct sched_state *st = &s->st;
     if (s->policy) policy_memory_drop(s->policy, st->jobs_cap, &st->own);
@@ -93,7 +93,7 @@ void life_change(struct sched *s) {
     struct sched_entry e = s->entry;
     if (!e.policy) return;
     s->entry = (struct sched_entry){0};
-    s->config = e.config; /* what a policy that enters goes by */
+    s->config = e.config; /* the new policy may read the configuration when it enters */
     share_leave(s);
     if (e.policy != s->policy) enter_jobs(s, &e);
     if (e.controller != s->controller) enter_control(s, &e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Beginning and end, and the change of policies in between.
+ * Creates and destroys a scheduler, and changes its policies.
  */
 #ifndef DAEMON_SCHED_CORE_LIFE_H
 #define DAEMON_SCHED_CORE_LIFE_H
@@ -11,17 +11,17 @@
 
 #include "daemon/sched/sched.h"
 
-/* -EINVAL and a sentence in `why` (>= 160 bytes, or NULL) when there is no such policy or a number
- * is out of range. */
+/* Returns 0, -ENOMEM, or -EINVAL with a sentence in `why` (at least 160 bytes, or NULL) for an
+ * unknown policy or a number out of range. */
 int sched_create(struct sched **out, const struct sched_config *config, char *why,
                  size_t why_bytes);
 void sched_destroy(struct sched *s);
 
-/* Makes s->entry ready for the last valid POLICY of a step: 0 or -ENOMEM. */
+/* Prepares s->entry for the last valid SCHED_POLICY of a step. Returns 0 or -ENOMEM. */
 int life_prepare(struct sched *s, const struct sched_event *events, uint32_t count);
-/* Other policies from now on: s->entry, if it is ready. No operation and no place is lost. */
+/* Puts s->entry into effect if it is ready. No operation and no place in a queue is lost. */
 void life_change(struct sched *s);
-/* The job's kernels that are on the device stand still from now on, or go on. */
+/* Preempts the job's kernels on the device, or resumes them. */
 void life_still(struct sched *s, uint32_t job, bool still);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Room for everything that a step can need, before it changes anything.
+ * Allocates everything that a step can need before the step changes anything.
  */
 #include "daemon/sched/core/room.h"
 

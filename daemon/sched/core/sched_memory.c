@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Room for actions and for the order of events is no memory of the future: a scheduler that was put
- * back gets its own.
+ * Space for actions and for sorting events does not affect the scheduler's future: a restored
+ * scheduler allocates its own.
  */
 #include "daemon/sched/core/sched_memory.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler's one step: take the events in their order, let jobs in, give out turns, then run
- * whatever the kernel policy picks. All room that a step can need is reserved before it changes
- * anything (room.c), so that running out of memory leaves the state as it was, and a steady state
- * allocates nothing.
+ * The scheduler's step: takes the events in their order, admits jobs, gives out turns, then runs
+ * the operations that the kernel policy picks. All memory that a step can need is reserved before
+ * the step changes anything (room.c). So running out of memory leaves the state unchanged, and a
+ * steady state allocates nothing.
  */
 #include "daemon/sched/core/step.h"
 
@@ -65,7 +65,7 @@ static void free_op(struct sched_state *st, uint32_t op) {
     st->ops_used--;
 }
 
-/* Nothing of it runs any more, and it left. */
+/* Frees a job that has left and whose last operation has ended. */
 static void end_job(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     govern_forget(s, job);
@@ -143,7 +143,7 @@ static enum sched_fault take_submitted(struct sched *s, uint32_t job, const stru
     return SCHED_FAULT_NONE;
 }
 
-/* Operations end nearly in the order in which they were sent: the first look finds most. */
+/* Operations end nearly in the order of submission: usually the first entry matches. */
 static uint32_t find_running(const struct sched_state *st, uint32_t job, uint64_t name) {
     uint32_t op = st->jobs[job].head[SCHED_RUNNING];
     while (op != SCHED_NONE && st->ops[op].name != name)
@@ -180,16 +180,16 @@ static enum sched_fault take_done(struct sched *s, uint32_t job, const struct sc
     return SCHED_FAULT_NONE;
 }
 
-/* What its host did from the boundary before until the first operation came. What it waited for its
- * turn from then on is others' affair; of a turn that goes on over boundaries all is in the lap. */
+/* Host time between the previous boundary and the arrival of the first operation. The wait for the
+ * turn after that is not counted. When a turn spans boundaries, the whole time is in the lap. */
 static uint64_t host_ns(const struct sched_job *j) {
     uint64_t came_ns = j->request_at_ns < j->turn_ns ? j->request_at_ns : j->turn_ns;
     return j->boundary_ns && came_ns > j->boundary_ns ? came_ns - j->boundary_ns : 0;
 }
 
-/* A lap is from the turn to the end of its last operation: a boundary that only the next request
- * shows must not make the lease as long as the sleep before it. The part of the device that a job
- * uses is measured from turn to boundary, while no other job has a turn. */
+/* Ends a lap, which lasts from the turn to the end of its last operation. A boundary may be
+ * detected only at the next request; the idle time before that must not lengthen the lease. The
+ * job's demand is measured from turn to boundary, while no other job has a turn. */
 static void measure_lap(struct sched_state *st, struct sched_job *j) {
     uint64_t lap_ns = st->now_ns - j->turn_ns, before_ns = host_ns(j);
     bool worked = j->done_ns > j->turn_ns;
@@ -258,7 +258,8 @@ static enum sched_fault take_of_job(struct sched *s, uint32_t job, const struct 
 
 static enum sched_fault take_policy(struct sched *s, const struct sched_event *e) {
     if (sched_policy_check(&e->policy, NULL, 0)) return SCHED_FAULT_POLICY;
-    life_change(s); /* with the first of them that is valid: s->entry is of the last */
+    life_change(s); /* the first valid SCHED_POLICY applies s->entry, which was prepared from the
+                       last one */
     return SCHED_FAULT_NONE;
 }
 
@@ -298,7 +299,8 @@ static inline void take_event(struct sched *s, const struct sched_event *e) {
 
 /* ---- their order ----------------------------------------------------------------------------- */
 
-/* LEFT ends what its job said before it in the array: it is taken last then. */
+/* LEFT is taken last when its job sent an event that is taken later than LEFT before it in the
+ * array. */
 static bool left_waits(const struct sched_event *events, uint32_t left) {
     for (uint32_t i = 0; i < left; i++)
         if (events[i].job == events[left].job && events[i].kind > SCHED_LEFT) return true;
@@ -312,7 +314,7 @@ static bool ranks(const struct sched_event *events, uint32_t i, uint32_t rank) {
     return kind >= SCHED_EVENTS || (kind == SCHED_LEFT && left_waits(events, i));
 }
 
-/* One look at all for each kind that is there: they are few, and so are the events. */
+/* Takes the events kind by kind, with one pass over all for each kind present: both are few. */
 static __attribute__((noinline)) void
 take_unsorted(struct sched *s, const struct sched_event *events, uint32_t count, uint32_t kinds) {
     if (kinds & 1u << SCHED_LEFT) kinds |= 1u << SCHED_EVENTS;
@@ -323,7 +325,7 @@ take_unsorted(struct sched *s, const struct sched_event *events, uint32_t count,
     }
 }
 
-/* In order, as most often, they are taken as they come. */
+/* Events are usually in order already; these are taken as they come. */
 static void take_events(struct sched *s, const struct sched_event *events, uint32_t count,
                         struct room_batch batch) {
     if (batch.unsorted) {
@@ -336,7 +338,7 @@ static void take_events(struct sched *s, const struct sched_event *events, uint3
 
 /* ---- what may run ---------------------------------------------------------------------------- */
 
-/* Stream priorities (Orion, section 5.1.2), said when they begin to matter. */
+/* Sets the stream priority (Orion, section 5.1.2), lazily when the job's first operation runs. */
 static void set_level(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     uint8_t level = s->config.priorities && state_high(j);
@@ -363,7 +365,8 @@ static void run_op(struct sched *s, uint32_t op) {
     ready_started(s, op);
 }
 
-/* Whether anybody was told anything: then others may go. */
+/* Preempts and resumes kernels as the policy asks. True: something changed, so others may run now.
+ */
 static bool stand_still(struct sched *s) {
     struct sched_state *st = &s->st;
     bool told = false;

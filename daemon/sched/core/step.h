@@ -9,7 +9,7 @@
 
 #include "daemon/sched/sched.h"
 
-/* 0, or -ENOMEM with the state unchanged. */
+/* Takes one step. Returns 0, or -ENOMEM with the state unchanged. */
 int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *events, uint32_t count,
                struct sched_actions *out);
 

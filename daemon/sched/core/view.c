@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What people ask the scheduler.
+ * Queries of the scheduler's state.
  */
 #include "daemon/sched/core/view.h"
 
@@ -33,7 +33,7 @@ static bool is_waiting(const struct sched_job *j) {
     return j->used && !j->left && !j->refused && (!j->admitted || j->swapped);
 }
 
-/* Place in the queue for admission, from 1: how many go before it. */
+/* Place in the admission queue, from 1. */
 static uint32_t queue_position(const struct sched_state *st, const struct sched_job *j) {
     uint32_t position = 1;
     if (!is_waiting(j)) return 0;
@@ -42,18 +42,18 @@ static uint32_t queue_position(const struct sched_state *st, const struct sched_
     return position;
 }
 
-/* Its promise was not kept in the latest period, and nothing could be done about it. */
+/* The job missed its target in the latest period, and others had nothing left to give up. */
 static bool is_stuck(const struct sched_state *st, const struct sched_job *j) {
     return j->service != SCHED_NONE && st->services[j->service].is_stuck;
 }
 
-/* It is ahead of other jobs that compete for the device. */
+/* The job has received more than its share, so that other competing jobs go first. */
 static bool is_held_back(const struct sched *s, uint32_t job) {
     return s->st.share.on && !s->st.jobs[job].running && ranked_has(&s->st.ranked, job) &&
            !share_allows(s, job);
 }
 
-/* The turn that it waits for may be another lane's, where one lane runs at a time. */
+/* Where one lane runs at a time, a job of another lane may have the turn. */
 static enum sched_why why_no_turn(const struct sched_state *st, const struct sched_job *j) {
     uint32_t holder = state_domain(st, j->lane)->holder;
     bool other = holder != SCHED_NONE && st->jobs[holder].lane != j->lane;
@@ -87,7 +87,7 @@ static void show_control(const struct sched_state *st, const struct sched_job *j
     out->stuck = v->stuck;
 }
 
-/* The device's part of that time; 0: there was none. */
+/* The fraction of `ns` in which the device worked for the job, in thousandths; 0 when `ns` is 0. */
 static uint32_t busy_milli(const struct sched_job *j, uint64_t ns) {
     if (!ns) return 0;
     double part = (double)j->alone_busy_ns * 1000 / (double)ns;
