@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Admission: which of the waiting jobs may begin (Salus, Algorithm 1: JOBARRIVE, JOBFINISH,
- * LANEMOVED and PROCESSREQUESTS). The pending jobs are looked at again whenever memory comes back,
- * not only when a lane is deleted (as printed, line 10). A job may go before an earlier one that
- * does not fit, but only so often: then the earlier one's place is kept for it.
+ * Admission decides which of the waiting jobs may begin (Salus, Algorithm 1: JOBARRIVE, JOBFINISH,
+ * LANEMOVED and PROCESSREQUESTS). The pending jobs are examined whenever memory becomes free, not
+ * only when a lane is deleted (as printed, line 10). A job may be admitted before an earlier job
+ * that does not fit, but only `overtakes` times: then the earlier job's place is reserved.
  *
- * A job whose needs are unknown begins with no reservation and asks (grow.h); its reservation is
- * set after its first iterations (SCHED_MEASURED), or as it stands then when it has none for a
- * while. It begins beside others only where a part of the device is free, and until it holds as
- * much, that part is kept for it, for a lease. So several are measured side by side.
+ * A job whose needs are unknown begins without a reservation and asks for memory (grow.h). Its
+ * reservation is set after its first iterations (SCHED_MEASURED), or to its current usage when it
+ * has completed none for a while. It begins beside others only if unknown_part of the device is
+ * free. Until it holds that much, the rest of that part stays reserved for it, for one lease. So
+ * several jobs can be measured side by side.
  *
  * Jobs of one run may wait for one another. Once one of them is admitted, the others never wait:
- * they are admitted, or refused where they do not fit.
+ * each is admitted, or refused if it does not fit.
  *
- * With swap, a waiting job that ranks before admitted ones may take the memory of those that are
- * at a boundary; they wait in its place (section 4.2). So may any waiting job with the memory of
- * those that have had nothing to do for a lease: they wait until they have. A job of another user
- * may take the memory of those that have been idle for idle_after even without swap.
+ * With swap, a waiting job that ranks before admitted jobs may take the memory of those at a
+ * boundary, which then wait in its place (section 4.2). Any waiting job may also take the memory of
+ * jobs that have been idle for a lease; these wait until they have work again. Even without swap, a
+ * job of another user may take the memory of jobs that have been idle for idle_after.
  *
  * While jobs of several users wait or are admitted, each user has an equal part of the memory
- * (parts.h): beyond it a user's job waits while another user's waits for memory within its part.
+ * (parts.h). A user's job that exceeds the part waits while another user's job waits within its
+ * part.
  */
 #include "daemon/sched/admission/admit.h"
 
@@ -31,7 +33,7 @@
 #include "daemon/sched/dispatch/ready.h"
 #include "daemon/sched/dispatch/turn.h"
 
-#define ADMIT_SCAN 64 /* waiting jobs that one look considers */
+#define ADMIT_SCAN 64 /* number of waiting jobs that one pass considers */
 #define ADMIT_MEASURE_LEASES 10
 
 /* ---- the queue ------------------------------------------------------------------------------- */
@@ -128,8 +130,9 @@ static void unlink_admitted(struct sched_state *st, uint32_t job) {
     st->admitted_count--;
 }
 
-/* A job left the lane, or lost its memory: without anybody inside, it shrinks to what the others
- * need, which is nothing when they are all swapped out. `before`: its size then. */
+/* Shrinks a lane after a job left it or lost its memory, if no job's ephemeral pages are in it. The
+ * lane shrinks to its members' needs, which are 0 when all are swapped out. `before`: the lane's
+ * size before the job left. */
 static void settle_lane(struct sched *s, uint32_t lane, uint64_t before) {
     struct lanes *l = s->st.lanes;
     if (lanes_open(l, lane) && s->st.lane[lane].inside == SCHED_NONE) lanes_settle(l, lane);
@@ -139,7 +142,7 @@ static void settle_lane(struct sched *s, uint32_t lane, uint64_t before) {
 static void begin_job(struct sched *s, uint32_t job, uint32_t lane, enum lane_how how) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
-    if (how == LANE_OPENED) { /* its number may have been another lane's */
+    if (how == LANE_OPENED) { /* another lane may have had this number */
         st->lane[lane] = (struct sched_lane){.inside = SCHED_NONE, .last = SCHED_NONE};
         st->domains[lane + 1].floor = 0;
     }
@@ -154,7 +157,7 @@ static void begin_job(struct sched *s, uint32_t job, uint32_t lane, enum lane_ho
     turn_attach(s, job);
 }
 
-/* Another job of its run is admitted: this one does not wait for memory then. */
+/* Another job of the same run is admitted, so that this one does not wait for memory. */
 static bool has_peer(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
@@ -224,14 +227,15 @@ static bool bring_back(struct sched *s, uint32_t job) {
     return true;
 }
 
-/* All that are admitted have one user then. Who is swapped out has not left. */
+/* Another user's jobs are on a one_user device. All admitted jobs have one user there; a
+ * swapped-out job still counts. */
 static bool is_foreign(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     return s->one_user && st->admitted != SCHED_NONE && !st->jobs[job].admitted &&
            st->jobs[st->admitted].spec.user != st->jobs[job].spec.user;
 }
 
-/* `reorganise`: others may be moved for it. The job is out of the queue. */
+/* Tries to admit a job that was taken out of the queue. `reorganise`: other jobs may be moved. */
 static bool try_job(struct sched *s, uint32_t job, bool reorganise) {
     struct sched_job *j = &s->st.jobs[job];
     if (j->spec.paused) {
@@ -248,8 +252,8 @@ static bool try_job(struct sched *s, uint32_t job, bool reorganise) {
 
 /* ---- making room ----------------------------------------------------------------------------- */
 
-/* Draining lanes (lanes_admit with reorganise): moves whoever can be moved now. True when any was.
- */
+/* Drains lanes (lanes_admit with reorganise) by moving every job that can be moved now. Returns
+ * true when a job was moved. */
 static bool drain_for(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     uint32_t from = st->jobs[job].lane, to;
@@ -286,8 +290,7 @@ static void swap_out(struct sched *s, uint32_t victim) {
     put_waiting(s, victim);
 }
 
-/* What must be free for the job at the least: P, and a lane if none that is open is large enough.
- */
+/* Memory that must be free for the job at least: P, and E unless an open lane is large enough. */
 static uint64_t least_need(const struct sched *s, const struct sched_job *j) {
     const struct lanes *l = s->st.lanes;
     uint64_t e = lanes_round(l, j->spec.ephemeral_bytes);
@@ -296,9 +299,9 @@ static uint64_t least_need(const struct sched *s, const struct sched_job *j) {
     return lanes_round(l, j->spec.persistent_bytes) + e;
 }
 
-/* The job is out of the queue. What had to go for it, longest first, waits in its place. True when
- * anything changed. It may go for nothing (a group, max_lanes): that is not tried again before
- * somebody leaves or changes his needs. */
+/* Swaps out jobs for this one, which is out of the queue, the longest idle first; they wait in its
+ * place. Returns true when anything changed. The job may still not fit (a group, max_lanes): then
+ * this is not tried again before a job leaves or changes its needs. */
 static bool swap_for(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     uint64_t room, need = least_need(s, j);
@@ -316,23 +319,23 @@ static bool swap_for(struct sched *s, uint32_t job) {
     return any;
 }
 
-/* It would do something if it had its memory. */
+/* The job has work, and lacks only its memory. */
 static bool is_hungry(const struct sched_job *j) {
     return !j->spec.paused && (!j->swapped || j->waiting || j->wanted);
 }
 
 /* ---- PROCESSREQUESTS (Algorithm 1, lines 15-20) ---------------------------------------------- */
 
-/* The job keeps its place: none that comes later begins before it. Who is swapped out may come back
- * all the same, for it may hold what the job waits for. */
+/* The job's place is reserved: no later job is admitted before it. Swapped-out jobs may still come
+ * back, because they may hold what this job waits for. */
 static bool reserves(const struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
     if (!is_hungry(j)) return false;
     return s->lane_policy->sticky || j->overtaken >= s->config.overtakes;
 }
 
-/* Tries the first of the queue in its order; leaves those that stay in `kept`. True when any was
- * admitted. */
+/* Tries the first jobs of the queue in order and puts those that stay into `kept`. Returns true
+ * when any was admitted. */
 static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
     struct sched_state *st = &s->st;
     bool any = false, reserved = false;
@@ -360,14 +363,14 @@ static bool try_first(struct sched *s, uint32_t *kept, uint32_t *count) {
     return any;
 }
 
-/* True if the memory of jobs that may go for this one, and free memory, are enough for it. */
+/* Free memory and that of the jobs that may be swapped out suffice for this job. */
 static bool can_swap(const struct sched *s, uint32_t job) {
     uint64_t room;
     return victim_find(s, job, &room) != SCHED_NONE && room >= least_need(s, &s->st.jobs[job]);
 }
 
-/* The job for which others go to host memory: where jobs are swapped, the first in the queue; else
- * the first that another user's idle jobs make room for. */
+/* The job for which others are swapped out: with swap the first in the queue, else the first that
+ * another user's idle jobs can make room for. SCHED_NONE: no such job. */
 static uint32_t first_hungry(const struct sched *s, const uint32_t *kept, uint32_t count) {
     for (uint32_t i = 0; victim_may_swap(s) && i < count; i++)
         if (is_hungry(&s->st.jobs[kept[i]]) && !is_foreign(s, kept[i]) &&
@@ -376,8 +379,8 @@ static uint32_t first_hungry(const struct sched *s, const uint32_t *kept, uint32
     return SCHED_NONE;
 }
 
-/* One look at the queue; true when a job was admitted or memory was freed, so that another look may
- * find more. */
+/* One pass over the queue. Returns true when a job was admitted or memory was freed, so that
+ * another pass may admit more. */
 static bool scan_queue(struct sched *s) {
     uint32_t kept[ADMIT_SCAN], count;
     bool any = try_first(s, kept, &count);
@@ -431,7 +434,8 @@ static void take_measured(struct sched *s) {
     }
 }
 
-/* Those who are idle for long enough already have been looked at. */
+/* Sets the time at which the next admitted job becomes idle. Jobs that are idle already have been
+ * examined. */
 static void watch_idle(struct sched *s) {
     const struct sched_state *st = &s->st;
     s->idle_at = SCHED_NEVER;
@@ -444,7 +448,8 @@ static void watch_idle(struct sched *s) {
     }
 }
 
-/* The job is waiting. True when it began; else it is refused. */
+/* Admits a waiting job whose run has begun, and returns true. Refuses the job if it does not fit.
+ */
 static bool follow_run(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     take_waiting(s, job);
@@ -455,7 +460,7 @@ static bool follow_run(struct sched *s, uint32_t job) {
     return false;
 }
 
-/* Processes of runs of which one is admitted: those that wait follow it now, or never. */
+/* Admits or refuses the waiting processes of every run that has begun. */
 static void gather_runs(struct sched *s) {
     struct sched_state *st = &s->st;
     if (!s->gather) return;
@@ -468,7 +473,7 @@ static void gather_runs(struct sched *s) {
     s->gather = false;
 }
 
-/* Idle jobs go to host memory for the one that waits for memory beyond what it holds. */
+/* Swaps out idle jobs for the growing job. */
 static bool swap_for_grower(struct sched *s) {
     uint32_t job = s->st.grower;
     bool any = false;
@@ -494,7 +499,7 @@ void admit_look(struct sched *s) {
     gather_runs(s);
     while (s->st.pending != SCHED_NONE && scan_queue(s))
         gather_runs(s);
-    grow_look(s); /* what had to go for a newcomer may have been more than that took */
+    grow_look(s); /* more memory may have been freed than the new job took */
     if (s->st.pending == SCHED_NONE) lanes_keep(s->st.lanes);
     s->part_at = s->st.pending == SCHED_NONE ? SCHED_NEVER : grow_aside_until(s);
     watch_idle(s);

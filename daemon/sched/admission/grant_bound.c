@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memory that an admitted job can have at once: what grow_asked would grant it without a wait.
- * Random worlds hold one against the other (test/plain/sched_world.c).
+ * The memory that an admitted job can get at once: what grow_asked would grant without a wait. A
+ * random test compares the two (test/plain/sched_world.c).
  */
 #include "daemon/sched/admission/grant_bound.h"
 
 #include "daemon/sched/core.h"
 
-/* A lane's memory is there already. */
+/* The lane's present size costs nothing. */
 static struct sched_need with_free(const struct sched_state *st, uint32_t job, uint64_t free) {
     const struct lanes *l = st->lanes;
     uint64_t e = lanes_ephemeral(l, job), lane = lanes_size(l, st->jobs[job].lane);

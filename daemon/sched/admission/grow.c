@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Growing beyond a reservation. Memory that is free is granted at once. Else the job may become the
- * grower; it is denied
- *   - at once where no sum of what others hold would do, where an earlier job is the grower
- * already, or where it waited in vain and nothing was given back since;
- *   - later when an earlier job needs to wait, when those that could give memory have become too
- *     few, or when grow_wait is over.
- * All other jobs get every answer at once, so that none of them waits for the grower's memory.
+ * Growth beyond a reservation. Free memory is granted at once. Otherwise the job may become the
+ * grower, which waits. The grower is denied
+ *   - at once if the memory that others hold cannot suffice, if an earlier job is the grower
+ *     already, or if the job waited in vain and no memory was freed since;
+ *   - later if an earlier job needs to wait, if too few jobs remain that could free memory, or when
+ *     grow_wait is over.
+ * All other jobs are answered at once, so that none of them waits for the grower's memory.
  */
 #include "daemon/sched/admission/grow.h"
 
@@ -46,7 +46,7 @@ uint64_t grow_missing(const struct sched *s) {
     return bytes > room ? bytes - room : 0;
 }
 
-/* Bytes that are kept for the admitted job. */
+/* Memory reserved for an admitted job of unknown needs beyond what it holds. */
 static uint64_t kept_bytes(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
@@ -80,15 +80,15 @@ uint64_t grow_aside(const struct sched *s, uint32_t job) {
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* True if job `k` will give memory back whatever becomes of `job`: when it ends, or when its
- * operator's patience does. */
+/* The job k will free memory independently of `job`: when it ends, or when its operator loses
+ * patience. */
 static bool is_giver(const struct sched_state *st, uint32_t job, uint32_t k) {
     const struct sched_job *j = &st->jobs[k];
     return k != job && !j->spec.paused && !grow_related(j, &st->jobs[job]);
 }
 
-/* Bytes that all jobs hold that may give memory back; a lane counts by the part of its members that
- * they are. */
+/* Memory of all jobs that may free some. A job counts with its share of the lane, divided by the
+ * number of members. */
 static uint64_t givers_bytes(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     uint64_t sum = 0;
@@ -102,7 +102,8 @@ static uint64_t givers_bytes(const struct sched *s, uint32_t job) {
     return sum;
 }
 
-/* Under a sticky policy the holder of the turn would wait for jobs that wait for its end. */
+/* The job may wait for this growth. Under a sticky policy it could not: the holder of the turn
+ * would wait for jobs that wait for the end of its turn. */
 static bool has_hope(const struct sched *s, uint32_t job, const struct sched_need *need) {
     uint64_t bytes = growth(s, job, need), room = free_bytes(s);
     if (s->lane_policy->sticky || s->st.jobs[job].swapped || bytes == UINT64_MAX) return false;
@@ -160,7 +161,7 @@ bool grow_look(struct sched *s) {
     struct sched_state *st = &s->st;
     if (st->grower == SCHED_NONE) return false;
     struct sched_job *j = &st->jobs[st->grower];
-    /* It may have got more meanwhile, of what it did not wait for. */
+    /* The job's reservation may have grown meanwhile by requests that needed no wait. */
     if (j->ask.persistent_bytes < j->spec.persistent_bytes)
         j->ask.persistent_bytes = j->spec.persistent_bytes;
     if (j->ask.ephemeral_bytes < j->spec.ephemeral_bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One look at all jobs; users are found by comparing, for there are few.
+ * One pass over all jobs. Users are found by comparison, because there are few.
  */
 #include "daemon/sched/admission/parts.h"
 
@@ -20,7 +20,8 @@ void parts_joined(struct sched *s, uint32_t job) {
         s->several_users = counts(&st->jobs[k]) && st->jobs[k].spec.user != st->jobs[job].spec.user;
 }
 
-/* Bytes that the job holds; its lane counts by the part of the members that it is. */
+/* Memory of the job, with its share of the lane: the lane's size divided by the number of members.
+ */
 static uint64_t held_bytes(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
     if (!j->admitted || j->swapped) return 0;
@@ -47,7 +48,7 @@ static bool is_beyond(const struct sched *s, const struct parts *parts, uint32_t
     return held + needed_bytes(s, job) > parts->part_bytes;
 }
 
-/* How many users there are, and what each holds. */
+/* Counts the users, and sums up the memory of each. */
 static uint32_t count_users(struct sched_state *st) {
     uint32_t users = 0;
     for (uint32_t job = 0; job < st->jobs_cap; job++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Users' parts of the memory: where jobs of several users are there, an equal one each. A user may
- * have more as long as nobody else waits for memory within its own part.
+ * Divides the memory equally among users when several have jobs. A user may have more as long as no
+ * other user's job waits for memory within its own part.
  */
 #ifndef DAEMON_SCHED_ADMISSION_PARTS_H
 #define DAEMON_SCHED_ADMISSION_PARTS_H
@@ -11,17 +11,17 @@
 
 #include "daemon/sched/core.h"
 
-/* Good until a job is admitted or gives memory back. */
+/* Valid until a job is admitted or frees memory. */
 struct parts {
-    uint64_t part_bytes;     /* 0: there is one user, or parts are of no account */
-    uint32_t waits;          /* a job that waits within its user's part; SCHED_NONE */
-    bool several_users_wait; /* such jobs */
+    uint64_t part_bytes;     /* bytes of each user's part; 0: unlimited */
+    uint32_t waits;          /* a job that waits within its user's part, or SCHED_NONE */
+    bool several_users_wait; /* such jobs of several users wait */
 };
 
 void parts_joined(struct sched *s, uint32_t job);
 struct parts parts_of(struct sched *s);
-/* The waiting job would bring its user beyond the part while another user's waits within. One that
- * was overtaken often enough yields no more. */
+/* The waiting job would exceed its user's part while another user's job waits within its own. A job
+ * that was overtaken `overtakes` times no longer yields. */
 bool parts_yields(const struct sched *s, const struct parts *parts, uint32_t job);
 
 #endif

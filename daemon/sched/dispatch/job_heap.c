@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A pairing heap with its links in the jobs.
+ * A pairing heap whose links are in the jobs.
  */
 #include "daemon/sched/dispatch/job_heap.h"
 
 #include "daemon/sched/state.h"
 
-/* In one place of the code: what an order costs is this. */
+/* The only place that defines the order, inlined for speed. */
 static inline bool before(const struct order_node *a, const struct order_node *b) {
     if (a->priority != b->priority) return a->priority > b->priority;
     if (a->rank != b->rank) return a->rank < b->rank;
@@ -17,7 +17,7 @@ bool job_heap_before(const struct order_node *a, const struct order_node *b) {
     return before(a, b);
 }
 
-/* Two trees become one; either may be empty. */
+/* Joins two trees, of which either may be empty. */
 static inline uint32_t meld(struct sched_job *jobs, uint32_t a, uint32_t b) {
     if (a == JOB_HEAP_NONE) return b;
     if (b == JOB_HEAP_NONE) return a;
@@ -35,8 +35,8 @@ static inline uint32_t meld(struct sched_job *jobs, uint32_t a, uint32_t b) {
     return a;
 }
 
-/* The children of a removed node become one tree: pairs from left to right, then all from right to
- * left. */
+/* Joins the children of a removed node into one tree: in pairs from left to right, then all from
+ * right to left. */
 static uint32_t join_pairs(struct sched_job *jobs, uint32_t first) {
     uint32_t pairs = JOB_HEAP_NONE, whole = JOB_HEAP_NONE;
     while (first != JOB_HEAP_NONE) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pauses that are waited for. What a job is due would be lost to it if others began a long kernel,
- * or a long iteration in its lane, each time its host turns a result into the next launch. So the
- * job that received least is waited for when it has nothing more to run. The device may idle for
- * that, but no longer than `idle_turn` and than the work before the pause, and ever more rarely if
- * the job does not come back in time. Once the device has idled for a twentieth of the time, it
- * idles no longer than a quarter of that work (ADR 0029).
+ * Waits for the next operation of the least served job (anticipation). Such a job would lose its
+ * share if others began a long kernel, or a long iteration in its lane, each time its host turns a
+ * result into the next launch. So the device may idle for the job that has received least when it
+ * has nothing more to run. It idles at most for `idle_turn` and for the length of the work before
+ * the pause, and ever more rarely if the job does not come back in time. Once the device has idled
+ * for a twentieth of the time, it idles for at most a quarter of that work (ADR 0029).
  *
  * The idea is that of anticipatory disk scheduling (Iyer and Druschel, SOSP 2001).
  */
@@ -17,20 +17,21 @@
 
 #include "daemon/sched/core.h"
 
-#define PAUSE_PART 4            /* where too much was spent: at most such a part of the work */
-#define PAUSE_SPENT 20          /* the part of the time that may be spent on pauses, */
-#define PAUSE_DEBT_NS 50000000u /* as of the latest second */
-#define PAUSE_MISSED 6          /* of 2^6 pauses one at least is waited for */
+#define PAUSE_PART 4   /* divisor of the preceding work when too much time was spent on pauses */
+#define PAUSE_SPENT 20 /* divisor of the time that may be spent on pauses */
+#define PAUSE_DEBT_NS \
+    50000000u          /* idle time at which too much was spent: a twentieth of the latest second */
+#define PAUSE_MISSED 6 /* after misses, the device waits at one pause in 2^6 at least */
 
-/* A step begins: time has passed. And it ends. */
+/* pause_passed: a step begins, `ns` after the previous one. pause_look: a step ends. */
 void pause_passed(struct sched_state *st, uint64_t ns);
 void pause_look(struct sched_state *st);
 
-/* An operation of the job, which has none, is about to be queued: its pause is over. */
+/* Ends the pause of an idle job, one of whose operations is about to be queued. */
 void pause_over(struct sched_state *st, uint32_t job);
 
-/* The time until which the job, which has the turn or had the latest one, is waited for; 0: it is
- * not. */
+/* Time until which the device waits for the job, which has the turn or had the latest one; 0: it
+ * does not wait. */
 uint64_t pause_end(const struct sched_state *st, uint32_t job);
 
 #endif

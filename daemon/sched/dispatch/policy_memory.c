@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel policy's memory: of its own, and for each job. Zeroed is empty.
+ * A kernel policy's memory: one block, and an item for each job. An empty item is all zero.
  */
 #include "daemon/sched/dispatch/policy_memory.h"
 
@@ -12,7 +12,7 @@ static void *job_at(const struct policy *policy, const struct sched_own *own, ui
     return (char *)own->jobs + job * policy->job_bytes;
 }
 
-/* Nothing where nothing is asked for. */
+/* Allocates zeroed memory, or sets *out to NULL when its size is 0. */
 static int make(void **out, size_t items, size_t bytes) {
     *out = items && bytes ? calloc(items, bytes) : NULL;
     return items && bytes && !*out ? -ENOMEM : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs that have an operation to run, and who of them is served next: the core's side of the kernel
- * policy's seam, and the only place that calls its hooks. What is counted changes first, then the
- * policy is told, then the job goes to where it belongs.
+ * The queues of jobs that have an operation to run, and the choice of the next operation. This is
+ * the core's side of the kernel policy interface, and the only file that calls its hooks. Counters
+ * change first, then the policy is informed, then the job moves to its place.
  */
 #include "daemon/sched/dispatch/ready.h"
 
@@ -18,7 +18,7 @@ static __attribute__((noinline)) void put_ranked(struct sched *s, uint32_t job, 
         share_put(s, job, op);
 }
 
-/* Nothing is called but last, so that an operation's way keeps nothing on the stack. */
+/* Calls functions only in tail position, so that an operation's path keeps nothing on the stack. */
 void ready_place(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     uint32_t op = state_oldest(st, job);
@@ -32,7 +32,8 @@ void ready_place(struct sched *s, uint32_t job) {
         ranked_put(&st->ranked, job, st->ops[op].arrival, 0, op);
 }
 
-/* What is on the device of a job that has no class, or is of the other one. */
+/* Adds the job's operations on the device to the counters of its class, or subtracts them, when the
+ * job changes its class. */
 static void count_job(struct sched_state *st, uint32_t job, int change) {
     uint32_t op = st->jobs[job].head[SCHED_RUNNING];
     for (; op != SCHED_NONE; op = st->ops[op].next) {
@@ -41,7 +42,7 @@ static void count_job(struct sched_state *st, uint32_t job, int change) {
     }
 }
 
-/* The shortest request of the high-priority jobs. */
+/* Recomputes the shortest request latency of the high-priority jobs. */
 static void requests(struct sched_state *st) {
     struct classes *c = &st->classes;
     c->request_ns = c->high_count ? UINT64_MAX : 0;

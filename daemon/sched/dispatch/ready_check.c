@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The queues of jobs that have an operation to run, against the jobs themselves.
+ * Compares the queues of ready jobs with the jobs themselves.
  */
 #include "daemon/sched/dispatch/ready_check.h"
 
@@ -23,7 +23,7 @@ static const char *check_ranked(const struct sched *s) {
     return ranked_check(&st->ranked);
 }
 
-/* What should be counted goes to `sum`. */
+/* Checks a job's class, and adds the expected counts to `sum`. */
 static const char *check_of_class(const struct sched_state *st, uint32_t job, struct classes *sum) {
     const struct sched_job *j = &st->jobs[job];
     const struct class_slot *slot = &st->classes.slots[job];

@@ -7,7 +7,7 @@
 
 struct sched;
 
-/* NULL, or which invariant of the queues does not hold. */
+/* Returns NULL or the first invariant that fails. */
 const char *ready_check(const struct sched *s);
 
 #endif

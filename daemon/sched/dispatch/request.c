@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long a job's requests take when it has the device to itself, learnt while it runs: "a request
- * refers to a single batch of inference requests; for training jobs, to a single training
- * iteration" (Orion, section 5.2). A request is alone when at no time of it two jobs had something
- * on the device, and its job never waited for a turn.
+ * Measures how long a job's requests take when it has the device to itself. "A request refers to a
+ * single batch of inference requests; for training jobs, to a single training iteration" (Orion,
+ * section 5.2). A request counts as alone if two jobs never had operations on the device at once
+ * during it, and its job never waited for a turn.
  */
 #include "daemon/sched/dispatch/request.h"
 
@@ -19,7 +19,7 @@ bool request_end(struct sched_state *st, struct sched_job *j) {
     }
     j->request_kernels_ns = j->kernels_ns;
     j->kernels_ns = 0;
-    /* What came ahead of the boundary belongs to the request that begins here. */
+    /* Operations that arrived ahead of the boundary belong to the request that begins here. */
     j->requested = j->waiting > 0;
     j->request_at_ns = st->now_ns;
     return served;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an iteration is to a client that waits for it: when it began, how long it took.
+ * An iteration as a request of a client that waits for it: its start and its latency.
  */
 #ifndef DAEMON_SCHED_DISPATCH_REQUEST_H
 #define DAEMON_SCHED_DISPATCH_REQUEST_H
 
 #include "daemon/sched/state.h"
 
-/* An operation of the job's current iteration came. */
+/* Begins the request when the first operation of the job's current iteration arrives. */
 static inline void request_begin(struct sched_state *st, struct sched_job *j) {
     if (j->requested) return;
     j->requested = true;
     j->request_at_ns = st->now_ns;
 }
-/* Its iteration is complete: whether that was a request, whose request_ns is known now. */
+/* Ends the request at a boundary. Returns whether there was one; its request_ns is set then. */
 bool request_end(struct sched_state *st, struct sched_job *j);
-/* What is on the device changes now: until this moment, jobs may have shared it. */
+/* Called before the set of operations on the device changes: records that jobs shared it until now.
+ */
 static inline void request_mixed(struct sched_state *st) {
     if (st->active > 1) st->mixed_ns = st->now_ns;
 }

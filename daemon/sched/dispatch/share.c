@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs that compete are in a heap by what they received. A key there is never larger than its job's
- * number: numbers that fall are put right at once, numbers that rise when the job comes to the top,
- * and a job that no longer competes leaves from there. So a step costs O(log jobs), amortised.
+ * Competing jobs are in a heap by the service that they have received. A key is never larger than
+ * its job's number: when a number falls, its key is corrected at once; when it rises, only once the
+ * job reaches the top. A job that no longer competes leaves from the top, too. So a step costs
+ * O(log jobs) amortised.
  */
 #include "daemon/sched/dispatch/share.h"
 
@@ -60,20 +61,20 @@ void share_forget(struct sched *s, uint32_t job) {
     if (at != MINHEAP_NONE) minheap_remove(&sh->jobs, at, key_before, sh->keys);
 }
 
-/* It is never held back, and holds nobody back: others are to make way for it anyway. */
+/* The job is never held back and holds no other job back: others yield to it anyway. */
 static bool is_exempt(const struct sched_state *st, const struct sched_job *j) {
     return state_high(j) || (st->share.keeps_promises && j->spec.slo_ns);
 }
 
-/* The turn of its lane is the job's, or would be if it had an operation. */
+/* The job has its lane's turn, or would have it if it had an operation. */
 static bool turn_is_of(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
     if (!j->admitted || j->turn) return j->turn;
     return state_domain(st, j->lane)->holder == SCHED_NONE && st->lane[j->lane].last == job;
 }
 
-/* The time at which the job gets the turn of its lane, which an idle job has; 0: it does not. If
- * its memory in the lane is to be copied, that may be long, and nobody is held back for it. */
+/* Time at which the job gets its lane's turn from an idle holder; 0: it does not. Copying a
+ * holder's ephemeral memory may take long, so no job is held back during that. */
 static uint64_t gets_turn_at(const struct sched_state *st, uint32_t job) {
     const struct sched_domain *d = state_domain(st, st->jobs[job].lane);
     if (d->ready != job || d->holder == SCHED_NONE) return 0;
@@ -81,7 +82,7 @@ static uint64_t gets_turn_at(const struct sched_state *st, uint32_t job) {
     return state_is_idle(holder) && !holder->lane_bytes ? d->end_ns : 0;
 }
 
-/* The time until which the job competes, unless something changes; 0: it does not. */
+/* Time until which the job competes, unless something changes; 0: it does not compete. */
 static uint64_t competes_until(const struct sched_state *st, uint32_t job) {
     const struct sched_job *j = &st->jobs[job];
     if (is_exempt(st, j)) return 0;
@@ -90,12 +91,12 @@ static uint64_t competes_until(const struct sched_state *st, uint32_t job) {
         uint64_t turn = gets_turn_at(st, job);
         return turn > st->now_ns ? turn : 0;
     }
-    /* If operations of the next iteration wait, the boundary is about to be passed. */
+    /* If operations of the next iteration wait, the boundary will be passed soon. */
     uint64_t until = j->waiting ? j->done_ns + st->config->idle_turn_ns : pause_end(st, job);
     return until > st->now_ns ? until : 0;
 }
 
-/* Finds the job that competes and is served least, and raises the floor to it. */
+/* Finds the least served of the competing jobs, and raises the floor to its service. */
 static void look(struct sched_state *st) {
     struct sched_share *sh = &st->share;
     sh->wake_ns = sh->least = SCHED_NEVER;
@@ -188,9 +189,9 @@ bool share_allows(const struct sched *s, uint32_t job) {
     return ahead <= s->lane_policy->service(&s->st, job, SHARE_LAG_NS);
 }
 
-/* If an operation of the least served job is under way for longer than was expected, the job is
- * charged for the time so far: a kernel without an end must not hold others back for ever. True
- * when it was. Otherwise that may be so SHARE_LAG_NS later than expected. */
+/* Charges the least served job for an operation that runs longer than expected, for the time so
+ * far: a kernel without an end must not hold others back forever. Returns true when it charged the
+ * job. Otherwise sets the wake-up to SHARE_LAG_NS after the expected end. */
 static bool charge_overdue(struct sched *s) {
     struct sched_state *st = &s->st;
     struct sched_share *sh = &st->share;

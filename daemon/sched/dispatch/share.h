@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shares of the device: under a lane policy that levels service (fair), device time goes by weight
- * whatever lane a job is in. Turns level the jobs of one lane; this levels the jobs that have the
- * turns of different lanes, by holding back operations of those that are ahead (ADR 0029).
+ * Shares of the device: under a lane policy that balances service (fair), device time is divided by
+ * weight across all lanes. Turns balance the jobs of one lane. This module balances the jobs that
+ * have the turns of different lanes, by holding back operations of jobs that are ahead (ADR 0029).
  *
- * Operations go in the order of what their jobs received, and only while that is no more than
- * SHARE_LAG_NS of device time ahead of the least served job that competes. A job competes while it
- * has an operation on the device or one that may go there, and while its pause is waited for
- * (pause.h). Expected time is charged when an operation is sent and put right when it ends, so that
- * a queue of operations counts.
+ * Operations run in the order of their jobs' received service, and only while a job is at most
+ * SHARE_LAG_NS of device time ahead of the least served competing job. A job competes while it has
+ * an operation on the device or one that may go there, and while the device waits for it (pause.h).
+ * A job is charged the expected time when an operation is sent, and the charge is corrected when
+ * the operation ends, so that queued operations count.
  *
- * Jobs of high priority are never held back, and hold nobody back; nor are jobs with a promise
- * where a controller takes from others what keeps it.
+ * Jobs of high priority are never held back, and hold no job back. The same holds for jobs with a
+ * latency target under a controller that enforces targets.
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
@@ -23,43 +23,45 @@
 
 #include "daemon/sched/core.h"
 
-#define SHARE_LAG_NS 1000000ull /* of device time, that a job may be ahead of the least served */
+#define SHARE_LAG_NS \
+    1000000ull /* device time by which a job may be ahead of the least served one */
 
-/* Room for `count` jobs, of which the first `have` exist. 0 or -ENOMEM. */
+/* Allocates space for `count` jobs, of which the first `have` exist. Returns 0 or -ENOMEM. */
 int share_reserve(struct sched_state *st, uint32_t have, uint32_t count);
 
-/* No jobs are levelled while policies change; from now on they are, if the new policies level
- * them. The caller places every job's operations anew. */
+/* share_leave stops balancing while policies change; share_enter starts it again if the new lane
+ * policy balances. The caller places every job's operations anew. */
 void share_leave(struct sched *s);
 void share_enter(struct sched *s);
 
-/* The job received `ns` of service; negative: it is given back. */
+/* Charges the job for `ns` of service; negative: gives it back. */
 void share_charge(struct sched *s, uint32_t job, int64_t ns);
-/* The job has a new number, in which its operations on the device are not counted yet. */
+/* The job has a new number, which does not include its operations on the device yet. */
 void share_begin(struct sched *s, uint32_t job);
-/* The job is the next one to get the turn of its lane, which an idle job has: it competes. */
+/* The job, next to get the turn of its lane from an idle holder, starts to compete. */
 void share_wait(struct sched *s, uint32_t job);
-/* The job competes no more: its slot or its lane is given up. */
+/* The job stops competing, because its slot or its lane is given up. */
 void share_forget(struct sched *s, uint32_t job);
 
-/* The job's oldest operation goes to its place among those of others; the job competes. */
+/* Puts the job's oldest operation into its place among those of other jobs; the job starts to
+ * compete. */
 void share_put(struct sched *s, uint32_t job, uint32_t op);
-/* The place of the job's oldest operation. */
+/* The rank of the job's oldest operation. */
 uint64_t share_rank(const struct sched *s, uint32_t job);
-/* `op` is about to be sent to the device; it has ended after `busy_ns`. */
+/* share_sent: `op` is about to be sent to the device. share_ended: it has ended after `busy_ns`. */
 void share_sent(struct sched *s, uint32_t op);
 void share_ended(struct sched *s, uint32_t op, uint64_t busy_ns);
 
-/* The service that a job of the lane begins with. */
+/* The service with which a new job of the lane begins. */
 uint64_t share_floor(struct sched *s, uint32_t lane);
 
-/* The operation to be sent now, or SCHED_NONE; sets when there may be one although nothing
- * happens. */
+/* Returns the operation to send now, or SCHED_NONE. Sets the time at which there may be one without
+ * an event. */
 uint32_t share_pick(struct sched *s);
-/* The job's operations may go, by the latest look at who competes. */
+/* The job's operations may run, as of the latest look at the competing jobs. */
 bool share_allows(const struct sched *s, uint32_t job);
 
-/* NULL, or the invariant that does not hold. */
+/* Returns NULL or the first invariant that fails. */
 const char *share_check(const struct sched *s);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Turns: "iteration execution is serialized within a lane and parallelism is achieved across lanes"
- * (Salus, section 3.3). A domain is where one turn is given out at a time: a lane, or the whole
- * device under an exclusive policy. A turn ends at the job's boundary. If another job waits for it,
- * a turn also ends
+ * (Salus, section 3.3). A domain is the scope of a turn: a lane, or the whole device under an
+ * exclusive policy. A turn ends at the job's boundary. If another job waits for it, a turn also
+ * ends
  *
  *   when its job has been idle for `idle_turn`: a server that waits for its next request, or a host
- *   that computes, holds nothing. Ephemeral memory that is still in use would have to be copied to
- *   host memory and back, so the job keeps the turn for as long as that would take on top. Without
- *   such memory the turn may end sooner, and ends at once if the job's boundaries are not known;
+ *   that computes, needs no turn. Ephemeral memory still in use would have to be copied to host
+ *   memory and back, so the job keeps the turn longer by the time of that copy. Without such memory
+ *   the turn may end sooner, and ends at once if the job's boundaries are unknown;
  *
- *   when its lease is over, as soon as nothing of it runs: the job reaches no boundary.
+ *   when its lease is over, as soon as no operation of it runs: the job reaches no boundary.
  */
 #include "daemon/sched/dispatch/turn.h"
 
@@ -54,41 +54,42 @@ static void mark_dirty(struct sched *s, struct sched_domain *d) {
     s->last_dirty = at;
 }
 
-/* When the lease of the domain's holder ends, now that somebody waits for it. Iterations of
- * microseconds would make it shorter than the moment in which the caller waits for the first
- * operation of the next one, and a job that is at its boundary would be spilled. */
+/* End of the holder's lease when another job waits. The lease has a minimum: after iterations of
+ * microseconds it would be shorter than PASSAGE_MOMENT_NS, in which the caller waits for the next
+ * iteration's first operation, and a job at its boundary would be spilled. */
 static uint64_t lease_end(const struct sched *s, const struct sched_job *j) {
     uint64_t least = SCHED_LEASE_LEAST_NS, lease = j->lap_ns * s->config.lease_factor;
     if (!j->lap_ns || least > s->config.lease_ns) least = s->config.lease_ns;
     return j->turn_ns + (lease > least ? lease : least);
 }
 
-/* Copying this many bytes out of a lane and back takes a nanosecond: 16 GB/s each way, as over
- * PCIe 4.0 x16 (it is close to 25). */
+/* Bytes that are copied out of a lane and back in a nanosecond: 16 GB/s each way. PCIe 4.0 x16
+ * achieves about 25. */
 #define TURN_COPY_BYTES_NS 8
 
 static uint64_t idle_since(const struct sched_job *j) {
     return j->done_ns > j->turn_ns ? j->done_ns : j->turn_ns;
 }
 
-/* The first of those that wait for the turn would have got it before its holder. */
+/* The first waiting job would have been given the turn before its holder. */
 static bool is_outranked(const struct sched *s, const struct sched_domain *d) {
     const struct sched_job *j = &s->st.jobs[d->holder], *next = &s->st.jobs[d->ready];
     if (next->node.priority != j->spec.priority) return next->node.priority > j->spec.priority;
     return next->node.rank < s->lane_policy->rank(&s->st, d->holder);
 }
 
-#define TURN_HOST_NS 50000u /* a host needs less to mark a boundary or submit an operation */
-#define TURN_NEXT_NS 1000u  /* an operation that is in flight arrives within this time */
+#define TURN_HOST_NS \
+    50000u /* upper bound of the time in which a host marks a boundary or submits an operation */
+#define TURN_NEXT_NS 1000u /* upper bound of the time in which an operation in flight arrives */
 
-/* It has worked for long enough to have had a boundary, and had none. */
+/* The job has worked long enough for a boundary, but reached none. */
 static bool is_without_boundaries(const struct sched_job *j) {
     return !j->iterations && j->busy_ns >= SCHED_LEASE_LEAST_NS;
 }
 
-/* How long the domain's holder may be idle before it loses the turn to others that wait. Where
- * lanes are levelled, a holder that is not waited for gives it up soon: while nobody of the lane
- * can run, jobs of other lanes get ahead of those that wait in it. */
+/* Time for which the domain's holder may be idle before others get its turn. Under a policy that
+ * balances lanes, a holder for which the device does not wait gives the turn up soon. While no job
+ * of a lane can run, jobs of other lanes get ahead of those that wait in it. */
 static uint64_t patience(const struct sched *s, const struct sched_domain *d) {
     const struct sched_job *j = &s->st.jobs[d->holder];
     uint64_t most = s->config.idle_turn_ns, host = most < TURN_HOST_NS ? most : TURN_HOST_NS;
@@ -101,7 +102,7 @@ static uint64_t patience(const struct sched *s, const struct sched_domain *d) {
     return end < since + host ? host : end < since + most ? end - since : most;
 }
 
-/* When the turn of the domain's holder, for which others wait, ends if nothing changes. */
+/* End of the holder's turn, for which others wait, if nothing changes. */
 static uint64_t end_of(const struct sched *s, const struct sched_domain *d) {
     const struct sched_job *j = &s->st.jobs[d->holder];
     uint64_t lease = lease_end(s, j);
@@ -110,7 +111,7 @@ static uint64_t end_of(const struct sched *s, const struct sched_domain *d) {
     return idle < lease ? idle : lease;
 }
 
-/* A job has the turn that another one waits for. */
+/* A job has the turn, and another one waits for it. */
 static bool is_contended(const struct sched *s, const struct sched_domain *d) {
     return !s->lane_policy->sticky && d->holder != SCHED_NONE && d->ready != SCHED_NONE &&
            !s->st.jobs[d->holder].revoked;
@@ -121,8 +122,8 @@ static bool ends_before(const void *domains, uint32_t a, uint32_t b) {
     return d[a].end_ns < d[b].end_ns;
 }
 
-/* The time at which a domain is looked at is only moved forward here. That it has become too early
- * is found out then. */
+/* Schedules a look at the domain. The time only moves forward here; a look that comes too early
+ * corrects it. */
 static void watch_at(struct sched_state *st, struct sched_domain *d, uint64_t end_ns) {
     struct minheap *ends = &st->ends;
     uint32_t domain = (uint32_t)(d - st->domains), at = ends->place[domain];
@@ -148,11 +149,11 @@ static void take_out(struct sched *s, uint32_t job) {
     if (!j->admitted || j->swapped) return;
     struct sched_domain *d = state_domain(&s->st, j->lane);
     if (j->node.in) job_heap_take(s->st.jobs, &d->ready, job);
-    /* The first may have been blocked, or the turn kept for this one. */
+    /* The first waiting job may have been blocked, or the turn kept for this job. */
     if (d->holder == SCHED_NONE && d->ready != SCHED_NONE) mark_dirty(s, d);
 }
 
-/* A job that was away is no further behind than its arrears. */
+/* Limits how far a job that was away is behind: by its arrears at most. */
 static void raise_number(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     uint64_t floor = share_floor(s, j->lane), arrears = s->lane_policy->arrears(&s->st);
@@ -197,7 +198,8 @@ static void end_turn(struct sched *s, uint32_t job) {
     ready_changed(s, job);
 }
 
-/* Holding a turn without using it counts as service, from when another job waited for it. */
+/* Charges the job for holding the turn without using it, from the time at which another job waited.
+ */
 static void charge_idle(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     const struct sched_domain *d = state_domain(&s->st, j->lane);
@@ -222,7 +224,7 @@ void turn_boundary(struct sched *s, uint32_t job) {
     if (lane->inside == job) lane->inside = SCHED_NONE;
     if (j->turn && !s->lane_policy->sticky) {
         end_turn(s, job);
-    } else if (j->turn) { /* the same turn, but the operations of another iteration */
+    } else if (j->turn) { /* keeps the turn for the operations of the next iteration */
         lane->inside = job;
         j->turn_ns = s->st.now_ns;
         ready_changed(s, job);
@@ -268,8 +270,8 @@ void turn_attach(struct sched *s, uint32_t job) {
 
 /* ---- the beginning of one -------------------------------------------------------------------- */
 
-/* Whoever lost the turn of this lane within an iteration has pages in it: they go elsewhere before
- * another one's operations use them. */
+/* Spills the pages of a job that lost this lane's turn within an iteration, before another job's
+ * operations use them. Restores those of the new holder. */
 static void clear_lane(struct sched *s, struct sched_lane *lane, uint32_t job) {
     uint32_t inside = lane->inside;
     if (inside != SCHED_NONE && inside != job) {
@@ -282,8 +284,8 @@ static void clear_lane(struct sched *s, struct sched_lane *lane, uint32_t job) {
     sched_emit(s, SCHED_RESTORE, job);
 }
 
-/* A turn that was revoked when the policy changed may go on for a while, beside the new holder's:
- * never in the same lane. */
+/* The job's lane is still used by a turn that was revoked when the policy changed. Such a turn may
+ * continue beside the new holder's, but never in the same lane. */
 static bool is_blocked(const struct sched *s, uint32_t job) {
     uint32_t inside = s->st.lane[s->st.jobs[job].lane].inside;
     return inside != SCHED_NONE && inside != job && s->st.jobs[inside].turn;
@@ -310,8 +312,8 @@ static void give_turn(struct sched *s, struct sched_domain *d) {
     ready_changed(s, job);
 }
 
-/* The job has had its time. If it is idle without ephemeral memory in use, it leaves the lane as
- * it would at a boundary: nothing has to be copied for it. */
+/* Ends the turn of a job whose time is over. An idle job without ephemeral memory in use leaves the
+ * lane as at a boundary: nothing has to be copied. */
 static void take_turn(struct sched *s, uint32_t job) {
     struct sched_job *j = &s->st.jobs[job];
     struct sched_lane *lane = &s->st.lane[j->lane];
@@ -326,7 +328,8 @@ static void end_turns(struct sched *s) {
     struct sched_state *st = &s->st;
     while (turn_end_at(st) <= st->now_ns) {
         struct sched_domain *d = &st->domains[minheap_take(&st->ends, ends_before, st->domains)];
-        if (d->holder == SCHED_NONE) mark_dirty(s, d); /* nobody is waited for any more */
+        if (d->holder == SCHED_NONE)
+            mark_dirty(s, d); /* the device no longer waits for the previous holder */
         if (!is_contended(s, d)) continue;
         if (end_of(s, d) <= st->now_ns)
             take_turn(s, d->holder);
@@ -390,7 +393,7 @@ void turn_rebuild(struct sched *s, const struct lane_policy *policy, bool exclus
         if (j->turn && !j->left && d->holder == SCHED_NONE)
             d->holder = job;
         else if (j->turn)
-            turn_revoke(s, job); /* of several that ran side by side, one goes on */
+            turn_revoke(s, job); /* of several turns side by side only one continues */
     }
     for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next)
         turn_update(s, job);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Giving out turns, and taking them away.
+ * Gives out turns and ends them.
  */
 #ifndef DAEMON_SCHED_DISPATCH_TURN_H
 #define DAEMON_SCHED_DISPATCH_TURN_H
@@ -10,45 +10,45 @@
 
 #include "daemon/sched/core.h"
 
-/* Room for `count` domains, of which the first `have` exist; nobody has or wants the turn of a new
- * one. 0 or -ENOMEM. */
+/* Allocates space for `count` domains, of which the first `have` exist; no job has or wants the
+ * turn of a new one. Returns 0 or -ENOMEM. */
 int turn_reserve(struct sched_state *st, uint32_t have, uint32_t count);
 
-/* Something changed that may make the job ready, or no longer ready. */
+/* Called when the job may have become ready, or may be ready no longer. */
 void turn_update(struct sched *s, uint32_t job);
-/* And its rank or priority did. */
+/* Called when the job's rank or priority changed as well. */
 void turn_requeue(struct sched *s, uint32_t job);
-/* Its current iteration is complete. */
+/* Called when the job's current iteration is complete. */
 void turn_boundary(struct sched *s, uint32_t job);
-/* Nothing of it runs any more: a revoked turn ends here. */
+/* Called when no operation of the job runs any more: ends a revoked turn. */
 void turn_idle(struct sched *s, uint32_t job);
-/* It starts nothing more; its turn ends when nothing of it runs. */
+/* The job starts no more operations; its turn ends when none runs. */
 void turn_revoke(struct sched *s, uint32_t job);
-/* Before the job's slot is freed. */
+/* Called before the job's slot is freed. */
 void turn_forget(struct sched *s, uint32_t job);
-/* Before its lane changes, and after. */
+/* turn_detach: called before the job's lane changes; turn_attach: after. */
 void turn_detach(struct sched *s, uint32_t job);
 void turn_attach(struct sched *s, uint32_t job);
-/* An operation of the job is about to be queued. If the job has the turn and nothing to run, it
- * is charged for having kept others waiting. */
+/* Called when an operation of the job is about to be queued. A job that has the turn and had
+ * nothing to run is charged for keeping others waiting. */
 void turn_resumed(struct sched *s, uint32_t job);
-/* Nothing of the job is left to run, though its iteration may go on: if another job waits for its
- * turn, the turn ends soon. */
+/* Called when the job has nothing left to run, though its iteration may continue. If another job
+ * waits for its turn, the turn ends soon. */
 void turn_drained(struct sched *s, uint32_t job);
-/* No turn ends before; SCHED_NEVER. */
+/* Earliest time at which a turn ends; SCHED_NEVER: none does. */
 static inline uint64_t turn_end_at(const struct sched_state *st) {
     return st->ends.count ? st->domains[st->ends.items[0]].end_ns : SCHED_NEVER;
 }
-/* The time until which the domain's turn, which is free though jobs wait for it, is kept for the
- * job that had the latest one: it received less than they and is expected back at once. */
+/* Time until which the domain's free turn is kept for its previous holder although other jobs wait:
+ * the holder received less than they did and is expected back at once. */
 uint64_t turn_kept_until(const struct sched *s, const struct sched_domain *d);
-/* Ends turns that are over; then gives every free turn to the job to which it belongs. */
+/* Ends turns that are over, then gives every free turn to the job that is next. */
 void turn_look(struct sched *s);
-/* If there is reason to look. */
+/* Calls turn_look if anything is due. */
 static inline void turn_run(struct sched *s) {
     if (s->dirty != SCHED_NONE || s->st.now_ns >= turn_end_at(&s->st)) turn_look(s);
 }
-/* Another lane policy, or another way of exclusive: all queues anew. */
+/* Rebuilds all queues for another lane policy or another exclusive mode. */
 void turn_rebuild(struct sched *s, const struct lane_policy *policy, bool exclusive);
 
 #endif

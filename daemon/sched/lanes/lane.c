@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lanes: who is in which, how large they are, and whether the next job fits. Every sum is kept as
- * it changes; finding a lane costs O(lanes), all else O(1) but for a lane's largest member going,
- * which is O(members).
+ * Lanes: their members, their sizes, and whether the next job fits. All sums are maintained
+ * incrementally. Finding a lane costs O(lanes), removing a lane's largest member O(members), all
+ * else O(1).
  *
  * Owner: the scheduler. Thread: its caller's.
  */
@@ -20,7 +20,7 @@ int lanes_create(struct lanes **out, uint64_t capacity_bytes, uint64_t chunk_byt
     if (!l) return -ENOMEM;
     l->chunk_bytes = chunk_bytes ? chunk_bytes : 1;
     l->capacity_bytes = capacity_bytes - capacity_bytes % l->chunk_bytes;
-    l->stamp = 1; /* a lane never stamped bears 0 */
+    l->stamp = 1; /* a lane that was never stamped has 0 */
     *out = l;
     return 0;
 }
@@ -85,11 +85,12 @@ static uint32_t lanes_user(const struct lanes *l, uint32_t user) {
 uint64_t lanes_round(const struct lanes *l, uint64_t bytes) {
     uint64_t over = bytes % l->chunk_bytes;
     if (!over) return bytes;
-    if (bytes > UINT64_MAX - (l->chunk_bytes - over)) return UINT64_MAX; /* fits nowhere */
+    if (bytes > UINT64_MAX - (l->chunk_bytes - over))
+        return UINT64_MAX; /* larger than any memory */
     return bytes - over + l->chunk_bytes;
 }
 
-/* Whether the condition allows it when nobody else is there. */
+/* The job would fit on an empty device. */
 static bool lanes_ever(const struct lanes *l, uint64_t p, uint64_t e) {
     return p <= l->capacity_bytes && e <= l->capacity_bytes - p;
 }
@@ -105,7 +106,7 @@ static void lanes_count_persistent(struct lanes *l, uint64_t before, uint64_t af
     l->used_bytes = l->used_bytes - before + after;
 }
 
-/* A present member asks for `bytes`. */
+/* Counts a member whose need is `bytes`. */
 static void lanes_widen(struct lane *lane, uint64_t bytes) {
     if (bytes > lane->need_bytes) {
         lane->need_bytes = bytes;
@@ -114,7 +115,7 @@ static void lanes_widen(struct lane *lane, uint64_t bytes) {
     if (bytes == lane->need_bytes) lane->top++;
 }
 
-/* A member that asked for `bytes` does so no more: it is off the list, or asks something else. */
+/* Uncounts a member whose need was `bytes`: it left the list, or its need changed. */
 static void lanes_narrow(struct lanes *l, struct lane *lane, uint64_t bytes) {
     if (bytes < lane->need_bytes || --lane->top > 0) return;
     lane->need_bytes = 0;
@@ -122,7 +123,7 @@ static void lanes_narrow(struct lanes *l, struct lane *lane, uint64_t bytes) {
         lanes_widen(lane, lanes_present(&l->jobs[i]));
 }
 
-/* A member asks for something else than `before`. */
+/* Updates the lane when a member's need has changed from `before`. */
 static void lanes_ask_anew(struct lanes *l, const struct lane_job *j, uint64_t before) {
     struct lane *lane = &l->lanes[j->lane];
     if (lanes_present(j) == before) return;
@@ -263,7 +264,7 @@ void lanes_keep(struct lanes *l) {
 
 /* ---- members that change --------------------------------------------------------------------- */
 
-/* The job's lane is to serve `e` and its P to count `p`: true when the condition then holds. */
+/* The condition holds if the job's lane serves `e` and its P becomes `p`. */
 static bool lanes_fits(const struct lanes *l, const struct lane_job *j, uint64_t p, uint64_t e) {
     uint64_t size = l->lanes[j->lane].size_bytes, counted = j->swapped ? 0 : j->persistent_bytes;
     uint64_t room = lanes_free(l) + counted;
@@ -279,7 +280,7 @@ uint64_t lanes_growth(const struct lanes *l, uint32_t job, uint64_t persistent_b
     return lanes_max(p, counted) - counted + lanes_max(e, size) - size;
 }
 
-/* Takes what lanes_fits has allowed. */
+/* Applies a change that lanes_fits has allowed. */
 static void lanes_take(struct lanes *l, const struct lane_job *j, uint64_t p, uint64_t e) {
     lanes_count_persistent(l, j->swapped ? 0 : j->persistent_bytes, p);
     if (e > l->lanes[j->lane].size_bytes) lanes_resize(l, j->lane, e);

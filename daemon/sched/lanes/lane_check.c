@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recounting.
+ * Recomputes all sums and lists of the lanes.
  */
 #include "daemon/sched/lanes/lane_check.h"
 

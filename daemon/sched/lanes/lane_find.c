@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finding a lane looks at all of them.
+ * Searches all lanes for one that suits a job.
  */
 #include "daemon/sched/lanes/lane_find.h"
 
-/* As many steps as the group has admitted members, each in a lane of its own. */
+/* Takes as many steps as the group has admitted members, each of which is in a lane of its own. */
 void lanes_bar(struct lanes *l, uint32_t group) {
     l->stamp++;
     if (!group) return;
@@ -17,8 +17,8 @@ static bool is_candidate(const struct lanes *l, uint32_t lane, uint32_t user) {
     return a->open && a->user == user && !a->draining && !lanes_barred(l, lane);
 }
 
-/* Among equal sizes the lane with fewer members goes first, then the lower number: lanes are looked
- * at in ascending order, so that the first of equals stays. */
+/* Smaller lanes precede; among equal sizes the lane with fewer members, then the lower number.
+ * Lanes are examined in ascending order, so that the first of equals wins. */
 static bool goes_before(const struct lanes *l, uint32_t a, uint32_t b) {
     const struct lane *x = &l->lanes[a], *y;
     if (b == LANE_NONE) return true;
@@ -28,7 +28,7 @@ static bool goes_before(const struct lanes *l, uint32_t a, uint32_t b) {
 }
 
 /* "for all j in L do: if L_j >= E and is the best match then return j" (lines 31-33): the smallest
- * that is large enough. */
+ * lane that is large enough. */
 static uint32_t best_fit(const struct lanes *l, const struct lane_need *need) {
     uint32_t best = LANE_NONE;
     for (uint32_t i = 0; i < l->count; i++)
@@ -39,7 +39,7 @@ static uint32_t best_fit(const struct lanes *l, const struct lane_need *need) {
 }
 
 /* "for r in L in L_r ascending order do: if sum P_i + P + sum L_j - L_r + E <= C then L_r <- E"
- * (lines 35-38). Only lanes with L_r < E: the others would have to become smaller than what their
+ * (lines 35-38). Considers only lanes with L_r < E: all others would become smaller than their
  * members need. */
 static uint32_t smallest_to_grow(const struct lanes *l, const struct lane_need *need) {
     uint64_t room = lanes_room(l) - need->persistent_bytes;
@@ -58,7 +58,7 @@ struct lane_choice lanes_find(struct lanes *l, const struct lane_need *need) {
     /* "if sum P_i + P + sum L_j + E <= C then lane <- new GPU lane with capacity E" (27-28) */
     if (p <= room && e <= room - p && (!l->max_lanes || l->open < l->max_lanes))
         return (struct lane_choice){LANE_OPENED, LANE_NONE};
-    /* As printed, lines 30-33 take a lane without asking whether P fits. It must. */
+    /* As printed, lines 30-33 take a lane without checking P. That would violate the condition. */
     if (p <= room && (lane = best_fit(l, need)) != LANE_NONE)
         return (struct lane_choice){LANE_FITTED, lane};
     if (p <= room && (lane = smallest_to_grow(l, need)) != LANE_NONE)
@@ -66,9 +66,9 @@ struct lane_choice lanes_find(struct lanes *l, const struct lane_need *need) {
     return (struct lane_choice){LANE_WAITS, LANE_NONE}; /* "return not found" (39) */
 }
 
-/* Best fit by what a lane keeps after its next boundary, not by what it has now: then a boundary in
- * between spoils no plan, and jobs may move in any order (lane_plan.c). A job in host memory moves
- * only where it will fit when it comes back. */
+/* Best fit by the size that a lane has after its next boundary, not by its present size. So a
+ * boundary between two moves invalidates no plan, and jobs may move in any order (lane_plan.c). A
+ * swapped-out job moves only to a lane where it will fit when it comes back. */
 uint32_t lanes_target(struct lanes *l, uint32_t job) {
     const struct lane_job *j = &l->jobs[job];
     uint32_t best = LANE_NONE;

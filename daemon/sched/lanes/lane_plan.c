@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rehearsals of plans, from the smallest on.
+ * Tries plans on paper, from the smallest on.
  */
 #include "daemon/sched/lanes/lane_plan.h"
 
@@ -8,11 +8,11 @@
 
 #include "daemon/sched/lanes/lane_find.h"
 
-/* Rehearsals of one plan at most; each costs O(members that move * lanes). */
+/* Largest number of rehearsals for one plan; each costs O(moving members * lanes). */
 #define LANE_PLAN_TRIES 64
 
-/* Moves the members of all draining lanes on paper: the first lane that cannot be emptied, or
- * LANE_NONE and whether a job with this need gets in afterwards. */
+/* Simulates moving the members of all draining lanes. Returns the first lane that cannot be
+ * emptied; or LANE_NONE, and whether a job with this need fits afterwards. */
 static uint32_t rehearse(struct lanes *l, const struct lane_need *need, bool *fits) {
     uint32_t stuck = LANE_NONE, emptied = 0;
     uint64_t used_bytes = l->used_bytes;
@@ -38,8 +38,8 @@ static uint32_t rehearse(struct lanes *l, const struct lane_need *need, bool *fi
     return stuck;
 }
 
-/* The lane of a user that every plan leaves alone: one that keeps the most, for its largest member
- * has nowhere to go, and of several such the smallest now. */
+/* The lane of a user that every plan leaves alone, because its largest member fits nowhere else:
+ * the lane with the largest need, and among equals the smallest at present. */
 static uint32_t find_keeper(const struct lanes *l, uint32_t user) {
     uint32_t best = LANE_NONE;
     for (uint32_t i = 0; i < l->count; i++) {
@@ -52,7 +52,8 @@ static uint32_t find_keeper(const struct lanes *l, uint32_t user) {
     return best;
 }
 
-/* No two members of one lane exclude each other: each can be asked alone. */
+/* Every member of the lane could move. Members of one lane never exclude each other, so each can be
+ * tested alone. */
 static bool is_movable(struct lanes *l, uint32_t lane) {
     for (uint32_t i = l->lanes[lane].head; i != LANE_NONE; i = l->jobs[i].next)
         if (lanes_target(l, i) == LANE_NONE) return false;
@@ -66,7 +67,7 @@ static int by_rank(const void *a, const void *b) {
     return x->lane < y->lane ? -1 : 1;
 }
 
-/* The lanes that can be emptied, in ascending order of size. */
+/* Lists the lanes that can be emptied, in ascending order of size. */
 static uint32_t find_candidates(struct lanes *l) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < l->count; i++) {
@@ -79,8 +80,8 @@ static uint32_t find_candidates(struct lanes *l) {
     return n;
 }
 
-/* What must come free at the very least: the job gets a lane that exists, and the largest. And what
- * can at the very most. */
+/* The least memory that must become free, if the job gets the largest existing lane. *most_bytes:
+ * the most that can become free. */
 static uint64_t missing_bytes(struct lanes *l, const struct lane_need *need, uint64_t *most_bytes) {
     uint64_t largest = 0, wanted, room = lanes_room(l);
     *most_bytes = 0;
@@ -105,9 +106,9 @@ static void mark_draining(struct lanes *l, uint32_t first, uint32_t count, bool 
         lanes_mark(l, l->ranks[i].lane, draining);
 }
 
-/* `count` neighbours in the order of size, from the smallest on that free enough: the first that
- * let the job in stay marked. Without groups and with one user that misses nothing: if any
- * `count` lanes do, the `count` largest do. */
+/* Tries `count` neighbours in the order of size that free enough, from the smallest on. The first
+ * that let the job in stay marked. Without groups and with one user this misses no solution: if any
+ * `count` lanes suffice, so do the `count` largest. */
 static bool slide_window(struct lanes *l, const struct lane_need *need, uint32_t n, uint32_t count,
                          uint64_t missing, uint32_t *tries) {
     uint64_t sum = 0;
@@ -130,12 +131,12 @@ void lane_plan(struct lanes *l, const struct lane_need *need) {
     uint32_t n, stuck, tries = LANE_PLAN_TRIES;
     uint64_t missing, most_bytes;
     bool fits = false;
-    /* Earlier plans stand, but for lanes that can no longer be emptied. */
+    /* Earlier plans remain, except lanes that can no longer be emptied. */
     while (l->draining && (stuck = rehearse(l, need, &fits)) != LANE_NONE)
         lanes_mark(l, stuck, false);
     if (fits) return;
     missing = missing_bytes(l, need, &most_bytes);
-    if (missing > most_bytes) return; /* spares asking every job where it could go */
+    if (missing > most_bytes) return; /* saves the test of every job's target */
     n = find_candidates(l);
     for (uint32_t count = 1; count <= n && tries; count++)
         if (slide_window(l, need, n, count, missing, &tries)) return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What lane.c keeps, for the files that share it: lane.c changes it, lane_find.c looks for a lane,
- * lane_plan.c reorganises, lane_check.c recomputes. Jobs and lanes live in arrays and are named by
- * index, so that growing moves them without trouble. Owner and thread: those of lane.h.
+ * The state of the lanes, for the files that share it: lane.c changes it, lane_find.c searches it,
+ * lane_plan.c reorganises, lane_check.c recomputes. Jobs and lanes live in arrays and are referred
+ * to by index, so that the arrays can move when they grow. Owner and thread: those of lane.h.
  */
 #ifndef DAEMON_SCHED_LANES_LANE_STATE_H
 #define DAEMON_SCHED_LANES_LANE_STATE_H
@@ -16,23 +16,24 @@ struct lane_job {
     uint64_t persistent_bytes, ephemeral_bytes;
     uint32_t group, user;
     uint32_t lane;                   /* LANE_NONE: not admitted */
-    uint32_t prev, next;             /* members of its lane */
-    uint32_t group_prev, group_next; /* admitted members of its group */
+    uint32_t prev, next;             /* neighbours in its lane's list */
+    uint32_t group_prev, group_next; /* neighbours in its group's list of admitted members */
     bool swapped;
 };
 
 struct lane {
     uint64_t size_bytes;
-    uint64_t need_bytes; /* max E of the members that are present: what it may shrink to */
-    uint64_t stamp;      /* equals the latest lanes_bar: a member of that group is here */
-    uint32_t top;        /* present members with E == need_bytes */
-    uint32_t members;    /* swapped ones included */
+    uint64_t need_bytes; /* max E of the present members: the size to which the lane may shrink */
+    uint64_t
+        stamp;    /* equals lanes.stamp if a member of the group of the latest lanes_bar is here */
+    uint32_t top; /* number of present members with E == need_bytes */
+    uint32_t members; /* number of members, including swapped-out ones */
     uint32_t head;
-    uint32_t user; /* of all its members */
+    uint32_t user; /* user of all its members */
     bool open, draining;
 };
 
-/* A lane by what it is sorted by. */
+/* A lane with its sort keys. */
 struct lane_rank {
     uint64_t size_bytes;
     uint32_t members, lane;
@@ -41,21 +42,21 @@ struct lane_rank {
 struct lanes {
     uint64_t capacity_bytes, chunk_bytes;
     uint64_t used_bytes;  /* sum of P over present jobs + sum of L over open lanes */
-    uint64_t aside_bytes; /* of the free ones, those that no newcomer gets */
+    uint64_t aside_bytes; /* free bytes that no new job gets */
     uint64_t stamp;
     struct lane_job *jobs;
     struct lane *lanes;
-    struct lane_rank *ranks; /* lane_plan.c's, between no two calls */
-    uint32_t cap;            /* slots of the three arrays: no more lanes than jobs */
-    uint32_t count;          /* lanes are numbered below this */
-    uint32_t open, draining; /* how many are */
+    struct lane_rank *ranks; /* scratch space of lane_plan.c */
+    uint32_t cap;            /* slots of the three arrays: there are never more lanes than jobs */
+    uint32_t count;          /* all lane numbers are below this */
+    uint32_t open, draining; /* numbers of open and of draining lanes */
     uint32_t max_lanes;
-    uint32_t free_hint;    /* no free lane number lies below */
+    uint32_t free_hint;    /* no free lane number is below this */
     struct slotmap groups; /* group -> one of its admitted jobs */
-    bool share;            /* everybody counts as user 0 */
+    bool share;            /* all jobs count as user 0's */
 };
 
-/* What a member asks of its lane now. */
+/* Ephemeral bytes that a member needs of its lane now. */
 static inline uint64_t lanes_present(const struct lane_job *j) {
     return j->swapped ? 0 : j->ephemeral_bytes;
 }
@@ -64,7 +65,7 @@ static inline uint64_t lanes_free(const struct lanes *l) {
     return l->capacity_bytes - l->used_bytes;
 }
 
-/* For newcomers. */
+/* Free memory that a new job may use. */
 static inline uint64_t lanes_room(const struct lanes *l) {
     uint64_t free_bytes = lanes_free(l);
     return free_bytes > l->aside_bytes ? free_bytes - l->aside_bytes : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two rings, and what is on the device.
+ * Two rings of jobs, and counters of operations on the device.
  */
 #include "daemon/sched/queue/classes.h"
 
@@ -52,7 +52,7 @@ static void join(struct classes *c, uint32_t job) {
         *first = s->prev = s->next = job;
         return;
     }
-    s->next = *first; /* before who is served next: last */
+    s->next = *first; /* before the job that is served next, and thus last */
     s->prev = c->slots[*first].prev;
     c->slots[s->prev].next = c->slots[s->next].prev = job;
 }
@@ -78,7 +78,7 @@ void classes_served(struct classes *c, uint32_t job) {
     struct class_slot *s = &c->slots[job];
     if (!s->in || c->first[s->class] != job) return;
     c->first[s->class] = s->next;
-    s->turn = ++c->turns; /* it is the last now */
+    s->turn = ++c->turns; /* now last in the ring */
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */

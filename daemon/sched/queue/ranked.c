@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A heap of jobs, their ranks beside it.
+ * A heap of jobs, with their ranks in a separate array.
  */
 #include "daemon/sched/queue/ranked.h"
 
@@ -52,7 +52,7 @@ static inline bool before(const void *keys, uint32_t a, uint32_t b) {
     return jobs[a].rank != jobs[b].rank ? jobs[a].rank < jobs[b].rank : jobs[a].tie < jobs[b].tie;
 }
 
-/* Apart, so that a queue of one costs nothing of it. */
+/* Not inlined, so that a queue of one job does not pay for it. */
 void ranked_settle(struct ranked *r, uint32_t at) {
     minheap_settle(&r->heap, at, before, r->jobs);
 }
