@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shares that no measurement changes, for comparison (GPUColo, section III). Simple "evenly divides
- * the GPU resource among all co-located jobs"; Conservative "allocates 40% of the GPU utilization
- * to each inference job and 10% to each training job", of which there are two: the services
- * together have a part, the others the rest.
+ * the GPU resource among all co-located jobs". Conservative "allocates 40% of the GPU utilization
+ * to each inference job and 10% to each training job", with two of each: all services together get
+ * services_part, the other jobs the rest.
  */
 #include "daemon/sched/control/controller.h"
 

@@ -1,49 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * GPUColo: a latency is held at what was promised, no lower, so that best-effort jobs have all that
- * the promise leaves. Two loops around two levers. The inner one moves its lever each period: "we
- * choose a Proportional controller ... s(k+1) = u(k) + s(k)" (section V.B). The outer one is
- * "invoked periodically but at a much coarser time granularity" and "only when the difference is
- * bigger than a configurable threshold (e.g., 2%)" (section IV.C); it moves the other lever.
+ * GPUColo: holds a latency at its target, not below, so that best-effort jobs get all that the
+ * target leaves. Two loops control two levers. The inner loop moves its lever each period: "we
+ * choose a Proportional controller ... s(k+1) = u(k) + s(k)" (section V.B). The outer loop moves
+ * the other lever. It is "invoked periodically but at a much coarser time granularity" and "only
+ * when the difference is bigger than a configurable threshold (e.g., 2%)" (section IV.C). The
+ * paper's outer lever restarts the job. Ours costs nothing, so that the outer loop also acts as
+ * soon as the inner lever is at its end. Only one of the two levers moves in a period, so that the
+ * effect can be attributed to it.
  *
- * The paper's outer lever restarts the job; ours costs nothing, so that the outer loop also acts as
- * soon as the inner one has come to an end of its way. In a period one of the two levers moves:
- * what it did is then known to be its doing.
- *
- * Which lever is whose: a pause changes how often a request meets a best-effort iteration, not how
- * long it takes when it does. Above the median most requests that a quantile tells of meet one
- * whatever the pause, so there the share is the inner lever and the pause the outer one.
+ * Assignment of the levers: a pause changes how often a request meets a best-effort iteration, not
+ * how long the request takes then. Above the median, most requests that determine a quantile meet
+ * one whatever the pause. For such targets the share is the inner lever and the pause the outer
+ * one.
  */
 #include "daemon/sched/control/controller.h"
 #include "daemon/sched/control/lever.h"
 
 #define MEDIAN 50u
-#define LEAST_BAND 1e-3 /* thousandths, as knobs have it */
+#define LEAST_BAND 1e-3 /* parameters are in thousandths */
 
 enum { PAUSE, SHARE, LEVERS };
 
 struct colo {
     struct lever levers[LEVERS];
-    double before_ns; /* what was measured before the latest move */
-    double most_ns;   /* the most that was measured of these jobs */
-    uint32_t moved;   /* PAUSE, SHARE; LEVERS: neither */
-    uint32_t periods; /* that the inner loop has left it beyond the band, on this side */
-    int32_t side;     /* of the target: 1 above, -1 below, 0 within the band */
-    bool silent;      /* no requests came: nobody is held back, the levers stay where they were */
+    double before_ns; /* measurement before the latest move */
+    double most_ns;   /* largest measurement with the present jobs */
+    uint32_t moved;   /* lever moved latest: PAUSE, SHARE; LEVERS: none */
+    uint32_t periods; /* consecutive periods beyond the band on this side */
+    int32_t side;     /* side of the target: 1 above, -1 below, 0 within the band */
+    bool silent;      /* no requests came: no job is slowed down, the levers keep their positions */
     bool stuck;
 };
 
 /* ---- slopes ---------------------------------------------------------------------------------- */
 
-/* As given, in microseconds of latency a second of pause, or a whole device; 0: to be learnt. */
+/* The configured slope, in microseconds of latency per second of pause or per whole device; 0:
+ * learned. */
 static double given_slope(const struct policy_config *c, uint32_t lever) {
     if (lever == SHARE) return -(double)c->slope_share * 1e3;
     return -(double)c->slope_pause * 1e3 * (double)c->most_pause_ns / 1e9;
 }
 
-/* What a lever may well do, where nothing was seen of it: all of the latency that there was with
- * the least taken. A pause of s after iterations of T leaves the job T/(T+s) of the time: that is
- * steepest at s = 0, the latency over T. Of shares nothing of the kind is known. */
+/* The steepest plausible slope of a lever that has not been observed: the whole latency that was
+ * measured with the lever at 0. A pause of s after iterations of T leaves the job T/(T+s) of the
+ * time, which is steepest at s = 0: the latency over T. Nothing comparable is known of shares. */
 static double expected_slope(const struct colo *c, const struct controlled *now, uint32_t lever) {
     if (lever == SHARE || !now->cycle_ns) return -c->most_ns;
     return -c->most_ns * (double)now->st->config->most_pause_ns / (double)now->cycle_ns;
@@ -51,7 +52,7 @@ static double expected_slope(const struct colo *c, const struct controlled *now,
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* How far a lever may go: one multiprocessor is always left, or the least share that there is. */
+/* The lever's end: one multiprocessor, or the smallest share, always remains. */
 static double most_of(const struct controlled *now, uint32_t lever) {
     const struct sched_state *st = now->st;
     return lever == SHARE ? 1 - (double)st->share_sms / st->sms : 1;
@@ -78,7 +79,7 @@ static void learn(struct colo *c, const struct controlled *now) {
     c->moved = LEVERS;
 }
 
-/* Since when the latency was on one side of the target, beyond the band. */
+/* Counts the periods in which the latency was beyond the band on one side of the target. */
 static bool is_beyond_band(struct colo *c, const struct controlled *now) {
     double band = now->st->config->slo_band * LEAST_BAND, error = controller_error(now);
     int32_t side = error > band ? 1 : error < -band ? -1 : 0;
@@ -100,7 +101,8 @@ static void step(void *own, const struct controlled *now) {
     bool silent = now->ruling == SCHED_NONE, was_silent = c->silent;
     c->silent = silent;
     c->stuck = false;
-    if (silent || was_silent) { /* what was measured is not of the levers where they are now */
+    if (silent ||
+        was_silent) { /* the measurement does not belong to the levers' present positions */
         c->moved = LEVERS;
         return;
     }

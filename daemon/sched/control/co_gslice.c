@@ -2,17 +2,19 @@
  *
  * GSLICE as GPUColo extends and compares it (section VII.A): "keeps the total MPS of both jobs at
  * 100% and increases the inference MPS (so reduces the training MPS) if the measured latency
- * becomes longer than the SLO", every 25 s, for each change restarts the job. By steps of one size,
- * both ways, is our reading: the paper does not say by how much. Shares alone are moved, the
- * services' as well. gslice_restart is what a change costs: "5-15 seconds" there, nothing here.
+ * becomes longer than the SLO". It acts every 25 s, and each change restarts the job. Steps of a
+ * fixed size in both directions are our interpretation: the paper does not specify them. Only
+ * shares change, including those of the services. gslice_restart is the cost of a change: "5-15
+ * seconds" there, 0 here.
  */
 #include "daemon/sched/control/controller.h"
 
 #define LEAST 0.01 /* "between 1-100%" */
 
 struct gslice {
-    double services;   /* part of the multiprocessors for them, less a half: zeroed is a half */
-    uint64_t since_ns; /* how long nothing was changed */
+    double services; /* part of the multiprocessors for services, minus a half, so that zeroed means
+                        a half */
+    uint64_t since_ns; /* time since the latest change */
 };
 
 static void step(void *own, const struct controlled *now) {

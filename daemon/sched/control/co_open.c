@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The open loop: nothing is taken from anybody. What services promised is measured all the same.
+ * The open loop: no job is slowed down. The services' latencies are measured all the same.
  */
 #include "daemon/sched/control/controller.h"
 

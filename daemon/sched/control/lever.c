@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One number a lever, and seven to know what it does.
+ * Each lever has a position, and seven numbers to estimate its slope.
  */
 #include "daemon/sched/control/lever.h"
 
-#define KEEPS 0.8        /* of what earlier moves said, with each new one */
-#define MOVE_LEAST 0.002 /* of its way: what a shorter move does is lost in what else changes */
-#define KNOWN 1.5        /* moves that it takes to say how sure a slope is */
-#define SURE 2.0         /* standard errors that a slope may be steeper */
-#define FLATTEST 64.0    /* times less steep than expected: so much longer a way at most */
-#define BEYOND 0.25      /* times the way between the places it was at: so far past them at most */
-#define BEYOND_LEAST 0.1 /* of all its way, were these places close together */
-#define STEEPEST 4.0     /* times steeper than expected: so much shorter a way at least */
+#define KEEPS 0.8 /* factor by which earlier moves fade with each new one */
+#define MOVE_LEAST                                                                                \
+    0.002 /* shortest move from which a slope is learned; noise hides the effect of a shorter one \
+           */
+#define KNOWN 1.5 /* moves needed to estimate the error of a slope */
+#define SURE 2.0  /* standard errors by which a slope may be steeper */
+#define FLATTEST                                                                                   \
+    64.0 /* the slope is at most this many times flatter than expected, which bounds the move from \
+            above */
+#define BEYOND \
+    0.25 /* a move goes beyond the visited positions by at most this part of their distance */
+#define BEYOND_LEAST                                                                             \
+    0.1 /* least such distance, as a part of the whole way, when the visited positions are close \
+           together */
+#define STEEPEST                                                                                  \
+    4.0 /* the slope is at most this many times steeper than expected, which bounds the move from \
+           below */
 
 void lever_forget(struct lever *l) {
     l->xx = l->xy = l->yy = l->moves = l->moved = 0;
@@ -35,7 +44,7 @@ void lever_learn(struct lever *l, double change) {
     l->moves = KEEPS * l->moves + 1;
 }
 
-/* By Newton: libm is not the scheduler's. */
+/* Newton's method, because the scheduler does not link libm. */
 static double square_root(double square) {
     double root = square > 1 ? square : 1;
     if (square <= 0) return 0;

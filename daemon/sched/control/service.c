@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ring of latencies, and what a part of it comes to.
+ * A ring of latencies, and statistics over a part of it.
  */
 #include "daemon/sched/control/service.h"
 
@@ -18,7 +18,7 @@ void service_served(struct service *v, uint64_t latency_ns) {
     if (v->fresh < UINT32_MAX) v->fresh++;
 }
 
-/* Two requests above it, but for the last percentile, of which the window has one. */
+/* Enough for two requests above the quantile; for the 99th percentile the window holds only one. */
 uint32_t service_enough(uint32_t percent) {
     if (percent == 0) return 1;
     uint32_t enough = 2 * 100 / (100 - percent);
@@ -30,7 +30,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The mean without a sum that could be too large: of quotients and of what they leave. */
+/* Computes the mean of quotients and remainders, because a plain sum could overflow. */
 static uint64_t mean_of(const uint64_t *values, uint32_t count) {
     uint64_t mean = 0, rest = 0;
     for (uint32_t i = 0; i < count; i++) {

@@ -24,10 +24,9 @@ struct lane_job {
 struct lane {
     uint64_t size_bytes;
     uint64_t need_bytes; /* max E of the present members: the size to which the lane may shrink */
-    uint64_t
-        stamp;    /* equals lanes.stamp if a member of the group of the latest lanes_bar is here */
-    uint32_t top; /* number of present members with E == need_bytes */
-    uint32_t members; /* number of members, including swapped-out ones */
+    uint64_t stamp;      /* == lanes.stamp: holds a member of the latest lanes_bar's group */
+    uint32_t top;        /* number of present members with E == need_bytes */
+    uint32_t members;    /* number of members, including swapped-out ones */
     uint32_t head;
     uint32_t user; /* user of all its members */
     bool open, draining;

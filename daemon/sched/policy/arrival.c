@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Guesses are judged as in a branch predictor: all at every arrival, and one is believed.
+ * Guesses are scored as in a branch predictor: all at every arrival, and one of them is used.
  */
 #include "daemon/sched/policy/arrival.h"
 
 #include <stddef.h>
 
-#define RIGHT_PART 16u /* of the gap: a guess that errs by no more was right */
-#define LOST 16u       /* by a guess that was wrong */
-#define BELIEVED 6u    /* from this score on */
+#define RIGHT_PART 16u /* divisor of the gap: a guess is right if its error is at most this part \
+                        */
+#define LOST 16u       /* score that a wrong guess loses */
+#define BELIEVED 6u    /* score from which a guess is trusted */
 #define SCORE_MOST 24u
-#define LEAST_US 20u /* nobody is more exact: hosts are not */
+#define LEAST_US 20u /* smallest error that is assumed, since hosts are no more exact */
 
 static uint32_t apart(uint32_t a, uint32_t b) {
     return a > b ? a - b : b - a;
@@ -27,7 +28,8 @@ static bool judge(struct arrival_guess *g, uint32_t gap_us) {
     return true;
 }
 
-/* What was believed of this arrival: an error fades as others come that are less. */
+/* Updates the error window with the error of the guess that was used. The window shrinks as smaller
+ * errors follow. */
 static void judge_best(struct arrival *a, uint32_t gap_us) {
     uint32_t error_us = apart(gap_us, a->best_us);
     if (a->best_us == 0 || error_us > a->best_us / RIGHT_PART) return;
@@ -35,8 +37,8 @@ static void judge_best(struct arrival *a, uint32_t gap_us) {
     if (error_us > a->window_us) a->window_us = error_us;
 }
 
-/* `late_us`: what the arrival was late by the guess of its phase; it is made up for to a quarter.
- */
+/* `late_us`: delay of the arrival against the phase guess; the next guess makes up for three
+ * quarters of it. */
 static void guess_all(struct arrival *a, int64_t late_us) {
     uint32_t most = a->count < ARRIVAL_LAGS ? a->count : ARRIVAL_LAGS;
     int64_t phase_us = (int64_t)a->mean_us - late_us * 3 / 4;
@@ -46,7 +48,7 @@ static void guess_all(struct arrival *a, int64_t late_us) {
         a->guesses[ARRIVAL_LAG + lag - 1].gap_us = a->gaps_us[(a->count - lag) % ARRIVAL_LAGS];
 }
 
-/* The guess that is believed and errs least; NULL. */
+/* Returns the trusted guess with the smallest errors, or NULL. */
 static const struct arrival_guess *believed(const struct arrival *a) {
     const struct arrival_guess *best = NULL;
     for (uint32_t i = 0; i < ARRIVAL_GUESSES; i++) {
@@ -57,7 +59,7 @@ static const struct arrival_guess *believed(const struct arrival *a) {
     return best;
 }
 
-/* A gap unlike the others does not count while they are alike. */
+/* Updates the mean. A gap unlike the others is ignored while the mean is trusted. */
 static void learn_mean(struct arrival *a, uint32_t gap_us) {
     bool right = judge(&a->guesses[ARRIVAL_MEAN], gap_us);
     if (a->count == 0)

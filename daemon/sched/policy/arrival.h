@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When the next request of a job comes, guessed from when the ones before came, and said only where
- * guesses have been right. Each guess is a rule for the gap to the next arrival:
+ * Predicts the next request of a job from its earlier arrivals, and only while predictions have
+ * been right. Each guess is a rule for the gap to the next arrival:
  *
- *   mean     as long as gaps are on average: a period whose jitter adds up
- *   phase    a period that is kept to in spite of jitter: less what this arrival was late
- *   lag n    as the gap n arrivals ago: a pattern of n gaps
+ *   mean     the mean gap: fits a period whose jitter accumulates
+ *   phase    the mean gap less the delay of this arrival: fits a period without accumulating jitter
+ *   lag n    the gap n arrivals ago: fits a pattern of n gaps
  *
- * A guess that is right by a sixteenth of itself scores one, to 24, else it loses 16, and six is
- * what it takes to be believed: one that is right by chance, as of a Poisson process, or four times
- * in five, does not come to it; one that is nearly always right gets over a change of phase; and
- * where a pattern ends none is believed after two. Of those believed the one counts that errs
- * least. It is said with a window, of a quarter more than the errors were lately at most, and not
- * said where that is more than the sixteenth.
+ * A guess is right if it errs by at most a sixteenth of itself. A right guess gains one point, up
+ * to 24; a wrong one loses 16. A guess is trusted from six points on. A guess that is right by
+ * chance, as of a Poisson process, or four times in five, does not reach six points. One that is
+ * nearly always right survives a change of phase. Where a pattern ends, no guess is trusted after
+ * two arrivals.
  *
- * Bounded, O(1) an arrival. Pure. Owner: the policy.
+ * Among the trusted guesses the one with the smallest errors is used. Its window is a quarter
+ * larger than the largest recent error; if that exceeds the sixteenth, nothing is predicted.
+ *
+ * Bounded, O(1) per arrival. Pure. Owner: the policy.
  */
 #ifndef DAEMON_SCHED_POLICY_ARRIVAL_H
 #define DAEMON_SCHED_POLICY_ARRIVAL_H
@@ -27,27 +29,27 @@
 enum { ARRIVAL_MEAN, ARRIVAL_LAG, ARRIVAL_PHASE = ARRIVAL_LAG + ARRIVAL_LAGS, ARRIVAL_GUESSES };
 
 struct arrival_guess {
-    uint32_t gap_us;    /* to the next arrival; 0: none yet */
-    uint32_t errors_us; /* a mean that follows, of those that were right, times ARRIVAL_FOLLOWS */
+    uint32_t gap_us;    /* guess of the gap to the next arrival; 0: none yet */
+    uint32_t errors_us; /* moving mean of the errors of right guesses, times ARRIVAL_FOLLOWS */
     uint32_t score;
 };
 
-/* A job's requests; zeroed, nothing is known. */
+/* The arrivals of a job's requests. Zeroed: nothing is known. */
 struct arrival {
     uint64_t last_ns;
-    uint64_t next_ns, error_ns; /* it comes then, by so much more or less; 0: nobody knows */
-    uint32_t count;             /* gaps seen */
+    uint64_t next_ns, error_ns; /* predicted arrival, plus or minus error_ns; 0: no prediction */
+    uint32_t count;             /* gaps seen so far */
     uint32_t mean_us;
-    uint32_t best_us;               /* the gap that is believed; 0: none is */
-    uint32_t window_us;             /* the largest error lately of those believed and right */
-    uint32_t gaps_us[ARRIVAL_LAGS]; /* the latest, a ring */
+    uint32_t best_us;               /* gap that is predicted; 0: none */
+    uint32_t window_us;             /* largest recent error of right predictions */
+    uint32_t gaps_us[ARRIVAL_LAGS]; /* ring of the latest gaps */
     struct arrival_guess guesses[ARRIVAL_GUESSES];
 };
 
-/* A request came. */
+/* Records the arrival of a request. */
 void arrival_came(struct arrival *a, uint64_t now_ns);
 
-/* The next one is expected, and not overdue. */
+/* A request is predicted, and not overdue. */
 static inline bool arrival_expected(const struct arrival *a, uint64_t now_ns) {
     return now_ns < a->next_ns + a->error_ns;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A walk along the kernels that are to come.
+ * Predicts delays by walking along the request's expected kernels.
  */
 #include "daemon/sched/policy/forecast.h"
 
@@ -15,7 +15,7 @@ bool forecast_memory(struct forecast *f, memory_visit *visit, void *arg) {
     return visit(arg, (void **)&f->steps, f->cap * sizeof(*f->steps));
 }
 
-/* Without memory for it what is known of requests ends here. */
+/* Grows the sequence. Without memory the remaining kernels of the request are not recorded. */
 static bool grow(struct forecast *f) {
     if (f->began < f->cap) return true;
     if (f->cap == FORECAST_STEPS) return false;
@@ -46,21 +46,22 @@ void forecast_over(struct forecast *f) {
 /* ---- delays ------------------------------------------------------------------------------------
  */
 
-/* Speed, in thousandths, of a kernel that uses so much of a unit beside others' `other`: max-min of
- * two in what contention leaves. */
+/* Speed, in thousandths, of a kernel that uses `use` of a unit while others use `other`: max-min
+ * fairness between two within what contention leaves. */
 static uint32_t speed_beside(uint32_t use, uint32_t other) {
     if (use + other <= CONTENTION_LEFT) return 1000;
     uint32_t half = CONTENTION_LEFT / 2, rest = other < half ? CONTENTION_LEFT - other : half;
     return use <= rest ? 1000 : rest * 1000 / use;
 }
 
-/* A best-effort kernel, with those that run beside it for as long, beside the request's. Slots are
- * given out anew at the end of each of its waves only: what a kernel of the request leaves free
- * goes to it, and the next one that needs more waits for the wave that has begun by then. */
+/* A best-effort kernel, together with the best-effort kernels beside it, running beside the
+ * request. Slots are reassigned only at the end of each of its waves. Slots that a kernel of the
+ * request leaves free go to it, and the request's next kernel that needs more waits for the end of
+ * the wave. */
 struct beside {
     struct forecast_use use;
-    uint64_t left_ns, wave_left_ns; /* to do, and until its wave ends: at full speed */
-    uint32_t held;                  /* slots */
+    uint64_t left_ns, wave_left_ns; /* remaining time at full speed: in all, and of its wave */
+    uint32_t held;                  /* slots that it occupies */
 };
 
 static struct beside beside_of(const struct forecast_use *one, const struct forecast_use *heads) {
@@ -72,7 +73,7 @@ static struct beside beside_of(const struct forecast_use *one, const struct fore
     return b;
 }
 
-/* It has got so much further. */
+/* Advances the kernel by `ns` of its time at full speed. */
 static void get_on(struct beside *b, uint64_t ns) {
     b->left_ns -= ns < b->left_ns ? ns : b->left_ns;
     if (ns < b->wave_left_ns) {
@@ -83,7 +84,7 @@ static void get_on(struct beside *b, uint64_t ns) {
     b->wave_left_ns = wave_ns - (into_ns < wave_ns ? into_ns : into_ns % wave_ns);
 }
 
-/* Divisions cost more than all else here, and mostly a part is the whole. */
+/* Divisions cost more than all else here, and the part is usually the whole. */
 static uint32_t part_of(uint32_t use, uint32_t part) {
     return part == 1000 ? use : use * part / 1000;
 }
@@ -92,7 +93,7 @@ static uint32_t part_held(uint32_t held, uint32_t wanted) {
     return held == wanted ? 1000 : held * 1000 / wanted;
 }
 
-/* Speed, in thousandths, of a kernel with a part of its slots, beside another one with a part of
+/* Speed, in thousandths, of kernel `one` with a part of its slots, beside `other` with a part of
  * its own. */
 static uint32_t speed(const struct forecast_use *one, uint32_t part,
                       const struct forecast_use *other, uint32_t others) {
@@ -101,18 +102,18 @@ static uint32_t speed(const struct forecast_use *one, uint32_t part,
     return part_of(a < b ? a : b, part);
 }
 
-/* Both have all their slots, and there is enough of both units. */
+/* Both kernels have all their slots, and neither unit is contended. */
 static bool is_free(const struct beside *b, const struct forecast_use *high, uint32_t slots) {
     return slots == high->slots && b->held == b->use.slots &&
            high->compute + b->use.compute <= CONTENTION_LEFT &&
            high->memory + b->use.memory <= CONTENTION_LEFT;
 }
 
-/* `high`, with so many slots and `ns` to do, side by side with what `b` holds, until it has ended
- * or `b` has got on by `most_ns`: returns the delay, and in `ns` what is left of it. */
+/* Runs `high`, with `slots` slots and *ns of work, beside `b`, until `high` has ended or `b` has
+ * advanced by `most_ns`. Returns the delay, and sets *ns to the remaining work. */
 static uint64_t together(struct beside *b, uint64_t most_ns, const struct forecast_use *high,
                          uint32_t slots, uint64_t *ns) {
-    if (is_free(b, high, slots)) { /* most often: nothing is divided */
+    if (is_free(b, high, slots)) { /* the usual case: saves the divisions */
         uint64_t time_ns = *ns < most_ns ? *ns : most_ns;
         get_on(b, time_ns);
         *ns -= time_ns;
@@ -121,7 +122,7 @@ static uint64_t together(struct beside *b, uint64_t most_ns, const struct foreca
     uint32_t part = part_held(slots, high->slots), others = part_held(b->held, b->use.slots);
     uint64_t best = speed(&b->use, others, high, part), own = speed(high, part, &b->use, others);
     if (best == 0) best = 1;
-    if (*ns * best <= most_ns * own) { /* it ends first */
+    if (*ns * best <= most_ns * own) { /* high ends first */
         uint64_t time_ns = own == 1000 ? *ns : *ns * 1000 / own, delay_ns = time_ns - *ns;
         get_on(b, time_ns * best / 1000);
         *ns = 0;
@@ -133,16 +134,16 @@ static uint64_t together(struct beside *b, uint64_t most_ns, const struct foreca
     return time_ns - done_ns;
 }
 
-/* By which `high` is delayed that has `ns` to do, and `begins` unless it has its slots already. */
+/* Returns the delay of `high`, which has `ns` of work left. `begins`: it has no slots yet. */
 static uint64_t meet(struct beside *b, const struct forecast_use *high, uint64_t ns, bool begins) {
     uint32_t free = b->held < CONTENTION_SLOTS ? CONTENTION_SLOTS - b->held : 0;
-    uint32_t rest = CONTENTION_SLOTS - high->slots; /* nobody needs more than all SMs */
+    uint32_t rest = CONTENTION_SLOTS - high->slots; /* no kernel needs more than all SMs */
     uint64_t delay_ns = 0;
     if (ns == 0) return 0;
     if (begins && high->slots > free) {
         uint64_t wave_ns = b->wave_left_ns < b->left_ns ? b->wave_left_ns : b->left_ns;
         delay_ns = together(b, wave_ns, high, free, &ns);
-        if (b->left_ns == 0 || ns == 0) return delay_ns; /* its wave may go on */
+        if (b->left_ns == 0 || ns == 0) return delay_ns; /* the wave may continue */
     }
     b->held = b->use.slots < rest ? b->use.slots : rest;
     return delay_ns + together(b, b->left_ns, high, high->slots, &ns);
@@ -154,8 +155,8 @@ int32_t forecast_free(const struct forecast *f, const struct forecast_use *heads
     return (int32_t)CONTENTION_SLOTS - (int32_t)heads->slots - (int32_t)now;
 }
 
-/* From the kernel `step` on, which the device has been at for `passed_ns`, unless it is `to_come`
- * as those behind it are. */
+/* Predicted delay of the request from its kernel `step` on. The device has executed that kernel for
+ * `passed_ns`, unless `to_come`: then it has not begun, like those behind it. */
 static uint64_t walk(const struct forecast *f, uint32_t step, uint64_t passed_ns, bool to_come,
                      const struct forecast_use *one, const struct forecast_use *heads,
                      uint32_t lookahead) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kernel takes of the device, as the forecast (forecast.h) reckons with it: in thousandths
- * of the device's SMs and units, and for how long. Inline, for a policy asks about each kernel
- * several times, and its parts stay in registers.
+ * The resources that a kernel uses, for the forecast (forecast.h): thousandths of the device's SMs
+ * and units, and durations. Inline, because a policy asks for each kernel several times and the
+ * parts stay in registers.
  *
  * Pure.
  */
@@ -15,24 +15,24 @@
 #include "daemon/sched/sched.h"
 
 struct forecast_use {
-    uint64_t ns, wave_ns; /* mean; of one wave of blocks, by the tail */
+    uint64_t ns, wave_ns; /* mean duration; duration of one wave of blocks, from the tail latency */
     uint32_t slots, compute, memory;
 };
 
-/* Of the device's `sms`, in thousandths. Divisions cost more than all else here: in 32 bits where
- * that is enough. */
+/* Thousandths of the device's `sms`. Divisions dominate the cost here, so 32 bits are used where
+ * they suffice. */
 static inline uint32_t forecast_filled(uint32_t wanted, uint32_t sms) {
     return wanted <= UINT32_MAX / 1000 ? wanted * 1000 / sms
                                        : (uint32_t)((uint64_t)wanted * 1000 / sms);
 }
 
-/* Of a unit, typical of a kernel of the class that has so many slots. */
+/* Utilisation of a unit, typical of a kernel of the class with this many slots. */
 static inline uint32_t forecast_typical(uint32_t full, uint32_t slots, uint32_t sms) {
     if (slots >= sms) return full;
     return full * (sms == 1000 ? slots : slots * 1000 / sms) / 1000;
 }
 
-/* Utilisations that are not known are typical of the class (Orion, section 3.2). */
+/* Unknown utilisations are taken from typical kernels of the class (Orion, section 3.2). */
 static inline struct forecast_use forecast_use(const struct sched_kernel *k, uint64_t ns,
                                                uint32_t sms) {
     uint32_t filled = forecast_filled(k->sms, sms), slots = filled < 1000 ? filled : 1000;
@@ -50,7 +50,7 @@ static inline struct forecast_use forecast_use(const struct sched_kernel *k, uin
                                  .memory = memory};
 }
 
-/* The same on a device on which slots are given out anew at the end of each slice as well. */
+/* The same on a device that reassigns slots at the end of each slice, too. */
 static inline struct forecast_use forecast_sliced(struct forecast_use use, uint64_t slice_ns) {
     if (slice_ns && use.wave_ns > slice_ns) use.wave_ns = slice_ns;
     return use;

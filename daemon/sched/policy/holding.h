@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What best-effort jobs may lose to requests that are not there yet: a part of all time, saved up
- * for some. Whoever foresees wrongly, or a kernel that no gap between two requests is long enough
- * for, costs no more than that. Zeroed, all is saved up. Pure. Owner: the policy.
+ * A budget for holding best-effort kernels back for requests that have not arrived yet: a part of
+ * all time, which can be saved up. It bounds the cost of wrong predictions, and of a kernel for
+ * which no gap between two requests is long enough. Zeroed: the budget is full. Pure. Owner: the
+ * policy.
  */
 #ifndef DAEMON_SCHED_POLICY_HOLDING_H
 #define DAEMON_SCHED_POLICY_HOLDING_H
@@ -10,16 +11,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOLDING_PART 10u             /* of all time: one part in so many */
-#define HOLDING_MOST_NS 100000000ull /* what is saved up, at most */
+#define HOLDING_PART 10u             /* divisor of the time that is credited to the budget */
+#define HOLDING_MOST_NS 100000000ull /* largest budget */
 
 struct holding {
-    uint64_t spent_ns; /* of HOLDING_MOST_NS */
-    uint64_t at_ns;    /* when that was */
-    bool held;         /* since then somebody is */
+    uint64_t spent_ns; /* spent part of HOLDING_MOST_NS */
+    uint64_t at_ns;    /* time as of which spent_ns holds */
+    bool held;         /* a kernel has been held back since then */
 };
 
-/* Time goes on; from now on nobody is held. */
+/* Updates the budget to now_ns, and marks that no kernel is held from now on. */
 static inline void holding_settle(struct holding *h, uint64_t now_ns) {
     uint64_t passed_ns = now_ns - h->at_ns, back_ns = passed_ns / HOLDING_PART;
     h->spent_ns = h->spent_ns > back_ns ? h->spent_ns - back_ns : 0;
@@ -29,7 +30,7 @@ static inline void holding_settle(struct holding *h, uint64_t now_ns) {
     h->held = false;
 }
 
-/* Somebody may be held for so long. */
+/* The budget suffices for holding a kernel back for `ns`. */
 static inline bool holding_affords(const struct holding *h, uint64_t ns) {
     return h->spent_ns + ns <= HOLDING_MOST_NS;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two policies that go by arrival. FIFO, the baseline: one job at a time until it ends, "the de
- * facto mechanism in use today in the absence of Salus" (Salus, section 5.1). PACK: as many lanes
- * as the safety condition allows, side by side, to keep the device busy; "because each lane has
- * guaranteed resources, there is no fairness consideration" (section 4.1), so within a lane the
- * earlier job goes first. Lanes are not merged to let another job in: it would wait inside instead
- * of outside, and others with it.
+ * The two policies in order of arrival. FIFO, the baseline: one job at a time until it ends, "the
+ * de facto mechanism in use today in the absence of Salus" (Salus, section 5.1). PACK: as many
+ * lanes as the safety condition allows, side by side, to keep the device busy; "because each lane
+ * has guaranteed resources, there is no fairness consideration" (section 4.1), so within a lane the
+ * earlier job goes first. Lanes are not merged to let another job in: that job would wait inside a
+ * lane instead of outside, and make others wait with it.
  */
 #include "daemon/sched/policy/lane_policy.h"
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * FAIR (Salus, section 4.3): "equalize total service over time for jobs in each lane", and among
- * lanes (dispatch/share.h). Service is time on the device, or with a turn that others wait for,
- * divided by the job's weight; a job's number is the service that it received so far. A newcomer
- * begins with the service of the least served job that competes, so that it neither starves the
- * others nor is starved; nothing is ever set back to zero.
+ * lanes (dispatch/share.h). Service is device time, or time with a turn for which others wait,
+ * divided by the job's weight. A job's number is the service that it has received. A new job begins
+ * with the service of the least served competing job, so that it neither starves the others nor is
+ * starved. Service is never reset to zero.
  *
- * A job that was away (its host computes, or waits) comes back with at most a tenth of a lease of
- * arrears: otherwise an hour's sleep would be an hour of the whole device.
+ * A job that was away (its host computes, or waits) returns with arrears of at most a tenth of a
+ * lease. Otherwise it could use the whole device for an hour after sleeping for an hour.
  */
 #include "daemon/sched/policy/lane_policy.h"
 
-#define FAIR_SHIFT 10   /* so that dividing by a weight loses nothing that matters */
-#define FAIR_ARREARS 10 /* the part of a lease */
+#define FAIR_SHIFT 10 /* extra bits, so that the division by a weight loses no relevant precision \
+                       */
+#define FAIR_ARREARS 10 /* divisor of the lease */
 
 static uint64_t begin(const struct sched_state *st, uint32_t job) {
     return st->share.on ? st->share.floor : state_domain(st, st->jobs[job].lane)->floor;

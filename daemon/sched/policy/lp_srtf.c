@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SRTF (Salus, section 4.2): the job with the shortest remaining time runs, and a shorter one that
+ * SRTF (Salus, section 4.2): the job with the shortest remaining time runs, and a shorter job that
  * arrives takes over at the next boundary. "The higher priority job is admitted as long as its own
  * safety condition is met - i.e., at least, it can run alone on the GPU - regardless of other
- * already-running jobs": with swap, those that are longer make room for it.
+ * already-running jobs": with swap, longer jobs are swapped out for it.
  *
- * The remaining time is what was said (duration), or the iterations left times the mean device time
- * of one. A job that said its iterations and has run none goes first, for one iteration: that is
- * all it takes to know. Jobs that said nothing come after all others, the least served first.
+ * The remaining time is the given duration, or the remaining iterations times the mean device time
+ * of one. A job with known iterations that has run none goes first, for one iteration, which
+ * suffices to measure its time. Jobs without either come after all others, the least served first.
  */
 #include "daemon/sched/policy/lane_policy.h"
 
@@ -29,7 +29,7 @@ static uint64_t begin(const struct sched_state *st, uint32_t job) {
     return 0;
 }
 
-/* Moving memory takes time as well: a tenth of a lease must be gained at least. */
+/* Moving memory takes time as well, so at least a tenth of a lease must be gained. */
 static uint64_t swap_margin(const struct sched_state *st) {
     return st->lease_ns / 10;
 }

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Orion, Listing 1 and its text (sections 5.1.1 and 5.1.2), for any number of jobs of both classes.
- * Where print and text differ, the text is followed:
+ * Where the listing and the text differ, the text is followed:
+ *
  *   hp_task_running  an operation of a high-priority job is on the device; op_hp is the kernel that
- *                    the device is at then, not the one last sent behind it;
- *   be_duration      the expected time of the best-effort kernels that are on the device
- * ("submitted but not yet completed"), so that `finished()` subtracts what ended; memory operations
- * are never held, and nothing synchronises other jobs.
+ *                    the device executes then, not the one sent last
+ *   be_duration      the expected time of the best-effort kernels on the device ("submitted but not
+ *                    yet completed"), so that `finished()` subtracts what ended; memory operations
+ *                    are never held back, and no job is synchronised
  */
 #include "daemon/sched/policy/policy.h"
 #include "daemon/sched/policy/tune.h"
 
-#define GAP_MILLI 100 /* of an iteration: less is no pause */
-#define STEADY 32     /* iterations without one: requests that queue up do not last so long */
+#define GAP_MILLI 100 /* thousandths of an iteration: a shorter gap is no pause */
+#define STEADY 32     /* iterations without a pause that a queue of requests does not reach */
 
 struct orion {
     struct tune tune;
-    uint32_t steady; /* iterations of high-priority jobs since one of them paused */
+    uint32_t steady; /* iterations of high-priority jobs since the latest pause */
 };
 
-/* Line 12: "be_duration > DUR_THRESHOLD", a part of the request's latency alone. Of a job whose
- * requests are not known yet it is 0: one best-effort kernel at a time. */
+/* Line 12: "be_duration > DUR_THRESHOLD", a part of the request's latency alone. While that latency
+ * is unknown the threshold is 0: one best-effort kernel at a time. */
 static bool throttled(const struct sched_state *st) {
     const struct classes *c = &st->classes;
     uint64_t most_ns = c->request_ns / 1000 * st->config->dur_threshold;
@@ -67,8 +68,8 @@ static void submitted(const struct sched_state *st, uint32_t op) {
     if (state_kernel(w) && !state_high(&st->jobs[w->job])) tune_saw(&o->tune, w->kernel.sms);
 }
 
-/* An iteration of a "throughput-oriented job, such as training" is complete: for jobs that pause
- * between requests, the threshold stays at the device's SMs. */
+/* Evaluates a completed iteration of a "throughput-oriented job, such as training". For jobs that
+ * pause between requests, the threshold stays at the device's SMs. */
 static void iterated(const struct sched_state *st, uint32_t job) {
     struct orion *o = st->own.policy;
     const struct sched_job *j = &st->jobs[job];

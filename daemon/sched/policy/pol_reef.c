@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * REEF-N as the Orion paper implements it (section 6.1): high-priority kernels bypass what waits of
- * best-effort jobs; of these at most `queue` kernels are on the device, where nothing can be taken
- * back. Beside a high-priority kernel a best-effort one goes when it fits into the SMs that are
- * left and takes no longer ("schedule kernels based on their size and expected latency"): whether
- * both need the same unit is not asked.
+ * REEF-N as the Orion paper implements it (section 6.1). High-priority kernels bypass waiting
+ * best-effort operations. At most `reef_queue` best-effort kernels are on the device, where they
+ * cannot be cancelled. A best-effort kernel runs beside a high-priority one if it fits into the
+ * remaining SMs and takes no longer ("schedule kernels based on their size and expected latency"),
+ * whether or not both need the same unit.
  */
 #include "daemon/sched/policy/policy.h"
 

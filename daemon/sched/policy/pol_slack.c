@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Admission by predicted delay. Orion asks whether two kernels need opposite units; that says
- * nothing of how much, nor of the kernels that come next. Here a best-effort kernel goes beside a
- * high-priority request while the time by which it is reckoned to delay it (forecast.h) fits into
- * what the request may lose: `slack` of its time alone.
+ * Admission of kernels by predicted delay. Orion checks whether two kernels need opposite units,
+ * but neither how much of them, nor the kernels that follow. Here a best-effort kernel runs beside
+ * a high-priority request as long as the predicted delay (forecast.h) fits into the request's
+ * `slack`, a part of its latency alone.
  *
- *   account       each request begins with its slack; every kernel let through is charged with what
- *                 it is reckoned to cost
- *   late          a request that came at the very end of the one before it waited behind it, and is
- *                 of those that make the tail: it gets little
- *   just in time  a stream gets its next kernel shortly before it runs dry, so that the device
- *                 does not wait for a launch and nothing is queued in front of a request
+ *   account       each request begins with its slack; every admitted kernel is charged with its
+ *                 predicted delay
+ *   late          a request that arrived at the very end of the previous one has waited behind it
+ *                 and belongs to the latency tail: it gets little slack
+ *   just in time  a stream gets its next kernel shortly before it runs empty, so that the device
+ *                 does not wait for a launch and no kernel is queued in front of a request
  *
- * While no request is there, best-effort kernels go: of one stream in any case, of others too while
- * the waves that would hold up a request are no longer than `dur_threshold` of it.
+ * While there is no request, best-effort kernels of one stream run always, and those of other
+ * streams as long as the waves that would delay a request take at most `dur_threshold` of it.
  *
- *   foreseen      a kernel that would still run when the next request of a job is expected
- *                 (arrival.h), and would delay it by more than its slack, waits for it, as long as
- *                 best-effort jobs do not lose too much by that (holding.h)
- *   slices        where the device has them, what is there when a request comes and would delay it
- *                 by more than its slack stands still until that is over (stand.h)
+ *   foreseen      a kernel waits for the predicted next request of a job (arrival.h) if it would
+ *                 still run at that time and delay the request by more than its slack, as long as
+ *                 that costs best-effort jobs at most the budget of holding.h
+ *   slices        where the device has slices, a kernel that is running when a request arrives, and
+ *                 would delay it by more than its slack, is preempted until the request ends
+ * (stand.h)
  */
 #include <stddef.h>
 
@@ -30,34 +31,35 @@
 #include "daemon/sched/policy/stand.h"
 #include "daemon/sched/policy/waiting.h"
 
-#define LEAD_NS 10000u   /* a stream has its next kernel so long before it runs dry */
-#define HOST_NS 50000u   /* between two launches of a host that does not wait */
-#define LATE_PART 50u    /* a late request's slack is divided by */
-#define PROMPT_MILLI 10  /* of a request: a shorter pause before it is none */
-#define STEADY_MILLI 950 /* of a job's requests: when so many come promptly, none is late */
+#define LEAD_NS 10000u  /* time before a stream runs empty at which it gets its next kernel */
+#define HOST_NS 50000u  /* time between two launches of a host that does not wait */
+#define LATE_PART 50u   /* divisor of a late request's slack */
+#define PROMPT_MILLI 10 /* thousandths of a request: a shorter pause before it does not count */
+#define STEADY_MILLI \
+    950 /* thousandths of a job's requests: when so many come without a pause, none is late */
 
 struct job {
-    struct waiting_job waiting; /* best-effort: first, as waiting.h wants it */
-    struct stand_job stand;     /* best-effort: whether what it has on the device stands still */
-    struct forecast sequence;   /* high-priority: the kernels of its request */
-    struct forecast_use takes;  /* best-effort: the kernel that the device is at for it */
-    uint64_t spent_ns;          /* of the request's slack */
-    uint64_t until_ns;          /* when what it has on the device will be over */
-    uint32_t prompt_milli;      /* of its requests that came without a pause, a mean that follows */
-    bool runs;                  /* best-effort: it is one of the runners */
-    bool open;                  /* a request is there */
-    bool came;                  /* and what is on the device was not looked at yet */
+    struct waiting_job waiting; /* best-effort; first member, as waiting.h requires */
+    struct stand_job stand;     /* best-effort: preemption of its kernels on the device */
+    struct forecast sequence;   /* high-priority: the kernels of its requests */
+    struct forecast_use takes;  /* best-effort: resources of the kernel on the device */
+    uint64_t spent_ns;          /* part of the request's slack that is spent */
+    uint64_t until_ns;          /* predicted end of its operations on the device */
+    uint32_t prompt_milli;      /* moving mean of requests that came without a pause */
+    bool runs;                  /* best-effort: has operations on the device */
+    bool open;                  /* a request is in progress */
+    bool came;                  /* the request is new, and running kernels were not examined yet */
     bool late;
-    struct arrival arrival; /* high-priority: when its requests come */
+    struct arrival arrival; /* high-priority: prediction of its requests */
 };
 
 struct slack {
-    struct forecast_use heads; /* the kernels that best-effort jobs are at, together: those queued
-                                  behind take nothing yet */
+    struct forecast_use heads; /* resources of the best-effort jobs' current kernels together;
+                                  queued kernels use none yet */
     struct waiting waiting;    /* best-effort jobs that have an operation to run */
-    uint32_t runners;          /* best-effort jobs that have something on the device */
-    uint32_t runners_sum;      /* of their slots: which one it is, when it is one */
-    struct holding holding;    /* kernels held back for requests that are foreseen */
+    uint32_t runners;          /* best-effort jobs with operations on the device */
+    uint32_t runners_sum;      /* sum of their slots, which identifies the job when there is one */
+    struct holding holding;    /* budget for kernels held back for predicted requests */
     struct stand stand;
 };
 
@@ -74,7 +76,7 @@ static struct stand_in stand_of(const struct sched_state *st) {
 /* ---- what is on the device ---------------------------------------------------------------------
  */
 
-/* Slices give slots to the higher level first, where there is one. */
+/* Slices give slots to the higher level first, if the device has stream priorities. */
 static uint64_t slice_ns(const struct sched_state *st) {
     return st->config->slices && st->config->priorities ? st->slice_ns : 0;
 }
@@ -84,7 +86,7 @@ static struct forecast_use best_use(const struct sched_state *st, const struct s
     return forecast_sliced(forecast_use(k, ns, st->sms), slice_ns(st));
 }
 
-/* Who stands still takes nothing. */
+/* Resources of the job's current kernel; a preempted job uses none. */
 static struct forecast_use takes(const struct sched_state *st, uint32_t job) {
     const struct sched_op *o = state_device_kernel(st, job);
     if (!o || classes_of(&st->classes, job) == CLASS_HIGH || job_of(st, job)->stand.stands)
@@ -92,7 +94,8 @@ static struct forecast_use takes(const struct sched_state *st, uint32_t job) {
     return best_use(st, &o->kernel, o->kernel.mean_ns);
 }
 
-/* It has nothing there any more, or is to have it over with: it goes on before it is forgotten. */
+/* Resumes a job that has nothing on the device any more, or whose kernels shall finish, before the
+ * job is forgotten. */
 static void end_standing(const struct sched_state *st, uint32_t job) {
     const struct stand_in in = stand_of(st);
     bool gone = st->jobs[job].left && st->jobs[job].running == 0;
@@ -114,10 +117,10 @@ static void count_runner(const struct sched_state *st, uint32_t job) {
     s->runners_sum += runs ? job : -job;
 }
 
-/* The device may be at another kernel of the job. */
+/* Updates `heads` when the device may have begun another kernel of the job. */
 static void moved(const struct sched_state *st, uint32_t job) {
     struct slack *s = st->own.policy;
-    count_runner(st, job); /* first: who stands still takes nothing */
+    count_runner(st, job); /* first, because a preempted job uses no resources */
     struct forecast_use *old = &job_of(st, job)->takes, new = takes(st, job);
     s->heads.wave_ns += new.wave_ns - old->wave_ns;
     s->heads.slots += new.slots - old->slots;
@@ -129,7 +132,7 @@ static void moved(const struct sched_state *st, uint32_t job) {
 /* ---- whether a kernel may go -------------------------------------------------------------------
  */
 
-/* A request is there: something of it is on the device, or is about to be, for its host is only
+/* A request is in progress, even if none of its operations is on the device: its host is only
  * between two launches. */
 static bool between(const struct sched_state *st, const struct job *j) {
     return j->open && forecast_more(&j->sequence) && st->now_ns < j->sequence.since_ns + HOST_NS;
@@ -143,7 +146,7 @@ static bool busy(const struct sched_state *st) {
     return false;
 }
 
-/* By which the kernel is reckoned to delay the job's request. */
+/* Predicted delay of the job's request by the kernel. */
 static uint64_t delay_ns(const struct sched_state *st, const struct job *j,
                          const struct forecast_use *one) {
     const struct slack *s = st->own.policy;
@@ -159,7 +162,8 @@ static uint64_t allowed_ns(const struct sched_state *st, uint32_t job) {
     return job_of(st, job)->late ? ns / LATE_PART : ns;
 }
 
-/* It has its slots beside what runs, and every request that is there can afford it. */
+/* The kernel has enough slots beside the running ones, and every current request has enough slack.
+ */
 static bool fits(const struct sched_state *st, const struct forecast_use *one) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
@@ -176,14 +180,15 @@ static bool fits(const struct sched_state *st, const struct forecast_use *one) {
  * ------------------------------------------------------------------
  */
 
-/* The next request of the job is expected, and not there. */
+/* The next request of the job is predicted, and has not arrived. */
 static bool is_foreseen(const struct sched_state *st, uint32_t job) {
     const struct job *j = job_of(st, job);
     return !j->open && st->config->foresee && arrival_expected(&j->arrival, st->now_ns);
 }
 
-/* The kernel, sent now, would delay that one by more than its slack. Not one that takes less than
- * the time within which it may come: such a one waits longer than it would be waited for. */
+/* The kernel, sent now, would delay the predicted request by more than its slack. A kernel shorter
+ * than the uncertainty of the arrival does not count: holding it back would cost more than it could
+ * delay. */
 static bool collides(const struct sched_state *st, uint32_t job, const struct forecast_use *one) {
     const struct slack *s = st->own.policy;
     const struct job *j = job_of(st, job);
@@ -195,11 +200,11 @@ static bool collides(const struct sched_state *st, uint32_t job, const struct fo
     left.ns = end_ns - from_ns;
     if (left.wave_ns > left.ns) left.wave_ns = left.ns;
     uint64_t ns = forecast_delay_of_next(&j->sequence, &left, &s->heads, st->config->lookahead);
-    if (slice_ns(st) && ns > slice_ns(st)) ns = slice_ns(st); /* then it stands still */
+    if (slice_ns(st) && ns > slice_ns(st)) ns = slice_ns(st); /* slices bound the delay */
     return ns > slack_ns(st, job);
 }
 
-/* The kernel is held back for some request that is foreseen. */
+/* The kernel is held back for a predicted request. */
 static bool is_held(const struct sched_state *st, const struct forecast_use *one) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
@@ -211,7 +216,7 @@ static bool is_held(const struct sched_state *st, const struct forecast_use *one
     return false;
 }
 
-/* When the first of them is overdue. */
+/* Earliest time at which a predicted request is overdue. */
 static uint64_t overdue_ns(const struct sched_state *st) {
     const struct classes *c = &st->classes;
     uint64_t at = SCHED_NEVER;
@@ -245,14 +250,14 @@ static void place(const struct sched_state *st, struct waiting_in in, uint32_t j
     const struct sched_op *o = &st->ops[op];
     struct forecast_use use = best_use(st, &o->kernel, state_expected_ns(st, o));
     if (j->stand.stands)
-        waiting_sleep(in, job, SCHED_NEVER, use); /* until it goes on */
+        waiting_sleep(in, job, SCHED_NEVER, use); /* until it is resumed */
     else if (j->until_ns > st->now_ns + LEAD_NS)
         waiting_sleep(in, job, j->until_ns, use);
     else
         waiting_wake(in, job, turn, use);
 }
 
-/* Whoever is marked is placed; whoever slept long enough is awake. */
+/* Places all marked jobs, and wakes those whose sleep is over. */
 static void settle(const struct sched_state *st, struct waiting_in in) {
     uint32_t job;
     while ((job = waiting_marked(in)) != WAITING_NONE)
@@ -265,14 +270,15 @@ static void settle(const struct sched_state *st, struct waiting_in in) {
     }
 }
 
-/* Something about the job changed: it is placed anew, or forgotten before its item is. */
+/* Marks a changed job for a new placement. A job that has left is removed at once, before its item
+ * is freed. */
 static void mark(const struct sched_state *st, uint32_t job) {
     struct waiting_in in = waiting_of(st);
     waiting_mark(in, job);
     if (st->jobs[job].left) settle(st, in);
 }
 
-/* The slots that every request that is there leaves. */
+/* Slots that are free beside every current request. */
 static int32_t free_slots(const struct sched_state *st) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
@@ -285,13 +291,13 @@ static int32_t free_slots(const struct sched_state *st) {
     return least;
 }
 
-/* Who may go. */
+/* The conditions of a search for the next job. */
 struct search {
-    uint64_t turn; /* only who comes before */
-    int32_t slots; /* whose kernel needs no more */
-    bool beside;   /* and, beside a request, fits */
-    bool foreseen; /* and need not be held back for one */
-    bool held;     /* somebody was */
+    uint64_t turn; /* only jobs whose turn is earlier */
+    int32_t slots; /* only kernels that need at most this many */
+    bool beside;   /* only kernels that fit beside the current requests */
+    bool foreseen; /* only kernels that need not be held back for a predicted request */
+    bool held;     /* result: a kernel was held back */
 };
 
 static bool is_wanted(const struct sched_state *st, struct search *f, const struct waiting_job *w) {
@@ -301,7 +307,7 @@ static bool is_wanted(const struct sched_state *st, struct search *f, const stru
     return !held;
 }
 
-/* The first one awake by turn. */
+/* Returns the first awake job by turn that meets the conditions. */
 static uint32_t first_awake(const struct sched_state *st, struct search *f) {
     const struct waiting_in in = waiting_of(st);
     uint32_t best = SCHED_NONE;
@@ -318,7 +324,8 @@ static uint32_t first_awake(const struct sched_state *st, struct search *f) {
     return best;
 }
 
-/* While no request is there: of anybody, or of the only one who has something on the device. */
+/* The next job while no request is in progress: any, or the only one with operations on the device.
+ */
 static uint32_t first_alone(const struct sched_state *st, struct search *f) {
     const struct slack *s = st->own.policy;
     uint64_t most_ns = st->classes.request_ns / 1000 * st->config->dur_threshold;
@@ -328,7 +335,7 @@ static uint32_t first_alone(const struct sched_state *st, struct search *f) {
     return w->place == WAITING_AWAKE && is_wanted(st, f, w) ? s->runners_sum : SCHED_NONE;
 }
 
-/* Before `turn`. */
+/* The next kernel of a job whose turn is before `turn`. */
 static uint32_t next_kernel(const struct sched_state *st, uint64_t turn) {
     struct slack *s = st->own.policy;
     struct search f = {turn, .slots = INT32_MAX, .foreseen = overdue_ns(st) != SCHED_NEVER};
@@ -358,7 +365,7 @@ static uint32_t next(const struct sched_state *st) {
 /* ---- who stands still -------------------------------------------------------------------------
  */
 
-/* What is left of the job's kernel would delay the request by more than it may lose. */
+/* The rest of the job's kernel would delay the request by more than its remaining slack. */
 static bool is_in_the_way(const struct sched_state *st, uint32_t job, uint32_t of) {
     const struct slack *s = st->own.policy;
     const struct job *b = job_of(st, job);
@@ -376,7 +383,7 @@ static bool is_in_the_way(const struct sched_state *st, uint32_t job, uint32_t o
     return false;
 }
 
-/* Of the kernels that are there when requests come. */
+/* Decides for a kernel that was running when requests arrived whether it is preempted. */
 static void look_at(const struct sched_state *st, uint32_t job) {
     const struct classes *c = &st->classes;
     struct job *b = job_of(st, job);
@@ -429,8 +436,8 @@ static uint32_t turned(const struct sched_state *st) {
     return SCHED_NONE;
 }
 
-/* When a stream is about to run dry, a request turns out to wait for its host, or one that was
- * foreseen not to come. */
+/* Time at which a stream is about to run empty, a request turns out to wait for its host, or a
+ * predicted request turns out not to come. */
 static uint64_t wake(const struct sched_state *st) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
@@ -455,13 +462,14 @@ static uint64_t wake(const struct sched_state *st) {
 /* ---- what happens ------------------------------------------------------------------------------
  */
 
-/* What best-effort jobs have on the device is to be looked at. */
+/* Requests a look at the best-effort kernels on the device. */
 static void has_come(const struct sched_state *st, struct job *j) {
     struct slack *s = st->own.policy;
     if (slice_ns(st)) s->stand.came = j->came = true;
 }
 
-/* Of a job that never pauses, a request without a pause before it is no sign of a queue. */
+/* Begins a request. If a job never pauses, a request without a preceding pause does not indicate a
+ * queue. */
 static void open_request(const struct sched_state *st, uint32_t job) {
     const struct sched_job *r = &st->jobs[job];
     struct job *j = job_of(st, job);
@@ -475,8 +483,8 @@ static void open_request(const struct sched_state *st, uint32_t job) {
     if (st->config->foresee) arrival_came(&j->arrival, r->request_at_ns);
 }
 
-/* Every request that is there pays for a best-effort kernel, also for one that no request was asked
- * about because none was there when it was let through. */
+/* Charges every current request for a best-effort kernel, even for one that was admitted when there
+ * was no request. */
 static void charge(const struct sched_state *st, const struct forecast_use *one) {
     for (uint32_t i = 0; i < st->classes.high_count; i++) {
         struct job *j = job_of(st, st->classes.high[i]);
@@ -484,7 +492,7 @@ static void charge(const struct sched_state *st, const struct forecast_use *one)
     }
 }
 
-/* A best-effort job's kernel was sent: the one that its job was awake with, mostly. */
+/* Accounts for a best-effort kernel that was sent, usually the one with which its job was awake. */
 static void send(const struct sched_state *st, const struct sched_op *o) {
     struct job *j = job_of(st, o->job);
     const struct waiting_job *w = &j->waiting;
@@ -497,7 +505,7 @@ static void send(const struct sched_state *st, const struct sched_op *o) {
     j->until_ns = (j->until_ns > st->now_ns ? j->until_ns : st->now_ns) + o->expected_ns;
 }
 
-/* Only what comes to the front of a queue counts. */
+/* Only an operation that becomes the first of a queue matters. */
 static void submitted(const struct sched_state *st, uint32_t op) {
     uint32_t job = st->ops[op].job;
     if (!classes_has(&st->classes, job) || !state_kernel(&st->ops[op])) mark(st, job);
@@ -509,14 +517,15 @@ static void started(const struct sched_state *st, uint32_t op) {
     if (classes_of(&st->classes, o->job) == CLASS_BEST) {
         if (state_kernel(o)) send(st, o);
         if (st->jobs[o->job].running == 1 || state_device_kernel(st, o->job) == o)
-            moved(st, o->job); /* else the device is at another one of it, as before */
+            moved(st,
+                  o->job); /* otherwise the device still executes an earlier kernel of the job */
         mark(st, o->job);
         return;
     }
     if (!j->open)
         open_request(st, o->job);
     else if (st->jobs[o->job].running == 1 && st->now_ns >= j->sequence.since_ns + HOST_NS)
-        has_come(st, j); /* again: the device was not kept for it */
+        has_come(st, j); /* once more, since the device was not kept free for it */
     if (state_kernel(o))
         forecast_began(&j->sequence, st->now_ns, forecast_use(&o->kernel, o->expected_ns, st->sms));
 }
@@ -554,7 +563,7 @@ static bool blocks(void *item, memory_visit *visit, void *arg) {
 /* ---- checks ------------------------------------------------------------------------------------
  */
 
-/* A job that nothing has happened to since is where it belongs. */
+/* An unmarked job is in the place that its state requires. */
 static const char *check_place(const struct sched_state *st, uint32_t job) {
     const struct classes *c = &st->classes;
     const struct waiting_job *w = &job_of(st, job)->waiting;

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tick-Tock (Wavelet) as the Orion paper implements it (sections 6.1, 6.2.2): training jobs take
- * the forward and the backward pass of their iterations in opposite order, "synchronizing at the
- * beginning and end of the forward and backward passes". Jobs sit on two sides; in a tick one side
- * runs forward passes, the other backward ones, and the next tick begins when everybody who has
- * work has done his. Where a pass ends is not told to us: the forward pass is taken for the first
- * third of an iteration's device time, as seen in the iteration before, since a backward pass costs
- * twice as much. A job that is alone is not held.
+ * Tick-Tock (Wavelet) as the Orion paper implements it (sections 6.1, 6.2.2): training jobs run the
+ * forward and the backward pass of their iterations in opposite order, "synchronizing at the
+ * beginning and end of the forward and backward passes". Jobs are divided into two sides. In a tick
+ * one side runs forward passes, the other backward passes, and the next tick begins when every job
+ * that has work has finished its pass. The end of a pass is not reported: the forward pass is
+ * assumed to be the first third of an iteration's device time, as measured in the previous
+ * iteration, since a backward pass costs twice as much. A job that is alone is not held back.
  *
- * A baseline: a decision looks at all jobs.
+ * A baseline: each decision examines all jobs.
  */
 #include "daemon/sched/policy/policy.h"
 
 struct job {
-    uint32_t iteration;             /* that the numbers below are of */
-    uint32_t started, ended, split; /* operations: sent, complete, in the forward pass */
+    uint32_t iteration;             /* iteration that the numbers below belong to */
+    uint32_t started, ended, split; /* operations: sent, completed, in the forward pass */
     uint32_t next_split;
-    uint64_t last_busy_ns, busy_ns; /* device time: of the iteration before, of this one so far */
+    uint64_t last_busy_ns, busy_ns; /* device time: of the previous iteration, of this one so far */
     uint8_t side;
     bool seated;
 };
 
 struct ticktock {
     uint32_t tick;
-    uint32_t seated[2]; /* jobs on each side */
+    uint32_t seated[2]; /* number of jobs on each side */
 };
 
 static struct job *job_of(const struct sched_state *st, uint32_t job) {
     return (struct job *)st->own.jobs + job;
 }
 
-/* The pass that the job's next operation belongs to (forward 0, backward 1) is its side's. */
+/* The job's next operation belongs to the pass (forward 0, backward 1) of its side in this tick. */
 static bool in_step(const struct sched_state *st, uint32_t job) {
     const struct ticktock *t = st->own.policy;
     const struct job *j = job_of(st, job);
@@ -46,7 +46,7 @@ static bool may(const struct sched_state *st, uint32_t op) {
     return in_step(st, job) || alone(st, job);
 }
 
-/* The next tick, if all who have work wait for it. */
+/* Begins the next tick if all jobs that have work wait for it. */
 static __attribute__((noinline)) void look(const struct sched_state *st) {
     struct ticktock *t = st->own.policy;
     bool waits = false;
@@ -58,12 +58,12 @@ static __attribute__((noinline)) void look(const struct sched_state *st) {
     if (waits) t->tick++;
 }
 
-/* No tick ends while something runs. */
+/* A tick does not end while operations run. */
 static void settle(const struct sched_state *st) {
     if (!st->running) look(st);
 }
 
-/* Its numbers begin anew with an iteration. */
+/* Resets the job's numbers at a new iteration. */
 static struct job *follow(const struct sched_state *st, uint32_t job) {
     struct job *j = job_of(st, job);
     if (j->iteration == st->jobs[job].iteration) return j;
@@ -92,7 +92,7 @@ static void ended(const struct sched_state *st, uint32_t op) {
     settle(st);
 }
 
-/* Every job has a seat while it is there, on the side that has fewer. */
+/* Assigns a job to the side with fewer jobs, or removes it. */
 static void seat(struct ticktock *t, struct job *j, bool there) {
     if (there == j->seated) return;
     if (!there) {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel policy seam: which of the waiting operations of the jobs that have a turn runs next.
- * The core keeps the jobs that have an operation to run, in one of two ways, and serves them:
+ * The kernel policy interface, which chooses the next of the waiting operations of the jobs that
+ * have a turn. The core queues the jobs that have an operation to run, in one of two ways:
  *
- *   by rank   the job of the smallest rank first; a job's oldest operation. Unless the policy gives
- *             ranks, a job's is the arrival of that operation: all goes in order of arrival.
- *   classes   high-priority jobs (spec.priority above 0) in turn, before best-effort ones in turn;
- *             of these a memory operation at once, since it uses no SM, a kernel if it may.
+ *   by rank   the job with the smallest rank first, with its oldest operation. Without a rank hook,
+ * a job's rank is the arrival of that operation: all run in order of arrival. classes high-priority
+ * jobs (spec.priority above 0) in turn, then best-effort jobs in turn. A best-effort memory
+ * operation runs at once, since it uses no SM; a kernel if it may.
  *
- * What a policy adds is its rule: `rank`, `may`, and whatever must be remembered for them. Every
- * hook may be NULL. Hooks see the state read-only. A policy's memory is st->own.policy and, an item
- * for each job, st->own.jobs: the core makes, grows and frees both; zeroed when the policy begins,
- * an item also when another job gets its slot. A policy has no other memory and never learns the
- * time from anywhere but the state.
+ * A policy adds a rule: `rank`, `may`, and the state that these need. Every hook may be NULL. Hooks
+ * see the state read-only. A policy's memory is st->own.policy, and an item for each job in
+ * st->own.jobs. The core allocates, grows and frees both. They are zeroed when the policy begins,
+ * an item also when another job gets its slot. A policy has no other memory, and reads the time
+ * only from the state.
  *
- * A policy takes over in the middle: then `submitted` and `started` are told of whatever waits and
- * runs already, and `changed` of every job.
+ * When a policy takes over, `submitted` and `started` are called for all waiting and running
+ * operations, and `changed` for every job.
  *
  * Owner: the scheduler. Thread: the scheduler's caller.
  */
@@ -32,52 +32,57 @@
 struct policy {
     const char *name;
     bool exclusive;  /* one job's iteration at a time on the whole device */
-    bool priorities; /* high-priority jobs have the device's priority, unless chosen otherwise */
-    bool classes;    /* jobs are served by class (st->classes), not by rank (st->ranked) */
-    size_t own_bytes, job_bytes; /* of st->own.policy, of an item of st->own.jobs */
+    bool priorities; /* high-priority jobs use the device's stream priority, unless configured
+                        otherwise */
+    bool classes;    /* jobs are queued by class (st->classes), not by rank (st->ranked) */
+    size_t own_bytes, job_bytes; /* sizes of st->own.policy and of an item of st->own.jobs */
 
-    /* Smaller goes first; asked when an operation of the job came, was sent or ended, and with
-     * `changed`. NULL: the arrival of its oldest operation that may run. */
+    /* Returns a job's rank; the smallest goes first. Called when an operation of the job arrived,
+     * was sent or ended, and with `changed`. NULL: the arrival of its oldest operation that may
+     * run. */
     uint64_t (*rank)(const struct sched_state *st, uint32_t job);
-    /* The waiting `op`, whose turn it is, may go now; of classes: the kernel of a best-effort job.
-     * Changes nothing. By rank, a decision then looks at all jobs that have an operation to run.
-     * NULL: yes. */
+    /* Returns whether the waiting `op`, whose turn it is, may run now; with classes, `op` is a
+     * kernel of a best-effort job. Changes nothing. With ranks, a decision then examines all jobs
+     * that have an operation to run. NULL: it may. */
     bool (*may)(const struct sched_state *st, uint32_t op);
-    /* Of classes, in place of asking `may` of one job after the other: the best-effort operation
-     * to go now, or SCHED_NONE. The first, by its job's turn (classes_turn), that is a memory
-     * operation or a kernel that may go. Some best-effort job has an operation to run. */
+    /* With classes, replaces asking `may` for one job after the other: returns the best-effort
+     * operation to run now, or SCHED_NONE. It is the first, by its job's turn (classes_turn), that
+     * is a memory operation or a kernel that may run. At least one best-effort job has an operation
+     * to run. */
     uint32_t (*next)(const struct sched_state *st);
 
-    /* `op` has begun to wait: it is at the end of its job's list already. */
+    /* `op` began to wait; it is already at the end of its job's list. */
     void (*submitted)(const struct sched_state *st, uint32_t op);
-    /* `op` has begun to run: it is at the end of its job's list SCHED_RUNNING. */
+    /* `op` began to run; it is at the end of its job's list SCHED_RUNNING. */
     void (*started)(const struct sched_state *st, uint32_t op);
-    /* `op` ended and is off its job's list; its job may have left, but is still there. */
+    /* `op` ended and is no longer in its job's list. Its job may have left, but still exists. */
     void (*ended)(const struct sched_state *st, uint32_t op);
-    /* `job` was admitted, has got the turn, has lost it, begins another iteration, its spec or its
-     * cap changed, or it left: other operations of it may run now, or none. */
+    /* `job` was admitted, got or lost the turn, began another iteration, left, or its spec or cap
+     * changed: other operations of it may run now, or none. */
     void (*changed)(const struct sched_state *st, uint32_t job);
-    /* An iteration of `job` is complete; its request_ns and gap_ns are of it. */
+    /* An iteration of `job` completed; its request_ns and gap_ns describe that iteration. */
     void (*iterated)(const struct sched_state *st, uint32_t job);
 
-    /* Where the device has slices (st->slice_ns), when what may go has gone: a job whose kernels on
-     * the device are to stand still and do not, or the other way round; SCHED_NONE. Asked until it
-     * is that; st->jobs[job].still has changed by then. Whoever has nothing there goes on. */
+    /* Where the device has slices (st->slice_ns), called after all runnable operations were sent:
+     * returns a job whose kernels on the device shall be preempted and are not, or the reverse, or
+     * SCHED_NONE. Called until it returns SCHED_NONE; st->jobs[job].still has changed by the next
+     * call. A job without kernels on the device is resumed. */
     uint32_t (*turned)(const struct sched_state *st);
-    /* When `may` may have another answer although nothing happened; SCHED_NEVER. */
+    /* Time at which `may` may change its answer without an event; SCHED_NEVER: none. */
     uint64_t (*wake)(const struct sched_state *st);
-    /* SM_THRESHOLD in effect. */
+    /* Returns SM_THRESHOLD in effect. */
     uint32_t (*sm_threshold)(const struct sched_state *st);
-    /* The blocks that an item of st->own.jobs points to, which are freed with it (visit.h). */
+    /* Visits the blocks to which an item of st->own.jobs points; they are freed with the item
+     * (visit.h). */
     bool (*blocks)(void *item, memory_visit *visit, void *arg);
-    /* Checks the policy's own invariants: NULL, or which one does not hold. */
+    /* Checks the policy's own invariants. Returns NULL or the first one that fails. */
     const char *(*check)(const struct sched_state *st);
 };
 
-/* NULL when there is no such policy. */
+/* Returns NULL when there is no such policy. */
 const struct policy *policy_find(const char *name);
 
-/* The index-th, for listing; NULL beyond the last. */
+/* Returns the policy number `index`, for listing; NULL beyond the last. */
 const struct policy *policy_at(uint32_t index);
 
 #define KERNEL_POLICY(name, sentence) extern const struct policy pol_##name;

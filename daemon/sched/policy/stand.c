@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list whose links lie in the jobs' items.
+ * A list whose links are in the jobs' items.
  */
 #include "daemon/sched/policy/stand.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Best-effort jobs that have something on a device with slices, and which of them stand still there
- * for a request. The list has everyone who has something there or stands still. A job stands still
- * for no longer than a while in a row: whoever waits for what it has on the device (the end of its
- * turn, of the job, a move) does not wait for ever, though requests never end. Zeroed, all is
- * empty.
+ * Best-effort jobs on a device with slices, and which of them are preempted for a request. The list
+ * holds every job that has operations on the device or is preempted. A job is preempted for at most
+ * STAND_MOST_NS in a row, so that an operation that waits for its kernels (the end of its turn, of
+ * the job, a move) does not wait forever when requests never end. Zeroed: empty.
  *
  * Pure. Owner: the policy.
  */
@@ -16,23 +15,24 @@
 #include <stdint.h>
 
 #define STAND_NONE UINT32_MAX
-#define STAND_MOST_NS 100000000ull /* in a row */
+#define STAND_MOST_NS 100000000ull /* longest preemption in a row */
 
-/* Of a job's item. A link names a job by its slot + 1; 0: none. */
+/* Part of a job's item. A link is a job's slot + 1; 0: none. */
 struct stand_job {
     uint32_t next, prev;
-    uint64_t left_ns; /* what it had on the device was to take, when it began to stand */
+    /* Expected remaining time of its operations on the device when it was preempted. */
+    uint64_t left_ns;
     bool in;
-    bool stands; /* or is to, with the next answer of stand_turned */
-    bool spared; /* it stood for long enough, until the kernel that did ends */
+    bool stands; /* is preempted, or will be with the next answer of stand_turned */
+    bool spared; /* was preempted for long enough; not again until its current kernel ends */
 };
 
 struct stand {
     uint32_t first;    /* a link */
-    uint32_t count;    /* how many stand */
-    uint64_t until_ns; /* while some do: they all go on */
-    bool came;         /* a request, since the last answer */
-    bool look;         /* somebody may have to be told */
+    uint32_t count;    /* number of preempted jobs */
+    uint64_t until_ns; /* time at which all preempted jobs resume */
+    bool came;         /* a request has arrived since the last answer */
+    bool look;         /* a job's state may have to be reported */
 };
 
 /* The jobs' items, each of which has a struct stand_job at `offset`. */
@@ -46,14 +46,14 @@ static inline struct stand_job *stand_job(struct stand_in in, uint32_t job) {
     return (struct stand_job *)((char *)in.items + job * in.item_bytes + in.offset);
 }
 
-void stand_enter(struct stand_in in, uint32_t job); /* no matter if it is there */
+void stand_enter(struct stand_in in, uint32_t job); /* the job may be in the list already */
 void stand_leave(struct stand_in in, uint32_t job);
-/* The job is to stand still from now on, or is not. */
+/* Preempts or resumes the job. */
 void stand_set(struct stand_in in, uint32_t job, bool stands, uint64_t now_ns);
-/* The one behind `job`, the first for STAND_NONE; STAND_NONE. */
+/* Returns the job behind `job`, or the first for STAND_NONE; STAND_NONE at the end. */
 uint32_t stand_next(struct stand_in in, uint32_t job);
 
-/* NULL, or which invariant of the list does not hold; `jobs`: items. */
+/* Returns NULL or the first invariant of the list that fails. `jobs`: number of items. */
 const char *stand_check(struct stand_in in, uint32_t jobs);
 
 #endif

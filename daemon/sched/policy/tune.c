@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bisection. A kernel goes when it needs fewer SMs than the threshold, so the largest value of
- * interest is one more than any kernel needs.
+ * Bisection. A kernel runs if it needs fewer SMs than the threshold, so the largest useful value is
+ * one more than any kernel needs.
  */
 #include "daemon/sched/policy/tune.h"
 
@@ -18,7 +18,7 @@ static void try_next(struct tune *t) {
 void tune_saw(struct tune *t, uint32_t sms) {
     if (sms <= t->most) return;
     t->most = sms;
-    t->high = sms + 2; /* what was found is kept, what lies above is open again */
+    t->high = sms + 2; /* the lower bound stays, values above it are open again */
     t->let = 0;
 }
 
@@ -37,7 +37,7 @@ void tune_iteration(struct tune *t, uint64_t ns, uint64_t alone_ns, uint32_t all
         t->low = t->value;
     else if (!found)
         t->high = t->value;
-    else { /* it was right once: the jobs have changed */
+    else { /* this value was good before: the jobs have changed */
         t->high = t->value ? t->value : 1;
         t->low = 0;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Pairing heaps (M. L. Fredman and others, "The pairing heap", Algorithmica 1, 1986), and lists of
- * those of AWAKE.
+ * the heaps of AWAKE.
  */
 #include "daemon/sched/policy/waiting.h"
 
@@ -11,7 +11,7 @@ static struct waiting_job *at(struct waiting_in in, uint32_t link) {
 
 /* ---- heaps ----------------------------------------------------------------------------------- */
 
-/* Two roots become one. */
+/* Joins two roots. */
 static uint32_t meld(struct waiting_in in, uint32_t a, uint32_t b) {
     if (!a || !b) return a ? a : b;
     if (at(in, b)->key < at(in, a)->key) {
@@ -27,7 +27,7 @@ static uint32_t meld(struct waiting_in in, uint32_t a, uint32_t b) {
     return a;
 }
 
-/* Siblings become one root: in pairs from the left, and these from the right. */
+/* Joins siblings into one root: in pairs from the left, then these from the right. */
 static uint32_t meld_siblings(struct waiting_in in, uint32_t first) {
     uint32_t pairs = 0, root = 0;
     while (first) {
@@ -48,7 +48,7 @@ static uint32_t meld_siblings(struct waiting_in in, uint32_t first) {
     return root;
 }
 
-/* What is below a job that is no root takes its place among its siblings. */
+/* Replaces a job that is no root by its subtree `below` among its siblings. */
 static void take_below(struct waiting_in in, uint32_t link, uint32_t below) {
     struct waiting_job *j = at(in, link), *prev = at(in, j->prev);
     uint32_t instead = below ? below : j->next;
@@ -91,7 +91,7 @@ static void list_kind(struct waiting_in in, uint32_t root) {
     in.all->lists |= 1ull << list;
 }
 
-/* `root` (0: nobody) stands for the kind of which `old` was the first. */
+/* Puts `root` (0: none) into the list in place of `old`, the first job of its kind. */
 static void replace_kind(struct waiting_in in, uint32_t old, uint32_t root) {
     struct waiting_job *was = at(in, old);
     uint32_t list = list_of(&was->use), prev = was->prev_kind, next = was->next_kind;
@@ -184,7 +184,7 @@ static bool is_root(struct waiting_in in, uint32_t link) {
     return find_kind(in, &j->use) == link;
 }
 
-/* Who is above it in its heap comes before it and is of its place. */
+/* The job's ancestors in its heap precede it and are in the same place. */
 static const char *check_above(struct waiting_in in, uint32_t link) {
     const struct waiting_job *j = at(in, link), *above;
     uint32_t up = link;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One walk over the blocks for each of: how many bytes, copying them, putting them back.
+ * Three walks over the blocks: to count bytes, to copy, to restore.
  */
 #include "daemon/sched/record/checkpoint.h"
 
@@ -13,9 +13,9 @@
 #include "daemon/sched/core/sched_memory.h"
 
 #define CHECKPOINT_ALIGN 64u
-#define CHECKPOINT_MAX (1ull << 32) /* bytes that are read */
+#define CHECKPOINT_MAX (1ull << 32) /* largest checkpoint that is read, in bytes */
 
-#ifndef SCHED_BUILD /* the makefile's: a hash of the scheduler's sources */
+#ifndef SCHED_BUILD /* defined by the makefile: a hash of the scheduler's sources */
 #define SCHED_BUILD "unknown"
 #endif
 
@@ -53,7 +53,7 @@ static bool copy_block(void *arg, void **block, size_t bytes) {
 }
 
 int checkpoint_take(struct checkpoint *c, const struct sched *s) {
-    struct sched *walked = (struct sched *)s; /* these two visitors only look */
+    struct sched *walked = (struct sched *)s; /* these two visitors do not write */
     size_t bytes = 0;
     c->bytes = 0;
     sched_memory_walk(&walked, count_block, &bytes);
@@ -70,7 +70,7 @@ struct checkpoint_source {
     int err;
 };
 
-/* A block that is not there yet is no pointer of ours, whatever the copy says. */
+/* Allocates the block. The pointer in the copy is meaningless and is overwritten. */
 static bool put_block(void *arg, void **block, size_t bytes) {
     struct checkpoint_source *source = arg;
     *block = NULL;
@@ -93,7 +93,7 @@ int checkpoint_restore(const struct checkpoint *c, struct sched **out) {
     *out = NULL;
     bool walked = sched_memory_walk(&s, put_block, &source);
     if (!walked || source.at != c->bytes || !sched_memory_restored(s))
-        return source.err ? source.err : -EINVAL; /* what was put back is lost: the caller ends */
+        return source.err ? source.err : -EINVAL; /* the restored part leaks: the caller exits */
     *out = s;
     return 0;
 }

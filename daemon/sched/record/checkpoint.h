@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A scheduler's state as bytes, and as lines of a recording, so that a recording can begin in the
- * middle: a flat copy of its blocks (core/sched_memory.h). It means something to the very build
- * that wrote it alone, which is told by a hash of the scheduler's sources; and it is only ever put
- * back when its own hash agrees, for nothing in it is checked. Whoever makes one up can give it the
- * right hash, and may crash or take over who puts it back: salus-sim does that in a sandbox.
+ * middle: a flat copy of its blocks (core/sched_memory.h). Only the very build that wrote a
+ * checkpoint can read it, which a hash of the scheduler's sources ensures. It is restored only if
+ * its own hash matches, because its contents are not validated. A forged checkpoint can have the
+ * right hash, and crash or take over the program that restores it: salus-sim does that in a
+ * sandbox.
  *
  *   checkpoint BYTES BUILD HASH
- *   :HEX       32 bytes, fewer in the last one
- *   0 N        so many lines of zeroes
+ *   :HEX       32 bytes, fewer in the last line
+ *   0 N        N lines of zeroes
  */
 #ifndef DAEMON_SCHED_RECORD_CHECKPOINT_H
 #define DAEMON_SCHED_RECORD_CHECKPOINT_H
@@ -18,7 +19,7 @@
 
 #include "daemon/sched/sched.h"
 
-#define CHECKPOINT_LINE 32u /* bytes of a line */
+#define CHECKPOINT_LINE 32u /* bytes per line */
 
 struct checkpoint {
     unsigned char *data; /* NULL: none */
@@ -26,27 +27,29 @@ struct checkpoint {
 };
 
 void checkpoint_finish(struct checkpoint *c);
-/* A copy of the scheduler between two steps, in place of what was there: 0 or -ENOMEM. Allocates
- * only where it needs more room than ever before. */
+/* Copies the scheduler between two steps, replacing the previous copy. Returns 0 or -ENOMEM.
+ * Allocates only when it needs more memory than ever before. */
 int checkpoint_take(struct checkpoint *c, const struct sched *s);
-/* The scheduler that was copied. 0, -ENOMEM, or -EINVAL: it is another build's, or damaged. */
+/* Creates the scheduler that was copied. Returns 0, -ENOMEM, or -EINVAL for another build's or a
+ * damaged checkpoint. */
 int checkpoint_restore(const struct checkpoint *c, struct sched **out);
 
-/* Which build of the scheduler this is. */
+/* The hash of this build's scheduler. */
 const char *checkpoint_build(void);
 uint64_t checkpoint_hash(const struct checkpoint *c);
 
-/* The next line from byte *at on, its end included, at most CHECKPOINT_TEXT; 0: there is no more.
- */
+/* Writes the line that begins at byte *at, with its newline, at most CHECKPOINT_TEXT bytes, and
+ * advances *at. Returns its length; 0: no more lines. */
 #define CHECKPOINT_TEXT 128u
 size_t checkpoint_line(const struct checkpoint *c, size_t *at, char *out);
 
-/* Begins to read one: 0, -ENOMEM, or -EINVAL: the line is not "checkpoint ...". `build` and `hash`:
- * what it says of itself. */
-#define CHECKPOINT_BUILD 32u /* with its end */
+/* Begins to read a checkpoint. Returns 0, -ENOMEM, or -EINVAL if the line is not "checkpoint ...".
+ * Sets `build` and `hash` to what the line claims. */
+#define CHECKPOINT_BUILD 32u /* including the terminator */
 int checkpoint_read_head(struct checkpoint *c, const char *line, char build[CHECKPOINT_BUILD],
                          uint64_t *hash, size_t *bytes);
-/* A line behind it: 0, 1: not of a checkpoint; -EINVAL, -ENOMEM. */
+/* Reads a line of a checkpoint. Returns 0; 1 if the line is not part of a checkpoint; -EINVAL or
+ * -ENOMEM. */
 int checkpoint_read_line(struct checkpoint *c, const char *line, size_t bytes);
 
 #endif

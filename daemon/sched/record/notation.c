@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing is formatting; reading is strict: what is written back is what was read.
+ * Writes and strictly reads the notation: whatever is read is written back identically.
  */
 #include "daemon/sched/record/notation.h"
 
@@ -16,7 +16,7 @@
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Letters of a spec's options. */
+/* The letters of a spec's options. */
 struct notation_option {
     char letter;
     uint8_t bytes;
@@ -47,7 +47,7 @@ static int64_t get_field(const void *at, uint8_t bytes) {
     return wide;
 }
 
-/* False: the number does not fit. */
+/* Stores a field. Returns false when the value does not fit. */
 static bool put_field(void *at, uint8_t bytes, int64_t value) {
     int32_t narrow = (int32_t)(uint32_t)value;
     if (bytes == sizeof(value)) {
@@ -295,7 +295,7 @@ static void take_submitted(struct scan *in, struct sched_event *e) {
     if (scan_char(in, '#')) take_kernel(in, &e->submitted.kernel);
 }
 
-/* Job, sign, and what comes behind it. */
+/* Reads a job, a sign, and what follows the sign. */
 static void take_of_job(struct scan *in, struct sched_event *e) {
     e->job = (uint32_t)scan_number(in, UINT32_MAX);
     if (scan_char(in, ':')) {
@@ -324,7 +324,7 @@ static void take_of_job(struct scan *in, struct sched_event *e) {
     }
 }
 
-/* "NAME=" of the configuration: true when it comes next. */
+/* Skips "NAME=" of the configuration. Returns true when it was next. */
 static bool is_named(struct scan *in, const char *name) {
     size_t n = strlen(name);
     if (!in->at || strncmp(in->at, name, n) != 0 || in->at[n] != '=') return false;
@@ -408,7 +408,7 @@ int notation_read_event(const char *word, struct sched_event *out) {
     return in.at && *in.at == '\0' ? 0 : -EINVAL;
 }
 
-/* "word=" and a number. */
+/* Reads "word=" and a number. */
 static uint64_t take_field(struct scan *in, const char *name, uint64_t most) {
     if (!is_named(in, name)) in->at = NULL;
     uint64_t value = scan_number(in, most);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A half's steps are copied as they are: a head, the events as far as their kind reaches, the
- * actions. Each operation of a job comes by here, so what is rare is kept out of the way.
+ * The steps of a half are copied verbatim: a head, each event as far as its kind uses it, and the
+ * actions. Every operation of a job passes here, so that rare cases are kept out of line.
  */
 #include "daemon/sched/record/recorder.h"
 
@@ -15,7 +15,8 @@
 #include "daemon/sched/record/checkpoint.h"
 #include "daemon/sched/record/notation.h"
 
-#define RECORDER_SLACK 65536u /* that a step may go beyond a half before more room is needed */
+#define RECORDER_SLACK \
+    65536u /* bytes by which a step may exceed a half before the half must grow */
 
 struct recorder_head {
     uint64_t now_ns;
@@ -26,8 +27,8 @@ struct recorder_half {
     unsigned char *data;
     size_t used, cap;
     struct checkpoint begin;
-    bool whole; /* it begins with the scheduler: no checkpoint is needed */
-    bool kept;  /* it has something */
+    bool whole; /* begins with the scheduler's creation: no checkpoint is needed */
+    bool kept;  /* contains steps */
 };
 
 /* Text on its way to a file. */
@@ -38,12 +39,12 @@ struct recorder_text {
 };
 
 struct recorder {
-    struct recorder_half *now;        /* the half that is filled */
-    const struct sched_event *events; /* of the step that has not ended; else NULL */
-    struct recorder_head head;        /* and the rest of it */
-    struct sched_actions actions;     /* what it answered; none: it has not */
+    struct recorder_half *now;        /* the half that is being filled */
+    const struct sched_event *events; /* events of the step in progress; NULL: none */
+    struct recorder_head head;        /* head of that step */
+    struct sched_actions actions;     /* its actions; items NULL: it has not answered yet */
     uint32_t half_bytes;
-    bool failed; /* no memory: nothing is kept until the next half */
+    bool failed; /* out of memory: nothing is recorded until the next half */
     bool streaming;
     struct recorder_half half[2];
     struct sched_config config;
@@ -90,7 +91,7 @@ void recorder_destroy(struct recorder *r) {
 /* ---- keeping --------------------------------------------------------------------------------- */
 
 #define RECORDER_HEAD offsetof(struct sched_event, need) /* kind and job */
-/* An event that has this, and nothing more. */
+/* Size of an event whose last used member is `field`. */
 #define RECORDER_BYTES(field) \
     (offsetof(struct sched_event, field) + sizeof(((struct sched_event *)0)->field))
 
@@ -132,7 +133,7 @@ static __attribute__((noinline)) unsigned char *put_other(unsigned char *to,
     return put_bytes(to, e, event_bytes(e));
 }
 
-/* Those of operations and iterations by a few moves: their sizes are known here. */
+/* The frequent kinds have constant sizes, so that the compiler copies them with a few moves. */
 static inline unsigned char *put_event(unsigned char *to, const struct sched_event *e) {
     if (e->kind == SCHED_SUBMITTED) return put_bytes(to, e, RECORDER_BYTES(submitted));
     if (e->kind == SCHED_DONE) return put_bytes(to, e, RECORDER_BYTES(done));
@@ -144,7 +145,7 @@ static inline unsigned char *put_action(unsigned char *to, const struct sched_ac
     return put_bytes(to, a, sizeof(*a));
 }
 
-/* What was begun, with what came of it. */
+/* Appends the step in progress, with its actions. */
 static inline void keep_step(struct recorder *r) {
     struct recorder_half *h = r->now;
     const struct sched_event *events_end = r->events + r->head.events;
@@ -158,7 +159,7 @@ static inline void keep_step(struct recorder *r) {
     h->used = (size_t)(to - h->data);
 }
 
-/* The most that the step can take. */
+/* Upper bound of the step's size. */
 static inline size_t step_bytes(const struct recorder *r) {
     return sizeof(r->head) + r->head.events * sizeof(struct sched_event) +
            r->actions.count * sizeof(*r->actions.items);
@@ -166,15 +167,15 @@ static inline size_t step_bytes(const struct recorder *r) {
 
 /* ---- rarely ---------------------------------------------------------------------------------- */
 
-/* The older half is given up, and begins anew here. Without memory for a checkpoint nothing is kept
- * until the next step tries again. */
+/* Drops the older half and begins it anew with a checkpoint. Without memory for a checkpoint,
+ * nothing is recorded until the next step tries again. */
 static void swap_halves(struct recorder *r, const struct sched *s) {
     struct recorder_half *h = other_half(r);
     r->failed = checkpoint_take(&h->begin, s) != 0;
     h->whole = false;
     h->kept = !r->failed;
     h->used = r->failed ? r->half_bytes : 0;
-    if (r->failed) r->now->kept = false; /* what follows would not be behind it */
+    if (r->failed) r->now->kept = false; /* the new half would not continue it */
     r->now = h;
 }
 
@@ -184,7 +185,7 @@ static void lose_all(struct recorder *r) {
     r->now->used = r->half_bytes; /* the next step begins a half */
 }
 
-/* False: nothing is kept now. */
+/* Returns false when nothing is recorded at present. */
 static bool make_room(struct recorder *r, size_t bytes) {
     if (r->failed) return false;
     if (!has_room(r->now, bytes) && !grow(r->now, bytes)) lose_all(r);
@@ -204,7 +205,7 @@ static void flush(struct recorder_text *t) {
     t->used = 0;
 }
 
-/* Where the next line goes, of at most NOTATION_BYTES and what is about it. */
+/* Returns where to write the next line, of at most NOTATION_BYTES and its frame. */
 static char *line_of(struct recorder_text *t) {
     if (sizeof(t->data) - t->used < NOTATION_BYTES + 16) flush(t);
     return t->data + t->used;
@@ -246,7 +247,7 @@ static void say_checkpoint(struct recorder_text *t, const struct checkpoint *c) 
         t->used += n;
 }
 
-/* `begin`: NULL: it begins with the scheduler. */
+/* Writes the head of a recording. `begin` NULL: it begins with the scheduler's creation. */
 static void say_head(struct recorder_text *t, const struct sched_config *config,
                      const struct checkpoint *begin) {
     say(t, NOTATION_HEAD);
@@ -255,7 +256,7 @@ static void say_head(struct recorder_text *t, const struct sched_config *config,
     if (begin) say_checkpoint(t, begin);
 }
 
-/* The last one: perhaps nothing is known but how it began. */
+/* Writes the last step, of which perhaps only the events are known. */
 static void say_open(struct recorder_text *t, const struct recorder *r) {
     say_events(t, r->head.now_ns);
     for (uint32_t i = 0; i < r->head.events; i++)
@@ -349,7 +350,7 @@ static void stream_actions(struct recorder *r) {
         say_action(&r->stream, &r->actions.items[i]);
 }
 
-/* A half is full, somebody reads along, or there was no memory. */
+/* Handles the rare cases: a half is full, a stream is open, or there was no memory. */
 static __attribute__((noinline)) void begin_otherwise(struct recorder *r, const struct sched *s) {
     if (r->now->used >= r->half_bytes) swap_halves(r, s);
     if (r->streaming) stream_events(r, r->head.now_ns, r->events, r->head.events);
@@ -360,9 +361,9 @@ static __attribute__((noinline)) void end_otherwise(struct recorder *r) {
     if (r->streaming) stream_actions(r);
 }
 
-/* Each step comes by here: what is rare is apart, so that this keeps nothing on the stack. Events
- * are kept when it ends: until just now they were written to, piece by piece, and a processor waits
- * for all pieces of what it copies at once. */
+/* Called at every step: rare cases are separate functions, so that this one needs no stack. Events
+ * are copied when the step ends. At its beginning they have just been written piecewise, and the
+ * processor would stall on store forwarding of a wide copy. */
 void recorder_begin(struct recorder *r, const struct sched *s, uint64_t now_ns,
                     const struct sched_event *events, uint32_t count) {
     r->events = events;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Line by line: events are gathered until another kind of line comes, then the step is made.
+ * Reads line by line: collects events until another kind of line comes, then takes the step.
  */
 #include "daemon/sched/record/replay.h"
 
@@ -17,8 +17,8 @@
 #include "daemon/sched/record/notation.h"
 #include "daemon/sched/state.h"
 
-#define REPLAY_CONTEXT 12u /* lines before a difference */
-#define REPLAY_LINE 1024u  /* bytes of a line, with its end */
+#define REPLAY_CONTEXT 12u /* lines printed before a difference */
+#define REPLAY_LINE 1024u  /* longest line, with its terminator */
 
 enum replay_part { REPLAY_HEAD, REPLAY_CONFIG, REPLAY_BEGIN, REPLAY_STEPS, REPLAY_OVER };
 
@@ -31,17 +31,17 @@ struct replayer {
     struct sched_config config;
 
     struct checkpoint begin;
-    size_t begin_bytes; /* that its head promises */
+    size_t begin_bytes; /* size that the checkpoint's head announces */
     uint64_t begin_hash;
 
     struct sched_event *events;
     uint32_t count, cap;
     uint64_t now_ns;
-    bool open, made; /* a step: its time was read, it was made */
+    bool open, made; /* a step: its time was read; it was taken */
     struct sched_actions actions;
     uint32_t compared;
 
-    char lines[REPLAY_CONTEXT][REPLAY_LINE]; /* the latest, a ring */
+    char lines[REPLAY_CONTEXT][REPLAY_LINE]; /* ring of the latest lines */
 };
 
 __attribute__((format(printf, 3, 4))) static enum replay_how
@@ -101,7 +101,7 @@ static enum replay_how differs(struct replayer *p, const char *recorded) {
     return p->how = REPLAY_DIFFERS;
 }
 
-/* Before its first action, or whatever else comes behind its events. */
+/* Takes the step before its first action, or before any other line that follows its events. */
 static enum replay_how make_step(struct replayer *p) {
     if (!p->open || p->made) return REPLAY_SAME;
     p->made = true;
@@ -219,7 +219,8 @@ static enum replay_how take_line(struct replayer *p, const char *line) {
     return REPLAY_SAME;
 }
 
-/* The next line without its end; NULL: there is none, or it is too long (then p->how says so). */
+/* Returns the next line without its newline. NULL: the end, or the line is too long (p->how is set
+ * then). */
 static char *next_line(struct replayer *p) {
     char *line = p->lines[(p->r->line + 1) % REPLAY_CONTEXT];
     if (!fgets(line, REPLAY_LINE, p->in)) return NULL;

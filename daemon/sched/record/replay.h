@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A recording (notation.h) through the scheduler's own step: the same events must give the same
- * actions, line by line.
+ * Replays a recording (notation.h) through the scheduler's own step: the same events must give the
+ * same actions, line by line.
  */
 #ifndef DAEMON_SCHED_RECORD_REPLAY_H
 #define DAEMON_SCHED_RECORD_REPLAY_H
@@ -15,20 +15,20 @@
 enum replay_how {
     REPLAY_SAME,
     REPLAY_DIFFERS, /* the first difference was printed, with the lines before it */
-    REPLAY_DAMAGED, /* it is no recording, or not a whole one: `why` */
-    REPLAY_BUILD,   /* its checkpoint is another build's: `why` */
-    REPLAY_FAILED,  /* no memory: `why` */
+    REPLAY_DAMAGED, /* the recording is malformed or incomplete: `why` */
+    REPLAY_BUILD,   /* the checkpoint is another build's: `why` */
+    REPLAY_FAILED,  /* out of memory: `why` */
 };
 
 struct replay {
-    bool any_build; /* put the checkpoint of another build back all the same */
-    uint64_t line;  /* reached, from 1 */
+    bool any_build; /* restore a checkpoint of another build as well */
+    uint64_t line;  /* line reached, from 1 */
     uint64_t steps, events, actions;
-    bool within; /* it ended within a step, which was run as well */
+    bool within; /* the recording ended within a step, which was taken as well */
     char why[REPLAY_WHY_BYTES];
 };
 
-/* `r` is zeroed but for any_build. */
+/* All members of `r` but any_build are zero. */
 enum replay_how replay_run(struct replay *r, FILE *in, FILE *out);
 
 #endif
