@@ -18,20 +18,20 @@ static void print_help(FILE *out) {
     fputc('\n', out);
     policies_help(out);
     fputs(
-        "\nOptions of all:\n"
+        "\nOptions of all verbs:\n"
         "  --run-dir DIR        directory of the daemon's sockets (SALUS_RUN_DIR, else "
         "/run/salus)\n"
         "  --socket PATH        its control socket\n"
-        "  --json               one JSON object; with -w one a line\n"
-        "  --plain              tab-separated, numbers without units\n"
-        "  --no-header          tables without their first line\n"
+        "  --json               print one JSON object; with -w one per line\n"
+        "  --plain              print tab-separated values, numbers without units\n"
+        "  --no-header          print tables without their header line\n"
         "  -w, --watch SECONDS  repeat until interrupted\n"
-        "  --timeout SECONDS    how long to wait for the daemon (5)\n"
+        "  --timeout SECONDS    seconds to wait for the daemon (5)\n"
         "  -h, --help, --version\n"
         "\n"
         "Exit status: 0 done, 1 failed, 2 usage, 3 no daemon, 4 no such object, 5 not permitted,\n"
-        "6 refused, 7 protocol mismatch, 8 `status`: no job would be served, 124 timeout. `run`\n"
-        "passes its command's on, but exits with 6 where a job of it was refused.\n",
+        "6 refused, 7 protocol mismatch, 8 `status`: no worker is ready, 124 timeout. `run` exits\n"
+        "with its command's status, or with 6 if a job of it was refused.\n",
         out);
 }
 

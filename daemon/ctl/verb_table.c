@@ -34,27 +34,28 @@ static const struct verb verbs[] = {
     {text, usage, sentence, CTL_V_##name, NULL},
 #include "proto/control/ctl.def"
     {"job.wait", "JOB", "wait until the job has ended", CTL_V_COUNT, job_verbs_wait},
-    {"history", "", "jobs that ended", CTL_V_COUNT, show_history},
-    {"top", "[--batch] [-n COUNT]", "a live picture of lanes and jobs; -w SECONDS between two (1)",
+    {"history", "", "list the jobs that have ended", CTL_V_COUNT, show_history},
+    {"top", "[--batch] [-n COUNT]", "show lanes and jobs live; -w SECONDS between two pictures (1)",
      CTL_V_COUNT, top_run},
     {"record", "[--events] [--kernels] [--gpu N] [--for TIME] [--until-idle] FILE",
-     "write what runs as a workload for salus-sim, or what the scheduler does, until interrupted",
+     "record running jobs as a workload for salus-sim, or the scheduler's events, until "
+     "interrupted",
      CTL_V_COUNT, record_verb_run},
     {"predict",
      "[--batch N] [--dim NAME=N] [--device NAME] [--optimiser NAME] [--predictor FILE] "
      "[--features] "
      "[--name JOB] [--family NAME] [--train TABLE] [-o FILE] [--about TEXT] [MODEL]",
-     "what a model (ONNX) will need before it runs; or learn that from measurements", CTL_V_COUNT,
+     "predict what a model (ONNX) will need; or train the predictor with measurements", CTL_V_COUNT,
      predict_run},
     {"run", "[OPTION]... [--] CMD [ARG]...",
      "run a CUDA program on the shared GPU; without a daemon, on a private software GPU",
      CTL_V_COUNT, run_program},
     {"environment", "[--null] [OPTION]...",
-     "print what 'run' would set in a command's environment, for a shell or ended by NUL",
-     CTL_V_COUNT, run_print_environment},
+     "print the variables that 'run' sets, for a shell or separated by NUL", CTL_V_COUNT,
+     run_print_environment},
     {"doctor", "[--private] [--] [CMD]...",
-     "what is wrong with the installation; or run a program and say what it was refused",
-     CTL_V_COUNT, doctor_run},
+     "check the installation; or run a program and list the calls that were refused", CTL_V_COUNT,
+     doctor_run},
 };
 
 /* Verbs of the protocol that do or show more than show_ask does. */

@@ -24,33 +24,33 @@
 /* clang-format off */
 #define JOB_OPTIONS(X)                                                                      \
     X("persistent", "SALUS_PERSISTENT", BYTES, persistent_bytes, 0, JOB_BYTES_MAX,          \
-      "device memory that it keeps over iterations")                                        \
+      "persistent device memory: what the job keeps over iterations")                       \
     X("ephemeral", "SALUS_EPHEMERAL", BYTES, ephemeral_bytes, 0, JOB_BYTES_MAX,             \
-      "most device memory that it uses within an iteration")                                \
+      "ephemeral device memory: the peak within an iteration beside the persistent one")    \
     X("weight", "SALUS_WEIGHT", COUNT, weight, 1, JOB_WEIGHT_MAX,                           \
-      "its part of the device's time, 1 to 1000, or to the user's max_weight")               \
+      "weight that the job's share of device time is proportional to, 1 to the user's max_weight")\
     X("priority", "SALUS_PRIORITY", SIGNED, priority, 0, JOB_PRIORITY_MAX,                  \
-      "-1000 to 1000, or to the user's max_priority; higher goes first")                    \
+      "priority, -1000 to the user's max_priority; jobs of higher priority go first")       \
     X("group", "SALUS_GROUP", TEXT, group, 0, 0,                                            \
-      "jobs of one group never share a lane")                                               \
+      "name of the job's group; jobs of one group never share a lane")                      \
     X("iterations", "SALUS_ITERATIONS", COUNT, iterations, 0, JOB_ITERATIONS_MAX,           \
-      "iterations that it will run in all")                                                 \
+      "number of iterations that the job runs in all; 0: unknown")                          \
     X("duration", "SALUS_DURATION", TIME, duration_ns, 0, JOB_NS_MAX,                       \
-      "device time that it needs in all")                                                   \
+      "device time that the job needs in all; 0: unknown")                                  \
     X("request", "SALUS_REQUEST", TIME, request_ns, 0, JOB_NS_MAX,                          \
-      "how long a request of it takes alone; else it is learnt")                            \
+      "latency of a request of the job alone; 0: learned")                                  \
     X("slo", "SALUS_SLO", TIME, slo_ns, 0, JOB_NS_MAX,                                      \
-      "that its requests shall take no longer; see the controllers")                        \
+      "latency target of the job's requests, which a controller enforces; 0: none")         \
     X("slo-of", "SALUS_SLO_OF", SLO_OF, slo_of, 0, 0,                                       \
-      "of what of them that is said: mean, p50, p95 or p99")                                \
+      "statistic that --slo bounds: mean, p50, p95 or p99")                                 \
     X("admit-timeout", "SALUS_ADMIT_TIMEOUT", TIME, admit_timeout_ns, 0, JOB_NS_MAX,        \
-      "refused when it waited for admission so long; 0: never")                             \
+      "refuse the job when it has waited this long for admission; 0: never")                \
     X("capability", "SALUS_CAPABILITY", CAPABILITY, capability, 0, 0,                       \
-      "compute capability that the software GPU reports to it, such as 12.0")               \
+      "compute capability that the software GPU reports to the job, such as 12.0")          \
     X("device-mode", "SALUS_DEVICE_MODE", MODE, flags, 0, 0,                                \
-      "compute; or null: kernels take an estimated time and compute nothing")               \
+      "compute: kernels are executed; null: they take an estimated time and compute nothing") \
     X("savepoints", "SALUS_SAVEPOINTS", SWITCH, flags, 0, WIRE_JOB_SAVEPOINTS,             \
-      "yes: its memory is saved at boundaries, to go back to when the GPU fails; or no")
+      "whether savepoints are made of the job, to which it returns when the GPU fails: yes, no")
 /* clang-format on */
 
 /* The number of the GPU that it wants, as `salusctl gpu list` has it. */

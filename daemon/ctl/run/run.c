@@ -145,16 +145,17 @@ void run_help(FILE *out) {
     fputs("\nOptions of run:\n", out);
     JOB_OPTIONS(X)
 #undef X
-    fputs("    --gpu N            the GPU that it runs on; else the one with the least to do\n"
-          "    --name TEXT        what the job is called in lists\n"
-          "    --private          a daemon of its own, on the software GPU\n"
-          "    --verbose, -v      say why it waits for admission, also without a terminal\n"
-          "    --quiet, -q        say nothing but errors\n"
+    fputs("    --gpu N            number of the GPU that the job runs on; default: the least busy "
+          "one\n"
+          "    --name TEXT        name of the job in lists\n"
+          "    --private          start a private daemon, on the software GPU\n"
+          "    --verbose, -v      print why the job waits for admission, even without a terminal\n"
+          "    --quiet, -q        print only errors\n"
           "    --strict           end each process at its first refused kernel, module or call\n"
-          "    --no-frameworks    set nothing in the environment for PyTorch, CuPy and others\n"
-          "    --allocator KIND   frameworks' allocators of device memory: own (the default), or "
+          "    --no-frameworks    set no environment variables for PyTorch, CuPy and others\n"
+          "    --allocator KIND   allocator of device memory in frameworks: own (the default), or "
           "async,\n"
-          "                       which gives memory back between iterations; see salusctl(1)\n",
+          "                       which returns memory between iterations; see salusctl(1)\n",
           out);
 }
 

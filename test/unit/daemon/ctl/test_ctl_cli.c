@@ -166,7 +166,7 @@ Test(ctl_cli, help_names_every_verb) {
     cr_assert_eq(clirun_status, 0);
     cr_assert_str_eq(clirun_err, "");
     cr_assert_not_null(
-        strstr(clirun_out, "  job show JOB         one job, with all its counters\n"));
+        strstr(clirun_out, "  job show JOB         show one job with all its counters\n"));
     cr_assert_not_null(strstr(clirun_out, "  run [OPTION]... [--] CMD [ARG]...\n"));
     cr_assert_null(strstr(clirun_out, "history list"), "its name is shorter");
 }
