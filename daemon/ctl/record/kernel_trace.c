@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines into operations, operations into iterations, iterations into sums.
+ * Assembles lines into operations, operations into iterations, iterations into sums.
  */
 #include "daemon/ctl/record/kernel_trace.h"
 
@@ -10,22 +10,22 @@
 
 #include "common/text/scan.h"
 
-/* An operation of an iteration that goes on. */
+/* An operation of an iteration in progress. */
 struct op {
-    struct kernel_trace_op facts; /* counts and sums are not used */
-    uint64_t name;                /* the scheduler's for it, used again when it is over */
-    uint64_t offered_ns, run_ns, before_ns, idle_ns; /* before: launch of the one before; idle: end
-                                                        of all before; 0: none, or not yet */
+    struct kernel_trace_op facts; /* counts and sums are unused */
+    uint64_t name;                /* the scheduler's name, reused after the operation has ended */
+    uint64_t offered_ns, run_ns, before_ns, idle_ns; /* before: the previous launch; idle: the end
+                                                        of all earlier ones; 0: none, or not yet */
     uint64_t done_ns;                                /* 0: not yet */
     double took_ns, busy_ns;
     bool alone;
 };
 
-/* An iteration that goes on. */
+/* An iteration in progress. */
 struct iteration {
     struct op *ops;
     uint32_t count, cap, pending;
-    uint64_t begun_ns, ended_ns; /* at boundaries; 0: not yet */
+    uint64_t begun_ns, ended_ns; /* boundaries; 0: not yet */
     uint64_t last_done_ns;
     bool used, dropped;
 };
@@ -39,7 +39,7 @@ struct kernel_trace_open {
     struct iteration iterations[KERNEL_TRACE_OPEN];
     struct flight flights[KERNEL_TRACE_IN_FLIGHT];
     uint32_t flying, running;
-    uint32_t current; /* the iteration that operations belong to */
+    uint32_t current; /* iteration that new operations belong to */
     uint64_t last_offer_ns, last_run_ns, last_done_ns;
 };
 
@@ -72,7 +72,7 @@ const struct kernel_trace_job *kernel_trace_find(const struct kernel_trace *t, u
     return NULL;
 }
 
-/* Its place, a new one where it is seen first. *out NULL: there are too many. 0 or -ENOMEM. */
+/* Finds the job, or appends it. Sets *out to NULL when there are too many. Returns 0 or -ENOMEM. */
 static int place(struct kernel_trace *t, uint32_t id, struct kernel_trace_job **out) {
     *out = (struct kernel_trace_job *)kernel_trace_find(t, id);
     if (*out) return 0;
@@ -96,7 +96,7 @@ static int place(struct kernel_trace *t, uint32_t id, struct kernel_trace_job **
     return 0;
 }
 
-/* ---- iterations that are complete ------------------------------------------------------------ */
+/* ---- complete iterations -------------------------------------------------------------------- */
 
 static uint64_t print_of(const struct iteration *it) {
     uint64_t print = 0xcbf29ce484222325u;
@@ -106,7 +106,7 @@ static uint64_t print_of(const struct iteration *it) {
     return print;
 }
 
-/* NULL: there are enough already, or (*err) no memory. */
+/* Returns the shape of the iteration, or NULL: there are too many, or (*err) no memory. */
 static struct kernel_trace_shape *shape_of(struct kernel_trace_job *j, const struct iteration *it,
                                            int *err) {
     uint64_t print = print_of(it);
@@ -182,7 +182,8 @@ static struct op *flying(struct kernel_trace_job *j, uint64_t name, uint32_t *at
     return NULL;
 }
 
-/* Room for one more of the iteration; NULL: it is too long, or (*err) there is no memory. */
+/* Allocates one more operation of the iteration. NULL: it is too long, or (*err) there is no
+ * memory. */
 static struct op *more(struct iteration *it, int *err) {
     if (it->dropped || it->count == KERNEL_TRACE_OPS) {
         it->dropped = true;
@@ -220,8 +221,8 @@ static int on_offer(struct kernel_trace *t, struct kernel_trace_job *j, uint64_t
         return err;
     }
     *op = (struct op){.facts = *facts, .name = name, .offered_ns = t->now_ns};
-    /* The first counts from the boundary; another from when the one before had its turn, if that
-     * had to wait: what its client did meanwhile is not known. */
+    /* The first operation counts from the boundary. Another counts from the start of the previous
+     * one if that had to wait: what its client did meanwhile is unknown. */
     if (it->count == 0)
         op->before_ns = it->begun_ns ? it->begun_ns : t->now_ns;
     else
@@ -276,7 +277,7 @@ static int on_done(struct kernel_trace *t, struct kernel_trace_job *j, uint64_t 
     return settle(j, it);
 }
 
-/* The next operation is another iteration's. Where too many go on the oldest is given up. */
+/* Begins the next iteration. If too many are in progress, the oldest is dropped. */
 static int on_boundary(struct kernel_trace *t, struct kernel_trace_job *j) {
     struct kernel_trace_open *o = j->open;
     struct iteration *it = &o->iterations[o->current];
@@ -305,7 +306,7 @@ static int on_boundary(struct kernel_trace *t, struct kernel_trace_job *j) {
     return err;
 }
 
-/* The end of as many operations as the usual iteration has; 0: so many were not complete. */
+/* Time at which as many operations as the usual iteration has were complete; 0: fewer were. */
 static uint64_t end_of_usual(const struct kernel_trace_job *j, const struct iteration *it) {
     const struct kernel_trace_shape *s = kernel_trace_usual(j);
     uint64_t end_ns = 0;
@@ -317,7 +318,8 @@ static uint64_t end_of_usual(const struct kernel_trace_job *j, const struct iter
     return end_ns;
 }
 
-/* What has no boundary is one iteration; what comes behind the last one is none of them. */
+/* Ends the job. A job without boundaries is one iteration; operations after the last boundary
+ * belong to none. */
 static int on_left(struct kernel_trace *t, struct kernel_trace_job *j) {
     struct iteration *it = &j->open->iterations[0];
     int err = 0;
@@ -335,7 +337,7 @@ static int on_left(struct kernel_trace *t, struct kernel_trace_job *j) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Behind "J:N": [/K][#cS[*D][~T][%C,M]]. */
+/* Reads the text behind "J:N": [/K][#cS[*D][~T][%C,M]]. */
 static void take_facts(struct scan *in, struct kernel_trace_op *out) {
     *out = (struct kernel_trace_op){.copy = true};
     if (scan_char(in, '/')) scan_number(in, UINT32_MAX);
@@ -377,7 +379,7 @@ static int take_event(struct kernel_trace *t, const char *line) {
     return kind == '=' ? on_done(t, j, name, busy_ns) : on_boundary(t, j);
 }
 
-/* "> run J:N" and "> admit J@LANE". */
+/* Takes "> run J:N" and "> admit J@LANE". */
 static int take_action(struct kernel_trace *t, const char *line) {
     bool run = strncmp(line, "> run ", 6) == 0;
     if (!run && strncmp(line, "> admit ", 8) != 0) return 0;
@@ -437,7 +439,7 @@ int kernel_trace_read(struct kernel_trace *t, FILE *events) {
     return err;
 }
 
-/* ---- what it comes to ------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 const struct kernel_trace_shape *kernel_trace_usual(const struct kernel_trace_job *j) {
     const struct kernel_trace_shape *most = NULL;
@@ -462,8 +464,8 @@ static double variance(double sum, double squares, uint32_t n) {
     return n ? squares / n - sum / n * (sum / n) : 0;
 }
 
-/* Where the device was idle when it was launched, either may be: the time that varies less is what
- * its client took. */
+/* Where the device was idle at the launch, either is possible: the time that varies less is
+ * attributed to the client. */
 bool kernel_trace_waits(const struct kernel_trace_op *op, uint64_t *host_ns) {
     bool waits =
         2 * op->idle > op->count && variance(op->after_ns, op->after_squares, op->idle) <=

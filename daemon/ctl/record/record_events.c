@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salusctl record --events`: the worker writes what its scheduler is told and does into our file,
- * as long as we renew it; the last line says that it is whole.
+ * `salusctl record --events`: the worker writes its scheduler's events and actions into our file as
+ * long as we renew the lease; the last line marks the file as complete.
  */
 #include "daemon/ctl/record/record_events.h"
 
@@ -16,10 +16,10 @@
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/files/output_file.h"
 
-#define LEASE_NS 10000000000u /* without a renewal it ends */
+#define LEASE_NS 10000000000u /* recording ends after this time without a renewal */
 #define RENEW_NS 2000000000u
 #define LOOK_MS 100
-#define END_MS 10000 /* that the worker may take for its last line */
+#define END_MS 10000 /* time that the worker may take for the last line */
 
 static const char last_line[] = "\nend\n";
 
@@ -63,7 +63,7 @@ int record_events_end(struct cli *c, const struct record_lease *l, const char *w
     int status = is_over(l->fd) ? CLI_OK : tell(c, 0, -1);
 
     for (int ms = 0; status == CLI_OK && !is_over(l->fd) && ms < END_MS; ms++)
-        usleep(1000); /* also once interrupted */
+        usleep(1000); /* even after an interrupt */
     if (status == CLI_OK && !is_over(l->fd))
         status = cli_fail(c, CLI_FAILED,
                           "%s: not whole: the worker is gone, records for somebody else, "
@@ -72,7 +72,7 @@ int record_events_end(struct cli *c, const struct record_lease *l, const char *w
     return status;
 }
 
-/* Until it is enough, or the worker has ended it. */
+/* Waits until the time is over, or the worker has ended the recording. */
 static int wait_for_end(struct cli *c, uint64_t for_ns, struct record_lease *l) {
     uint64_t begin = fdutil_now_ns();
     int status = CLI_OK;
@@ -85,7 +85,7 @@ static int wait_for_end(struct cli *c, uint64_t for_ns, struct record_lease *l) 
     return status;
 }
 
-/* From the first line to the last, which says that it is whole. */
+/* Records from the first line to the last, which marks the file as complete. */
 static int record_into(struct cli *c, const struct output_file *o, uint64_t for_ns,
                        struct stat *st) {
     struct record_lease lease;
@@ -111,7 +111,7 @@ int record_events(struct cli *c, uint64_t for_ns, const char *path) {
     if (status != CLI_OK) return status;
     status = record_into(c, &o, for_ns, &st);
     empty = fstat(o.fd, &st) == 0 && st.st_size == 0;
-    output_file_close(&o, !empty); /* what is not whole may tell something all the same */
+    output_file_close(&o, !empty); /* an incomplete file may still be useful */
     if (status == CLI_OK)
         fprintf(c->err, "salusctl: %lld bytes of events in %s; see salus-sim(1), replay\n",
                 (long long)st.st_size, path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recording the scheduler's events.
+ * Records the scheduler's events.
  */
 #ifndef DAEMON_CTL_RECORD_RECORD_EVENTS_H
 #define DAEMON_CTL_RECORD_RECORD_EVENTS_H
@@ -9,12 +9,13 @@
 
 struct cli;
 
-/* Until interrupted, or for so long (0: no limit). An exit status, after a diagnostic. */
+/* Records until interrupted, or for this time (0: no limit). Returns an exit status, after a
+ * diagnostic. */
 int record_events(struct cli *c, uint64_t for_ns, const char *path);
 
-/* For whoever does something else meanwhile: the worker writes to the file, one of ours, as long as
- * this is renewed now and then. `end` says, with `what` as its name, when it is not whole. Exit
- * statuses, after diagnostics. */
+/* For a caller that does something else meanwhile: the worker writes to the file, one of ours, as
+ * long as the lease is renewed now and then. record_events_end reports an incomplete file, by the
+ * name `what`. These return exit statuses, after diagnostics. */
 struct record_lease {
     int fd;
     uint64_t renewed_ns;

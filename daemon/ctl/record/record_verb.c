@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salusctl record`: looks at the daemon ten times a second and writes, at the end, what it saw.
+ * `salusctl record`: polls the daemon ten times a second and writes the result at the end.
  */
 #include "daemon/ctl/record/record_verb.h"
 
@@ -21,13 +21,13 @@
 
 #define LOOK_MS 100
 
-/* What a look found: how many jobs were there, and up to which number the history was read. */
+/* The state of polling: the jobs seen, and the history number read so far. */
 struct watching {
     struct recording recording;
     uint64_t history;
     size_t jobs;
-    struct record_lease *events; /* NULL: of kernels nothing is asked */
-    bool wrote;                  /* the file has all of it */
+    struct record_lease *events; /* NULL: kernels are not recorded */
+    bool wrote;                  /* the file is complete */
 };
 
 static uint64_t real_now_ns(void) {
@@ -53,7 +53,7 @@ static int see_jobs(struct cli *c, struct watching *w) {
     return status;
 }
 
-/* Only what ended since; `keep` false: it is not of this recording. */
+/* Reads the history since the previous poll. `keep` false: it precedes this recording. */
 static int see_history(struct cli *c, struct watching *w, bool keep) {
     struct ctl_request r = {.verb = CTL_V_history_list};
     struct query q;
@@ -87,7 +87,8 @@ static int see_device(struct cli *c, struct watching *w) {
     return CLI_OK;
 }
 
-/* Until it is enough, or the daemon is gone: then what was seen until then is still written. */
+/* Polls until the recording is long enough or the daemon is gone; what was seen is written in
+ * either case. */
 static int watch(struct cli *c, struct watching *w, uint64_t for_ns, bool until_idle) {
     uint64_t begin = fdutil_now_ns();
     int status = CLI_OK;
@@ -103,7 +104,7 @@ static int watch(struct cli *c, struct watching *w, uint64_t for_ns, bool until_
     return status;
 }
 
-/* As the user will have it; 0 or -errno. */
+/* Formats the workload file. Returns 0 or -errno. */
 static int print_seen(const struct watching *w, char **text, size_t *bytes, size_t *jobs) {
     FILE *f = open_memstream(text, bytes);
 
@@ -129,7 +130,7 @@ static int write_seen(struct cli *c, const struct watching *w, const struct outp
     return status;
 }
 
-/* The kernels of what ran, where they were asked for. */
+/* Adds the kernels that ran, if they were requested. */
 static int add_kernels(struct cli *c, struct watching *w, struct kernel_trace *kernels,
                        FILE *events) {
     if (!events) return CLI_OK;
@@ -139,7 +140,7 @@ static int add_kernels(struct cli *c, struct watching *w, struct kernel_trace *k
     return CLI_OK;
 }
 
-/* A file without a name, for the worker to write its scheduler's events to. */
+/* Opens an unnamed file, into which the worker writes its scheduler's events. */
 static int begin_events(struct cli *c, struct watching *w, struct record_lease *lease,
                         FILE **events) {
     char path[PATH_MAX], why[TEMPORARY_WHY_BYTES];
@@ -156,8 +157,7 @@ static int begin_events(struct cli *c, struct watching *w, struct record_lease *
     return record_events_begin(c, lease, fileno(*events));
 }
 
-/* Looks, and writes what it saw, also when the daemon was gone in between. `o` NULL: to standard
- * output. */
+/* Polls and writes the result, even if the daemon disappeared. `o` NULL: to standard output. */
 static int see_and_write(struct cli *c, struct watching *w, uint64_t for_ns,
                          const struct output_file *o) {
     bool until_idle = cli_option(c, "--until-idle") != NULL;
@@ -181,7 +181,7 @@ static int see_and_write(struct cli *c, struct watching *w, uint64_t for_ns,
     return status;
 }
 
-/* The file is opened first: who cannot write it need not wait. */
+/* Opens the file first, so that a user who cannot write it need not wait. */
 static int see_into(struct cli *c, struct watching *w, uint64_t for_ns, const char *path) {
     struct output_file o;
     int status;

@@ -7,7 +7,7 @@
 
 #include "daemon/ctl/cli/cli.h"
 
-/* Writes what runs as a workload, or the scheduler's events: an exit status. */
+/* Records running jobs as a workload, or the scheduler's events. Returns an exit status. */
 int record_verb_run(struct cli *c, int argc, char **argv);
 
 #endif

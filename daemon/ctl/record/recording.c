@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From what was seen to lines of a workload file.
+ * Converts observed jobs into lines of a workload file.
  */
 #include "daemon/ctl/record/recording.h"
 
@@ -15,7 +15,7 @@
 
 #define NAME_BYTES 64
 
-/* What a workload may say at most, as docs/workload.md has it. */
+/* Limits of a workload, as in docs/workload.md. */
 #define MOST_NS (1000ull * 3600000000000ull)
 #define MOST_TOTAL_NS (1ull << 60) /* all jobs one after the other */
 #define MOST_BYTES (1ull << 44)
@@ -32,7 +32,7 @@ void recording_finish(struct recording *r) {
     recording_init(r);
 }
 
-/* The job's place, a new one where it is seen first; NULL when memory is short. */
+/* Finds the job, or appends it; NULL: out of memory. */
 static struct recorded *place(struct recording *r, uint64_t id) {
     for (size_t i = 0; i < r->count; i++)
         if (r->jobs[i].job.id == id) return &r->jobs[i];
@@ -57,7 +57,7 @@ int recording_see(struct recording *r, const struct ctl_job *job) {
     return 0;
 }
 
-/* Its last counters count; what a history does not have stays as it was seen before. */
+/* Takes the final counters of a job; those missing from the history keep their earlier values. */
 int recording_see_ended(struct recording *r, const struct ctl_ended *e) {
     struct recorded *p = place(r, e->id);
 
@@ -84,7 +84,7 @@ int recording_see_ended(struct recording *r, const struct ctl_ended *e) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Only what names in a workload may have. */
+/* Replaces characters that names in a workload may not have. */
 static void print_name(const char *name, char out[NAME_BYTES]) {
     size_t n = 0;
 
@@ -106,7 +106,7 @@ static void print_amount(FILE *out, const char *key, enum units kind, uint64_t v
     fprintf(out, " %s=%s", key, text);
 }
 
-/* Groups are numbers there: that of the first job with the same user and name, from 1. */
+/* Groups are numbers in a workload: that of the first job with the same user and name, from 1. */
 static uint64_t group_of(const struct recording *r, const struct recorded *p) {
     uint64_t i = 0;
 
@@ -116,7 +116,7 @@ static uint64_t group_of(const struct recording *r, const struct recorded *p) {
     return i + 1;
 }
 
-/* Users are numbers there as well: 0 is the first job's. */
+/* Users are numbers in a workload: 0 is the first job's. */
 static uint64_t user_of(const struct recording *r, const struct recorded *p) {
     uint64_t i = 0;
 
@@ -125,26 +125,27 @@ static uint64_t user_of(const struct recording *r, const struct recorded *p) {
     return i;
 }
 
-/* Those complete; the last one has no boundary, since nothing begins after it. */
+/* Completed iterations. The last one of an ended job has no boundary, because no other follows. */
 static uint64_t iterations_of(const struct recorded *p) {
     return at_most(p->job.iterations, MOST_ITERATIONS - 1) + (p->ended ? 1 : 0);
 }
 
-/* Requests: boundaries are where the job waits for something else to do. */
+/* The job serves requests: its boundaries are where it waits for work. */
 static bool has_requests(const struct ctl_job *j) {
     return strcmp(j->boundaries, "idle gaps") == 0;
 }
 
-/* The part of the device that an iteration uses alone, in thousandths. The time between requests is
- * no part of them, but was measured with them. */
+/* Thousandths of the device that an iteration uses alone. The time between requests is not part of
+ * them but was measured with them. */
 static uint64_t demand_of(const struct ctl_job *j) {
     bool known = j->iteration_milli > 0 && j->iteration_milli < 1000 && !has_requests(j);
 
     return known ? j->iteration_milli : 1000;
 }
 
-/* How long one takes where it uses such a part of the device: by its device time, over all of them
- * (the scheduler's own mean follows the latest), and what it leaves idle. */
+/* Duration of an iteration that uses `milli` of the device: its mean device time over all
+ * iterations (the scheduler's own mean follows the latest), plus the time in which it leaves the
+ * device idle. */
 static uint64_t takes_of(const struct recorded *p, uint64_t milli) {
     double mean = (double)p->job.busy_ns / (double)iterations_of(p);
     double alone_ns = mean * 1000 / (double)milli;
@@ -156,8 +157,7 @@ static uint64_t iteration_of(const struct recorded *p) {
     return takes_of(p, demand_of(&p->job));
 }
 
-/* What its host does before an iteration's first operation: what all its time is more than that of
- * the iterations. */
+/* Host time before an iteration's first operation: all its time less that of the iterations. */
 static uint64_t host_of(const struct recorded *p) {
     const struct ctl_job *j = &p->job;
     bool known = j->demand_milli > 0 && j->demand_milli < j->iteration_milli;
@@ -165,8 +165,8 @@ static uint64_t host_of(const struct recorded *p) {
     return known ? takes_of(p, j->demand_milli) - takes_of(p, j->iteration_milli) : 0;
 }
 
-/* Requests: the time that a job was there and neither waited for admission nor had the device,
- * spread over its iterations. While others had the device it is too long. */
+/* Time between requests: the time in which the job neither waited for admission nor had the device,
+ * divided by its iterations. It is too long if other jobs had the device. */
 static uint64_t think_of(const struct recorded *p, uint64_t now_ns) {
     uint64_t end = p->ended ? p->ended_ns : now_ns, spent = p->job.waited_ns + p->job.busy_ns;
     uint64_t there = end > p->job.since_ns ? end - p->job.since_ns : 0;
@@ -174,20 +174,20 @@ static uint64_t think_of(const struct recorded *p, uint64_t now_ns) {
     return there > spent ? (there - spent) / iterations_of(p) : 0;
 }
 
-/* What is between two of its iterations. */
+/* Time between two of the job's iterations. */
 static uint64_t pause_of(const struct recorded *p, uint64_t now_ns) {
     return has_requests(&p->job) ? think_of(p, now_ns) : host_of(p);
 }
 
-/* By what a job is admitted: its reservation, where it gave one; else what it used; where nothing
- * was measured, what it was granted. */
+/* Memory with which a job is admitted: its reservation if given; else its usage; if nothing was
+ * measured, its grant. */
 static uint64_t need(const struct ctl_job *j, uint64_t peak, uint64_t granted) {
     bool given = strcmp(j->reservation, "given") == 0 || strcmp(j->reservation, "profile") == 0;
 
     return peak && !(given && granted > peak) ? peak : granted;
 }
 
-/* What the scheduler was told of how long it takes. */
+/* The hint about the job's duration that the scheduler had. */
 static const char *hint_of(const struct ctl_job *j) {
     if (j->planned_ns) return "";
     return j->planned_iterations ? " hint=iterations" : " hint=none";
@@ -227,18 +227,18 @@ static void write_iterations(const struct recorded *p, bool whole, uint64_t now_
     if (whole && !has_requests(j) && host_of(p)) print_amount(out, "host", UNITS_TIME, host_of(p));
 }
 
-/* What has been written so far. */
+/* The totals of what has been written. */
 struct sum {
     size_t jobs;
-    uint32_t lines; /* of sequences of kernels */
-    uint64_t ns;    /* of all jobs, one after the other */
+    uint32_t lines; /* lines of kernel sequences */
+    uint64_t ns;    /* all jobs, one after the other */
 };
 
 static bool seen_whole(const struct ctl_job *j) {
     return j->iterations > 0 && j->iteration_ns > 0; /* boundaries were seen */
 }
 
-/* One iteration of it, and what it does between two. */
+/* Duration of one iteration and of the pause that follows. */
 static uint64_t each_of(const struct recording *r, const struct recorded *p, uint64_t now_ns) {
     uint64_t each_ns = !seen_whole(&p->job) ? p->job.busy_ns : iteration_of(p), think_ns;
 
@@ -247,7 +247,7 @@ static uint64_t each_of(const struct recording *r, const struct recorded *p, uin
     return __builtin_add_overflow(each_ns, think_ns, &each_ns) ? UINT64_MAX : each_ns;
 }
 
-/* Whether the job, too, may be written; counted then. */
+/* The job still fits into the workload's limits; adds it to the totals. */
 static bool fits(const struct recording *r, const struct recorded *p, uint64_t now_ns,
                  struct sum *sum) {
     uint64_t iterations = seen_whole(&p->job) ? iterations_of(p) : 1;
@@ -261,7 +261,7 @@ static bool fits(const struct recording *r, const struct recorded *p, uint64_t n
     return true;
 }
 
-/* Why nothing can be said of it; NULL: its sequence of kernels, if any, is written. */
+/* Returns why the job cannot be written; NULL: its kernel sequence, if any, is written. */
 static const char *without(const struct recording *r, const struct recorded *p, uint64_t now_ns,
                            struct sum *sum, FILE *out) {
     const char *none = "no whole iteration of it was seen, or it is too long";
@@ -279,7 +279,7 @@ static const char *without(const struct recording *r, const struct recorded *p, 
                : none;
 }
 
-/* As many as the workload has: at least one. */
+/* The number of iterations in the workload, at least one. */
 static uint64_t count_of(const struct recording *r, const struct recorded *p) {
     uint64_t count = seen_whole(&p->job) ? iterations_of(p) : 1;
     bool prepares = r->kernels && recording_kernels_prepares(r->kernels, p->job.id);

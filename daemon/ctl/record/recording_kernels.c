@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Everything in a sequence is a number or a word of ours: what a job calls its kernels is not in
- * it.
+ * A sequence contains only numbers and words of ours, never the job's names of kernels.
  */
 #include "daemon/ctl/record/recording_kernels.h"
 
@@ -9,7 +8,7 @@
 
 #include "common/text/units.h"
 
-/* As docs/workload.md bounds them. */
+/* Limits as in docs/workload.md. */
 #define MOST_SMS 100000000u
 #define MOST_SEQUENCE_NS (1000ull * 3600000000000ull)
 
@@ -38,7 +37,8 @@ static void print_part(const char *key, uint32_t milli, FILE *out) {
         fprintf(out, " %s=0.%03" PRIu32, key, milli);
 }
 
-/* `first`: of a request. The time before it is between requests: the job's think says it. */
+/* Writes an operation. `first`: the first of a request, whose preceding host time is part of the
+ * job's think time. */
 static void write_op(const struct kernel_trace_op *op, bool first, uint32_t use_milli, FILE *out) {
     const char *class = op->class == 'c' ? "compute" : op->class == 'm' ? "memory" : "unknown";
     uint64_t host_ns;
@@ -55,7 +55,7 @@ static void write_op(const struct kernel_trace_op *op, bool first, uint32_t use_
     fputc('\n', out);
 }
 
-/* How many of a sequence's times were measured while nobody else had anything on the device. */
+/* Percentage of the measurements of a sequence in which the job had the device to itself. */
 static uint64_t alone_percent(const struct kernel_trace_shape *s) {
     uint64_t alone = 0, all = 0;
 
@@ -69,7 +69,8 @@ static uint64_t alone_percent(const struct kernel_trace_shape *s) {
 uint64_t recording_kernels_ns(const struct kernel_trace *t, uint64_t id, bool requests) {
     const struct kernel_trace_job *j = kernel_trace_find(t, id);
     const struct kernel_trace_shape *s = j ? kernel_trace_usual(j) : NULL;
-    uint64_t device_ns = 0, host_ns = 0, ns; /* of 20,000 operations, an hour each at most */
+    uint64_t device_ns = 0, host_ns = 0,
+             ns; /* no overflow: at most 20,000 operations of an hour each */
 
     if (!s) return UINT64_MAX;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -106,8 +107,8 @@ static uint64_t beyond(uint64_t from_ns, uint64_t to_ns, double less_ns) {
     return kernel_trace_whole_ns(ns);
 }
 
-/* How long the job stays behind its last iteration: by when that was over, else by how long one
- * usually takes. Iterations that were held up by other programs say nothing of the last one. */
+/* Time that the job stays after its last iteration: from that iteration's end if known, else from
+ * its usual duration. Iterations delayed by other programs tell nothing about the last one. */
 static uint64_t finish_of(const struct kernel_trace_job *j) {
     const struct kernel_trace_shape *s = kernel_trace_usual(j);
 
@@ -127,7 +128,7 @@ bool recording_kernels_prepares(const struct kernel_trace *t, uint64_t id) {
     return j && prepares(j);
 }
 
-/* The times before the first iteration and behind the last one, each if that end was seen. */
+/* Writes the times before the first iteration and after the last one, each if that end was seen. */
 static void print_around(const struct kernel_trace_job *j, FILE *out) {
     const struct kernel_trace_shape *s = kernel_trace_usual(j);
     double usual_ns = prepares(j) ? 0 : s->wall_ns / s->iterations;
@@ -142,7 +143,7 @@ void recording_kernels_job(const struct kernel_trace *t, uint64_t id, bool reque
     const struct kernel_trace_job *j = kernel_trace_find(t, id);
     double mean = j->thinks ? j->think_ns / j->thinks : 0;
     double variance = j->thinks ? j->think_squares / j->thinks - mean * mean : 0;
-    bool random = variance > mean * mean / 4; /* spread by more than half */
+    bool random = variance > mean * mean / 4; /* the standard deviation exceeds half the mean */
 
     fprintf(out, " kernels=job%" PRIu64, id);
     if (!requests)
