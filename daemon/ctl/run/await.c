@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The daemon is asked at most once a second, and in silence: it is the command that people run.
+ * Asks the daemon at most once a second and without diagnostics: the command is what matters.
  */
 #include "daemon/ctl/run/await.h"
 
@@ -12,10 +12,11 @@
 #include "proto/wire/job.h"
 
 #define POLL_S 1
-#define LOOK_MS 1000 /* for an answer: meanwhile the command's end would not be seen */
+#define LOOK_MS 1000 /* timeout for an answer, during which the command's end would go unnoticed \
+                      */
 
-/* Jobs of programs with another library do not say their run: then the process decides. Its number
- * may have been another one's before. */
+/* Jobs of programs with another library do not report their run; then the process decides. Another
+ * process may have had its number before. */
 static bool is_ours(const struct await *a, uint64_t run, uint64_t pid, uint64_t since_ns) {
     return run ? run == a->run : pid == (uint64_t)a->pid && since_ns >= a->since_ns;
 }
@@ -58,7 +59,8 @@ int await_end(struct await *a, struct relay *r, int *status) {
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* The daemon hears of the command's end when we do: the job may be in either list. */
+/* Looks for a refused job of the command. The daemon learns of the command's end at the same time
+ * as we do, so the job may be in either list. */
 static bool in_jobs(const struct await *a, char *why, size_t cap) {
     bool found = false;
     struct query q;

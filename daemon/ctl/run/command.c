@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which daemon serves it, its process, and its end.
+ * Chooses the daemon for a command, runs its process, and reports its end.
  */
 #include "daemon/ctl/run/command.h"
 
@@ -37,13 +37,13 @@ static int execute(struct cli *c, char **command) {
     return status;
 }
 
-/* In the child: who kills us, where nothing can be passed on, means the command. */
+/* In the child. Where no signal can be passed on, killing salusctl ends the command. */
 static int become_command(struct cli *c, const struct command *o, const struct relay *r,
                           pid_t parent, int note) {
     int status;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) return CLI_FAILED; /* it was killed before that */
+    if (getppid() != parent) return CLI_FAILED; /* the parent was killed before prctl */
     relay_undo(r);
     if (o->output_to_error) dup2(STDERR_FILENO, STDOUT_FILENO);
     status = environment_set(c, &o->environment);
@@ -51,7 +51,8 @@ static int become_command(struct cli *c, const struct command *o, const struct r
     return status == CLI_OK ? execute(c, o->argv) : status;
 }
 
-/* The command's exit status, CLI_BY_SIGNAL and a signal, or CLI_REFUSED after a diagnostic. */
+/* Returns the command's exit status, CLI_BY_SIGNAL plus a signal, or CLI_REFUSED after a
+ * diagnostic. */
 static int status_of(struct await *a, int status) {
     char why[CTL_TEXT_BYTES], named[CTL_TEXT_BYTES];
 
@@ -129,7 +130,7 @@ int command_probe(struct cli *c) {
     return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(-fd));
 }
 
-/* A daemon of our own for this command alone. */
+/* Runs the command with a private daemon. */
 static int run_privately(struct cli *c, const struct command *o, struct relay *r) {
     struct private p = PRIVATE_NONE;
     int status = private_start(&p, c);
@@ -155,7 +156,7 @@ uint32_t command_number(void) {
     return number;
 }
 
-/* By the daemon that there is, or by one of its own. */
+/* Runs the command with the existing daemon, or with a private one. */
 static int run_served(struct cli *c, const struct command *o, struct relay *r) {
     int status = o->private ? CLI_NO_DAEMON : command_probe(c);
     char advice[ADVICE_BYTES];
@@ -171,7 +172,7 @@ int command_run(struct cli *c, struct command *o) {
     struct relay r;
     int status;
 
-    if (environment_asks_null(&o->environment)) /* also to those who want to hear nothing */
+    if (environment_asks_null(&o->environment)) /* even with --quiet */
         fputs("salusctl: not computed: kernels of this command take an estimated time and compute "
               "nothing (--device-mode=null); its results mean nothing\n",
               c->err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command that is run on the shared GPU: by the daemon that there is, or where none was meant to
- * run by a private one.
+ * Runs a command on the shared GPU: with the existing daemon, or, if none was meant to run, with a
+ * private one.
  */
 #ifndef DAEMON_CTL_RUN_COMMAND_H
 #define DAEMON_CTL_RUN_COMMAND_H
@@ -12,23 +12,23 @@
 #include "daemon/ctl/environment/environment.h"
 
 struct command {
-    struct environment environment; /* of its run number 0: one is chosen */
-    bool private;                   /* a daemon of its own in any case */
-    bool verbose;                   /* say why it waits, also without a terminal */
-    bool output_to_error;           /* what it prints goes to standard error */
-    bool hand_over; /* its descriptors are closed here once it has them (inherited.h) */
+    struct environment environment; /* a run number of 0 means: choose one */
+    bool private;                   /* use a private daemon in any case */
+    bool verbose;                   /* print why the job waits, even without a terminal */
+    bool output_to_error;           /* redirect the command's output to standard error */
+    bool hand_over; /* close inherited descriptors here once the command has them (inherited.h) */
     char **argv;
 };
 
-/* Whether a daemon accepts clients there: CLI_OK, CLI_NO_DAEMON (not diagnosed), or a diagnosed
- * exit status. */
+/* Checks whether a daemon accepts clients. Returns CLI_OK, CLI_NO_DAEMON (not reported), or an exit
+ * status after a diagnostic. */
 int command_probe(struct cli *c);
 
-/* By which a run is told from others. */
+/* Returns a number that distinguishes this run from others. */
 uint32_t command_number(void);
 
-/* Runs it to its end: its exit status, CLI_BY_SIGNAL and a signal's number, or ours after a
- * diagnostic. */
+/* Runs the command to its end. Returns its exit status, CLI_BY_SIGNAL plus a signal's number, or
+ * our own status after a diagnostic. */
 int command_run(struct cli *c, struct command *o);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Starting and ending the private daemon.
+ * Starts and ends the private daemon.
  */
 #include "daemon/ctl/run/private.h"
 
@@ -22,11 +22,13 @@
 #include "daemon/ctl/files/temporary.h"
 #include "daemon/ctl/run/inherited.h"
 
-#define START_TIMEOUT_MS 90000 /* the daemon gives up before, and says why */
+#define START_TIMEOUT_MS \
+    90000 /* longer than the daemon's own limit, so that its error is seen first */
 #define STOP_TIMEOUT_MS 5000
 #define POLL_MS 2
 
-/* ---- readiness: systemd's protocol, whose other end we are ----------------------------------- */
+/* ---- readiness: the receiving end of systemd's protocol ---------------------------------------
+ */
 
 static int notify_path(const struct private *p, char *out, size_t cap) {
     return snprintf(out, cap, "%s/notify", p->dir);
@@ -51,7 +53,7 @@ static void close_notify(struct private *p) {
     fdutil_close(&p->notify);
 }
 
-/* Whether it said so, waiting a moment for it. */
+/* Waits briefly for the daemon's READY message. Returns whether it came. */
 static bool said_ready(const struct private *p) {
     struct pollfd f = {.fd = p->notify, .events = POLLIN};
     char text[512];
@@ -88,8 +90,8 @@ static int wait_ready(struct private *p, struct cli *c) {
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* In the child: a session of its own, so that the terminal's ^C ends the command and not the daemon
- * under it; our death ends it, and it removes the directory then. */
+/* In the child. A session of its own makes ^C at the terminal end the command and not its daemon.
+ * Our death ends the daemon, which then removes the directory. */
 static void become_daemon(const char *path, const struct private *p, pid_t parent) {
     char notify[PRIVATE_DIR_BYTES + 16];
 
@@ -104,9 +106,9 @@ static void become_daemon(const char *path, const struct private *p, pid_t paren
     fcntl(p->hold, F_SETFD, 0);
     notify_path(p, notify, sizeof(notify));
     setenv("SALUS_LOG", "warn", 0);
-    setenv("NOTIFY_SOCKET", notify, 1); /* were we a service ourselves, that is not passed on */
+    setenv("NOTIFY_SOCKET", notify, 1); /* replaces the socket of a service that runs salusctl */
     unsetenv("WATCHDOG_USEC");
-    dup2(STDERR_FILENO, STDOUT_FILENO); /* standard output is the command's alone */
+    dup2(STDERR_FILENO, STDOUT_FILENO); /* standard output belongs to the command */
     execl(path, "salusd", "--run-dir", p->dir, "--temporary", "--device", "soft", "--profiles", "",
           "--kernels", "", (char *)NULL);
     _exit(CLI_NO_COMMAND);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A shared lock on the directory itself says that it is in use. It is taken before the marker is
- * made, and only what has the marker is swept: so a directory that is just being made, or that is
- * none of ours, is never taken for one that was left.
+ * A shared lock on the directory itself marks it as in use. The lock is taken before the marker is
+ * created, and only directories with the marker are swept. So a directory that is being created, or
+ * is not ours, is never mistaken for an abandoned one.
  */
 #include "daemon/ctl/run/private_dir.h"
 
@@ -21,8 +21,8 @@
 #include "proto/control/run_dir.h"
 
 #define PREFIX "salus-"
-#define RANDOM 6            /* characters that mkdtemp puts behind it */
-#define MARKER RUN_DIR_LOCK /* which the daemon makes its own lock of */
+#define RANDOM 6            /* random characters that mkdtemp appends */
+#define MARKER RUN_DIR_LOCK /* the daemon's own lock file */
 
 int private_dir_make(const char *base, char dir[PRIVATE_DIR_BYTES], int *hold) {
     int marker, err;
@@ -67,7 +67,7 @@ static int is_named_so(const char *name) {
     return 1;
 }
 
-/* Ours alone, with the marker, and neither salusctl nor a daemon holds it. */
+/* The directory is ours alone, has the marker, and is held by neither salusctl nor a daemon. */
 static int is_left(int fd) {
     struct stat st;
     int marker, left;

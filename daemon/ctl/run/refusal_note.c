@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A memfd: it needs no folder that can be written to, and goes with the launcher.
+ * A memfd: needs no writable folder, and disappears with the launcher.
  */
 #include "daemon/ctl/run/refusal_note.h"
 
@@ -23,12 +23,12 @@ void refusal_note_announce(int fd, pid_t parent) {
 
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)parent, fd);
     if (fd < 0)
-        unsetenv(JOB_REFUSED_VARIABLE); /* which may be another launcher's */
+        unsetenv(JOB_REFUSED_VARIABLE); /* it may be another launcher's */
     else
         setenv(JOB_REFUSED_VARIABLE, path, 1);
 }
 
-/* Programs of the command can write there too. */
+/* Programs of the command may have written anything. */
 bool refusal_note_take(int fd, char *why, size_t cap) {
     ssize_t n = fd < 0 ? -1 : pread(fd, why, cap - 1, 0);
 

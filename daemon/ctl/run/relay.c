@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All signals are blocked, and taken one by one: no handler has to be safe, and none is lost.
+ * All signals are blocked and taken one by one: no handler has to be safe, and no signal is lost.
  */
 #include "daemon/ctl/run/relay.h"
 
@@ -53,17 +53,17 @@ void relay_end(struct relay *r) {
 
 /* ---- passing on ------------------------------------------------------------------------------ */
 
-/* True for a signal of a write of ours, to a pipe without a reader or beyond a limit. */
+/* The signal came from a write of ours, to a pipe without a reader or beyond a limit. */
 static bool is_own(const siginfo_t *s) {
     return s->si_code == SI_USER && s->si_pid == getpid();
 }
 
-/* The kernel says that of a child; what else has this number was sent by somebody. */
+/* The kernel reports a child. A SIGCHLD with another code was sent by a process. */
 static bool is_about_child(const siginfo_t *s) {
     return s->si_signo == SIGCHLD && s->si_code > 0;
 }
 
-/* With its value, where it has one. */
+/* Passes a signal on, with its value if it has one. */
 static void pass_on(struct relay *r, siginfo_t *s) {
     if (is_about_child(s) || is_own(s) || witness_saw(&r->witness, s->si_signo)) return;
     if (s->si_code != SI_QUEUE || syscall(SYS_rt_sigqueueinfo, r->child, s->si_signo, s) < 0)
@@ -72,7 +72,7 @@ static void pass_on(struct relay *r, siginfo_t *s) {
 
 /* ---- stopping -------------------------------------------------------------------------------- */
 
-/* True if this is the job that a shell waits for, which must hear of a stop. */
+/* This is the job that a shell waits for, which must learn of a stop. */
 static bool is_in_foreground(void) {
     int tty = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
     bool in_front = tty >= 0 && tcgetpgrp(tty) == getpgrp();
@@ -87,8 +87,8 @@ static bool goes_on_already(void) {
     return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
 }
 
-/* By the same signal, which a shell names. A command that was stopped by SIGSTOP may be continued
- * without us: then only a shell's user can continue us as well. */
+/* Stops this process by the same signal, which a shell reports. A command stopped by SIGSTOP may be
+ * continued without us; then only a shell's user can continue us, too. */
 static void stop_like(int number) {
     struct sigaction plain = {.sa_handler = SIG_DFL}, was;
     sigset_t one;
@@ -98,14 +98,14 @@ static void stop_like(int number) {
     sigaddset(&one, number);
     sigaction(number, &plain, &was);
     raise(number);
-    sigprocmask(SIG_UNBLOCK, &one, NULL); /* here we stand until we are continued */
+    sigprocmask(SIG_UNBLOCK, &one, NULL); /* stops here until continued */
     sigprocmask(SIG_BLOCK, &one, NULL);
     sigaction(number, &was, NULL);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* 1: the child has ended. */
+/* Returns 1 when the child has ended. */
 static int look_at_child(const struct relay *r, int *status) {
     pid_t pid;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signals of the process that waits for a command: each one that it gets is passed on to the
- * command, which the caller takes this process for; and where the command is stopped, so is this
- * process, so that a shell's job control goes on to work.
+ * Relays signals: each signal that salusctl gets goes to the command, for which the caller takes
+ * salusctl. When the command is stopped, this process stops as well, so that a shell's job control
+ * works.
  *
- * Owner: the caller; one at a time, since signals are the process's. Threads: one.
+ * Owner: the caller; one at a time, since signals are process-wide. Threads: one.
  */
 #ifndef DAEMON_CTL_RUN_RELAY_H
 #define DAEMON_CTL_RUN_RELAY_H
@@ -15,27 +15,27 @@
 #include "daemon/ctl/run/witness.h"
 
 struct relay {
-    pid_t child; /* 0: there is none yet, or no longer */
+    pid_t child; /* 0: none yet, or no longer */
     sigset_t before;
-    struct sigaction on_child; /* what SIGCHLD did before */
+    struct sigaction on_child; /* previous action of SIGCHLD */
     struct witness witness;
 };
 
-/* Makes children of this process be waited for, whatever the caller does with SIGCHLD. */
+/* Lets this process wait for children, whatever the caller does with SIGCHLD. */
 void relay_prepare(struct relay *r);
 
-/* From now on signals stay pending until relay_wait takes them. */
+/* Keeps signals pending from now on, until relay_wait takes them. */
 void relay_begin(struct relay *r);
 
-/* In a child: signals are as this process found them. */
+/* In a child: restores the signals' original state. */
 void relay_undo(const struct relay *r);
 
-/* Waits until the child ends, and returns 1 with its wait status, or until `seconds` (< 0: no
- * limit) are over: 0. Negative errno when the child cannot be waited for. */
+/* Waits until the child ends, and returns 1 with its wait status; or returns 0 after `seconds` (<
+ * 0: no limit). Returns -errno when the child cannot be waited for. */
 int relay_wait(struct relay *r, int seconds, int *status);
 
-/* Signals do again what they did before. Those that are pending are dropped, and so ends nothing
- * that comes after. */
+/* Restores the signals' original state. Pending signals are dropped, so that they end nothing that
+ * follows. */
 void relay_end(struct relay *r);
 
 #endif

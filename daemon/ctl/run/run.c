@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salusctl run`: its options; `salusctl environment`, which has them too and runs nothing.
+ * `salusctl run` with its options; `salusctl environment`, which has the same and runs nothing.
  */
 #include "daemon/ctl/run/run.h"
 
@@ -13,7 +13,7 @@
 #include "daemon/ctl/run/command.h"
 #include "proto/wire/job.h"
 
-/* Options with a value, and the variables that they become. */
+/* Options with a value, and the variables that they set. */
 static const struct {
     const char *option, *variable;
 } valued[] = {
@@ -28,17 +28,17 @@ static const struct {
 
 struct run_options {
     struct command command;
-    struct environment_value values[VALUED]; /* of the options that were given */
+    struct environment_value values[VALUED]; /* values of the options given */
 };
 
-/* Which of them "--name" is; -1: none. */
+/* Returns the index of the option "--name"; -1: none. */
 static int find_valued(const char *name) {
     for (size_t i = 0; i < VALUED; i++)
         if (strncmp(name, "--", 2) == 0 && strcmp(valued[i].option, name + 2) == 0) return (int)i;
     return -1;
 }
 
-/* Checked now, where people can be told; the library will only leave a wrong one out. */
+/* Checks a value now, when the user can be told; the library only ignores an invalid one. */
 static int check_value(struct cli *c, int i, const char *value) {
     char why[JOB_WHY_BYTES];
     struct wire_job job = {0};
@@ -48,7 +48,8 @@ static int check_value(struct cli *c, int i, const char *value) {
 
     if (err == 0 || err == -ENOENT) return CLI_OK;
     return cli_fail(c, CLI_USAGE, "run: --%s%s", valued[i].option,
-                    why + strlen(valued[i].variable)); /* which was not typed */
+                    why + strlen(valued[i].variable)); /* the message without the variable's name,
+                                                          which the user did not type */
 }
 
 /* Takes the value of --allocator. */
@@ -85,7 +86,7 @@ static int take_option(struct cli *c, struct run_options *o, struct args *a) {
     else if (strcmp(a->name, "--allocator") == 0)
         return take_allocator(c, e, args_value(a));
     else if (args_is(a, "--no-allocators"))
-        e->async = false; /* the default now; scripts have it */
+        e->async = false; /* the default; kept for old scripts */
     else
         return cli_fail(c, CLI_USAGE,
                         "run: unknown option %s; options of the command come after '--'",
@@ -93,8 +94,8 @@ static int take_option(struct cli *c, struct run_options *o, struct args *a) {
     return CLI_OK;
 }
 
-/* A variable that the user has set counts as an option does. The library refuses a GPU that
- * is none itself, and leaves out whatever else is wrong. */
+/* Checks variables of the environment as if they were options. The library refuses an invalid GPU
+ * itself, and ignores other invalid values. */
 static int check_variables(struct cli *c, const struct run_options *o) {
     char why[JOB_WHY_BYTES];
     struct wire_job job = {0};
@@ -133,7 +134,7 @@ int run_program(struct cli *c, int argc, char **argv) {
     if (status != CLI_OK || c->help) return status;
     if (!*o.command.argv)
         return cli_fail(c, CLI_USAGE, "run: a command is needed, as in 'salusctl run -- ./prog'");
-    o.command.hand_over = c->out == stdout && c->err == stderr; /* a test has its own uses */
+    o.command.hand_over = c->out == stdout && c->err == stderr; /* a test needs its descriptors */
     return command_run(c, &o.command);
 }
 
@@ -159,7 +160,7 @@ void run_help(FILE *out) {
           out);
 }
 
-/* ---- what a command would find in its environment -------------------------------------------- */
+/* ---- the environment that a command would get ------------------------------------------------ */
 
 static int print_changes(struct cli *c, struct run_options *o, bool null) {
     struct changes changes;

@@ -14,7 +14,7 @@ int run_program(struct cli *c, int argc, char **argv);
 /* Prints the changes that `run` would make in a command's environment. */
 int run_print_environment(struct cli *c, int argc, char **argv);
 
-/* Prints the options of `run`, a line each. */
+/* Prints the options of `run`, one per line. */
 void run_help(FILE *out);
 
 #endif

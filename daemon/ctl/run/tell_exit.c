@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In silence: a daemon that is gone, or older than this, has no history to put it into.
+ * Reports no errors: a missing or older daemon has no history to store the status in.
  */
 #include "daemon/ctl/run/tell_exit.h"
 
@@ -12,7 +12,7 @@
 #include "daemon/ctl/cli/query.h"
 #include "proto/wire/wire.h"
 
-#define HEARD_MS 1000 /* the command's end is not held up for longer */
+#define HEARD_MS 1000 /* longest delay of the command's end */
 
 void tell_exit(const struct cli *c, uint32_t run, int status) {
     struct wire_exit e = {
@@ -27,6 +27,7 @@ void tell_exit(const struct cli *c, uint32_t run, int status) {
     snprintf(path, sizeof(path), "%s/job.sock", c->run_dir);
     p.fd = query_connect(path, HEARD_MS);
     if (p.fd < 0) return;
-    if (fdutil_send(p.fd, &e, sizeof(e), NULL, 0) == 0) poll(&p, 1, HEARD_MS); /* until it closes */
+    if (fdutil_send(p.fd, &e, sizeof(e), NULL, 0) == 0)
+        poll(&p, 1, HEARD_MS); /* until the daemon closes it */
     fdutil_close(&p.fd);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salusd is told how a command ended, which only its parent knows: for the history.
+ * Tells salusd, for its history, how a command ended, which only its parent knows.
  */
 #ifndef DAEMON_CTL_RUN_TELL_EXIT_H
 #define DAEMON_CTL_RUN_TELL_EXIT_H
@@ -9,7 +9,7 @@
 
 #include "daemon/ctl/cli/cli.h"
 
-/* `run`: the command's SALUS_RUN; `status`: as waitpid has it. Returns when salusd has heard it, or
+/* Sends the wait status of the command with this SALUS_RUN. Returns when salusd has received it, or
  * cannot be told. */
 void tell_exit(const struct cli *c, uint32_t run, int status);
 

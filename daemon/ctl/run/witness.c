@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All signals are blocked in the witness, which takes one from its pending ones when it is asked.
+ * All signals are blocked in the witness, which takes one from its pending ones when asked.
  */
 #include "daemon/ctl/run/witness.h"
 
@@ -15,7 +15,9 @@
 
 #include "common/fdutil.h"
 
-#define ANSWER_MS 1000 /* it is asked no more when it is stopped, say, and does not answer */
+#define ANSWER_MS                                                                                  \
+    1000 /* a witness that does not answer in time, being stopped for instance, is not asked again \
+          */
 
 static unsigned char take(int number) {
     struct timespec none = {0};
@@ -26,7 +28,8 @@ static unsigned char take(int number) {
     return sigtimedwait(&one, NULL, &none) == number;
 }
 
-/* In the child. It keeps no descriptor open, whose other end might wait for the command's end. */
+/* In the child. Closes all descriptors, because other ends might wait for the command to close
+ * them. */
 static void answer(int fd, pid_t parent) {
     int number;
     unsigned char saw;
@@ -62,8 +65,9 @@ bool witness_saw(struct witness *w, int number) {
     unsigned char saw = 0;
 
     if (w->pid == 0) return false;
-    /* A sender to a group holds the kernel's list of processes until the last one has the signal,
-     * and a change of group waits for that list. This call changes nothing. */
+    /* A sender to a group holds the kernel's process list until the last member has the signal, and
+     * a change of group waits for that list. So this call, which changes nothing, waits for such a
+     * sender. */
     setpgid(0, getpgrp());
     if (send(w->fd, &number, sizeof(number), MSG_NOSIGNAL) == sizeof(number) &&
         poll(&p, 1, ANSWER_MS) == 1 && recv(w->fd, &saw, 1, 0) == 1)

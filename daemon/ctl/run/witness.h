@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A process in the process group of `salusctl run` that only takes signals. A signal that a
- * terminal, a shell or another program sends to the whole group reaches it as well, one that is
- * sent to salusctl alone does not: so a signal is never passed on to a command that has it already.
+ * terminal, a shell or another program sends to the whole group reaches the witness as well; one
+ * sent to salusctl alone does not. So a signal is never passed on to a command that has already got
+ * it.
  *
  * Owner: the caller. Threads: one.
  */
@@ -13,16 +14,16 @@
 #include <sys/types.h>
 
 struct witness {
-    pid_t pid; /* 0: there is none */
-    int fd;    /* where it is asked */
+    pid_t pid; /* 0: none */
+    int fd;    /* socket for questions */
 };
 
-/* Starts it; all signals must be blocked. Without one, for want of processes or descriptors,
- * witness_saw is always false. It ends with this process. */
+/* Starts the witness, which ends with this process; all signals must be blocked. If there are no
+ * processes or descriptors for it, witness_saw always returns false. */
 void witness_start(struct witness *w);
 
-/* True if the signal, which has just been taken here, was sent to the whole group. Each one is
- * reported once. */
+/* The signal, which has just been taken here, was sent to the whole group. Each signal is reported
+ * once. */
 bool witness_saw(struct witness *w, int number);
 
 void witness_stop(struct witness *w);
