@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The environment now beside a copy of what it was.
+ * Compares the environment with a copy of its earlier state.
  */
 #include "daemon/ctl/environment/changes.h"
 
@@ -13,7 +13,7 @@ int changes_take(struct changes *c) {
     size_t count = 0;
 
     *c = (struct changes){0};
-    while (environ && environ[count]) /* NULL: clearenv(3) */
+    while (environ && environ[count]) /* environ is NULL after clearenv(3) */
         count++;
     c->before = calloc(count + 1, sizeof(*c->before));
     if (!c->before) return -ENOMEM;
@@ -32,7 +32,7 @@ static bool was_there(const struct changes *c, const char *entry) {
     return false;
 }
 
-/* Within quotes a shell takes all but a quote as it is. */
+/* Within single quotes a shell takes every character but the quote literally. */
 static void print_quoted(const char *entry, FILE *out) {
     int name = (int)strcspn(entry, "=");
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What has changed in this process's environment since it was looked at, for who sets it elsewhere.
+ * The changes of this process's environment since a given moment, for setting them elsewhere.
  *
  * Owner: the caller. Threads: one.
  */
@@ -12,14 +12,14 @@
 #include <stdio.h>
 
 struct changes {
-    char **before; /* NAME=value, copied */
+    char **before; /* copies of NAME=value */
     size_t count;
 };
 
-/* 0 or -ENOMEM. */
+/* Copies the environment. Returns 0 or -ENOMEM. */
 int changes_take(struct changes *c);
-/* Variables that are new or have another value: "export NAME='value'" a line, behind "unset NAME"
- * for those that are gone; or NAME=value and a NUL, which cannot tell of the latter. */
+/* Prints variables that are new or changed: as lines "export NAME='value'", after "unset NAME" for
+ * removed ones; or with `null` as NAME=value and a NUL, which cannot express removal. */
 void changes_print(const struct changes *c, FILE *out, bool null);
 void changes_finish(struct changes *c);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the user has set stays, but for what leads to another libcuda.so.1 or daemon.
+ * The user's own settings stay, except those that lead to another libcuda.so.1 or daemon.
  */
 #include "daemon/ctl/environment/environment.h"
 
@@ -22,7 +22,7 @@
 #define LIBRARY "libcuda.so.1"
 #define SAID_BYTES 1024
 
-/* Puts `first` before what the variable holds. */
+/* Inserts `first` before the variable's value. */
 static void prepend(const char *variable, const char *first) {
     const char *rest = getenv(variable);
     char *joined;
@@ -40,8 +40,8 @@ static void set_and_free(const char *variable, char *value) {
     free(value);
 }
 
-/* Sets ASAN_OPTIONS in any case: nothing here shows if the command, or a program that it starts, is
- * linked with AddressSanitizer. */
+/* Sets ASAN_OPTIONS in any case, because nothing here shows whether the command, or a program that
+ * it starts, is linked with AddressSanitizer. */
 static void set_preload(const char *library) {
     const char *list = getenv("LD_PRELOAD");
 
@@ -67,13 +67,13 @@ static int set_library(struct cli *c) {
     snprintf(library, sizeof(library), "%s/" LIBRARY, dir);
     prepend("LD_LIBRARY_PATH", dir);
     set_preload(library);
-    /* The library is also what NVTX marks are given to: iterations are found by them. */
+    /* The library also receives NVTX marks, which show where iterations begin. */
     setenv("NVTX_INJECTION64_PATH", library, 0);
     return CLI_OK;
 }
 
-/* A GPU that the user names is the choice already. CUDA would count a list left beside it against
- * the one GPU that the command then sees. */
+/* Drops CUDA_VISIBLE_DEVICES when the user has named a GPU: CUDA would apply the list to the single
+ * GPU that the command then sees. */
 static void drop_list(void) {
     const char *gpu = getenv(JOB_GPU_VARIABLE);
 
@@ -83,7 +83,7 @@ static void drop_list(void) {
 static void set_job(const struct cli *c, const struct environment *e) {
     char absolute[PATH_MAX], run[16];
 
-    /* The command may change its directory. */
+    /* an absolute path, since the command may change its directory */
     setenv("SALUS_RUN_DIR", realpath(c->run_dir, absolute) ? absolute : c->run_dir, 1);
     snprintf(run, sizeof(run), "%u", e->run);
     setenv(JOB_RUN_VARIABLE, run, 1);
@@ -97,20 +97,20 @@ bool environment_asks_null(const struct environment *e) {
     char why[JOB_WHY_BYTES];
     struct wire_job job;
 
-    job_from_environment(&job, why); /* as the library will */
+    job_from_environment(&job, why); /* as the library will do */
     for (int i = 0; i < e->value_count; i++)
         if (e->values[i].value) job_set(&job, e->values[i].variable, e->values[i].value, why);
     return job.flags & WIRE_JOB_NULL;
 }
 
-/* Of that device alone machine code is of no use, so that NVIDIA's libraries are told a capability
- * for which there is none. */
+/* The device is the software GPU, which alone needs a library capability: machine code is useless
+ * there, so that NVIDIA's libraries are told a capability for which they have none. */
 static bool is_software(const struct wire_view *v, int bytes) {
     return bytes >= (int)offsetof(struct wire_view, processes) && v->magic == WIRE_QUESTION_MAGIC &&
            v->major == WIRE_MAJOR && v->device.library_capability;
 }
 
-/* Where everybody may ask, who may not use the control socket too. */
+/* Asks on the job socket, which is open to users who may not use the control socket. */
 static bool ask_as_job(const struct cli *c) {
     static struct wire_view v;
     struct wire_question q = {
@@ -140,7 +140,7 @@ bool environment_on_software_gpu(const struct cli *c) {
     return soft;
 }
 
-/* "CUPY_ACCELERATORS, TRITON_PTXAS_PATH": once, not at every run. */
+/* Prints "CUPY_ACCELERATORS, TRITON_PTXAS_PATH" once instead of at every run. */
 static void say(struct cli *c, const struct frameworks_setting *settings, int count) {
     char line[SAID_BYTES];
     size_t n = 0;
@@ -157,7 +157,7 @@ static void say(struct cli *c, const struct frameworks_setting *settings, int co
 
 static void set_frameworks(struct cli *c, const struct environment *e) {
     static struct frameworks_setting settings[FRAMEWORKS_MAX];
-    /* Where nothing is computed machine code is as good as PTX. */
+    /* Where nothing is computed, machine code is as good as PTX. */
     bool soft = !environment_asks_null(e) && environment_on_software_gpu(c);
     struct frameworks_choice choice = {e->async, soft};
     int count = frameworks_plan(&choice, settings);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table against the environment.
+ * Applies the table of frameworks to the environment.
  */
 #include "daemon/ctl/environment/frameworks.h"
 
@@ -28,14 +28,14 @@ static const struct row {
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 _Static_assert(ROWS <= FRAMEWORKS_MAX, "a plan has room for all of them");
 
-/* Places in values, and what finds them. */
+/* Placeholders in values, and the functions that resolve them. */
 static const struct {
     const char *name;
     int (*find)(char *out, size_t cap);
 } places[] = {
     {"@PTXAS@", installation_ptxas}, {"@CUDA@", installation_cuda}, {"@JIT@", installation_jit}};
 
-/* `text` with its place filled in; false where it has one that is not there. */
+/* Copies `text` with its placeholder resolved. Returns false if that cannot be found. */
 static bool fill(const char *text, char *out, size_t cap) {
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         const char *at = strstr(text, places[i].name);
@@ -49,7 +49,7 @@ static bool fill(const char *text, char *out, size_t cap) {
     return snprintf(out, cap, "%s", text) < (int)cap;
 }
 
-/* Whether the flag, whatever its value, is one of those. */
+/* The list of flags contains this flag, with any value. */
 static bool has_flag(const char *flags, const char *flag) {
     size_t n = strcspn(flag, "=");
 
@@ -58,7 +58,7 @@ static bool has_flag(const char *flags, const char *flag) {
     return false;
 }
 
-/* One flag behind those that are there, unless it is there without its value. */
+/* Appends a flag unless the list contains it with any value. */
 static bool add_flag(const char *flag, char *flags, size_t cap) {
     char filled[PATH_MAX + 64];
     size_t n = strlen(flags);
@@ -84,7 +84,7 @@ static bool add_flags(const struct row *r, const char *flags, struct frameworks_
     return added;
 }
 
-/* The dynamic linker takes colons and blanks for ends of names. */
+/* Appends a library. The dynamic linker treats colons and blanks as separators of names. */
 static bool add_library(const struct row *r, const char *now, struct frameworks_setting *s) {
     char library[PATH_MAX], *list;
     bool fits;
@@ -108,13 +108,13 @@ static bool plan(const struct row *r, struct frameworks_setting *s) {
     return !now && fill(r->value, s->value, sizeof(s->value));
 }
 
-/* PyTorch's allocator has two names for one setting: who has set one of them has set it. */
+/* PyTorch's allocator has two names for one setting: whichever the user has set counts. */
 static bool set_under_another_name(const struct row *r) {
     return strcmp(r->framework, "PyTorch") == 0 && r->where == ASYNC &&
            (getenv("PYTORCH_ALLOC_CONF") || getenv("PYTORCH_CUDA_ALLOC_CONF"));
 }
 
-/* The job's environment is set already. */
+/* The job asks for a capability below 9.0. Its environment is set already. */
 static bool asks_below_90(void) {
     const char *asked = getenv("SALUS_CAPABILITY");
     uint32_t capability = asked ? capability_parse(asked) : 0;

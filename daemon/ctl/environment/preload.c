@@ -10,19 +10,19 @@
 #define SEPARATORS ": "
 #define ASAN_OPTION "verify_asan_link_order"
 
-/* Begins of names of libraries in whose place ours stand. */
+/* Prefixes of the names of libraries that ours replace. */
 static const char *const ours[] = {"libcuda.so", "libnvidia-ml.so", "libnvrtc.so",
                                    "libnvJitLink.so"};
 static const char *const asan[] = {"libasan.so", "libclang_rt.asan"};
 
-/* The next entry at or after `at`, with its length in *n; NULL: there is none. */
+/* Returns the next entry at or after `at`, with its length in *n; NULL: there is none. */
 static const char *next_entry(const char *at, size_t *n) {
     at += strspn(at, SEPARATORS);
     *n = strcspn(at, SEPARATORS);
     return *n ? at : NULL;
 }
 
-/* True if the entry is a file whose name begins with one of these. */
+/* The entry is a file whose name has one of these prefixes. */
 static bool is_named(const char *entry, size_t n, const char *const *names, size_t count) {
     const char *slash = memrchr(entry, '/', n), *name = slash ? slash + 1 : entry;
     size_t left = n - (size_t)(name - entry);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Directories are held by descriptors and must be the caller's own, and no links are followed
- * below the first: who runs as another user with somebody's HOME neither reads nor leaves anything
+ * Directories are held by descriptors and must belong to the caller, and no links are followed
+ * below the first. So a user who runs with another user's HOME neither reads nor leaves anything
  * there.
  */
 #include "daemon/ctl/environment/said.h"
@@ -19,7 +19,8 @@
 #define SAID_MAX 4096
 #define FILE_NAME "said"
 
-/* The directory, if it is ours and nobody else may write there; -1. Takes `fd` over. */
+/* Returns `fd` if the directory is ours and nobody else may write there, else -1. Takes `fd` over.
+ */
 static int only_ours(int fd) {
     struct stat st;
 
@@ -28,7 +29,7 @@ static int only_ours(int fd) {
     return -1;
 }
 
-/* One below `at`, made where it is missing; takes `at` over. */
+/* Opens a directory below `at`, created if missing. Takes `at` over. */
 static int descend(int at, const char *name) {
     int fd = -1;
 
@@ -44,7 +45,7 @@ static int open_given(const char *path) {
     return only_ours(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* -1: there is none. A state directory that was named and is not there is not made. */
+/* Returns -1 if there is none. A configured state directory that is missing is not created. */
 static int open_directory(void) {
     const char *state = getenv("XDG_STATE_HOME");
 
@@ -61,7 +62,7 @@ static bool same_as_kept(int dir, const char *text) {
     return n >= 0 && (size_t)n == strlen(text) && memcmp(kept, text, (size_t)n) == 0;
 }
 
-/* Under a name of its own first: runs at the same time do not mix their lines. */
+/* Writes to a name of its own first, so that concurrent runs do not mix their lines. */
 static void keep(int dir, const char *text) {
     char name[32];
     int fd;
