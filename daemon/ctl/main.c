@@ -9,9 +9,9 @@
 #include "daemon/ctl/cli/cli.h"
 #include "daemon/ctl/salusctl.h"
 
-/* As the command did, so that who waits for us sees what he would see of it. The core file is the
- * command's. The first process of a container is not ended by its own signals, and exits as a shell
- * does. */
+/* Ends this process by the signal that ended the command, so that the caller sees the same status.
+ * The core file is the command's. The first process of a container is not ended by its own signals;
+ * it exits as a shell does. */
 static int end_by(int number) {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t one;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options may stand anywhere before the words of a command.
+ * Options may precede, follow or separate the words of a verb, but not follow those of a command.
  */
 #include "daemon/ctl/salusctl.h"
 
@@ -35,8 +35,8 @@ static void print_help(FILE *out) {
         out);
 }
 
-/* True if the rest belongs to a command: the words behind `run`, and a word that follows `doctor`.
- * What follows `environment` are options of `run`. */
+/* The remaining words belong to a command: those behind `run`, and a word that follows `doctor`.
+ * The words behind `environment` are options of `run`. */
 static bool begins_command(int n, char **words) {
     return (n == 1 && (strcmp(words[0], "run") == 0 || strcmp(words[0], "environment") == 0)) ||
            (n == 2 && strcmp(words[0], "doctor") == 0);
@@ -44,7 +44,7 @@ static bool begins_command(int n, char **words) {
 
 static int interpret(struct cli *c, int argc, char **argv) {
     struct args a = {.rest = argv + 1};
-    char **words = argv; /* the verb and its arguments, moved together over what was options */
+    char **words = argv; /* the verb and its arguments, moved over the options */
     enum args_kind kind;
     int n = 0;
 
@@ -77,7 +77,8 @@ int salusctl_main(FILE *out, FILE *err, int argc, char **argv) {
     int status = cli_init(&c, out, err), flushed;
 
     if (status == CLI_OK) status = interpret(&c, argc, argv);
-    if (status >= CLI_BY_SIGNAL) return status; /* of a command, which had our output */
+    if (status >= CLI_BY_SIGNAL)
+        return status; /* status of a command, which wrote to our output itself */
     if (status == CLI_OK && c.help) print_help(out);
     flushed = cli_flush(&c);
     return status ? status : flushed;

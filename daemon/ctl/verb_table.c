@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The verbs of the control protocol, those of salusctl alone, and their handlers.
+ * The verbs of the control protocol and those of salusctl alone, with their handlers.
  */
 #include "daemon/ctl/verb_table.h"
 
@@ -20,8 +20,9 @@
 
 #define USAGE_BYTES 224
 
-/* A verb: its words, with a dot between, what may follow (usage.h; NULL: it is none), and either
- * what it asks the daemon, or CTL_V_COUNT and its handler, which gets what follows. */
+/* A verb: its words separated by a dot, its usage line (usage.h; NULL: salusctl has no such verb),
+ * and either the request to the daemon, or CTL_V_COUNT and a handler, which gets the words that
+ * follow. */
 struct verb {
     const char *name, *usage, *help;
     enum ctl_verb ask;
@@ -58,7 +59,7 @@ static const struct verb verbs[] = {
      doctor_run},
 };
 
-/* Verbs of the protocol that do or show more than show_ask does. */
+/* Handlers of protocol verbs that do or show more than show_ask. */
 static int (*const own[CTL_V_COUNT])(struct cli *c, int argc, char **argv) = {
     [CTL_V_status] = show_status,
     [CTL_V_version] = show_version,
@@ -78,7 +79,7 @@ static int (*const own[CTL_V_COUNT])(struct cli *c, int argc, char **argv) = {
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-/* "job show JOB" */
+/* Prints a verb as "job show JOB". */
 static void print_verb(const struct verb *v, char *out, size_t cap) {
     snprintf(out, cap, "%s%s%s", v->name, *v->usage ? " " : "", v->usage);
     if (strchr(v->name, '.')) out[strcspn(out, ".")] = ' ';
@@ -100,7 +101,7 @@ static bool same_noun(const struct verb *a, const struct verb *b) {
     return n == strcspn(b->name, ".") && memcmp(a->name, b->name, n) == 0;
 }
 
-/* All verbs of the noun of verbs[i], at the first of them. */
+/* Prints all verbs of the noun of verbs[i], if that is the first of them. */
 static void help_noun(size_t i, FILE *out) {
     for (size_t k = 0; k < i; k++)
         if (verbs[k].usage && same_noun(&verbs[k], &verbs[i])) return;
@@ -115,7 +116,7 @@ void verb_table_help(FILE *out) {
 
 /* ---- finding and calling --------------------------------------------------------------------- */
 
-/* How many of the words are the verb's name; 0 when it is another. */
+/* Returns the number of words that name the verb; 0: they name another. */
 static int match(const struct verb *v, int argc, char **argv) {
     size_t n = strcspn(v->name, ".");
 
@@ -124,7 +125,7 @@ static int match(const struct verb *v, int argc, char **argv) {
     return argc > 1 && strcmp(argv[1], v->name + n + 1) == 0 ? 2 : 0;
 }
 
-/* The verb that the words so far are, or NULL. */
+/* Returns the verb that the words name, or NULL. */
 static const struct verb *find(int argc, char **argv) {
     for (size_t i = 0; i < VERBS; i++)
         if (match(&verbs[i], argc, argv)) return &verbs[i];
@@ -137,7 +138,7 @@ const char *verb_table_usage(int argc, char **argv) {
     return v ? v->usage : NULL;
 }
 
-/* `argc` words follow the verb. */
+/* Calls the verb. `argc` words follow its name. */
 static int call_verb(struct cli *c, const struct verb *v, int argc, char **argv) {
     char usage[USAGE_BYTES];
     int least, most;

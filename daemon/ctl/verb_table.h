@@ -9,13 +9,14 @@
 
 #include "daemon/ctl/cli/cli.h"
 
-/* The usage line of the verb that the words begin with; NULL: there is none. */
+/* Returns the usage line of the verb that the words begin with; NULL: there is none. */
 const char *verb_table_usage(int argc, char **argv);
 
-/* Calls the verb that the words begin with, with the words that follow it: its exit status. */
+/* Calls the verb that the words begin with, passing the words that follow. Returns its exit status.
+ */
 int verb_table_call(struct cli *c, int argc, char **argv);
 
-/* All verbs with their help, by noun. */
+/* Prints all verbs with their help, by noun. */
 void verb_table_help(FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Only the daemon of the system's run directory is systemd's.
+ * Only the daemon of the system's run directory is managed by systemd.
  */
 #include "daemon/ctl/cli/advice.h"
 

@@ -8,7 +8,7 @@
 
 #include "daemon/ctl/cli/keys.h"
 
-/* "--dry-run" for dry_run. */
+/* The value of the option of this argument: "--dry-run" for dry_run. */
 static const char *given_option(const struct cli *c, const char *arg) {
     char option[40];
 
@@ -18,7 +18,7 @@ static const char *given_option(const struct cli *c, const char *arg) {
     return cli_option(c, option);
 }
 
-/* "--gpu N", of whatever a number chooses. */
+/* Takes an option such as "--gpu N", whose value is a number. */
 static int take_chosen(struct cli *c, struct ctl_request *r, enum ctl_arg arg) {
     const char *name = ctl_arg_info(arg)->name, *text = given_option(c, name);
     uint64_t value;
@@ -56,14 +56,14 @@ static void take_options(const struct cli *c, struct ctl_request *r) {
     }
 }
 
-/* "job" of "job.show". */
+/* Prints the noun of a verb: "job" of "job.show". */
 static void print_noun(enum ctl_verb verb, char *out, size_t cap) {
     const char *text = ctl_verb_info(verb)->text;
 
     snprintf(out, cap, "%.*s", (int)strcspn(text, "."), text);
 }
 
-/* The object that the first word names, where the verb has one: *taken becomes 1. */
+/* Takes the object that the first word names, if the verb has one: sets *taken to 1. */
 static int take_object(struct cli *c, struct ctl_request *r, const char *word, int *taken) {
     bool number = ctl_verb_takes(r->verb, CTL_A_id), user = ctl_verb_takes(r->verb, CTL_A_uid);
     char noun[16];

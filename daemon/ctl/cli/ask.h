@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A request from the command line, by what proto/control/ctl.def says of the verb's arguments.
+ * Builds a request from the command line, using the verb's arguments in proto/control/ctl.def.
  */
 #ifndef DAEMON_CTL_CLI_ASK_H
 #define DAEMON_CTL_CLI_ASK_H
@@ -8,11 +8,11 @@
 #include "daemon/ctl/cli/cli.h"
 #include "proto/control/ctl_msg.h"
 
-/* From the options that were given, and the words behind the verb: those that name something, then
- * KEY=VALUE. CLI_OK, or an exit status after a diagnostic. */
+/* Builds a request from the options given and the words behind the verb: first the words that name
+ * objects, then KEY=VALUE. Returns CLI_OK, or an exit status after a diagnostic. */
 int ask_build(struct cli *c, enum ctl_verb verb, int argc, char **argv, struct ctl_request *r);
 
-/* Option --gpu N, of a verb that builds its request itself: the same. */
+/* Takes option --gpu N for a verb that builds its request itself. Returns the same. */
 int ask_gpu(struct cli *c, struct ctl_request *r);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options, and errors in the user's words.
+ * Options and error messages.
  */
 #include "daemon/ctl/cli/cli.h"
 
@@ -53,7 +53,7 @@ static int set_run_dir(struct cli *c, const char *option, const char *dir) {
     return status;
 }
 
-/* The daemon's run directory is where its control socket is. */
+/* Sets the run directory to the directory of the control socket. */
 static int set_socket(struct cli *c, const char *path) {
     const char *slash = strrchr(path, '/');
     int status = take_path(c, "--socket", path, c->socket, sizeof(c->socket));
@@ -103,7 +103,7 @@ int cli_init(struct cli *c, FILE *out, FILE *err) {
     return set_run_dir(c, "SALUS_RUN_DIR", dir);
 }
 
-/* An option of a verb with this usage. */
+/* Takes an option of the verb with this usage line. */
 static int take_given(struct cli *c, const char *usage, struct args *a) {
     struct cli_given *g = &c->given[c->given_count];
     bool value;
@@ -119,7 +119,7 @@ static int take_given(struct cli *c, const char *usage, struct args *a) {
 }
 
 const char *cli_option(const struct cli *c, const char *name) {
-    for (int i = c->given_count - 1; i >= 0; i--) /* the last one counts */
+    for (int i = c->given_count - 1; i >= 0; i--) /* the last one wins */
         if (strcmp(c->given[i].name, name) == 0) return c->given[i].value;
     return NULL;
 }
@@ -142,7 +142,8 @@ int cli_take_option(struct cli *c, const char *usage, struct args *a) {
     return CLI_OK;
 }
 
-/* ---- what several verbs take ----------------------------------------------------------------- */
+/* ---- arguments of several verbs ---------------------------------------------------------------
+ */
 
 int cli_take_time(struct cli *c, const char *what, const char *text, uint64_t *ns) {
     if (units_parse(UNITS_TIME, text, ns) == 0) return CLI_OK;

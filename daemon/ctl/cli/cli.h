@@ -14,7 +14,7 @@
 
 #include "proto/control/ctl.h"
 
-/* Exit statuses; those that answer a refusal are in proto/control/ctl.def. */
+/* Exit statuses; those for a refused request are in proto/control/ctl.def. */
 enum cli_exit {
     CLI_OK = 0,
     CLI_FAILED = 1,
@@ -24,19 +24,20 @@ enum cli_exit {
     CLI_NOT_PERMITTED = 5,
     CLI_REFUSED = 6,
     CLI_PROTOCOL = 7,
-    CLI_DEGRADED = 8, /* of `status`: the daemon runs, and no job would be served */
+    CLI_DEGRADED = 8, /* `status`: the daemon runs, but no job would be served */
     CLI_TIMEOUT = 124,
-    CLI_NOT_EXECUTABLE = 126, /* of `run`, as a shell has it */
+    CLI_NOT_EXECUTABLE = 126, /* `run`: as in a shell */
     CLI_NO_COMMAND = 127,
-    CLI_BY_SIGNAL = 256 /* and a signal's number: no exit status, but how this process ends */
+    CLI_BY_SIGNAL =
+        256 /* plus a signal's number: no exit status, but the signal that ends this process */
 };
 
 enum cli_format { CLI_TABLE, CLI_PLAIN, CLI_JSON };
 
 #define CLI_OPTIONS_MAX 16
-#define CLI_RUN_DIR "/run/salus" /* the system's */
+#define CLI_RUN_DIR "/run/salus" /* the system's run directory */
 
-/* An option of a verb, as it was given; `value` is "" where it takes none. */
+/* An option of a verb as given; `value` is "" if it takes none. */
 struct cli_given {
     const char *name, *value;
 };
@@ -44,43 +45,44 @@ struct cli_given {
 struct cli {
     FILE *out, *err;
     char run_dir[108], socket[108];
-    bool configured; /* by an option or by SALUS_RUN_DIR: a missing daemon is then an error */
+    bool configured; /* by an option or by SALUS_RUN_DIR; a missing daemon is an error then */
     enum cli_format format;
     bool no_header;
     uint64_t timeout_ms;
-    uint64_t watch_ms; /* 0: once */
+    uint64_t watch_ms; /* interval of --watch; 0: once */
     struct cli_given given[CLI_OPTIONS_MAX];
     int given_count;
-    bool help; /* was asked for: nothing else is done, and it is printed in the end */
+    bool help; /* help was requested: it is printed at the end, and nothing else is done */
 };
 
 struct args;
 
-/* Defaults, with the run directory of the environment: 0, or an exit status after a diagnostic. */
+/* Sets the defaults, and the run directory from the environment. Returns 0, or an exit status after
+ * a diagnostic. */
 int cli_init(struct cli *c, FILE *out, FILE *err);
 
-/* Takes the option that args_next just returned, of all verbs or of the one with this usage line
- * (usage.h; NULL: there is no verb yet): the same. */
+/* Takes the option that args_next has just returned: one of all verbs, or of the verb with this
+ * usage line (usage.h; NULL: no verb yet). Returns the same. */
 int cli_take_option(struct cli *c, const char *usage, struct args *a);
 
-/* The value of an option of the verb; NULL when it was not given. */
+/* Returns the value of an option of the verb; NULL: it was not given. */
 const char *cli_option(const struct cli *c, const char *name);
 
-/* A time with its unit: 0, or an exit status after a diagnostic. */
+/* Reads a time with its unit. Returns 0, or an exit status after a diagnostic. */
 int cli_take_time(struct cli *c, const char *what, const char *text, uint64_t *ns);
-/* The number of an object of that kind: 0, or an exit status after a diagnostic. */
+/* Reads the number of an object of kind `what`. Returns 0, or an exit status after a diagnostic. */
 int cli_take_id(struct cli *c, const char *what, const char *text, uint64_t *out);
 
-/* A user by name or number, the same. */
+/* Reads a user's name or number. Returns the same. */
 int cli_take_user(struct cli *c, const char *what, const char *text, uint64_t *uid);
 
-/* "--help" or "-h". */
+/* The argument is "--help" or "-h". */
 bool cli_is_help(const struct args *a);
 
-/* "salusctl: ..." on c->err; returns `status`. */
+/* Prints "salusctl: ..." to c->err and returns `status`. */
 int cli_fail(struct cli *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* CLI_OK once c->out is written; else CLI_FAILED, after a diagnostic. */
+/* Flushes c->out. Returns CLI_OK, or CLI_FAILED after a diagnostic. */
 int cli_flush(struct cli *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A handler that only notes the signal.
+ * The handler only records the signal.
  */
 #include "daemon/ctl/cli/interrupt.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SIGINT and SIGTERM, which end what a verb does again and again. State of the process; one thread.
+ * SIGINT and SIGTERM, which end the repetitions of a verb. Process-wide state; one thread.
  */
 #ifndef DAEMON_CTL_CLI_INTERRUPT_H
 #define DAEMON_CTL_CLI_INTERRUPT_H
@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From now on either signal is noted and ends nothing. */
+/* Records either signal from now on, instead of ending the process. */
 void interrupt_catch(void);
 bool interrupt_came(void);
 
-/* Sleeps so long, or until one comes; not at all once one came. */
+/* Sleeps for this time, or until a signal comes; returns at once if one has come. */
 void interrupt_sleep_ms(uint64_t ms);
 
 #endif

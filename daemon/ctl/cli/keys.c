@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A key is its argument's name without the unit, which its value has.
+ * A key is its argument's name without the unit, which is part of the value.
  */
 #include "daemon/ctl/cli/keys.h"
 
@@ -43,14 +43,14 @@ static bool is_key(const struct ctl_request *r, enum ctl_arg arg) {
     return ctl_verb_takes(r->verb, arg) && ctl_arg_info(arg)->style < CTL_STYLE_PAIRS;
 }
 
-/* How long the key is, which the argument's name begins with. */
+/* Length of the key, a prefix of the argument's name. */
 static size_t key_bytes(const char *name) {
     size_t n = strlen(name);
 
     return n > 3 && strcmp(name + n - 3, "_ns") == 0 ? n - 3 : n;
 }
 
-/* The option of the verb by that name; NULL: there is none. */
+/* Returns the verb's option of that name; NULL: there is none. */
 static const char *option_named(const struct ctl_request *r, const char *word, size_t n) {
     for (enum ctl_arg arg = 0; arg < CTL_A_COUNT; arg++) {
         const struct ctl_arg_info *a = ctl_arg_info(arg);
@@ -80,7 +80,7 @@ static int unknown(struct cli *c, const struct ctl_request *r, const char *word,
     return CLI_USAGE;
 }
 
-/* Which keys there are is the daemon's to say. */
+/* Takes a pair without checking its key, which the daemon does. */
 static int take_pair(struct cli *c, const char *word, struct ctl_request *r) {
     char joined[CTL_ARG_BYTES];
     int n = snprintf(joined, sizeof(joined), "%s%s%s", r->args.limits, *r->args.limits ? " " : "",

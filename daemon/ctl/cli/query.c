@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One connection a question.
+ * Each query uses a connection of its own.
  */
 #include "daemon/ctl/cli/query.h"
 
@@ -82,7 +82,7 @@ static int status_of(const char *code) {
     return CLI_FAILED;
 }
 
-/* One request and its reply; `next` is set to where the list goes on. */
+/* Sends a request and takes its reply. Sets `next` to where the list continues. */
 static int ask_once(struct cli *c, int fd, const struct ctl_request *r, struct query_fds *fds,
                     struct query *q, uint64_t *next) {
     static unsigned char buf[CTL_MESSAGE_MAX];
@@ -129,7 +129,7 @@ static int send_request(struct cli *c, const struct ctl_request *request, bool q
         uint64_t next = 0;
 
         status = ask_once(c, fd, &r, fds, q, &next);
-        if (status != CLI_OK || next <= r.args.after) break; /* a list only goes forward */
+        if (status != CLI_OK || next <= r.args.after) break; /* a list never goes backwards */
         ctl_msg_put(&r, CTL_A_after, (int64_t)next);
     }
     fdutil_close(&fd);

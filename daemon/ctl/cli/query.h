@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking the daemon, and saying in words why it did not answer.
+ * Sends requests to the daemon, and explains why it did not answer.
  */
 #ifndef DAEMON_CTL_CLI_QUERY_H
 #define DAEMON_CTL_CLI_QUERY_H
@@ -8,7 +8,7 @@
 #include "daemon/ctl/cli/cli.h"
 #include "proto/control/ctl_msg.h"
 
-/* Records of one kind, copied. Zero it, then query_finish. */
+/* Copied records of one kind. Initialise to zero; free with query_finish. */
 struct query {
     enum ctl_record kind;
     size_t record_bytes;
@@ -17,24 +17,24 @@ struct query {
     bool no_memory;
 };
 
-/* Asks until the list is complete. CLI_OK, or an exit status after a diagnostic. With `quiet`, a
- * daemon that is not running is not diagnosed. */
+/* Asks until the list is complete. Returns CLI_OK, or an exit status after a diagnostic. `quiet`: a
+ * daemon that is not running is not reported. */
 int query_send(struct cli *c, const struct ctl_request *r, bool quiet, struct query *q);
-/* Descriptors that go along, -1: none: ours with the request, and the reply's, the caller's to
- * close. */
+/* Descriptors sent along; -1: none. `out` goes with the request; `in` came with the reply and is
+ * the caller's to close. */
 struct query_fds {
     int out, in;
 };
 int query_send_fds(struct cli *c, const struct ctl_request *r, struct query_fds *fds,
                    struct query *q);
-/* query_send for a verb that takes nothing, or `id` alone. */
+/* query_send for a verb without arguments, or with `id` only. */
 int query_ask(struct cli *c, enum ctl_verb verb, uint64_t id, bool quiet, struct query *q);
-/* query_ask without diagnostics; true when there is an answer, which the caller finishes. */
+/* query_ask without diagnostics. Returns true when there is an answer, which the caller frees. */
 bool query_silently(const struct cli *c, enum ctl_verb verb, struct query *q);
 const void *query_record(const struct query *q, size_t i);
 void query_finish(struct query *q);
 
-/* A connected SOCK_SEQPACKET socket with both timeouts set, or -errno. */
+/* Returns a connected SOCK_SEQPACKET socket with both timeouts set, or -errno. */
 int query_connect(const char *path, uint64_t timeout_ms);
 
 #endif

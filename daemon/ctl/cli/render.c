@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All formatting goes by the field tables of proto/control/ctl.def; nothing here knows a field by
+ * All formatting uses the field tables of proto/control/ctl.def; no code here knows a field by
  * position.
  */
 #include "daemon/ctl/cli/render.h"
@@ -38,7 +38,7 @@ void render_duration(uint64_t ns, char *out, size_t cap) {
         snprintf(out, cap, "%.3g us", (double)ns / 1000);
 }
 
-/* Of a point in time people want to know how long ago it was. */
+/* Prints a point in time as its age. */
 static void print_age(uint64_t since_ns, char *out, size_t cap) {
     struct timespec now;
     uint64_t ns;
@@ -56,14 +56,14 @@ static bool tells_reason(const struct ctl_field *f) {
     return strcmp(f->name, "by") == 0 || strcmp(f->name, "why") == 0;
 }
 
-/* "_bytes" of a field that may also be nothing. */
+/* The field is an optional number of bytes. */
 static bool is_optional_bytes(const struct ctl_field *f) {
     const char *unit = strrchr(f->name, '_');
 
     return f->kind == CTL_KIND_OPT && unit && strcmp(unit, "_bytes") == 0;
 }
 
-/* For people when `human`, else the number or text as it is. */
+/* Prints a field for people if `human`, else the number or text as it is. */
 static void print_field(const void *record, const struct ctl_field *f, bool human, char *out,
                         size_t cap) {
     uint64_t v;
@@ -161,7 +161,7 @@ static void print_plain(struct cli *c, const struct query *q) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Numbers are written as text: cJSON's doubles would round 64 bits. */
+/* Writes numbers as text: cJSON's doubles would round 64 bits. */
 static bool add_number(cJSON *object, const struct ctl_field *f, uint64_t v) {
     char name[64], text[40];
 
@@ -218,7 +218,7 @@ static int print_json_list(struct cli *c, const struct query *q, const char *nam
     return render_print(c, root);
 }
 
-/* ---- the three together ---------------------------------------------------------------------- */
+/* ---- all formats ---------------------------------------------------------------------------- */
 
 int render_list(struct cli *c, const struct query *q, const char *name,
                 const struct render_column *columns) {
@@ -230,8 +230,8 @@ int render_list(struct cli *c, const struct query *q, const char *name,
     return CLI_OK;
 }
 
-/* The name of a field in a list of all: its name without its unit, which its value has; a time
- * "NAME_for" where there is a field of that name, too. */
+/* Prints the label of a field in a listing of one record: its name without the unit, which is part
+ * of the value. A time is "NAME_for" if a field NAME exists as well. */
 static void print_label(enum ctl_record kind, const struct ctl_field *f, char *out, size_t cap) {
     const char *unit = strrchr(f->name, '_');
     bool has_unit =

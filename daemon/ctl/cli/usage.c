@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options stand in brackets, or beside a word as "NAME|--all"; what is in brackets may be left out;
- * "..." is as many as one likes.
+ * Options are in brackets, or beside a word as "NAME|--all". Whatever is in brackets is optional;
+ * "..." means any number.
  */
 #include "daemon/ctl/cli/usage.h"
 
@@ -21,7 +21,7 @@ bool usage_option(const char *usage, const char *option, bool *value) {
     return false;
 }
 
-/* One part of it, up to the next blank outside of brackets; returns what follows. */
+/* Takes one part, up to the next blank outside brackets; returns the rest. */
 static const char *take_part(const char *p, int *least, int *most) {
     bool optional = *p == '[', many;
     const char *end = p + (optional ? strcspn(p, "]") : strcspn(p, " "));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names come from this process's user database: the daemon's need not be the same.
+ * Names come from this process's user database, which may differ from the daemon's.
  */
 #include "daemon/ctl/cli/user_name.h"
 
@@ -23,7 +23,7 @@ void user_name_print(uint64_t uid, char *out, size_t cap) {
         snprintf(out, cap, "%" PRIu64, uid);
 }
 
-/* True if a user's number begins at `at` of the text, and where it ends. */
+/* A user's number begins at `at` of the text; sets *end behind it. */
 static bool is_number(const char *text, const char *at, const char **end) {
     size_t word = strlen(WORD), digits = strspn(at, "0123456789");
 

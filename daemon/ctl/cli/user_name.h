@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Users as people know them, where the daemon has numbers.
+ * Replaces the daemon's user numbers by names.
  */
 #ifndef DAEMON_CTL_CLI_USER_NAME_H
 #define DAEMON_CTL_CLI_USER_NAME_H
@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The name, or the number of a user who has none. */
+/* Prints the user's name, or the number if there is none. */
 void user_name_print(uint64_t uid, char *out, size_t cap);
 
-/* The text with "user NAME" for each "user NUMBER" whose name is known; cut where `cap` ends. */
+/* Copies the text with "user NAME" for each "user NUMBER" whose name is known; truncated at `cap`.
+ */
 void user_name_put(const char *text, char *out, size_t cap);
 
 #endif

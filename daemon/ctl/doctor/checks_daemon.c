@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The daemon, as a program and as its user would find it.
+ * Checks of the daemon as programs and its user see it.
  */
 #include "daemon/ctl/doctor/checks_daemon.h"
 
@@ -46,7 +46,7 @@ static void explain_socket(const struct cli *c, const char *path, int err, struc
                      strerror(-err));
 }
 
-/* Whether programs can connect. */
+/* Checks whether programs can connect. */
 static bool look_at_job_socket(const struct cli *c, struct findings *f) {
     char path[128];
     int fd;

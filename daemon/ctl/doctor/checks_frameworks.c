@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The plan of frameworks.h, said and not done.
+ * Reports the plan of frameworks.h without applying it.
  */
 #include "daemon/ctl/doctor/checks_frameworks.h"
 

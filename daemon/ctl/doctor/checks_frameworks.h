@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A part of `salusctl doctor`: settings of frameworks. It only looks: it changes nothing, and runs
- * no code of others.
+ * A part of `salusctl doctor`: settings of frameworks. Changes nothing, and runs no foreign code.
  */
 #ifndef DAEMON_CTL_DOCTOR_CHECKS_FRAMEWORKS_H
 #define DAEMON_CTL_DOCTOR_CHECKS_FRAMEWORKS_H
@@ -9,7 +8,7 @@
 #include "daemon/ctl/doctor/findings.h"
 #include <stdbool.h>
 
-/* Settings that `run` would make for frameworks; `soft`: on the software GPU. */
+/* Lists the settings that `run` would make for frameworks. `soft`: on the software GPU. */
 void checks_frameworks(struct findings *f, bool soft);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `run` puts our library into LD_PRELOAD and first into LD_LIBRARY_PATH: what could come before
- * that, and what programs get that are started without it.
+ * `run` puts our library into LD_PRELOAD and first into LD_LIBRARY_PATH. These checks find
+ * libraries that would precede it, and those that programs get when they are started without `run`.
  */
 #include "daemon/ctl/doctor/checks_library.h"
 
@@ -14,13 +14,13 @@
 
 #define LIBRARY "libcuda.so.1"
 
-/* Where drivers are installed by distributions, NVIDIA's own installer, containers and WSL. */
+/* Directories where distributions, NVIDIA's installer, containers and WSL put the driver. */
 static const char *const usual[] = {
     "/usr/lib/x86_64-linux-gnu", "/usr/lib64",      "/usr/lib",         "/usr/local/lib",
     "/usr/local/nvidia/lib64",   "/usr/lib/nvidia", "/usr/lib/wsl/lib", "/usr/local/cuda/compat",
 };
 
-/* Whether it is there and not ours; `ours` is a real path, or empty. */
+/* The directory has a libcuda.so.1 that is not ours. `ours`: a real path, or empty. */
 static bool is_foreign(const char *dir, size_t bytes, const char *ours, char *path, size_t cap) {
     char real[PATH_MAX];
 
@@ -52,8 +52,8 @@ static void look_in_path(const char *ours, struct findings *f) {
     }
 }
 
-/* A library that is preloaded for the whole system comes behind LD_PRELOAD's, but one called
- * libcuda there is somebody's intention. */
+/* A library that is preloaded for the whole system comes after those of LD_PRELOAD, but a libcuda
+ * there was put there on purpose. */
 static void look_at_preload(struct findings *f) {
     const char *preload = getenv("LD_PRELOAD");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which Python that is goes by VIRTUAL_ENV, CONDA_PREFIX, or the first python3 in PATH; an
- * installed package is a folder NAME-VERSION.dist-info. Nothing of theirs is read.
+ * The Python checked is that of VIRTUAL_ENV, CONDA_PREFIX, or the first python3 in PATH. An
+ * installed package is a folder NAME-VERSION.dist-info, whose contents are not read.
  */
 #include "daemon/ctl/doctor/checks_python.h"
 
@@ -29,7 +29,7 @@ static const struct package {
 
 /* ---- packages -------------------------------------------------------------------------------- */
 
-/* "numba_cuda-0.30.4.dist-info": the name as it is installed by, and its version. */
+/* Splits "numba_cuda-0.30.4.dist-info" into the name of the package and its version. */
 static bool split(const char *folder, char *name, const char **version, size_t *version_bytes) {
     size_t n = strlen(folder), suffix = strlen(SUFFIX);
     const char *dash = strchr(folder, '-');
@@ -47,7 +47,7 @@ static bool split(const char *folder, char *name, const char **version, size_t *
     return true;
 }
 
-/* One star, anywhere. */
+/* Matches a pattern with at most one star. */
 static bool fits(const char *pattern, const char *name) {
     const char *star = strchr(pattern, '*');
     size_t head = star ? (size_t)(star - pattern) : 0, tail = star ? strlen(star + 1) : 0;
@@ -64,7 +64,7 @@ static const struct package *find_package(const char *name) {
     return NULL;
 }
 
-/* How many were found. */
+/* Returns the number of packages found. */
 static int look_in(const char *dir, struct findings *f) {
     DIR *d = opendir(dir);
     const struct dirent *e;
@@ -118,7 +118,7 @@ static bool in_path(const char *name, char *out, size_t cap) {
     return false;
 }
 
-/* The folder above the program's: of an environment its own, else that of the program linked to. */
+/* Finds the folder above the program's: an environment's own, or that of the program linked to. */
 static bool prefix_of(char *program, char *out, size_t cap) {
     char probe[PATH_MAX], real[PATH_MAX];
 

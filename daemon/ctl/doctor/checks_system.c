@@ -15,9 +15,9 @@
 #include "common/fdutil.h"
 #include "daemon/ctl/files/temporary.h"
 
-#define DESCRIPTORS 64              /* what a job has of us, and a program its own */
-#define PAGE_BYTES 4096             /* of a trial */
-#define WINDOWS_BYTES (64ull << 30) /* of address space: both windows, with room */
+#define DESCRIPTORS 64  /* descriptors that a job needs of us, and a program of its own */
+#define PAGE_BYTES 4096 /* size of a test mapping */
+#define WINDOWS_BYTES (64ull << 30) /* address space of both windows, with a margin */
 
 static void look_at_limits(struct findings *f) {
     struct rlimit files, space, size;
@@ -82,7 +82,7 @@ static int try_windows(void) {
     return 0;
 }
 
-/* What a container's seccomp filter or an old kernel may not have. */
+/* Tests system calls that a container's seccomp filter or an old kernel may refuse. */
 static void look_at_calls(struct findings *f) {
     static const struct {
         const char *name;

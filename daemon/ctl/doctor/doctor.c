@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salusctl doctor`: the installation as a user finds it; or a program, and what it was refused.
+ * `salusctl doctor`: checks the installation, or runs a program and lists its refused calls.
  */
 #include "daemon/ctl/doctor/doctor.h"
 
@@ -52,8 +52,8 @@ static void report_one(const struct refused *r, struct findings *f) {
                  *r->reason ? ": " : "", r->reason);
 }
 
-/* Runtimes look for whatever any driver has; only names that are called matter, and those are
- * calls. */
+/* Runtimes look up entry points of every driver version. Only those that are called matter, and
+ * these are reported as calls. */
 static void report_symbols(const struct refused_list *l, struct findings *f) {
     int names = 0;
 
@@ -91,7 +91,7 @@ static void report(const struct refused_list *l, int status, struct findings *f)
                      l->omitted);
 }
 
-/* The same, field by field. */
+/* The list of refusals as JSON. */
 static cJSON *list_refused(const struct refused_list *l) {
     cJSON *root = render_root(), *list = cJSON_AddArrayToObject(root, "refused");
     char todo[REFUSED_TODO_BYTES];
@@ -113,8 +113,8 @@ static cJSON *list_refused(const struct refused_list *l) {
     return root;
 }
 
-/* Runs it with the file; its exit status. What it prints goes where the report does not, so that
- * JSON stays JSON. */
+/* Runs the program with the file of refusals. Returns its exit status. Redirects its output to
+ * standard error unless the format is a table, so that JSON stays valid. */
 static int run_recorded(struct cli *c, struct command *o, const char *path) {
     struct environment_value value = {JOB_REFUSALS_VARIABLE, path};
 
@@ -133,7 +133,7 @@ static int make_file(struct cli *c, char path[PATH_MAX]) {
     return CLI_OK;
 }
 
-/* The program's exit status, or 1 where it thought that all was well and something was refused. */
+/* Returns the program's exit status, or 1 if it succeeded although a call was refused. */
 static int follow(struct cli *c, struct command *o) {
     static struct refused_list l;
     static struct findings f;

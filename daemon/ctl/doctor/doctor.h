@@ -7,7 +7,8 @@
 
 #include "daemon/ctl/cli/cli.h"
 
-/* Checks the installation, or runs the command and reports what it was refused: an exit status. */
+/* Checks the installation, or runs the command and lists its refused calls. Returns an exit status.
+ */
 int doctor_run(struct cli *c, int argc, char **argv);
 
 #endif

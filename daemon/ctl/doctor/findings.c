@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A line each, and under it what to do.
+ * Prints a line for each finding, and below it what to do.
  */
 #include "daemon/ctl/doctor/findings.h"
 

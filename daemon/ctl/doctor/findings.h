@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `salusctl doctor` found: lines with a level, and what to do about them. Fixed room: what
- * comes after FINDINGS_MAX is only counted. One thread.
+ * The findings of `salusctl doctor`: lines with a level and a remedy. Fixed capacity: findings
+ * beyond FINDINGS_MAX are only counted. One thread.
  */
 #ifndef DAEMON_CTL_DOCTOR_FINDINGS_H
 #define DAEMON_CTL_DOCTOR_FINDINGS_H
@@ -20,21 +20,21 @@ enum findings_level { FINDINGS_OK, FINDINGS_WARNING, FINDINGS_ERROR, FINDINGS_LE
 struct findings {
     struct finding {
         enum findings_level level;
-        const char *what; /* static: "socket" */
+        const char *what; /* static, such as "socket" */
         char text[FINDINGS_TEXT_BYTES];
-        char todo[FINDINGS_TEXT_BYTES]; /* empty: nothing */
+        char todo[FINDINGS_TEXT_BYTES]; /* empty: no remedy */
     } items[FINDINGS_MAX];
-    int count;   /* of items */
-    int omitted; /* for which there was no room */
+    int count;   /* number of items */
+    int omitted; /* number of findings that did not fit */
     int levels[FINDINGS_LEVELS];
 };
 
-/* `what` is static; `todo` may be NULL. */
+/* Adds a finding. `what` is static; `todo` may be NULL. */
 void findings_add(struct findings *f, enum findings_level level, const char *what, const char *todo,
                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* All of them, as c->format says, JSON with the members that `more` has already (taken over; NULL:
- * none). CLI_OK, CLI_FAILED where there is an error among them. */
+/* Prints all findings in c->format. In JSON they are added to `more` (taken over; NULL: none).
+ * Returns CLI_OK, or CLI_FAILED if one is an error. */
 int findings_show(struct cli *c, const struct findings *f, struct cJSON *more);
 
 #endif

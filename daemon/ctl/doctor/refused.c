@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fields stand between tabs: kind, name, library, error, reason; see shim/connection/refusals.h.
+ * Reads lines of tab-separated fields: kind, name, library, error, reason
+ * (shim/connection/refusals.h).
  */
 #include "daemon/ctl/doctor/refused.h"
 
@@ -16,7 +17,7 @@ static const char *const kinds[REFUSED_KINDS] = {"kernel", "module", "call", "sy
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* One field, with what a terminal would act on replaced; *p moves behind its tab. */
+/* Takes one field, with control characters replaced; moves *p behind its tab. */
 static void take_field(const char **p, const char *end, char *out, size_t cap) {
     const char *tab = memchr(*p, '\t', (size_t)(end - *p));
     const char *stop = tab ? tab : end;
@@ -102,7 +103,7 @@ void refused_sort(struct refused_list *l) {
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* The 120 of "the PTX is for sm_120"; 0: the reason names none. */
+/* Returns the 120 of "the PTX is for sm_120"; 0: the reason names none. */
 static unsigned ptx_above(const char *reason) {
     static const char words[] = "the PTX is for sm_";
     const char *at = strstr(reason, words);
@@ -112,7 +113,7 @@ static unsigned ptx_above(const char *reason) {
     return sm;
 }
 
-/* A module's name is its size. */
+/* The owner of the code. A module's name is its size, so that only its library tells. */
 static enum code_owner owner_of(const struct refused *r) {
     return code_owner(r->kind == REFUSED_KERNEL ? r->name : "", r->library);
 }

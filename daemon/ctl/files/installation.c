@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking around.
+ * Searches relative to this program's directory.
  */
 #include "daemon/ctl/files/installation.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The first of the places, relative to our own directory, where `file` is. */
+/* Finds `file` in the first of the places, which are relative to our own directory. */
 static int look(const char *const *places, const char *file, char *out, size_t cap) {
     char self[PATH_MAX], probe[2 * PATH_MAX], path[2 * PATH_MAX], real[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -34,7 +34,7 @@ static int look(const char *const *places, const char *file, char *out, size_t c
     return -ENOENT;
 }
 
-/* What a variable names in place of them. */
+/* Finds `file` in the directory that a variable names instead. */
 static int look_in(const char *dir, const char *file, char *out, size_t cap) {
     char probe[PATH_MAX];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Callers gather all bytes before they write, so that a file is whole or was never begun, unless
- * the write itself fails.
+ * Callers collect all bytes before they write, so that a file is complete or was never begun,
+ * unless the write itself fails.
  */
 #include "daemon/ctl/files/output_file.h"
 
@@ -23,7 +23,7 @@ int output_file_open(struct cli *c, struct output_file *o, const char *path, mod
     o->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     o->made = o->fd >= 0;
     if (!o->made) o->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode);
-    int err = -errno; /* the one below knows no better: it creates nothing */
+    int err = -errno; /* the open below creates nothing, so its error says less */
     if (o->fd < 0) o->fd = open(path, O_WRONLY | O_CLOEXEC);
     return o->fd < 0 ? fail(c, o, err) : CLI_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file that a command writes for its user. One that the command made goes again when it fails. A
- * file that was there before, a pipe or a terminal never does. One thread.
+ * A file that a command writes for its user. A file that the command created is removed when it
+ * fails; a file that existed before, a pipe or a terminal never is. One thread.
  */
 #ifndef DAEMON_CTL_FILES_OUTPUT_FILE_H
 #define DAEMON_CTL_FILES_OUTPUT_FILE_H
@@ -14,19 +14,19 @@
 struct output_file {
     const char *path;
     int fd;
-    bool made; /* it was not there */
+    bool made; /* the file did not exist before */
 };
 
-/* Opens it to be read and written (a pipe: to be written), and leaves what is in it. A new file has
- * this mode, less what umask says. `path` stays the caller's. CLI_OK, or an exit status after a
- * diagnostic. From now on a file that grows beyond the limit of this process (ulimit -f) is an
- * error and no signal. */
+/* Opens the file for reading and writing (a pipe: for writing) and keeps its contents. A new file
+ * gets this mode, less umask. `path` stays the caller's. Returns CLI_OK, or an exit status after a
+ * diagnostic. From now on exceeding this process's file size limit (ulimit -f) is an error instead
+ * of a signal. */
 int output_file_open(struct cli *c, struct output_file *o, const char *path, mode_t mode);
 
-/* Writes what it shall have, in place of what was in it. The same. */
+/* Replaces the contents. Returns the same. */
 int output_file_write(struct cli *c, const struct output_file *o, const void *bytes, size_t count);
 
-/* Closes it; without `keep`, the command failed. */
+/* Closes the file. Without `keep`, the command failed. */
 void output_file_close(struct output_file *o, bool keep);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nothing but writing tells whether a file system is full or read-only: access(2) looks at modes,
- * and as root not even at these.
+ * Only writing reveals whether a file system is full or read-only: access(2) checks modes, and for
+ * root not even these.
  */
 #include "daemon/ctl/files/temporary.h"
 
@@ -18,9 +18,9 @@
 #include "common/fdutil.h"
 
 #define PROBE "/.salus-probe-XXXXXX"
-#define PROBE_BYTES 4096 /* more than what a daemon writes there */
+#define PROBE_BYTES 4096 /* more than a daemon writes there */
 
-/* A directory by its path, or by a variable that has it. */
+/* A directory, given by its path or by a variable. */
 struct candidate {
     const char *variable, *path;
 };
@@ -38,7 +38,7 @@ static const struct candidate orders[][4] = {
 
 #define CANDIDATES (sizeof(orders[0]) / sizeof(orders[0][0]))
 
-/* If the user limits the size of files, the signal would end us before the error is seen. */
+/* Writes a probe with SIGXFSZ ignored, which would otherwise end us before the error is seen. */
 static int write_probe(int fd) {
     static const char bytes[PROBE_BYTES];
     struct sigaction before, ignore = {.sa_handler = SIG_IGN};
@@ -50,8 +50,8 @@ static int write_probe(int fd) {
     return err;
 }
 
-/* File systems that have room for a file's name and for none of its bytes say so at the write, or
- * over a network when it is closed. */
+/* Some file systems accept a file's name but none of its bytes, and report that at the write, or
+ * over a network at the close. */
 static int probe_file(char *path) {
     int fd = mkstemp(path), err;
 
@@ -62,7 +62,7 @@ static int probe_file(char *path) {
     return err;
 }
 
-/* At a path that is free. */
+/* Tests whether a socket can be bound at an unused path. */
 static int probe_socket(const char *path) {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
@@ -78,7 +78,7 @@ static int probe_socket(const char *path) {
     return err;
 }
 
-/* NULL: it can be used. */
+/* Returns why the directory cannot be used; NULL: it can. */
 static const char *what_is_wrong(enum temporary_use use, const char *dir) {
     char path[PATH_MAX];
     int err;
@@ -123,7 +123,7 @@ int temporary_find(enum temporary_use use, char dir[PATH_MAX], char why[TEMPORAR
     return -ENOENT;
 }
 
-/* Tells the reason, and what the user can do. */
+/* Sets `why` to the reason and the remedy. */
 static int refuse(int err, const char *reason, char why[TEMPORARY_WHY_BYTES]) {
     snprintf(why, TEMPORARY_WHY_BYTES,
              "no temporary file can be made: %.900s; set TMPDIR to a directory that can be written",

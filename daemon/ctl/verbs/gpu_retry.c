@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A worker that was given up is started at once.
+ * Restarts a worker at once, even one that was given up.
  */
 #include "daemon/ctl/verbs/gpu_retry.h"
 

@@ -7,7 +7,7 @@
 
 #include "daemon/ctl/cli/cli.h"
 
-/* Has a GPU's worker started again, and says so in a line: an exit status. */
+/* Restarts a GPU's worker and prints a line about it. Returns an exit status. */
 int gpu_retry(struct cli *c, int argc, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A change is asked of the daemon, a signal is sent from here.
+ * The daemon makes changes; signals are sent from here.
  */
 #include "daemon/ctl/verbs/job_verbs.h"
 
@@ -23,7 +23,7 @@
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Asks, and says in a line what has become of the job, or shows it as `job show` does. */
+/* Sends the request, and prints a line about the job, or shows it as `job show` does. */
 static int change_job(struct cli *c, const struct ctl_request *r, const char *what) {
     const struct ctl_job *j;
     struct query q;
@@ -61,7 +61,7 @@ int job_verbs_resume(struct cli *c, int argc, char **argv) {
 
 /* ---- kill ------------------------------------------------------------------------------------ */
 
-/* 0 when there is no such signal. */
+/* Returns 0 when there is no such signal. */
 static int signal_number(const char *text) {
     uint64_t n;
 
@@ -72,8 +72,8 @@ static int signal_number(const char *text) {
     return 0;
 }
 
-/* The job's process, while it is surely that one: the daemon says that the job is there after we
- * have got hold of the process. -1 after a diagnostic. */
+/* Returns a pidfd of the job's process, or -1 after a diagnostic. It surely refers to the job's
+ * process: the daemon confirms that the job exists after the pidfd was opened. */
 static int hold_process(struct cli *c, uint64_t id) {
     struct query q;
     int fd = -1;
@@ -86,7 +86,8 @@ static int hold_process(struct cli *c, uint64_t id) {
     return fd;
 }
 
-/* The daemon takes the GPU away; the signal is ours, so that the kernel says whether we may. */
+/* The daemon ends the job's use of the GPU. The signal is sent from here, so that the kernel checks
+ * the caller's permission. */
 int job_verbs_kill(struct cli *c, int argc, char **argv) {
     const char *name = cli_option(c, "--signal");
     int number = name ? signal_number(name) : 0, fd = -1, status;
@@ -107,7 +108,7 @@ int job_verbs_kill(struct cli *c, int argc, char **argv) {
 
 /* ---- wait ------------------------------------------------------------------------------------ */
 
-/* The list, not the job: that a job is gone is no error here. */
+/* Searches the list instead of asking for the job: a missing job is no error here. */
 static int is_there(struct cli *c, uint64_t id, bool *found) {
     struct query q;
     int status = query_ask(c, CTL_V_job_list, 0, false, &q);
@@ -120,7 +121,7 @@ static int is_there(struct cli *c, uint64_t id, bool *found) {
     return CLI_OK;
 }
 
-/* The job was there, so that it is in the history unless that has forgotten it. */
+/* The job's result. It existed, so it is in the history unless the history has dropped it. */
 static int outcome(struct cli *c, uint64_t id) {
     int status = CLI_OK;
     struct query q;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Verbs that change a job, or wait for its end, and say so in a line. Each returns an exit status.
+ * Verbs that change a job, or wait for its end, and print a line about it. Each returns an exit
+ * status.
  */
 #ifndef DAEMON_CTL_VERBS_JOB_VERBS_H
 #define DAEMON_CTL_VERBS_JOB_VERBS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a model will need before it runs. The programs that read models are others, so that this one
- * needs neither their libraries nor their parser; what the daemon measured of a job of that name is
- * asked for here.
+ * Predicts what a model will need. Other programs read models, so that this one needs neither their
+ * libraries nor their parser. This file asks the daemon what it measured of a job of that name.
  */
 #include "daemon/ctl/verbs/predict.h"
 
@@ -22,14 +21,14 @@
 struct predict_call {
     char path[512], measured[128];
     char *argv[WORDS_MAX];
-    struct word_list words; /* in `argv` */
+    struct word_list words; /* words in `argv` */
 };
 
 static void put(struct predict_call *p, const char *word) {
     word_list_add(&p->words, word);
 }
 
-/* The most of each that a job of that name and ours needed, and the latest demand that is known. */
+/* Takes the largest needs of our jobs of that name, and the latest known demand. */
 static int ask_history(struct cli *c, const char *name, struct predict_call *p) {
     struct ctl_request r = {.verb = CTL_V_history_list};
     uint64_t runs = 0, demand = 0, persistent = 0, ephemeral = 0;
@@ -89,7 +88,7 @@ static int train(struct cli *c, const char *table, int argc) {
     return execute(c, &p);
 }
 
-/* Options for salus-predict; --name is ours. */
+/* Passes options to salus-predict; --name is handled here. */
 static int predict(struct cli *c, const char *model, struct predict_call *p) {
     const char *job = cli_option(c, "--name");
     int status = find(c, "salus-predict", p);

@@ -7,7 +7,8 @@
 
 #include "daemon/ctl/cli/cli.h"
 
-/* Runs the program that predicts a model's needs, or the one that learns to: an exit status. */
+/* Runs the program that predicts a model's needs, or the one that trains the predictor. Returns an
+ * exit status. */
 int predict_run(struct cli *c, int argc, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The verbs that show and forget what is known of kernels.
+ * The verbs that show and delete kernel profiles.
  */
 #include "daemon/ctl/verbs/profile.h"
 
@@ -14,7 +14,7 @@
 #include "daemon/ctl/cli/user_name.h"
 #include "daemon/kernels/kernel_name.h"
 
-#define BAR 40 /* characters of the longest */
+#define BAR 40 /* length of the longest bar in characters */
 
 static const struct render_column profile_columns[] = {
     {"ID", "id"},        {"KERNEL", "name"}, {"USER", "uid"},    {"GRID", "grid"},
@@ -32,7 +32,7 @@ static const struct render_column hint_columns[] = {{"KERNEL", "name"},
                                                     {"TIME", "duration_ns"},
                                                     {NULL, NULL}};
 
-/* ---- what several take ----------------------------------------------------------------------- */
+/* ---- arguments of several verbs -------------------------------------------------------------- */
 
 int profile_user(struct cli *c, struct ctl_request *r) {
     const char *user = cli_option(c, "--user");
@@ -43,7 +43,8 @@ int profile_user(struct cli *c, struct ctl_request *r) {
     return status == CLI_OK ? ask_gpu(c, r) : status;
 }
 
-/* As profiles have it, so that what nvcc, a profiler or a stack says may be given. */
+/* Puts the kernel's name in the form that profiles use, so that names from nvcc, a profiler or a
+ * stack trace are accepted. */
 static void put_name(struct ctl_request *r, const char *text) {
     char name[KERNEL_NAME_BYTES];
 
@@ -88,7 +89,7 @@ int profile_list(struct cli *c, int argc, char **argv) {
 
 /* ---- show ------------------------------------------------------------------------------------ */
 
-/* The next "from_ns:launches" of a histogram; false at its end. */
+/* Takes the next "from_ns:launches" of a histogram; false at its end. */
 static bool next_row(const char **text, uint64_t *from_ns, uint64_t *launches) {
     char *end;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Verbs that show and forget profiles of kernels. Each returns an exit status.
+ * Verbs that show and delete kernel profiles. Each returns an exit status.
  */
 #ifndef DAEMON_CTL_VERBS_PROFILE_H
 #define DAEMON_CTL_VERBS_PROFILE_H
@@ -8,7 +8,7 @@
 #include "daemon/ctl/cli/cli.h"
 #include "proto/control/ctl_msg.h"
 
-/* Puts --user, where it is given, into the request: 0, or an exit status after a diagnostic. */
+/* Puts --user, if given, into the request. Returns 0, or an exit status after a diagnostic. */
 int profile_user(struct cli *c, struct ctl_request *r);
 
 int profile_list(struct cli *c, int argc, char **argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Profiles of kernels from a file to the daemon and back. Tables of other tools are read here; what
- * the daemon is given is always our own text, in a memfd.
+ * Transfers kernel profiles between a file and the daemon. Tables of other tools are parsed here;
+ * the daemon always gets our own format, in a memfd.
  */
 #include "daemon/ctl/verbs/profile_file.h"
 
@@ -27,9 +27,9 @@
 #define OURS "salus-kernels "
 #define FULL "more than %u hints of tables; import parts of it"
 
-/* What is to be imported. */
+/* The data to import. */
 struct source {
-    const char *path; /* for people */
+    const char *path; /* name for messages */
     struct buf text;
     struct kernel_set set;
     struct kernel_import_report report;
@@ -123,7 +123,7 @@ int profile_file_import(struct cli *c, int argc, char **argv) {
 
 /* ---- export ---------------------------------------------------------------------------------- */
 
-/* All that the daemon gave; 0 or -errno. */
+/* Reads everything that the daemon sent. Returns 0 or -errno. */
 static int take_text(int fd, struct buf *text) {
     ssize_t n = 1;
 

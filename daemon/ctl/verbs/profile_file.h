@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salusctl profile import` and `export`: files of what is known of kernels. Each
- * returns an exit status.
+ * `salusctl profile import` and `export`: files of kernel profiles. Each returns an exit status.
  */
 #ifndef DAEMON_CTL_VERBS_PROFILE_FILE_H
 #define DAEMON_CTL_VERBS_PROFILE_FILE_H

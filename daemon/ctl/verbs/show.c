@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The verbs that ask the daemon and show what it says.
+ * The verbs that ask the daemon and show its answer.
  */
 #include "daemon/ctl/verbs/show.h"
 
@@ -107,7 +107,8 @@ static const struct render_column tenant_columns[] = {{"USER", "uid"},
                                                       {"REFUSED", "refused"},
                                                       {NULL, NULL}};
 
-/* Records by kind: what one and several of them are called in JSON, and the columns of a table. */
+/* Views of record kinds: the JSON names of one and of several records, and the columns of a table.
+ */
 static const struct view {
     const char *one, *many;
     const struct render_column *columns;
@@ -141,7 +142,7 @@ static int ask_once(struct cli *c, const struct ctl_request *r) {
     return status;
 }
 
-/* Again and again until interrupted or refused. */
+/* Repeats a request until interrupted or refused. */
 static int watch(struct cli *c, const struct ctl_request *r) {
     bool screen = c->format == CLI_TABLE && isatty(fileno(c->out));
     int status;
@@ -156,7 +157,7 @@ static int watch(struct cli *c, const struct ctl_request *r) {
     return status;
 }
 
-/* What changes something is asked once. */
+/* Repeats only verbs that change nothing. */
 static int show(struct cli *c, const struct ctl_request *r) {
     const char *text = ctl_verb_info(r->verb)->text;
     bool looks = r->verb == CTL_V_status || ends_with(text, ".list") || ends_with(text, ".show");
@@ -171,7 +172,7 @@ int show_ask(struct cli *c, enum ctl_verb verb, int argc, char **argv) {
     return status == CLI_OK ? show(c, &r) : status;
 }
 
-/* Once: scripts shall see by the exit status whether a job would be served. */
+/* Shows the status once; the exit status tells scripts whether a job would be served. */
 static int status_once(struct cli *c) {
     struct query q;
     int status = query_ask(c, CTL_V_status, 0, false, &q);
@@ -218,11 +219,11 @@ static void version_text(struct cli *c, const struct query *q, int asked) {
     else if (asked == CLI_NO_DAEMON)
         fprintf(c->out, "salusd not running at %s\n", c->socket);
     else
-        fprintf(c->out, "salusd not known\n"); /* the diagnostic has why */
+        fprintf(c->out, "salusd not known\n"); /* the diagnostic says why */
 }
 
-/* Our own version is known without a daemon: it is shown whatever the daemon's answer is. That none
- * runs, or that it is not ours to ask, is no failure here. */
+/* Shows our own version whatever the daemon answers. A missing daemon, or one that refuses, is no
+ * failure here. */
 int show_version(struct cli *c, int argc, char **argv) {
     struct query q;
     int asked = query_ask(c, CTL_V_version, 0, true, &q), status = CLI_OK;

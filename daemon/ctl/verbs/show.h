@@ -7,7 +7,7 @@
 
 #include "daemon/ctl/cli/cli.h"
 
-/* Asks for the verb and shows the records of the answer. */
+/* Sends the verb's request and shows the records of the answer. */
 int show_ask(struct cli *c, enum ctl_verb verb, int argc, char **argv);
 
 int show_status(struct cli *c, int argc, char **argv);

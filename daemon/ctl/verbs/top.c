@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salusctl top`: the picture again and again, on a screen of its own where there is a terminal.
+ * `salusctl top`: draws repeatedly, on the alternate screen of a terminal.
  */
 #include "daemon/ctl/verbs/top.h"
 
@@ -17,7 +17,7 @@
 
 #define DEFAULT_MS 1000
 #define WIDTH_WITHOUT_TERMINAL 160
-#define ENTER "\033[?1049h\033[?25l" /* another screen, no cursor */
+#define ENTER "\033[?1049h\033[?25l" /* alternate screen, hidden cursor */
 #define LEAVE "\033[?25h\033[?1049l"
 
 static void forget(struct top_view *v) {
@@ -71,10 +71,10 @@ static int print_json(struct cli *c, const struct top_view *before, const struct
         cJSON_AddItemToArray(lanes, render_json(CTL_RECORD_LANE, query_record(&now->lanes, i)));
     for (size_t i = 0; i < now->gpus.count; i++)
         cJSON_AddItemToArray(gpus, render_json(CTL_RECORD_GPU, query_record(&now->gpus, i)));
-    if (now->gpus.count) /* the first, as before there were several */
+    if (now->gpus.count) /* the first GPU, for readers from before there were several */
         cJSON_AddItemToObject(root, "gpu",
                               render_json(CTL_RECORD_GPU, query_record(&now->gpus, 0)));
-    c->watch_ms = c->watch_ms ? c->watch_ms : 1; /* an object a line */
+    c->watch_ms = c->watch_ms ? c->watch_ms : 1; /* selects one object per line */
     return render_print(c, root);
 }
 
@@ -87,7 +87,7 @@ static int width_of(struct cli *c) {
     return w.ws_col;
 }
 
-/* One picture. Pictures that are not drawn over each other are set apart by an empty line. */
+/* Shows one picture. Pictures that do not overwrite each other are separated by an empty line. */
 static int show(struct cli *c, bool screen, const struct top_view *before,
                 const struct top_view *now) {
     int status = CLI_OK;
@@ -102,8 +102,8 @@ static int show(struct cli *c, bool screen, const struct top_view *before,
     return status == CLI_OK ? cli_flush(c) : status;
 }
 
-/* `count` pictures, 0: until interrupted. Where each is for good, the first comes after a pause, so
- * that there is something to compare with. */
+/* Shows `count` pictures, 0: until interrupted. If pictures are not overwritten, the first one
+ * comes after a pause, so that rates can be computed. */
 static int watch(struct cli *c, bool screen, uint64_t count) {
     struct top_view views[2], *before = NULL, *now = &views[0];
     uint64_t pause = c->watch_ms ? c->watch_ms : DEFAULT_MS, shown = 0;

@@ -7,7 +7,7 @@
 
 #include "daemon/ctl/cli/cli.h"
 
-/* Draws lanes and jobs again and again until interrupted: an exit status. */
+/* Draws lanes and jobs repeatedly until interrupted. Returns an exit status. */
 int top_run(struct cli *c, int argc, char **argv);
 
 #endif

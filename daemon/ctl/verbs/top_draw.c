@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Drawing, of each GPU: its memory as one bar, then each lane with its jobs, then those in no lane.
+ * Draws each GPU: its memory as one bar, then each lane with its jobs, then jobs without a lane.
  */
 #include "daemon/ctl/verbs/top_draw.h"
 
@@ -27,7 +27,7 @@ static const struct ctl_job *find(const struct top_view *v, uint64_t id) {
     return NULL;
 }
 
-/* Since the look before; a job that was not there then began at nothing. */
+/* Device time since the previous view; a job that is new began at 0. */
 static uint64_t busy_between(const struct top_view *before, const struct ctl_job *j) {
     const struct ctl_job *old = find(before, j->id);
     uint64_t was = old ? old->busy_ns : 0;
@@ -35,7 +35,7 @@ static uint64_t busy_between(const struct top_view *before, const struct ctl_job
     return j->busy_ns > was ? j->busy_ns - was : 0;
 }
 
-/* A job that sleeps is due nothing. */
+/* A sleeping job is due no device time. */
 static bool competes(const struct ctl_job *j, uint64_t busy_ns) {
     return strcmp(j->state, "running") == 0 && (busy_ns || *j->why);
 }
@@ -77,7 +77,7 @@ void top_rate(const struct top_view *before, const struct top_view *now, const s
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* A line, cut to the width. */
+/* Prints a line, truncated to the width. */
 __attribute__((format(printf, 3, 4))) static void line(FILE *out, int width, const char *fmt, ...) {
     char text[LINE_BYTES];
     va_list ap;
@@ -88,7 +88,7 @@ __attribute__((format(printf, 3, 4))) static void line(FILE *out, int width, con
     fprintf(out, "%.*s\n", width, text);
 }
 
-/* Appends to a bar as many marks as `bytes` are of `whole`, at least one for something. */
+/* Appends as many marks to a bar as `bytes` are of `whole`, at least one if `bytes` is not 0. */
 static int add_marks(char *bar, int used, char mark, uint64_t bytes, uint64_t whole) {
     int n = whole ? (int)((double)bytes / (double)whole * BAR + 0.5) : 0;
 
@@ -153,8 +153,8 @@ static void draw_columns(FILE *out, int width) {
          "PERSISTENT", "EPHEMERAL", "GOT", "DUE", "BUSY", "ITER/S", "EACH", "WHY");
 }
 
-/* That it is not computed, for its name may be cut; why it does not run, else what of it does, for
- * so long that one may wonder. */
+/* Explains a job: that it is not computed, since its name may be truncated; and why it does not
+ * run, or which of its operations has run for long. */
 static void explain(const struct ctl_job *j, char *out, size_t cap) {
     bool runs = !*j->why && j->running_ns >= LONG_NS, null = strcmp(j->mode, "null") == 0;
     char age[24], text[CTL_TEXT_BYTES];
@@ -185,7 +185,7 @@ static void draw_job(FILE *out, int width, const struct top_view *before,
          j->turn ? "*" : " ", j->id, j->name, j->state, p, e, got, due, busy, rate, each, why);
 }
 
-/* What it promised, or gives up for what others did. */
+/* Draws the job's target, or its pause and share for the targets of others. */
 static void draw_slo(FILE *out, int width, const struct ctl_job *j) {
     char target[24], measured[24], pause[24];
 
@@ -204,8 +204,8 @@ static void draw_slo(FILE *out, int width, const struct ctl_job *j) {
     if (j->sms) line(out, width, "          has %" PRIu64 " multiprocessors", j->sms);
 }
 
-/* The jobs of a GPU's lane, given as a job's field keeps it; 0: those in none. How many there were.
- */
+/* Draws the jobs of a GPU's lane, given as in a job's field; 0: jobs without one. Returns their
+ * number. */
 static int draw_jobs(FILE *out, int width, const struct top_view *before,
                      const struct top_view *now, uint64_t gpu, uint64_t lane) {
     int count = 0;

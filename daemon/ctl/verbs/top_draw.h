@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One picture of `salusctl top`: two looks at the daemon, and what lies between them. Pure.
+ * One picture of `salusctl top`: two views of the daemon, and the rates between them. Pure.
  */
 #ifndef DAEMON_CTL_VERBS_TOP_DRAW_H
 #define DAEMON_CTL_VERBS_TOP_DRAW_H
@@ -12,19 +12,19 @@ struct top_view {
     struct query jobs, lanes, gpus;
 };
 
-/* Rates of a job between two looks. Negative: not known. */
+/* Rates of a job between two views. Negative: unknown. */
 struct top_rate {
-    double share;      /* of the device time that the jobs of its GPU got */
-    double entitled;   /* its part by weight among those of them that used or waited for it */
-    double iterations; /* a second */
-    double busy;       /* part of the time in which the device worked for it */
+    double share;    /* part of the device time that all jobs of its GPU received */
+    double entitled; /* part due by weight among those of them that used or waited for the device */
+    double iterations; /* per second */
+    double busy;       /* part of the time in which the device worked for the job */
 };
 
-/* `before` may be NULL: at the first look. */
+/* Computes the rates. `before` is NULL at the first view. */
 void top_rate(const struct top_view *before, const struct top_view *now, const struct ctl_job *j,
               struct top_rate *out);
 
-/* Lines of at most `width` columns. */
+/* Draws lines of at most `width` columns. */
 void top_draw(FILE *out, int width, const struct top_view *before, const struct top_view *now);
 
 #endif
