@@ -12,8 +12,9 @@
 #include "proto/wire/job.h"
 
 #define POLL_S 1
-#define LOOK_MS 1000 /* timeout for an answer, during which the command's end would go unnoticed \
-                      */
+#define LOOK_MS                                                                      \
+    1000 /* timeout for an answer, during which the command's end would go unnoticed \
+          */
 
 /* Jobs of programs with another library do not report their run; then the process decides. Another
  * process may have had its number before. */

@@ -6,10 +6,11 @@
 
 #include <stddef.h>
 
-#define RIGHT_PART 16u /* divisor of the gap: a guess is right if its error is at most this part \
-                        */
-#define LOST 16u       /* score that a wrong guess loses */
-#define BELIEVED 6u    /* score from which a guess is trusted */
+#define RIGHT_PART                                                                            \
+    16u             /* divisor of the gap: a guess is right if its error is at most this part \
+                     */
+#define LOST 16u    /* score that a wrong guess loses */
+#define BELIEVED 6u /* score from which a guess is trusted */
 #define SCORE_MOST 24u
 #define LEAST_US 20u /* smallest error that is assumed, since hosts are no more exact */
 

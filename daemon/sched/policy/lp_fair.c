@@ -11,8 +11,9 @@
  */
 #include "daemon/sched/policy/lane_policy.h"
 
-#define FAIR_SHIFT 10 /* extra bits, so that the division by a weight loses no relevant precision \
-                       */
+#define FAIR_SHIFT                                                                 \
+    10 /* extra bits, so that the division by a weight loses no relevant precision \
+        */
 #define FAIR_ARREARS 10 /* divisor of the lease */
 
 static uint64_t begin(const struct sched_state *st, uint32_t job) {

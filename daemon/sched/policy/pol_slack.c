@@ -58,7 +58,7 @@ struct slack {
                                   queued kernels use none yet */
     struct waiting waiting;    /* best-effort jobs that have an operation to run */
     uint32_t runners;          /* best-effort jobs with operations on the device */
-    uint32_t runners_sum;      /* sum of their slots, which identifies the job when there is one */
+    uint32_t runners_sum;      /* sum of their job slots, which is the job when there is one */
     struct holding holding;    /* budget for kernels held back for predicted requests */
     struct stand stand;
 };

@@ -15,8 +15,9 @@
 #include <stdint.h>
 
 #define TUNE_WINDOW 8u /* iterations at a value before it is judged */
-#define TUNE_LET 10u   /* iterations in which all kernels are admitted after a larger one appeared \
-                        */
+#define TUNE_LET                                                                    \
+    10u /* iterations in which all kernels are admitted after a larger one appeared \
+         */
 
 struct tune {
     uint32_t low, high; /* values up to low were accepted, values from high on rejected */
