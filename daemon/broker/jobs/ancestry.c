@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The name of a process is its own to choose, brackets and spaces in it: the fields begin behind
+ * A process chooses its own name, which may contain brackets and spaces. So the fields begin after
  * the last closing bracket.
  */
 #include "daemon/broker/jobs/ancestry.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAT_BYTES 512 /* the parent is among the first of them */
+#define STAT_BYTES 512 /* the parent is among the first fields */
 
 pid_t ancestry_parent(const char *stat) {
     const char *p = strrchr(stat, ')');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list that is scanned: there are at most as many as windows.
+ * A list that is scanned: it has at most as many entries as there are windows.
  */
 #include "daemon/broker/jobs/attachments.h"
 
@@ -62,7 +62,7 @@ static struct attachment *make_attachment(struct attachments *as, const struct a
     return a;
 }
 
-/* Of either kind, with the job as it is. */
+/* Builds an ATTACH or RESTORE message with the job's present state. */
 static struct wire_worker_msg describe(const struct attachment *a, uint32_t kind,
                                        struct wire_limits limits) {
     struct wire_worker_msg msg = {.kind = kind,
@@ -82,13 +82,13 @@ static struct wire_worker_msg describe(const struct attachment *a, uint32_t kind
 static int tell_attach(struct attachments *as, const struct attachment *a,
                        const struct attachments_ask *ask) {
     struct wire_worker_msg msg = describe(a, WIRE_ATTACH, ask->limits);
-    msg.flags = a->client ? WIRE_ATTACH_HELD : 0; /* our own job accepts its windows at once */
+    msg.flags = a->client ? WIRE_ATTACH_HELD : 0; /* the trial job accepts its windows at once */
     int fds[] = {ask->pages->submission_fd, ask->pages->host_fd, ask->pages->doorbell_fd};
 
     return channel_tell(as->channel, &msg, fds, 3);
 }
 
-/* In the order of numbers: one that waited for a place has an old one. */
+/* Inserts in the order of numbers: a client that waited for a place has an old one. */
 static void insert(struct attachments *as, struct attachment *a) {
     struct list *pos;
 
@@ -172,7 +172,7 @@ void attachments_detach(struct attachments *as, struct attachment *a) {
 
     attachments_is_used(a);
     a->client = NULL;
-    a->submission = NULL; /* which goes with the client */
+    a->submission = NULL; /* unmapped with the client */
     a->detached = true;
     a->detached_ns = fdutil_now_ns();
     if (a->place == ATTACHMENT_ORPHAN) return;
@@ -194,7 +194,7 @@ void attachments_say_how(struct attachment *a, const char *how, const char *fmt,
     va_end(ap);
 }
 
-/* ---- who uses the GPU ------------------------------------------------------------------------ */
+/* ---- jobs that use the GPU ------------------------------------------------------------------- */
 
 static bool has_done_something(const struct wire_completion *c) {
     const struct wire_stats *st = &c->stats;
@@ -236,9 +236,10 @@ void attachments_exited(struct attachments *as, uid_t uid, uint32_t run, const c
     }
 }
 
-/* ---- what users have ------------------------------------------------------------------------- */
+/* ---- memory of users ------------------------------------------------------------------------- */
 
-/* Of a lane, what the neediest of its jobs has, counted for the first of these. */
+/* Memory granted to the job. A lane counts with the largest need of its jobs, for the first of
+ * them. */
 static uint64_t granted(const struct attachments *as, const struct attachment *a) {
     const struct wire_stats *st = a->completion ? &a->completion->stats : NULL;
     uint64_t lane = st ? atom_load_relaxed(&st->lane) : 0, e;

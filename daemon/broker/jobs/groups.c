@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A table that is scanned: it is looked at once a job.
+ * A table that is scanned: it is read once per job.
  */
 #include "daemon/broker/jobs/groups.h"
 

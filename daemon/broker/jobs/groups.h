@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of groups as numbers, for the scheduler: the same number for the same name of the same
- * user while any of its jobs is there, never one number for two names. Owner: the broker.
+ * Maps names of groups to numbers, for the scheduler: the same number for the same name of the same
+ * user while any of its jobs exists, and never one number for two names. Owner: the broker.
  */
 #ifndef DAEMON_BROKER_JOBS_GROUPS_H
 #define DAEMON_BROKER_JOBS_GROUPS_H
@@ -13,7 +13,7 @@
 #define GROUPS_NAME_BYTES 32
 
 struct group {
-    uint32_t number, users; /* users 0: the place is free */
+    uint32_t number, users; /* users 0: the entry is free */
     uid_t uid;
     char name[GROUPS_NAME_BYTES];
 };
@@ -22,12 +22,12 @@ struct groups {
     struct group table[GROUPS_MAX];
 };
 
-/* A number other than 0, to be given back once for each time; 0 for an empty name, or when the
+/* Returns a number other than 0, to be released once per call; 0 for an empty name, or when the
  * table is full. */
 uint32_t groups_take(struct groups *g, uid_t uid, const char *name);
 void groups_put(struct groups *g, uint32_t number);
 
-/* What numbers begin with, before collisions are avoided. */
+/* The initial number, before collisions are resolved. */
 uint32_t groups_hash(uid_t uid, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ring of records as they are shown.
+ * A ring of records in their final form.
  */
 #include "daemon/broker/jobs/history.h"
 
@@ -11,7 +11,7 @@
 #include "daemon/broker/jobs/report_job.h"
 
 struct history {
-    uint64_t count; /* ever; the latest has this number */
+    uint64_t count; /* number of records ever; the latest has this number */
     struct ctl_ended items[HISTORY_MAX];
 };
 

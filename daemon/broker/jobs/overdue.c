@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why each job waits is in its own page, what it waits for in those of others.
+ * Why a job waits is on its own page; what it waits for is on other jobs' pages.
  */
 #include "daemon/broker/jobs/overdue.h"
 
@@ -24,12 +24,12 @@ enum why {
 
 /* ---- who waits for whom ---------------------------------------------------------------------- */
 
-/* On the page of a worker that is gone nothing runs any more. */
+/* Reads the running operation. On the page of an ended worker nothing runs any more. */
 static void view_of(const struct attachment *a, struct running_view *v) {
     running_view(a->place == ATTACHMENT_WORKER ? a->completion : NULL, v);
 }
 
-/* For people: "42 s", "12 min", "3 h". */
+/* Prints a time for people: "42 s", "12 min", "3 h". */
 static void print_age(uint64_t ns, char *out, size_t cap) {
     uint64_t s = ns / NS_PER_S;
 
@@ -41,15 +41,15 @@ static void print_age(uint64_t ns, char *out, size_t cap) {
         snprintf(out, cap, "%" PRIu64 " h", s / 3600);
 }
 
-/* How well `o` explains that another job, in that lane, does not run. */
+/* How well job `o` explains that another job, in that lane, does not run. */
 static int relevance(const struct attachment *o, uint64_t lane) {
     const struct wire_stats *st = &o->completion->stats;
 
     return 2 * (atom_load_relaxed(&st->turn) == 1) + (atom_load_relaxed(&st->lane) == lane);
 }
 
-/* The other job whose operation is in the way: the one with the turn, in the same lane, the oldest,
- * in this order. NULL: none has been on the device for `least_ns`. */
+/* Returns the other job whose operation is in the way, by these criteria: it has the turn, is in
+ * the same lane, has run longest. NULL: none has been on the device for `least_ns`. */
 static const struct attachment *find_culprit(const struct attachments *as,
                                              const struct attachment *a, uint64_t least_ns,
                                              struct running_view *view) {
@@ -77,8 +77,9 @@ static bool is_turn(uint64_t why) {
     return why == WHY_TURN || why == WHY_LANE;
 }
 
-/* A turn's wait is worth a name after a second; memory is as a rule not given back by one kernel,
- * so for that it must be overdue. UINT64_MAX: it waits for neither. */
+/* Time that another job's operation must have run to be named as the reason. A wait for a turn
+ * names it after a second. One kernel rarely frees memory, so a wait for memory names it when
+ * overdue. UINT64_MAX: the job waits for neither. */
 static uint64_t patience(uint64_t overdue_ns, uint64_t why) {
     if (is_turn(why)) return NS_PER_S;
     if (why != WHY_MEMORY && why != WHY_ORDER && why != WHY_UNKNOWN && why != WHY_GROWS &&
@@ -87,7 +88,7 @@ static uint64_t patience(uint64_t overdue_ns, uint64_t why) {
     return overdue_ns ? overdue_ns : UINT64_MAX;
 }
 
-/* The job that has the turn for which a job of another lane waits. */
+/* Names the job that has the turn for which a job of another lane waits. */
 static void name_holder(const struct attachments *as, struct ctl_job *r) {
     const struct list *pos;
 
@@ -135,7 +136,7 @@ bool overdue_due(struct overdue *o, uint64_t since_ns, uint64_t age_ns, uint64_t
     return true;
 }
 
-/* Jobs that would run were it not for others. */
+/* Counts jobs that only wait because of others. */
 static unsigned count_waiting(const struct attachments *as, uint64_t overdue_ns) {
     unsigned n = 0;
     const struct list *pos;

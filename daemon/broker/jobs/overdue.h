@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is longer on the device than the option `overdue` (overdue_ns; 0: never) allows: whose it
- * is, who waits for it, and when the log says so.
+ * Operations that have been on the device longer than the option `overdue` (overdue_ns; 0: never):
+ * whose they are, who waits for them, and when the log reports them.
  */
 #ifndef DAEMON_BROKER_JOBS_OVERDUE_H
 #define DAEMON_BROKER_JOBS_OVERDUE_H
@@ -12,15 +12,15 @@
 #include "daemon/broker/jobs/attachments.h"
 #include "proto/control/ctl.h"
 
-/* Where the job waits for what another one has on the device, `why` names that, as far as user
+/* If the job waits for another job's operation on the device, names that in `why`, as far as user
  * `uid` may read it. */
 void overdue_explain(const struct attachments *as, const struct attachment *a, uint64_t overdue_ns,
                      uid_t uid, struct ctl_job *r);
 
-/* Logs what is: once, and again each time that its age has doubled.
- * To be called every second or so. */
+/* Logs overdue operations: once, and again each time the age has doubled. Call about once a second.
+ */
 void overdue_look(struct attachments *as, uint64_t overdue_ns);
-/* Whether a line is due; notes that it was written. */
+/* Returns whether a record is due, and notes that it was written. */
 bool overdue_due(struct overdue *o, uint64_t since_ns, uint64_t age_ns, uint64_t threshold_ns);
 
 #endif

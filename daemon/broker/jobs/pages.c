@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All of it is made whole or not at all.
+ * All pages are created, or none.
  */
 #include "daemon/broker/jobs/pages.h"
 
@@ -68,7 +68,8 @@ uint64_t pages_pinned(const struct pages *p) {
     return (uint64_t)st.st_blocks * 512;
 }
 
-/* A thread that is about to park has set client_sleeping and looks at `word` once more. */
+/* Wakes the client's threads. A thread that is about to park has set client_sleeping and reads
+ * `word` once more. */
 static void tell_threads(struct wire_submission *s, _Atomic uint32_t *word, uint32_t value) {
     atom_store_release(word, value);
     atom_exchange(&s->client_sleeping, 0);

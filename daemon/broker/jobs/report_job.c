@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counters come from the page that the worker writes, so they cost it nothing; each is read once.
+ * Counters are read from the worker's page, which costs the worker nothing; each is read once.
  */
 #include "daemon/broker/jobs/report_job.h"
 
@@ -22,12 +22,13 @@ static uint64_t nanoseconds(const struct timespec *t) {
     return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
-/* The CUresult of what failed in the job, 0 while nothing did, and what happened. One that only
- * ended has the word as well, for those who wait for it, but no fault of its own. */
+/* Returns the CUresult of the job's fault and describes it; 0: none. The page of a job that merely
+ * ended has an error as well, for its waiting threads, but no fault. */
 static uint64_t read_fault(const struct wire_completion *com, char *out, size_t cap) {
     const struct wire_fault *f = &com->fault;
     char text[sizeof(f->text) + 1], kernel[sizeof(f->kernel) + 1];
-    uint64_t fault = atom_load_acquire(&f->cuda); /* stored last: what follows is complete */
+    uint64_t fault =
+        atom_load_acquire(&f->cuda); /* stored last by the worker: all other fields are complete */
 
     if (fault == 0 || atom_load_relaxed(&com->stats.faults) == 0) return 0;
     printable_copy(text, f->text, sizeof(f->text));
@@ -39,7 +40,7 @@ static uint64_t read_fault(const struct wire_completion *com, char *out, size_t 
     return fault;
 }
 
-/* Counters that a job's record has under the names of struct wire_stats. */
+/* Counters with the same names in struct wire_stats and in a job's record. */
 /* clang-format off */
 #define COUNTERS(X)                                                                        \
     X(memory_bytes) X(launches) X(copies) X(copied_bytes) X(ops) X(queued) X(modules)      \
@@ -49,10 +50,10 @@ static uint64_t read_fault(const struct wire_completion *com, char *out, size_t 
     X(persistent_bytes) X(ephemeral_bytes) X(persistent_peak_bytes) X(ephemeral_peak_bytes) \
     X(switches) X(switched_bytes) X(survivors) X(survived_bytes) X(swaps) X(swapped_bytes) \
     X(cleared_bytes)
-/* Of struct wire_usage. */
+/* Counters of struct wire_usage. */
 #define USAGE_COUNTERS(X) X(iteration_milli) X(refusals) X(refused_bytes) X(needed_bytes) \
     X(boundaries_percent)
-/* And of struct wire_slo. */
+/* Counters of struct wire_slo. */
 #define SLO_COUNTERS(X) \
     X(slo_ns) X(measured_ns) X(periods) X(violations) X(stuck) X(pause_ns) X(sms)
 /* clang-format on */
@@ -112,7 +113,8 @@ static bool is_refused(const struct attachment *a) {
     return a->how && strcmp(a->how, "refused") == 0;
 }
 
-/* Where a job was not admitted, the worker told it last when something else happened. */
+/* Computes the waiting time of a job that is not admitted; the worker updates it only at other
+ * events. */
 static void fill_waited(const struct attachment *a, struct ctl_job *r) {
     struct timespec now;
 
@@ -145,7 +147,7 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     r->since_ns = nanoseconds(&a->job.since);
     r->weight = a->job.spec.weight;
     r->priority = a->job.spec.priority;
-    r->got_percent = a->load.got; /* as CTL_KIND_OPT has it */
+    r->got_percent = a->load.got; /* encoded as CTL_KIND_OPT */
     r->due_percent = a->load.due;
     r->planned_iterations = a->job.spec.iterations;
     r->planned_ns = a->job.spec.duration_ns;
@@ -168,7 +170,7 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     snprintf(r->state, sizeof(r->state), "%s", state_of(a, r));
 }
 
-/* The fields that a job's record has as well. */
+/* Copies the fields that both records have. */
 static void take_same(const struct ctl_job *job, struct ctl_ended *out) {
     int fields, job_fields;
     const struct ctl_field *f = ctl_fields(CTL_RECORD_ENDED, &fields);
@@ -181,7 +183,7 @@ static void take_same(const struct ctl_job *job, struct ctl_ended *out) {
                        f[i].kind == CTL_KIND_TEXT ? CTL_TEXT_BYTES : sizeof(uint64_t));
 }
 
-/* Nobody knows if a process ended itself before its launcher says so. */
+/* Whether a process ended itself is unknown until its launcher reports. */
 static const char *ended_by(const struct attachment *a, bool faulted) {
     if (*a->by) return a->by;
     if (!a->how) return faulted ? "itself" : "unknown";
@@ -195,7 +197,8 @@ void report_exited(struct ctl_ended *r, const char *exit) {
         snprintf(r->by, sizeof(r->by), strncmp(exit, "SIG", 3) == 0 ? "signal" : "itself");
 }
 
-/* A process that is refused waits for the answer, and has not told its command line. */
+/* A refused process waits for the answer and has not sent its command line, so that it is read
+ * here. */
 static void fill_command(const struct attachment *a, char *out, size_t cap) {
     snprintf(out, cap, "%s", a->job.command);
     if (!*out && is_refused(a) && a->job.pid > 0) {
@@ -210,7 +213,7 @@ void report_job_ended(const struct attachment *a, struct ctl_ended *out) {
 
     report_job(a, &r);
     take_same(&r, out);
-    out->gpu = (uint64_t)a->job.gpu + 1; /* as CTL_KIND_OPT has it */
+    out->gpu = (uint64_t)a->job.gpu + 1; /* encoded as CTL_KIND_OPT */
     snprintf(out->how, sizeof(out->how), "%s", a->how ? a->how : r.fault ? "faulted" : "done");
     memcpy(out->why, *a->why ? r.why : r.fault_text, sizeof(out->why));
     fill_command(a, out->command, sizeof(out->command));
@@ -229,7 +232,7 @@ void report_nameless(char *what) {
 void report_job_hide(uid_t uid, struct ctl_job *r) {
     if (report_readable(uid, r->uid)) return;
     r->fault_text[0] = '\0';
-    r->run = 0; /* by which a launcher knows its jobs */
+    r->run = 0; /* a launcher recognises its jobs by this */
     report_nameless(r->running);
 }
 

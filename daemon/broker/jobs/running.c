@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reader's side of a sequence lock, as board.c's.
+ * The reader's side of a sequence lock, as in board.c.
  */
 #include "daemon/broker/jobs/running.h"
 
@@ -10,9 +10,9 @@
 #include "common/fdutil.h"
 #include "daemon/broker/printable.h"
 
-#define TRIES 100 /* as a board is read */
+#define TRIES 100 /* as for a board */
 
-/* One try; false: it was being written. */
+/* Makes one attempt. Returns false while the page is being written. */
 static bool read_once(const struct wire_completion *c, struct wire_running *r, uint64_t *busy) {
     uint64_t before = atom_load_acquire(&c->running.seq);
 
@@ -20,7 +20,7 @@ static bool read_once(const struct wire_completion *c, struct wire_running *r, u
     memcpy((char *)r + sizeof(r->seq), (const char *)&c->running + sizeof(r->seq),
            sizeof(*r) - sizeof(r->seq));
     *busy = atom_load_relaxed(&c->stats.busy_ns);
-    atom_fence(); /* the copy is complete before we look whether it was disturbed */
+    atom_fence(); /* the copy is complete before the sequence is checked again */
     return atom_load_acquire(&c->running.seq) == before;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A scan of the attachments, once a job. Names begin with a space, which groups' names cannot have.
+ * Scans the attachments once per job. Names of runs begin with a space, which names of groups
+ * cannot.
  */
 #include "daemon/broker/jobs/runs.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A job of the same user whose process is an ancestor of this one's; NULL: there is none. */
+/* Returns a job of the same user whose process is an ancestor of this one's; NULL: none. */
 static const struct attachment *find_ancestor(const struct attachments *as, const struct job *job,
                                               const struct ancestry *ancestry) {
     const struct list *pos;

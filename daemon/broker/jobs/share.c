@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that cannot be had counts as used, whoever has it: so NVML says what CUDA says.
+ * Memory that cannot be obtained counts as used, whoever has it: so NVML agrees with CUDA.
  */
 #include "daemon/broker/jobs/share.h"
 
@@ -29,7 +29,7 @@ static uint64_t wall_us(void) {
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-/* A job that sleeps is due nothing. */
+/* The job uses or waits for the device; a sleeping job is due nothing. */
 static bool competes(const struct attachment *a) {
     const struct wire_stats *st = &a->completion->stats;
     bool waits = atom_load_relaxed(&st->lane) && atom_load_relaxed(&st->why) &&
@@ -76,7 +76,7 @@ static bool is_job_of(const struct attachment *a, uid_t uid) {
     return a->job.uid == uid && a->welcomed && a->client && a->completion;
 }
 
-/* NULL: the process has no job. */
+/* Returns NULL if the process has no job. */
 static const struct attachment *job_of(const struct attachments *as, uid_t uid, pid_t pid) {
     const struct list *pos;
 
@@ -89,7 +89,7 @@ static const struct attachment *job_of(const struct attachments *as, uid_t uid, 
     return NULL;
 }
 
-/* A job that waits for admission has what a new one could have. */
+/* Memory that the job could get. A job that waits for admission could get what a new one could. */
 static uint64_t free_for(const struct attachment *own, uint64_t free_bytes) {
     const struct wire_obtainable *o = own ? &own->completion->obtainable : NULL;
 
@@ -128,7 +128,8 @@ void share_fill(const struct attachments *as, uid_t uid, pid_t pid, uint64_t tot
 
         if (!is_job_of(a, uid)) continue;
         p = process_of(a);
-        if (attachments_is_used(a)) add_process(out, &p); /* drivers name no others either */
+        if (attachments_is_used(a))
+            add_process(out, &p); /* as drivers do, lists only jobs that use the GPU */
         if (!own || a == own) add_time(out, &p);
     }
 }

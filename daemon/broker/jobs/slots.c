@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A table of a few hundred flags; a scan is cheaper than the handshake around it by far.
+ * A table of a few hundred flags; a scan is far cheaper than the handshake around it.
  */
 #include "daemon/broker/jobs/slots.h"
 
 #include <string.h>
 
 /* ThreadSanitizer and MemorySanitizer place position-independent programs in the 1.5 TiB from here
- * on. Linux randomises where, at least 0.3 TiB above the start, so the first slot is nearly always
- * free. */
+ * on. Linux randomises the address, at least 0.3 TiB above the start, so the first slot is nearly
+ * always free. */
 #define PROGRAMS_BEGIN 0x550000000000ull
 
 void slots_init(struct slots *s, const struct config *config) {
