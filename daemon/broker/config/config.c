@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The option table at work: setting and showing.
+ * Sets and shows options by the option table.
  */
 #include "daemon/broker/config/config.h"
 
@@ -16,7 +16,7 @@
 #define RELOAD true
 #define RESTART false
 
-/* "|fifo|pack": what may be chosen. */
+/* "|fifo|pack": the choices of an option. */
 static const char lane_policies[] =
 #define LANE_POLICY(name, sentence) "|" #name
 #include "daemon/policy/policies.def"
@@ -66,7 +66,7 @@ const struct config_option *config_find(const char *name, size_t bytes) {
     return NULL;
 }
 
-/* Levenshtein distance; `b` is one of our names, so a row is short. */
+/* Levenshtein distance. `b` is one of our names, so a row is short. */
 static int distance(const char *a, const char *b) {
     int row[64], width = (int)strlen(b);
 
@@ -92,7 +92,7 @@ static int distance(const char *a, const char *b) {
 
 const char *config_nearest(const char *name) {
     const char *best = NULL;
-    int least = (int)strlen(name) / 2 + 1; /* half of it must be right */
+    int least = (int)strlen(name) / 2 + 1; /* at least half of the name must be right */
 
     for (int i = 0; i < TABLE_LENGTH; i++) {
         int d = distance(name, table[i].name);
@@ -105,7 +105,7 @@ const char *config_nearest(const char *name) {
     return best;
 }
 
-/* Whether text is one that an option of this type takes; choices are looked at elsewhere. */
+/* The text is valid for an option of this type; choices are checked elsewhere. */
 static bool is_taken(enum config_type type, const char *value) {
     size_t n = strlen(value);
 

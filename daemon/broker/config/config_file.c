@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * INI files through inih. Debian's build tells the handler no line number and reports only the
- * first bad line, so the reader counts lines and notices those that no handler call followed.
+ * INI files, parsed by inih. Debian's build passes no line number to the handler and reports only
+ * the first bad line, so the reader counts lines and detects those without a handler call.
  */
 #include "daemon/broker/config/config_file.h"
 
@@ -12,7 +12,7 @@
 #include "daemon/broker/config/config_gpus.h"
 #include "daemon/broker/config/config_rules.h"
 
-#define SECTION_BYTES 49 /* inih cuts what is longer */
+#define SECTION_BYTES 49 /* inih truncates longer names */
 #define LINE_BYTES 200   /* inih's own buffer; it would split a longer line */
 
 struct reading {
@@ -20,8 +20,8 @@ struct reading {
     FILE *in, *errors;
     const char *path;
     int line, bad;
-    bool pair;    /* the line last given out should lead to a handler call */
-    bool handled; /* it did */
+    bool pair;    /* the latest line should cause a handler call */
+    bool handled; /* the handler was called */
     int error;    /* errno of a failed read; 0: none failed */
 };
 
@@ -35,7 +35,7 @@ static void finish_line(struct reading *r) {
     r->pair = r->handled = false;
 }
 
-/* What kind of line this is, in inih's eyes. */
+/* Classifies the line as inih does. */
 static void classify(struct reading *r, const char *line) {
     size_t n = strcspn(line, "\r\n");
 
@@ -48,8 +48,8 @@ static void classify(struct reading *r, const char *line) {
         complain(r, "section's name is longer than 49 bytes");
 }
 
-/* fgets for inih. Leading blanks go away: to inih they mean "continued value", which no option has.
- * A line that cannot be read whole is reported and given out as empty. */
+/* fgets for inih. Removes leading blanks, which inih takes for a "continued value" that no option
+ * has. A line that cannot be read completely is reported and returned as empty. */
 static char *read_line(char *out, int cap, void *arg) {
     struct reading *r = arg;
     char *start;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sections [gpu N]: values of the options of [gpu] and [schedule] for one of the GPUs. They are
- * kept as they were given, and put over the others when the GPU's configuration is made.
+ * Sections [gpu N]: values of options of [gpu] and [schedule] for one GPU. They are stored as text,
+ * and applied over the common values when the GPU's configuration is built.
  */
 #include "daemon/broker/config/config_gpus.h"
 
@@ -21,7 +21,7 @@ bool config_gpus_is(const char *section) {
     return number_in(section) != NULL;
 }
 
-/* How many GPUs there are concerns all of them. */
+/* The option may be set per GPU; the number of GPUs may not. */
 static bool may_have(const struct config_option *o) {
     return o && (strcmp(o->section, "gpu") == 0 || strcmp(o->section, "schedule") == 0) &&
            strcmp(o->name, "gpus") != 0;
@@ -33,7 +33,7 @@ static int place_of(const struct config_option *o) {
     return (int)(o - config_options(&count));
 }
 
-/* A new one where there is none yet; NULL: there are too many. */
+/* Returns the rule of the option, or a new one; NULL: there are too many. */
 static struct config_gpu_rule *find(struct config *c, uint32_t gpu, int option) {
     for (unsigned i = 0; i < c->gpu_rule_count; i++)
         if (c->gpu_rules[i].gpu == gpu && (int)c->gpu_rules[i].option == option)
@@ -41,7 +41,7 @@ static struct config_gpu_rule *find(struct config *c, uint32_t gpu, int option) 
     return c->gpu_rule_count < CONFIG_GPU_RULES_MAX ? &c->gpu_rules[c->gpu_rule_count++] : NULL;
 }
 
-/* Whether the option takes the value, which must be kept whole. */
+/* Checks that the option accepts the value, and that it can be stored. */
 static int try_value(const char *name, const char *value, char *why, size_t cap) {
     struct config scratch;
 
@@ -117,7 +117,7 @@ void config_gpus_print(const struct config *c, FILE *out) {
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Its memory, where its section says how much; everybody's is looked at elsewhere. */
+/* Checks a GPU's memory if its section sets that; the common value is checked elsewhere. */
 static int check_gpu(const struct config *c, uint32_t gpu, FILE *errors) {
     struct config own;
 
@@ -125,7 +125,7 @@ static int check_gpu(const struct config *c, uint32_t gpu, FILE *errors) {
     return own.device_memory == c->device_memory ? 0 : config_memory_check(&own, errors);
 }
 
-/* Which of the driver's it is, as far as that can be told by what was said. */
+/* Determines which of the driver's GPUs it is, as far as the configuration tells. */
 static void device_of(const struct config *c, uint32_t gpu, struct config *own,
                       char id[CONFIG_TEXT_BYTES]) {
     config_gpus_apply(c, gpu, own);
@@ -135,7 +135,7 @@ static void device_of(const struct config *c, uint32_t gpu, struct config *own,
         snprintf(id, CONFIG_TEXT_BYTES, "%u", gpu);
 }
 
-/* No two have one GPU: each would take all of its memory. */
+/* No two entries name the same GPU: each would take all of its memory. */
 static int check_device(const struct config *c, uint32_t gpu, FILE *errors) {
     char id[CONFIG_TEXT_BYTES], other_id[CONFIG_TEXT_BYTES];
     struct config own, other;
@@ -193,7 +193,7 @@ static bool has_rule(const struct config *c, const struct config_gpu_rule *r) {
     return false;
 }
 
-/* Of those that only a restart changes, how many `c` has that `other` has not, or not so. */
+/* Counts settings of `c` that need a restart and that `other` lacks or has with another value. */
 static int note_missing(const struct config *c, const struct config *other, const char *what,
                         FILE *notes) {
     int count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Defaults, files, the environment and flags, each over the one before.
+ * Loads defaults, files, the environment and flags, each overriding the previous one.
  */
 #include "daemon/broker/config/config_load.h"
 
@@ -71,7 +71,7 @@ static int load_files(struct config *c, const struct config_sources *s, FILE *er
     return bad;
 }
 
-/* Checks the rules that join several options. */
+/* Checks the rules that involve several options. */
 static int check_together(const struct config *c, FILE *errors) {
     size_t longest = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof("/job.sock");
     int bad = config_memory_check_windows(c, errors) + config_memory_check(c, errors) +

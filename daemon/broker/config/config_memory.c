@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sizes are of whole granules, and all windows fit below the end of the address space.
+ * Sizes are multiples of granules, and all windows fit below the end of the address space.
  */
 #include "daemon/broker/config/config_memory.h"
 
-/* An address or a size of the windows. */
+/* Checks an address or a size of the windows. */
 static int check_multiple(const struct config *c, enum config_place option, uint64_t value,
                           uint64_t unit, const char *shown, FILE *errors) {
     if (value % unit == 0) return 0;
     return config_complain(c, option, errors, "must be a multiple of %s", shown);
 }
 
-/* Half of a window, for memory within iterations, is of whole granules too. */
+/* Half of a window, for memory within iterations, is a multiple of granules as well. */
 int config_memory_check_windows(const struct config *c, FILE *errors) {
     uint64_t all = c->window_alloc_bytes + c->window_module_bytes + c->window_host_bytes;
     uint64_t unit = CONFIG_WINDOW_ALIGN;
@@ -34,7 +34,7 @@ int config_memory_check_windows(const struct config *c, FILE *errors) {
     return bad;
 }
 
-/* A job needs a granule of each kind. */
+/* A job needs at least one granule of each kind. */
 int config_memory_check(const struct config *c, FILE *errors) {
     if (c->device_memory == 0) return 0;
     if (c->device_memory < CONFIG_MEMORY_LEAST)

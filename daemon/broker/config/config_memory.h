@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What must hold for the sizes of windows and of a GPU's memory. Each function appends a line an
- * error and returns how many.
+ * Rules for the sizes of windows and of a GPU's memory. Each function appends one line per error
+ * and returns their number.
  */
 #ifndef DAEMON_BROKER_CONFIG_CONFIG_MEMORY_H
 #define DAEMON_BROKER_CONFIG_CONFIG_MEMORY_H
@@ -10,7 +10,7 @@
 
 int config_memory_check_windows(const struct config *c, FILE *errors);
 
-/* A GPU's memory, where the configuration says how much. */
+/* Checks a GPU's memory if the configuration sets that. */
 int config_memory_check(const struct config *c, FILE *errors);
 
 #endif

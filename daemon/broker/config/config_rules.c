@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sections [user NAME] and [group NAME]: values of [users]'s options for some. Names become numbers
- * while a configuration is read, so that nothing is looked up while the broker serves.
+ * Sections [user NAME] and [group NAME]: limits of some users. Names are resolved to numbers while
+ * the configuration is read, so that the serving broker looks nothing up.
  */
 #include "daemon/broker/config/config_rules.h"
 
@@ -13,7 +13,7 @@
 
 #include "daemon/broker/config/config_value.h"
 
-/* What follows the word; NULL when the section does not begin with it. */
+/* Returns the text after the word; NULL: the section does not begin with it. */
 static const char *after_word(const char *section, const char *word) {
     size_t n = strlen(word);
 
@@ -46,7 +46,7 @@ static int look_up(bool group, const char *name, uint32_t *id) {
     return 0;
 }
 
-/* The section's rule, a new one where there is none yet. */
+/* Returns the section's rule, or a new one. */
 static struct config_rule *find(struct config *c, bool group, const char *name, char *why,
                                 size_t cap) {
     const char *kind = group ? "group" : "user";

@@ -7,14 +7,14 @@
 
 #include "daemon/broker/config/config.h"
 
-/* True if a section is one of a user or of a group. */
+/* The section is that of a user or of a group. */
 bool config_rules_is(const char *section);
 
-/* Sets one of its values: 0, or -EINVAL with the reason in `why`. */
+/* Sets one value of a section. Returns 0, or -EINVAL with the reason in `why`. */
 int config_rules_set(struct config *c, const char *section, const char *name, const char *value,
                      char *why, size_t cap);
 
-/* Prints all of them, as a file would have them. */
+/* Prints all sections in the format of a file. */
 void config_rules_print(const struct config *c, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which units an option of a type has; addresses are ours alone.
+ * The units of each option type; addresses are parsed here.
  */
 #include "daemon/broker/config/config_value.h"
 

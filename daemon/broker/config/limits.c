@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules of limits.h.
+ * Implements the rules of limits.h.
  */
 #include "daemon/broker/config/limits.h"
 
@@ -25,7 +25,7 @@ uint64_t limits_next(const struct config *c, uint64_t least) {
     return lowest;
 }
 
-/* Read once: it is no limit that a machine is built around. */
+/* Half of the machine's memory, read once. */
 static uint64_t half_of_memory(void) {
     static uint64_t half;
     struct hostmem m;
@@ -36,7 +36,7 @@ static uint64_t half_of_memory(void) {
     return half;
 }
 
-/* What a value of the configuration means: 0 is no bound, or as the option has it. */
+/* Converts a configured value into a limit: 0 means unlimited, or the option's own default. */
 static uint64_t meaning(const struct config *c, int limit, uint64_t value) {
     switch (limit) {
     case LIMIT(user_jobs):

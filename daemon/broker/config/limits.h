@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a user may have, from the configuration: [users] is for everybody; of the groups that the
- * user is in and that have a section, the most generous value of each limit counts instead; what
- * its own section says counts over both. Root and the daemon's own user, who may end everybody's
- * jobs anyway, are bound only by what their own sections say.
+ * A user's limits, from the configuration. [users] applies to everybody. Sections of groups to
+ * which the user belongs override it, with the most generous value of each limit. The user's own
+ * section overrides both. Root and the daemon's own user, who may end all jobs anyway, are bound
+ * only by their own sections.
  *
  * Owner: the caller. Threads: one.
  */
@@ -20,23 +20,23 @@
 #define LIMITS_NONE UINT64_MAX
 #define LIMITS_TEXT_BYTES 64
 
-/* Named as the options. */
+/* Indexes named as the options. */
 #define LIMIT(name) (CONFIG_O_##name - CONFIG_LIMIT_FIRST)
 
 struct limits {
-    uint64_t value[CONFIG_LIMITS]; /* LIMITS_NONE: no bound */
+    uint64_t value[CONFIG_LIMITS]; /* LIMITS_NONE: unlimited */
 };
 
 void limits_resolve(const struct config *c, uid_t uid, const gid_t *groups, int count,
                     struct limits *out);
 
-/* The lowest user from `least` on that has a section of its own; LIMITS_NONE: nobody. */
+/* Returns the lowest user from `least` on with a section of their own; LIMITS_NONE: none. */
 uint64_t limits_next(const struct config *c, uint64_t least);
 
-/* Whether the daemon does whatever this user asks for. */
+/* The user may do everything. */
 bool limits_admin(uid_t uid);
 
-/* "user_jobs = 48", for people. */
+/* Prints "user_jobs = 48", for people. */
 const char *limits_text(const struct limits *l, int limit, char out[LIMITS_TEXT_BYTES]);
 
 #endif

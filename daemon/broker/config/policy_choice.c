@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each knob has an option, an argument of policy.set and a field of its reply; they are found by
- * their names.
+ * Each parameter has an option, an argument of policy.set and a field of its reply, all of the same
+ * name.
  */
 #include "daemon/broker/config/policy_choice.h"
 
@@ -28,7 +28,7 @@ void policy_choice_read(struct policy_config *out, const struct config *c) {
     }
 }
 
-/* ---- what people see ------------------------------------------------------------------------- */
+/* ---- showing --------------------------------------------------------------------------------- */
 
 static void show_knob(const struct ctl_field *f, const struct policy_config *policy,
                       struct ctl_policy_config *out) {
@@ -71,7 +71,7 @@ static int take_policy(char out[POLICY_NAME_BYTES], enum policies_grain grain, c
     return 0;
 }
 
-/* The argument, if it is one of a knob and given. */
+/* Applies the argument, if it is given and is a parameter's. */
 static int take_knob(struct policy_config *c, const struct ctl_request *r, enum ctl_arg arg,
                      char *why) {
     const struct ctl_arg_info *a = ctl_arg_info(arg);
