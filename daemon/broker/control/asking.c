@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replies are msgpack, made by proto/control/ctl_msg.h.
+ * Builds replies as msgpack (proto/control/ctl_msg.h).
  */
 #include "daemon/broker/control/asking.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The control socket: one msgpack request, one reply, in order, as long as the caller likes. Who
- * may ask is the socket's file mode; who may change what, each verb. A caller that sends what is no
- * request is told why and closed. While the worker's answer is awaited nothing more is read.
+ * The control socket: one msgpack request, one reply, in order, any number of times. The socket's
+ * file mode decides who may ask, each verb who may change what. A caller that sends an invalid
+ * request is told why and disconnected. While the worker's answer is pending, no further request is
+ * read.
  */
 #include "daemon/broker/control/control.h"
 
@@ -20,14 +21,14 @@
 #include "daemon/broker/scarce.h"
 
 #define CONTROLS_MAX 256
-#define REQUEST_BYTES 4096 /* requests are small; replies are what needs CTL_MESSAGE_MAX */
+#define REQUEST_BYTES 4096 /* requests are small; only replies need CTL_MESSAGE_MAX */
 
 struct control {
-    struct list link; /* in the order in which they were last heard */
+    struct list link; /* in the order of their latest requests */
     struct controls *all;
-    struct user *user; /* counts it */
+    struct user *user; /* counts this connection */
     int fd, handles;
-    uid_t uid; /* SO_PEERCRED's */
+    uid_t uid; /* from SO_PEERCRED */
     uv_poll_t poll;
     struct expiry idle;
     bool waiting; /* for the worker's answer to `request` */
@@ -65,7 +66,8 @@ static void on_idle(uv_timer_t *t) {
     control_done(c, -ETIMEDOUT, "the GPU worker did not answer; it may still do it");
 }
 
-/* A silent connection is closed after a while, so that none can be hoarded. */
+/* Waits for the next request. A silent connection is closed after a while, so that none can be
+ * hoarded. */
 static void wait_for_request(struct control *c) {
     c->waiting = false;
     list_remove(&c->link);
@@ -74,7 +76,7 @@ static void wait_for_request(struct control *c) {
     expiry_start(&c->idle, c->all->broker->config.control_idle);
 }
 
-/* A worker that is as late as that is about to be ended. */
+/* Waits for the worker, which is about to be ended if it takes longer. */
 static void wait_for_worker(struct control *c, const struct ctl_request *r) {
     c->waiting = true;
     c->request = *r;
@@ -107,7 +109,7 @@ void control_done(struct control *c, int result, const char *text) {
     if (err < 0) close_listener(c);
 }
 
-/* 0: the reply is there; 1: it comes later; -errno. */
+/* Returns 0: the reply is ready; 1: it comes later; -errno. */
 static int answer_verb(struct control *c, struct asking *q) {
     int err = verb_answer(q);
 
@@ -115,7 +117,7 @@ static int answer_verb(struct control *c, struct asking *q) {
     return err;
 }
 
-/* Answers one request: 0, or negative when the connection is of no more use. */
+/* Answers one request. Returns 0, or a negative value when the connection is no longer usable. */
 static int answer(struct control *c, const void *request, size_t bytes, int in_fd) {
     struct ctl_request r;
     struct asking q = asking_of(c, &r, ctl_msg_create());
@@ -173,7 +175,7 @@ void control_turn_away(int fd, enum ctl_error error, const char *text, const cha
     fdutil_close(&fd);
 }
 
-/* Of all connections the one that was silent for longest makes room. */
+/* Closes the connection that has been silent for longest. */
 static void close_oldest(struct controls *all) {
     struct list *pos;
 

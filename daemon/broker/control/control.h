@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The control socket: one msgpack request, one reply, in order, as long as the caller likes.
+ * The control socket: one msgpack request, one reply, in order, any number of times.
  *
  * Owner: struct server. Thread: the loop's.
  */
@@ -13,16 +13,17 @@
 struct control; /* a connection */
 
 struct controls {
-    struct list list; /* in the order in which they were last heard */
+    struct list list; /* in the order of their latest requests */
     unsigned count;
     struct broker *broker;
 };
 
 void control_accept(struct controls *all, int fd);
-/* Says why on a connection that is none, and closes it. */
+/* Refuses a connection with the reason, and closes it. */
 void control_turn_away(int fd, enum ctl_error error, const char *text, const char *hint);
-/* The answer to what this caller waits for: 0, or negative with the reason. */
+/* Answers the pending request of this connection. `result`: 0, or negative with the reason in
+ * `text`. */
 void control_done(struct control *c, int result, const char *text);
-void control_stop(struct controls *all); /* all are closed */
+void control_stop(struct controls *all); /* closes all connections */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A profile's number is its place in the set, which stays while others are learned.
+ * A profile's number is its index in the set, which stays the same while others are learned.
  */
 #include "daemon/broker/control/kernel_report.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROWS 16 /* of a histogram: its text fits into a field */
+#define ROWS 16 /* rows of a histogram, so that its text fits into a field */
 
 /* ---- one profile ----------------------------------------------------------------------------- */
 
@@ -19,12 +19,13 @@ static void print_shape(const uint32_t v[3], char *out, size_t cap) {
         snprintf(out, cap, "any");
 }
 
-/* The same in every daemon: no seed. */
+/* Prints an id that is the same in every daemon: the hash has no seed. */
 static void print_id(const struct kernel_profile_key *key, char *out, size_t cap) {
     snprintf(out, cap, "%08x", (unsigned)(kernel_profile_hash(key, 0) >> 32));
 }
 
-/* Bins from the first with a sample to the last, as many to a row as there have to be. */
+/* Prints the bins from the first to the last one with a sample, merging as many into a row as
+ * necessary. */
 static void print_histogram(const struct kernel_dist *d, char *out, size_t cap) {
     uint32_t first = 0, last = KERNEL_DIST_BINS - 1, step = 1;
     size_t used = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known of kernels as records. Reads, never changes.
+ * Builds records of kernel profiles. Reads only.
  */
 #ifndef DAEMON_BROKER_CONTROL_KERNEL_REPORT_H
 #define DAEMON_BROKER_CONTROL_KERNEL_REPORT_H
@@ -8,11 +8,11 @@
 #include "daemon/kernels/kernel_set.h"
 #include "proto/control/ctl_msg.h"
 
-/* Appends what the request (profile.list, profile.show, profile.hints) asks for; returns what to
- * give as `after` for the rest, 0 when nothing is left. */
+/* Appends what the request (profile.list, profile.show, profile.hints) selects. Returns the `after`
+ * for the rest; 0: nothing is left. */
 uint64_t kernel_report_list(const struct kernel_set *s, const struct ctl_request *r,
                             struct ctl_out *out);
-/* Whether profile.show has anything to show. */
+/* profile.show has something to show. */
 bool kernel_report_any(const struct kernel_set *s, const struct ctl_request *r);
 
 #endif

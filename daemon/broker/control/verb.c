@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who may ask at all is the socket's file mode; who may change what, each verb says.
+ * The socket's file mode decides who may ask; each verb decides who may change what.
  */
 #include "daemon/broker/control/verb.h"
 
@@ -21,7 +21,7 @@ int verb_answer(struct asking *q) {
     return verbs[q->request->verb](q);
 }
 
-/* Only jobs and policies are the worker's to change. */
+/* Shows the result; only jobs and policies are changed by the worker. */
 int verb_outcome(struct asking *q) {
     bool job = ctl_verb_info(q->request->verb)->record == CTL_RECORD_JOB;
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The control verbs: for each CTL_VERB of proto/control/ctl.def one function verb_<name>, in a file
- * by its noun (verb_job.h).
+ * The control verbs: a function verb_<name> for each CTL_VERB of proto/control/ctl.def, in a file
+ * named after its noun (verb_job.h).
  */
 #ifndef DAEMON_BROKER_CONTROL_VERB_H
 #define DAEMON_BROKER_CONTROL_VERB_H
 
 #include "daemon/broker/control/asking.h"
 
-/* Answers by the verb that the request names. 0: the reply is there; 1: the worker was told,
- * control_done comes later; -errno. */
+/* Calls the verb of the request. Returns 0: the reply is ready; 1: the worker was told, and
+ * control_done follows; -errno. */
 int verb_answer(struct asking *q);
 
-/* The worker did what the request told it: what has become of it. 0 or -errno. */
+/* Builds the reply after the worker has carried out the request. Returns 0 or -errno. */
 int verb_outcome(struct asking *q);
 
 #endif

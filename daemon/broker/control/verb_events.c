@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recordings of the scheduler's events. The worker writes them; what becomes of one is seen in its
- * file.
+ * Recordings of the scheduler's events. The worker writes them; the file shows what became of one.
  */
 #include "daemon/broker/control/verb_events.h"
 
 #include "daemon/broker/control/verb_policy.h"
 
-#define EVENTS_FOR_NS (24ull * 3600 * 1000000000) /* at most */
+#define EVENTS_FOR_NS (24ull * 3600 * 1000000000) /* longest recording */
 
 int verb_events_record(struct asking *q) {
     struct wire_worker_msg msg = {.kind = WIRE_EVENTS, .for_ns = q->request->args.for_ns};

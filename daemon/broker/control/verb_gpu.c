@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Verbs of the GPU and its lanes, from what the worker shows on its board.
+ * Verbs of GPUs and lanes, from the worker's board.
  */
 #include "daemon/broker/control/verb_gpu.h"
 
@@ -55,7 +55,7 @@ static void fill_gpu(const struct gpu *g, struct ctl_gpu *r) {
     snprintf(r->lane_policy, sizeof(r->lane_policy), "%s", g->changes.policy.lane);
     snprintf(r->kernel_policy, sizeof(r->kernel_policy), "%s", g->changes.policy.kernel);
     snprintf(r->control_policy, sizeof(r->control_policy), "%s", g->changes.policy.control);
-    if (d->memory_bytes == 0) return; /* no worker was ever ready */
+    if (d->memory_bytes == 0) return; /* no worker has been ready yet */
     printable_copy(r->name, d->name, sizeof(d->name));
     uuid_print(d->uuid, r->uuid);
     if (d->driver_index) snprintf(r->index, sizeof(r->index), "%u", d->driver_index - 1);
@@ -70,7 +70,7 @@ static void fill_gpu(const struct gpu *g, struct ctl_gpu *r) {
     r->waiting = board.waiting_jobs;
 }
 
-/* `after` counts those that were listed. */
+/* `after` counts the GPUs already listed. */
 int verb_gpu_list(struct asking *q) {
     const struct gpus *all = &q->broker->gpus;
     struct ctl_gpu r;
@@ -121,7 +121,7 @@ static void fill_lane(const struct gpu *g, const struct wire_lane *l, struct ctl
     r->busy_ns = l->busy_ns;
 }
 
-/* All lanes of a GPU. A message has room for all. */
+/* Adds all lanes of a GPU. A message has room for all. */
 static void add_lanes(struct asking *q, const struct gpu *g) {
     struct wire_board board;
     struct ctl_lane lane;
@@ -133,7 +133,8 @@ static void add_lanes(struct asking *q, const struct gpu *g) {
     }
 }
 
-/* Of one GPU, or of all: then each has a message of its own, and `after` counts these. */
+/* Lists the lanes of one GPU or of all. For all, each GPU has a message of its own, and `after`
+ * counts these. */
 int verb_lane_list(struct asking *q) {
     const struct gpus *all = &q->broker->gpus;
     uint64_t after = q->request->args.after;

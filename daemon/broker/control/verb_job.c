@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Verbs of jobs, those that are there and those that ended. Who a job belongs to may change it, as
- * may root and the daemon's user.
+ * Verbs of jobs, running and ended. A job's user may change it, as may root and the daemon's user.
  */
 #include "daemon/broker/control/verb_job.h"
 
@@ -16,7 +15,7 @@
 
 /* ---- showing --------------------------------------------------------------------------------- */
 
-/* As the asker may read it. */
+/* Adds the job's record, without what the requester may not read. */
 static bool add_job(struct asking *q, const struct gpu *g, const struct attachment *a) {
     const struct broker *b = q->broker;
     struct ctl_job r;
@@ -27,12 +26,13 @@ static bool add_job(struct asking *q, const struct gpu *g, const struct attachme
     return ctl_msg_add(q->out, CTL_RECORD_JOB, &r);
 }
 
-/* The job that the request names with its GPU, or NULL; never our own (life/trial.h). */
+/* Returns the job that the request names and its GPU, or NULL; never the trial job (life/trial.h).
+ */
 static struct attachment *find(const struct asking *q, struct gpu **g) {
     return gpus_find_job(&q->broker->gpus, q->request->args.id, g);
 }
 
-/* One that waits for a place is no GPU's yet. */
+/* Reports a client that waits for a place and has no GPU yet. */
 static void report_queued(const struct client *c, struct ctl_job *r) {
     const struct attachment a = {
         .job_id = c->job_id, .client = (struct client *)c, .job = c->job, .welcomed = true};
@@ -50,7 +50,7 @@ static bool add_queued(struct asking *q, const struct client *c) {
     return ctl_msg_add(q->out, CTL_RECORD_JOB, &r);
 }
 
-/* The one that waits for a place under this number; NULL: there is none. */
+/* Returns the waiting client with this job number; NULL: there is none. */
 static struct client *find_queued(const struct asking *q, uint64_t id) {
     struct client *c = id ? places_next(&q->broker->clients, id - 1) : NULL;
 
@@ -99,7 +99,7 @@ int verb_history_list(struct asking *q) {
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* The job, where it is there and the asker may change it; else NULL, and *err is of the refusal. */
+/* Returns the job if the requester may change it; else NULL, with the refusal's result in *err. */
 static struct attachment *find_own(struct asking *q, struct gpu **g, int *err) {
     struct attachment *a = find(q, g);
     uint64_t id = q->request->args.id;
@@ -123,7 +123,7 @@ static bool out_of_range(char *why, const char *what, int64_t value, int64_t lea
     return true;
 }
 
-/* Whether the asker may not give its job this. */
+/* The requester may not give the job this priority, target or weight. */
 static bool outranks(const struct asking *q, char *why) {
     const struct ctl_args *a = &q->request->args;
     struct user *u = users_find(&q->broker->users, q->uid);
@@ -131,11 +131,11 @@ static bool outranks(const struct asking *q, char *why) {
     bool slo = ctl_msg_given(q->request, CTL_A_slo_ns) && a->slo_ns;
     uint64_t weight = ctl_msg_given(q->request, CTL_A_weight) ? a->weight : 0;
 
-    if (weight > JOB_WEIGHT_MAX) weight = 0; /* which is refused anyway */
+    if (weight > JOB_WEIGHT_MAX) weight = 0; /* refused in any case */
     return u && users_check_rank(u, users_rank(priority, slo), weight, why) < 0;
 }
 
-/* What job.set's arguments make of it; false with a reason when it may not be. */
+/* Applies job.set's arguments. Returns false with the reason if one is invalid. */
 static bool alter(const struct ctl_request *r, struct wire_job *spec, char *why) {
     const struct ctl_args *a = &r->args;
     struct wire_job bare;
@@ -157,11 +157,11 @@ static bool alter(const struct ctl_request *r, struct wire_job *spec, char *why)
         return false;
     if (ctl_msg_given(r, CTL_A_slo_of)) spec->slo_of = (uint32_t)a->slo_of;
     bare = *spec;
-    bare.flags &= ~WIRE_JOB_PAUSED; /* which no client may say */
+    bare.flags &= ~WIRE_JOB_PAUSED; /* a client may not set it */
     return job_check(&bare, why) == 0;
 }
 
-/* Tells the worker what the request makes of the job, with these flags set and cleared. */
+/* Tells the worker the changed job, with these flags set and cleared. */
 static int change(struct asking *q, struct gpu *g, struct attachment *a, uint32_t set,
                   uint32_t clear) {
     struct wire_job spec = a->job.spec;
@@ -221,7 +221,7 @@ static int kill_queued(struct asking *q, struct client *c) {
     return asking_record(q, CTL_RECORD_JOB, &r);
 }
 
-/* The attachment stays until the worker lets go of it. */
+/* Kills a job. The attachment stays until the worker releases it. */
 int verb_job_kill(struct asking *q) {
     int err;
     struct gpu *g;

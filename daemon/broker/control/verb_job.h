@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Verbs of jobs, those that are there and those that ended.
- * Each returns as verb_answer does (verb.h).
+ * Verbs of jobs, running and ended. Each returns as verb_answer does (verb.h).
  */
 #ifndef DAEMON_BROKER_CONTROL_VERB_JOB_H
 #define DAEMON_BROKER_CONTROL_VERB_JOB_H

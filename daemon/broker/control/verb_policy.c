@@ -12,7 +12,7 @@
 #include "daemon/policy/knobs.h"
 #include "daemon/policy/policies.h"
 
-/* "by_class by_size": keys of policy.set that only this policy goes by. */
+/* Prints "by_class by_size": parameters of policy.set that only this policy uses. */
 static void put_knobs(char *out, size_t cap, const struct policies_entry *p) {
     const struct knob *k;
     size_t n = 0;
@@ -51,7 +51,7 @@ int verb_policy_list(struct asking *q) {
     return asking_reply(q, 0);
 }
 
-/* The device's, as the worker has it. */
+/* Describes whether the device has shares, as the worker reports. */
 static const char *shares_of(const struct wire_board *board) {
     if (!board) return "unknown";
     return board->whole ? "no: controllers have pauses alone" : "yes";
@@ -79,8 +79,8 @@ int verb_policy_show(struct asking *q) {
 
 /* ---- setting --------------------------------------------------------------------------------- */
 
-/* Tells the workers of the GPUs that are meant: `one`, or all (NULL). The last one's answer is
- * waited for; a worker that is not ready begins with it. 1, or -errno. */
+/* Tells the workers of GPU `one`, or of all (NULL). The reply waits for the last worker's answer; a
+ * worker that is not ready will start with the new policy. Returns 1 or -errno. */
 static int tell(struct asking *q, const struct gpu *one) {
     struct gpus *all = &q->broker->gpus;
     struct gpu *last = NULL;
@@ -95,7 +95,7 @@ static int tell(struct asking *q, const struct gpu *one) {
         struct policy_config policy = g->changes.policy;
 
         if (one && one != g) continue;
-        policy_choice_change(&policy, q->request, why); /* which was tried */
+        policy_choice_change(&policy, q->request, why); /* cannot fail: it was tried before */
         if (worker_ready(&g->worker))
             err = changes_policy(&g->changes, &policy, g == last ? q->requester : NULL);
         else
@@ -108,7 +108,7 @@ static bool sets_nothing(const struct ctl_request *r) {
     return (r->given & ~(1ull << CTL_A_dry_run | 1ull << CTL_A_gpu)) == 0;
 }
 
-/* Whether a worker that is meant can answer. */
+/* A worker concerned can answer. */
 static bool can_answer(const struct asking *q, const struct gpu *one) {
     return one ? worker_ready(&one->worker) : gpus_any_ready(&q->broker->gpus);
 }

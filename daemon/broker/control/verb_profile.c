@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Root and the daemon's user act for everybody and on hints; others on their own profiles, and see
- * no others: which kernels somebody runs, and for how long, is not his neighbours' affair.
+ * Root and the daemon's user act on all profiles and on hints. Other users act on their own
+ * profiles and see no others: which kernels users run, and for how long, is private.
  */
 #include "daemon/broker/control/verb_profile.h"
 
@@ -23,8 +23,8 @@
 
 static const char nothing_known[] = "no worker has said which device this is";
 
-/* What is known of kernels on devices of the kind that the GPU is of which the request is; NULL,
- * with *err of the refusal: there is no such GPU, or nothing is known of it. */
+/* Returns the kernel profiles for the kind of GPU that the request names; NULL, with the refusal's
+ * result in *err, if there is no such GPU or nothing is known of it. */
 static struct kernel_store *find_store(struct asking *q, int *err) {
     const struct gpu *g = asking_gpu(q, err);
 
@@ -33,7 +33,7 @@ static struct kernel_store *find_store(struct asking *q, int *err) {
     return NULL;
 }
 
-/* What is known now, and how much of it went somewhere. */
+/* Replies with the numbers of known profiles and hints, and of those moved by the request. */
 static int tell(struct asking *q, const struct kernel_set *set, uint64_t profiles, uint64_t hints) {
     struct ctl_known known = {0};
 
@@ -46,7 +46,7 @@ static int tell(struct asking *q, const struct kernel_set *set, uint64_t profile
     return asking_record(q, CTL_RECORD_KNOWN, &known);
 }
 
-/* Of another user, and the caller is not one who may see all. */
+/* The request concerns another user, and the requester may not see all. */
 static bool foreign(const struct asking *q) {
     return ctl_msg_given(q->request, CTL_A_uid) && q->request->args.uid != q->uid &&
            !asking_admin(q);
@@ -94,8 +94,8 @@ int verb_profile_hints(struct asking *q) {
 
 /* ---- import ---------------------------------------------------------------------------------- */
 
-/* A copy of the text that came along, for the caller to free: a sealed memfd, so that reading it
- * neither waits nor ends early. */
+/* Copies the text that came along, for the caller to free. A sealed memfd guarantees that reading
+ * neither blocks nor ends early. */
 static int read_text(int fd, char **out, size_t *bytes) {
     size_t done = 0;
     struct stat st;
@@ -147,7 +147,7 @@ static int take_over(struct asking *q, struct kernel_store *store, const struct 
     return kernel_store_import(store, from, all ? KERNEL_SET_ANYBODY : q->uid, why);
 }
 
-/* To the workers of all GPUs of the store's kind. */
+/* Tells the workers of all GPUs that share the store. */
 static void tell_imported(struct broker *b, const struct kernel_store *store) {
     for (uint32_t i = 0; i < b->gpus.count; i++)
         if (b->gpus.items[i].kernels.store == store)
@@ -190,7 +190,8 @@ int verb_profile_import(struct asking *q) {
 
 /* ---- export ---------------------------------------------------------------------------------- */
 
-/* A user's profiles without hints, which are everybody's, so that he can import them again. */
+/* Selects a user's profiles, without hints, which are not a user's; so the user can import them
+ * again. */
 static int select_user(const struct kernel_set *s, uint64_t uid, struct kernel_set *out) {
     uint32_t *order = kernel_set_order(s);
     int err = order ? 0 : -ENOMEM;

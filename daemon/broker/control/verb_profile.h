@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Verbs of what is known of kernels. Each returns as verb_answer does (verb.h).
+ * Verbs of kernel profiles. Each returns as verb_answer does (verb.h).
  */
 #ifndef DAEMON_BROKER_CONTROL_VERB_PROFILE_H
 #define DAEMON_BROKER_CONTROL_VERB_PROFILE_H

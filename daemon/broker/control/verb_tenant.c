@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Verbs of users: what they have, and may have. A limit that is changed becomes part of the user's
- * own section in the configuration in effect, so that it counts over groups, and a reload ends it.
+ * Verbs of users: their usage and their limits. A changed limit becomes part of the user's own
+ * section in the configuration in effect, so that it overrides groups; a reload discards it.
  */
 #include "daemon/broker/control/verb_tenant.h"
 
@@ -13,7 +13,7 @@
 #include "daemon/broker/jobs/history.h"
 #include "daemon/broker/printable.h"
 
-/* As CTL_KIND_OPT has it. */
+/* The limit as a CTL_KIND_OPT. */
 static uint64_t shown(const struct user *u, int limit) {
     uint64_t value = u->limits.value[limit];
 
@@ -43,7 +43,7 @@ static void report(const struct broker *b, const struct user *u, struct ctl_tena
                              .refused = u->refused};
 }
 
-/* The user's record, also when it has no connection: then its groups are not known. */
+/* Reports any user. The groups of a user without a connection are unknown. */
 static void report_any(const struct broker *b, uid_t uid, struct ctl_tenant *r) {
     const struct user *u = users_find(&b->users, uid);
     struct user absent = {.uid = uid};
@@ -56,8 +56,8 @@ static uint64_t lower(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* The lowest user from `least` on who is connected, has limits of its own, or had a job of those
- * that are remembered; UINT64_MAX: nobody. */
+/* Returns the lowest user from `least` on who is connected, has limits of their own, or had a job
+ * in the history; UINT64_MAX: none. */
 static uint64_t next_known(const struct broker *b, uint64_t least) {
     const struct user *u = users_next(&b->users, least);
 
@@ -80,8 +80,8 @@ int verb_tenant_list(struct asking *q) {
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* Sets what "KEY=VALUE KEY=VALUE" says in the user's section: false with the reason. `text` is
- * taken apart. */
+/* Applies "KEY=VALUE KEY=VALUE" to the user's section. Returns false with the reason. Modifies
+ * `text`. */
 static bool take_limits(struct config *c, const char *section, char *text, char *why, size_t cap) {
     char *rest = text, *key;
 
@@ -98,7 +98,7 @@ static bool take_limits(struct config *c, const char *section, char *text, char 
     return true;
 }
 
-/* All that is given, or nothing. */
+/* Sets all limits given, or none. */
 int verb_tenant_limit(struct asking *q) {
     const struct ctl_args *a = &q->request->args;
     struct config changed = q->broker->config;

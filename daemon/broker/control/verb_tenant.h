@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Verbs of users: what they have, and may have. Each returns as verb_answer does (verb.h).
+ * Verbs of users: their usage and their limits. Each returns as verb_answer does (verb.h).
  */
 #ifndef DAEMON_BROKER_CONTROL_VERB_TENANT_H
 #define DAEMON_BROKER_CONTROL_VERB_TENANT_H
