@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client that is closed is out of all lists and counts at once; only its memory waits for libuv.
+ * A closed client is removed from all lists and counters at once; only its memory waits for libuv.
  */
 #include "daemon/broker/clients/client.h"
 
@@ -20,7 +20,8 @@ static enum users_kind kind_of(const struct client *c) {
     return c->state == CLIENT_RUNNING ? USERS_JOB : USERS_HANDSHAKE;
 }
 
-/* The next waiting client gets the place in the loop's next round, when this client is gone. */
+/* Returns the client's place. The next waiting client gets it in the loop's next round, after this
+ * client is gone. */
 static void give_back_place(struct client *c) {
     struct clients *all = c->clients;
 
@@ -45,13 +46,13 @@ void client_close(struct client *c) {
     uv_close((uv_handle_t *)&c->readable, on_handle_closed);
     uv_close((uv_handle_t *)&c->deadline.timer, on_handle_closed);
     if (c->pidfd >= 0) uv_close((uv_handle_t *)&c->death, on_handle_closed);
-    fdutil_close(&c->fd); /* at once: the peer must not wait for our loop */
+    fdutil_close(&c->fd); /* at once, so that the peer does not wait for our loop */
     fdutil_close(&c->pidfd);
     pages_finish(&c->pages);
 }
 
 void client_ended(struct client *c, const char *how) {
-    /* One that said nothing, or only asked, only looked whether we are here. */
+    /* A client that sent nothing, or only a question, merely checked whether we run. */
     bool job = c->state != CLIENT_HELLO && c->state != CLIENT_ASKING;
 
     log_burst("client", job ? LOG_INFO : LOG_DEBUG,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client: a connection to job.sock, from hello to its end. Here is what all its steps share, and
- * how it is let go of; the steps are handshake.h's, its refusals refuse.h's, its end as a job
- * ending.h's. One that has a question instead of a hello is question.h's.
+ * A client: a connection to job.sock, from hello to its end. This file has what all steps share,
+ * and how a client is closed. The steps are in handshake.h, refusals in refuse.h, a job's end in
+ * ending.h. A client with a question instead of a hello is in question.h.
  *
  * Owner: struct clients. Thread: the loop's.
  */
@@ -19,25 +19,25 @@
 #include "daemon/broker/store/profile_store.h"
 
 enum client_state {
-    CLIENT_HELLO,     /* connected; nothing said yet */
-    CLIENT_QUEUED,    /* for a place: places.h */
-    CLIENT_WAITING,   /* for a worker that is ready */
+    CLIENT_HELLO,     /* connected; nothing received yet */
+    CLIENT_QUEUED,    /* waits for a place: places.h */
+    CLIENT_WAITING,   /* waits for a ready worker */
     CLIENT_ATTACHING, /* ATTACH sent */
     CLIENT_OFFERED,   /* windows offered, no answer yet */
     CLIENT_RUNNING,
-    CLIENT_ASKING, /* a question; nothing is known of the device yet */
+    CLIENT_ASKING, /* has a question; nothing is known of the device yet */
     CLIENT_CLOSED  /* its handles are being closed */
 };
 
 struct clients {
     struct list list;
-    unsigned count, running; /* of these, jobs */
-    unsigned places;         /* that are taken: places.h */
-    uv_idle_t freed;         /* active: some came free */
+    unsigned count, running; /* number of these that are jobs */
+    unsigned places;         /* number of places taken: places.h */
+    uv_idle_t freed;         /* active: places became free */
     uv_idle_cb on_freed;
-    void (*begin)(struct client *c); /* it has a place */
-    bool stopping;                   /* refusals are nobody's fault any more */
-    /* What the steps need, of the broker's. */
+    void (*begin)(struct client *c); /* called for a client that got a place */
+    bool stopping;                   /* refusals are no client's fault any more */
+    /* Parts of the broker that the steps need. */
     uv_loop_t *loop;
     const struct config *config;
     struct gpus *gpus;
@@ -56,36 +56,36 @@ struct client {
     struct expiry deadline;
     int handles; /* libuv handles whose close callback has not run */
 
-    struct user *user;                /* counts it: as a job from its welcome on */
-    bool said_hello;                  /* that was good: it is to become a job */
-    struct wire_job asked;            /* in its hello */
-    uint16_t minor;                   /* of the protocol that its library speaks */
-    uint32_t asked_gpu;               /* there or in its question, 1 above its number; 0: none */
-    struct gpu *gpu;                  /* chosen for it, so far; NULL: none yet */
-    struct job job;                   /* with what we know beside that */
-    struct ancestry ancestry;         /* of its process, when it said hello */
+    struct user *user;                /* counts this client; as a job from its welcome on */
+    bool said_hello;                  /* a valid one: the client is to become a job */
+    struct wire_job asked;            /* as in its hello */
+    uint16_t minor;                   /* minor version of its library's protocol */
+    uint32_t asked_gpu;               /* GPU requested in its hello or question, plus 1; 0: none */
+    struct gpu *gpu;                  /* GPU chosen so far; NULL: none yet */
+    struct job job;                   /* its job, completed with what we know */
+    struct ancestry ancestry;         /* of its process, at its hello */
     char run_name[GROUPS_NAME_BYTES]; /* runs.h */
 
     struct pages pages;
-    uint64_t host_bytes;   /* of its host window */
-    uint64_t pinned_bytes; /* of that, in use when it was last looked at */
-    int tries;             /* windows that were tried */
-    bool lending;          /* the worker is being told of a file: lending.h */
-    bool held;             /* nothing is read of it, for no worker has its job */
-    struct wire_file lent; /* of which one */
-    uint32_t job_id;       /* of the latest attachment, or of the queue before; 0: of neither */
+    uint64_t host_bytes;   /* size of its host window */
+    uint64_t pinned_bytes; /* part of that in use at the latest check */
+    int tries;             /* number of windows tried */
+    bool lending;          /* the worker is being sent a file: lending.h */
+    bool held;             /* nothing is read from it, because no worker has its job */
+    struct wire_file lent; /* the file being sent */
+    uint32_t job_id;       /* of the latest attachment, or earlier of the queue; 0: of neither */
     bool has_place;        /* places.h */
-    uint64_t queued_ns;    /* since when it waited for that; 0: it did not */
+    uint64_t queued_ns;    /* start of its wait for a place; 0: it did not wait */
     struct attachment *attachment;
 };
 
-/* Lets go of everything; it is freed once libuv has let go of its handles. */
+/* Closes everything; the client is freed once libuv has closed its handles. */
 void client_close(struct client *c);
 
-/* The same, after a record of how. */
+/* The same, after a log record. */
 void client_ended(struct client *c, const char *how);
 
-/* Its threads and the worker are told that nothing more will come: -errno or ERR_*. */
+/* Tells its threads and the worker that no more completions will come: -errno or ERR_*. */
 void client_lose(struct client *c, int err);
 
 #endif

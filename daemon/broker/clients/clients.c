@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client ends with its socket or its process, whichever is noticed first; one that breaks the
- * protocol ends alone.
+ * A client ends with its socket or its process, whichever is noticed first. A client that breaks
+ * the protocol ends alone.
  */
 #include "daemon/broker/clients/clients.h"
 
@@ -27,7 +27,7 @@
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
 #endif
 
-/* ---- what comes ------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 _Static_assert(sizeof(struct wire_command) < sizeof(struct wire_hello) + 64, "any message fits");
 
@@ -37,7 +37,7 @@ static void on_readable(uv_poll_t *p, int status, int events) {
     unsigned char buf[sizeof(struct wire_hello) + 64];
     int fd = -1, nfds = running ? 1 : 0, n;
 
-    if (c->lending || c->held) { /* only its end is watched for */
+    if (c->lending || c->held) { /* only its end is awaited */
         client_ended(c, "socket closed");
         return;
     }
@@ -67,10 +67,10 @@ static void on_death(uv_poll_t *p, int status, int events) {
     client_ended(p->data, "process ended");
 }
 
-/* ---- who comes ------------------------------------------------------------------------------- */
+/* ---- new connections ------------------------------------------------------------------------- */
 
-/* A descriptor of the peer's process. SO_PEERPIDFD names the process that connected, whatever
- * became of its number since; older kernels must go by the number. */
+/* Opens a descriptor of the peer's process. SO_PEERPIDFD refers to the process that connected, even
+ * if its number was reused; older kernels only provide the number. */
 static int open_pidfd(int fd, pid_t pid) {
     int pidfd = -1;
     socklen_t n = sizeof(pidfd);
@@ -80,7 +80,7 @@ static int open_pidfd(int fd, pid_t pid) {
     return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
-/* Its handles; where one cannot be had the others are closed with the client. */
+/* Initialises its handles; if one fails, the others are closed with the client. */
 static int watch_client(struct client *c) {
     uv_loop_t *loop = c->clients->loop;
     int err = uv_poll_init(loop, &c->readable, c->fd);
@@ -145,12 +145,12 @@ void clients_accept(struct clients *clients, int fd) {
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* One that is bound to another GPU waits on, as long as it would have. */
+/* The GPU concerns the client. A client bound to another GPU keeps waiting. */
 static bool concerns(const struct client *c, const struct gpu *g) {
     return c->gpu == g || c->asked_gpu == 0;
 }
 
-/* Those who wait look again for what they want. */
+/* Lets waiting clients check again. */
 static void look_again(struct clients *clients, const struct gpu *g) {
     struct list *pos, *tmp;
 

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All clients: who comes, what their sockets and processes say, and what is told to all of them.
+ * All clients: new connections, the events of their sockets and processes, and messages to all of
+ * them.
  */
 #ifndef DAEMON_BROKER_CLIENTS_CLIENTS_H
 #define DAEMON_BROKER_CLIENTS_CLIENTS_H
 
 #include "daemon/broker/clients/client.h"
 
-/* A connection to job.sock, which becomes theirs. */
+/* Takes over a connection to job.sock. */
 void clients_accept(struct clients *clients, int fd);
 
-/* Those who waited for the GPU's worker go on. / None will come: they are told, or go elsewhere. */
+/* clients_worker_ready: clients that waited for the GPU's worker continue. clients_worker_failed:
+ * no worker will come; the clients are told, or go elsewhere. */
 void clients_worker_ready(struct clients *clients, const struct gpu *g);
 void clients_worker_failed(struct clients *clients, const struct gpu *g);
-void clients_stop(struct clients *clients); /* all are ended */
+void clients_stop(struct clients *clients); /* ends all clients */
 
 #endif

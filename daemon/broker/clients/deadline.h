@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long a step of the handshake may take: a client that is late is refused, with what was
+ * Deadlines for the steps of the handshake: a late client is refused, with the step that was
  * awaited.
  */
 #ifndef DAEMON_BROKER_CLIENTS_DEADLINE_H
@@ -10,7 +10,7 @@
 
 void deadline_init(struct client *c, uv_loop_t *loop);
 
-/* From now, over the one before. */
+/* Sets the deadline from now on, replacing the previous one. */
 void deadline_set(struct client *c, uint64_t ns);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why it ended is noted for the history first: what comes first counts.
+ * The reason is recorded for the history first: the first record wins.
  */
 #include "daemon/broker/clients/ending.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each step ends in a message, in waiting for the worker, or in a refusal.
+ * Each step ends with a message, a wait for the worker, or a refusal.
  */
 #include "daemon/broker/clients/handshake.h"
 
@@ -20,11 +20,12 @@
 #include "daemon/broker/scarce.h"
 #include "proto/gen/calls.h"
 
-#define MOVED_MINOR 6 /* libraries that do not know wire_moved are of an earlier one */
+#define MOVED_MINOR 6 /* libraries without wire_moved have an earlier minor version */
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* Other jobs have them, or (tries > 0) something of the client or of the worker lies there. */
+/* All windows are taken by other jobs, or (tries > 0) the client or the worker has mappings in
+ * them. */
 static void refuse_windows(struct client *c) {
     if (c->tries == 0)
         refuse_client(c, -EBUSY,
@@ -38,7 +39,7 @@ static void refuse_windows(struct client *c) {
                       c->tries);
 }
 
-/* The client keeps the job number under which it waited for a place, and gets a new one else. */
+/* The client keeps the job number under which it waited for a place, or else gets a new one. */
 static uint32_t number_of(struct client *c) {
     return c->tries == 0 && c->queued_ns ? c->job_id : gpus_next_job(c->clients->gpus);
 }
@@ -71,7 +72,7 @@ static void try_windows(struct client *c, int from) {
     c->job_id = c->attachment->job_id;
 }
 
-/* These are of no use: others, from this slot on. */
+/* Tries other windows, from this slot on. */
 static void try_others(struct client *c, int from) {
     attachments_detach(&c->gpu->attachments, c->attachment);
     c->attachment = NULL;
@@ -80,7 +81,7 @@ static void try_others(struct client *c, int from) {
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-/* The rest of the timeout, less the time that the client waited for a place. 0: no limit. */
+/* The rest of the timeout after the time that the client waited for a place. 0: no limit. */
 static uint64_t left_of(const struct client *c, uint64_t timeout_ns) {
     uint64_t waited_ns = c->queued_ns ? fdutil_now_ns() - c->queued_ns : 0;
 
@@ -88,7 +89,7 @@ static uint64_t left_of(const struct client *c, uint64_t timeout_ns) {
     return timeout_ns > waited_ns ? timeout_ns - waited_ns : 1;
 }
 
-/* What it asked for, and where it said nothing, what we know or are told to take. */
+/* Completes the client's request with what is known of the program or configured. */
 static void complete_job(struct client *c) {
     const struct clients *all = c->clients;
     const struct config *config = &c->gpu->config;
@@ -108,7 +109,7 @@ static void complete_job(struct client *c) {
     c->job.source = "assumed";
 }
 
-/* "A job is admitted only when it could run alone": this one never could. */
+/* "A job is admitted only when it could run alone": refuses one that never could. */
 static bool refuse_too_large(struct client *c) {
     const struct wire_job *job = &c->job.spec;
     uint64_t device = c->gpu->worker.device.memory_bytes;
@@ -123,7 +124,7 @@ static bool refuse_too_large(struct client *c) {
     return true;
 }
 
-/* Its user's jobs would have more of the device than they may: then it is refused. */
+/* Refuses the job if its user's jobs would exceed their device memory. */
 static bool refuse_device_memory(struct client *c) {
     char why[USERS_WHY_BYTES];
 
@@ -133,7 +134,7 @@ static bool refuse_device_memory(struct client *c) {
     return true;
 }
 
-/* Its shared memory, but of the last descriptors none. */
+/* Creates its shared memory, but not with the last descriptors. */
 static int make_pages(struct client *c) {
     struct pages *p = &c->pages;
     int err = pages_create(p, c->host_bytes);
@@ -146,7 +147,7 @@ static int make_pages(struct client *c) {
     return -EMFILE;
 }
 
-/* What is known of its needs before it is known where: what it says, or what is remembered. */
+/* The memory needs known before a GPU is chosen: as stated, or from the program profile. */
 static uint64_t needed_bytes(const struct client *c) {
     struct wire_job job = c->asked;
 
@@ -154,7 +155,7 @@ static uint64_t needed_bytes(const struct client *c) {
     return job.flags & WIRE_JOB_RESERVED ? job.persistent_bytes + job.ephemeral_bytes : 0;
 }
 
-/* False where there is none that it may have: then it is refused. */
+/* Returns false after refusing the client if there is no GPU for it. */
 static bool choose_gpu(struct client *c) {
     struct gpus_ask ask = {.asked = c->asked_gpu,
                            .uid = c->job.uid,
@@ -225,21 +226,22 @@ static void offer(struct client *c, const struct wire_worker_msg *msg) {
                                    [WIRE_FD_HOST] = c->pages.host_fd,
                                    [WIRE_FD_DOORBELL] = c->pages.doorbell_fd};
 
-    if (msg->device.memory_bytes) o.device = msg->device; /* the worker may show each job its own */
+    if (msg->device.memory_bytes)
+        o.device = msg->device; /* the worker may show each job a device of its own */
     o.device.gpu = c->gpu->number;
     o.device.memory_bytes = users_shown_bytes(c->user, o.device.memory_bytes);
     c->state = CLIENT_OFFERED;
     deadline_set(c, c->clients->config->handshake_timeout);
     err = fdutil_send(c->fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
     if (err == 0) return;
-    c->state = CLIENT_ATTACHING; /* so that a refusal is an offer's */
+    c->state = CLIENT_ATTACHING; /* so that a refusal takes the form of an offer */
     if (fdutil_scarce(err))
         refuse_scarce(c, err);
     else
         client_close(c);
 }
 
-/* A device may have given the window another place than the one proposed (1.5). */
+/* The device may have placed the window elsewhere than proposed (1.5). */
 static void take_place(struct attachment *a, const struct wire_worker_msg *msg) {
     if (msg->windows.dev_base) a->windows.dev_base = msg->windows.dev_base;
 }
@@ -267,9 +269,9 @@ int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int 
     return 0;
 }
 
-/* ---- what the client says -------------------------------------------------------------------- */
+/* ---- messages of the client ----------------------------------------------------------------- */
 
-/* Refuses a job that its user may not have; true if it did. */
+/* Refuses a job that exceeds its user's limits; returns true if it did. */
 static bool refuse_excess(struct client *c) {
     char why[USERS_WHY_BYTES];
     int err = users_check_job(c->user, &c->asked, why);
@@ -299,8 +301,8 @@ void handshake_hello(struct client *c, const void *msg, size_t bytes) {
     if (!refuse_excess(c)) places_ask(c);
 }
 
-/* Whether the descriptors are kept by which the job could go on with another worker; of the last
- * ones that we may have they are none. */
+/* Whether to keep the descriptors with which the job could continue on another worker. The last
+ * descriptors are not used for that. */
 static bool may_outlive_worker(const struct client *c) {
     const struct attachment *a = c->attachment;
 
@@ -337,7 +339,7 @@ void handshake_answer(struct client *c, const void *msg, size_t bytes) {
     if (err < 0) {
         refuse_client(c, err, "%s", why);
     } else if (!accepted) {
-        c->state = CLIENT_ATTACHING; /* it waits for an offer again, or for a refusal as one */
+        c->state = CLIENT_ATTACHING; /* it waits for another offer, or for a refusal in that form */
         try_others(c, slots_after(&c->gpu->attachments.slots, c->attachment->slot));
     } else if (!refuse_excess(c)) {
         welcome(c);

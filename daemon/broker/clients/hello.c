@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Magic number first, then the major version, and only then what a version defines: another major
- * may have another layout, and must still be told which versions there are.
+ * Checks the magic number first, then the major version, and only then the fields of that version.
+ * Another major version may have another layout, and must still be told which versions exist.
  */
 #include "daemon/broker/clients/hello.h"
 
@@ -17,7 +17,7 @@
 
 #define HELLO_NULL_PROFILE 0x6e756c6c6e756c6cull
 
-/* Whatever people may see is printable, and does not end the quotes it stands in. */
+/* Makes a name printable, and free of characters that would end the quotes around it. */
 static void take_name(const char *name, size_t cap, char *out) {
     snprintf(out, HELLO_NAME_BYTES, "%.*s", (int)cap, name);
     printable_quote(out, HELLO_NAME_BYTES);
@@ -33,8 +33,8 @@ static int check_version(uint16_t major, uint16_t minor, char *why, size_t cap) 
     return ERR_VERSION;
 }
 
-/* A job that computes nothing is told from others by its name wherever people see it, and what was
- * measured of it is remembered for its like alone. */
+/* Marks a null job, which computes nothing, by its name wherever users see it. Its measurements are
+ * used for null jobs only. */
 static void mark_null(struct hello *h) {
     if (!(h->job.flags & WIRE_JOB_NULL)) return;
     job_tag(h->name, sizeof(h->name));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A message to the worker without the descriptor says why there is none.
+ * A message to the worker without a descriptor contains the reason.
  */
 #include "daemon/broker/clients/lending.h"
 
@@ -24,8 +24,8 @@ static int tell(const struct client *c, int fd, int why) {
     return channel_tell(&c->gpu->worker.channel, &msg, &fd, fd >= 0);
 }
 
-/* Of a descriptor that its owner may not be able to close the worker must not be the one who has to
- * (file systems of users): it gets memfds alone, and sockets with nothing in them. */
+/* Checks a client's descriptor. Closing some files can block (user-space file systems), which must
+ * not happen to the worker. So it only gets memfds, and empty sockets. */
 static int check_file(int fd, bool keep) {
     uint64_t bytes;
 

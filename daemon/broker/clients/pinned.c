@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A memfd's blocks are what is in use of it, whoever wrote there.
+ * A memfd's blocks show how much of it is in use, whoever wrote there.
  */
 #include "daemon/broker/clients/pinned.h"
 
@@ -10,14 +10,14 @@
 #include "common/text/units.h"
 #include "daemon/broker/clients/ending.h"
 
-/* What of its host window shows files of its own is as much pinned, all of it. */
+/* Pinned memory of a client. Mapped files in its host window count in full. */
 static uint64_t bytes_of(const struct client *c) {
     const struct wire_completion *page = c->attachment ? c->attachment->completion : NULL;
 
     return pages_pinned(&c->pages) + (page ? atom_load_relaxed(&page->stats.file_bytes) : 0);
 }
 
-/* Looks at all clients of the user; returns the one that grew most. */
+/* Checks all clients of the user; returns the one that grew most. */
 static struct client *look_at(struct clients *clients, struct user *u) {
     struct client *grown = NULL;
     uint64_t most = 0;
@@ -56,7 +56,7 @@ static void end_grown(struct user *u, struct client *c) {
 void pinned_look(struct clients *clients) {
     struct list *pos, *tmp;
 
-    /* A user whose last client is ended is not there any more. */
+    /* A user disappears with the last client that is ended. */
     list_each_safe(pos, tmp, &clients->users->list) {
         struct user *u = list_entry(pos, struct user, link);
         struct client *grown = look_at(clients, u);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pinned and staging memory of each user's jobs: clients use it without asking, so it is looked at.
+ * Limits pinned and staging memory of each user's jobs. Clients use it without asking, so it is
+ * measured.
  */
 #ifndef DAEMON_BROKER_CLIENTS_PINNED_H
 #define DAEMON_BROKER_CLIENTS_PINNED_H
 
 #include "daemon/broker/clients/client.h"
 
-/* Call about once a second. Of a user that has too much, the job that grew most since the last look
- * is ended. */
+/* Call about once a second. Ends the job that grew most since the previous check if its user
+ * exceeds the limit. */
 void pinned_look(struct clients *clients);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scans of the clients: there are a few hundred, and one waits or leaves now and then.
+ * Scans the clients: there are a few hundred, and they wait or leave rarely.
  */
 #include "daemon/broker/clients/places.h"
 
@@ -14,13 +14,14 @@
 #include "daemon/broker/clients/refuse.h"
 #include "daemon/broker/jobs/runs.h"
 
-#define BEGINNING_PART 8 /* of all places */
+#define BEGINNING_PART 8 /* divisor of all places */
 
 uint64_t places_most_beginning(const struct config *config) {
     return config->max_jobs / BEGINNING_PART ? config->max_jobs / BEGINNING_PART : 1;
 }
 
-/* ---- who may have one ------------------------------------------------------------------------ */
+/* ---- eligibility ------------------------------------------------------------------------------
+ */
 
 static bool is_beyond_user(const struct client *c) {
     const struct user *u = c->user;
@@ -37,7 +38,7 @@ static bool may_have(const struct client *c) {
            c->user->beginning < places_most_beginning(c->clients->config);
 }
 
-/* Another process of its run is attached, on whatever GPU. */
+/* Another process of its run is attached, on any GPU. */
 static bool has_peer(const struct client *c) {
     const struct gpus *gpus = c->clients->gpus;
     char name[GROUPS_NAME_BYTES];
@@ -49,8 +50,8 @@ static bool has_peer(const struct client *c) {
     return false;
 }
 
-/* A process whose run has begun goes first; then the user with the fewest places, then who came
- * first. */
+/* Order of waiting clients: processes whose run has begun, then the user with the fewest places,
+ * then arrival. */
 static bool goes_before(const struct client *a, const struct client *b) {
     bool peer = has_peer(a);
 
@@ -71,7 +72,7 @@ static struct client *find_next(const struct clients *all) {
     return best;
 }
 
-/* One that would wait for others' places, while others may wait for it. */
+/* Returns a client that would wait for others' places while others may wait for it, or NULL. */
 static struct client *find_stranded(const struct clients *all) {
     const struct list *pos;
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Places: at most max_jobs clients are jobs, or about to be. A client whose hello was good and for
- * which there is no place waits in a queue. Of the users that wait, the one with the fewest places
- * gets the next, so that nobody's many jobs keep others out; and of one user's clients only a part
- * of all places (places_most_beginning) is given to such as have not accepted their windows, so
- * that clients that say nothing keep nobody out.
+ * Places: at most max_jobs clients are jobs or about to be. A client with a valid hello for which
+ * there is no place waits in a queue. The waiting user with the fewest places gets the next one, so
+ * that one user's many jobs do not block others. Clients of one user that have not accepted their
+ * windows get at most places_most_beginning places, so that silent clients block nobody.
  *
- * A process of a run of which another process has a place never waits for one: it is refused.
+ * A process of a run in which another process has a place never waits for one: it is refused.
  *
  * Owner: struct clients. Thread: the loop's.
  */
@@ -15,24 +14,24 @@
 
 #include "daemon/broker/clients/client.h"
 
-/* `begin` is what a client does that has a place. / Before the loop ends. */
+/* `begin` is called for a client that got a place. places_stop: before the loop ends. */
 void places_init(struct clients *clients, void (*begin)(struct client *c));
 void places_stop(struct clients *clients);
 
-/* The client's hello was good: it begins, waits, or is refused. It may be
- * closed when this returns. */
+/* Called after a valid hello: the client begins, waits, or is refused. It may be closed on return.
+ */
 void places_ask(struct client *c);
-/* Gives free places to clients that wait. */
+/* Gives free places to waiting clients. */
 void places_give(struct clients *clients);
 /* The client is a job from now on. */
 void places_settle(struct client *c);
 
-/* The most clients of one user that may have a place before they are jobs. */
+/* Largest number of one user's clients that have a place and are not jobs yet. */
 uint64_t places_most_beginning(const struct config *config);
 
-/* The waiting client with the lowest job number above `after`; NULL: there is none. */
+/* Returns the waiting client with the lowest job number above `after`; NULL: there is none. */
 struct client *places_next(const struct clients *clients, uint64_t after);
-/* Why it waits, for people, and its place in the queue, from 1. */
+/* Explains for people why the client waits; returns its place in the queue, from 1. */
 uint32_t places_explain(const struct client *c, char *why, size_t cap);
 
 #endif

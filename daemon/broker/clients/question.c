@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The answer goes into an empty socket, which has room for it: nobody waits for a slow reader.
+ * The answer goes into an empty socket, which has room for it: a slow reader delays nobody.
  */
 #include "daemon/broker/clients/question.h"
 
@@ -14,7 +14,7 @@
 #include "daemon/broker/jobs/share.h"
 #include "daemon/broker/worker/board.h"
 
-/* Device memory that a new job of the user could have. */
+/* Device memory that a new job of the user could get. */
 static uint64_t free_bytes(const struct client *c, uint64_t total_bytes) {
     uint64_t limit = c->user->limits.value[LIMIT(user_device_memory)], has, free = total_bytes;
     struct wire_board board;
@@ -42,8 +42,8 @@ static void answer(struct client *c) {
     client_close(c);
 }
 
-/* The one that it asks for; else that of the process's job; else the first that may have something
- * to say. NULL: there is none of that number. */
+/* Returns the GPU that the client asks about; else that of its process's job; else the first that
+ * may have an answer. NULL: there is no GPU of that number. */
 static struct gpu *find_gpu(const struct client *c) {
     struct gpus *all = c->clients->gpus;
     struct gpu *g;
@@ -56,7 +56,7 @@ static struct gpu *find_gpu(const struct client *c) {
     return &all->items[0];
 }
 
-/* A worker that went leaves its device, which the next one will have as well. */
+/* Answers from the device of an ended worker as well, because the next one will have the same. */
 void question_answer(struct client *c) {
     char why[GPUS_WHY_BYTES];
     const struct worker *w;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A refusal's text is in the offer as well as in the welcome, since the client waits for one of
+ * A refusal's text is in the offer as well as in the welcome, because the client waits for one of
  * them.
  */
 #include "daemon/broker/clients/refuse.h"
@@ -32,8 +32,8 @@ void refuse_connection(int fd, int result, const char *text) {
     fdutil_close(&fd);
 }
 
-/* A worker ended that was about to have it: the library asks for the next one, and knows itself
- * when that was in vain. */
+/* A worker ended just before the client was welcomed: the library connects again, and notices
+ * itself when that fails. */
 static bool comes_again(const struct client *c, int result) {
     return c->state == CLIENT_OFFERED && result == ERR_WORKER_LOST;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The first message about a run's end counts. A process of the run may send one too; the launcher
+ * The first message about a run's end wins. A process of the run may send one too; the launcher
  * sends its own when the command has ended.
  */
 #include "daemon/broker/clients/told.h"
@@ -30,7 +30,7 @@ void told_command(struct client *c, const void *msg, size_t bytes) {
     memcpy(c->attachment->job.command, text, sizeof(text));
 }
 
-/* "3", "SIGKILL", "SIG64" */
+/* Prints "3", "SIGKILL" or "SIG64". */
 static void print_exit(const struct wire_exit *e, char *out, size_t cap) {
     const char *name = e->signal ? sigabbrev_np(e->signal) : NULL;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Facts for the history that only the job's side knows: its command line, and how the command of
- * a `salusctl run` ended. Both are claims of the jobs' user, and are told of no others. Whatever
- * they are, the client may be closed when these return.
+ * Facts for the history that only the job's side knows: its command line, and how the command of a
+ * `salusctl run` ended. Both are claims of the jobs' user, and are never shown for others' jobs.
+ * The client may be closed when these return.
  */
 #ifndef DAEMON_BROKER_CLIENTS_TOLD_H
 #define DAEMON_BROKER_CLIENTS_TOLD_H
@@ -11,7 +11,7 @@
 
 /* Takes the command line of a running client, once. */
 void told_command(struct client *c, const void *msg, size_t bytes);
-/* Takes how a command ended, which comes instead of a hello; closes the connection. */
+/* Takes the end of a command, which comes instead of a hello; closes the connection. */
 void told_exit(struct client *c, const void *msg, size_t bytes);
 
 #endif

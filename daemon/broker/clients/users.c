@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list that is scanned: there are as many users as have connections. What belongs to nobody any
- * more is forgotten, so that it cannot grow by itself.
+ * A list that is scanned: it has as many users as have connections. A user without connections is
+ * removed, so that the list cannot grow without bound.
  */
 #include "daemon/broker/clients/users.h"
 
@@ -17,7 +17,7 @@
 #define SO_PEERGROUPS 59 /* Linux 4.13 */
 #endif
 
-/* A job can hardly do with less: its staging buffers lie there as well. */
+/* The smallest useful host window: it holds a job's staging buffers as well. */
 #define WINDOW_LEAST (64ull << 20)
 
 void users_init(struct users *users, const struct config *config, struct gpus *gpus) {
@@ -49,7 +49,7 @@ const struct user *users_next(const struct users *users, uint64_t least) {
     return best;
 }
 
-/* The kernel's word, so that no name service is asked while others wait. */
+/* Reads groups from the kernel, so that no name service is asked while others wait. */
 static void read_groups(struct user *u, int fd, gid_t first) {
     socklen_t bytes = sizeof(u->groups) - sizeof(u->groups[0]);
 
@@ -83,7 +83,7 @@ static void forget_if_gone(struct user *u) {
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* False, with the reason, when `used` is all that the limit allows. */
+/* Returns false, with the reason, when `used` has reached the limit. */
 static bool has_room(struct user *u, int limit, uint64_t used, const char *what, char *why) {
     char text[LIMITS_TEXT_BYTES];
 
@@ -179,7 +179,7 @@ uint64_t users_operations(const struct users *users, uid_t uid) {
     return most;
 }
 
-/* " on GPU 1", where there are others. */
+/* Prints " on GPU 1" if there are several GPUs. */
 static void print_where(const struct users *users, const struct gpu *g, char out[24]) {
     out[0] = '\0';
     if (users->gpus->count > 1) snprintf(out, 24, " on GPU %u", g->number);
