@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages about kernels. After something was forgotten, what the worker sent before it knew that
- * is dropped: it bears an older number.
+ * Messages about kernels. After profiles were deleted, batches that the worker sent before it knew
+ * are dropped: they have an older generation.
  */
 #include "daemon/broker/store/kernel_link.h"
 
@@ -23,7 +23,7 @@ bool kernel_link_known(const struct kernel_link *k) {
     return k->store && k->store->known;
 }
 
-/* A worker that does not get it does without. */
+/* Sends profiles to the worker; a failure is only logged. */
 static void give(struct kernel_link *k, bool profiles) {
     struct wire_worker_msg msg = {.kind = WIRE_KERNELS};
     int fd = kernel_wire_pack(&k->store->set, profiles);
@@ -39,7 +39,7 @@ void kernel_link_ready(struct kernel_link *k) {
     const struct wire_device *d = &k->worker->device;
 
     k->store = kernel_stores_of(k->stores, d->name, d->sm_count);
-    k->generation = 0; /* of a new worker */
+    k->generation = 0; /* a new worker begins at 0 */
     if (k->store) give(k, true);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known of kernels, between the store of a GPU's kind and its worker: each worker is given
- * all of it, and again what was imported; what it learns goes into the store, and reaches the other
- * GPUs of its kind with their next worker. Owner: struct gpu. Thread: the loop's.
+ * Transfers kernel profiles between the store for a GPU's kind and the GPU's worker. Each worker is
+ * sent all profiles when it is ready, and imported ones again. The profiles that it learns go into
+ * the store, and reach other GPUs of the kind with their next worker. Owner: struct gpu. Thread:
+ * the loop's.
  */
 #ifndef DAEMON_BROKER_STORE_KERNEL_LINK_H
 #define DAEMON_BROKER_STORE_KERNEL_LINK_H
@@ -13,22 +14,22 @@
 
 struct kernel_link {
     struct kernel_stores *stores;
-    struct kernel_store *store; /* of its kind; NULL: not known yet */
+    struct kernel_store *store; /* store of its kind; NULL: unknown yet */
     struct worker *worker;
     uint32_t generation; /* of the latest WIRE_FORGET to this worker */
-    bool complained;     /* of a profile that could not be kept */
+    bool complained;     /* a profile that could not be stored was logged */
 };
 
 void kernel_link_init(struct kernel_link *k, struct kernel_stores *stores, struct worker *worker);
-/* Whether it has a store that may be asked and changed. */
+/* It has a store that may be read and changed. */
 bool kernel_link_known(const struct kernel_link *k);
 
-/* The worker is ready: this is its device. */
+/* The worker is ready, and its device known. */
 void kernel_link_ready(struct kernel_link *k);
-/* WIRE_PROFILES. What is not fit to be kept is dropped, and that said once. */
+/* Handles WIRE_PROFILES. Profiles that cannot be stored are dropped, which is logged once. */
 void kernel_link_learn(struct kernel_link *k, struct kernel_wire_batch *b);
 
-/* The store has changed by hand: the worker, where one is ready, is told. */
+/* The store was changed by a request: a ready worker is told. */
 void kernel_link_imported(struct kernel_link *k);
 void kernel_link_forgotten(struct kernel_link *k, const struct kernel_set_filter *f);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading for a device, learning, importing, forgetting.
+ * Loads profiles for a device, learns, imports and deletes them.
  */
 #include "daemon/broker/store/kernel_store.h"
 
@@ -17,7 +17,7 @@
 #include "daemon/kernels/kernel_text.h"
 
 #define TOPIC "kernel"
-#define WRITE_AFTER_MS 5000 /* printing a full set takes the loop some 100 ms */
+#define WRITE_AFTER_MS 5000 /* printing a full set blocks the loop for some 100 ms */
 #define NAME_BYTES (STORE_PATH_BYTES + sizeof(((struct kernel_set_device *)0)->name) + 16)
 
 static void print(const void *set, struct buf *out) {
@@ -50,7 +50,7 @@ void kernel_store_finish(struct kernel_store *k) {
 
 /* ---- files of devices ------------------------------------------------------------------------ */
 
-/* Where a device's file waits for it: <path>.NVIDIA-A100-108. */
+/* The name of a device's file while another device is in use: <path>.NVIDIA-A100-108. */
 static void place_of(const struct kernel_store *k, const struct kernel_set_device *d,
                      char out[NAME_BYTES]) {
     size_t at = (size_t)snprintf(out, NAME_BYTES, "%s.", k->file.path);
@@ -82,7 +82,7 @@ static bool bring_back(const struct kernel_store *k) {
     return rename(place, k->file.path) == 0;
 }
 
-/* Reads the file into the empty set: true where there is nothing more to try. */
+/* Reads the file into the empty set. Returns true when there is nothing more to try. */
 static bool load(struct kernel_store *k) {
     struct kernel_set_device device = k->set.device, of;
     char why[KERNEL_PROFILE_WHY_BYTES] = "";
@@ -110,7 +110,7 @@ static bool load(struct kernel_store *k) {
     return true;
 }
 
-/* Whether the file at the common place is of this device. */
+/* The file at the common path is this device's. */
 static bool is_in_common(struct kernel_store *k) {
     struct kernel_set_device device = k->set.device;
     char why[KERNEL_PROFILE_WHY_BYTES], *text = NULL;
@@ -126,8 +126,8 @@ static bool is_in_common(struct kernel_store *k) {
     return same;
 }
 
-/* To the file under its name, which a daemon with this GPU alone may have kept at the common place.
- */
+/* Switches to the file under the device's own name. A daemon with only this GPU may have used the
+ * common path. */
 static void go_apart(struct kernel_store *k) {
     char place[NAME_BYTES];
     int n;
@@ -180,7 +180,7 @@ int kernel_store_learn(struct kernel_store *k, struct kernel_profile *p, char *w
     return err;
 }
 
-/* Tables of other tools are of no device: theirs has no SMs. */
+/* Tables of other tools belong to no device: their number of SMs is 0. */
 static int may_import(const struct kernel_store *k, const struct kernel_set *from, uint32_t uid,
                       char *why) {
     if (!k->known)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel_store for each kind of device that is served: GPUs of one kind share one. Where there is
- * one GPU its file is the configured one; where there are several, each kind's file has the kind's
- * name from the first, as that of a device that is not at hand has anyway.
+ * A kernel_store for each kind of device: GPUs of the same kind share one. With one GPU its file is
+ * the configured one. With several, each kind's file has the kind's name, like the file of a device
+ * that is not in use.
+ *
  * Owner: struct gpus. Thread: the loop's.
  */
 #ifndef DAEMON_BROKER_STORE_KERNEL_STORES_H
@@ -14,18 +15,19 @@
 struct kernel_stores {
     uv_loop_t *loop;
     char path[STORE_PATH_BYTES];
-    bool several; /* GPUs */
+    bool several; /* there are several GPUs */
     unsigned count;
     struct kernel_store items[CONFIG_GPUS_MAX];
 };
 
 void kernel_stores_open(struct kernel_stores *s, const struct config *config, uv_loop_t *loop);
-void kernel_stores_stop(struct kernel_stores *s); /* their timers; once, before the loop ends */
+void kernel_stores_stop(
+    struct kernel_stores *s); /* stops their timers; once, before the loop ends */
 void kernel_stores_finish(struct kernel_stores *s);
 
-/* The only one there is, whatever its device will be; NULL where there are several GPUs. */
+/* Returns the only store, whatever its device will be; NULL if there are several GPUs. */
 struct kernel_store *kernel_stores_only(struct kernel_stores *s);
-/* The one of this device, theirs; NULL: there have been more kinds than GPUs. */
+/* Returns the store of this device, which stays theirs; NULL: there were more kinds than GPUs. */
 struct kernel_store *kernel_stores_of(struct kernel_stores *s, const char *name, uint32_t sms);
 
 #endif

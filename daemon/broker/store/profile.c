@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table and its text: a line with the version and the number of entries, then a line an entry.
+ * The table and its text form: a line with the version and the number of entries, then one line per
+ * entry.
  */
 #include "daemon/broker/store/profile.h"
 
@@ -94,7 +95,7 @@ void profile_print(const struct profiles *p, struct buf *b) {
     }
 }
 
-/* Takes the next line, without its end; false where there is none that ends and fits. */
+/* Takes the next line without its newline. Returns false when it is incomplete or too long. */
 static bool take_line(const char **text, const char *end, char out[LINE_BYTES]) {
     size_t left = (size_t)(end - *text);
     const char *newline = memchr(*text, '\n', left);
@@ -107,7 +108,7 @@ static bool take_line(const char **text, const char *end, char out[LINE_BYTES]) 
     return true;
 }
 
-/* `count` numbers and nothing else. */
+/* Reads exactly `count` numbers. */
 static bool take_numbers(char *line, uint64_t *out, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const char *word = strsep(&line, " ");

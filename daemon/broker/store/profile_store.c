@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading, filling, learning.
+ * Reads program profiles, fills in jobs' needs, and learns.
  */
 #include "daemon/broker/store/profile_store.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading, setting aside, writing. The pool writes and syncs a file beside the right one; the loop
- * then renames it, unless what it says has been overtaken by a flush meanwhile.
+ * Reads, sets aside, writes. The thread pool writes and syncs a file beside the final one. The loop
+ * then renames it, unless a flush has written newer data meanwhile.
  */
 #include "daemon/broker/store/store_file.h"
 
@@ -17,7 +17,7 @@
 
 #define NAME_BYTES (STORE_PATH_BYTES + 16)
 
-/* systemd gives several directories separated by colons; ours is the first. */
+/* systemd passes several directories separated by colons; ours is the first. */
 void store_file_place(const char *name, const char *run_dir, char out[STORE_PATH_BYTES]) {
     const char *state = getenv("STATE_DIRECTORY");
 
@@ -85,7 +85,7 @@ void store_file_unusable(const struct store_file *f, int err, const char *why) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* All of the text, on the disk. */
+/* Writes the whole text to disk. */
 static int write_whole(const char *path, const void *text, size_t bytes) {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), err = 0;
 
@@ -110,7 +110,7 @@ static void conclude(struct store_file *f, int err) {
     f->complained = err < 0;
 }
 
-/* What was written takes the file's place, or goes. */
+/* Renames the written file to its final name, or removes it. */
 static int put_in_place(const struct store_file *f, const char *written) {
     int err = rename(written, f->path) < 0 ? -errno : 0;
 
@@ -122,12 +122,12 @@ struct writing {
     uv_work_t work;
     struct store_file *file;
     struct buf text;
-    char path[NAME_BYTES]; /* of what is being written */
+    char path[NAME_BYTES]; /* of the file being written */
     uint64_t generation;
     int err;
 };
 
-static void on_work(uv_work_t *work) { /* in a thread of the pool: touches `work` alone */
+static void on_work(uv_work_t *work) { /* in a thread of the pool: accesses only `work` */
     struct writing *w = work->data;
 
     w->err = write_whole(w->path, w->text.data, w->text.len);
@@ -181,7 +181,7 @@ void store_file_flush(struct store_file *f) {
     f->generation++;
     if ((!f->dirty && !f->writing) || !*f->path) return;
     f->dirty = false;
-    snprintf(path, sizeof(path), "%s.now", f->path); /* .new may be being written */
+    snprintf(path, sizeof(path), "%s.now", f->path); /* the pool may be writing .new */
     buf_init(&text);
     f->print(f->owner, &text);
     err = text.failed ? -ENOMEM : write_whole(path, text.data, text.len);

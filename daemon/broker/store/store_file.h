@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file that remembers something over the daemon's life: read at the start, written some time
- * after a change, in libuv's thread pool, since a disk may take its time. All of it or nothing of
- * it is on the disk, whatever happens. A file that cannot be understood is set aside, one that
- * cannot be written is said once: neither stops the daemon. Owner: whoever remembers. Thread: the
- * loop's.
+ * A file with data that outlives the daemon: read at start, written some time after a change, in
+ * libuv's thread pool, because a disk may be slow. Writes are atomic. A file that cannot be parsed
+ * is set aside; one that cannot be written is logged once. Neither stops the daemon. Owner: the
+ * owner of the data. Thread: the loop's.
  */
 #ifndef DAEMON_BROKER_STORE_STORE_FILE_H
 #define DAEMON_BROKER_STORE_STORE_FILE_H
@@ -19,40 +18,41 @@
 #define STORE_PATH_BYTES 600
 
 struct store_file {
-    const char *topic; /* of log records */
-    size_t bytes_max;  /* what is longer was not written by us */
-    uint64_t delay_ms; /* from the first change until it is written */
+    const char *topic; /* topic of log records */
+    size_t bytes_max;  /* a longer file was not written by us */
+    uint64_t delay_ms; /* from the first change to the write */
     void (*print)(const void *owner, struct buf *out);
     const void *owner;
 
-    char path[STORE_PATH_BYTES]; /* empty: nothing is kept */
+    char path[STORE_PATH_BYTES]; /* empty: nothing is stored */
     uv_loop_t *loop;
     uv_timer_t timer;
-    uint64_t generation; /* writings begun in an earlier one came too late */
+    uint64_t generation; /* writes begun in an earlier generation are discarded */
     bool dirty, writing, complained, stopped;
 };
 
-/* Where a name of the configuration is: "" and what begins with '/' as it is, else in systemd's
- * STATE_DIRECTORY, or the run directory where there is none. */
+/* Builds the path of a configured name: "" and names that begin with '/' are unchanged; others lie
+ * in systemd's STATE_DIRECTORY, or without one in the run directory. */
 void store_file_place(const char *name, const char *run_dir, char out[STORE_PATH_BYTES]);
 
-/* The fields of the first paragraph and the path are filled. The timer is the loop's. */
+/* Initialises the rest; the caller has set the members of the first paragraph and the path. The
+ * timer is the loop's. */
 void store_file_init(struct store_file *f, uv_loop_t *loop);
-/* No writing begins from now on; the timer is closed. Once. */
+/* Begins no more writes and closes the timer. Once. */
 void store_file_stop(struct store_file *f);
 
-/* All of the file, for the caller to free: 0; -ENOENT also where nothing is kept; -EFBIG and other
- * -errno. */
+/* Reads the whole file, for the caller to free. Returns 0; -ENOENT, also when nothing is stored;
+ * -EFBIG or another -errno. */
 int store_file_read(const struct store_file *f, char **out, size_t *bytes);
-/* The path becomes <path>.corrupt. */
+/* Renames the file to <path>.corrupt. */
 void store_file_set_aside(const struct store_file *f, const char *why);
-/* What was just read could not be: says so, and sets it aside where it is the file's fault (-EINVAL
- * with `why`, -EFBIG). */
+/* Reports that the file just read is unusable, and sets it aside if that is the file's fault
+ * (-EINVAL with `why`, -EFBIG). */
 void store_file_unusable(const struct store_file *f, int err, const char *why);
 
-/* Something changed. */
+/* Called when the data changed. */
 void store_file_touch(struct store_file *f);
-/* What changed is written now, by this thread; what the pool is writing is given up. */
+/* Writes changed data now, in this thread; a write in progress in the pool is discarded. */
 void store_file_flush(struct store_file *f);
 
 #endif
