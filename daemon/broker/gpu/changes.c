@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each change remembers what was before.
+ * Each change remembers the previous state.
  */
 #include "daemon/broker/gpu/changes.h"
 
@@ -17,7 +17,7 @@
 struct change {
     struct list link;
     struct control *requester; /* NULL: nobody waits for the answer */
-    uint32_t job_id;           /* 0: of the policy */
+    uint32_t job_id;           /* 0: a change of the policy */
     struct wire_job job_before, job;
     struct policy_config policy_before, policy;
 };
@@ -61,7 +61,7 @@ static void free_change(struct change *c) {
     free(c);
 }
 
-/* Where telling fails the worker is lost, and changes_lost answers. */
+/* If telling fails, the worker is lost and changes_lost answers. */
 int changes_job(struct changes *all, struct attachment *a, const struct wire_job *spec,
                 struct control *requester) {
     struct change *c;
@@ -133,7 +133,8 @@ bool changes_lost(struct changes *all, struct control **requester) {
     struct change *c = list_entry(all->list.next, struct change, link);
 
     if (list_empty(&all->list)) return false;
-    if (c->job_id) take_back(all, c); /* the configuration is for the next worker as well */
+    if (c->job_id)
+        take_back(all, c); /* a policy configuration applies to the next worker as well */
     *requester = c->requester;
     free_change(c);
     return true;

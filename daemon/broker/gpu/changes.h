@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a GPU's worker was told to change, jobs and policies, and has not answered: it counts at
- * once here, and is taken back when the worker says that it could not. Answers come in the order of
- * what was told.
+ * Changes of jobs and policies that a GPU's worker was told and has not answered. A change takes
+ * effect here at once, and is reverted if the worker reports that it failed. Answers come in the
+ * order of the changes.
  *
  * Owner: struct gpu. Thread: the loop's.
  */
@@ -11,12 +11,13 @@
 
 #include "daemon/broker/jobs/attachments.h"
 
-struct control; /* who waits for an answer; only its pointer is kept */
+struct control; /* a requester, of which only the pointer is stored */
 
 struct changes {
     struct list list;
-    struct policy_config policy; /* of policies: the configuration's, then the latest request's */
-    struct policy_config told;   /* what the worker was started with or told since */
+    /* Chosen policies: the configuration's, then the latest request's. */
+    struct policy_config policy;
+    struct policy_config told; /* policies that the worker started with or was told since */
     struct attachments *attachments;
     struct worker *worker;
 };
@@ -24,25 +25,28 @@ struct changes {
 void changes_init(struct changes *all, const struct policy_config *policy,
                   struct attachments *attachments, struct worker *worker);
 
-/* Tells the worker; `asker` (or NULL) waits for its answer. 0 or -ENOMEM. 1: no worker has the job
- * now, and the next one is told when it gets it. */
+/* Tell the worker; `requester` (or NULL) waits for the answer. Return 0 or -ENOMEM; changes_job
+ * returns 1 if no worker has the job now, and the next one will be told when it gets the job. */
 int changes_job(struct changes *all, struct attachment *a, const struct wire_job *spec,
                 struct control *requester);
 int changes_policy(struct changes *all, const struct policy_config *policy,
                    struct control *requester);
 
-/* Other policies are chosen, and nobody waits; told once there is a worker that is ready. */
+/* Chooses other policies without a requester. A ready worker is told at once, another when it is
+ * ready. */
 void changes_configure(struct changes *all, const struct policy_config *policy);
-/* A worker begins with what is chosen. / It is ready: it is told what was chosen meanwhile. */
+/* changes_started: a worker starts with the chosen policies. changes_ready: it is ready, and is
+ * told what was chosen meanwhile. */
 void changes_started(struct changes *all);
 void changes_ready(struct changes *all);
 
-/* WIRE_DID, the answer to the oldest: ERR_PROTOCOL when there is none. *asker: who waits for it, or
- * NULL. */
+/* Handles WIRE_DID, the answer to the oldest change. Returns ERR_PROTOCOL when there is none.
+ * *requester: who waits for it, or NULL. */
 int changes_did(struct changes *all, const struct wire_worker_msg *msg, struct control **requester);
-/* The worker is gone: forgets the oldest; *asker as above. False: there was none left. */
+/* The worker is gone: drops the oldest change and sets *requester as above. Returns false when none
+ * was left. */
 bool changes_lost(struct changes *all, struct control **requester);
-/* Nobody waits there any more. */
+/* The requester no longer waits. */
 void changes_forget(struct changes *all, const struct control *requester);
 
 #endif

@@ -20,7 +20,7 @@ void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
     kernel_link_init(&g->kernels, stores, &g->worker);
 }
 
-/* What the files say counts over what a request set only where the files changed. */
+/* The configuration overrides a request's policies only where it has changed. */
 void gpu_configure(struct gpu *g, const struct config *config) {
     struct policy_config before, after;
 

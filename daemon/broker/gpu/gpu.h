@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A GPU of the broker: all that it has alone. Its worker, with the channel to it, the device that
- * it opened and the board that it shows; the jobs on it and their address windows; its policy, and
- * what was told to the worker and is not answered; what is known of kernels on devices of its kind.
- * Who starts and ends its worker is life/supervise.h, one for each; what GPUs share is in gpus.h.
+ * Everything that belongs to one GPU: its worker, with the channel, the opened device and the
+ * board; the jobs on it and their address windows; its policy, and changes that the worker has not
+ * answered; the kernel profiles for its kind of device. life/supervise.h starts and ends the
+ * worker, one for each GPU; gpus.h has what GPUs share.
  *
  * Owner: struct gpus. Thread: the loop's.
  */
@@ -15,8 +15,8 @@
 #include "daemon/broker/store/kernel_link.h"
 
 struct gpu {
-    uint32_t number;      /* from 0, as people name it */
-    struct config config; /* the broker's, with what [gpu N] says over it */
+    uint32_t number;      /* from 0, as users name it */
+    struct config config; /* the broker's, overridden by [gpu N] */
     struct worker worker;
     struct attachments attachments;
     struct changes changes;
@@ -26,13 +26,13 @@ struct gpu {
 void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
               struct kernel_stores *stores);
 
-/* The broker's configuration has changed: policies are told to the worker where they are others. */
+/* Applies a changed configuration; changed policies are sent to the worker. */
 void gpu_configure(struct gpu *g, const struct config *config);
 
-/* The worker opened its device: from here on the GPU has this one. */
+/* The worker has opened this device, which is the GPU's from now on. */
 void gpu_opened(struct gpu *g, const struct wire_device *device);
 
-/* How many jobs people see on it. */
+/* Number of jobs that users see on it. */
 unsigned gpu_jobs(const struct gpu *g);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A handful of GPUs, which are scanned.
+ * There are few GPUs, so that lists are scanned.
  */
 #include "daemon/broker/gpu/gpus.h"
 
@@ -30,9 +30,9 @@ void gpus_finish(struct gpus *all) {
 
 /* ---- which one a job gets -------------------------------------------------------------------- */
 
-/* How well a GPU would do for a job; what stands first counts first. */
+/* How well a GPU suits a job, the most important criterion first. */
 struct merit {
-    bool ready, hoped; /* now; at all */
+    bool ready, hoped; /* ready now; not given up */
     bool fits;
     uint64_t promised_bytes, device_bytes;
     unsigned jobs;
@@ -51,7 +51,7 @@ static struct merit merit_of(const struct gpu *g, const struct gpus_ask *ask) {
     return m;
 }
 
-/* a / b, compared without a division. */
+/* Compares promised_bytes / device_bytes of a and b without a division. */
 static int compare_parts(const struct merit *a, const struct merit *b) {
     unsigned __int128 left = (unsigned __int128)a->promised_bytes * b->device_bytes;
     unsigned __int128 right = (unsigned __int128)b->promised_bytes * a->device_bytes;
@@ -150,7 +150,7 @@ void gpus_print_trouble(const struct gpus *all, const struct gpu *g, char *out, 
         snprintf(out, cap, "GPU %u: %s", g->number, g->worker.trouble);
 }
 
-/* ---- jobs, whichever GPU they are on --------------------------------------------------------- */
+/* ---- jobs on any GPU ------------------------------------------------------------------------- */
 
 uint32_t gpus_next_job(struct gpus *all) {
     if (++all->last_job == 0) all->last_job = 1;
