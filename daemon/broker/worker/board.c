@@ -11,8 +11,9 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 
-#define TRIES \
-    100 /* the writer needs some microseconds; one that is stopped in between needs for ever */
+#define TRIES                                                                           \
+    100 /* the writer needs microseconds; one that is stopped in between never finishes \
+         */
 
 const struct wire_board *board_open(int fd, int *err) {
     void *map;
@@ -39,7 +40,7 @@ bool board_read(const struct wire_board *b, struct wire_board *out) {
         }
         memcpy((char *)out + sizeof(out->seq), (const char *)b + sizeof(b->seq),
                sizeof(*b) - sizeof(b->seq));
-        atom_fence(); /* the copy is complete before we look whether it was disturbed */
+        atom_fence(); /* the copy is complete before the sequence is checked again */
         if (atom_load_acquire(&b->seq) != before) continue;
         if (out->lane_count > WIRE_LANES) out->lane_count = WIRE_LANES;
         out->policy.lane[sizeof(out->policy.lane) - 1] = '\0';

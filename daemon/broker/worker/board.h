@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The page on which the worker shows its lanes. The worker may write at any time, or die while it
- * does: a reader tries a few times and then does without. Owner: the broker.
+ * writes: a reader tries a number of times and then gives up. Owner: the broker.
  */
 #ifndef DAEMON_BROKER_WORKER_BOARD_H
 #define DAEMON_BROKER_WORKER_BOARD_H
@@ -10,12 +10,12 @@
 
 #include "proto/wire/wire.h"
 
-/* Maps a sealed memfd read-only; NULL with -errno in *err. Keeps nothing of `fd`. */
+/* Maps a sealed memfd read-only. Returns NULL with -errno in *err. Does not keep `fd`. */
 const struct wire_board *board_open(int fd, int *err);
 void board_close(const struct wire_board *b); /* accepts NULL */
 
-/* A consistent copy: lane_count is at most WIRE_LANES, texts end. False when there is no board or
- * it could not be read in one piece. */
+/* Makes a consistent copy: lane_count is at most WIRE_LANES, and texts are terminated. Returns
+ * false when there is no board or no consistent copy could be made. */
 bool board_read(const struct wire_board *b, struct wire_board *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The outbox is bounded: a worker that reads nothing is as good as dead long before it is full.
+ * The outbox is bounded: a worker that does not read is ended long before it is full.
  */
 #include "daemon/broker/worker/channel.h"
 
@@ -14,11 +14,11 @@
 
 #define OUTBOX_MAX 4096u
 
-/* A message that waits. */
+/* A pending message. */
 struct message {
     struct list link;
     struct wire_worker_msg msg;
-    int fds[CHANNEL_FDS], nfds; /* ours */
+    int fds[CHANNEL_FDS], nfds; /* duplicates owned by the message */
 };
 
 void channel_init(struct channel *c) {
@@ -84,12 +84,13 @@ static int post(struct channel *c, const struct wire_worker_msg *msg, const int 
     int err = -EAGAIN;
 
     if (list_empty(&c->outbox)) err = fdutil_send(c->fd, msg, sizeof(*msg), fds, nfds);
-    if (nfds == 0 && fdutil_scarce(err)) err = -EAGAIN; /* it has to arrive */
+    if (nfds == 0 && fdutil_scarce(err))
+        err = -EAGAIN; /* a message without descriptors must arrive */
     return err == -EAGAIN ? keep_message(c, msg, fds, nfds) : err;
 }
 
-/* It does not listen. Its end is seen by the poll handle, never in the middle of a caller's work.
- */
+/* Ends a worker that does not read. The poll handle sees its end, never a caller in the middle of
+ * its work. */
 static void end_worker(const struct channel *c) {
     if (c->pid > 0) kill(c->pid, SIGKILL);
     shutdown(c->fd, SHUT_RDWR);

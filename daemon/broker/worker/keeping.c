@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A table by number. The descriptors of a worker that is started have the numbers that they have
- * here (spawn.c), so that ours leave the first few to it.
+ * A table by number. A started worker gets these descriptors under the numbers that they have here
+ * (spawn.c), so the lowest numbers are left free for it.
  */
 #include "daemon/broker/worker/keeping.h"
 
@@ -19,14 +19,14 @@
 
 #define FIRST_FD 16
 #define FIRST_PARTS 256u
-#define AT_ONCE 64u /* are let go of in the loop; memory of a GPU takes its time to be free */
+#define AT_ONCE 64u /* closed in the loop up to this number; freeing GPU memory takes time */
 
 struct keeping_part {
     int fd;         /* -1: none */
-    uint32_t start; /* of the worker that made it */
+    uint32_t start; /* ordinal of the worker that created it */
 };
 
-/* Descriptors on their way. */
+/* Descriptors that are being closed. */
 struct closing {
     uv_work_t work;
     struct keeping *keeping;
@@ -43,7 +43,7 @@ void keeping_begin(struct keeping *k) {
     k->crowded = false;
 }
 
-/* ---- one ------------------------------------------------------------------------------------- */
+/* ---- a single part --------------------------------------------------------------------------- */
 
 static int make_room(struct keeping *k, uint64_t id) {
     uint32_t cap = k->cap ? k->cap : FIRST_PARTS;
@@ -67,7 +67,7 @@ static void drop(struct keeping *k, uint64_t id) {
     k->count--;
 }
 
-/* Not one of the first few, nor of the last. */
+/* Moves the descriptor above the lowest numbers; fails for one of the last. */
 static int place(int *fd) {
     int moved = *fd;
 
@@ -80,7 +80,7 @@ static int place(int *fd) {
     return scarce_for_memory(moved) ? -EMFILE : 0;
 }
 
-/* Once a worker. */
+/* Logged once per worker. */
 static void say_crowded(struct keeping *k, int err) {
     if (k->crowded) return;
     k->crowded = true;
@@ -107,7 +107,7 @@ int keeping_take(struct keeping *k, uint64_t id, int *fd) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static void on_close(uv_work_t *work) { /* in a thread of the pool: touches `work` alone */
+static void on_close(uv_work_t *work) { /* in a thread of the pool: accesses only `work` */
     struct closing *c = work->data;
 
     for (uint32_t i = 0; i < c->count; i++)
@@ -121,7 +121,8 @@ static void on_closed(uv_work_t *work, int status) {
     free(c);
 }
 
-/* Beside the loop where they are many: false where that cannot be. */
+/* Closes many descriptors in another thread. Returns false if that is not possible or not needed.
+ */
 static bool close_beside(struct keeping *k, uint32_t end, uv_loop_t *loop) {
     struct closing *c;
 
@@ -142,7 +143,7 @@ static bool close_beside(struct keeping *k, uint32_t end, uv_loop_t *loop) {
     return true;
 }
 
-/* What workers before this one made. */
+/* Closes the parts of earlier workers. */
 static void let_go(struct keeping *k, uint32_t end, uv_loop_t *loop) {
     if (k->count == 0 || close_beside(k, end, loop)) return;
     for (uint32_t i = 0; i < k->cap; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parts of a device's memory that have a descriptor each: what is held here outlives the worker
- * that made it, and is what the next one goes on with. One that has no room here ends with its
- * worker, and whoever uses it then, too: clients' descriptors come first.
+ * Parts of a device's memory with a descriptor each. Parts that are held here outlive the worker
+ * that created them, and the next worker continues with them. A part for which there is no
+ * descriptor ends with its worker, and so do the jobs that use it: clients' descriptors have
+ * precedence.
  *
  * Owner: struct worker. Thread: the loop's.
  */
@@ -16,33 +17,34 @@
 struct keeping_part;
 
 struct keeping {
-    struct keeping_part *parts; /* by their number */
-    uint32_t cap, count;        /* of which so many are held */
-    uint32_t start;             /* of a worker, the latest */
-    unsigned closing;           /* batches that are being let go of beside the loop */
-    bool crowded;               /* one was not held for want of descriptors, which was said */
+    struct keeping_part *parts; /* by number */
+    uint32_t cap, count;        /* table size; number of parts held */
+    uint32_t start;             /* ordinal of the latest worker */
+    unsigned closing;           /* batches that are being closed in another thread */
+    bool crowded;               /* a part was not held for lack of descriptors, which was logged */
 };
 
 void keeping_init(struct keeping *k);
-/* Lets go of all at once, for good. */
+/* Closes all parts synchronously, at shutdown. */
 void keeping_finish(struct keeping *k);
 
 /* Another worker is started. */
 void keeping_begin(struct keeping *k);
 
-/* The part has this descriptor from now on, which is taken: *fd becomes -1. Below 0: it has none.
- * 0; -EINVAL: there is no such number. */
+/* Takes over the descriptor of the part; *fd becomes -1. A negative *fd: the part has none. Returns
+ * 0, or -EINVAL for an invalid number. */
 int keeping_take(struct keeping *k, uint64_t id, int *fd);
 
-/* Lets go of what earlier workers made; of all. Many of them beside the loop, which `closing` says
- * for that long: memory is free when the last who holds it lets go. */
+/* Close the parts of earlier workers, or all. Many are closed in another thread, during which
+ * `closing` is not 0: memory is free when its last holder closes it. */
 void keeping_forget(struct keeping *k, uv_loop_t *loop);
 void keeping_clear(struct keeping *k, uv_loop_t *loop);
 
-/* A sealed memfd of wire_kept that names all, by the numbers that descriptors have here. -errno. */
+/* Returns a sealed memfd of wire_kept that lists all parts by their descriptors' numbers here; or
+ * -errno. */
 int keeping_list(const struct keeping *k);
 
-/* The next held part at or after *id, whose descriptor that is; -1: there is none. */
+/* Sets *id to the next held part at or after *id and returns its descriptor; -1: there is none. */
 int keeping_next(const struct keeping *k, uint32_t *id);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker has the socket as descriptor 3, no input, and our standard error; memory to go on with
- * as descriptor 4, and a list of parts of it as 5. These have the numbers that they have here, so
- * that no more descriptors are needed than there are.
+ * The worker gets the socket as descriptor 3, no input, and our standard error; inherited device
+ * memory as descriptor 4, and a list of its parts as 5. The parts keep the numbers that they have
+ * here, so that no further descriptors are needed.
  */
 #include "daemon/broker/worker/spawn.h"
 
@@ -24,18 +24,18 @@
 #define WORKER_FD "3"
 #define MEMORY_FD "4"
 #define KEPT_FD "5"
-#define STDIO_FIRST 6 /* all of these */
+#define STDIO_FIRST 6 /* the fixed descriptors */
 #define NUMBER_BYTES 64
-#define PART_MOST (16ull << 30) /* of a software GPU that may choose */
+#define PART_MOST (16ull << 30) /* largest part of a software GPU without a configured size */
 #define ARGS_MAX (64 + 2 * KNOBS)
 
-/* The command line, and the texts of the numbers in it. */
+/* The command line, and the texts of its numbers. */
 struct command {
     char *args[ARGS_MAX + 1];
     char numbers[ARGS_MAX][NUMBER_BYTES];
-    struct word_list words; /* in `args` */
+    struct word_list words; /* words in `args` */
     int number_count;
-    bool cut; /* a number has no room */
+    bool cut; /* a number did not fit */
 };
 
 static void add_text(struct command *c, const char *option, const char *value) {
@@ -43,7 +43,7 @@ static void add_text(struct command *c, const char *option, const char *value) {
     word_list_add(&c->words, value);
 }
 
-/* Room for the text of a number; NULL: there is none. */
+/* Returns a buffer for the text of a number; NULL: there is none. */
 static char *take_number(struct command *c) {
     c->cut |= c->number_count == ARGS_MAX;
     return c->cut ? NULL : c->numbers[c->number_count++];
@@ -75,7 +75,7 @@ static void add_policy(struct command *c, const struct policy_config *policy) {
         add_set(c, k->field, knobs_get(policy, k));
 }
 
-/* Several software GPUs share what one would take: half of the machine's memory. */
+/* Several software GPUs share the memory that one would take: half of the machine's. */
 static uint64_t part_of_memory(const struct config *c) {
     struct hostmem m;
     uint64_t part;
@@ -86,7 +86,7 @@ static uint64_t part_of_memory(const struct config *c) {
     return (part < PART_MOST ? part : PART_MOST) & ~(CONFIG_WINDOW_ALIGN - 1);
 }
 
-/* What the first worker chose by itself stays: jobs are not shown another GPU after a restart. */
+/* The size that the first worker chose stays: jobs must not see another GPU after a restart. */
 static uint64_t memory_of(const struct spawn *what) {
     if (what->config->device_memory) return what->config->device_memory;
     return what->device_memory_bytes ? what->device_memory_bytes : part_of_memory(what->config);
@@ -99,7 +99,7 @@ static void crash_path(const struct spawn *what, char *out, size_t cap) {
     snprintf(out, cap, "%s/%s", what->config->run_dir, name);
 }
 
-/* Of the windows that jobs will have: the first that are free, with room for some that are not. */
+/* End of the windows that jobs will have: the first slots, with a margin for occupied ones. */
 static uint64_t windows_end(const struct config *c) {
     uint64_t end = c->window_base + 2ull * c->max_jobs * CONFIG_STRIDE_BYTES;
     return end < CONFIG_WINDOW_END ? end : CONFIG_WINDOW_END;
@@ -121,7 +121,7 @@ static int count_stdio(const struct spawn *what) {
     return count;
 }
 
-/* To be freed; NULL: there is no room. */
+/* Builds the descriptor table, for the caller to free; NULL: out of memory. */
 static uv_stdio_container_t *make_stdio(const struct spawn *what, int count) {
     uv_stdio_container_t *stdio = calloc((size_t)count, sizeof(*stdio)); /* all UV_IGNORE */
     int fd;
@@ -169,7 +169,7 @@ static void add_options(struct command *command, const struct spawn *what, const
     add_text(command, "--crash-events", crash);
 }
 
-/* The whole command line; -E2BIG: the array has no room for it. */
+/* Builds the command line. Returns -E2BIG if it does not fit. */
 static int make_command(struct command *c, const struct spawn *what, const char *path,
                         const char *crash) {
     c->words = WORD_LIST_OF(c->args);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-gpu as a process of ours, with the configuration as its command line.
+ * Starts salus-gpu as a child process, with the configuration as its command line.
  */
 #ifndef DAEMON_BROKER_WORKER_SPAWN_H
 #define DAEMON_BROKER_WORKER_SPAWN_H
@@ -11,25 +11,25 @@
 #include "daemon/broker/worker/keeping.h"
 #include "proto/wire/wire.h"
 
-/* What one worker is given. But for `fd` they stay the caller's; -1: there is none. */
+/* Descriptors for one worker. All but `fd` stay the caller's; -1: none. */
 struct spawn_launch {
     uint32_t gpu;  /* its number */
-    int fd;        /* its end of the socket pair */
-    int memory_fd; /* device memory for it to go on with */
-    int kept_fd;   /* a list of parts of that: an array of wire_kept */
+    int fd;        /* the worker's end of the socket pair */
+    int memory_fd; /* device memory to continue with */
+    int kept_fd;   /* list of its parts: an array of wire_kept */
 };
 
 struct spawn {
-    const struct config *config; /* the GPU's */
+    const struct config *config; /* the GPU's configuration */
     const struct policy_config *policy;
-    uint64_t device_memory_bytes;  /* where the configuration says nothing; 0: the device's own */
-    const struct keeping *keeping; /* what the list names */
-    struct spawn_launch launch;    /* `fd` stays the caller's, too */
+    uint64_t device_memory_bytes;  /* size if the configuration has none; 0: the device's own */
+    const struct keeping *keeping; /* the parts in the list */
+    struct spawn_launch launch;    /* here `fd` stays the caller's, too */
     uv_exit_cb on_exit;
 };
 
-/* Starts it: 0 or -errno, -ENOENT where there is no such program. Whether `process` needs closing,
- * also after a failure, is in *open. */
+/* Starts the worker. Returns 0 or -errno, -ENOENT if the program is missing. Sets *open if
+ * `process` must be closed, even after a failure. */
 int spawn_worker(const struct spawn *what, uv_loop_t *loop, uv_process_t *process, bool *open);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A request that comes while one is being started asks for nothing.
+ * A request for a worker has no effect while one is being started.
  */
 #include "daemon/broker/worker/worker.h"
 

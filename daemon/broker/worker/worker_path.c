@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A directory can be "executed" too, so the kind of file is looked at as well.
+ * A directory can be "executable" too, so the type of the file is checked as well.
  */
 #include "daemon/broker/worker/worker_path.h"
 
