@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What becomes of the workers, told to systemd: readiness once, with the first GPU that serves;
- * then how we are. And that there is nothing to keep up, when all were given up before any ever
- * served.
+ * Reports the workers' state to systemd: READY once, with the first GPU that serves, then status
+ * texts. Stops the daemon when all workers were given up before any ever served.
  *
  * Owner: struct server. Thread: the loop's.
  */
@@ -13,12 +12,12 @@
 
 struct announce {
     const struct gpus *gpus;
-    uv_async_t *hopeless; /* sent, and `failed` set, when no worker ever served and none will */
-    bool served;          /* a worker was READY once */
+    uv_async_t *hopeless; /* sent, with `failed` set, when no worker ever served and none will */
+    bool served;          /* a worker has been READY */
     bool failed;
 };
 
-/* A GPU's worker is ready, was lost, or was given up: its state says so. */
+/* Called when a GPU's worker became ready, was lost, or was given up. */
 void announce_state(struct announce *a);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A message about a job that is not there, or not in that state, is nonsense.
+ * A message about a job that does not exist, or is not in the right state, is a protocol error.
  */
 #include "daemon/broker/life/inbox.h"
 
@@ -31,7 +31,7 @@ void inbox_end_job(struct broker *b, struct gpu *g, struct attachment *a) {
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Once a second or so. */
+/* Called about once a second. */
 static void on_beat(struct broker *b, struct gpu *g) {
     overdue_look(&g->attachments, b->config.overdue);
     share_look(&g->attachments, strcmp(g->changes.policy.lane, "fair") == 0, fdutil_now_ns());
@@ -62,7 +62,8 @@ static int on_expelled(struct attachment *a, const struct wire_worker_msg *msg) 
     return 0;
 }
 
-/* The worker will not admit the job. The client lives on: it learns of it from its next call. */
+/* The worker refuses to admit the job. The client stays connected and learns of it at its next
+ * call. */
 static int on_refused(struct attachment *a, const struct wire_worker_msg *msg) {
     if (!a) return ERR_PROTOCOL;
     if (a->how) return 0;
@@ -84,7 +85,7 @@ static int on_did(struct gpu *g, const struct wire_worker_msg *msg) {
 int inbox_take(struct broker *b, struct gpu *g, const struct wire_worker_msg *msg, int fds[2]) {
     struct attachment *a = attachments_find(&g->attachments, msg->job_id);
 
-    if (a && a->place == ATTACHMENT_ORPHAN) a = NULL; /* this worker knows nothing of it */
+    if (a && a->place == ATTACHMENT_ORPHAN) a = NULL; /* this worker does not have the job */
     switch (msg->kind) {
     case WIRE_BEAT: on_beat(b, g); return 0;
     case WIRE_ATTACHED: return on_attached(a, msg, fds);
@@ -97,8 +98,8 @@ int inbox_take(struct broker *b, struct gpu *g, const struct wire_worker_msg *ms
     }
 }
 
-/* A file, or the job itself: the worker never heard of it, and says so when it is told to let go of
- * it. */
+/* Answers for the worker when a file or the job itself could not be sent. The worker has never
+ * heard of the job, and says so when told to release it. */
 void inbox_not_sent(struct gpu *g, uint32_t job_id, int err) {
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = job_id, .result = err};
     struct attachment *a = attachments_find(&g->attachments, job_id);
@@ -107,7 +108,7 @@ void inbox_not_sent(struct gpu *g, uint32_t job_id, int err) {
     on_attached(a, &reply, (int[]){-1, -1});
 }
 
-/* ---- its end --------------------------------------------------------------------------------- */
+/* ---- end of the worker ----------------------------------------------------------------------- */
 
 void inbox_worker_gone(struct gpu *g, const char *why) {
     char text[CTL_TEXT_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a worker comes to life, for callers that bring their own; NULL: as in production, a process.
+ * How to launch a worker, for callers with a launcher of their own; NULL: as a process.
  */
 #ifndef DAEMON_BROKER_LIFE_LAUNCH_H
 #define DAEMON_BROKER_LIFE_LAUNCH_H
@@ -8,7 +8,7 @@
 #include "daemon/broker/worker/spawn.h"
 
 struct server_hooks {
-    /* Starts a worker; the socket is its own from now on, in any case. 0 or -errno. */
+    /* Launches a worker, and takes the socket over in any case. Returns 0 or -errno. */
     int (*launch)(void *arg, const struct spawn_launch *l);
     void *arg;
 };

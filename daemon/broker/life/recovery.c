@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One RESTORE at a time: where the worker ends over one, that job and those before it were with it,
- * and the others were not.
+ * Sends one RESTORE at a time. If the worker ends during one, that job and those before it were
+ * involved, and the others were not.
  */
 #include "daemon/broker/life/recovery.h"
 
@@ -26,36 +26,37 @@ void recovery_init(struct recovery *r, struct broker *b, struct gpu *g) {
     *r = (struct recovery){.broker = b, .gpu = g};
 }
 
-/* ---- one that is lost ------------------------------------------------------------------------ */
+/* ---- losing a job ---------------------------------------------------------------------------- */
 
 static bool has_failed(const struct attachment *a) {
     return a->completion && atom_load_acquire(&a->completion->fault.cuda);
 }
 
-/* The worker did what the next one cannot undo, as the page says since that one was asked. */
+/* The worker did something that the next one cannot undo, as the page reports since the job was
+ * asked for. */
 static bool ended_with_worker(const struct attachment *a) {
     return a->completion &&
            atom_load_acquire(&a->completion->fault.cuda) == (uint64_t)err_cuda(ERR_WORKER_LOST);
 }
 
-/* "7 (why), 9 (why)", as far as there is room. */
+/* Appends "7 (why), 9 (why)", as far as it fits. */
 static void note_lost(struct recovery *r, const struct attachment *a, const char *why) {
     size_t used = strlen(r->names);
 
-    if (a->how && strcmp(a->how, "lost") == 0) return; /* that was counted */
+    if (a->how && strcmp(a->how, "lost") == 0) return; /* counted already */
     r->lost++;
     r->gpu->worker.lost += !has_failed(a) || ended_with_worker(a);
     snprintf(r->names + used, sizeof(r->names) - used, "%s%u (%s)", used ? ", " : "", a->job_id,
              why);
 }
 
-/* Nobody has it, so it is gone at once. */
+/* Ends a job that no worker has, at once. */
 static void lose_orphan(struct recovery *r, struct attachment *a, const char *why) {
     struct client *c = a->client;
 
     if (c) {
         note_lost(r, a, why);
-        if (!has_failed(a)) /* else its fault says it */
+        if (!has_failed(a)) /* otherwise its fault is the reason */
             attachments_say_how(a, "lost",
                                 "the GPU worker ended: %.100s; it could not go on: %.120s",
                                 r->gpu->worker.trouble, why);
@@ -64,17 +65,17 @@ static void lose_orphan(struct recovery *r, struct attachment *a, const char *wh
     if (c) ending_worker_lost(c);
 }
 
-/* The errors that a job is told as its own; all others are the worker's end. */
+/* Errors that are reported to a job as its own; all others are reported as the worker's end. */
 static int shown_error(int result) {
     bool fault = result <= ERR_ILLEGAL_ADDRESS && result >= ERR_ILLEGAL_INSTRUCTION;
 
     return fault || result == ERR_NO_MEMORY || result == ERR_DEVICE_LOST ? result : ERR_WORKER_LOST;
 }
 
-/* The worker is told as well, which may have heard of it. */
+/* Loses a job that was sent to the worker, which is told too, since it may have the job. */
 static void lose_asked(struct recovery *r, struct attachment *a, int err, const char *why) {
     a->place = ATTACHMENT_WORKER;
-    if (!a->client) return; /* it was detached meanwhile */
+    if (!a->client) return; /* detached meanwhile */
     note_lost(r, a, why);
     attachments_say_how(a, "lost", "the next GPU worker did not go on with it: %.200s", why);
     ending_not_restored(a->client, shown_error(err));
@@ -90,7 +91,8 @@ static unsigned long long reached_us(const struct recovery *r, enum recovery_ste
     return (r->reached_ns[step] - r->since_ns) / NS_PER_US;
 }
 
-/* How many went on, once it is known of all; `now`: of those of which it is. */
+/* Logs how many jobs continued, once that is known of all; `now`: of those for which it is known.
+ */
 static void log_recovered(struct recovery *r, bool now) {
     if (!r->settling || (r->resuming && !now)) return;
     r->settling = false;
@@ -106,25 +108,25 @@ static void log_recovered(struct recovery *r, bool now) {
 
 /* ---- the worker's end ------------------------------------------------------------------------ */
 
-/* Whoever ended it is known, and does so once: its page says so. */
+/* The culprit is known, and the job ends, as its page says. That happens once. */
 static bool is_named(const struct recovery *r) {
     const struct attachment *a = attachments_find(&r->gpu->attachments, r->culprit);
 
     return r->culprit && a && has_failed(a);
 }
 
-/* How many workers in a row ended soon after they had it. */
+/* Counts the workers in a row that ended soon after they got the job. */
 static void count_move(struct attachment *a, bool named, uint64_t now_ns) {
     bool soon =
         a->place == ATTACHMENT_ASKED || (a->taken_ns && now_ns - a->taken_ns < RECOVERY_SOON_NS);
 
     if (named && a->place != ATTACHMENT_ASKED)
-        a->moves = 0; /* and of those before, nobody knew who did it */
+        a->moves = 0; /* the cause of earlier ends is unknown */
     else
         a->moves = soon ? a->moves + 1 : 1;
 }
 
-/* Why it ends with its worker; NULL: it does not. */
+/* Returns why the job ends with its worker; NULL: it can continue. */
 static const char *obstacle(const struct recovery *r, const struct attachment *a) {
     const struct client *c = a->client;
 
@@ -153,7 +155,7 @@ static void end_with_worker(struct recovery *r, struct attachment *a, const char
     if (c) ending_worker_lost(c);
 }
 
-/* The first that was not looked at yet; those that were are orphans. */
+/* Returns the first job that was not examined yet; examined ones are orphans. */
 static struct attachment *first_not_orphan(const struct recovery *r) {
     struct list *pos;
 
@@ -176,8 +178,8 @@ static void log_end(const struct recovery *r) {
              r->lost, r->lost ? " which=\"" : "", r->names, r->lost ? "\"" : "");
 }
 
-/* Decides what becomes of the jobs that the ended worker was restoring. Only their completion pages
- * are left to tell. */
+/* Decides about the jobs that the ended worker was restoring, of which only the completion pages
+ * are left. */
 static void settle_all(struct recovery *r) {
     const struct list *pos;
 
@@ -215,7 +217,7 @@ void recovery_worker_gone(struct recovery *r, bool had_jobs) {
     }
     r->waiting = gpu_jobs(r->gpu);
     if (had_jobs) log_end(r);
-    forget_lost(r); /* that was said */
+    forget_lost(r); /* they were logged */
     recovery_free_memory(r);
 }
 
@@ -263,8 +265,8 @@ static struct attachment *first_orphan(const struct recovery *r) {
     return NULL;
 }
 
-/* 0; or 1: it is lost, for its descriptors cannot be sent. Where the worker is being ended it
- * counts as asked. */
+/* Sends the job to the worker. Returns 0, or 1: the job is lost, because its descriptors cannot be
+ * sent. A job sent to a worker that is being ended counts as asked. */
 static int ask(struct recovery *r, struct attachment *a) {
     struct client *c = a->client;
     int err = attachments_restore(&r->gpu->attachments, a, &c->pages, users_wire_limits(c->user));
@@ -300,7 +302,7 @@ int recovery_next(struct recovery *r) {
     return 1;
 }
 
-/* 0, or why its threads cannot be told. */
+/* Returns 0, or the reason why the client's threads cannot be told. */
 static int tell_client(struct attachment *a) {
     struct wire_moved moved = {.magic = WIRE_MOVED_MAGIC, .number = a->moved + 1};
     int err = fdutil_send(a->client->fd, &moved, sizeof(moved), &a->completion_fd, 1);
@@ -316,7 +318,7 @@ static void take_over(struct recovery *r, struct attachment *a) {
     a->taken_ns = fdutil_now_ns();
     a->resuming = true;
     r->resuming++;
-    if (a->client) lending_resume(a->client); /* else it was detached meanwhile */
+    if (a->client) lending_resume(a->client); /* otherwise detached meanwhile */
 }
 
 void recovery_resumed(struct recovery *r, struct attachment *a) {
@@ -345,7 +347,7 @@ int recovery_attached(struct recovery *r, const struct wire_worker_msg *msg, int
     r->asked = NULL;
     snprintf(why, sizeof(why), "%.200s", *msg->text && err < 0 ? msg->text : err_text(err));
     if (err == 0) {
-        if (fds[1] >= 0) fdutil_close(&fds[1]); /* it is the one that we have */
+        if (fds[1] >= 0) fdutil_close(&fds[1]); /* we have it already */
         err = fds[0] < -1 ? fds[0] : attachments_see(a, &fds[0], &fds[1]);
         if (err == 0 && a->client) err = tell_client(a);
         snprintf(why, sizeof(why), "it cannot be given its new page: %s", err_text(err));

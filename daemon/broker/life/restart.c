@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules of restart.h.
+ * Implements the rules of restart.h.
  */
 #include "daemon/broker/life/restart.h"
 
@@ -8,13 +8,13 @@
 #include "common/log.h"
 
 #define NS_PER_MS 1000000u
-#define OFTEN_DELAY_MS 1000 /* after the 10th such restart within a minute */
-#define DELAY_FIRST 100ull  /* doubling while none gets ready */
+#define OFTEN_DELAY_MS 1000 /* from the 10th such restart within a minute */
+#define DELAY_FIRST 100ull  /* doubles while no worker becomes ready */
 #define DELAY_MAX 10000
-#define SHORTAGE_DELAY_MS 500 /* until we may have descriptors or memory again */
+#define SHORTAGE_DELAY_MS 500 /* time in which we may get descriptors or memory again */
 #define OFTEN_NS (60ull * 1000000000u)
 
-/* The pause doubles with each failure. */
+/* Doubles the pause with each failure. */
 static uint64_t after_failure(struct restart *r) {
     uint64_t ms = DELAY_FIRST << (r->failures < 7 ? r->failures : 7);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When the next worker is started: soon after one that served, with growing pauses while none gets
- * ready. Pure but for the clock and the log.
+ * Decides when the next worker is started: soon after one that served, with growing pauses while
+ * none becomes ready. Pure except for the clock and the log.
  */
 #ifndef DAEMON_BROKER_LIFE_RESTART_H
 #define DAEMON_BROKER_LIFE_RESTART_H
@@ -9,23 +9,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RESTART_OFTEN 10    /* within a minute */
-#define RESTART_DELAY_MS 20 /* after a worker that had been ready */
+#define RESTART_OFTEN 10    /* restarts within a minute */
+#define RESTART_DELAY_MS 20 /* pause after a worker that had been ready */
 
 /* How the latest worker ended. */
 enum restart_cause {
     RESTART_SERVED,  /* it had been ready */
-    RESTART_FAILED,  /* it never was */
-    RESTART_SHORTAGE /* we lacked descriptors or memory, whatever it did */
+    RESTART_FAILED,  /* it never became ready */
+    RESTART_SHORTAGE /* we lacked descriptors or memory */
 };
 
 struct restart {
     uint64_t count;
-    uint64_t failures;              /* starts in a row that never got ready */
-    uint64_t recent[RESTART_OFTEN]; /* times of the latest, as a ring */
+    uint64_t failures;              /* consecutive starts that never became ready */
+    uint64_t recent[RESTART_OFTEN]; /* ring of the latest times */
 };
 
-/* Counts it; returns how long to wait, in milliseconds. */
+/* Counts a restart and returns the pause in milliseconds. */
 uint64_t restart_delay_ms(struct restart *r, enum restart_cause cause);
 
 #endif

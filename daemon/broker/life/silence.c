@@ -6,7 +6,7 @@
 
 #define NS_PER_MS 1000000u
 
-/* While it could have run; 0: it is not said. */
+/* Time that the process was runnable without a processor; 0: unknown. */
 static uint64_t waited_ns(pid_t pid) {
     char path[64];
     uint64_t ran = 0, waited = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long a process that does not speak has been silent: what it waits for a processor that others
- * have does not count, or a loaded machine would end what has done nothing wrong. Where the kernel
- * does not say (/proc/PID/schedstat) all of it counts.
+ * Measures the silence of a process. Time in which it waits for a processor does not count, so that
+ * a loaded machine does not end an innocent worker. If the kernel does not report that
+ * (/proc/PID/schedstat), all time counts.
  *
  * Owner: struct supervise. Thread: the loop's.
  */
@@ -14,13 +14,13 @@
 
 struct silence {
     pid_t pid;
-    uint64_t waited_ns; /* of its first thread, that was counted */
+    uint64_t waited_ns; /* waiting time of its first thread that was already subtracted */
 };
 
-/* It has spoken. */
+/* Called when the process has spoken. */
 void silence_begin(struct silence *s, pid_t pid);
-/* How much longer it may be silent, when its time is over: what it has waited since it spoke, or
- * since this was asked. 0: no longer. */
+/* Extension of an expired timeout: the time that the process waited for a processor since it last
+ * spoke, or since the previous call. 0: none. */
 uint64_t silence_more_ms(struct silence *s);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of a GPU's worker: launched, tried, READY, watched by its heartbeat, ended, launched
- * again. The worker may die at any time and owes us nothing; jobs that can go on with the next
- * one do (recovery.h), the others end with it and are told. A worker that speaks nonsense is ended
- * like one that is silent. Starts that fail in a row come with growing pauses, and after
- * worker_tries of them no more come by themselves. What becomes of one GPU's worker is nothing to
- * the others.
+ * The life cycle of a GPU's worker: launched, tried, READY, watched by its heartbeat, ended,
+ * launched again. The worker may die at any time. Jobs that can continue on the next one do
+ * (recovery.h); the others end with their worker and are told. A worker that breaks the protocol is
+ * ended like a silent one. Consecutive failed starts are separated by growing pauses; after
+ * worker_tries of them the worker is not restarted automatically. GPUs are independent of one
+ * another.
  *
  * Owner: struct server, one for each GPU. Thread: the loop's.
  */
@@ -27,18 +27,19 @@ struct supervise {
     struct announce *announce;
     uv_poll_cb on_poll; /* receives from the worker's socket */
     bool process_open;
-    bool due; /* DOWN: it is time for the next one, once the process of the one before is reaped */
+    bool due; /* DOWN: the next worker is due, once the previous process is reaped */
     uv_process_t process;
-    uv_timer_t timer; /* DOWN: start; else: the worker must speak before it fires */
+    uv_timer_t
+        timer; /* DOWN: start of the next worker; else: deadline for the worker's next message */
     struct silence silence;
     struct trial trial;
     struct recovery recovery;
     struct restart restart;
     uint64_t started_ns;
-    bool given_memory;    /* the latest one, of the one before */
-    bool shortage;        /* the latest one was lost for what we lacked, not for what it did */
-    bool hung_up;         /* it closed its socket: why shows when it is reaped */
-    char last_words[160]; /* what it said that it would end of; empty: nothing */
+    bool given_memory;    /* the latest worker was given its predecessor's memory */
+    bool shortage;        /* the latest worker was lost because we lacked resources */
+    bool hung_up;         /* it has closed its socket; the reason shows when it is reaped */
+    char last_words[160]; /* the reason that it announced for its end; empty: none */
 };
 
 /* `on_poll` is called with each worker's socket, as channel_open has it; the handle's data is `v`.
