@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rooms' states put together, for those who report on all of them (control), and for those who
- * drive them (life, server.c). Whatever is here knows only what stands above it.
+ * The state of all parts of the broker, for the parts that report on them (control) and those that
+ * drive them (life, server.c). Each part knows only the members above it.
  *
  * Owner: struct server. Thread: the loop's.
  */

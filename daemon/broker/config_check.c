@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each check is what would fail later, asked of the system as the user that we are.
+ * Each check tests in advance what would fail later, as the user of this process.
  */
 #include "daemon/broker/config_check.h"
 
@@ -30,7 +30,7 @@ static int check_worker(const struct config *c, FILE *errors) {
     return config_complain(c, CONFIG_O_worker, errors, "%s: %s", path, strerror(-err));
 }
 
-/* 0 when files can be made in it, else -errno. */
+/* Returns 0 when files can be created in the directory, else -errno. */
 static int check_dir(const char *path) {
     struct stat st;
 
@@ -39,13 +39,13 @@ static int check_dir(const char *path) {
     return access(path, W_OK | X_OK) < 0 ? -errno : 0;
 }
 
-/* The directory that `path` lies in. */
+/* Returns the directory that contains `path`. */
 static const char *above(const char *path, char out[STORE_PATH_BYTES]) {
     snprintf(out, STORE_PATH_BYTES, "%s", path);
     return dirname(out);
 }
 
-/* It may be there, or be made. */
+/* The run directory exists, or can be created. */
 static int check_run_dir(const struct config *c, FILE *errors) {
     const struct config_option *o = config_find("run_dir", strlen("run_dir"));
     char parent[STORE_PATH_BYTES];
@@ -64,7 +64,8 @@ static int check_run_dir(const struct config *c, FILE *errors) {
                            above(c->run_dir, parent), strerror(-err));
 }
 
-/* A file that is remembered in. A name alone lies in a directory that is looked at elsewhere. */
+/* Checks the file of a store. A name without a slash lies in a directory that is checked elsewhere.
+ */
 static int check_store(const struct config *c, enum config_place option, const char *value,
                        FILE *errors) {
     char parent[STORE_PATH_BYTES];
@@ -82,7 +83,7 @@ static int check_store(const struct config *c, enum config_place option, const c
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* What the software GPUs are to have, whose memory is this machine's. */
+/* Memory of all software GPUs together, which is this machine's. */
 static uint64_t soft_bytes(const struct config *c) {
     struct config own;
     uint64_t sum = 0;

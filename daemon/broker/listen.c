@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One broker a run directory: whoever holds the lock may replace the sockets it finds there.
+ * One broker per run directory: the holder of the lock may replace the sockets there.
  */
 #include "daemon/broker/listen.h"
 
@@ -76,7 +76,7 @@ int listen_lock(const char *run_dir, char *why, size_t cap) {
     return fd;
 }
 
-/* False, with the reason, where something lies that is no socket. */
+/* Returns false, with the reason, if the path is taken by a file that is no socket. */
 static bool is_free(const char *path, char *why, size_t cap) {
     struct stat st;
 

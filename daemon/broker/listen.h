@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The run directory: its lock, and the SOCK_SEQPACKET sockets in it. Blocking file system calls,
- * made before the loop runs and after it ended.
+ * The run directory: its lock, and its SOCK_SEQPACKET sockets. Blocking file system calls, made
+ * before the loop runs and after it has ended.
  */
 #ifndef DAEMON_BROKER_LISTEN_H
 #define DAEMON_BROKER_LISTEN_H
@@ -9,21 +9,22 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Checks that only this process's user and root can write to the directory: others could answer
- * jobs in the daemon's place. 0, also where it is not there, or -EPERM with what to do in `why`. */
+/* Checks that only this process's user and root can write to the directory, because others could
+ * answer jobs in the daemon's place. Returns 0, also if the directory is missing, or -EPERM with a
+ * remedy in `why`. */
 int listen_check_dir(const char *run_dir, char *why, size_t cap);
 
-/* Creates the directory where it is missing, checks it, and takes its lock for as long as the
- * descriptor that is returned is open; -errno and the reason in `why`, which names the process that
- * has it. */
+/* Creates the directory if it is missing, checks it, and locks it for as long as the returned
+ * descriptor is open. Returns -errno with the reason in `why`, which names the process that holds
+ * the lock. */
 int listen_lock(const char *run_dir, char *why, size_t cap);
 
 /* Opens a non-blocking listening socket at `path`. Replaces the socket of a dead daemon there, but
- * no other file. -errno and the reason. */
+ * no other file. Returns -errno with the reason. */
 int listen_open(const char *path, mode_t mode, char *why, size_t cap);
 
-/* Removes a run directory that was made for one daemon, after its end. Never one that another may
- * want to lock. */
+/* Removes a run directory that was created for one daemon, after that has ended. Not for a
+ * directory that another daemon may lock. */
 void listen_remove(const char *run_dir);
 
 #endif

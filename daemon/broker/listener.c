@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libuv cannot pass descriptors of memfds, so sockets are polled and read with fdutil.
+ * libuv cannot pass descriptors of memfds, so sockets are polled with libuv and read with fdutil.
  */
 #include "daemon/broker/listener.h"
 
@@ -17,7 +17,7 @@
 #include "daemon/broker/scarce.h"
 
 #define RETRY_MS 200
-#define ACCEPT_BATCH 16 /* connections taken before the loop looks at others */
+#define ACCEPT_BATCH 16 /* connections accepted before the loop handles other events */
 
 static void on_retry(uv_timer_t *t);
 
@@ -25,7 +25,7 @@ static void open_reserve(struct listeners *all) {
     if (all->reserve_fd < 0) all->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Polling on would spin: the connection stays readable. */
+/* Stops polling for a while, which would spin: the connection stays readable. */
 static void pause_listener(struct listener *l, int err) {
     log_error("server", "event=paused socket=%s why=\"%s\"", l->path, err_text(-err));
     uv_poll_stop(&l->poll);
@@ -38,7 +38,8 @@ static void turn_away(const struct listener *l, int fd) {
     l->turn_away(fd, -EMFILE);
 }
 
-/* Not even one descriptor is free: the reserve is. Whether there was a connection. */
+/* No descriptor is free: uses the reserve to accept and refuse a connection. Returns whether there
+ * was one. */
 static bool turn_away_with_reserve(struct listener *l) {
     struct listeners *all = l->all;
     int fd;
@@ -51,7 +52,7 @@ static bool turn_away_with_reserve(struct listener *l) {
     return fd >= 0;
 }
 
-/* Takes one connection: 0, or the error for which there is none. */
+/* Accepts one connection. Returns 0, or the error for which there is none. */
 static int accept_one(struct listener *l) {
     int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), err = fd < 0 ? errno : 0;
 

@@ -80,7 +80,8 @@ static int usage_error(const char *what, const char *arg) {
     return EXIT_USAGE;
 }
 
-/* An option of the configuration: --some-name is some_name. -1 to go on; else the exit status. */
+/* Takes an option of the configuration: --some-name is some_name. Returns -1 to continue, else the
+ * exit status. */
 static int take_option(struct config_sources *s, struct args *a) {
     char *name = a->name + 2;
 
@@ -99,7 +100,7 @@ static int take_option(struct config_sources *s, struct args *a) {
     return -1;
 }
 
-/* -1 to go on; else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int parse_arguments(struct arguments *o, char **argv) {
     struct args a = {.rest = argv + 1};
 
@@ -126,7 +127,7 @@ static int parse_arguments(struct arguments *o, char **argv) {
     return -1;
 }
 
-/* The exit status of a run that was to print something. */
+/* Returns the exit status of a run that only printed something. */
 static int end_output(int status) {
     return standard_output_flush(stdout, stderr, "salusd") ? status : 1;
 }
@@ -153,7 +154,7 @@ int main(int argc, char **argv) {
     }
     if (a.show) print_config(&config);
     if (a.check || a.show) return end_output(0);
-    signal(SIGPIPE, SIG_IGN); /* whoever read our log may go */
+    signal(SIGPIPE, SIG_IGN); /* the reader of our log may exit */
     log_background();
     fdutil_raise_limits();
     err = server_create(&server, &config, &a.sources, NULL, why, sizeof(why));

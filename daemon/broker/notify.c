@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Where systemd listens; 0 bytes: nowhere. */
+/* systemd's socket; 0 bytes: none */
 static struct sockaddr_un listener = {.sun_family = AF_UNIX};
 static socklen_t listener_bytes;
 

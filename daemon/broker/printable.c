@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is not printable ASCII becomes a question mark.
+ * Replaces every character that is not printable ASCII by a question mark.
  */
 #include "daemon/broker/printable.h"
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel gives out the lowest number that is free, so a number near the limit says it all.
+ * The kernel assigns the lowest free number, so a number near the limit shows that few are left.
  */
 #include "daemon/broker/scarce.h"
 
 #include <sys/resource.h>
 
-#define KEEP_FDS 64 /* for ourselves; an eighth where there are few */
+#define KEEP_FDS                                                                     \
+    64 /* descriptors reserved for ourselves; an eighth of the limit if that is less \
+        */
 
 bool scarce_fd(int fd, bool operators) {
     struct rlimit limit = {0};

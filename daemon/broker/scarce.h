@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The last descriptors of this process, which no client gets: the broker needs them for itself. And
- * those before them, which are no device's.
+ * The last descriptors of this process, which the broker keeps for itself and gives to no client.
+ * Those before them are not used for device memory.
  */
 #ifndef DAEMON_BROKER_SCARCE_H
 #define DAEMON_BROKER_SCARCE_H
 
 #include <stdbool.h>
 
-/* Whether a descriptor that was just made is one of them. Operators' connections get some. */
+/* A new descriptor is one of the last. Operators' connections may use some of them. */
 bool scarce_fd(int fd, bool operators);
 
-/* Whether it is one of the last quarter, which parts of a device's memory leave to clients. */
+/* A descriptor is in the last quarter, which device memory leaves to clients. */
 bool scarce_for_memory(int fd);
 
-/* What to say then. */
+/* The error message for that. */
 #define SCARCE_TEXT "salusd has no descriptors left; raise LimitNOFILE of its unit, or 'ulimit -Hn'"
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rooms put together on one loop: signals, reload, systemd's watchdog, orderly end.
+ * All parts on one loop: signals, reload, systemd's watchdog, orderly shutdown.
  */
 #include "daemon/broker/server.h"
 
@@ -155,7 +155,7 @@ static void init_handles(struct server *s) {
     }
 }
 
-/* Each room gets what it needs of those below it. */
+/* Connects each part with the parts below it. */
 static void init_rooms(struct broker *b) {
     profile_store_open(&b->profiles, &b->config, b->loop);
     gpus_init(&b->gpus, &b->config, b->loop);
@@ -238,7 +238,7 @@ void server_stop(struct server *s) {
 
 void server_destroy(struct server *s) {
     if (!s) return;
-    stop_all(s); /* where run never came to it */
+    stop_all(s); /* unless server_run did it */
     uv_run(&s->loop, UV_RUN_DEFAULT);
     uv_loop_close(&s->loop);
     profile_store_close(&s->broker.profiles);

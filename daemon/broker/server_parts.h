@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a server is made of, for server.c, and for whoever runs its loop step by step.
+ * The members of a server, for server.c and for tests that run its loop step by step.
  */
 #ifndef DAEMON_BROKER_SERVER_PARTS_H
 #define DAEMON_BROKER_SERVER_PARTS_H
@@ -17,7 +17,7 @@ struct server {
     const struct config_sources *sources;
     struct broker broker;
     struct announce announce;
-    struct supervise supervise[CONFIG_GPUS_MAX]; /* of each GPU */
+    struct supervise supervise[CONFIG_GPUS_MAX]; /* one per GPU */
     struct controls controls;
     struct listeners listeners;
     uv_async_t stop;
