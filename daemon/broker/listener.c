@@ -94,7 +94,7 @@ static void on_retry(uv_timer_t *t) {
     resume(&all->control);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- creation and end ----------------------------------------------------------------------- */
 
 void listener_init(struct listeners *all, uv_loop_t *loop) {
     all->loop = loop;

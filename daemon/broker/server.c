@@ -139,7 +139,7 @@ static void on_watchdog(uv_timer_t *t) {
     notify_send("WATCHDOG=1");
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- creation and end ----------------------------------------------------------------------- */
 
 static void init_handles(struct server *s) {
     uint64_t ms = s->sources ? notify_watchdog_ms() : 0;

@@ -114,7 +114,7 @@ void verb_table_help(FILE *out) {
         if (verbs[i].usage) help_noun(i, out);
 }
 
-/* ---- finding and calling --------------------------------------------------------------------- */
+/* ---- dispatch ------------------------------------------------------------------------------- */
 
 /* Returns the number of words that name the verb; 0: they name another. */
 static int match(const struct verb *v, int argc, char **argv) {

@@ -54,7 +54,7 @@ struct sched_kernel {
     uint32_t sms;
     uint32_t class : 2; /* enum sched_class */
     uint32_t compute_milli : 15,
-        memory_milli : 15; /* of the peak rates, when it runs alone; both 0: unknown */
+        memory_milli : 15; /* parts of the peak rates, alone; both 0: unknown */
 };
 
 /* The statistic of a job's request latencies that its target bounds. */
@@ -215,9 +215,9 @@ struct sched_actions {
     uint32_t count;
 };
 
-#define SCHED_WAVES                                                                               \
-    UINT64_MAX /* as slice_ns: kernels can be preempted at the end of each wave of blocks but the \
-                  last */
+#define SCHED_WAVES                                                                             \
+    UINT64_MAX /* value of slice_ns: kernels can be preempted at the end of each wave of blocks \
+                  but the last */
 
 struct sched_config {
     struct policy_config policy;

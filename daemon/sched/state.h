@@ -65,13 +65,13 @@ struct sched_job { /* fields that every operation touches come first */
     uint32_t lane;      /* SCHED_NO_LANE until admitted */
     bool used, left;
     bool admitted, refused;
-    bool turn;    /* its operations may run */
+    bool turn;    /* the job's operations may run */
     bool revoked; /* has the turn but starts nothing; the turn ends when no operation of it runs */
     bool spilled, swapped;
     bool wanted;    /* swapped: the job has something to do, though no operation waits */
     bool requested; /* an operation of the current iteration has arrived, at request_at_ns */
     uint8_t level;  /* stream priority of the device */
-    bool still;     /* its kernels on the device are preempted */
+    bool still;     /* the job's kernels on the device are preempted */
 
     uint64_t number;                     /* owned by the lane policy */
     uint64_t busy_ns, iteration_busy_ns; /* device time: in all, and of the current iteration */
@@ -102,7 +102,7 @@ struct sched_job { /* fields that every operation touches come first */
                                     the request before */
     uint64_t request_kernels_ns; /* kernels_ns of that request */
     uint64_t alone_request_ns;   /* mean latency of requests that ran alone on the device */
-    uint64_t begun;              /* its number in order of admission */
+    uint64_t begun;              /* number in order of admission */
     uint64_t measure_ns;   /* unknown job: time at which its current needs are taken as measured */
     uint64_t wait_tried;   /* value of `releases` when it last waited in vain for more memory */
     struct sched_need ask; /* memory that the growing job asks for */

@@ -46,7 +46,7 @@ void client_close(struct client *c) {
     uv_close((uv_handle_t *)&c->readable, on_handle_closed);
     uv_close((uv_handle_t *)&c->deadline.timer, on_handle_closed);
     if (c->pidfd >= 0) uv_close((uv_handle_t *)&c->death, on_handle_closed);
-    fdutil_close(&c->fd); /* at once, so that the peer does not wait for our loop */
+    fdutil_close(&c->fd); /* immediately, so that the peer does not wait for our loop */
     fdutil_close(&c->pidfd);
     pages_finish(&c->pages);
 }

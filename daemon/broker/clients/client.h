@@ -26,7 +26,7 @@ enum client_state {
     CLIENT_OFFERED,   /* windows offered, no answer yet */
     CLIENT_RUNNING,
     CLIENT_ASKING, /* has a question; nothing is known of the device yet */
-    CLIENT_CLOSED  /* its handles are being closed */
+    CLIENT_CLOSED  /* closing its handles */
 };
 
 struct clients {
@@ -58,12 +58,12 @@ struct client {
 
     struct user *user;                /* counts this client; as a job from its welcome on */
     bool said_hello;                  /* a valid one: the client is to become a job */
-    struct wire_job asked;            /* as in its hello */
+    struct wire_job asked;            /* the job as its hello requested it */
     uint16_t minor;                   /* minor version of its library's protocol */
     uint32_t asked_gpu;               /* GPU requested in its hello or question, plus 1; 0: none */
     struct gpu *gpu;                  /* GPU chosen so far; NULL: none yet */
-    struct job job;                   /* its job, completed with what we know */
-    struct ancestry ancestry;         /* of its process, at its hello */
+    struct job job;                   /* the job completed from profiles and configuration */
+    struct ancestry ancestry;         /* ancestors of its process, read at its hello */
     char run_name[GROUPS_NAME_BYTES]; /* runs.h */
 
     struct pages pages;
@@ -73,7 +73,7 @@ struct client {
     bool lending;          /* the worker is being sent a file: lending.h */
     bool held;             /* nothing is read from it, because no worker has its job */
     struct wire_file lent; /* the file being sent */
-    uint32_t job_id;       /* of the latest attachment, or earlier of the queue; 0: of neither */
+    uint32_t job_id;       /* job number of the latest attachment or queue entry; 0: none */
     bool has_place;        /* places.h */
     uint64_t queued_ns;    /* start of its wait for a place; 0: it did not wait */
     struct attachment *attachment;
@@ -82,7 +82,7 @@ struct client {
 /* Closes everything; the client is freed once libuv has closed its handles. */
 void client_close(struct client *c);
 
-/* The same, after a log record. */
+/* Logs how the client ended, then closes it as client_close does. */
 void client_ended(struct client *c, const char *how);
 
 /* Tells its threads and the worker that no more completions will come: -errno or ERR_*. */

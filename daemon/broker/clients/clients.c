@@ -143,7 +143,7 @@ void clients_accept(struct clients *clients, int fd) {
     deadline_set(c, clients->config->handshake_timeout);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all clients ---------------------------------------------------------------------------- */
 
 /* The GPU concerns the client. A client bound to another GPU keeps waiting. */
 static bool concerns(const struct client *c, const struct gpu *g) {

@@ -19,7 +19,7 @@ void ending_worker_lost(struct client *c);
 void ending_not_restored(struct client *c, int err);
 /* Killed by an operator, `uid`. */
 void ending_kill(struct client *c, uid_t uid);
-/* Its user exceeds a limit. */
+/* The client's user exceeds a limit. */
 void ending_excess(struct client *c, const char *why);
 /* salusd stops. */
 void ending_stop(struct client *c);

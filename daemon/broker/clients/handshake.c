@@ -234,7 +234,7 @@ static void offer(struct client *c, const struct wire_worker_msg *msg) {
     deadline_set(c, c->clients->config->handshake_timeout);
     err = fdutil_send(c->fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
     if (err == 0) return;
-    c->state = CLIENT_ATTACHING; /* so that a refusal takes the form of an offer */
+    c->state = CLIENT_ATTACHING; /* a refusal then takes the form of an offer */
     if (fdutil_scarce(err))
         refuse_scarce(c, err);
     else
@@ -301,8 +301,8 @@ void handshake_hello(struct client *c, const void *msg, size_t bytes) {
     if (!refuse_excess(c)) places_ask(c);
 }
 
-/* Whether to keep the descriptors with which the job could continue on another worker. The last
- * descriptors are not used for that. */
+/* Returns whether to keep the descriptors with which the job could continue on another worker. The
+ * last descriptors are not used for that. */
 static bool may_outlive_worker(const struct client *c) {
     const struct attachment *a = c->attachment;
 
@@ -339,7 +339,8 @@ void handshake_answer(struct client *c, const void *msg, size_t bytes) {
     if (err < 0) {
         refuse_client(c, err, "%s", why);
     } else if (!accepted) {
-        c->state = CLIENT_ATTACHING; /* it waits for another offer, or for a refusal in that form */
+        c->state = CLIENT_ATTACHING; /* the client waits for another offer, or for a refusal in that
+                                        form */
         try_others(c, slots_after(&c->gpu->attachments.slots, c->attachment->slot));
     } else if (!refuse_excess(c)) {
         welcome(c);

@@ -20,8 +20,7 @@ uint64_t places_most_beginning(const struct config *config) {
     return config->max_jobs / BEGINNING_PART ? config->max_jobs / BEGINNING_PART : 1;
 }
 
-/* ---- eligibility ------------------------------------------------------------------------------
- */
+/* ---- eligibility ---------------------------------------------------------------------------- */
 
 static bool is_beyond_user(const struct client *c) {
     const struct user *u = c->user;

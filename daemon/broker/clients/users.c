@@ -207,7 +207,7 @@ int users_check_device(const struct users *users, struct user *u, const struct g
     return -1;
 }
 
-/* ---- coming and going ------------------------------------------------------------------------ */
+/* ---- connections ---------------------------------------------------------------------------- */
 
 struct user *users_enter(struct users *users, int fd, const struct ucred *cred,
                          enum users_kind kind, char why[USERS_WHY_BYTES]) {

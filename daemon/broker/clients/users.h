@@ -27,13 +27,13 @@ enum users_kind { USERS_HANDSHAKE, USERS_QUEUED, USERS_JOB, USERS_CONTROL, USERS
 struct user {
     struct list link;
     uid_t uid;
-    gid_t groups[USERS_GROUPS]; /* of the latest connection, as reported by the kernel */
+    gid_t groups[USERS_GROUPS]; /* groups of the latest connection, as reported by the kernel */
     int group_count;
     struct limits limits;
     uint64_t count[USERS_KINDS]; /* connections by kind */
     uint64_t places, beginning; /* places.h: places in use; those of clients that are no jobs yet */
     uint64_t refused;           /* refusals since the first of these connections */
-    uint64_t pinned_bytes;      /* in use at the latest check */
+    uint64_t pinned_bytes;      /* bytes in use at the latest check */
 };
 
 struct users {

@@ -53,7 +53,7 @@ enum config_place {
 
 struct config_rule {
     bool group;
-    uint32_t id; /* of the user or group */
+    uint32_t id; /* uid or gid */
     char name[CONFIG_RULE_NAME_BYTES];
     uint32_t given; /* bit n: values[n] is set, for option CONFIG_LIMIT_FIRST + n */
     uint64_t values[CONFIG_LIMITS];
@@ -92,7 +92,7 @@ struct config_option {
     uint64_t min, max;
     bool reloadable;
     const char *help;
-    size_t offset; /* in struct config */
+    size_t offset; /* offset in struct config */
 };
 
 /* Returns the table, and its length in *count. */

@@ -115,7 +115,7 @@ void config_gpus_print(const struct config *c, FILE *out) {
     }
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all sections --------------------------------------------------------------------------- */
 
 /* Checks a GPU's memory if its section sets that; the common value is checked elsewhere. */
 static int check_gpu(const struct config *c, uint32_t gpu, FILE *errors) {

@@ -24,14 +24,14 @@
 #define REQUEST_BYTES 4096 /* requests are small; only replies need CTL_MESSAGE_MAX */
 
 struct control {
-    struct list link; /* in the order of their latest requests */
+    struct list link; /* in `all`, in the order of the latest requests */
     struct controls *all;
     struct user *user; /* counts this connection */
     int fd, handles;
     uid_t uid; /* from SO_PEERCRED */
     uv_poll_t poll;
     struct expiry idle;
-    bool waiting; /* for the worker's answer to `request` */
+    bool waiting; /* the worker's answer to `request` is pending */
     struct ctl_request request;
 };
 

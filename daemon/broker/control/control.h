@@ -13,7 +13,7 @@
 struct control; /* a connection */
 
 struct controls {
-    struct list list; /* in the order of their latest requests */
+    struct list list; /* connections in the order of their latest requests */
     unsigned count;
     struct broker *broker;
 };

@@ -107,7 +107,7 @@ void changes_ready(struct changes *all) {
         log_error("policy", "event=not-told why=memory");
 }
 
-/* ---- its answer ------------------------------------------------------------------------------ */
+/* ---- the worker's answer -------------------------------------------------------------------- */
 
 static void take_back(struct changes *all, const struct change *c) {
     struct attachment *a = c->job_id ? attachments_find(all->attachments, c->job_id) : NULL;

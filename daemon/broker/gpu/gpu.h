@@ -15,7 +15,7 @@
 #include "daemon/broker/store/kernel_link.h"
 
 struct gpu {
-    uint32_t number;      /* from 0, as users name it */
+    uint32_t number;      /* number from 0, as users name the GPU */
     struct config config; /* the broker's, overridden by [gpu N] */
     struct worker worker;
     struct attachments attachments;

@@ -106,7 +106,7 @@ void gpus_print_missing(const struct gpus *all, uint32_t asked, char why[GPUS_WH
                  all->count - 1);
 }
 
-/* ---- looking for one ------------------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------------------- */
 
 struct gpu *gpus_find(struct gpus *all, uint64_t number) {
     return number < all->count ? &all->items[number] : NULL;

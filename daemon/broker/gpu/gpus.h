@@ -23,11 +23,11 @@ void gpus_configure(struct gpus *all, const struct config *config);
 void gpus_stop(struct gpus *all);
 void gpus_finish(struct gpus *all);
 
-/* What is known of a job when its GPU is chosen. */
+/* The properties of a job that determine its GPU. */
 struct gpus_ask {
     uint32_t asked; /* SALUS_GPU + 1; 0: any */
     uid_t uid;
-    uint32_t run;       /* of wire_job */
+    uint32_t run;       /* run of wire_job */
     uint64_t bytes;     /* device memory that it needs; 0: unknown */
     uint64_t uid_bytes; /* limit of its user on each GPU; UINT64_MAX: none */
 };

@@ -30,7 +30,7 @@ struct overdue {
 
 /* A job's part of the device time between the latest two samples: share.h. */
 struct load {
-    uint64_t at_ns, busy_ns; /* at the latest sample */
+    uint64_t at_ns, busy_ns; /* values at the latest sample */
     uint32_t permille;
     /* Percentages among the jobs of its GPU that used the device, or waited for it, between the
      * latest two samples: received by the job, and due by its weight. Stored plus one; 0: unknown.
@@ -51,11 +51,11 @@ struct attachment {
     int slot;
     struct wire_windows windows;
     struct client *client; /* NULL: gone, or never existed (life/trial.h) */
-    struct job job;        /* its spec is what the worker has, or was told */
+    struct job job;        /* job.spec is what the worker has, or was told */
     uint32_t group;
     uint32_t run; /* jobs of the user with the same number may wait for one another */
     char run_name[GROUPS_NAME_BYTES];         /* runs.h */
-    const struct wire_completion *completion; /* its first page, read-only, or NULL */
+    const struct wire_completion *completion; /* first completion page, read-only, or NULL */
     const struct wire_submission *submission; /* the client's page, while the client exists */
     bool used;                                /* attachments_is_used has returned true */
     /* Descriptors that the next worker needs besides the client's pages; -1: not open. */
@@ -68,13 +68,13 @@ struct attachment {
     uint32_t moved;    /* number of the latest wire_moved */
     struct overdue overdue;
     struct load load;
-    bool welcomed;        /* it became a job that users see */
+    bool welcomed;        /* the job is visible to users */
     bool detached;        /* DETACH was sent */
     uint64_t detached_ns; /* time of DETACH */
     int lost;             /* error that its client was told; 0: none */
     const char *how;      /* how it ended, or will end; NULL: by itself */
     char why[256];        /* details */
-    char by[24];          /* who ended it, if `how` does not tell; else empty */
+    char by[24];          /* user or part that ended it, if `how` does not tell; else empty */
     char exit[16];        /* how the command of its run ended; empty: not reported */
 };
 
@@ -82,7 +82,7 @@ struct attachments {
     struct list list;
     struct slots slots;
     struct groups groups;
-    struct channel *channel; /* to the worker */
+    struct channel *channel; /* channel to the worker */
     uint64_t loads_us;       /* CLOCK_REALTIME of the latest load sample; 0: none */
 };
 

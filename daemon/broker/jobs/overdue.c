@@ -22,7 +22,7 @@ enum why {
 #undef X
 };
 
-/* ---- who waits for whom ---------------------------------------------------------------------- */
+/* ---- reasons of waiting --------------------------------------------------------------------- */
 
 /* Reads the running operation. On the page of an ended worker nothing runs any more. */
 static void view_of(const struct attachment *a, struct running_view *v) {

@@ -183,7 +183,7 @@ static void take_same(const struct ctl_job *job, struct ctl_ended *out) {
                        f[i].kind == CTL_KIND_TEXT ? CTL_TEXT_BYTES : sizeof(uint64_t));
 }
 
-/* Whether a process ended itself is unknown until its launcher reports. */
+/* Only the launcher's report tells whether a process ended itself. */
 static const char *ended_by(const struct attachment *a, bool faulted) {
     if (*a->by) return a->by;
     if (!a->how) return faulted ? "itself" : "unknown";

@@ -70,7 +70,7 @@ void share_look(struct attachments *as, bool by_weight, uint64_t now_ns) {
     as->loads_us = wall_us();
 }
 
-/* ---- who has what ---------------------------------------------------------------------------- */
+/* ---- views of users ------------------------------------------------------------------------- */
 
 static bool is_job_of(const struct attachment *a, uid_t uid) {
     return a->job.uid == uid && a->welcomed && a->client && a->completion;
@@ -129,7 +129,7 @@ void share_fill(const struct attachments *as, uid_t uid, pid_t pid, uint64_t tot
         if (!is_job_of(a, uid)) continue;
         p = process_of(a);
         if (attachments_is_used(a))
-            add_process(out, &p); /* as drivers do, lists only jobs that use the GPU */
+            add_process(out, &p); /* lists only jobs that use the GPU, as drivers do */
         if (!own || a == own) add_time(out, &p);
     }
 }

@@ -217,7 +217,7 @@ void recovery_worker_gone(struct recovery *r, bool had_jobs) {
     }
     r->waiting = gpu_jobs(r->gpu);
     if (had_jobs) log_end(r);
-    forget_lost(r); /* they were logged */
+    forget_lost(r); /* lost jobs were logged */
     recovery_free_memory(r);
 }
 

@@ -21,9 +21,9 @@
 /* Steps towards the next worker. */
 enum recovery_step {
     RECOVERY_REAPED,   /* the previous process is reaped; the next is started */
-    RECOVERY_OPENED,   /* it has opened its device */
-    RECOVERY_TRIED,    /* its trial job was served; it is asked for the orphans from here on */
-    RECOVERY_RESTORED, /* it has all orphans */
+    RECOVERY_OPENED,   /* the next worker has opened its device */
+    RECOVERY_TRIED,    /* the trial succeeded; the worker is asked for the orphans from here on */
+    RECOVERY_RESTORED, /* the worker has all orphans */
     RECOVERY_STEPS
 };
 

@@ -14,8 +14,8 @@
 
 /* How the latest worker ended. */
 enum restart_cause {
-    RESTART_SERVED,  /* it had been ready */
-    RESTART_FAILED,  /* it never became ready */
+    RESTART_SERVED,  /* the worker had been ready */
+    RESTART_FAILED,  /* the worker never became ready */
     RESTART_SHORTAGE /* we lacked descriptors or memory */
 };
 

@@ -38,7 +38,7 @@ struct supervise {
     uint64_t started_ns;
     bool given_memory;    /* the latest worker was given its predecessor's memory */
     bool shortage;        /* the latest worker was lost because we lacked resources */
-    bool hung_up;         /* it has closed its socket; the reason shows when it is reaped */
+    bool hung_up;         /* the worker closed its socket; reaping it shows the reason */
     char last_words[160]; /* the reason that it announced for its end; empty: none */
 };
 

@@ -56,7 +56,7 @@ int trial_attached(struct trial *t, const struct wire_worker_msg *msg, int fds[2
     struct attachment *a = t->attachment;
     int err = msg->result;
 
-    if (err == 0 && fds[0] < -1) err = fds[0]; /* it came, but we had no descriptor for it */
+    if (err == 0 && fds[0] < -1) err = fds[0]; /* a descriptor came, but we had no number for it */
     if (err == 0) err = attachments_see(a, &fds[0], &fds[1]);
     if (err < 0 && err != -EEXIST) {
         snprintf(why, cap, "%.200s", *msg->text ? msg->text : err_text(err));

@@ -16,12 +16,12 @@ struct kernel_link {
     struct kernel_stores *stores;
     struct kernel_store *store; /* store of its kind; NULL: unknown yet */
     struct worker *worker;
-    uint32_t generation; /* of the latest WIRE_FORGET to this worker */
+    uint32_t generation; /* generation of the latest WIRE_FORGET to this worker */
     bool complained;     /* a profile that could not be stored was logged */
 };
 
 void kernel_link_init(struct kernel_link *k, struct kernel_stores *stores, struct worker *worker);
-/* It has a store that may be read and changed. */
+/* The GPU has a store that may be read and changed. */
 bool kernel_link_known(const struct kernel_link *k);
 
 /* The worker is ready, and its device known. */

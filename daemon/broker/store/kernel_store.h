@@ -16,7 +16,7 @@ struct kernel_store {
     struct kernel_set set;
     struct store_file file;
     bool known; /* the device is known; before that nothing is read or stored */
-    bool apart; /* its file always has the device's name, once the device is known */
+    bool apart; /* the file always has the device's name, once the device is known */
 };
 
 /* `path` is that of store_file_place. */

@@ -122,12 +122,12 @@ struct writing {
     uv_work_t work;
     struct store_file *file;
     struct buf text;
-    char path[NAME_BYTES]; /* of the file being written */
+    char path[NAME_BYTES]; /* path of the file being written */
     uint64_t generation;
     int err;
 };
 
-static void on_work(uv_work_t *work) { /* in a thread of the pool: accesses only `work` */
+static void on_work(uv_work_t *work) { /* runs in a thread of the pool: accesses only `work` */
     struct writing *w = work->data;
 
     w->err = write_whole(w->path, w->text.data, w->text.len);

@@ -105,9 +105,9 @@ int keeping_take(struct keeping *k, uint64_t id, int *fd) {
     return 0;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all parts ------------------------------------------------------------------------------ */
 
-static void on_close(uv_work_t *work) { /* in a thread of the pool: accesses only `work` */
+static void on_close(uv_work_t *work) { /* runs in a thread of the pool: accesses only `work` */
     struct closing *c = work->data;
 
     for (uint32_t i = 0; i < c->count; i++)

@@ -17,7 +17,7 @@
 struct keeping_part;
 
 struct keeping {
-    struct keeping_part *parts; /* by number */
+    struct keeping_part *parts; /* table by number */
     uint32_t cap, count;        /* table size; number of parts held */
     uint32_t start;             /* ordinal of the latest worker */
     unsigned closing;           /* batches that are being closed in another thread */

@@ -105,7 +105,7 @@ static uint64_t windows_end(const struct config *c) {
     return end < CONFIG_WINDOW_END ? end : CONFIG_WINDOW_END;
 }
 
-/* ---- its descriptors ------------------------------------------------------------------------- */
+/* ---- the worker's descriptors --------------------------------------------------------------- */
 
 static uv_stdio_container_t pass(int fd) {
     if (fd < 0) return (uv_stdio_container_t){.flags = UV_IGNORE};

@@ -13,7 +13,7 @@
 
 /* Descriptors for one worker. All but `fd` stay the caller's; -1: none. */
 struct spawn_launch {
-    uint32_t gpu;  /* its number */
+    uint32_t gpu;  /* number of the GPU */
     int fd;        /* the worker's end of the socket pair */
     int memory_fd; /* device memory to continue with */
     int kept_fd;   /* list of its parts: an array of wire_kept */

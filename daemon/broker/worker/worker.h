@@ -16,8 +16,8 @@
 enum worker_state {
     WORKER_DOWN,      /* the next one is started after a while */
     WORKER_STARTING,  /* launched, not READY */
-    WORKER_TRYING,    /* its device is open; the trial job is attached and detached: life/trial.h */
-    WORKER_RESTORING, /* it is given the jobs that outlived its predecessor: life/recovery.h */
+    WORKER_TRYING,    /* the device is open; the trial job is attached and detached: life/trial.h */
+    WORKER_RESTORING, /* the worker is given jobs that outlived its predecessor: life/recovery.h */
     WORKER_READY,     /* a job would be served */
     WORKER_FAILED,    /* given up after worker_tries, until a restart is requested */
     WORKER_STOPPED
@@ -26,8 +26,8 @@ enum worker_state {
 struct worker {
     enum worker_state state;
     struct channel channel;
-    struct wire_device device;      /* of the latest worker that opened it */
-    const struct wire_board *board; /* of this worker, or NULL: board.h */
+    struct wire_device device;      /* device of the latest worker that opened one */
+    const struct wire_board *board; /* board of this worker, or NULL: board.h */
     int memory_fd;                  /* device memory that outlives the worker; -1: it does not */
     struct keeping keeping;         /* parts of that memory that are not in memory_fd */
     uint64_t restarts;

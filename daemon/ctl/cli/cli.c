@@ -142,8 +142,7 @@ int cli_take_option(struct cli *c, const char *usage, struct args *a) {
     return CLI_OK;
 }
 
-/* ---- arguments of several verbs ---------------------------------------------------------------
- */
+/* ---- arguments of several verbs ------------------------------------------------------------- */
 
 int cli_take_time(struct cli *c, const char *what, const char *text, uint64_t *ns) {
     if (units_parse(UNITS_TIME, text, ns) == 0) return CLI_OK;

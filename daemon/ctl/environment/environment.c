@@ -97,7 +97,7 @@ bool environment_asks_null(const struct environment *e) {
     char why[JOB_WHY_BYTES];
     struct wire_job job;
 
-    job_from_environment(&job, why); /* as the library will do */
+    job_from_environment(&job, why); /* the library will do the same */
     for (int i = 0; i < e->value_count; i++)
         if (e->values[i].value) job_set(&job, e->values[i].variable, e->values[i].value, why);
     return job.flags & WIRE_JOB_NULL;
@@ -157,7 +157,7 @@ static void say(struct cli *c, const struct frameworks_setting *settings, int co
 
 static void set_frameworks(struct cli *c, const struct environment *e) {
     static struct frameworks_setting settings[FRAMEWORKS_MAX];
-    /* Where nothing is computed, machine code is as good as PTX. */
+    /* If nothing is computed, machine code is as good as PTX. */
     bool soft = !environment_asks_null(e) && environment_on_software_gpu(c);
     struct frameworks_choice choice = {e->async, soft};
     int count = frameworks_plan(&choice, settings);

@@ -33,7 +33,7 @@ bool environment_asks_null(const struct environment *e);
  */
 int environment_set(struct cli *c, const struct environment *e);
 
-/* That daemon's device is the software GPU; false if it does not say. */
+/* The device of the daemon of `c` is the software GPU; false if the daemon does not say. */
 bool environment_on_software_gpu(const struct cli *c);
 
 #endif

@@ -290,7 +290,7 @@ static int on_boundary(struct kernel_trace *t, struct kernel_trace_job *j) {
     j->boundaries++;
     it->ended_ns = t->now_ns;
     int err = it->begun_ns ? settle(j, it) : 0;
-    if (!it->begun_ns) it->used = it->dropped = false; /* its beginning was not seen */
+    if (!it->begun_ns) it->used = it->dropped = false; /* the iteration's beginning was not seen */
     o->current = next;
     it = &o->iterations[next];
     for (uint32_t i = 0; i < o->flying;) {
@@ -464,7 +464,7 @@ static double variance(double sum, double squares, uint32_t n) {
     return n ? squares / n - sum / n * (sum / n) : 0;
 }
 
-/* Where the device was idle at the launch, either is possible: the time that varies less is
+/* If the device was idle at the launch, either is possible: the time that varies less is
  * attributed to the client. */
 bool kernel_trace_waits(const struct kernel_trace_op *op, uint64_t *host_ns) {
     bool waits =

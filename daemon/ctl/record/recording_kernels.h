@@ -23,7 +23,7 @@ bool recording_kernels_write(const struct kernel_trace *t, bool soft, uint64_t i
                              bool requests, uint32_t *lines, FILE *out);
 /* recording_kernels_job writes " kernels=..." and the times around the iterations of a written job.
  */
-/* What the job did before its first boundary was less than an iteration: its preparation, which the
+/* The job's work before its first boundary is less than an iteration: a preparation, which the
  * daemon counts as an iteration. */
 bool recording_kernels_prepares(const struct kernel_trace *t, uint64_t id);
 

@@ -27,8 +27,7 @@
 #define STOP_TIMEOUT_MS 5000
 #define POLL_MS 2
 
-/* ---- readiness: the receiving end of systemd's protocol ---------------------------------------
- */
+/* ---- readiness: the receiving end of systemd's protocol ------------------------------------- */
 
 static int notify_path(const struct private *p, char *out, size_t cap) {
     return snprintf(out, cap, "%s/notify", p->dir);

@@ -23,7 +23,7 @@ void refusal_note_announce(int fd, pid_t parent) {
 
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)parent, fd);
     if (fd < 0)
-        unsetenv(JOB_REFUSED_VARIABLE); /* it may be another launcher's */
+        unsetenv(JOB_REFUSED_VARIABLE); /* the variable may be another launcher's */
     else
         setenv(JOB_REFUSED_VARIABLE, path, 1);
 }

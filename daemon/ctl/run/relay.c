@@ -51,7 +51,7 @@ void relay_end(struct relay *r) {
     relay_undo(r);
 }
 
-/* ---- passing on ------------------------------------------------------------------------------ */
+/* ---- relaying ------------------------------------------------------------------------------- */
 
 /* The signal came from a write of ours, to a pipe without a reader or beyond a limit. */
 static bool is_own(const siginfo_t *s) {

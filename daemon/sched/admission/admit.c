@@ -108,7 +108,7 @@ void admit_joined(struct sched *s, uint32_t job) {
     s->gather |= j->spec.run != 0;
 }
 
-/* ---- the admitted ---------------------------------------------------------------------------- */
+/* ---- admitted jobs -------------------------------------------------------------------------- */
 
 static void link_admitted(struct sched_state *st, uint32_t job) {
     struct sched_job *j = &st->jobs[job];
@@ -250,7 +250,7 @@ static bool try_job(struct sched *s, uint32_t job, bool reorganise) {
     return j->spec.unknown ? try_without_need(s, job) : try_with_need(s, job, reorganise);
 }
 
-/* ---- making room ----------------------------------------------------------------------------- */
+/* ---- freeing memory ------------------------------------------------------------------------- */
 
 /* Drains lanes (lanes_admit with reorganise) by moving every job that can be moved now. Returns
  * true when a job was moved. */
@@ -516,7 +516,7 @@ void admit_idled(struct sched *s) {
     if (victim_may_swap(s) && at < s->idle_at) s->idle_at = at;
 }
 
-/* ---- what an admitted job does --------------------------------------------------------------- */
+/* ---- changes of admitted jobs --------------------------------------------------------------- */
 
 void admit_left(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;

@@ -32,7 +32,7 @@ static uint64_t growth(const struct sched *s, uint32_t job, const struct sched_n
     return lanes_growth(s->st.lanes, job, need->persistent_bytes, need->ephemeral_bytes);
 }
 
-/* ---- what is kept free ----------------------------------------------------------------------- */
+/* ---- reserved memory ------------------------------------------------------------------------ */
 
 uint64_t grow_part(const struct sched *s) {
     uint64_t all = lanes_capacity(s->st.lanes);

@@ -41,7 +41,7 @@ double lever_slope(const struct lever *l, double expected);
 /* Moves the lever one step with this slope. `error`: excess over the target; `most`: the lever's
  * end. */
 void lever_move(struct lever *l, double error, double slope, double most);
-/* The same with the learned slope (lever_slope), and no further than that slope is valid. */
+/* Moves the lever with the learned slope (lever_slope), and no further than that slope is valid. */
 void lever_move_learnt(struct lever *l, double error, double expected, double most);
 /* The lever cannot move further against this error. */
 bool lever_ends(const struct lever *l, double error, double most);

@@ -297,7 +297,7 @@ static inline void take_event(struct sched *s, const struct sched_event *e) {
     if (fault != SCHED_FAULT_NONE) reject(s, e, fault);
 }
 
-/* ---- their order ----------------------------------------------------------------------------- */
+/* ---- the order of events -------------------------------------------------------------------- */
 
 /* LEFT is taken last when its job sent an event that is taken later than LEFT before it in the
  * array. */
@@ -336,7 +336,7 @@ static void take_events(struct sched *s, const struct sched_event *events, uint3
         take_event(s, &events[i]);
 }
 
-/* ---- what may run ---------------------------------------------------------------------------- */
+/* ---- running operations --------------------------------------------------------------------- */
 
 /* Sets the stream priority (Orion, section 5.1.2), lazily when the job's first operation runs. */
 static void set_level(struct sched *s, uint32_t job) {

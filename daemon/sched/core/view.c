@@ -53,7 +53,7 @@ static bool is_held_back(const struct sched *s, uint32_t job) {
            !share_allows(s, job);
 }
 
-/* Where one lane runs at a time, a job of another lane may have the turn. */
+/* If only one lane runs at a time, a job of another lane may have the turn. */
 static enum sched_why why_no_turn(const struct sched_state *st, const struct sched_job *j) {
     uint32_t holder = state_domain(st, j->lane)->holder;
     bool other = holder != SCHED_NONE && st->jobs[holder].lane != j->lane;

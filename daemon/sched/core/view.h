@@ -16,7 +16,7 @@ struct sched_job_view {
     uint32_t lane;      /* SCHED_NO_LANE while the job waits */
     uint32_t position;  /* place in the admission queue, from 1; 0: admitted */
     enum sched_why why; /* reason why it does not run now; NONE: it may */
-    bool turn;          /* it has its lane's turn */
+    bool turn;          /* the job has its lane's turn */
     bool swapped;
     uint64_t persistent_bytes, ephemeral_bytes; /* granted */
     uint32_t weight;

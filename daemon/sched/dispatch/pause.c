@@ -26,7 +26,7 @@ static bool is_waited_for(const struct sched_job *j) {
 
 void pause_over(struct sched_state *st, uint32_t job) {
     struct sched_job *j = &st->jobs[job];
-    if (!j->done_ns) return; /* its first operation follows no pause */
+    if (!j->done_ns) return; /* the first operation of a job follows no pause */
     if (st->now_ns - j->done_ns <= longest(st, j)) {
         j->missed = j->unawaited = 0;
     } else if (!is_waited_for(j)) {

@@ -62,7 +62,7 @@ static void classify(struct sched_state *st, uint32_t job) {
     if (class == CLASS_HIGH || before == CLASS_HIGH) requests(st);
 }
 
-/* ---- what happens ---------------------------------------------------------------------------- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 void ready_changed(struct sched *s, uint32_t job) {
     if (s->policy->classes) classify(&s->st, job);
@@ -92,7 +92,7 @@ void ready_rebuild(struct sched *s) {
         if (s->st.jobs[job].used) take_over(s, job);
 }
 
-/* ---- who is next ----------------------------------------------------------------------------- */
+/* ---- the next operation --------------------------------------------------------------------- */
 
 uint32_t ready_of_loose(const struct sched *s) {
     const struct ranked *r = &s->st.ranked;

@@ -12,7 +12,7 @@
 
 #include "daemon/sched/dispatch/pause.h"
 
-/* ---- room ------------------------------------------------------------------------------------ */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static int grow(void **array, size_t item, uint32_t count) {
     void *grown = realloc(*array, item * count);
@@ -34,7 +34,7 @@ int share_reserve(struct sched_state *st, uint32_t have, uint32_t count) {
     return 0;
 }
 
-/* ---- the heap of those that compete ---------------------------------------------------------- */
+/* ---- competing jobs ------------------------------------------------------------------------- */
 
 static bool key_before(const void *keys, uint32_t a, uint32_t b) {
     const uint64_t *key = keys;

@@ -268,7 +268,7 @@ void turn_attach(struct sched *s, uint32_t job) {
     turn_update(s, job);
 }
 
-/* ---- the beginning of one -------------------------------------------------------------------- */
+/* ---- the beginning of a turn ---------------------------------------------------------------- */
 
 /* Spills the pages of a job that lost this lane's turn within an iteration, before another job's
  * operations use them. Restores those of the new holder. */
@@ -393,7 +393,7 @@ void turn_rebuild(struct sched *s, const struct lane_policy *policy, bool exclus
         if (j->turn && !j->left && d->holder == SCHED_NONE)
             d->holder = job;
         else if (j->turn)
-            turn_revoke(s, job); /* of several turns side by side only one continues */
+            turn_revoke(s, job); /* only one of several turns side by side continues */
     }
     for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next)
         turn_update(s, job);

@@ -329,7 +329,7 @@ bool lanes_swap_in(struct lanes *l, uint32_t job) {
     return true;
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------------------- */
 
 uint32_t lanes_of(const struct lanes *l, uint32_t job) {
     return job < l->cap ? l->jobs[job].lane : LANE_NONE;

@@ -72,7 +72,7 @@ bool lanes_settle(struct lanes *l, uint32_t lane);
 void lanes_swap_out(struct lanes *l, uint32_t job);
 bool lanes_swap_in(struct lanes *l, uint32_t job);
 
-/* ---- looking -------------------------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------------------- */
 
 uint32_t lanes_of(const struct lanes *l, uint32_t job); /* LANE_NONE: not admitted */
 uint64_t lanes_size(const struct lanes *l, uint32_t lane);

@@ -58,7 +58,7 @@ struct lane_choice lanes_find(struct lanes *l, const struct lane_need *need) {
     /* "if sum P_i + P + sum L_j + E <= C then lane <- new GPU lane with capacity E" (27-28) */
     if (p <= room && e <= room - p && (!l->max_lanes || l->open < l->max_lanes))
         return (struct lane_choice){LANE_OPENED, LANE_NONE};
-    /* As printed, lines 30-33 take a lane without checking P. That would violate the condition. */
+    /* As printed, lines 30-33 take a lane without checking P, which would violate the condition. */
     if (p <= room && (lane = best_fit(l, need)) != LANE_NONE)
         return (struct lane_choice){LANE_FITTED, lane};
     if (p <= room && (lane = smallest_to_grow(l, need)) != LANE_NONE)

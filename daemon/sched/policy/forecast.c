@@ -8,8 +8,7 @@
 
 #include "daemon/sched/policy/contention.h"
 
-/* ---- the sequence ------------------------------------------------------------------------------
- */
+/* ---- the sequence --------------------------------------------------------------------------- */
 
 bool forecast_memory(struct forecast *f, memory_visit *visit, void *arg) {
     return visit(arg, (void **)&f->steps, f->cap * sizeof(*f->steps));
@@ -43,8 +42,7 @@ void forecast_over(struct forecast *f) {
     f->began = f->ended = 0;
 }
 
-/* ---- delays ------------------------------------------------------------------------------------
- */
+/* ---- delays --------------------------------------------------------------------------------- */
 
 /* Speed, in thousandths, of a kernel that uses `use` of a unit while others use `other`: max-min
  * fairness between two within what contention leaves. */

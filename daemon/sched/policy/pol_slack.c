@@ -73,8 +73,7 @@ static struct stand_in stand_of(const struct sched_state *st) {
                              offsetof(struct job, stand)};
 }
 
-/* ---- what is on the device ---------------------------------------------------------------------
- */
+/* ---- operations on the device --------------------------------------------------------------- */
 
 /* Slices give slots to the higher level first, if the device has stream priorities. */
 static uint64_t slice_ns(const struct sched_state *st) {
@@ -129,8 +128,7 @@ static void moved(const struct sched_state *st, uint32_t job) {
     *old = new;
 }
 
-/* ---- whether a kernel may go -------------------------------------------------------------------
- */
+/* ---- admission of kernels ------------------------------------------------------------------- */
 
 /* A request is in progress, even if none of its operations is on the device: its host is only
  * between two launches. */
@@ -176,9 +174,7 @@ static bool fits(const struct sched_state *st, const struct forecast_use *one) {
     return true;
 }
 
-/* ---- requests that are foreseen
- * ------------------------------------------------------------------
- */
+/* ---- predicted requests --------------------------------------------------------------------- */
 
 /* The next request of the job is predicted, and has not arrived. */
 static bool is_foreseen(const struct sched_state *st, uint32_t job) {
@@ -228,8 +224,7 @@ static uint64_t overdue_ns(const struct sched_state *st) {
     return at;
 }
 
-/* ---- who is next -------------------------------------------------------------------------------
- */
+/* ---- the next operation --------------------------------------------------------------------- */
 
 static struct waiting_in waiting_of(const struct sched_state *st) {
     struct slack *s = st->own.policy;
@@ -362,8 +357,7 @@ static uint32_t next(const struct sched_state *st) {
     return copy != SCHED_NONE ? copy : state_runnable(st, first, SCHED_KERNEL);
 }
 
-/* ---- who stands still -------------------------------------------------------------------------
- */
+/* ---- preemption ----------------------------------------------------------------------------- */
 
 /* The rest of the job's kernel would delay the request by more than its remaining slack. */
 static bool is_in_the_way(const struct sched_state *st, uint32_t job, uint32_t of) {
@@ -459,8 +453,7 @@ static uint64_t wake(const struct sched_state *st) {
     return key != SCHED_NEVER && key - LEAD_NS < at ? key - LEAD_NS : at;
 }
 
-/* ---- what happens ------------------------------------------------------------------------------
- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 /* Requests a look at the best-effort kernels on the device. */
 static void has_come(const struct sched_state *st, struct job *j) {
@@ -560,8 +553,7 @@ static bool blocks(void *item, memory_visit *visit, void *arg) {
     return forecast_memory(&j->sequence, visit, arg);
 }
 
-/* ---- checks ------------------------------------------------------------------------------------
- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 /* An unmarked job is in the place that its state requires. */
 static const char *check_place(const struct sched_state *st, uint32_t job) {

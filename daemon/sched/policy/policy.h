@@ -63,7 +63,7 @@ struct policy {
     /* An iteration of `job` completed; its request_ns and gap_ns describe that iteration. */
     void (*iterated)(const struct sched_state *st, uint32_t job);
 
-    /* Where the device has slices (st->slice_ns), called after all runnable operations were sent:
+    /* On a device with slices (st->slice_ns), called after all runnable operations were sent:
      * returns a job whose kernels on the device shall be preempted and are not, or the reverse, or
      * SCHED_NONE. Called until it returns SCHED_NONE; st->jobs[job].still has changed by the next
      * call. A job without kernels on the device is resumed. */

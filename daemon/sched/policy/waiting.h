@@ -31,7 +31,7 @@ enum waiting_place { WAITING_NOWHERE, WAITING_COPIES, WAITING_ASLEEP, WAITING_AW
 
 /* The head of a job's item. A link is a job's slot + 1; 0: none. */
 struct waiting_job {
-    uint64_t key;                  /* its turn, or the end of its sleep */
+    uint64_t key;                  /* turn of the job, or end of its sleep */
     uint32_t child, next, prev;    /* prev: left sibling, or the parent of a leftmost child */
     uint32_t next_kind, prev_kind; /* root of AWAKE: neighbours in its list */
     uint32_t next_marked;

@@ -38,7 +38,7 @@ static int reserve_bytes(struct checkpoint *c, size_t bytes) {
     return 0;
 }
 
-/* ---- taking ---------------------------------------------------------------------------------- */
+/* ---- copying -------------------------------------------------------------------------------- */
 
 static bool count_block(void *arg, void **block, size_t bytes) {
     *(size_t *)arg += bytes;
@@ -62,7 +62,7 @@ int checkpoint_take(struct checkpoint *c, const struct sched *s) {
     return 0;
 }
 
-/* ---- putting back ---------------------------------------------------------------------------- */
+/* ---- restoring ------------------------------------------------------------------------------ */
 
 struct checkpoint_source {
     const struct checkpoint *from;

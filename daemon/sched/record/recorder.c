@@ -42,7 +42,7 @@ struct recorder {
     struct recorder_half *now;        /* the half that is being filled */
     const struct sched_event *events; /* events of the step in progress; NULL: none */
     struct recorder_head head;        /* head of that step */
-    struct sched_actions actions;     /* its actions; items NULL: it has not answered yet */
+    struct sched_actions actions;     /* actions of that step; items NULL: no answer yet */
     uint32_t half_bytes;
     bool failed; /* out of memory: nothing is recorded until the next half */
     bool streaming;
@@ -88,7 +88,7 @@ void recorder_destroy(struct recorder *r) {
     free(r);
 }
 
-/* ---- keeping --------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------ */
 
 #define RECORDER_HEAD offsetof(struct sched_event, need) /* kind and job */
 /* Size of an event whose last used member is `field`. */
@@ -165,7 +165,7 @@ static inline size_t step_bytes(const struct recorder *r) {
            r->actions.count * sizeof(*r->actions.items);
 }
 
-/* ---- rarely ---------------------------------------------------------------------------------- */
+/* ---- rare cases ----------------------------------------------------------------------------- */
 
 /* Drops the older half and begins it anew with a checkpoint. Without memory for a checkpoint,
  * nothing is recorded until the next step tries again. */
