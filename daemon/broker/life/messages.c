@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A worker's messages are read here until no more can be read, or until others must have the loop.
+ * Reads a worker's messages until none is left, or until the loop must handle other events.
  */
 #include "daemon/broker/life/messages.h"
 
@@ -15,7 +15,7 @@
 #include "daemon/broker/printable.h"
 #include "daemon/broker/worker/board.h"
 
-#define BATCH 64 /* messages read before the loop looks at others */
+#define BATCH 64 /* messages read before the loop handles other events */
 
 static struct worker *worker_of(const struct supervise *v) {
     return &v->gpu->worker;
@@ -23,7 +23,7 @@ static struct worker *worker_of(const struct supervise *v) {
 
 /* ---- getting ready --------------------------------------------------------------------------- */
 
-/* A worker that shows no lanes is served as well. */
+/* Opens the worker's board. A worker without one is served as well. */
 static void open_board(struct worker *w, int fd) {
     int err = 0;
 
@@ -33,13 +33,13 @@ static void open_board(struct worker *w, int fd) {
     if (!w->board) log_warn("worker", "event=no-board why=\"%s\"", err_text(err));
 }
 
-/* It has as long for each of the jobs that it is to go on with as for its start. */
+/* Asks for the next orphan. The worker has as long for each as for its start. */
 static void restore_next(struct supervise *v) {
     supervise_heard(v);
     if (recovery_next(&v->recovery) > 0) supervise_serve(v);
 }
 
-/* The trial job is gone again. */
+/* The trial job is detached again. */
 static void on_tried(struct supervise *v) {
     trial_end(&v->trial);
     recovery_reach(&v->recovery, RECOVERY_TRIED);
@@ -47,7 +47,8 @@ static void on_tried(struct supervise *v) {
     restore_next(v);
 }
 
-/* Its memory, where that will outlive it; and whether what is in it belongs to orphans. */
+/* Takes over the descriptor of memory that outlives the worker. Decides whether its contents belong
+ * to orphans. */
 static void take_memory(struct supervise *v, const struct wire_worker_msg *msg, int *fd) {
     struct worker *w = worker_of(v);
     bool adopted = v->given_memory && (msg->flags & WIRE_READY_ADOPTED);
@@ -78,7 +79,7 @@ static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int
     gpu_opened(v->gpu, &msg->device);
     open_board(w, fds[0]);
     take_memory(v, msg, &fds[1]);
-    supervise_heard(v); /* once for all that the trial takes */
+    supervise_heard(v); /* once for the whole trial */
     err = trial_begin(&v->trial, why, sizeof(why));
     v->shortage = supervise_is_shortage(err);
     if (err < 0) supervise_lose(v, "no job would be served: %s", why);
@@ -94,7 +95,7 @@ static void on_trial_attached(struct supervise *v, const struct wire_worker_msg 
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* A worker that starts says nothing of jobs. */
+/* A worker that is starting may not send messages about jobs. */
 static int on_starting(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
     if (msg->kind == WIRE_READY)
         on_ready(v, msg, fds);
@@ -103,7 +104,7 @@ static int on_starting(struct supervise *v, const struct wire_worker_msg *msg, i
     return 0;
 }
 
-/* The answer to RESTORE. */
+/* Handles the answer to RESTORE. */
 static int on_restored(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
     int err = recovery_attached(&v->recovery, msg, fds);
 
@@ -111,7 +112,8 @@ static int on_restored(struct supervise *v, const struct wire_worker_msg *msg, i
     return err;
 }
 
-/* Its device is lost. The kernel's name is for the log: who did it may be another user's. */
+/* The worker's device is lost. The kernel's name is only logged, because the culprit may be another
+ * user's job. */
 static int on_broke(struct supervise *v, const struct wire_worker_msg *msg) {
     const struct attachment *a = attachments_find(&v->gpu->attachments, msg->job_id);
 
@@ -128,7 +130,7 @@ static int on_broke(struct supervise *v, const struct wire_worker_msg *msg) {
     return 0;
 }
 
-/* A restored job went on or did not, or was detached before that. */
+/* A restored job continued, failed to, or was detached before that. */
 static int on_settled(struct supervise *v, const struct wire_worker_msg *msg) {
     struct attachment *a = attachments_find(&v->gpu->attachments, msg->job_id);
 
@@ -158,13 +160,13 @@ static int on_message(struct supervise *v, struct wire_worker_msg *msg, int fds[
     return err;
 }
 
-/* Whatever it is receives into. */
+/* Buffer for a message of any kind. */
 union message {
     union kernel_wire_message any;
     struct wire_part part;
 };
 
-/* A message of any kind, of so many bytes. */
+/* Handles a message of any kind of this length. */
 static int on_any(struct supervise *v, union message *message, int bytes, int fds[2]) {
     union kernel_wire_message *m = &message->any;
 
@@ -178,13 +180,13 @@ static int on_any(struct supervise *v, union message *message, int bytes, int fd
     return 0;
 }
 
-/* What came of the descriptors, -1 where there are none; -EMFILE where there was no room. */
+/* Sets the descriptors that did not come to -1, or to -EMFILE if there was no room for them. */
 static void settle_fds(int fds[2], int n, int nfds) {
     for (int i = 0; i < 2; i++)
         if (n <= 0 || i >= nfds) fds[i] = n > 0 && nfds == FDUTIL_LOST ? -EMFILE : -1;
 }
 
-/* One message: false when no more can be read now. */
+/* Reads one message. Returns false when no more can be read now. */
 static bool receive(struct supervise *v) {
     struct worker *w = worker_of(v);
     union message message;
@@ -206,7 +208,7 @@ static bool receive(struct supervise *v) {
     return w->channel.fd >= 0;
 }
 
-/* Descriptors that cannot be sent are the job's loss alone. */
+/* Handles a message whose descriptors could not be sent: only its job is lost. */
 static void not_sent(struct supervise *v, uint32_t job_id, int why) {
     const struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = job_id, .result = why};
 

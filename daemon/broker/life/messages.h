@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages of a GPU's worker, as they come from its socket. What it says of itself (it is ready,
- * was tried, goes on with a job, has lost its device) changes its life (supervise.h) here; what it
- * says of jobs is the inbox's (inbox.h). A worker that speaks nonsense is ended.
+ * Messages from a GPU's worker's socket. Reports about the worker itself (it is ready, was tried,
+ * continues a job, has lost its device) change its state here (supervise.h); reports about jobs go
+ * to the inbox (inbox.h). A worker that breaks the protocol is ended.
  *
  * Owner: struct supervise. Thread: the loop's.
  */
@@ -11,7 +11,7 @@
 
 #include <uv.h>
 
-/* Receives and sends what can be now. `data` of the handle: the struct supervise. */
+/* Receives and sends what is possible now. `data` of the handle: the struct supervise. */
 void messages_poll(uv_poll_t *p, int status, int events);
 
 #endif

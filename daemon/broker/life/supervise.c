@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One timer has two uses: while there is no worker it starts the next, and while there is one it
- * waits for its silence.
+ * One timer has two uses: without a worker it starts the next one, and with a worker it measures
+ * its silence.
  */
 #include "daemon/broker/life/supervise.h"
 
@@ -22,9 +22,9 @@
 #include "daemon/broker/worker/spawn.h"
 
 #define NS_PER_MS 1000000u
-#define START_TIMEOUT_MS 60000 /* a GPU's context takes seconds to make */
+#define START_TIMEOUT_MS 60000 /* creating a GPU's context takes seconds */
 #define STOP_TIMEOUT_MS 2000
-#define FREE_MS 10 /* between looks whether the memory of the one before is free */
+#define FREE_MS 10 /* interval of checks whether the previous worker's memory is free */
 
 static void start_now(uv_timer_t *t);
 
@@ -36,17 +36,17 @@ bool supervise_is_shortage(int err) {
     return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS || err == -EAGAIN;
 }
 
-/* ---- its silence ----------------------------------------------------------------------------- */
+/* ---- silence --------------------------------------------------------------------------------- */
 
-/* Timers run before sockets are looked at: after we ourselves were stopped for a while, what the
- * worker said meanwhile is still unread, and it must not die for that. */
+/* Timers run before sockets are read. If the broker itself was stopped for a while, the worker's
+ * messages are still unread, and it must not be ended for that. */
 static bool has_spoken(const struct worker *w) {
     char byte;
 
     return recv(w->channel.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* How long it may be silent. */
+/* Longest silence allowed. */
 static uint64_t silence_ms(const struct supervise *v) {
     if (!worker_ready(worker_of(v))) return START_TIMEOUT_MS;
     return v->broker->config.worker_timeout / NS_PER_MS;
@@ -92,26 +92,27 @@ void supervise_serve(struct supervise *v) {
     announce_state(v->announce);
 }
 
-/* ---- its end --------------------------------------------------------------------------------- */
+/* ---- the worker's end ------------------------------------------------------------------------ */
 
 static void close_worker(struct supervise *v) {
     struct worker *w = worker_of(v);
 
-    uv_timer_stop(&v->timer); /* nobody's silence is waited for, also where no other is started */
+    uv_timer_stop(
+        &v->timer); /* no silence is measured any more, even if no other worker is started */
     channel_close(&w->channel);
     board_close(w->board);
     w->board = NULL;
     trial_end(&v->trial);
 }
 
-/* Whoever waits is told now. */
+/* Gives the worker up, and tells everybody who waits for it. */
 static void give_up(struct supervise *v) {
     struct worker *w = worker_of(v);
 
     recovery_lose_all(&v->recovery, "the GPU worker was given up");
     recovery_free_memory(&v->recovery);
     w->state = WORKER_FAILED;
-    w->restarts--; /* no other is started */
+    w->restarts--; /* no other worker is started */
     clients_worker_failed(&v->broker->clients, v->gpu);
     announce_state(v->announce);
     log_error("worker", "event=given-up gpu=%u failures=%llu why=\"%s\"%s", v->gpu->number,
@@ -119,7 +120,7 @@ static void give_up(struct supervise *v) {
               v->announce->failed ? "" : " retry=\"SIGHUP, or 'salusctl gpu retry'\"");
 }
 
-/* Orphans wait as long as a start may take, and for as many that fail as workers may end. */
+/* Orphans wait as long as a start may take, and for at most RECOVERY_TRIES failed starts. */
 static void look_after_orphans(struct supervise *v, bool had_jobs) {
     uint64_t waited_ns;
 
@@ -129,7 +130,8 @@ static void look_after_orphans(struct supervise *v, bool had_jobs) {
         recovery_lose_all(&v->recovery, "no other worker was ready in time");
 }
 
-/* The next start, or none. `had_jobs`: the one before had them, or was to have them. */
+/* Schedules the next start, or gives up. `had_jobs`: the previous worker had jobs, or was about to
+ * get them. */
 static void start_later(struct supervise *v, bool had_jobs) {
     struct worker *w = worker_of(v);
     enum restart_cause cause = v->shortage ? RESTART_SHORTAGE
@@ -164,7 +166,7 @@ void supervise_lose(struct supervise *v, const char *fmt, ...) {
     va_end(ap);
     if (*v->last_words) snprintf(w->trouble, sizeof(w->trouble), "%s", v->last_words);
     close_worker(v);
-    if (pid > 0) kill(pid, SIGKILL); /* our child, not reaped yet: the number is its own */
+    if (pid > 0) kill(pid, SIGKILL); /* our child, not reaped yet: its number was not reused */
     start_later(v, had_jobs);
 }
 
@@ -178,7 +180,7 @@ static void on_process_closed(uv_handle_t *h) {
         start_now(&v->timer);
 }
 
-/* A better reason than that its socket was closed. */
+/* Explains the end better than "its socket was closed". */
 static void say_end(struct worker *w, int status, int signal) {
     if (signal == SIGKILL)
         snprintf(w->trouble, sizeof(w->trouble),
@@ -190,7 +192,7 @@ static void say_end(struct worker *w, int status, int signal) {
         snprintf(w->trouble, sizeof(w->trouble), "it ended with status %d", status);
 }
 
-/* The socket's end, which comes with it, is what ends the jobs; here is only how it ended. */
+/* Reports the exit. The end of the socket, which comes with it, is what ends the jobs. */
 static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
     struct supervise *v = p->data;
 
@@ -201,9 +203,9 @@ static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
     uv_close((uv_handle_t *)p, on_process_closed);
 }
 
-/* ---- its beginning --------------------------------------------------------------------------- */
+/* ---- the worker's start ---------------------------------------------------------------------- */
 
-/* As a process. */
+/* Launches the worker as a process. */
 static int launch_process(struct supervise *v, const struct spawn_launch *l) {
     struct gpu *g = v->gpu;
     struct spawn what = {.config = &g->config,
@@ -224,7 +226,7 @@ static int launch_process(struct supervise *v, const struct spawn_launch *l) {
     return err;
 }
 
-/* With all that is held of the memory of the one before. `fd` is its own. */
+/* Launches the worker with all memory held of its predecessor. Takes `fd` over. */
 static int launch(struct supervise *v, int fd) {
     struct worker *w = worker_of(v);
     struct spawn_launch l = {v->gpu->number, fd, w->memory_fd, -1};
@@ -273,7 +275,7 @@ static void start_now(uv_timer_t *t) {
     v->last_words[0] = '\0';
     recovery_free_memory(&v->recovery);
     v->due = v->process_open;
-    if (v->due) return; /* it goes on when the one before is reaped */
+    if (v->due) return; /* continues when the previous process is reaped */
     if (worker_of(v)->keeping.closing)
         uv_timer_start(&v->timer, start_now, FREE_MS, 0);
     else
@@ -323,7 +325,7 @@ static void on_stop_timeout(uv_timer_t *t) {
     if (pid > 0) kill(pid, SIGKILL);
 }
 
-/* An honest worker ends when its socket does. */
+/* Stops supervising. A correct worker exits when its socket is closed. */
 void supervise_stop(struct supervise *v) {
     struct worker *w = worker_of(v);
 

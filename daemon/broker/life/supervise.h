@@ -29,8 +29,8 @@ struct supervise {
     bool process_open;
     bool due; /* DOWN: the next worker is due, once the previous process is reaped */
     uv_process_t process;
-    uv_timer_t
-        timer; /* DOWN: start of the next worker; else: deadline for the worker's next message */
+    /* DOWN: start of the next worker; else: deadline for the worker's next message. */
+    uv_timer_t timer;
     struct silence silence;
     struct trial trial;
     struct recovery recovery;
@@ -42,26 +42,26 @@ struct supervise {
     char last_words[160]; /* the reason that it announced for its end; empty: none */
 };
 
-/* `on_poll` is called with each worker's socket, as channel_open has it; the handle's data is `v`.
- */
+/* `on_poll` is called for each worker's socket, as in channel_open; the handle's data is `v`. */
 void supervise_init(struct supervise *v, struct broker *b, struct gpu *g,
                     const struct server_hooks *hooks, struct announce *announce,
                     uv_poll_cb on_poll);
 void supervise_start(struct supervise *v);
 void supervise_stop(struct supervise *v);
 
-/* The worker has spoken: its time to be silent begins again. */
+/* The worker has spoken: restarts the measurement of its silence. */
 void supervise_heard(struct supervise *v);
 
-/* The worker was tried, and each job of the one before goes on or is lost: it serves others now. */
+/* The worker passed its trial, and each job of its predecessor has continued or is lost: it serves
+ * new jobs from now on. */
 void supervise_serve(struct supervise *v);
 
-/* Ends the worker, for the reason given or for its own last words, and starts the next in time. */
+/* Ends the worker, for the given reason or its own last words, and schedules the next start. */
 void supervise_lose(struct supervise *v, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The error says what the broker itself lacks at the moment. That is no failure of the worker, and
- * no reason to give it up. */
+/* The error means that the broker itself lacks resources at the moment. That is no failure of the
+ * worker, and no reason to give it up. */
 bool supervise_is_shortage(int err);
 
 #endif

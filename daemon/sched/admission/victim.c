@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A job without work is idle after a lease, and abandoned after idle_after: then its memory may go
- * to another user's job, also without swap.
+ * A job without work is idle after a lease, and abandoned after idle_after. An abandoned job may be
+ * swapped out for a job of another user, even without swap.
  */
 #include "daemon/sched/admission/victim.h"
 
@@ -16,7 +16,7 @@ uint64_t victim_idle_since(const struct sched *s, uint32_t job) {
     return j->done_ns > j->held_ns ? j->done_ns : j->held_ns;
 }
 
-/* From when on it counts as idle: after a lease. */
+/* Time from which the job counts as idle: one lease after its last work. */
 static uint64_t idle_at(const struct sched *s, uint32_t job) {
     uint64_t since = victim_idle_since(s, job);
     return since == SCHED_NEVER ? since : since + s->config.lease_ns;
@@ -26,7 +26,7 @@ bool victim_swaps(const struct sched *s) {
     return s->config.swap && s->lane_policy->swap_margin;
 }
 
-/* True if the job's memory may go to host memory for another user's job, also without swap. */
+/* The job k may be swapped out for a job of another user, even without swap. */
 static bool is_abandoned(const struct sched *s, uint32_t job, uint32_t k) {
     uint64_t since = victim_idle_since(s, k);
     if (s->st.jobs[k].spec.user == s->st.jobs[job].spec.user || since == SCHED_NEVER) return false;
@@ -37,7 +37,7 @@ static bool is_idle(const struct sched *s, uint32_t job) {
     return idle_at(s, job) <= s->st.now_ns;
 }
 
-/* What is free when it goes, at the least. */
+/* Memory that is freed at least when the job is swapped out. */
 static uint64_t gain_bytes(const struct sched *s, uint32_t job) {
     const struct lanes *l = s->st.lanes;
     uint32_t lane = s->st.jobs[job].lane;
@@ -56,7 +56,7 @@ static bool is_behind(const struct sched *s, uint32_t job, uint32_t k) {
     return rank > head->rank && rank - head->rank > s->lane_policy->swap_margin(&s->st);
 }
 
-/* Who is idle, for longest first; else the last in rank. */
+/* The job a is swapped out before b: the one idle longest, or else the one that ranks last. */
 static bool goes_before(const struct sched *s, uint32_t a, uint32_t b) {
     const struct lane_policy *p = s->lane_policy;
     if (!victim_swaps(s) || is_idle(s, a) || is_idle(s, b)) return idle_at(s, a) < idle_at(s, b);

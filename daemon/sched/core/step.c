@@ -275,7 +275,7 @@ static __attribute__((noinline)) enum sched_fault take_other(struct sched *s,
     return job == JOBMAP_NONE ? SCHED_FAULT_NO_JOB : take_of_job(s, job, e);
 }
 
-/* Most events are of operations, and come by without another call. */
+/* Most events concern operations, and are handled without a further call. */
 static inline enum sched_fault judge_event(struct sched *s, const struct sched_event *e) {
     if (e->kind != SCHED_DONE && e->kind != SCHED_SUBMITTED) return take_other(s, e);
     uint32_t job = jobmap_find(&s->st.map, e->job);

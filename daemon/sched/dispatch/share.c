@@ -48,7 +48,7 @@ static __attribute__((noinline)) void take_key(struct sched_share *sh, uint32_t 
     minheap_settle(&sh->jobs, at, key_before, sh->keys);
 }
 
-/* Most often the job competes already, and its number only rises: then nothing is to be done. */
+/* Usually the job competes already and its number only rises, so that there is nothing to do. */
 static inline void compete(struct sched_state *st, uint32_t job) {
     struct sched_share *sh = &st->share;
     uint64_t key = st->jobs[job].number;
