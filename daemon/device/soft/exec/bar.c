@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Barriers of a block: bar, barrier, in their .sync, .arrive and .red forms. Arrivals are counted
+ * Barriers of a block: bar and barrier in their .sync, .arrive and .red forms. Arrivals are counted
  * per lane, so that diverged lanes of a warp may arrive one after the other and from different
- * instructions. A barrier with an explicit count is meant in whole warps: lanes that a warp does
- * not have (or has no more) arrive with its last one. Lanes that exit leave.
+ * instructions. The explicit count of a barrier means whole warps: with a warp's last lane arrive
+ * those that the warp never had or that have exited. Lanes that exit leave the barrier.
  */
 #include "daemon/device/soft/exec/bar.h"
 
@@ -12,9 +12,10 @@
 #include "common/err.h"
 #include "daemon/device/soft/launch/cluster_state.h"
 
-enum { BAR_CLUSTER_ARRIVE = 1, BAR_CLUSTER_WAIT = 2 }; /* code_inst.vec of barrier.cluster */
+/* values of code_inst.vec for barrier.cluster */
+enum { BAR_CLUSTER_ARRIVE = 1, BAR_CLUSTER_WAIT = 2 };
 
-/* What the lanes of a split that waited get from bar.red. */
+/* Writes the result of bar.red for the lanes of a split that waited. */
 static void give_result(struct warp_ctx *x, const struct split *s, const struct barrier *b) {
     const struct code_inst *i = &s->frame->func->insts[s->pc];
     if (i->d == CODE_NO_SLOT) return;
@@ -60,8 +61,8 @@ static bool is_complete(const struct block *block, const struct barrier *b) {
     return count >= b->expected;
 }
 
-/* All threads of the cluster that have not exited have arrived. Counts alone do not tell, since
- * some may arrive and exit. */
+/* True if all threads of the cluster that have not exited have arrived. The counts alone do not
+ * show this, since some threads may arrive and then exit. */
 static bool is_cluster_complete(const struct cluster *c) {
     uint64_t arrived = 0, live = 0;
     for (uint32_t k = 0; k < c->size; k++) {
@@ -77,7 +78,7 @@ static bool is_cluster_complete(const struct cluster *c) {
     return true;
 }
 
-/* Opens the barrier if nobody is missing; that of the cluster for all of its blocks. */
+/* Opens the barrier if no thread is missing. The cluster's barrier opens for all blocks at once. */
 static void settle(struct block *block, uint32_t id) {
     struct cluster *c = block->cluster;
     if (id != CODE_CLUSTER_BARRIER) {
@@ -90,7 +91,7 @@ static void settle(struct block *block, uint32_t id) {
 
 #define GROUP_WARPS 4
 
-/* Lets a group of four warps go on when all of its lanes that have not exited wait. */
+/* Lets a group of four warps continue when all of its lanes that have not exited wait. */
 static void settle_group(struct block *block, uint32_t group) {
     const uint32_t first = group * GROUP_WARPS;
     struct barrier *b = &block->barriers[CODE_GROUP_BARRIER];
@@ -111,7 +112,8 @@ static void settle_group(struct block *block, uint32_t group) {
     }
 }
 
-/* The last to arrive goes on: its split is taken back if it is the only one, which is usual. */
+/* The last lanes to arrive continue without a new pick: their split is taken back if it is the
+ * warp's only one, which is the usual case. */
 static bool goes_on(struct warp_ctx *x, uint32_t mask) {
     if (x->split_count != 1 || x->splits[0].state != SPLIT_RUN || x->splits[0].mask != mask)
         return false;
@@ -128,7 +130,8 @@ static bool arrive_in_group(struct warp_ctx *x, int32_t pc, uint32_t mask) {
     return goes_on(x, mask);
 }
 
-/* Lanes of the running split that use the same barrier and count as the first of `mask`. */
+/* Returns the lanes of the running split that use the same barrier and count as the first lane of
+ * `mask`. */
 static uint32_t arriving_group(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                                uint32_t *id, uint32_t *expected) {
     const uint32_t *ids = i->a == CODE_NO_SLOT ? NULL : SLOT(uint32_t, &x->w, i->a);
@@ -136,7 +139,7 @@ static uint32_t arriving_group(struct warp_ctx *x, const struct code_inst *i, ui
     uint32_t first = (uint32_t)__builtin_ctz(mask), group = 0;
     *id = ids ? ids[first] : i->target >= 0 ? (uint32_t)i->target : 0;
     *expected = counts ? counts[first] : 0;
-    if (i->a < 0 && i->b < 0) return mask; /* constants: the usual case */
+    if (i->a < 0 && i->b < 0) return mask; /* constants, the usual case */
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         if ((!ids || ids[lane] == *id) && (!counts || counts[lane] == *expected))
@@ -155,9 +158,9 @@ static void enter_barrier(struct warp_ctx *x, const struct code_inst *i, struct 
     b->true_count += (uint32_t)__builtin_popcount((i->c_neg ? ~p : p) & mask);
 }
 
-/* barrier.cluster: arriving opens it when all have, waiting waits for that. The phase a lane waits
- * for is the one it arrived in; as all must arrive before any may wait twice, a lane that is not
- * among the arrived of the present phase has nothing to wait for. */
+/* barrier.cluster: the barrier opens when all threads have arrived, and a wait lasts until then. A
+ * lane waits for the phase in which it arrived. All threads must arrive before any may wait twice,
+ * so a lane that has not arrived in the present phase has nothing to wait for. */
 static bool wait_for_cluster(struct warp_ctx *x, int32_t pc, uint32_t mask) {
     struct barrier *b = &x->block->barriers[CODE_CLUSTER_BARRIER];
     uint32_t wait = mask & b->lanes[x->id];

@@ -10,9 +10,10 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
-/* `mask` lanes of the running split arrive; false: they wait (a split was added). */
+/* The `mask` lanes of the running split arrive. Returns false if they have to wait; their split has
+ * then been added. */
 bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask);
-/* After lanes have ended: nobody waits for them. */
+/* Called after lanes have exited: opens the barriers that waited only for them. */
 void bar_lanes_gone(struct block *b);
 
 #endif

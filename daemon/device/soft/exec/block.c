@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The warps of a block in turn, until all wait for each other (the end, unless a block of the
- * cluster comes to their help), for another block (let that one run) or the budget is used up.
- * Registers and shared memory are zeroed for each block, so that runs repeat and nothing leaks.
+ * Runs the warps of a block in turn until all wait for each other, for another block, or the budget
+ * is used up. Warps that all wait for each other are deadlocked unless a block of the same cluster
+ * releases them; a wait for another block lets that block run. Registers and shared memory are
+ * zeroed for each block, so that runs repeat and no data leaks.
  */
 #include "daemon/device/soft/exec/block.h"
 
@@ -17,13 +18,14 @@
 #include "daemon/device/soft/launch/launch_memory.h"
 #include "daemon/device/soft/launch/warp.h"
 
-/* Stack of a thread whose depth of calls is unknown; less where there are many threads, but not
- * less than the limit that the program set. */
+/* Stack bytes of a thread whose call depth is unknown, and the limit for all threads of a block.
+ * Many threads get less each, but never less than the limit that the program set. */
 #define BLOCK_STACK_MAX (1ull << 20)
 #define BLOCK_STACKS_MAX (64ull << 20)
-/* Stacks of a block from this on are mapped, as they may stay untouched. */
+/* Size from which a block's stacks are mapped rather than allocated, since they may stay
+ * untouched. */
 #define BLOCK_STACKS_MAPPED (64ull << 10)
-#define BLOCK_STACKS_ALIGN 4096ull /* so that low bits of addresses are the same in each run */
+#define BLOCK_STACKS_ALIGN 4096ull /* the low bits of addresses are the same in each run */
 
 static uint32_t thread_count(const struct launch_config *c) {
     return c->block[0] * c->block[1] * c->block[2];
@@ -38,16 +40,17 @@ static uint64_t stack_bytes(const struct launch_config *c) {
     return bytes + (share > c->stack_bytes ? share : (c->stack_bytes + 15) & ~15ull);
 }
 
-/* Lanes' stacks lie an odd number of cache lines apart, so that equal offsets spread over sets; of
- * larger units where variables ask for more alignment than a line's. */
+/* Stacks of neighbouring lanes lie an odd number of cache lines apart, so that equal offsets spread
+ * over cache sets. The unit is larger than a line where variables ask for more alignment. */
 static uint64_t stride_bytes(const struct launch_config *c, uint64_t stack) {
     uint64_t unit = c->kernel->local_align > 64 ? c->kernel->local_align : 64;
     uint64_t units = (stack + unit - 1) / unit;
     return (units | 1) * unit;
 }
 
-/* Devices give it in units, so that compilers read a whole vector where a program needs a part: to
- * the end of its 16 bytes it may, which finds more mistakes than a device's unit. */
+/* Bytes of shared memory of a block, rounded up to 16. Devices round up to larger units, and
+ * compilers read a whole vector where a program needs a part; reads up to the end of these 16 bytes
+ * are allowed. The smaller unit finds more mistakes than a device's. */
 static uint64_t shared_bytes(const struct launch_config *c) {
     uint64_t bytes = c->kernel->shared_bytes;
     if (c->shared_bytes) bytes = (uint64_t)c->kernel->dynamic_offset + c->shared_bytes;
@@ -70,7 +73,7 @@ uint64_t block_shared_room(const struct launch_config *c) {
     return (shared_bytes(c) + align + 64) & ~(align - 1); /* never empty */
 }
 
-/* The stacks of all lanes, zero, from the beginning of a page. */
+/* Takes zeroed memory for the stacks of all lanes. The stacks begin at a page boundary. */
 static bool take_stacks(struct block *b, uint64_t bytes) {
     if (bytes < BLOCK_STACKS_MAPPED) {
         b->local_room = bytes + BLOCK_STACKS_ALIGN - LAUNCH_MEMORY_ALIGN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Contexts in which blocks run, one after the other: memory is taken once and serves many. Owner:
- * the cluster. Thread: one at a time.
+ * Execution contexts for blocks. A context takes its memory once and runs many blocks, one after
+ * the other. Owner: the cluster. Thread: one at a time.
  */
 #ifndef DAEMON_DEVICE_SOFT_EXEC_BLOCK_H
 #define DAEMON_DEVICE_SOFT_EXEC_BLOCK_H
@@ -14,30 +14,33 @@
 struct block;
 struct cluster;
 
-/* BLOCK_ENDED: also after a fault. BLOCK_SPINS: all it can do is ask again for what another block
- * has not done yet. BLOCK_WAITS: it can do nothing, until a block of its cluster does. */
+/* Result of block_run. BLOCK_ENDED: all threads have exited, or the block faulted. BLOCK_SPINS: the
+ * block only polls for something that another block has not done yet. BLOCK_WAITS: the block cannot
+ * continue until a block of its cluster acts. */
 enum block_outcome { BLOCK_MORE, BLOCK_SPINS, BLOCK_WAITS, BLOCK_ENDED };
 
-/* NULL when out of memory. `slot`: which of the launch's contexts this is. */
+/* Returns NULL when out of memory. `slot` is the index of this context among the launch's
+ * contexts. */
 struct block *block_create(struct cluster *cluster, uint32_t rank, uint32_t slot);
 void block_destroy(struct block *b);
-/* The one that its rank is in the cluster's present place. */
+/* Starts the block that has this context's rank in the cluster that now runs. */
 void block_begin(struct block *b);
-/* For `budget` warp-instructions, of which the used ones are taken off. */
+/* Runs up to `budget` warp-instructions and subtracts the ones it used. */
 enum block_outcome block_run(struct block *b, int64_t *budget);
-/* Lets the block's warps go on as if none had had a turn before. */
+/* Resets the order of the block's warps, so that they continue as if none had had a turn before. */
 void block_settle(struct block *b);
-/* True if threads of it have not exited. */
+/* True if some threads of the block have not exited. */
 bool block_live(const struct block *b);
-/* When it and all of its cluster wait. Lets lanes meet without those that will never come (a
- * warp-wide operation in divergent code whose mask was too large); false: there are none. */
+/* Called when the block and all of its cluster wait. Completes one warp-wide operation without the
+ * lanes that will never arrive (divergent code whose member mask was too large). Returns false if
+ * there is no such operation. */
 bool block_unstick(struct block *b);
-/* Makes it a fault that it waits for good. */
+/* Makes the block fault because it waits forever. */
 void block_deadlock(struct block *b);
 
-/* Bytes of memory that a context may come to hold, recursion aside. */
+/* Bytes of memory that a context may take, not counting the stacks of recursive kernels. */
 uint64_t block_bytes(const struct launch_config *config);
-/* Room for the shared memory of a block, and how it is aligned. */
+/* Bytes to reserve for the shared memory of a block, and their alignment. */
 uint64_t block_shared_room(const struct launch_config *config);
 uint64_t block_shared_align(const struct launch_config *config);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call through a pointer goes by the handle that kernels have in its place; lanes with different
- * ones enter one function after the other.
+ * Calls of functions. A call through a pointer uses the handle that kernels hold instead of a code
+ * address; lanes with different handles enter their functions one after the other.
  */
 #include "daemon/device/soft/exec/call.h"
 
@@ -10,12 +10,12 @@
 #include "common/err.h"
 #include "daemon/device/soft/launch/block_state.h"
 
-/* Copies a lane's argument into the callee's formal parameter, or a result the other way. */
+/* Copies a lane's argument into the callee's formal parameter, or a result back to the caller. */
 static void copy_slot(unsigned char *regs, const unsigned char *consts, const struct code_elem *e,
                       uint32_t lane, unsigned char *memory, uint32_t bytes, bool to_memory) {
     if (e->slot == CODE_NO_SLOT) return;
     struct warp w = {.regs = regs, .consts = consts};
-    if (!e->bytes) { /* a predicate as a parameter: a byte */
+    if (!e->bytes) { /* a predicate as a parameter takes one byte */
         uint32_t *mask = SLOT(uint32_t, &w, e->slot);
         if (to_memory)
             memory[0] = *mask >> lane & 1;
@@ -69,7 +69,8 @@ static bool enter_func(struct warp_ctx *x, const struct code_inst *i, uint32_t m
     return true;
 }
 
-/* The function behind a handle from the kernel's hands; NULL: it is none. */
+/* Returns the function of a handle that the kernel supplied, or NULL if the handle names no
+ * callable function. */
 static const struct code_func *look_up(const struct code_kernel *k, uint64_t handle) {
     uint64_t index = code_handle_index(handle);
     if (index >= k->func_count) return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The blocks of a cluster in turn, until all have ended, all wait for another cluster (let that one
- * run) or the budget is used up. Their shared memory lies side by side, so that one's offset
- * becomes another's by multiplication.
+ * Runs the blocks of a cluster in turn until all have ended, all wait for another cluster (which
+ * then runs), or the budget is used up. The blocks' shared memories lie side by side, so that the
+ * address in another block follows by multiplication.
  */
 #include "daemon/device/soft/exec/cluster.h"
 
@@ -18,7 +18,7 @@ static size_t struct_bytes(uint32_t size) {
     return sizeof(struct cluster) + size * sizeof(struct block *);
 }
 
-/* The shared memory of all blocks; true if it was there. */
+/* Takes memory for the shared memory of all blocks. Returns false if there is none. */
 static bool take_shared(struct cluster *c) {
     uint64_t align = block_shared_align(&c->launch->config);
     c->shared_stride = block_shared_room(&c->launch->config);
@@ -74,8 +74,8 @@ void cluster_settle(struct cluster *c) {
         block_settle(c->blocks[k]);
 }
 
-/* No block can run. First let lanes meet without those that will never come; else it is stuck for
- * good. */
+/* Called when no block can run. First completes an operation without the lanes that will never
+ * arrive; if there is none, the cluster is deadlocked. */
 static bool unstick(struct cluster *c) {
     struct block *waiting = NULL;
     for (uint32_t k = 0; k < c->size; k++) {
@@ -88,12 +88,13 @@ static bool unstick(struct cluster *c) {
     return false;
 }
 
-/* What a turn of all blocks came to. */
+/* Summary of one turn over all blocks. */
 struct turn {
     bool live, moved, spins;
 };
 
-/* True when the turn is over before its end: the budget is, or the cluster. */
+/* Runs one block. Returns true when the turn ends early: the budget is used up or the cluster has
+ * ended. */
 static bool run_block(struct cluster *c, uint32_t k, int64_t *budget, struct turn *t, bool *ended) {
     struct block *b = c->blocks[k];
     if (!block_live(b)) return false;

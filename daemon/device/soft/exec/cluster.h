@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Contexts in which clusters of blocks run, one after the other: memory is taken once and serves
- * many. Owner: the grid. Thread: one at a time.
+ * Execution contexts for clusters of blocks. A context takes its memory once and runs many
+ * clusters, one after the other. Owner: the grid. Thread: one at a time.
  */
 #ifndef DAEMON_DEVICE_SOFT_EXEC_CLUSTER_H
 #define DAEMON_DEVICE_SOFT_EXEC_CLUSTER_H
@@ -12,16 +12,17 @@
 
 struct cluster;
 
-/* NULL when out of memory. `slot`: which of the launch's contexts this is. */
+/* Returns NULL when out of memory. `slot` is the index of this context among the launch's
+ * contexts. */
 struct cluster *cluster_create(struct launch *launch, uint32_t slot);
 void cluster_destroy(struct cluster *c);
 void cluster_begin(struct cluster *c, uint64_t linear_index);
-/* grid_settle, of one cluster. */
+/* grid_settle for one cluster. */
 void cluster_settle(struct cluster *c);
-/* For `budget` warp-instructions, of which the used ones are taken off. True when it has ended, by
- * a fault or because all its threads have. */
+/* Runs up to `budget` warp-instructions and subtracts the ones it used. Returns true when the
+ * cluster has ended, by a fault or because all its threads have exited. */
 bool cluster_run(struct cluster *c, int64_t *budget);
-/* Bytes of memory that a context may come to hold, recursion aside. */
+/* Bytes of memory that a context may take, not counting the stacks of recursive kernels. */
 uint64_t cluster_bytes(const struct launch_config *config);
 
 #endif

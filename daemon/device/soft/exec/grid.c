@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Hands the clusters of a launch, mostly of one block, to the threads that step it. Clusters begin
- * in order, and those begun come first again, so that few are resident; one that will not end lets
- * others begin, since it may be waiting for them. A cooperative grid begins all before it resumes
- * any.
+ * in order, and suspended clusters resume before new ones begin, so that few are resident. A
+ * cluster that does not end lets others begin, since it may be waiting for them. A cooperative grid
+ * begins all clusters before it resumes any.
  */
 #include "daemon/device/soft/exec/grid.h"
 
@@ -24,27 +24,27 @@
 #define GRID_MAX_THREADS 1024
 #define GRID_MAX_SHARED (1u << 20)
 #define GRID_MAX_PARAMS (64u << 10)
-#define GRID_MAX_RESIDENT 256       /* blocks at once */
-#define GRID_MAX_COOPERATIVE 8192   /* all of them are at once */
-#define GRID_MAX_BYTES (2ull << 30) /* of all resident blocks */
-/* Slices that a cluster gets before it is suspected of waiting for one that has not begun. */
+#define GRID_MAX_RESIDENT 256       /* resident blocks at once */
+#define GRID_MAX_COOPERATIVE 8192   /* blocks of a cooperative grid, all resident at once */
+#define GRID_MAX_BYTES (2ull << 30) /* memory of all resident blocks */
+/* Slices after which a cluster is suspected of waiting for one that has not begun. */
 #define GRID_PATIENCE 8
-/* Warp-instructions that a turn which ends in waiting counts for beside its own, which are few: so
- * that a slice in which all wait is no longer than others. */
+/* Warp-instructions that a turn which ends in waiting is charged in addition to its own, which are
+ * few. Without this charge a slice in which all clusters wait would be longer than others. */
 #define GRID_TURN_COST 50
-/* A turn that was given fewer warp-instructions does not tell whether its blocks only wait. */
+/* A turn with fewer warp-instructions than this is too short to show that its blocks only wait. */
 #define GRID_SHORT_TURN 20000
 
 struct grid {
     struct launch launch;
-    uint64_t total;       /* clusters, as all that follow */
-    pthread_mutex_t lock; /* guards what follows */
+    uint64_t total;       /* counted in clusters, as are all counts below */
+    pthread_mutex_t lock; /* guards the fields below */
     uint64_t next, ended;
     uint32_t inside, resident, resident_max, slots;
-    struct cluster *head, **tail; /* suspended, oldest first */
+    struct cluster *head, **tail; /* suspended clusters, oldest first */
     struct cluster *idle;         /* contexts without a cluster */
     struct grid_result result;
-    bool asked; /* grid_asked */
+    bool asked; /* result of grid_asked */
 };
 
 static bool is_valid(const struct launch_config *c) {
@@ -59,7 +59,8 @@ static bool is_valid(const struct launch_config *c) {
            c->kernel->entry->ptx->param_bytes <= GRID_MAX_PARAMS;
 }
 
-/* How many clusters may be resident; 0: a cooperative grid that can never be. */
+/* Number of clusters that may be resident; 0 if the grid is cooperative and cannot be resident as a
+ * whole. */
 static uint32_t resident_clusters(const struct launch_config *c, uint64_t total) {
     uint64_t fit = GRID_MAX_BYTES / cluster_bytes(c);
     uint32_t size = launch_cluster_size(c), most = GRID_MAX_RESIDENT / size;
@@ -110,8 +111,8 @@ static void fail_grid(struct grid *g, int err, uint64_t addr, const char *text) 
     launch_stop(&g->launch);
 }
 
-/* Takes a cluster to run; the lock is given up while memory is found for a new one. NULL: none now,
- * or that failed. */
+/* Takes a cluster to run. Releases the lock while memory for a new context is allocated. Returns
+ * NULL if there is no cluster to run now, or if the allocation failed. */
 static struct cluster *take_cluster(struct grid *g) {
     if (launch_stopping(&g->launch)) return NULL;
     struct cluster *c = g->head;
@@ -123,7 +124,7 @@ static struct cluster *take_cluster(struct grid *g) {
         g->inside++;
         return c;
     }
-    if (c) c->slices = 0; /* one at a time */
+    if (c) c->slices = 0; /* others begin one at a time */
     uint64_t index = g->next++;
     g->resident++;
     g->inside++;
@@ -141,7 +142,7 @@ static struct cluster *take_cluster(struct grid *g) {
     return NULL;
 }
 
-/* Adds what the warps of a block did. */
+/* Adds the counts of the block's warps to the result. */
 static void count_block(struct grid_result *r, const struct block *b) {
     for (uint32_t k = 0; k < b->warp_count; k++) {
         r->warp_insts += b->warps[k].warp_insts;
@@ -174,7 +175,8 @@ static void put_cluster(struct grid *g, struct cluster *c, bool ended) {
     g->idle = c;
 }
 
-/* All that is resident waits for what others have, whose thread may want this processor. */
+/* Yields the processor: all resident clusters wait for work of other threads, which may need this
+ * processor. */
 static void let_others_run(struct grid *g) {
     pthread_mutex_unlock(&g->lock);
     sched_yield();
@@ -182,7 +184,7 @@ static void let_others_run(struct grid *g) {
 }
 
 enum grid_state grid_spend(struct grid *g, int64_t *left) {
-    uint32_t vain = 0; /* turns since one that did not end in waiting */
+    uint32_t vain = 0; /* turns since the last one that did not end in waiting */
     bool asked = true;
     pthread_mutex_lock(&g->lock);
     while (*left > 0) {
@@ -216,8 +218,8 @@ bool grid_asked(struct grid *g) {
     return asked;
 }
 
-/* Puts a cluster into its place in a sorted list. `last`: where the one before went, which mostly
- * is just in front of it. */
+/* Inserts a cluster into a list sorted by index. `last` is the element inserted before; this one
+ * mostly goes right behind it. */
 static void insert(struct cluster **list, struct cluster *last, struct cluster *c) {
     if (last && last->linear < c->linear) list = &last->next;
     while (*list && (*list)->linear < c->linear)
@@ -252,7 +254,7 @@ void grid_cancel(struct grid *g, int err) {
     pthread_mutex_unlock(&g->lock);
 }
 
-/* Clusters that were under way count too: a cancelled kernel did run. */
+/* Clusters that have not ended count too: a cancelled kernel did run. */
 void grid_result(const struct grid *g, struct grid_result *out) {
     *out = g->result;
     for (const struct cluster *c = g->head; c; c = c->next)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The warp loop. The running split is held in a cursor, all others wait in x->splits, where those
- * that are runnable are unique by (frame, pc). The order is: lanes in favour, then the deepest
- * frame, then the lowest pc, so that lanes that went ahead wait where the others will come by; a
- * split that reaches another one's pc joins it. A quantum ends at the first backward branch, by
- * `bra` or through a table, or call after INTERP_QUANTUM instructions: no loop is without one of
- * these. Then other splits get the favour and other warps their quantum, so that a lane that spins
- * for another one's sake does not starve it.
+ * The loop that runs one warp. The running split is held in a cursor; all others wait in x->splits,
+ * where the runnable ones are unique by (frame, pc). Preferred lanes run first, then the deepest
+ * frame, then the lowest pc, so that lanes that went ahead wait where the others will come by. A
+ * split that reaches the pc of another one joins it.
+ * A quantum ends at the first backward branch (`bra` or a table) or call after INTERP_QUANTUM
+ * instructions; every loop contains one of these. Then other splits are preferred and other warps
+ * get their quantum, so that a lane that spins until another one acts does not starve it.
  */
 #include "daemon/device/soft/exec/interp.h"
 
@@ -21,23 +21,25 @@
 #include "daemon/device/soft/launch/clock.h"
 
 #define INTERP_QUANTUM 20000
-/* A backward branch after an atomic or volatile access counts for so many instructions; one after a
- * wait in vain, or one that changed nothing, for all of them. */
+/* Instructions that a backward branch is charged after an atomic or volatile access. A branch after
+ * a failed wait, or after a pass that changed nothing, is charged the rest of the quantum. */
 #define INTERP_SPIN_COST 500
 
 #define likely(e) __builtin_expect(!!(e), 1)
 #define unlikely(e) __builtin_expect(!!(e), 0)
 
-/* How often in a quantum it is looked at whether a split only waits, and of how large a frame. */
+/* Number of checks in a quantum whether a split only waits, and the largest frame (bytes of
+ * registers) that is checked. */
 #define INTERP_LOOKS 4
 #define INTERP_LOOK_BYTES 8192u
 
-/* A split at its latest backward branch that smelled of waiting. */
+/* A split's state at its latest backward branch that looked like waiting. */
 struct look {
-    const struct code_inst *at; /* NULL: there was none */
+    const struct code_inst *at; /* NULL: there is none yet */
     const struct frame *frame;
-    uint32_t mask, left; /* looks */
-    uint32_t vain;       /* lanes that seem to wait, and how many when others went on for it */
+    uint32_t mask, left; /* left: checks that remain in this quantum */
+    /* vain: lanes that seem to wait; fewest: how many they were when others continued instead */
+    uint32_t vain;
     uint32_t fewest;
     unsigned char regs[INTERP_LOOK_BYTES];
 };
@@ -47,18 +49,20 @@ struct cursor {
     uint32_t mask, lanes;
 };
 
-/* Lanes of a mask; a processor of the oldest kind has no instruction for it, and a call is dear. */
+/* Counts the lanes of a mask. The oldest x86-64 processors have no instruction for this, and a
+ * library call is expensive. */
 static inline uint32_t count_lanes(uint32_t m) {
     m -= m >> 1 & 0x55555555;
     m = (m & 0x33333333) + (m >> 2 & 0x33333333);
     return ((m + (m >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
-/* Takes the next split into the cursor; false when none is runnable. */
+/* Takes the next split into the cursor. Returns false when none is runnable. */
 static bool pick_split(struct warp_ctx *x, struct cursor *c) {
     uint32_t best = 0;
     uint64_t first = 0;
-    for (uint32_t k = 0; k < x->split_count; k++) { /* without branches, which nobody foresees */
+    /* without branches, which no predictor foresees */
+    for (uint32_t k = 0; k < x->split_count; k++) {
         const struct split *o = &x->splits[k];
         const uint64_t favour = (uint64_t)((o->mask & x->boost) != 0) << 63;
         const uint64_t order = o->state == SPLIT_RUN ? o->order | favour : 0;
@@ -86,8 +90,8 @@ static bool pick_split(struct warp_ctx *x, struct cursor *c) {
     return true;
 }
 
-/* The quantum is over: the lanes after the last favoured ones are favoured next, but none of those
- * that seem to wait, while what they wait for may be some other lane's to do. */
+/* Called at the end of a quantum. Prefers the lanes after the last preferred ones, except lanes
+ * that seem to wait: another lane may have to act before they can continue. */
 static void rotate_splits(struct warp_ctx *x, uint32_t vain) {
     uint32_t runnable = 0;
     for (uint32_t k = 0; k < x->split_count; k++)
@@ -106,7 +110,7 @@ static void rotate_splits(struct warp_ctx *x, uint32_t vain) {
     }
 }
 
-/* Lanes end for good. */
+/* Ends lanes for good. */
 static void exit_lanes(struct warp_ctx *x, struct frame *frame, uint32_t mask) {
     while (frame) {
         struct frame *parent = frame->parent;
@@ -120,7 +124,7 @@ static void exit_lanes(struct warp_ctx *x, struct frame *frame, uint32_t mask) {
     if (x->split_count) rendezvous_resolve(x, false);
 }
 
-/* A taken branch for `m` of the cursor's lanes. True when the cursor is still valid. */
+/* Takes a branch for the `m` lanes of the cursor. Returns true if the cursor is still valid. */
 static bool take_branch(struct warp_ctx *x, struct cursor *c, const struct code_inst *target,
                         uint32_t m) {
     const struct code_inst *next = c->ip + 1;
@@ -135,7 +139,7 @@ static bool take_branch(struct warp_ctx *x, struct cursor *c, const struct code_
         warp_split_add(x, x->frame, (int32_t)(next - c->insts), rest, SPLIT_RUN, 0);
         return false;
     }
-    /* The lower pc goes on; the other one is ahead of it, nearer than what was ahead before. */
+    /* The lower pc continues; the other split lies ahead, nearer than the previous limit. */
     const struct code_inst *ahead = back ? next : target;
     warp_split_add(x, x->frame, (int32_t)(ahead - c->insts), back ? rest : m, SPLIT_RUN, 0);
     if (ahead < c->lim) c->lim = ahead;
@@ -145,7 +149,7 @@ static bool take_branch(struct warp_ctx *x, struct cursor *c, const struct code_
     return true;
 }
 
-/* True when a lane went back. */
+/* Jumps through a table. Returns true when a lane went backward. */
 static bool take_jump(struct warp_ctx *x, const struct cursor *c, uint32_t m) {
     const struct code_extra *t = c->ip->extra;
     const int32_t pc = (int32_t)(c->ip - c->insts);
@@ -165,8 +169,8 @@ static bool take_jump(struct warp_ctx *x, const struct cursor *c, uint32_t m) {
     return back;
 }
 
-/* Everything that is neither a handler's nor a branch: `m` lanes do it, the rest steps over it.
- * True when the cursor is still valid; `*back`: lanes went back. */
+/* Runs every instruction that has no handler and is no branch, for the `m` lanes; the other lanes
+ * step over it. Returns true if the cursor is still valid; sets `*back` if lanes went backward. */
 static bool run_control(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *back) {
     const struct code_inst *i = c->ip;
     int32_t pc = (int32_t)(i - c->insts);
@@ -200,9 +204,9 @@ static bool run_control(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *
     return false;
 }
 
-/* Lanes that come back to a branch with every register as it was the last time can but ask again,
- * until somebody else has done something. Few looks, since a loop of atomics that gets on pays for
- * them as well. */
+/* True if lanes come back to a branch with every register as it was the last time: they only poll
+ * until another thread acts. The number of checks is small, because a loop of atomics that makes
+ * progress pays for them too. */
 static bool asks_again(const struct warp_ctx *x, const struct code_inst *at, uint32_t mask,
                        struct look *l) {
     const struct frame *f = x->frame;
@@ -218,7 +222,7 @@ static bool asks_again(const struct warp_ctx *x, const struct code_inst *at, uin
     return false;
 }
 
-/* What a backward branch costs. */
+/* Returns the instructions that a backward branch is charged. */
 static int64_t branch_cost(struct warp_ctx *x, const struct code_inst *at, uint32_t mask,
                            struct look *l) {
     if (!x->spin && !x->waits) return 0;
@@ -228,9 +232,10 @@ static int64_t branch_cost(struct warp_ctx *x, const struct code_inst *at, uint3
     return vain ? INTERP_QUANTUM : INTERP_SPIN_COST;
 }
 
-/* Where lanes wait for others of the warp, as it seems, these go on at once: among all warps that
- * want a lock its owner would else be the last. As long as those who wait get fewer; else it is
- * somebody else whom they wait for. */
+/* True if lanes of this warp that do not wait shall run on at once, because the others seem to wait
+ * for them. Otherwise the owner of a lock would run last among all warps that want the lock. This
+ * goes on as long as fewer lanes wait each time; if not, they wait for somebody outside the
+ * warp. */
 static bool go_on_instead(const struct warp_ctx *x, struct look *l) {
     const uint32_t waiting = count_lanes(l->vain);
     if (!x->boost || !waiting || waiting >= l->fewest) return false;
@@ -245,13 +250,13 @@ static enum interp_outcome outcome_at_rest(const struct warp_ctx *x) {
     return x->split_count ? INTERP_BLOCKED : INTERP_ENDED;
 }
 
-/* An instruction without a handler. True when the cursor is still valid; `*ends`: the quantum may
- * end behind it. */
+/* Runs an instruction without a handler. Returns true if the cursor is still valid; sets `*ends` if
+ * the quantum may end after this instruction. */
 static bool run_one(struct warp_ctx *x, struct cursor *c, uint32_t m, int64_t done, bool *ends,
                     int64_t *spent, struct look *l) {
     const struct code_inst *i = c->ip;
     bool back = false, valid;
-    if (i->op == PTX_OP_mov) { /* only clocks are without a handler */
+    if (i->op == PTX_OP_mov) { /* the only moves without a handler read clocks */
         move_clock(x, i, m, (uint64_t)done);
         c->ip++;
         *ends = false;
@@ -269,14 +274,14 @@ static bool run_one(struct warp_ctx *x, struct cursor *c, uint32_t m, int64_t do
     return valid;
 }
 
-/* The loop proper, for INTERP_QUANTUM instructions; `*spent` counts what branches that smell of
- * waiting cost beyond that, `*used` the instructions. */
+/* Runs splits for INTERP_QUANTUM instructions. Counts the instructions in `*used`; `*spent` counts
+ * the extra charge for branches that look like waiting. */
 static enum interp_outcome run_split(struct warp_ctx *x, struct cursor c, int64_t *used,
                                      int64_t *spent) {
     int64_t done = 0;
     uint64_t lanes = 0;
     enum interp_outcome state = INTERP_FAULT;
-    struct look look; /* its registers are not cleared */
+    struct look look; /* the registers in it are not cleared */
     look.at = NULL;
     look.left = INTERP_LOOKS;
     look.vain = 0;

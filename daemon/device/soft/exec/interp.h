@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The interpreter: instructions of one warp, one after the other.
+ * The interpreter: runs the instructions of one warp, one after the other.
  */
 #ifndef DAEMON_DEVICE_SOFT_EXEC_INTERP_H
 #define DAEMON_DEVICE_SOFT_EXEC_INTERP_H
@@ -11,8 +11,8 @@
 
 enum interp_outcome { INTERP_MORE, INTERP_SPINS, INTERP_BLOCKED, INTERP_ENDED, INTERP_FAULT };
 
-/* Runs until every split waits, has ended, or the quantum is over (`budget` in warp-instructions,
- * of which the used ones are taken off). */
+/* Runs until every split waits, all have ended, or the quantum is over. Subtracts the
+ * warp-instructions used from `*budget`. */
 enum interp_outcome interp_run(struct warp_ctx *x, int64_t *budget);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What moves values without computing: special registers, addresses of locals and parameters,
- * packing, address spaces; and the operations that do nothing here, or end the launch.
+ * Operations that move values without computing: special registers, addresses of local variables
+ * and parameters, packing, address spaces. Also the operations that do nothing here, and those that
+ * end the launch.
  */
 #include <string.h>
 
@@ -25,7 +26,7 @@
 /* ---- special registers -------------------------------------------------------------------------
  */
 
-/* Those of clusters. */
+/* Value of a special register that describes the cluster. */
 static uint64_t cluster_sreg(const struct block *b, enum ptx_sreg r) {
     const struct launch_config *g = b->config;
     const uint32_t *of = g->cluster, *at = b->cluster->index;
@@ -50,7 +51,7 @@ static uint64_t cluster_sreg(const struct block *b, enum ptx_sreg r) {
     }
 }
 
-/* Those that are equal in all lanes. */
+/* Value of a special register that is equal in all lanes. */
 static uint64_t uniform_sreg(const struct warp_ctx *x, enum ptx_sreg r) {
     const struct block *b = x->block;
     const struct launch_config *g = b->config;
@@ -98,7 +99,8 @@ static uint64_t uniform_sreg(const struct warp_ctx *x, enum ptx_sreg r) {
 #define MOVE_GE(l) (~MOVE_LT(l))
 #define MOVE_GT(l) (~MOVE_LE(l))
 
-/* Those that differ: a row of 32 values, or NULL. */
+/* Values of a special register that differs between lanes, as a row of 32 values. NULL for any
+ * other register. */
 static const uint32_t *sreg_lanes(const struct warp_ctx *x, enum ptx_sreg r) {
     static const uint32_t id[] = MOVE_ROW(MOVE_ID), eq[] = MOVE_ROW(MOVE_EQ);
     static const uint32_t lt[] = MOVE_ROW(MOVE_LT), le[] = MOVE_ROW(MOVE_LE);
@@ -137,7 +139,7 @@ MOVE_SREG(16)
 MOVE_SREG(32)
 MOVE_SREG(64)
 
-/* %is_explicit_cluster, the only predicate. */
+/* Reads %is_explicit_cluster, the only special register that is a predicate. */
 static void run_sreg_pred(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct warp_ctx *x = (const struct warp_ctx *)w;
     uint32_t *d = SLOT(uint32_t, w, i->d);
@@ -188,8 +190,8 @@ void move_address(struct warp *w, const struct code_inst *i, uint32_t mask) {
         MOVE_EACH(mask, SLOT(uint32_t, w, i->d)[l] = (uint32_t)v;)
 }
 
-/* A shared offset of a generic address, and the reverse; those of other blocks of the cluster name
- * their rank. */
+/* These two convert a generic address into a shared offset and back. The offset of an address in
+ * another block of the cluster contains that block's rank. */
 static uint64_t offset_of(const struct warp_ctx *x, uint64_t addr) {
     const struct block *b = x->block;
     uint64_t offset = addr - x->shared_base, within;
@@ -230,7 +232,7 @@ static bool is_in_space(const struct warp_ctx *x, uint32_t space, uint32_t lane,
     case PTX_CLUSTER: return mem_in_cluster(x, addr, 1);
     case PTX_LOCAL: return local;
     case PTX_PARAM: return param;
-    case PTX_CONST: return false; /* constants live among global memory */
+    case PTX_CONST: return false; /* constants lie in global memory */
     default: return !local && !param && !mem_in_cluster(x, addr, 1);
     }
 }
@@ -251,15 +253,15 @@ static uint64_t read_address(const struct warp *w, const struct code_inst *i, ui
                            : SLOT(const uint32_t, w, i->a)[lane];
 }
 
-/* Which block of the cluster an address belongs to, and where it is there. */
+/* Finds the block of the cluster to which an address belongs, and the offset there. */
 static bool place_of(const struct warp_ctx *x, const struct code_inst *i, uint64_t addr,
                      uint32_t *rank, uint64_t *offset) {
     if (i->space != PTX_GENERIC) addr = address_of(x, addr);
     return cluster_find(x->block->cluster, addr, rank, offset);
 }
 
-/* mapa: the same place in the block of rank b. What is in no block, and a rank that there is not,
- * become an address that every access refuses. */
+/* mapa: the address of the same place in the block of rank `to`. An address outside every block, or
+ * a rank that does not exist, gives an address that every access rejects. */
 static uint64_t mapped(const struct warp_ctx *x, const struct code_inst *i, uint64_t addr,
                        uint32_t to) {
     const struct cluster *c = x->block->cluster;
@@ -286,7 +288,7 @@ static void run_getctarank(struct warp *w, const struct code_inst *i, uint32_t m
               d[l] = place_of(x, i, read_address(w, i, l), &rank, &offset) ? rank : 0;)
 }
 
-/* createpolicy: policies mean nothing. */
+/* createpolicy: cache policies have no effect here, so the policy is 0. */
 static void run_zero(struct warp *w, const struct code_inst *i, uint32_t mask) {
     if (i->d_bytes == 8)
         MOVE_EACH(mask, SLOT(uint64_t, w, i->d)[l] = 0;)
@@ -297,7 +299,7 @@ static void run_zero(struct warp *w, const struct code_inst *i, uint32_t mask) {
 /* ---- packing -----------------------------------------------------------------------------------
  */
 
-/* Of 128 bits: a lane's lie side by side. */
+/* Moves 128 bits: the bytes of a lane lie side by side. */
 static void run_wide(struct warp *w, const struct code_inst *i, uint32_t mask) {
     unsigned char *d = SLOT(unsigned char, w, i->d);
     const unsigned char *a = SLOT(const unsigned char, w, i->a);
@@ -325,7 +327,7 @@ static void run_unpack_wide(struct warp *w, const struct code_inst *i, uint32_t 
     }
 }
 
-/* Whether a request was granted: its answer is not all zeros. */
+/* Tests whether a request was granted: the answer is then not all zeros. */
 static void run_granted(struct warp *w, const struct code_inst *i, uint32_t mask) {
     static const unsigned char no[WIDE] = {0};
     const unsigned char *a = SLOT(const unsigned char, w, i->a);
@@ -350,7 +352,7 @@ static void write_elem(const struct warp *w, const struct code_elem *e, uint32_t
     }
 }
 
-/* d_bytes: of one part. */
+/* Packs parts into one value; i->d_bytes is the size of one part. */
 static void run_pack(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct code_extra *x = i->extra;
     const uint32_t bits = 8u * i->d_bytes, total = bits * x->use_count;
@@ -373,7 +375,7 @@ static void run_unpack(struct warp *w, const struct code_inst *i, uint32_t mask)
         })
 }
 
-/* The usual: two parts, each as wide as its register. */
+/* The usual case: two parts, each as wide as its register. */
 #define MOVE_PAIR(bits, twice)                                                               \
     static void run_pack##bits(struct warp *w, const struct code_inst *i, uint32_t mask) {   \
         const struct code_elem *e = ((const struct code_extra *)i->extra)->uses;             \
@@ -402,7 +404,7 @@ static void run_unpack(struct warp *w, const struct code_inst *i, uint32_t mask)
 MOVE_PAIR(16, 32)
 MOVE_PAIR(32, 64)
 
-/* `elems`: the parts. */
+/* True if `elems` are two parts, each as wide as its register. */
 static bool is_pair(const struct code_inst *i, const struct code_elem *elems, uint32_t count,
                     uint32_t bytes) {
     return count == 2 && i->d_bytes == bytes && elems[0].bytes == bytes &&

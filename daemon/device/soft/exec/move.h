@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one move that needs more than its warp: a clock's value.
+ * Handlers of moves, and the clock, which needs more than the warp.
  */
 #ifndef DAEMON_DEVICE_SOFT_EXEC_MOVE_H
 #define DAEMON_DEVICE_SOFT_EXEC_MOVE_H
@@ -9,13 +9,14 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
-/* `done`: warp-instructions that ran since the client's count was brought up to date. */
+/* Reads a clock. `done` counts the warp-instructions that ran since the client's count was last
+ * updated. */
 void move_clock(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint64_t done);
 
-/* The handler of a move; NULL: it is none. */
+/* Returns the handler of a move, or NULL if the instruction is no move. */
 code_handler *move_select(const struct code_inst *i);
 code_handler *move_sreg(uint32_t bytes);
-/* True if the register tells a time. The interpreter reads it (move_clock): its `mov` has no
+/* True if the register is a clock. The interpreter reads clocks by move_clock; their `mov` has no
  * handler. */
 bool move_is_clock(enum ptx_sreg r);
 void move_address(struct warp *w, const struct code_inst *i, uint32_t mask);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lanes of a warp that exchange values: shfl vote match redux bar.warp elect. They meet by
- * operation, qualifiers and member mask, not by pc: compilers duplicate code, so that members may
- * come from different instructions and even frames. Lanes of one instruction may carry different
- * masks and then form several meetings. Exited lanes are not waited for.
+ * Operations by which lanes of a warp exchange values: shfl, vote, match, redux, bar.warp, elect.
+ * Lanes meet by operation, qualifiers and member mask, not by pc: compilers duplicate code, so that
+ * members may come from different instructions and even frames. Lanes of one instruction may carry
+ * different masks and then form several meetings. No meeting waits for lanes that have exited.
  */
 #include "daemon/device/soft/exec/rendezvous.h"
 
@@ -12,12 +12,12 @@
 #include "common/err.h"
 #include "daemon/device/soft/launch/block_state.h"
 
-/* A meeting: the values that each lane brought, and those that it gets. */
+/* A meeting: the values that each lane brought, and the results. */
 struct meeting {
-    uint32_t mask; /* who takes part */
+    uint32_t mask; /* lanes that take part */
     uint32_t a[WARP_LANES], b[WARP_LANES], c[WARP_LANES];
-    uint64_t wide[WARP_LANES]; /* match */
-    uint32_t pred;             /* vote */
+    uint64_t wide[WARP_LANES]; /* operands of match */
+    uint32_t pred;             /* operands of vote */
     uint32_t d[WARP_LANES], p; /* results; p also where the destination is a predicate */
 };
 
@@ -43,9 +43,9 @@ bool rendezvous_is(const struct code_inst *i) {
 /* ---- the operations ----------------------------------------------------------------------------
  */
 
-/* A source lane that does not take part (not a member, or gone, or elsewhere in the code) gives 0.
- * PTX leaves the value undefined; docs/adr/0009-what-ptx-leaves-open.md says why it is 0. The
- * predicate says only that the lane is in range, whoever is there. */
+/* shfl. A source lane that does not take part (no member, exited, or elsewhere in the code) gives
+ * 0. PTX leaves the value undefined; docs/adr/0009-what-ptx-leaves-open.md says why it is 0. The
+ * predicate says only that the source lane is in range, whether or not it takes part. */
 static void run_shfl(const struct code_inst *i, struct meeting *m) {
     m->p = 0;
     for (uint32_t left = m->mask; left; left &= left - 1) {
@@ -87,7 +87,7 @@ static void run_vote(const struct code_inst *i, struct meeting *m) {
         m->d[lane] = yes;
 }
 
-/* Lanes of `among` that brought this value. */
+/* Returns the lanes of `among` that brought this value. */
 static uint32_t lanes_with(const struct meeting *m, uint64_t value, uint32_t among) {
     uint32_t same = 0;
     for (uint32_t left = among; left; left &= left - 1) {
@@ -110,21 +110,21 @@ static void run_match(const struct code_inst *i, struct meeting *m) {
     }
 }
 
-/* The smaller or greater of floats, with .abs of their sizes; NaN counts for nothing, or with .NaN
- * is the result. Negative zero is smaller. */
+/* Returns the smaller or greater of two floats; .abs compares absolute values. A NaN is ignored, or
+ * with .NaN it is the result. Negative zero is smaller than positive zero. */
 static uint32_t redux_floats(const struct code_inst *i, uint32_t x, uint32_t y) {
     const bool nan_x = (x & INT32_MAX) > 0x7f800000, nan_y = (y & INT32_MAX) > 0x7f800000;
     if (nan_x || nan_y) {
         bool none = i->mods & PTX_MOD_NAN || (nan_x && nan_y);
         return none ? 0x7fffffff : nan_x ? y : x;
     }
-    const int32_t a = (int32_t)x, b = (int32_t)y; /* in the order of their values */
+    const int32_t a = (int32_t)x, b = (int32_t)y; /* as integers in the order of the floats */
     const bool less = (a < 0 ? INT32_MIN - a : a) < (b < 0 ? INT32_MIN - b : b);
     const bool negative_zero = x == 0x80000000 && !y;
     return (less || negative_zero) == (i->sub == PTX_SUB_MIN) ? x : y;
 }
 
-/* Of all lanes but the first, whose value is x, with each other one's as y. */
+/* Folds the value `x` of the first lane with the value `y` of each other lane. */
 #define REDUX_REST(expr)                                                    \
     for (uint32_t left = m->mask & (m->mask - 1); left; left &= left - 1) { \
         const uint32_t y = m->a[__builtin_ctz(left)];                       \
@@ -133,7 +133,8 @@ static uint32_t redux_floats(const struct code_inst *i, uint32_t x, uint32_t y) 
     break
 
 static uint32_t redux_integers(const struct code_inst *i, const struct meeting *m) {
-    const uint32_t top = i->type == PTX_S32 ? 1u << 31 : 0; /* turned, they compare as unsigned */
+    /* with the sign bit flipped, signed values compare as unsigned */
+    const uint32_t top = i->type == PTX_S32 ? 1u << 31 : 0;
     uint32_t x = m->a[__builtin_ctz(m->mask)];
     switch (i->sub) {
     case PTX_SUB_ADD: REDUX_REST(x + y);
@@ -229,13 +230,14 @@ static void give_results(const struct frame *f, const struct code_inst *i, uint3
 /* ---- lanes that hold a matrix together ---------------------------------------------------------
  */
 
-/* What they run, or NULL. */
+/* Returns the handler that all lanes run together, or NULL. */
 static code_handler *handler_of_all(const struct code_inst *i) {
     const struct code_extra *x = i->extra;
     return x ? x->together : NULL;
 }
 
-/* A lane that has left, or never was, holds no part of the matrix: PTX leaves that undefined. */
+/* Runs an operation of the whole warp. A lane that has exited or never existed holds no part of the
+ * matrix; PTX leaves that case undefined, and here it faults. */
 static void run(struct warp_ctx *x, struct frame *f, const struct code_inst *i, uint32_t mask) {
     x->frame = f;
     x->w.regs = f->regs;
@@ -249,15 +251,15 @@ static void run(struct warp_ctx *x, struct frame *f, const struct code_inst *i, 
 
 static void copy_lanes(const struct frame *from, struct frame *to, const struct code_elem *e,
                        uint32_t mask) {
-    if (e->slot == CODE_NO_SLOT || e->slot < 0) return; /* a sink, a constant */
+    if (e->slot == CODE_NO_SLOT || e->slot < 0) return; /* a sink or a constant */
     for (uint32_t left = mask; left; left &= left - 1) {
         size_t at = (size_t)e->slot + (size_t)__builtin_ctz(left) * e->bytes;
         memcpy(to->regs + at, from->regs + at, e->bytes);
     }
 }
 
-/* The registers that it reads, beside fragments an address and a stride; or those that it writes.
- */
+/* Copies the registers that an instruction reads (fragments, an address and a stride), or those
+ * that it writes. */
 static void copy_operands(const struct frame *from, struct frame *to, const struct code_inst *i,
                           uint32_t mask, bool read) {
     const struct code_extra *c = i->extra;
@@ -270,7 +272,7 @@ static void copy_operands(const struct frame *from, struct frame *to, const stru
     copy_lanes(from, to, &stride, mask);
 }
 
-/* Between their frames and `own` of lanes that wait. */
+/* Copies operands of waiting lanes between their frames and `own`. */
 static void gather(struct warp_ctx *x, struct frame *own, const struct code_inst *i, uint32_t mask,
                    bool in) {
     for (uint32_t k = 0; k < x->split_count; k++) {
@@ -280,8 +282,9 @@ static void gather(struct warp_ctx *x, struct frame *own, const struct code_inst
     }
 }
 
-/* Lanes that entered the function apart, each with the registers of its own call: in a frame that
- * is nobody's, since in any of theirs the others may have calls that are not over. */
+/* Runs an operation for lanes that entered the function separately, each with the registers of its
+ * own call. A temporary frame is used: in any lane's frame the other lanes may have calls that have
+ * not returned. */
 static void run_apart(struct warp_ctx *x, struct frame *f, const struct code_inst *i,
                       uint32_t mask) {
     struct frame *own = frame_push(&x->block->frames, f->func, f->parent, f->call, mask);
@@ -320,7 +323,7 @@ static uint32_t wanted_members(const struct split *s, uint32_t lane) {
     return SLOT(uint32_t, &w, i->e)[lane] | 1u << lane;
 }
 
-/* Waiting lanes that meet with `lane` of split `s`. */
+/* Returns the waiting lanes that meet with `lane` of split `s`. */
 static uint32_t meeting_group(const struct warp_ctx *x, const struct split *s, uint32_t lane) {
     uint32_t members = wanted_members(s, lane), group = 0;
     for (uint32_t k = 0; k < x->split_count; k++) {
@@ -342,7 +345,7 @@ static bool in_one_frame(const struct warp_ctx *x, const struct frame *f, uint32
     return true;
 }
 
-/* Carries out a meeting of waiting lanes, whose splits become runnable behind it. */
+/* Carries out a meeting of waiting lanes; their splits become runnable after the instruction. */
 static void hold_meeting(struct warp_ctx *x, struct frame *frame, const struct code_inst *i,
                          uint32_t group) {
     struct meeting m = {.mask = group};
@@ -387,14 +390,14 @@ bool rendezvous_resolve(struct warp_ctx *x, bool lenient) {
     bool any = false;
     while (resolve_one(x, lenient)) {
         any = true;
-        if (lenient) break; /* one meeting may be enough for the rest to go on properly */
+        if (lenient) break; /* one meeting may be enough for the rest to continue normally */
     }
     return any;
 }
 
-/* True when all lanes of `mask` carry one member mask, and it lacks nobody. */
+/* True when all lanes of `mask` carry the same member mask and no member is missing. */
 static bool all_present(const struct warp_ctx *x, const struct code_inst *i, uint32_t mask) {
-    if (i->e == CODE_NO_SLOT) return true; /* the old forms: whoever is here */
+    if (i->e == CODE_NO_SLOT) return true; /* the old forms take the lanes that are here */
     const uint32_t *members = SLOT(uint32_t, &x->w, i->e);
     uint32_t first = members[__builtin_ctz(mask)];
     if ((first & x->live) != mask) return false;
@@ -404,7 +407,7 @@ static bool all_present(const struct warp_ctx *x, const struct code_inst *i, uin
     return true;
 }
 
-/* The whole warp comes at once, which is usual: a handler made for that, or NULL. */
+/* Returns the handler for the usual case that the whole warp arrives at once, or NULL. */
 static code_handler *handler_at_once(const struct code_inst *i, uint32_t mask) {
     const struct code_extra *e = i->extra;
     return e && mask == UINT32_MAX ? e->at_once : NULL;

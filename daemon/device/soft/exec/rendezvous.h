@@ -10,15 +10,17 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
-/* Meets at once when everybody is here; false: they wait (a split was added). */
+/* Meets at once when all members are here. Returns false if the lanes have to wait; their split has
+ * then been added. */
 bool rendezvous_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask);
-/* Completes what can be completed; `lenient`: also one meeting whose missing lanes will never come.
- * True when some lanes became runnable. */
+/* Completes the meetings that can be completed. `lenient`: also completes one whose missing lanes
+ * will never come. Returns true when some lanes became runnable. */
 bool rendezvous_resolve(struct warp_ctx *x, bool lenient);
 
-/* The handler of an operation that lanes do together; NULL: it is none. */
+/* Returns the handler of an operation that lanes do together, or NULL if the instruction is
+ * none. */
 code_handler *rendezvous_select(const struct code_inst *i);
-/* Has no handler because its lanes wait for each other. */
+/* True if the operation has no handler because its lanes wait for each other. */
 bool rendezvous_is(const struct code_inst *i);
 
 #endif

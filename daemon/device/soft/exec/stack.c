@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that a function takes of its lanes' stacks while it runs: behind its own, each lane as
- * much as it asks for. It ends with the frame, as what is called meanwhile begins behind it
- * (frame.c).
+ * alloca: memory that a function takes from its lanes' stacks while it runs, behind its own local
+ * variables. Each lane takes as much as it asks for. The memory is released with the frame;
+ * functions called meanwhile begin behind it (frame.c).
  */
 #include "daemon/device/soft/exec/stack.h"
 
 #include "common/err.h"
 #include "daemon/device/soft/launch/warp.h"
 
-/* Where a lane's next piece begins, as an offset in its stack. */
+/* Offset in the lane's stack at which its next piece begins. */
 static uint64_t top_of(const struct frame *f, uint32_t lane) {
     return (uint64_t)f->local_offset + f->func->local_bytes + f->tops[lane];
 }
 
-/* False after a fault. */
+/* Sets the top of a lane's stack. Returns false after a fault. */
 static bool set_top(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t top) {
     struct frame *f = x->frame;
     const uint64_t lowest = (uint64_t)f->local_offset + f->func->local_bytes;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations on a lane's stack, as handlers.
+ * Handlers of operations on a lane's stack.
  */
 #ifndef DAEMON_DEVICE_SOFT_EXEC_STACK_H
 #define DAEMON_DEVICE_SOFT_EXEC_STACK_H
 
 #include "daemon/device/soft/code/code.h"
 
-/* The handler of an operation on a lane's stack; NULL: it is none. */
+/* Returns the handler of an operation on a lane's stack, or NULL if the instruction is none. */
 code_handler *stack_select(const struct code_inst *i);
 
 #endif
