@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The approximate functions: rsqrt ex2 lg2 sin cos tanh, and rcp, sqrt with .approx: more accurate
- * than PTX demands and not bit-exact with hardware. Those that are not computed here go through the
- * C library; the same one serves all builds, so that these agree.
+ * The approximate functions: rsqrt ex2 lg2 sin cos tanh, and rcp and sqrt with .approx. They are
+ * more accurate than PTX demands and not bit-exact with hardware. Functions that are not computed
+ * here call the C library; all builds call the same one, so that their results agree.
  */
 #include <math.h>
 
@@ -37,7 +37,7 @@ APPROX_F32(ISA_LANES, ex2, power_ex2)
 APPROX_F32(ISA_LANES, lg2, lg2_float)
 APPROX_F32(ISA_EACH, tanh, tanh_float)
 
-/* The lanes whose angle is far away, or none. */
+/* Returns the lanes whose angle is too large for circle.h. */
 static inline uint32_t far_lanes(const float *x) {
     uint32_t far = 0;
     for (unsigned l = 0; l < WARP_LANES; l++)
@@ -45,7 +45,7 @@ static inline uint32_t far_lanes(const float *x) {
     return far;
 }
 
-/* Each lane in the same way, whatever the others' angles are. */
+/* Computes each lane in the same way, whatever the other lanes' angles are. */
 #define APPROX_ANGLE(name, near, distant, flush)                         \
     ISA_HANDLER(name) {                                                  \
         float *d = SLOT(float, w, i->d);                                 \
@@ -59,7 +59,7 @@ APPROX_ANGLE(sin_f32z, circle_sin, sin_float, real_flush)
 APPROX_ANGLE(cos_f32, circle_cos, cos_float, )
 APPROX_ANGLE(cos_f32z, circle_cos, cos_float, real_flush)
 
-/* Halves: one or, seen as twice as many lanes, two in a register. */
+/* Halves: one per register, or two. A register of two is seen as twice as many lanes. */
 #define APPROX_HALF(name, fn, from, to)                          \
     ISA_OP1(ISA_EACH, name, uint16_t, uint16_t, to(fn(from(x)))) \
     ISA_OP1(ISA_EACH, name##x2, uint32_t, uint32_t,              \
@@ -82,7 +82,8 @@ APPROX_HALF(tanh_f16, tanh_float, half_from_f16, half_to_f16)
 APPROX_HALF(ex2_bf16z, power_ex2, from_bf16z, to_bf16z)
 APPROX_HALF(tanh_bf16, tanh_float, half_from_bf16, half_to_bf16)
 
-/* rcp and rsqrt.approx.ftz.f64 see and produce only the upper 32 bits of a double. */
+/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read and produce only the upper 32 bits of a
+ * double. */
 static inline double upper_word(double x) {
     uint64_t bits = half_bits_of_double(x);
     double v;
@@ -136,6 +137,6 @@ ISA_FAMILY(approx_select) {
     case PTX_OP_sin: return APPROX_PICK(sin);
     case PTX_OP_cos: return APPROX_PICK(cos);
     case PTX_OP_tanh: return APPROX_PICK(tanh);
-    default: return ISA_FN(real_select)(i); /* rcp, sqrt: as good as the exact ones */
+    default: return ISA_FN(real_select)(i); /* rcp, sqrt: the exact handlers serve */
     }
 }

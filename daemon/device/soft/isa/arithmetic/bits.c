@@ -5,7 +5,8 @@
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
-/* lop3: the table's bit that x, y, z select, built from its eight minterms for all bits at once. */
+/* lop3: returns the bit of the table that x, y, z select, for all bits at once, from the eight
+ * minterms. */
 static inline uint32_t lop3(uint32_t x, uint32_t y, uint32_t z, uint32_t lut) {
     uint32_t v = 0;
     for (unsigned k = 0; k < 8; k++) {
@@ -23,7 +24,7 @@ ISA_HANDLER(lop3_b32) {
     ISA_LANES(mask, uint32_t, d, v = lop3(a[l], b[l], c[l], lut););
 }
 
-/* shf: the pair {b, a} shifted by c, of which l keeps the upper and r the lower half. */
+/* shf: shifts the pair {b, a} by c; l keeps the upper half and r the lower. */
 #define BITS_SHF(name, shift, expr)                                                            \
     ISA_HANDLER(name) {                                                                        \
         uint32_t *d = SLOT(uint32_t, w, i->d);                                                 \
@@ -46,15 +47,15 @@ static inline uint64_t reverse_bits(uint64_t x) {
 ISA_OP1(ISA_LANES, brev32, uint32_t, uint32_t, reverse_bits(x) >> 32)
 ISA_OP1(ISA_LANES, brev64, uint64_t, uint64_t, reverse_bits(x))
 
-/* Counting needs no branches this way, so that it vectorises: spread the top bit down, then count.
- */
+/* Counts bits without branches, so that loops vectorise. To find the top bit, bit_length first
+ * spreads it down. */
 static inline uint32_t count_ones(uint64_t x) {
     x -= x >> 1 & 0x5555555555555555;
     x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
     x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
     return (uint32_t)(x * 0x0101010101010101 >> 56);
 }
-static inline uint32_t bit_length(uint64_t x) { /* of the number: 0 for 0 */
+static inline uint32_t bit_length(uint64_t x) { /* bits of the number; 0 for 0 */
     for (unsigned n = 1; n < 64; n *= 2)
         x |= x >> n;
     return count_ones(x);
@@ -64,8 +65,8 @@ ISA_OP1(ISA_LANES, popc64, uint32_t, uint64_t, count_ones(x))
 ISA_OP1(ISA_LANES, clz32, uint32_t, uint32_t, 32 - bit_length(x))
 ISA_OP1(ISA_LANES, clz64, uint32_t, uint64_t, 64 - bit_length(x))
 
-/* bfind: the position of the most significant bit that is not a sign; all ones if there is none.
- * shiftamt: the left shift that brings it to the top instead. */
+/* bfind: the position of the most significant bit that differs from the sign; all ones if there is
+ * none. With .shiftamt: the left shift that moves this bit to the top. */
 static inline uint32_t find_top(uint64_t x, unsigned bits, bool amount) {
     const uint32_t length = bit_length(x);
     return !length ? ISA_FULL : amount ? bits - length : length - 1;
@@ -87,9 +88,9 @@ static inline uint32_t find_top(uint64_t x, unsigned bits, bool amount) {
 BITS_FIND(32)
 BITS_FIND(64)
 
-/* Position and length are the low 8 bits of their operands, as PTX has it; those of fields of 64
- * bits, which hardware builds from shifts, are the whole operands. The sign of an extracted field
- * is its top bit, or the source's when the field reaches beyond it; an empty field is 0. */
+/* Position and length are the low 8 bits of their operands, as in PTX. For 64-bit fields, which
+ * hardware builds from shifts, they are the whole operands. The sign of an extracted field is its
+ * top bit, or the source's when the field reaches beyond the source; an empty field is 0. */
 static inline uint64_t low_ones(uint32_t n) { /* the n low bits */
     return n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
 }
@@ -98,7 +99,7 @@ static inline uint64_t extract_field(uint64_t x, uint32_t pos, uint32_t len, uin
     const uint32_t top = pos + len - 1 < bits - 1 ? pos + len - 1 : bits - 1;
     const uint64_t field = (pos < bits ? x >> (pos & 63) : 0) & low_ones(len);
     const bool fill = sign && len && x >> top & 1;
-    /* Above the bits that exist (bits - pos of them, at most len) the sign goes on. */
+    /* The sign fills the bits above those that exist (bits - pos of them, at most len). */
     const uint32_t have = pos >= bits ? 0 : bits - pos < len ? bits - pos : len;
     return fill ? field | ~low_ones(have) : field;
 }
@@ -109,7 +110,7 @@ static inline uint64_t extract_field(uint64_t x, uint32_t pos, uint32_t len, uin
             extract_field(x, BITS_PLACE_##bits(y), BITS_PLACE_##bits(z), bits, false))            \
     ISA_OP3(ISA_LANES, bfe_s##bits, uint##bits##_t, uint##bits##_t, uint32_t, uint32_t,           \
             extract_field(x, BITS_PLACE_##bits(y), BITS_PLACE_##bits(z), bits, true))             \
-    ISA_HANDLER(bfi##bits) { /* a into b at c for e bits */                                       \
+    ISA_HANDLER(bfi##bits) { /* inserts a into b at c for e bits */                               \
         uint##bits##_t *d = SLOT(uint##bits##_t, w, i->d);                                        \
         const uint##bits##_t *a = SLOT(const uint##bits##_t, w, i->a);                            \
         const uint##bits##_t *b = SLOT(const uint##bits##_t, w, i->b);                            \
@@ -122,7 +123,7 @@ static inline uint64_t extract_field(uint64_t x, uint32_t pos, uint32_t len, uin
 BITS_FIELD(32)
 BITS_FIELD(64)
 
-/* bmsk and szext: clamp holds the operand at 32, wrap takes its low five bits. */
+/* bmsk and szext: .clamp limits the operand to 32, .wrap takes the low five bits. */
 ISA_HANDLER(bmsk) { /* b ones from bit a up */
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const uint32_t *a = SLOT(const uint32_t, w, i->a), *b = SLOT(const uint32_t, w, i->b);
@@ -172,7 +173,8 @@ ISA_OP3(ISA_LANES, prmt_b32, uint32_t, uint32_t, uint32_t, uint32_t, permute(x, 
 ISA_OP3(ISA_LANES, prmt_mode, uint32_t, uint32_t, uint32_t, uint32_t,
         permute(x, y, bits_selectors[i->sub - PTX_SUB_F4E][z & 3]))
 
-/* fns: the place of the nth set bit of x, counted from y up (n > 0) or down; none: all ones. */
+/* fns: the position of the nth set bit of x, counted from y up (n > 0) or down; all ones if there
+ * is none. */
 static inline uint32_t find_nth_set(uint32_t x, uint32_t y, int32_t n) {
     const int step = n < 0 ? -1 : 1;
     int64_t count = n < 0 ? -(int64_t)n : n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Extended precision: add.cc addc sub.cc subc mad.cc madc. CC.CF is a bit of w->carry in each lane.
- * A subtraction is a + ~b + 1, and its carry is that of this sum: 1 means *no* borrow. subc hence
- * adds the carry: a + ~b + CC.CF.
+ * A subtraction is a + ~b + 1, and its carry is the carry of this sum: 1 means *no* borrow. subc
+ * therefore adds the carry: a + ~b + CC.CF.
  */
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
@@ -10,7 +10,8 @@
 typedef __int128 i128;
 typedef unsigned __int128 u128;
 
-/* `in` is the carry into the sum: 0, 1 or the lane's bit of CC. With .cc the carry out is kept. */
+/* `in` is the carry into the sum: 0, 1 or the lane's bit of CC. With .cc the carry out is
+ * stored. */
 #define CARRY_LOOP(type, wide, bits, p, q, in)                                     \
     const bool keep = i->mods & PTX_MOD_CC;                                        \
     uint32_t carry = w->carry;                                                     \
@@ -39,7 +40,8 @@ typedef unsigned __int128 u128;
 CARRY_SUMS(32, uint64_t)
 CARRY_SUMS(64, u128)
 
-/* mad: a half of the product joins the sum. `expr` takes the half from the sources x and y. */
+/* mad: adds one half of the product to the sum. `expr` computes this half from the sources x and
+ * y. */
 #define CARRY_PRODUCT(name, type, wide, bits, expr)                               \
     ISA_HANDLER(name) {                                                           \
         type *d = SLOT(type, w, i->d);                                            \

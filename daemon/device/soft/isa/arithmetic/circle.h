@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sines and cosines of floats that are not far from 0, branchless, for the vectoriser; as power.h:
- * in double precision to some 12 digits, rounded once, the same bits in every build.
+ * Sines and cosines of floats near 0, without branches, for the vectoriser. As in power.h, the
+ * results are computed in double precision to about 12 digits and rounded once, with the same bits
+ * in every build.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_CIRCLE_H
 #define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_CIRCLE_H
@@ -10,12 +11,12 @@
 
 #include "daemon/device/soft/isa/arithmetic/power.h"
 
-#define CIRCLE_NEAR 0x1p17f /* only below this, of either sign */
+#define CIRCLE_NEAR 0x1p17f /* the functions hold only below this, for either sign */
 
-/* An angle is a whole number of quarters and a rest of at most an eighth. Pi / 2 is subtracted in
- * two parts, the first of which is so short that its products are exact. */
+/* An angle is an integral number of quarter turns plus a rest of at most an eighth. Pi / 2 is
+ * subtracted in two parts; the first is so short that its products are exact. */
 struct circle_angle {
-    uint64_t quarters; /* the last two bits count */
+    uint64_t quarters; /* only the last two bits count */
     double rest;
 };
 
@@ -26,8 +27,8 @@ static inline struct circle_angle circle_angle(float of) {
                                  (x - n * 0x1.921fb54400000p+0) - n * 0x1.0b4611a626331p-34};
 }
 
-/* The series of the rest's sine, or of its cosine: by the last bit of the quarters. The next bit is
- * the sign. */
+/* Computes the series for the rest's sine or cosine, as the last bit of the quarters says. The next
+ * bit is the sign. */
 static inline float circle_value(uint64_t quarters, double rest) {
     const double s = rest * rest;
     double sine = 0x1.6124613a86d09p-33; /* 1 / 13! and so on */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * setp and set for integers, f32 and f64. The comparison gives a mask of the warp; setp combines it
- * with a predicate, set spreads it over the lanes. Halves are compared as floats.
+ * setp and set for integers, f32 and f64. A comparison gives a mask of the warp; setp combines the
+ * mask with a predicate, set spreads it over the lanes. Halves are compared as floats.
  */
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 #include "daemon/device/soft/isa/arithmetic/real.h"
 
-/* The lanes for which a comparison holds; lanes outside the execution mask are computed in vain. */
+/* Returns the lanes for which a comparison holds. The bits of lanes outside the execution mask are
+ * ignored. */
 typedef uint32_t compare_fn(const void *a, const void *b);
 
-/* setp: p = t op c, q = !t op c, for the comparison's result t. */
+/* setp: p = t op c, q = !t op c, where t is the result of the comparison. */
 static uint32_t combine(uint32_t t, uint32_t c, uint8_t op) {
     return op == PTX_SUB_AND ? t & c : op == PTX_SUB_OR ? t | c : op == PTX_SUB_XOR ? t ^ c : t;
 }
@@ -36,7 +37,8 @@ static inline void store_setp(struct warp *w, const struct code_inst *i, uint32_
         store_lanes(w, i->d, t, mask);
         return;
     }
-    const uint32_t c = third_operand(w, i); /* before a store that may be to the same slot */
+    /* read before the store, which may be to the same slot */
+    const uint32_t c = third_operand(w, i);
     store_lanes(w, i->d, combine(t, c, boolop_of(i)), mask);
     if (i->d2 != CODE_NO_SLOT) store_lanes(w, i->d2, combine(~t, c, boolop_of(i)), mask);
 }
@@ -69,7 +71,7 @@ COMPARE_INTEGER(s32, int32_t)
 COMPARE_INTEGER(u64, uint64_t)
 COMPARE_INTEGER(s64, int64_t)
 
-/* Ordered comparisons, ne among them, are false when a side is NaN; unordered ones are true. With
+/* Ordered comparisons, including ne, are false when a side is NaN; unordered ones are true. With
  * .ftz (z) both sides are flushed first. */
 #define COMPARE_REAL(name, type, in)                                \
     COMPARE(eq_##name, type, in(x) == in(y))                        \
@@ -121,7 +123,7 @@ static const struct compare_entry compare_f32[COMPARE_CMPS] = {COMPARE_ROW_REAL(
 static const struct compare_entry compare_f32z[COMPARE_CMPS] = {COMPARE_ROW_REAL(f32z)};
 static const struct compare_entry compare_f64[COMPARE_CMPS] = {COMPARE_ROW_REAL(f64)};
 
-/* NULL when PTX has no such comparison. Halves are looked up as f32. */
+/* Returns NULL when PTX has no such comparison. Halves are looked up as f32. */
 static const struct compare_entry *find_entry(const struct code_inst *i, uint8_t type) {
     const struct compare_entry *row;
     switch (type) {
@@ -152,7 +154,7 @@ static bool is_half(uint8_t type) {
     return type == PTX_F16 || type == PTX_BF16 || is_pair(type);
 }
 
-/* One half (0 lower, 1 upper) of each lane as floats. */
+/* Converts one half (0 lower, 1 upper) of each lane to float. */
 static void widen_halves(const struct warp *w, const struct code_inst *i, int32_t slot,
                          uint8_t type, unsigned half, float *out) {
     const bool pair = is_pair(type), f16 = type == PTX_F16 || type == PTX_F16X2;
@@ -172,7 +174,8 @@ static uint32_t mask_of_halves(const struct warp *w, const struct code_inst *i, 
     return find_entry(i, type)->mask(a, b);
 }
 
-/* A pair sets p by its lower and q by its upper half; a single half is like any other number. */
+/* setp for halves. A pair sets p by its lower and q by its upper half; a single half is like any
+ * other number. */
 ISA_HANDLER(setp_half) {
     const uint32_t t = mask_of_halves(w, i, i->type, 0);
     if (!is_pair(i->type)) {
@@ -184,7 +187,7 @@ ISA_HANDLER(setp_half) {
     if (i->d2 != CODE_NO_SLOT) store_lanes(w, i->d2, combine(u, c, boolop_of(i)), mask);
 }
 
-/* What set writes for true. */
+/* Returns the value that set writes for true. */
 static uint32_t true_value(uint8_t type) {
     switch (type) {
     case PTX_F32: return 0x3f800000;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cvt. The common pairs have loops of their own (convert_fast.c); this general handler does every
- * other one in three steps over all lanes: widen the source to int64, uint64 or double (exact),
- * convert, store the lanes of the mask. Built with -frounding-math for the directed roundings.
+ * cvt. The common pairs of types have loops of their own (convert_fast.c). This general handler
+ * does every other pair in three steps over all lanes: it widens the source to int64, uint64 or
+ * double (exact), converts, and stores the lanes of the mask. Built with -frounding-math for the
+ * directed roundings.
  *
- * Registers may be wider than the types: of a source the low bits count, a result is extended by
- * its sign or zeros. From real to integer PTX clamps always, and NaN gives 0, or 1 << (width - 1)
- * when the source is f64 or the destination has 64 bits.
+ * Registers may be wider than the types: the low bits of a source count, and a result is extended
+ * by its sign or by zeros. From real to integer PTX always clamps. NaN gives 0, or 1 << (width - 1)
+ * if the source is f64 or the destination has 64 bits.
  */
 #include <fenv.h>
 #include <math.h>
@@ -87,8 +88,8 @@ static void between_integers(const struct code_inst *i, union convert_lanes *v) 
     }
 }
 
-/* An integer as a double; bits that do not fit remain visible in the last place (sticky), so that
- * a later rounding to fewer bits is right. */
+/* Converts an integer to double. Bits that do not fit are recorded in the last place (sticky), so
+ * that a later rounding to fewer bits is correct. */
 static double sticky_double(uint64_t magnitude, bool negative) {
     if (magnitude >> 53) magnitude = (magnitude & ~2047ull) | (magnitude & 2047 ? 2048 : 0);
     return negative ? -(double)magnitude : (double)magnitude;
@@ -96,7 +97,7 @@ static double sticky_double(uint64_t magnitude, bool negative) {
 
 static void from_integer(const struct code_inst *i, union convert_lanes *v) {
     const bool is_signed = ptx_type_class(i->type2) == 's';
-    fesetround(mode_of(i->round)); /* matters to f64 alone */
+    fesetround(mode_of(i->round)); /* matters for f64 only */
     for (unsigned l = 0; l < WARP_LANES; l++) {
         const bool negative = is_signed && v->s[l] < 0;
         if (i->type == PTX_F64)
@@ -112,7 +113,7 @@ static void to_integer(const struct code_inst *i, union convert_lanes *v) {
     const bool to_signed = ptx_type_class(i->type) == 's';
     const uint64_t nan = i->type2 != PTX_F64 && bits < 64 ? 0 : 1ull << (bits - 1);
     const double least = to_signed ? -ldexp(1, (int)bits - 1) : 0;
-    const double beyond = ldexp(1, (int)bits - to_signed); /* first that does not fit */
+    const double beyond = ldexp(1, (int)bits - to_signed); /* the first value that does not fit */
     const uint64_t top = (to_signed ? INT64_MAX : UINT64_MAX) >> (64 - bits);
     for (unsigned l = 0; l < WARP_LANES; l++) {
         const double x = v->f[l];
@@ -129,9 +130,8 @@ static void to_integer(const struct code_inst *i, union convert_lanes *v) {
     }
 }
 
-/* Rounds to `bits` of mantissa in the thread's rounding mode: adding and taking away a number whose
- * last place is the wanted one rounds there. Beyond `max` the mode decides between it and infinity.
- */
+/* Rounds to `bits` of mantissa in the thread's rounding mode, by adding and subtracting a number
+ * whose last place is the wanted one. Beyond `max` the mode selects `max` or infinity. */
 static double round_to(double x, int bits, int least_exponent, double max, int mode) {
     int e;
     if (x != x || __builtin_isinf(x) || x == 0) return x;
@@ -144,7 +144,7 @@ static double round_to(double x, int bits, int least_exponent, double max, int m
     return copysign(inward ? max : (double)INFINITY, x);
 }
 
-/* The pattern of x in a real type, rounded in the thread's mode, which is `mode`. */
+/* Returns the bit pattern of x in a real type, rounded in the thread's mode, which is `mode`. */
 static uint64_t pattern_of(double x, uint8_t type, int mode, bool ftz) {
     switch (type) {
     case PTX_F64: return half_bits_of_double(real_nan64(x));
@@ -157,7 +157,7 @@ static uint64_t pattern_of(double x, uint8_t type, int mode, bool ftz) {
     }
 }
 
-/* tf32 is f32 with 10 bits of mantissa; rna rounds ties away from zero. */
+/* Rounds to tf32, which is f32 with 10 bits of mantissa. rna rounds ties away from zero. */
 static uint32_t round_tf32(float x, uint8_t round) {
     uint32_t bits = half_bits_of_float(x);
     if (x != x) return 0x7fffffff;
@@ -173,9 +173,9 @@ static inline double clamp_relu(double x) {
     return x > 0 || x != x ? x : 0;
 }
 
-/* .satfinite: what is beyond the greatest value of the type becomes that. */
+/* .satfinite: clamps to the greatest value of the type. */
 static double clamp_finite(double v, uint8_t type) {
-    const double max = type == PTX_F16 ? 65504 : 0x1.fep127; /* or bf16 */
+    const double max = type == PTX_F16 ? 65504 : 0x1.fep127; /* otherwise bf16 */
     return v > max ? max : v < -max ? -max : v;
 }
 
@@ -212,7 +212,8 @@ static uint32_t stride_of(uint8_t bytes, uint8_t type) {
 
 ISA_HANDLER(any) {
     union convert_lanes v;
-    /* Hardware rounds subnormals to f16 with .ftz too: up or down that is not zero. */
+    /* Hardware rounds subnormals to f16 even with .ftz; rounded up or down, the result is not zero.
+     */
     const bool ftz = i->mods & PTX_MOD_FTZ && i->type != PTX_F16;
     load_lanes(w, i->a, i->type2, stride_of(i->a_bytes, i->type2), ftz, &v);
     if (is_real(i->type)) {
@@ -246,7 +247,7 @@ ISA_HANDLER(pair) {
     fesetround(FE_TONEAREST);
 }
 
-/* The usual: to nearest, nothing else asked for. */
+/* The usual case: rounding to nearest without modifiers. */
 ISA_OP2(ISA_LANES, pair_f16, uint32_t, float, float,
         (uint32_t)half_to_f16((double)x) << 16 | half_to_f16((double)y))
 ISA_OP2(ISA_LANES, pair_bf16, uint32_t, float, float,
@@ -265,10 +266,12 @@ ISA_HANDLER(tf32_f32) {
     const bool finite = i->mods & PTX_MOD_SATFINITE;
     ISA_LANES(mask, uint32_t, d, const float x = relu ? (float)clamp_relu(a[l]) : a[l];
               v = round_tf32(x, i->round);
-              if (finite && (v & 0x7fffffff) == 0x7f800000) v -= 0x2000;); /* to the greatest */
+              /* to the greatest value */
+              if (finite && (v & 0x7fffffff) == 0x7f800000) v -= 0x2000;);
 }
 
-/* cvt.pack.sat: a and b clamped side by side; 8-bit ones push c up by both. */
+/* cvt.pack.sat: clamps a and b and puts them side by side. 8-bit results also shift c up by two
+ * elements. */
 ISA_HANDLER(pack) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const int32_t *a = SLOT(const int32_t, w, i->a), *b = SLOT(const int32_t, w, i->b);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cvt between the types that programs convert all the time, when the registers are as wide as the
- * types and no clamping is asked for. Same results as convert.c's general way.
+ * cvt between common types, when the registers are as wide as the types and no clamping is asked
+ * for. The results equal those of the general way in convert.c.
  */
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/convert.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/arithmetic/real.h"
 
-/* Integer to integer: `as` is the type the register's bits are taken for. 8-bit types live in
- * 16-bit registers, so the destination register is written through its own width. */
+/* Integer to integer. `as` is the type as which the register's bits are read. 8-bit types live in
+ * 16-bit registers, so the destination is written at the width of its register. */
 #define FAST_INTEGER(from, as, source, to, type, dest) \
     ISA_OP1(ISA_LANES, fast_##from##_##to, dest, source, (type)(as)x)
 #define FAST_TO_ALL(from, as, source)                      \
@@ -27,7 +27,7 @@ FAST_TO_ALL(s32, int32_t, uint32_t)
 FAST_TO_ALL(u64, uint64_t, uint64_t)
 FAST_TO_ALL(s64, int64_t, uint64_t)
 
-/* Narrow integers in registers of 32 bits. */
+/* Narrow integers in 32-bit registers. */
 FAST_TO_ALL(wide_u8, uint8_t, uint32_t)
 FAST_TO_ALL(wide_s8, int8_t, uint32_t)
 FAST_TO_ALL(wide_u16, uint16_t, uint32_t)
@@ -53,7 +53,7 @@ static code_handler *const fast_wide[FAST_TYPES][FAST_TYPES] = {
     [PTX_S16] = FAST_ROW(wide_s16),
 };
 
-/* Real, to nearest. */
+/* Conversions to real, rounded to nearest. */
 ISA_OP1(ISA_LANES, fast_f32_s32, float, int32_t, x)
 ISA_OP1(ISA_LANES, fast_f32_u32, float, uint32_t, x)
 ISA_OP1(ISA_LANES, fast_f32_s64, float, int64_t, x)
@@ -71,7 +71,7 @@ ISA_OP1(ISA_LANES, fast_f32_bf16, float, uint16_t, real_nan32(half_from_bf16(x))
 ISA_OP1(ISA_LANES, fast_f16_f32, uint16_t, float, half_to_f16((double)x))
 ISA_OP1(ISA_LANES, fast_bf16_f32, uint16_t, float, half_to_bf16((double)x))
 
-/* Real to integer, towards zero: clamped in double, where 32 bits are exact; NaN as PTX says. */
+/* Real to integer, towards zero: clamped in double, where 32 bits are exact. NaN as in PTX. */
 static inline uint32_t saturate_u32(double x) {
     const double low = x > 0 ? x : 0;
     return (uint32_t)(int64_t)(low < 0xffffffffp0 ? low : 0xffffffffp0);
@@ -85,7 +85,7 @@ ISA_OP1(ISA_LANES, fast_u32_f32, uint32_t, float, saturate_u32((double)x))
 ISA_OP1(ISA_LANES, fast_s32_f64, int32_t, double, saturate_s32(x))
 ISA_OP1(ISA_LANES, fast_u32_f64, uint32_t, double, x == x ? saturate_u32(x) : 1u << 31)
 
-/* NaN is 1 << 63. */
+/* Clamps to 64 bits. NaN becomes 1 << 63. */
 static inline int64_t saturate_s64(double x) {
     const double low = x > -0x1p63 ? x : -0x1p63;
     const int64_t within = (int64_t)(low < 0x1p63 ? low : 0);
@@ -94,8 +94,9 @@ static inline int64_t saturate_s64(double x) {
 ISA_OP1(ISA_LANES, fast_s64_f32, int64_t, float, saturate_s64((double)x))
 ISA_OP1(ISA_LANES, fast_s64_f64, int64_t, double, saturate_s64(x))
 
-/* Real to a whole number of the same type. Adding what has no room for a fraction rounds to the
- * nearest one, from where it is one step at most; what is greater has none. */
+/* Rounds a real to an integral number of the same type. Adding a number that leaves no place for a
+ * fraction rounds to nearest; the other modes differ from this by at most one. Larger numbers have
+ * no fraction. */
 #define FAST_WHOLE(bits, type, room, fabs, copysign)                      \
     static inline type nearest##bits(type x) {                            \
         const type whole = copysign(room, x), near = (x + whole) - whole; \
@@ -155,7 +156,7 @@ static code_handler *pick_to_real(const struct code_inst *i) {
     }
 }
 
-/* By rounding to a whole number. */
+/* Picks a handler that rounds to an integer. */
 static code_handler *pick_rounded(const struct code_inst *i) {
     const bool ftz = i->mods & PTX_MOD_FTZ;
 #define FAST_MODES(form)                                                                       \

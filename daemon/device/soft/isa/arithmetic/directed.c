@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * f32 and f64 arithmetic rounded towards zero, down or up. Built with -frounding-math (see
- * scripts/mk/product/isa.mk); operands are loaded after fesetround and stored before it is undone,
- * so the operations stay in between. Threads otherwise always round to nearest.
+ * scripts/mk/product/isa.mk). Operands are loaded after fesetround and results stored before the
+ * mode is restored, so that the operations stay in between. Otherwise threads always round to
+ * nearest.
  */
 #include <fenv.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 #include "daemon/device/soft/isa/arithmetic/real.h"
 
-/* Without FMA instructions fma is a function, which obeys the rounding mode as well. */
+/* Without FMA instructions fma is a function call, which obeys the rounding mode as well. */
 #ifdef __FMA__
 #define DIRECTED_FMA_LOOP ISA_LANES
 #else
@@ -25,8 +26,8 @@ static inline float flush_out(float v, float scaled, bool ftz, bool sat) {
     return sat ? real_sat(v) : real_nan32(v);
 }
 
-/* `expr` of the sources x, y, z that an operation has; `in` says how one is read from lane l, and
- * `scaled` is REAL_UP times as much. */
+/* `expr` computes the result from the sources x, y, z that the operation has. `in` reads one of
+ * them from lane l. `scaled` is the same result REAL_UP times as large. */
 #define DIRECTED_F32(loop, name, expr, scaled, ...)                          \
     ISA_HANDLER(name##_f32) {                                                \
         float *d = SLOT(float, w, i->d);                                     \

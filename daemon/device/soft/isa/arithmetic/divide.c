@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Integer div and rem. PTX leaves a zero divisor undefined; the hardware's answer is all ones for
- * both results. The least value divided by -1 wraps.
+ * Integer div and rem. PTX leaves division by zero undefined; hardware gives all ones for both
+ * results, and so does this. The least value divided by -1 wraps.
  */
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
@@ -24,10 +24,10 @@ DIVIDE_UNSIGNED(64)
 DIVIDE_SIGNED(16)
 DIVIDE_SIGNED(64)
 
-/* Those of 32 bits as doubles, for the vectoriser. That is exact: what a quotient lacks to the next
- * whole number is 1 / y or more, and what rounding adds to it is less than x / y / 2^52. A zero
- * divisor counts as 1, and what it answers is put over that. Without vectors of conversions to 64
- * bits, only the lanes of the mask are divided. */
+/* 32-bit quotients computed in doubles, for the vectoriser. This is exact: a quotient that is no
+ * integer lies 1 / y or more below the next one, and rounding adds less than x / y / 2^52. A zero
+ * divisor is replaced by 1, and its result is overwritten. Without vector conversions to 64 bits
+ * only the lanes of the mask are divided. */
 #ifdef __AVX512DQ__
 #define DIVIDE_LOOP ISA_LANES
 #else

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Arithmetic on f16, bf16 and pairs of them. A register of pairs is seen as 64 elements instead of
- * 32. Results are computed in double and rounded once: for f16 they are exact there, for bf16 the
- * sums keep a sticky last bit where needed.
+ * 32. Results are computed in double and rounded once. For f16 they are exact in double; for bf16
+ * the sums keep a sticky last bit where needed.
  */
 #include "daemon/device/soft/isa/arithmetic/half.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 #include "daemon/device/soft/isa/arithmetic/real.h"
 
-/* What an instruction does around its operation. */
+/* Modifiers and type of an instruction, as far as they apply to every operation. */
 struct half_form {
     bool pair, bf16, ftz, sat, relu;
 };
@@ -35,8 +35,8 @@ static inline uint16_t to_half(double v, struct half_form f) {
     return half_to_f16(f.ftz ? half_flush_tiny(v) : v);
 }
 
-/* p + c with the part that double cannot hold left visible in the last place (rounding to odd), so
- * that rounding again is right. The error of a sum of doubles is itself a double. */
+/* Returns p + c; the part that does not fit a double is recorded in the last place (rounding to
+ * odd), so that a second rounding is correct. The error of a sum of doubles is itself a double. */
 static inline double exact_sum(double p, double c) {
     const double s = p + c, t = s - p;
     const double error = (p - (s - t)) + (c - t);
@@ -48,7 +48,7 @@ static inline double exact_sum(double p, double c) {
     return v;
 }
 
-/* `expr` of the sources x, y, z of one element, in the loop the form asks for. */
+/* Computes `expr` from the sources x, y, z of one element, in the loop that the form asks for. */
 #define HALF_LOOP(expr)                                                   \
     const unsigned shift = f.pair, count = WARP_LANES << f.pair;          \
     if (mask == ISA_FULL) {                                               \
@@ -83,12 +83,13 @@ HALF_HANDLER(max, to_half(real_choose32((float)HALF_A, (float)HALF_B, true, i->m
 HALF_HANDLER(fma, to_half(f.bf16 ? exact_sum(HALF_A *HALF_B, HALF_C) : HALF_A *HALF_B + HALF_C, f))
 #undef HALF_SOURCES
 
-/* abs and neg touch the sign alone, NaN included. */
+/* abs and neg change only the sign, also for NaN. */
 #define HALF_SOURCES const uint16_t *a = SLOT(const uint16_t, w, i->a)
 HALF_HANDLER(abs, (f.ftz ? half_flush(a[e]) : a[e]) & 0x7fff)
 HALF_HANDLER(neg, (f.ftz ? half_flush(a[e]) : a[e]) ^ 0x8000)
 
-/* The plain forms are compiled with their form known; the general one finds out as it runs. */
+/* The plain forms are compiled with a constant form; the general one determines its form at run
+ * time. */
 #define HALF_FORMS(name)                                                            \
     ISA_HANDLER(name##_any) {                                                       \
         run_##name(w, i, mask, form_of(i));                                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Integer add, sub, mul, mad, mul24, mad24, sad, min, max, abs, neg. Arithmetic is done on unsigned
- * types, where overflow wraps as PTX wants.
+ * types, where overflow wraps as PTX demands.
  */
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
@@ -9,7 +9,7 @@
 typedef __int128 i128;
 typedef unsigned __int128 u128;
 
-/* The wrapping operations have the same bits for signed and unsigned. 16-bit products are computed
+/* The wrapping operations give the same bits for signed and unsigned. 16-bit products are computed
  * in 32 unsigned bits, since C would promote them to a signed int. */
 #define INTEGER_WRAPPING(bits, wide)                                                              \
     ISA_OP2(ISA_LANES, add##bits, uint##bits##_t, uint##bits##_t, uint##bits##_t, x + y)          \
@@ -23,7 +23,8 @@ INTEGER_WRAPPING(16, uint32_t)
 INTEGER_WRAPPING(32, uint32_t)
 INTEGER_WRAPPING(64, uint64_t)
 
-/* The upper half of a product, and what depends on the sign. `wide` holds a full product. */
+/* The upper half of a product, and operations that depend on the sign. `wide` holds a full
+ * product. */
 #define INTEGER_SIGNED(name, bits, type, wide, uwide)                            \
     ISA_OP2(ISA_LANES, mulhi_##name, uint##bits##_t, type, type,                 \
             (uwide)((wide)x * (wide)y) >> bits)                                  \
@@ -59,11 +60,11 @@ ISA_OP1(ISA_LANES, negsat, int32_t, int32_t, saturate(-(int64_t)x))
 ISA_OP3(ISA_LANES, madhisat, int32_t, int32_t, int32_t, int32_t,
         saturate((((int64_t)x * y) >> 32) + z))
 
-/* .relu: not below 0. */
+/* .relu: a negative result becomes 0. */
 ISA_OP2(ISA_LANES, minrelu, int32_t, int32_t, int32_t, x < 0 || y < 0 ? 0 : x < y ? x : y)
 ISA_OP2(ISA_LANES, maxrelu, int32_t, int32_t, int32_t, x < 0 && y < 0 ? 0 : x > y ? x : y)
 
-/* Sources of 24 bits; lo and hi are bits 31..0 and 47..16 of the product. */
+/* Sources of 24 bits. lo and hi are bits 31..0 and 47..16 of the product. */
 static inline int64_t product24_s32(uint32_t x, uint32_t y) {
     return (int64_t)((int32_t)(x << 8) >> 8) * ((int32_t)(y << 8) >> 8);
 }
@@ -82,7 +83,7 @@ INTEGER_24(s32)
 ISA_OP3(ISA_LANES, mad24hisat, int32_t, uint32_t, uint32_t, int32_t,
         saturate((product24_s32(x, y) >> 16) + z))
 
-/* By width, for operations that wrap. */
+/* Picks a handler by width, for operations that wrap. */
 #define INTEGER_BY_WIDTH(bytes, stem) \
     ((bytes) == 2 ? stem##16 : (bytes) == 4 ? stem##32 : (bytes) == 8 ? stem##64 : NULL)
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the handler files share: names that differ in each of the three builds (-DISA=base|v3|v4),
+ * Shared by the handler files: names that differ in each of the three builds (-DISA=base|v3|v4),
  * and the loops over the lanes. Handlers are stateless and may run on any thread.
  *
  * Every handler has two loops: one for the full mask, which the compiler vectorises, and one that
- * keeps the lanes outside the mask. Both must give the same bits in every build, therefore results
- * that are NaN are made canonical (ISA_NAN_*).
+ * preserves the lanes outside the mask. Both must give the same bits in every build; therefore NaN
+ * results are made canonical (ISA_NAN_*).
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_ISA_H
 #define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_ISA_H
@@ -26,9 +26,11 @@ code_handler *table_select_v4(const struct code_inst *i);
 
 #define ISA_FULL 0xffffffffu
 
-/* No lane depends on another, and a destination overlaps a source only lane by lane. */
+/* Tells the compiler that no lane depends on another: a destination overlaps a source only lane by
+ * lane. */
 #ifdef __clang__
-/* Loops that stay scalar are fine, and branches would keep others from being vectorised. */
+/* Some loops stay scalar, which is fine. Logical operators would branch and keep other loops from
+ * being vectorised. */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #pragma clang diagnostic ignored "-Wbitwise-instead-of-logical"
 #define ISA_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -36,8 +38,8 @@ code_handler *table_select_v4(const struct code_inst *i);
 #define ISA_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* Computes `v` of type `td` in each lane `l` with the statements given, and stores it in d[l]. The
- * partial loop computes every lane and puts the old value back where the mask has no bit. */
+/* Computes `v` of type `td` in each lane `l` by the given statements, and stores it in d[l]. The
+ * loop for a partial mask computes every lane and keeps the old value where the mask has no bit. */
 #define ISA_LANES(mask, td, d, ...)                                     \
     do {                                                                \
         if ((mask) == ISA_FULL) {                                       \
@@ -53,7 +55,7 @@ code_handler *table_select_v4(const struct code_inst *i);
         }                                                               \
     } while (0)
 
-/* The same for costly operations: visits only the lanes of the mask. */
+/* As ISA_LANES, for costly operations: visits only the lanes of the mask. */
 #define ISA_EACH(mask, td, d, ...)                         \
     for (uint32_t left = (mask); left; left &= left - 1) { \
         const unsigned l = (unsigned)__builtin_ctz(left);  \
@@ -63,7 +65,7 @@ code_handler *table_select_v4(const struct code_inst *i);
 
 #define ISA_HANDLER(name) static void name(struct warp *w, const struct code_inst *i, uint32_t mask)
 
-/* Handlers of one, two, three sources x, y, z. `loop` is ISA_LANES or ISA_EACH. */
+/* Define handlers with one, two or three sources x, y, z. `loop` is ISA_LANES or ISA_EACH. */
 #define ISA_OP1(loop, name, td, ta, expr)                      \
     ISA_HANDLER(name) {                                        \
         td *d = SLOT(td, w, i->d);                             \
@@ -87,13 +89,14 @@ code_handler *table_select_v4(const struct code_inst *i);
              v = (td)(expr););                                                     \
     }
 
-/* A load that may be waiting for somebody. */
+/* True for a load that may be polling for a value of another thread. */
 static inline bool isa_waits(const struct code_inst *i) {
     return i->src && (strstr(i->src->text, ".volatile") || strstr(i->src->text, ".acquire") ||
                       strstr(i->src->text, ".relaxed"));
 }
 
-/* What a family offers: its handler for an instruction, or NULL. One such function in each file. */
+/* Declares the select function of a family, which returns the handler for an instruction or NULL.
+ * Each file defines one. */
 #define ISA_FAMILY(name) code_handler *ISA_FN(name)(const struct code_inst *i)
 ISA_FAMILY(approx_select);
 ISA_FAMILY(bits_select);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bitwise logic on registers and on predicates, shifts, plain mov and selp, slct: the operations
- * that look at width alone.
+ * Bitwise logic on registers and on predicates, shifts, plain mov and selp, slct: operations that
+ * depend only on the width.
  */
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/isa/arithmetic/isa.h"
@@ -37,7 +37,7 @@ LOGIC_WIDTH(16)
 LOGIC_WIDTH(32)
 LOGIC_WIDTH(64)
 
-/* Predicates: one mask each. */
+/* Predicates: each is one mask. */
 #define LOGIC_PRED(name, expr)                 \
     ISA_HANDLER(name) {                        \
         uint32_t *d = SLOT(uint32_t, w, i->d); \

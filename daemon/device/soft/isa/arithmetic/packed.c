@@ -4,7 +4,7 @@
  */
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
-/* x and y are the halves at one position; `relu` keeps a signed result from being negative. */
+/* x and y are the halves at one position. `relu` turns a negative result into 0. */
 #define PACKED(name, type, expr)                                                                  \
     static inline uint16_t one_##name(type x, type y, bool relu) {                                \
         const type v = (type)(expr);                                                              \

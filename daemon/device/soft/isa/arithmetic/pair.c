@@ -15,7 +15,8 @@ static inline float flushed(float v, bool ftz) {
     return ftz ? real_flush(v) : v;
 }
 
-/* `expr` of the elements x, y and z; `scaled` is REAL_UP times as much. */
+/* `expr` computes the result from the elements x, y and z. `scaled` is the same result REAL_UP
+ * times as large. */
 #define PAIR(name, expr, scaled)                                                      \
     static inline float one_##name(float x, float y, float z, bool ftz) {             \
         x = flushed(x, ftz);                                                          \

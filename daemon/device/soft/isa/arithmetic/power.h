@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Powers and logarithms to the base 2 of floats, branchless, for the vectoriser. Computed in double
- * precision to some 12 digits and rounded once to a float, by whole operations of IEEE 754 alone,
- * so that every build gives the same bits. Exact where the result is a float.
+ * Powers of 2 and logarithms to base 2 of floats, without branches, for the vectoriser. Computed in
+ * double precision to about 12 digits by basic IEEE 754 operations only, and rounded once to a
+ * float, so that every build gives the same bits. Exact where the result is a float.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_POWER_H
 #define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_POWER_H
@@ -12,7 +12,7 @@
 
 #include "daemon/device/soft/isa/arithmetic/half.h"
 
-#define POWER_WHOLE 0x1.8p52 /* added: what is left of a small double is a whole number */
+#define POWER_WHOLE 0x1.8p52 /* adding this rounds a small double to an integer */
 
 static inline double power_double(uint64_t bits) {
     double x;
@@ -20,12 +20,12 @@ static inline double power_double(uint64_t bits) {
     return x;
 }
 
-/* 2^x. The whole part goes into the exponent, the rest, of at most a half, through the series of
- * e^(r ln 2). NaN stays NaN. */
+/* 2^x. The integral part goes into the exponent; the rest, at most a half, goes through the series
+ * of e^(r ln 2). NaN stays NaN. */
 static inline float power_ex2(float of) {
     uint32_t within = half_bits_of_float(of);
-    within = half_choose(of < -160, half_bits_of_float(-160), within); /* 0 */
-    within = half_choose(of > 130, half_bits_of_float(130), within);   /* infinity */
+    within = half_choose(of < -160, half_bits_of_float(-160), within); /* gives 0 */
+    within = half_choose(of > 130, half_bits_of_float(130), within);   /* gives infinity */
     const double x = (double)half_float_of_bits(within);
     const double near = x + POWER_WHOLE, r = x - (near - POWER_WHOLE);
     const double scale = power_double((half_bits_of_double(near) + 1023) << 52);
@@ -43,8 +43,8 @@ static inline float power_ex2(float of) {
     return (float)(p * scale);
 }
 
-/* log2 x of 0 and more; anything below. A float is 2^e times m, from sqrt(1/2) to sqrt(2), and
- * ln m is 2 artanh of (m - 1) / (m + 1), which is at most 0.172. */
+/* log2 x for x >= 0; the result for negative x is arbitrary. A float is 2^e times m, with m from
+ * sqrt(1/2) to sqrt(2). ln m is 2 artanh of (m - 1) / (m + 1), which is at most 0.172. */
 static inline float power_lg2(float of) {
     const uint64_t bits = half_bits_of_double((double)of);
     const uint64_t e = (bits - 0x3fe6a09e667f3bcd + (1023ull << 52)) >> 52; /* biased by 1023 */

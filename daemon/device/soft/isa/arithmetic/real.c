@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * f32 and f64 arithmetic rounded to nearest, min, max, signs, testp. Directed roundings live in
- * directed.c. The approximate divisions and square roots of PTX are rounded correctly here, so they
- * are not bit-exact with hardware.
+ * f32 and f64 arithmetic rounded to nearest, min, max, sign operations, testp. Directed roundings
+ * are in directed.c. The approximate divisions and square roots of PTX are rounded correctly here,
+ * so they are not bit-exact with hardware.
  */
 #include <math.h>
 
@@ -14,7 +14,8 @@
 #define REAL_MUL(x, y) ((x) * (y))
 #define REAL_DIV(x, y) ((x) / (y))
 
-/* Of flushed sources: sums that are subnormal are exact, products and quotients may be rounded. */
+/* Operations on flushed sources. Subnormal sums are exact; products and quotients may have been
+ * rounded. */
 static inline float flushed_add(float x, float y) {
     return real_flush(x + y);
 }
@@ -31,14 +32,14 @@ static inline float flushed_fma(float x, float y, float z) {
     return real_flush_tiny(fmaf(x, y, z), fmaf(x * REAL_UP, y, z * REAL_UP));
 }
 
-/* div.approx multiplies by the reciprocal, which is 0 of divisors beyond 2^126. */
+/* div.approx multiplies by the reciprocal, which is 0 for divisors beyond 2^126. */
 static inline float approx_div(float x, float y, float v) {
     const float size = __builtin_fabsf(y);
     const float none = x * __builtin_copysignf(0.0f, y);
     return size > 0x1p126f && size <= __FLT_MAX__ ? none : v;
 }
 
-/* Variants: plain, z(.ftz), s(.sat), zs. */
+/* Variants: plain, z (.ftz), s (.sat), zs. */
 #define REAL_BINARY(loop, name, expr)                                      \
     ISA_OP2(loop, name##_f32, float, float, float, real_nan32(expr(x, y))) \
     ISA_OP2(loop, name##_f32z, float, float, float,                        \
@@ -59,7 +60,8 @@ REAL_BINARY_SAT(add, REAL_ADD)
 REAL_BINARY_SAT(sub, REAL_SUB)
 REAL_BINARY_SAT(mul, REAL_MUL)
 
-/* Without FMA instructions this is a call for each lane, and the mask saves most of them. */
+/* Without FMA instructions this calls a function for each lane, and visiting only the mask's lanes
+ * saves most calls. */
 #ifdef __FMA__
 #define REAL_FMA_LOOP ISA_LANES
 #else
@@ -73,7 +75,7 @@ ISA_OP3(REAL_FMA_LOOP, fma_f32zs, float, float, float, float,
         real_sat(flushed_fma(real_flush(x), real_flush(y), real_flush(z))))
 ISA_OP3(REAL_FMA_LOOP, fma_f64, double, double, double, double, real_nan64(fma(x, y, z)))
 
-/* sqrtf must not set errno here, hence the test for a negative argument. */
+/* sqrtf must not set errno here, so negative arguments are tested first. */
 static inline float sqrt_float(float x) {
     return x < 0 ? REAL_NAN32 : sqrtf(x);
 }
@@ -90,7 +92,7 @@ static inline double sqrt_double(double x) {
 REAL_UNARY(rcp, REAL_RCP32, REAL_RCP64)
 REAL_UNARY(sqrt, sqrt_float, sqrt_double)
 
-/* abs and neg only touch the sign, NaN included. */
+/* abs and neg change only the sign, also for NaN. */
 ISA_OP1(ISA_LANES, abs_f32, uint32_t, uint32_t, x & 0x7fffffff)
 ISA_OP1(ISA_LANES, abs_f32z, float, float, __builtin_fabsf(real_flush(x)))
 ISA_OP1(ISA_LANES, abs_f64, uint64_t, uint64_t, x &INT64_MAX)
@@ -100,7 +102,7 @@ ISA_OP1(ISA_LANES, neg_f64, uint64_t, uint64_t, x ^ 1ull << 63)
 ISA_OP2(ISA_LANES, copysign_f32, uint32_t, uint32_t, uint32_t, (x & 0x80000000) | (y & 0x7fffffff))
 ISA_OP2(ISA_LANES, copysign_f64, uint64_t, uint64_t, uint64_t, (x & 1ull << 63) | (y & INT64_MAX))
 
-/* min, max: plain, and with any modifiers. */
+/* min and max: plain, and with any modifiers. */
 ISA_OP2(ISA_LANES, min_f32, float, float, float, real_nan32(real_min32(x, y)))
 ISA_OP2(ISA_LANES, max_f32, float, float, float, real_nan32(-real_min32(-x, -y)))
 ISA_OP2(ISA_LANES, min_f64, double, double, double, real_nan64(real_min64(x, y)))
@@ -114,7 +116,7 @@ ISA_HANDLER(choose_f32) {
               const float y = ftz ? real_flush(b[l]) : b[l]; v = real_choose32(x, y, max, mods););
 }
 
-/* Of three, maybe of their absolute values. */
+/* min and max of three numbers, or of their absolute values. */
 ISA_HANDLER(choose3_f32) {
     float *d = SLOT(float, w, i->d);
     const float *a = SLOT(const float, w, i->a), *b = SLOT(const float, w, i->b);
@@ -127,7 +129,7 @@ ISA_HANDLER(choose3_f32) {
               v = real_choose32(real_choose32(x, y, max, mods), z, max, mods););
 }
 
-/* testp: the class of a number, as a predicate. Zeros count as normal. */
+/* testp: tests the class of a number and gives a predicate. Zeros count as normal. */
 static inline bool test_class(uint64_t bits, unsigned width, unsigned mantissa, unsigned what) {
     const uint64_t sign = 1ull << (width - 1), magnitude = bits & (sign - 1);
     const uint64_t least = 1ull << mantissa, infinity = sign - least;
@@ -174,7 +176,7 @@ ISA_FAMILY(real_select) {
     case PTX_OP_add: return REAL_PICK_SAT(i, add);
     case PTX_OP_sub: return REAL_PICK_SAT(i, sub);
     case PTX_OP_mul: return REAL_PICK_SAT(i, mul);
-    case PTX_OP_mad: /* f32 and f64 mad round once, too */
+    case PTX_OP_mad: /* mad of f32 and f64 also rounds once */
     case PTX_OP_fma: return REAL_PICK_SAT(i, fma);
     case PTX_OP_div:
         if (!wide && i->mods & PTX_MOD_APPROX)
@@ -185,7 +187,7 @@ ISA_FAMILY(real_select) {
     case PTX_OP_abs: return REAL_PICK(i, abs);
     case PTX_OP_neg: return REAL_PICK(i, neg);
     case PTX_OP_copysign: return wide ? copysign_f64 : copysign_f32;
-    case PTX_OP_testp: /* ptxas lets one pass that tests for nothing */
+    case PTX_OP_testp: /* ptxas accepts a testp that tests for nothing */
         return i->sub == PTX_SUB_NONE ? NULL : wide ? testp_f64 : testp_f32;
     case PTX_OP_min:
     case PTX_OP_max: return pick_min_max(i);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * shfl among all lanes of a warp that come to it at once; exec/rendezvous.c does the rest. A lane
- * out of range gets its own value; the predicate tells who was in range.
+ * shfl among all lanes of a warp that arrive at once; exec/rendezvous.c does the other cases. A
+ * lane whose source is out of range gets its own value; the predicate is true where the source is
+ * in range.
  */
 #include <string.h>
 
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
-/* `j`: the lane to read from, `ok`: whether it is in range, of lane l that names n. */
+/* For lane l with operand n, `j` is the lane to read from and `ok` says whether j is in range. */
 #define SHUFFLE(name, j, ok)                                                       \
     ISA_HANDLER(read_##name) {                                                     \
         uint32_t a[WARP_LANES], in[WARP_LANES], yes = 0;                           \

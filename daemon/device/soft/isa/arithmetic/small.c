@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cvt to and from two values of 8 bits or fewer (small.h), of which the first operand becomes the
- * upper: fp8 and fp6 in a byte each, fp4 in four bits each. To them it is to nearest even and
- * .satfinite, always. A scale of ue8m0 takes its number's exponent, without sign, rounded as asked;
- * numbers below 2^-127 become that.
+ * cvt to and from two values of 8 bits or fewer (small.h). The first operand becomes the upper
+ * value. fp8 and fp6 take a byte each, fp4 four bits each; conversions to them always round to
+ * nearest even and saturate (.satfinite). A scale of ue8m0 is the exponent of the number without
+ * its sign, rounded as the instruction says; numbers below 2^-127 become 2^-127.
  */
 #include "daemon/device/soft/isa/arithmetic/small.h"
 
@@ -20,7 +20,7 @@ static const struct small_format *format_of(uint8_t type) {
     }
 }
 
-/* Of one of the two. */
+/* Bits that one of the two values takes. */
 static uint32_t step_of(const struct small_format *f) {
     return f->bits == 4 ? 4 : 8;
 }
@@ -29,7 +29,8 @@ static inline float relu_of(float x) {
     return x > 0 || x != x ? x : 0;
 }
 
-/* A register of the packed type has lanes of 16 bits, or more than the type fills. */
+/* Stores the result. A register of the packed type has 16-bit lanes, or lanes wider than the
+ * type. */
 static void put(const struct warp *w, const struct code_inst *i, uint32_t mask, const uint32_t *v) {
     for (uint32_t left = mask; left; left &= left - 1) {
         const unsigned l = (unsigned)__builtin_ctz(left);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Floating point of 8 bits and fewer: fp8 (e4m3, e5m2), fp6 (e2m3, e3m2), fp4 (e2m1), named by
- * their bits of exponent and mantissa; and ue8m0, powers of two. Each value of the former is an
- * f16.
+ * Floating point of 8 bits and fewer: fp8 (e4m3, e5m2), fp6 (e2m3, e3m2) and fp4 (e2m1), named by
+ * their bits of exponent and mantissa; and ue8m0, powers of two. Each fp8, fp6 and fp4 value is
+ * also an f16.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_SMALL_H
 #define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_SMALL_H
@@ -15,8 +15,8 @@
 struct small_format {
     uint8_t bits, mantissa, bias;
     uint8_t most;  /* pattern of the greatest value */
-    uint8_t nan;   /* what NaN becomes; where there is none, that value */
-    bool infinite; /* the pattern behind the greatest is infinity, else NaN */
+    uint8_t nan;   /* pattern for NaN; the greatest value if there is no NaN */
+    bool infinite; /* the pattern after the greatest is infinity, else NaN */
 };
 
 static const struct small_format small_e4m3 = {8, 3, 7, 0x7e, 0x7f, false};
@@ -25,8 +25,8 @@ static const struct small_format small_e2m3 = {6, 3, 1, 0x1f, 0x1f, false};
 static const struct small_format small_e3m2 = {6, 2, 3, 0x1f, 0x1f, false};
 static const struct small_format small_e2m1 = {4, 1, 1, 7, 7, false};
 
-/* The value of a pattern; higher bits of `v` are not looked at. Branchless but for what the format
- * decides, for the vectoriser. */
+/* Returns the value of a pattern; higher bits of `v` are ignored. Branches depend only on the
+ * format, for the vectoriser. */
 static inline float small_value(const struct small_format *f, uint32_t v) {
     const uint32_t magnitude = v & ((1u << (f->bits - 1)) - 1), sign = v >> (f->bits - 1) & 1;
     const uint32_t rest = magnitude & ((1u << f->mantissa) - 1),
@@ -39,13 +39,13 @@ static inline float small_value(const struct small_format *f, uint32_t v) {
     return half_float_of_bits(half_choose(magnitude > f->most, special, finite) | sign << 31);
 }
 
-/* The pattern nearest to x, of two the even one; at most the greatest value. */
+/* Returns the pattern nearest to x, the even one in a tie, and at most the greatest value. */
 static inline uint32_t small_pattern(const struct small_format *f, double x) {
     const uint64_t bits = half_bits_of_double(x), magnitude = bits & INT64_MAX;
     const uint32_t sign = (uint32_t)(bits >> 63) << (f->bits - 1), drop = 52u - f->mantissa;
     const uint64_t base = (uint64_t)(1023 - f->bias) << f->mantissa;
-    /* A normal result drops the low bits; a subnormal one is rounded by adding a power of two whose
-     * last place is the least value. */
+    /* A normal result drops the low bits. A subnormal one is rounded by adding a power of two whose
+     * last place is the format's least value. */
     const uint64_t magic = (uint64_t)(1023 + 53 - f->bias - f->mantissa) << 52;
     double at;
     memcpy(&at, &magic, sizeof(at));

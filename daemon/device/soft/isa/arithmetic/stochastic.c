@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cvt.rs: f32 to two halves or four values of 8 bits and fewer, rounded up in size where what is
- * cut off and a fraction of random bits make one last place together. Whose bits are whose is said
- * where they are taken apart; a value between the format's least ones is cut off at the same place
- * as these.
+ * cvt.rs (stochastic rounding): f32 to two halves or to four values of 8 bits or fewer. The
+ * magnitude is rounded up if the part cut off plus a fraction of random bits makes one last place.
+ * The functions that take the values apart say which value gets which random bits. A value between
+ * the format's smallest ones is cut off at the same place as they are.
  */
 #include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"
@@ -11,9 +11,9 @@
 
 struct target {
     uint8_t bits, mantissa, bias;
-    uint8_t random; /* bits */
+    uint8_t random; /* number of random bits */
     uint16_t most;  /* pattern of the greatest value */
-    uint16_t above; /* what is beyond it without .satfinite */
+    uint16_t above; /* pattern for larger numbers without .satfinite */
     uint16_t nan;
 };
 
@@ -32,7 +32,7 @@ static double power_of_two(int exponent) {
     return v;
 }
 
-/* The pattern, with as many low bits of `random` as the format takes. */
+/* Returns the rounded pattern; uses as many low bits of `random` as the format takes. */
 static uint32_t rounded(const struct target *t, const struct code_inst *i, float x,
                         uint32_t random) {
     const uint32_t bits = half_bits_of_float(x), magnitude = bits & INT32_MAX;
@@ -50,7 +50,7 @@ static uint32_t rounded(const struct target *t, const struct code_inst *i, float
     return sign | (v > t->most ? beyond : v);
 }
 
-/* d, a, b: a becomes the upper half, with the upper half of the random bits. */
+/* d, a, b: a becomes the upper half and is rounded by the upper half of the random bits. */
 ISA_HANDLER(two) {
     const struct target *t = i->type == PTX_F16X2 ? &target_f16 : &target_bf16;
     const float *a = SLOT(const float, w, i->a), *b = SLOT(const float, w, i->b);
@@ -76,14 +76,16 @@ static const struct target *target_of(uint8_t type) {
     }
 }
 
-/* Those of element k, of which the last is the lowest: each half serves two elements, fp4's first
- * two with the upper byte of each half and the others with the lower one. */
+/* Returns the random bits for element k; the last element is the lowest. Each half of the bits
+ * serves two elements. For fp4 the first two elements use the upper byte of each half, the others
+ * the lower. */
 static uint32_t share_of(const struct target *t, uint32_t random, unsigned k) {
     return t->random == 16 ? random >> (k < 2 ? 16 : 0)
                            : random >> (k % 2 ? 0 : 16) >> (k < 2 ? 8 : 0);
 }
 
-/* d, {a, b, e, f}, the first uppermost: extra's uses, and the random bits in b. */
+/* d, {a, b, e, f}: a becomes the uppermost value. The sources are the uses in `extra`; the random
+ * bits are in b. */
 ISA_HANDLER(four) {
     const struct target *t = target_of(i->type);
     const struct code_extra *x = i->extra;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Dot products dp4a, dp2a, and the SIMD video operations on bytes (v*4), halves (v*2) and words
+ * Dot products dp4a and dp2a, and the SIMD video operations on bytes (v*4), halves (v*2) and words
  * (v*), in the forms without selectors and masks. Newer GPUs emulate these, and programs reach them
- * through a few intrinsics, so one loop that interprets the operation will do.
+ * through a few intrinsics, so one loop that interprets the operation is enough.
  */
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
@@ -11,7 +11,8 @@ static inline int32_t field_of(uint32_t x, unsigned k, unsigned bits, bool sign)
     return sign ? (int32_t)(v << (32 - bits)) >> (32 - bits) : (int32_t)v;
 }
 
-/* d = c + the four products of bytes, or the two of a's halves with b's lower or upper bytes. */
+/* d = c + the four products of bytes; for dp2a, + the products of a's halves with b's lower or
+ * upper bytes. */
 ISA_HANDLER(dp4a) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const uint32_t *a = SLOT(const uint32_t, w, i->a), *b = SLOT(const uint32_t, w, i->b);
@@ -32,7 +33,8 @@ ISA_HANDLER(dp2a) {
               (uint32_t)(field_of(a[l], k, 16, sa) * field_of(b[l], first + k, 8, sb)););
 }
 
-/* One field of a video operation; fields have up to 32 bits, so that 64 hold every result. */
+/* Computes one field of a video operation. Fields have up to 32 bits, so that 64 bits hold every
+ * result. */
 static int64_t compute(uint16_t op, uint8_t cmp, int64_t a, int64_t b) {
     switch (op) {
     case PTX_OP_vadd:
@@ -93,7 +95,7 @@ struct video_form {
     bool sign_d, sign_a, sign_b, sat, sum;
 };
 
-/* The types are d, a, b, but vset has no type of d. */
+/* The types are d, a, b; but vset has no type for d. */
 static struct video_form form_of(const struct code_inst *i) {
     const uint8_t third = i->src && i->src->type_count > 2 ? i->src->types[2] : i->type2;
     const bool set = is_set(i->op);
@@ -132,8 +134,8 @@ ISA_HANDLER(any) {
     ISA_EACH(mask, uint32_t, d, v = compute_lane(i, &f, a[l], b[l], c[l]););
 }
 
-/* vshl, vshr d, a, b (, c, which is added): by b, clamped at 32 or wrapped; the sign of a decides
- * what vshr fills in. */
+/* vshl, vshr d, a, b (, c, which is added): shifts by b, clamped at 32 or wrapped. The sign of a
+ * decides what vshr fills in. */
 ISA_HANDLER(shift) {
     uint32_t *d = SLOT(uint32_t, w, i->d);
     const uint32_t *a = SLOT(const uint32_t, w, i->a), *b = SLOT(const uint32_t, w, i->b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Chooses among the three builds of the handlers, once, by cpuid. SALUS_SOFT_ISA=base|v3|v4 lowers
- * the choice for tests; asking for more than the processor has is ignored.
+ * Chooses among the three builds of the handlers by cpuid. SALUS_SOFT_ISA=base|v3|v4 lowers the
+ * choice for tests; a build that the processor cannot run is never chosen.
  */
 #include "daemon/device/soft/isa/dispatch/select.h"
 
@@ -29,7 +29,7 @@ static const struct select_build {
     {"v4", table_select_v4, access_select_v4, matrix_select_v4, copy_select_v4, fetch_select_v4},
 };
 
-/* How many of the builds this processor can run. */
+/* Returns how many of the builds this processor can run. */
 static unsigned best_usable(void) {
     __builtin_cpu_init();
     const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -40,8 +40,8 @@ static unsigned best_usable(void) {
     return v4 ? 3 : v3 ? 2 : 1;
 }
 
-/* Racing first calls compute the same value, so a plain repeated computation is harmless; the
- * environment is read each time so that a test can walk through the builds in one process. */
+/* Computes the choice at each call. Racing calls compute the same value, so this is harmless; and
+ * since the environment is read each time, a test can try all builds in one process. */
 static const struct select_build *chosen_build(void) {
     unsigned usable = best_usable();
     const char *want = getenv("SALUS_SOFT_ISA");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of one build: which family of handlers an operation belongs to.
+ * The table of one build: finds the family of handlers for an operation.
  */
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
-/* Arithmetic that exists for integers, for f32 and f64, for halves and for packed integers. */
+/* Picks a handler for arithmetic that exists for integers, f32 and f64, halves and packed
+ * integers. */
 static code_handler *pick_arithmetic(const struct code_inst *i) {
     if (i->type == PTX_F32X2) return ISA_FN(pair_select)(i);
     if (i->round > PTX_RN) return ISA_FN(directed_select)(i);

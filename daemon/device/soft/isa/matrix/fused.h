@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sums of products as a matrix unit of sm_90 makes them, bit for bit: all products and c at once.
- * Each is exact, cut off (towards zero) `places` places below the largest exponent among them, a
- * product's being the sum of its factors' exponents; what is left is added exactly, and the sum is
- * cut off to the result's places. Found on an H200: docs/results/2026-11-ptx-on-h200.md.
+ * Sums of products, bit for bit as a matrix unit of sm_90 computes them: all products and c at
+ * once. Each term is exact, and is truncated (towards zero) `places` places below the largest
+ * exponent among the terms. The exponent of a product is the sum of its factors' exponents. The
+ * truncated terms are added exactly, and the sum is truncated to the result's places. Source:
+ * measured on an H200, docs/results/2026-11-ptx-on-h200.md.
  *
- * Eight columns at a time. Stateless, for any thread.
+ * Eight columns are computed at a time. Stateless, for any thread.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_MATRIX_FUSED_H
 #define DAEMON_DEVICE_SOFT_ISA_MATRIX_FUSED_H
@@ -19,17 +20,18 @@
 #define FUSED_COLUMNS 8
 #define FUSED_MOST 32 /* products of a sum */
 #define FUSED_PLACES 25
-#define FUSED_PLACES_FP8 13 /* of wgmma, and of its results too */
+#define FUSED_PLACES_FP8 13 /* for wgmma, and for its results too */
 
-/* Exponents that numbers do not have, nor sums of two: infinities and NaNs, and zeros. */
+/* Exponents that no number and no sum of two exponents has: for infinities and NaNs, and for
+ * zeros. */
 #define FUSED_SPECIAL 30000
 #define FUSED_ZERO (-10000)
 
 struct fused {
-    int32_t places;                    /* below the largest exponent */
+    int32_t places;                    /* places below the largest exponent */
     int32_t least_x, least_y, least_c; /* exponents of subnormals */
     unsigned cut;                      /* bits of a double's mantissa that a result lacks */
-    bool odd; /* the last place says whether something was cut off: rounded once more */
+    bool odd; /* the last place records whether bits were cut off, for a second rounding */
 };
 
 static inline int32_t fused_exponent(float x, int32_t least) {
@@ -47,7 +49,7 @@ static inline double fused_power(int32_t e) {
     return v;
 }
 
-/* The exact sum to a float. Subnormals have fewer places. */
+/* Rounds the exact sum to a float. Subnormals have fewer places. */
 static inline float fused_result(double v, const struct fused *f) {
     const uint64_t lost = ((uint64_t)1 << f->cut) - 1;
     if (__builtin_fabs(v) < 0x1p-126) return (float)((double)(int32_t)(v * 0x1p149) * 0x1p-149);
@@ -57,7 +59,7 @@ static inline float fused_result(double v, const struct fused *f) {
     return (float)v; /* exact, or infinity */
 }
 
-/* Sums that infinities and NaNs decide; those of the other columns are not touched. */
+/* Computes the sums of columns that contain infinities or NaNs. Other columns are left alone. */
 static inline void fused_special(float *v, const float *x, const float *const *y, unsigned count,
                                  const int32_t *top) {
     for (unsigned n = 0; n < FUSED_COLUMNS; n++) {
@@ -69,7 +71,7 @@ static inline void fused_special(float *v, const float *x, const float *const *y
     }
 }
 
-/* Whatever the numbers are. */
+/* Computes the sums for any values. */
 static inline void fused_sums_any(const struct fused *f, float *v, const float *x,
                                   const float *const *y, unsigned count) {
     int32_t top[FUSED_COLUMNS], largest = FUSED_ZERO;
@@ -102,18 +104,18 @@ static inline void fused_sums_any(const struct fused *f, float *v, const float *
         if (keep[n] != 0) v[n] = fused_result(sum[n] / scale[n], f);
 }
 
-/* ---- of ordinary numbers ------------------------------------------------------------------------
+/* ---- ordinary numbers ---------------------------------------------------------------------------
  *
- * All columns at once, in floats and integers: where the largest exponents lie near 0, a product
- * is exact as a float, or lies below what is kept; and so many terms have room in 32 bits.
- */
+ * Computes all columns at once in floats and integers. Where the largest exponents lie near 0, a
+ * product is either exact as a float or too small to count; and 32 bits have space for this many
+ * terms. */
 
 #define FUSED_NEAR 60
 
 typedef float fused_floats __attribute__((vector_size(4 * FUSED_COLUMNS)));
 typedef int32_t fused_ints __attribute__((vector_size(4 * FUSED_COLUMNS)));
 
-/* By address, since such vectors are no results and no parameters where there is no AVX. */
+/* Takes and returns vectors by address, since without AVX they cannot be results or parameters. */
 #define FUSED_CHOOSE(of, a, b) (((a) & (of)) | ((b) & ~(of)))
 
 static inline void fused_exponents(fused_ints *out, const float *x, int32_t least) {
@@ -139,7 +141,8 @@ static inline void fused_take(const struct fused *f, struct fused_rows *r, unsig
     fused_exponents(&r->e[k], y, f->least_y);
 }
 
-/* The largest exponents; of columns of zeros one that scales by 1. */
+/* Computes the largest exponent of each column. For a column of zeros the result is one that scales
+ * by 1. */
 static inline bool fused_near(const struct fused *f, const float *v, const float *x,
                               const fused_ints *e, unsigned count, fused_ints *out) {
     const fused_ints none = {0};
@@ -158,7 +161,7 @@ static inline bool fused_near(const struct fused *f, const float *v, const float
     return !any;
 }
 
-/* v[n] += x[k] * y[k][n] for so many k from the first on. */
+/* v[n] += x[k] * y[k][n] for `count` values of k, beginning at `first`. */
 static inline __attribute__((always_inline)) void fused_sums(const struct fused *f, float *v,
                                                              const float *x,
                                                              const struct fused_rows *rows,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mma and wmma.mma, for the whole warp at once. Those of f64, of bits and of four products at once
- * are here: the fragments are laid out as plain matrices, multiplied, and the sum is dealt back to
- * the lanes. All others are in tile.c.
+ * mma and wmma.mma for the whole warp at once. This file has the products of f64 and of bits, and
+ * m8n8k4, which is four products at once. For these the fragments are laid out as plain matrices
+ * and multiplied, and the sums are distributed to the lanes again. All other products are in
+ * tile.c.
  *
- * PTX leaves order and precision of the sums open. Those of f16, bf16, tf32 and fp8 are as sm_90
- * has them (fused.h), but for m8n8k4 of f16 and for types that sm_90 lacks, which begin with c and
- * take the products in ascending k, rounded to nearest at each step in f32. f64 is fused and
- * rounded step by step, as on hardware. Integers are exact.
+ * PTX leaves the order and precision of the sums open. Sums of f16, bf16, tf32 and fp8 are computed
+ * as sm_90 does (fused.h). Exceptions are m8n8k4 of f16 and types that sm_90 lacks: their sums
+ * begin with c and add the products in ascending k, rounded to nearest in f32 at each step. f64 is
+ * fused and rounded step by step, as on hardware. Integers are exact.
  */
 #include "daemon/device/soft/isa/matrix/matrix.h"
 
@@ -21,10 +22,10 @@
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 #include "daemon/device/soft/isa/arithmetic/real.h"
 
-#define FACTOR_MOST 256 /* elements: 16 x 16; of bits, words of 32 */
+#define FACTOR_MOST 256 /* elements: 16 x 16; for bits, words of 32 */
 #define SUM_MOST 128
 
-/* Matrices by rows, so that b and the sums have columns side by side. */
+/* Matrices in row order, so that b and the sums have their columns side by side. */
 #define FACTORS(type)                                       \
     struct {                                                \
         type a[FACTOR_MOST], b[FACTOR_MOST], sum[SUM_MOST]; \
@@ -40,7 +41,7 @@ static const uint32_t *words(const struct warp *w, const struct code_elem *e) {
 
 /* ---- fragments and matrices, a register an element ------------------------------------------- */
 
-/* `to` of a factor: element (outer, inner) at outer * by_outer + inner * by_inner. */
+/* Writes a factor to `to`: element (outer, inner) at outer * by_outer + inner * by_inner. */
 #define TAKE_FACTOR(name, type)                                                                   \
     static void name(const struct warp *w, const struct code_elem *e, const struct ptx_matrix *m, \
                      char part, struct ptx_fragment f, uint32_t by_outer, uint32_t by_inner,      \
@@ -132,8 +133,8 @@ ISA_HANDLER(multiply_doubles) {
 
 #ifdef __AVX512F__
 
-/* b's columns, for each k the even ones or the odd ones twice: lane 4 * n + k of the registers has
- * column n. */
+/* Distributes the columns of b: for each k the even ones, or the odd ones, twice. Lane 4 * n + k of
+ * the registers has column n. */
 static inline void deal_square(const double *b, __m512d even[4], __m512d odd[4]) {
     const __m512i evens = _mm512_set_epi64(9, 8, 1, 0, 9, 8, 1, 0);
     const __m512i steps = _mm512_set1_epi64(2),
@@ -155,9 +156,9 @@ static inline __m512d one_nan(__m512d x) {
     return _mm512_mask_mov_pd(x, nan, _mm512_set1_pd(REAL_NAN64));
 }
 
-/* m8n8k4 of f64, where the lanes hold it: a group of four has a row of a, whose values are handed
- * round among them, and a row's even columns of the sums in one register and its odd ones in the
- * other. */
+/* m8n8k4 of f64, computed in the layout of the lanes. A group of four lanes has a row of a, whose
+ * values rotate among them. One register holds the even columns of a row of the sums, another the
+ * odd ones. */
 ISA_HANDLER(multiply_squares) {
     const struct code_extra *x = extra_of(i);
     const double *a = SLOT(const double, w, x->uses[0].slot);
@@ -190,8 +191,9 @@ ISA_HANDLER(multiply_squares) {
 
 #else
 
-/* m8n8k4 of f64, as it is laid out: a by rows, b by columns, even columns of the sums in one
- * register and odd ones in the other. Eight columns at a time are the even ones, then the odd. */
+/* m8n8k4 of f64, computed in the layout of the lanes: a by rows, b by columns, the even columns of
+ * the sums in one register and the odd ones in another. The eight columns computed at a time are
+ * the even ones, then the odd. */
 ISA_HANDLER(multiply_squares) {
     const struct code_extra *x = extra_of(i);
     const double *a = SLOT(const double, w, x->uses[0].slot);
@@ -241,14 +243,15 @@ ISA_HANDLER(multiply_bits) {
 /* ---- m8n8k4 of f16: four products at once, each of four lanes and the four 16 lanes on ---------
  */
 
-/* Where element `k` of a lane lies in its product's c or d. */
+/* Index of element `k` of a lane in its product's c or d. */
 static uint32_t quad_sum(uint8_t element, uint32_t lane, uint32_t k) {
     const uint32_t low = lane >> 4 << 2;
     if (element == PTX_ELEMENT_F16) return (low + (lane & 3)) * 8 + k;
     return (low + (lane & 1) + (k & 2)) * 8 + (k & 4) + (lane & 2) + (k & 1);
 }
 
-/* A factor's, of 8 by 4: one of the two is the lane's place, the other counts its elements. */
+/* Index of element `k` of a lane in a factor of 8 by 4. `by_lane`: the lane selects the row and `k`
+ * the column; otherwise the reverse. */
 static uint32_t quad_factor(bool by_lane, uint32_t lane, uint32_t k) {
     const uint32_t low = lane >> 4 << 2;
     return by_lane ? (low + (lane & 3)) * 4 + k : (low + k) * 4 + (lane & 3);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Products of matrices, one table for each build (select.c chooses).
+ * Products of matrices. There is one table per build; select.c chooses.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_MATRIX_MATRIX_H
 #define DAEMON_DEVICE_SOFT_ISA_MATRIX_MATRIX_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ld and st of one element a lane. An access is two steps: the addresses of all lanes are computed
- * and checked together (against the window hit last, or the block's shared memory), then the values
- * move (element.h). With AVX-512 both steps stay in registers.
+ * ld and st of one element per lane. An access has two steps: the addresses of all lanes are
+ * computed and checked together (against the window hit last, or the block's shared memory), then
+ * the values move (element.h). With AVX-512 both steps stay in registers.
  */
 #include "daemon/device/soft/isa/memory/access.h"
 
@@ -36,7 +36,7 @@ ELEMENT_CLIENT ISA_HANDLER(store_lanes) {
 
 #define ACCESS_HALF (WARP_LANES / 2)
 
-/* Half a warp of lanes at equal steps from the first. */
+/* True if half a warp of addresses ascends from the first by `step`. */
 static inline bool steps_are(const uint64_t *a, uint64_t step) {
 #ifdef ELEMENT_AVX512
     const __m512i row =
@@ -53,14 +53,14 @@ static inline bool steps_are(const uint64_t *a, uint64_t step) {
 #endif
 }
 
-/* Both halves of a warp, each a row of words or one word, as blocks of 16 by 16 threads have them.
- */
+/* Both halves of a warp, each accessing either one word or a row of consecutive words. Blocks of 16
+ * by 16 threads produce this shape. */
 struct access_halves {
-    uint64_t first[2], last[2]; /* words */
+    uint64_t first[2], last[2]; /* first and last word of each half */
 };
 
-/* Whether the addresses of all lanes are like that and lie in the window that this instruction hit
- * last, for which the ends are looked at alone. Counts them if so. */
+/* True if the addresses of all lanes have this shape and lie in the window that this instruction
+ * hit last; only the ends are checked. On success counts the lanes as traffic. */
 static inline bool split_halves(struct warp_ctx *x, const struct code_inst *i, uint32_t bytes,
                                 struct access_halves *out) {
     const uint64_t *a = SLOT(const uint64_t, &x->w, i->a);
@@ -83,7 +83,7 @@ static inline bool split_halves(struct warp_ctx *x, const struct code_inst *i, u
     return true;
 }
 
-/* A load of one `type` a lane into a `reg`, by halves or by what the rest says. */
+/* Loads one `type` per lane into a `reg`, by halves if possible, otherwise by `rest`. */
 #define ACCESS_LOAD(name, type, reg, rest)                                              \
     ELEMENT_CLIENT static __attribute__((noinline)) void load_any_##name(               \
         struct warp *w, const struct code_inst *i, uint32_t mask) {                     \
@@ -144,7 +144,7 @@ ACCESS_SMALL(u16_32, element_u16, uint32_t)
             if (half.first[h] != half.last[h])                                                 \
                 element_row_copy(to, s, ACCESS_HALF * sizeof(*s));                             \
             else                                                                               \
-                ELEMENT(element_u##bits, to) = s[ACCESS_HALF - 1]; /* the last lane's stays */ \
+                ELEMENT(element_u##bits, to) = s[ACCESS_HALF - 1]; /* the last lane's value */ \
         }                                                                                      \
     }
 ACCESS_STORE(32)
@@ -155,7 +155,8 @@ ACCESS_STORE(64)
 
 #ifdef ELEMENT_AVX512
 
-/* Offsets of 16 lanes; false when one of `m` is outside or misaligned. */
+/* Computes the offsets of 16 lanes. Returns false when one of the lanes in `m` is outside the
+ * memory or misaligned. */
 static inline bool window_offsets(const struct warp_ctx *x, const struct code_inst *i, unsigned h,
                                   __mmask16 m, uint32_t bytes, __m512i *out) {
     const uint32_t *a = SLOT(const uint32_t, &x->w, i->a);
@@ -175,14 +176,14 @@ static inline __mmask16 row_offsets(__m512i v, uint32_t base, __mmask16 m) {
     return _mm512_cmpeq_epi32_mask(v, row) & m;
 }
 
-/* All offsets first: an instruction may load into its own address register. */
+/* Computes all offsets first, because an instruction may load into its own address register. */
 static inline bool shared_offsets(const struct warp_ctx *x, const struct code_inst *i,
                                   uint32_t mask, __m512i v[2]) {
     return x->shared_bytes >= 4 && window_offsets(x, i, 0, (__mmask16)mask, 4, &v[0]) &&
            window_offsets(x, i, 1, (__mmask16)(mask >> 16), 4, &v[1]);
 }
 
-/* How the words of all lanes lie to the first one's. */
+/* Position of all lanes' words relative to the first lane's. */
 enum access_shape { ACCESS_ANY, ACCESS_ONE, ACCESS_ROW };
 
 static inline enum access_shape shape_of(const uint32_t *a) {
@@ -197,14 +198,15 @@ static inline enum access_shape shape_of(const uint32_t *a) {
     return other ? ACCESS_ANY : ACCESS_ROW;
 }
 
-/* The word of all lanes, or where their row begins, if it is there and all of it is good. */
+/* Finds the word of all lanes, or the first word of their row. Returns false if it is not aligned
+ * or not within shared memory from end to end. */
 static inline bool found_together(const struct warp_ctx *x, const struct code_inst *i,
                                   uint32_t bytes, uint32_t *word) {
     *word = SLOT(const uint32_t, &x->w, i->a)[0] + (uint32_t)i->offset;
     return (uint64_t)*word + bytes <= x->shared_bytes && !(*word & 3);
 }
 
-/* All lanes have one word, or a row of them: two checks for the warp. */
+/* Loads when all lanes access one word, or a row of words. Two checks then do for the warp. */
 ELEMENT_CLIENT static inline bool load_together(const struct warp_ctx *x,
                                                 const struct code_inst *i) {
     uint32_t *d = SLOT(uint32_t, &x->w, i->d), word;
@@ -332,7 +334,7 @@ ISA_HANDLER(store_shared32) {
 #define ACCESS_PARAM(bits)                                                                       \
     ISA_HANDLER(load_param##bits) {                                                              \
         uint##bits##_t *d = SLOT(uint##bits##_t, w, i->d), one;                                  \
-        /* The decoder knows that the offset is good. */                                         \
+        /* The decoder has checked the offset. */                                                \
         memcpy(&one, (const void *)(uintptr_t)(ACCESS_CTX(w)->param_base + (uint64_t)i->offset), \
                sizeof(one));                                                                     \
         ISA_LANES(mask, uint##bits##_t, d, v = one;);                                            \

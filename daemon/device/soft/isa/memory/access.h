@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The quick loads and stores, one table for each build (select.c chooses).
+ * The fast loads and stores. There is one table per build; select.c chooses.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_MEMORY_ACCESS_H
 #define DAEMON_DEVICE_SOFT_ISA_MEMORY_ACCESS_H

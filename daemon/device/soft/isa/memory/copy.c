@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cp.async: 4, 8 or 16 bytes a lane from global to shared memory, done at once, so that waiting for
- * it is nothing. The addresses of all lanes are checked together, like those of a load and a store;
- * lanes that copy less than they say, and fill up with zeros, go one by one.
+ * cp.async: copies 4, 8 or 16 bytes per lane from global to shared memory. The copy is done at
+ * once, so that waiting for it does nothing. The addresses of all lanes are checked together, like
+ * those of loads and stores. Lanes that copy fewer bytes than the instruction says, and fill up
+ * with zeros, go one by one.
  *
- * Fields: a and offset say where to, as for a store; b is a generic address; d_bytes the bytes; c
- * how many to read; e a predicate of lanes that read nothing.
+ * Instruction fields: a and offset are the destination, as for a store; b is a generic source
+ * address; d_bytes is the size; c is the number of bytes to read; e is a predicate of lanes that
+ * read nothing.
  */
 #include "daemon/device/soft/isa/memory/copy.h"
 
@@ -17,7 +19,7 @@
 
 #define CTX(w) ((struct warp_ctx *)(w))
 
-/* Whether lanes of `mask` are inside [lo, lo + size) and aligned. */
+/* True if the addresses of all `mask` lanes are inside [lo, lo + size) and aligned. */
 static inline bool all_inside(const uint64_t *at, uint32_t mask, uint64_t bytes, uint64_t lo,
                               uint64_t size) {
     const uint64_t room = size - bytes, low = bytes - 1;
@@ -32,7 +34,7 @@ static inline bool all_inside(const uint64_t *at, uint32_t mask, uint64_t bytes,
     return !bad;
 }
 
-/* Where each lane copies to. */
+/* Computes the address to which each lane copies. */
 static inline bool to_shared(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                              uint64_t *to) {
     if (i->a == CODE_NO_SLOT || i->a_bytes != 4)
@@ -44,7 +46,7 @@ static inline bool to_shared(struct warp_ctx *x, const struct code_inst *i, uint
            mem_resolve(x, i, mask, i->d_bytes, true, to);
 }
 
-/* Says in x->global which lanes read global memory. */
+/* Checks the source addresses, and records in x->global the lanes that read global memory. */
 static inline bool from_global(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                                const uint64_t *from) {
     const struct range *window = &x->windows[CODE_WINDOW(i)];
@@ -57,7 +59,7 @@ typedef uint64_t copy_16 __attribute__((vector_size(16), may_alias));
 
 #define COPY(type) ELEMENT_LOOP(mask, ELEMENT(type, to[l]) = ELEMENT(const type, from[l]);) break
 
-/* A lane's copy moves at once, as isa/memory/vector.c explains. */
+/* Each lane's copy is a single move; isa/memory/vector.c explains why. */
 ELEMENT_CLIENT static inline void move(uint32_t bytes, uint32_t mask, const uint64_t *to,
                                        const uint64_t *from) {
     switch (bytes) {
@@ -67,7 +69,7 @@ ELEMENT_CLIENT static inline void move(uint32_t bytes, uint32_t mask, const uint
     }
 }
 
-/* Bytes that lane `l` reads. */
+/* Returns the number of bytes that lane `l` reads. */
 static inline uint32_t count_of(const struct warp *w, const struct code_inst *i, unsigned l) {
     if (i->c != CODE_NO_SLOT) {
         const uint32_t count = SLOT(const uint32_t, w, i->c)[l];
@@ -76,7 +78,7 @@ static inline uint32_t count_of(const struct warp *w, const struct code_inst *i,
     return (code_pred(w, i->e) >> l & 1) != i->c_neg ? 0 : i->d_bytes;
 }
 
-/* Lanes that copy all they can. */
+/* Returns the lanes that copy the full size. */
 static uint32_t whole_lanes(const struct warp *w, const struct code_inst *i, uint32_t mask) {
     uint32_t whole = 0;
     if (i->c == CODE_NO_SLOT && i->e == CODE_NO_SLOT) return mask;

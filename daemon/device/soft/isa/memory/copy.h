@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cp.async, one table for each build (select.c chooses).
+ * cp.async. There is one table per build; select.c chooses.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_MEMORY_COPY_H
 #define DAEMON_DEVICE_SOFT_ISA_MEMORY_COPY_H

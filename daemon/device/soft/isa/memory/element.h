@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values between memory and registers, one element a lane, at addresses that were checked. Lanes
- * that touch neighbouring words, or all the same word, are recognised and move as vectors; the rest
- * one by one, or gathered and scattered. With AVX-512 all of it stays in registers.
+ * Moves values between memory and registers, one element per lane, at addresses that have been
+ * checked. Lanes that touch neighbouring words, or all the same word, are recognised and move as
+ * vectors. The others move one by one, or are gathered and scattered. With AVX-512 everything stays
+ * in registers.
  *
- * What other threads see of it: whole elements. An element has at most 8 bytes and is naturally
- * aligned, which a `mov` moves at once, as Intel's and AMD's manuals promise. Rows go as vectors
- * whose pieces, wherever a processor cuts one (at a cache line's end, or into halves as wide as its
- * data path, 8 bytes on the very oldest), are whole elements again; gathers and scatters move one
- * element at a time. The manuals do not put this in writing for vectors, and a C library may copy
- * as it pleases, so rows are never left to memcpy, and test_tearing looks. Accesses to a client's
- * memory are volatile: the compiler must neither cut nor repeat nor merge them.
+ * Other threads see whole elements. An element has at most 8 bytes and is naturally aligned; a
+ * `mov` moves it at once, as Intel's and AMD's manuals promise. Rows move as vectors. A processor
+ * may cut a vector at a cache line's end, or into halves as wide as its data path (8 bytes on the
+ * oldest); the pieces are whole elements again. Gathers and scatters move one element at a time.
+ * The manuals do not promise this for vectors in writing, and a C library may copy in any way.
+ * Therefore rows are never left to memcpy, and test_tearing checks the result. Accesses to a
+ * client's memory are volatile: the compiler must not split, repeat or merge them.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_MEMORY_ELEMENT_H
 #define DAEMON_DEVICE_SOFT_ISA_MEMORY_ELEMENT_H
@@ -25,7 +26,7 @@
 #include <immintrin.h>
 #endif
 
-/* A client's memory has no type of ours. */
+/* A client's memory has no declared type, so these types may alias any. */
 typedef uint8_t __attribute__((may_alias)) element_u8;
 typedef int8_t __attribute__((may_alias)) element_s8;
 typedef uint16_t __attribute__((may_alias)) element_u16;
@@ -34,10 +35,10 @@ typedef uint32_t __attribute__((may_alias)) element_u32;
 typedef int32_t __attribute__((may_alias)) element_s32;
 typedef uint64_t __attribute__((may_alias)) element_u64;
 
-/* One element there. */
+/* The element of `type` at address `addr`. */
 #define ELEMENT(type, addr) (*(volatile type *)(uintptr_t)(addr))
 
-/* What a kernel's threads do to memory at once is the kernel's affair, and its ways to order it are
+/* Races in a client's memory are the kernel's own affair. The kernel orders accesses by
  * instructions that ThreadSanitizer does not know. */
 #define ELEMENT_CLIENT __attribute__((no_sanitize("thread")))
 
@@ -47,7 +48,7 @@ typedef uint64_t __attribute__((may_alias)) element_u64;
         __VA_ARGS__                                        \
     }
 
-/* As much of a row as moves at once. */
+/* Bytes of a row that move at once. */
 #if defined(__AVX512F__)
 #define ELEMENT_WIDE 64
 #elif defined(__AVX__)
@@ -59,7 +60,7 @@ typedef volatile uint8_t element_wide
     __attribute__((vector_size(ELEMENT_WIDE), aligned(1), may_alias));
 typedef volatile uint8_t element_narrow __attribute__((vector_size(16), aligned(1), may_alias));
 
-/* A row of elements, of a multiple of 16 bytes. */
+/* Copies a row of elements. `bytes` is a multiple of 16. */
 ELEMENT_CLIENT static inline void element_row_copy(void *to, const void *from, size_t bytes) {
     size_t k = 0;
     for (; k + ELEMENT_WIDE <= bytes; k += ELEMENT_WIDE)
@@ -177,7 +178,7 @@ ELEMENT_CLIENT static inline void element_store64(const uint64_t *s, const uint6
 
 #else
 
-/* All lanes at neighbouring words. */
+/* True if all lanes are active and access neighbouring elements. */
 static inline bool element_row(const uint64_t *at, uint64_t bytes, uint32_t mask) {
     uint64_t off = mask ^ ISA_FULL;
     for (unsigned l = 0; l < WARP_LANES; l++)
@@ -219,7 +220,8 @@ ELEMENT_CLIENT static inline void element_store64(const uint64_t *s, const uint6
 
 #endif
 
-/* One element of any width into a register at least as wide, extended by the type's sign. */
+/* Loads one element of any width into a register at least as wide, extended by the sign of its
+ * type. */
 #define ELEMENT_WIDEN(type, reg)                                  \
     do {                                                          \
         reg *r = (reg *)d;                                        \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the lanes of a warp access memory, compiled by each build: addresses of all lanes, checked
- * together against the window that the instruction hit last, the block's shared memory or the
- * lanes' stacks, and counted as traffic. What that does not settle memory/mem.h does.
+ * Resolves the addresses that the lanes of a warp access; compiled by each build. The addresses of
+ * all lanes are checked together against the window that the instruction hit last, the block's
+ * shared memory or the lanes' stacks, and counted as traffic. memory/mem.h handles the remaining
+ * cases.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_MEMORY_RESOLVE_H
 #define DAEMON_DEVICE_SOFT_ISA_MEMORY_RESOLVE_H
@@ -11,15 +12,16 @@
 #include "daemon/device/soft/memory/mem.h"
 #include "daemon/device/soft/memory/sectors.h"
 
-/* Of the lanes whose addresses were found to be good. */
+/* Counts the traffic of the lanes that access global memory. */
 static inline void resolve_count(struct warp_ctx *x, const uint64_t *at) {
     if (x->global) x->sectors += sectors_count(at, x->global);
 }
 
-/* Memory of which an instruction names offsets: the block's shared memory or the lane's stack. */
+/* Memory that an instruction addresses by offsets: the block's shared memory or the lane's
+ * stack. */
 struct resolve_window {
-    uint64_t offset;            /* to be added to the register's */
-    uint64_t base, step, bytes; /* of lane 0, from lane to lane, and how much there is */
+    uint64_t offset;            /* added to the register */
+    uint64_t base, step, bytes; /* base: of lane 0; step: from lane to lane; bytes: size */
 };
 
 static inline bool resolve_window_of(const struct warp_ctx *x, const struct code_inst *i,
@@ -34,7 +36,8 @@ static inline bool resolve_window_of(const struct warp_ctx *x, const struct code
     return i->space == PTX_LOCAL;
 }
 
-/* Offsets in such a window into addresses. False: not of one, or one of them is bad. */
+/* Turns offsets into such a window into addresses. Returns false if the instruction uses no such
+ * window or one of the offsets is bad. */
 static inline bool resolve_offsets(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                                    uint32_t bytes, uint64_t *at) {
     struct resolve_window m;
@@ -62,7 +65,8 @@ static inline bool resolve_offsets(struct warp_ctx *x, const struct code_inst *i
     return !bad;
 }
 
-/* Addresses of all lanes, checked against the window that this instruction hit last. */
+/* Computes the addresses of all lanes and checks them against the window that this instruction hit
+ * last. */
 static inline bool resolve_generic(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                                    uint32_t bytes, bool write, uint64_t *at) {
     const uint64_t *a = SLOT(const uint64_t, &x->w, i->a);
@@ -104,8 +108,8 @@ static inline bool resolve_generic(struct warp_ctx *x, const struct code_inst *i
     return true;
 }
 
-/* Addresses for accesses of `bytes` bytes a lane in any space, aligned as much and checked; lanes
- * outside the mask get no meaningful one. False after a fault. */
+/* Computes and checks addresses for accesses of `bytes` bytes per lane, aligned to `bytes`, in any
+ * space. The addresses of lanes outside the mask are meaningless. Returns false after a fault. */
 static inline bool resolve_lanes(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                                  uint32_t bytes, bool write, uint64_t *at) {
     if (i->space == PTX_GENERIC && i->a_bytes == 8 && i->a != CODE_NO_SLOT)
@@ -118,7 +122,7 @@ static inline bool resolve_lanes(struct warp_ctx *x, const struct code_inst *i, 
 
 #ifdef ELEMENT_AVX512
 
-/* Vectors of all lanes that lie side by side, or are one and the same. */
+/* The vectors of all lanes: side by side, or all the same one. */
 struct resolve_row {
     uint64_t first, step; /* bytes */
 };
@@ -143,9 +147,9 @@ static inline bool resolve_steps32(const uint32_t *a, uint32_t step) {
              _mm512_cmpneq_epi32_mask(_mm512_load_si512(a + 16), rest));
 }
 
-/* Whether all lanes' vectors of `bytes` are such a row, to be written side by side, and good from
- * end to end: in the window that this instruction hit last, or in shared memory by a 32-bit
- * register. Counts them if so. */
+/* True if the vectors of all lanes, `bytes` each, form such a row and are valid from end to end;
+ * for a write they must lie side by side. They must lie in the window that this instruction hit
+ * last, or in shared memory addressed by a 32-bit register. On success counts them as traffic. */
 static inline bool resolve_row(struct warp_ctx *x, const struct code_inst *i, uint32_t bytes,
                                bool write, struct resolve_row *out) {
     const bool shared = i->space == PTX_SHARED && i->a_bytes == 4;

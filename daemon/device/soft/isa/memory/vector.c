@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ld and st of vectors. PTX promises each element only; but hardware moves what a lane asks for, up
- * to 16 aligned bytes, at once, and programs rely on it: CUB's scans pass a flag and a value to the
- * next block as one vector. Here as well every 16 bytes of a lane are one move, or all of a shorter
- * vector (32 bytes are two, as on hardware), whatever space they are in and whatever the others do.
+ * ld and st of vectors. PTX promises atomicity for each element only. But hardware moves up to 16
+ * aligned bytes of a lane at once, and programs rely on it: CUB's scans pass a flag and a value to
+ * the next block as one vector. Here too every 16 bytes of a lane are one move, and so is all of a
+ * shorter vector; 32 bytes are two, as on hardware. This holds in every space and whatever other
+ * lanes do.
  *
- * Up to 8 bytes that is a `mov`. For 16 Intel's and AMD's manuals promise it of an aligned MOVDQA
- * on processors with AVX, in every build: the processor counts, not how the instruction is encoded.
- * The few x86-64 processors without AVX promise nothing beyond 8 bytes but by CMPXCHG16B, which
- * costs some twenty times as much and writes even where a kernel only reads (it would fault in
- * pages that are read-only); MOVDQA it is for them too. See docs/adr/0009-what-ptx-leaves-open.md.
+ * Up to 8 bytes the move is a `mov`. For 16 bytes Intel's and AMD's manuals promise atomicity of an
+ * aligned MOVDQA on processors with AVX; the promise depends on the processor, not on the encoding,
+ * so it holds in every build. The few x86-64 processors without AVX promise it for more than 8
+ * bytes only by CMPXCHG16B. That costs about twenty times as much and writes even where a kernel
+ * only reads, so that it would fault in read-only pages; they get MOVDQA too. See
+ * docs/adr/0009-what-ptx-leaves-open.md.
  *
- * The usual shapes go through the registers of four or two lanes at a time, transposed; the others
- * (narrow elements, registers wider than the type) by way of a copy.
+ * The usual shapes go through the registers of four or two lanes at a time, transposed. The others
+ * (narrow elements, registers wider than the type) go through a copy.
  */
 #include <emmintrin.h>
 
@@ -20,7 +22,7 @@
 #include "daemon/device/soft/isa/memory/element.h"
 #include "daemon/device/soft/isa/memory/resolve.h"
 
-#define VECTOR_MOST 32 /* bytes of a lane */
+#define VECTOR_MOST 32 /* bytes of a lane, at most */
 #define VECTOR_PIECE 16
 
 /* ---- one lane's piece --------------------------------------------------------------------------
@@ -55,13 +57,14 @@ ELEMENT_CLIENT static inline void write8(uint64_t at, __m128i v) {
 /* ---- the usual shapes: columns are registers' lanes, rows are a lane's vector ------------------
  */
 
-/* Four lanes' bits as a mask of 32-bit elements; two lanes' doubled, of 64-bit ones. */
+/* Expands the bits of four lanes into a mask of 32-bit elements. For 64-bit elements the caller
+ * passes each bit of two lanes twice. */
 static inline __m128i lane_mask(uint32_t bits) {
     const __m128i each = _mm_set_epi32(8, 4, 2, 1);
     return _mm_cmpeq_epi32(_mm_and_si128(_mm_set1_epi32((int)bits), each), each);
 }
 
-/* Puts a column into its register, for the lanes of `bits` only. */
+/* Stores a column into its register, only for the lanes of `bits`. */
 static inline void keep_column(void *reg, __m128i column, uint32_t bits) {
     if (bits != 15) {
         const __m128i lanes = lane_mask(bits), old = _mm_load_si128(reg);
@@ -70,7 +73,7 @@ static inline void keep_column(void *reg, __m128i column, uint32_t bits) {
     _mm_store_si128(reg, column);
 }
 
-/* Turns four rows of four words into columns, or the reverse. */
+/* Transposes four rows of four words into columns, or the reverse. */
 static inline void transpose(__m128i v[4]) {
     const __m128i a = _mm_unpacklo_epi32(v[0], v[1]), b = _mm_unpackhi_epi32(v[0], v[1]);
     const __m128i c = _mm_unpacklo_epi32(v[2], v[3]), d = _mm_unpackhi_epi32(v[2], v[3]);
@@ -80,7 +83,7 @@ static inline void transpose(__m128i v[4]) {
     v[3] = _mm_unpackhi_epi64(b, d);
 }
 
-/* Four elements of 32 bits. Lanes that take no part have an address that may be read. */
+/* Loads four elements of 32 bits. Lanes that take no part have an address that may be read. */
 ELEMENT_CLIENT static void load_4x32(void *const d[4], const uint64_t *at, uint64_t off,
                                      uint32_t mask) {
     for (unsigned l = 0; l < WARP_LANES; l += 4) {
@@ -109,7 +112,7 @@ ELEMENT_CLIENT static void store_4x32(void *const s[4], const uint64_t *at, uint
     }
 }
 
-/* Two of 64 bits. */
+/* Loads two elements of 64 bits. */
 ELEMENT_CLIENT static void load_2x64(void *const d[2], const uint64_t *at, uint64_t off,
                                      uint32_t mask) {
     for (unsigned l = 0; l < WARP_LANES; l += 2) {
@@ -131,7 +134,7 @@ ELEMENT_CLIENT static void store_2x64(void *const s[2], const uint64_t *at, uint
     }
 }
 
-/* Two of 32 bits. */
+/* Loads two elements of 32 bits. */
 ELEMENT_CLIENT static void load_2x32(void *const d[2], const uint64_t *at, uint32_t mask) {
     for (unsigned l = 0; l < WARP_LANES; l += 4) {
         const uint32_t bits = mask >> l & 15;
@@ -160,7 +163,8 @@ ELEMENT_CLIENT static void store_2x32(void *const s[2], const uint64_t *at, uint
 
 #ifdef ELEMENT_AVX512
 
-/* Four lanes' vectors of 16 bytes, or eight of 8; pieces of a row are whole vectors (element.h). */
+/* Reads the 16-byte vectors of four lanes, or the 8-byte vectors of eight. The pieces of a row are
+ * whole vectors (element.h). */
 ELEMENT_CLIENT static inline __m512i read_row(uint64_t at) {
     return (__m512i) * (const element_wide *)(uintptr_t)at;
 }
@@ -168,14 +172,15 @@ ELEMENT_CLIENT static inline void write_row(uint64_t at, __m512i v) {
     *(element_wide *)(uintptr_t)at = (element_wide)v;
 }
 
-/* Places of every second word of two vectors, from the first on; and those that undo it. */
+/* Indices of every second word of two vectors, from the first on; and the indices that undo
+ * this. */
 #define ROW_EVEN _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0)
 #define ROW_EVEN64 _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0)
 #define ROW_MIXED _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0)
 #define ROW_MIXED64 _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0)
-/* Of every fourth word, then of every fourth from the second on. */
+/* Indices of every fourth word from the first on, then from the second on. */
 #define ROW_FOURTH _mm512_set_epi32(29, 25, 21, 17, 13, 9, 5, 1, 28, 24, 20, 16, 12, 8, 4, 0)
-/* Of four columns, two in each vector, as rows. */
+/* Indices that turn four columns, two in each vector, into rows. */
 #define ROW_OF_FOUR _mm512_set_epi32(27, 19, 11, 3, 26, 18, 10, 2, 25, 17, 9, 1, 24, 16, 8, 0)
 #define ROW_PICK(v, from, by, u) \
     _mm512_permutex2var_epi32(v, _mm512_add_epi32(from, _mm512_set1_epi32(by)), u)
@@ -230,7 +235,7 @@ static void load_row_4x32(void *const d[4], uint64_t at) {
 
 static void store_row_4x32(void *const s[4], uint64_t at) {
     for (unsigned l = 0; l < WARP_LANES; l += 8, at += 128) {
-        __m512i v[2]; /* two columns of eight lanes */
+        __m512i v[2]; /* two columns of eight lanes each */
         for (unsigned k = 0; k < 2; k++) {
             const __m256i *x = (const __m256i *)((const uint32_t *)s[2 * k] + l);
             const __m256i *y = (const __m256i *)((const uint32_t *)s[2 * k + 1] + l);
@@ -242,7 +247,7 @@ static void store_row_4x32(void *const s[4], uint64_t at) {
     }
 }
 
-/* One vector for all lanes. */
+/* Loads one vector for all lanes. */
 ELEMENT_CLIENT static void load_one(void *const *d, uint64_t at, uint32_t n, uint32_t size) {
     const __m128i v = size * n == 8 ? read8(at) : read16(at);
     for (uint32_t k = 0; k < n; k++) {
@@ -302,7 +307,7 @@ struct vector_copy {
     unsigned char lanes[WARP_LANES * VECTOR_MOST];
 } __attribute__((aligned(64)));
 
-/* Of `bytes` bytes from one place to another, at once up to 16. */
+/* Copies `bytes` bytes; up to 16 of them move at once. */
 ELEMENT_CLIENT static inline void move(uint64_t to, uint64_t from, uint32_t bytes) {
     switch (bytes) {
     case 2: ELEMENT(element_u16, to) = ELEMENT(element_u16, from); break;
@@ -315,7 +320,7 @@ ELEMENT_CLIENT static inline void move(uint64_t to, uint64_t from, uint32_t byte
     }
 }
 
-/* Where each lane's part of the copy lies. */
+/* Computes the address of each lane's part of the copy. */
 static inline void copy_at(const void *copy, uint64_t *at) {
     for (unsigned l = 0; l < WARP_LANES; l++)
         at[l] = (uint64_t)(uintptr_t)copy + l * VECTOR_MOST;
@@ -380,7 +385,8 @@ ISA_HANDLER(load_wide_waiting) {
 /* ---- choice -------------------------------------------------------------------------------------
  */
 
-/* The registers of a usual shape; false: one is wider than its element. `sink` is for `_`. */
+/* Finds the registers of a usual shape. Returns false if one is wider than its element. `sink`
+ * receives what goes to `_`. */
 static inline bool find_registers(const struct warp *w, const struct code_elem *elems,
                                   uint32_t count, uint32_t size, void *sink, void **out) {
     for (uint32_t k = 0; k < count; k++) {
@@ -390,7 +396,7 @@ static inline bool find_registers(const struct warp *w, const struct code_elem *
     return true;
 }
 
-/* Lanes that take no part get the address of one that does. */
+/* Gives lanes that take no part the address of one that does. */
 static inline void fill_absent(uint64_t *at, uint32_t mask) {
     const uint64_t one = at[__builtin_ctz(mask)];
     for (unsigned l = 0; mask != ISA_FULL && l < WARP_LANES; l++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All lanes at once, in loops that the compiler vectorises.
+ * Positions along an axis, for all lanes at once, in loops that the compiler vectorises.
  */
 #include "daemon/device/soft/isa/texture/axis.h"
 
@@ -10,13 +10,13 @@
 #include "daemon/device/soft/launch/each_lane.h"
 #include "proto/cuda/cuda_abi.h"
 
-/* Elements: farther away than any texture reaches, and than coordinates are moved; and the same for
- * those that are numbered on. */
+/* Bounds in elements. FAR is farther than any texture or coordinate offset reaches; OPEN is the
+ * bound on an axis whose elements are numbered on beyond the texture. */
 #define FAR 0x1p40
 #define OPEN 0x1p20
 
-/* The greatest whole number that is not above it, of a float or of what is within 2^51: adding
- * that leaves no room for a fraction. Greater floats have none. */
+/* Returns the greatest integer not above x, for a float or a value below 2^51: the addition leaves
+ * no place for a fraction. Larger floats have no fraction. */
 static inline double floor_of(double x) {
     const double near = (x + 0x1.8p52) - 0x1.8p52, below = near > x ? near - 1 : near;
     return fabs(x) < 0x1p51 ? below : x;
@@ -29,7 +29,7 @@ static inline double kept(double x, double least, double most) {
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Of 0 to 1, wrapped or mirrored where that is the mode, which is a matter of coordinates. */
+/* Brings a coordinate into 0 to 1 by wrapping or mirroring, if the mode says so. */
 static void bring_back(uint8_t mode, double x[WARP_LANES]) {
     if (mode == CU_TR_ADDRESS_MODE_WRAP) {
         EACH_LANE(l) x[l] -= floor_of(x[l]);
@@ -41,7 +41,7 @@ static void bring_back(uint8_t mode, double x[WARP_LANES]) {
     }
 }
 
-/* In units of elements. NaN is at 0. */
+/* Computes positions in units of elements. NaN becomes 0. */
 static void find_places(const struct axis *a, double x[WARP_LANES]) {
     const double n = a->count;
     EACH_LANE(l) x[l] = (double)half_float_of_bits(a->at[l]);
@@ -61,7 +61,7 @@ static void find_numbers(const struct axis *a, double x[WARP_LANES]) {
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* The elements that stand for numbers. */
+/* Finds the elements that represent element numbers, which may lie outside the texture. */
 static void find_elements(const struct axis *a, const double x[WARP_LANES],
                           int32_t element[WARP_LANES]) {
     const double n = a->count;
@@ -84,8 +84,8 @@ static void find_elements(const struct axis *a, const double x[WARP_LANES],
     }
 }
 
-/* The usual: places are elements, and those beyond the texture are at its ends, NaN at the first.
- */
+/* The usual case: positions are elements. Those beyond the texture become its first or last
+ * element, NaN the first. */
 static void find_within(const struct axis *a, int32_t element[WARP_LANES]) {
     const double last = a->count - 1.0;
     EACH_LANE(l) {

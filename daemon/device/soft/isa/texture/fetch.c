@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tex, tld4, and questions about textures and surfaces. Lanes that name the same texture are read
- * together. As traffic counts one element a lane.
+ * tex, tld4, and queries about textures and surfaces. Lanes that name the same texture are read
+ * together. A fetch counts as traffic of one element per lane.
  */
 #include "daemon/device/soft/isa/texture/fetch.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
-/* What of a sample is computed rather than in registers. */
+/* The parts of a sample that are computed, not taken from registers. */
 struct place {
     uint32_t at[2][WARP_LANES], slice[WARP_LANES];
     float level[WARP_LANES];
@@ -30,7 +30,7 @@ static void floats(const struct warp *w, const struct code_extra *e, uint32_t pl
         out[k] = half_float_of_bits(handle_use(w, e, place + k, lane));
 }
 
-/* The first face of the cube that `layer` names. */
+/* Returns the first face of the cube that `layer` selects. */
 static uint32_t first_face(const struct texture *t, uint32_t layer) {
     const uint32_t cubes = t->as.levels[0].depth / CUBE_FACES;
     return (layer < cubes ? layer : cubes ? cubes - 1 : 0) * CUBE_FACES;
@@ -86,7 +86,7 @@ static const uint32_t *lanes_of(const struct warp *w, const struct code_extra *e
     return slot == CODE_NO_SLOT ? zeros : SLOT(const uint32_t, w, slot);
 }
 
-/* Of the lanes given, which name the texture. */
+/* Fills the sample for the lanes in s->lanes, which name the same texture. */
 static void set_sample(struct sample *s, const struct warp *w, const struct code_extra *e,
                        struct place *p) {
     const struct ptx_texture *f = e->texture;
@@ -159,7 +159,7 @@ static void read_together(struct warp_ctx *x, const struct code_inst *i, const s
     if (out.touched) x->sectors += sectors_count(out.at, out.touched);
 }
 
-/* All of it is there (`|p`). */
+/* Runs a fetch. The predicate `|p` is always true: all of the texture is resident. */
 static void run_fetch(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     uint64_t handles[WARP_LANES];
@@ -176,7 +176,7 @@ static void run_fetch(struct warp *w, const struct code_inst *i, uint32_t mask) 
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-/* The numbers of OpenCL, to which PTX refers. */
+/* Data types in OpenCL's numbering, to which PTX refers. */
 static uint32_t data_type(const struct texture *t) {
     const uint32_t bytes = t->element_bytes / t->as.channels, size = bytes == 4 ? 2 : bytes - 1;
     switch (t->kind) {
@@ -193,7 +193,7 @@ static uint32_t order_of(const struct texture *t) {
     return t->as.channels == 1 ? 0x10b0 : t->as.channels == 2 ? 0x10b2 : 0x10b5;
 }
 
-/* PTX: wrap, mirror, clamp_ogl, clamp_to_edge, clamp_to_border. */
+/* Address modes in PTX's numbering: wrap, mirror, clamp_ogl, clamp_to_edge, clamp_to_border. */
 static uint32_t mode_of(uint8_t mode) {
     static const uint8_t names[] = {[CU_TR_ADDRESS_MODE_WRAP] = 0,
                                     [CU_TR_ADDRESS_MODE_MIRROR] = 1,
@@ -220,7 +220,7 @@ static uint32_t answer(const struct texture *t, uint8_t query, uint32_t level) {
     case PTX_QUERY_ADDR_MODE_0:
     case PTX_QUERY_ADDR_MODE_1:
     case PTX_QUERY_ADDR_MODE_2: return mode_of(t->as.address_mode[query - PTX_QUERY_ADDR_MODE_0]);
-    default: return 0; /* MEMORY_LAYOUT: not one that programs may know */
+    default: return 0; /* MEMORY_LAYOUT: programs may not know it */
     }
 }
 

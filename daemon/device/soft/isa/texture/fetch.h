@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fetches from textures and questions about them, one table for each build (select.c chooses).
+ * Texture fetches and queries. There is one table per build; select.c chooses.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_TEXTURE_FETCH_H
 #define DAEMON_DEVICE_SOFT_ISA_TEXTURE_FETCH_H

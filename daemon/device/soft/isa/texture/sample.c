@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Weights are CUDA's 9-bit fixed point: whole 256ths, 256 of them possible. Sums of weighted
- * numbers are exact, or nearly, in double precision and rounded once; an element of weight 0 does
- * not count, whatever it is. All lanes are computed, since that costs as much as one of them.
+ * Samples a texture. Weights are CUDA's 9-bit fixed point: multiples of 1/256. Sums of weighted
+ * numbers are exact, or nearly so, in double precision and are rounded once. An element of weight 0
+ * does not count, not even if it is NaN. All lanes are computed, since that costs as much as one.
  */
 #include "daemon/device/soft/isa/texture/sample.h"
 
@@ -23,7 +23,7 @@ static uint32_t size_of(const struct dev_texture_level *l, uint32_t axis) {
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* Elements beyond a face of a cube are on another. */
+/* True if elements beyond a face of a cube lie on another face. */
 static bool is_seamless(const struct sample *s, const struct dev_texture_level *l) {
     return s->cube && s->texture->as.seamless && l->depth >= CUBE_FACES;
 }
@@ -44,7 +44,7 @@ static uint64_t slice_of(const struct sample *s, const struct dev_texture_level 
     return s->slice[lane] < l->depth ? s->slice[lane] : l->depth - 1;
 }
 
-/* Lanes that are beyond their faces find themselves on others, where the cube has those. */
+/* Moves lanes that are beyond their face to the neighbouring one, where the cube has one. */
 static void go_across(const struct sample *s, const struct dev_texture_level *l,
                       const int32_t *const element[3], struct texel *t) {
     for (uint32_t left = t->border; left; left &= left - 1) {
@@ -62,7 +62,7 @@ static void go_across(const struct sample *s, const struct dev_texture_level *l,
     }
 }
 
-/* The border's lanes have the first element's address. */
+/* Computes the addresses of elements. Lanes on the border get the first element's address. */
 static void find(const struct sample *s, const struct dev_texture_level *l,
                  const int32_t *const element[3], struct texel *t) {
     const uint32_t *x = (const uint32_t *)element[0], *y = (const uint32_t *)element[1],
@@ -84,7 +84,7 @@ static void find(const struct sample *s, const struct dev_texture_level *l,
     if (border && is_seamless(s, l)) go_across(s, l, element, t);
 }
 
-/* Of lanes that had the border alone, or nothing, until now. */
+/* Records the element address of lanes that so far had only the border, or nothing. */
 static void keep_place(const struct sample *s, const struct texel *t, struct sampled *out) {
     const uint32_t in = s->lanes & ~t->border & ~out->touched;
     if (in == s->lanes)
@@ -99,7 +99,7 @@ static void keep_place(const struct sample *s, const struct texel *t, struct sam
 
 static const int32_t zeros[WARP_LANES];
 
-/* The element that a place is in. */
+/* Finds the element that contains each lane's position. */
 static void find_point(const struct sample *s, const struct dev_texture_level *l, struct texel *t) {
     int32_t element[3][WARP_LANES];
     const int32_t *at[3] = {zeros, zeros, zeros};
@@ -119,7 +119,7 @@ static void fetch_words(const struct sample *s, const struct dev_texture_level *
     ISA_FN(texel_all_words)(&e, out->words);
 }
 
-/* What a filter makes of a level: numbers of the channels that the texture has. */
+/* Result of a filter on one level: numbers for the channels that the texture has. */
 struct numbers {
     double of[4][WARP_LANES];
 };
@@ -134,12 +134,12 @@ static void add_weighted(const struct texel *e, const double weight[WARP_LANES],
     }
 }
 
-/* The elements around a place, 2 along each axis. */
+/* Reads the elements around a position, 2 along each axis, and sums them by weight. */
 static void fetch_around(const struct sample *s, const struct dev_texture_level *l,
                          struct sampled *out, struct numbers *sum) {
     struct axis_pair pairs[3];
     struct texel e = {.texture = s->texture};
-    double part = 1; /* of a weight of 1 along each axis */
+    double part = 1; /* scales the products of weights to a sum of 1 */
     for (uint32_t k = 0; k < s->dims; k++) {
         const struct axis a = axis_of(s, l, k);
         ISA_FN(axis_between)(&a, &pairs[k]);
@@ -173,7 +173,7 @@ static void fetch_numbers(const struct sample *s, const struct dev_texture_level
 
 /* ---- levels of detail ------------------------------------------------------------------------ */
 
-/* A lane's: the one below, and the weight of the one above it. */
+/* Level of detail of a lane: the lower level, and the weight of the next one. */
 struct detail {
     uint32_t level, weight;
 };
@@ -185,7 +185,7 @@ static struct detail detail_at(const struct texture *t, double level, bool biase
         if (level > (double)t->as.most_level) level = (double)t->as.most_level;
         if (!(level >= (double)t->as.least_level)) level = (double)t->as.least_level;
     }
-    if (!(level > 0)) return (struct detail){0, 0}; /* NaN too */
+    if (!(level > 0)) return (struct detail){0, 0}; /* also if NaN */
     if (level > last) level = last;
     if (t->as.level_filter == CU_TR_FILTER_MODE_POINT)
         return (struct detail){(uint32_t)(level + 0.5), 0};
@@ -194,7 +194,8 @@ static struct detail detail_at(const struct texture *t, double level, bool biase
     return d;
 }
 
-/* Of each lane that asks; returns those that read the same levels as the first. */
+/* Computes the level and weight of each lane in `lanes`. Returns the lanes that read the same
+ * levels as the first. */
 static uint32_t details(const struct sample *s, uint32_t lanes, uint32_t weight[WARP_LANES],
                         struct detail *first) {
     uint32_t same = 0;
@@ -235,7 +236,7 @@ static void mix(const struct numbers *above, const uint32_t weight[WARP_LANES], 
     }
 }
 
-/* Of lanes that read the same levels. */
+/* Samples for lanes that read the same levels. */
 static void fetch_level(const struct sample *s, const struct detail *d,
                         const uint32_t weight[WARP_LANES], struct sampled *out) {
     const struct texture *t = s->texture;

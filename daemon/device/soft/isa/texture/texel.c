@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The formats. Normalised integers are their value over the greatest one, in double precision, and
- * rounded once when they become a float: by a division of floats, of which both are whole.
+ * Element formats. A normalised integer is divided by its greatest value in double precision; when
+ * it becomes a float it is rounded once, by a float division of two integers.
  */
 #include "daemon/device/soft/isa/texture/texel.h"
 
@@ -13,7 +13,8 @@
 
 /* ---- channels -------------------------------------------------------------------------------- */
 
-/* Kernels' memory: other threads may be writing there, which is the kernels' affair. */
+/* Reads a kernel's memory. Other threads may write there at the same time; such races are the
+ * kernel's own affair. */
 #define READ(type) \
     EACH_LANE(l) out[l] = (uint32_t) * (const volatile type *)(uintptr_t)(t->at[l] + k * bytes)
 
@@ -38,7 +39,7 @@ __attribute__((no_sanitize("thread"))) static void read_words(const struct texel
 
 static double srgb[256];
 
-/* IEC 61966-2-1. */
+/* Fills the table of sRGB, IEC 61966-2-1. */
 static void fill_srgb(void) {
     for (int k = 0; k < 256; k++) {
         double c = k / 255.0;
@@ -52,7 +53,7 @@ static void find_linear(const uint32_t bits[WARP_LANES], double out[WARP_LANES])
     EACH_LANE(l) out[l] = srgb[bits[l] & 255];
 }
 
-/* Of the greatest value. */
+/* Greatest value of a normalised integer channel. */
 static double whole_of(const struct texture *t) {
     bool byte = t->element_bytes == t->as.channels;
     if (t->kind == TEXEL_SNORM) return byte ? 127 : 32767;
@@ -71,7 +72,7 @@ static void find_numbers(const struct texture *t, uint32_t k, const uint32_t bit
         /* fall through */
     case TEXEL_UNORM: EACH_LANE(l) out[l] = (int32_t)bits[l] / whole; break;
     case TEXEL_SNORM:
-        EACH_LANE(l) { /* the least value stands for the same as the one above it */
+        EACH_LANE(l) { /* the least value means the same as the one above it */
             const double v = (int32_t)bits[l] / whole;
             out[l] = v < -1 ? -1 : v;
         }
@@ -81,18 +82,19 @@ static void find_numbers(const struct texture *t, uint32_t k, const uint32_t bit
     }
 }
 
-/* ---- the border ------------------------------------------------------------------------------
+/* ---- the border --------------------------------------------------------------------------------
  *
- * As an H200 has it (docs/results/2026-11-h200.md): what an element would hold. */
+ * The border colour becomes the bits that an element would hold, as on an H200
+ * (docs/results/2026-11-h200.md). */
 
-/* Halves go towards zero. */
+/* Rounds to the nearest integer; halves go towards zero. */
 static int32_t nearest(float v, float whole) {
     const float p = fabsf(v) * whole; /* rounded to a float first */
     const int32_t n = (int32_t)ceilf(p - 0.5f);
     return v < 0 ? -n : n;
 }
 
-/* Cut off; numbers beyond the largest are that one. */
+/* Truncates to f16; numbers beyond the largest become the largest. */
 static uint16_t cut_half(float v) {
     if (isnan(v)) return 0x7e00;
     if (isfinite(v) && fabsf(v) > 65504) return half_to_f16(v < 0 ? -65504 : 65504);
@@ -100,7 +102,7 @@ static uint16_t cut_half(float v) {
     return half_to_f16((double)half_float_of_bits(half_bits_of_float(v) & ~0x1fffu));
 }
 
-/* The same for integers that are read as they are: the low bits of the float. */
+/* Converts the border for integers that are read unchanged: takes the low bits of the float. */
 static uint32_t low_bits(const struct texture *t, uint32_t bits) {
     const uint32_t above = 32 - 8 * t->element_bytes / t->as.channels;
     if (t->kind == TEXEL_SINT) return (uint32_t)((int32_t)(bits << above) >> above);
@@ -126,7 +128,7 @@ static void put_border(const struct texel *t, uint32_t channel, uint32_t out[WAR
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* What a register gets of numbers: `words`, which were a channel's bits, become floats. */
+/* Converts `words` from a channel's bits to the floats that a register gets. */
 static void make_floats(const struct texture *t, uint32_t k, uint32_t words[WARP_LANES]) {
     const float whole = (float)whole_of(t);
     double numbers[WARP_LANES];
@@ -157,7 +159,7 @@ void ISA_FN(texel_words)(const struct texel *t, uint32_t channel, uint32_t out[W
     finish_words(t, channel, out);
 }
 
-/* Elements of a word are read once. */
+/* Reads all channels. A texel that fits one word is read once. */
 void ISA_FN(texel_all_words)(const struct texel *t, uint32_t out[4][WARP_LANES]) {
     const struct texture *x = t->texture;
     const uint32_t n = x->as.channels, bits = 32 / n;
