@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Data that grows, a list of what is in it, and a map of that.
+ * A growing buffer of constants, a list of its entries, and a map from value to entry.
  */
 #include "daemon/device/soft/code/consts.h"
 
@@ -36,7 +36,7 @@ static const struct consts_entry *find(const struct consts *c, uint64_t bits, ui
     return NULL;
 }
 
-/* Room for one more entry, and for `width` bytes of it. */
+/* Makes space for one more entry and `width` bytes of data. */
 static int grow(struct consts *c, uint32_t width) {
     if (c->count == c->cap) {
         uint32_t cap = c->cap ? c->cap * 2 : 32;
@@ -63,7 +63,7 @@ static void broadcast(unsigned char *at, uint64_t bits, uint32_t bytes) {
         return;
     }
     for (uint32_t lane = 0; lane < WARP_LANES; lane++)
-        memcpy(at + lane * bytes, &bits, bytes < 8 ? bytes : 8); /* the low ones; zeros behind */
+        memcpy(at + lane * bytes, &bits, bytes < 8 ? bytes : 8); /* the low bytes; zeros follow */
 }
 
 int32_t consts_slot(struct consts *c, uint64_t bits, uint32_t bytes) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A function's constant pool while it is being decoded: each distinct immediate broadcast to 32
- * lanes, found again by hash, so that every operand of an instruction is a pointer.
+ * A function's constant pool while the function is being decoded. Each distinct immediate is stored
+ * once, broadcast to 32 lanes and found by hash, so that every operand of an instruction is a
+ * pointer.
  */
 #ifndef DAEMON_DEVICE_SOFT_CODE_CONSTS_H
 #define DAEMON_DEVICE_SOFT_CODE_CONSTS_H
@@ -21,14 +22,14 @@ struct consts {
     uint32_t len, room;
     struct consts_entry *entries;
     uint32_t count, cap;
-    struct slotmap by_value; /* of entries */
+    struct slotmap by_value; /* finds entries */
 };
 
 void consts_init(struct consts *c);
 void consts_finish(struct consts *c);
 
-/* The slot (< 0) of an immediate for lanes of `bytes` bytes (2 4 8; 0: a predicate's mask); 0 when
- * out of memory. */
+/* Returns the slot (< 0) of an immediate for lanes of `bytes` bytes (2, 4 or 8; 0: a predicate's
+ * mask), or 0 when out of memory. */
 int32_t consts_slot(struct consts *c, uint64_t bits, uint32_t bytes);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which element of a matrix lies where in the registers of a warp. PTX says it for mma and leaves
- * it open for wmma; here a fragment of wmma is one or more of mma's side by side, as on hardware
- * from sm_80 on. Lane l is in row (or column) l / 4 of a group of eight and in place l % 4 of it;
- * each register holds neighbours along the dimension that is summed over.
+ * Positions of a matrix's elements in the registers of a warp. PTX defines them for mma and leaves
+ * them open for wmma; here a fragment of wmma is one or more fragments of mma side by side, as on
+ * hardware from sm_80 on. Lane l is in row (or column) l / 4 of a group of eight and at position l
+ * % 4 of it. Each register holds neighbours along the dimension that is summed over.
  */
 #ifndef DAEMON_DEVICE_SOFT_CODE_FRAGMENT_H
 #define DAEMON_DEVICE_SOFT_CODE_FRAGMENT_H
@@ -12,14 +12,14 @@
 
 #include "daemon/device/soft/instructions/ptx_matrix.h"
 
-/* Elements of a register: bits count as a word of 32. */
+/* Elements of a register. Bits (b1) count as words of 32. */
 static inline uint32_t fragment_packed(struct ptx_fragment f) {
     uint32_t bits = ptx_element_bits((enum ptx_element)f.element);
     return bits == 1 || bits >= 32 ? 1 : 32 / bits;
 }
 
-/* A factor's registers: `outer` is a's row or b's column, `inner` the place in the sum (of words,
- * for bits), both of lane 0 and element 0; lane l adds l / 4 and fragment_packed * (l % 4). */
+/* A factor's registers. `outer` is a's row or b's column, `inner` the index in the sum (in words
+ * for bits), both for lane 0 and element 0. Lane l adds l / 4 and fragment_packed * (l % 4). */
 struct fragment_factor {
     uint32_t halves; /* groups of eight in a block: 2 for a with 16 rows or more, else 1 */
     uint32_t block;  /* registers of a block */
@@ -42,8 +42,8 @@ static inline void fragment_factor_at(const struct fragment_factor *f, uint32_t 
     *inner = within / f->halves * 4 * packed;
 }
 
-/* The same of a sum, whose lane l adds l / 4 to the row and 2 * (l % 4) to the column. `element`
- * counts through all registers of a lane. */
+/* The same for a sum. Lane l adds l / 4 to the row and 2 * (l % 4) to the column. `element` counts
+ * through all registers of a lane. */
 static inline void fragment_sum_at(const struct ptx_matrix *m, uint32_t element, uint32_t *row,
                                    uint32_t *col) {
     uint32_t tall = m->m > 8 ? 16 : 8, each = tall / 4, block = element / each;
@@ -51,22 +51,22 @@ static inline void fragment_sum_at(const struct ptx_matrix *m, uint32_t element,
     *col = block / (m->m / tall) * 8 + element % 2;
 }
 
-/* Where a register's units lie in memory: unit k of lane l is at (outer + l / 4,
- * inner + l % 4 * step + k). */
+/* Position of a register's units in memory: unit k of lane l is at (outer + l / 4, inner + l % 4 *
+ * step + k). */
 struct fragment_place {
     uint8_t outer, inner;
 };
 
 #define FRAGMENT_REGS_MOST 8
 
-/* A matrix as wmma.load and wmma.store find it, in units: an element, or a register of those
- * smaller than a byte. */
+/* A matrix as wmma.load and wmma.store access it, in units. A unit is an element, or a whole
+ * register if elements are smaller than a byte. */
 struct fragment_tile {
-    uint8_t lines, units, unit_bytes; /* rows; or columns, if it is stored by them */
-    uint8_t packed, step;             /* units of a register, and from lane to lane */
-    uint8_t bits;                     /* of an element, in which the stride counts */
+    uint8_t lines, units, unit_bytes; /* lines: rows, or columns if it is stored by columns */
+    uint8_t packed, step;             /* units of a register; step: units from lane to lane */
+    uint8_t bits;                     /* of an element; the stride counts elements */
     uint8_t unique;                   /* registers until they repeat */
-    bool of_lines; /* its outer dimension, the row of a lane's group, is a line */
+    bool of_lines; /* the outer dimension, which the row of a lane's group counts, is a line */
     struct fragment_place place[FRAGMENT_REGS_MOST];
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions in executable form, and kernels, which are made of them. Shared memory is laid out per
- * kernel: those in which the variables that a function names lie alike have its code together
- * (decoded.h). Immutable once a kernel is handed out; many threads run it.
+ * Functions in executable form, and kernels, which consist of them. Shared memory is laid out per
+ * kernel; kernels in which the variables that a function names have equal offsets share the
+ * function's code (decoded.h). Immutable once a kernel is handed out; many threads run it.
  */
 #ifndef DAEMON_DEVICE_SOFT_CODE_FUNC_H
 #define DAEMON_DEVICE_SOFT_CODE_FUNC_H
@@ -17,39 +17,39 @@
 #include "daemon/device/soft/instructions/ptx_matrix.h"
 #include "daemon/device/soft/instructions/ptx_texture.h"
 
-/* Room behind a frame's registers and a constant pool: a handler that reads or writes a slot wider
- * than it is (hostile PTX may mix widths) stays inside the client's own frame. */
+/* Bytes after a frame's registers and after a constant pool. A handler that accesses a slot with
+ * too large a width (hostile PTX may mix widths) stays inside the client's own frame. */
 #define CODE_SLACK 512
 #define CODE_FRAME_MAX (8u << 20)   /* bytes of registers of one frame */
-#define CODE_LOCAL_MAX (512u << 10) /* .local and .param bytes a thread, as on hardware */
+#define CODE_LOCAL_MAX (512u << 10) /* .local and .param bytes per thread, as on hardware */
 
-/* A function's address as kernels see it: never a pointer of ours, always looked up. */
+/* A function's address as kernels see it: never a pointer of this process, always looked up. */
 #define CODE_HANDLE_TAG 0x46554e4300000000ull
 #define CODE_HANDLE(index) (CODE_HANDLE_TAG + 16ull * ((uint64_t)(index) + 1))
-/* The index again, or something that is out of range. */
+/* Returns the index of a handle, or a number that is out of range. */
 static inline uint64_t code_handle_index(uint64_t handle) {
     uint64_t at = handle - CODE_HANDLE(0);
     return at % 16 ? UINT64_MAX : at / 16;
 }
 
-/* code_inst.target of memory operations and address moves: flags, and from bit 8 which of the
- * warp's windows the instruction uses (an instruction mostly stays in one buffer). */
+/* code_inst.target of memory operations and address moves: flags, and from bit 8 on the index of
+ * the warp's window that the instruction uses (an instruction mostly stays in one buffer). */
 enum {
-    CODE_FRAME_LOCAL = 1, /* offset counts from the frame's local memory */
-    CODE_CONSTANT = 2,    /* reads .const, which lies in global memory but has caches of its own */
+    CODE_FRAME_LOCAL = 1, /* the offset counts from the frame's local memory */
+    CODE_CONSTANT = 2,    /* reads .const, which lies in global memory but has its own caches */
 };
 #define CODE_WINDOWS 16
 #define CODE_WINDOW(i) ((uint32_t)(i)->target >> 8 & (CODE_WINDOWS - 1))
 
-/* Shared memory of the system, behind the block's own; only for kernels that ask where it is
- * (cooperative groups of several warps, in debug builds). */
+/* Shared memory reserved for the system, behind the block's own. Only kernels that ask for its
+ * address have it (cooperative groups of several warps, in debug builds). */
 #define CODE_RESERVED_BYTES 1024
-/* Within it, what %reserved_smem_offset_0 and _1 name. */
+/* Size of a part of it; %reserved_smem_offset_0 and _1 name the parts. */
 #define CODE_RESERVED_PART 256
 
-/* code_inst.target of barrier.cluster: the barrier behind the 16 of the language. */
+/* code_inst.target of barrier.cluster: the barrier after the 16 of the language. */
 #define CODE_CLUSTER_BARRIER 16
-/* Of wgmma.wait_group: that of the warp's group of four. */
+/* code_inst.target of wgmma.wait_group: the barrier of the warp's group of four. */
 #define CODE_GROUP_BARRIER 17
 
 struct code_elem {
@@ -64,19 +64,19 @@ struct code_arg {
     uint32_t offset, bytes;
 };
 
-/* The uses of an instruction about a texture or surface, each in its place; CODE_NO_SLOT where it
- * has none. The handle is in slot a. */
+/* Uses of a texture or surface instruction, each at a fixed index; CODE_NO_SLOT if the instruction
+ * lacks it. The handle is in slot a. */
 enum code_texture_use {
     CODE_TEXTURE_LAYER,
-    CODE_TEXTURE_AT,                                 /* up to three coordinates */
-    CODE_TEXTURE_LEVEL = CODE_TEXTURE_AT + 3,        /* or */
-    CODE_TEXTURE_GRAD = CODE_TEXTURE_LEVEL,          /* of x, then of y: up to three each; or */
-    CODE_TEXTURE_VALUE = CODE_TEXTURE_LEVEL,         /* what is stored: up to four */
+    CODE_TEXTURE_AT,                          /* up to three coordinates */
+    CODE_TEXTURE_LEVEL = CODE_TEXTURE_AT + 3, /* level; the next two share its index */
+    CODE_TEXTURE_GRAD = CODE_TEXTURE_LEVEL,   /* gradients of x, then of y: up to three each */
+    CODE_TEXTURE_VALUE = CODE_TEXTURE_LEVEL,  /* value to store: up to four */
     CODE_TEXTURE_OFFSET = CODE_TEXTURE_GRAD + 2 * 3, /* up to three */
     CODE_TEXTURE_USES = CODE_TEXTURE_OFFSET + 3,
 };
 
-/* Behind code_inst.extra. Vector elements, and what calls and jump tables need. */
+/* Data behind code_inst.extra: vector elements, and data of calls, jump tables and others. */
 struct code_extra {
     struct code_elem *defs, *uses; /* registers beyond the instruction's own fields */
     uint32_t def_count, use_count;
@@ -86,11 +86,11 @@ struct code_extra {
     uint32_t arg_count, ret_count;
     int32_t func; /* index in the module; -1: the handle is in slot a */
     enum code_native native;
-    const struct ptx_matrix *matrix;   /* what lanes hold together, or NULL */
-    const struct fragment_tile *tile;  /* of wmma.load and wmma.store */
-    code_handler *together;            /* runs it when all lanes of the warp are there */
-    code_handler *at_once;             /* shfl: runs it when all lanes come in one split */
-    const struct ptx_texture *texture; /* of an instruction about one, or NULL */
+    const struct ptx_matrix *matrix;  /* the matrix that the lanes hold together, or NULL */
+    const struct fragment_tile *tile; /* for wmma.load and wmma.store */
+    code_handler *together; /* runs the instruction when all lanes of the warp are there */
+    code_handler *at_once;  /* shfl: runs the instruction when all lanes arrive in one split */
+    const struct ptx_texture *texture; /* form of a texture or surface instruction, or NULL */
 };
 
 struct code_formal {
@@ -99,37 +99,38 @@ struct code_formal {
 
 struct code_func {
     const struct ptx_func *ptx;
-    struct code_inst *insts; /* count + 1: an exit is appended */
+    struct code_inst *insts; /* count + 1 items: an exit is appended */
     uint32_t count;
     unsigned char *consts; /* 64-byte aligned */
     uint32_t const_bytes;
-    uint32_t reg_bytes;   /* of a frame, without the slack */
+    uint32_t reg_bytes;   /* of a frame, without CODE_SLACK */
     uint32_t local_bytes; /* of a lane, multiple of 16 */
-    uint32_t local_align; /* of its local memory in a lane's stack: a power of two, 16 or more */
+    uint32_t local_align; /* of the local memory in a lane's stack: a power of two, at least 16 */
     struct code_formal *params, *rets;
     uint32_t param_count, ret_count;
-    bool stack;        /* it takes more of the stack while it runs */
+    bool stack;        /* the function uses alloca */
     uint32_t pressure; /* 32-bit registers alive at once */
 };
 
 struct code_kernel {
     struct code_module *module;
     const char *name;
-    struct code_func **funcs; /* by the module's index; NULL: not decoded */
+    struct code_func **funcs; /* by the function's index in the module; NULL: not decoded */
     uint32_t func_count;
     struct code_func *entry;
     uint32_t shared_bytes;   /* static */
     uint32_t dynamic_offset; /* where dynamic shared memory begins */
-    uint32_t shared_align;   /* of the whole: that of its most demanding variable */
+    uint32_t shared_align;   /* of all shared memory: the largest alignment of a variable */
     uint32_t const_bytes;
-    uint32_t local_bytes; /* of a lane, on the longest path of calls; with recursion 0 */
-    uint32_t local_align; /* of a lane's stack: that of its most demanding function */
-    bool reserved;        /* uses the shared memory that the system reserves */
-    bool recursive;       /* or calls through pointers: the depth is unknown */
+    uint32_t local_bytes; /* of a lane, on the longest path of calls; 0 with recursion */
+    uint32_t local_align; /* of a lane's stack: the largest alignment of a function */
+    bool reserved;        /* uses the shared memory reserved for the system */
+    bool recursive;       /* recursion or calls through pointers: the depth is unknown */
     bool nests;           /* calls the device runtime */
     bool launches_graphs;
-    bool prints, allocates; /* it, or what it may launch, calls printf; malloc or free */
-    bool *launches;         /* kernels whose address its functions take, by the module's index */
+    /* the kernel, or one that it may launch, calls printf; malloc or free */
+    bool prints, allocates;
+    bool *launches; /* kernels whose address the functions take, by index in the module */
     struct arena *arena;
     struct code_kernel *next;
 };

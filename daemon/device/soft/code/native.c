@@ -22,7 +22,8 @@ static bool begins(const char *name, const char *with) {
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* "MemsetAsync" of __cudaCDP2MemsetAsync_ptsz: how long it is; NULL when the name is not such. */
+/* Finds "MemsetAsync" in __cudaCDP2MemsetAsync_ptsz, and its length. Returns NULL for names of
+ * other forms. */
 static const char *cdp_name(const char *name, size_t *bytes) {
     static const char twin[] = "_ptsz";
     const char *from = begins(name, "__cudaCDP2") ? name + 10

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions that kernels call and nobody defines in PTX: those of the system, the launch of graphs,
- * and the device runtime's (cudadevrt), which programs know as cudaX, and what nvcc 12 and newer
- * compiles as __cudaCDP2X, each with a twin _ptsz that means the thread's own default stream.
+ * Functions that kernels call but PTX does not define: the system's, the launch of graphs, and
+ * those of the device runtime (cudadevrt). Programs know the latter as cudaX; nvcc 12 and newer
+ * compiles them as __cudaCDP2X. Each has a twin _ptsz, which uses the thread's own default stream.
  */
 #ifndef DAEMON_DEVICE_SOFT_CODE_NATIVE_H
 #define DAEMON_DEVICE_SOFT_CODE_NATIVE_H
@@ -11,7 +11,7 @@
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
-/* X(name, bytes of each parameter): a dim3 has 12. */
+/* X(name, bytes of each parameter). A dim3 has 12 bytes. */
 #define NATIVE_SYSTEM(X) \
     X(vprintf, 8, 8)     \
     X(malloc, 8)         \
@@ -62,21 +62,21 @@ enum code_native {
 #undef X
 };
 
-/* What a declaration stands for: by its name and the sizes of its parameters. NATIVE_NONE for what
- * is defined, and for all other names. */
+/* Finds the function of a declaration by name and parameter sizes. NATIVE_NONE if the function is
+ * defined or the name is unknown. */
 enum code_native native_find(const struct ptx_func *f);
 
-/* The device runtime's, which a grid needs more for than its own launch. */
+/* True for functions of the device runtime, which need more state of a grid than its own launch. */
 static inline bool native_is_cdp(enum code_native native) {
     return native > NATIVE_GraphLaunch;
 }
 
-/* Gives or takes memory of the client's heap. */
+/* True if the function allocates from or frees to the client's heap. */
 static inline bool native_uses_heap(enum code_native native) {
     return native == NATIVE_malloc || native == NATIVE_Malloc;
 }
 
-/* The name is CUDA's own, so that nobody but CUDA could define it. */
+/* True if the name is reserved for CUDA, so that only CUDA could define it. */
 bool native_is_cudas(const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels: finds what one can call, lays out its shared memory and has it decoded, on first use.
+ * Kernels. On a kernel's first use, finds the functions that it can call, lays out its shared
+ * memory and decodes it.
  */
 #include "daemon/device/soft/decode/code_kernel.h"
 
@@ -17,16 +18,17 @@
 #include "daemon/device/soft/module/names.h"
 #include "daemon/device/soft/ptx/ptx_parse.h"
 
-#define CODE_SHARED_MAX (1u << 20) /* static shared memory: far above any GPU's */
+#define CODE_SHARED_MAX (1u << 20) /* limit of static shared memory, far above any GPU's */
 
-/* What a kernel reaches, as a work list over functions. */
+/* Everything that a kernel can reach, as a work list of functions. */
 struct code_reach {
     struct code_module *m;
     uint32_t *list, count;
-    bool *seen, *optional; /* optional: only by pointer, so that it may stay undecoded */
+    /* optional: reached only through pointers, so that the function may stay undecoded */
+    bool *seen, *optional;
     bool indirect, reserved;
     bool *shared_seen; /* by module variable */
-    bool *launches;    /* kernels whose address they take */
+    bool *launches;    /* kernels whose address the functions take */
 };
 
 static void code_reach_add(struct code_reach *r, uint32_t func, bool optional) {
@@ -77,7 +79,8 @@ static int code_place_shared(struct code_kernel *k, struct ptx_var *v) {
     return 0;
 }
 
-/* Arrays of unknown size: all of them are the dynamic part, as aligned as any of them asks. */
+/* Aligns the dynamic shared memory for an array of unknown size. All such arrays share the dynamic
+ * memory, which has the largest alignment that any of them asks for. */
 static int code_align_dynamic(struct code_kernel *k, struct ptx_var *v) {
     uint64_t align = code_var_align(v);
     if (align > 4096) return ERR_ILLEGAL_INSTRUCTION;
@@ -91,7 +94,8 @@ static int code_set_dynamic(struct code_kernel *k, struct ptx_var *v) {
     return 0;
 }
 
-/* Calls `fn` for the kernel's variables in shared memory, those of its own functions last. */
+/* Calls `fn` for the kernel's variables in shared memory; the functions' own variables come
+ * last. */
 static int code_each_shared(struct code_reach *r, struct code_kernel *k, bool dynamic,
                             int (*fn)(struct code_kernel *, struct ptx_var *)) {
     struct ptx_module *m = r->m->ptx;
@@ -107,7 +111,8 @@ static int code_each_shared(struct code_reach *r, struct code_kernel *k, bool dy
     return err;
 }
 
-/* Static variables first; arrays of unknown size all begin behind them, at the dynamic part. */
+/* Lays out shared memory: static variables first, then the dynamic part, where all arrays of
+ * unknown size begin. */
 static int code_shared(struct code_reach *r, struct code_kernel *k) {
     k->reserved = r->reserved;
     k->shared_align = 16;
@@ -124,21 +129,21 @@ static int code_decode_all(struct code_reach *r, struct code_kernel *k, char *wh
         uint32_t f = r->list[n];
         struct code_func *code = NULL;
         int err = decoded_get(r->m, f, &code, why, why_bytes);
-        if (err && r->optional[f] && err != -ENOMEM) continue; /* faults if it is ever called */
+        if (err && r->optional[f] && err != -ENOMEM) continue; /* a call of this function faults */
         if (err) return err;
         k->funcs[f] = code;
     }
     return 0;
 }
 
-/* What a frame of `f` may need for its alignment, beyond its bytes. */
+/* Bytes that a frame of `f` may need for its alignment, in addition to its own bytes. */
 static uint64_t code_padding(const struct code_func *f) {
     return f ? f->local_align - 16u : 0;
 }
 
-/* Bytes of local memory on the longest path of calls from `f` on; sets `recursive` on a cycle. */
+/* Bytes of local memory on the longest path of calls from `f` on. Sets `recursive` on a cycle. */
 static uint64_t code_depth(struct code_kernel *k, uint32_t f, uint64_t *known, uint32_t depth) {
-    enum { BUSY = 1 }; /* known: 0 not yet, 1 on the path, else bytes + 2 */
+    enum { BUSY = 1 }; /* known[]: 0 unknown, 1 on the path, else bytes + 2 */
     if (!k->funcs[f]) return 0;
     if (known[f] == BUSY || depth > 1000) {
         k->recursive = true;
@@ -148,7 +153,8 @@ static uint64_t code_depth(struct code_kernel *k, uint32_t f, uint64_t *known, u
     known[f] = BUSY;
     uint64_t most = 0;
     const struct code_func *code = k->funcs[f];
-    const struct code_names *names = k->module->names[f]; /* which was decoded, so they are there */
+    /* not NULL, since the function was decoded */
+    const struct code_names *names = k->module->names[f];
     k->recursive |= names->indirect;
     for (uint32_t i = 0; i < names->calls.count; i++) {
         uint32_t callee = names->calls.items[i];
@@ -226,7 +232,7 @@ static struct code_kernel *new_kernel(struct code_module *m, const struct ptx_fu
     return k;
 }
 
-/* The kernel alone, decoded now or before. */
+/* Returns the kernel, decoded now or before, without the kernels that it may launch. */
 static int decode_kernel(struct code_module *m, const struct ptx_func *f, struct code_kernel **out,
                          char *why, size_t why_bytes) {
     *out = find_kernel(m, f->name);
@@ -256,7 +262,7 @@ static int survey_one(struct code_module *m, uint32_t i) {
     return l->why ? 0 : -ENOMEM;
 }
 
-/* The first that `k` names and that cannot run; NULL: none. */
+/* Returns the first kernel that `k` names and that cannot run, or NULL. */
 static const struct code_launchable *first_refused(const struct code_module *m,
                                                    const struct code_kernel *k) {
     for (uint32_t i = 0; i < k->func_count; i++)
@@ -264,7 +270,7 @@ static const struct code_launchable *first_refused(const struct code_module *m,
     return NULL;
 }
 
-/* Who names one that cannot run cannot run, until there is nobody more. */
+/* A kernel that names one that cannot run cannot run either. Repeats until no more are found. */
 static int spread_refusals(struct code_module *m) {
     for (bool again = true; again;) {
         again = false;
@@ -282,7 +288,8 @@ static int spread_refusals(struct code_module *m) {
     return 0;
 }
 
-/* All whose address is known, since it may be any of them. Done once; never changed again. */
+/* Decodes all kernels whose address is taken, since a launch may be of any of them. Done once; the
+ * result never changes. */
 static int survey_launchable(struct code_module *m) {
     int err = 0;
     if (m->launchable) return 0;
@@ -297,7 +304,7 @@ static int survey_launchable(struct code_module *m) {
     return err;
 }
 
-/* 0 if all that it names can be launched. */
+/* Returns 0 if all kernels that `k` names can be launched. */
 static int check_launches(struct code_module *m, const struct code_kernel *k, char *why,
                           size_t why_bytes) {
     int err = survey_launchable(m);
@@ -307,7 +314,7 @@ static int check_launches(struct code_module *m, const struct code_kernel *k, ch
     return of->err;
 }
 
-/* Adds what the kernels do that it may launch, and those that they may launch in turn. */
+/* Adds the properties of the kernels that `k` may launch, and that these may launch in turn. */
 static void add_calls(const struct code_module *m, struct code_kernel *k) {
     for (uint32_t i = 0; i < m->ptx->func_count; i++) {
         const struct code_kernel *launched = m->launchable[i].kernel;

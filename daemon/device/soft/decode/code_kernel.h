@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels of a module, decoded when they are asked for first. Threads: asked for by one
- * at a time; executed by many, which change nothing in them.
+ * Kernels of a module, decoded on first use. Threads: one at a time asks for a kernel; many may
+ * execute it, which does not change the kernel.
  */
 #ifndef DAEMON_DEVICE_SOFT_DECODE_CODE_KERNEL_H
 #define DAEMON_DEVICE_SOFT_DECODE_CODE_KERNEL_H
@@ -13,10 +13,11 @@
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
 struct code_module;
-struct code_kernel; /* of its module, which ends it */
+struct code_kernel; /* owned by its module */
 
-/* Decodes the kernel and all it can call. ERR_NOT_FOUND; ERR_ILLEGAL_INSTRUCTION with `why` naming
- * opcode, kernel and line when it needs something that is not supported. */
+/* Decodes the kernel and all functions that it can call. Errors: ERR_NOT_FOUND;
+ * ERR_ILLEGAL_INSTRUCTION if the kernel needs something that is not supported, with `why` naming
+ * opcode, kernel and line. */
 int code_kernel_get(struct code_module *m, const char *name, struct code_kernel **out, char *why,
                     size_t why_bytes);
 

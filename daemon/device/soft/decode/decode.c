@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A PTX function into code: places its local memory, lowers each instruction, allocates registers
- * and turns branch targets into indices of the code.
+ * Turns a PTX function into code: places its local memory, lowers each instruction, allocates
+ * registers and turns branch targets into indices of the code.
  */
 #include "daemon/device/soft/decode/decode.h"
 
@@ -71,7 +71,7 @@ static void add_registers(struct lowering *l) {
     l->reg_count = f->reg_count;
 }
 
-/* Lowers all instructions; `map` tells where each of them begins in the code. */
+/* Lowers all instructions. `map` gets the index in the code at which each of them begins. */
 static void lower_body(struct lowering *l, int32_t *map) {
     for (uint32_t i = 0; i < l->func->inst_count && !l->err; i++) {
         map[i] = (int32_t)l->count;
@@ -79,7 +79,7 @@ static void lower_body(struct lowering *l, int32_t *map) {
     }
     map[l->func->inst_count] = (int32_t)l->count;
     l->inst = NULL;
-    struct code_inst end = {.op = PTX_OP_ret}; /* falling off the end returns */
+    struct code_inst end = {.op = PTX_OP_ret}; /* reaching the end of the function returns */
     end.d = end.a = end.b = end.c = end.e = end.d2 = end.pred = CODE_NO_SLOT;
     lowering_emit(l, &end);
 }
@@ -97,7 +97,7 @@ static void resolve_targets(struct lowering *l, const int32_t *map) {
     }
 }
 
-/* Moves the finished parts into the arena. */
+/* Copies the finished parts into the arena. */
 static void keep_result(struct lowering *l, struct code_func *out) {
     struct arena *a = l->arena;
     out->count = l->count - 1;

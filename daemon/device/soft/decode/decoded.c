@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list for each function, which mostly has one item: kernels have few layouts among them.
+ * A list of decoded versions for each function. It mostly has one item, since the kernels of a
+ * module have few different layouts.
  */
 #include "daemon/device/soft/decode/decoded.h"
 
@@ -14,13 +15,13 @@
 
 struct decoded {
     struct decoded *next;
-    struct code_func *code; /* NULL: it cannot be decoded */
+    struct code_func *code; /* NULL: the function cannot be decoded */
     int err;
     const char *why;
-    uint64_t offsets[]; /* of the shared variables that it names, then of its own */
+    uint64_t offsets[]; /* of the shared variables that the function names, then of its own */
 };
 
-/* Its own variables in shared memory are few, and each is somebody's. */
+/* Counts the function's own variables in shared memory, which are few. */
 static uint32_t own_count(const struct ptx_func *f) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < f->var_count; i++)
@@ -28,7 +29,7 @@ static uint32_t own_count(const struct ptx_func *f) {
     return n;
 }
 
-/* Where they lie now: as many as there are names and own ones. */
+/* Writes the present offsets of the named and the own shared variables to `out`. */
 static void note_offsets(const struct ptx_module *ptx, const struct names_list *named,
                          const struct ptx_func *f, uint64_t *out) {
     for (uint32_t i = 0; i < named->count; i++)
@@ -46,7 +47,8 @@ static bool lies_alike(const struct ptx_module *ptx, const struct names_list *na
     return true;
 }
 
-/* Out of memory is nothing to remember. */
+/* Decodes the function with the present offsets. NULL when out of memory: no failure is recorded
+ * then. */
 static struct decoded *decode_now(struct code_module *m, uint32_t func,
                                   const struct names_list *named, char *why, size_t why_bytes) {
     struct ptx_func *f = m->ptx->funcs[func];

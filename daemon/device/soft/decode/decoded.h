@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions of a module that were decoded: once for all kernels in which the variables in
- * shared memory that a function names lie at the same places, for these are in its code.
+ * The decoded functions of a module. A function's code contains the offsets of the variables in
+ * shared memory that it names. Kernels in which these offsets are equal share the code.
  *
  * Owner: the module. Thread: the worker's.
  */
@@ -14,8 +14,8 @@
 struct code_func;
 struct code_module;
 
-/* The function's code, decoded now or before, where its variables lie as their `offset` says.
- * Errors as decode_func's; one that was found before comes with the same `why`. */
+/* Returns the function's code for the present `offset` of its variables, decoded now or before.
+ * Errors are those of decode_func; an error found before returns with the same `why`. */
 int decoded_get(struct code_module *m, uint32_t func, struct code_func **out, char *why,
                 size_t why_bytes);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Register allocation: liveness over basic blocks, then a linear scan that gives registers whose
- * lives do not overlap the same slot. A lane sees its own control flow only, and slots are written
- * lane by lane, so what is right for one thread is right for a diverged warp: as long as a lane's
- * part of a slot is the same bytes for all registers that ever have it. Slots are therefore shared
- * among registers of one layout only.
+ * Register allocation: computes liveness over basic blocks, then by a linear scan gives registers
+ * whose lives do not overlap the same slot. A lane sees only its own control flow, and slots are
+ * written lane by lane. So an allocation that is right for one thread is right for a diverged warp,
+ * as long as a lane's part of a slot is the same bytes for all registers that share the slot.
+ * Therefore only registers of one layout share slots.
  */
 #include "daemon/device/soft/decode/regalloc.h"
 
@@ -17,27 +17,29 @@
 
 #define NOT_CROSSING (-1)
 
-/* Above this many words of bit sets every register gets a slot of its own (hostile sizes). */
+/* Limit on the words of the bit sets. Above it (hostile sizes) every register gets its own slot. */
 #define REGALLOC_MAX_WORDS (4u << 20)
 
 struct regalloc {
     struct code_func *f;
     const uint8_t *bytes;
     uint32_t regs;
-    int32_t *crosses;     /* by register: its place in sets, or NOT_CROSSING; `crossing` of them */
-    int32_t *crossing_by; /* by place: the register */
-    uint32_t crossing, words; /* words of a set */
+    /* by register: its index in the sets, or NOT_CROSSING; `crossing` registers have one */
+    int32_t *crosses;
+    int32_t *crossing_by;     /* by index in the sets: the register */
+    uint32_t crossing, words; /* words: of a set */
     uint32_t block_count;
-    uint32_t *block_start; /* block_count + 1 */
+    uint32_t *block_start; /* block_count + 1 items */
     uint32_t *block_of;    /* by instruction */
     uint64_t *use, *def, *in, *out;
-    int32_t *start, *end; /* of each register's life; start INT32_MAX: never seen */
+    /* bounds of each register's life; start INT32_MAX: the register is unused */
+    int32_t *start, *end;
     int32_t *place;
 };
 
 typedef void regalloc_visit_fn(struct regalloc *r, int32_t *slot, bool def, uint32_t at);
 
-/* Calls `fn` for each register field: sources first. A guarded or partial write also reads. */
+/* Calls `fn` for each register field, sources first. A guarded or partial write also reads. */
 static void visit_slots(struct regalloc *r, uint32_t at, regalloc_visit_fn *fn) {
     struct code_inst *i = &r->f->insts[at];
     const struct code_extra *x = i->extra;
@@ -60,9 +62,9 @@ static void put(uint64_t *set, int32_t v) {
     set[v >> 6] |= 1ull << (v & 63);
 }
 
-/* Most registers live within one block. Only one that some block reads before it has surely written
- * it can be alive where blocks meet, and only those are in the sets. Until all are known `start`
- * has the block that wrote a register last, from 1 on. */
+/* Finds the registers that can be alive between blocks: those that some block reads before it has
+ * certainly written them. Only these are in the sets; most registers live within one block. Until
+ * all are known, `start` holds the last block that wrote a register, counted from 1. */
 static void look_across(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
     int32_t v = *slot, block = (int32_t)r->block_of[at] + 1;
     bool guarded = r->f->insts[at].pred != CODE_NO_SLOT;
@@ -105,7 +107,8 @@ static bool leaves_block(const struct code_inst *i) {
 
 static void find_blocks(struct regalloc *r) {
     uint32_t n = r->f->count + 1;
-    unsigned char *first = (unsigned char *)r->block_of; /* borrowed: bytes fit in its space */
+    /* reuses the array: bytes fit in its space */
+    unsigned char *first = (unsigned char *)r->block_of;
     memset(first, 0, n);
     first[0] = 1;
     for (uint32_t k = 0; k < n; k++) {
@@ -162,7 +165,8 @@ static bool flow(struct regalloc *r, uint32_t b) {
     return changed;
 }
 
-/* Lives as intervals of instruction indices: what is alive at a block's edge spans it. */
+/* Computes lives as intervals of instruction indices. A register that is alive at a block's edge
+ * lives up to that edge. */
 static int find_lives(struct regalloc *r) {
     size_t set = (size_t)r->block_count * r->words;
     if (set > REGALLOC_MAX_WORDS) {
@@ -198,8 +202,8 @@ static int find_lives(struct regalloc *r) {
     return 0;
 }
 
-/* How the lanes lie in a slot. A predicate's are bits of one word, those of the others lie their
- * width apart, and a sink's lie as the instruction that writes there has it. */
+/* Layout of the lanes in a slot. A predicate's lanes are bits of one word; other lanes lie their
+ * width apart. A sink's lanes lie as the instruction that writes them has them. */
 enum regalloc_layout {
     REGALLOC_PRED,
     REGALLOC_16,
@@ -226,7 +230,7 @@ static uint32_t slot_bytes(enum regalloc_layout layout) {
     return lane[layout] * WARP_LANES;
 }
 
-/* What a register counts in the kernel's pressure, in registers of 32 bits. */
+/* Weight of a register in the kernel's register pressure, in 32-bit registers. */
 static uint32_t slot_words(enum regalloc_layout layout) {
     static const uint32_t words[REGALLOC_LAYOUTS] = {0, 1, 1, 2, 4, 0};
     return words[layout];
@@ -250,8 +254,8 @@ static bool ends_before(const void *keys, uint32_t a, uint32_t b) {
     return end[a] < end[b];
 }
 
-/* Registers whose lives ended before `at` give their slots back. One whose life ends there does
- * not: an instruction may write a destination before it has read all its sources. */
+/* Frees the slots of registers whose lives ended before `at`. A life that ends at `at` keeps its
+ * slot: an instruction may write a destination before it has read all its sources. */
 static void expire(struct regalloc_scan *s, int32_t at) {
     const struct regalloc *r = s->r;
     while (s->alive.count && r->end[s->alive.items[0]] < at) {
@@ -295,7 +299,7 @@ static int scan_in_order(struct regalloc *r, const int32_t *order, uint32_t coun
     return s.top > CODE_FRAME_MAX ? ERR_ILLEGAL_INSTRUCTION : 0;
 }
 
-/* Registers by the start of their lives: a counting sort over instruction indices. */
+/* Sorts registers by the start of their lives: a counting sort over instruction indices. */
 static int sort_and_scan(struct regalloc *r) {
     uint32_t n = r->f->count + 2, count = 0;
     uint32_t *at = calloc(n + 1, sizeof(*at));
@@ -342,7 +346,8 @@ int regalloc_run(struct code_func *f, const uint8_t *bytes, uint32_t reg_count) 
     if (!err) err = sort_and_scan(&r);
     for (uint32_t k = 0; !err && k < n; k++)
         visit_slots(&r, k, rewrite);
-    /* Call arguments repeat the slots of uses and defs; those were rewritten, these follow. */
+    /* Call arguments repeat the slots of uses and defs, which have been rewritten; update them too.
+     */
     for (uint32_t k = 0; !err && k < n; k++) {
         const struct code_extra *x = f->insts[k].extra;
         if (!x || (!x->args && !x->rets)) continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Places of registers in a frame.
+ * Assigns registers to positions in a frame.
  */
 #ifndef DAEMON_DEVICE_SOFT_DECODE_REGALLOC_H
 #define DAEMON_DEVICE_SOFT_DECODE_REGALLOC_H
@@ -9,8 +9,9 @@
 
 #include "daemon/device/soft/code/func.h"
 
-/* The slot of register `v` during decoding is v itself; this gives each its place in the frame.
- * `bytes` has the width of every register (0: predicate; or CODE_SINK). Fills reg_bytes and
- * pressure. */
+/* During decoding the slot of register `v` is v itself; this gives each register its position in
+ * the frame. `bytes` has the width of every register (0: predicate; or CODE_SINK). Fills reg_bytes
+ * and pressure. */
 int regalloc_run(struct code_func *f, const uint8_t *bytes, uint32_t reg_count);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One PTX instruction into executable ones, appended.
+ * Lowers one PTX instruction: appends the executable instructions that it becomes.
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWER_H

@@ -13,7 +13,7 @@ static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* A mask of 16 bits behind the other operands: of blocks that get a copy, or of bytes. */
+/* Adds a 16-bit mask after the other operands: of blocks that get a copy, or of bytes. */
 static void use_mask(struct lowering *l, struct code_inst *c, const struct ptx_operand *o) {
     struct code_extra *x = lowering_extra(l, c, 0, 1);
     if (!x) return;
@@ -24,7 +24,7 @@ static void use_mask(struct lowering *l, struct code_inst *c, const struct ptx_o
 /* ---- tensors ----------------------------------------------------------------------------------
  */
 
-/* [map, {coordinates}]: the map's address. */
+/* Address of the map in [map, {coordinates}]. */
 static int32_t map_address(struct lowering *l, const struct ptx_operand *o) {
     struct ptx_operand plain = *o;
     plain.elem_count = 0;
@@ -33,7 +33,7 @@ static int32_t map_address(struct lowering *l, const struct ptx_operand *o) {
     return operand_source(l, &plain, 8, false);
 }
 
-/* {a, b, ...}, or one alone. */
+/* Adds the numbers of {a, b, ...}, or of a single operand. */
 static void numbers(struct lowering *l, const struct ptx_operand *o, uint32_t count, uint8_t bytes,
                     struct code_extra *x) {
     const bool list = o && o->kind == PTX_OPND_VEC;
@@ -44,12 +44,13 @@ static void numbers(struct lowering *l, const struct ptx_operand *o, uint32_t co
             (struct code_elem){operand_source(l, list ? &o->elems[k] : o, bytes, false), bytes};
 }
 
-/* Groups of two blocks are tcgen05's; im2col::w counts pixels in another way. */
+/* True if the form is supported. Excluded are groups of two blocks, which belong to tcgen05, and
+ * im2col::w, which counts pixels in another way. */
 static bool has_tensor_form(const char *text, uint32_t rank) {
     return rank >= 1 && rank <= 5 && !strstr(text, "im2col::w") && !strstr(text, "cta_group");
 }
 
-/* `text` behind "tensor.": "2d.shared::cluster.global.tile...". */
+/* `text` follows "tensor.", for example "2d.shared::cluster.global.tile...". */
 static void lower_tensor(struct lowering *l, struct code_inst *c, const char *text) {
     const bool up = begins(text + 3, "shared"), masked = strstr(text, ".multicast::cluster");
     const bool rows = strstr(text, ".tile::"), columns = strstr(text, ".im2col");
@@ -73,7 +74,8 @@ static void lower_tensor(struct lowering *l, struct code_inst *c, const char *te
     c->run = tensor_copy;
 }
 
-/* How many bytes at the ends of what is copied are ignored stands before the barrier. */
+/* Adds the operands that say how many bytes at both ends of the copy are ignored; they precede the
+ * barrier. */
 static void use_ends(struct lowering *l, struct code_inst *c) {
     struct code_extra *x = lowering_extra(l, c, 0, 2);
     if (!x) return;
@@ -85,7 +87,7 @@ static void use_ends(struct lowering *l, struct code_inst *c) {
 void lower_bulk(struct lowering *l, struct code_inst *c) {
     const char *text = strstr(l->inst->text, ".bulk.") + strlen(".bulk.");
     const bool up = begins(text, "shared"), down = begins(text, "global.");
-    c->run = move_select(c); /* nothing to do, unless it moves something */
+    c->run = move_select(c); /* does nothing, unless a form below moves data */
     if (begins(text, "commit_group") || begins(text, "wait_group") || begins(text, "prefetch."))
         return;
     if (begins(text, "tensor.")) return lower_tensor(l, c, text + strlen("tensor."));
@@ -109,7 +111,7 @@ bool lower_is_async(const struct ptx_inst *i) {
     return i->operand_count == 3 && strstr(i->text, ".async.");
 }
 
-/* A place in the cluster's shared memory: an offset, or a generic address. */
+/* Lowers an address in the cluster's shared memory: an offset, or a generic address. */
 static int32_t place(struct lowering *l, struct code_inst *c, uint32_t k, uint32_t flag) {
     const struct ptx_operand *o = ptx_operand_at(l->inst, k);
     if (l->inst->space == PTX_CLUSTER || o->var) c->vec |= (uint8_t)flag;
@@ -137,7 +139,7 @@ bool lower_is_fill(const struct ptx_inst *i) {
     return begins(i->text, "st.bulk");
 }
 
-/* [to], bytes, 0 */
+/* Operands: [to], bytes, 0. */
 void lower_fill(struct lowering *l, struct code_inst *c) {
     const struct ptx_operand *to = ptx_operand_at(l->inst, 0), *value = ptx_operand_at(l->inst, 2);
     c->vec = l->inst->space == PTX_SHARED || to->var ? CODE_BULK_TO : 0;

@@ -14,7 +14,7 @@ struct parts {
     struct ptx_matrix matrix;
     struct fragment_tile tile;
     struct code_extra extra;
-    struct code_elem elems[]; /* of defs, then of uses */
+    struct code_elem elems[]; /* defs, then uses */
 };
 
 static uint32_t bytes_of(struct ptx_fragment f) {
@@ -28,7 +28,7 @@ static int32_t destination(struct lowering *l, const struct ptx_operand *o, uint
     return slot;
 }
 
-/* The registers of a list (or a single one). */
+/* Lowers the registers of a list, or a single one. */
 static void registers(struct lowering *l, const struct ptx_operand *o, struct ptx_fragment f,
                       bool written, struct code_elem *elems) {
     bool list = o->kind == PTX_OPND_VEC;
@@ -53,7 +53,7 @@ static void use(struct lowering *l, struct parts *p, const struct ptx_operand *o
     p->extra.use_count += f.regs;
 }
 
-/* Behind the fragments; which lanes have it is in offset. */
+/* Adds the metadata after the fragments; `offset` gets the lanes that have it. */
 static void metadata(struct lowering *l, struct code_inst *c, struct parts *p) {
     const struct ptx_operand *selector = ptx_operand_at(l->inst, 5);
     if (selector->kind != PTX_OPND_IMM || selector->imm > 3)
@@ -62,7 +62,7 @@ static void metadata(struct lowering *l, struct code_inst *c, struct parts *p) {
     c->offset = (int64_t)(selector->imm % (4u / p->matrix.sparse));
 }
 
-/* The last six that are read: for a and for b their scales, which byte and which lane. */
+/* Adds a scale, its byte and its lane. Two scales, of a and of b, are the last six values read. */
 static void scale(struct lowering *l, struct parts *p, uint32_t k) {
     const struct ptx_operand *list = ptx_operand_at(l->inst, k + 1);
     use(l, p, ptx_operand_at(l->inst, k), (struct ptx_fragment){PTX_ELEMENT_B16, 1});

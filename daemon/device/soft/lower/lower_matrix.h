@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions on matrices that a warp holds together.
+ * Lowers instructions on matrices that a warp holds together.
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_MATRIX_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWER_MATRIX_H
 
 #include "daemon/device/soft/lower/lowering.h"
 
-/* Fills `c` for mma, wmma, ldmatrix, stmatrix, movmatrix: registers in extra's defs and uses (a, b,
- * c in order), the address in a and offset, the stride in b, all lanes as members in e. */
+/* Fills `c` for mma, wmma, ldmatrix, stmatrix, movmatrix. The registers go into extra's defs and
+ * uses (a, b, c in order), the address into a and offset, the stride into b. All lanes are members
+ * (e). */
 void lower_matrix(struct lowering *l, struct code_inst *c);
 
 #endif

@@ -57,8 +57,9 @@ void lower_mbarrier(struct lowering *l, struct code_inst *c) {
     c->run = mbarrier_select(what);
 }
 
-/* The copies before it are done. Without .noinc the arrival was not counted on: it adds one to
- * those that are pending and takes it off again, so that nothing happens. */
+/* Lowers cp.async.mbarrier.arrive. All copies before it are already done. Without .noinc the
+ * expected count does not include this arrival: the instruction adds one to the pending count and
+ * takes it off again, so nothing happens. */
 void lower_mbarrier_copies(struct lowering *l, struct code_inst *c) {
     c->space = l->inst->space;
     c->run = move_select(c);

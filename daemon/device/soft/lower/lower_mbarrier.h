@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Barriers in shared memory.
+ * Lowers operations on barriers in shared memory.
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_MBARRIER_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWER_MBARRIER_H
 
 #include "daemon/device/soft/lower/lowering.h"
 
-/* Fills `c` for mbarrier: the result in d, the address in a and offset, the operand behind it in b;
- * vec: of a wait, whether that is a parity. */
+/* Fills `c` for mbarrier: the result in d, the address in a and offset, the operand after the
+ * address in b. For a wait, vec says whether this operand is a parity. */
 void lower_mbarrier(struct lowering *l, struct code_inst *c);
 /* The same for cp.async.mbarrier.arrive. */
 void lower_mbarrier_copies(struct lowering *l, struct code_inst *c);

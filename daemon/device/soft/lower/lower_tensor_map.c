@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tensormap.replace is the store of a field (proto/cuda/tensor_map.h), tensormap.cp_fenceproxy a
- * copy of a map from shared to global memory. Nothing is asked of the other fields: between two
- * changes they need not fit each other. Who copies by the map asks (async/tensor.c).
+ * tensormap.replace stores a field of a map (proto/cuda/tensor_map.h); tensormap.cp_fenceproxy
+ * copies a map from shared to global memory. Other fields are not checked, since fields need not
+ * fit each other between two changes. A copy by the map checks them (async/tensor.c).
  */
 #include "daemon/device/soft/lower/lower_tensor_map.h"
 
@@ -17,14 +17,14 @@
 #include "daemon/device/soft/lower/operand.h"
 #include "proto/cuda/tensor_map.h"
 
-/* What is written, and how: PTX counts some things otherwise. */
+/* The field that is written, and how its value is converted: PTX counts some things differently. */
 struct field {
     const char *name;
-    uint8_t type;   /* of the store */
-    uint8_t at;     /* bytes */
-    uint8_t count;  /* the operand before the value says which of so many; 0: there is but one */
-    int8_t more;    /* added to the value: a rank is counted from 0, `last` is a size less one */
-    uint8_t values; /* literals that are known; 0: any value */
+    uint8_t type;   /* type of the store */
+    uint8_t at;     /* offset in bytes */
+    uint8_t count;  /* fields, the operand before the value selects one; 0: there is only one */
+    int8_t more;    /* added to the value: ranks count from 0, `last` is a size less one */
+    uint8_t values; /* number of known literals; 0: any value */
 };
 
 #define AT(member) offsetof(struct tensor_map, member)
@@ -75,7 +75,7 @@ static int32_t added(struct lowering *l, int32_t slot, int more) {
     return add.d;
 }
 
-/* A literal that PTX numbers, as the map has it. */
+/* Converts a literal from PTX's numbering to the map's. */
 static int32_t literal(struct lowering *l, const struct field *f, const struct ptx_operand *o) {
     struct ptx_operand value = *o;
     if (o->kind != PTX_OPND_IMM || o->imm >= f->values) {
@@ -94,7 +94,7 @@ static void replace(struct lowering *l, struct code_inst *c, const struct field 
         return lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
     if (f->count && ordinal >= f->count)
         return lowering_fail(l, ERR_INVALID_PTX, "a tensor has no such dimension");
-    if (f->type) c->op = PTX_OP_st; /* or there is nothing to change */
+    if (f->type) c->op = PTX_OP_st; /* otherwise there is nothing to change */
     c->type = f->type;
     c->vec = 1;
     c->d_bytes = bytes == 8 ? 8 : 4;
@@ -106,7 +106,7 @@ static void replace(struct lowering *l, struct code_inst *c, const struct field 
     c->run = f->type ? isa_select_access(c) : move_select(c);
 }
 
-/* [global], [shared], 128 */
+/* Operands: [global], [shared], 128. */
 static void hand_on(struct lowering *l, struct code_inst *c) {
     const struct ptx_operand *size = ptx_operand_at(l->inst, 2);
     if (l->inst->operand_count != 3 || size->kind != PTX_OPND_IMM ||

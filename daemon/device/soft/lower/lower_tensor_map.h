@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensor maps that kernels change, and hand on.
+ * Lowers the instructions by which kernels change and publish tensor maps.
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_TENSOR_MAP_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWER_TENSOR_MAP_H

@@ -17,12 +17,12 @@ struct parts {
     struct code_elem defs[DEFS], uses[CODE_TEXTURE_USES];
 };
 
-/* Of a vector, or the operand itself. */
+/* Element `k` of a vector, or the operand itself. */
 static const struct ptx_operand *element(const struct ptx_operand *o, uint32_t k) {
     return o->kind == PTX_OPND_VEC ? &o->elems[k] : o;
 }
 
-/* Bytes of a register's lane, where it is one. */
+/* Bytes of a lane: the register's if the operand is one, else `bytes`. */
 static uint32_t lane_bytes(struct lowering *l, const struct ptx_operand *o, uint32_t bytes) {
     uint32_t have = operand_reg_bytes(l, o);
     if (have > sizeof(uint64_t))
@@ -36,7 +36,7 @@ static void use(struct lowering *l, struct parts *p, uint32_t place, const struc
     p->uses[place].bytes = (uint8_t)lane_bytes(l, o, bytes);
 }
 
-/* [handle, {coordinates}] */
+/* Lowers [handle, {coordinates}]. */
 static void place(struct lowering *l, struct code_inst *c, struct parts *p,
                   const struct ptx_operand *o) {
     const struct ptx_operand handle = {.kind = PTX_OPND_ADDR, .reg = o->reg, .var = o->var};
@@ -56,7 +56,7 @@ static void place(struct lowering *l, struct code_inst *c, struct parts *p,
             element(&o->elems[0], k), 4, false);
 }
 
-/* `count` elements of an operand. */
+/* Adds `count` elements of an operand. */
 static void several(struct lowering *l, struct parts *p, uint32_t first,
                     const struct ptx_operand *o, uint32_t count) {
     for (uint32_t k = 0; k < count; k++)
@@ -79,7 +79,8 @@ static void result(struct lowering *l, struct code_inst *c, struct parts *p,
     }
 }
 
-/* Behind the coordinates and what says the level: an offset, what depths are compared with. */
+/* Adds the operands after the coordinates and the level: an offset, and a reference for depth
+ * comparison. */
 static void more(struct lowering *l, struct parts *p, uint32_t at, uint32_t dims) {
     const struct ptx_operand *o = ptx_operand_at(l->inst, at);
     bool offset = o->kind == PTX_OPND_VEC;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions that read textures and read and write surfaces: their operands go to fixed places
- * (code_texture_use), whatever the form.
+ * Lowers instructions that read textures and read and write surfaces. Their operands have fixed
+ * positions (code_texture_use), whatever the form.
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_TEXTURE_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWER_TEXTURE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wgmma becomes, for each of its warps, what mma does: a's part is loaded into registers (unless it
- * is there already), then b is, eight columns at a time, and multiplied. All of it is done when it
- * is asked for, which is one of the times at which it may be done; so fences and commits are
- * nothing. What is left of waiting is that none of the four warps goes on before all have come: a
- * program lets one of them tell whoever fills the memory again.
+ * Lowers wgmma. For each of its warps it becomes what mma does: a's part is loaded into registers
+ * (unless it is there already); then b is loaded, eight columns at a time, and multiplied. All of
+ * the work is done when the instruction runs, which PTX allows; so fences and commits do nothing. A
+ * wait only keeps each of the four warps from continuing before all have arrived: a program may let
+ * one of them tell another warp to refill the memory.
  */
 #include "daemon/device/soft/lower/lower_wgmma.h"
 
@@ -19,7 +19,7 @@
 
 enum { OPERAND_D, OPERAND_A, OPERAND_B, OPERAND_KEEP, OPERAND_SIGNS };
 
-#define B_REGS 2 /* of a lane, for eight columns */
+#define B_REGS 2 /* registers of a lane for eight columns of b */
 
 struct product {
     struct ptx_wgmma form;
@@ -35,7 +35,8 @@ static int32_t constant(struct lowering *l, uint32_t value) {
     return operand_source(l, &o, 4, false);
 }
 
-/* An operand that is a number: a sign, or whether a matrix is stored by the other dimension. */
+/* Reads an operand that is a number: a sign, or whether a matrix is stored by the other
+ * dimension. */
 static int64_t number(struct lowering *l, uint32_t k, bool sign) {
     const struct ptx_operand *o = ptx_operand_at(l->inst, k);
     const int64_t v = (int64_t)o->imm;
@@ -50,8 +51,8 @@ static struct code_elem temp(struct lowering *l) {
 
 /* ---- parts of a matrix ----------------------------------------------------------------------- */
 
-/* Registers `to` of eight columns of b, from the first of them on, or of a's 16 rows of the warp:
- * `first` is -1 then. */
+/* Loads registers `to` of eight columns of b, beginning at column `first`, or with `first` -1 the
+ * warp's 16 rows of a. */
 static void load(struct lowering *l, const struct product *p, const struct ptx_operand *from,
                  int64_t first, bool turns, struct code_elem *to, uint32_t count) {
     struct code_inst c = p->blank;
@@ -77,7 +78,7 @@ static void take_a(struct lowering *l, struct product *p) {
         p->a[k] = (struct code_elem){operand_source(l, &a->elems[k], 4, false), 4};
 }
 
-/* d = a op b (, c), of 32 bits. */
+/* Emits d = a op b (, c) on 32 bits. */
 static void compute(struct lowering *l, const struct product *p, enum ptx_op op, int32_t d,
                     int32_t a, int32_t b, int32_t c) {
     struct code_inst i = p->blank;
@@ -103,7 +104,7 @@ static void negate_a(struct lowering *l, struct product *p) {
 
 /* ---- the product ----------------------------------------------------------------------------- */
 
-/* What a register of the sum begins with: itself, or 0. */
+/* Initial value of a register of the sum: the old value, or 0. */
 static struct code_elem kept(struct lowering *l, const struct product *p, int32_t sum) {
     const struct ptx_operand *keep = ptx_operand_at(l->inst, OPERAND_KEEP);
     const struct code_elem c = temp(l);
@@ -113,7 +114,7 @@ static struct code_elem kept(struct lowering *l, const struct product *p, int32_
     return c;
 }
 
-/* Eight columns from `first` on. */
+/* Multiplies eight columns, beginning at `first`. */
 static void multiply(struct lowering *l, const struct product *p, uint32_t first,
                      struct code_inst *c) {
     const struct ptx_operand *d = ptx_operand_at(l->inst, OPERAND_D);
@@ -141,7 +142,7 @@ static void multiply(struct lowering *l, const struct product *p, uint32_t first
         lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
 }
 
-/* Signs and storage, which stand behind the predicate. */
+/* Reads the signs and storage orders, which follow the predicate. */
 static bool read_numbers(struct lowering *l, struct product *p) {
     const bool given = ptx_operand_at(l->inst, OPERAND_A)->kind == PTX_OPND_VEC;
     const uint32_t storage = OPERAND_SIGNS + 2;

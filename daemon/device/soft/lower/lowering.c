@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Code that grows, and the error that ends it.
+ * The growing code of a function, and the error that ends the work.
  */
 #include "daemon/device/soft/lower/lowering.h"
 

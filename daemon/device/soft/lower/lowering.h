@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One function being turned into code: what there is of it so far. Until registers are allocated a
- * slot >= 0 is a register's number. The first error sticks and ends the work.
+ * State of a function that is being turned into code. Until registers are allocated a slot >= 0 is
+ * a register's number. The first error is kept and ends the work.
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWERING_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWERING_H
@@ -15,16 +15,16 @@
 #define LOWERING_PRED 0 /* the width of a predicate */
 
 struct lowering {
-    struct arena *arena; /* of what is kept */
+    struct arena *arena; /* of the finished code */
     struct ptx_func *func;
-    const struct ptx_inst *inst; /* being lowered */
+    const struct ptx_inst *inst; /* the instruction that is being lowered */
     struct code_inst *insts;
     uint32_t count, room;
     uint8_t *reg_bytes; /* of registers and temporaries; LOWERING_PRED for predicates */
     uint32_t reg_count, reg_room;
     uint32_t local_bytes, local_align;
     uint32_t accesses; /* memory operations so far */
-    bool stack;        /* it takes of the stack while it runs */
+    bool stack;        /* the function uses alloca */
     struct consts consts;
     int err;
     char *why;
@@ -33,12 +33,13 @@ struct lowering {
 
 void lowering_fail(struct lowering *l, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The instruction is none that the software GPU has. */
+/* Fails because the software GPU does not have the instruction. */
 void lowering_refuse(struct lowering *l);
-/* Appends a copy. */
+/* Appends a copy of `c`. */
 void lowering_emit(struct lowering *l, const struct code_inst *c);
 int32_t lowering_temp(struct lowering *l, uint32_t bytes);
-/* Data behind `c` with room for so many registers; NULL: failed. */
+/* Allocates the data behind `c`, with space for this many registers. Returns NULL after a
+ * failure. */
 struct code_extra *lowering_extra(struct lowering *l, struct code_inst *c, uint32_t defs,
                                   uint32_t uses);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A register, an immediate, an address; what is neither is moved to a temporary first.
+ * Operands: a register, an immediate, an address. Any other operand is first moved to a temporary.
  */
 #include "daemon/device/soft/lower/operand.h"
 
@@ -29,7 +29,8 @@ static int32_t const_slot(struct lowering *l, uint64_t bits, uint32_t bytes) {
     return slot;
 }
 
-/* Float literals keep the width they were written in; convert to that of the operand. */
+/* Bits of a float literal. Literals have the width in which they were written; this converts to the
+ * width of the operand. */
 static uint64_t float_bits(const struct ptx_operand *o, uint32_t bytes) {
     uint64_t bits = o->imm;
     if (o->imm_float_bytes == 4 && bytes == 8) {
@@ -85,7 +86,7 @@ bool operand_emit_special(struct lowering *l, const struct ptx_operand *o, int32
     return true;
 }
 
-/* A value of 128 bits is wanted as such, or not at all. */
+/* Slot of a register. A register of 128 bits can only be used as a whole. */
 static int32_t register_slot(struct lowering *l, const struct ptx_operand *o, uint32_t bytes,
                              bool wider) {
     if (o->reg < 0 || (uint32_t)o->reg >= l->func->reg_count) {
@@ -156,7 +157,7 @@ void operand_address(struct lowering *l, const struct ptx_operand *o, struct cod
         c->offset = (int64_t)((uint64_t)c->offset + o->var->offset);
         if (c->space == PTX_LOCAL) c->target |= CODE_FRAME_LOCAL;
     } else if (c->space == PTX_PARAM) {
-        /* An address taken by mov: the parameter block's own, or in the stack of the lane. */
+        /* An address taken by mov: in the entry's parameter block, or in the lane's stack. */
         c->space = l->func->entry ? PTX_GENERIC : PTX_LOCAL;
     }
     if (c->space == PTX_CONST) c->target |= CODE_CONSTANT;
