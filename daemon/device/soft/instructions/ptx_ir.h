@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * PTX as data: what the parser produces and the decoder consumes. One arena owns a whole module;
- * ptx_module_free releases everything. Read-only after parsing, so threads may share it.
- * Source of the language: "Parallel Thread Execution ISA", version 9.0.
+ * PTX as data: the parser produces it and the decoder reads it. One arena owns a whole module;
+ * ptx_module_free releases everything. Read-only after parsing, so threads may share it. Source of
+ * the language: "Parallel Thread Execution ISA", version 9.0.
  */
 #ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_IR_H
 #define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_IR_H
@@ -37,7 +37,7 @@ enum ptx_type {
         PTX_TYPE_COUNT
 };
 
-/* CLUSTER: .shared::cluster, of which the block's own .shared is a part. */
+/* CLUSTER is .shared::cluster; the block's own .shared is a part of it. */
 enum ptx_space {
     PTX_GENERIC,
     PTX_GLOBAL,
@@ -48,8 +48,8 @@ enum ptx_space {
     PTX_CLUSTER
 };
 
-/* Base operations, i.e. the opcode up to its first dot. Unknown spellings become PTX_OP_UNKNOWN and
- * fail only when the function that contains them is asked for (CUDA compiles lazily too). */
+/* Base operations: the opcode up to its first dot. Unknown spellings become PTX_OP_UNKNOWN and fail
+ * only when the function that contains them is requested (CUDA compiles lazily too). */
 /* clang-format off */
 #define PTX_OPS(X)                                                                                 \
     X(abs) X(activemask) X(add) X(addc) X(alloca) X(and) X(applypriority) X(atom) X(bar)           \
@@ -110,7 +110,7 @@ enum ptx_mod {
     PTX_MOD_EXCLUSIVE = 1u << 30,
 };
 
-enum ptx_round { /* integer ones end in i */
+enum ptx_round { /* roundings to an integer end in I */
                  PTX_ROUND_NONE,
                  PTX_RN,
                  PTX_RZ,
@@ -146,7 +146,7 @@ enum ptx_cmp {
     PTX_NAN,
 };
 
-/* The operation inside atom, red, redux, vote, match, setp, set, shfl, bar.red, prmt, testp. */
+/* The operation of atom, red, redux, vote, match, setp, set, shfl, bar.red, prmt, testp. */
 enum ptx_sub {
     PTX_SUB_NONE,
     PTX_SUB_ADD,
@@ -222,14 +222,15 @@ struct ptx_var;
 struct ptx_func;
 
 enum ptx_operand_kind {
-    PTX_OPND_NONE,  /* absent, or the sink `_` */
-    PTX_OPND_REG,   /* reg; negated: `!p` */
-    PTX_OPND_IMM,   /* imm: the bits, already converted to the instruction's operand type where that
-                       is known (0f/0d literals keep their own width in imm_float_bytes) */
+    PTX_OPND_NONE, /* absent, or the sink `_` */
+    PTX_OPND_REG,  /* reg; negated: `!p` */
+    /* imm: the bits, converted to the type of the instruction's operand where that is known (0f/0d
+     * literals keep their own width, in imm_float_bytes) */
+    PTX_OPND_IMM,
     PTX_OPND_SREG,  /* sreg */
     PTX_OPND_ADDR,  /* [reg + offset], [var + offset], [imm] (reg < 0 and var NULL) */
-    PTX_OPND_VAR,   /* a variable's address as a value, + offset */
-    PTX_OPND_FUNC,  /* a function's address as a value */
+    PTX_OPND_VAR,   /* address of a variable as a value, plus offset */
+    PTX_OPND_FUNC,  /* address of a function as a value */
     PTX_OPND_LABEL, /* target: instruction index (resolved) */
     PTX_OPND_VEC,   /* {a, b, ...}, (a, b) of a call, and the pair d|p */
 };
@@ -255,7 +256,7 @@ struct ptx_inst {
     uint16_t op; /* enum ptx_op */
     uint8_t types[4], type_count;
     uint8_t space, round, cmp;
-    uint8_t sub, sub2; /* setp and set: the boolop, in both; else a second sub */
+    uint8_t sub, sub2; /* setp and set: both have the boolop; others: a second sub */
     uint8_t vec;       /* 1 2 4 8 */
     bool pred_neg;
     int32_t pred; /* guarding register, or -1 */
@@ -269,7 +270,7 @@ struct ptx_inst {
     struct ptx_func *proto; /* indirect call: its prototype's params and rets, else NULL */
 };
 
-/* One that is absent has no kind. */
+/* Returns operand `k`; if the instruction has none, one of kind PTX_OPND_NONE. */
 static inline const struct ptx_operand *ptx_operand_at(const struct ptx_inst *i, uint32_t k) {
     static const struct ptx_operand none = {.kind = PTX_OPND_NONE, .reg = -1};
     return k < i->operand_count ? &i->operands[k] : &none;
@@ -280,8 +281,8 @@ struct ptx_reg {
     uint8_t type; /* enum ptx_type; PTX_NONE: a vector, in a function that is not supported */
 };
 
-struct ptx_reloc { /* the address of `var` or `func`, plus addend, stored at `at` in the initialiser
-                    */
+/* stores the address of `var` or `func`, plus addend, at `at` in the initialiser */
+struct ptx_reloc {
     uint64_t at;
     const char *symbol; /* resolved by name at load, since forward references are legal */
     int64_t addend;
@@ -297,7 +298,7 @@ enum ptx_linkage {
     PTX_LINK_COMMON
 };
 
-/* Variables whose content is not the program's: handles that the driver puts there. */
+/* Variables whose contents the driver writes: handles of textures, samplers and surfaces. */
 enum ptx_opaque { PTX_OPAQUE_NONE, PTX_OPAQUE_TEXREF, PTX_OPAQUE_SAMPLERREF, PTX_OPAQUE_SURFREF };
 
 struct ptx_var {
@@ -308,11 +309,11 @@ struct ptx_var {
     unsigned char *init; /* `bytes` long, or NULL: zeros */
     struct ptx_reloc *relocs;
     uint32_t reloc_count;
-    uint64_t offset; /* params: offset in the parameter block; others: the decoder's to fill */
+    uint64_t offset; /* params: offset in the parameter block; others: filled by the decoder */
     bool func_scope; /* declared inside a function or as its parameter */
     bool managed;
     uint32_t index;         /* position in its list */
-    struct ptx_var *linked; /* ptx_link's: the variable that this declaration stands for, or NULL */
+    struct ptx_var *linked; /* set by ptx_link: the variable that this declaration means, or NULL */
 };
 
 struct ptx_func {
@@ -327,15 +328,15 @@ struct ptx_func {
     struct ptx_inst *insts;
     uint32_t inst_count;
     uint32_t max_block[3], req_block[3]; /* zeros when not given */
-    uint32_t max_regs, min_blocks;       /* of a thread, of a multiprocessor; 0: not given */
+    uint32_t max_regs, min_blocks;       /* per thread; per multiprocessor; 0: not given */
     uint32_t req_cluster[3];             /* .reqnctapercluster; zeros when not given */
     uint32_t max_cluster;                /* .maxclusterrank; 0 when not given */
-    bool explicit_cluster;               /* .explicitcluster: launches say how large */
+    bool explicit_cluster;               /* .explicitcluster: launches give the size */
     uint32_t index;
     const char
         *unsupported; /* first unknown construct inside, as "line 12: wgmma.fence"; or NULL */
     struct ptx_func
-        *linked; /* ptx_link's: the function that this declaration stands for, or NULL */
+        *linked; /* set by ptx_link: the function that this declaration means, or NULL */
 };
 
 struct ptx_module {
@@ -345,7 +346,7 @@ struct ptx_module {
     uint32_t var_count;
     uint32_t version;          /* 90 for ".version 9.0" */
     uint32_t target;           /* 75 for ".target sm_75" */
-    struct ptx_module **units; /* what ptx_link joined, owned; NULL otherwise */
+    struct ptx_module **units; /* modules joined by ptx_link, owned; else NULL */
     uint32_t unit_count;
     struct arena *arena;
     struct ptx_names *names; /* index of funcs and vars, for ptx_find_func and ptx_find_var */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * PTX ISA, "Floating Point Instructions". Of mad.f32 without a rounding mode it says: "When
+ * Source: PTX ISA, "Floating Point Instructions". It says of mad.f32 without a rounding mode: "When
  * JIT-compiled for SM 2.0 devices, mad.f32 is implemented as a fused multiply-add (i.e.,
  * fma.rn.ftz.f32)".
  */
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEGACY_ROUNDED 14u   /* the version that demands rounding modes and `.approx` */
-#define LEGACY_SUBNORMAL 20u /* the target that has subnormal numbers in single precision */
+#define LEGACY_ROUNDED 14u   /* the first version that demands rounding modes and `.approx` */
+#define LEGACY_SUBNORMAL 20u /* the first target with subnormal numbers in single precision */
 
-/* Operations whose single precision flushes on early targets, and the words that f32 and f64 have
- * by default before PTX 1.4. */
+/* Operations that flush in single precision on early targets, and the qualifiers that f32 and f64
+ * have by default before PTX 1.4. */
 static const struct legacy {
     const char *name;
     const char *f32, *f64;
@@ -66,8 +66,9 @@ static const struct legacy *find(const char *text, size_t len) {
     return NULL;
 }
 
-/* "In PTX ISA versions 1.4 and earlier, the cvt instruction did not flush single-precision
- * subnormal inputs or results to zero if the destination type size was 64-bits." */
+/* True if the operation flushes. Source, PTX ISA: "In PTX ISA versions 1.4 and earlier, the cvt
+ * instruction did not flush single-precision subnormal inputs or results to zero if the destination
+ * type size was 64-bits." */
 static bool flushes(const struct legacy *l, struct words w) {
     if (!has(w, ".f32") || has(w, ".ftz")) return false;
     return strcmp(l->name, "cvt") != 0 || !(has(w, ".f64") || has(w, ".u64") || has(w, ".s64"));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The defaults of early PTX. Before PTX 1.4 and for targets before sm_20 an opcode could leave out
- * words that later versions demand, and single precision flushed subnormal numbers without a word
- * for it. NVIDIA's driver still takes such modules. Here their opcodes are spelt as later versions
- * spell them, before anything else looks at them.
+ * The defaults of early PTX. Before PTX 1.4, and for targets before sm_20, an opcode could leave
+ * out qualifiers that later versions demand, and single precision flushed subnormal numbers without
+ * a qualifier for it. NVIDIA's driver still accepts such modules. Here their opcodes are rewritten
+ * in the later spelling before any other code reads them.
  */
 #ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_LEGACY_H
 #define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_LEGACY_H
@@ -14,8 +14,8 @@
 
 #define PTX_LEGACY_BYTES 96u
 
-/* The opcode in today's spelling, for a module of this version (14 for 1.4) and target. False: it
- * is spelt so already, and `out` is not written. */
+/* Writes the opcode in today's spelling for a module of this version (14 for 1.4) and target.
+ * Returns false, without writing `out`, if the opcode needs no change. */
 bool ptx_legacy(uint32_t version, uint32_t target, const char *text, size_t len,
                 char out[PTX_LEGACY_BYTES]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An opcode's words are sorted by what they say (ptxas takes them in any order); the products that
- * exist are a table, and the sizes of fragments follow from shape and type.
+ * Classifies an opcode's qualifiers (ptxas accepts them in any order). The existing products are a
+ * table, and the sizes of fragments follow from shape and type.
  */
 #include "daemon/device/soft/instructions/ptx_matrix.h"
 
@@ -124,7 +124,7 @@ struct spelling {
     bool sparse, ordered, scaled, expands;
     uint8_t round;
     uint8_t kind, scale; /* enum kind; enum scale_type */
-    uint8_t scales;      /* as written; 0: not said */
+    uint8_t scales;      /* as written; 0: not written */
 };
 
 static bool is(const char *word, const char *text, size_t len) {
@@ -169,7 +169,8 @@ static bool read_round(struct spelling *s, const char *w, size_t len) {
     return false;
 }
 
-/* Which of `names` it is goes into `field`, counted from 1; the first that is said counts. */
+/* Stores in `field` which of `names` the qualifier is, counted from 1. Only the first match
+ * counts. */
 static bool read_choice(uint8_t *field, const char *const *names, uint8_t count, const char *w,
                         size_t len) {
     for (uint8_t k = 0; k < count; k++) {
@@ -241,8 +242,8 @@ static struct ptx_fragment fragment(uint8_t element, uint32_t rows, uint32_t col
     return (struct ptx_fragment){element, (uint8_t)(bits == 64 ? lane / 64 : lane / 32)};
 }
 
-/* Lanes of a group that have metadata: two bits for each value, of tf32 four, of pairs of 4 bits
- * two. A group has two rows, and a lane 32 bits. */
+/* Number of lanes of a group that have metadata: two bits for each value, four for tf32, two for
+ * pairs of 4-bit values. A group has two rows, and a lane 32 bits. */
 static uint32_t sparse_lanes(const struct product *p, const uint8_t types[4]) {
     uint32_t bits = elements[types[1]].bits, row = bits == 32  ? 2u * p->k
                                                    : bits == 4 ? p->k / 2u
@@ -250,24 +251,25 @@ static uint32_t sparse_lanes(const struct product *p, const uint8_t types[4]) {
     return p->flags & SPARSE ? 2 * row / 32 : 0;
 }
 
-/* m8n8k4 of f16 is four products at once. */
+/* Number of products at once: m8n8k4 of f16 is four. */
 static uint32_t at_once(const struct product *p, const uint8_t types[4]) {
     return p->op == PTX_OP_mma && types[1] == PTX_ELEMENT_F16 && p->k == 4 ? 4 : 1;
 }
 
-/* A factor of f16 fills 8 registers of wmma whatever its shape, some of its values twice. */
+/* A factor of f16 fills 8 registers in wmma, whatever its shape; some of its values are there
+ * twice. */
 static struct ptx_fragment factor(const struct product *p, uint8_t element, uint32_t outer) {
     struct ptx_fragment f = fragment(element, outer, p->k);
     if (p->op == PTX_OP_wmma && element == PTX_ELEMENT_F16) f.regs = 8;
     return f;
 }
 
-/* Elements of 4 bits that lie without gaps. */
+/* True if 4-bit elements lie without gaps. */
 static bool is_dense(const struct product *p) {
     return p->flags & SCALED && p->factors == E(E2M1);
 }
 
-/* How many scales a row of a has; 0: there is no such product. */
+/* Number of scales of a row of a; 0: there is no such product. */
 static uint8_t scales_of(const struct product *p, const struct spelling *s) {
     const bool dense = is_dense(p);
     const uint8_t least = dense ? 2 : 1, scales = s->scales ? s->scales : least;
@@ -343,7 +345,7 @@ static bool find_multiply(enum ptx_op op, const struct spelling *s, struct ptx_m
     return false;
 }
 
-/* Words that nothing but a product has. */
+/* True if the opcode has qualifiers that only a product can have. */
 static bool multiplies_alone(const struct spelling *s) {
     return s->sparse || s->ordered || s->kind || s->scaled || s->scale || s->scales;
 }
@@ -373,13 +375,13 @@ static bool find_transfer(const struct spelling *s, struct ptx_matrix *out) {
     return false;
 }
 
-/* Matrices whose rows are moved: for ldmatrix and stmatrix a row has 16 bytes, of a matrix that is
- * turned a column. */
-#define EITHER 2 /* turned or not */
+/* Matrices that are moved by rows. A row of ldmatrix and stmatrix has 16 bytes; in a transposed
+ * matrix it is a column. */
+#define EITHER 2 /* transposed or not */
 static const struct rows {
     uint16_t op, m, n;
     uint32_t elements;
-    uint8_t turned, most; /* most: matrices at once; 0: one, which is not counted */
+    uint8_t turned, most; /* most: matrices at once; 0: one, and the opcode does not say so */
 } row_forms[] = {
     {PTX_OP_movmatrix, 8, 8, E(B16), true, 0},
     {PTX_OP_ldmatrix, 8, 8, E(B16), EITHER, 4},
@@ -469,7 +471,7 @@ static void want_scalar(struct ptx_sig *sig, enum ptx_type t, bool result) {
     if (result) want->kinds = PTX_WANT_RESULT;
 }
 
-/* A register of metadata or scales; ptxas takes it in {} as well, and CUTLASS writes it so. */
+/* Wants a register of metadata or scales. ptxas also accepts it in {}, and CUTLASS writes it so. */
 static void want_word(struct ptx_sig *sig) {
     struct ptx_want *want = &sig->wants[sig->most++];
     ptx_rules_want(want, PTX_B32);
@@ -477,7 +479,7 @@ static void want_word(struct ptx_sig *sig) {
     want->count = 1;
 }
 
-/* {byte, lane} of a scale. */
+/* Wants {byte, lane} of a scale. */
 static void want_selectors(struct ptx_sig *sig) {
     struct ptx_want *want = &sig->wants[sig->most++];
     ptx_rules_want(want, PTX_U16);

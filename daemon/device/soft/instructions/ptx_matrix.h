@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The instructions that move and multiply matrices held by a warp together: mma, wmma, ldmatrix,
- * stmatrix, movmatrix. Which shapes and types there are, and how many registers of each lane hold
- * a part. Source: "Parallel Thread Execution ISA", "Warp Level Matrix Instructions".
+ * Instructions that move and multiply matrices held by a warp together: mma, wmma, ldmatrix,
+ * stmatrix, movmatrix. Finds the existing shapes and types, and the number of registers of each
+ * lane that hold a part. Source: "Parallel Thread Execution ISA", "Warp Level Matrix Instructions".
  */
 #ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_MATRIX_H
 #define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_MATRIX_H
@@ -37,7 +37,7 @@ enum ptx_matrix_verb {
     PTX_MATRIX_MULTIPLY, /* d = a * b + c */
     PTX_MATRIX_LOAD,     /* wmma.load, wmma.store: a fragment from or to memory */
     PTX_MATRIX_STORE,
-    PTX_MATRIX_LOAD_ROWS, /* ldmatrix, stmatrix: matrices whose rows of 16 bytes lanes point to */
+    PTX_MATRIX_LOAD_ROWS, /* ldmatrix, stmatrix: lanes point to rows of 16 bytes */
     PTX_MATRIX_STORE_ROWS,
     PTX_MATRIX_TRANSPOSE, /* movmatrix */
 };
@@ -45,29 +45,30 @@ enum ptx_matrix_verb {
 /* A lane's part of a matrix. */
 struct ptx_fragment {
     uint8_t element; /* enum ptx_element */
-    uint8_t regs;    /* of 32 bits; of 64 for f64 */
+    uint8_t regs;    /* 32-bit registers; 64-bit for f64 */
 };
 
 struct ptx_matrix {
     uint8_t verb;
-    char part;                          /* wmma.load, wmma.store: 'a' 'b' 'c' 'd' */
-    uint16_t m, n, k;                   /* a is m x k, b is k x n, c and d are m x n */
-    struct ptx_fragment a, b, c, d;     /* what is not multiplied is d alone */
-    bool a_col, b_col;                  /* stored by columns; a_col: whatever is not multiplied */
-    bool satfinite, conjunction, trans; /* b1: and instead of xor */
+    char part;                      /* wmma.load, wmma.store: 'a' 'b' 'c' 'd' */
+    uint16_t m, n, k;               /* a is m x k, b is k x n, c and d are m x n */
+    struct ptx_fragment a, b, c, d; /* a matrix that is only moved is d */
+    bool a_col, b_col; /* stored by columns; a_col also for a matrix that is only moved */
+    bool satfinite, conjunction, trans; /* conjunction: b1, and instead of xor */
     uint8_t round;                      /* enum ptx_round */
-    uint8_t sparse; /* lanes of a group of four that have metadata of a, which has half of its
-                       values: 1, 2 or 4; 0: a has all of them */
-    uint8_t scales; /* of a row of a and of a column of b: 1, 2 or 4; 0: they have none */
-    bool fractions; /* those are ue4m3, not ue8m0 */
+    /* lanes of a group of four that have the metadata of a, which has half of its values: 1, 2 or
+     * 4; 0: a has all its values */
+    uint8_t sparse;
+    uint8_t scales; /* of a row of a and of a column of b: 1, 2 or 4; 0: there are none */
+    bool fractions; /* the scales are ue4m3, not ue8m0 */
 };
 
-/* True for the operations that this is about. */
+/* True for the operations that this file knows. */
 bool ptx_matrix_is(enum ptx_op op);
-/* Holds `text` against the forms of `op`; false with `why` filled. */
+/* Matches `text` against the forms of `op`. Returns false with `why` filled if none fits. */
 bool ptx_matrix_find(enum ptx_op op, const char *text, struct ptx_matrix *out, char *why,
                      size_t why_bytes);
-/* The same, and what its operands may be: as ptx_rules_match. */
+/* As ptx_matrix_find, and fills `sig` with the permitted operands, like ptx_rules_match. */
 bool ptx_matrix_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
                       size_t why_bytes);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which forms of an instruction are PTX, as a table: types, modifiers, operands. An opcode is held
- * against it once for each spelling in a module; what comes out says what each operand may be.
+ * The forms of instructions that are PTX, as a table of types, modifiers and operands. Each
+ * distinct opcode of a module is matched against it once; the result says what each operand may be.
  * Source: "Parallel Thread Execution ISA", version 9.0; ptxas where the text leaves a gap.
  *
- * The table knows forms that the software GPU cannot run as well (they are refused when a kernel
- * needs them), so that what it does not know is no PTX at all. Versions and targets are not asked:
- * an instruction that its .target lacks is accepted here.
+ * The table also knows forms that the software GPU cannot run (they are rejected when a kernel
+ * needs them), so that a form that is not in the table is not PTX. Versions and targets are not
+ * checked: an instruction that its .target lacks is accepted here.
  */
 #ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_RULES_H
 #define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_RULES_H
@@ -17,11 +17,11 @@
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
-#define PTX_RULES_VERSION 90 /* newest .version that the table knows all of */
+#define PTX_RULES_VERSION 90 /* newest .version that the table covers completely */
 
-/* What may stand in an operand's place. */
+/* Kinds of operands that are permitted at a position. */
 enum {
-    PTX_WANT_ANY = 1u << 0,     /* not looked at */
+    PTX_WANT_ANY = 1u << 0,     /* not checked */
     PTX_WANT_INT = 1u << 1,     /* an integer literal */
     PTX_WANT_FLOAT4 = 1u << 2,  /* 0f... */
     PTX_WANT_FLOAT8 = 1u << 3,  /* 0d..., 1.5 */
@@ -30,42 +30,43 @@ enum {
     PTX_WANT_SINK = 1u << 6,    /* _ */
     PTX_WANT_ADDRESS = 1u << 7,
     PTX_WANT_LABEL = 1u << 8,
-    PTX_WANT_PAIR = 1u << 9,       /* d|p may stand here */
-    PTX_WANT_ONLY_PAIR = 1u << 10, /* and d alone may not */
-    PTX_WANT_ELEMENTS = 1u << 11,  /* {...} as long as .v2, .v4 or .v8 or `count` says */
+    PTX_WANT_PAIR = 1u << 9,       /* d|p is permitted */
+    PTX_WANT_ONLY_PAIR = 1u << 10, /* and d alone is not */
+    PTX_WANT_ELEMENTS = 1u << 11,  /* {...} with the length of .v2, .v4 or .v8, or of `count` */
     PTX_WANT_PARTS = 1u << 12,     /* {...} whose bits together are the type's: mov */
-    PTX_WANT_RESULT = 1u << 13,    /* is written: no literal, no `!` */
-    PTX_WANT_ANY_SPACE = 1u << 14, /* an address in whatever space its variable is */
-    PTX_WANT_SINGLE = 1u << 15,    /* where ELEMENTS stands for one: it alone, without {} */
+    PTX_WANT_RESULT = 1u << 13,    /* a destination: no literal, no `!` */
+    PTX_WANT_ANY_SPACE = 1u << 14, /* an address in any space, that of its variable */
+    PTX_WANT_SINGLE = 1u << 15,    /* with ELEMENTS and one element: also without {} */
 };
 
 struct ptx_want {
     uint32_t regs; /* bit t: a register of enum ptx_type t */
     uint16_t kinds;
     uint8_t bytes; /* of the type, for PARTS and special registers */
-    uint8_t count; /* of ELEMENTS, where no .v2, .v4 or .v8 says it; else 0 */
+    uint8_t count; /* length of ELEMENTS without .v2, .v4 or .v8; else 0 */
 };
 
 struct ptx_sig {
-    uint8_t least, most; /* operands */
-    uint8_t optional;    /* which of them is absent where there is one less than `most` */
-    bool open;           /* operands are not looked at */
+    uint8_t least, most; /* numbers of operands */
+    uint8_t optional;    /* operand that is absent when there is one fewer than `most` */
+    bool open;           /* operands are not checked */
     struct ptx_want wants[PTX_OPERANDS];
-    /* Of an address that names a texture or surface. */
+    /* For an address that names a texture or surface: */
     uint8_t object; /* enum ptx_opaque; 0: an address of memory */
-    uint8_t coords; /* behind it, as many as are written; 0: none */
-    bool layered;   /* the first of them is `layer`, the others are `coord` */
+    uint8_t coords; /* coordinates after it, as many as are written; 0: none */
+    bool layered;   /* the first coordinate is `layer`, the others are `coord` */
     struct ptx_want coord, layer;
 };
 
-/* Holds `text` ("add.sat.s32") against the rules of `op`. True with `sig` filled, open where there
- * are none; false with `why` filled ("'.sat' does not go with these types"). */
+/* Matches `text` ("add.sat.s32") against the rules of `op`. Returns true with `sig` filled; `sig`
+ * is open if `op` has no rules. Returns false with `why` filled ("'.sat' does not go with these
+ * types"). */
 bool ptx_rules_match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
                      size_t why_bytes);
 
-/* Adds to `want` what fits type `t`: registers of its width, and literals. */
+/* Adds to `want` the operands that fit type `t`: registers of its width, and literals. */
 void ptx_rules_want(struct ptx_want *want, enum ptx_type t);
-/* The same, wider registers too. */
+/* As ptx_rules_want, and wider registers too. */
 void ptx_rules_want_wider(struct ptx_want *want, enum ptx_type t);
 
 /* True for operations of PTX that enum ptx_op has no name for. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of the language and what they mean: types, operations, special registers, modifiers.
+ * Tables of the language's names: types, operations, special registers, modifiers.
  */
 #include "daemon/device/soft/instructions/ptx_tables.h"
 
@@ -53,7 +53,8 @@ const char *ptx_op_name(enum ptx_op op) {
     return op < PTX_OP_COUNT ? ops[op] : "?";
 }
 
-/* Linear: asked once for each distinct opcode of a module, since the parser remembers them. */
+/* A linear search: the parser remembers opcodes, so it runs once for each distinct opcode of a
+ * module. */
 enum ptx_op ptx_op_find(const char *text, size_t len) {
     for (int op = PTX_OP_UNKNOWN + 1; op < PTX_OP_COUNT; op++)
         if (same(ops[op], text, len)) return op;
@@ -95,7 +96,7 @@ bool ptx_op_is_raw(enum ptx_op op) {
     }
 }
 
-/* Never run, and with operands of shapes of their own. */
+/* True for operations that never run and whose operands have their own syntax. */
 bool ptx_op_is_opaque(enum ptx_op op) {
     return op == PTX_OP_UNKNOWN;
 }
@@ -245,7 +246,8 @@ static const struct mod {
     {"v4", MOD_VEC, 4},
     {"v8", MOD_VEC, 8},
 
-    /* Caches, memory order and scope: the software GPU has no weaker order than the strongest. */
+    /* Caches, memory order and scope have no effect: the software GPU always has the strongest
+     * order. */
     {"async", MOD_IGNORED, 0},
     {"bulk", MOD_IGNORED, 0},
     {"mask", MOD_IGNORED, 0},
@@ -272,7 +274,7 @@ static const struct mod {
     {"wt", MOD_IGNORED, 0},
 };
 
-/* Some names mean another thing after some operations. */
+/* Adjusts names that mean another thing after some operations. */
 static struct mod in_context(enum ptx_op op, struct mod m) {
     bool compares = op == PTX_OP_setp || op == PTX_OP_set;
     if (compares && m.class == MOD_FLAG && m.value == PTX_MOD_LO)

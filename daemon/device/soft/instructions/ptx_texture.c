@@ -33,10 +33,11 @@ bool ptx_texture_is(enum ptx_op op) {
 
 struct words {
     const char *at;     /* at a dot, or the end */
-    const char *wanted; /* the list that the next word is not in; NULL: none so far */
+    const char *wanted; /* the first list that does not contain the next word; NULL: none so far */
 };
 
-/* Which of `list` (by blanks) comes next, from 0, and steps over it; -1: none of them. */
+/* Returns the index of the next word in `list` (separated by blanks), and steps over the word.
+ * Returns -1 if the list does not contain it. */
 static int take(struct words *w, const char *list) {
     size_t len = *w->at == '.' ? strcspn(w->at + 1, ".") : 0;
     for (int n = 0; len && *list; n++) {
@@ -51,14 +52,14 @@ static int take(struct words *w, const char *list) {
     return -1;
 }
 
-/* The same, where one of them has to come. */
+/* As take, but one of the words is required. */
 static uint8_t need(struct words *w, const char *list) {
     int n = take(w, list);
     if (n < 0 && !w->wanted) w->wanted = list;
     return n < 0 ? 0 : (uint8_t)n;
 }
 
-/* A type, of these. */
+/* Reads a type, which must be in the list. */
 static uint8_t need_type(struct words *w, const char *list) {
     const char *at = w->at + (*w->at == '.');
     enum ptx_type t = ptx_type_find(at, strcspn(at, "."));
@@ -89,7 +90,7 @@ static void find_tex(struct words *w, struct ptx_texture *t) {
     t->type = need_type(w, packed ? "f16x2" : "u32 s32 f16 f32");
     bool whole = t->geometry == PTX_GEOMETRY_CUBE || t->geometry == PTX_GEOMETRY_ACUBE;
     t->ctype = need_type(w, whole ? "f32" : t->verb == PTX_TEXTURE_OTHER ? "s32" : "s32 f32");
-    take(w, "uni"); /* ptxas takes it */
+    take(w, "uni"); /* ptxas accepts it */
 }
 
 static void find_tld4(struct words *w, struct ptx_texture *t) {
@@ -128,7 +129,7 @@ static void find_beyond(struct words *w, struct ptx_texture *t) {
     t->ctype = PTX_S32;
 }
 
-/* suld, sust */
+/* suld and sust. */
 static void find_access(struct words *w, struct ptx_texture *t, bool store) {
     t->verb = store ? PTX_TEXTURE_STORE : PTX_TEXTURE_LOAD;
     t->formatted = need(w, store ? "b p" : "b") == 1;
@@ -139,7 +140,7 @@ static void find_access(struct words *w, struct ptx_texture *t, bool store) {
     t->elements = vector < 0 ? 1 : vector ? 4 : 2;
     t->type = need_type(w, t->formatted ? "b32" : vector == 1 ? "b8 b16 b32" : "b8 b16 b32 b64");
     find_beyond(w, t);
-    if (!cached) take(w, caches); /* ptxas takes it here too */
+    if (!cached) take(w, caches); /* ptxas accepts it here too */
 }
 
 static void find_sured(struct words *w, struct ptx_texture *t) {
@@ -196,7 +197,7 @@ static struct ptx_want *add(struct ptx_sig *sig, uint16_t kinds) {
     return want;
 }
 
-/* Registers that hold 32 bits of anything, literals of the type. */
+/* Permits registers with any 32-bit contents, and literals of the type. */
 static void any_word(struct ptx_want *want, enum ptx_type literal) {
     struct ptx_want words = {0};
     ptx_rules_want(&words, PTX_B32);
@@ -231,7 +232,7 @@ static void address(struct ptx_sig *sig, const struct ptx_texture *t, bool coord
     ptx_rules_want(&sig->layer, PTX_U32);
 }
 
-/* A vector along the coordinates of one layer. */
+/* Adds a vector with one element for each coordinate of a layer. */
 static struct ptx_want *along(struct ptx_sig *sig, const struct ptx_texture *t,
                               enum ptx_type type) {
     enum ptx_geometry g = (enum ptx_geometry)t->geometry;
@@ -251,7 +252,7 @@ static void fetch(struct ptx_sig *sig, const struct ptx_texture *t) {
         along(sig, t, PTX_F32);
         along(sig, t, PTX_F32);
     }
-    /* {, offset} {, what depths are compared with}: either may be there alone. */
+    /* {, offset} {, depth reference}: either may be there without the other. */
     uint8_t least = sig->least;
     if (!whole) {
         struct ptx_want *offset = along(sig, t, PTX_S32);

@@ -10,8 +10,8 @@ enum { HALF_SUM = 1, REAL_SUM = 2, WORD_SUM = 4 };
 
 static const struct factor {
     const char *name;
-    uint16_t k;       /* elements of a row: 32 bytes of them */
-    uint8_t partners; /* which go with one another */
+    uint16_t k;       /* elements of a row, which has 32 bytes */
+    uint8_t partners; /* factors with equal numbers can be multiplied with each other */
     uint8_t sums;
     uint32_t signs;
     bool turns;
@@ -29,7 +29,7 @@ static const struct factor {
 static const struct sum {
     const char *name;
     uint8_t set;
-    enum ptx_type type; /* of its registers */
+    enum ptx_type type; /* of the sum's registers */
 } sums[] = {
     {"f16", HALF_SUM, PTX_B32},
     {"f32", REAL_SUM, PTX_F32},
@@ -58,7 +58,7 @@ static bool read_shape(struct spelling *s, const char *w, size_t len) {
     return sscanf(text, "m64n%3uk%3u%n", &s->n, &s->k, &used) == 2 && !text[used];
 }
 
-/* The first type is that of the sum, the others are those of a and b. */
+/* Reads a type: the first is the type of the sum, the others are the types of a and b. */
 static bool read_type(struct spelling *s, const char *w, size_t len) {
     if (!s->sum) {
         for (size_t k = 0; !s->sum && k < sizeof(sums) / sizeof(sums[0]); k++)
@@ -104,14 +104,14 @@ static bool read_all(struct spelling *s, const char *text, char *why, size_t why
         }
         w = end;
     }
-    if (s->sync) return true; /* ptxas does not ask for .aligned */
+    if (s->sync) return true; /* ptxas does not demand .aligned */
     snprintf(why, why_bytes, ".sync is needed");
     return false;
 }
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-/* Integers have fewer widths. */
+/* True if a product can have this n. Integers have fewer widths. */
 static bool width_fits(const struct spelling *s) {
     const bool words = s->sum->set == WORD_SUM;
     return s->n >= 8 && s->n <= 256 && s->n % 8 == 0 &&
@@ -139,7 +139,7 @@ static void describe(const struct spelling *s, struct ptx_wgmma *out) {
              s->sum->name, s->and ? ".and.popc" : "");
 }
 
-/* One of fence, commit_group and wait_group, and nothing else. */
+/* True for one of fence, commit_group and wait_group without any word of a product. */
 static bool stands_alone(const struct spelling *s) {
     const bool product =
         s->multiply || s->sum || s->n || s->sparse || s->satfinite || s->and || s->popc;
@@ -170,12 +170,12 @@ static struct ptx_want *add(struct ptx_sig *sig, enum ptx_type t) {
     return want;
 }
 
-/* Where a is in registers nothing is said about how it is stored. */
+/* If a is in registers, the instruction does not say how a is stored. */
 static void want_product(const struct ptx_wgmma *m, struct ptx_sig *sig) {
     struct ptx_want *d = add(sig, (enum ptx_type)m->sum_type);
     d->kinds = PTX_WANT_ELEMENTS | PTX_WANT_RESULT;
     d->count = m->sum_regs;
-    struct ptx_want *a = add(sig, PTX_U64); /* or a list, of which the decoder sees the width */
+    struct ptx_want *a = add(sig, PTX_U64); /* or a list; the decoder checks its width */
     ptx_rules_want(a, PTX_B32);
     a->kinds = PTX_WANT_ELEMENTS | PTX_WANT_SINGLE | PTX_WANT_INT;
     a->count = PTX_WGMMA_A_REGS;

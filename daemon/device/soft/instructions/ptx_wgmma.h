@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wgmma: products of matrices by four warps together, of which b, and mostly a, lies in shared
- * memory. Each of the four has 16 rows of a and of the sum, so that it is a row of mma's side by
+ * wgmma: products of matrices by four warps together. b, and mostly a, lies in shared memory. Each
+ * of the four warps has 16 rows of a and of the sum, so that its part is a row of mma's side by
  * side. Source: "Parallel Thread Execution ISA", "Asynchronous Warpgroup Level Matrix
  * Instructions".
  */
@@ -14,7 +14,7 @@
 
 #include "daemon/device/soft/instructions/ptx_rules.h"
 
-#define PTX_WGMMA_A_REGS 4 /* of a lane, where a is in registers */
+#define PTX_WGMMA_A_REGS 4 /* registers of a lane, where a is in registers */
 
 enum ptx_wgmma_verb {
     PTX_WGMMA_FENCE,
@@ -25,19 +25,20 @@ enum ptx_wgmma_verb {
 };
 
 struct ptx_wgmma {
-    uint8_t verb;     /* enum ptx_wgmma_verb; the others are of a product */
-    uint8_t sum_regs; /* of a lane */
-    uint8_t sum_type; /* enum ptx_type of these */
+    uint8_t verb;     /* enum ptx_wgmma_verb; the other members describe a product */
+    uint8_t sum_regs; /* registers of a lane */
+    uint8_t sum_type; /* enum ptx_type of the sum's registers */
     uint16_t n;       /* columns of b and of the sum */
-    bool negates;     /* has factors 1 or -1 of a and b */
+    bool negates;     /* has factors 1 or -1 for a and b */
     bool turns;       /* says whether a and b are stored by the other dimension */
-    uint32_t signs;   /* those of a's elements in a register */
-    char mma[72];     /* what it is made of: 16 rows, 8 columns */
+    uint32_t signs;   /* sign bits of a's elements in a register */
+    char mma[72];     /* the mma that it consists of: 16 rows, 8 columns */
 };
 
-/* Holds `text` against the forms of wgmma; false with `why` filled. */
+/* Matches `text` against the forms of wgmma. Returns false with `why` filled if none fits. */
 bool ptx_wgmma_find(const char *text, struct ptx_wgmma *out, char *why, size_t why_bytes);
-/* The same, and what its operands may be: as ptx_rules_match; open where it is sparse. */
+/* As ptx_wgmma_find, and fills `sig` with the permitted operands, like ptx_rules_match. `sig` is
+ * open for sparse forms. */
 bool ptx_wgmma_match(const char *text, struct ptx_sig *sig, char *why, size_t why_bytes);
 
 #endif
