@@ -16,7 +16,7 @@ bool allowance_withholds(const struct allowance *a, uint32_t inside, uint64_t no
     return a->sms && (inside >= threads(a) || now_ns < a->due_ns);
 }
 
-/* In doubles: a slice of a stopped process may have been long. */
+/* Computed in doubles: a slice of a process that was stopped may have been long. */
 void allowance_use(struct allowance *a, uint64_t begin_ns, uint64_t ns) {
     if (!a->sms) return;
     if (a->due_ns < begin_ns) a->due_ns = begin_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A device of compute capability 9.0, whichever it reports: none of the others' limits is above
- * (CUDA C++ Programming Guide, technical specifications). What Salus decides for every device is
- * not here: the library has it.
+ * Attributes of a device of compute capability 9.0, whichever capability it reports: no other
+ * capability has a higher limit (CUDA C++ Programming Guide, technical specifications). Attributes
+ * that Salus decides for every device are not here; the library has them.
  */
 #include "daemon/device/soft/dev/attributes.h"
 
@@ -10,17 +10,17 @@
 
 #include "proto/cuda/cuda_abi.h"
 
-/* Where it is on a bus is made up: it identifies the device to libraries, which ask for it by way
- * of CUDA and of NVML, and nothing can be reached through it. Each has another, since NCCL takes
- * ranks with one address for users of one device. */
+/* A made-up position on the PCI bus. It identifies the device to libraries, which ask CUDA and NVML
+ * for it; nothing can be reached through it. Each device has another one, since NCCL takes ranks
+ * with one address for users of one device. */
 #define PCI_DOMAIN 0
 #define PCI_BUS(index) (1 + (int)(index))
 #define PCI_SLOT 0
 
 #define TEXTURE1D_LINEAR (1u << 28) /* elements, of any size */
-#define ATTRIBUTES 201u /* numbers that are answered, from 1 on: programs may be newer */
+#define ATTRIBUTES 201u /* attribute numbers answered, from 1 on; programs may be newer */
 
-/* Attributes that do not depend on how it was made; those that are not listed are 0. */
+/* Attributes that do not depend on the configuration. Attributes that are not listed are 0. */
 static const struct {
     CUdevice_attribute attribute;
     int value;
@@ -115,14 +115,14 @@ static void from_info(struct description *d, const struct dev_info *i) {
         {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, i->mem_clock_khz},
         {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, i->mem_bus_bits},
         {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, i->l2_bytes},
-        /* How much of the cache may be set aside, as Hopper has it. */
+        /* Part of the cache that may be set aside, as on Hopper. */
         {CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, i->l2_bytes / 8 * 5},
     };
     for (size_t k = 0; k < sizeof(said) / sizeof(said[0]); k++)
         description_set(d, said[k].attribute, (int)said[k].value);
 }
 
-/* As CUDA begins: what a context changes of them is provision.h's. */
+/* The limits of a new context. provision.h handles changes by a context. */
 static void add_limits(struct description *d) {
     description_set_limit(d, CU_LIMIT_STACK_SIZE, 1024);
     description_set_limit(d, CU_LIMIT_PRINTF_FIFO_SIZE, 1u << 20);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Physical memory of the software GPU: one sparse memfd, cut into chunks of the granularity. Spaces
- * map pieces of it (space.c); here chunks are handed out and whole chunks are copied, through a
- * mapping of all of it that no kernel ever sees. A chunk that nobody has is a hole in the file, so
+ * Physical memory of the software GPU: one sparse memfd, divided into chunks of the granularity.
+ * Spaces map pieces of it (space.c). This file hands out chunks and copies whole chunks, through a
+ * mapping of the whole file that no kernel sees. A chunk without an owner is a hole in the file, so
  * that it costs nothing and is zero when it is handed out again.
  *
  * Owner: the device. Thread: the worker's.
@@ -21,25 +21,25 @@
 #include "daemon/device/device_retirement.h"
 
 struct dev_chunk {
-    bool used;     /* its place in the array is its place in the file */
-    bool promised; /* to who adopts it: used, and nobody's yet */
+    bool used;     /* the index in the array is the index in the file */
+    bool promised; /* reserved for the process that will adopt it: used, but without an owner yet */
 };
 
-/* What was a chunk, and is charged to nobody. */
+/* A former chunk, charged to no client. */
 struct dev_retired {
-    struct list link;        /* chunks.retired, while it has a place there */
-    struct dev_chunk *place; /* NULL: another has it */
-    void *spare;             /* then its bytes are here */
+    struct list link;        /* in chunks.retired while it has its place in the file */
+    struct dev_chunk *place; /* NULL: another chunk has the place */
+    void *spare;             /* spare that then holds the bytes */
 };
 
-/* Sparse: what is not used costs nothing but numbers. */
+/* Spares per chunk in the sparse file. Unused ones cost only numbers. */
 #define SPARES_A_CHUNK 15u
 
 static uint64_t file_bytes(uint64_t device_bytes) {
     return device_bytes * (1 + SPARES_A_CHUNK);
 }
 
-/* A descriptor of our own of what the caller has, if that is memory of a device of such a size. */
+/* Duplicates the caller's descriptor if it is the memory of a device of this size. */
 static int open_old(struct chunks *c, int fd) {
     uint64_t bytes;
     int err = fdutil_check_lasting(fd, &bytes);
@@ -138,7 +138,7 @@ void chunk_renounce(struct chunks *c, uint64_t id) {
     chunk_destroy(c, &c->list[id]);
 }
 
-/* Bytes of the file become zeros, and cost nothing. */
+/* Zeroes bytes of the file and gives their pages back. */
 static void punch(const struct chunks *c, uint64_t first, uint64_t count) {
     uint64_t at = first * CHUNK_BYTES, bytes = count * CHUNK_BYTES;
     if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes) < 0)
@@ -156,7 +156,7 @@ void chunk_settle(struct chunks *c) {
 
 /* ---- spares ---------------------------------------------------------------------------------- */
 
-/* Behind the latest one that was made, round and round. */
+/* Takes the next free spare after the one made last, wrapping around. */
 void *chunk_spare_make(struct chunks *c) {
     for (uint64_t n = c->count; !c->old && n < c->all; n++) {
         uint64_t i = c->next_spare;
@@ -191,7 +191,8 @@ int chunk_spare_adopt(struct chunks *c, uint64_t id, void **out) {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* The place of one that is retired, whose bytes move out; NULL: there is no room for them. */
+/* Frees the place of a retired chunk by moving its bytes to a spare. Returns NULL if there is no
+ * space for the bytes. */
 static struct dev_chunk *clear_place(struct chunks *c) {
     void *spare = list_empty(&c->retired) ? NULL : chunk_spare_make(c);
     if (!spare) return NULL;
@@ -205,8 +206,9 @@ static struct dev_chunk *clear_place(struct chunks *c) {
     return place;
 }
 
-/* Behind the latest one where that is free, so that chunks made one after the other are neighbours
- * and are mapped together; else the lowest. Only those that are retired may have all the rest. */
+/* Finds a free place: the one after the latest if it is free, so that chunks made one after the
+ * other are neighbours and are mapped together; else the lowest. Only if none is free does it take
+ * a place from a retired chunk. */
 static struct dev_chunk *find_place(struct chunks *c) {
     uint64_t i = c->next;
     if (i == c->count || c->list[i].used)
@@ -219,7 +221,7 @@ static struct dev_chunk *find_place(struct chunks *c) {
 
 int chunk_create(struct chunks *c, struct dev_chunk **out) {
     *out = NULL;
-    if (c->old) return -EBUSY; /* who knows whose it is */
+    if (c->old) return -EBUSY; /* the owners of old chunks are not known yet */
     if (!chunk_charge(c, CHUNK_BYTES)) return ERR_NO_MEMORY;
     *out = find_place(c);
     if (!*out) {
@@ -247,7 +249,7 @@ int chunk_retire(struct chunks *c, struct dev_chunk *chunk, struct dev_retired *
     return 0;
 }
 
-/* Into another place: its own is taken. */
+/* Revives a chunk in another place, since its own is taken. */
 static int move_in(struct chunks *c, struct dev_retired *r, struct dev_chunk **out) {
     int err = chunk_create(c, out);
     if (err) return err;
@@ -289,8 +291,8 @@ static bool is_spare(const struct chunks *c, const void *host) {
            (const unsigned char *)host < c->memory + file_bytes(c->bytes);
 }
 
-/* What is written here is written as to a file: a process that touches memory which is new to it
- * pays for every page, and new pages are cleared before. */
+/* These write with pwrite: a process that touches memory which is new to it pays a page fault for
+ * every page, and new pages are zeroed first. */
 void chunk_save(struct chunks *c, void *host, const struct dev_chunk *chunk) {
     const unsigned char *from = bytes_of(c, chunk);
     off_t at = is_spare(c, host) ? (off_t)((unsigned char *)host - c->memory) : -1;
@@ -304,8 +306,8 @@ void chunk_load(struct chunks *c, struct dev_chunk *chunk, const void *host) {
         memcpy(bytes_of(c, chunk), host, CHUNK_BYTES);
 }
 
-/* Not by punching holes: to give the pages back takes ten times as long as to fill them, and the
- * next user's first touch of each as long again. */
+/* Writes zeros instead of punching holes: giving the pages back takes ten times as long as filling
+ * them, and the next user's first touch of each page as long again. */
 void chunk_clear(struct chunks *c, struct dev_chunk *const *chunks, uint32_t count) {
     for (uint32_t i = 0, n; i < count; i += n) {
         n = chunk_run(chunks + i, count - i);

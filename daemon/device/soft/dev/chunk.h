@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The software GPU's physical memory: one file, cut into chunks (device.h says what they are).
- * Behind them the same file has room for host memory that is to live as long: spares, which are no
- * memory of the device's. Where a chunk lies in it is what a mapping needs to know. Memory that
- * needs no chunk counts as well, so that all of it together is never more than the device has.
+ * The software GPU's physical memory: one file, divided into chunks (device.h defines them). After
+ * the chunks the same file has space for host memory that must live as long: spares, which are no
+ * device memory. A mapping needs a chunk's offset in the file. Memory that needs no chunk is
+ * counted as well, so that all memory together never exceeds the device's.
  *
  * Owner: the device. Thread: the worker's.
  */
@@ -25,30 +25,30 @@ struct chunks {
     uint64_t bytes; /* of the device */
     uint64_t used;  /* by chunks, and by what was charged */
     int fd;
-    unsigned char *memory; /* all of the file, mapped where no kernel sees it */
+    unsigned char *memory; /* the whole file, mapped where no kernel sees it */
     struct dev_chunk *list;
     uint64_t count, next;
-    uint64_t all, next_spare; /* chunks and spares */
-    struct list retired;      /* that have a chunk's place, until it is wanted */
-    bool old;                 /* memory of a device before, not settled yet */
+    uint64_t all, next_spare; /* all: chunks and spares */
+    struct list retired;      /* retired chunks that still have a place in the file */
+    bool old;                 /* memory of a previous process's device, not settled yet */
 };
 
-/* `bytes`: whole chunks; 0: of `fd`. `fd`: device.h's memory_fd. On failure call chunk_close as
- * well. */
+/* Opens `bytes` of memory (a multiple of the chunk size), or with 0 the memory in `fd`. `fd` is
+ * device.h's memory_fd. On failure the caller calls chunk_close as well. */
 int chunk_open(struct chunks *c, uint64_t bytes, int fd);
 void chunk_close(struct chunks *c);
 
-/* For memory of other kinds; false: there is no more. */
+/* Charges memory of other kinds. Returns false if there is no more. */
 bool chunk_charge(struct chunks *c, uint64_t bytes);
 void chunk_refund(struct chunks *c, uint64_t bytes);
 
 uint64_t chunk_offset(const struct chunks *c, const struct dev_chunk *chunk);
-/* Of those that somebody has; NULL: nobody has it. */
+/* Returns the used chunk with this id, or NULL if it is not used. */
 struct dev_chunk *chunk_numbered(const struct chunks *c, uint64_t id);
-/* How many of the first chunks lie behind one another in the file; at least 1. */
+/* Returns how many of the first chunks are consecutive in the file; at least 1. */
 uint32_t chunk_run(struct dev_chunk *const *chunks, uint32_t count);
 
-/* The device's operations of these names. */
+/* The device's operations with these names. */
 void *chunk_spare_make(struct chunks *c);
 void chunk_spare_free(struct chunks *c, void *host);
 uint64_t chunk_spare_id(const struct chunks *c, const void *host);

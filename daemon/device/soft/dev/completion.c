@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list, and an event that is raised only for somebody who sleeps.
+ * A list of completed operations, and an event that is raised only if the worker sleeps.
  */
 #include "daemon/device/soft/dev/completion.h"
 
@@ -25,7 +25,7 @@ void completion_wake(struct completions *c) {
     if (!c->armed) return;
     c->armed = false;
     uint64_t one = 1;
-    if (write(c->event_fd, &one, sizeof(one)) < 0) return; /* full counter: readable already */
+    if (write(c->event_fd, &one, sizeof(one)) < 0) return; /* a full counter is readable already */
 }
 
 void completion_tell(struct completions *c) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations that have completed, until the worker asks for them. All calls but completion_none
- * with the lock of the pool held, whose threads add to them.
+ * Operations that have completed, until the worker takes them. The pool's threads add to them; all
+ * calls except completion_none need the pool's lock.
  */
 #ifndef DAEMON_DEVICE_SOFT_DEV_COMPLETION_H
 #define DAEMON_DEVICE_SOFT_DEV_COMPLETION_H
@@ -13,11 +13,12 @@
 #include "daemon/device/device.h"
 
 struct completions {
-    int event_fd; /* becomes readable when one is added and the worker is about to sleep */
+    /* becomes readable when an operation is added while the worker is about to sleep */
+    int event_fd;
     bool armed;
     struct dev_op *first, **last;
-    bool news;                /* completion_tell was called, and nobody has looked since */
-    _Atomic uint32_t waiting; /* lets the worker look without the lock */
+    bool news;                /* completion_tell was called, and the worker has not looked since */
+    _Atomic uint32_t waiting; /* lets the worker check without the lock */
 };
 
 /* 0 or -errno. */
@@ -25,14 +26,15 @@ int completion_init(struct completions *c);
 void completion_finish(struct completions *c);
 
 void completion_add(struct completions *c, struct dev_op *op);
-/* There is something else for the worker to look at. */
+/* Wakes the worker, because there is something else to look at. */
 void completion_wake(struct completions *c);
-/* The same, for somebody who is about to sleep too. */
+/* As completion_wake, but also holds for a worker that is only about to sleep. */
 void completion_tell(struct completions *c);
 bool completion_none(struct completions *c);
-/* All of them, in order, through `next`. */
+/* Takes all completed operations, in order, linked by `next`. */
 struct dev_op *completion_take(struct completions *c);
-/* False: some are waiting already. */
+/* Announces that the worker is about to sleep. Returns false if completed operations are waiting
+ * already. */
 bool completion_arm(struct completions *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cubin's words are a client's: sizes are added up with care, and a kernel's parameters must lie
- * within what it says that they take.
+ * The values in a cubin come from a client: sizes are added with overflow checks, and a kernel's
+ * parameters must lie within the parameter size that the cubin gives.
  */
 #include "daemon/device/soft/dev/described.h"
 
@@ -12,7 +12,7 @@
 
 #include "common/err.h"
 
-#define VAR_ALIGN 256 /* what cuModuleGetGlobal promises of any variable */
+#define VAR_ALIGN 256 /* alignment that cuModuleGetGlobal promises for any variable */
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
@@ -22,7 +22,8 @@ bool described_managed(const struct image *image) {
     return false;
 }
 
-/* Where each begins, from 0; the bytes of all, UINT64_MAX when that is too much. */
+/* Computes the offset of each variable, from 0 on. Returns the total size, or UINT64_MAX when it is
+ * too large. */
 static uint64_t lay_out(const struct image *image, uint64_t *addrs) {
     uint64_t end = 0;
     for (uint32_t i = 0; i < image->var_count; i++) {
@@ -69,7 +70,7 @@ static uint32_t between(uint32_t least, uint32_t n, uint32_t most) {
     return n < least ? least : n > most ? most : n;
 }
 
-/* Some cubins do not say how much they take together. */
+/* Reads the parameters. Some cubins do not give their total size. */
 static int take_params(const struct image_kernel *k, struct dev_func_info *info,
                        struct dev_param **params) {
     uint32_t end = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A loaded image: its PTX, instantiated in the client's module window, and what its cubin knows.
+ * A loaded image: its PTX, instantiated in the client's module window, and the information in its
+ * cubin.
  */
 #include "daemon/device/soft/dev/module.h"
 
@@ -22,7 +23,7 @@
 #include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/soft/ptx/ptx_runtime.h"
 
-/* All of them at once: they are where they were. */
+/* Places all variables at once, at the addresses that they had before. */
 static uint64_t var_again(struct dev_module *m, uint64_t bytes) {
     const struct dev_granule *where = m->where;
     uint32_t count = m->where_count;
@@ -36,11 +37,11 @@ static uint64_t var_again(struct dev_module *m, uint64_t bytes) {
     return m->where_err ? 0 : where[0].addr;
 }
 
-/* Variables are packed into blocks of whole granules. */
+/* Allocates a variable. Variables are packed into blocks of whole granules. */
 static uint64_t var_alloc(void *arg, uint64_t bytes, uint64_t align) {
     struct dev_module *m = arg;
     if (m->where) return var_again(m, bytes);
-    if (align < 256) align = 256; /* what cuModuleGetGlobal promises of any variable */
+    if (align < 256) align = 256; /* alignment that cuModuleGetGlobal promises for any variable */
     uint64_t addr = (m->var_next + align - 1) & ~(align - 1);
     if (!m->var_next || addr > m->var_end || m->var_end - addr < bytes) {
         addr = m->managed ? space_managed_alloc(m->space, bytes, align, &m->blocks)
@@ -52,7 +53,7 @@ static uint64_t var_alloc(void *arg, uint64_t bytes, uint64_t align) {
     return addr;
 }
 
-/* What its kernels may ask of the space, beside their own memory. */
+/* Determines whether the kernels may need the heap and the device runtime. */
 static void find_needs(struct dev_module *m, const struct ptx_module *ptx) {
     for (uint32_t i = 0; i < ptx->func_count; i++) {
         enum code_native native = native_find(ptx->funcs[i]);
@@ -69,9 +70,9 @@ static int take_needs(struct dev_module *m) {
     return err;
 }
 
-/* Parsed one by one, and joined. */
+/* PTX modules that are parsed one by one, and then joined. */
 struct units {
-    const _Atomic bool *over; /* the space is */
+    const _Atomic bool *over; /* set when the space is cancelled */
     struct ptx_module **list;
     uint32_t count;
 };
@@ -83,7 +84,7 @@ static int parse_unit(struct units *u, const char *text, size_t bytes, char *why
     return err;
 }
 
-/* The image's, and the device runtime's if one of them calls it. */
+/* Parses the image's modules, and the device runtime's if one of them calls it. */
 static int parse_units(struct units *u, const struct image *image, char *why, size_t why_bytes) {
     bool runtime = false;
     u->list = calloc(image->ptx_count + 1, sizeof(struct ptx_module *));
@@ -102,7 +103,7 @@ static int link_units(struct units *u, struct ptx_module **linked, char *why, si
         return 0;
     }
     int err = ptx_link(u->list, u->count, linked, why, why_bytes);
-    if (!err) u->count = 0; /* which owns them now */
+    if (!err) u->count = 0; /* the joined module owns them now */
     return err;
 }
 
@@ -112,7 +113,7 @@ static void free_units(struct units *u) {
     free(u->list);
 }
 
-/* Counts and names what programs ask for. */
+/* Lists the names of kernels and counts variables, for programs that ask. */
 static int list_names(struct dev_module *m, const struct ptx_module *ptx) {
     m->names = calloc(ptx->func_count + 1, sizeof(*m->names));
     if (!m->names) return -ENOMEM;
@@ -124,7 +125,7 @@ static int list_names(struct dev_module *m, const struct ptx_module *ptx) {
     return 0;
 }
 
-/* Takes `ptx` over. */
+/* Takes ownership of `ptx`. */
 static int take_ptx(struct dev_module *m, struct ptx_module *ptx) {
     for (uint32_t i = 0; i < ptx->var_count; i++)
         m->managed |= ptx->vars[i]->managed;
@@ -143,7 +144,7 @@ static int parse_image(struct dev_module *m, char *why, size_t why_bytes) {
     return err ? err : take_ptx(m, linked);
 }
 
-/* Without PTX the names are the cubin's; its kernels can be listed but not run. */
+/* Without PTX the names come from the cubin; the kernels can be listed but not run. */
 static int names_of_cubin(struct dev_module *m) {
     if (m->space->config.null) {
         m->managed = described_managed(&m->image);
@@ -208,7 +209,7 @@ int module_place_at(struct dev_module *m, const struct dev_granule *where, uint3
     m->where_count = count;
     m->where_err = 0;
     int err = module_place(m, why, why_bytes);
-    if (!err && m->where_count) { /* it has no variables */
+    if (!err && m->where_count) { /* the module has no variables */
         m->where_err = -EINVAL;
         module_remove(m);
     }
@@ -254,7 +255,8 @@ static const struct image_kernel *cubin_kernel(const struct dev_module *m, const
     return NULL;
 }
 
-/* Registers decide occupancy; ptxas knows them, the PTX alone only bounds them. */
+/* The number of registers determines occupancy. The cubin has the number that ptxas computed; the
+ * PTX alone only gives a bound. */
 static void describe_func(struct dev_func *f, const char *name) {
     struct code_kernel_info k;
     code_kernel_info(f->kernel, &k);

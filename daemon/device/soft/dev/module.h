@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Images loaded into a space: code, variables, kernels. Reading, decoding and freeing touch nothing
- * of the space but what is fixed before its first module, so that a thread of their own may do it.
+ * Images loaded into a space: code, variables, kernels. Reading, decoding and freeing touch only
+ * those parts of the space that are fixed before its first module, so that a separate thread may do
+ * this work.
  */
 #ifndef DAEMON_DEVICE_SOFT_DEV_MODULE_H
 #define DAEMON_DEVICE_SOFT_DEV_MODULE_H
@@ -21,22 +22,23 @@ struct dev_space;
 
 struct dev_module {
     struct dev_space *space;
-    uint32_t capability; /* for which its PTX was chosen: 90 for 9.0 */
+    uint32_t capability; /* capability for which the PTX was chosen: 90 for 9.0 */
     struct image image;
-    struct code_module *code;        /* NULL: of machine code only, or described by it */
+    struct code_module *code;        /* NULL: only machine code, or described by its cubin */
     struct list blocks;              /* its memory in the module window */
     uint64_t var_next, var_end;      /* unused rest of its last block */
-    bool managed;                    /* a variable is: then all lie in the host window */
-    const struct dev_granule *where; /* module_place_at's, meanwhile, until they are taken */
+    bool managed;                    /* a variable is managed: then all lie in the host window */
+    const struct dev_granule *where; /* set during module_place_at, until the places are taken */
     uint32_t where_count;
-    int where_err; /* why they could not be */
+    int where_err; /* the error if they could not be taken */
     struct {
-        bool heap, runtime; /* of the space's */
-    } needs, has;           /* what its kernels may need; what was taken for them */
-    uint64_t *var_addrs;    /* of image.vars, where the cubin describes it: described.h */
-    const char **names;     /* kernels */
+        bool heap, runtime; /* the space's heap and device runtime */
+    } needs, has;           /* needs: what the kernels may use; has: what was taken for them */
+    /* addresses of image.vars if the cubin describes the module (described.h) */
+    uint64_t *var_addrs;
+    const char **names; /* of kernels */
     uint32_t name_count, global_count;
-    struct dev_func **funcs; /* by index of names; NULL until asked for */
+    struct dev_func **funcs; /* by index of names; NULL until first requested */
 };
 
 struct dev_func {

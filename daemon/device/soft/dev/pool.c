@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device's threads. Each takes the first task that can use it, runs one slice, and puts the
- * task at the end of the line: equal slices for everybody, whatever the length of a kernel. There
- * is a line for each level, and the lower one gets what the higher one has no use for, as a GPU
- * dispatches the blocks of streams of higher priority first.
+ * The device's threads. Each thread takes the first task that can use it, runs one slice, and puts
+ * the task at the end of its ready list. So all tasks get equal slices, whatever the length of a
+ * kernel. There is a ready list for each level. The lower level gets only the threads that the
+ * higher one cannot use, as a GPU dispatches blocks of streams of higher priority first.
  */
 #include "daemon/device/soft/dev/pool.h"
 
@@ -42,19 +42,20 @@ static struct rotation *rotation_of(const struct task *t) {
 static void put_in_line(struct pool *p, struct task *t, uint32_t level) {
     list_remove(&t->ready_link);
     list_append(&p->ready[level], &t->ready_link);
-    pthread_cond_signal(&p->work); /* it begins with one thread, whatever it is */
+    pthread_cond_signal(&p->work); /* one thread begins any task */
 }
 
 static void give_turn(struct pool *p, struct task *t) {
     if (t) put_in_line(p, t, t->queue->level);
 }
 
-/* The task leaves the turns of its space. */
+/* Removes the task from the rotation of its space. */
 static void leave_turns(struct pool *p, struct task *t) {
     if (p->in_order) give_turn(p, rotation_remove(rotation_of(t), t));
 }
 
-/* The task has had a slice: the next one's turn, if not all of them stand still. */
+/* Called when the task has had a slice: gives the turn to the next task, unless all of them
+ * stall. */
 static void pass_turn(struct pool *p, struct task *t) {
     struct rotation *r = rotation_of(t);
     if (!p->in_order || r->turn != t) return;
@@ -68,7 +69,7 @@ static void pass_turn(struct pool *p, struct task *t) {
     completion_tell(&p->done);
 }
 
-/* Spaces that stood still for long enough go on. `until_ns`: when others will have, if sooner. */
+/* Resumes spaces whose pause is over. Lowers `until_ns` to the end of the next pause. */
 static void resume_paused(struct pool *p, uint64_t *until_ns) {
     uint64_t now_ns = list_empty(&p->paused) ? 0 : fdutil_now_ns();
     while (!list_empty(&p->paused)) {
@@ -78,7 +79,7 @@ static void resume_paused(struct pool *p, uint64_t *until_ns) {
             continue;
         }
         if (r->until_ns < *until_ns) *until_ns = r->until_ns;
-        return; /* the pauses are equal, so that the others end later */
+        return; /* pauses are equally long, so the others end later */
     }
 }
 
@@ -89,7 +90,8 @@ uint32_t pool_stalled(struct pool *p, const struct rotation *r) {
     return count;
 }
 
-/* What was cancelled must not wait until those of a higher level have nothing to do. */
+/* Makes a task ready. A cancelled task goes to the highest level, so that it need not wait until
+ * tasks of a higher level have nothing to do. */
 void pool_add(struct pool *p, struct task *task) {
     if (!list_empty(&task->queue->failed)) atom_store_relaxed(&task->cancelled, true);
     if (task->kind == TASK_SPEND) {
@@ -103,7 +105,7 @@ void pool_add(struct pool *p, struct task *task) {
         put_in_line(p, task, over ? POOL_LEVELS - 1 : task->queue->level);
 }
 
-/* Begins a launch; on failure the operation's result says why. */
+/* Begins a launch. On failure the operation's result holds the error. */
 static void begin_task(struct pool *p, struct task *t) {
     struct family f = {0};
     int err = family_begin(&f, &t->launch);
@@ -124,7 +126,8 @@ static void take_result(struct task *t) {
     snprintf(t->op->fault_text, sizeof(t->op->fault_text), "%s", r.text);
 }
 
-/* One slice without the lock; true when the task is over for this thread and everybody else. */
+/* Runs one slice without the lock. Returns true when the task is over for this and all other
+ * threads. */
 static bool run_slice(struct pool *p, struct task *t, bool *idle) {
     *idle = false;
     if (t->kind == TASK_TRANSFER) {
@@ -147,7 +150,8 @@ static bool run_slice(struct pool *p, struct task *t, bool *idle) {
     return state == GRID_DONE;
 }
 
-/* A kernel whose queue has had its share. `until_ns`: when that may be over, if sooner. */
+/* True for a kernel whose queue has used up its share. Lowers `until_ns` to the time when that may
+ * be over. */
 static bool is_withheld(const struct task *t, uint64_t *until_ns) {
     const struct allowance *a = &t->queue->allowance;
     if (!a->sms || t->kind != TASK_LAUNCH || atom_load_relaxed(&t->cancelled)) return false;
@@ -160,14 +164,15 @@ static bool stands_still(const struct task *t) {
     return t->queue->still && t->kind == TASK_LAUNCH && !atom_load_relaxed(&t->cancelled);
 }
 
-/* The first task of a line that another thread can help with, moved to its end. Lock held. */
+/* Takes the first task of a ready list that another thread can help with, and moves it to the end.
+ * Needs the lock. */
 static struct task *take_from(const struct pool *p, struct list *line, uint64_t *until_ns) {
     struct list *pos;
     list_each(pos, line) {
         struct task *t = task_of(pos);
         if (t->idle || t->done || stands_still(t)) continue;
         bool alone = p->in_order || t->exclusive ||
-                     !family_begun(&t->family); /* it is begun by one thread */
+                     !family_begun(&t->family); /* only one thread begins it */
         if (alone && t->inside) continue;
         if (is_withheld(t, until_ns)) continue;
         list_remove(&t->ready_link);
@@ -178,7 +183,7 @@ static struct task *take_from(const struct pool *p, struct list *line, uint64_t 
     return NULL;
 }
 
-/* `until_ns`: of nobody, when it is worth to look again, at the latest. */
+/* Takes a task. If there is none, `until_ns` is the latest time at which to look again. */
 static struct task *take_task(struct pool *p, uint64_t *until_ns) {
     struct task *t = NULL;
     *until_ns = UINT64_MAX;
@@ -188,7 +193,7 @@ static struct task *take_task(struct pool *p, uint64_t *until_ns) {
     return t;
 }
 
-/* Lock held. */
+/* Needs the lock. */
 static void account_time(struct pool *p, struct task *t, uint64_t begin_ns) {
     uint64_t now = fdutil_now_ns(), timeout = p->kernel_timeout_ns;
     t->op->busy_ns += now - begin_ns;
@@ -198,7 +203,7 @@ static void account_time(struct pool *p, struct task *t, uint64_t begin_ns) {
     if (timeout && active > timeout && !t->done) family_cancel(&t->family, ERR_KERNEL_TIMEOUT);
 }
 
-/* Lock held. The task is over: completes its operation and lets its queue go on. */
+/* Needs the lock. Completes the operation of a task that is over and lets its queue continue. */
 static void finish_task(struct pool *p, struct task *t) {
     struct dev_queue *q = t->queue;
     struct dev_op *op = t->op;
@@ -212,14 +217,14 @@ static void finish_task(struct pool *p, struct task *t) {
     completion_add(&p->done, op);
 }
 
-/* Lock held. */
+/* Needs the lock. */
 static void note_times(struct pool *p, struct dev_op *op) {
     op->end_ns = fdutil_now_ns();
     if (!op->start_ns) op->start_ns = op->end_ns;
-    op->busy_ns /= p->wanted; /* was summed over them */
+    op->busy_ns /= p->wanted; /* was the sum over the threads */
 }
 
-/* Lock held. The last thread to leave a task that is done finishes it. */
+/* Needs the lock. The last thread to leave a task that is done finishes it. */
 static void leave_task(struct pool *p, struct task *t, bool done, bool idle, uint64_t begin_ns) {
     t->inside--;
     if (done) t->done = true;
@@ -231,9 +236,10 @@ static void leave_task(struct pool *p, struct task *t, bool done, bool idle, uin
         finish_task(p, t);
         return;
     }
-    /* Who comes back to it at the right time may be another thread. */
+    /* Another thread may have to come back to it at the right time. */
     if (t->queue->allowance.sms) pthread_cond_signal(&p->work);
-    /* Idle while others are inside: one of them will come back with more, or done. */
+    /* The task is idle while other threads are inside: one of them will come back with more work,
+     * or finish it. */
     bool helped = t->idle;
     t->idle = idle && t->inside;
     if (helped && !t->idle) pthread_cond_broadcast(&p->work);
@@ -267,7 +273,7 @@ static void *run_thread(void *arg) {
         pthread_mutex_unlock(&p->lock);
         bool idle, done = run_slice(p, t, &idle);
         pthread_mutex_lock(&p->lock);
-        /* Others looked while the grid did not exist yet. */
+        /* Other threads looked for work before the grid existed. */
         if (shared) pthread_cond_broadcast(&p->work);
         leave_task(p, t, done, idle, begin);
     }
@@ -279,7 +285,7 @@ static void *run_thread(void *arg) {
 
 static void *run_clock(void *arg) {
     struct pool *p = arg;
-    prctl(PR_SET_TIMERSLACK, 1); /* ns: kernels take microseconds */
+    prctl(PR_SET_TIMERSLACK, 1); /* ns; kernels take microseconds */
     pthread_mutex_lock(&p->lock);
     while (!p->stopping) {
         struct task *t = timeline_next(&p->timeline, fdutil_now_ns());

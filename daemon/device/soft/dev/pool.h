@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device's threads, and the lines in which tasks wait for them: one for each level. Tasks that
- * only take time need none of these: where there are such, one thread more watches the clock.
+ * The device's threads, and the lists in which ready tasks wait for them: one list for each level.
+ * Tasks that only take time need no thread; if there are such tasks, one additional thread watches
+ * the clock.
  *
- * Locks: one, over lines, tasks and completions; never held while a kernel or a copy runs.
+ * Locks: one lock guards lists, tasks and completions. No thread holds it while it runs a kernel or
+ * a copy.
  */
 #ifndef DAEMON_DEVICE_SOFT_DEV_POOL_H
 #define DAEMON_DEVICE_SOFT_DEV_POOL_H
@@ -18,49 +20,52 @@
 #include "daemon/device/soft/dev/task.h"
 #include "daemon/device/soft/dev/timeline.h"
 
-#define POOL_LEVELS TIMELINE_LEVELS /* of dispatch: the higher goes first */
-#define POOL_SLICE_INSTS 32768u     /* warp-instructions */
-#define POOL_SLICE_NS 160000u       /* what they take one thread, more or less */
-#define POOL_SLICE_BYTES (1u << 20) /* of a copy: some 100 us */
+#define POOL_LEVELS TIMELINE_LEVELS /* levels of dispatch: the higher goes first */
+#define POOL_SLICE_INSTS 32768u     /* warp-instructions of a slice */
+#define POOL_SLICE_NS 160000u       /* approximate time of a slice on one thread */
+#define POOL_SLICE_BYTES (1u << 20) /* bytes of a copy in a slice: about 100 us */
 
 struct pool {
     pthread_mutex_t lock;
     pthread_cond_t work;
-    struct list ready[POOL_LEVELS]; /* tasks of queues' heads; threads rotate through each */
+    struct list ready[POOL_LEVELS]; /* first tasks of queues; threads rotate through each list */
     struct completions done;
-    struct list failed;         /* dev_queue.failed */
+    struct list failed;         /* dev_queue.failed of queues with a failed operation */
     uint64_t kernel_timeout_ns; /* 0: none */
     bool in_order;              /* each space's tasks take turns (rotation.h) */
-    struct list paused;         /* rotation.paused, of spaces whose tasks all stand still */
+    struct list paused;         /* rotation.paused of spaces whose tasks are all stalled */
     bool stopping;
     pthread_t *threads;
     uint32_t thread_count, wanted;
     struct timeline timeline;
-    pthread_cond_t spent; /* it has something new for its thread */
-    pthread_t clock;      /* that thread */
+    pthread_cond_t spent; /* the timeline has something new for its thread */
+    pthread_t clock;      /* the thread that watches the timeline */
     bool has_clock;
 };
 
-/* `threads`: how many; `sms`: that tasks which only take time share; `in_order`: one thread at a
- * time for each space. 0, -ENOMEM or -errno, and then the pool is as if it had been stopped. */
+/* Starts `threads` threads. Tasks that only take time share `sms` multiprocessors. `in_order`: one
+ * thread at a time for each space. Returns 0, -ENOMEM or -errno; after an error the pool is as if
+ * stopped. */
 int pool_start(struct pool *p, uint32_t threads, uint32_t sms, bool in_order,
                uint64_t kernel_timeout_ns);
 void pool_stop(struct pool *p);
 
-/* There may be tasks that only take time from now on. 0 or -errno; again: nothing. */
+/* Permits tasks that only take time. Returns 0 or -errno; a second call does nothing. */
 int pool_start_clock(struct pool *p);
 
-/* Called with the lock held. Into the line of its queue's level, also from another line. Behind an
- * operation that failed nothing runs until the worker has seen that: no GPU goes on there, and who
- * looks at memory that is written last believes that all before it was done. */
+/* Needs the lock. Puts the task into the ready list of its queue's level, also from another list.
+ * After an operation that failed, the queue runs nothing until the worker has seen the failure: a
+ * GPU does not continue then, and a reader of memory that is written last believes that all earlier
+ * operations were done. */
 void pool_add(struct pool *p, struct task *task);
-/* The same: this operation of the queue has failed. */
+/* Needs the lock. Records that an operation of the queue has failed. */
 void pool_failed(struct pool *p, struct dev_queue *q);
-/* The worker has what was complete. */
+/* Needs the lock. Called when the worker has taken the completed operations. */
 void pool_seen(struct pool *p);
-/* How many of the space's tasks stand still, all of them; 0: at least one goes on. */
+/* Returns the number of the space's tasks if all of them are stalled; 0 if at least one makes
+ * progress. */
 uint32_t pool_stalled(struct pool *p, const struct rotation *r);
-/* Of an operation in flight: device time so far. */
+/* Returns the device time so far of an operation in flight. */
 uint64_t pool_busy(struct pool *p, const struct dev_op *op);
 
 #endif

@@ -10,7 +10,7 @@
 #include "daemon/device/soft/runtime/runtime.h"
 #include "proto/cuda/cuda_abi.h"
 
-/* What CUDA's limits are at first. */
+/* CUDA's default limits. */
 #define FIRST_HEAP_BYTES (8ull << 20)
 #define FIRST_PENDING 2048u
 #define FIRST_STACK_BYTES 1024u
@@ -65,7 +65,8 @@ void provision_give_heap(struct provision *p) {
     space_module_free(p->space, &p->heap_block);
 }
 
-/* Which bytes are given out is known to this process alone. */
+/* Returns why the space cannot be restored, or NULL. Only this process knows which bytes of the
+ * heap are allocated. */
 const char *provision_unrestorable(const struct provision *p) {
     return p->heap && heap_touched(p->heap) ? "its kernels have memory from malloc" : NULL;
 }
@@ -92,7 +93,7 @@ static struct runtime_facts facts_of(const struct provision *p) {
     };
 }
 
-/* What is set is told, and kept. */
+/* Passes the limits to the runtime, which reports them to kernels. */
 static void tell_limits(const struct provision *p) {
     const struct runtime_limits limits = {p->stack_bytes, p->text_bytes, p->heap_bytes, p->pending};
     if (p->runtime) runtime_set_limits(p->runtime, &limits);
@@ -136,7 +137,8 @@ void provision_give_runtime(struct provision *p) {
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* Of a heap that nothing was ever taken from: what it has is enough, or it gets other memory. */
+/* Sets the heap limit of a heap that is still untouched. If its memory is too small it gets other
+ * memory. */
 static int limit_heap(struct provision *p, uint64_t bytes) {
     if (!bytes) return -EINVAL;
     if (bytes > p->space->windows.module_bytes) return ERR_NO_MEMORY;
@@ -149,7 +151,8 @@ static int limit_heap(struct provision *p, uint64_t bytes) {
     return 0;
 }
 
-/* At least twice as much each time, so that asking for a little more does not add up. */
+/* Bytes to add for this many pending launches; 0: none. At least doubles the size, so that many
+ * small increases do not add up. */
 static uint64_t more_runtime(const struct provision *p, uint64_t pending) {
     uint64_t bytes = whole_granules(runtime_room((uint32_t)pending));
     if (!p->runtime || bytes <= p->runtime_bytes) return 0;
@@ -184,7 +187,7 @@ int provision_limit(struct provision *p, uint32_t limit, uint64_t value) {
 }
 
 uint64_t provision_limit_bytes(const struct provision *p, uint32_t limit, uint64_t value) {
-    if (value > p->space->windows.module_bytes) return 0; /* it will be refused */
+    if (value > p->space->windows.module_bytes) return 0; /* the limit will be refused */
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
         return p->heap && value > p->heap_room ? whole_granules(value) : 0;
     if (limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT) return more_runtime(p, value);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a space's kernels find beside its memory: a heap behind malloc(), the device runtime, and
- * CUDA's limits of both. The first module whose kernels may need one of them brings it, in the
- * module window, and it goes with the last; but a heap stays as long as anything of it is in use.
+ * Things that a space's kernels use in addition to its memory: a heap for malloc(), the device
+ * runtime, and CUDA's limits of both. The first module whose kernels may need one of them creates
+ * it, in the module window; it is freed with the last such module. But a heap remains as long as
+ * any of its memory is in use.
  *
- * Owner: the space's. Thread: the worker's.
+ * Owner: the space. Thread: the worker's.
  */
 #ifndef DAEMON_DEVICE_SOFT_DEV_PROVISION_H
 #define DAEMON_DEVICE_SOFT_DEV_PROVISION_H
@@ -24,22 +25,22 @@ struct provision {
     struct heap *heap; /* NULL: none is needed */
     struct list heap_block;
     uint64_t heap_lo, heap_room;
-    uint64_t heap_bytes;     /* of the room, that it has or will have */
+    uint64_t heap_bytes;     /* part of heap_room that the heap has or will have */
     uint32_t heap_users;     /* modules */
     struct runtime *runtime; /* NULL: none is needed */
     struct list runtime_block;
     uint64_t runtime_bytes;
     uint32_t runtime_users;
-    uint32_t pending;                 /* launches that it allows */
-    uint64_t stack_bytes, text_bytes; /* limits that are only told */
+    uint32_t pending;                 /* limit of pending launches */
+    uint64_t stack_bytes, text_bytes; /* limits that are only reported */
 };
 
-/* NULL when out of memory. `info`: the device's, which outlives it. To be ended before the space.
- */
+/* Returns NULL when out of memory. `info` belongs to the device and outlives this. Must be
+ * destroyed before the space. */
 struct provision *provision_create(struct dev_space *space, const struct dev_info *info);
 void provision_destroy(struct provision *p);
 
-/* 0, ERR_NO_MEMORY or -ENOMEM. */
+/* Return 0, ERR_NO_MEMORY or -ENOMEM. */
 int provision_take_heap(struct provision *p);
 void provision_give_heap(struct provision *p);
 int provision_take_runtime(struct provision *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In-order streams of operations. The head of each queue that has any is a task in the pool;
- * finishing it puts the next one there, without the worker's thread.
+ * In-order streams of operations. The first operation of each non-empty queue is a task in the
+ * pool. Finishing it makes the next one ready, without the worker's thread.
  */
 #include "daemon/device/soft/dev/queue.h"
 
@@ -20,7 +20,7 @@
 #include "daemon/device/soft/dev/task.h"
 
 int queue_create(struct dev_space *space, int priority, struct dev_queue **out) {
-    (void)priority; /* a hint, as in CUDA, and not taken: slices of a level are equal */
+    (void)priority; /* a hint, as in CUDA, and ignored: slices of a level are equal */
     struct dev_queue *q = calloc(1, sizeof(*q));
     if (!q) return -ENOMEM;
     q->space = space;
@@ -79,7 +79,8 @@ static void submit_task(struct task *t) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* The owner may sleep, for want of completions. */
+/* Launches a graph for a kernel. The owner of the space may sleep, since nothing completes, so it
+ * is woken. */
 static int launch_graph(void *space, struct dev_graph *from, uint64_t handle,
                         enum dev_graph_order how) {
     const struct space_config *c = &((struct dev_space *)space)->config;
@@ -126,7 +127,7 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
     return 0;
 }
 
-/* A small transfer on an empty queue is done here and now: waking a thread would cost more. */
+/* Runs a small transfer on an empty queue at once: waking a thread would cost more. */
 static bool try_inline(struct task *t) {
     struct dev_queue *q = t->queue;
     struct pool *p = q->space->config.pool;
@@ -175,7 +176,7 @@ int queue_spend(struct dev_queue *q, uint32_t sms, uint64_t ns, struct dev_op *o
     struct task *t = task_create(q, TASK_SPEND, op, q->space->ranges, 0);
     if (!t) return -ENOMEM;
     uint32_t most = q->allowance.sms, all = q->allowance.all;
-    if (most && sms > most) { /* its blocks run in more waves, of those that there would be */
+    if (most && sms > most) { /* the blocks run in more waves than on all multiprocessors */
         ns = (uint64_t)((double)ns * (sms < all ? sms : all) / most);
         sms = most;
     }
@@ -184,7 +185,8 @@ int queue_spend(struct dev_queue *q, uint32_t sms, uint64_t ns, struct dev_op *o
     return 0;
 }
 
-/* Tasks that no thread has begun end at once; the others at their next slice. */
+/* Cancels all tasks of a space. Tasks that no thread has begun end at once; the others end at their
+ * next slice. */
 void queue_cancel_space(struct dev_space *space) {
     struct pool *p = space->config.pool;
     struct list *pos, *item, *tmp;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In-order streams of operations: the device's operations of these names.
+ * In-order streams of operations: the device's operations with these names.
  */
 #ifndef DAEMON_DEVICE_SOFT_DEV_QUEUE_H
 #define DAEMON_DEVICE_SOFT_DEV_QUEUE_H
@@ -9,7 +9,7 @@
 
 #include "daemon/device/device.h"
 
-/* A copy this small costs less than waking a thread: 22 us for 256 KiB, a piece of staging. */
+/* Largest copy that costs less than waking a thread: 22 us for 256 KiB, a piece of staging. */
 #define QUEUE_INLINE_BYTES (256u << 10)
 
 int queue_create(struct dev_space *space, int priority, struct dev_queue **out);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order in which a client's operations take turns on a deterministic device: slices of counted
- * instructions, one after the other, so that nothing depends on how many threads there are or on
- * what others run. Mostly there is one operation; more are there only where the ones before them do
- * nothing but ask for what has not come: a kernel that waits for a later one. When all of them only
- * ask, they stand still until another operation comes or ROTATION_PAUSE_NS have passed, so that a
- * later operation begins at the same count each time, however late its program submits it within
- * that time.
+ * The order in which a client's operations take turns on a deterministic device. Slices of counted
+ * instructions run one after the other, so that nothing depends on the number of threads or on
+ * other clients. Mostly there is one operation; further ones begin only when the ones before them
+ * do nothing but poll for something that has not come: a kernel that waits for a later one. When
+ * all of them only poll, they stall until another operation comes or ROTATION_PAUSE_NS have passed.
+ * So a later operation begins at the same instruction count each time, however late within that
+ * time its program submits it.
  *
  * Owner: the space. Guarded by the pool's lock.
  */
@@ -20,30 +20,31 @@
 
 struct task;
 
-#define ROTATION_PATIENCE 256u      /* slices of asking after which a task is taken to wait */
-#define ROTATION_PAUSE_NS 10000000u /* how long all of them stand still at most */
+#define ROTATION_PATIENCE 256u      /* slices of polling after which a task counts as waiting */
+#define ROTATION_PAUSE_NS 10000000u /* longest stall of all tasks */
 
 struct rotation {
-    struct task *turn;  /* whose it is: the one task that the device's threads see; NULL: none */
+    struct task *turn;  /* the one task that the device's threads see; NULL: none */
     struct list others; /* by their ready_link, in the order of their turns */
-    struct list coming; /* those that begin when all others stand still or are over */
-    struct list paused; /* of the pool, while all stand still */
+    struct list coming; /* tasks that begin when all others stall or are over */
+    struct list paused; /* in the pool's list while all tasks stall */
     uint64_t until_ns;
 };
 
 void rotation_init(struct rotation *r);
 
-/* The task is its queue's first, and new: it begins when all others stand still or are over. True:
- * now, and it is its turn. */
+/* Adds a new task that is the first of its queue. It begins when all others stall or are over.
+ * Returns true if it begins now and has the turn. */
 bool rotation_add(struct rotation *r, struct task *t);
-/* The one whose turn it was has had its slice. The next one; NULL: all stand still from now on. */
+/* Ends the turn of a task after its slice. Returns the next task, or NULL if all stall from now
+ * on. */
 struct task *rotation_next(struct rotation *r);
-/* A task is over or cancelled: it takes no more turns, and the others are patient again. The one
- * whose turn it is now, if that is another one than before; else NULL. */
+/* Removes a task that is over or cancelled; the poll counts of the others restart. Returns the task
+ * that has the turn now if that changed, else NULL. */
 struct task *rotation_remove(struct rotation *r, struct task *t);
-/* The pause is over: the first of them, which are patient again; NULL: there is none. */
+/* Ends the pause. Returns the first task, or NULL if there is none; all poll counts restart. */
 struct task *rotation_resume(struct rotation *r);
-/* How many stand still. */
+/* Returns how many tasks stall. */
 uint32_t rotation_stalled(const struct rotation *r);
 
 static inline bool rotation_empty(const struct rotation *r) {

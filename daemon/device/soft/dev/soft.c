@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The software GPU as a device: what it reports of itself, completions, and the table of
- * operations.
+ * The software GPU as a device: its properties, completions, and the table of operations.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,8 +42,8 @@ struct dev {
     struct pool pool;
 };
 
-/* Half of the memory that the machine has and our control group may use, at most 16 GiB: a guest
- * among others. */
+/* Half of the memory that the machine has and our control group may use, at most 16 GiB: Salus is
+ * one program among others on the machine. */
 static uint64_t default_memory(void) {
     struct hostmem m;
     uint64_t half, most = 16ull << 30;
@@ -53,8 +52,8 @@ static uint64_t default_memory(void) {
     return (half < most ? half : most) & ~(CHUNK_BYTES - 1);
 }
 
-/* Limits of a compute capability 9.0 device (CUDA C++ Programming Guide, technical specifications),
- * whichever it reports: none of the others' is above. */
+/* Limits of a device of compute capability 9.0 (CUDA C++ Programming Guide, technical
+ * specifications), whichever capability it reports: no other capability has a higher limit. */
 static void describe(struct dev *dev) {
     const struct dev_config *c = &dev->config;
     dev->info = (struct dev_info){
@@ -82,7 +81,7 @@ static void describe(struct dev *dev) {
         .in_order = c->deterministic,
     };
     struct dev_info *i = &dev->info;
-    i->uuid[sizeof(i->uuid) - 1] = (uint8_t)c->index; /* after the 15 letters */
+    i->uuid[sizeof(i->uuid) - 1] = (uint8_t)c->index; /* the last byte, after the 15 letters */
     i->insts_s = (uint64_t)i->sm_count * SOFT_SM_LANES * i->clock_khz * 1000;
     i->bytes_s = (uint64_t)i->mem_clock_khz * 1000 * (i->mem_bus_bits / 8) * 2; /* double rate */
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client's memory in the worker: its device window is reserved whole with no access, and pages
- * appear where chunks are mapped (alloc part, and variables of modules) or where modules need other
- * memory (module part). The
- * ranges that its kernels may touch are exactly what is mapped, and the host window.
+ * A client's memory in the worker. The whole device window is reserved without access. Pages appear
+ * where chunks are mapped (the alloc part, and variables of modules) or where modules need other
+ * memory (the module part). Kernels may touch exactly the mapped ranges, and the host window.
  */
 #include "daemon/device/soft/dev/space.h"
 
@@ -22,15 +21,15 @@ struct block {
     struct list space_link; /* first: space->blocks, ascending */
     struct list owner_link;
     uint64_t addr, bytes;
-    bool host;                 /* in the host window, which is mapped by others */
-    struct dev_chunk **chunks; /* one a granule; NULL: it is not the device's memory */
+    bool host;                 /* in the host window, which others map */
+    struct dev_chunk **chunks; /* one per granule; NULL: it is not device memory */
 };
 
 static void *at(uint64_t addr) {
     return (void *)(uintptr_t)addr;
 }
 
-/* Replaces the range snapshot; launches that run keep the one they began with. */
+/* Replaces the snapshot of ranges. Running launches keep the one with which they began. */
 static int set_ranges(struct dev_space *s, struct ranges *next) {
     if (!next) return -ENOMEM;
     ranges_unref(s->ranges);
@@ -58,7 +57,7 @@ int space_create(const struct space_config *config, const struct dev_windows *w,
         err = -errno;
         goto fail;
     }
-    if (p != at(w->dev_base)) { /* a kernel before 4.17 takes the address as a hint */
+    if (p != at(w->dev_base)) { /* a Linux kernel before 4.17 takes the address as a hint */
         munmap(p, bytes);
         err = -EEXIST;
         goto fail;
@@ -72,10 +71,10 @@ fail:
     return err;
 }
 
-/* No access again. A process that has all the mappings it may have cannot even replace some, but it
- * can remove them first: the gap is where nobody's new mapping goes (the kernel fills from the
- * top). It cannot split one either: then what was there stays, and is replaced by what is mapped
- * next. What a client may touch is decided by its ranges, not by this. */
+/* Removes access again. A process that has all the mappings it may have cannot even replace some,
+ * but can remove them first. No other new mapping goes into the gap, since Linux fills from the
+ * top. The process cannot split a mapping either; then the old mapping stays until the next one
+ * replaces it. The ranges, not these mappings, decide what a client may touch. */
 static void reserve_range(uint64_t addr, uint64_t bytes) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     if (mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED, -1, 0) != MAP_FAILED) return;
@@ -83,7 +82,8 @@ static void reserve_range(uint64_t addr, uint64_t bytes) {
         (void)mmap(at(addr), bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
-/* What kernels find beside variables is its space's own, and needs no chunk. */
+/* Maps memory for kernels other than variables. It belongs to the space alone and needs no
+ * chunk. */
 static int map_range(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     if (!chunk_charge(s->config.chunks, bytes)) return ERR_NO_MEMORY;
     struct ranges *next = ranges_with(s->ranges, addr, addr + bytes);
@@ -121,7 +121,7 @@ static bool overlaps(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
     return false;
 }
 
-/* Chunks that are neighbours in the file are one mapping: the kernel allows a process 65530. */
+/* Maps chunks. Neighbours in the file become one mapping, since Linux allows a process 65530. */
 static int map_runs(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
                     uint32_t count) {
     for (uint32_t i = 0, n; i < count; i += n) {
@@ -173,7 +173,7 @@ static struct block *block_of(struct list *space_link) {
     return list_entry(space_link, struct block, space_link);
 }
 
-/* Before `pos`. */
+/* Inserts a block before `pos`. */
 static struct block *block_put(struct list *pos, uint64_t addr, uint64_t bytes,
                                struct list *owner) {
     struct block *b = calloc(1, sizeof(*b));
@@ -185,7 +185,8 @@ static struct block *block_put(struct list *pos, uint64_t addr, uint64_t bytes,
     return b;
 }
 
-/* First fit: modules are few and live long. Whole granules, so that no two modules share a page. */
+/* Takes the first gap that is large enough: modules are few and live long. Blocks are whole
+ * granules, so that no two modules share a page. */
 static struct block *block_take(struct list *blocks, uint64_t addr, uint64_t end, uint64_t bytes,
                                 struct list *owner) {
     struct list *pos;
@@ -196,7 +197,7 @@ static struct block *block_take(struct list *blocks, uint64_t addr, uint64_t end
     return end - addr >= bytes ? block_put(pos, addr, bytes, owner) : NULL;
 }
 
-/* The end of the last gap that is large enough. */
+/* Takes the end of the last gap that is large enough. */
 static struct block *block_take_last(struct list *blocks, uint64_t addr, uint64_t end,
                                      uint64_t bytes, struct list *owner) {
     struct list *pos = blocks;
@@ -209,7 +210,7 @@ static struct block *block_take_last(struct list *blocks, uint64_t addr, uint64_
     return end - lo >= bytes ? block_put(pos, end - bytes, bytes, owner) : NULL;
 }
 
-/* These very bytes, which lie between the two addresses. */
+/* Takes exactly these bytes, if they are free. */
 static struct block *block_take_at(struct list *blocks, uint64_t at_addr, uint64_t bytes,
                                    struct list *owner) {
     struct list *pos;
@@ -258,7 +259,7 @@ uint64_t space_module_alloc(struct dev_space *s, uint64_t bytes, uint64_t align,
     return 0;
 }
 
-/* A chunk a granule: new ones, or those that were there. */
+/* Gives each granule a chunk: new ones, or with `where` those that were there before. */
 static int take_chunks(struct dev_space *s, struct block *b, const struct dev_granule *where) {
     uint64_t count = b->bytes / CHUNK_BYTES;
     int err = 0;
@@ -286,7 +287,8 @@ uint64_t space_vars_alloc(struct dev_space *s, uint64_t bytes, uint64_t align, s
     return b && !back_block(s, b, NULL) ? b->addr : 0;
 }
 
-/* The client can write there at any time: nothing that is read back from it is believed. */
+/* Allocates managed memory. The client can write there at any time, so no value read back from it
+ * is trusted. */
 uint64_t space_managed_alloc(struct dev_space *s, uint64_t bytes, uint64_t align,
                              struct list *owner) {
     const struct dev_windows *w = &s->windows;
@@ -300,7 +302,7 @@ uint64_t space_managed_alloc(struct dev_space *s, uint64_t bytes, uint64_t align
     return b->addr;
 }
 
-/* One behind the other, all of one kind, within [lo, lo + room). */
+/* True if the granules are consecutive, of one kind, and within [lo, lo + room). */
 static bool is_row(const struct dev_granule *where, uint32_t count, uint64_t lo, uint64_t room) {
     uint64_t bytes = count * CHUNK_BYTES, first = where[0].addr;
     if (first < lo || bytes > room || first - lo > room - bytes) return false;
@@ -340,8 +342,8 @@ uint32_t space_vars_where(const struct dev_space *s, const struct list *owner,
     return n;
 }
 
-/* A chunk goes back when it is seen no longer; where that cannot be had, it stays until the space
- * ends. */
+/* Unmaps chunks and gives them back. If the ranges cannot be replaced, the chunks stay until the
+ * space ends. */
 static void unmap_chunks(struct dev_space *s, struct block *b) {
     struct ranges *next = ranges_without(s->ranges, b->addr, b->addr + b->bytes);
     if (!next) return;
@@ -365,7 +367,7 @@ void space_module_free(struct dev_space *s, struct list *owner) {
     }
 }
 
-/* Kernels go through the addresses: whoever runs meanwhile sees one or the other. */
+/* Remaps atomically: kernels that run meanwhile see either the old or the new memory. */
 int space_host_map(struct dev_space *s, uint64_t addr, uint64_t bytes, int fd, uint64_t offset) {
     return remap_file(addr, bytes, fd, offset);
 }

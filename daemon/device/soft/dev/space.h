@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One client's memory in the worker: its windows, what is mapped there, and what its kernels may
- * touch; and what its queues and modules need to know of it.
+ * One client's memory in the worker: its windows, its mappings, and the ranges that its kernels may
+ * touch. Also the state of the space that its queues and modules use.
  */
 #ifndef DAEMON_DEVICE_SOFT_DEV_SPACE_H
 #define DAEMON_DEVICE_SOFT_DEV_SPACE_H
@@ -23,12 +23,12 @@ struct pool;
 struct provision;
 struct textures;
 
-/* What the device gives each. */
+/* Configuration that the device gives each space. */
 struct space_config {
     struct chunks *chunks;
     struct pool *pool;
     uint32_t capability; /* 90 for 9.0 */
-    bool null;           /* it computes nothing */
+    bool null;           /* the space computes nothing */
     const struct dev_space_ops *ops;
     void *ops_arg;
 };
@@ -37,16 +37,16 @@ struct dev_space {
     struct space_config config;
     struct dev_windows windows;
     struct ranges *ranges;
-    _Atomic bool over;           /* cancelled: nothing is read for it any more */
+    _Atomic bool over;           /* cancelled: nothing more is read for the space */
     uint64_t memory_used;        /* module memory */
-    struct provision *provision; /* the device's to make and end */
+    struct provision *provision; /* the device creates and destroys it */
     struct textures *textures;   /* NULL: none yet */
     struct rotation rotation;    /* guarded by the pool's lock */
-    struct clock_counts counts;  /* of a deterministic device */
-    struct launch_memory memory; /* of its operations */
+    struct clock_counts counts;  /* used on a deterministic device */
+    struct launch_memory memory; /* memory of its operations */
     struct list queues;          /* dev_queue.space_link; guarded by the pool's lock */
     struct list blocks;          /* module window: allocated blocks in ascending order */
-    struct list managed;         /* the same for managed variables */
+    struct list managed;         /* blocks of managed variables */
 };
 
 int space_create(const struct space_config *config, const struct dev_windows *windows,
@@ -55,26 +55,27 @@ void space_destroy(struct dev_space *space);
 int space_chunk_map(struct dev_space *space, uint64_t addr, struct dev_chunk *const *chunks,
                     uint32_t count);
 int space_chunk_unmap(struct dev_space *space, uint64_t addr, uint32_t count);
-/* Zeroed memory of the module window, put on `owner`, that ends with the process: from the window's
- * end, for variables are found at its beginning. 0 when there is none. */
+/* Allocates zeroed memory of the module window and puts it on `owner`. The memory ends with the
+ * process. It comes from the window's end, since variables are at the beginning. Returns 0 when
+ * there is none. */
 uint64_t space_module_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
                             struct list *owner);
-/* The same of the device's memory, for variables: from the window's beginning. */
+/* Allocates device memory for variables, from the window's beginning. */
 uint64_t space_vars_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
                           struct list *owner);
-/* The same, of the host window's last part. */
+/* Allocates memory for managed variables, from the host window's last part. */
 uint64_t space_managed_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
                              struct list *owner);
-/* What one of these two gave a space in another process, with what is in it. 0, -EINVAL, -ENOMEM
- * and chunk_adopt's. */
+/* Restores memory that one of these two allocated for a space in another process, with its
+ * contents. Returns 0, -EINVAL, -ENOMEM or an error of chunk_adopt. */
 int space_vars_adopt(struct dev_space *space, const struct dev_granule *where, uint32_t count,
                      struct list *owner);
-/* What one of these gave: device.h's module_where. */
+/* Lists the granules that one of these allocated, as device.h's module_where. */
 uint32_t space_vars_where(const struct dev_space *space, const struct list *owner,
                           struct dev_granule *out, uint32_t cap);
 void space_module_free(struct dev_space *space, struct list *owner);
 
-/* As device.h has them. */
+/* The device's operations with these names (device.h). */
 /* Ranges outside the windows, which others have mapped. */
 int space_host_add(struct dev_space *s, uint64_t addr, uint64_t bytes);
 int space_host_remove(struct dev_space *s, uint64_t addr, uint64_t bytes);

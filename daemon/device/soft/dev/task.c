@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A task holds on to what its operation may touch, so that the client can change its memory.
+ * A task references the ranges that its operation may touch, so that the client can change its
+ * memory meanwhile.
  */
 #include "daemon/device/soft/dev/task.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A simulation of events that is run as far as the clock has come.
+ * A discrete-event simulation that runs up to the present time.
  */
 #include "daemon/device/soft/dev/timeline.h"
 
@@ -23,7 +23,7 @@ void timeline_init(struct timeline *tl, uint32_t sms) {
     list_init(&tl->cancelled);
 }
 
-/* Device time of `ns` of the task. */
+/* Device time of the task's share over `ns`. */
 static uint64_t part_of(const struct timeline *tl, const struct task *t, uint64_t ns) {
     return (uint64_t)((double)ns * t->spend.sms / tl->sms);
 }
@@ -43,13 +43,13 @@ static void cancel(struct timeline *tl, struct task *t, uint64_t now_ns) {
 }
 
 void timeline_add(struct timeline *tl, struct task *t, uint64_t now_ns) {
-    if (t->op->result) return; /* it is among the cancelled */
+    if (t->op->result) return; /* it is in `cancelled` */
     if (!t->spend.ready_ns) {
         t->spend.ready_ns = tl->at_ns ? tl->at_ns : now_ns;
         if (t->spend.sms > tl->sms) t->spend.sms = tl->sms;
     }
     bool over = atom_load_relaxed(&t->cancelled);
-    if (t->op->start_ns && !over) return; /* it runs: no level matters any more */
+    if (t->op->start_ns && !over) return; /* it runs: its level does not matter any more */
     list_remove(&t->ready_link);
     if (over)
         cancel(tl, t, now_ns);
@@ -73,7 +73,8 @@ static void begin(struct timeline *tl, struct task *t) {
     insert_by_end(&tl->running, t);
 }
 
-/* What does not fit waits, and lets nobody pass: else the small would starve it. */
+/* Begins tasks in order. A task that does not fit waits and lets no other pass, because small tasks
+ * would starve it. */
 static void begin_all(struct timeline *tl) {
     for (uint32_t level = TIMELINE_LEVELS; level--;) {
         struct task *t;

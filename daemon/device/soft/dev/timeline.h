@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tasks that only take time: when each begins and ends, were there a GPU for them. A task has the
- * multiprocessors that it needs to itself; it begins as soon as they are free and those before it
- * have begun, the higher level first. Nothing is late: a task that follows another begins when that
- * one was to end, however long after that it is looked at.
+ * Computes when tasks that only take time would begin and end if a GPU ran them. A task has the
+ * multiprocessors that it needs for itself. It begins as soon as they are free and the tasks before
+ * it have begun, the higher level first. Late calls delay nothing: a task that follows another
+ * begins when that one was to end, however much later the caller looks.
  *
  * Owner: the pool, whose lock guards it. Time comes from the caller, CLOCK_MONOTONIC in ns.
  */
@@ -22,21 +22,21 @@ struct timeline {
     struct list running;                /* first: the one that ends first */
     struct list cancelled;
     uint32_t sms, free_sms;
-    uint64_t freed_ns; /* since when as many are free */
-    uint64_t at_ns;    /* of the end that timeline_next gave last; 0: of none */
+    uint64_t freed_ns; /* time since which free_sms are free */
+    uint64_t at_ns;    /* end of the task that timeline_next returned last; 0: none */
 };
 
 void timeline_init(struct timeline *tl, uint32_t sms);
 
-/* The task is its queue's first: ready now, or when the one ended that timeline_next gave last. One
- * that is here already may have another level, or have been cancelled. */
+/* Adds a task that is the first of its queue. It is ready now, or at the end of the task that
+ * timeline_next returned last. A second call for the same task updates its level or cancels it. */
 void timeline_add(struct timeline *tl, struct task *t, uint64_t now_ns);
 
-/* The next that is over by `now_ns`, in the order of their ends, its operation's times filled in;
- * NULL: none is. */
+/* Returns the next task that is over by `now_ns`, in the order of their ends, with the operation's
+ * times filled in. Returns NULL if there is none. */
 struct task *timeline_next(struct timeline *tl, uint64_t now_ns);
 
-/* When there will be one; UINT64_MAX: never, as it is. */
+/* Time of the next end. UINT64_MAX: no task will end as things are. */
 uint64_t timeline_end_ns(const struct timeline *tl);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The function as it was parsed, and what it does with a launch.
+ * Analyses a launch from the function's parsed PTX.
  */
 #include "daemon/device/soft/dev/touching.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a launch of the software GPU touches, as its module's PTX says (daemon/device/touch).
+ * Finds the memory that a launch of the software GPU touches, from its module's PTX
+ * (daemon/device/touch).
  */
 #ifndef DAEMON_DEVICE_SOFT_DEV_TOUCHING_H
 #define DAEMON_DEVICE_SOFT_DEV_TOUCHING_H
@@ -8,7 +9,7 @@
 #include "daemon/device/device.h"
 #include "daemon/device/device_recovery.h"
 
-/* The module has its PTX still: the image is not looked at. */
+/* The module still has its PTX, so the image is not used. */
 int touching_launch(const struct dev_launch *launch, const void *image, size_t bytes,
                     int (*see)(void *arg, const struct dev_touched *t), void *arg, char *why,
                     size_t why_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calls of CUDA's device runtime, lane after lane. What a kernel brings is hostile: functions
- * are looked up, handles too, memory is read and written through the range check.
+ * The calls of CUDA's device runtime, lane by lane. A kernel's arguments are hostile: functions and
+ * handles are looked up, and memory is read and written through the range check.
  */
 #include "daemon/device/soft/runtime/cdp.h"
 
@@ -30,7 +30,7 @@ struct call {
     uint32_t lane, slot;
     struct nested *self;
     struct runtime *runtime;
-    uint64_t result; /* where that is no error */
+    uint64_t result; /* result of calls that do not return an error */
 };
 
 static uint64_t arg(const struct call *c, uint32_t k) {
@@ -50,7 +50,7 @@ static enum runtime_error put_int(const struct call *c, uint64_t addr, uint32_t 
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* NULL: no kernel, or one that cannot run. */
+/* Returns the kernel of a handle, or NULL if there is none or it cannot run. */
 static struct code_kernel *kernel_at(const struct call *c, uint64_t handle) {
     const struct code_module *m = c->x->block->kernel->module;
     uint64_t index = code_handle_index(handle);
@@ -76,7 +76,8 @@ static enum runtime_error check_shape(const struct call *c, const struct nest_sh
     return RUNTIME_SUCCESS;
 }
 
-/* The kernel is argument 0, the rest of it begins at argument `k`. */
+/* Reads the shape of a launch. The kernel is argument 0; grid, block and shared bytes begin at
+ * argument `k`. */
 static enum runtime_error take_shape(const struct call *c, uint32_t k, struct nest_shape *s) {
     s->kernel = kernel_at(c, arg(c, 0));
     native_bytes(c->x, c->i, c->lane, k, s->grid, sizeof(s->grid));
@@ -114,12 +115,12 @@ static enum runtime_error launch_device_v2(struct call *c) {
 
 /* ---- streams and events ---------------------------------------------------------------------- */
 
-/* Where argument 0 says. */
+/* Writes the handle to the address in argument 0. */
 static enum runtime_error put_handle(const struct call *c, uint64_t handle) {
     return put(c, arg(c, 0), &handle, sizeof(handle));
 }
 
-/* The only streams and events that kernels can have are those with these flags. */
+/* Kernels can only create streams and events with these flags. */
 static enum runtime_error stream_create(struct call *c) {
     uint64_t handle = 0;
     if (arg(c, 1) != STREAM_NON_BLOCKING || !arg(c, 0)) return RUNTIME_INVALID_VALUE;
@@ -152,7 +153,7 @@ static enum runtime_error event_record(struct call *c) {
 
 /* ---- copies and fills ------------------------------------------------------------------------ */
 
-/* Of the block or the lane, which nobody can reach by a copy. */
+/* True for memory of the block or the lane, which a copy cannot reach. */
 static bool is_private(const struct call *c, uint64_t addr) {
     const struct warp_ctx *x = c->x;
     return addr - x->shared_base < x->shared_bytes ||
@@ -261,8 +262,8 @@ static enum runtime_error memset_2d_async(struct call *c) {
     return fill(c, &s, arg(c, 5));
 }
 
-/* (where, value, extent, stream): one fill where slices follow each other without a gap, else one
- * for each, which as any other counts as a pending launch. */
+/* (where, value, extent, stream): one fill if slices follow each other without a gap. Else one fill
+ * for each slice, and each counts as a pending launch. */
 static enum runtime_error memset_3d_async(struct call *c) {
     struct pitched p;
     struct extent e;
@@ -398,7 +399,8 @@ static enum runtime_error device_get_limit(struct call *c) {
     return put(c, arg(c, 0), &value, sizeof(value));
 }
 
-/* (attributes, kernel): the first members of cudaFuncAttributes, as many as kernels are told. */
+/* (attributes, kernel): the first members of cudaFuncAttributes, as far as kernels can read
+ * them. */
 static enum runtime_error func_get_attributes(struct call *c) {
     const struct code_kernel *k = kernel_at(c, arg(c, 1));
     struct code_kernel_info info;
@@ -420,7 +422,7 @@ static enum runtime_error func_get_attributes(struct call *c) {
     return put(c, arg(c, 0), &told, sizeof(told));
 }
 
-/* (blocks, kernel, threads, dynamic shared bytes) and maybe flags */
+/* (blocks, kernel, threads, dynamic shared bytes), and flags in one variant. */
 static enum runtime_error occupancy(struct call *c) {
     const struct code_kernel *k = kernel_at(c, arg(c, 1));
     struct code_kernel_info info;
@@ -473,7 +475,7 @@ static enum runtime_error (*const calls[])(struct call *c) = {
     [NATIVE_OccupancyMaxActiveBlocksPerMultiprocessorWithFlags] = occupancy,
 };
 
-/* What a call gives is an error, unless it gives something else. */
+/* True if the call returns an error code. */
 static bool gives_error(enum code_native native) {
     return native != NATIVE_GetParameterBuffer && native != NATIVE_GetParameterBufferV2 &&
            native != NATIVE_GetErrorString && native != NATIVE_GetErrorName &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls of kernels to CUDA's device runtime, as a handler.
+ * Handler of calls from kernels to CUDA's device runtime.
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_CDP_H
 #define DAEMON_DEVICE_SOFT_RUNTIME_CDP_H

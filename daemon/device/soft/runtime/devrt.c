@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The system's functions that kernels call: vprintf, malloc, free, __assertfail. Everything they
- * bring is hostile: strings are read byte by byte through the range check, formats are taken apart
- * and rebuilt, lengths are bounded.
+ * The system's functions that kernels call: vprintf, malloc, free, __assertfail. Their arguments
+ * are hostile: strings are read byte by byte through the range check, formats are parsed and
+ * rebuilt, lengths are limited.
  */
 #include "daemon/device/soft/runtime/devrt.h"
 
@@ -16,15 +16,15 @@
 #include "daemon/device/soft/runtime/native_call.h"
 
 #define DEVRT_TEXT_MAX 4096  /* bytes of one printf */
-#define DEVRT_FIELD_MAX 1024 /* width and precision */
+#define DEVRT_FIELD_MAX 1024 /* limit of width and precision */
 
-/* One printf under way. */
+/* State of one printf. */
 struct devrt_print {
     struct warp_ctx *x;
     const struct code_inst *inst;
     uint32_t lane;
     uint64_t values; /* address of the argument buffer */
-    uint64_t at;     /* offset of the next argument there */
+    uint64_t at;     /* offset of the next argument in the buffer */
     int count;       /* arguments taken */
     bool failed;     /* a fault was reported */
     size_t len;
@@ -48,7 +48,7 @@ static void put_char(struct devrt_print *p, char c) {
     if (p->len < sizeof(p->text)) p->text[p->len++] = c;
 }
 
-/* The next argument: 4 bytes, or 8 aligned to 8. */
+/* Reads the next argument: 4 bytes, or 8 aligned to 8. */
 static uint64_t next_argument(struct devrt_print *p, uint32_t bytes) {
     uint64_t v = 0;
     p->at = (p->at + bytes - 1) & ~(uint64_t)(bytes - 1);
@@ -93,7 +93,7 @@ static void add_flag(struct devrt_spec *spec, char c) {
     if (n + 1 < sizeof(spec->flags) && !strchr(spec->flags, c)) spec->flags[n] = c;
 }
 
-/* Reads a conversion behind its `%`; `*s` ends up behind it. */
+/* Reads a conversion after its `%`; `*s` then points after the conversion. */
 static void parse_spec(struct devrt_print *p, const char **s, struct devrt_spec *spec) {
     memset(spec, 0, sizeof(*spec));
     spec->width = spec->precision = -1;
@@ -127,7 +127,7 @@ static void make_format(struct devrt_print *p, const struct devrt_spec *spec, co
     (void)p;
 }
 
-/* As wide as was asked for. */
+/* Writes text padded to the requested width. */
 static void put_padded(struct devrt_print *p, const struct devrt_spec *spec, const char *text,
                        size_t n) {
     size_t pad = spec->width > 0 && (size_t)spec->width > n ? (size_t)spec->width - n : 0;
@@ -161,7 +161,8 @@ static uint64_t next_integer(struct devrt_print *p, const struct devrt_spec *spe
 }
 
 static void put_converted(struct devrt_print *p, const struct devrt_spec *spec) {
-    char format[48], out[DEVRT_FIELD_MAX + 400]; /* a double has some 310 digits before the point */
+    /* a double has about 310 digits before the point */
+    char format[48], out[DEVRT_FIELD_MAX + 400];
     out[0] = 0;
     if (strchr("diuoxX", spec->conversion)) {
         uint64_t v = next_integer(p, spec);
@@ -182,7 +183,7 @@ static void put_converted(struct devrt_print *p, const struct devrt_spec *spec) 
     } else if (spec->conversion == 's') {
         put_string(p, spec, next_argument(p, 8));
     } else if (spec->conversion == 'n') {
-        next_argument(p, 8); /* never written */
+        next_argument(p, 8); /* %n is never written */
     } else {
         put_char(p, '%');
         if (spec->conversion && spec->conversion != '%') put_char(p, spec->conversion);
@@ -230,7 +231,7 @@ static void run_printf(struct warp_ctx *x, const struct code_inst *i, uint32_t l
 /* ---- assert ------------------------------------------------------------------------------------
  */
 
-/* A C string of the kernel's, cut to fit; false after a fault. */
+/* Reads a kernel's C string, truncated to fit. Returns false after a fault. */
 static bool read_string(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t addr,
                         char *out, size_t bytes) {
     size_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls of kernels to functions that a device provides, such as malloc and printf, as a handler.
+ * Handler of calls from kernels to functions that a device provides, such as malloc and printf.
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_DEVRT_H
 #define DAEMON_DEVICE_SOFT_RUNTIME_DEVRT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A launch as the device's threads run it: one grid, or a nest of them where its kernel calls the
- * device runtime. All as grid.h has it for a grid.
+ * A launch as the device's threads run it: one grid, or a nest of grids if its kernel calls the
+ * device runtime. The functions mean the same as those of a grid (grid.h).
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_FAMILY_H
 #define DAEMON_DEVICE_SOFT_RUNTIME_FAMILY_H
@@ -12,13 +12,13 @@
 
 struct nest;
 
-/* Neither: it has not begun. */
+/* Both members are NULL until the launch begins. */
 struct family {
     struct grid *grid;
     struct nest *nest;
 };
 
-/* 0, -ENOMEM, or -EINVAL for impossible dimensions. */
+/* Returns 0, -ENOMEM, or -EINVAL for impossible dimensions. */
 int family_begin(struct family *f, const struct launch_config *config);
 static inline bool family_begun(const struct family *f) {
     return f->grid || f->nest;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs that kernels launch, lane after lane. What may be launched, and when, is for the owner of
- * the space to say; here the stream is read, which is none but a way to launch.
+ * Launches of graphs by kernels, lane by lane. The owner of the space decides what may be launched
+ * and when. This file only reads the stream, which is no real stream but selects the kind of
+ * launch.
  */
 #include "daemon/device/soft/runtime/graph_call.h"
 
@@ -11,7 +12,7 @@
 #include "daemon/device/soft/runtime/native_call.h"
 #include "daemon/device/soft/runtime/runtime.h"
 
-#define STREAM_SHIFT 56 /* cudaStreamGraphTailLaunch is 1 there, and so on */
+#define STREAM_SHIFT 56 /* the top byte is 1 for cudaStreamGraphTailLaunch, and so on */
 
 static enum runtime_error launch_one(const struct launch_config *g, uint64_t handle,
                                      uint64_t stream) {

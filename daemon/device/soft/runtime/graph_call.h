@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls of kernels that launch graphs, as a handler.
+ * Handler of calls by which kernels launch graphs.
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_GRAPH_CALL_H
 #define DAEMON_DEVICE_SOFT_RUNTIME_GRAPH_CALL_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Size classes, four to a doubling; memory is cut off the front of the heap and keeps its class.
- * A map finds the piece at an address, which says its class and whether it is in use, so that
- * free() believes nothing that a kernel says. When the front reaches the end, larger free pieces
- * serve; when there are none, all free pieces become gaps, which memory is cut off as well.
+ * An allocator with size classes, four per doubling. Memory is cut off the front of the heap and
+ * keeps its class. A map finds the piece at an address, which has its class and whether it is in
+ * use; so free() trusts nothing that a kernel passes. When the front reaches the end, larger free
+ * pieces serve. When there are none, all free pieces become gaps, and memory is cut off those as
+ * well.
  */
 #include "daemon/device/soft/runtime/heap.h"
 
@@ -18,13 +19,14 @@
 #define HEAP_LEAST 16
 #define HEAP_PIECES_MAX (1u << 30)
 #define HEAP_NONE UINT32_MAX
-#define HEAP_NEAR 4u    /* classes up to twice the size: what these waste is no reason to gather */
-#define HEAP_PARTS 64u  /* of the heap: as much as one was freed, and pieces are gathered */
-#define HEAP_FEW 65536u /* pieces that are gathered in no time */
+/* classes up to twice the size; pieces this much larger are used before gathering */
+#define HEAP_NEAR 4u
+#define HEAP_PARTS 64u  /* pieces are gathered once 1/HEAP_PARTS of the heap was freed */
+#define HEAP_FEW 65536u /* gathering up to this many pieces takes no noticeable time */
 
 struct heap_piece {
     uint64_t addr;
-    uint32_t next; /* free piece of its class */
+    uint32_t next; /* next free piece of its class */
     uint8_t class;
     bool used;
 };
@@ -39,11 +41,11 @@ struct heap {
     struct heap_gap *gaps;
     uint32_t gap_count;
     uint64_t freed_bytes;        /* since the gaps were made */
-    bool touched;                /* something was given out */
-    uint32_t free[HEAP_CLASSES]; /* pieces; HEAP_NONE: none */
+    bool touched;                /* memory was allocated at least once */
+    uint32_t free[HEAP_CLASSES]; /* first free piece of each class; HEAP_NONE: none */
     struct heap_piece *pieces;
     uint32_t count, cap;
-    uint32_t used; /* pieces */
+    uint32_t used; /* pieces in use */
     struct slotmap by_addr;
 };
 
@@ -81,7 +83,7 @@ static uint64_t hash_of(uint64_t addr) {
     return addr * 0x9e3779b97f4a7c15ull;
 }
 
-/* The number of the piece that begins at the address, or HEAP_NONE. */
+/* Returns the index of the piece that begins at the address, or HEAP_NONE. */
 static uint32_t find(const struct heap *h, uint64_t addr) {
     struct slotmap_walk walk = slotmap_walk(&h->by_addr, hash_of(addr));
     for (uint32_t i; (i = slotmap_next(&h->by_addr, &walk)) != SLOTMAP_NONE;)
@@ -89,7 +91,7 @@ static uint32_t find(const struct heap *h, uint64_t addr) {
     return HEAP_NONE;
 }
 
-/* Room for one more piece. */
+/* Makes space for one more piece. */
 static int grow(struct heap *h) {
     if (h->count == h->cap) {
         uint32_t cap = h->cap ? h->cap * 2 : 128;
@@ -109,7 +111,7 @@ static uint64_t reuse(struct heap *h, uint32_t c) {
     return p->addr;
 }
 
-/* The front from which memory of this size can be cut off; NULL: there is none. */
+/* Returns the front from which memory of this size can be cut off, or NULL if there is none. */
 static uint64_t *front_of(struct heap *h, uint64_t bytes) {
     if (h->top <= h->hi && h->hi - h->top >= bytes) return &h->top;
     for (uint32_t i = 0; i < h->gap_count; i++)
@@ -133,7 +135,8 @@ static int by_address(const void *a, const void *b) {
     return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* Makes gaps of the memory between the used pieces, in ascending order; keeps only these pieces. */
+/* Makes gaps of the memory between the used pieces, in ascending order. Removes all other
+ * pieces. */
 static void split(struct heap *h) {
     uint64_t at = h->lo;
     uint32_t kept = 0;
@@ -151,13 +154,13 @@ static void split(struct heap *h) {
         h->free[c] = HEAP_NONE;
 }
 
-/* True if it is worth its time: much was freed, or there are few pieces to look at. */
+/* True if gathering is worth its time: much memory was freed, or there are few pieces. */
 static bool is_worth(const struct heap *h) {
     bool much = h->freed_bytes >= (h->hi - h->lo) / HEAP_PARTS;
     return h->freed_bytes && (much || h->count < HEAP_FEW);
 }
 
-/* False: there is no memory for it. */
+/* Turns all free pieces into gaps. Returns false if there is no memory for the lists. */
 static bool gather(struct heap *h) {
     struct slotmap again = {0};
     struct heap_gap *gaps = reallocarray(h->gaps, h->used + 1u, sizeof(*gaps));

@@ -9,13 +9,13 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
-/* The lane's k-th argument, of which the first `bytes` come out; zeros where it has fewer. */
+/* Reads the first `bytes` bytes of the lane's k-th argument; zeros if the argument is shorter. */
 void native_bytes(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t k,
                   void *out, uint32_t bytes);
 uint64_t native_argument(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t k);
 void native_result(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t v);
 
-/* Memory of the client's, checked: false after a fault. */
+/* Read and write the client's memory with a range check. Return false after a fault. */
 bool native_read(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t addr,
                  void *out, uint32_t bytes);
 bool native_write(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t addr,

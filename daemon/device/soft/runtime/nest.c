@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Members wait in one of two lines: those that may begin, and those that have begun and take turns.
- * A new one goes first, so that what is small is gone before more of it comes; so many may have
- * begun at a time as a GPU holds grids. A tail that follows nothing but the end of a grid takes
- * that grid's place, so that a kernel which goes on by launching itself needs no more memory each
- * time.
+ * Members wait in one of two lists: those that may begin, and those that have begun and take turns.
+ * A new member goes first, so that small ones are over before more come. As many may have begun at
+ * a time as a GPU holds grids. A tail that only follows the end of a grid takes the place of that
+ * grid, so that a kernel which launches itself again and again needs no more memory each time.
  */
 #include "daemon/device/soft/runtime/nest.h"
 
@@ -18,8 +17,8 @@
 #include "daemon/device/soft/runtime/nest_stream.h"
 
 #define NEST_ACTIVE_MAX 128 /* grids that have begun, as on hardware */
-#define NEST_TURN_INSTS 256 /* what a turn costs at least, of a slice */
-#define NEST_COPY_BYTES 32  /* of a transfer, for what an instruction costs */
+#define NEST_TURN_INSTS 256 /* least cost of a turn, in instructions of a slice */
+#define NEST_COPY_BYTES 32  /* bytes of a transfer that cost as much as an instruction */
 
 static struct nested *by_line(struct list *line) {
     return list_entry(line, struct nested, line);
@@ -27,7 +26,7 @@ static struct nested *by_line(struct list *line) {
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-/* What it took to run; not what others may know it by. */
+/* Frees the resources for running; other members may still refer to the member. */
 static void end_running(struct nested *m) {
     grid_destroy(m->grid);
     m->grid = NULL;
@@ -38,7 +37,7 @@ static void end_running(struct nested *m) {
 static void free_member(struct nested *m) {
     list_remove(&m->line);
     list_remove(&m->all);
-    list_remove(&m->tail); /* those in it may outlive it, but only to be freed */
+    list_remove(&m->tail); /* its members may outlive it, but only to be freed */
     runtime_give(m->nest->config.runtime, m->params);
     end_running(m);
     nest_names_finish(m);
@@ -48,7 +47,7 @@ static void free_member(struct nested *m) {
 
 /* ---- what is complete ------------------------------------------------------------------------ */
 
-/* Marks that are ready make others so: to be called before the lock is given up. */
+/* Completes ready marks, which may make other members ready. Called before the lock is released. */
 static void pass_marks(struct nest *n) {
     while (!list_empty(&n->marks)) {
         struct nested *mark = by_line(n->marks.next);
@@ -64,7 +63,8 @@ static void complete(struct nested *m) {
     free_member(m);
 }
 
-/* The last of a grid's tail: whoever waits for the grid waits for it from now on. */
+/* Replaces a grid by the last member of its tail: members that wait for the grid wait for that one
+ * from now on. */
 static void inherit(struct nested *from, struct nested *to) {
     to->parent = from->parent;
     to->end = from->end;
@@ -73,7 +73,7 @@ static void inherit(struct nested *from, struct nested *to) {
     free_member(from);
 }
 
-/* One of the things is over that the member is open for; and so on upwards. */
+/* Ends one of the things that the member has open, and so on upwards through its parents. */
 static void end_one(struct nested *m) {
     while (m && --m->open == 0) {
         struct nested *parent = m->parent;
@@ -109,7 +109,7 @@ static void count(struct grid_result *sum, const struct nested *m) {
     sum->memory_bytes += r.memory_bytes;
 }
 
-/* All its blocks have ended, or the copy is done. */
+/* Called when all blocks have ended or the copy is done. */
 static void end_run(struct nest *n, struct nested *m) {
     list_remove(&m->line);
     n->active_count--;
@@ -169,8 +169,8 @@ static struct nested *take(struct nest *n) {
     return NULL;
 }
 
-/* The parameters are copied once, from where kernels can still write, and are the grid's from then
- * on. */
+/* Creates the grid. The parameters are copied once from memory that kernels can still write; from
+ * then on the grid owns the copy. */
 static int create_grid(struct nested *m, struct grid **g) {
     const struct code_kernel *k = m->config.kernel;
     const uint32_t bytes = k->entry->ptx->param_bytes;
@@ -184,7 +184,7 @@ static int create_grid(struct nested *m, struct grid **g) {
     return grid_create(g, &m->config);
 }
 
-/* Without the lock; by one thread. */
+/* Begins a grid, without the lock and by one thread. */
 static bool begin_grid(struct nest *n, struct nested *m) {
     struct grid *g = NULL;
     int err = create_grid(m, &g);
@@ -198,12 +198,12 @@ static bool begin_grid(struct nest *n, struct nested *m) {
     return !err;
 }
 
-/* Without the lock. True when it is done. */
+/* Runs a member without the lock. Returns true when it is done. */
 static bool run_member(struct nest *n, struct nested *m, int64_t *left, bool *idle) {
     *left -= NEST_TURN_INSTS;
     if (m->kind == NESTED_TRANSFER) {
         runtime_give(n->config.runtime, m->params);
-        m->params = 0; /* its one thread's, once it has begun */
+        m->params = 0; /* only its one thread uses it once it has begun */
         uint64_t budget = (uint64_t)(*left > NEST_TURN_INSTS ? *left : NEST_TURN_INSTS);
         int err =
             transfer_step(&m->transfer, n->config.ranges, budget * NEST_COPY_BYTES, &m->fault_addr);
@@ -328,7 +328,7 @@ void nest_destroy(struct nest *n) {
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* All that is not said here it has from the first. */
+/* Sets the shape. Everything else is copied from the first grid. */
 static void set_shape(struct nested *m, const struct nest_shape *shape) {
     m->config = m->nest->config;
     m->config.kernel = shape->kernel;
@@ -359,7 +359,7 @@ enum runtime_error nest_prepare(struct nested *self, const struct nest_shape *sh
     return RUNTIME_NO_MEMORY;
 }
 
-/* Those prepared first are mostly launched first. */
+/* Searches in order: launches mostly come in the order of preparation. */
 static struct nested *find_prepared(struct nested *self, uint64_t params) {
     struct list *pos;
     list_each(pos, &self->nest->prepared) {
@@ -369,7 +369,7 @@ static struct nested *find_prepared(struct nested *self, uint64_t params) {
     return NULL;
 }
 
-/* Into a stream of `self`; the member is the stream's only afterwards. */
+/* Submits a member to a stream of `self`. From then on the member belongs to the stream. */
 static enum runtime_error submit(struct nested *self, uint32_t slot, uint64_t stream,
                                  struct nested *m) {
     if (stream == NEST_STREAM_TAIL) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A launch whose kernel calls the device runtime, with all grids that come of it: it is one
- * operation of the device, complete when all of them are, and they take turns in its slices, so
- * that nobody else sees how many they are. The rules are those of CUDA's dynamic parallelism
- * (CDP2): a block has a stream of its own, grids make more of them, what a grid launches into its
- * tail begins when it and all else that it launched are complete, and what is launched and
- * forgotten begins at once. A grid is complete when all that it launched is.
+ * A launch whose kernel calls the device runtime, with all grids that result from it. It is one
+ * operation of the device, complete when all its grids are. The grids take turns in its slices, so
+ * that other clients do not notice their number. The rules are those of CUDA's dynamic parallelism
+ * (CDP2). A block has its own stream, and grids can create more. A launch into a grid's tail stream
+ * begins when the grid and everything else that it launched are complete. A fire-and-forget launch
+ * begins at once. A grid is complete when everything that it launched is complete.
  *
- * Threads: any, also many in one nest. The lock of a nest is held for a look, never while a grid
- * runs; under it a grid's own is taken.
+ * Threads: any, also many in one nest. The nest's lock is held only briefly, never while a grid
+ * runs. Lock order: the nest's, then a grid's own.
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_NEST_H
 #define DAEMON_DEVICE_SOFT_RUNTIME_NEST_H
@@ -18,9 +18,10 @@
 #include "daemon/device/soft/runtime/runtime.h"
 
 struct nest;
-struct nested; /* one grid or transfer of it */
+struct nested; /* one grid or transfer of a nest */
 
-#define NEST_DEPTH_MAX 24u /* of launches within launches; a tail is as deep as what it follows */
+/* launches within launches; a tail is as deep as the grid that it follows */
+#define NEST_DEPTH_MAX 24u
 
 /* ---- for those who run it: as grid.h has it -------------------------------------------------- */
 
@@ -40,11 +41,11 @@ struct nest_shape {
     uint32_t shared_bytes; /* dynamic */
 };
 
-/* Room for so many bytes of parameters of a grid to be launched; `shape` may be NULL: it is said at
- * the launch. What is never launched is lost until the nest ends. */
+/* Reserves memory for this many bytes of parameters of a grid to be launched. `shape` may be NULL
+ * if the launch gives it. Memory that is never launched is lost until the nest ends. */
 enum runtime_error nest_prepare(struct nested *self, const struct nest_shape *shape, uint64_t bytes,
                                 uint64_t *params);
-/* Launches what was prepared at `params`, of this shape if there is one. */
+/* Launches the grid prepared at `params`, with this shape if it is not NULL. */
 enum runtime_error nest_launch(struct nested *self, uint32_t slot, uint64_t params,
                                const struct nest_shape *shape, uint64_t stream);
 enum runtime_error nest_transfer(struct nested *self, uint32_t slot, const struct transfer *t,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A nest's members and their order, for the files that make it. All of it is guarded by its lock
- * but for what says otherwise.
+ * A nest's members and their order, for the files that implement nests. Guarded by the nest's lock
+ * unless stated otherwise.
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_NEST_STATE_H
 #define DAEMON_DEVICE_SOFT_RUNTIME_NEST_STATE_H
@@ -13,9 +13,9 @@
 #include "daemon/device/soft/memory/transfer.h"
 #include "daemon/device/soft/runtime/runtime.h"
 
-/* A moment: that something is complete, as all before it in its stream. */
+/* A point in a stream: reached when a member and all work before it in the stream are complete. */
 struct moment {
-    uint32_t refs; /* of the member whose end it is, of streams and events that name it */
+    uint32_t refs; /* by the member whose end it is, and by streams and events that name it */
     bool come;
     struct nested **waiting;
     uint32_t count, room;
@@ -24,59 +24,60 @@ struct moment {
 struct named {
     bool used;
     uint16_t generation;
-    struct moment *last; /* of a stream; what an event recorded; NULL: nothing that is open */
+    /* a stream's last moment, or the one an event recorded; NULL: nothing is pending */
+    struct moment *last;
 };
 
 /* Streams or events of a grid, by number. */
 struct names {
     struct named *items;
     uint32_t count;
-    uint32_t lowest; /* below it all are used */
+    uint32_t lowest; /* all items below it are used */
 };
 
 enum nested_kind { NESTED_GRID, NESTED_TRANSFER, NESTED_MARK };
 
 struct nested {
-    struct list line; /* ready or active, prepared, or its parent's tail */
-    struct list all;  /* of the nest */
+    struct list line; /* in ready or active, prepared, or the tail of its parent */
+    struct list all;  /* in the nest's `all` */
     struct nest *nest;
     struct nested *parent;
-    struct moment *end; /* NULL: nobody can wait for it but its parent */
+    struct moment *end; /* NULL: only its parent can wait for it */
     enum nested_kind kind;
     uint32_t depth;
-    uint32_t before; /* moments that have to come before it begins */
-    uint32_t open;   /* itself, and what it launched and is not complete; the tail aside */
+    uint32_t before; /* moments that must come before it begins */
+    uint32_t open;   /* itself, and its incomplete launches without the tail */
     struct list tail;
     struct names streams, events, blocks; /* blocks: streams by context */
     uint32_t inside;                      /* threads */
     bool idle, done;
-    uint64_t params; /* room in the client's memory, until it begins; 0: none */
+    uint64_t params; /* address of its parameters in the client's memory until it begins; 0: none */
     uint32_t params_bytes;
     struct grid *grid;
     struct launch_config config;
-    void *room; /* for the parameters, once it has begun */
+    void *room; /* holds the parameters once it has begun */
     struct transfer transfer;
-    int err; /* of a transfer, or why a grid did not begin; its one thread's */
+    int err; /* error of a transfer, or why a grid did not begin; only its one thread uses it */
     uint64_t fault_addr;
 };
 
 struct nest {
     pthread_mutex_t lock;
-    struct launch_config config; /* the first grid's, of which all others have ranges and runtime */
+    struct launch_config config; /* of the first grid; all others share its ranges and runtime */
     struct list all, prepared, ready, active;
-    struct list marks; /* that nothing has to come before any more */
+    struct list marks; /* marks whose predecessors have all completed */
     uint32_t active_count, inside;
     uint32_t live;       /* launched and not complete */
     uint32_t names_used; /* streams, events and marks */
     struct grid_result result;
-    bool asked; /* nest_asked */
+    bool asked; /* result of nest_asked */
 };
 
-/* A member that is in no line yet; NULL when out of memory. */
+/* Creates a member that is in no list yet. Returns NULL when out of memory. */
 struct nested *nest_state_member(struct nest *n, enum nested_kind kind);
 /* The same, launched by `self`. */
 struct nested *nest_state_child(struct nested *self, enum nested_kind kind);
-/* Nothing has to come before it any more. */
+/* Makes a member ready when all its predecessors have completed. */
 void nest_state_ready(struct nested *m);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams and events of grids. A stream is the moment at which the last that was put into it is
- * complete; what comes next waits for that one. An event is the moment that its stream was at.
+ * Streams and events of grids. A stream is represented by the moment at which its last member is
+ * complete; the next member waits for that moment. An event is the moment at which its stream was
+ * when it was recorded.
  */
 #include "daemon/device/soft/runtime/nest_stream.h"
 
@@ -10,7 +11,8 @@
 #include "daemon/device/soft/runtime/nest_state.h"
 
 #define NAMES_MAX 65536 /* streams, events and waits of a nest */
-/* Handles: what it is, which use of the number, the number. Never one of the streams without. */
+/* A handle consists of a tag, a generation of the number, and the number. It never equals a stream
+ * without a handle. */
 #define STREAM_TAG 0x5354ull
 #define EVENT_TAG 0x4556ull
 
@@ -34,7 +36,7 @@ static bool is_open(const struct moment *at) {
     return at && !at->come;
 }
 
-/* Room for one more that waits. */
+/* Makes space for one more waiting member. */
 static bool has_room(struct moment *at) {
     if (at->count < at->room) return true;
     uint32_t room = at->room ? at->room * 2 : 4;
@@ -58,7 +60,7 @@ static void set_last(struct named *s, struct moment *at) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* The items up to `index` exist afterwards, those that are new unused. */
+/* Makes the items up to `index` exist; new ones are unused. */
 static bool reach_name(struct names *n, uint32_t index) {
     if (index < n->count) return true;
     uint32_t count = n->count ? n->count * 2 : 4;
@@ -122,7 +124,7 @@ void nest_names_finish(struct nested *m) {
     finish_names(m->nest, &m->blocks, false);
 }
 
-/* NULL: no stream, or no memory for the block's. */
+/* Returns NULL if there is no such stream, or no memory for the block's. */
 static struct named *find_stream(struct nested *self, uint32_t slot, uint64_t stream) {
     if (stream > NEST_STREAM_THREAD) return find_name(&self->streams, STREAM_TAG, stream);
     return reach_name(&self->blocks, slot) ? &self->blocks.items[slot] : NULL;
@@ -146,7 +148,7 @@ enum runtime_error nest_stream_order(struct nested *self, uint32_t slot, uint64_
     return RUNTIME_SUCCESS;
 }
 
-/* A mark in the stream, behind all that is there, and the event. */
+/* Puts a mark into the stream that waits for everything in the stream and for the event. */
 static enum runtime_error put_mark(struct nested *self, struct named *s, struct moment *at) {
     struct nest *n = self->nest;
     struct moment *end = calloc(1, sizeof(*end));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams and events of the grids of a nest, by handle. Threads: as nest.h.
+ * Streams and events of the grids of a nest, by handle. Threads: as in nest.h.
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_NEST_STREAM_H
 #define DAEMON_DEVICE_SOFT_RUNTIME_NEST_STREAM_H
@@ -14,14 +14,15 @@ struct nested;
 enum {
     NEST_STREAM_BLOCK, /* the block's own */
     NEST_STREAM_LEGACY,
-    NEST_STREAM_THREAD, /* a thread's default stream: the block's, too */
+    NEST_STREAM_THREAD, /* a thread's default stream: also the block's */
     NEST_STREAM_TAIL,
     NEST_STREAM_FORGET,
 };
 
 /* ---- for the nest, which holds its lock ------------------------------------------------------ */
 
-/* Puts `m` behind all that is in a stream of `self`. RUNTIME_INVALID_VALUE, _NO_MEMORY. */
+/* Orders `m` after everything in a stream of `self`. Errors: RUNTIME_INVALID_VALUE,
+ * RUNTIME_NO_MEMORY. */
 enum runtime_error nest_stream_order(struct nested *self, uint32_t slot, uint64_t stream,
                                      struct nested *m);
 void nest_moment_come(struct moment *at);
@@ -30,7 +31,7 @@ void nest_names_finish(struct nested *m);
 
 /* ---- for kernels: `self` is the grid that asks, `slot` its block's context ------------------- */
 
-/* Handles are the grid's own: others that use one get RUNTIME_INVALID_VALUE. */
+/* Handles belong to one grid: other grids that use them get RUNTIME_INVALID_VALUE. */
 enum runtime_error nest_stream_create(struct nested *self, uint64_t *stream);
 enum runtime_error nest_stream_destroy(struct nested *self, uint64_t stream);
 enum runtime_error nest_stream_wait(struct nested *self, uint32_t slot, uint64_t stream,

@@ -7,7 +7,7 @@
 #include "common/atomics.h"
 #include "daemon/device/soft/runtime/heap.h"
 
-#define NAME_BYTES 64 /* of an error, in the client's memory */
+#define NAME_BYTES 64 /* name of an error, in the client's memory */
 #define TEXT_BYTES 128
 #define ALIGN 64
 
@@ -56,7 +56,8 @@ void runtime_extend(struct runtime *r, uint64_t lo, uint64_t hi) {
     heap_extend(r->params, lo, hi);
 }
 
-/* Powers of two from the alignment on, of which the heap makes no piece that is less aligned. */
+/* Rounds up to powers of two, beginning at the alignment: the heap aligns such pieces to their
+ * size. */
 static uint64_t room_for(uint64_t bytes) {
     uint64_t room = ALIGN;
     while (room < bytes)
