@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is done at once here and completes on a barrier, or in a group: cp.async.bulk and
- * cp.reduce.async.bulk in one dimension (16 bytes or a multiple, from global or shared memory to
- * the other, or within the cluster's shared memory), st.async and red.async (a value to the
- * cluster's shared memory). What a barrier was told to expect has come then. And st.bulk, zeros.
+ * Asynchronous copies that are done at once here and complete on a barrier or in a group.
+ * cp.async.bulk and cp.reduce.async.bulk in one dimension copy a multiple of 16 bytes between
+ * global and shared memory, or within the cluster's shared memory. st.async and red.async store a
+ * value in the cluster's shared memory. The barrier then counts the bytes as arrived. st.bulk
+ * stores zeros.
  *
- * Fields: a is where to; b where from; c the bytes; e the barrier; sub and type how to combine with
- * what is there, if it has a sub. extra's uses are the values of st.async and red.async; of copies
- * up the blocks that get them, or how many bytes at each end are ignored, of copies down the bytes
- * of each 16 that are copied.
+ * Instruction fields: a is the destination; b the source; c the size in bytes; e the barrier; sub
+ * and type say how to combine with the old value, if sub is set. extra's uses are the values of
+ * st.async and red.async. For copies to shared memory they are the mask of the receiving blocks, or
+ * the bytes to ignore at each end. For copies from shared memory they are the mask of the bytes of
+ * each 16 that are copied.
  */
 #include "daemon/device/soft/async/bulk.h"
 
@@ -23,7 +25,7 @@
 
 #define UNIT 16
 
-/* Moves at once, as isa/memory/vector.c explains. */
+/* Moves 16 bytes at a time, each a single access; isa/memory/vector.c explains why. */
 typedef uint64_t unit __attribute__((vector_size(UNIT), may_alias));
 typedef uint8_t __attribute__((may_alias)) client_u8;
 
@@ -51,7 +53,8 @@ static void move_inner(uint64_t to, uint64_t from, uint32_t bytes, uint32_t left
     }
 }
 
-/* Sums of f32, which go to global memory alone, are flushed there, as those of atom are. */
+/* Combines values. f32 sums exist only in global memory and are flushed there, like those of
+ * atom. */
 static void combine(const struct code_inst *i, uint64_t to, uint64_t from, uint32_t bytes) {
     const uint32_t each = ptx_type_bytes(i->type);
     struct code_inst flushing = *i;
@@ -72,7 +75,7 @@ static bool refuse(struct warp *w, const struct code_inst *i, uint32_t lane, int
     return false;
 }
 
-/* An offset in the block's shared memory as an address. */
+/* Converts an offset in the block's shared memory to an address and checks it. */
 static bool in_block(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint32_t bytes,
                      uint64_t *at) {
     if (x->shared_bytes < bytes || *at > x->shared_bytes - bytes)
@@ -125,7 +128,7 @@ static bool find_from(struct warp_ctx *x, const struct code_inst *i, uint32_t la
                                    : in_global(x, i, lane, c->bytes, false, c->from);
 }
 
-/* To the cluster's shared memory. */
+/* Copies to the cluster's shared memory. */
 static bool copy_up(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, struct copy c) {
     if (c.bytes && !bulk_in_cluster(x, i, lane, c.bytes, UNIT, true, &c.to)) return false;
     if (!bulk_find_barrier(x, i, lane, &c.barrier)) return false;
@@ -136,7 +139,7 @@ static bool copy_up(struct warp_ctx *x, const struct code_inst *i, uint32_t lane
     return mbarrier_came(&x->w, i, lane, c.barrier, c.bytes);
 }
 
-/* The same place in each block of the mask, and its barrier. */
+/* Copies to the same place in each block of the mask, and signals each block's barrier. */
 static bool copy_to_all(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, struct copy c,
                         uint32_t blocks) {
     for (; blocks; blocks &= blocks - 1) {
@@ -149,8 +152,8 @@ static bool copy_to_all(struct warp_ctx *x, const struct code_inst *i, uint32_t 
     return true;
 }
 
-/* What is ignored may lie outside of the client's memory, and comes all the same for the barrier.
- */
+/* Copies all but ignored bytes at the ends. Ignored bytes may lie outside the client's memory, but
+ * count as arrived at the barrier. */
 static bool copy_inner(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
                        struct copy c) {
     const struct code_extra *ends = i->extra;
@@ -219,7 +222,7 @@ static void put_value(struct warp *w, const struct code_inst *i, uint32_t lane, 
     atomic_access_combine(i, to, value);
 }
 
-/* Sixteen bytes to the same place of every block, and their barriers. */
+/* Stores 16 bytes at the same place in every block, and signals each block's barrier. */
 static bool store_everywhere(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
                              uint64_t to, uint64_t barrier) {
     const struct cluster *c = x->block->cluster;

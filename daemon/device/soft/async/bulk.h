@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Places of bulk copies, for those who copy tiles.
+ * Address checks of bulk copies, also for tensor copies.
  */
 #ifndef DAEMON_DEVICE_SOFT_ASYNC_BULK_H
 #define DAEMON_DEVICE_SOFT_ASYNC_BULK_H
@@ -10,19 +10,20 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
-/* An offset or a generic address in the cluster's shared memory as an address, checked for `bytes`
- * and `align`. False after a fault. */
+/* Converts an offset or a generic address in the cluster's shared memory to an address, checked for
+ * `bytes` and `align`. Returns false after a fault. */
 bool bulk_in_cluster(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t bytes,
                      uint32_t align, bool offset, uint64_t *at);
 
-/* The same of the barrier that i->vec says is an offset, or not. */
+/* The same for the barrier; i->vec says whether it is an offset. */
 bool bulk_find_barrier(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, uint64_t *at);
 
-/* Offset `at` in shared memory of the block of a rank. */
+/* Offset `at` in the shared memory of the block of a rank. */
 uint64_t bulk_in_rank(uint64_t at, uint32_t rank);
 
-/* code_inst.vec of these and of tensor_copy: which of their addresses are offsets in shared memory,
- * those of the cluster but for `from` and what is filled; the others are generic. */
+/* code_inst.vec of these instructions and of tensor_copy: the addresses that are offsets in shared
+ * memory. Offsets are in the cluster's memory, except for `from` and the destination of a fill. All
+ * other addresses are generic. */
 enum {
     CODE_BULK_TO = 1,
     CODE_BULK_FROM = 2,
@@ -32,7 +33,7 @@ enum {
     CODE_BULK_COLUMNS = 32,
     CODE_BULK_INNER = 64
 };
-/* CODE_BULK_INNER: so many bytes at both ends are left out. */
+/* Handlers. With CODE_BULK_INNER, bulk_copy ignores bytes at both ends. */
 void bulk_copy(struct warp *w, const struct code_inst *i, uint32_t mask);
 void bulk_store(struct warp *w, const struct code_inst *i, uint32_t mask);
 void bulk_fill(struct warp *w, const struct code_inst *i, uint32_t mask);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mbarrier: barriers that are words of shared memory. A cluster is run by one thread at a time, so
- * that these are plain accesses, also from one block to another's barrier: arriving there and
- * announcing bytes is all that PTX allows then. A phase ends when nobody is pending and as many
- * bytes came as were announced; the token of an arrival is the word as it was before, of which only
- * the phase and the count matter. Copies that are called asynchronous are done at once, and so
- * arrive at once.
+ * mbarrier: barriers that are words of shared memory. One thread at a time runs a cluster, so these
+ * are plain accesses. This includes accesses to another block's barrier, where PTX only allows to
+ * arrive and to announce bytes. A phase ends when no arrival is pending and all announced bytes
+ * have come. The token of an arrival is the old value of the word; only its phase and count matter.
+ * Asynchronous copies are done at once, and so arrive at once.
  */
 #include "daemon/device/soft/async/mbarrier.h"
 
@@ -20,11 +19,11 @@
 struct mbarrier {
     uint64_t phase : 1;
     uint64_t expected : COUNT_BITS; /* arrivals of each phase */
-    uint64_t pending : COUNT_BITS;  /* of this one, still to come */
-    int64_t bytes : COUNT_BITS + 1; /* announced and still to come */
+    uint64_t pending : COUNT_BITS;  /* arrivals still to come in this phase */
+    int64_t bytes : COUNT_BITS + 1; /* announced bytes still to come */
 };
 _Static_assert(sizeof(struct mbarrier) == sizeof(uint64_t), "a word of shared memory");
-#define PHASE_BIT 1u /* of the word, of a token, of a parity */
+#define PHASE_BIT 1u /* in the word, in a token, in a parity */
 
 static struct mbarrier of_word(uint64_t word) {
     struct mbarrier b;
@@ -39,10 +38,10 @@ static uint64_t to_word(struct mbarrier b) {
 }
 
 static uint64_t *word_at(uint64_t at) {
-    return (uint64_t *)(uintptr_t)at; /* aligned, as mem_resolve says */
+    return (uint64_t *)(uintptr_t)at; /* aligned: mem_resolve has checked */
 }
 
-/* `reach`: how far: the block's shared memory, or all of the cluster's. */
+/* Permitted memory: the block's shared memory, or that of the whole cluster. */
 enum reach { REACH_BLOCK, REACH_CLUSTER };
 
 static bool addresses(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
@@ -61,7 +60,7 @@ static bool addresses(struct warp_ctx *x, const struct code_inst *i, uint32_t ma
     return true;
 }
 
-/* The operand behind the address, of a lane. */
+/* A lane's value of the operand after the address, or `absent`. */
 static uint32_t count_of(const struct warp *w, const struct code_inst *i, uint32_t lane,
                          uint32_t absent) {
     return i->b == CODE_NO_SLOT ? absent : SLOT(const uint32_t, w, i->b)[lane];
@@ -79,10 +78,10 @@ static void settle(struct mbarrier *b) {
     b->pending = b->expected;
 }
 
-/* What one lane does to the barrier; false after a fault. */
+/* The operation of one lane on the barrier. Returns false after a fault. */
 typedef bool lane_fn(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at);
 
-/* Whether the lanes name one barrier. */
+/* True if the lanes name one barrier. */
 static bool are_one(const uint64_t *at, uint32_t mask) {
     const uint64_t first = at[__builtin_ctz(mask)];
     uint64_t differ = 0;
@@ -119,7 +118,7 @@ static bool lane_inval(struct warp *w, const struct code_inst *i, uint32_t lane,
     return true;
 }
 
-/* `more` bytes are announced, or came (negative). */
+/* Announces `more` bytes; negative: they have come. */
 static bool add_bytes(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
                       struct mbarrier *b, int64_t more) {
     int64_t bytes = b->bytes + more;
@@ -149,7 +148,7 @@ static bool lane_complete(struct warp *w, const struct code_inst *i, uint32_t la
     return mbarrier_came(w, i, lane, at, count_of(w, i, lane, 0));
 }
 
-/* Arrives `count` times; `drop`: and is not waited for again. */
+/* Arrives `count` times. `drop`: later phases do not wait for these arrivals. */
 static bool arrive(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
                    struct mbarrier b, uint32_t count, bool drop) {
     uint64_t before = *word_at(at);
@@ -163,8 +162,8 @@ static bool arrive(struct warp *w, const struct code_inst *i, uint32_t lane, uin
     return true;
 }
 
-/* The lanes arrive once each, one after the other, at one barrier: the usual case. False: they do
- * not, or are more than it waits for. */
+/* Lets all lanes arrive once each at one barrier, in order: the usual case. Returns false if the
+ * case is another one, or if there are more lanes than pending arrivals. */
 static bool arrive_together(struct warp *w, const struct code_inst *i, uint32_t mask,
                             const uint64_t *at) {
     uint64_t *word = word_at(at[__builtin_ctz(mask)]);
@@ -222,7 +221,7 @@ static void run_arrive(struct warp *w, const struct code_inst *i, uint32_t mask)
     if (!arrive_together(w, i, mask, at)) each_at(w, i, mask, at, lane_arrive);
 }
 
-/* Lanes whose phase is over; the others, if there are any, ask again soon. */
+/* Tests which lanes' phase is over; the other lanes ask again soon. */
 static void run_wait(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Barriers in shared memory, for what completes on them.
+ * Barriers in shared memory, and the completion of asynchronous copies on them.
  */
 #ifndef DAEMON_DEVICE_SOFT_ASYNC_MBARRIER_H
 #define DAEMON_DEVICE_SOFT_ASYNC_MBARRIER_H
@@ -10,8 +10,8 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
-/* `bytes` came that the barrier at `at`, in the cluster's shared memory and aligned, waits for.
- * False after a fault. */
+/* Counts `bytes` as arrived at the barrier at `at`, an aligned address in the cluster's shared
+ * memory. Returns false after a fault. */
 bool mbarrier_came(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
                    uint32_t bytes);
 

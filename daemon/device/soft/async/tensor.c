@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: a box of a tensor of one to five dimensions
- * between global and shared memory, as a tensor map describes it (proto/cuda/tensor_map.h). They
- * are done at once, as the other bulk copies are. A box lies in shared memory row by row, each
- * dense, in chunks of 16 bytes whose places are exchanged as the swizzle says; of what lies outside
- * the tensor zeros or NaNs are read, and nothing is written.
+ * cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: copies a box of a tensor of one to five
+ * dimensions between global and shared memory, as a tensor map describes it
+ * (proto/cuda/tensor_map.h). The copies are done at once, like the other bulk copies. In shared
+ * memory a box lies row by row, each row dense, in chunks of 16 bytes, which the swizzle permutes.
+ * Elements outside the tensor read as zeros or NaNs and are not written.
  *
- * Instead of a box there may be four rows of a tensor of two dimensions (gather4, scatter4), or the
- * columns of a convolution (im2col): channels of so many pixels, which follow each other through a
- * range of pixels of an image, and then through that of the next image.
+ * Instead of a box the copy may be of four rows of a two-dimensional tensor (gather4, scatter4), or
+ * of the columns of a convolution (im2col). Columns are channels of a number of pixels, which
+ * follow each other through a range of pixels of an image, and then through that of the next image.
  *
- * Fields: a is the place in shared memory, of the cluster when it is written; b the map; e the
- * barrier, or none; sub how to combine with what is in global memory, if it has one; d_bytes the
- * tensor's dimensions; extra's uses are the coordinates, of columns offsets of pixels behind them,
- * and of a copy to several blocks a mask of them.
+ * Instruction fields: a is the place in shared memory, in the cluster's when it is written; b the
+ * map; e the barrier, or none; sub says how to combine with global memory, if set; d_bytes is the
+ * number of dimensions. extra's uses are the coordinates, then for columns the pixel offsets, then
+ * for a copy to several blocks the mask of the blocks.
  */
 #include "daemon/device/soft/async/tensor.h"
 
@@ -35,13 +35,14 @@
 
 struct box {
     struct tensor_map map;
-    uint32_t form;                   /* CODE_BULK_ROWS, CODE_BULK_COLUMNS or neither */
-    int64_t at[TENSOR_MAP_RANK];     /* coordinates of its first element; or of rows from 1 on */
-    int64_t offset[TENSOR_MAP_RANK]; /* of pixels */
-    uint32_t count[TENSOR_MAP_RANK]; /* elements of it */
+    uint32_t form; /* CODE_BULK_ROWS, CODE_BULK_COLUMNS or neither */
+    /* coordinates of its first element; for rows: the rows, from 1 on */
+    int64_t at[TENSOR_MAP_RANK];
+    int64_t offset[TENSOR_MAP_RANK]; /* pixel offsets */
+    uint32_t count[TENSOR_MAP_RANK]; /* elements of the box */
     uint32_t element, row_bytes;     /* bytes */
-    uint64_t rows, bytes;            /* of all */
-    uint32_t first, behind;          /* elements of a row that lie in the tensor: from, up to */
+    uint64_t rows, bytes;            /* of the whole box */
+    uint32_t first, behind;          /* elements of a row that lie in the tensor: [first, behind) */
 };
 
 static bool refuse(struct warp_ctx *x, const struct code_inst *i, uint32_t lane, int err,
@@ -53,7 +54,7 @@ static bool refuse(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
 /* ---- what is asked for -------------------------------------------------------------------------
  */
 
-/* Copied once: the client may write to it meanwhile. */
+/* Reads the map once, since the client may write to it meanwhile. */
 static bool read_map(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
                      struct tensor_map *map) {
     const uint64_t at = SLOT(const uint64_t, &x->w, i->b)[lane];
@@ -112,10 +113,10 @@ static bool read_box(struct warp_ctx *x, const struct code_inst *i, uint32_t lan
 /* ---- rows --------------------------------------------------------------------------------------
  */
 
-/* The rows one after the other. */
+/* Iterates over the rows. */
 struct walk {
     uint64_t row;
-    int64_t at[TENSOR_MAP_RANK]; /* the next row's coordinates from 1 on, without offsets */
+    int64_t at[TENSOR_MAP_RANK]; /* coordinates from 1 on of the next row, without offsets */
 };
 
 static struct walk begin(const struct box *b) {
@@ -132,8 +133,8 @@ static void next_in_box(const struct box *b, struct walk *w) {
     }
 }
 
-/* Along the first dimension of pixels; beyond the range's end from its beginning in the next one,
- * and so to the next image. */
+/* Steps along the first dimension of pixels. Beyond the end of the range it continues at its
+ * beginning in the next dimension, and so on to the next image. */
 static void next_pixel(const struct box *b, struct walk *w) {
     const struct tensor_map *m = &b->map;
     const uint32_t image = m->rank - 1u;
@@ -155,7 +156,8 @@ static void advance(const struct box *b, struct walk *w) {
         next_in_box(b, w);
 }
 
-/* Where the next row begins in global memory; false: outside the tensor. */
+/* Finds the start of the next row in global memory. Returns false if the row is outside the
+ * tensor. */
 static bool find_row(const struct box *b, const struct walk *w, uint64_t *at) {
     uint64_t addr = b->map.address + (uint64_t)b->at[0] * b->element;
     for (uint32_t d = 1; d < b->map.rank; d++) {
@@ -167,8 +169,8 @@ static bool find_row(const struct box *b, const struct walk *w, uint64_t *at) {
     return b->first < b->behind;
 }
 
-/* A chunk's place: its number within 32, 64 or 128 bytes is combined with the lines of 128 bytes
- * before it. */
+/* Swizzled offset of a chunk: its number within 32, 64 or 128 bytes is combined with the number of
+ * the 128-byte line. */
 static uint64_t swizzled(uint8_t swizzle, uint64_t offset) {
     const uint64_t mask = (1u << swizzle) - 1;
     return offset ^ (offset >> 7 & mask) << 4;
@@ -185,7 +187,8 @@ __attribute__((no_sanitize("thread"))) static void move(uint64_t to, uint64_t fr
         *(volatile client_u8 *)(uintptr_t)to = *(const volatile client_u8 *)(uintptr_t)from;
 }
 
-/* Of shared memory, which begins at `base` and has the row at `offset`. */
+/* Moves a row to or from shared memory, where the box begins at `base` and the row is at
+ * `offset`. */
 static void move_row(const struct box *b, uint64_t base, uint64_t offset, unsigned char *row,
                      bool up) {
     for (uint32_t k = 0; k < b->row_bytes; k += CHUNK) {
@@ -197,7 +200,7 @@ static void move_row(const struct box *b, uint64_t base, uint64_t offset, unsign
     }
 }
 
-/* The part of a row that is in the tensor, checked and counted. */
+/* Finds the part of a row that is in the tensor, checks it and counts its traffic. */
 static bool reach_row(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
                       const struct box *b, uint64_t row, bool write, uint64_t *at,
                       uint64_t *bytes) {
@@ -211,7 +214,7 @@ static bool reach_row(struct warp_ctx *x, const struct code_inst *i, uint32_t la
 /* ---- up ----------------------------------------------------------------------------------------
  */
 
-/* What lies outside a tensor: zeros, or the NaN of the type. */
+/* Fills a row with the value of elements outside the tensor: zeros, or the NaN of the type. */
 static void fill_row(const struct box *b, unsigned char *row) {
     static const unsigned char nan[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
     if (!b->map.fill) {
@@ -222,7 +225,7 @@ static void fill_row(const struct box *b, unsigned char *row) {
         memcpy(row + k, nan + 8 - b->element, b->element);
 }
 
-/* Subnormals become zeros of their sign. */
+/* Flushes subnormals to zeros of the same sign. */
 static void flush_row(const struct box *b, unsigned char *row) {
     if (b->map.type != CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ &&
         b->map.type != CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ)
@@ -246,7 +249,7 @@ static bool load_row(struct warp_ctx *x, const struct code_inst *i, uint32_t lan
     return true;
 }
 
-/* To one block. */
+/* Copies to one block. */
 static bool copy_up(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
                     const struct box *b, uint64_t to, uint64_t barrier) {
     const struct cluster *c = x->block->cluster;
@@ -276,7 +279,7 @@ static bool copy_to_all(struct warp_ctx *x, const struct code_inst *i, uint32_t 
 /* ---- down --------------------------------------------------------------------------------------
  */
 
-/* The type in which elements are combined; PTX_NONE: not in this way. */
+/* Type in which elements are combined; PTX_NONE: this combination is not supported. */
 static uint8_t combined_as(uint32_t sub, uint32_t type) {
     static const uint8_t types[] = {PTX_U8,  PTX_U16, PTX_U32,  PTX_S32, PTX_U64, PTX_S64, PTX_F16,
                                     PTX_F32, PTX_F64, PTX_BF16, PTX_F32, PTX_F32, PTX_F32};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies of boxes of tensors by their maps, as a handler.
+ * Handler of copies of boxes of tensors by their maps.
  */
 #ifndef DAEMON_DEVICE_SOFT_ASYNC_TENSOR_H
 #define DAEMON_DEVICE_SOFT_ASYNC_TENSOR_H
@@ -9,8 +9,9 @@
 
 #include "daemon/device/soft/code/code.h"
 
-/* Of tensors: both places are offsets; CODE_BULK_MASK (bulk.h): the last value is a mask of blocks;
- * _ROWS, _COLUMNS: four rows, or a convolution's columns, instead of a box. */
+/* Copies a box. Both addresses in shared memory are offsets. CODE_BULK_MASK (bulk.h): the last
+ * value is a mask of blocks. CODE_BULK_ROWS, CODE_BULK_COLUMNS: copies four rows, or a
+ * convolution's columns, instead of a box. */
 void tensor_copy(struct warp *w, const struct code_inst *i, uint32_t mask);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels are the functions of .symtab that carry the entry flag. Their facts are spread over
- * sections named after them.
+ * Reads kernels from a cubin. They are the functions of .symtab with the entry flag; their facts
+ * are spread over sections named after them.
  */
 #include "daemon/device/soft/image/cubin.h"
 
@@ -15,7 +15,8 @@
 #include "daemon/device/soft/image/nvinfo.h"
 
 #define CUBIN_MACHINE 190          /* EM_CUDA */
-#define CUBIN_RESERVED_SHARED 1024 /* bytes the system keeps of each block's shared memory */
+#define CUBIN_RESERVED_SHARED 1024 /* bytes of each block's shared memory reserved for the system \
+                                    */
 
 struct cubin {
     struct elf elf;
@@ -23,10 +24,10 @@ struct cubin {
     uint32_t *kernel_of; /* by symbol: kernel + 1 */
     struct image_kernel *kernels;
     uint32_t kernel_count;
-    uint64_t info_bytes; /* read so far: sections may not be told twice */
+    uint64_t info_bytes; /* bytes read so far: sections may not be read twice */
 };
 
-/* sm in bits 8 to 15 since ELF ABI version 8, in the lowest byte before. */
+/* The target is in bits 8 to 15 since ELF ABI version 8, and in the lowest byte before. */
 uint32_t cubin_target(const void *image, size_t bytes) {
     Elf64_Ehdr h;
     if (!elf_is(image, bytes)) return 0;
@@ -51,7 +52,8 @@ static uint32_t count_kernels(const struct elf_symbols *symbols) {
     return kernels;
 }
 
-/* Symbols that are kernels; counted first, so that memory follows what is there. */
+/* Reads the symbols that are kernels. They are counted first, so that no more memory is allocated
+ * than the file justifies. */
 static int read_symbols(struct cubin *c) {
     int err = elf_symbols(&c->elf, &c->symbols);
     if (err) return err;
@@ -91,7 +93,7 @@ static int read_kernel(struct cubin *c, struct image_kernel *k) {
     return nvinfo_kernel(k, c->elf.image + info->offset, (size_t)info->bytes);
 }
 
-/* .nv.info proper: registers and stack of every function, by symbol. */
+/* Reads .nv.info itself: registers and stack of every function, by symbol. */
 static int read_resources(struct cubin *c) {
     const struct elf_section *info = elf_section(&c->elf, ".nv.info", "");
     if (!info) return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a cubin (an ELF file with machine code for one architecture) says about its kernels. The
- * code itself is of no use here. Reads hostile bytes, keeps nothing of them.
+ * Reads the facts that a cubin (an ELF file with machine code for one architecture) has about its
+ * kernels. The code itself is not used. The input is hostile; no references to it remain.
  */
 #ifndef DAEMON_DEVICE_SOFT_IMAGE_CUBIN_H
 #define DAEMON_DEVICE_SOFT_IMAGE_CUBIN_H
@@ -13,10 +13,11 @@
 
 #define CUBIN_ENTRY_FLAG 0x10 /* st_other of a kernel */
 
-/* 75 for sm_75; 0: not a cubin. */
+/* Returns 75 for sm_75, or 0 if the image is not a cubin. */
 uint32_t cubin_target(const void *image, size_t bytes);
 
-/* The kernels, malloc'd; cubin_free releases them. 0, ERR_INVALID_IMAGE or -ENOMEM. */
+/* Reads the kernels, malloc'd; cubin_free releases them. Returns 0, ERR_INVALID_IMAGE or
+ * -ENOMEM. */
 int cubin_read(const void *image, size_t bytes, struct image_kernel **kernels, uint32_t *count);
 void cubin_free(struct image_kernel *kernels, uint32_t count);
 

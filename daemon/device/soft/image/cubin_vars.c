@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Variables are the objects of .symtab that lie in one of three sections. Those of a cubin with so
- * many sections that a symbol cannot name its own (65,280) are not found.
+ * Reads variables from a cubin: objects of .symtab that lie in one of three sections. Not found are
+ * variables of cubins with 65,280 or more sections, where a symbol cannot name its section.
  */
 #include "daemon/device/soft/image/cubin_vars.h"
 
@@ -24,12 +24,12 @@ struct reader {
     struct elf elf;
     struct elf_symbols symbols;
     const struct elf_section *sections[PLACES];
-    uint64_t init_bytes_left; /* contents may not be told twice */
+    uint64_t init_bytes_left; /* bytes still allowed: contents may not be read twice */
     struct image_var *vars;
     uint32_t count;
 };
 
-/* Where the symbol lies, when it is a variable; else NULL. */
+/* Returns the section of the symbol if it is a variable, else NULL. */
 static const struct elf_section *place_of(const struct reader *r, const Elf64_Sym *s) {
     if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || s->st_shndx >= r->elf.section_count ||
         s->st_size == 0)
@@ -50,7 +50,8 @@ static int copy_init(struct reader *r, const struct elf_section *at, const Elf64
     return 0;
 }
 
-/* Counted before anything of it is kept, so that it is freed as far as it came. */
+/* Adds a variable. It is counted before its parts are allocated, so that a partial one is freed
+ * too. */
 static int add_var(struct reader *r, const struct elf_section *at, const Elf64_Sym *s) {
     if (!le_within(s->st_value, s->st_size, at->bytes)) return ERR_INVALID_IMAGE;
     struct image_var *v = &r->vars[r->count++];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a cubin says about its variables. Reads hostile bytes, keeps nothing of them.
+ * Reads a cubin's variables. The input is hostile; no references to it remain.
  */
 #ifndef DAEMON_DEVICE_SOFT_IMAGE_CUBIN_VARS_H
 #define DAEMON_DEVICE_SOFT_IMAGE_CUBIN_VARS_H
@@ -10,8 +10,8 @@
 
 #include "daemon/device/soft/image/image_kernel.h"
 
-/* Variables in device memory that programs can ask for by name, malloc'd; cubin_vars_free releases
- * them. 0, ERR_INVALID_IMAGE or -ENOMEM. */
+/* Reads the variables in device memory that programs can find by name, malloc'd; cubin_vars_free
+ * releases them. Returns 0, ERR_INVALID_IMAGE or -ENOMEM. */
 int cubin_vars_read(const void *image, size_t bytes, struct image_var **vars, uint32_t *count);
 void cubin_vars_free(struct image_var *vars, uint32_t count);
 

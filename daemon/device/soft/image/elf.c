@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sections are found by their names, so these are indexed first.
+ * Reads ELF files. Sections are found by name, so an index of names is built first.
  */
 #include "daemon/device/soft/image/elf.h"
 
@@ -23,7 +23,8 @@ static Elf64_Ehdr header_of(const void *image) {
     return h;
 }
 
-/* Counts that do not fit the header stand in the first section's; ours are bounded by the file. */
+/* Counts sections. Counts that do not fit the header are in the first section header. The count is
+ * limited by the file's size later. */
 static uint64_t count_sections(const void *image, size_t bytes, uint32_t *names) {
     Elf64_Ehdr h = header_of(image);
     Elf64_Shdr first = {0};
@@ -93,7 +94,7 @@ static int read_sections(struct elf *e) {
     for (uint32_t i = 0; i < count; i++) {
         Elf64_Shdr s;
         memcpy(&s, e->image + h.e_shoff + (uint64_t)i * sizeof(s), sizeof(s));
-        /* What has no bytes in the file gets no place in it either. */
+        /* A section without bytes in the file gets offset 0. */
         bool absent = s.sh_type == SHT_NULL || s.sh_type == SHT_NOBITS;
         if (!absent && !le_within(s.sh_offset, s.sh_size, e->bytes)) return ERR_INVALID_IMAGE;
         e->sections[i] = (struct elf_section){

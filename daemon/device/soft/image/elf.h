@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An ELF file's sections and symbols, bounded by the file and found by name. Reads hostile bytes;
- * points into them while it is open.
+ * An ELF file's sections and symbols, limited to the file and found by name. The input is hostile;
+ * an open file has pointers into it.
  */
 #ifndef DAEMON_DEVICE_SOFT_IMAGE_ELF_H
 #define DAEMON_DEVICE_SOFT_IMAGE_ELF_H
@@ -13,9 +13,9 @@
 
 #include "daemon/device/soft/ptx/ptx_names.h"
 
-#define ELF_NAME_MAX 8192 /* longest name that is believed */
+#define ELF_NAME_MAX 8192 /* longest name accepted */
 
-/* What has no bytes in the file lies at offset 0. */
+/* A section; one without bytes in the file has offset 0. */
 struct elf_section {
     uint32_t name, type, link;
     uint64_t offset, bytes;
@@ -30,7 +30,8 @@ struct elf {
     struct elf_section *sections;
 };
 
-/* Names may not be told twice: what is copied of them is bounded by the file. */
+/* The symbol table. Names may not be copied twice: the total of copied names is limited by the
+ * file's size. */
 struct elf_symbols {
     const unsigned char *at;
     uint32_t count;
@@ -38,25 +39,26 @@ struct elf_symbols {
     uint64_t name_bytes_left;
 };
 
-/* 64 bits, little-endian. */
+/* True for 64 bits, little-endian. */
 bool elf_is(const void *image, size_t bytes);
-/* Bytes that the file spans as far as its first `avail` bytes tell; 0: not an ELF file. */
+/* Returns the file's size as far as its first `avail` bytes show, or 0 if it is not an ELF file. */
 size_t elf_extent(const void *image, size_t avail);
 
-/* 0, ERR_INVALID_IMAGE or -ENOMEM; elf_close follows in any case. */
+/* Returns 0, ERR_INVALID_IMAGE or -ENOMEM. The caller calls elf_close in any case. */
 int elf_open(struct elf *e, const void *image, size_t bytes);
 void elf_close(struct elf *e);
 
-/* The section of this name, which is given in two parts; NULL: there is none. */
+/* Finds the section whose name is `prefix` followed by `rest`. Returns NULL if there is none. */
 const struct elf_section *elf_section(const struct elf *e, const char *prefix, const char *rest);
-/* A NUL-terminated string inside a string table, or NULL. */
+/* Returns a NUL-terminated string inside a string table, or NULL. */
 const char *elf_string(const struct elf *e, const struct elf_section *table, uint32_t at,
                        size_t *len);
 
-/* Those of .symtab: 0 or ERR_INVALID_IMAGE. */
+/* Finds .symtab. Returns 0 or ERR_INVALID_IMAGE. */
 int elf_symbols(const struct elf *e, struct elf_symbols *out);
 Elf64_Sym elf_symbol(const struct elf_symbols *s, uint32_t i);
-/* Its name, malloc'd: 0, ERR_INVALID_IMAGE (it has none, too) or -ENOMEM. */
+/* Returns the symbol's name, malloc'd. Errors: ERR_INVALID_IMAGE (also if it has no name),
+ * -ENOMEM. */
 int elf_symbol_name(const struct elf *e, struct elf_symbols *s, const Elf64_Sym *symbol,
                     char **out);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Layout of an entry's header: +0 u16 kind, +4 u32 header bytes, +8 u64 payload bytes, +16 u32
- * compressed bytes, +28 u32 architecture, +40 u64 flags, +56 u64 uncompressed bytes; the payload
- * follows the header, the next entry the payload.
+ * compressed bytes, +28 u32 architecture, +40 u64 flags, +56 u64 uncompressed bytes. The payload
+ * follows the header, the next entry follows the payload.
  */
 #include "daemon/device/soft/image/fatbin.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Chooses among the entries of fatbins. PTX decides what runs; a cubin only adds facts, so a cubin
- * that cannot be read is no reason to refuse its sibling PTX.
+ * Chooses among the entries of fatbins. The PTX is what runs; a cubin only adds facts. So an
+ * unreadable cubin is no reason to reject the PTX beside it.
  */
 #include "daemon/device/soft/image/image.h"
 
@@ -20,14 +20,14 @@
 
 #define IMAGE_MAX_UNITS 4096
 #define BOUND (FATBIN_ARCH | FATBIN_FAMILY)
-#define IMAGE_HEADER_TOKENS 64 /* .target stands among the first words of PTX */
+#define IMAGE_HEADER_TOKENS 64 /* .target is among the first words of PTX */
 
 struct choice {
     bool has_ptx, has_elf, has_above, has_family;
     bool runs; /* there is machine code that a GPU of this capability runs */
     struct fatbin_entry ptx, elf;
     struct fatbin_entry above;  /* the oldest PTX that is newer than the device */
-    struct fatbin_entry family; /* the newest of another family that is older */
+    struct fatbin_entry family; /* the newest older PTX of another family */
 };
 
 struct reader {
@@ -59,7 +59,8 @@ static int no_memory(struct reader *r) {
 
 /* ---- PTX text -------------------------------------------------------------------------------- */
 
-/* The number in ".target sm_75", 0 when there is none; *is_ptx: the text begins like PTX. */
+/* Returns the number in ".target sm_75", or 0 if there is none. *is_ptx: the text begins like
+ * PTX. */
 static uint32_t text_target(const void *text, size_t bytes, bool *is_ptx) {
     struct ptx_lex l;
     struct ptx_token t;
@@ -79,7 +80,7 @@ static uint32_t text_target(const void *text, size_t bytes, bool *is_ptx) {
     return 0;
 }
 
-/* Takes `text` over. */
+/* Takes ownership of `text`. */
 static int add_ptx(struct reader *r, char *text, size_t bytes) {
     struct image *out = r->out;
     char **texts = reallocarray(out->ptx, out->ptx_count + 1, sizeof(*texts));
@@ -138,7 +139,7 @@ static int read_bare_cubin(struct reader *r, const void *image, size_t bytes) {
 
 /* ---- fatbins --------------------------------------------------------------------------------- */
 
-/* sm_90a runs on exactly sm_90, sm_100f on what follows it in its family. */
+/* sm_90a runs only on sm_90; sm_100f also runs on later members of its family. */
 static bool usable(const struct reader *r, const struct fatbin_entry *e) {
     if (e->target > r->capability) return false;
     if (e->flags & FATBIN_ARCH) return e->target == r->capability;
@@ -146,13 +147,13 @@ static bool usable(const struct reader *r, const struct fatbin_entry *e) {
     return true;
 }
 
-/* Newest first; of two equals the one that is not bound to an architecture. */
+/* Newest first. Of two equal targets, the one that is not bound to an architecture. */
 static bool better(const struct fatbin_entry *a, bool has_b, const struct fatbin_entry *b) {
     if (!has_b || a->target != b->target) return !has_b || a->target > b->target;
     return !(a->flags & BOUND) && (b->flags & BOUND);
 }
 
-/* What a device with another capability could run. */
+/* Records PTX that a device of another capability could run. */
 static void note_above(struct reader *r, const struct fatbin_entry *e, struct choice *c) {
     uint32_t *above = &r->out->ptx_above;
     if (e->kind != FATBIN_PTX || e->target <= r->capability) return;
@@ -186,10 +187,11 @@ static void note_usable(struct reader *r, const struct fatbin_entry *e, struct c
     c->elf = *e;
 }
 
-/* Where a GPU would run machine code, the same kernels' PTX takes its place, whichever device it is
- * for: programs have PTX for the newest one that their compiler knew, and machine code for others.
- * A device beyond all families takes any family's: libraries that have PTX for their newest family
- * alone (cuDNN from 9.28 on) would have nothing for it. */
+/* Returns PTX to use instead of machine code. Where a GPU would run machine code, the same kernels'
+ * PTX is used, even if it is for a newer device: programs have PTX for the newest device that their
+ * compiler knew, and machine code for others. A device beyond all families takes PTX of any family.
+ * Otherwise libraries with PTX only for their newest family (cuDNN from 9.28 on) would have none
+ * for it. */
 static const struct fatbin_entry *stand_in(const struct reader *r, const struct choice *c) {
     if (c->runs && c->has_above) return &c->above;
     return r->capability == IMAGE_BEYOND && c->has_family ? &c->family : NULL;
@@ -245,8 +247,9 @@ static int unpack(struct reader *r, const struct fatbin_entry *e, unsigned char 
     return 0;
 }
 
-/* NVIDIA's cudadevrt, which brings every program built with -rdc=true as a unit: its PTX, which is
- * for newer devices alone, calls a driver's insides. What it offers is the device's own here. */
+/* True for NVIDIA's cudadevrt, which every program built with -rdc=true contains as a unit. Its PTX
+ * is only for newer devices and calls internals of the driver. The software device has its own
+ * implementation. */
 static bool is_device_runtime(const unsigned char *text, size_t bytes) {
     static const char sign[] = ".visible .global .align 4 .u32 __CNPRT_VERSION_NUMBER__";
     return memmem(text, bytes, sign, sizeof(sign) - 1) != NULL;
@@ -275,7 +278,7 @@ static int take_cubin(struct reader *r, const struct choice *c) {
     return err;
 }
 
-/* The first fatbin's PTX if it has any; else that of every other one, to be linked. */
+/* Takes the first fatbin's PTX if it has any; otherwise the PTX of all others, to be linked. */
 static int take_units(struct reader *r) {
     if (r->units[0].has_ptx) return take_ptx(r, &r->units[0]);
     int err = 0;
@@ -295,7 +298,8 @@ static int take_facts(struct reader *r) {
     return 0;
 }
 
-/* The code, and what a cubin says of it; of what is only described that cubin alone. */
+/* Takes the code and a cubin's facts about it. A module that is only described needs just the
+ * cubin. */
 static int take_all(struct reader *r) {
     int err = r->use == IMAGE_DESCRIBE ? take_facts(r) : 0;
     if (err || r->out->cubin_target) return err;
@@ -303,7 +307,7 @@ static int take_all(struct reader *r) {
     return err || r->use == IMAGE_DESCRIBE ? err : take_facts(r);
 }
 
-/* What is there instead tells what to do. */
+/* Reports what the image contains instead, which tells the user what to do. */
 static int refuse_all(struct reader *r) {
     if (r->out->ptx_above)
         return refuse(r, ERR_NO_BINARY, "the PTX is for sm_%u, the device is sm_%u",

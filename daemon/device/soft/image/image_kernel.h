@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What only machine code says about a kernel, for whoever runs its PTX, and about a variable, for
- * whoever runs nothing. Who made a list owns it; cubin_free and cubin_vars_free release it.
+ * Facts that only machine code has about a kernel, for code that runs the kernel's PTX, and about a
+ * variable, for code that runs nothing. The reader of a list owns it; cubin_free and
+ * cubin_vars_free release it.
  */
 #ifndef DAEMON_DEVICE_SOFT_IMAGE_IMAGE_KERNEL_H
 #define DAEMON_DEVICE_SOFT_IMAGE_IMAGE_KERNEL_H
@@ -19,7 +20,7 @@ struct image_kernel {
     uint32_t param_count;
 };
 
-/* A variable of a module, as its cubin has it. Pointers in it are not relocated. */
+/* A variable of a module, from its cubin. Pointers in its contents are not relocated. */
 struct image_var {
     char *name;
     unsigned char *init; /* its bytes; NULL: zeros */

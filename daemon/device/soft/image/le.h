@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Little-endian reads at any alignment, and a cursor-free bounds check. For files that clients
- * give us: check first, then read.
+ * Little-endian reads at any alignment, and a bounds check. For files that clients supply: check
+ * first, then read.
  */
 #ifndef DAEMON_DEVICE_SOFT_IMAGE_LE_H
 #define DAEMON_DEVICE_SOFT_IMAGE_LE_H
@@ -29,7 +29,7 @@ static inline uint64_t le_64(const void *p) {
     return le64toh(v);
 }
 
-/* [at, at + bytes) lies within [0, total). */
+/* True if [at, at + bytes) lies within [0, total). */
 static inline bool le_within(uint64_t at, uint64_t bytes, uint64_t total) {
     return at <= total && bytes <= total - at;
 }

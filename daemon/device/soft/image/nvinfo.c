@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parameters come in any order, each with its ordinal; a kernel's list is accepted only when every
- * ordinal below the count is there once.
+ * Parameters come in any order, each with its ordinal. A kernel's list is accepted only if every
+ * ordinal below the count occurs once.
  */
 #include "daemon/device/soft/image/nvinfo.h"
 
@@ -14,7 +14,7 @@
 #define NVINFO_HEADER_BYTES 4
 #define NVINFO_SIZED 4 /* the format whose value is a length */
 #define NVINFO_PARAM_RECORD_BYTES 12
-#define NVINFO_MAX_BLOCK 1024 /* threads; what any GPU allows */
+#define NVINFO_MAX_BLOCK 1024 /* threads; the limit of any GPU */
 
 void nvinfo_open(struct nvinfo *n, const void *section, size_t bytes) {
     n->at = section;
@@ -53,7 +53,7 @@ static uint32_t block_threads(const struct nvinfo_record *r) {
     return (uint32_t)n;
 }
 
-/* How many parameters the section describes; the other facts on the way. */
+/* Counts the parameters that the section describes, and reads the other facts. */
 static int survey(struct image_kernel *k, struct nvinfo n, uint32_t *params) {
     struct nvinfo_record r;
     int more;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Attributes of kernels in a cubin's .nv.info sections: records of {u8 format, u8 attribute, u16
- * value or length}. Reads hostile bytes, owns nothing.
+ * value or length}. The input is hostile; the structs own nothing.
  */
 #ifndef DAEMON_DEVICE_SOFT_IMAGE_NVINFO_H
 #define DAEMON_DEVICE_SOFT_IMAGE_NVINFO_H
@@ -36,11 +36,11 @@ struct nvinfo_record {
 
 void nvinfo_open(struct nvinfo *n, const void *section, size_t bytes);
 
-/* 1 and a record; 0 at the end; ERR_INVALID_IMAGE. */
+/* Returns 1 and a record, 0 at the end, or ERR_INVALID_IMAGE. */
 int nvinfo_next(struct nvinfo *n, struct nvinfo_record *r);
 
-/* Fills parameters and launch bounds of `k` from its own section (".nv.info.<kernel>"). 0,
- * ERR_INVALID_IMAGE or -ENOMEM; `params` stays fit for free() in any case. */
+/* Fills parameters and launch bounds of `k` from its own section (".nv.info.<kernel>"). Returns 0,
+ * ERR_INVALID_IMAGE or -ENOMEM. `params` can be passed to free() in any case. */
 int nvinfo_kernel(struct image_kernel *k, const void *section, size_t bytes);
 
 #endif

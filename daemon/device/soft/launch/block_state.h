@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A block in execution, for the files of exec/ that run its parts. A block is run by one thread at
- * a time, that of its cluster, so that nothing here needs atomics.
+ * A block in execution, for the files of exec/ that run its parts. One thread at a time runs a
+ * block, the thread of its cluster, so that nothing here needs atomics.
  */
 #ifndef DAEMON_DEVICE_SOFT_LAUNCH_BLOCK_STATE_H
 #define DAEMON_DEVICE_SOFT_LAUNCH_BLOCK_STATE_H
@@ -19,11 +19,11 @@ struct warp_ctx;
 #define BLOCK_MAX_WARPS 32
 
 struct barrier {
-    uint32_t expected; /* threads; 0: all that live */
+    uint32_t expected; /* threads; 0: all that have not exited */
     uint32_t arrived;
     uint32_t phase;                  /* times it opened */
-    uint32_t lanes[BLOCK_MAX_WARPS]; /* who arrived */
-    uint32_t true_count;             /* bar.red */
+    uint32_t lanes[BLOCK_MAX_WARPS]; /* lanes that arrived */
+    uint32_t true_count;             /* for bar.red */
 };
 
 struct fault {
@@ -39,16 +39,16 @@ struct block {
     uint32_t index[3];
     uint32_t warp_count, threads, live_threads;
     uint32_t next_warp; /* round robin */
-    uint32_t slot;      /* which of the grid's contexts this is */
+    uint32_t slot;      /* index of this context in the grid */
     struct cluster *cluster;
-    uint32_t rank; /* in it */
+    uint32_t rank; /* in the cluster */
     struct warp_ctx *warps;
-    unsigned char *shared; /* the cluster's */
+    unsigned char *shared; /* the block's part of the cluster's memory */
     uint64_t shared_bytes;
-    uint64_t stacks; /* of all lanes */
-    void *local;     /* the memory that they lie in, so many bytes */
+    uint64_t stacks; /* address of the stacks of all lanes */
+    void *local;     /* memory that contains the stacks, local_room bytes */
     uint64_t local_room;
-    bool local_mapped; /* it is not of the launch's memory */
+    bool local_mapped; /* mapped, and not taken from the launch's memory */
     struct frame_pool frames;
     struct barrier barriers[BLOCK_BARRIERS];
     struct fault fault;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device's time: nanoseconds for %globaltimer, and ticks for %clock at the rate that programs
- * are told, so that one which waits for so many waits as long as it means to. On a device that is
- * deterministic the time of a client is a count of its instructions, at the speed at which one
- * thread runs them, more or less.
+ * The device's time: nanoseconds for %globaltimer, and ticks for %clock at the clock rate that
+ * programs read, so that a program that waits for a number of ticks waits as long as it intends. On
+ * a deterministic device a client's time is a count of its instructions, at the approximate speed
+ * of one thread.
  */
 #ifndef DAEMON_DEVICE_SOFT_LAUNCH_CLOCK_H
 #define DAEMON_DEVICE_SOFT_LAUNCH_CLOCK_H
@@ -14,7 +14,7 @@
 #define CLOCK_KHZ 1980000u
 
 #define CLOCK_INST_NS 5u
-#define CLOCK_FIRST_NS 1000000000ull /* no program finds a time of 0 */
+#define CLOCK_FIRST_NS 1000000000ull /* programs never read a time of 0 */
 
 /* A client's own counts. Owner: its space. Thread: the one that runs its kernels at the time. */
 struct clock_counts {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A loop over the lanes of a warp, none of which depends on another, for the vectoriser.
+ * A loop over the lanes of a warp. No iteration depends on another, so that it vectorises.
  */
 #ifndef DAEMON_DEVICE_SOFT_LAUNCH_EACH_LANE_H
 #define DAEMON_DEVICE_SOFT_LAUNCH_EACH_LANE_H

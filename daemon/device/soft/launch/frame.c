@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Local memory is a stack for each lane; a frame knows its offset there, which is as aligned as its
- * function's variables ask, and a lane is in one chain of frames only.
+ * Frames. Each lane has a stack of local memory. A frame stores its offset there, aligned as its
+ * function's variables demand. A lane is in only one chain of frames.
  */
 #include "daemon/device/soft/launch/frame.h"
 
@@ -9,7 +9,7 @@
 
 #include "daemon/device/soft/launch/launch_memory.h"
 
-#define FRAME_MAX_BYTES (64ull << 20) /* of one block's frames, beside what launch_deep allows */
+#define FRAME_MAX_BYTES (64ull << 20) /* of one block's frames, in addition to launch_deep */
 #define FRAME_MAX_DEPTH 100000
 #define TOPS_BYTES (WARP_LANES * (uint32_t)sizeof(uint32_t))
 
@@ -49,7 +49,7 @@ static struct frame *alloc_frame(struct frame_pool *p, const struct code_func *f
     return frame;
 }
 
-/* Where nothing of these lanes is any more. */
+/* Returns the offset above which these lanes use nothing. */
 static uint32_t end_of(const struct frame *f, uint32_t mask) {
     uint32_t most = 0;
     for (uint32_t left = f->tops ? mask : 0; left; left &= left - 1) {

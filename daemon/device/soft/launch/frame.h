@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activations of functions, and the pool that a block takes them from: by size, so that calls cost
- * no allocation once it is warm; counted, so that endless recursion ends as a fault of its launch.
- * Owner: the block. Thread: the one that runs it.
+ * Activations of functions, and the pool from which a block takes them. The pool keeps free frames
+ * by size, so that calls allocate nothing in the steady state. It counts frames, so that endless
+ * recursion ends as a fault of its launch. Owner: the block. Thread: the one that runs the block.
  */
 #ifndef DAEMON_DEVICE_SOFT_LAUNCH_FRAME_H
 #define DAEMON_DEVICE_SOFT_LAUNCH_FRAME_H
@@ -17,31 +17,31 @@ struct frame {
     const struct code_func *func;
     unsigned char *regs;
     struct frame *parent;
-    const struct code_inst *call; /* in the parent; NULL: the kernel itself */
+    const struct code_inst *call; /* call instruction in the parent; NULL: the kernel itself */
     uint32_t live;                /* lanes that have not left it */
     uint32_t depth;
     uint32_t local_offset; /* of its local memory in each lane's stack */
-    uint32_t *tops;        /* what each lane took behind it; NULL: its function takes nothing */
+    uint32_t *tops;        /* bytes of alloca of each lane; NULL: the function has none */
     uint32_t bytes;        /* of this allocation */
-    struct frame *next;    /* in the pool */
-    struct frame *older;   /* of all that the block ever took */
+    struct frame *next;    /* in the pool's free list */
+    struct frame *older;   /* next in the list of all frames that the block took */
 };
 
-/* Of all frames of a block. */
+/* The frames of a block. */
 struct frame_pool {
-    struct launch *launch;  /* whose share they count against */
-    uint64_t stack_bytes;   /* of a lane's local memory, which frames divide among them */
+    struct launch *launch;  /* launch to which the memory is charged */
+    uint64_t stack_bytes;   /* size of a lane's stack, which frames divide among them */
     struct frame *free[28]; /* by power of two */
-    struct frame *newest;   /* all of them, through `older` */
+    struct frame *newest;   /* list of all frames, linked by `older` */
     uint64_t bytes;         /* taken from the system */
 };
 
 void frame_pool_finish(struct frame_pool *p);
 
-/* With registers that are zero. NULL: stack, depth or memory are used up. */
+/* Creates a frame with zeroed registers. Returns NULL when stack, depth or memory are used up. */
 struct frame *frame_push(struct frame_pool *p, const struct code_func *f, struct frame *parent,
                          const struct code_inst *call, uint32_t mask);
-/* Nothing is taken behind it any more. */
+/* Releases what the frame's lanes took by alloca. */
 void frame_take_back(struct frame *f);
 void frame_free(struct frame_pool *p, struct frame *f);
 

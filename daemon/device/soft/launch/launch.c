@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of a launch that outlive the call that asked for it.
+ * The parts of a launch that outlive the call that requested it.
  */
 #include "daemon/device/soft/launch/launch.h"
 
@@ -11,13 +11,14 @@
 #include "daemon/device/soft/launch/launch_memory.h"
 
 #define LAUNCH_MAX_FRAME_BYTES (512ll << 20)
-/* A frame holds registers that a device's compiler keeps off the stack. */
+/* A frame holds registers that a device's compiler does not put on the stack; so frames may use
+ * this many times the stack. */
 #define LAUNCH_DEEP_TIMES 4u
 #define LAUNCH_DEEP_BYTES (1ull << 30)
 
 static _Atomic uint64_t launch_serials;
 
-/* A launch that brings too few bytes gives zeros for the rest. */
+/* Parameter bytes of the launch. If fewer are given than declared, the rest is zero. */
 static uint32_t param_bytes(const struct code_kernel *k, uint32_t given) {
     uint32_t declared = k->entry->ptx->param_bytes;
     return given < declared ? declared : given;

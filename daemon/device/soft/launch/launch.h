@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel launch, as all its blocks see it: what it was asked for, and what they share: whether to
- * stop, and how much memory their frames have taken. Owner: the grid. Threads: read by all that run
- * blocks of it; the two atomics are theirs to change.
+ * A kernel launch as its blocks see it: its configuration, and their shared state: the stop flag
+ * and the memory of their frames. Owner: the grid. Threads: all threads that run its blocks read
+ * it, and may change the two atomics.
  */
 #ifndef DAEMON_DEVICE_SOFT_LAUNCH_LAUNCH_H
 #define DAEMON_DEVICE_SOFT_LAUNCH_LAUNCH_H
@@ -29,54 +29,55 @@ struct textures;
 struct launch_config {
     struct code_kernel *kernel;
     uint32_t grid[3], block[3];
-    uint32_t cluster[3];   /* blocks of a cluster; zeros: the launch has none */
+    uint32_t cluster[3];   /* blocks of a cluster; zeros: no clusters */
     uint32_t shared_bytes; /* dynamic */
     int cooperative;
-    const void *params; /* the caller's while the launch lives: launch_param_place */
+    const void *params; /* owned by the caller while the launch lives: launch_param_place */
     uint32_t param_bytes;
     struct ranges *ranges; /* referenced while the launch lives */
     void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
     void *text_arg;
-    /* Of the device; as dev_space_ops.graph. */
+    /* The device's graph launch, as dev_space_ops.graph. */
     int (*launch_graph)(void *space, struct dev_graph *from, uint64_t handle,
                         enum dev_graph_order how);
     void *space;
-    struct dev_graph *graph;     /* that the launch is part of; NULL: none that launches others */
-    struct clock_counts *counts; /* of a deterministic device, the client's; NULL: time is real */
+    struct dev_graph *graph; /* graph that contains the launch; NULL: none that can launch graphs */
+    struct clock_counts *counts; /* the client's, on a deterministic device; NULL: time is real */
     uint64_t stack_bytes;        /* CU_LIMIT_STACK_SIZE */
-    struct heap *heap;           /* of malloc() in kernels, one a client (heap.h); NULL: none */
+    struct heap *heap;           /* for malloc() in kernels, one per client (heap.h); NULL: none */
     struct runtime *runtime;     /* for kernels that call it (runtime.h); NULL: none */
-    struct nested *self;         /* the grid, as its nest knows it (nest.h); NULL: it is in none */
-    const struct textures *textures; /* of the client; NULL: none */
-    struct launch_memory *memory;    /* of the client; NULL: the system's */
+    struct nested *self;         /* the grid as a member of its nest (nest.h); NULL: no nest */
+    const struct textures *textures; /* the client's; NULL: none */
+    struct launch_memory *memory;    /* the client's; NULL: the system's */
 };
 
 struct launch {
-    struct launch_config config; /* param_bytes: as many as the kernel sees; cluster: never 0 */
-    bool clustered;              /* it was given clusters */
-    unsigned char *workspace;    /* of grid.sync; NULL unless cooperative */
+    struct launch_config config; /* param_bytes: as many as the kernel reads; cluster: never 0 */
+    bool clustered;              /* the launch has clusters */
+    unsigned char *workspace;    /* for grid.sync; NULL unless cooperative */
     uint64_t serial;
     _Atomic bool stopping;
     _Atomic int64_t frame_bytes;
 };
 
-/* Parameters lie as a kernel sees them, which may take their addresses: as aligned as any of them
- * asks, and zeros behind the `given` bytes as far as it declares more. So many zeroed bytes are
- * room for them, and in these they begin there. */
+/* Memory layout of parameters. Kernels may take their addresses, so they are aligned as the most
+ * demanding one asks, and zeros follow the `given` bytes up to the declared size. launch_param_room
+ * returns the size of the zeroed buffer, launch_param_place the start of the parameters in it. */
 size_t launch_param_room(const struct code_kernel *k, uint32_t given);
 unsigned char *launch_param_place(const struct code_kernel *k, void *room);
 
-/* 0 or -ENOMEM; then there is nothing to finish. The config's sizes were checked by the caller. */
+/* Returns 0 or -ENOMEM; after an error there is nothing to finish. The caller has checked the sizes
+ * in the configuration. */
 int launch_init(struct launch *l, const struct launch_config *config);
 void launch_finish(struct launch *l);
 
-/* Bytes of frames that a block may have because its program asked for a deep stack. */
+/* Bytes of frames that a block may take because its program asked for a deep stack. */
 uint64_t launch_deep(const struct launch *l);
 
-/* Its blocks end at their next slice. */
+/* Makes the launch's blocks end at their next slice. */
 void launch_stop(struct launch *l);
 bool launch_stopping(const struct launch *l);
-/* Counts frame memory of all blocks; false when the launch has had its share. */
+/* Charges frame memory of any block. Returns false when the launch would exceed its limit. */
 bool launch_charge(struct launch *l, int64_t bytes);
 
 /* Blocks of a cluster. */
@@ -87,7 +88,7 @@ static inline uint32_t launch_cluster_size(const struct launch_config *c) {
     return (n[0] ? n[0] : 1) * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
 }
 
-/* Its address as kernels see it; 0: none. */
+/* Address of the workspace as kernels see it; 0: none. */
 static inline uint64_t launch_workspace(const struct launch *l) {
     return (uint64_t)(uintptr_t)l->workspace;
 }

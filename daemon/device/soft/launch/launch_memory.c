@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* AddressSanitizer watches blocks to the byte, also those that are free. */
+/* AddressSanitizer checks blocks to the byte, including free ones. */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #else
@@ -18,7 +18,7 @@
 
 #define SMALLEST_BITS 6u /* LAUNCH_MEMORY_ALIGN */
 
-/* The first bytes of a free block. */
+/* Header in the first bytes of a free block. */
 struct launch_free {
     struct launch_free *next;
 };
@@ -77,8 +77,8 @@ void *launch_memory_zeros(struct launch_memory *m, size_t bytes) {
     return block ? memset(block, 0, bytes) : NULL;
 }
 
-/* Too many free blocks are mostly those of a kernel that runs no more: they make room for those of
- * the kernel that runs now. */
+/* Returns a block. If there are too many free blocks, most belong to a kernel that runs no more;
+ * they are freed to make space for the present kernel's. */
 void launch_memory_give(struct launch_memory *m, void *block, size_t bytes) {
     unsigned int c = class_of(bytes);
     struct launch_free *f = block, *old[LAUNCH_MEMORY_CLASSES];

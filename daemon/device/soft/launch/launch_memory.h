@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host memory for launches: operations on their way, grids, and the contexts in which blocks run.
- * Blocks that were given back serve the next launch, so that a launch allocates nothing in the
+ * Host memory for launches: operations in flight, grids, and the contexts in which blocks run.
+ * Blocks that were given back serve the next launch, so that launches allocate nothing in the
  * steady state.
  *
- * Owner: the client's space. Threads: any; the lock is held for a look, and nothing is taken under
- * it.
+ * Owner: the client's space. Threads: any. The lock is held only briefly, and no other lock is
+ * taken under it.
  */
 #ifndef DAEMON_DEVICE_SOFT_LAUNCH_LAUNCH_MEMORY_H
 #define DAEMON_DEVICE_SOFT_LAUNCH_LAUNCH_MEMORY_H
@@ -13,30 +13,29 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* The alignment of all blocks: a cache line. More would put equal places of blocks into the same
- * sets of a cache.
- */
+/* Alignment of all blocks: a cache line. A larger one would map equal offsets of blocks to the same
+ * cache sets. */
 #define LAUNCH_MEMORY_ALIGN 64u
-/* Free bytes above which all of them go back to the system. */
+/* Limit of free bytes; above it all free blocks go back to the system. */
 #define LAUNCH_MEMORY_KEPT (32u << 20)
 #define LAUNCH_MEMORY_CLASSES 17u /* powers of two: 64 B to 4 MiB */
 
 struct launch_memory {
-    pthread_mutex_t lock; /* guards all that follows */
+    pthread_mutex_t lock; /* guards the fields below */
     struct launch_free *free[LAUNCH_MEMORY_CLASSES];
     size_t free_bytes;
 };
 
 void launch_memory_init(struct launch_memory *m);
-/* All blocks were given back. */
+/* All blocks must have been given back. */
 void launch_memory_finish(struct launch_memory *m);
 
-/* A block with anything in it; NULL when out of memory. A NULL `m` stands for the system's memory,
- * to which larger blocks belong as well. */
+/* Returns a block with undefined contents, or NULL when out of memory. A NULL `m` means the
+ * system's memory; larger blocks always come from there. */
 void *launch_memory_take(struct launch_memory *m, size_t bytes);
-/* The same, filled with zeros. */
+/* As launch_memory_take, filled with zeros. */
 void *launch_memory_zeros(struct launch_memory *m, size_t bytes);
-/* `bytes`: as many as were asked for. Accepts a NULL block. */
+/* `bytes` is the size that was requested. Accepts a NULL block. */
 void launch_memory_give(struct launch_memory *m, void *block, size_t bytes);
 
 #endif

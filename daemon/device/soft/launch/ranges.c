@@ -13,7 +13,7 @@ static struct ranges *alloc_ranges(uint32_t capacity) {
     return r;
 }
 
-/* Appends in ascending order, joining what touches. */
+/* Appends a range in ascending order and joins it with one that it touches. */
 static void append_range(struct ranges *r, uint64_t lo, uint64_t hi) {
     if (lo >= hi) return;
     if (r->count && r->items[r->count - 1].hi >= lo) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Splits that come together, and what is said of a fault.
+ * Joins splits that reach the same pc, and composes the text of faults.
  */
 #include "daemon/device/soft/launch/warp.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A warp in execution, as handlers see it. Lanes that went different ways are splits, each with its
- * frame, program counter and mask; the warp runs one split at a time.
+ * A warp in execution, as handlers see it. Lanes that took different paths are splits, each with
+ * its frame, program counter and mask; the warp runs one split at a time.
  */
 #ifndef DAEMON_DEVICE_SOFT_LAUNCH_WARP_H
 #define DAEMON_DEVICE_SOFT_LAUNCH_WARP_H
@@ -19,55 +19,55 @@ enum split_state { SPLIT_RUN, SPLIT_MEET, SPLIT_BAR };
 
 struct split {
     struct frame *frame;
-    uint64_t order; /* greater runs first, among those in the same favour; never 0 */
+    uint64_t order; /* the greatest runs first among equally preferred splits; never 0 */
     int32_t pc;
     uint32_t mask;
     uint8_t state, bar;
 };
 
 struct warp_ctx {
-    struct warp w; /* what handlers see; first, so that they may be given this */
-    bool stop;     /* a fault: the loop ends */
-    bool spin;     /* something that smells of waiting ran since the last backward branch */
-    bool waits;    /* a wait for other lanes was in vain since then: it is their turn */
+    struct warp w; /* the handlers' part; first, so that they may be given this struct */
+    bool stop;     /* after a fault: the loop ends */
+    bool spin;     /* an access that may be polling ran since the last backward branch */
+    bool waits;    /* a wait for other lanes failed since then: they run next */
     uint32_t live; /* lanes that have not exited */
-    /* Where accesses hit lately, by code_inst.target (CODE_WINDOW): tried before all others. They
-     * outlive the block, since the client's ranges are those of the launch. */
+    /* Ranges of recent hits, by code_inst.target (CODE_WINDOW); tried before all others. They
+     * outlive the block, since the launch's ranges do not change. */
     struct range windows[CODE_WINDOWS];
     uint64_t shared_base, shared_bytes;
     uint64_t cluster_base, cluster_bytes;           /* shared memory of all blocks of the cluster */
-    uint64_t local_base, local_stride, local_bytes; /* of lane l: base + l * stride */
+    uint64_t local_base, local_stride, local_bytes; /* stack of lane l: base + l * stride */
     uint64_t param_base, param_bytes;
     struct frame *frame; /* of the running split */
     struct block *block;
     uint32_t id;
     uint32_t split_count;
-    uint32_t boost;     /* lanes that go first for a while, whatever their pc: fairness */
-    uint32_t fair_lane; /* where the next quantum begins */
+    uint32_t boost;     /* lanes preferred for a while, whatever their pc: fairness */
+    uint32_t fair_lane; /* lane after which the next quantum begins */
     struct split splits[WARP_LANES + 1];
     struct frame *root;
     uint64_t warp_insts, thread_insts;
-    uint64_t sectors;                /* of global memory, touched by accesses */
-    uint32_t global;                 /* lanes of the access checked last that touch it */
+    uint64_t sectors;                /* of global memory touched by accesses */
+    uint32_t global;                 /* lanes whose last checked access touches it */
     uint16_t last_error[WARP_LANES]; /* of each lane's calls to the device runtime */
     uint32_t tid[3][WARP_LANES] __attribute__((aligned(64)));
 };
 
-/* The deepest frame first, then the lowest pc. */
+/* Order of splits: the deepest frame first, then the lowest pc. */
 static inline uint64_t warp_split_order(const struct frame *frame, int32_t pc) {
     return (uint64_t)frame->depth << 32 | (UINT32_MAX - (uint32_t)pc);
 }
 
-/* Runnable splits of one frame and pc become one. */
+/* Adds a split. Runnable splits of one frame and pc are joined. */
 void warp_split_add(struct warp_ctx *x, struct frame *frame, int32_t pc, uint32_t mask,
                     enum split_state state, uint32_t bar);
 
-/* Reports a fault of `lane`; the first one of a block counts. `what` completes the sentence
- * "<opcode> at line <n> of <function>: ..."; NULL: the usual words for `err` and `addr`. */
+/* Reports a fault of `lane`; the first fault of a block counts. `what` completes the sentence
+ * "<opcode> at line <n> of <function>: ..."; NULL selects the usual text for `err` and `addr`. */
 void warp_fault(struct warp *w, const struct code_inst *i, uint32_t lane, int err, uint64_t addr,
                 const char *what);
 
-/* Address of a lane's byte of a frame's local memory. */
+/* Address of a byte of a frame's local memory, for one lane. */
 static inline unsigned char *warp_local(const struct warp_ctx *x, const struct frame *f,
                                         uint32_t lane, uint32_t offset) {
     return (unsigned char *)(uintptr_t)(x->local_base + lane * x->local_stride + f->local_offset +

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * atom and red. Blocks of one grid run on several threads and host memory is shared with the
- * client's process, so all but shared memory needs the processor's own atomic instructions. What
- * it lacks is built from compare-and-swap. Lanes go one after the other.
+ * atom and red. Blocks of one grid run on several threads, and host memory is shared with the
+ * client's process; so all memory except shared memory needs the processor's atomic instructions.
+ * Operations that the processor lacks are built from compare-and-swap. Lanes go one after the
+ * other.
  */
 #include <string.h>
 
@@ -96,15 +97,16 @@ static uint16_t result16(const struct code_inst *i, uint16_t old, uint16_t b, ui
 /* ---- one lane ----------------------------------------------------------------------------------
  */
 
-/* Shared memory belongs to the one thread that runs the cluster. */
+/* True if no atomic instruction is needed: shared memory belongs to the one thread that runs the
+ * cluster. */
 static bool is_plain(const struct code_inst *i) {
     return i->space == PTX_SHARED || i->space == PTX_CLUSTER || i->space == PTX_LOCAL;
 }
 
-/* In global memory sums of f32 are flushed, in shared memory they are not (PTX, "atom"). */
+/* Sums of f32 are flushed in global memory, but not in shared memory (PTX, "atom"). */
 static struct code_inst in_global(const struct code_inst *i) {
     struct code_inst flushing = *i;
-    flushing.mods |= PTX_MOD_FTZ; /* which no atomic operation has by itself */
+    flushing.mods |= PTX_MOD_FTZ; /* atomic operations have no .ftz of their own */
     return flushing;
 }
 
@@ -161,7 +163,7 @@ static struct atom_pair result128(const struct code_inst *i, struct atom_pair ol
     return old.lo == b.lo && old.hi == b.hi ? c : old;
 }
 
-/* What is read first may be torn: it is a guess. */
+/* The first read may be torn; it is only a guess for the compare-and-swap. */
 static struct atom_pair swap128(const struct code_inst *i, uint64_t addr, struct atom_pair b,
                                 struct atom_pair c) {
     const _Atomic uint64_t *half = (const _Atomic uint64_t *)(uintptr_t)addr;
@@ -208,12 +210,12 @@ static uint64_t swap(const struct code_inst *i, uint64_t addr, uint64_t value) {
     }
 }
 
-/* Of vectors, each element by itself. */
+/* Vectors: each element is combined separately. */
 static void vector(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     const struct code_extra *e = i->extra;
     const uint32_t each = ptx_type_bytes(i->type);
-    const struct code_inst global = in_global(i); /* as all vectors are */
+    const struct code_inst global = in_global(i); /* vectors are always in global memory */
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));
     x->spin = true;
     if (!mem_resolve(x, i, mask, each * e->use_count, true, at)) return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reductions in memory, for instructions that do more than one.
+ * Atomic operations in memory, also for instructions that combine several values.
  */
 #ifndef DAEMON_DEVICE_SOFT_MEMORY_ATOMIC_ACCESS_H
 #define DAEMON_DEVICE_SOFT_MEMORY_ATOMIC_ACCESS_H
@@ -9,10 +9,10 @@
 
 #include "daemon/device/soft/code/code.h"
 
-/* Combines what lies at `addr`, which was checked, with a value, as i's sub and type say. */
+/* Combines the value at `addr`, which has been checked, with `value`, as i's sub and type say. */
 void atomic_access_combine(const struct code_inst *i, uint64_t addr, uint64_t value);
 
-/* The handler of an atomic operation; NULL: it is none. */
+/* Returns the handler of an atomic operation, or NULL if the instruction is none. */
 code_handler *atomic_access_select(const struct code_inst *i);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrices between memory and the registers of a warp: ldmatrix and stmatrix (each lane has the
- * address of a row of 16 bytes), movmatrix, and wmma's loads and stores, for which lane 0 says
- * where the matrix is: PTX wants the same of all.
+ * Moves matrices between memory and the registers of a warp: ldmatrix and stmatrix (each lane has
+ * the address of a row of 16 bytes), movmatrix, and wmma's loads and stores. wmma reads the
+ * matrix's address from lane 0, since PTX demands the same address in all lanes.
  */
 #include "daemon/device/soft/memory/fragments.h"
 
@@ -21,21 +21,22 @@ static const struct ptx_matrix *matrix_of(const struct code_inst *i) {
 
 #define SQUARE_ROW 16 /* bytes */
 
-/* Lane l holds bytes 4 * (l % 4) to the fourth of row l / 4: the rows follow each other in a
- * register. */
+/* Registers of a matrix: lane l holds four bytes of row l / 4, beginning at byte 4 * (l % 4). So
+ * the rows are consecutive in a register. */
 struct square {
     __m128i rows[8];
 };
 
-/* Of 8x8 values of 16 bits. */
+/* Transposes 8x8 values of 16 bits. */
 static struct square transposed(const struct square *s) {
     __m128i a[8], b[8];
     struct square t;
-    for (unsigned k = 0; k < 4; k++) { /* rows k and k + 4, of which a[k] gets the first half */
+    for (unsigned k = 0; k < 4; k++) { /* interleaves rows k and k + 4 */
         a[2 * k] = _mm_unpacklo_epi16(s->rows[k], s->rows[k + 4]);
         a[2 * k + 1] = _mm_unpackhi_epi16(s->rows[k], s->rows[k + 4]);
     }
-    for (unsigned k = 0; k < 4; k++) { /* 0 2 4 6, and 1 3 5 7 */
+    /* a[2k] and a[2k + 1] are the halves; b gets 0 2 4 6, and 1 3 5 7 */
+    for (unsigned k = 0; k < 4; k++) {
         b[2 * k] = _mm_unpacklo_epi16(a[k], a[k + 4]);
         b[2 * k + 1] = _mm_unpackhi_epi16(a[k], a[k + 4]);
     }
@@ -46,7 +47,8 @@ static struct square transposed(const struct square *s) {
     return t;
 }
 
-/* 16x16 bytes, in two registers: four times the rows of one are laced with those of the other. */
+/* Transposes 16x16 bytes in two registers: interleaves the rows of one with those of the other four
+ * times. */
 static void transpose_bytes(struct square s[2]) {
     for (unsigned turn = 0; turn < 4; turn++) {
         __m128i laced[16];
@@ -58,7 +60,7 @@ static void transpose_bytes(struct square s[2]) {
     }
 }
 
-/* A row of 16 values of 6 or 4 bits, and gaps behind them, as one of bytes. */
+/* Expands a row of 16 values of 6 or 4 bits, followed by a gap, to bytes. */
 static __m128i expanded(__m128i row, uint8_t element) {
     const __m128i low = _mm_set1_epi8(15);
     uint8_t from[SQUARE_ROW + 1] = {0}, to[SQUARE_ROW];
@@ -71,7 +73,7 @@ static __m128i expanded(__m128i row, uint8_t element) {
     return _mm_loadu_si128((const __m128i *)to);
 }
 
-/* Rows as they lie in memory to the registers of `m`. */
+/* Converts rows as they lie in memory to the registers of `m`. */
 static void turn_loaded(const struct ptx_matrix *m, struct square *s, uint32_t count) {
     const bool expands = m->d.element == PTX_ELEMENT_B6 || m->d.element == PTX_ELEMENT_B4;
     for (uint32_t k = 0; k < 8 * count && expands; k++)
@@ -83,8 +85,8 @@ static void turn_loaded(const struct ptx_matrix *m, struct square *s, uint32_t c
             transpose_bytes(&s[k]);
 }
 
-/* 16x8 bytes as a product has them: bytes 2 * (l % 4) and the next of row l / 4, and of row 8
- * further down. */
+/* Converts 16x8 bytes to the layout of a product: bytes 2 * (l % 4) and the next, of row l / 4 and
+ * of the row 8 below it. */
 static struct square columns_of(const struct square *s) {
     uint8_t from[8][4][2][2], to[8][SQUARE_ROW];
     struct square t;
@@ -96,7 +98,8 @@ static struct square columns_of(const struct square *s) {
     return t;
 }
 
-/* The usual: offsets in a 32-bit register. False where one is not good. */
+/* Computes addresses in the usual case: offsets in a 32-bit register. Returns false if one is
+ * invalid. */
 static bool row_offsets(const struct warp_ctx *x, const struct code_inst *i, uint32_t count,
                         uint64_t *at) {
     const uint64_t size = x->shared_bytes, base = x->shared_base;
@@ -111,8 +114,8 @@ static bool row_offsets(const struct warp_ctx *x, const struct code_inst *i, uin
     return !bad;
 }
 
-/* The rows' addresses: eight lanes for each matrix. Only shared memory has them, which no other
- * thread of ours touches. */
+/* Computes the rows' addresses, from eight lanes for each matrix. They must be in shared memory,
+ * which no other thread of this process touches. */
 static bool row_addresses(struct warp_ctx *x, const struct code_inst *i, uint32_t matrices,
                           bool write, uint64_t *at) {
     uint32_t mask = (uint32_t)((1ull << 8 * matrices) - 1);
@@ -165,13 +168,13 @@ static void transpose(struct warp *w, const struct code_inst *i, uint32_t mask) 
 
 /* ---- wmma.load, wmma.store ------------------------------------------------------------------- */
 
-/* A matrix in memory: what it is, and the addresses of its lines. */
+/* A matrix in memory: its layout, and the addresses of its lines. */
 struct lines {
     const struct fragment_tile *tile;
     uint64_t at[WARP_LANES];
 };
 
-/* Finds and checks the lines, which lie as far apart as the stride says, in elements. */
+/* Finds and checks the lines. Their distance is the stride, in elements. */
 static bool find_lines(struct warp_ctx *x, const struct code_inst *i, struct lines *t, bool write) {
     const struct fragment_tile *f = t->tile = ((const struct code_extra *)i->extra)->tile;
     const uint64_t line = (uint64_t)f->units * f->unit_bytes;
@@ -180,7 +183,7 @@ static bool find_lines(struct warp_ctx *x, const struct code_inst *i, struct lin
     return mem_lines(x, i, f->lines, line, pitch, f->unit_bytes, write, t->at);
 }
 
-/* A client's memory has no type of ours, and its threads order themselves. */
+/* A client's memory has no declared type, and its threads order their own accesses. */
 typedef uint8_t __attribute__((may_alias)) client_u8;
 typedef uint16_t __attribute__((may_alias)) client_u16;
 typedef uint32_t __attribute__((may_alias)) client_u32;
@@ -188,10 +191,10 @@ typedef uint64_t __attribute__((may_alias)) client_u64;
 
 #define CLIENT __attribute__((no_sanitize("thread")))
 
-/* Four lanes' registers, side by side in memory: of 4 or 8 bytes each, aligned as an element is. */
+/* Registers of four lanes, consecutive in memory: 4 or 8 bytes each, aligned as an element. */
 typedef uint32_t client_16 __attribute__((vector_size(16), aligned(1), may_alias));
 
-/* `pieces` of them in a line. */
+/* Loads groups of lanes; a line has `pieces` pieces per group. */
 CLIENT static inline void load_groups(const struct lines *t, struct fragment_place p,
                                       uint32_t pieces, void *reg) {
     const uint64_t *at = &t->at[p.outer], offset = (uint64_t)p.inner * t->tile->unit_bytes;
@@ -210,7 +213,7 @@ CLIENT static inline void store_groups(const struct lines *t, struct fragment_pl
             ((volatile client_16 *)(uintptr_t)(at[g] + offset))[k] = *from++;
 }
 
-/* Eight lines of eight units of 16 bits, stored by the other dimension. */
+/* True for eight lines of eight units of 16 bits, stored by the other dimension. */
 static bool is_square(const struct lines *t) {
     return !t->tile->of_lines && t->tile->unit_bytes == 2 && t->tile->step == 2;
 }
@@ -227,9 +230,8 @@ CLIENT static void load_square(const struct lines *t, struct fragment_place p, v
     memcpy(reg, &s, sizeof(s));
 }
 
-/* Sums of 32 bits in two registers: of four lanes side by side in memory, the even and the odd
- * ones.
- */
+/* True for 32-bit sums in two registers. Of four lanes that are consecutive in memory, one register
+ * has the even elements and the other the odd ones. */
 static bool is_pair(const struct lines *t) {
     return t->tile->of_lines && t->tile->unit_bytes == 4 && t->tile->step == 2;
 }
@@ -255,7 +257,7 @@ CLIENT static void store_pair(const struct lines *t, struct fragment_place p, co
     }
 }
 
-/* Units apart, `packed` of `type` in a register of type `reg`. */
+/* Loads units one by one: `packed` units of `type` form a register of type `reg`. */
 #define LOADS(type, reg, packed)                                                                  \
     CLIENT static void load_##type(const struct lines *t, struct fragment_place p, reg *d) {      \
         for (uint32_t l = 0; l < WARP_LANES; l++) {                                               \
@@ -300,8 +302,8 @@ static void load_register(const struct lines *t, struct fragment_place p, uint32
     }
 }
 
-/* A factor's registers repeat: what one has is copied at once, since those that nobody reads may
- * be one slot. */
+/* Copies a register of a factor to those that repeat it. The copy is made at once, since registers
+ * that no instruction reads may share a slot. */
 static void repeat_register(const struct warp *w, const struct code_extra *x, uint32_t r) {
     const struct code_elem *from = &x->defs[r];
     for (uint32_t to = r + x->tile->unique; to < x->def_count; to += x->tile->unique)
@@ -326,7 +328,7 @@ static void load_tile(struct warp *w, const struct code_inst *i, uint32_t mask) 
     }
 }
 
-/* Sums alone are stored. */
+/* Stores a register. Only sums are stored. */
 static void store_register(const struct lines *t, struct fragment_place p, uint32_t bytes,
                            const void *s) {
     if (t->tile->of_lines && t->tile->step == t->tile->packed)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parts of the matrices that wgmma multiplies, from where a descriptor says in shared memory into
- * registers as mma wants them. A matrix consists of pieces of 16 bytes: half a row of a, or of b's
- * columns, or where it is stored by the other dimension eight neighbours of one place in the sum.
- * Eight pieces make a register of the warp.
+ * Loads parts of the matrices that wgmma multiplies. A descriptor says where they are in shared
+ * memory; the registers get the layout of mma. A matrix consists of pieces of 16 bytes: half a row
+ * of a, or of b's columns; or, if it is stored by the other dimension, eight neighbours at one
+ * index of the sum. Eight pieces make a register of the warp.
  */
 #include "daemon/device/soft/memory/group.h"
 
@@ -15,13 +15,13 @@
 
 #define PIECE 16 /* bytes */
 #define PIECES 8
-#define WARP_ROWS 16 /* of a */
+#define WARP_ROWS 16 /* rows of a for each warp */
 
-/* Source: "Matrix Descriptor Format", "Strides". */
+/* Memory of a matrix. Source: "Matrix Descriptor Format", "Strides". */
 struct area {
     uint32_t start, leading, stride; /* offset in shared memory; bytes */
-    uint32_t span; /* bytes of a row of the swizzle's pattern; of one piece without */
-    uint32_t base; /* which row of the pattern it begins with */
+    uint32_t span; /* bytes of a row of the swizzle's pattern; without swizzle of one piece */
+    uint32_t base; /* row of the pattern with which it begins */
 };
 
 static struct area area_of(uint64_t descriptor) {
@@ -33,13 +33,13 @@ static struct area area_of(uint64_t descriptor) {
                          .base = (uint32_t)(descriptor >> 49 & 7)};
 }
 
-/* The piece of row (or column) `outer` that has half `inner` of it. */
+/* Offset of the piece with half `inner` of row (or column) `outer`. */
 static uint32_t row_at(const struct area *a, uint32_t outer, uint32_t inner) {
     const uint32_t next = a->span == PIECE ? a->leading : PIECE;
     return outer / PIECES * a->stride + outer % PIECES * a->span + inner * next;
 }
 
-/* The piece of eight rows from 8 * `group` on, at place `inner` of 16 in the sum. */
+/* Offset of the piece of eight rows, from 8 * `group` on, at index `inner` (of 16) of the sum. */
 static uint32_t turned_at(const struct area *a, uint32_t group, uint32_t inner) {
     const uint32_t in_span = a->span / PIECE, within = inner % PIECES * a->span;
     if (in_span == 1) return group * a->stride + within + inner / PIECES * a->leading;
@@ -47,7 +47,7 @@ static uint32_t turned_at(const struct area *a, uint32_t group, uint32_t inner) 
            inner / PIECES * a->stride;
 }
 
-/* Copies a piece; false after a fault. */
+/* Copies a piece. Returns false after a fault. */
 static bool take_piece(struct warp_ctx *x, const struct code_inst *i, const struct area *a,
                        uint32_t offset, void *to) {
     uint32_t at = a->start + offset;
@@ -60,7 +60,7 @@ static bool take_piece(struct warp_ctx *x, const struct code_inst *i, const stru
     return true;
 }
 
-/* Half `inner` of eight rows. */
+/* Loads half `inner` of eight rows. */
 static bool load_rows(struct warp_ctx *x, const struct code_inst *i, const struct area *a,
                       uint32_t group, uint32_t inner, unsigned char *to) {
     for (uint32_t row = 0; row < PIECES; row++)
@@ -69,7 +69,7 @@ static bool load_rows(struct warp_ctx *x, const struct code_inst *i, const struc
     return true;
 }
 
-/* The same of elements of 16 bits that are stored by the other dimension. */
+/* The same for 16-bit elements that are stored by the other dimension. */
 static bool load_turned(struct warp_ctx *x, const struct code_inst *i, const struct area *a,
                         uint32_t group, uint32_t inner, unsigned char *to) {
     uint16_t from[PIECES][PIECES], rows[PIECES][PIECES];
@@ -82,9 +82,9 @@ static bool load_turned(struct warp_ctx *x, const struct code_inst *i, const str
     return true;
 }
 
-/* b: eight columns from code_inst.offset on. a, where that is negative: the warp's rows, by turns
- * their upper and their lower eight. code_inst.vec: stored by the other dimension. The descriptor
- * is the same in all lanes. */
+/* Loads a part of b or a. code_inst.offset >= 0: the eight columns of b that begin there. Negative:
+ * the warp's rows of a, alternately from its upper and its lower eight. code_inst.vec: stored by
+ * the other dimension. The descriptor is the same in all lanes. */
 void group_load(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     const struct code_extra *e = i->extra;

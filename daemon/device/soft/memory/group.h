@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads by descriptor for what four warps multiply together, as a handler.
+ * Handler of loads by descriptor, for products of four warps.
  */
 #ifndef DAEMON_DEVICE_SOFT_MEMORY_GROUP_H
 #define DAEMON_DEVICE_SOFT_MEMORY_GROUP_H
@@ -9,7 +9,7 @@
 
 #include "daemon/device/soft/code/code.h"
 
-/* Run together. */
+/* All lanes run it together. */
 void group_load(struct warp *w, const struct code_inst *i, uint32_t mask);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules of memory: what a lane may touch. Generic addresses are host addresses and must lie in
- * the client's ranges, in the shared memory of the block or another one of its cluster, in the
- * lane's own stack, in the parameters (to be read) or in the workspace of a cooperative launch.
- * Shared and local addresses are offsets from the block's and the lane's base; those of a cluster
- * name a block as well (cluster_state.h).
+ * The rules of memory: what a lane may touch. Generic addresses are host addresses. They must lie
+ * in the client's ranges, in the shared memory of the block or of another block of its cluster, in
+ * the lane's own stack, in the parameters (only to be read) or in the workspace of a cooperative
+ * launch. Shared and local addresses are offsets from the block's and the lane's base; those of a
+ * cluster also name a block (cluster_state.h).
  */
 #include "daemon/device/soft/memory/mem.h"
 
@@ -18,13 +18,13 @@ static bool is_inside(uint64_t addr, uint64_t bytes, uint64_t lo, uint64_t size)
     return size >= bytes && addr - lo <= size - bytes;
 }
 
-/* In the block's shared memory, or on the lane's stack. */
+/* True if the access is in the block's shared memory or on the lane's stack. */
 static bool is_own(const struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes) {
     return is_inside(addr, bytes, x->shared_base, x->shared_bytes) ||
            is_inside(addr, bytes, x->local_base + lane * x->local_stride, x->local_bytes);
 }
 
-/* In global memory. */
+/* True if the access is in global memory. */
 static bool is_global(const struct warp_ctx *x, uint64_t addr, uint64_t bytes) {
     return ranges_find(x->block->config->ranges, addr, bytes) != NULL;
 }
@@ -44,7 +44,8 @@ bool mem_lane_ok(struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t byte
     return workspace && is_inside(addr, bytes, workspace, LAUNCH_WORKSPACE_BYTES);
 }
 
-/* The window around one address, or false. */
+/* Finds the range that contains the access, as a window for the next one. Returns false if there is
+ * none. */
 static bool find_window(const struct warp_ctx *x, uint64_t addr, uint64_t bytes,
                         struct range *out) {
     const struct range *r = ranges_find(x->block->config->ranges, addr, bytes);
@@ -59,7 +60,8 @@ static bool find_window(const struct warp_ctx *x, uint64_t addr, uint64_t bytes,
     return bytes <= x->shared_bytes - offset;
 }
 
-/* Lanes of `mask` outside [lo, lo + size) or misaligned, in one go that the compiler vectorises. */
+/* True if all lanes of `mask` are aligned and inside [lo, lo + size). The loop has no branches, so
+ * that it vectorises. */
 static bool are_inside(const uint64_t *at, uint32_t mask, uint64_t bytes, uint64_t lo,
                        uint64_t size) {
     if (size < bytes) return false;
@@ -108,7 +110,7 @@ bool mem_owns(struct warp_ctx *x, const struct code_inst *i, uint64_t addr, uint
     return r != NULL;
 }
 
-/* Offsets [base register + constant], as 32-bit arithmetic for a 32-bit register. */
+/* Computes offsets [base register + constant], in 32-bit arithmetic for a 32-bit register. */
 static void add_offsets(const struct warp_ctx *x, const struct code_inst *i, uint64_t extra,
                         uint64_t *at) {
     const uint64_t offset = (uint64_t)i->offset + extra;
@@ -126,7 +128,7 @@ static void add_offsets(const struct warp_ctx *x, const struct code_inst *i, uin
     }
 }
 
-/* The same of lane 0 alone. */
+/* Computes the offset of lane 0 only. */
 static uint64_t first_offset(const struct warp_ctx *x, const struct code_inst *i) {
     const uint64_t offset = (uint64_t)i->offset;
     if (i->a == CODE_NO_SLOT) return offset;
@@ -148,7 +150,7 @@ static bool in_window(struct warp_ctx *x, const struct code_inst *i, uint32_t ma
     return true;
 }
 
-/* Offsets in the cluster's shared memory into addresses. */
+/* Converts offsets in the cluster's shared memory to addresses. */
 static bool in_cluster(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
                        uint64_t *at) {
     const struct block *b = x->block;
@@ -201,7 +203,8 @@ bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, u
     }
 }
 
-/* Sectors that lines of global memory touch, one that two neighbours share once. */
+/* Counts the sectors of global memory that lines touch. A sector shared by two neighbours counts
+ * once. */
 static uint32_t line_sectors(const uint64_t *at, uint32_t count, uint64_t bytes) {
     uint64_t last = UINT64_MAX;
     uint32_t sectors = 0;
@@ -213,7 +216,7 @@ static uint32_t line_sectors(const uint64_t *at, uint32_t count, uint64_t bytes)
     return sectors;
 }
 
-/* Whether one range around all lines, and what lies between them, is good: the usual. */
+/* True if one range contains all lines and the gaps between them, the usual case. */
 static bool lines_together(struct warp_ctx *x, const struct code_inst *i, uint64_t first,
                            uint64_t bytes, bool *global) {
     struct range *window = &x->windows[CODE_WINDOW(i)], fresh;
@@ -227,7 +230,7 @@ static bool lines_together(struct warp_ctx *x, const struct code_inst *i, uint64
     return true;
 }
 
-/* Each line for itself: the lane's stack, parameters, or ranges with gaps. */
+/* Checks each line separately: the lane's stack, parameters, or ranges with gaps. */
 static bool lines_apart(struct warp_ctx *x, const struct code_inst *i, uint32_t count,
                         uint64_t bytes, uint32_t align, bool write, const uint64_t *at,
                         bool *global) {
@@ -275,7 +278,7 @@ bool mem_copy_part(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
         warp_fault(&x->w, i, lane, ok ? ERR_MISALIGNED : ERR_ILLEGAL_ADDRESS, from, NULL);
         return false;
     }
-    if (count) memcpy(d, (const void *)(uintptr_t)from, count); /* else `from` may be anything */
+    if (count) memcpy(d, (const void *)(uintptr_t)from, count); /* else `from` may be any address */
     memset(d + count, 0, i->d_bytes - count);
     x->global |= (uint32_t)(count && is_global(x, from, count)) << lane;
     return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The traffic of global memory as NVIDIA's profilers count it: one instruction of a warp asks for
- * each sector of 32 bytes once, however many of its lanes touch it. No lane's access crosses a
- * sector, since it is at most one long and aligned. Counting is exact and gives the same in every
- * build of the handlers, which differ only in how they recognise the usual patterns.
+ * The traffic of global memory as NVIDIA's profilers count it: one instruction of a warp requests
+ * each sector of 32 bytes once, however many of its lanes touch it. A lane's access is at most a
+ * sector long and aligned, so it never crosses one. The counts are exact and equal in every build
+ * of the handlers; the builds differ only in how they recognise the usual patterns.
  */
 #ifndef DAEMON_DEVICE_SOFT_MEMORY_SECTORS_H
 #define DAEMON_DEVICE_SOFT_MEMORY_SECTORS_H
@@ -17,16 +17,17 @@
 #define SECTORS_AVX512 1
 #include <immintrin.h>
 #elif defined(__AVX2__)
-#define SECTORS_LANES 8 /* of 32 bits in a vector */
+#define SECTORS_LANES 8 /* 32-bit lanes of a vector */
 #else
 #define SECTORS_LANES 4
 #endif
 
 #define SECTOR_BYTES 32u
-#define SECTORS_NEAR 64u    /* a word's bits, one a sector from that of the first lane on */
-#define SECTORS_FAR_BITS 37 /* 2^32 sectors: what lanes that are compared may lie apart */
+#define SECTORS_NEAR 64u    /* bits of a word: one per sector, beginning with the first lane's */
+#define SECTORS_FAR_BITS 37 /* 2^32 sectors: largest distance of lanes that are compared */
 
-/* Of two runs of addresses, each of which leaves out no sector between its first and its last. */
+/* Sectors of two runs of addresses. Each run touches every sector between its first and its
+ * last. */
 static inline uint32_t sectors_runs(const uint64_t first[2], const uint64_t last[2]) {
     const uint64_t a = first[0] / SECTOR_BYTES, b = first[1] / SECTOR_BYTES;
     const uint64_t a_end = last[0] / SECTOR_BYTES + 1, b_end = last[1] / SECTOR_BYTES + 1;
@@ -34,20 +35,22 @@ static inline uint32_t sectors_runs(const uint64_t first[2], const uint64_t last
     return (uint32_t)(a_end - a + b_end - b - (end > lo ? end - lo : 0));
 }
 
-/* Of all lanes, at equal distances; 0: they are not. */
+/* Sectors of lanes at equal distances; 0: the distances differ. */
 static inline uint32_t sectors_steps(const uint64_t *at) {
     const uint64_t step = at[1] - at[0];
     uint64_t off = 0;
     for (unsigned l = 0; l < WARP_LANES; l++)
         off |= at[l] ^ (at[0] + l * step);
     if (off) return 0;
-    /* Farther apart than a sector, to either side: no two share one. Else none is left out. */
+    /* If the distance exceeds a sector in either direction, no two lanes share one. Otherwise no
+     * sector between the first and the last is left out. */
     if (step + SECTOR_BYTES > 2 * SECTOR_BYTES) return WARP_LANES;
     const uint64_t a = at[0] / SECTOR_BYTES, b = at[WARP_LANES - 1] / SECTOR_BYTES;
     return (uint32_t)(a < b ? b - a : a - b) + 1;
 }
 
-/* Any pattern, one lane after the other: the lowest of those that touch a sector counts. */
+/* Counts sectors for any pattern, one lane after the other. Of the lanes that touch a sector the
+ * lowest counts. */
 static inline uint32_t sectors_apart(const uint64_t *at, uint32_t mask) {
     uint32_t count = 0;
     for (uint32_t left = mask; left; left &= left - 1, count++)
@@ -59,8 +62,9 @@ static inline uint32_t sectors_apart(const uint64_t *at, uint32_t mask) {
 
 #ifdef SECTORS_AVX512
 
-/* Any pattern: each lane is compared with those before it, within a half by the instruction for
- * that and across by turning the lower one. Lanes outside the mask get a sector that nobody has. */
+/* Counts sectors for any pattern. Each lane is compared with the lanes before it: within a half by
+ * the conflict-detection instruction, across halves by rotating the lower one. Lanes outside the
+ * mask get a sector that no lane touches. */
 static __attribute__((noinline)) uint32_t sectors_far(const uint64_t *at, uint32_t mask) {
     const __m512i one = _mm512_set1_epi64((long long)at[__builtin_ctz(mask)]);
     const __m512i none = _mm512_set1_epi32(-1);
@@ -110,8 +114,8 @@ static inline uint32_t sectors_count(const uint64_t *at, uint32_t mask) {
 
 #else
 
-/* Any pattern: each lane is compared with those behind it, a vector of them at once; lanes outside
- * the mask, and behind the last one, get a sector that nobody has. */
+/* Counts sectors for any pattern. Each lane is compared with the lanes after it, a vector of them
+ * at a time. Lanes outside the mask, and after the last one, get a sector that no lane touches. */
 static __attribute__((noinline)) uint32_t sectors_far(const uint64_t *at, uint32_t mask) {
     typedef uint32_t lanes __attribute__((vector_size(4 * SECTORS_LANES)));
     uint32_t sector[2 * WARP_LANES], again[WARP_LANES], count = 0;

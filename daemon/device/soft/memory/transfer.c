@@ -17,7 +17,7 @@ uint64_t transfer_bytes(const struct transfer *t) {
     return row_bytes(t) * row_count(t);
 }
 
-/* Eight bytes of it. */
+/* Repeats the value to fill eight bytes. */
 static uint64_t repeat(uint64_t value, uint32_t elem_bytes) {
     for (uint32_t bits = 8 * elem_bytes; bits < 64; bits *= 2)
         value =
@@ -25,7 +25,7 @@ static uint64_t repeat(uint64_t value, uint32_t elem_bytes) {
     return value;
 }
 
-/* A single element is stored as a whole: somebody may be waiting for it. */
+/* Fills with an element. A single element is stored at once: a kernel may be waiting for it. */
 static void fill_elems(unsigned char *dst, uint64_t value, uint32_t elem_bytes, uint64_t bytes) {
     uint64_t words = repeat(value, elem_bytes), i = 0;
     if (words == (words & 0xff) * 0x0101010101010101u && bytes > 8) {
@@ -39,7 +39,7 @@ static void fill_elems(unsigned char *dst, uint64_t value, uint32_t elem_bytes, 
     if (i < bytes) memcpy(dst + i, &words, bytes - i);
 }
 
-/* One piece of one row; both ends are checked before a byte moves. */
+/* Copies or fills one piece of one row. Both ends are checked before any byte moves. */
 static int copy_piece(const struct transfer *t, const struct ranges *ranges, uint64_t bytes,
                       uint64_t *fault_addr) {
     uint64_t y = t->fill ? t->row : t->row % t->copy.height;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies and fills as resumable work: pitched, checked against a client's ranges row by row, done
- * in slices so that a large copy neither holds a thread nor outlives its client's death for long.
+ * Copies and fills as resumable work. They are pitched, checked row by row against a client's
+ * ranges, and done in slices, so that a large copy neither holds a thread nor outlives its client
+ * for long.
  */
 #ifndef DAEMON_DEVICE_SOFT_MEMORY_TRANSFER_H
 #define DAEMON_DEVICE_SOFT_MEMORY_TRANSFER_H
@@ -22,8 +23,8 @@ struct transfer {
 /* Bytes that the whole transfer writes. */
 uint64_t transfer_bytes(const struct transfer *t);
 
-/* Moves up to about `budget` bytes. 1 when finished, 0 when there is more, ERR_ILLEGAL_ADDRESS with
- * *fault_addr when a row leaves `ranges`. */
+/* Moves up to about `budget` bytes. Returns 1 when finished, 0 when there is more,
+ * ERR_ILLEGAL_ADDRESS with *fault_addr when a row leaves `ranges`. */
 int transfer_step(struct transfer *t, const struct ranges *ranges, uint64_t budget,
                   uint64_t *fault_addr);
 

@@ -17,7 +17,7 @@ uint32_t code_kernel_threads(const struct code_kernel *k) {
     return threads < CODE_BLOCK_THREADS ? (uint32_t)threads : CODE_BLOCK_THREADS;
 }
 
-/* Bytes of all its variables in constant memory, whichever the kernel reads, as cubins say it. */
+/* Bytes of all the module's variables in constant memory, used or not, as in cubins. */
 static uint32_t constant_bytes(const struct ptx_module *ptx) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < ptx->var_count; i++)
@@ -25,8 +25,8 @@ static uint32_t constant_bytes(const struct ptx_module *ptx) {
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
 
-/* ptxas keeps to what the kernel asks for, and spills: so many that its blocks fit, in steps of 8.
- */
+/* Limit on registers. ptxas limits them so that as many blocks fit as the kernel asks for, in steps
+ * of 8, and spills the rest. */
 static uint32_t most_registers(const struct code_kernel *k) {
     const struct ptx_func *f = k->entry->ptx;
     uint32_t most = f->max_regs && f->max_regs < 255 ? f->max_regs : 255;
@@ -38,7 +38,8 @@ static uint32_t most_registers(const struct code_kernel *k) {
 }
 
 void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out) {
-    uint32_t regs = k->entry->pressure + 8; /* addresses and constants that are free here */
+    /* addresses and constants, which use no registers here */
+    uint32_t regs = k->entry->pressure + 8;
     uint32_t most = most_registers(k);
     if (regs > most) regs = most;
     *out = (struct code_kernel_info){.name = k->name,

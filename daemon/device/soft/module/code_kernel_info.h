@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Facts about a kernel that was decoded: what it takes, and what it does beside computing.
- * Threads: any.
+ * Facts about a decoded kernel: its resources, and what it does in addition to computing. Threads:
+ * any.
  */
 #ifndef DAEMON_DEVICE_SOFT_MODULE_CODE_KERNEL_INFO_H
 #define DAEMON_DEVICE_SOFT_MODULE_CODE_KERNEL_INFO_H
@@ -16,14 +16,15 @@ struct code_kernel;
 struct code_kernel_info {
     const char *name;
     const struct ptx_func *func; /* parameters, .maxntid, .reqntid */
-    uint32_t regs;               /* estimate, 32-bit registers a thread */
+    uint32_t regs;               /* estimate, 32-bit registers per thread */
     uint32_t shared_bytes;       /* static */
     uint32_t local_bytes, const_bytes;
-    bool nests, launches_graphs; /* it calls the device runtime; graphs */
-    bool prints, allocates;      /* it, or what it may launch, calls printf; malloc or free */
+    bool nests, launches_graphs; /* nests: calls the device runtime */
+    /* the kernel, or one that it may launch, calls printf; malloc or free */
+    bool prints, allocates;
 };
 void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out);
-/* Threads that a block of it may have. */
+/* Threads that a block of the kernel may have. */
 uint32_t code_kernel_threads(const struct code_kernel *k);
 
 #endif

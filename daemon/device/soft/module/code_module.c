@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Variables of a module: measured, placed, filled in; and whose address is taken.
+ * Variables of a module: computes sizes, places them, fills them in, and records whose address is
+ * taken.
  */
 #include "daemon/device/soft/module/code_module.h"
 
@@ -31,7 +32,7 @@ struct code_layout {
     const struct ptx_var *unresolved;
 };
 
-/* Visits module-scope variables, then those of functions (static ones end up there). */
+/* Visits variables of the module, then those of functions (static ones are there). */
 static void code_each_var(struct ptx_module *m,
                           void (*fn)(struct code_module *, struct ptx_var *, struct code_layout *),
                           struct code_module *module, struct code_layout *layout) {
@@ -66,7 +67,7 @@ static void code_note_address(struct code_module *m, const struct ptx_func *f) {
     if (f->index < m->ptx->func_count) m->address_taken[f->index] = true;
 }
 
-/* Fills initialisers in; symbols were resolved to addresses by now. */
+/* Fills in initialisers. Symbols already have addresses. */
 static void code_initialise(struct code_module *m, struct ptx_var *v, struct code_layout *layout) {
     unsigned char *at = (unsigned char *)(uintptr_t)v->offset;
     if (v->init && !layout->filled) memcpy(at, v->init, v->bytes);
@@ -127,7 +128,7 @@ int code_module_place(struct code_module *m, const struct code_env *env, char *w
     return ERR_NOT_FOUND;
 }
 
-/* What is known of its functions, by their index. */
+/* Makes the tables of facts about functions, by their index. */
 static int make_tables(struct code_module *m) {
     size_t n = (size_t)m->ptx->func_count + 1;
     m->arena = arena_create();

@@ -17,45 +17,46 @@ struct code_kernel;
 struct code_names;
 struct decoded;
 
-/* A kernel whose address somebody takes, so that kernels may launch it. */
+/* A kernel whose address is taken, so that kernels may launch it. */
 struct code_launchable {
-    struct code_kernel *kernel; /* NULL: none of these, or it cannot run */
-    int err;                    /* why it cannot */
+    struct code_kernel *kernel; /* NULL: not launchable, or it cannot run */
+    int err;                    /* the reason, with `why` */
     char *why;
 };
 
 struct code_module {
     struct ptx_module *ptx;
-    struct arena *arena;         /* of what follows, for as long as the module is there */
+    struct arena *arena;         /* allocates the tables below, for the module's life */
     struct code_kernel *kernels; /* decoded so far */
     bool *address_taken;         /* by function: may be called or launched through a pointer */
-    struct code_names **names;   /* by function; NULL: not looked at yet */
+    struct code_names **names;   /* by function; NULL: not analysed yet */
     struct decoded **decoded;    /* by function: lists */
     struct code_launchable *launchable; /* by function; NULL until a kernel needs it */
 };
 
-/* Gives zeroed memory of the client's module window for variables; 0 when there is none left. */
+/* Allocates zeroed memory of the client's module window for variables. Returns 0 when there is none
+ * left. */
 struct code_env {
     uint64_t (*alloc)(void *arg, uint64_t bytes, uint64_t align);
     void *arg;
-    bool filled; /* the memory is as variables of this module left it, and stays so */
+    bool filled; /* the memory has the variables' old contents and keeps them */
 };
 
-/* Takes `ptx` over on success. 0 or -ENOMEM. */
+/* Takes ownership of `ptx` on success. Returns 0 or -ENOMEM. */
 int code_module_create(struct code_module **out, struct ptx_module *ptx);
-/* Its variables get their places, once, before its kernels are asked for. 0; ERR_NO_MEMORY or
- * ERR_NOT_FOUND (an unresolved .extern) with `why` filled. Memory obtained from `env` is the
- * caller's to free, always. */
+/* Places the variables, once, before any kernel is requested. Returns 0; ERR_NO_MEMORY or
+ * ERR_NOT_FOUND (an unresolved .extern) with `why` filled. The caller always frees memory that
+ * `env` returned. */
 int code_module_place(struct code_module *m, const struct code_env *env, char *why,
                       size_t why_bytes);
 void code_module_destroy(struct code_module *m);
 
-/* Forgets what is launchable. */
+/* Frees the table of launchable kernels. */
 void code_launchable_free(struct code_module *m);
 
 int code_global_get(struct code_module *m, const char *name, uint64_t *addr, uint64_t *bytes);
 
-/* Alignment as a power of two within reason, whatever the text says. */
+/* Alignment as a power of two within limits, whatever the text says. */
 uint64_t code_var_align(const struct ptx_var *v);
 
 #endif

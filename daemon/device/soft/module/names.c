@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One walk over the instructions of a function collects; sorted lists are kept.
+ * Collects names in one pass over the instructions of a function, and stores them as sorted lists.
  */
 #include "daemon/device/soft/module/names.h"
 
@@ -11,10 +11,10 @@
 #include "daemon/device/soft/code/native.h"
 #include "daemon/device/soft/module/code_module.h"
 
-/* A list that grows while a function is walked. */
+/* A list that grows while a function is analysed. */
 struct heap {
     uint32_t *items, count, room;
-    bool lost; /* it could not grow */
+    bool lost; /* out of memory */
 };
 
 struct walk {
@@ -24,7 +24,7 @@ struct walk {
 };
 
 static void add(struct heap *h, uint32_t item) {
-    if (h->count && h->items[h->count - 1] == item) return; /* as it mostly is */
+    if (h->count && h->items[h->count - 1] == item) return; /* the usual case */
     if (h->count == h->room) {
         uint32_t room = h->room ? h->room * 2 : 64;
         uint32_t *items = realloc(h->items, room * sizeof(*items));
@@ -81,7 +81,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The list for good: sorted, each once. The heap ends. */
+/* Copies the list to the arena, sorted and without duplicates, and frees the growing list. */
 static bool keep(struct heap *h, struct arena *arena, struct names_list *out) {
     bool lost = h->lost;
     if (h->count) {

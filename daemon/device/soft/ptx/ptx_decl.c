@@ -48,7 +48,8 @@ static void attributes(struct ptx_parser *p, struct decl *d) {
     ptx_expect(p, ')');
 }
 
-/* In ".param .u64 .ptr .global .align 16 p" space and alignment are the pointee's. */
+/* Skips the description of a pointee: in ".param .u64 .ptr .global .align 16 p" the space and
+ * alignment are the pointee's. */
 static void pointee(struct ptx_parser *p) {
     if (ptx_at_space(p)) ptx_next(p);
     if (ptx_accept_dot(p, "align")) alignment(p);
@@ -90,7 +91,7 @@ static struct decl declaration(struct ptx_parser *p) {
 /* ---- dimensions and initialisers ------------------------------------------------------------ */
 
 struct shape {
-    uint64_t dims[PTX_MAX_DIMS]; /* innermost last; the vector's width is one more dimension */
+    uint64_t dims[PTX_MAX_DIMS]; /* innermost last; a vector's width is one more dimension */
     uint32_t count;
     bool open; /* dims[0] was [] */
 };
@@ -130,7 +131,7 @@ struct init {
     uint64_t limit; /* bytes, UINT64_MAX for [] */
 };
 
-/* Makes room for `bytes` at `at`; NULL on failure. */
+/* Makes space for `bytes` at `at`. Returns NULL on failure. */
 static unsigned char *room(struct ptx_parser *p, struct init *in, uint64_t at, uint32_t bytes) {
     if (at > in->limit || bytes > in->limit - at) {
         ptx_fail(p, "too many initialisers");
@@ -169,7 +170,7 @@ static uint64_t constant_bits(const struct ptx_token *t, uint8_t type) {
     return t->value;
 }
 
-/* name, name+4, generic(name)+4 */
+/* Parses name, name+4, generic(name)+4. */
 static void address(struct ptx_parser *p, struct init *in, uint64_t at, uint64_t mask) {
     struct ptx_token name = ptx_expect_word(p, "a name");
     if (ptx_token_is(&name, "generic") && ptx_accept(p, '(')) {
@@ -188,7 +189,7 @@ static void address(struct ptx_parser *p, struct init *in, uint64_t at, uint64_t
     r->shift = mask ? (uint8_t)__builtin_ctzll(mask) : 0;
 }
 
-/* 0xff00(name): the second byte of its address. */
+/* Parses 0xff00(name): the second byte of the address of `name`. */
 static void masked_address(struct ptx_parser *p, struct init *in, uint64_t at, uint64_t mask) {
     ptx_expect(p, '(');
     if (mask == 0) return ptx_fail(p, "empty mask");
@@ -207,7 +208,7 @@ static void scalar(struct ptx_parser *p, struct init *in, uint64_t at) {
     if (to) memcpy(to, &bits, in->element < 8 ? in->element : 8);
 }
 
-/* At '{'. Values without braces of their own fill the level's elements in order, as in C. */
+/* Parses braces. Values without braces of their own fill the level's elements in order, as in C. */
 static void braces(struct ptx_parser *p, struct init *in, uint32_t level, uint64_t at) {
     ptx_expect(p, '{');
     uint64_t inner = stride(in->shape, level + 1, in->element);
@@ -280,7 +281,8 @@ static struct ptx_var *new_var(struct ptx_parser *p, const struct decl *d,
     return v;
 }
 
-/* A declaration (.extern) and a definition of one name are one variable. */
+/* Adds a variable to the module. A declaration (.extern) and a definition of one name are one
+ * variable. */
 static void add_module_var(struct ptx_parser *p, const struct ptx_token *name, struct ptx_var *v) {
     const struct ptx_name *e = ptx_names_find(p->globals, name->text, name->len);
     if (e) {
@@ -343,7 +345,7 @@ void ptx_body_var(struct ptx_parser *p) {
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-/* ".reg .u32 a" as a parameter is an old convention that no compiler emits. */
+/* ".reg .u32 a" as a parameter is an old convention that no current compiler emits. */
 static void reg_param(struct ptx_parser *p) {
     ptx_unsupported(p, p->tok.line, ".reg parameter", 14);
     p->opaque = true;
@@ -383,8 +385,8 @@ struct ptx_var **ptx_param_list(struct ptx_parser *p, uint32_t *count, bool decl
     return params;
 }
 
-/* Natural alignment in order of declaration; the end is not rounded up, as the driver reports it.
- */
+/* Natural alignment in order of declaration. The end is not rounded up; the driver reports it
+ * so. */
 uint32_t ptx_layout(struct ptx_parser *p, struct ptx_var **params, uint32_t count) {
     uint64_t at = 0;
     for (uint32_t i = 0; i < count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Variables: of the module, of bodies, and parameters.
+ * Parses variables of modules and of function bodies, and parameters.
  */
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_DECL_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_DECL_H
@@ -12,14 +12,15 @@
 
 struct ptx_parser;
 
-/* At .global, .const, .shared, .local or .param. */
+/* True at .global, .const, .shared, .local or .param. */
 bool ptx_at_space(const struct ptx_parser *p);
-/* Up to the semicolon. */
+/* Parse a variable up to the semicolon. */
 void ptx_module_var(struct ptx_parser *p, enum ptx_linkage linkage);
 void ptx_body_var(struct ptx_parser *p);
-/* A list in parentheses, in the arena; `declare`: its names hold in the scope that is open. */
+/* Parses a list in parentheses into the arena. `declare`: the names are declared in the open
+ * scope. */
 struct ptx_var **ptx_param_list(struct ptx_parser *p, uint32_t *count, bool declare);
-/* Gives parameters their offsets, one behind the other; returns the bytes of all. */
+/* Assigns consecutive offsets to parameters. Returns the bytes of all of them. */
 uint32_t ptx_layout(struct ptx_parser *p, struct ptx_var **params, uint32_t count);
 
 #endif

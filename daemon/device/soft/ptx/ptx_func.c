@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions: heads, launch bounds, bodies with nested scopes, prototypes, branch tables.
+ * Parses functions: heads, launch bounds, bodies with nested scopes, prototypes, branch tables.
  */
 #include "daemon/device/soft/ptx/ptx_func.h"
 
@@ -53,7 +53,7 @@ static uint32_t count_of(struct ptx_parser *p, const char *what) {
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* .noreturn, .pragma "nounroll"; ...: nothing to remember. */
+/* Skips .noreturn, .pragma "nounroll"; and other directives that have no effect. */
 static void other_directive(struct ptx_parser *p) {
     ptx_next(p);
     if (ptx_at(p, '(')) ptx_skip_nested(p, '(', ')');
@@ -63,7 +63,7 @@ static void other_directive(struct ptx_parser *p) {
     if (pragma) ptx_expect(p, ';');
 }
 
-/* True when a ';' ended a mere declaration. */
+/* Parses directives. Returns true when a ';' ended a mere declaration. */
 static bool directives(struct ptx_parser *p, struct ptx_func *f) {
     while (p->tok.kind == PTX_TOK_DOT) {
         if (ptx_accept_dot(p, "maxntid"))
@@ -126,21 +126,21 @@ static void branch_targets(struct ptx_parser *p, const struct ptx_token *label) 
     free(names.items);
 }
 
-/* Behind "name :": an ordinary label, or the name of a prototype or a table. */
+/* Parses what follows "name :": an ordinary label, or the name of a prototype or a table. */
 static void labelled(struct ptx_parser *p, const struct ptx_token *name) {
     if (ptx_accept_dot(p, "callprototype"))
         call_prototype(p, name);
     else if (ptx_accept_dot(p, "branchtargets"))
         branch_targets(p, name);
     else if (ptx_accept_dot(p, "calltargets")) {
-        /* A closed list of callees; the call's own arguments say the same as its prototype. */
+        /* A closed list of callees is skipped: the call's own arguments give the prototype. */
         ptx_skip_to(p, ';');
         ptx_declare(p, name, PTX_NAME_PROTO, NULL, 0);
     } else
         ptx_label(p, name);
 }
 
-/* .loc 1 10 3, function_name $L__info_string0+4, inlined_at 1 20 3 */
+/* Skips .loc 1 10 3, function_name $L__info_string0+4, inlined_at 1 20 3 */
 static void location(struct ptx_parser *p) {
     ptx_next(p);
     while (p->tok.kind == PTX_TOK_INT)
@@ -202,7 +202,7 @@ static void close_scope(struct ptx_parser *p) {
     ptx_names_close(&p->ranges);
 }
 
-/* At '{'. Labels of an inner scope are its own: inlined asm repeats them. */
+/* Parses a block at '{'. Labels of an inner scope belong to it: inlined asm repeats them. */
 static void block(struct ptx_parser *p, int depth) {
     ptx_expect(p, '{');
     if (depth > PTX_MAX_DEPTH) return ptx_fail(p, "blocks nested too deeply");
@@ -239,8 +239,8 @@ static void body(struct ptx_parser *p, struct ptx_func *f) {
     f->vars = ptx_take(p, &p->func_vars, sizeof(struct ptx_var *));
 }
 
-/* At .entry or .func. A declaration may come first, or again: the parameters of the definition
- * stay. */
+/* Parses a function at .entry or .func. Declarations may precede and follow the definition; the
+ * parameters of the definition remain. */
 void ptx_function(struct ptx_parser *p, enum ptx_linkage linkage) {
     bool entry = ptx_at_dot(p, "entry");
     ptx_next(p);
@@ -280,7 +280,7 @@ void ptx_alias(struct ptx_parser *p) {
     if (a) *a = (struct ptx_alias){f, target.text, target.len, target.line};
 }
 
-/* An alias shares the body of its target. Chains are not part of the language. */
+/* An alias shares the body of its target. The language has no chains of aliases. */
 void ptx_apply_aliases(struct ptx_parser *p) {
     for (uint32_t i = 0; !p->err && i < p->aliases.count; i++) {
         const struct ptx_alias *a = (struct ptx_alias *)p->aliases.items + i;

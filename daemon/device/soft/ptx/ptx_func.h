@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions: prototypes, bodies with what is declared in them, aliases.
+ * Parses functions: prototypes, bodies with their declarations, aliases.
  */
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_FUNC_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_FUNC_H
@@ -9,12 +9,13 @@
 
 struct ptx_parser;
 
-/* At .entry or .func, up to the body's end. */
+/* Parses from .entry or .func up to the end of the body. */
 void ptx_function(struct ptx_parser *p, enum ptx_linkage linkage);
-/* Behind .alias; applied when the module has ended, since the function may come later. */
+/* Parses what follows .alias. Aliases are applied at the end of the module, since the target may
+ * come later. */
 void ptx_alias(struct ptx_parser *p);
 void ptx_apply_aliases(struct ptx_parser *p);
-/* Behind .file: number "name" [, time, size]. */
+/* Parses what follows .file: number "name" [, time, size]. */
 void ptx_file_line(struct ptx_parser *p);
 
 #endif

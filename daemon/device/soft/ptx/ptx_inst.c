@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions: guard, opcode with modifiers, operands.
+ * Parses instructions: guard, opcode with modifiers, operands.
  */
 #include "daemon/device/soft/ptx/ptx_inst.h"
 
@@ -19,9 +19,9 @@
 #include "daemon/device/soft/ptx/ptx_reg.h"
 #include "daemon/device/soft/ptx/ptx_verify.h"
 
-/* Of one spelling. */
+/* The decoded form of one spelling of an opcode. */
 struct ptx_opcode {
-    struct ptx_inst inst; /* to start from */
+    struct ptx_inst inst; /* initial value of such an instruction */
     struct ptx_sig sig;
 };
 
@@ -35,7 +35,7 @@ static enum ptx_op operation(struct ptx_parser *p, const char *text, size_t len)
     return op;
 }
 
-/* Modifiers as data; those of PTX that no handler knows make the operation unknown. */
+/* Reads the modifiers. A modifier of PTX that no handler knows makes the operation unknown. */
 static void modifiers(struct ptx_inst *i, const char *dot, const char *end) {
     while (dot && i->op != PTX_OP_UNKNOWN) {
         const char *at = dot + 1;
@@ -45,7 +45,7 @@ static void modifiers(struct ptx_inst *i, const char *dot, const char *end) {
     }
 }
 
-/* Which of the tables has the operation's forms. */
+/* Matches the opcode against the table that has the operation's forms. */
 static bool match(enum ptx_op op, const char *text, struct ptx_sig *sig, char *why,
                   size_t why_bytes) {
     if (ptx_matrix_is(op)) return ptx_matrix_match(op, text, sig, why, why_bytes);
@@ -79,7 +79,7 @@ static const struct ptx_opcode *decode_opcode(struct ptx_parser *p, const char *
     return o;
 }
 
-/* At the opcode's first word; consumes it with its modifiers. */
+/* Parses an opcode with its modifiers, from its first word on. */
 static const struct ptx_opcode *opcode(struct ptx_parser *p) {
     struct ptx_token t = p->tok;
     if (t.kind != PTX_TOK_WORD) {
@@ -106,7 +106,7 @@ static int32_t guard(struct ptx_parser *p, bool *negated) {
     return pred;
 }
 
-/* The operands of `i` for good. */
+/* Copies the operands of `i` to the arena. */
 static void keep(struct ptx_parser *p, struct ptx_inst *i, const struct ptx_operand *read,
                  uint32_t count) {
     i->operands = count ? ptx_alloc(p, count, sizeof(*read)) : NULL;
@@ -149,7 +149,7 @@ static void operands(struct ptx_parser *p, struct ptx_inst *i) {
     keep(p, i, read, count);
 }
 
-/* A vector of one is its element where memory is read and written: Triton writes so. */
+/* Replaces a vector of one element by the element in memory accesses: Triton emits such vectors. */
 static void unwrap_single(struct ptx_inst *i) {
     if ((i->op != PTX_OP_ld && i->op != PTX_OP_ldu && i->op != PTX_OP_st) || i->vec != 1) return;
     for (uint32_t k = 0; k < i->operand_count; k++) {
@@ -160,7 +160,7 @@ static void unwrap_single(struct ptx_inst *i) {
     }
 }
 
-/* Up to the ';': operands of a shape unknown here, but no register that is not there. */
+/* Skips operands of unknown syntax up to the ';', but rejects registers that are not declared. */
 static void opaque_operands(struct ptx_parser *p) {
     while (!p->err && !ptx_at(p, ';')) {
         struct ptx_token t = p->tok;
@@ -181,14 +181,14 @@ static void verify(struct ptx_parser *p, const struct ptx_inst *i, const struct 
     if (i->op == PTX_OP_call) ptx_verify_call(p, i);
 }
 
-/* Addresses of several devices' memory at once come from multicast objects, which there are none
- * of: kernels have these instructions for where there are (NCCL's have), and one that gets there
- * traps. */
+/* True for multimem. Its addresses, of several devices' memory at once, come from multicast
+ * objects, which do not exist here. Kernels contain such instructions for systems that have them
+ * (NCCL's do); executing one traps. */
 static bool is_out_of_reach(const struct ptx_inst *i) {
     return i->op == PTX_OP_UNKNOWN && strncmp(i->text, "multimem.", 9) == 0;
 }
 
-/* Built in place: nothing else is added meanwhile. */
+/* Parses an instruction. It is built in place, since no other is added meanwhile. */
 void ptx_inst(struct ptx_parser *p) {
     uint32_t line = p->tok.line;
     int32_t pred = -1;

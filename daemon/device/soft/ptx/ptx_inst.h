@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions: guard, opcode, operands, up to the semicolon.
+ * Parses instructions: guard, opcode, operands, up to the semicolon.
  */
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_INST_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_INST_H

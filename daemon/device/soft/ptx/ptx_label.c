@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Labels are names of their block; what names them is kept until they are known.
+ * Labels are names in the scope of their block. References to labels are stored until the labels
+ * are known.
  */
 #include "daemon/device/soft/ptx/ptx_label.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Labels, which may be named before they are seen.
+ * Labels, which may be referenced before they are defined.
  */
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_LABEL_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_LABEL_H
@@ -17,7 +17,7 @@ struct ptx_targets {
     uint32_t count;
 };
 
-struct ptx_fixup { /* a label that was named before it was seen */
+struct ptx_fixup { /* a reference to a label that was not defined yet */
     const char *text;
     uint32_t len, line;
     uint32_t inst, operand;
@@ -25,7 +25,8 @@ struct ptx_fixup { /* a label that was named before it was seen */
 };
 
 void ptx_label(struct ptx_parser *p, const struct ptx_token *name);
-/* Resolves what was named since `from`; the rest stays for the enclosing scope, unless `all`. */
+/* Resolves references made since `from`. Unresolved ones stay for the enclosing scope, or with
+ * `all` are errors. */
 void ptx_resolve_labels(struct ptx_parser *p, uint32_t from, bool all);
 
 #endif

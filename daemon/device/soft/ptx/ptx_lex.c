@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scanner. A character table decides, so that locale and signedness of char cannot matter.
+ * The scanner. It classifies characters itself, so that locale and signedness of char cannot
+ * matter.
  */
 #include "daemon/device/soft/ptx/ptx_lex.h"
 
@@ -27,7 +28,7 @@ static int digit_value(char c) {
 void ptx_lex_init(struct ptx_lex *l, const char *text, size_t bytes) {
     const char *nul = bytes ? memchr(text, 0, bytes) : NULL;
     l->at = text;
-    l->end = nul ? nul : bytes ? text + bytes : text; /* of no bytes it may be NULL */
+    l->end = nul ? nul : bytes ? text + bytes : text; /* an empty text may be NULL */
     l->line = 1;
 }
 
@@ -71,7 +72,7 @@ static void take_name(struct ptx_lex *l) {
         l->at++;
 }
 
-/* A modifier may carry a level or a space: L2::cache_hint, shared::cta. */
+/* Takes a modifier. It may carry a level or a space: L2::cache_hint, shared::cta. */
 static void take_modifier(struct ptx_lex *l) {
     take_name(l);
     while (peek(l, 0) == ':' && peek(l, 1) == ':' && is_name(peek(l, 2))) {
@@ -89,7 +90,7 @@ size_t ptx_lex_modifiers(struct ptx_lex *l) {
     return (size_t)(l->at - from);
 }
 
-/* 0f and 0d give the bits themselves: exactly 8 or 16 hexadecimal digits. */
+/* Takes 0f or 0d, which give the bits of the number: exactly 8 or 16 hexadecimal digits. */
 static void take_float_bits(struct ptx_lex *l, struct ptx_token *t, unsigned digits) {
     l->at += 2;
     t->kind = PTX_TOK_FLOAT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Joins the units of a program that was built with -rdc=true. The units stay as they are, owned by
- * the joined module; it lists their definitions, and what named a mere declaration is made to name
- * the definition.
+ * Links the units of a program that was built with -rdc=true. The joined module owns the units,
+ * which stay as they are. It lists their definitions, and references to a mere declaration are
+ * changed to the definition.
  */
 #include "daemon/device/soft/ptx/ptx_link.h"
 
@@ -19,7 +19,7 @@
 struct linker {
     struct ptx_module *out;
     uint32_t func_cap, var_cap;
-    uint32_t private_count; /* renamed so far, makes new names unique */
+    uint32_t private_count; /* symbols renamed so far; makes new names unique */
     int err;
     char *why;
     size_t why_bytes;
@@ -76,7 +76,7 @@ static const struct ptx_name *known(struct linker *l, const char *name, uint32_t
     return e;
 }
 
-/* A private symbol keeps its name where it is the first of that name. */
+/* Returns a unique name for a private symbol. The first symbol of a name keeps it. */
 static const char *private_name(struct linker *l, const char *name) {
     const char *unique = name;
     while (!l->err && ptx_names_find(l->out->names, unique, strlen(unique))) {
@@ -187,7 +187,7 @@ static void relink_func(struct ptx_func *f) {
             relink_operand(&f->insts[i].operands[n]);
 }
 
-/* A unit's initialiser means the unit's own symbol, whatever that is called now. */
+/* Relinks an initialiser. It refers to the unit's own symbol, even if the symbol was renamed. */
 static void relink_var(const struct ptx_module *unit, struct ptx_var *v) {
     for (uint32_t i = 0; i < v->reloc_count; i++) {
         struct ptx_var *var = ptx_find_var(unit, v->relocs[i].symbol);
@@ -257,7 +257,7 @@ int ptx_link(struct ptx_module **units, uint32_t count, struct ptx_module **out,
         ptx_module_free(l.out);
         return -ENOMEM;
     }
-    /* Private symbols second: it is they that give way to a name which others can see. */
+    /* Private symbols come second, since they are renamed when they clash with a visible name. */
     for (int private = 0; private < 2; private ++)
         for (uint32_t u = 0; u < count; u++)
             add_unit(&l, units[u], private);

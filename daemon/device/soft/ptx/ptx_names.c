@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Entries lie in order of addition and are chained per bucket, newest first. So closing a scope
- * only pops the last entries: each is the head of its chain.
+ * Entries are stored in order of addition and chained per bucket, newest first. So closing a scope
+ * only removes the last entries: each is the head of its chain.
  */
 #include "daemon/device/soft/ptx/ptx_names.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A table of names with nested scopes: the innermost entry of a name wins, closing a scope forgets
- * its entries. The table owns its memory, not the texts it is given. Hashes are seeded at random,
+ * A table of names with nested scopes: the innermost entry of a name wins, and closing a scope
+ * removes its entries. The table owns its memory, but not the texts. Hashes are seeded at random,
  * since clients choose the names. Not thread-safe while entries are added.
  */
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_NAMES_H
@@ -15,7 +15,7 @@ struct ptx_name {
     uint32_t len, depth;
     uint64_t hash;
     int32_t next;  /* older entry of the same bucket, or -1 */
-    uint32_t kind; /* the caller's */
+    uint32_t kind; /* chosen by the caller */
     uint32_t index;
     void *item;
 };
@@ -32,7 +32,7 @@ struct ptx_names {
 void ptx_names_init(struct ptx_names *t);
 void ptx_names_finish(struct ptx_names *t);
 
-/* NULL when out of memory. The entry's address is valid until the next names_add. */
+/* Returns NULL when out of memory. The entry's address is valid until the next ptx_names_add. */
 struct ptx_name *ptx_names_add(struct ptx_names *t, const char *text, size_t len, uint32_t kind,
                                void *item);
 struct ptx_name *ptx_names_find(const struct ptx_names *t, const char *text, size_t len);

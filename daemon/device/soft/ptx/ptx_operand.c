@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operands. Names are resolved at once, except labels, which may come later.
+ * Parses operands. Names are resolved at once, except labels, which may come later.
  */
 #include "daemon/device/soft/ptx/ptx_operand.h"
 
@@ -27,7 +27,7 @@ static int64_t offset(struct ptx_parser *p) {
     return (int64_t)t.value;
 }
 
-/* Comma-separated operands up to `close`, which is consumed. */
+/* Parses comma-separated operands up to `close`, which is consumed. */
 static void list(struct ptx_parser *p, struct ptx_operand *out, char close, int depth) {
     out->kind = PTX_OPND_VEC;
     if (depth > PTX_MAX_DEPTH) return ptx_fail(p, "operand nested too deeply");
@@ -76,7 +76,7 @@ static bool symbol(struct ptx_parser *p, const struct ptx_token *name, struct pt
     }
 }
 
-/* [reg], [var], [imm], each with an offset; textures add coordinates, which become elems. */
+/* Parses [reg], [var], [imm], each with an offset. Textures add coordinates, which become elems. */
 static void address(struct ptx_parser *p, struct ptx_operand *out, int depth) {
     ptx_expect(p, '[');
     if (p->tok.kind == PTX_TOK_WORD && !ptx_token_is(&p->tok, "WARP_SZ")) {
@@ -98,7 +98,8 @@ static void address(struct ptx_parser *p, struct ptx_operand *out, int depth) {
     out->kind = PTX_OPND_ADDR;
 }
 
-/* %tid.x is one name although the scanner sees two words. Also %v.x of a vector register. */
+/* Parses a special register. %tid.x is one name although the scanner sees two words. Also handles
+ * %v.x of a vector register. */
 static void special(struct ptx_parser *p, const struct ptx_token *name, struct ptx_operand *out) {
     char text[64];
     size_t len = name->len;
@@ -136,7 +137,8 @@ static void word(struct ptx_parser *p, struct ptx_operand *out, uint32_t index) 
     if (reg >= 0) {
         out->kind = PTX_OPND_REG;
         out->reg = reg;
-        /* %v.x, %r.b0, %r.h1: parts of vector registers and of the video instructions. */
+        /* %v.x, %r.b0 and %r.h1 are parts of vector registers and of the video instructions'
+         * operands. */
         if (p->tok.kind == PTX_TOK_DOT) {
             ptx_unsupported(p, p->tok.line, p->tok.text - 1, p->tok.len + 1u);
             ptx_next(p);
@@ -152,7 +154,7 @@ static void word(struct ptx_parser *p, struct ptx_operand *out, uint32_t index) 
     }
 }
 
-/* d|p, the pair of setp, shfl, match and atom. */
+/* Parses d|p, the pair of setp, shfl, match and atom. */
 static void pair(struct ptx_parser *p, struct ptx_operand *out, int depth) {
     struct ptx_operand *both = ptx_alloc(p, 2, sizeof(*both));
     if (!both) return;
@@ -194,7 +196,7 @@ static struct ptx_func *prototype(struct ptx_parser *p) {
     return NULL;
 }
 
-/* [(rets),] callee [, (args)] [, prototype] */
+/* Parses [(rets),] callee [, (args)] [, prototype]. */
 struct ptx_func *ptx_call_operands(struct ptx_parser *p, struct ptx_operand *out) {
     for (int n = 0; n < PTX_CALL_OPERANDS; n++)
         out[n] = (struct ptx_operand){.reg = -1};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operands of instructions and of calls.
+ * Parses operands of instructions and of calls.
  */
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_OPERAND_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_OPERAND_H
@@ -15,7 +15,7 @@ void ptx_operand(struct ptx_parser *p, struct ptx_operand *out, uint32_t index);
 void ptx_operand_list(struct ptx_parser *p, struct ptx_operand *out, char close);
 /* Results, callee, arguments. */
 #define PTX_CALL_OPERANDS 3
-/* Gives the prototype that is named behind them, or NULL. */
+/* Returns the prototype that is named after them, or NULL. */
 struct ptx_func *ptx_call_operands(struct ptx_parser *p, struct ptx_operand *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The module: header lines, functions, variables, and what is skipped (debugging sections).
+ * Parses a module: header lines, functions, variables, and sections that are skipped (debugging).
  */
 #include "daemon/device/soft/ptx/ptx_parse.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- header ---------------------------------------------------------------------------------- */
 
-/* "9.0" was scanned as a decimal number; its digits are wanted. */
+/* Parses the version. The scanner read "9.0" as a decimal number, but the digits are needed. */
 static void version(struct ptx_parser *p) {
     struct ptx_token t = p->tok;
     unsigned major, minor;
@@ -36,7 +36,7 @@ static void version(struct ptx_parser *p) {
     ptx_next(p);
 }
 
-/* sm_75; sm_90a and sm_100f carry a letter for features of that architecture alone. */
+/* Parses sm_75. The letters of sm_90a and sm_100f stand for features of only that architecture. */
 static void target(struct ptx_parser *p) {
     do {
         struct ptx_token t = ptx_expect_word(p, "a target");
@@ -57,7 +57,7 @@ static void address_size(struct ptx_parser *p) {
 
 /* ---- what is skipped ------------------------------------------------------------------------- */
 
-/* .section .debug_info { ... } */
+/* Skips .section .debug_info { ... } */
 static void section(struct ptx_parser *p) {
     while (p->tok.kind != PTX_TOK_END && !ptx_at(p, '{'))
         ptx_next(p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What all parts of the parser need: tokens, failures, memory, constants.
+ * Services for all parts of the parser: tokens, failures, memory, constants.
  */
 #include "daemon/device/soft/ptx/ptx_parser.h"
 

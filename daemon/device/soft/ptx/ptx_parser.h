@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parser's state, and what all its parts do with it: fail, take memory, declare names, look at
- * the token at hand. The parts know those below them only: ptx_parse.c (the module) functions,
- * these instructions (ptx_inst.h), these operands, labels and rules; variables (ptx_decl.h) and
- * registers (ptx_reg.h) serve several. Private to the parser and the linker.
+ * The parser's state, and the operations that all its parts share: fail, take memory, declare
+ * names, test the current token. Each part uses only the parts below it: ptx_parse.c (the module)
+ * uses functions, these use instructions (ptx_inst.h), these use operands, labels and rules.
+ * Variables (ptx_decl.h) and registers (ptx_reg.h) serve several. Private to the parser and the
+ * linker.
  *
  * A failure is sticky: after ptx_fail every token is PTX_TOK_END, so that every loop ends by itself
- * and only the top looks at `err`.
+ * and only the top level looks at `err`.
  */
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_PARSER_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_PARSER_H
@@ -20,7 +21,7 @@
 #include "daemon/device/soft/ptx/ptx_lex.h"
 #include "daemon/device/soft/ptx/ptx_names.h"
 
-/* What a client can make the parser hold. */
+/* Limits on the memory that a client's text can make the parser use. */
 #define PTX_MAX_TEXT_BYTES (64u << 20)
 #define PTX_MAX_ARENA_BYTES ((size_t)1 << 30)
 #define PTX_MAX_INSTS (1u << 20)       /* of a module */
@@ -33,29 +34,29 @@
 #define PTX_MAX_DIMS 8
 #define PTX_MAX_ELEMS 65536 /* of one operand list */
 
-struct ptx_vec { /* growing array, malloc'd while it grows */
+struct ptx_vec { /* a growing array, malloc'd while it grows */
     void *items;
     uint32_t count, cap;
 };
 
 enum ptx_name_kind {
     PTX_NAME_REG = 1, /* index */
-    PTX_NAME_RANGE,   /* item: ptx_reg.c's */
+    PTX_NAME_RANGE,   /* item: private to ptx_reg.c */
     PTX_NAME_VAR,     /* item: struct ptx_var */
     PTX_NAME_FUNC,    /* item: struct ptx_func */
     PTX_NAME_LABEL,   /* index: instruction */
     PTX_NAME_PROTO,   /* item: struct ptx_func */
     PTX_NAME_TARGETS, /* item: struct ptx_targets */
-    PTX_NAME_OPCODE,  /* item: ptx_inst.c's */
+    PTX_NAME_OPCODE,  /* item: private to ptx_inst.c */
 };
 
 struct ptx_parser {
-    const _Atomic bool *over; /* nobody wants the module any more; NULL: somebody does */
+    const _Atomic bool *over; /* true once the module is not needed any more; may be NULL */
     struct ptx_lex lex;
     struct ptx_token tok;
     struct ptx_module *module;
     struct arena *arena;
-    struct ptx_names *globals; /* functions and variables of the module; becomes the module's */
+    struct ptx_names *globals; /* functions and variables; becomes the module's */
     struct ptx_names names, ranges, opcodes;
     struct ptx_vec funcs, vars;
     struct ptx_vec aliases; /* struct ptx_alias */
@@ -63,8 +64,8 @@ struct ptx_parser {
 
     struct ptx_func *func; /* being parsed, or NULL */
     struct ptx_vec insts, regs, func_vars, fixups;
-    bool opaque; /* its parameters are registers: names in its body may be theirs */
-    bool lazy;   /* what was parsed last cannot run, and is not looked at more closely */
+    bool opaque; /* its parameters are registers: unknown names in the body may be theirs */
+    bool lazy;   /* the construct parsed last cannot run and is not checked further */
 
     int err;
     char *why;
@@ -80,14 +81,15 @@ void ptx_expected(struct ptx_parser *p, const char *what); /* "expected ..., fou
 void *ptx_alloc(struct ptx_parser *p, size_t count, size_t bytes);
 const char *ptx_intern(struct ptx_parser *p, const char *text, size_t len);
 void *ptx_push(struct ptx_parser *p, struct ptx_vec *v, size_t bytes);
-void *ptx_take(struct ptx_parser *p, struct ptx_vec *v, size_t bytes); /* into the arena */
-/* In the scope that is open. */
+/* moves the array into the arena */
+void *ptx_take(struct ptx_parser *p, struct ptx_vec *v, size_t bytes);
+/* Declares a name in the open scope. */
 void ptx_declare(struct ptx_parser *p, const struct ptx_token *name, enum ptx_name_kind kind,
                  void *item, uint32_t index);
-/* In the module; `name` must live as long. */
+/* Declares a name in the module; `name` must live as long as the module. */
 void ptx_declare_global(struct ptx_parser *p, const char *name, enum ptx_name_kind kind,
                         void *item);
-/* Innermost scope first, the module last; NULL: unknown. */
+/* Searches from the innermost scope to the module. Returns NULL if the name is unknown. */
 const struct ptx_name *ptx_lookup(const struct ptx_parser *p, const struct ptx_token *name);
 
 void ptx_next(struct ptx_parser *p);
@@ -103,10 +105,10 @@ void ptx_skip_to(struct ptx_parser *p, char punct);                /* consumes i
 void ptx_skip_nested(struct ptx_parser *p, char open, char close); /* at `open` */
 bool ptx_const(struct ptx_parser *p, struct ptx_token *out);       /* signed constant expression */
 
-/* Marks the function being parsed as not executable; the first reason stays. */
+/* Marks the function being parsed as not executable; the first reason is kept. */
 void ptx_unsupported(struct ptx_parser *p, uint32_t line, const char *what, size_t len);
-/* For a word that PTX does not have: not executable where the module is of a newer version than the
- * rules are, else a failure that calls it `kind`. */
+/* Called for a word that PTX does not have. If the module's version is newer than the rules, the
+ * function is not executable; otherwise this is a failure that calls the word `kind`. */
 void ptx_unknown(struct ptx_parser *p, uint32_t line, const char *kind, const char *what,
                  size_t len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registers. "%r<8>" declares %r0 to %r7, but only those that are named get an index, so that a
+ * Registers. "%r<8>" declares %r0 to %r7, but only registers that are used get an index. So a
  * function's register list is dense however generous its declarations are.
  */
 #include "daemon/device/soft/ptx/ptx_reg.h"
@@ -11,7 +11,7 @@
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "daemon/device/soft/ptx/ptx_parser.h"
 
-/* .reg .b32 %r<8>: registers come into being when first named. */
+/* .reg .b32 %r<8>: registers are created on first use. */
 struct ptx_reg_range {
     const char *prefix;
     uint32_t count;
@@ -48,13 +48,15 @@ static void declare_range(struct ptx_parser *p, const struct ptx_token *name, ui
         ptx_fail_memory(p);
 }
 
-/* Types that only instructions have; what they work on is held in bits. */
+/* True for types that registers can have. Other types exist only in instructions; their values are
+ * held in registers of bits. */
 static bool is_register_type(enum ptx_type t) {
     return t == PTX_F16X2 ||
            (t != PTX_NONE && t != PTX_BF16 && t != PTX_TF32 && ptx_type_class(t) != 'x');
 }
 
-/* PTX_NONE for vectors, in which nobody looks: what has them cannot run. */
+/* Parses a register type. Returns PTX_NONE for vectors, which are not examined: a function with
+ * them cannot run. */
 static enum ptx_type take_type(struct ptx_parser *p) {
     struct ptx_token t = p->tok;
     bool vector = ptx_accept_dot(p, "v2") || ptx_accept_dot(p, "v4");
@@ -85,7 +87,8 @@ void ptx_reg_decl(struct ptx_parser *p) {
     ptx_expect(p, ';');
 }
 
-/* %r12 as member 12 of the range %r, or 2 of %r1; a leading zero makes another name. */
+/* Finds %r12 as member 12 of the range %r, or as 2 of %r1. A leading zero makes a different
+ * name. */
 static const struct ptx_name *range_of(const struct ptx_parser *p, const struct ptx_token *name,
                                        uint32_t *member) {
     uint32_t n = 0, power = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registers of the function that is being parsed.
+ * Parses registers of the function that is being parsed.
  */
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_REG_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_REG_H
@@ -12,9 +12,10 @@
 
 struct ptx_parser;
 
-void ptx_reg_decl(struct ptx_parser *p);                                  /* behind .reg */
+void ptx_reg_decl(struct ptx_parser *p);                                  /* after .reg */
 int32_t ptx_reg_find(struct ptx_parser *p, const struct ptx_token *name); /* -1: none */
-/* A variable of a body may not bear the name of a register or variable of the same block. */
+/* True if the name is taken: a variable in a body may not have the name of a register or variable
+ * of the same block. */
 bool ptx_name_taken(const struct ptx_parser *p, const struct ptx_token *name);
 
 #endif

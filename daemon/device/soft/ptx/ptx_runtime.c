@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A grid's handle is the address of its workspace, 0 unless the launch was cooperative. Of the
- * workspace's 256 bytes the first 8 are those of CUDA's headers, which synchronise grids there by
- * themselves; here the blocks that have arrived are counted at 64, and at 68 how often all had.
+ * The PTX of the device runtime. A grid's handle is the address of its workspace, or 0 if the
+ * launch was not cooperative. The workspace has 256 bytes. CUDA's headers use the first 8, in which
+ * they synchronise grids by themselves. Here offset 64 counts the blocks that have arrived, and
+ * offset 68 how many times all blocks had arrived.
  */
 #include "daemon/device/soft/ptx/ptx_runtime.h"
 #include "daemon/device/soft/ptx/ptx_parse.h"
@@ -17,7 +18,7 @@ const char ptx_runtime_text[] =
     "mov.b64 %rd, {%r2, %r1}; setp.eq.u32 %p, %r0, 1;\n" /* cudaCGScopeGrid */
     "selp.b64 %rd, %rd, 0, %p; st.param.b64 [handle], %rd; ret;\n}\n"
 
-    /* The handle is this grid's; a grid without one has none. */
+    /* A handle is valid if it is this grid's; a grid without a workspace has no valid handle. */
     ".func (.param .b32 valid) __salus_cg_valid(.param .b64 handle)\n{\n"
     ".reg .b32 %r<3>; .reg .b64 %rd<2>; .reg .pred %p, %q;\n"
     "ld.param.u64 %rd0, [handle]; mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2;\n"
@@ -46,7 +47,8 @@ const char ptx_runtime_text[] =
     "call (e), cudaCGSynchronize, (h, g);\n"
     "ld.param.b32 %r, [e]; st.param.b32 [error], %r; ret;\n}\n"
 
-    /* *a = x and *b = y where they point anywhere, zeros when the handle is no grid's. */
+    /* Stores *a = x and *b = y if the pointers are not NULL; stores zeros if the handle is not the
+     * grid's. */
     ".func (.param .b32 error) __salus_cg_tell(.param .b64 a, .param .b64 b, .param .b64 handle,\n"
     ".param .b32 x, .param .b32 y)\n"
     "{\n.reg .b32 %r<4>; .reg .b64 %rd<3>; .reg .pred %p<3>; .param .b64 h; .param .b32 v;\n"
@@ -86,13 +88,14 @@ const char ptx_runtime_text[] =
     "call (e), __salus_cg_tell, (a, b, h, x, y);\n"
     "ld.param.b32 %r7, [e]; st.param.b32 [error], %r7; ret;\n}\n"
 
-    /* The handle of a graph's condition is where its word is. */
+    /* The handle of a graph's condition is the address of its word. */
     ".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n"
     "{\n.reg .b32 %r; .reg .b64 %rd;\n"
     "ld.param.u64 %rd, [handle]; ld.param.u32 %r, [value]; st.u32 [%rd], %r; ret;\n}\n"
 
-    /* The handle of a kernel node is where it is: whether it runs, its grid of three words, at 16
-     * the bytes of its parameters, at 20 what tells that it is one, at 24 the parameters. */
+    /* The handle of a kernel node is the address of its record: whether it runs (offset 0), its
+     * grid of three words (4), the bytes of its parameters (16), a magic number (20), the
+     * parameters (24). */
     ".func (.param .b32 error) __salus_node_enable(.param .b64 node, .param .b32 value)\n"
     "{\n.reg .b32 %r<3>; .reg .b64 %rd; .reg .pred %p;\n"
     "ld.param.u64 %rd, [node]; ld.param.u32 %r0, [value]; st.param.b32 [error], 1;\n"
@@ -150,8 +153,9 @@ const char ptx_runtime_text[] =
     "call (e), __salus_node_param, (n, o, v, b);\n"
     "ld.param.b32 %r, [e]; st.param.b32 [error], %r; ret;\n}\n"
 
-    /* Of 40 bytes each: a node, at 8 what of it, from 16 on the value: a grid, or a pointer, an
-     * offset and a size, or whether it runs. The first that is wrong ends it. */
+    /* An update has 40 bytes: the node (offset 0), what to change (8), and the value (16). The
+     * value is a grid; or a pointer, an offset and a size; or whether the node runs. The first
+     * invalid update ends the call. */
     ".visible .func (.param .b32 error) cudaGraphKernelNodeUpdatesApply(.param .b64 updates,\n"
     ".param .b64 count)\n"
     "{\n.reg .b32 %r<6>; .reg .b64 %rd<6>; .reg .pred %p;\n"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The part of CUDA's device runtime that is PTX: what cooperative groups ask of cudadevrt. It is
- * linked, as a unit of its own, to units that call it. What is not PTX is in code/native.h.
+ * The part of CUDA's device runtime that is written in PTX: the functions of cudadevrt that
+ * cooperative groups call. It is linked, as a separate unit, to units that call it. code/native.h
+ * has the part that is not PTX.
  */
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_RUNTIME_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_RUNTIME_H
@@ -10,7 +11,7 @@
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
-/* The unit calls a function of it that it does not define. */
+/* True if the unit calls one of its functions without defining it. */
 bool ptx_runtime_wanted(const struct ptx_module *unit);
 
 extern const char ptx_runtime_text[];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operands against what their instruction asks for, and arguments against parameters. What passes
- * is PTX; whether the software GPU can run it is another question, asked of the kernels in use.
+ * Checks operands against the instruction's signature, and arguments against parameters. An
+ * instruction that passes is PTX; whether the software GPU can run it is checked later, for the
+ * kernels in use.
  */
 #include "daemon/device/soft/ptx/ptx_verify.h"
 
@@ -14,8 +15,8 @@
 struct check {
     struct ptx_parser *p;
     const struct ptx_inst *i;
-    const struct ptx_sig *sig; /* NULL: of a call */
-    uint32_t operand;          /* from 1, for people */
+    const struct ptx_sig *sig; /* NULL: a call */
+    uint32_t operand;          /* counted from 1, for messages */
 };
 
 static void complain(const struct check *c, const char *what) {
@@ -50,7 +51,7 @@ static void check_literal(const struct check *c, const struct ptx_want *want,
                                        : "cannot be an integer constant");
 }
 
-/* How wide special registers are; .u32 ones are read by narrower types as well. */
+/* Checks the width of a special register; narrower types can also read .u32 registers. */
 static void check_special(const struct check *c, const struct ptx_want *want,
                           const struct ptx_operand *o) {
     bool fits;
@@ -72,7 +73,8 @@ static bool is_input(const struct ptx_func *f, const struct ptx_var *v) {
     return v->index < f->param_count && f->params[v->index] == v;
 }
 
-/* An instruction for a cluster's shared memory may name a variable of the block. */
+/* True if the instruction can access the variable's space. An instruction for a cluster's shared
+ * memory may name a variable of the block. */
 static bool reaches(const struct check *c, const struct ptx_var *v) {
     return c->i->space == v->space || (c->i->space == PTX_CLUSTER && v->space == PTX_SHARED);
 }
@@ -80,8 +82,8 @@ static bool reaches(const struct check *c, const struct ptx_var *v) {
 static void check_operand(const struct check *c, const struct ptx_want *want,
                           const struct ptx_operand *o);
 
-/* A handle in a register of 64 bits or a variable for it, and coordinates behind it, before them
- * maybe a sampler's handle. */
+/* Checks a handle in a 64-bit register or variable, the coordinates after it, and an optional
+ * sampler handle between them. */
 static void check_object(const struct check *c, const struct ptx_operand *o) {
     const struct ptx_sig *sig = c->sig;
     struct ptx_want handle = {0};
@@ -130,7 +132,7 @@ static void check_name(const struct check *c, const struct ptx_want *want,
         complain(c, "names a variable of another state space");
 }
 
-/* A name that is neither register nor variable was taken for a label. */
+/* Reports a name that is neither register nor variable, and so was taken for a label. */
 static void check_label(const struct check *c, const struct ptx_want *want) {
     if (want->kinds & PTX_WANT_LABEL) return;
     const struct ptx_fixup *fix =
@@ -170,7 +172,7 @@ static void check_parts(const struct check *c, const struct ptx_want *want,
     uint32_t n = o->elem_count;
     if ((n != 1 && n != 2 && n != 4 && n != 8) || want->bytes % n)
         return complain(c, "has a number of parts that cannot be");
-    for (int t = PTX_NONE; t < PTX_PRED; t++) /* behind it are types of no register */
+    for (int t = PTX_NONE; t < PTX_PRED; t++) /* later types exist only in instructions */
         if (!t || ptx_type_bytes((enum ptx_type)t) == want->bytes / n) part.regs |= 1u << t;
     for (uint32_t e = 0; e < n; e++)
         check_operand(c, &part, &o->elems[e]);
@@ -208,7 +210,7 @@ static void check_operand(const struct check *c, const struct ptx_want *want,
     case PTX_OPND_LABEL: return check_label(c, want);
     case PTX_OPND_VEC: return check_list(c, want, o);
     case PTX_OPND_VAR: return check_name(c, want, o);
-    case PTX_OPND_FUNC: /* an address like any other integer */
+    case PTX_OPND_FUNC: /* its address is an integer like any other */
         if (want->kinds & PTX_WANT_RESULT || !want->bytes || want->regs >> PTX_PRED & 1)
             complain(c, "cannot be a function");
         return;

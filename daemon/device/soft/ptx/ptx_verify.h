@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions held against what their opcodes ask; nothing is checked of what is wrong already.
+ * Checks instructions against the signatures of their opcodes. Does nothing after an earlier error.
  */
 #ifndef DAEMON_DEVICE_SOFT_PTX_PTX_VERIFY_H
 #define DAEMON_DEVICE_SOFT_PTX_PTX_VERIFY_H

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Of a face: the axis that it lies across, and those along s and t, with their signs. */
+/* A face: the axis that is perpendicular to it, and the axes along s and t, with their signs. */
 static const struct side {
     int8_t axis, s, t;
     int8_t axis_sign, s_sign, t_sign;
@@ -12,7 +12,7 @@ static const struct side {
     {1, 0, 2, -1, 1, -1}, {2, 0, 1, 1, 1, -1},  {2, 0, 1, -1, -1, -1},
 };
 
-/* Of equal components the first. */
+/* Returns the face that a direction meets. Of equal components the first counts. */
 static uint32_t face_of(const float d[3]) {
     float x = fabsf(d[0]), y = fabsf(d[1]), z = fabsf(d[2]);
     uint32_t axis = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
@@ -28,7 +28,7 @@ uint32_t cube_face(const float d[3], float at[2]) {
     return face;
 }
 
-/* Quotient rule. */
+/* By the quotient rule. */
 void cube_derivative(const float d[3], const float moves[3], float out[2]) {
     const struct side *f = &sides[face_of(d)];
     const float m = fabsf(d[f->axis]), dm = (float)f->axis_sign * moves[f->axis];
@@ -41,7 +41,7 @@ static int64_t inside(int64_t i, int64_t n) {
     return i < 0 ? 0 : i < n ? i : n - 1;
 }
 
-/* At a corner, where three faces meet, it is the one across the edge along t. */
+/* At a corner, where three faces meet, the face across the edge along t is taken. */
 void cube_across(uint32_t n, uint32_t *face, int64_t *x, int64_t *y) {
     const struct side *f = &sides[*face];
     if (*x < 0 || *x >= n) *y = inside(*y, n);

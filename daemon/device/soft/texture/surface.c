@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * suld, sust, sured: elements of a surface as bytes, or (.p) by its format. What a lane accesses is
- * one move of the processor, as everywhere (isa/memory/vector.c).
+ * suld, sust, sured: access elements of a surface as bytes or, with .p, by its format. A lane's
+ * access is a single processor move, as everywhere (isa/memory/vector.c).
  */
 #include "daemon/device/soft/texture/surface.h"
 
@@ -48,15 +48,16 @@ __attribute__((no_sanitize("thread"))) static void write_bytes(uint64_t at, uint
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
-/* Into [0, limit]; false: it is not, and is not to be moved there. */
+/* Clamps a coordinate into [0, limit] if the instruction says so. Returns false if it is outside
+ * and not clamped. */
 static bool bring_in(int64_t *v, int64_t limit, uint8_t beyond) {
     if (*v >= 0 && *v <= limit) return true;
     *v = *v < 0 ? 0 : limit;
     return beyond == PTX_BEYOND_CLAMP && limit >= 0;
 }
 
-/* Address of a lane's `bytes`; 0: beyond the edges, where nothing is read or written, or a fault
- * was raised. */
+/* Returns the address of a lane's `bytes`. Returns 0 after a fault, or beyond the edges, where
+ * nothing is read or written. */
 static uint64_t find(struct warp_ctx *x, const struct code_inst *i, const struct texture *t,
                      uint32_t lane, uint32_t bytes) {
     const struct code_extra *e = i->extra;
@@ -114,7 +115,7 @@ static uint64_t value_at(const struct warp *w, const struct code_extra *e, uint3
     return SLOT(const uint64_t, w, u->slot)[lane];
 }
 
-/* A register as a channel of the surface's format; integers are kept within its range. */
+/* Converts a register to a channel of the surface's format; integers are clamped to its range. */
 static uint32_t channel_of(const struct texture *t, uint32_t v) {
     const uint32_t bits = 8 * t->element_bytes / t->as.channels;
     if (t->kind == TEXEL_HALF) return half_to_f16((double)half_float_of_bits(v));
@@ -174,7 +175,7 @@ static void reduce(const struct ptx_texture *f, const struct texture *t, uint64_
 
 /* ---- a lane ---------------------------------------------------------------------------------- */
 
-/* Its address; 0: nothing was touched. */
+/* Accesses one lane. Returns the address, or 0 if nothing was touched. */
 typedef uint64_t lane_fn(struct warp_ctx *x, const struct code_inst *i, const struct texture *t,
                          uint32_t lane);
 

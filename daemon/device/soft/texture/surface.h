@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Accesses of kernels to surfaces, as handlers.
+ * Handlers of accesses to surfaces.
  */
 #ifndef DAEMON_DEVICE_SOFT_TEXTURE_SURFACE_H
 #define DAEMON_DEVICE_SOFT_TEXTURE_SURFACE_H
@@ -8,7 +8,7 @@
 #include "daemon/device/soft/code/code.h"
 #include "daemon/device/soft/instructions/ptx_texture.h"
 
-/* The handler of an access to a surface of this form; NULL: there is none. */
+/* Returns the handler of an access to a surface of this form, or NULL if there is none. */
 code_handler *surface_select(const struct ptx_texture *form);
 
 #endif

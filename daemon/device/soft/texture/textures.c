@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table: pages of slots, made when first used, by the handles' low bits.
+ * The table: pages of slots, indexed by the handles' low bits and allocated on first use.
  */
 #include "daemon/device/soft/texture/textures.h"
 
@@ -74,8 +74,8 @@ static enum texel_kind kind_of(const struct dev_texture *d) {
     }
 }
 
-/* What has no meaning becomes what CUDA says is done instead: wrapping and mirroring are for
- * normalised coordinates, filters for numbers; outside of linear memory everything is 0. */
+/* Replaces modes that have no meaning as CUDA does. Wrapping and mirroring need normalised
+ * coordinates, filters need numbers; outside of linear memory everything is 0. */
 static void replace_modes(struct texture *t) {
     struct dev_texture *d = &t->as;
     for (int k = 0; k < 3; k++)

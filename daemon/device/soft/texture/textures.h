@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Textures and surfaces of a client, by handle. One thread adds and removes them (the worker's),
- * any thread that runs kernels of the client finds them; what a kernel may name is any number. A
- * texture never changes, and is freed only while nothing of the client runs.
+ * Textures and surfaces of a client, by handle. The worker's thread adds and removes them; any
+ * thread that runs the client's kernels finds them. A kernel may pass any number as a handle. A
+ * texture never changes, and is freed only while no work of the client runs.
  */
 #ifndef DAEMON_DEVICE_SOFT_TEXTURE_TEXTURES_H
 #define DAEMON_DEVICE_SOFT_TEXTURE_TEXTURES_H
@@ -15,11 +15,11 @@
 
 struct textures;
 
-/* How an element's channels are read. */
+/* Interpretation of an element's channels. */
 enum texel_kind {
     TEXEL_UINT,
     TEXEL_SINT,
-    /* Numbers, which can be filtered: */
+    /* Kinds that are numbers, which can be filtered: */
     TEXEL_UNORM,
     TEXEL_SNORM,
     TEXEL_SRGB, /* 8 bits; the fourth channel is UNORM */
@@ -28,10 +28,11 @@ enum texel_kind {
 };
 
 struct texture {
-    uint64_t lo, hi; /* all that it may touch */
+    uint64_t lo, hi; /* bounds of its memory */
     uint32_t element_bytes;
-    uint8_t kind;          /* enum texel_kind */
-    struct dev_texture as; /* cut off behind its last level; modes that mean nothing are replaced */
+    uint8_t kind; /* enum texel_kind */
+    /* levels after the last are removed; modes without meaning are replaced */
+    struct dev_texture as;
 };
 
 static inline bool texture_is_number(const struct texture *t) {
@@ -43,7 +44,7 @@ void textures_destroy(struct textures *s);
 /* As texture_add of device.h. */
 int textures_add(struct textures *s, const struct dev_texture *d);
 void textures_remove(struct textures *s, uint64_t handle);
-/* NULL when there is none; `s` may be NULL. */
+/* Returns NULL if there is none; `s` may be NULL. */
 const struct texture *textures_find(const struct textures *s, uint64_t handle);
 
 #endif
