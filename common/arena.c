@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The arena is a list of chunks from calloc, which zeroes large ones for nothing. Small requests
- * are cut from the newest chunk; a large one gets a chunk of its own behind the newest, so that it
- * does not waste what is left there.
+ * The arena is a list of chunks from calloc, which zeroes large ones at no cost. Small requests are
+ * cut from the newest chunk. A large request gets its own chunk behind the newest, so that the rest
+ * of the newest is not wasted.
  */
 #include "common/arena.h"
 
@@ -77,7 +77,7 @@ void *arena_calloc(struct arena *a, size_t count, size_t bytes) {
 char *arena_strndup(struct arena *a, const char *s, size_t bytes) {
     if (bytes == SIZE_MAX) return NULL;
     char *copy = arena_alloc(a, bytes + 1);
-    if (copy) memcpy(copy, s, bytes); /* the arena's zeroes end it */
+    if (copy) memcpy(copy, s, bytes); /* the arena's memory is zeroed, so a NUL follows */
     return copy;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The only file that names memory orders. Every shared word of the project is read and written
- * through these, so that a reader can audit the ordering in one place.
+ * through these macros, so that a reader can audit the ordering in one place.
  */
 #ifndef COMMON_ATOMICS_H
 #define COMMON_ATOMICS_H
@@ -10,29 +10,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Pairs a producer's stores with a consumer's loads of what the word announces. */
+/* Order a producer's stores before a consumer's loads of the data that the word announces. */
 #define atom_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)
 #define atom_store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
 
-/* No ordering: counters, hints, and words re-checked under a stronger order. */
+/* No ordering: for counters, hints, and words that are checked again under a stronger order. */
 #define atom_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
 #define atom_store_relaxed(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
 #define atom_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
 #define atom_sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
 #define atom_or_relaxed(p, v) atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
 
-/* Reference counts: the last owner sees every earlier owner's writes. */
+/* For reference counts: the last owner sees every earlier owner's writes. */
 #define atom_sub_acq_rel(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
 
-/* Read-modify-write in the single total order. On x86 a locked instruction, so also a full fence.
- */
+/* Read-modify-write in the single total order. On x86 this is a locked instruction, so also a full
+ * fence. */
 #define atom_exchange(p, v) atomic_exchange_explicit((p), (v), memory_order_seq_cst)
 #define atom_add(p, v) atomic_fetch_add_explicit((p), (v), memory_order_seq_cst)
 #define atom_cas(p, expected, desired)                                                        \
     atomic_compare_exchange_strong_explicit((p), (expected), (desired), memory_order_seq_cst, \
                                             memory_order_seq_cst)
 
-/* The same of 16 aligned bytes, which x86-64 compilers leave to a library. */
+/* Compare-and-swap of 16 aligned bytes. x86-64 compilers call a library for it. */
 struct atom_pair {
     uint64_t lo, hi;
 };
@@ -46,20 +46,22 @@ static inline bool atom_cas_pair(void *p, struct atom_pair *expected, struct ato
     return done;
 }
 
-/* Orders an earlier store before a later load of another word: the one reordering x86 performs, and
- * what a doorbell must forbid on both sides (publish; fence; look whether the other one sleeps). */
+/* Orders an earlier store before a later load of another word. This is the one reordering that x86
+ * performs, and a doorbell must forbid it on both sides (publish; fence; check whether the other
+ * side sleeps). */
 #if defined(__x86_64__)
-/* What compilers make of it, but always the cheaper locked instruction instead of mfence, and
- * acceptable to ThreadSanitizer, which cannot model fences: no data is handed over by this one. */
+/* As compilers implement the fence, but always with the cheaper locked instruction instead of
+ * mfence. ThreadSanitizer cannot model fences; that is acceptable, since no data is handed over by
+ * this one. */
 #define atom_fence() __asm__ volatile("lock addl $0, -4(%%rsp)" ::: "memory", "cc")
 #else
 #define atom_fence() atomic_thread_fence(memory_order_seq_cst)
 #endif
 
-/* Keeps the compiler from moving or repeating plain accesses across it; no instruction. */
+/* Prevents the compiler from moving or repeating plain accesses across it; emits no instruction. */
 #define atom_compiler_fence() __asm__ volatile("" ::: "memory")
 
-/* Asks for a cache line that this CPU will write soon. */
+/* Requests a cache line that this CPU will write soon. */
 static inline void atom_prefetch_write(const void *p) {
 #if defined(__x86_64__)
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));

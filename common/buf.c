@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Growth doubles, so that appending is linear in total.
+ * The size doubles on growth, so that appending is linear in total.
  */
 #include "common/buf.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A growable byte buffer. The struct is the caller's, its memory is the buffer's. A failed growth
- * is sticky: later appends do nothing and `failed` stays set, so that a writer of many pieces
- * checks once at the end. Not thread-safe.
+ * A growable byte buffer. The caller owns the struct, the buffer its memory. A failed growth is
+ * sticky: later appends do nothing and `failed` stays set, so that a writer of many pieces checks
+ * once at the end. Not thread-safe.
  */
 #ifndef COMMON_BUF_H
 #define COMMON_BUF_H
@@ -19,18 +19,19 @@ struct buf {
 void buf_init(struct buf *b);
 void buf_finish(struct buf *b);
 
-/* 0, or -ENOMEM (sticky until buf_clear). Room for `bytes` more. */
+/* Makes space for `bytes` more. Returns 0 or -ENOMEM (sticky until buf_clear). */
 int buf_reserve(struct buf *b, size_t bytes);
 int buf_append(struct buf *b, const void *bytes, size_t count);
 int buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* `count` zeroed bytes for the caller to fill; valid until the next append. NULL on failure. */
+/* Appends `count` zeroed bytes for the caller to fill; valid until the next append. Returns NULL on
+ * failure. */
 void *buf_extend(struct buf *b, size_t count);
 
-/* The content as a string: a NUL that `len` does not count stands behind it. "" on failure. */
+/* Returns the contents as a string, with a NUL that `len` does not count. Returns "" on failure. */
 const char *buf_str(struct buf *b);
 
-/* Empties it, forgets a failure, keeps the memory. */
+/* Empties the buffer and clears a failure. Keeps the memory. */
 void buf_clear(struct buf *b);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names, texts and CUresults of errors, from the one list in err.h. Plain errnos keep the C
- * library's own names; a few of them have a CUresult that says the same thing.
+ * Names, texts and CUresults of errors, from the list in err.h. Plain errnos have the C library's
+ * names; a few of them have an equivalent CUresult.
  */
 #include "common/err.h"
 
@@ -23,12 +23,12 @@ static const struct err_row rows[] = {
 
 #define CUDA_UNKNOWN 999
 
-/* What of errno a CUDA program has a word for. */
+/* Errnos that have an equivalent CUresult. */
 static const struct {
     int number, cuda;
 } errnos[] = {
     {EINVAL, 1},       /* CUDA_ERROR_INVALID_VALUE */
-    {EMSGSIZE, 1},     /* the same: a request too large to be sent */
+    {EMSGSIZE, 1},     /* the same: a request is too large to be sent */
     {ENOMEM, 2},       /* CUDA_ERROR_OUT_OF_MEMORY */
     {ENODEV, 100},     /* CUDA_ERROR_NO_DEVICE */
     {ENOENT, 500},     /* CUDA_ERROR_NOT_FOUND */
@@ -49,7 +49,7 @@ const char *err_name(int err) {
     if (err == 0) return "OK";
     const struct err_row *row = find(err);
     if (row) return row->name;
-    /* The project's own range holds no errno; negating is safe for all that is left. */
+    /* The project's own range contains no errno; negating is safe for all other numbers. */
     const char *name = err < 0 && err > ERR_BASE ? strerrorname_np(-err) : NULL;
     return name ? name : "ERR_UNKNOWN";
 }

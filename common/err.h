@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The project's own errors. Functions return 0 or a negative errno; what errno cannot say lies
- * below ERR_BASE. One X-macro gives number, name, text and the CUresult a client is shown.
+ * The project's own errors. Functions return 0 or a negative errno. Errors that errno lacks are
+ * below ERR_BASE. One X-macro gives number, name, text and the CUresult for a client.
  */
 #ifndef COMMON_ERR_H
 #define COMMON_ERR_H
@@ -41,12 +41,13 @@ enum err {
 #undef X
 };
 
-/* Name ("ERR_PROTOCOL", "EINVAL") and text of any error this project returns; static strings. */
+/* Return the name ("ERR_PROTOCOL", "EINVAL") and text of any error that this project returns;
+ * static strings. */
 const char *err_name(int err);
 const char *err_text(int err);
 
-/* The CUresult a client is shown for `err`; 0 for 0, 999 (CUDA_ERROR_UNKNOWN) where nothing fits.
- */
+/* Returns the CUresult that a client gets for `err`: 0 for 0, 999 (CUDA_ERROR_UNKNOWN) if none
+ * fits. */
 int err_cuda(int err);
 
 #endif

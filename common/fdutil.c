@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Descriptors across processes. What comes from a peer is checked before use: seals and size of a
+ * Descriptors across processes. Everything from a peer is checked before use: seals and size of a
  * memfd, length of a message and number of its descriptors.
  */
 #include "common/fdutil.h"
@@ -83,7 +83,7 @@ int fdutil_seal_readonly(int fd) {
 
 int fdutil_check_sealed(int fd, size_t bytes) {
     const int needed = F_SEAL_SHRINK | F_SEAL_GROW;
-    int seals = fcntl(fd, F_GET_SEALS); /* fails on all that is not a memfd */
+    int seals = fcntl(fd, F_GET_SEALS); /* fails on any file that is not a memfd */
     if (seals < 0 || (seals & needed) != needed) return -EINVAL;
     struct stat st;
     if (fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < bytes) return -EINVAL;
@@ -94,7 +94,7 @@ int fdutil_check_lasting(int fd, uint64_t *bytes) {
     int seals = fcntl(fd, F_GET_SEALS);
     struct statfs fs;
     struct stat st;
-    /* Of hugetlbfs touching a page raises SIGBUS when there is none left. */
+    /* Only tmpfs: touching a page of hugetlbfs raises SIGBUS when there is none left. */
     if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC)
         return -EINVAL;
     if (fstat(fd, &st) < 0 || st.st_size < 0) return -EINVAL;
@@ -125,7 +125,7 @@ static int is_pair(int fd) {
            getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) == 0;
 }
 
-/* What was sent to it could be a descriptor that is slow to close. */
+/* A descriptor that is still in the socket could be slow to close, so the socket must be empty. */
 int fdutil_check_end(int fd) {
     char byte;
     if (!is_pair(fd) || shutdown(fd, SHUT_RD) < 0) return -EINVAL;
@@ -156,7 +156,8 @@ int fdutil_send(int sock, const void *msg, size_t bytes, const int *fds, int nfd
     return (size_t)n == bytes ? 0 : -EMSGSIZE;
 }
 
-/* Moves every descriptor of the message into `got` (room for all that the control buffer holds). */
+/* Moves every descriptor of the message into `got`, which has space for all that fit the control
+ * buffer. */
 static int take_fds(struct msghdr *hdr, int *got) {
     int count = 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(hdr); c; c = CMSG_NXTHDR(hdr, c)) {
@@ -168,7 +169,8 @@ static int take_fds(struct msghdr *hdr, int *got) {
     return count;
 }
 
-/* ECONNRESET is said once, before what the peer said: it left something of ours unread. */
+/* recvmsg reports ECONNRESET once, before the peer's last messages, if the peer left data
+ * unread. */
 static ssize_t receive(int sock, struct msghdr *hdr) {
     size_t control_bytes = hdr->msg_controllen;
     int resets = 0;
@@ -180,7 +182,7 @@ static ssize_t receive(int sock, struct msghdr *hdr) {
     }
 }
 
-/* Fewer descriptors came than were sent, and not because there was no room for more. */
+/* True if fewer descriptors came than were sent, and not because the buffers were too small. */
 static int fds_lost(const struct msghdr *hdr, int count, int room) {
     return (hdr->msg_flags & MSG_CTRUNC) && room > 0 && count < FDUTIL_MAX_FDS;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The limits of control groups hold for all below them, so each on the way up is looked at. Where a
- * container sees its own group as the root of the mount, /proc names a path that is not there: then
- * the root's own files are what is left, and they are the right ones.
+ * A control group's limits hold for all groups below it, so each group on the way up is read. In a
+ * container that sees its own group as the root of the mount, /proc names a path that does not
+ * exist there. Then only the root's files remain, which are the right ones.
  */
 #include "common/hostmem.h"
 
@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #define PATH_BYTES 512
-#define NO_LIMIT (1ull << 60) /* version 1 writes a number for "none", near 2^63 */
+#define NO_LIMIT (1ull << 60) /* version 1 writes a number near 2^63 for "no limit" */
 
 /* ---- numbers in files ------------------------------------------------------------------------ */
 
-/* "max" and what is not there: HOSTMEM_NONE. */
+/* Reads a limit. "max" or a missing file gives HOSTMEM_NONE. */
 static uint64_t read_limit(const char *dir, const char *name) {
     char path[PATH_BYTES], text[32] = "";
     FILE *f;
@@ -49,9 +49,10 @@ static void read_meminfo(struct hostmem *m, const char *root) {
 
 /* ---- control groups -------------------------------------------------------------------------- */
 
-/* The two versions: where they are mounted, and what their files are called. */
+/* The two versions of control groups: mount points and file names. */
 struct hierarchy {
-    const char *mount, *ram, *swap, *both; /* swap: beside RAM; both: together; NULL: has none */
+    /* swap: limit without RAM; both: of RAM and swap; NULL: has none */
+    const char *mount, *ram, *swap, *both;
 };
 
 static const struct hierarchy version2 = {"/sys/fs/cgroup", "memory.max", "memory.swap.max", NULL};
@@ -62,7 +63,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* What one directory allows. */
+/* Applies the limits of one directory. */
 static void take_group(struct hostmem *m, const struct hierarchy *h, const char *dir) {
     uint64_t ram = read_limit(dir, h->ram), swap = m->swap_bytes, both;
 
@@ -76,7 +77,8 @@ static void take_group(struct hostmem *m, const struct hierarchy *h, const char 
     m->group_bytes = least(m->group_bytes, both);
 }
 
-/* `path` begins with '/' and is cut on the way up. */
+/* Applies the limits of `path` and its parents. `path` begins with '/' and is truncated on the way
+ * up. */
 static void take_path(struct hostmem *m, const struct hierarchy *h, const char *root, char *path) {
     char dir[PATH_BYTES];
 
@@ -90,14 +92,15 @@ static void take_path(struct hostmem *m, const struct hierarchy *h, const char *
     }
 }
 
-/* Whether "memory" is among names separated by commas. */
+/* True if "memory" is among names separated by commas. */
 static int has_memory(const char *names) {
     for (; *names; names += strcspn(names, ","), names += *names == ',')
         if (strcspn(names, ",") == 6 && memcmp(names, "memory", 6) == 0) return 1;
     return 0;
 }
 
-/* A line is "<number>:<controllers>:<path>"; version 2 has the number 0 and no controllers. */
+/* Reads /proc/self/cgroup. A line is "<number>:<controllers>:<path>"; version 2 has the number 0
+ * and no controllers. */
 static void read_groups(struct hostmem *m, const char *root) {
     char path[PATH_BYTES], line[PATH_BYTES];
     FILE *f;

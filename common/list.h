@@ -32,7 +32,7 @@ static inline void list_append(struct list *head, struct list *item) {
     head->prev = item;
 }
 
-/* Leaves the item a list of its own, so that removing it twice is harmless. */
+/* Removes the item and makes it a list of its own, so that removing it twice is harmless. */
 static inline void list_remove(struct list *item) {
     item->prev->next = item->next;
     item->next->prev = item->prev;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Log records on stderr. The levels are set once, before threads start, and only read afterwards;
- * a record is built on the stack and leaves in one write(2), so records of threads and of
- * processes that share a stderr never mix within a line. In a daemon the writer's thread does that.
+ * Log records on stderr. The levels are set once, before threads start, and only read afterwards. A
+ * record is built on the stack and written by one write(2), so that records of threads and of
+ * processes that share a stderr never mix within a line. In a daemon the writer's thread writes it.
  */
 #include "common/log.h"
 
@@ -24,7 +24,7 @@
 #define LOG_TOPICS 32
 #define LOG_TOPIC_BYTES 24
 #define LOG_LINE_BYTES LOG_WRITER_RECORD_BYTES
-#define LOG_PATIENCE_NS 500000000u /* of the end of a process for its log's reader */
+#define LOG_PATIENCE_NS 500000000u /* time that a process's end waits for the reader of its log */
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
@@ -34,10 +34,10 @@ static struct {
 } topics[LOG_TOPICS];
 static int topic_count;
 static int default_level = LOG_WARN;
-static int highest_level = LOG_WARN; /* of any topic: most calls are settled by this alone */
+static int highest_level = LOG_WARN; /* of any topic: decides most calls */
 static bool limited;                 /* set by log_background, before other threads start */
 
-/* LOG_NONE - 1 when the text names no level. */
+/* Returns LOG_NONE - 1 if the text names no level. */
 static int parse_level(const char *text, size_t bytes) {
     for (int i = 0; i < (int)(sizeof(level_names) / sizeof(level_names[0])); i++) {
         if (strlen(level_names[i]) == bytes && !strncmp(text, level_names[i], bytes)) return i;
@@ -61,7 +61,7 @@ static bool set_topic(const char *name, size_t bytes, int level) {
     return true;
 }
 
-/* "level" or "topic:level"; false when it is neither or no topic is free. */
+/* Parses "level" or "topic:level". Returns false if it is neither or no topic is free. */
 static bool parse_item(const char *item, size_t bytes) {
     const char *colon = memchr(item, ':', bytes);
     size_t skip = colon ? (size_t)(colon - item) + 1 : 0;
@@ -72,7 +72,7 @@ static bool parse_item(const char *item, size_t bytes) {
     return true;
 }
 
-/* The first item that could not be understood, or NULL. */
+/* Returns the first item that could not be parsed, or NULL. */
 static const char *parse(const char *spec) {
     const char *bad = NULL;
     while (spec && *spec) {
@@ -114,8 +114,8 @@ static int put_prefix(char *line, size_t cap, const char *topic, enum log_level 
     return (int)n;
 }
 
-/* Ends the record with the number of those that were left out before it, and with its newline,
- * which takes the place of the terminator. `n`: bytes that it wanted. */
+/* Ends the record with the number of suppressed records before it and with its newline, which
+ * replaces the terminator. `n`: length that the record needed. */
 static size_t finish_line(char *line, size_t start, size_t n, uint64_t suppressed) {
     char tail[40] = "";
     size_t tail_bytes = 0, room;
@@ -126,7 +126,7 @@ static size_t finish_line(char *line, size_t start, size_t n, uint64_t suppresse
         n = room;
         memcpy(line + n - 3, "...", 3);
     }
-    /* Names of jobs and kernels come from clients: none of them may forge a second record. */
+    /* Names of jobs and kernels come from clients. None of them may forge a second record. */
     utf8_clean(line + start, n - start);
     memcpy(line + n, tail, tail_bytes);
     line[n + tail_bytes] = '\n';
@@ -196,7 +196,7 @@ void log_each(const char *topic, enum log_level level, const char *fmt, ...) {
 
 /* ---- in a daemon ----------------------------------------------------------------------------- */
 
-/* The format stands for the kind, without what would end the quotes around it. */
+/* Reports suppressed records. The format represents the kind; its double quotes are replaced. */
 static void say_suppressed(const char *topic, const char *fmt, uint64_t suppressed) {
     char kind[64];
     snprintf(kind, sizeof(kind), "%s", fmt);

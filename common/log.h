@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One line a record: `<time> <level> <topic> key=value ...` on stderr. Topics have levels, set by
+ * One line per record: `<time> <level> <topic> key=value ...` on stderr. Topics have levels, set by
  * SALUS_LOG ("info", "sched:debug,ring:warn"). Thread-safe; each record is one write(2). Preserves
  * errno. The daemons default to info; the shim calls log_init("error") so that it stays silent.
  *
- * A daemon calls log_background: from then on no record waits for its reader, what finds no room is
- * dropped and counted, and of each kind (topic and format) but those of level debug one a second is
- * written, with the number of those that were suppressed. log_burst is for records of which many
- * clients cause one each: LOG_BURST of a kind at once, four a second on the average. log_each is
- * for records that no client can provoke and of which every one counts.
+ * A daemon calls log_background. From then on no record waits for its reader: records that do not
+ * fit the buffer are dropped and counted. At most one record a second of each kind (topic and
+ * format) is written, with the number of suppressed ones; level debug is not limited. log_burst is
+ * for records that many clients cause once each: LOG_BURST of a kind at once, four a second on
+ * average. log_each is for records that no client can provoke and that must all be written.
  */
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
@@ -17,20 +17,20 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_NONE = -1 };
 
-/* Parses `fallback` and then the environment's SALUS_LOG over it. Call once before threads start.
- */
+/* Parses `fallback`, then SALUS_LOG from the environment over it. Call once before threads
+ * start. */
 void log_init(const char *fallback);
 
-/* Records are written by a thread from now on, and limited. 0 or -errno; then all stays as it was.
- */
+/* From now on a thread writes records, and their rate is limited. Returns 0 or -errno; after an
+ * error nothing has changed. */
 int log_background(void);
-/* Before the process ends: waits a little for what is not written yet. */
+/* Call before the process ends: waits briefly for records that are not written yet. */
 void log_finish(void);
 
-/* 1 when a record of this topic and level would be written. */
+/* Returns 1 if a record of this topic and level would be written. */
 int log_on(const char *topic, enum log_level level);
 
-/* `topic` and `fmt` are literals. */
+/* `topic` and `fmt` must be literals. */
 void log_write(const char *topic, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void log_burst(const char *topic, enum log_level level, const char *fmt, ...)

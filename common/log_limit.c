@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An open-addressed table that only grows: kinds are places in the program's text.
+ * An open-addressed table that only grows: kinds are log statements in the program's text.
  */
 #include "common/log_limit.h"
 
@@ -10,13 +10,13 @@
 
 #define LIMIT_KINDS 256u /* more than twice as many as the daemons have */
 #define LIMIT_NS 1000000000u
-#define LIMIT_BURST_NS (LIMIT_NS / 4) /* of kinds that come in bursts */
+#define LIMIT_BURST_NS (LIMIT_NS / 4) /* for kinds that come in bursts */
 
 struct kind {
-    const char *topic, *fmt; /* NULL: the place is free */
-    uint64_t last_ns;        /* when one was written */
-    uint64_t due_ns;         /* when the next would come, were they spread evenly */
-    uint64_t suppressed;     /* since then */
+    const char *topic, *fmt; /* NULL: the entry is free */
+    uint64_t last_ns;        /* time at which one was written */
+    uint64_t due_ns;         /* time of the next if they were spread evenly */
+    uint64_t suppressed;     /* since the last one written */
 };
 
 static struct {
@@ -24,7 +24,7 @@ static struct {
     struct kind kinds[LIMIT_KINDS];
 } limit = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The kind's place, or a free one for it, or NULL. */
+/* Returns the kind's entry, or a free one for it, or NULL. */
 static struct kind *find(const char *topic, const char *fmt) {
     size_t home = (uintptr_t)fmt / 8 * 31;
 
@@ -59,7 +59,7 @@ bool log_limit_pass(const char *topic, const char *fmt, unsigned burst, uint64_t
     return pass;
 }
 
-/* Takes the next kind, from place *i on, that is to be reported. */
+/* Takes the next kind that must be reported, from index *i on. */
 static bool take_silent(uint64_t now_ns, bool all, unsigned *i, struct kind *out) {
     bool found = false;
 

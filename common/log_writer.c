@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Not O_NONBLOCK: stderr's file description is shared with other processes, and a terminal's with
- * the user's own programs.
+ * stderr is not made O_NONBLOCK: its file description is shared with other processes, and a
+ * terminal's with the user's own programs.
  */
 #include "common/log_writer.h"
 
@@ -24,7 +24,7 @@ static struct {
     size_t (*drops)(char *line, uint64_t count);
     char *bytes; /* a ring of records; NULL: there is no thread */
     size_t start, used;
-    uint64_t dropped; /* not said yet */
+    uint64_t dropped; /* not reported yet */
     bool stop, done;
 } writer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -33,7 +33,7 @@ static bool write_record(const char *record, size_t bytes) {
 
     do {
         n = write(STDERR_FILENO, record, bytes);
-        if (n < 0 && errno == EAGAIN) { /* somebody else made it non-blocking */
+        if (n < 0 && errno == EAGAIN) { /* another process made it non-blocking */
             struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
 
             poll(&p, 1, 1000);
@@ -42,7 +42,8 @@ static bool write_record(const char *record, size_t bytes) {
     return n == (ssize_t)bytes;
 }
 
-/* Copies the oldest record out and returns its length; it stays in the ring until it is written. */
+/* Copies the oldest record out and returns its length. The record stays in the ring until it is
+ * written. */
 static size_t oldest(char *record) {
     size_t n = 0;
 
@@ -52,7 +53,7 @@ static size_t oldest(char *record) {
     return n;
 }
 
-/* With the lock, which is let go of while the record is written. */
+/* Called with the lock, which is released while the record is written. */
 static void write_oldest(void) {
     char record[LOG_WRITER_RECORD_BYTES];
     size_t n = oldest(record);
@@ -121,7 +122,7 @@ static int start_thread(void) {
     pthread_cond_init(&writer.ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the others */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* other threads handle signals */
     err = pthread_create(&writer.thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A binary heap of numbers (jobs, registers), the first of an order on top. Keys are the caller's:
- * `before` says which of two goes first; it is inlined where it is named, so that it costs what a
- * comparison written in place does. The caller gives the room, and `place` where numbers are
+ * A binary heap of numbers (jobs, registers), with the first of an order on top. The caller owns
+ * the keys. `before` says which of two numbers goes first; it is inlined, so that it costs as much
+ * as a comparison written in place. The caller provides the memory, and `place` if numbers are
  * removed from the middle or change their keys.
  */
 #ifndef COMMON_MINHEAP_H
@@ -16,7 +16,7 @@
 struct minheap {
     uint32_t *items; /* items[0]: the first */
     uint32_t count;
-    uint32_t *place; /* number -> where it is in `items`, or MINHEAP_NONE; NULL: not kept */
+    uint32_t *place; /* number -> index in `items`, or MINHEAP_NONE; NULL: not maintained */
 };
 
 typedef bool minheap_before_fn(const void *keys, uint32_t a, uint32_t b);
@@ -28,7 +28,7 @@ MINHEAP_INLINE void minheap_set(struct minheap *h, uint32_t at, uint32_t item) {
     if (h->place) h->place[item] = at;
 }
 
-/* Whatever is at `at` goes where its key belongs. */
+/* Moves the item at `at` to where its key belongs. */
 MINHEAP_INLINE void minheap_settle(struct minheap *h, uint32_t at, minheap_before_fn *before,
                                    const void *keys) {
     uint32_t item = h->items[at];
@@ -42,13 +42,13 @@ MINHEAP_INLINE void minheap_settle(struct minheap *h, uint32_t at, minheap_befor
     minheap_set(h, at, item);
 }
 
-/* Puts it last, to be settled from there: where it is. It must not be there. */
+/* Appends a number that is not in the heap, and returns its index, for minheap_settle. */
 MINHEAP_INLINE uint32_t minheap_append(struct minheap *h, uint32_t item) {
     minheap_set(h, h->count, item);
     return h->count++;
 }
 
-/* Takes out what is at `at`. True: the last one is there now, to be settled. */
+/* Removes the item at `at`. Returns true if the last item has replaced it and must be settled. */
 MINHEAP_INLINE bool minheap_cut(struct minheap *h, uint32_t at) {
     if (h->place) h->place[h->items[at]] = MINHEAP_NONE;
     if (at == --h->count) return false;
@@ -56,7 +56,7 @@ MINHEAP_INLINE bool minheap_cut(struct minheap *h, uint32_t at) {
     return true;
 }
 
-/* It must not be there. */
+/* Adds a number that is not in the heap. */
 MINHEAP_INLINE void minheap_add(struct minheap *h, uint32_t item, minheap_before_fn *before,
                                 const void *keys) {
     minheap_settle(h, minheap_append(h, item), before, keys);
@@ -67,7 +67,7 @@ MINHEAP_INLINE void minheap_remove(struct minheap *h, uint32_t at, minheap_befor
     if (minheap_cut(h, at)) minheap_settle(h, at, before, keys);
 }
 
-/* The first, which leaves; there must be one. */
+/* Removes and returns the first item; the heap must not be empty. */
 MINHEAP_INLINE uint32_t minheap_take(struct minheap *h, minheap_before_fn *before,
                                      const void *keys) {
     uint32_t first = h->items[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is to be seen is mapped elsewhere first, where it may fail, and then moved: that is one
- * system call, which takes the old pages away under the lock that page faults need.
+ * The new mapping is made elsewhere first, where it may fail, and then moved into place. The move
+ * is one system call, which replaces the old pages under the lock that page faults need.
  */
 #include "common/remap.h"
 
@@ -37,7 +37,7 @@ int remap_file(uint64_t addr, uint64_t bytes, int fd, uint64_t offset) {
     return move(addr, bytes, p);
 }
 
-/* Of a shared mapping an old size of 0 is a second one beside it. */
+/* For a shared mapping, mremap with an old size of 0 makes a second mapping. */
 int remap_alias(uint64_t addr, uint64_t bytes, uint64_t from) {
     return move(addr, bytes, mremap(at(from), 0, bytes, MREMAP_MAYMOVE));
 }
@@ -50,6 +50,7 @@ int remap_fill(uint64_t addr, uint64_t bytes, int fd, uint64_t offset) {
         keep_private(p, bytes);
         return 0;
     }
-    munmap(p, bytes); /* a kernel before 4.17 takes the address as a hint: something is there */
+    /* a Linux kernel before 4.17 takes the address as a hint: the place is taken */
+    munmap(p, bytes);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hash -> slots.
+ * A hash map from hashes to slots.
  */
 #include "common/slotmap.h"
 
@@ -64,7 +64,8 @@ void slotmap_remove(struct slotmap *map, uint64_t hash, uint32_t slot) {
     map->entries[hole].slot = SLOTMAP_NONE;
 }
 
-/* The halves of a product of 64 by 64 bits, folded: every bit of both reaches every bit of it. */
+/* Multiplies 64 by 64 bits and folds the halves of the product, so that every input bit affects
+ * every output bit. */
 static uint64_t fold(uint64_t a, uint64_t b) {
     unsigned __int128 product = (unsigned __int128)a * b;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hash -> slots of somebody's table: open addressing with linear probing, at most half full,
- * entries moved back on removal so that nothing degrades with churn. It holds no keys: several
- * slots may have one hash, and the caller compares. Keys that a stranger chooses need a hash with a
- * secret. The caller serialises.
+ * Maps hashes to slots of the caller's table. Open addressing with linear probing, at most half
+ * full; entries move back on removal, so that nothing degrades over time. The map holds no keys:
+ * several slots may have one hash, and the caller compares. Keys that a stranger chooses need a
+ * hash with a secret. The caller serialises calls.
  */
 #ifndef COMMON_SLOTMAP_H
 #define COMMON_SLOTMAP_H
@@ -21,23 +21,23 @@ struct slotmap {
     uint32_t mask, count;
 };
 
-/* Where a search stands. */
+/* State of a search. */
 struct slotmap_walk {
     uint32_t tag, at;
 };
 
-/* An empty map is one of zeroes. Room for `count` slots in all: 0, or -ENOMEM, the map unchanged.
- */
+/* Makes space for `count` slots in total. Returns 0, or -ENOMEM with the map unchanged. A zeroed
+ * struct is an empty map. */
 int slotmap_reserve(struct slotmap *map, uint32_t count);
 void slotmap_finish(struct slotmap *map);
 
-/* What is kept of a hash: all of one below 2^32. */
+/* The part of a hash that is stored: all of a hash below 2^32. */
 static inline uint32_t slotmap_tag(uint64_t hash) {
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* The slots whose hash may be this one, one a call, then SLOTMAP_NONE. Adding and removing ends the
- * walk. */
+/* slotmap_next returns the slots whose hash may be this one, one per call, then SLOTMAP_NONE.
+ * Adding and removing ends the search. */
 static inline struct slotmap_walk slotmap_walk(const struct slotmap *map, uint64_t hash) {
     return (struct slotmap_walk){slotmap_tag(hash), slotmap_tag(hash) & map->mask};
 }
@@ -52,20 +52,21 @@ static inline uint32_t slotmap_next(const struct slotmap *map, struct slotmap_wa
     return entries[at].slot;
 }
 
-/* Entries, used or not. */
+/* Number of entries, used or not. */
 static inline uint32_t slotmap_size(const struct slotmap *map) {
     return map->mask ? map->mask + 1 : 0;
 }
 
-/* Room must be reserved. */
+/* The caller must have reserved space. */
 void slotmap_add(struct slotmap *map, uint64_t hash, uint32_t slot);
-/* It must be there. */
+/* The slot must be in the map. */
 void slotmap_remove(struct slotmap *map, uint64_t hash, uint32_t slot);
 
-/* A hash of `count` words that nobody can aim at who does not know the seed. */
+/* A hash of `count` words. Without the seed nobody can construct collisions. */
 uint64_t slotmap_hash(const uint64_t *words, uint32_t count, uint64_t seed);
 
-/* The same of one word, where each launch comes by: one product by a secret, its halves folded. */
+/* The same for one word, on the path of every launch: one product with a secret, with its halves
+ * folded. */
 static inline uint64_t slotmap_hash_word(uint64_t word, uint64_t seed) {
     unsigned __int128 product =
         (unsigned __int128)(word ^ seed) * (seed * 0xd1342543de82ef95ull | 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reason of an earlier failure is lost where all that came after it could be written.
+ * The error number of an earlier failure is lost if all later output could be written.
  */
 #include "common/standard_output.h"
 

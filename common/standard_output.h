@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Standard output that must not fail in silence: a full disk, a reader that is gone.
+ * Standard output that must not fail silently: a full disk, a reader that has exited.
  */
 #ifndef COMMON_STANDARD_OUTPUT_H
 #define COMMON_STANDARD_OUTPUT_H
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Writes what is buffered. False if this, or an earlier write, failed: then `err` has got a line
- * that says so, and the failure is forgotten, so that it is said once. */
+/* Flushes the buffer. Returns false if this or an earlier write failed; then it writes a line about
+ * it to `err` and clears the failure, so that it is reported once. */
 bool standard_output_flush(FILE *out, FILE *err, const char *program);
 
 #endif

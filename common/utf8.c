@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes of a sequence by its first; 0: none begins so. */
+/* Length of a sequence by its first byte; 0: no sequence begins with it. */
 static size_t length_of(unsigned char first) {
     if (first < 0x80) return 1;
     if (first >= 0xc2 && first <= 0xdf) return 2;

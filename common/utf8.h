@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Text from elsewhere, made fit to be read: by people, by terminals, and by programs that take
- * nothing but UTF-8. Pure.
+ * Makes foreign text fit for users, for terminals, and for programs that accept only UTF-8. Pure.
  */
 #ifndef COMMON_UTF8_H
 #define COMMON_UTF8_H
 
 #include <stddef.h>
 
-/* The bytes of the character at `text`, of which there are `bytes`; 0: it is no UTF-8, or controls
- * the output (C0, DEL, C1, and the separators of lines and paragraphs). */
+/* Returns the length of the character at `text`, of which there are `bytes`. Returns 0 if it is not
+ * UTF-8, or is a control character (C0, DEL, C1, and the separators of lines and paragraphs). */
 size_t utf8_shown(const char *text, size_t bytes);
 
 /* Replaces each byte that belongs to no such character by a question mark. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments of a command, from the first to the last.
+ * Parses the arguments of a command, from the first to the last.
  */
 #include "common/text/args.h"
 

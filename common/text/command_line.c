@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From /proc, where that is mounted.
+ * Reads command lines from /proc, where that is mounted.
  */
 #include "common/text/command_line.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows of fields; each field is copied, without its quotes and with a NUL, into `row`.
+ * Parses rows of fields. Each field is copied, without its quotes and with a NUL, into `row`.
  */
 #include "common/text/csv.h"
 
@@ -26,7 +26,7 @@ static int bad(struct csv *c, const char *why) {
     return -EINVAL;
 }
 
-/* Past a line's end, if one is here; both forms of it. */
+/* Skips a line end of either form. Returns false if there is none. */
 static bool take_end(struct csv *c) {
     if (c->end - c->at >= 2 && c->at[0] == '\r' && c->at[1] == '\n') c->at++;
     if (c->at == c->end || *c->at != '\n') return false;
@@ -60,7 +60,7 @@ static int take_quoted(struct csv *c) {
         if (c->at == c->end) return bad(c, "a quote is never closed");
         c->at++;
         if (c->at == c->end || *c->at != '"') break;
-        buf_append(&c->row, c->at++, 1); /* a doubled one stands for itself */
+        buf_append(&c->row, c->at++, 1); /* a doubled quote stands for one */
     }
     return ends(c) || *c->at == ',' ? 0 : bad(c, "something follows a closing quote");
 }

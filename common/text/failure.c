@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One statement for both, where a check ends.
+ * Sets the reason and returns the error in one statement, where a check ends.
  */
 #include "common/text/failure.h"
 

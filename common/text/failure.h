@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* Prints the reason into `why`, cut to fit; returns `err`. */
+/* Prints the reason into `why`, truncated to fit; returns `err`. */
 int failure(int err, char *why, size_t cap, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * No blanks, no signs, no other base.
+ * Numbers have no blanks, no signs and no other base.
  */
 #include "common/text/scan.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading a word from its beginning: what is not as it must be ends the reading for good, so that a
- * caller looks once, at the end. Pure.
+ * Reads a word from its beginning. The first error ends reading for good, so that a caller checks
+ * once, at the end. Pure.
  */
 #ifndef COMMON_TEXT_SCAN_H
 #define COMMON_TEXT_SCAN_H
@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 struct scan {
-    const char *at; /* the rest; NULL once something was not as it must be */
+    const char *at; /* the rest; NULL after an error */
 };
 
-/* Takes the digits that are next. 0 and an end of the reading where there are none, or their number
- * is more than `most`. */
+/* Takes the digits that are next. Returns 0 and sets the error if there are none, or their number
+ * exceeds `most`. */
 uint64_t scan_number(struct scan *in, uint64_t most);
 
-/* True, and it is taken, when the next character is this one. */
+/* Takes the next character if it is `c`. Returns true if it was. */
 bool scan_char(struct scan *in, char c);
 
 #endif

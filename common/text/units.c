@@ -57,7 +57,7 @@ static int parse_digits(const char **at, uint64_t *value) {
     return 0;
 }
 
-/* "2.5%": one digit behind the point is a thousandth. */
+/* Parses a percentage as thousandths: "2.5%" with at most one digit after the point. */
 static int parse_part(const char *p, uint64_t value, uint64_t *out) {
     unsigned tenth = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list that lacks one word would be another command: `full` is sticky.
+ * A list without one of its words would be another command, so `full` is sticky.
  */
 #include "common/text/word_list.h"
 

@@ -16,14 +16,14 @@ struct word_list {
 };
 
 #define WORD_LIST_OF(array) word_list_of(array, (int)(sizeof(array) / sizeof((array)[0])))
-/* Empty. `cap` is at least 1. */
+/* Returns an empty list. `cap` is at least 1. */
 struct word_list word_list_of(char **words, int cap);
 
-/* Appends a word, which exec does not write to. A word without room is left out, as are all behind
- * it. */
+/* Appends a word, which exec does not write to. A word that does not fit is left out, and so are
+ * all later ones. */
 void word_list_add(struct word_list *l, const char *word);
 
-/* 0, or -E2BIG: a word was left out, and nothing may be run with the rest. */
+/* Returns 0, or -E2BIG: a word was left out, and the rest must not be run. */
 int word_list_check(const struct word_list *l);
 
 #endif

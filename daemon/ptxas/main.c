@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-ptxas.
+ * The program salus-ptxas.
  */
 #include <stdio.h>
 

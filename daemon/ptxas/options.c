@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An option has a long name and mostly a short one, with one dash or two; its value follows behind
- * '=' or as the next argument, that of -O also at once.
+ * Parses options. An option has a long name and mostly a short one, with one dash or two. Its value
+ * follows after '=' or as the next argument; the value of -O may also follow directly.
  */
 #include "daemon/ptxas/options.h"
 
@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_OUTPUT "elf.o" /* as ptxas calls it */
+#define DEFAULT_OUTPUT "elf.o" /* ptxas's default */
 
 enum kind {
-    FLAG,   /* of machine code that is not made here: nothing to do */
+    FLAG,   /* concerns machine code, which is not made here: ignored */
     VALUE,  /* the same, with a value */
-    REFUSED /* would make another file than one image */
+    REFUSED /* would produce something other than one image */
 };
 
 enum own { NONE, INPUT_TEXT, OUTPUT, GPU, VERBOSE, VERSION, HELP };
@@ -66,7 +66,7 @@ static bool is(const char *arg, size_t bytes, const char *name) {
     return strlen(name) == bytes && memcmp(arg, name, bytes) == 0;
 }
 
-/* -O3, and else the name up to its '='. */
+/* Finds -O3, or else the option by its name up to '='. */
 static const struct option *find(const char *arg, const char **value) {
     size_t n = strcspn(arg, "=");
 
@@ -90,7 +90,7 @@ static void keep(struct options *o, enum own own, const char *value) {
     }
 }
 
-/* How many arguments the option took. */
+/* Takes an option. Returns how many arguments it took. */
 static int take(struct options *o, char **argv, char *why, size_t why_bytes) {
     const char *value;
     const struct option *option = find(argv[0] + strspn(argv[0], "-"), &value);

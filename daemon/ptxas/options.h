@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The command line of ptxas, as far as compilers of frameworks write it. Pure.
+ * The command line of ptxas, as far as compilers of frameworks use it. Pure.
  */
 #ifndef DAEMON_PTXAS_OPTIONS_H
 #define DAEMON_PTXAS_OPTIONS_H
@@ -8,15 +8,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Texts are the caller's argv; NULL: not given. */
+/* Texts point into the caller's argv; NULL: not given. */
 struct options {
-    const char *input, *text; /* a file, or PTX itself: one of the two */
+    const char *input, *text; /* exactly one is set: a file, or the PTX itself */
     const char *output;
     const char *gpu; /* "sm_90a" */
     bool verbose, version, help;
 };
 
-/* 0, or -EINVAL with the reason in `why`. */
+/* Returns 0, or -EINVAL with the reason in `why`. */
 int options_parse(struct options *o, char **argv, char *why, size_t why_bytes);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Drivers tell PTX from machine code by what they find, and take its end to be a NUL: so has the
- * output one. Texts that compilers look for in the answers are ptxas' own.
+ * The program's main part. Drivers distinguish PTX from machine code by its contents, and expect a
+ * NUL at its end, so the output has one. Texts that compilers look for in the answers are ptxas's
+ * own.
  */
 #include "daemon/ptxas/ptxas.h"
 
@@ -27,7 +28,8 @@ static int fatal(FILE *log, const char *what, const char *more) {
     return 1;
 }
 
-/* Release 13.0 of the toolkit has PTX 9.0, and so on: compilers write what that one knows. */
+/* Release 13.0 of the toolkit has PTX 9.0, and so on. Compilers write what that version
+ * supports. */
 static void print_version(FILE *out) {
     fprintf(out,
             "salus-ptxas: hands PTX over to the software GPU of Salus\n"
@@ -70,7 +72,7 @@ static int write_file(const char *path, const struct buf *b) {
     return err;
 }
 
-/* Under another name first, where it is to be a file: who looks sees all of it. */
+/* Writes a file under another name first and renames it, so that readers never see a part. */
 static int write_whole(const char *path, const struct buf *b) {
     char part[PATH_MAX];
     int err;
@@ -86,8 +88,8 @@ static int write_whole(const char *path, const struct buf *b) {
 
 /* ---- PTX ------------------------------------------------------------------------------------- */
 
-/* Whether its version is newer than all that is known; *major and *minor are 0 where it has none.
- */
+/* True if the PTX's version is newer than the rules. *major and *minor are 0 if it has no
+ * version. */
 static bool too_new(const struct buf *b, unsigned *major, unsigned *minor) {
     const char *found = memmem(b->data, b->len, ".version", 8);
 
@@ -96,7 +98,7 @@ static bool too_new(const struct buf *b, unsigned *major, unsigned *minor) {
            *major * 10 + *minor > PTX_RULES_VERSION;
 }
 
-/* XLA finds out by an impossible version what the newest is that it may write. */
+/* Explains an error. XLA finds the newest supported version by trying an impossible one. */
 static int explain(FILE *log, const struct buf *b) {
     unsigned major, minor;
     char text[128];
@@ -107,7 +109,7 @@ static int explain(FILE *log, const struct buf *b) {
     return fatal(log, text, "");
 }
 
-/* `b` ends with a NUL. */
+/* Checks the PTX; `b` ends with a NUL. */
 static int check(FILE *log, const char *name, const struct buf *b) {
     struct ptx_module *m = NULL;
     char why[WHY_BYTES] = "";

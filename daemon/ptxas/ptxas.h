@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What stands in ptxas' place for programs on the software GPU: the image that it writes is its
- * input, once that has been found to be PTX.
+ * A replacement for ptxas for programs on the software GPU. The image that it writes is its input,
+ * after a check that the input is PTX.
  */
 #ifndef DAEMON_PTXAS_PTXAS_H
 #define DAEMON_PTXAS_PTXAS_H
 
 #include <stdio.h>
 
-/* The whole program: 0, or 1 after lines in `log` as ptxas has them. The output is there whole, or
- * as it was before. */
+/* Runs the program. Returns 0, or 1 after lines in `log` in ptxas's form. The output is complete,
+ * or unchanged after an error. */
 int ptxas_main(FILE *out, FILE *log, char **argv);
 
 #endif
