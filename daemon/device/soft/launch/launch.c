@@ -11,8 +11,8 @@
 #include "daemon/device/soft/launch/launch_memory.h"
 
 #define LAUNCH_MAX_FRAME_BYTES (512ll << 20)
-/* A frame holds registers that a device's compiler does not put on the stack; so frames may use
- * this many times the stack. */
+/* Frames hold registers that a device's compiler keeps off the stack. So they may take this many
+ * times the size of the stacks that the program asked for. */
 #define LAUNCH_DEEP_TIMES 4u
 #define LAUNCH_DEEP_BYTES (1ull << 30)
 
