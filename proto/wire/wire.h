@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What crosses a process boundary: the handshake messages, the layout of the shared pages, and the
- * records of the submission ring. Little-endian, fixed width, no pointers. Numbers are never
- * reused.
+ * Everything that crosses a process boundary: the handshake messages, the layout of the shared
+ * pages, and the records of the submission ring. Little-endian, fixed width, no pointers. Numbers
+ * are never reused.
  *
  * Sockets are SOCK_SEQPACKET: one struct is one message.
  *   client -> broker: wire_hello; broker -> client: wire_offer (+ fds) or a refusal;
  *   client -> broker: wire_answer; broker -> client: wire_welcome. Then wire_command and
- *   wire_file one way and wire_moved the other; and by closing it says that the other side is gone.
- *   anybody -> broker: wire_question; broker -> it: wire_view or a refusal, and the end.
+ *   wire_file from the client, wire_moved from the broker; closing ends the session.
+ *   any process -> broker: wire_question; broker -> it: wire_view or a refusal, and the end.
  *   `salusctl run` -> broker: wire_exit; broker -> it: the end.
  *   broker <-> worker: wire_worker_msg, kernel_wire_batch (kernel_wire.h), wire_part.
  */
@@ -30,39 +30,40 @@
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
-/* What a job asks for, and what is known of it: from SALUS_* variables, which `salusctl run` sets.
- * Zero: not said. */
+/* A job's request and properties, from SALUS_* variables, which `salusctl run` sets. Zero: not
+ * given. */
 struct wire_job {
     uint64_t persistent_bytes, ephemeral_bytes; /* with WIRE_JOB_RESERVED */
     uint16_t flags;
-    uint16_t capability; /* that the device reports to it: 90 for 9.0 */
+    uint16_t capability; /* compute capability that the device reports to the job: 90 for 9.0 */
     uint32_t weight;
     int32_t priority;
     uint32_t run;                     /* SALUS_RUN: the `salusctl run` that started it */
-    uint64_t iterations, duration_ns; /* that it will run in all */
-    uint64_t request_ns;              /* latency of a request of it alone */
+    uint64_t iterations, duration_ns; /* expected iterations and duration of the whole job */
+    uint64_t request_ns;              /* latency of a request when the job runs alone */
     uint64_t admit_timeout_ns;
-    uint64_t profile; /* names the program and its arguments: jobs with the same are alike */
+    uint64_t profile; /* hash of the program and its arguments: jobs with equal hashes are alike */
     char group[32];   /* jobs of one group of one user never share a lane */
-    /* Since 1.8: that its requests shall take no longer; 0: it has no such target. */
+    /* Latency target of its requests; 0: none. Since 1.8. */
     uint64_t slo_ns;
-    uint32_t slo_of; /* enum sched_slo_of: what of them */
+    uint32_t slo_of; /* enum sched_slo_of: the statistic that the target limits */
     uint32_t pad;
 };
 
 #define WIRE_JOB_RESERVED 1u /* persistent_bytes and ephemeral_bytes are given */
 #define WIRE_JOB_PAUSED 2u   /* broker -> worker */
 #define WIRE_JOB_NULL 4u     /* its kernels take time and compute nothing, from hello to its end */
-#define WIRE_JOB_SAVEPOINTS 8u /* its memory is saved at boundaries, to go back to. Since 1.8 */
+#define WIRE_JOB_SAVEPOINTS 8u /* its memory is saved at boundaries, for restarts. Since 1.8 */
 
 struct wire_hello {
     uint32_t magic;
     uint16_t major, minor;
-    uint64_t spec_hash;  /* of proto/driver.api; logged, never a reason to refuse */
-    int32_t pid;         /* as the client sees itself; the broker trusts SO_PEERCRED only */
-    uint32_t gpu;        /* that it asks for, SALUS_GPU + 1; 0: any. Since 1.5 */
-    char name[64];       /* what people call the job: SALUS_JOB_NAME, else its program or script */
-    struct wire_job job; /* before 1.8, and where it has no target of latency, it ends there */
+    uint64_t spec_hash; /* of proto/driver.api; logged, never a reason to refuse */
+    int32_t pid;        /* as the client sees itself; the broker trusts only SO_PEERCRED */
+    uint32_t gpu;       /* requested GPU, SALUS_GPU + 1; 0: any. Since 1.5 */
+    char name[64];      /* name of the job: SALUS_JOB_NAME, else its program or script */
+    /* before 1.8, and without a latency target, the message ends before slo_ns */
+    struct wire_job job;
 };
 
 #define WIRE_HELLO_BYTES_1_7 (offsetof(struct wire_hello, job) + offsetof(struct wire_job, slo_ns))
@@ -79,15 +80,15 @@ enum wire_fd {
 /* A pair of address windows, at the same addresses in the client and in the worker. */
 struct wire_windows {
     uint64_t dev_base;    /* device memory; PROT_NONE in the client */
-    uint64_t alloc_bytes; /* first part of it: addresses are the client's to choose */
+    uint64_t alloc_bytes; /* first part of it: the client chooses addresses */
     uint64_t
-        module_bytes;   /* the rest: addresses are the worker's (module variables, device heap) */
+        module_bytes;   /* the rest: the worker chooses addresses (module variables, device heap) */
     uint64_t host_base; /* pinned memory and staging, readable and writable on both sides */
     uint64_t host_bytes;
 };
 
-/* The last part of the host window is the worker's to give out: variables of modules that the
- * program declares __managed__, so that both sides reach them by name. Whole pages of 2 MiB. */
+/* The worker allocates the last part of the host window: variables of modules that the program
+ * declares __managed__, so that both sides reach them by name. Whole pages of 2 MiB. */
 #define WIRE_MANAGED_BYTES(host_bytes) ((host_bytes) / 64 & ~(uint64_t)0x1fffff)
 
 /* The alloc part of the device window is two windows (Salus, section 3.2.1): the first half for
@@ -96,38 +97,41 @@ struct wire_windows {
 #define WIRE_EPHEMERAL_OFFSET(alloc_bytes) ((alloc_bytes) / 2)
 
 #define WIRE_DEVICE_CODE 1u  /* it runs machine code */
-#define WIRE_DEVICE_HOST 2u  /* of the host window it sees what HOST_SHOW named */
-#define WIRE_DEVICE_PLAIN 4u /* kernels neither launch, change, nor decide about graphs of ours */
-/* Arrays are its own: ARRAY_MAKE says of each, and what kernels are given of a texture or surface
- * is what TEXTURE is answered with. Else an array is memory of the client's. */
+#define WIRE_DEVICE_HOST 2u  /* it sees only those parts of the host window that HOST_SHOW named */
+#define WIRE_DEVICE_PLAIN 4u /* kernels cannot launch, change or control graphs */
+/* The device lays out arrays itself: ARRAY_MAKE announces each, and the answer to TEXTURE is the
+ * handle that kernels get for a texture or surface. Otherwise an array is the client's memory. */
 #define WIRE_DEVICE_ARRAYS 8u
-#define WIRE_DEVICE_WHOLE 16u /* it is not split: STREAM_SHARE has no effect */
-/* Tensor maps are its own: TENSOR_MAP asks for each. Else they are as tensor_map.h says. */
+#define WIRE_DEVICE_WHOLE 16u /* it cannot be partitioned: STREAM_SHARE has no effect */
+/* The device makes tensor maps itself: TENSOR_MAP asks for each. Otherwise tensor_map.h defines
+ * them. */
 #define WIRE_DEVICE_MAPS 32u
-#define WIRE_DEVICE_CLUSTERS 64u /* CLUSTERS tells how many it holds; else occupancy does */
+#define WIRE_DEVICE_CLUSTERS 64u /* CLUSTERS returns how many it holds; else occupancy does */
 
-/* What the client needs to know about its device, once. */
+/* Properties of the client's device, sent once. */
 struct wire_device {
     char name[64];
     uint8_t uuid[16];
-    uint64_t memory_bytes;      /* what this job is shown as the device's total */
-    uint64_t granularity_bytes; /* of MEM_BACK */
+    uint64_t memory_bytes;      /* the device's total memory as shown to this job */
+    uint64_t granularity_bytes; /* granularity of MEM_BACK */
     uint32_t sm_count, cc_major, cc_minor;
     uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;
     uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
     uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
-    uint32_t library_capability; /* that NVIDIA's libraries are told: 130 for 13.0; 0: as others */
-    uint32_t flags;              /* WIRE_DEVICE_* */
-    uint32_t pci_domain, pci_bus, pci_slot; /* the description's, for who has none: NVML (1.5) */
-    uint32_t gpu;          /* its number with salusd; jobs see it as device 0. Since 1.5 */
-    uint32_t driver_index; /* what its driver calls it, + 1; 0: it has no driver. Since 1.6 */
+    /* capability for NVIDIA's libraries: 130 for 13.0; 0: as for other code */
+    uint32_t library_capability;
+    uint32_t flags; /* WIRE_DEVICE_* */
+    /* as in the description, for readers that have none: NVML (1.5) */
+    uint32_t pci_domain, pci_bus, pci_slot;
+    uint32_t gpu;          /* its number in salusd; jobs see it as device 0. Since 1.5 */
+    uint32_t driver_index; /* its driver's number for it, + 1; 0: no driver. Since 1.6 */
     uint32_t reserved;
 };
 
 struct wire_offer {
     uint32_t magic;
     uint16_t major, minor;
-    int32_t result; /* 0: an offer follows; < 0: refused, `text` says why */
+    int32_t result; /* 0: an offer follows; < 0: refused, `text` has the reason */
     uint32_t job_id;
     uint64_t spec_hash;
     struct wire_windows windows;
@@ -135,8 +139,8 @@ struct wire_offer {
     char text[256];
 };
 
-/* The client reserved both windows (1), or something of its own is in the way (0): try elsewhere.
- */
+/* accepted: 1: the client reserved both windows. 0: the client has other mappings there; the broker
+ * offers other addresses. */
 struct wire_answer {
     uint32_t magic;
     uint32_t accepted;
@@ -151,24 +155,24 @@ struct wire_welcome {
 /* ---- files, after the welcome ---------------------------------------------------------------- */
 
 #define WIRE_FILE_MAGIC 0x464c4153u /* "SALF" */
-#define WIRE_FILES 128u             /* of a job: numbers are below */
-#define WIRE_FILE_RANGES 2048u      /* of a job's host window that show files, at a time */
+#define WIRE_FILES 128u             /* files of a job; numbers are below this */
+#define WIRE_FILE_RANGES 2048u      /* ranges of a job's host window that show files, at a time */
 #define WIRE_FILE_PAGE 4096u
 
-/* client -> broker -> worker, with one descriptor: a memfd of the client's that cannot shrink is
- * `file` in its FILE_MAPs, until FILE_DROP. Answered in replies[reply], as a record with this
- * ticket would be; the next is read when this one is answered. (1.5) */
+/* client -> broker -> worker, with one descriptor: a memfd of the client that cannot shrink. It is
+ * `file` in later FILE_MAPs, until FILE_DROP. Answered in replies[reply], like a record with this
+ * ticket; the next message is read after the answer. (1.5) */
 struct wire_file {
     uint32_t magic;
-    uint32_t file; /* not in use; or a segment */
+    uint32_t file; /* an unused number, or a segment */
     uint32_t reply, pad;
     uint64_t ticket;
 };
 
-/* The same message with this magic: `file` is a segment of the client's, and the descriptor one end
- * of a pair of SOCK_SEQPACKET sockets. The other end is a descriptor of the segment, which is kept
- * until that end hangs up. Answered with wire_segment_reply; the client then sends
- * the key through this end, for whoever looks into the other, and closes it. (1.7) */
+/* The same message with this magic: `file` is a segment of the client, and the descriptor is one
+ * end of a pair of SOCK_SEQPACKET sockets. The other end serves as a descriptor of the segment: the
+ * segment is kept until that end hangs up. Answered with wire_segment_reply. The client then sends
+ * the key through its end, for readers of the other end, and closes it. (1.7) */
 #define WIRE_KEEP_MAGIC 0x4b4c4153u /* "SALK" */
 
 /* ---- another worker, after the welcome ---------------------------------------------------------
@@ -176,32 +180,32 @@ struct wire_file {
 
 #define WIRE_COMMAND_MAGIC 0x434c4153u /* "SALC" */
 #define WIRE_COMMAND_BYTES 256u
-/* The command line of a running client, for people; sent once. Since 1.9. */
+/* The command line of a running client, for display; sent once. Since 1.9. */
 struct wire_command {
     uint32_t magic, pad;
     char text[WIRE_COMMAND_BYTES]; /* ends with a NUL */
 };
 
 #define WIRE_EXIT_MAGIC 0x584c4153u /* "SALX" */
-/* `salusctl run` says, instead of a hello, how the command ended that it started: what the history
- * tells of the jobs of this run, if they are of the same user. Nothing comes back but the end of
- * the connection. Since 1.9. */
+/* Sent by `salusctl run` instead of a hello: how the command that it started has ended. The history
+ * shows this for the jobs of this run, if they belong to the same user. The broker only closes the
+ * connection. Since 1.9. */
 struct wire_exit {
     uint32_t magic; /* WIRE_EXIT_MAGIC */
     uint16_t major, minor;
     uint32_t run; /* SALUS_RUN */
     uint16_t status;
-    uint16_t signal; /* 0: it ended with the exit status */
+    uint16_t signal; /* 0: the command ended with an exit status */
 };
 
 #define WIRE_MOVED_MAGIC 0x4d4c4153u /* "SALM" */
 
-/* broker -> client, with one descriptor: the completion memfd of the worker that has the job from
- * now on. It goes where the one before it was; all that stood there stands in it. Sent before
- * wire_submission.moved says the same number, and only to who said 1.6 or later in his hello. */
+/* broker -> client, with one descriptor: the completion memfd of the worker that now has the job.
+ * It replaces the previous one at the same address, and has the same contents. Sent before
+ * wire_submission.moved has the same number, and only to clients whose hello says 1.6 or later. */
 struct wire_moved {
     uint32_t magic;
-    uint32_t number; /* 1 for the first, then one more each time */
+    uint32_t number; /* 1 for the first, then increasing by one */
 };
 
 /* ---- questions, instead of a hello --------------------------------------------------------------
@@ -209,13 +213,13 @@ struct wire_moved {
 
 #define WIRE_QUESTION_MAGIC 0x3f4c4153u /* "SAL?" */
 
-/* What of a GPU is there for whoever asks: of that of his process's job, else of the one that he
- * asks for, else of the first; it makes no job of him. Refused, it is answered by a wire_offer with
- * a negative result, as a hello is. */
+/* Asks for the state of a GPU without making the sender a job. The GPU is the one of its process's
+ * job, else the one that it names, else the first. A refusal is a wire_offer with a negative
+ * result, as for a hello. */
 struct wire_question {
-    uint32_t magic; /* WIRE_QUESTION_MAGIC, also the answer's */
+    uint32_t magic; /* WIRE_QUESTION_MAGIC, also in the answer */
     uint16_t major, minor;
-    uint32_t gpu;      /* as a hello's. Since 1.5 */
+    uint32_t gpu;      /* as in wire_hello. Since 1.5 */
     uint32_t reserved; /* 0 */
 };
 
@@ -228,15 +232,16 @@ struct wire_process {
 
 #define WIRE_VIEW_PROCESSES 512u
 
-/* Memory is what the asking process's own job can have or, where it has none, what a new job of its
- * user could. The share of time is that of the job or, where it has none, of all the user's. */
+/* State of the GPU. Memory is what the asking process's job can have; without a job, what a new job
+ * of its user could have. The share of time is the job's; without a job, that of all jobs of the
+ * user. */
 struct wire_view {
     uint32_t magic;
     uint16_t major, minor;
     struct wire_device device; /* as for a job of this user */
-    uint64_t used_bytes;       /* of device.memory_bytes: all that the asker cannot have any more */
-    uint64_t sampled_us; /* CLOCK_REALTIME: end of the time that busy_permille is about; 0: none */
-    uint32_t busy_permille; /* share of the device's time, over the second or so before that */
+    uint64_t used_bytes;       /* part of device.memory_bytes that the asker cannot have */
+    uint64_t sampled_us;       /* CLOCK_REALTIME: end of the interval of busy_permille; 0: none */
+    uint32_t busy_permille;    /* share of the device's time over about a second */
     uint32_t process_count;
     struct wire_process processes[WIRE_VIEW_PROCESSES]; /* process_count of them are sent */
 };
@@ -244,58 +249,69 @@ struct wire_view {
 /* ---- broker <-> worker ----------------------------------------------------------------------- */
 
 enum wire_worker_kind {
-    WIRE_READY = 1,    /* worker -> broker: device opened; `device`, `result`, `text`, `flags`, fds
-                          board and, where the device's memory outlives it, that memory */
-    WIRE_ATTACH = 2,   /* broker -> worker: job, windows, fds submission, host, doorbell; `flags` */
-    WIRE_ATTACHED = 3, /* worker -> broker: job, result (-EEXIST: windows collide), fds completion
-                          and, where the job could outlive the worker, its estate */
-    WIRE_DETACH = 4,   /* broker -> worker: the client is gone; cancel, drop, free. `result`: what
-                          it was told, 0 when it went by itself */
-    WIRE_DETACHED = 5, /* worker -> broker: its memory is back */
-    WIRE_BEAT = 6,     /* worker -> broker, every second: its loop runs */
-    WIRE_EXPELLED = 7, /* worker -> broker: job broke the protocol; end it; `text` says why */
-    WIRE_SET_JOB = 8,  /* broker -> worker: `job` of job_id is now this; answered */
+    /* worker -> broker: device opened; `device`, `result`, `text`, `flags`, fds board and, if the
+     * device's memory outlives the worker, that memory */
+    WIRE_READY = 1,
+    WIRE_ATTACH = 2, /* broker -> worker: job, windows, fds submission, host, doorbell; `flags` */
+    /* worker -> broker: job, result (-EEXIST: windows collide), fds completion and, if the job
+     * could outlive the worker, its estate */
+    WIRE_ATTACHED = 3,
+    /* broker -> worker: the client is gone; cancel, drop, free. `result`: the error that the client
+     * was told, or 0 if it left by itself */
+    WIRE_DETACH = 4,
+    WIRE_DETACHED = 5, /* worker -> broker: its memory has been freed */
+    WIRE_BEAT = 6,     /* worker -> broker, every second: the worker's loop runs */
+    WIRE_EXPELLED = 7, /* worker -> broker: job broke the protocol; end it; `text` has the reason */
+    WIRE_SET_JOB = 8,  /* broker -> worker: `job` replaces the properties of job_id; answered */
     WIRE_SET_POLICY = 9, /* broker -> worker: `policy`; answered */
     WIRE_DID = 10,       /* worker -> broker: answer to a SET, in their order; result, text */
-    WIRE_REFUSED = 11,   /* worker -> broker: job will not be admitted; `text` says why */
-    WIRE_PROFILES = 12,  /* worker -> broker: a kernel_wire_batch (kernel_wire.h) of what it learned
-                            of kernels */
-    WIRE_KERNELS = 13, /* broker -> worker: what is known of kernels, fd a memfd of kernel_wire.h */
-    WIRE_FORGET = 14,  /* broker -> worker: profiles of `uid` (all: UINT32_MAX) named `text` (all:
-                          ""); `result`: the number to put into each WIRE_PROFILES from now on */
-    WIRE_LIMITS = 15,  /* broker -> worker: `limits` of `uid` from now on */
-    WIRE_EVENTS = 16,  /* broker -> worker: what the scheduler is told and does goes to fd for
-                          for_ns; without fd: so long from now on, 0: no longer */
-    WIRE_FILE = 17,    /* broker -> worker: `file` of job_id, fd; without: it could not be sent */
-    WIRE_FILED = 18,   /* worker -> broker: that was answered; job_id may send another */
-    WIRE_RESTORE = 19, /* broker -> worker: as ATTACH, of a job that an earlier worker had, at its
-                          very windows; fds submission, host, doorbell, completion of that worker,
-                          estate. Answered by ATTACHED, fd completion; its estate is the same */
-    WIRE_RESTORED = 20, /* broker -> worker, which reads no ring before: there are no more of them,
-                           or there were none. ATTACHes of others come afterwards */
-    WIRE_KEEP = 21,     /* broker -> worker: `file` of job_id is a segment, fd the end to watch; as
-                           WIRE_FILE, and answered by WIRE_FILED */
-    WIRE_PART = 22,     /* worker -> broker: a wire_part, also before READY */
-    WIRE_BROKE = 23,    /* worker -> broker: the device is lost (`result`), and so is the worker. A
-                           kernel of job_id did it, or 0: who did it is not known; `text` */
-    WIRE_BEGIN = 24,    /* broker -> worker: the client of job_id has accepted its windows */
-    WIRE_RESUMED = 25,  /* worker -> broker: job_id of a RESTORE has done again what it must, or
-                           `result`: its context ended over that, as its page says */
+    WIRE_REFUSED = 11,   /* worker -> broker: job cannot be admitted; `text` has the reason */
+    /* worker -> broker: a kernel_wire_batch (kernel_wire.h) of new kernel profiles */
+    WIRE_PROFILES = 12,
+    WIRE_KERNELS = 13, /* broker -> worker: known kernel profiles, fd a memfd of kernel_wire.h */
+    /* broker -> worker: drop profiles of `uid` (all: UINT32_MAX) named `text` (all: ""); `result`:
+     * the number to put into each WIRE_PROFILES from now on */
+    WIRE_FORGET = 14,
+    WIRE_LIMITS = 15, /* broker -> worker: `limits` of `uid` from now on */
+    /* broker -> worker: the scheduler's inputs and decisions go to fd for for_ns; without fd: for
+     * this much longer, 0: no longer */
+    WIRE_EVENTS = 16,
+    WIRE_FILE = 17,  /* broker -> worker: `file` of job_id, fd; without fd: it could not be sent */
+    WIRE_FILED = 18, /* worker -> broker: a WIRE_FILE was answered; job_id may send another */
+    /* broker -> worker: like ATTACH, for a job that an earlier worker had, at the same windows; fds
+     * submission, host, doorbell, completion of that worker, estate. Answered by ATTACHED, fd
+     * completion; its estate is the same */
+    WIRE_RESTORE = 19,
+    /* broker -> worker, which reads no ring before: no more RESTOREs come, or there were none.
+     * ATTACHes of other jobs come afterwards */
+    WIRE_RESTORED = 20,
+    /* broker -> worker: `file` of job_id is a segment, fd the end to watch; like WIRE_FILE, and
+     * answered by WIRE_FILED */
+    WIRE_KEEP = 21,
+    WIRE_PART = 22, /* worker -> broker: a wire_part, also before READY */
+    /* worker -> broker: the device is lost (`result`), and so is the worker. A kernel of job_id is
+     * the cause, or 0: unknown; `text` */
+    WIRE_BROKE = 23,
+    WIRE_BEGIN = 24, /* broker -> worker: the client of job_id has accepted its windows */
+    /* worker -> broker: job_id of a RESTORE has repeated its lost work; or `result`: its context
+     * ended while doing so, and its page says so */
+    WIRE_RESUMED = 25,
 };
 
-/* flags of WIRE_ATTACH: the client may yet want other windows, or say nothing: the job is not
+/* Flag of WIRE_ATTACH: the client may still want other windows, or not answer. The job is not
  * admitted before WIRE_BEGIN, and so holds no memory. */
 #define WIRE_ATTACH_HELD 1u
 
-/* flags of WIRE_READY: it goes on with the device memory that it was given, and what is in it. */
+/* Flag of WIRE_READY: the worker continues with the device memory that it was given, and its
+ * contents. */
 #define WIRE_READY_ADOPTED 1u
 
-/* The broker's own job, with which it tries a new worker before anybody else may: trial.h. */
+/* The broker's own job, by which it tests a new worker before others use it: trial.h. */
 #define WIRE_TRIAL_JOB 0xfffffffeu
 
-/* What the jobs of one user may have together; 0: no bound. */
+/* Limits on the jobs of one user together; 0: no limit. */
 struct wire_limits {
-    uint64_t device_bytes; /* granted to them and their lanes */
+    uint64_t device_bytes; /* granted to the jobs and their lanes */
     uint64_t operations;   /* accepted and not complete */
 };
 
@@ -311,16 +327,17 @@ struct wire_worker_msg {
     char name[64];
     char text[256];
     struct wire_job job;
-    uint32_t group; /* of job.group and uid, by the broker; 0: none */
-    uint32_t run;   /* jobs of one user that may wait for one another have the same; 0: none */
+    uint32_t group; /* number for job.group and uid, chosen by the broker; 0: none */
+    uint32_t run;   /* equal for jobs of one user that may wait for one another; 0: none */
     struct policy_config policy;
     struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
     uint64_t for_ns;           /* WIRE_EVENTS */
     struct wire_file file;     /* WIRE_FILE, WIRE_KEEP */
 };
 
-/* worker -> broker, with one descriptor: this part of the device's memory, and no longer what had
- * the number before. Without: nothing has it. The next worker is given them all. */
+/* worker -> broker, with one descriptor: a part of the device's memory, which replaces the part
+ * that had this number before. Without a descriptor: the number is free. The next worker gets all
+ * parts. */
 struct wire_part {
     uint32_t kind; /* WIRE_PART */
     uint32_t reserved;
@@ -329,8 +346,8 @@ struct wire_part {
 
 #define WIRE_PARTS (1u << 20) /* parts of a device's memory, at most */
 
-/* What the next worker is given: an array of these is a memfd, and the descriptors are those that
- * it is started with. */
+/* A part as passed to the next worker, which gets a memfd with an array of these and is started
+ * with their descriptors. */
 struct wire_kept {
     uint64_t id;
     int32_t fd;
@@ -346,21 +363,21 @@ struct wire_lane {
     uint32_t lane, jobs;
     uint32_t holder; /* job id; 0: none */
     uint32_t pad;
-    uint64_t bytes, chunk_bytes; /* granted; backed by chunks now */
+    uint64_t bytes, chunk_bytes; /* granted; currently backed by chunks */
     uint64_t switches, busy_ns;
-    uint64_t cleared_bytes; /* between owners */
+    uint64_t cleared_bytes; /* zeroed between owners */
 };
 
-/* What the worker's scheduler looks like now. A sequence lock: odd while it is being written. */
+/* Present state of the worker's scheduler. A sequence lock: odd while it is being written. */
 struct wire_board {
     _Atomic uint64_t seq;
     struct policy_config policy;
     uint64_t capacity_bytes, granted_bytes; /* C; sum P + sum L */
     uint32_t lane_count, waiting_jobs;
-    uint64_t kept_bytes;   /* host memory, of what only descriptors of programs keep */
-    uint64_t free_bytes;   /* beyond all reservations: what a new job could have */
-    uint64_t sm_threshold; /* in effect, as searched; 0: the policy has none */
-    uint32_t whole;        /* 1: the device keeps no job to a part of its multiprocessors */
+    uint64_t kept_bytes;   /* host memory that only descriptors of programs keep alive */
+    uint64_t free_bytes;   /* beyond all reservations: available to a new job */
+    uint64_t sm_threshold; /* the value in effect, as searched; 0: the policy has none */
+    uint32_t whole;        /* 1: the device cannot limit a job to a part of its multiprocessors */
     struct wire_lane lanes[WIRE_LANES];
 };
 
@@ -369,30 +386,33 @@ struct wire_board {
 
 struct wire_submission {
     _Atomic uint32_t worker_sleeping
-        __attribute__((aligned(64))); /* doorbell flag; both write it */
+        __attribute__((aligned(64))); /* doorbell flag; both sides write it */
     _Atomic uint32_t client_sleeping
-        __attribute__((aligned(64))); /* futex: a client thread parks */
+        __attribute__((aligned(64))); /* futex on which a client thread parks */
     _Atomic uint32_t
-        lost; /* set by the broker: the worker is gone (an ERR_* negated), then a wake */
-    _Atomic uint32_t moved; /* set by the broker: the number of the wire_moved that it sent last,
-                               then a wake. On the line of `lost`: whoever waits looks at both */
+        lost; /* set by the broker when the worker is lost (an ERR_* negated), followed by a wake */
+    /* set by the broker to the number of the last wire_moved, followed by a wake. In the same cache
+     * line as `lost`: waiting threads read both */
+    _Atomic uint32_t moved;
     _Atomic uint64_t callbacks_done __attribute__((aligned(64))); /* host functions that returned */
-    _Atomic uint64_t text_read; /* how far the client has printed wire_completion.text */
-    _Atomic uint32_t used;      /* 1: the client made a context, and is a job that people see */
+    /* position up to which the client has printed wire_completion.text */
+    _Atomic uint64_t text_read;
+    _Atomic uint32_t used; /* 1: the client made a context, and is listed as a job */
     struct ring_memory ring __attribute__((aligned(4096)));
 };
 
-/* ---- completion memfd: made by each worker, read-only for everybody else. Of a job that outlives
- * its worker the next one makes another, which begins as a copy -------------------------------- */
+/* ---- completion memfd: made by each worker, read-only for all others. When a job outlives its
+ * worker, the next worker makes another memfd, which begins as a copy
+ * ------------------------------ */
 
-/* Stream ids are below this; id 0 is the legacy default stream. Before 1.9 they were below FIRST,
- * and so were those of events. What is shown of ids from FIRST on is at the end of the page, whose
- * pages of memory come by being touched. */
+/* Stream ids are below this; id 0 is the legacy default stream. Before 1.9 stream ids were below
+ * WIRE_STREAMS_FIRST, and event ids below WIRE_EVENTS_FIRST. Words of larger ids are at the end of
+ * the page; its memory is allocated when touched. */
 #define WIRE_STREAMS (1u << 20)
 #define WIRE_STREAMS_FIRST 4096u
 #define WIRE_EVENTS (1u << 22)
 #define WIRE_EVENTS_FIRST 65536u
-#define WIRE_REPLIES 64u /* synchronous calls a client can have open */
+#define WIRE_REPLIES 64u /* open synchronous calls of a client */
 #define WIRE_REPLY_BYTES 224u
 #define WIRE_CALLBACKS 1024u
 #define WIRE_TEXT_BYTES (1u << 20)
@@ -400,16 +420,16 @@ struct wire_submission {
 struct wire_reply {
     _Atomic uint64_t ticket; /* stored last, with release: equals the request's ticket when done */
     int32_t result;          /* 0 or ERR_* / -errno */
-    int32_t cuda;            /* the driver's own CUresult, untouched */
+    int32_t cuda;            /* the driver's own CUresult, unchanged */
     uint32_t bytes;
     uint32_t pad;
     unsigned char data[WIRE_REPLY_BYTES];
 } __attribute__((aligned(64)));
 
-/* Counters of a job, for salusctl; written by the worker alone. Times in ns, sizes in bytes. */
+/* Counters of a job, for salusctl; only the worker writes them. Times in ns, sizes in bytes. */
 struct wire_stats {
     _Atomic uint64_t launches, copies, copied_bytes, ops, faults;
-    _Atomic uint64_t busy_ns;      /* time the device spent on this job's operations */
+    _Atomic uint64_t busy_ns;      /* time that the device spent on this job's operations */
     _Atomic uint64_t memory_bytes; /* backed device memory */
     _Atomic uint64_t queued;       /* operations accepted and not complete */
     _Atomic uint64_t modules, functions;
@@ -421,10 +441,10 @@ struct wire_stats {
     _Atomic uint64_t turn;     /* 1: it has its lane's turn */
     _Atomic uint64_t waited_ns;
     _Atomic uint64_t iterations, iteration_ns; /* complete; mean device time of one */
-    _Atomic uint64_t demand_milli;             /* of the device, that it uses alone; 0: not known */
-    _Atomic uint64_t request_ns; /* how long a request takes alone, given or learnt; 0: not known */
-    _Atomic uint64_t inflight_cap;                                /* K of the job now */
-    _Atomic uint64_t source;                                      /* enum iteration_source */
+    _Atomic uint64_t demand_milli; /* part of the device that it uses when alone; 0: unknown */
+    _Atomic uint64_t request_ns;   /* time of a request when alone, given or learnt; 0: unknown */
+    _Atomic uint64_t inflight_cap; /* present K of the job */
+    _Atomic uint64_t source;       /* enum iteration_source */
     _Atomic uint64_t persistent_bytes, ephemeral_bytes;           /* granted */
     _Atomic uint64_t persistent_peak_bytes, ephemeral_peak_bytes; /* used, in whole chunks */
     _Atomic uint64_t measured;       /* 1: the peaks were taken over three iterations */
@@ -433,15 +453,17 @@ struct wire_stats {
     _Atomic uint64_t switches;       /* times it got the turn from another job */
     _Atomic uint64_t switched_bytes; /* moved by switches: spilled and restored */
     _Atomic uint64_t swaps, swapped_bytes;
-    _Atomic uint64_t cleared_bytes; /* of its lane, since other owners had left something there */
-    _Atomic uint64_t file_bytes;    /* of its host window that show files of its own */
+    /* zeroed in its lane, because other owners had left data there */
+    _Atomic uint64_t cleared_bytes;
+    _Atomic uint64_t file_bytes; /* parts of its host window that show its files */
 };
 
-/* The text of the fault of a job that was never admitted begins with this. */
+/* The fault text of a job that was never admitted begins with this. */
 #define WIRE_NOT_ADMITTED "not admitted: "
 
-/* Why a client's context is dead; zero `cuda` while it lives. Once it is set, stream_done and
- * event_ns stand still, and every answer is an error: what did not complete before never will. */
+/* The error that ended a client's context; `cuda` is 0 while the context lives. Once it is set,
+ * stream_done and event_ns do not change, and every answer is an error: operations that were
+ * incomplete stay so. */
 struct wire_fault {
     _Atomic uint32_t cuda; /* CUresult, sticky; stored last */
     uint32_t stream;
@@ -451,8 +473,8 @@ struct wire_fault {
     char text[256];
 };
 
-/* What a job promised about its requests, or gives up for what others did (daemon/sched/control);
- * written by the worker alone. */
+/* A job's latency target, or its restrictions in favour of other jobs' targets
+ * (daemon/sched/control). Only the worker writes it. */
 struct wire_slo {
     _Atomic uint64_t slo_ns, slo_of; /* 0: no target, and 0 in the next four */
     _Atomic uint64_t measured_ns;    /* in the latest control period with a request */
@@ -460,51 +482,54 @@ struct wire_slo {
     _Atomic uint64_t pause_ns, sms; /* after each iteration; multiprocessors, 0: all */
 };
 
-/* Counters beside those of wire_stats, which nothing can be added to: clients that are older know
- * what comes behind it by its place. */
+/* Counters that were added after wire_stats. That struct cannot grow, since older clients know the
+ * offsets of the fields after it. */
 struct wire_usage {
-    _Atomic uint64_t iteration_milli; /* demand_milli, of its iterations alone */
-    _Atomic uint64_t refusals;        /* times that the device had no room for what it asked for */
-    _Atomic uint64_t refused_bytes;   /* the most of these */
-    _Atomic uint64_t needed_bytes;    /* the most that it would have had with that */
-    _Atomic uint64_t boundaries_percent; /* how sure stats.source is */
+    _Atomic uint64_t iteration_milli; /* demand_milli of only its iterations */
+    _Atomic uint64_t refusals;      /* requests that failed because the device had no memory left */
+    _Atomic uint64_t refused_bytes; /* largest of these requests */
+    _Atomic uint64_t needed_bytes;  /* most memory that it would have used with such a request */
+    _Atomic uint64_t boundaries_percent; /* confidence in stats.source */
 };
 
-/* The device memory that a job can have beyond the reservations of others and within its user's
+/* Device memory that a job can obtain beyond the reservations of others and within its user's
  * limit. Zeros: the job waits for admission. */
 struct wire_obtainable {
-    /* Granules that the client could have in each window, those that it has included: either so
-     * many in the one, or in the other. Segments are counted with the persistent window. */
+    /* Granules that the client could have in each window, including those that it has: this number
+     * in either the one or the other. Segments are counted with the persistent window. */
     _Atomic uint64_t persistent, ephemeral;
-    _Atomic uint64_t free_bytes; /* beyond what it uses, of the larger, as the worker knows it */
+    /* the larger of the two less what it uses, as the worker knows it */
+    _Atomic uint64_t free_bytes;
 };
 
-/* What of the job has been on the device longest, if it was so for a tenth of a second. A sequence
- * lock: odd while it is being written; stats.busy_ns changes under it when this operation ends. */
+/* The job's operation that has been on the device longest, if for more than a tenth of a second. A
+ * sequence lock: odd while it is being written; stats.busy_ns changes under it when this operation
+ * ends. */
 struct wire_running {
     _Atomic uint64_t seq;
-    uint64_t since_ns; /* CLOCK_MONOTONIC; 0: nothing */
-    uint64_t busy_ns;  /* device time that it took so far; not in stats.busy_ns yet */
+    uint64_t since_ns; /* CLOCK_MONOTONIC; 0: none */
+    uint64_t busy_ns;  /* device time used so far; not in stats.busy_ns yet */
     uint64_t launch;   /* its number; 0: no launch */
     char what[136];    /* "kernel <name>", "copy", "memset" */
 };
 
-/* Of a job whose memory is saved at boundaries. Times are CLOCK_MONOTONIC. */
+/* State of a job whose memory is saved at boundaries. Times are CLOCK_MONOTONIC. */
 struct wire_savepoint {
-    _Atomic uint64_t every_ns; /* 0: it did not ask */
-    _Atomic uint64_t taken_ns; /* the latest that it could go back to; 0: there is none */
-    _Atomic uint64_t bytes;    /* that were saved for it */
-    _Atomic uint64_t count;    /* taken so far */
-    _Atomic uint64_t took_ns;  /* the latest, from the boundary until the job went on */
-    _Atomic uint64_t returns;  /* times that it went back */
-    _Atomic uint64_t reason;   /* why there is none: enum savepoint_reason */
+    _Atomic uint64_t every_ns; /* 0: not requested */
+    _Atomic uint64_t taken_ns; /* time of the latest savepoint; 0: there is none */
+    _Atomic uint64_t bytes;    /* saved for it */
+    _Atomic uint64_t count;    /* savepoints taken so far */
+    /* duration of the latest, from the boundary until the job continued */
+    _Atomic uint64_t took_ns;
+    _Atomic uint64_t returns; /* times that the job went back */
+    _Atomic uint64_t reason;  /* why there is none: enum savepoint_reason */
 };
 
-/* The place of kernels' output. It fitted between two lines of the page: older pages have zeros
- * there, which say that the output is in `text`. */
+/* Position of kernels' output. This struct fits in a former gap of the page: older pages have zeros
+ * here, which mean that the output is in `text`. */
 struct wire_text_ring {
-    _Atomic uint64_t first; /* records before this position are gone: they gave way to later ones */
-    _Atomic uint64_t addr;  /* of the ring in the host window, and its length; 0: `text` below */
+    _Atomic uint64_t first; /* earlier records have been overwritten by later ones */
+    _Atomic uint64_t addr;  /* address and size of the ring in the host window; 0: `text` below */
     _Atomic uint64_t bytes;
 };
 
@@ -512,39 +537,40 @@ struct wire_text_ring {
 
 struct wire_completion {
     _Atomic uint64_t credit __attribute__((aligned(64)));  /* ring slots consumed */
-    _Atomic uint64_t spin_ns __attribute__((aligned(64))); /* how long a waiter may spin */
-    _Atomic uint32_t worker_cpu;                           /* a spinner on this CPU parks at once */
+    _Atomic uint64_t spin_ns __attribute__((aligned(64))); /* how long a waiting thread may spin */
+    _Atomic uint32_t worker_cpu; /* a thread that spins on this CPU parks at once */
     _Atomic uint64_t callbacks_posted __attribute__((aligned(64)));
     _Atomic uint64_t text_written;
-    /* Granules that the client may use in each window without asking: MEM_BACK needs no ticket
-     * then.
-     */
+    /* Granules that the client may use in each window without asking; MEM_BACK then needs no
+     * ticket. */
     _Atomic uint64_t persistent_credit;
-    struct wire_text_ring text_ring; /* of text_written */
+    struct wire_text_ring text_ring; /* for text_written */
     _Atomic uint64_t ephemeral_credit __attribute__((aligned(64)));
-    /* Iterations found so far; how many MEM_USE records came before the latest began, and how many
-     * of these before a launch of an earlier one, so that their blocks can hold results of it (both
-     * stored first): so the client learns which of its allocations outlive an iteration. */
+    /* Iterations found so far. The other two: the number of MEM_USE records before the latest
+     * began, and how many of these came before a launch of an earlier one, so that their blocks can
+     * hold its results. Both are stored first. From them the client learns which of its allocations
+     * outlive an iteration. */
     _Atomic uint64_t boundaries, boundary_uses, boundary_filled;
     struct wire_fault fault;
     struct wire_stats stats;
     struct wire_running running;
     uint64_t callbacks[WIRE_CALLBACKS]; /* tokens, in order; index = number % WIRE_CALLBACKS */
     struct wire_reply replies[WIRE_REPLIES];
-    /* last sequence number of the stream that completed with success, as all before it */
+    /* sequence number of the stream's last record that completed with success, like all before it
+     */
     _Atomic uint64_t stream_done[WIRE_STREAMS_FIRST];
     _Atomic uint64_t event_ns[WIRE_EVENTS_FIRST]; /* device time of the latest completed record */
-    char text[WIRE_TEXT_BYTES]; /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a
-                                   byte ring, unless text_ring says where else; the oldest records
-                                   give way to later ones */
-    /* Of the device, the same for all jobs; there before the page is offered, and never changed.
-     * The page ended where it does: what is new of either comes after it. */
+    /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a byte ring, unless text_ring
+     * names another place; later records overwrite the oldest */
+    char text[WIRE_TEXT_BYTES];
+    /* Of the device, equal for all jobs. Written before the page is offered, and never changed. The
+     * first version of the page ended here; newer fields follow. */
     struct description description;
     struct wire_savepoint savepoint;   /* since 1.8 */
     struct wire_slo slo;               /* since 1.8 */
-    struct wire_usage usage;           /* clients need not know of it */
-    struct wire_obtainable obtainable; /* since 1.9, as all that follows */
-    _Atomic uint64_t streams_end;      /* no stream of the client had this id or a higher one */
+    struct wire_usage usage;           /* clients do not need it */
+    struct wire_obtainable obtainable; /* since 1.9, like all that follow */
+    _Atomic uint64_t streams_end;      /* larger than every stream id that the client has used */
     _Atomic uint64_t more_done[WIRE_STREAMS - WIRE_STREAMS_FIRST];
     _Atomic uint64_t more_ns[WIRE_EVENTS - WIRE_EVENTS_FIRST];
 };
@@ -621,8 +647,8 @@ enum wire_op {
 };
 
 /* Begins every record. `stream` and `seq` order it: within a stream `seq` grows by one with each
- * stream-ordered record (LAUNCH..HOST_FUNC, VALUE_*, GRAPH_CHOICE, GRAPH_SETTLE) and the worker
- * publishes it in stream_done. The other records take effect when they are read and carry seq 0. A
+ * stream-ordered record (LAUNCH..HOST_FUNC, VALUE_*, GRAPH_CHOICE, GRAPH_SETTLE), and the worker
+ * publishes it in stream_done. All other records take effect when they are read and have seq 0. A
  * record with a `ticket` is answered in replies[reply]. */
 struct wire_record {
     uint16_t op;
@@ -633,10 +659,10 @@ struct wire_record {
 };
 
 #define WIRE_LAUNCH_COOPERATIVE 1u
-/* Blocks run in clusters, of so many along each axis (1 to 16): from bit 4 on, less one, in four
- * bits each. Without it these are 0. */
+/* Blocks run in clusters. Bits 4 to 15 have the blocks along each axis (1 to 16) less one, four
+ * bits each. Without this flag they are 0. */
 #define WIRE_LAUNCH_CLUSTER 2u
-#define WIRE_CLUSTER_MAX 16u /* blocks in all */
+#define WIRE_CLUSTER_MAX 16u /* blocks of a cluster */
 
 static inline uint16_t wire_cluster_flags(uint32_t x, uint32_t y, uint32_t z) {
     return (uint16_t)(WIRE_LAUNCH_CLUSTER | (x - 1) << 4 | (y - 1) << 8 | (z - 1) << 12);
@@ -659,7 +685,8 @@ struct wire_launch {
 };
 _Static_assert(sizeof(struct wire_launch) + 64 <= RING_SLOT_BODY, "a launch with 8 parameters");
 
-/* Pitched copy between any two places of the client's windows; plain: height = depth = 1. */
+/* Pitched copy between any two places of the client's windows. Plain copies have height = depth =
+ * 1. */
 struct wire_copy {
     struct wire_record rec;
     uint64_t dst, src;
@@ -673,105 +700,109 @@ struct wire_memset {
     uint32_t value, elem_bytes; /* 1, 2 or 4 */
 };
 
-/* In an event's id: it gets the time at which the latest operation before it in its stream began or
- * ended on the device, whenever the event itself was asked for. Since 1.9. */
+/* Flags in an event's id. The event gets the time at which the latest operation before it in its
+ * stream began or ended on the device, regardless of when the event was recorded. Since 1.9. */
 #define WIRE_EVENT_BEGAN 0x80000000u
 #define WIRE_EVENT_ENDED 0x40000000u
 #define WIRE_EVENT_MARKS (WIRE_EVENT_BEGAN | WIRE_EVENT_ENDED)
 
 struct wire_event_record {
     struct wire_record rec;
-    uint32_t event;  /* and one of WIRE_EVENT_MARKS */
-    uint32_t signal; /* 1 + the number of the signal that is recorded as well; 0: none */
+    uint32_t event;  /* with at most one of WIRE_EVENT_MARKS */
+    uint32_t signal; /* 1 + number of a signal that is recorded as well; 0: none */
 };
 
 #define WIRE_ON_SIGNAL 0x80000000u
 
-/* Later records of rec.stream wait until stream `on` has completed `on_seq`; or, where `on` is
- * WIRE_ON_SIGNAL and the number of a signal, for what that was last recorded behind before this
- * record was read. */
+/* Later records of rec.stream wait until stream `on` has completed `on_seq`. With `on` =
+ * WIRE_ON_SIGNAL, on_seq is the number of a signal, and they wait for its latest recording before
+ * this record was read. */
 struct wire_stream_wait {
     struct wire_record rec;
     uint32_t on;
-    uint32_t slot; /* within a graph only: 1 + which of the launch's waits this is; 0: its own */
+    /* only in a graph: 1 + index among the launch's waits; 0: a wait of the graph itself */
+    uint32_t slot;
     uint64_t on_seq;
 };
 
 struct wire_host_func {
     struct wire_record rec;
-    uint64_t token; /* the client's own; handed back through callbacks[] */
+    uint64_t token; /* chosen by the client; returned through callbacks[] */
 };
 
-#define WIRE_VALUE_GEQ \
-    0u /* the cell less the value, as signed numbers that wrap around, is not below 0 */
+#define WIRE_VALUE_GEQ 0u /* the cell less the value, as signed numbers that wrap around, is >= 0 \
+                           */
 #define WIRE_VALUE_EQ 1u
-#define WIRE_VALUE_AND 2u /* they have a bit in common */
-#define WIRE_VALUE_NOR 3u /* a bit is in neither */
+#define WIRE_VALUE_AND 2u /* cell and value have a common bit */
+#define WIRE_VALUE_NOR 3u /* some bit is set in neither */
 
-/* VALUE_WAIT: what comes later in the stream waits until a cell of the client's memory compares so
- * with the value, whoever writes it: for ever, if nobody does. VALUE_WRITE: the cell becomes it. */
+/* VALUE_WAIT: later records of the stream wait until the comparison of a cell of the client's
+ * memory with the value is true, whoever writes the cell. They wait forever if nobody does.
+ * VALUE_WRITE: stores the value in the cell. */
 struct wire_value {
     struct wire_record rec;
-    uint64_t addr;    /* a multiple of bytes */
-    uint64_t value;   /* fits into bytes */
+    uint64_t addr;    /* a multiple of `bytes` */
+    uint64_t value;   /* fits into `bytes` */
     uint32_t bytes;   /* of the cell: 4 or 8 */
-    uint32_t compare; /* WIRE_VALUE_*; of a write: 0 */
+    uint32_t compare; /* WIRE_VALUE_*; 0 for a write */
 };
 
 #define WIRE_STREAM_NONBLOCKING 1u /* no implicit order with the legacy stream */
 
-/* A destroyed id may be used again, its numbers going on where they ended (or later, once all of
- * the old stream's records are complete). */
+/* The id of a destroyed stream may be used again. Its sequence numbers then continue where they
+ * ended, or at a higher number once all records of the old stream are complete. */
 struct wire_stream_create {
-    struct wire_record rec; /* rec.stream names the new stream */
+    struct wire_record rec; /* rec.stream is the new stream */
     uint32_t flags;
     int32_t priority;
-    uint64_t
-        first_seq; /* its first record carries first_seq; stream_done starts at first_seq - 1 */
+    uint64_t first_seq; /* its first record has first_seq; stream_done starts at first_seq - 1 */
 };
 
-/* From now on kernels of the stream run on at most so many multiprocessors; 0: on all. A stream
- * that is created has all. */
+/* From now on kernels of the stream run on at most `sms` multiprocessors; 0: on all. A new stream
+ * has all. */
 struct wire_stream_share {
     struct wire_record rec;
     uint32_t sms, pad;
 };
 
-/* The stream has this priority from now on, or when what was sent before is complete. (1.9) */
+/* Sets the stream's priority, at once or when all earlier records are complete. (1.9) */
 struct wire_stream_priority {
     struct wire_record rec;
     int32_t priority;
     uint32_t pad;
 };
 
-struct wire_stream_destroy { /* takes effect when all that was sent before it is complete */
+struct wire_stream_destroy { /* takes effect when all earlier records are complete */
     struct wire_record rec;
 };
 
 /* MEM_BACK, MEM_UNBACK: multiples of granularity_bytes inside the alloc window. MEM_BACK with a
- * ticket is answered, with text when it is refused for a limit of its user; without one it must lie
- * within the credit.
- * MEM_USE, MEM_DROP: a block of the ephemeral window was given out, or freed (bytes as given out);
- * MEM_DROP comes before whatever uses its memory next.
- * HOST_SHOW: the client is about to use this part of the host window; only where the device says
- * WIRE_DEVICE_HOST does it have to be told.
+ * ticket is answered, with text when it is refused for a limit of its user; without a ticket it
+ * must lie within the credit.
+ * MEM_USE, MEM_DROP: a block of the ephemeral window was allocated, or freed (bytes as allocated);
+ * MEM_DROP comes before any record that uses the memory again.
+ * HOST_SHOW: the client is about to use this part of the host window. Only needed with
+ * WIRE_DEVICE_HOST.
  * TEXT: output of kernels goes to the ring [addr, addr + bytes) of the host window from now on, and
- * what was not read yet moves there; bytes 0: to wire_completion.text. Answered. (1.9)
- * ITERATION: an iteration begins. IDLE: a synchronisation returned and nothing is queued. */
+ * unread output moves there; bytes 0: to wire_completion.text. Answered. (1.9)
+ * ITERATION: an iteration begins. IDLE: a synchronisation returned and no operation is queued. */
 struct wire_mem {
     struct wire_record rec;
     uint64_t addr, bytes;
 };
 
-/* Segments: memory without an address of its own, of whole granules, which the client holds by a
- * number that it chooses. What it has not mentioned here is 0.
- * MEM_MAKE `segment` of `bytes`; MEM_OPEN the one with this key, of a client of the same user
- * (answered with wire_segment_reply); both are charged to the persistent reservation. MEM_MAKE with
- * `ephemeral`: of the lane, charged as blocks of the ephemeral window are; it has no key.
- * MEM_SHOW: the first `bytes` of it appear at `addr` in the first half of the alloc window, or in
- * the second if it is ephemeral, until MEM_UNBACK. MEM_CLOSE: held no longer, and shown nowhere.
- * MEM_EXPORT: its key. MEM_SHARE: these pages, backed by MEM_BACK, are a segment from now on (as a
- * whole, if they are one already); its key. Both are answered with wire_segment_reply. */
+/* Segments: memory of whole granules without an address of its own, which the client names by a
+ * number that it chooses. Fields not mentioned here are 0.
+ * MEM_MAKE makes `segment` of `bytes`. MEM_OPEN opens the one with this key, of a client of the
+ * same user (answered with wire_segment_reply). Both are charged to the persistent reservation.
+ * MEM_MAKE with `ephemeral`: the segment belongs to the lane, is charged like blocks of the
+ * ephemeral window, and has no key.
+ * MEM_SHOW: maps its first `bytes` at `addr` in the first half of the alloc window, or in the
+ * second half if it is ephemeral, until MEM_UNBACK. MEM_CLOSE: closes the segment, which must not
+ * be mapped.
+ * MEM_EXPORT returns its key. MEM_SHARE turns these pages, backed by MEM_BACK, into a segment (the
+ * whole segment, if they are one already) and returns its key. Both are answered with
+ * wire_segment_reply. */
 struct wire_segment {
     struct wire_record rec;
     uint32_t segment, ephemeral;
@@ -783,12 +814,13 @@ struct wire_segment_reply {
     uint64_t key[2], bytes;
 };
 
-#define WIRE_SEGMENTS (1u << 18) /* numbers are below; before 1.9 below FIRST */
+#define WIRE_SEGMENTS (1u << 18) /* numbers are below this; before 1.9 below WIRE_SEGMENTS_FIRST \
+                                  */
 #define WIRE_SEGMENTS_FIRST 65536u
 
-/* Signals: events that clients of a user see alike, held by numbers that the client chooses.
- * SIGNAL_MAKE, SIGNAL_OPEN: as MEM_MAKE and MEM_OPEN, answered with wire_signal_reply. SIGNAL_ASK:
- * whether what it was last recorded behind is complete. */
+/* Signals: events shared by clients of one user. The client names a signal by a number that it
+ * chooses. SIGNAL_MAKE, SIGNAL_OPEN: like MEM_MAKE and MEM_OPEN, answered with wire_signal_reply.
+ * SIGNAL_ASK: asks whether the work before its latest recording is complete. */
 struct wire_signal {
     struct wire_record rec;
     uint32_t signal, pad;
@@ -800,12 +832,13 @@ struct wire_signal_reply {
     uint32_t done, pad;
 };
 
-#define WIRE_SIGNALS (1u << 16) /* numbers are below; before 1.9 below FIRST */
+#define WIRE_SIGNALS (1u << 16) /* numbers are below this; before 1.9 below WIRE_SIGNALS_FIRST */
 #define WIRE_SIGNALS_FIRST 4096u
 
-/* FILE_MAP: whole pages of the host window, none of which does so yet, show `file` from `offset` on
- * instead of the window's own; answered. FILE_UNMAP: exactly these do no longer. FILE_DROP: no more
- * is shown of `file`, whose number is free once it is answered; what shows it goes on. (1.5) */
+/* FILE_MAP: whole pages of the host window, none of which shows a file yet, show `file` from
+ * `offset` on instead of the window's own memory; answered. FILE_UNMAP: ends this for exactly these
+ * pages. FILE_DROP: no more of `file` will be mapped, and its number is free after the answer;
+ * existing mappings stay. (1.5) */
 struct wire_file_range {
     struct wire_record rec;
     uint32_t file, pad;
@@ -814,9 +847,9 @@ struct wire_file_range {
 
 struct wire_module_load { /* answered with wire_module_reply */
     struct wire_record rec;
-    uint32_t module;             /* id, chosen by the client, not in use */
-    uint32_t capability;         /* for which PTX is chosen: 130 for 13.0; 0: the job's */
-    uint64_t image, image_bytes; /* in the host window; copied once, then the client's again */
+    uint32_t module;     /* id, chosen by the client, not in use */
+    uint32_t capability; /* capability for which PTX is chosen: 130 for 13.0; 0: the job's */
+    uint64_t image, image_bytes; /* in the host window; copied once, then free for the client */
     uint64_t why, why_bytes;     /* host window: receives NUL-terminated text about a failure */
 };
 
@@ -830,7 +863,7 @@ struct wire_module_unload {
     uint32_t pad;
 };
 
-/* Followed by the NUL-terminated name; answered with wire_func_reply or, with an error, with
+/* Followed by the NUL-terminated name. Answered with wire_func_reply, or on error with
  * NUL-terminated text about it. */
 struct wire_func_get {
     struct wire_record rec;
@@ -846,21 +879,21 @@ struct wire_param {
 
 #define WIRE_LAUNCHES_KERNELS 1u
 #define WIRE_LAUNCHES_GRAPHS 2u
-#define WIRE_CALLS_PRINTF 4u /* it, or what it launches, may (1.9) */
+#define WIRE_CALLS_PRINTF 4u /* the kernel, or one that it launches, may do so (1.9) */
 #define WIRE_CALLS_MALLOC 8u
 #define WIRE_CALLS (WIRE_CALLS_PRINTF | WIRE_CALLS_MALLOC)
 
 struct wire_func_reply {
     uint32_t param_count, param_bytes;
     uint32_t regs, shared_bytes, local_bytes, const_bytes;
-    uint32_t max_threads; /* a block may have at most these */
+    uint32_t max_threads; /* limit for a block */
     uint32_t ptx_version, binary_version;
     uint32_t req_block[3]; /* .reqntid, else zeros */
     uint16_t cluster;      /* .reqnctapercluster, as flags of wire_launch; else 0 */
-    uint16_t cluster_must; /* 1: .explicitcluster, launches have to have clusters */
+    uint16_t cluster_must; /* 1: .explicitcluster, launches must have clusters */
     uint32_t max_cluster;  /* .maxclusterrank, blocks; else 0 */
-    uint32_t launches;     /* WIRE_LAUNCHES_*: what it calls CUDA's device runtime for; and
-                              WIRE_CALLS_*: what it calls of the system */
+    /* WIRE_LAUNCHES_*: uses of CUDA's device runtime; WIRE_CALLS_*: calls of the system */
+    uint32_t launches;
 };
 
 struct wire_global_get { /* followed by the NUL-terminated name; answered with wire_global_reply */
@@ -873,8 +906,8 @@ struct wire_global_reply {
     uint64_t addr, bytes;
 };
 
-/* A limit of what kernels find: what CUDA says when it cannot be had, or 0 and the value that is in
- * force as uint64_t (1.9). */
+/* Sets a limit for kernels. Answered with CUDA's error if it cannot be set, or with 0 and the value
+ * in force as uint64_t (1.9). */
 struct wire_limit {
     struct wire_record rec;
     uint32_t limit; /* CU_LIMIT_STACK_SIZE, _PRINTF_FIFO_SIZE, _MALLOC_HEAP_SIZE or
@@ -887,8 +920,8 @@ struct wire_ping { /* answered at once */
     struct wire_record rec;
 };
 
-/* Name of the module's index-th function, into the host window, cut to `cap` with its NUL; answered
- * with its length (u32, without the NUL). ERR_NOT_FOUND beyond the last. */
+/* Writes the name of the module's index-th function to the host window, truncated to `cap` with its
+ * NUL. Answered with its length (u32, without the NUL), or ERR_NOT_FOUND after the last. */
 struct wire_func_name {
     struct wire_record rec;
     uint32_t module, index;
@@ -898,30 +931,30 @@ struct wire_func_name {
 
 /* ---- graphs ----------------------------------------------------------------------------------
  *
- * A graph is a sequence of records that the client says once and then has read again by one record
- * of a few bytes. What it may hold: LAUNCH, COPY, MEMSET, EVENT_RECORD, STREAM_WAIT, HOST_FUNC,
- * VALUE_WAIT, VALUE_WRITE, GRAPH_CHOICE, GRAPH_SETTLE, MEM_USE and MEM_DROP. Each is preceded by a
- * wire_graph_item and padded with zeros to 8 bytes.
+ * A graph is a sequence of records that the client sends once; a launch record of a few bytes then
+ * runs the sequence again. It may contain: LAUNCH, COPY, MEMSET, EVENT_RECORD, STREAM_WAIT,
+ * HOST_FUNC, VALUE_WAIT, VALUE_WRITE, GRAPH_CHOICE, GRAPH_SETTLE, MEM_USE and MEM_DROP. Each is
+ * preceded by a wire_graph_item and padded with zeros to 8 bytes.
  *
  * Within a graph a stream is a lane, from 0, and sequence numbers count the lane's records from 1.
- * A STREAM_WAIT names a lane and a record before it, or, with a slot, one of the launch's waits.
- * A HOST_FUNC's token counts the host functions from 0. The launch gives every lane a stream and
- * the number of its first record there, and host functions their first token. */
+ * A STREAM_WAIT names a lane and an earlier record of it, or, with a slot, one of the launch's
+ * waits. A HOST_FUNC's token counts the host functions from 0. The launch gives every lane a stream
+ * and the number of its first record there, and host functions their first token. */
 
-#define WIRE_GRAPHS (1u << 20) /* ids are below this; before 1.9 below FIRST */
+#define WIRE_GRAPHS (1u << 20) /* ids are below this; before 1.9 below WIRE_GRAPHS_FIRST */
 #define WIRE_GRAPHS_FIRST 65536u
 #define WIRE_GRAPH_LANES 8u
 #define WIRE_GRAPH_WAITS 1024u
-#define WIRE_GRAPH_BYTES (256ull << 20) /* of all that a client has */
+#define WIRE_GRAPH_BYTES (256ull << 20) /* all graphs of a client */
 #define WIRE_GRAPH_PIECE (32u << 10)    /* at most in one record */
 
 struct wire_graph_item {
-    uint32_t bytes; /* of the record behind it, without its padding */
+    uint32_t bytes; /* of the following record, without its padding */
     uint32_t pad;
 };
 
 /* Followed by piece_bytes of the graph. Pieces come in order: one at offset 0 begins a graph whose
- * id is not in use, the one that reaches total_bytes completes it. */
+ * id is not in use; the one that reaches total_bytes completes it. */
 struct wire_graph_data {
     struct wire_record rec;
     uint32_t graph, piece_bytes;
@@ -939,7 +972,7 @@ struct wire_graph_wait {
 };
 
 /* Followed by wire_graph_lane[lanes] and wire_graph_wait[waits]. The graph's records are read in
- * its place, before whatever follows it. */
+ * its place, before the next record. */
 struct wire_graph_launch {
     struct wire_record rec;
     uint32_t graph;
@@ -947,37 +980,37 @@ struct wire_graph_launch {
     uint64_t first_token;
 };
 
-struct wire_graph_drop { /* takes effect at once: launches before it have been read */
+struct wire_graph_drop { /* takes effect at once: earlier launches have been read */
     struct wire_record rec;
     uint32_t graph, pad;
 };
 
-#define WIRE_CHOICE_IF 0u     /* the first body; where the value is 0 the second, if there is one */
-#define WIRE_CHOICE_WHILE 1u  /* the only one, again and again, as long as the value is not 0 */
-#define WIRE_CHOICE_SWITCH 2u /* the one with this number, from 0 */
-/* The only one, unless the value is 0: launches, whose grid and parameters are what stands behind
- * the value (wire_node). */
+#define WIRE_CHOICE_IF 0u     /* the first body; if the value is 0 the second, if there is one */
+#define WIRE_CHOICE_WHILE 1u  /* the only body, repeatedly while the value is not 0 */
+#define WIRE_CHOICE_SWITCH 2u /* the body with this number, from 0 */
+/* The only body, unless the value is 0. It is launches; their grid and parameters follow the value
+ * (wire_node). */
 #define WIRE_CHOICE_LAUNCH 3u
-#define WIRE_CHOICES 4096u   /* bodies of one */
+#define WIRE_CHOICES 4096u   /* bodies of one choice */
 #define WIRE_GRAPH_DEPTH 32u /* of graphs in graphs */
 #define WIRE_GRAPH_NONE UINT32_MAX
 
-/* Within a graph only: a conditional node. When all before it in its stream is complete, the worker
- * reads a word of the host window, and then, by its value, the records of another graph, a body, or
- * of none. It is complete when they are. Followed by uint32_t[count], the bodies: graphs that were
- * said before, and that belong to this one from then on, whatever is dropped; WIRE_GRAPH_NONE: one
- * without records. A loop ends, too, after a turn without a launch, copy or fill. A body holds
- * LAUNCH, COPY, MEMSET, GRAPH_CHOICE and STREAM_WAIT without a slot; its lanes are streams of the
- * worker's own. */
+/* Only within a graph: a conditional node. When all earlier records of its stream are complete, the
+ * worker reads a word of the host window. The value selects a body, which is another graph, or
+ * none; the worker then reads the body's records. The node is complete when they are. Followed by
+ * uint32_t[count], the bodies: graphs sent before, which belong to this one from then on, even if
+ * they are dropped; WIRE_GRAPH_NONE means no records. A loop also ends after a turn without a
+ * launch, copy or fill. A body holds LAUNCH, COPY, MEMSET, GRAPH_CHOICE and STREAM_WAIT without a
+ * slot; its lanes are streams of the worker's own. */
 struct wire_choice {
     struct wire_record rec;
     uint64_t value; /* address of a uint32_t */
     uint32_t kind, count;
-    uint32_t first, pad; /* the worker's own: where the bodies are in its list; 0 on the wire */
+    uint32_t first, pad; /* used by the worker: index of the bodies in its list; 0 on the wire */
 };
 
-/* A kernel node that kernels change: what they know by its handle, which is its address in the host
- * window. They write it by functions of the device's (ptx_runtime.c). */
+/* A kernel node that kernels can change. Its handle is its address in the host window; they write
+ * it by functions of the device (ptx_runtime.c). */
 #define WIRE_NODE_KIND 0x5361a5c3u
 struct wire_node {
     uint32_t enabled; /* the value of its choice */
@@ -988,26 +1021,27 @@ struct wire_node {
 
 #define WIRE_GRAPH_OFFERS 4096u
 
-/* From now on kernels may launch this graph under this handle, until another is offered under it;
- * WIRE_GRAPH_NONE: none any more, nor what was asked for and has not begun. A graph that could be a
- * body, which belongs to the offer from then on, whatever is dropped; so many at a time. */
+/* From now on kernels may launch this graph under this handle, until another one is offered under
+ * it. WIRE_GRAPH_NONE: no graph any more, and requested launches that have not begun are dropped.
+ * The graph must fit as a body; it belongs to the offer from then on, even if it is dropped. A
+ * client has at most WIRE_GRAPH_OFFERS offers. */
 struct wire_graph_offer {
     struct wire_record rec;
     uint64_t handle;
     uint32_t graph, pad;
 };
 
-/* Within a graph that is launched only, the last record of its first lane: kernels of it may launch
- * others. It is complete when all before it in the lane is, and what they launched. */
+/* Only within a graph that is launched, as the last record of its first lane: kernels of the graph
+ * may launch others. It is complete when all earlier records of the lane and those launches are. */
 struct wire_graph_settle {
     struct wire_record rec;
-    uint64_t handle; /* of what this is a launch of, as its kernels are told it; 0: none */
+    uint64_t handle; /* handle of the launched graph, as its kernels see it; 0: none */
 };
 
-/* An array that is the device's own (WIRE_DEVICE_ARRAYS); answered. What names it is the addresses
- * at which array_layout.h would have it lie, in the alloc window, where the client has no memory:
- * COPY and TEXTURE say these, and there alone is anything. A copy is within one level, in rows and
- * slices of the level's pitch. It is charged to the persistent reservation. (1.5) */
+/* Makes an array that the device lays out itself (WIRE_DEVICE_ARRAYS); answered. COPY and TEXTURE
+ * name it by the addresses that array_layout.h would give it, in the alloc window, where the client
+ * has no memory; only they may use these addresses. A copy stays within one level, in rows and
+ * slices of the level's pitch. The array is charged to the persistent reservation. (1.5) */
 struct wire_array {
     struct wire_record rec;
     uint64_t addr;
@@ -1018,16 +1052,16 @@ struct wire_array {
     uint32_t pad;
 };
 
-/* Takes effect when all that was sent before it is complete. Textures of it go with it. */
+/* Takes effect when all earlier records are complete. Textures of the array end with it. */
 struct wire_array_drop {
     struct wire_record rec;
     uint64_t addr;
 };
 
-/* A texture or surface: kernels that are sent from now on may name it. Answered, if it asks for
- * that, with the uint64_t that they are given: the handle, or where arrays are the device's own,
- * what the device says. The memory is an array as array_layout.h lays it out, or one row (LINEAR),
- * or rows of `pitch` (PITCHED). */
+/* Makes a texture or surface that later kernels may name. Answered on request with the uint64_t
+ * that kernels get: the handle, or, if the device lays out arrays itself, the device's value. The
+ * memory is an array as array_layout.h lays it out, or one row (LINEAR), or rows of `pitch`
+ * (PITCHED). */
 #define WIRE_TEXTURE_SURFACE 1u
 #define WIRE_TEXTURE_LAYERED 2u
 #define WIRE_TEXTURE_LINEAR 4u
@@ -1039,41 +1073,41 @@ struct wire_array_drop {
 
 struct wire_texture {
     struct wire_record rec;
-    uint64_t handle;               /* its low 16 bits are not in use; TEXTURE_DROP names it so */
-    uint64_t addr, pitch;          /* bytes; pitch: only PITCHED */
-    uint32_t width, height, depth; /* of all of the array's first level, 1 at least */
-    uint32_t first_layer, layers;  /* that are seen; 0 and 0 unless LAYERED */
-    uint8_t first_level, levels;   /* that are seen */
+    uint64_t handle;      /* its low 16 bits are not in use; TEXTURE_DROP names it by this */
+    uint64_t addr, pitch; /* bytes; pitch: only PITCHED */
+    uint32_t width, height, depth; /* of the whole first level of the array, at least 1 */
+    uint32_t first_layer, layers;  /* that are visible; 0 and 0 unless LAYERED */
+    uint8_t first_level, levels;   /* that are visible */
     uint8_t format, channels;      /* CUarray_format; 1, 2, 4 */
     uint16_t flags;
     uint8_t address_mode[3];      /* CUaddress_mode */
     uint8_t filter, level_filter; /* CUfilter_mode */
-    uint8_t anisotropy;           /* at most; 0 as 1 */
+    uint8_t anisotropy;           /* at most; 0 means 1 */
     uint8_t pad[4];
     float level_bias, least_level, most_level, border[4];
     uint32_t pad2;
 };
 
-/* What a texture or surface reference of a module (`.texref`, `.surfref`) reads from now on, where
- * arrays are the device's own; else it is a variable, in which a handle is. Takes effect when all
- * that was sent before it is complete. Followed by the NUL-terminated name; answered:
- * ERR_NOT_FOUND where the module has none of this name. (1.8) */
+/* Binds a texture or surface reference of a module (`.texref`, `.surfref`), if the device lays out
+ * arrays itself; otherwise a reference is a variable that holds a handle. Takes effect when all
+ * earlier records are complete. Followed by the NUL-terminated name. Answered: ERR_NOT_FOUND if the
+ * module has no such reference. (1.8) */
 struct wire_texture_ref {
     struct wire_texture texture; /* its record is this one's, its handle 0 */
     uint32_t module, name_bytes; /* with the NUL */
-    uint32_t bound, pad;         /* bound 0: to nothing; of `texture` only SURFACE counts then */
+    uint32_t bound, pad;         /* bound 0: unbinds; only SURFACE of `texture` counts then */
 };
 
 #define WIRE_REFERENCE_NAME 4096u /* bytes of a name, at most */
 
-struct wire_texture_drop { /* takes effect when all that was sent before it is complete */
+struct wire_texture_drop { /* takes effect when all earlier records are complete */
     struct wire_record rec;
     uint64_t handle;
 };
 
-/* How many clusters of launches like this one the device holds at once, or `largest`: the most
- * blocks that a cluster of theirs can have. Where the device says WIRE_DEVICE_CLUSTERS; answered
- * with a uint32_t. (1.6) */
+/* Asks how many clusters of launches like this one the device holds at once, or with `largest` for
+ * the most blocks that a cluster of such launches can have. Only with WIRE_DEVICE_CLUSTERS;
+ * answered with a uint32_t. (1.6) */
 struct wire_clusters {
     struct wire_record rec;
     uint32_t func, largest;         /* largest: 0 or 1 */
@@ -1082,15 +1116,16 @@ struct wire_clusters {
     uint16_t pad[3];
 };
 
-/* A tensor map of the device's own (WIRE_DEVICE_MAPS), answered with a struct tensor_answer. It is
- * data of the program's: neither the worker nor the device remembers it, and where its address may
- * be is looked at when kernels copy by it. (1.6) */
+/* Makes a tensor map in the device's own format (WIRE_DEVICE_MAPS), answered with a struct
+ * tensor_answer. The map is data of the program: neither the worker nor the device stores it. Its
+ * address is checked when kernels copy by it. (1.6) */
 struct wire_tensor_map {
     struct wire_record rec;
     struct tensor_ask ask;
 };
 
-/* Ids are below these; before 1.9 below FIRST. A texture's is the low part of its handle. */
+/* Ids are below these; before 1.9 below the _FIRST constants. A texture's id is the low part of its
+ * handle. */
 #define WIRE_TEXTURES (1u << 20)
 #define WIRE_TEXTURES_FIRST 65536u
 #define WIRE_MODULES (1u << 18)
