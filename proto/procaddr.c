@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lookup in the generated map of base names and versions.
+ * Looks up names in the generated map of base names and versions.
  */
 #include "proto/procaddr.h"
 
@@ -8,7 +8,7 @@
 
 #include "proto/gen/procaddr_rows.h"
 
-/* First row whose name is not below `name`. */
+/* Returns the first row whose name is not below `name`. */
 static size_t first_row(const char *name) {
     size_t low = 0, high = procaddr_rows_count;
     while (low < high) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What this release calls itself. The protocols have numbers of their own (wire.h, ctl.h).
+ * The version of this release. The protocols have their own numbers (wire.h, ctl.h).
  */
 #ifndef PROTO_VERSION_H
 #define PROTO_VERSION_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tables made from ctl.def.
+ * Tables generated from ctl.def by the preprocessor.
  */
 #include "proto/control/ctl.h"
 

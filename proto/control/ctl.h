@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The control protocol's verbs, errors and records as C, made from ctl.def: a struct for each
- * record and a table that encoder, decoder, tables for people and JSON all go by.
+ * The control protocol's verbs, errors and records in C, from ctl.def: a struct for each record,
+ * and a table that the encoder, the decoder, salusctl's tables and its JSON output all use.
  */
 #ifndef PROTO_CONTROL_CTL_H
 #define PROTO_CONTROL_CTL_H
@@ -26,7 +26,7 @@ enum ctl_error {
     CTL_E_COUNT
 };
 
-/* X(NAME, struct): what replies are made of. */
+/* X(NAME, struct): the records of replies. */
 /* clang-format off */
 #define CTL_RECORDS(X)                                                \
     X(STATUS, status) X(VERSION, version) X(JOB, job) X(GPU, gpu)     \
@@ -42,7 +42,8 @@ enum ctl_record {
         CTL_RECORD_COUNT
 };
 
-/* OPT is kept plus one, 0 where there is none; INT as its two's complement. */
+/* Representation of kinds in records: OPT is the value plus one, 0 if there is none; INT is a two's
+ * complement. */
 enum ctl_kind {
     CTL_KIND_UINT,
     CTL_KIND_INT,
@@ -60,8 +61,8 @@ enum ctl_kind {
 #define CTL_MEMBER_TEXT(name) char name[CTL_TEXT_BYTES];
 #define CTL_MEMBER(name, kind, sentence) CTL_MEMBER_##kind(name)
 
-/* Arguments of a request, by name; CTL_A_<name> is an argument's number. */
-#define CTL_ARG_BYTES 256 /* a kernel's name fits, and every limit of a user */
+/* Arguments of a request, by name. CTL_A_<name> is an argument's number. */
+#define CTL_ARG_BYTES 256 /* fits a kernel's name, and all limits of a user */
 #define CTL_ARG_MEMBER_UINT(name) uint64_t name;
 #define CTL_ARG_MEMBER_INT(name) int64_t name;
 #define CTL_ARG_MEMBER_TEXT(name) char name[CTL_ARG_BYTES];
@@ -126,7 +127,7 @@ struct ctl_tenant {
 #include "proto/control/ctl.def"
 };
 
-/* Room for any of them. */
+/* Large enough for any record. */
 union ctl_any {
 #define X(NAME, name) struct ctl_##name name;
     CTL_RECORDS(X)
@@ -142,7 +143,7 @@ struct ctl_field {
 
 struct ctl_verb_info {
     const char *text;
-    const char *usage; /* of salusctl; or NULL */
+    const char *usage; /* arguments for salusctl's usage text; or NULL */
     enum ctl_record record;
     const char *args; /* names, separated by blanks */
     const char *sentence;
@@ -154,7 +155,7 @@ struct ctl_error_info {
     const char *sentence;
 };
 
-/* How salusctl gets an argument: proto/control/ctl.def. */
+/* How salusctl parses an argument; see proto/control/ctl.def. */
 enum ctl_style {
     CTL_STYLE_COUNT,
     CTL_STYLE_SIGNED,
@@ -180,16 +181,16 @@ struct ctl_arg_info {
 };
 
 const struct ctl_verb_info *ctl_verb_info(enum ctl_verb verb);
-/* Whether the verb has the argument. */
+/* True if the verb has the argument. */
 bool ctl_verb_takes(enum ctl_verb verb, enum ctl_arg arg);
 const struct ctl_arg_info *ctl_arg_info(enum ctl_arg arg);
 const struct ctl_error_info *ctl_error_info(enum ctl_error error);
 
-/* The fields of a record; *count is set. */
+/* Returns the fields of a record and sets *count. */
 const struct ctl_field *ctl_fields(enum ctl_record record, int *count);
 size_t ctl_record_bytes(enum ctl_record record);
 
-/* A field of a record that is given as a struct of that kind. */
+/* Return a field of a record, which is given as a struct of that kind. */
 const char *ctl_field_text(const void *record, const struct ctl_field *f);
 uint64_t ctl_field_number(const void *record, const struct ctl_field *f);
 

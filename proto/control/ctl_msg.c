@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scan, then msgpack. After the scan a message of n bytes makes msgpack allocate at most some 24 n.
+ * A message is first scanned, then parsed by msgpack. After the scan a message of n bytes makes
+ * msgpack allocate at most about 24 n.
  */
 #include "proto/control/ctl_msg.h"
 
@@ -26,7 +27,7 @@ __attribute__((format(printf, 3, 4))) static int bad(char *why, size_t cap, cons
 struct scan {
     const unsigned char *p, *end;
     uint64_t payload;  /* bytes of text or binary that follow the header */
-    uint64_t children; /* objects that follow it */
+    uint64_t children; /* objects that follow the header */
 };
 
 static bool take_number(struct scan *s, unsigned width, uint64_t *out) {
@@ -39,7 +40,7 @@ static bool take_number(struct scan *s, unsigned width, uint64_t *out) {
     return true;
 }
 
-/* Reads one header; false where it is cut off or none. */
+/* Reads one header. Returns false if it is truncated or invalid. */
 static bool take_header(struct scan *s) {
     unsigned char b = *s->p++;
     uint64_t n = 0;
@@ -63,7 +64,7 @@ static bool take_header(struct scan *s) {
         s->payload = b == 0xca ? 4 : 8;
     } else if (b <= 0xd3) {
         s->payload = 1u << ((b - 0xcc) & 3);
-    } else if (b <= 0xd8) { /* fixext: type byte and 1 to 16 */
+    } else if (b <= 0xd8) { /* fixext: type byte and 1 to 16 bytes */
         s->payload = 1 + (1u << (b - 0xd4));
     } else {
         if (!take_number(s, b & 1 ? 4 : 2, &n)) return false;
@@ -133,7 +134,7 @@ static uint64_t number_or_0(const msgpack_object *o) {
     return o && o->type == MSGPACK_OBJECT_POSITIVE_INTEGER ? o->via.u64 : 0;
 }
 
-/* As a record keeps it; see enum ctl_kind. */
+/* Converts a number to its form in records; see enum ctl_kind. */
 static uint64_t number_of_kind(const msgpack_object *o, enum ctl_kind kind) {
     if (kind == CTL_KIND_INT && o && o->type == MSGPACK_OBJECT_NEGATIVE_INTEGER)
         return (uint64_t)o->via.i64;
@@ -144,7 +145,7 @@ static uint64_t number_of_kind(const msgpack_object *o, enum ctl_kind kind) {
     return number_or_0(o);
 }
 
-/* Control characters never reach a terminal. */
+/* Copies text without control characters, which must never reach a terminal. */
 static void copy_text(const msgpack_object *o, char *out, size_t cap) {
     size_t n = 0;
 
@@ -165,7 +166,7 @@ struct ctl_out {
     bool failed;
 };
 
-/* What the frame around a list of records takes at most. */
+/* Maximum size of the frame around a list of records. */
 #define FRAME_BYTES 64
 
 static void put_text(msgpack_packer *p, const char *text) {
@@ -186,7 +187,8 @@ void ctl_msg_destroy(struct ctl_out *o) {
     free(o);
 }
 
-/* msgpack's buffer, with its failures remembered: the packing macros return them one by one. */
+/* Writes to msgpack's buffer and records failures, since the packing macros return them one by
+ * one. */
 static int write_checked(void *arg, const char *bytes, size_t n) {
     struct ctl_out *o = arg;
 

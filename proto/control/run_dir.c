@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events are looked for by the form of their names: nobody knows here how many GPUs there were.
+ * Event files are found by the form of their names, since the number of GPUs is not known here.
  */
 #include "proto/control/run_dir.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The files that a salusd and its workers make in a run directory. Blocking file system calls.
+ * The files that salusd and its workers make in a run directory. Blocking file system calls.
  */
 #ifndef PROTO_CONTROL_RUN_DIR_H
 #define PROTO_CONTROL_RUN_DIR_H
@@ -11,11 +11,11 @@
 #define RUN_DIR_LOCK "salusd.lock"
 #define RUN_DIR_NAME_BYTES 32
 
-/* The file that has what the scheduler of a worker that crashed went by: "worker.events" of GPU 0,
- * "worker.<n>.events" of the others. */
+/* Name of the file with the scheduler's inputs from a crashed worker: "worker.events" for GPU 0,
+ * "worker.<n>.events" for the others. */
 void run_dir_events_name(uint32_t gpu, char out[RUN_DIR_NAME_BYTES]);
 
-/* Removes all these files from a directory that is open; whatever else lies there stays. */
+/* Removes all these files from an open directory; other files stay. */
 void run_dir_clear(int fd);
 
 #endif

@@ -17,7 +17,7 @@ static uint32_t channel_bytes(CUarray_format plain) {
     }
 }
 
-/* The formats that name their channels, three of each kind: of 1, 2 and 4. */
+/* Converts a format that names its channels; each kind has three, for 1, 2 and 4 channels. */
 static bool normalized(CUarray_format f, struct array_element *out) {
     static const struct {
         CUarray_format first, plain;
@@ -57,7 +57,7 @@ static uint64_t whole(uint64_t bytes, uint64_t of) {
     return (bytes + of - 1) / of * of;
 }
 
-/* Its bytes; the offset is left alone. */
+/* Fills all fields but the offset. Returns the size of the level in bytes. */
 static uint64_t describe(const struct array_shape *s, uint32_t level, struct array_level *out) {
     out->width = halved(s->width, level);
     out->height = halved(s->height, level);

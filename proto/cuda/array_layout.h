@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How CUDA arrays lie in device memory here, which client and worker have to agree on: elements in
- * rows, rows in slices (of a volume, layers, faces of cubes), levels of detail one behind the
- * other. Pure.
+ * Layout of CUDA arrays in device memory, on which client and worker agree: elements in rows, rows
+ * in slices (of a volume, layers, faces of cubes), levels of detail one after the other. Pure.
  */
 #ifndef PROTO_CUDA_ARRAY_LAYOUT_H
 #define PROTO_CUDA_ARRAY_LAYOUT_H
@@ -13,26 +12,27 @@
 #include "proto/cuda/cuda_abi.h"
 
 #define ARRAY_LAYOUT_ALIGN 512u /* bytes: of an array and of each level */
-#define ARRAY_LAYOUT_PITCH 32u  /* rows are whole multiples of it */
+#define ARRAY_LAYOUT_PITCH 32u  /* size of a row is a multiple of this */
 #define ARRAY_LAYOUT_LEVELS 16u
 #define ARRAY_LAYOUT_PIECE (64ull << 10)
-/* Elements that a record may say, whatever the device takes. */
+/* Limits on the elements in a record, whatever the device supports. */
 #define ARRAY_LAYOUT_LINEAR_MAX (1u << 28) /* of linear memory */
 #define ARRAY_LAYOUT_SIDE_MAX (1u << 17)   /* of everything else, along each axis */
 
-/* What an element is. UNORM and SNORM formats are integers that are always read as numbers. */
+/* Type of an element. UNORM and SNORM formats are integers that are always read as numbers. */
 struct array_element {
     CUarray_format format; /* of a channel: an integer of 8 to 32 bits, half or float */
     uint32_t channels;     /* 1, 2, 4 */
-    uint32_t bytes;        /* of all */
+    uint32_t bytes;        /* of all channels */
     bool normalized;
 };
 
-/* False: there is no such element, or none that is supported (planes, compressed blocks). */
+/* Returns false if there is no such element, or if it is not supported (planes, compressed
+ * blocks). */
 bool array_layout_element(CUarray_format format, uint32_t channels, struct array_element *out);
 
 struct array_shape {
-    uint32_t width, height, depth; /* elements, 1 at least; depth: layers when layered */
+    uint32_t width, height, depth; /* elements, at least 1; depth: layers when layered */
     uint32_t element_bytes;
     bool layered;
 };
@@ -42,13 +42,13 @@ struct array_level {
     uint32_t width, height, depth;
 };
 
-/* How many it can have, down to one element. */
+/* Maximum number of levels, down to one element. */
 uint32_t array_layout_levels(const struct array_shape *s);
 void array_layout_level(const struct array_shape *s, uint32_t level, struct array_level *out);
-/* Of that many levels; UINT64_MAX: more than any device has. */
+/* Bytes of that many levels; UINT64_MAX: more than any device has. */
 uint64_t array_layout_bytes(const struct array_shape *s, uint32_t levels);
-/* What an array of so many bytes is charged with where it is the device's own, which does not say
- * what it takes: whole pieces of what drivers give out. */
+/* Bytes to charge for an array that the device lays out itself, whose real size is unknown: rounded
+ * up to the pieces in which drivers allocate. */
 uint64_t array_layout_charge(uint64_t bytes);
 
 #endif

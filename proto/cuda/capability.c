@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The choices, one after the other.
+ * Iterates over the choices.
  */
 #include "proto/cuda/capability.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The one that `choice` points to; moves it to the next, or to NULL. */
+/* Returns the capability to which `choice` points; moves `choice` to the next, or to NULL. */
 static uint32_t take(const char **choice) {
     char *end;
     unsigned long major = strtoul(*choice, &end, 10), minor = strtoul(end + 1, &end, 10);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file decides where it is known to be somebody's; else the name of the kernel does.
+ * The file decides if it is known to belong to a library; otherwise the kernel's name decides.
  */
 #include "proto/cuda/code_owner.h"
 
@@ -14,14 +14,16 @@ static const char *const nvidias[] = {
 
 static const char *const pytorchs[] = {"libtorch", "libc10", "libcaffe2"};
 
-/* How compiled modules of Python end: "flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so". */
+/* Endings of compiled Python modules: "flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so". */
 static const char *const modules[] = {".cpython-", ".abi3.so", ".pypy"};
 
-/* Parts of mangled names: at::native::, c10::, and the attention that PyTorch has copies of. */
+/* Parts of mangled names: at::native::, c10::, and the attention kernels that PyTorch has copies
+ * of. */
 static const char *const names_of_pytorch[] = {"_ZN2at", "_ZN3c10", "PyTorchMemEffAttention",
                                                "13pytorch_flash"};
 
-/* flash-attn, vLLM, torchvision, apex, xformers, and kernels that take tensors of PyTorch's. */
+/* Parts of mangled names: flash-attn, vLLM, torchvision, apex, xformers, and kernels that take
+ * PyTorch tensors. */
 static const char *const names_of_extensions[] = {
     "_ZN5flash", "_ZN4vllm", "_ZN6vision", "multi_tensor_apply", "fmha_cutlass", "N2at", "N3c10",
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The CUDA driver's ABI as the project needs it: handles, enums and structures that cross the
- * boundary between a program and libcuda.so.1. The names are the driver's own, so that prototypes
- * read as users know them; layouts and numbers are held against the toolkit's header by
- * test/unit/proto/test_cuda_abi.c. The build itself never needs the toolkit. 64-bit only.
+ * The CUDA driver's ABI as far as the project needs it: handles, enums and structures that cross
+ * the boundary between a program and libcuda.so.1. The names are the driver's own, so that
+ * prototypes read as users know them. test/unit/proto/test_cuda_abi.c compares layouts and numbers
+ * with the toolkit's header. The build itself never needs the toolkit. 64-bit only.
  */
 #ifndef PROTO_CUDA_CUDA_ABI_H
 #define PROTO_CUDA_CUDA_ABI_H
@@ -13,7 +13,7 @@
 
 #include "proto/cuda/cuda_values.h"
 
-/* The version that cuDriverGetVersion reports and whose header the layouts come from. */
+/* The version that cuDriverGetVersion reports. The layouts are those of this version's header. */
 #define CUDA_VERSION 13050
 
 #define CUDA_ENUM(name, value, ...) name = value,
@@ -43,7 +43,7 @@ typedef struct CUarray_st *CUarray;
 typedef struct CUmipmappedArray_st *CUmipmappedArray;
 typedef struct CUtexref_st *CUtexref;
 typedef struct CUsurfref_st *CUsurfref;
-/* What kernels are given. */
+/* Handles that kernels receive. */
 typedef unsigned long long CUtexObject;
 typedef unsigned long long CUsurfObject;
 typedef struct CUgraph_st *CUgraph;
@@ -55,7 +55,8 @@ typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
 
-/* Streams that exist without being made. NULL means one of them, by the entry point's variant. */
+/* Streams that always exist. NULL means one of them, depending on the variant of the entry
+ * point. */
 #define CU_STREAM_LEGACY ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 
@@ -127,7 +128,7 @@ typedef struct CUdevResource_st {
 } CUdevResource;
 
 typedef struct CU_DEV_SM_RESOURCE_GROUP_PARAMS_st {
-    unsigned int smCount; /* 0: as many as there are, which is written here */
+    unsigned int smCount; /* 0: as many as there are; the number is written here */
     unsigned int coscheduledSmCount, preferredCoscheduledSmCount; /* 0: the device's */
     unsigned int flags;                                           /* CUdevSmResourceGroup_flags */
     unsigned int localityDomainId;
@@ -208,8 +209,8 @@ typedef struct CUgraphEdgeData_st {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* One side of a copy names its place by memory type: host pointer, device address or array;
- * CU_MEMORYTYPE_UNIFIED uses the device address for either. All sizes and pitches in bytes. */
+/* One side of a copy gives its place by memory type: host pointer, device address or array.
+ * CU_MEMORYTYPE_UNIFIED uses the device address for either. All sizes and pitches are in bytes. */
 typedef struct CUDA_MEMCPY2D_st {
     size_t srcXInBytes, srcY;
     CUmemorytype srcMemoryType;
@@ -332,7 +333,7 @@ typedef struct CUDA_TEXTURE_DESC_st {
     int reserved[12];
 } CUDA_TEXTURE_DESC;
 
-/* Of a tensor, for kernels; tensor_map.h has what it is here. */
+/* Map of a tensor, for kernels; tensor_map.h defines its contents here. */
 typedef struct CUtensorMap_st {
     _Alignas(128) unsigned long long opaque[16];
 } CUtensorMap;
@@ -370,7 +371,7 @@ typedef struct CUmemcpy3DOperand_st {
     union {
         struct {
             CUdeviceptr ptr;
-            size_t rowLength, layerHeight; /* elements, rows; 0: as the copy is */
+            size_t rowLength, layerHeight; /* elements, rows; 0: as in the copy */
             CUmemLocation locHint;
         } ptr;
         struct {
@@ -433,8 +434,8 @@ typedef CUlaunchAttributeID CUkernelNodeAttrID;
 typedef CUlaunchAttributeValue CUkernelNodeAttrValue;
 typedef uint64_t CUgraphConditionalHandle;
 
-/* Programs that were compiled before 12.0 have the first form, which ends earlier; v3, which is in
- * CUgraphNodeParams, is v2 by another name. */
+/* Programs that were compiled before 12.0 use the first form, which is shorter. v3, in
+ * CUgraphNodeParams, is v2 under another name. */
 typedef struct CUDA_KERNEL_NODE_PARAMS_st {
     CUfunction func;
     unsigned int gridDimX, gridDimY, gridDimZ;
@@ -451,7 +452,7 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
     unsigned int sharedMemBytes;
     void **kernelParams;
     void **extra;
-    CUkernel kern; /* where func is NULL */
+    CUkernel kern; /* used if func is NULL */
     CUcontext ctx;
 } CUDA_KERNEL_NODE_PARAMS_v2;
 
@@ -476,7 +477,7 @@ typedef struct CUDA_MEMSET_NODE_PARAMS_v2_st {
     CUcontext ctx;
 } CUDA_MEMSET_NODE_PARAMS_v2;
 
-/* The second form, which is in CUgraphNodeParams, goes on. */
+/* The second form, used in CUgraphNodeParams, has more members. */
 typedef struct CUDA_HOST_NODE_PARAMS_st {
     CUhostFn fn;
     void *userData;
@@ -486,7 +487,7 @@ typedef struct CUDA_HOST_NODE_PARAMS_v2_st {
     CUhostFn fn;
     void *userData;
     unsigned int syncMode; /* CUhostTaskSyncMode */
-    CUcontext ctx;         /* or a green one; NULL: whichever */
+    CUcontext ctx;         /* or a green one; NULL: any */
 } CUDA_HOST_NODE_PARAMS_v2;
 
 typedef struct CUDA_CHILD_GRAPH_NODE_PARAMS_st {
@@ -496,7 +497,7 @@ typedef struct CUDA_CHILD_GRAPH_NODE_PARAMS_st {
 
 typedef struct CUDA_EVENT_RECORD_NODE_PARAMS_st {
     CUevent event;
-    CUcontext ctx; /* or a green one; NULL: whichever */
+    CUcontext ctx; /* or a green one; NULL: any */
 } CUDA_EVENT_RECORD_NODE_PARAMS;
 
 typedef struct CUDA_EVENT_WAIT_NODE_PARAMS_st {
@@ -524,7 +525,7 @@ typedef struct CUDA_CONDITIONAL_NODE_PARAMS_st {
 } CUDA_CONDITIONAL_NODE_PARAMS;
 
 typedef union CUstreamBatchMemOpParams_union {
-    CUstreamBatchMemOpType operation; /* which of these it is */
+    CUstreamBatchMemOpType operation; /* selects the member */
     struct CUstreamMemOpWaitValueParams_st {
         CUstreamBatchMemOpType operation;
         CUdeviceptr address;

@@ -11,7 +11,7 @@ struct cuda_result {
     const char *text; /* "invalid argument" */
 };
 
-/* NULL for a code that the driver does not have. */
+/* Returns NULL for a code that the driver does not have. */
 const struct cuda_result *cuda_result_find(int code);
 
 #endif

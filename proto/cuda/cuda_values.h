@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of the CUDA driver's ABI, as lists: cuda_abi.h turns them into enums, the error calls
- * into names and texts, and a test holds each one against the toolkit's own header where that is
- * installed. Only macros live here, so that both headers can be seen with these lists.
+ * Numbers of the CUDA driver's ABI, as lists. cuda_abi.h turns them into enums, the error calls
+ * turn them into names and texts, and a test compares each one with the toolkit's own header where
+ * that is installed. This file contains only macros, so that both headers can be included with
+ * these lists.
  */
 #ifndef PROTO_CUDA_CUDA_VALUES_H
 #define PROTO_CUDA_CUDA_VALUES_H

@@ -8,8 +8,8 @@
 #include "common/err.h"
 #include "proto/cuda/cuda_abi.h"
 
-/* Numbers that launches and occupancy are computed with, and what they may be; the first are those
- * of description_bound. */
+/* Bounds of the numbers with which launches and occupancy are computed. The first ones are those
+ * that description_bound lowers. */
 static const struct {
     CUdevice_attribute attribute;
     int least, most;
@@ -21,7 +21,8 @@ static const struct {
     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 1, DESCRIPTION_GRID_X_MAX},
     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 1, DESCRIPTION_GRID_YZ_MAX},
     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 1, DESCRIPTION_GRID_YZ_MAX},
-    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32, 32}, /* as every device has it, and all programs know */
+    /* equal on every device, and all programs rely on it */
+    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32, 32},
     {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1, 1 << 16},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 1, 99},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0, 9},
@@ -49,14 +50,14 @@ void description_bound(struct description *d) {
 
 static bool in_bounds(const struct description *d) {
     for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
-        int value = 0; /* an older driver may not know what was reserved for nobody then */
+        int value = 0; /* an older driver may not know an attribute that was reserved then */
         if (!description_get(d, bounds[i].attribute, &value) && bounds[i].least) return false;
         if (value < bounds[i].least || value > bounds[i].most) return false;
     }
     return true;
 }
 
-/* A number that is not known is 0, for whoever looks at the table itself. */
+/* True if all unknown numbers are 0, for code that reads the tables directly. */
 static bool is_clean(const struct description *d) {
     int value;
     for (uint32_t i = 0; i < DESCRIPTION_ATTRIBUTES; i++)

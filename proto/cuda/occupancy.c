@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registers are given to warps, in units of 256 and in each quarter of the multiprocessor apart;
- * shared memory to blocks, in units of its own and with what the system keeps. Only the latter unit
- * differs between the capabilities 7.0 and 12.1 (cuda_occupancy.h of CUDA 13.0:
- * cudaOccRegAllocationGranularity, cudaOccSubPartitionsPerMultiprocessor,
- * cudaOccSMemAllocationGranularity).
+ * Registers are allocated to warps, in units of 256 and separately in each quarter of the
+ * multiprocessor. Shared memory is allocated to blocks, in units of its own and with the system's
+ * reserved part. Only the latter unit differs between the capabilities 7.0 and 12.1
+ * (cuda_occupancy.h of CUDA 13.0: cudaOccRegAllocationGranularity,
+ * cudaOccSubPartitionsPerMultiprocessor, cudaOccSMemAllocationGranularity).
  */
 #include "proto/cuda/occupancy.h"
 
@@ -25,7 +25,8 @@ static uint64_t at_most(uint64_t value, uint64_t bound) {
     return bound < value ? bound : value;
 }
 
-/* A block must fit as if its registers came from all quarters alike, though they need not. */
+/* A block must fit as if it took the same number of registers from all quarters, though it need
+ * not. */
 static uint64_t blocks_by_regs(const struct occupancy_sm *sm, uint64_t warps, uint32_t regs) {
     uint64_t warp_regs = round_up((uint64_t)regs * WARP, WARP_REG_UNIT);
     if (regs > THREAD_REGS_MAX || warp_regs * round_up(warps, QUARTERS) > sm->regs) return 0;

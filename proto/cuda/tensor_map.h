@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What lies in a CUtensorMap of this driver: the client writes it, kernels hand it to whoever
- * copies tiles of a tensor. Since kernels' memory is the client's, a reader copies it and then asks
- * tensor_map_is_valid before it believes a word; the client asks the same before it writes one.
- * A device may have maps of its own, of which nobody else knows what lies in them: it is asked for
- * each (struct tensor_ask).
+ * Contents of a CUtensorMap of this driver. The client writes it, and kernels pass it to copies of
+ * tiles of a tensor. Kernels' memory is the client's, so a reader copies the map and calls
+ * tensor_map_is_valid before it trusts a field; the client calls the same before it writes a map. A
+ * device may have maps in its own, private format; then the device makes each (struct tensor_ask).
  */
 #ifndef PROTO_CUDA_TENSOR_MAP_H
 #define PROTO_CUDA_TENSOR_MAP_H
@@ -17,26 +16,26 @@
 #define TENSOR_MAP_MAGIC 0x70616d74u
 #define TENSOR_MAP_RANK 5
 #define TENSOR_MAP_BOX 256u  /* elements, at most */
-#define TENSOR_MAP_STEP 8u   /* the same */
+#define TENSOR_MAP_STEP 8u   /* elements, at most */
 #define TENSOR_MAP_ALIGN 64u /* bytes */
 #define TENSOR_MAP_PIXELS 1024u
 #define TENSOR_MAP_IMAGE 3 /* dimensions, at most */
 
 struct tensor_map {
     uint32_t magic;
-    uint8_t type;          /* CUtensorMapDataType, without the packed ones */
-    uint8_t rank;          /* 1 to 5; what is said of further dimensions is not looked at */
-    uint8_t swizzle, fill; /* CUtensorMapSwizzle, up to 128B; CUtensorMapFloatOOBfill */
-    uint64_t address;      /* of element 0, aligned to 16 */
+    uint8_t type;                   /* CUtensorMapDataType, without the packed ones */
+    uint8_t rank;                   /* 1 to 5; fields of further dimensions are ignored */
+    uint8_t swizzle, fill;          /* CUtensorMapSwizzle, up to 128B; CUtensorMapFloatOOBfill */
+    uint64_t address;               /* of element 0, aligned to 16 */
     uint32_t last[TENSOR_MAP_RANK]; /* sizes in elements, less one */
     uint16_t box[TENSOR_MAP_RANK];  /* elements, 1 to 256 */
-    uint8_t step[TENSOR_MAP_RANK];  /* 1 to 8: of so many elements the first is taken */
-    uint8_t columns;                /* bool: of a convolution, of which more below */
+    uint8_t step[TENSOR_MAP_RANK];  /* 1 to 8: of this many elements the first is taken */
+    uint8_t columns;                /* bool: columns of a convolution, see below */
     uint8_t unused[4];
-    uint64_t stride[TENSOR_MAP_RANK - 1]; /* bytes, of dimensions 1 and on: multiples of 16 */
-    /* Of columns, whose first dimension is channels (box: of a pixel), the last one images: how
-     * many pixels; and of the dimensions between where the range of pixels begins, and where it
-     * ends, from the last pixel on. */
+    uint64_t stride[TENSOR_MAP_RANK - 1]; /* bytes, of dimensions from 1 on: multiples of 16 */
+    /* For columns. The first dimension is channels (box: of a pixel), the last is images. pixels:
+     * number of pixels. lower and upper, for the dimensions between: the beginning of the range of
+     * pixels, and its end relative to the last pixel. */
     int16_t lower[TENSOR_MAP_IMAGE], upper[TENSOR_MAP_IMAGE];
     uint16_t pixels;
     uint16_t nothing;
@@ -44,7 +43,7 @@ struct tensor_map {
 };
 _Static_assert(sizeof(struct tensor_map) == sizeof(CUtensorMap), "all of a CUtensorMap");
 
-/* Bytes of an element; 0: of no type that is supported. */
+/* Bytes of an element; 0: the type is not supported. */
 static inline uint32_t tensor_map_element(uint32_t type) {
     static const uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
     return type < sizeof(bytes) ? bytes[type] : 0;
@@ -93,28 +92,29 @@ enum tensor_kind {
     TENSOR_KINDS
 };
 
-/* A call's arguments, as the program gave them. Dimensions beyond the rank, and what a call of the
- * kind does not have, are 0. */
+/* A call's arguments, as the program gave them. Dimensions beyond the rank, and arguments that the
+ * call does not have, are 0. */
 struct tensor_ask {
     uint32_t kind, rank;
     uint32_t type, interleave, swizzle, promotion, fill; /* CUtensorMap* */
     uint32_t mode; /* WIDE: CUtensorMapIm2ColWideMode; CLASS: CUtensorMapAllocClass */
     uint64_t address;
     uint64_t size[TENSOR_MAP_RANK], stride[TENSOR_MAP_RANK - 1];
-    uint32_t step[TENSOR_MAP_RANK], box[TENSOR_MAP_RANK];     /* box: TILED */
-    uint32_t channels, pixels;                                /* COLUMNS, WIDE */
-    int32_t lower[TENSOR_MAP_IMAGE], upper[TENSOR_MAP_IMAGE]; /* the same; WIDE: the first alone */
+    uint32_t step[TENSOR_MAP_RANK], box[TENSOR_MAP_RANK]; /* box: TILED */
+    uint32_t channels, pixels;                            /* COLUMNS, WIDE */
+    /* COLUMNS, WIDE; for WIDE only the first */
+    int32_t lower[TENSOR_MAP_IMAGE], upper[TENSOR_MAP_IMAGE];
     uint64_t map[16];
 };
 _Static_assert(sizeof(((struct tensor_ask *)0)->map) == sizeof(CUtensorMap), "all of one");
 
 struct tensor_answer {
     uint64_t map[16];
-    uint32_t alloc_class, pad; /* CLASS: which it has now */
+    uint32_t alloc_class, pad; /* CLASS: the present class */
 };
 
-/* Whether a driver could be asked, whoever says it: no number that CUDA does not know, and as many
- * dimensions as there is room for. What goes together is the device's to say. */
+/* True if the request can be passed to a driver, whoever sent it: CUDA knows every number in it,
+ * and the dimensions fit. The device decides which values go together. */
 static inline bool tensor_ask_is_sane(const struct tensor_ask *a) {
     if (a->kind >= TENSOR_KINDS) return false;
     if (a->kind == TENSOR_ADDRESS) return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * 8-4-4-4-12 digits.
+ * The text has groups of 8-4-4-4-12 digits.
  */
 #include "proto/cuda/uuid.h"
 

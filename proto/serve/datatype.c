@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables by the list of datatypes.
+ * Tables generated from the list of datatypes.
  */
 #include "proto/serve/datatype.h"
 

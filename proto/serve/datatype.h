@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The datatypes of the Open Inference Protocol: names as requests write them, and the size of an
- * element. Static data, for any thread.
+ * The datatypes of the Open Inference Protocol: names as in requests, and the size of an element.
+ * Static data, for any thread.
  */
 #ifndef PROTO_SERVE_DATATYPE_H
 #define PROTO_SERVE_DATATYPE_H
 
 #include <stddef.h>
 
-/* X(name, bytes of an element): 0 where each element says its own length. The numbers go to a
- * model's program (proto/serve/serve_wire.h): appended to, never reordered. */
+/* X(name, bytes of an element). 0: each element has its own length. The numbers are sent to a
+ * model's program (proto/serve/serve_wire.h): append only, never reorder. */
 #define DATATYPE_LIST(X) \
     X(BOOL, 1)           \
     X(UINT8, 1)          \
@@ -34,10 +34,10 @@ enum datatype {
     DATATYPE_NONE = DATATYPE_COUNT
 };
 
-/* DATATYPE_NONE where there is none of that name. */
+/* Returns DATATYPE_NONE if there is none of that name. */
 enum datatype datatype_find(const char *name);
 const char *datatype_name(enum datatype type);
-/* As a model's configuration writes it: "TYPE_FP32". */
+/* Returns the name as in a model's configuration: "TYPE_FP32". */
 const char *datatype_config_name(enum datatype type);
 size_t datatype_bytes(enum datatype type);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reader. Head, table and names are copied out once, and the copy is checked; of the data
- * nothing is looked at but lengths of BYTES, which seals hold still.
+ * The reader. Head, table and names are copied out once, and the copy is checked. Of the data only
+ * the lengths of BYTES elements are read, which seals keep from changing.
  */
 #include "proto/serve/serve_memory.h"
 
@@ -66,7 +66,7 @@ static int read_name(const struct serve_memory *m, const struct serve_wire_head 
     return serve_memory_say(why, "its name is not of the %u bytes that it says", e->name_bytes);
 }
 
-/* Where the next one's data may begin, in *from. */
+/* Checks the position of a tensor's data; sets *from to where the next data may begin. */
 static int check_place(const struct serve_wire_head *h, const struct serve_wire_tensor *e,
                        uint64_t *from, struct serve_memory_why *why) {
     if (e->at % SERVE_WIRE_ALIGN)
@@ -87,7 +87,8 @@ static int check_shape(const struct serve_wire_tensor *e, struct serve_memory_wh
     return 0;
 }
 
-/* Tensors of a name are neighbours, by request: so none is there twice. */
+/* Adds a tensor to its group. Tensors of one name are consecutive, in order of request, so no
+ * tensor is there twice. */
 static int add_to_group(struct serve_memory *m, const struct serve_memory_tensor *t,
                         struct serve_memory_why *why) {
     struct serve_memory_group *last = m->groups_count ? &m->groups[m->groups_count - 1] : NULL;
@@ -150,7 +151,7 @@ static void *allocate(uint64_t bytes) {
     return posix_memalign(&data, SERVE_WIRE_ALIGN, bytes) ? NULL : data;
 }
 
-/* `whole`: all of it is copied, so that nothing of it is needed any more. */
+/* Reads the memory. `whole`: copies everything, so that the original is not needed any more. */
 static int read_all(struct serve_memory *m, const void *data, uint64_t bytes, bool whole,
                     struct serve_memory_why *why) {
     struct serve_wire_head h;
@@ -187,7 +188,8 @@ int serve_memory_copy(struct serve_memory *m, const void *data, uint64_t bytes,
     return read_all(m, data, bytes, true, why);
 }
 
-/* Of hugetlbfs touching a page raises SIGBUS when there is none left: ordinary pages only. */
+/* Accepts only ordinary pages: touching a page of hugetlbfs raises SIGBUS when there is none
+ * left. */
 static int check_file(int fd, uint64_t bytes, struct serve_memory_why *why) {
     const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
     int seals = fcntl(fd, F_GET_SEALS);
@@ -214,7 +216,7 @@ int serve_memory_open(struct serve_memory *m, int fd, uint64_t bytes,
     if (!err && bytes < sizeof(struct serve_wire_head))
         err = serve_memory_say(why, "%" PRIu64 " bytes are too few for a head", bytes);
     if (err) return err;
-    /* Private: a shared mapping of what is sealed against writing is refused before Linux 6.7. */
+    /* Private: before Linux 6.7 a shared mapping of a file sealed against writing is refused. */
     map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED) {
         err = -errno;

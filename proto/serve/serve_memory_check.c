@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What holds of every tensor, whoever wrote it: products are bounded at every step.
+ * Checks that hold for every tensor, whoever wrote it. Products are checked for overflow at every
+ * step.
  */
 #include "proto/serve/serve_memory_check.h"
 
@@ -17,7 +18,8 @@ static bool is_name(const char *name) {
     return n > 0 && n <= SERVE_WIRE_MAX_NAME_BYTES;
 }
 
-/* -EOVERFLOW where 64 bits do not hold it, -EINVAL for a negative dimension. */
+/* Counts the elements. Returns -EOVERFLOW if 64 bits cannot hold the number, -EINVAL for a negative
+ * dimension. */
 static int count_elements(const struct serve_memory_tensor *t, uint64_t *elements) {
     bool none = false;
 

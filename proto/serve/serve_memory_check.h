@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A tensor, and the rules that it keeps whoever wrote it. Not thread-safe.
+ * A tensor, and the rules that every writer must keep. Not thread-safe.
  */
 #ifndef PROTO_SERVE_SERVE_MEMORY_CHECK_H
 #define PROTO_SERVE_SERVE_MEMORY_CHECK_H
@@ -21,8 +21,8 @@ struct serve_memory_tensor {
     uint64_t bytes;
 };
 
-/* Checks that name, datatype, shape and bytes agree, and of BYTES the lengths; else -EINVAL and
- * why. */
+/* Checks that name, datatype, shape and bytes agree, and the lengths of BYTES elements. Returns 0,
+ * or -EINVAL and why. */
 int serve_memory_check(const struct serve_memory_tensor *t, struct serve_memory_why *why);
 
 #endif

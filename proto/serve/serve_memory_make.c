@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The writer. All is written by pwrite, never through a mapping: where memory runs out that is an
- * error and no SIGBUS, and nothing is in the way of the last seal.
+ * The writer. Everything is written by pwrite, never through a mapping. So running out of memory is
+ * an error and not a SIGBUS, and no mapping prevents the last seal.
  */
 #include "proto/serve/serve_memory_make.h"
 
@@ -22,8 +22,8 @@ _Static_assert(SERVE_WIRE_BEHIND_BYTES <= ONE_WRITE_BYTES,
 struct plan {
     const struct serve_memory_tensor **order;
     uint32_t count;
-    unsigned char *room;   /* with place for a message, and behind it: */
-    unsigned char *prefix; /* head, table and names; of a small one the data too */
+    unsigned char *room;   /* has space for a message, followed by: */
+    unsigned char *prefix; /* head, table and names; of a small memory also the data */
     struct serve_wire_head head;
 };
 
@@ -139,7 +139,7 @@ static int write_at(int fd, const void *data, uint64_t bytes, uint64_t at) {
     return 0;
 }
 
-/* Most batches are small: a copy costs less than a call for each tensor. */
+/* Most batches are small, and a copy costs less than a system call for each tensor. */
 static bool is_small(const struct plan *p) {
     return p->head.bytes <= ONE_WRITE_BYTES;
 }

@@ -10,24 +10,25 @@
 #include "proto/serve/serve_memory_check.h"
 #include "proto/serve/serve_memory_say.h"
 
-/* Any order; what is no sound tensor (serve_memory_check), is there twice or too many is refused
- * with -EINVAL and why. Returns a descriptor, the caller's, with all seals; *bytes becomes what is
- * in it; or -errno with why. */
+/* Makes a memory from tensors in any order. Returns a descriptor with all seals, owned by the
+ * caller, and sets *bytes to the size; or -errno and why. A tensor that is invalid
+ * (serve_memory_check), there twice, or one too many gives -EINVAL. */
 int serve_memory_make(const struct serve_memory_tensor *tensors, uint32_t count, uint32_t requests,
                       uint64_t *bytes, struct serve_memory_why *why);
 
-/* A memory on its way: a small one as bytes behind room for the message that it goes with, a larger
- * one as a descriptor. Zeroes are none; whoever packs one finishes it. */
+/* A memory to be sent: a small one as bytes after the space for its message, a larger one as a
+ * descriptor. A zeroed struct is empty. The caller of serve_memory_pack finishes it. */
 struct serve_memory_parcel {
     unsigned char *message; /* NULL: it is a descriptor */
     int fd;                 /* -1: it is bytes */
     uint64_t bytes;
 };
 
-/* As serve_memory_make: 0, or -errno and why; then there is nothing to finish. */
+/* As serve_memory_make. Returns 0, or -errno and why; after an error there is nothing to finish. */
 int serve_memory_pack(struct serve_memory_parcel *out, const struct serve_memory_tensor *tensors,
                       uint32_t count, uint32_t requests, struct serve_memory_why *why);
-/* Turns bytes into a descriptor, for a socket that takes no such message. 0 or -errno. */
+/* Turns bytes into a descriptor, for a socket that rejects such a long message. Returns 0 or
+ * -errno. */
 int serve_memory_parcel_close(struct serve_memory_parcel *p);
 void serve_memory_parcel_finish(struct serve_memory_parcel *p);
 

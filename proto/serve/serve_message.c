@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A memory behind the struct is copied once by the kernel, for the price of the message alone; a
- * memfd costs either end some eight calls more, and is copied by nobody.
+ * A memory that follows the struct is copied once by the kernel, with the message. A memfd costs
+ * each end about eight more system calls, but is not copied.
  */
 #include "proto/serve/serve_message.h"
 #include "proto/serve/serve_memory_make.h"
@@ -50,7 +50,7 @@ int serve_message_send_memory(int sock, struct serve_wire_msg *m,
     stamp(m);
     m->bytes = p.bytes;
     err = post(sock, m, &p);
-    /* net.core.wmem_default may be set so low that a socket takes no such message. */
+    /* net.core.wmem_default may be so low that a socket rejects such a message. */
     if (err == -EMSGSIZE && p.message) {
         err = serve_memory_parcel_close(&p);
         if (!err) err = post(sock, m, &p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options of a job: parsed, bounded.
+ * Parses and checks the options of a job.
  */
 #include "proto/wire/job.h"
 
@@ -137,7 +137,7 @@ static int set_mode(struct wire_job *job, const char *variable, const char *valu
     return 0;
 }
 
-/* `most` is the flag. */
+/* Sets a flag, which is o->most. */
 static int set_switch(struct wire_job *job, const struct option *o, const char *value, char *why) {
     bool yes = strcmp(value, "yes") == 0;
 
@@ -184,7 +184,7 @@ static int set_number(struct wire_job *job, const struct option *o, const char *
         return bad(why, "%s: '%.40s' is not %s", o->variable, value, expected(o->kind));
     if (err < 0 || n < o->least || n > o->most) return out_of_range(o, value, why);
     if (negative) n = -n;
-    memcpy(field, &n, o->bytes); /* little-endian, as the wire is */
+    memcpy(field, &n, o->bytes); /* little-endian, like the wire */
     if (o->kind == BYTES) job->flags |= WIRE_JOB_RESERVED;
     return 0;
 }

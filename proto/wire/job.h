@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a job says about itself, from the environment to wire_job: one table for `salusctl run`,
- * which sets the variables, for the library, which reads them into its hello, and for the daemon,
- * which believes none of it. Pure.
+ * A job's options, from the environment to wire_job. One table serves `salusctl run`, which sets
+ * the variables, the library, which reads them into its hello, and the daemon, which trusts none of
+ * them. Pure.
  */
 #ifndef PROTO_WIRE_JOB_H
 #define PROTO_WIRE_JOB_H
@@ -16,7 +16,7 @@
 #define JOB_WEIGHT_MAX 1000u
 #define JOB_PRIORITY_MAX 1000
 #define JOB_BYTES_MAX (1ull << 46)
-#define JOB_NS_MAX (1ull << 60) /* some 36 years */
+#define JOB_NS_MAX (1ull << 60) /* about 36 years */
 #define JOB_ITERATIONS_MAX (1ull << 40)
 #define JOB_WHY_BYTES 160
 
@@ -53,44 +53,45 @@
       "whether savepoints are made of the job, to which it returns when the GPU fails: yes, no")
 /* clang-format on */
 
-/* The number of the GPU that it wants, as `salusctl gpu list` has it. */
+/* The number of the requested GPU, as `salusctl gpu list` shows it. */
 #define JOB_GPU_VARIABLE "SALUS_GPU"
-/* 0 with *gpu as wire_hello has it (0: `value` is NULL or empty); -EINVAL and the reason. */
+/* Returns 0 with *gpu as in wire_hello (0: `value` is NULL or empty), or -EINVAL and the reason. */
 int job_gpu(const char *value, uint32_t *gpu, char *why);
 
 /* Set by `salusctl run`, which recognises its job by this number. */
 #define JOB_RUN_VARIABLE "SALUS_RUN"
 
-/* Set by `salusctl run`: a file of its own, to which the library of a job that was refused appends
- * the reason, a line; see shim/connection/refusals.h. */
+/* Set by `salusctl run`: a file of its own. The library of a job that was refused appends the
+ * reason to it, one line; see shim/connection/refusals.h. */
 #define JOB_REFUSED_VARIABLE "SALUS_REFUSED"
 
-/* "1", else "0": the library ends the process at the first refusal, with this exit status. */
+/* "1": the library ends the process at the first refusal, with this exit status. Otherwise "0". */
 #define JOB_STRICT_VARIABLE "SALUS_STRICT"
 #define JOB_STRICT_EXIT 9
-/* 0 with *strict (false: `value` is NULL or empty); -EINVAL and the reason. */
+/* Returns 0 with *strict (false: `value` is NULL or empty), or -EINVAL and the reason. */
 int job_strict(const char *value, bool *strict, char *why);
 
-/* A file: what is refused is written down there as well; see shim/connection/refusals.h. */
+/* A file to which refusals are written as well; see shim/connection/refusals.h. */
 #define JOB_REFUSALS_VARIABLE "SALUS_REFUSALS"
 
-/* Sets the field that `variable` stands for; sizes and times with units ("512MiB", "10s"). 0, or
- * -EINVAL with what is wrong in `why` (JOB_WHY_BYTES); -ENOENT when there is no such variable. */
+/* Sets the field of `variable`; sizes and times have units ("512MiB", "10s"). Returns 0; -EINVAL
+ * with the error in `why` (JOB_WHY_BYTES); -ENOENT if there is no such variable. */
 int job_set(struct wire_job *job, const char *variable, const char *value, char *why);
 
-/* From the environment of this process: zeroes *job, then job_set for each variable that is set and
- * not empty. A variable that is wrong is left out; returns how many were, the first one's reason in
- * `why`. The caller fills `profile`. */
+/* Reads the environment of this process: zeroes *job, then calls job_set for each variable that is
+ * set and not empty. Variables with errors are left out; returns their number, and the first one's
+ * reason in `why`. The caller fills `profile`. */
 int job_from_environment(struct wire_job *job, char *why);
 
-/* What everybody sees of a job whose kernels are not computed: behind its name, and its device's.
- */
+/* A tag shown after the name of a job whose kernels are not computed, and after its device's
+ * name. */
 #define JOB_TAG "(not computed)"
-/* Adds it to a name in `cap` bytes (more than those of the tag), which is cut where both have no
- * room. */
+/* Appends the tag to a name in `cap` bytes (more than those of the tag). The name is truncated if
+ * both do not fit. */
 void job_tag(char *name, size_t cap);
 
-/* What came from a client: 0, or -EINVAL and the reason. What is not said is made zero. */
+/* Checks options from a client. Returns 0, or -EINVAL and the reason. Zeroes parts that are not
+ * given. */
 int job_check(struct wire_job *job, char *why);
 
 #endif

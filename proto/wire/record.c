@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Validation of one ring record in private memory.
+ * Validates one ring record in private memory.
  */
 #include "proto/wire/record.h"
 
@@ -38,7 +38,7 @@ const char *record_name(uint16_t op) {
     return "?";
 }
 
-/* [addr, addr + bytes) does not wrap; an empty range is fine. */
+/* True if [addr, addr + bytes) does not wrap; an empty range is fine. */
 static bool range_ok(uint64_t addr, uint64_t bytes) {
     return addr + bytes >= addr;
 }
@@ -75,7 +75,7 @@ static int check_launch(const struct wire_launch *l, uint32_t bytes, struct why 
     return 0;
 }
 
-/* One side of a copy: rows and slices do not overlap, and the whole does not wrap. */
+/* Checks one side of a copy: rows and slices do not overlap, and the total does not wrap. */
 static bool side_ok(uint64_t addr, const struct wire_copy *c, uint64_t pitch, uint64_t slice) {
     uint64_t rows, slices, plane, all;
     if (c->height == 1) pitch = 0;
@@ -202,7 +202,7 @@ static int check_module_load(const struct wire_module_load *m, struct why *why) 
     return 0;
 }
 
-/* A name of `name_bytes` with its NUL, the only one, ends the record. */
+/* Checks that a name of `name_bytes`, with its only NUL at the end, ends the record. */
 static int check_name(const void *rec, uint32_t bytes, uint32_t head, uint32_t name_bytes,
                       struct why *why) {
     const char *name = (const char *)rec + head;
@@ -305,7 +305,7 @@ static bool modes_ok(const struct wire_texture *t) {
     return t->filter <= CU_TR_FILTER_MODE_LINEAR && t->level_filter <= CU_TR_FILTER_MODE_LINEAR;
 }
 
-/* Levels and layers that are there; what is no array has none. */
+/* Checks that the levels and layers exist. Memory that is no array has none. */
 static bool view_ok(const struct wire_texture *t, uint32_t element_bytes) {
     const struct array_shape shape = shape_of(t, element_bytes);
     bool layered = t->flags & WIRE_TEXTURE_LAYERED;
@@ -376,7 +376,7 @@ bool record_array_shape(const struct wire_array *a, struct array_shape *out) {
     return true;
 }
 
-/* How its dimensions go together; what the device takes of them is the device's to say. */
+/* Checks that the dimensions go together. The device decides which of them it supports. */
 static bool dimensions_ok(const struct wire_array *a) {
     const uint32_t known = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
                            CUDA_ARRAY3D_TEXTURE_GATHER;
@@ -438,7 +438,8 @@ static int check_tensor_map(const struct wire_tensor_map *t, struct why *why) {
     return 0;
 }
 
-/* Smallest length of the operation; those with a tail check the rest themselves. 0: unknown. */
+/* Smallest length of the operation. Checks of operations with a tail verify the rest. 0:
+ * unknown. */
 static uint32_t head_bytes(uint16_t op) {
     switch (op) {
 #define X(name, number, type) \
@@ -455,7 +456,8 @@ static bool has_tail(uint16_t op) {
            op == WIRE_TEXTURE_REF;
 }
 
-/* What all records have, of one whose operation takes `head` bytes, or with a tail at least. */
+/* Checks what all records have in common. The operation takes `head` bytes, or with a tail at least
+ * that. */
 static inline __attribute__((always_inline)) int check_head(const struct wire_record *r,
                                                             uint32_t bytes, uint32_t head,
                                                             bool tail, bool ordered,
@@ -536,11 +538,11 @@ static int check_body(const void *rec, uint32_t bytes, struct why *why) {
     case WIRE_TEXT: return check_text(rec, why);
     case WIRE_CLUSTERS: return check_clusters(rec, why);
     case WIRE_TENSOR_MAP: return check_tensor_map(rec, why);
-    default: return 0; /* HOST_FUNC and PING: the head is all there is */
+    default: return 0; /* HOST_FUNC and PING: there is nothing after the head */
     }
 }
 
-/* Nearly all of them are launches. */
+/* Checks a record. Launches come first, since nearly all records are launches. */
 int record_check(const void *rec, uint32_t bytes, char *why_text, size_t why_bytes) {
     struct why why = {why_text, why_bytes};
     const struct wire_record *r = rec;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What any honest client's record must satisfy before anybody acts on it: a known operation, the
+ * Checks what any honest client's record satisfies, before it is acted on: a known operation, the
  * exact length, ids below their limits, dimensions that CUDA allows, sizes whose sums do not wrap.
- * Whether the ids and addresses are this client's own is the reader's to check.
+ * The reader checks whether the ids and addresses belong to this client.
  */
 #ifndef PROTO_WIRE_RECORD_H
 #define PROTO_WIRE_RECORD_H
@@ -16,13 +16,14 @@
 
 #define RECORD_IMAGE_MAX (512ull << 20) /* bytes of a module's image */
 #define RECORD_WHY_MAX 65536u
-#define RECORD_PARAMS_MAX WIRE_PARAM_MAX /* of one kernel: each takes a byte at least */
+#define RECORD_PARAMS_MAX WIRE_PARAM_MAX /* of one kernel: each takes at least a byte */
 #define RECORD_EXTENT_MAX (1ull << 48)
 
-/* `rec` is private memory, aligned to 8. 0, or ERR_PROTOCOL with what is wrong in `why`. Pure. */
+/* `rec` is private memory, aligned to 8. Returns 0, or ERR_PROTOCOL with the error in `why`.
+ * Pure. */
 int record_check(const void *rec, uint32_t bytes, char *why, size_t why_bytes);
 
-/* "LAUNCH"; "?" when there is no such operation. */
+/* Returns "LAUNCH" and so on, or "?" if there is no such operation. */
 const char *record_name(uint16_t op);
 
 /* True for operations that are numbered and ordered within their stream. */
@@ -34,14 +35,15 @@ static inline int record_ordered(uint16_t op) {
 /* Bytes from the first to the last that a checked texture may touch. */
 uint64_t record_texture_bytes(const struct wire_texture *t);
 
-/* The shape of an array's first level, from 1 where there is no such dimension; false: there are no
- * such elements. How many levels it has, as a number from 1. */
+/* record_array_shape: gives the shape of an array's first level; dimensions that it lacks become 1.
+ * Returns false if there are no such elements. record_array_levels: its number of levels, at least
+ * 1. */
 bool record_array_shape(const struct wire_array *a, struct array_shape *out);
 static inline uint32_t record_array_levels(const struct wire_array *a) {
     return a->levels ? a->levels : 1;
 }
 
-/* Bytes from the first to the last touched by a side of a checked copy. */
+/* Bytes from the first to the last that one side of a checked copy touches. */
 static inline uint64_t record_extent(uint64_t width, uint64_t height, uint64_t depth,
                                      uint64_t pitch, uint64_t slice) {
     return (depth - 1) * slice + (height - 1) * pitch + width;

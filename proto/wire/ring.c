@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ring and its doorbell. A launch is one short copy, one release store and, for the doorbell,
- * one fence and one load; everything longer than a slot takes the slow path below it.
+ * The ring and its doorbell. A launch costs one short copy and one release store, and for the
+ * doorbell one fence and one load. Records longer than a slot take the slow path below it.
  */
 #include "proto/wire/ring.h"
 
@@ -23,7 +23,7 @@ _Static_assert(RING_RECORD_MAX / RING_SLOT_BODY + QUARTER <= RING_SLOTS,
 _Static_assert(RING_SLOT_BODY % 8 == 0 && RING_RECORD_MAX % 8 == 0, "copy_out rounds up to 8");
 _Static_assert(sizeof(struct ring_slot) == RING_SLOT_BYTES, "a slot is two cache lines");
 
-/* Laps are counted from 1: zeroed memory is a lap that never was, so it reads as empty. */
+/* Laps are counted from 1. Zeroed memory has lap 0, which never exists, so it reads as empty. */
 static inline uint64_t lap_of(uint64_t position) {
     return position / RING_SLOTS + 1;
 }
@@ -53,7 +53,7 @@ void ring_rx_resume(struct ring_rx *rx, uint64_t next) {
     rx->published = atom_load_relaxed(rx->credit);
 }
 
-/* At most a slot's body, without a call. The last piece overlaps the one before it. */
+/* Copies at most a slot's body, without a call. The last piece overlaps the one before it. */
 static inline void copy_in(unsigned char *to, const unsigned char *from, uint32_t bytes) {
     if (bytes >= 16) {
         for (uint32_t at = 0; at + 16 < bytes; at += 16)
@@ -71,7 +71,8 @@ static inline void copy_in(unsigned char *to, const unsigned char *from, uint32_
     }
 }
 
-/* From shared memory: no byte is read twice, so pieces do not overlap; rounded up to 8 bytes. */
+/* Copies from shared memory, rounded up to 8 bytes. No byte is read twice, so pieces do not
+ * overlap. */
 static inline void copy_out(unsigned char *to, const unsigned char *from, uint32_t bytes) {
     uint32_t at = 0;
     for (; at + 8 < bytes; at += 16)
@@ -79,7 +80,7 @@ static inline void copy_out(unsigned char *to, const unsigned char *from, uint32
     if (at < bytes) memcpy(to + at, from + at, 8);
 }
 
-/* Looks at the credit again. What the consumer wrote is only compared: a credit that no honest
+/* Reads the credit again. The value from the consumer is only compared: a credit that no honest
  * consumer could have given counts as a full ring. */
 static __attribute__((noinline)) bool refresh_limit(struct ring_tx *tx, uint32_t slots) {
     uint64_t used = tx->next - atom_load_acquire(tx->credit);
@@ -92,8 +93,8 @@ static inline bool has_room(struct ring_tx *tx, uint32_t slots) {
     return tx->limit - tx->next >= slots || refresh_limit(tx, slots);
 }
 
-/* Done with a record. The lines of a slot some way ahead were last read by the consumer: asking for
- * them now takes their transfer out of a later push, whose fence would wait for it. */
+/* Advances after a record. The consumer last read the lines of a slot some way ahead. Requesting
+ * them now keeps their transfer out of a later push, whose fence would wait for it. */
 static inline void advance(struct ring_tx *tx, uint32_t slots) {
     tx->next += slots;
     const struct ring_slot *ahead = slot_at(tx->mem, tx->next + AHEAD - 1);
@@ -101,8 +102,8 @@ static inline void advance(struct ring_tx *tx, uint32_t slots) {
     atom_prefetch_write(&ahead->body[RING_SLOT_BODY - 1]);
 }
 
-/* The words of the slots behind the first need no order of their own: a reader looks at them only
- * after the first one's, which is released last. */
+/* The words of the slots after the first need no order of their own: a reader reads them only after
+ * the first one's, which is released last. */
 static __attribute__((noinline)) int push_long(struct ring_tx *tx, const unsigned char *head,
                                                uint32_t head_bytes, const unsigned char *tail,
                                                uint32_t tail_bytes) {
@@ -158,10 +159,11 @@ void ring_publish(struct ring_rx *rx) {
 
 bool ring_ready(const struct ring_rx *rx) {
     uint64_t word = atom_load_acquire(&slot_at(rx->mem, rx->next)->word);
-    return word >> LENGTH_BITS != lap_of(rx->next) - 1; /* nonsense is ready too: pop reports it */
+    /* an invalid word counts as ready: pop reports it */
+    return word >> LENGTH_BITS != lap_of(rx->next) - 1;
 }
 
-/* The slots of a long record behind its first. 0 or ERR_PROTOCOL. */
+/* Reads the slots of a long record after its first. Returns 0 or ERR_PROTOCOL. */
 static int read_slots(struct ring_rx *rx, unsigned char *buf, uint32_t bytes) {
     uint64_t position = rx->next + 1;
     for (uint32_t at = RING_SLOT_BODY; at < bytes; at += RING_SLOT_BODY, position++) {
@@ -194,13 +196,14 @@ int ring_pop(struct ring_rx *rx, void *buf, uint32_t cap) {
         if (err) return err;
         rx->next += slots_for(bytes);
     }
-    /* The caller validates the copy; no compiler may fetch a field from shared memory again. */
+    /* The caller validates the copy; the compiler must not read a field from shared memory again.
+     */
     atom_compiler_fence();
     return (int)bytes;
 }
 
 bool doorbell_ring(_Atomic uint32_t *sleeping, const struct doorbell_ops *ops, void *arg) {
-    atom_fence(); /* the record is visible before we look whether its reader sleeps */
+    atom_fence(); /* the record is visible before this checks whether its reader sleeps */
     if (!atom_load_relaxed(sleeping)) return false;
     if (!atom_exchange(sleeping, 0)) return false; /* another producer wakes it */
     ops->wake(arg);
@@ -209,7 +212,7 @@ bool doorbell_ring(_Atomic uint32_t *sleeping, const struct doorbell_ops *ops, v
 
 void doorbell_arm(_Atomic uint32_t *sleeping) {
     atom_store_relaxed(sleeping, 1);
-    atom_fence(); /* the flag is visible before the caller looks at its rings again */
+    atom_fence(); /* the flag is visible before the caller checks its rings again */
 }
 
 void doorbell_disarm(_Atomic uint32_t *sleeping) {

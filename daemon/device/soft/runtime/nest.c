@@ -37,7 +37,7 @@ static void end_running(struct nested *m) {
 static void free_member(struct nested *m) {
     list_remove(&m->line);
     list_remove(&m->all);
-    list_remove(&m->tail); /* its members may outlive it, but only to be freed */
+    list_remove(&m->tail); /* the tail may outlive it, but only to be freed */
     runtime_give(m->nest->config.runtime, m->params);
     end_running(m);
     nest_names_finish(m);
