@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mma and wmma.mma of reals and of integers of 8 and 4 bits, as the lanes hold the matrices: sums
- * stay in their lanes, and the values of a are handed round among the four lanes of a group, which
- * have one row. Only b, of which each group needs all, is laid out anew. What the sums are is said
- * in matrix.c; those of integers are exact in f32, being below 2^24.
+ * mma and wmma.mma of reals and of 8-bit and 4-bit integers, computed in the layout of the lanes.
+ * Sums stay in their lanes. The four lanes of a group have one row of a, and its values rotate
+ * among them. Only b, which each group needs as a whole, is laid out anew. matrix.c defines the
+ * sums; those of integers are exact in f32, because they are below 2^24.
  *
- * A line is a value for each lane. A sparse a is multiplied row by row, with those values of b that
- * its metadata name.
+ * A line has one value for each lane. A sparse a is multiplied row by row with the values of b that
+ * its metadata select.
  */
 #include <immintrin.h>
 #include <limits.h>
@@ -21,7 +21,7 @@
 #include "daemon/device/soft/isa/matrix/fused.h"
 
 #define LINES_MOST 32 /* 16 rows by 64 */
-#define K_MOST 128    /* of a sparse a, which has half of it */
+#define K_MOST 128    /* of a sparse a, which has half of this */
 #define SUMS_MOST 8   /* elements of a lane */
 
 typedef float line[WARP_LANES] __attribute__((aligned(64)));
@@ -30,17 +30,17 @@ struct tile {
     /* Line (i * halves + h) * packed + e has in lane 4 * g + t element (g + 8 * h, (4 * i + t) *
      * packed + e) of a block of rows; blocks follow each other. */
     line a[LINES_MOST];
-    /* Line i * packed + e has at 8 * t + n element ((4 * i + t) * packed + e, n) of a block of
-     * columns, of which the even ones come first. */
+    /* Line i * packed + e has at index 8 * t + n element ((4 * i + t) * packed + e, n) of a block
+     * of columns; the even columns come first. */
     line b[K_MOST / 4];
     line sum[SUMS_MOST];
 };
 
-/* A product's shape, in blocks of 8 or 16 rows and 8 columns. */
+/* Shape of a product, in blocks of 8 or 16 rows and 8 columns. */
 struct shape {
     uint32_t k, packed, halves, row_blocks, col_blocks;
     uint32_t a_regs, b_regs; /* of a block */
-    bool exact;              /* products of 16 bits: f32 holds them, whatever they are */
+    bool exact;              /* products of two 16-bit values, which f32 always holds exactly */
 };
 
 static struct shape shape_of(const struct ptx_matrix *m) {
@@ -58,7 +58,7 @@ static struct shape shape_of(const struct ptx_matrix *m) {
 /* ---- elements of registers, of all lanes ------------------------------------------------------
  */
 
-/* Some registers, each with `packed` values a lane, as so many lines. */
+/* Registers with `packed` values per lane, to be converted to this many lines. */
 struct registers {
     const uint32_t *at[LINES_MOST];
     uint32_t count, packed;
@@ -89,7 +89,8 @@ static void expand_halves(const uint32_t *r, unsigned shift, float *out) {
 }
 #endif
 
-/* Does something with register r, of which the value from bit `shift` on becomes the line out. */
+/* Runs the statements for each value of each register: register r has the value of line `out` from
+ * bit `shift` on. */
 #define EACH_LINE(...)                                      \
     for (uint32_t j = 0; j < from->count; j++)              \
         for (uint32_t k = 0; k < from->packed; k++, to++) { \
@@ -109,12 +110,13 @@ static void expand(const struct registers *from, uint8_t element, line *to) {
     switch (element) {
     case PTX_ELEMENT_F16: EACH_LINE(expand_halves(r, shift, out););
     case PTX_ELEMENT_BF16: EACH(half_from_bf16((uint16_t)x));
-    case PTX_ELEMENT_TF32: EACH(half_float_of_bits(x & ~0x1fffu)); /* its last bits say nothing */
+    case PTX_ELEMENT_TF32: EACH(half_float_of_bits(x & ~0x1fffu)); /* the lowest bits are ignored */
     case PTX_ELEMENT_E4M3: EACH(small_value(&small_e4m3, x));
     case PTX_ELEMENT_E5M2: EACH(small_value(&small_e5m2, x));
     case PTX_ELEMENT_E3M2: EACH(small_value(&small_e3m2, x));
     case PTX_ELEMENT_E2M3: EACH(small_value(&small_e2m3, x));
-    case PTX_ELEMENT_E2M1: EACH(small_value(&small_e2m1, x >> 2)); /* in the middle of a byte */
+    /* the value is in the middle of a byte */
+    case PTX_ELEMENT_E2M1: EACH(small_value(&small_e2m1, x >> 2));
     case PTX_ELEMENT_E2M1_DENSE: EACH(small_value(&small_e2m1, x));
     case PTX_ELEMENT_S8: EACH((int8_t)x);
     case PTX_ELEMENT_U8: EACH((uint8_t)x);
@@ -136,8 +138,8 @@ static void take_lines(const struct warp *w, const struct code_elem *e, uint32_t
     expand(&from, element, to);
 }
 
-/* Lane 4 * n + t of a register holds column n of row t, or of rows packed; afterwards at 8 * t the
- * even columns, then the odd ones. */
+/* Reorders columns. Lane 4 * n + t of a register holds column n of row t (or of the rows packed in
+ * it); the result has at 8 * t the even columns, then the odd ones. */
 #ifdef __AVX512F__
 static void deal_columns(const uint32_t *v, uint32_t *to) {
     const __m512i first =
@@ -151,7 +153,7 @@ static void deal_columns(const uint32_t *v, uint32_t *to) {
 #else
 static void deal_columns(const uint32_t *v, uint32_t *to) {
     for (unsigned odd = 0; odd < 2; odd++) {
-        const float *from = (const float *)v + 4 * odd; /* bits, whatever they are */
+        const float *from = (const float *)v + 4 * odd; /* bits of any type, moved as floats */
         float *at = (float *)to + 4 * odd;
         __m128 x = _mm_load_ps(from), y = _mm_load_ps(from + 8);
         __m128 z = _mm_load_ps(from + 16), u = _mm_load_ps(from + 24);
@@ -175,7 +177,7 @@ static void take_b(const struct warp *w, const struct code_elem *e, const struct
     expand(&from, element, tile->b);
 }
 
-/* Row k of b: eight columns. */
+/* Returns row k of b: eight columns. */
 static const float *row_of_b(const struct tile *tile, const struct shape *s, uint32_t k) {
     const uint32_t part = k / s->packed;
     return &tile->b[part / 4 * s->packed + k % s->packed][8 * (part % 4)];
@@ -190,7 +192,7 @@ typedef __m512 lanes;
 #define LOAD_LANES(p) _mm512_load_ps(p)
 #define STORE_LANES(p, v) _mm512_store_ps(p, v)
 #define FOUR_LANES(p) _mm512_broadcast_f32x4(_mm_load_ps(p))
-#define ONE_LANE(v, t) _mm512_permute_ps(v, (t)*0x55) /* of each group's */
+#define ONE_LANE(v, t) _mm512_permute_ps(v, (t)*0x55) /* lane t of each group of four */
 #elif defined __AVX__
 #define LANES 8
 typedef __m256 lanes;
@@ -206,10 +208,10 @@ typedef __m128 lanes;
 #define FOUR_LANES(p) _mm_load_ps(p)
 #define ONE_LANE(v, t) _mm_shuffle_ps(v, v, (t)*0x55)
 #endif
-#define TIMES 2 /* at once */
+#define TIMES 2 /* rows of lanes at once */
 
-/* z + x * y, each rounded. Where f32 holds the product exactly, whatever it is, rounding once is
- * the same in one instruction. */
+/* Computes z + x * y, rounded at each step. Where f32 always holds the product exactly, a fused
+ * instruction gives the same. */
 static inline __attribute__((always_inline)) lanes added(lanes x, lanes y, lanes z,
                                                          const bool exact) {
 #if defined __AVX512F__
@@ -221,15 +223,15 @@ static inline __attribute__((always_inline)) lanes added(lanes x, lanes y, lanes
     return z + x * y;
 }
 
-/* The compiler would load everything first, for which there are not registers enough: sums are made
- * before anything else is loaded. */
+/* Makes the compiler finish the sums before it loads more. Otherwise it would load everything
+ * first, for which there are not enough registers. */
 #ifdef __AVX512F__
 #define MADE_NOW(v, u) __asm__ volatile("" : "+v"(v), "+v"(u) : : "memory")
 #else
 #define MADE_NOW(v, u) __asm__ volatile("" : "+x"(v), "+x"(u) : : "memory")
 #endif
 
-/* Lane t of each group gives its values of a. */
+/* Multiplies with the values of a in lane t of each group. */
 #define STEP(t)                                                                \
     for (uint32_t e = 0; e < packed; e++) {                                    \
         const lanes even = FOUR_LANES(&b[e][8 * (t)]);                         \
@@ -244,7 +246,7 @@ static inline __attribute__((always_inline)) lanes added(lanes x, lanes y, lanes
             }                                                                  \
     }
 
-/* sum += a * b for TIMES rows of lanes from `l` on, in ascending k, each step rounded. */
+/* sum += a * b for TIMES rows of lanes, beginning at `l`, in ascending k, rounded at each step. */
 static inline __attribute__((always_inline)) void
 multiply_rows(line *sum, const line *a, const line *b, uint32_t k, const uint32_t packed,
               const unsigned halves, const bool exact, unsigned l) {
@@ -293,10 +295,11 @@ static void multiply_block(const struct shape *s, line *sum, const line *a, cons
 /* ---- sparse a ---------------------------------------------------------------------------------
  */
 
-/* Metadata have two bits for each of two values out of four, which are pairs where they have 4
- * bits; of tf32 four bits for one value out of two. Those of wide elements are in halves of a
- * register, the upper one for the row 8 further down; those of narrow ones in registers of lanes
- * that take turns for these rows. The lanes of a group that have them are what `f` selects. */
+/* Reads the metadata of a value. There are two bits for each of two values out of four; a value is
+ * a pair for 4-bit elements. tf32 has four bits for one value out of two. Wide elements have their
+ * metadata in halves of a register; the upper half is for the row 8 below. Narrow elements have
+ * them in registers of lanes that alternate between these rows. `f` selects the lanes of a group
+ * that have them. */
 static uint32_t metadata(const struct ptx_matrix *m, const uint32_t *e, uint32_t f, uint32_t row,
                          uint32_t bit) {
     const bool wide = ptx_element_bits((enum ptx_element)m->a.element) >= 16;
@@ -305,7 +308,7 @@ static uint32_t metadata(const struct ptx_matrix *m, const uint32_t *e, uint32_t
     return e[(lane + bit / 32 * 2 + row / 8) % WARP_LANES] >> bit % 32 & 3;
 }
 
-/* Where value `at` of a row lies in the matrix. */
+/* Index in the matrix's row of its stored value `at`. */
 static uint32_t sparse_at(const struct ptx_matrix *m, const uint32_t *e, uint32_t f, uint32_t row,
                           uint32_t at) {
     const uint32_t bits = ptx_element_bits((enum ptx_element)m->a.element);
@@ -314,7 +317,7 @@ static uint32_t sparse_at(const struct ptx_matrix *m, const uint32_t *e, uint32_
     return (place / 2 * 4 + metadata(m, e, f, row, place * 2)) * unit + at % unit;
 }
 
-/* Metadata lie behind the fragments. */
+/* The metadata follow the fragments. */
 static const uint32_t *metadata_of(const struct code_extra *x, const struct warp *w) {
     return words(w, &x->uses[x->matrix->a.regs + x->matrix->b.regs + x->matrix->c.regs]);
 }
@@ -322,7 +325,8 @@ static const uint32_t *metadata_of(const struct code_extra *x, const struct warp
 /* ---- sums of reals ----------------------------------------------------------------------------
  */
 
-/* How sm_90 adds. Of what it lacks (6 bits and fewer, scales) nothing is known: step by step. */
+/* Finds how sm_90 adds these types. For types that it lacks (6 bits and fewer, scales) no hardware
+ * result is known, and sums are rounded at each step. */
 static bool is_fp8(uint8_t element) {
     return element == PTX_ELEMENT_E4M3 || element == PTX_ELEMENT_E5M2;
 }
@@ -350,8 +354,8 @@ static void round_halves(float *v) {
         v[n] = half_from_f16(half_to_f16((double)v[n]));
 }
 
-/* mma of fp8 is one of f16 with the lower pairs of each lane's four values, then one with the upper
- * ones; c is added at the end. */
+/* mma of fp8 consists of two products of f16: first the lower pairs of each lane's four values,
+ * then the upper ones. c is added at the end. */
 static void fused_in_pairs(const struct fused *f, float *v, const float *x,
                            const struct fused_rows *rows, uint32_t count) {
     struct fused parts = *f;
@@ -364,9 +368,9 @@ static void fused_in_pairs(const struct fused *f, float *v, const float *x,
         v[n] = f->odd ? half_from_f16(half_to_f16((double)v[n] + (double)sum[n])) : v[n] + sum[n];
 }
 
-/* A block's products, as an instruction takes them. */
+/* Products of a block, in the groups that an instruction adds at once. */
 struct products {
-    uint32_t count, packed, step; /* of a row; values of a register; at once */
+    uint32_t count, packed, step; /* values of a row; of a register; added at once */
     bool pairs;
 };
 
@@ -380,7 +384,7 @@ static struct products products_of(const struct code_inst *i, const struct shape
     };
 }
 
-/* Which value of a row is the k-th. */
+/* Index in the row of the k-th value in this order. */
 static uint32_t value_at(const struct products *p, uint32_t k) {
     const uint32_t in = k % (p->count / 2), upper = k / (p->count / 2);
     return p->pairs ? in / 2 * 4 + upper * 2 + in % 2 : k;
@@ -407,8 +411,8 @@ static void add_row(const struct fused *f, const struct products *p, float *v, c
         fused_sums(f, v, x, rows, k, p->step);
 }
 
-/* Row by row of a block; `e` has the metadata of a sparse one, whose rows have other factors each,
- * or is NULL. */
+/* Multiplies a block row by row. `e` has the metadata of a sparse block, each of whose rows has
+ * other factors, or is NULL. */
 static void multiply_fused(const struct code_inst *i, const struct shape *s, const struct fused *f,
                            const uint32_t *e, const struct tile *tile, const line *a, line *sum) {
     const struct products p = products_of(i, s, e);
@@ -430,7 +434,7 @@ static void multiply_fused(const struct code_inst *i, const struct shape *s, con
     }
 }
 
-/* Of integers and of what sm_90 has not, in ascending k, each step rounded. */
+/* Multiplies sparse integers and types that sm_90 lacks, in ascending k, rounded at each step. */
 static void multiply_sparse(const struct code_inst *i, const struct warp *w, const struct shape *s,
                             struct tile *tile) {
     const struct code_extra *x = i->extra;
@@ -455,16 +459,17 @@ static void multiply_sparse(const struct code_inst *i, const struct warp *w, con
 /* ---- scaled a and b ---------------------------------------------------------------------------
  */
 
-/* Scale `k` of a group of four's matrix row or column, from the word of lane `lane`: a power of
- * two, or an fp8 without sign. */
+/* Returns scale `k` of a row or column, from the word of the lane that has it: a power of two, or
+ * an fp8 without sign. */
 static double scale_at(const struct ptx_matrix *m, uint32_t word, uint32_t byte, uint32_t k) {
     const uint32_t v = word >> 8 * ((byte & (4u - m->scales)) + k) & 255;
     if (m->fractions) return (double)small_value(&small_e4m3, v & 127);
     return v == 255 ? (double)REAL_NAN32 : __builtin_ldexp(1, (int)v - 127);
 }
 
-/* Of all rows of a and of all columns of b: a row's scales are in the even or odd lane of one half
- * of its group, a column's in one lane of its group. Selectors are the same in all lanes. */
+/* Scales of all rows of a and of all columns of b. A row's scales are in the even or odd lane of
+ * one half of its group, a column's in one lane of its group. Selectors are the same in all
+ * lanes. */
 struct scales {
     double a[16][4], b[8][4];
 };
@@ -485,8 +490,8 @@ static void take_scales(const struct code_extra *x, const struct warp *w, struct
     }
 }
 
-/* Each product is exact, scales and all, before it is rounded once and added. A chunk has values of
- * a of one scale; of a sparse a half as many as of b. */
+/* Multiplies with scales. Each product with its scales is exact before it is rounded once and
+ * added. A chunk has the values of a with one scale; a sparse a has half as many values as b. */
 static void multiply_scaled(const struct code_inst *i, const struct warp *w, const struct shape *s,
                             struct tile *tile) {
     const struct code_extra *x = i->extra;
@@ -518,7 +523,7 @@ static void multiply_scaled(const struct code_inst *i, const struct warp *w, con
 /* ---- whole products ---------------------------------------------------------------------------
  */
 
-/* One block of columns, whose factors are in tile->b, into its sums. */
+/* Multiplies one block of columns, whose factors are in tile->b, into its sums. */
 static void multiply_columns(const struct code_inst *i, const struct warp *w, const struct shape *s,
                              struct tile *tile, uint32_t c) {
     const struct ptx_matrix *m = ((const struct code_extra *)i->extra)->matrix;
@@ -539,7 +544,7 @@ static void multiply_columns(const struct code_inst *i, const struct warp *w, co
         multiply_sparse(i, w, s, tile);
 }
 
-/* Of factors into tile->sum. */
+/* Multiplies all factors into tile->sum. */
 static void multiply_all(const struct code_inst *i, const struct warp *w, struct tile *tile) {
     const struct code_extra *x = i->extra;
     const struct ptx_matrix *m = x->matrix;
@@ -579,7 +584,7 @@ ISA_HANDLER(multiply_reals) {
     give_reals(w, x, tile.sum);
 }
 
-/* The products are summed first: only c can take the sum beyond 32 bits. */
+/* Sums the products first: only c can take the sum beyond 32 bits. */
 ISA_HANDLER(multiply_integers) {
     const struct code_extra *x = i->extra;
     const struct ptx_matrix *m = x->matrix;
