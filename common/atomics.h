@@ -21,7 +21,7 @@
 #define atom_sub_relaxed(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_relaxed)
 #define atom_or_relaxed(p, v) atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
 
-/* For reference counts: the last owner sees every earlier owner's writes. */
+/* Drops a reference: the last owner sees every earlier owner's writes. */
 #define atom_sub_acq_rel(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_acq_rel)
 
 /* Read-modify-write in the single total order. On x86 this is a locked instruction, so also a full

@@ -12,7 +12,7 @@
 #define FDUTIL_MAX_FDS 8
 #define FDUTIL_LOST (-1) /* see fdutil_recv */
 
-/* For daemons: raises the limits on descriptors and file size of this process to their maximum;
+/* Raises the limits on descriptors and file size of this process, a daemon, to their maximum;
  * shared memory counts as files. From then on a file beyond the limit is an error (-EFBIG), not a
  * signal. select() cannot handle descriptors above 1023: daemons that use it, and programs that
  * daemons run, need the old limits. */

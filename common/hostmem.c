@@ -122,7 +122,7 @@ static void read_groups(struct hostmem *m, const char *root) {
     fclose(f);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 void hostmem_read(struct hostmem *out, const char *root) {
     *out = (struct hostmem){

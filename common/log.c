@@ -34,7 +34,7 @@ static struct {
 } topics[LOG_TOPICS];
 static int topic_count;
 static int default_level = LOG_WARN;
-static int highest_level = LOG_WARN; /* of any topic: decides most calls */
+static int highest_level = LOG_WARN; /* highest level of any topic: decides most calls */
 static bool limited;                 /* set by log_background, before other threads start */
 
 /* Returns LOG_NONE - 1 if the text names no level. */
@@ -139,7 +139,7 @@ __attribute__((format(printf, 5, 0))) static size_t make_line(char *line, const 
                                                               va_list args) {
     int saved = errno;
     size_t start = (size_t)put_prefix(line, LOG_LINE_BYTES, topic, level);
-    errno = saved; /* for %m */
+    errno = saved; /* %m reads errno */
     int wanted = vsnprintf(line + start, LOG_LINE_BYTES - start, fmt, args);
     return finish_line(line, start, start + (wanted > 0 ? (size_t)wanted : 0), suppressed);
 }

@@ -10,7 +10,7 @@
 
 #define LIMIT_KINDS 256u /* more than twice as many as the daemons have */
 #define LIMIT_NS 1000000000u
-#define LIMIT_BURST_NS (LIMIT_NS / 4) /* for kinds that come in bursts */
+#define LIMIT_BURST_NS (LIMIT_NS / 4) /* interval of kinds that come in bursts */
 
 struct kind {
     const char *topic, *fmt; /* NULL: the entry is free */

@@ -22,7 +22,7 @@ static struct {
     pthread_t thread;
     void (*idle)(void);
     size_t (*drops)(char *line, uint64_t count);
-    char *bytes; /* a ring of records; NULL: there is no thread */
+    char *bytes; /* ring of records; NULL: there is no thread */
     size_t start, used;
     uint64_t dropped; /* not reported yet */
     bool stop, done;

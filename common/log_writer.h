@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOG_WRITER_RECORD_BYTES 2048 /* of the longest record */
+#define LOG_WRITER_RECORD_BYTES 2048 /* longest record */
 #define LOG_WRITER_BUFFER_BYTES (256u << 10)
 
 /* Makes the buffer and starts the thread, which calls `idle` about once a second while it has

@@ -37,7 +37,7 @@ int remap_file(uint64_t addr, uint64_t bytes, int fd, uint64_t offset) {
     return move(addr, bytes, p);
 }
 
-/* For a shared mapping, mremap with an old size of 0 makes a second mapping. */
+/* Makes a second mapping: mremap does so for a shared mapping if the old size is 0. */
 int remap_alias(uint64_t addr, uint64_t bytes, uint64_t from) {
     return move(addr, bytes, mremap(at(from), 0, bytes, MREMAP_MAYMOVE));
 }

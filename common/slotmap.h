@@ -62,7 +62,7 @@ void slotmap_add(struct slotmap *map, uint64_t hash, uint32_t slot);
 /* The slot must be in the map. */
 void slotmap_remove(struct slotmap *map, uint64_t hash, uint32_t slot);
 
-/* A hash of `count` words. Without the seed nobody can construct collisions. */
+/* Returns a hash of `count` words. Collisions cannot be constructed without the seed. */
 uint64_t slotmap_hash(const uint64_t *words, uint32_t count, uint64_t seed);
 
 /* The same for one word, on the path of every launch: one product with a secret, with its halves

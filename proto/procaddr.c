@@ -24,7 +24,7 @@ static size_t first_row(const char *name) {
 unsigned int procaddr_find(const char *name, int version, uint64_t flags,
                            CUdriverProcAddressQueryResult *why) {
     const struct procaddr_row *best = NULL;
-    int newer = 0; /* it exists, but only at a newer version */
+    int newer = 0; /* the name exists, but only at a newer version */
 
     *why = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     if (!name) return 0;

@@ -92,7 +92,7 @@ int csv_next(struct csv *c) {
         err = take_field(c);
         if (err < 0) return err;
         if (ends(c)) break;
-        c->at++; /* the comma */
+        c->at++; /* skips the comma */
     }
     take_end(c);
     return 1;

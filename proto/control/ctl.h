@@ -155,7 +155,7 @@ struct ctl_error_info {
     const char *sentence;
 };
 
-/* How salusctl parses an argument; see proto/control/ctl.def. */
+/* Way in which salusctl parses an argument; see proto/control/ctl.def. */
 enum ctl_style {
     CTL_STYLE_COUNT,
     CTL_STYLE_SIGNED,
@@ -177,7 +177,7 @@ struct ctl_arg_info {
     const char *name;
     enum ctl_kind kind;
     enum ctl_style style;
-    size_t offset; /* in struct ctl_args */
+    size_t offset; /* offset in struct ctl_args */
 };
 
 const struct ctl_verb_info *ctl_verb_info(enum ctl_verb verb);

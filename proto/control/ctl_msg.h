@@ -68,7 +68,7 @@ int ctl_msg_refusal(struct ctl_out *o, enum ctl_error error, const char *text, c
 
 struct ctl_reply {
     bool ok;
-    char code[64]; /* of a refusal */
+    char code[64]; /* code of a refusal */
     char text[CTL_TEXT_BYTES], hint[CTL_TEXT_BYTES];
     uint64_t next;
 };

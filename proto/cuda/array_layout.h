@@ -16,14 +16,14 @@
 #define ARRAY_LAYOUT_LEVELS 16u
 #define ARRAY_LAYOUT_PIECE (64ull << 10)
 /* Limits on the elements in a record, whatever the device supports. */
-#define ARRAY_LAYOUT_LINEAR_MAX (1u << 28) /* of linear memory */
-#define ARRAY_LAYOUT_SIDE_MAX (1u << 17)   /* of everything else, along each axis */
+#define ARRAY_LAYOUT_LINEAR_MAX (1u << 28) /* linear memory */
+#define ARRAY_LAYOUT_SIDE_MAX (1u << 17)   /* all other memory, along each axis */
 
 /* Type of an element. UNORM and SNORM formats are integers that are always read as numbers. */
 struct array_element {
-    CUarray_format format; /* of a channel: an integer of 8 to 32 bits, half or float */
+    CUarray_format format; /* type of a channel: an integer of 8 to 32 bits, half or float */
     uint32_t channels;     /* 1, 2, 4 */
-    uint32_t bytes;        /* of all channels */
+    uint32_t bytes;        /* size of all channels */
     bool normalized;
 };
 

@@ -25,7 +25,7 @@ enum { CUDA_FLAGS(CUDA_ENUM) };
 enum { CUDA_CONSTANTS(CUDA_ENUM) };
 #undef CUDA_ENUM
 
-/* ---- handles: pointers to what nobody outside the driver can see ----------------------------- */
+/* ---- handles: opaque pointers ---------------------------------------------------------------- */
 
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -349,7 +349,7 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st {
 
 typedef struct CUmemLocation_st {
     CUmemLocationType type;
-    int id; /* of a device or a NUMA node */
+    int id; /* number of a device or a NUMA node */
 } CUmemLocation;
 
 typedef struct CUmemcpyAttributes_st {
@@ -519,7 +519,7 @@ typedef struct CUDA_MEM_FREE_NODE_PARAMS_st {
 typedef struct CUDA_CONDITIONAL_NODE_PARAMS_st {
     CUgraphConditionalHandle handle;
     CUgraphConditionalNodeType type;
-    unsigned int size; /* of phGraph_out */
+    unsigned int size; /* elements of phGraph_out */
     CUgraph *phGraph_out;
     CUcontext ctx;
 } CUDA_CONDITIONAL_NODE_PARAMS;

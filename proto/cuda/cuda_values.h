@@ -943,9 +943,9 @@
     X(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, 1) \
     X(CU_LAUNCH_KERNEL_REQUIRED_BLOCK_DIM, 1)
 
-/* ---- what the headers of 13.0 lack ------------------------------------------------------------ */
+/* ---- additions to the headers of 13.0 --------------------------------------------------------- */
 
-/* Values of enums that they have: the ends of the lists above. */
+/* Additions to enums that those headers have: the ends of the lists above. */
 #define CUDA_NEWER_VALUES(X) \
     CUDA_NEWER_RESULTS(X) \
     CUDA_NEWER_DEVICE_ATTRIBUTES(X) \
@@ -1038,7 +1038,7 @@
 #define CUDA_NEWER_CHILD_OWNERSHIPS(X) \
     X(CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID, (-1))
 
-/* Enum types. */
+/* Enum types that those headers lack. */
 #define CUDA_NEWER_ENUMS(E) \
     E(CUdevSmResourceGroup_flags, CUDA_SM_GROUP_FLAGS) \
     E(CUhostTaskSyncMode, CUDA_HOST_SYNC_MODES) \

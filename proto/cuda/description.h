@@ -34,13 +34,14 @@ struct description {
     uint32_t luid_nodes;    /* mask; 0: the device has no luid, as on all systems but Windows */
     int32_t driver_version; /* CUDA version of the device's driver: 13000 for 13.0 */
     uint64_t memory_bytes;
-    int32_t least_priority, greatest_priority; /* of streams: least is 0, greatest is not above 0 */
-    uint32_t sm_partition_least, sm_partition_unit;  /* of a green context; 0: unknown */
+    /* priorities of streams: least is 0, greatest is not above 0 */
+    int32_t least_priority, greatest_priority;
+    uint32_t sm_partition_least, sm_partition_unit;  /* partitions of a green context; 0: unknown */
     uint64_t texture1d_linear[DESCRIPTION_ELEMENTS]; /* elements at most, by log2 of their bytes */
-    uint64_t limits[DESCRIPTION_LIMITS];             /* of a new context, by CUlimit */
+    uint64_t limits[DESCRIPTION_LIMITS];             /* limits of a new context, by CUlimit */
     uint64_t limits_known;                           /* bit n: limits[n] */
     uint64_t known[DESCRIPTION_ATTRIBUTES / 64];     /* bit n: the driver answers attribute n */
-    int32_t attributes[DESCRIPTION_ATTRIBUTES];      /* by CUdevice_attribute; 0: unknown */
+    int32_t attributes[DESCRIPTION_ATTRIBUTES];      /* values by CUdevice_attribute; 0: unknown */
 };
 
 /* True if the driver answers the attribute; then *value is its answer, otherwise unchanged. */

@@ -26,16 +26,16 @@ struct tensor_map {
     uint8_t type;                   /* CUtensorMapDataType, without the packed ones */
     uint8_t rank;                   /* 1 to 5; fields of further dimensions are ignored */
     uint8_t swizzle, fill;          /* CUtensorMapSwizzle, up to 128B; CUtensorMapFloatOOBfill */
-    uint64_t address;               /* of element 0, aligned to 16 */
+    uint64_t address;               /* address of element 0, aligned to 16 */
     uint32_t last[TENSOR_MAP_RANK]; /* sizes in elements, less one */
     uint16_t box[TENSOR_MAP_RANK];  /* elements, 1 to 256 */
     uint8_t step[TENSOR_MAP_RANK];  /* 1 to 8: of this many elements the first is taken */
     uint8_t columns;                /* bool: columns of a convolution, see below */
     uint8_t unused[4];
     uint64_t stride[TENSOR_MAP_RANK - 1]; /* bytes, of dimensions from 1 on: multiples of 16 */
-    /* For columns. The first dimension is channels (box: of a pixel), the last is images. pixels:
-     * number of pixels. lower and upper, for the dimensions between: the beginning of the range of
-     * pixels, and its end relative to the last pixel. */
+    /* Fields of columns. The first dimension is channels (box: of a pixel), the last is images.
+     * pixels: number of pixels. lower and upper, for the dimensions between: the beginning of the
+     * range of pixels, and its end relative to the last pixel. */
     int16_t lower[TENSOR_MAP_IMAGE], upper[TENSOR_MAP_IMAGE];
     uint16_t pixels;
     uint16_t nothing;
@@ -81,7 +81,7 @@ static inline bool tensor_map_is_valid(const struct tensor_map *m) {
     return row % 16 == 0 && (!m->swizzle || row <= 16u << m->swizzle);
 }
 
-/* ---- asking for one -------------------------------------------------------------------------- */
+/* ---- requests for a map ---------------------------------------------------------------------- */
 
 enum tensor_kind {
     TENSOR_TILED,

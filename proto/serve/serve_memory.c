@@ -143,7 +143,7 @@ static int read_table(struct serve_memory *m, const struct serve_wire_head *h,
     return 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void *allocate(uint64_t bytes) {
     void *data = NULL;

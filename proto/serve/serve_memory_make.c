@@ -36,7 +36,7 @@ static int compare(const void *a, const void *b) {
     return (x->request > y->request) - (x->request < y->request);
 }
 
-/* ---- what cannot be said --------------------------------------------------------------------- */
+/* ---- invalid batches ------------------------------------------------------------------------- */
 
 static int check_each(const struct serve_memory_tensor *tensors, uint32_t count, uint32_t requests,
                       struct serve_memory_why *why) {
@@ -67,7 +67,7 @@ static int check_order(const struct plan *p, struct serve_memory_why *why) {
     return serve_memory_say(why, "%u names; %u is the most", names, SERVE_WIRE_MAX_NAMES);
 }
 
-/* ---- where all is ---------------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 static uint64_t align(uint64_t at) {
     return (at + SERVE_WIRE_ALIGN - 1) & ~(uint64_t)(SERVE_WIRE_ALIGN - 1);
@@ -230,7 +230,7 @@ int serve_memory_make(const struct serve_memory_tensor *tensors, uint32_t count,
     return err;
 }
 
-/* ---- on its way ------------------------------------------------------------------------------ */
+/* ---- parcels --------------------------------------------------------------------------------- */
 
 int serve_memory_pack(struct serve_memory_parcel *out, const struct serve_memory_tensor *tensors,
                       uint32_t count, uint32_t requests, struct serve_memory_why *why) {

@@ -22,7 +22,7 @@ struct serve_message *serve_message_create(void) {
     return posix_memalign(&msg, SERVE_WIRE_ALIGN, sizeof(struct serve_message)) ? NULL : msg;
 }
 
-/* ---- sent ------------------------------------------------------------------------------------ */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static void stamp(struct serve_wire_msg *m) {
     m->magic = SERVE_WIRE_MAGIC;
@@ -60,7 +60,7 @@ int serve_message_send_memory(int sock, struct serve_wire_msg *m,
     return err;
 }
 
-/* ---- received -------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static const char *memory_fault(const struct serve_wire_msg *m, uint64_t behind, int fd) {
     if (fd < 0 && behind == 0) return "a message without its memory";

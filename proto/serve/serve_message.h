@@ -28,9 +28,9 @@ int serve_message_send_memory(int sock, struct serve_wire_msg *m,
                               struct serve_memory_why *why);
 
 enum serve_message_got {
-    SERVE_MESSAGE_NOTHING, /* nothing for now */
+    SERVE_MESSAGE_NOTHING, /* no message is there now */
     SERVE_MESSAGE_SOUND,
-    SERVE_MESSAGE_SCARCE, /* its descriptor is lost: this process has no free ones */
+    SERVE_MESSAGE_SCARCE, /* the descriptor is lost: this process has no free ones */
     SERVE_MESSAGE_END,    /* the other end hung up */
     SERVE_MESSAGE_BAD     /* and *why: text that follows "it sent " */
 };

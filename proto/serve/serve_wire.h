@@ -23,7 +23,7 @@
 
 #define SERVE_WIRE_VERSION 2
 #define SERVE_WIRE_ENVIRONMENT "SALUS_SERVE_FD"
-#define SERVE_WIRE_TEXT_BYTES 224 /* so that the data after the struct is aligned to 64 */
+#define SERVE_WIRE_TEXT_BYTES 224 /* aligns the data after the struct to 64 */
 /* Up to twice this size it costs half as much as a memfd (measured). Beyond about 80 KiB the kernel
  * needs more than 16 KiB of contiguous memory for a message. */
 #define SERVE_WIRE_BEHIND_BYTES (64u << 10)
@@ -45,8 +45,8 @@ enum serve_wire_kind {
 struct serve_wire_msg {
     uint32_t magic;
     uint16_t version, kind;
-    uint64_t number;                  /* of the batch: BATCH, DONE, FAILED; never 0 */
-    uint64_t bytes;                   /* of the message's memory: BATCH, DONE */
+    uint64_t number;                  /* number of the batch: BATCH, DONE, FAILED; never 0 */
+    uint64_t bytes;                   /* size of the message's memory: BATCH, DONE */
     uint32_t requests;                /* BATCH, DONE */
     uint32_t device_ticks;            /* DONE: device time used for the batch; 0: unknown */
     char text[SERVE_WIRE_TEXT_BYTES]; /* FAILED: the reason, NUL-terminated */
@@ -59,7 +59,7 @@ struct serve_wire_msg {
 #define SERVE_WIRE_MAX_RANK 16u
 #define SERVE_WIRE_MAX_NAME_BYTES 255u
 #define SERVE_WIRE_MAX_NAMES 64u      /* different names */
-#define SERVE_WIRE_MAX_REQUESTS 4096u /* of a batch */
+#define SERVE_WIRE_MAX_REQUESTS 4096u /* requests of a batch */
 
 struct serve_wire_head {
     uint32_t magic;
@@ -67,7 +67,7 @@ struct serve_wire_head {
     uint32_t requests;
     uint32_t tensors; /* at least one */
     uint64_t data_at; /* the end of the names, at a multiple of SERVE_WIRE_ALIGN */
-    uint64_t bytes;   /* of the whole memory; the file is no shorter */
+    uint64_t bytes;   /* size of the whole memory; the file is no shorter */
 };
 
 struct serve_wire_tensor {
@@ -76,7 +76,7 @@ struct serve_wire_tensor {
     uint32_t rank;                      /* dimensions; 0: one element */
     uint32_t name_bytes;                /* without the NUL that follows */
     uint64_t name_at;                   /* from the memory's beginning, like `at` */
-    uint64_t at, bytes;                 /* its data */
+    uint64_t at, bytes;                 /* position and size of the data */
     int64_t shape[SERVE_WIRE_MAX_RANK]; /* 0 beyond the rank */
 };
 

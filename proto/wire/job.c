@@ -22,7 +22,7 @@ enum kind { BYTES, COUNT, SIGNED, TIME, TEXT, CAPABILITY, MODE, SWITCH, SLO_OF }
 struct option {
     const char *variable;
     enum kind kind;
-    size_t offset, bytes; /* of the field */
+    size_t offset, bytes; /* position and size of the field */
     uint64_t least, most;
 };
 

@@ -33,7 +33,7 @@
 /* A job's request and properties, from SALUS_* variables, which `salusctl run` sets. Zero: not
  * given. */
 struct wire_job {
-    uint64_t persistent_bytes, ephemeral_bytes; /* with WIRE_JOB_RESERVED */
+    uint64_t persistent_bytes, ephemeral_bytes; /* given with WIRE_JOB_RESERVED */
     uint16_t flags;
     uint16_t capability; /* compute capability that the device reports to the job: 90 for 9.0 */
     uint32_t weight;
@@ -52,13 +52,15 @@ struct wire_job {
 
 #define WIRE_JOB_RESERVED 1u /* persistent_bytes and ephemeral_bytes are given */
 #define WIRE_JOB_PAUSED 2u   /* broker -> worker */
-#define WIRE_JOB_NULL 4u     /* its kernels take time and compute nothing, from hello to its end */
-#define WIRE_JOB_SAVEPOINTS 8u /* its memory is saved at boundaries, for restarts. Since 1.8 */
+/* the job's kernels take time and compute nothing, from hello to the end */
+#define WIRE_JOB_NULL 4u
+/* the job's memory is saved at boundaries, for restarts. Since 1.8 */
+#define WIRE_JOB_SAVEPOINTS 8u
 
 struct wire_hello {
     uint32_t magic;
     uint16_t major, minor;
-    uint64_t spec_hash; /* of proto/driver.api; logged, never a reason to refuse */
+    uint64_t spec_hash; /* hash of proto/driver.api; logged, never a reason to refuse */
     int32_t pid;        /* as the client sees itself; the broker trusts only SO_PEERCRED */
     uint32_t gpu;       /* requested GPU, SALUS_GPU + 1; 0: any. Since 1.5 */
     char name[64];      /* name of the job: SALUS_JOB_NAME, else its program or script */
@@ -96,13 +98,14 @@ struct wire_windows {
  * physical memory in their second halves. */
 #define WIRE_EPHEMERAL_OFFSET(alloc_bytes) ((alloc_bytes) / 2)
 
-#define WIRE_DEVICE_CODE 1u  /* it runs machine code */
-#define WIRE_DEVICE_HOST 2u  /* it sees only those parts of the host window that HOST_SHOW named */
+#define WIRE_DEVICE_CODE 1u /* the device runs machine code */
+/* the device sees only those parts of the host window that HOST_SHOW named */
+#define WIRE_DEVICE_HOST 2u
 #define WIRE_DEVICE_PLAIN 4u /* kernels cannot launch, change or control graphs */
 /* The device lays out arrays itself: ARRAY_MAKE announces each, and the answer to TEXTURE is the
  * handle that kernels get for a texture or surface. Otherwise an array is the client's memory. */
 #define WIRE_DEVICE_ARRAYS 8u
-#define WIRE_DEVICE_WHOLE 16u /* it cannot be partitioned: STREAM_SHARE has no effect */
+#define WIRE_DEVICE_WHOLE 16u /* the device cannot be partitioned: STREAM_SHARE has no effect */
 /* The device makes tensor maps itself: TENSOR_MAP asks for each. Otherwise tensor_map.h defines
  * them. */
 #define WIRE_DEVICE_MAPS 32u
@@ -123,8 +126,8 @@ struct wire_device {
     uint32_t flags; /* WIRE_DEVICE_* */
     /* as in the description, for readers that have none: NVML (1.5) */
     uint32_t pci_domain, pci_bus, pci_slot;
-    uint32_t gpu;          /* its number in salusd; jobs see it as device 0. Since 1.5 */
-    uint32_t driver_index; /* its driver's number for it, + 1; 0: no driver. Since 1.6 */
+    uint32_t gpu;          /* number of the GPU in salusd; jobs see it as device 0. Since 1.5 */
+    uint32_t driver_index; /* number of the GPU in its driver, + 1; 0: no driver. Since 1.6 */
     uint32_t reserved;
 };
 
@@ -175,7 +178,7 @@ struct wire_file {
  * the key through its end, for readers of the other end, and closes it. (1.7) */
 #define WIRE_KEEP_MAGIC 0x4b4c4153u /* "SALK" */
 
-/* ---- another worker, after the welcome ---------------------------------------------------------
+/* ---- command lines, exits, and another worker ---------------------------------------------------
  */
 
 #define WIRE_COMMAND_MAGIC 0x434c4153u /* "SALC" */
@@ -256,8 +259,8 @@ enum wire_worker_kind {
     /* worker -> broker: job, result (-EEXIST: windows collide), fds completion and, if the job
      * could outlive the worker, its estate */
     WIRE_ATTACHED = 3,
-    /* broker -> worker: the client is gone; cancel, drop, free. `result`: the error that the client
-     * was told, or 0 if it left by itself */
+    /* broker -> worker: the client has gone; cancel, drop, free. `result`: the error that the
+     * client got, or 0 if it left by itself */
     WIRE_DETACH = 4,
     WIRE_DETACHED = 5, /* worker -> broker: its memory has been freed */
     WIRE_BEAT = 6,     /* worker -> broker, every second: the worker's loop runs */
@@ -330,7 +333,7 @@ struct wire_worker_msg {
     uint32_t group; /* number for job.group and uid, chosen by the broker; 0: none */
     uint32_t run;   /* equal for jobs of one user that may wait for one another; 0: none */
     struct policy_config policy;
-    struct wire_limits limits; /* of uid; with WIRE_ATTACH and WIRE_LIMITS */
+    struct wire_limits limits; /* limits of uid; with WIRE_ATTACH and WIRE_LIMITS */
     uint64_t for_ns;           /* WIRE_EVENTS */
     struct wire_file file;     /* WIRE_FILE, WIRE_KEEP */
 };
@@ -436,7 +439,7 @@ struct wire_stats {
     _Atomic uint64_t answers; /* sent to threads that waited for them: round trips */
     /* scheduling */
     _Atomic uint64_t lane;     /* 0: waits for admission; else its lane's number + 1 */
-    _Atomic uint64_t position; /* in the queue for admission, from 1 */
+    _Atomic uint64_t position; /* position in the queue for admission, from 1 */
     _Atomic uint64_t why;      /* enum sched_why: why it does not run now */
     _Atomic uint64_t turn;     /* 1: it has its lane's turn */
     _Atomic uint64_t waited_ns;
@@ -477,7 +480,7 @@ struct wire_fault {
  * (daemon/sched/control). Only the worker writes it. */
 struct wire_slo {
     _Atomic uint64_t slo_ns, slo_of; /* 0: no target, and 0 in the next four */
-    _Atomic uint64_t measured_ns;    /* in the latest control period with a request */
+    _Atomic uint64_t measured_ns;    /* measured in the latest control period with a request */
     _Atomic uint64_t periods, violations, stuck;
     _Atomic uint64_t pause_ns, sms; /* after each iteration; multiprocessors, 0: all */
 };
@@ -509,7 +512,7 @@ struct wire_running {
     _Atomic uint64_t seq;
     uint64_t since_ns; /* CLOCK_MONOTONIC; 0: none */
     uint64_t busy_ns;  /* device time used so far; not in stats.busy_ns yet */
-    uint64_t launch;   /* its number; 0: no launch */
+    uint64_t launch;   /* number of the launch; 0: no launch */
     char what[136];    /* "kernel <name>", "copy", "memset" */
 };
 
@@ -537,14 +540,14 @@ struct wire_text_ring {
 
 struct wire_completion {
     _Atomic uint64_t credit __attribute__((aligned(64)));  /* ring slots consumed */
-    _Atomic uint64_t spin_ns __attribute__((aligned(64))); /* how long a waiting thread may spin */
+    _Atomic uint64_t spin_ns __attribute__((aligned(64))); /* time that a waiting thread may spin */
     _Atomic uint32_t worker_cpu; /* a thread that spins on this CPU parks at once */
     _Atomic uint64_t callbacks_posted __attribute__((aligned(64)));
     _Atomic uint64_t text_written;
     /* Granules that the client may use in each window without asking; MEM_BACK then needs no
      * ticket. */
     _Atomic uint64_t persistent_credit;
-    struct wire_text_ring text_ring; /* for text_written */
+    struct wire_text_ring text_ring; /* the ring in which text_written is a position */
     _Atomic uint64_t ephemeral_credit __attribute__((aligned(64)));
     /* Iterations found so far. The other two: the number of MEM_USE records before the latest
      * began, and how many of these came before a launch of an earlier one, so that their blocks can
@@ -563,8 +566,8 @@ struct wire_completion {
     /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a byte ring, unless text_ring
      * names another place; later records overwrite the oldest */
     char text[WIRE_TEXT_BYTES];
-    /* Of the device, equal for all jobs. Written before the page is offered, and never changed. The
-     * first version of the page ended here; newer fields follow. */
+    /* Description of the device, equal for all jobs. Written before the page is offered, and never
+     * changed. The first version of the page ended here; newer fields follow. */
     struct description description;
     struct wire_savepoint savepoint;   /* since 1.8 */
     struct wire_slo slo;               /* since 1.8 */
@@ -730,8 +733,9 @@ struct wire_host_func {
     uint64_t token; /* chosen by the client; returned through callbacks[] */
 };
 
-#define WIRE_VALUE_GEQ 0u /* the cell less the value, as signed numbers that wrap around, is >= 0 \
-                           */
+#define WIRE_VALUE_GEQ                                                         \
+    0u /* the cell less the value, as signed numbers that wrap around, is >= 0 \
+        */
 #define WIRE_VALUE_EQ 1u
 #define WIRE_VALUE_AND 2u /* cell and value have a common bit */
 #define WIRE_VALUE_NOR 3u /* some bit is set in neither */
@@ -743,7 +747,7 @@ struct wire_value {
     struct wire_record rec;
     uint64_t addr;    /* a multiple of `bytes` */
     uint64_t value;   /* fits into `bytes` */
-    uint32_t bytes;   /* of the cell: 4 or 8 */
+    uint32_t bytes;   /* size of the cell: 4 or 8 */
     uint32_t compare; /* WIRE_VALUE_*; 0 for a write */
 };
 
@@ -755,7 +759,8 @@ struct wire_stream_create {
     struct wire_record rec; /* rec.stream is the new stream */
     uint32_t flags;
     int32_t priority;
-    uint64_t first_seq; /* its first record has first_seq; stream_done starts at first_seq - 1 */
+    /* sequence number of its first record; stream_done starts at first_seq - 1 */
+    uint64_t first_seq;
 };
 
 /* From now on kernels of the stream run on at most `sms` multiprocessors; 0: on all. A new stream
@@ -814,8 +819,9 @@ struct wire_segment_reply {
     uint64_t key[2], bytes;
 };
 
-#define WIRE_SEGMENTS (1u << 18) /* numbers are below this; before 1.9 below WIRE_SEGMENTS_FIRST \
-                                  */
+#define WIRE_SEGMENTS                                                          \
+    (1u << 18) /* numbers are below this; before 1.9 below WIRE_SEGMENTS_FIRST \
+                */
 #define WIRE_SEGMENTS_FIRST 65536u
 
 /* Signals: events shared by clients of one user. The client names a signal by a number that it
@@ -849,8 +855,9 @@ struct wire_module_load { /* answered with wire_module_reply */
     struct wire_record rec;
     uint32_t module;     /* id, chosen by the client, not in use */
     uint32_t capability; /* capability for which PTX is chosen: 130 for 13.0; 0: the job's */
-    uint64_t image, image_bytes; /* in the host window; copied once, then free for the client */
-    uint64_t why, why_bytes;     /* host window: receives NUL-terminated text about a failure */
+    /* position and size in the host window; copied once, then free for the client */
+    uint64_t image, image_bytes;
+    uint64_t why, why_bytes; /* host window: receives NUL-terminated text about a failure */
 };
 
 struct wire_module_reply {
@@ -949,7 +956,7 @@ struct wire_func_name {
 #define WIRE_GRAPH_PIECE (32u << 10)    /* at most in one record */
 
 struct wire_graph_item {
-    uint32_t bytes; /* of the following record, without its padding */
+    uint32_t bytes; /* size of the following record, without its padding */
     uint32_t pad;
 };
 
@@ -992,7 +999,7 @@ struct wire_graph_drop { /* takes effect at once: earlier launches have been rea
  * (wire_node). */
 #define WIRE_CHOICE_LAUNCH 3u
 #define WIRE_CHOICES 4096u   /* bodies of one choice */
-#define WIRE_GRAPH_DEPTH 32u /* of graphs in graphs */
+#define WIRE_GRAPH_DEPTH 32u /* nesting of graphs in graphs */
 #define WIRE_GRAPH_NONE UINT32_MAX
 
 /* Only within a graph: a conditional node. When all earlier records of its stream are complete, the
@@ -1073,11 +1080,12 @@ struct wire_array_drop {
 
 struct wire_texture {
     struct wire_record rec;
-    uint64_t handle;      /* its low 16 bits are not in use; TEXTURE_DROP names it by this */
-    uint64_t addr, pitch; /* bytes; pitch: only PITCHED */
-    uint32_t width, height, depth; /* of the whole first level of the array, at least 1 */
-    uint32_t first_layer, layers;  /* that are visible; 0 and 0 unless LAYERED */
-    uint8_t first_level, levels;   /* that are visible */
+    /* handle with low 16 bits that are not in use; TEXTURE_DROP names the texture by it */
+    uint64_t handle;
+    uint64_t addr, pitch;          /* bytes; pitch: only PITCHED */
+    uint32_t width, height, depth; /* size of the whole first level of the array, at least 1 */
+    uint32_t first_layer, layers;  /* visible layers; 0 and 0 unless LAYERED */
+    uint8_t first_level, levels;   /* visible levels */
     uint8_t format, channels;      /* CUarray_format; 1, 2, 4 */
     uint16_t flags;
     uint8_t address_mode[3];      /* CUaddress_mode */
@@ -1093,7 +1101,7 @@ struct wire_texture {
  * earlier records are complete. Followed by the NUL-terminated name. Answered: ERR_NOT_FOUND if the
  * module has no such reference. (1.8) */
 struct wire_texture_ref {
-    struct wire_texture texture; /* its record is this one's, its handle 0 */
+    struct wire_texture texture; /* rec of `texture` is the record's own; its handle is 0 */
     uint32_t module, name_bytes; /* with the NUL */
     uint32_t bound, pad;         /* bound 0: unbinds; only SURFACE of `texture` counts then */
 };
@@ -1111,8 +1119,8 @@ struct wire_texture_drop { /* takes effect when all earlier records are complete
 struct wire_clusters {
     struct wire_record rec;
     uint32_t func, largest;         /* largest: 0 or 1 */
-    uint32_t threads, shared_bytes; /* of a block; dynamic */
-    uint16_t flags;                 /* of a launch, with WIRE_LAUNCH_CLUSTER */
+    uint32_t threads, shared_bytes; /* threads of a block; dynamic shared memory */
+    uint16_t flags;                 /* flags of a launch, with WIRE_LAUNCH_CLUSTER */
     uint16_t pad[3];
 };
 

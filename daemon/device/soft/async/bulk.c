@@ -66,7 +66,7 @@ static void combine(const struct code_inst *i, uint64_t to, uint64_t from, uint3
     }
 }
 
-/* ---- places ------------------------------------------------------------------------------------
+/* ---- addresses ---------------------------------------------------------------------------------
  */
 
 static bool refuse(struct warp *w, const struct code_inst *i, uint32_t lane, int err, uint64_t at,

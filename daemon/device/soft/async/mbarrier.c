@@ -23,7 +23,7 @@ struct mbarrier {
     int64_t bytes : COUNT_BITS + 1; /* announced bytes still to come */
 };
 _Static_assert(sizeof(struct mbarrier) == sizeof(uint64_t), "a word of shared memory");
-#define PHASE_BIT 1u /* in the word, in a token, in a parity */
+#define PHASE_BIT 1u /* bit of the phase in the word, in a token, in a parity */
 
 static struct mbarrier of_word(uint64_t word) {
     struct mbarrier b;
@@ -47,7 +47,7 @@ enum reach { REACH_BLOCK, REACH_CLUSTER };
 static bool addresses(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                       enum reach reach, uint64_t *at) {
     if (!mem_resolve(x, i, mask, sizeof(struct mbarrier), true, at)) return false;
-    if (i->space == PTX_SHARED) return true; /* the block's own */
+    if (i->space == PTX_SHARED) return true; /* it is the block's own */
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(left);
         if (at[lane] - x->shared_base < x->shared_bytes) continue;

@@ -31,7 +31,7 @@
 #define CHUNK 16u
 #define SHARED_ALIGN 128u
 #define ROW_MOST (TENSOR_MAP_BOX * 8u)
-#define GATHERED 4u /* rows */
+#define GATHERED 4u /* rows of gather4 and scatter4 */
 
 struct box {
     struct tensor_map map;
@@ -40,8 +40,8 @@ struct box {
     int64_t at[TENSOR_MAP_RANK];
     int64_t offset[TENSOR_MAP_RANK]; /* pixel offsets */
     uint32_t count[TENSOR_MAP_RANK]; /* elements of the box */
-    uint32_t element, row_bytes;     /* bytes */
-    uint64_t rows, bytes;            /* of the whole box */
+    uint32_t element, row_bytes;     /* sizes in bytes */
+    uint64_t rows, bytes;            /* rows and bytes of the whole box */
     uint32_t first, behind;          /* elements of a row that lie in the tensor: [first, behind) */
 };
 
@@ -51,7 +51,7 @@ static bool refuse(struct warp_ctx *x, const struct code_inst *i, uint32_t lane,
     return false;
 }
 
-/* ---- what is asked for -------------------------------------------------------------------------
+/* ---- the request -------------------------------------------------------------------------------
  */
 
 /* Reads the map once, since the client may write to it meanwhile. */
@@ -211,7 +211,7 @@ static bool reach_row(struct warp_ctx *x, const struct code_inst *i, uint32_t la
            refuse(x, i, lane, ERR_ILLEGAL_ADDRESS, *at, NULL);
 }
 
-/* ---- up ----------------------------------------------------------------------------------------
+/* ---- copies to shared memory -------------------------------------------------------------------
  */
 
 /* Fills a row with the value of elements outside the tensor: zeros, or the NaN of the type. */
@@ -276,7 +276,7 @@ static bool copy_to_all(struct warp_ctx *x, const struct code_inst *i, uint32_t 
     return true;
 }
 
-/* ---- down --------------------------------------------------------------------------------------
+/* ---- copies from shared memory -----------------------------------------------------------------
  */
 
 /* Type in which elements are combined; PTX_NONE: this combination is not supported. */

@@ -13,7 +13,7 @@
 
 struct consts_entry {
     uint64_t bits;
-    uint32_t bytes; /* of a lane; 0: predicate */
+    uint32_t bytes; /* width of a lane; 0: predicate */
     int32_t slot;
 };
 

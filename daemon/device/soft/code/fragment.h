@@ -64,7 +64,7 @@ struct fragment_place {
 struct fragment_tile {
     uint8_t lines, units, unit_bytes; /* lines: rows, or columns if it is stored by columns */
     uint8_t packed, step;             /* units of a register; step: units from lane to lane */
-    uint8_t bits;                     /* of an element; the stride counts elements */
+    uint8_t bits;                     /* size of an element; the stride counts elements */
     uint8_t unique;                   /* registers until they repeat */
     bool of_lines; /* the outer dimension, which the row of a lane's group counts, is a line */
     struct fragment_place place[FRAGMENT_REGS_MOST];

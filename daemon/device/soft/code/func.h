@@ -76,7 +76,8 @@ enum code_texture_use {
     CODE_TEXTURE_USES = CODE_TEXTURE_OFFSET + 3,
 };
 
-/* Data behind code_inst.extra: vector elements, and data of calls, jump tables and others. */
+/* Data to which code_inst.extra points: vector elements, and data of calls, jump tables and
+ * others. */
 struct code_extra {
     struct code_elem *defs, *uses; /* registers beyond the instruction's own fields */
     uint32_t def_count, use_count;
@@ -87,14 +88,14 @@ struct code_extra {
     int32_t func; /* index in the module; -1: the handle is in slot a */
     enum code_native native;
     const struct ptx_matrix *matrix;  /* the matrix that the lanes hold together, or NULL */
-    const struct fragment_tile *tile; /* for wmma.load and wmma.store */
+    const struct fragment_tile *tile; /* set for wmma.load and wmma.store */
     code_handler *together; /* runs the instruction when all lanes of the warp are there */
     code_handler *at_once;  /* shfl: runs the instruction when all lanes arrive in one split */
     const struct ptx_texture *texture; /* form of a texture or surface instruction, or NULL */
 };
 
 struct code_formal {
-    uint32_t offset, bytes; /* in the callee's local memory */
+    uint32_t offset, bytes; /* position in the callee's local memory */
 };
 
 struct code_func {
@@ -103,9 +104,10 @@ struct code_func {
     uint32_t count;
     unsigned char *consts; /* 64-byte aligned */
     uint32_t const_bytes;
-    uint32_t reg_bytes;   /* of a frame, without CODE_SLACK */
-    uint32_t local_bytes; /* of a lane, multiple of 16 */
-    uint32_t local_align; /* of the local memory in a lane's stack: a power of two, at least 16 */
+    uint32_t reg_bytes;   /* size of a frame's registers, without CODE_SLACK */
+    uint32_t local_bytes; /* local memory of a lane, a multiple of 16 */
+    /* alignment of the local memory in a lane's stack: a power of two, at least 16 */
+    uint32_t local_align;
     struct code_formal *params, *rets;
     uint32_t param_count, ret_count;
     bool stack;        /* the function uses alloca */
@@ -115,15 +117,16 @@ struct code_func {
 struct code_kernel {
     struct code_module *module;
     const char *name;
-    struct code_func **funcs; /* by the function's index in the module; NULL: not decoded */
+    struct code_func **funcs; /* indexed by function; NULL: not decoded */
     uint32_t func_count;
     struct code_func *entry;
     uint32_t shared_bytes;   /* static */
-    uint32_t dynamic_offset; /* where dynamic shared memory begins */
-    uint32_t shared_align;   /* of all shared memory: the largest alignment of a variable */
+    uint32_t dynamic_offset; /* start of dynamic shared memory */
+    uint32_t shared_align;   /* alignment of all shared memory: the largest of a variable */
     uint32_t const_bytes;
-    uint32_t local_bytes; /* of a lane, on the longest path of calls; 0 with recursion */
-    uint32_t local_align; /* of a lane's stack: the largest alignment of a function */
+    /* local memory of a lane, on the longest path of calls; 0 with recursion */
+    uint32_t local_bytes;
+    uint32_t local_align; /* alignment of a lane's stack: the largest of a function */
     bool reserved;        /* uses the shared memory reserved for the system */
     bool recursive;       /* recursion or calls through pointers: the depth is unknown */
     bool nests;           /* calls the device runtime */

@@ -7,7 +7,7 @@
 
 struct shape {
     const char *name;
-    uint8_t bytes[NATIVE_PARAMS]; /* of each parameter; 0: no more */
+    uint8_t bytes[NATIVE_PARAMS]; /* size of each parameter; 0: no more */
 };
 
 static const struct shape shapes[] = {

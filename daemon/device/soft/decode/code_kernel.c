@@ -27,7 +27,7 @@ struct code_reach {
     /* optional: reached only through pointers, so that the function may stay undecoded */
     bool *seen, *optional;
     bool indirect, reserved;
-    bool *shared_seen; /* by module variable */
+    bool *shared_seen; /* indexed by module variable */
     bool *launches;    /* kernels whose address the functions take */
 };
 
@@ -250,7 +250,7 @@ static int decode_kernel(struct code_module *m, const struct ptx_func *f, struct
     return 0;
 }
 
-/* ---- kernels that kernels launch --------------------------------------------------------------
+/* ---- kernels launched by kernels --------------------------------------------------------------
  */
 
 static int survey_one(struct code_module *m, uint32_t i) {

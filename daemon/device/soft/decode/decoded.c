@@ -18,7 +18,8 @@ struct decoded {
     struct code_func *code; /* NULL: the function cannot be decoded */
     int err;
     const char *why;
-    uint64_t offsets[]; /* of the shared variables that the function names, then of its own */
+    /* offsets of the shared variables that the function names, then of its own */
+    uint64_t offsets[];
 };
 
 /* Counts the function's own variables in shared memory, which are few. */

@@ -24,13 +24,13 @@ struct regalloc {
     struct code_func *f;
     const uint8_t *bytes;
     uint32_t regs;
-    /* by register: its index in the sets, or NOT_CROSSING; `crossing` registers have one */
+    /* index of each register in the sets, or NOT_CROSSING; `crossing` registers have one */
     int32_t *crosses;
-    int32_t *crossing_by;     /* by index in the sets: the register */
+    int32_t *crossing_by;     /* register at each index of the sets */
     uint32_t crossing, words; /* words: of a set */
     uint32_t block_count;
     uint32_t *block_start; /* block_count + 1 items */
-    uint32_t *block_of;    /* by instruction */
+    uint32_t *block_of;    /* indexed by instruction */
     uint64_t *use, *def, *in, *out;
     /* bounds of each register's life; start INT32_MAX: the register is unused */
     int32_t *start, *end;

@@ -27,7 +27,7 @@ struct dev_chunk {
 
 /* A former chunk, charged to no client. */
 struct dev_retired {
-    struct list link;        /* in chunks.retired while it has its place in the file */
+    struct list link;        /* link in chunks.retired while it has its place in the file */
     struct dev_chunk *place; /* NULL: another chunk has the place */
     void *spare;             /* spare that then holds the bytes */
 };

@@ -22,8 +22,8 @@ struct dev_chunk;
 struct dev_retired;
 
 struct chunks {
-    uint64_t bytes; /* of the device */
-    uint64_t used;  /* by chunks, and by what was charged */
+    uint64_t bytes; /* size of the device's memory */
+    uint64_t used;  /* bytes used by chunks, and bytes charged */
     int fd;
     unsigned char *memory; /* the whole file, mapped where no kernel sees it */
     struct dev_chunk *list;

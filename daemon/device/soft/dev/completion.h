@@ -21,7 +21,7 @@ struct completions {
     _Atomic uint32_t waiting; /* lets the worker check without the lock */
 };
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int completion_init(struct completions *c);
 void completion_finish(struct completions *c);
 

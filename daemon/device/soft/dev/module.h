@@ -25,8 +25,8 @@ struct dev_module {
     uint32_t capability; /* capability for which the PTX was chosen: 90 for 9.0 */
     struct image image;
     struct code_module *code;        /* NULL: only machine code, or described by its cubin */
-    struct list blocks;              /* its memory in the module window */
-    uint64_t var_next, var_end;      /* unused rest of its last block */
+    struct list blocks;              /* memory in the module window */
+    uint64_t var_next, var_end;      /* unused rest of the last block */
     bool managed;                    /* a variable is managed: then all lie in the host window */
     const struct dev_granule *where; /* set during module_place_at, until the places are taken */
     uint32_t where_count;
@@ -36,9 +36,9 @@ struct dev_module {
     } needs, has;           /* needs: what the kernels may use; has: what was taken for them */
     /* addresses of image.vars if the cubin describes the module (described.h) */
     uint64_t *var_addrs;
-    const char **names; /* of kernels */
+    const char **names; /* names of kernels */
     uint32_t name_count, global_count;
-    struct dev_func **funcs; /* by index of names; NULL until first requested */
+    struct dev_func **funcs; /* indexed like names; NULL until first requested */
 };
 
 struct dev_func {

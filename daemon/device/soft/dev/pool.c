@@ -281,7 +281,7 @@ static void *run_thread(void *arg) {
     return NULL;
 }
 
-/* ---- what only takes time -------------------------------------------------------------------- */
+/* ---- tasks that only take time --------------------------------------------------------------- */
 
 static void *run_clock(void *arg) {
     struct pool *p = arg;

@@ -134,7 +134,8 @@ static bool try_inline(struct task *t) {
     if (transfer_bytes(&t->transfer) > QUEUE_INLINE_BYTES) return false;
     pthread_mutex_lock(&p->lock);
     bool idle = list_empty(&q->tasks) && list_empty(&q->failed);
-    if (p->in_order && !rotation_empty(&q->space->rotation)) idle = false; /* it takes its turn */
+    /* the transfer takes its turn */
+    if (p->in_order && !rotation_empty(&q->space->rotation)) idle = false;
     pthread_mutex_unlock(&p->lock);
     if (!idle) return false;
     struct dev_op *op = t->op;

@@ -30,7 +30,7 @@ static void be_patient(struct rotation *r) {
 
 bool rotation_add(struct rotation *r, struct task *t) {
     if (r->turn == t) return true;
-    if (!list_empty(&t->ready_link)) return false; /* it is in `others` */
+    if (!list_empty(&t->ready_link)) return false; /* the task is in `others` */
     if (r->turn) {
         list_append(&r->coming, &t->ready_link);
         return false;

@@ -25,9 +25,9 @@ struct task;
 
 struct rotation {
     struct task *turn;  /* the one task that the device's threads see; NULL: none */
-    struct list others; /* by their ready_link, in the order of their turns */
+    struct list others; /* linked by ready_link, in the order of their turns */
     struct list coming; /* tasks that begin when all others stall or are over */
-    struct list paused; /* in the pool's list while all tasks stall */
+    struct list paused; /* link in the pool's list while all tasks stall */
     uint64_t until_ns;
 };
 

@@ -21,7 +21,7 @@ struct block {
     struct list space_link; /* first: space->blocks, ascending */
     struct list owner_link;
     uint64_t addr, bytes;
-    bool host;                 /* in the host window, which others map */
+    bool host;                 /* block of the host window, which others map */
     struct dev_chunk **chunks; /* one per granule; NULL: it is not device memory */
 };
 

@@ -43,13 +43,13 @@ static void cancel(struct timeline *tl, struct task *t, uint64_t now_ns) {
 }
 
 void timeline_add(struct timeline *tl, struct task *t, uint64_t now_ns) {
-    if (t->op->result) return; /* it is in `cancelled` */
+    if (t->op->result) return; /* the task is in `cancelled` */
     if (!t->spend.ready_ns) {
         t->spend.ready_ns = tl->at_ns ? tl->at_ns : now_ns;
         if (t->spend.sms > tl->sms) t->spend.sms = tl->sms;
     }
     bool over = atom_load_relaxed(&t->cancelled);
-    if (t->op->start_ns && !over) return; /* it runs: its level does not matter any more */
+    if (t->op->start_ns && !over) return; /* the task runs: its level does not matter any more */
     list_remove(&t->ready_link);
     if (over)
         cancel(tl, t, now_ns);

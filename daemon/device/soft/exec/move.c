@@ -412,7 +412,7 @@ static bool is_pair(const struct code_inst *i, const struct code_elem *elems, ui
            elems[1].slot != CODE_NO_SLOT;
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------
+/* ---- other operations --------------------------------------------------------------------------
  */
 
 static void run_trap(struct warp *w, const struct code_inst *i, uint32_t mask) {

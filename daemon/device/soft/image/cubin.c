@@ -14,14 +14,15 @@
 #include "daemon/device/soft/image/le.h"
 #include "daemon/device/soft/image/nvinfo.h"
 
-#define CUBIN_MACHINE 190          /* EM_CUDA */
-#define CUBIN_RESERVED_SHARED 1024 /* bytes of each block's shared memory reserved for the system \
-                                    */
+#define CUBIN_MACHINE 190 /* EM_CUDA */
+#define CUBIN_RESERVED_SHARED                                           \
+    1024 /* bytes of each block's shared memory reserved for the system \
+          */
 
 struct cubin {
     struct elf elf;
     struct elf_symbols symbols;
-    uint32_t *kernel_of; /* by symbol: kernel + 1 */
+    uint32_t *kernel_of; /* indexed by symbol: kernel + 1 */
     struct image_kernel *kernels;
     uint32_t kernel_count;
     uint64_t info_bytes; /* bytes read so far: sections may not be read twice */

@@ -36,7 +36,7 @@ struct reader {
     enum image_use use;
     struct choice *units; /* one for each fatbin */
     uint32_t unit_count;
-    uint32_t lto_target; /* of code that is still to be linked; 0: none */
+    uint32_t lto_target; /* target of code that is still to be linked; 0: none */
     uint64_t unpacked;   /* bytes so far */
     char *why;
     size_t why_bytes;

@@ -24,7 +24,7 @@ struct image {
     uint32_t ptx_above;           /* the lowest target of PTX above the capability; 0: none */
     struct image_kernel *kernels; /* from the best cubin beside the PTX; may be empty */
     uint32_t kernel_count;
-    struct image_var *vars; /* of that cubin, if the module is only described */
+    struct image_var *vars; /* variables of that cubin, if the module is only described */
     uint32_t var_count;
     uint32_t cubin_target; /* 0: no cubin */
 };

@@ -23,7 +23,7 @@ struct image_kernel {
 /* A variable of a module, from its cubin. Pointers in its contents are not relocated. */
 struct image_var {
     char *name;
-    unsigned char *init; /* its bytes; NULL: zeros */
+    unsigned char *init; /* contents; NULL: zeros */
     uint64_t bytes;
     bool managed;
 };

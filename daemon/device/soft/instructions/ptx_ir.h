@@ -24,7 +24,7 @@
     X(E4M3X2, "e4m3x2", 2, 'x') X(E5M2X2, "e5m2x2", 2, 'x') X(E2M3X2, "e2m3x2", 2, 'x')            \
     X(E3M2X2, "e3m2x2", 2, 'x') X(E2M1X2, "e2m1x2", 1, 'x') X(UE8M0X2, "ue8m0x2", 2, 'x')          \
     X(PRED, "pred", 1, 'p')                                                                        \
-    /* of no register: */                                                                          \
+    /* types that only instructions have: */                                                        \
     X(F32X2, "f32x2", 8, 'x') X(E4M3X4, "e4m3x4", 4, 'x') X(E5M2X4, "e5m2x4", 4, 'x')              \
     X(E2M3X4, "e2m3x4", 4, 'x') X(E3M2X4, "e3m2x4", 4, 'x') X(E2M1X4, "e2m1x4", 2, 'x')
 /* clang-format on */
@@ -183,7 +183,7 @@ enum ptx_sub {
     PTX_SUB_PACK, /* cvt */
 };
 
-/* Special registers, in the order of the table in ptx_parse.c. */
+/* Special registers. */
 /* clang-format off */
 #define PTX_SREGS(X)                                                                               \
     X(TID_X, "%tid.x") X(TID_Y, "%tid.y") X(TID_Z, "%tid.z") X(NTID_X, "%ntid.x")                  \
@@ -250,7 +250,7 @@ struct ptx_operand {
     uint32_t elem_count;
 };
 
-#define PTX_OPERANDS 10 /* of an instruction, at most */
+#define PTX_OPERANDS 10 /* most operands of an instruction */
 
 struct ptx_inst {
     uint16_t op; /* enum ptx_op */

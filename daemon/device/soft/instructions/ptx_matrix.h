@@ -19,9 +19,9 @@
     X(F16, "f16", 16) X(BF16, "bf16", 16) X(TF32, "tf32", 32) X(F32, "f32", 32) X(F64, "f64", 64)   \
     X(E4M3, "e4m3", 8) X(E5M2, "e5m2", 8) X(S8, "s8", 8) X(U8, "u8", 8) X(S4, "s4", 4)              \
     X(U4, "u4", 4) X(B1, "b1", 1) X(S32, "s32", 32) X(B16, "b16", 16)                               \
-    X(E3M2, "e3m2", 8) X(E2M3, "e2m3", 8) X(E2M1, "e2m1", 8) /* in bytes */                        \
-    X(E2M1_DENSE, "", 4) /* e2m1 too, where nothing wider can stand beside it */               \
-    X(B8, "b8", 8) X(B6, "b6x16_p32", 8) X(B4, "b4x16_p64", 8) /* the latter in bytes of registers */
+    X(E3M2, "e3m2", 8) X(E2M3, "e2m3", 8) X(E2M1, "e2m1", 8) /* each in a byte */                  \
+    X(E2M1_DENSE, "", 4) /* e2m1 where both factors have 4 bits, without gaps */                \
+    X(B8, "b8", 8) X(B6, "b6x16_p32", 8) X(B4, "b4x16_p64", 8) /* b6, b4: each in a byte of a register */
 /* clang-format on */
 
 enum ptx_element {
@@ -59,7 +59,7 @@ struct ptx_matrix {
     /* lanes of a group of four that have the metadata of a, which has half of its values: 1, 2 or
      * 4; 0: a has all its values */
     uint8_t sparse;
-    uint8_t scales; /* of a row of a and of a column of b: 1, 2 or 4; 0: there are none */
+    uint8_t scales; /* scales of a row of a and of a column of b: 1, 2 or 4; 0: there are none */
     bool fractions; /* the scales are ue4m3, not ue8m0 */
 };
 

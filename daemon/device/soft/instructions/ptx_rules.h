@@ -42,7 +42,7 @@ enum {
 struct ptx_want {
     uint32_t regs; /* bit t: a register of enum ptx_type t */
     uint16_t kinds;
-    uint8_t bytes; /* of the type, for PARTS and special registers */
+    uint8_t bytes; /* size of the type, for PARTS and special registers */
     uint8_t count; /* length of ELEMENTS without .v2, .v4 or .v8; else 0 */
 };
 
@@ -51,9 +51,9 @@ struct ptx_sig {
     uint8_t optional;    /* operand that is absent when there is one fewer than `most` */
     bool open;           /* operands are not checked */
     struct ptx_want wants[PTX_OPERANDS];
-    /* For an address that names a texture or surface: */
+    /* Description of an address that names a texture or surface: */
     uint8_t object; /* enum ptx_opaque; 0: an address of memory */
-    uint8_t coords; /* coordinates after it, as many as are written; 0: none */
+    uint8_t coords; /* number of coordinates after it; 0: none */
     bool layered;   /* the first coordinate is `layer`, the others are `coord` */
     struct ptx_want coord, layer;
 };

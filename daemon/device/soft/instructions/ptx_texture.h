@@ -17,7 +17,7 @@ enum ptx_texture_verb {
     PTX_TEXTURE_OTHER, /* PTX, but not run here: several samples per texel */
     PTX_TEXTURE_FETCH,
     PTX_TEXTURE_GATHER, /* one component of the four texels that a bilinear filter takes */
-    PTX_TEXTURE_QUERY,  /* for textures and surfaces */
+    PTX_TEXTURE_QUERY,  /* query of a texture or surface */
     PTX_TEXTURE_LOAD,   /* the next three are for surfaces */
     PTX_TEXTURE_STORE,
     PTX_TEXTURE_REDUCE,

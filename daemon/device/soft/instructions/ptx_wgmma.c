@@ -29,7 +29,7 @@ static const struct factor {
 static const struct sum {
     const char *name;
     uint8_t set;
-    enum ptx_type type; /* of the sum's registers */
+    enum ptx_type type; /* type of the sum's registers */
 } sums[] = {
     {"f16", HALF_SUM, PTX_B32},
     {"f32", REAL_SUM, PTX_F32},

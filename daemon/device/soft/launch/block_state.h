@@ -23,7 +23,7 @@ struct barrier {
     uint32_t arrived;
     uint32_t phase;                  /* times it opened */
     uint32_t lanes[BLOCK_MAX_WARPS]; /* lanes that arrived */
-    uint32_t true_count;             /* for bar.red */
+    uint32_t true_count;             /* lanes with a true predicate, for bar.red */
 };
 
 struct fault {
@@ -34,14 +34,14 @@ struct fault {
 
 struct block {
     struct launch *launch;
-    const struct launch_config *config; /* the launch's */
+    const struct launch_config *config; /* the launch's configuration */
     const struct code_kernel *kernel;
     uint32_t index[3];
     uint32_t warp_count, threads, live_threads;
     uint32_t next_warp; /* round robin */
     uint32_t slot;      /* index of this context in the grid */
     struct cluster *cluster;
-    uint32_t rank; /* in the cluster */
+    uint32_t rank; /* number in the cluster */
     struct warp_ctx *warps;
     unsigned char *shared; /* the block's part of the cluster's memory */
     uint64_t shared_bytes;

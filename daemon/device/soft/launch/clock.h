@@ -19,7 +19,7 @@
 /* A client's own counts. Owner: its space. Thread: the one that runs its kernels at the time. */
 struct clock_counts {
     uint64_t insts;    /* warp-instructions of all its kernels so far */
-    uint64_t launches; /* its grids so far */
+    uint64_t launches; /* grids so far */
 };
 
 static inline uint64_t clock_counted_ns(uint64_t insts) {

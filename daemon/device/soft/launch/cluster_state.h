@@ -23,8 +23,8 @@ struct cluster {
     uint64_t shared_stride; /* bytes */
     void *shared_block;     /* the allocation that contains it, shared_room bytes */
     uint64_t shared_room;
-    struct cluster *next;   /* in the grid's lists */
-    struct block *blocks[]; /* by rank */
+    struct cluster *next;   /* link in the grid's lists */
+    struct block *blocks[]; /* indexed by rank */
 };
 
 /* Offsets in the shared memory of a cluster, as kernels see them. An offset is in the block's own

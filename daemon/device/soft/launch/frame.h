@@ -20,10 +20,10 @@ struct frame {
     const struct code_inst *call; /* call instruction in the parent; NULL: the kernel itself */
     uint32_t live;                /* lanes that have not left it */
     uint32_t depth;
-    uint32_t local_offset; /* of its local memory in each lane's stack */
+    uint32_t local_offset; /* offset of the local memory in each lane's stack */
     uint32_t *tops;        /* bytes of alloca of each lane; NULL: the function has none */
-    uint32_t bytes;        /* of this allocation */
-    struct frame *next;    /* in the pool's free list */
+    uint32_t bytes;        /* size of this allocation */
+    struct frame *next;    /* link in the pool's free list */
     struct frame *older;   /* next in the list of all frames that the block took */
 };
 
@@ -31,7 +31,7 @@ struct frame {
 struct frame_pool {
     struct launch *launch;  /* launch to which the memory is charged */
     uint64_t stack_bytes;   /* size of a lane's stack, which frames divide among them */
-    struct frame *free[28]; /* by power of two */
+    struct frame *free[28]; /* free lists by power of two */
     struct frame *newest;   /* list of all frames, linked by `older` */
     uint64_t bytes;         /* taken from the system */
 };

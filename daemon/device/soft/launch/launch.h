@@ -44,9 +44,9 @@ struct launch_config {
     struct dev_graph *graph; /* graph that contains the launch; NULL: none that can launch graphs */
     struct clock_counts *counts; /* the client's, on a deterministic device; NULL: time is real */
     uint64_t stack_bytes;        /* CU_LIMIT_STACK_SIZE */
-    struct heap *heap;           /* for malloc() in kernels, one per client (heap.h); NULL: none */
-    struct runtime *runtime;     /* for kernels that call it (runtime.h); NULL: none */
-    struct nested *self;         /* the grid as a member of its nest (nest.h); NULL: no nest */
+    struct heap *heap;       /* heap of malloc() in kernels, one per client (heap.h); NULL: none */
+    struct runtime *runtime; /* used by kernels that call it (runtime.h); NULL: none */
+    struct nested *self;     /* the grid as a member of its nest (nest.h); NULL: no nest */
     const struct textures *textures; /* the client's; NULL: none */
     struct launch_memory *memory;    /* the client's; NULL: the system's */
 };
@@ -54,7 +54,7 @@ struct launch_config {
 struct launch {
     struct launch_config config; /* param_bytes: as many as the kernel reads; cluster: never 0 */
     bool clustered;              /* the launch has clusters */
-    unsigned char *workspace;    /* for grid.sync; NULL unless cooperative */
+    unsigned char *workspace;    /* memory of grid.sync; NULL unless cooperative */
     uint64_t serial;
     _Atomic bool stopping;
     _Atomic int64_t frame_bytes;

@@ -38,7 +38,7 @@ struct warp_ctx {
     uint64_t cluster_base, cluster_bytes;           /* shared memory of all blocks of the cluster */
     uint64_t local_base, local_stride, local_bytes; /* stack of lane l: base + l * stride */
     uint64_t param_base, param_bytes;
-    struct frame *frame; /* of the running split */
+    struct frame *frame; /* frame of the running split */
     struct block *block;
     uint32_t id;
     uint32_t split_count;
@@ -47,9 +47,10 @@ struct warp_ctx {
     struct split splits[WARP_LANES + 1];
     struct frame *root;
     uint64_t warp_insts, thread_insts;
-    uint64_t sectors;                /* of global memory touched by accesses */
-    uint32_t global;                 /* lanes whose last checked access touches it */
-    uint16_t last_error[WARP_LANES]; /* of each lane's calls to the device runtime */
+    uint64_t sectors; /* sectors of global memory touched by accesses */
+    uint32_t global;  /* lanes whose last checked access touches it */
+    /* error of each lane's latest failed call to the device runtime */
+    uint16_t last_error[WARP_LANES];
     uint32_t tid[3][WARP_LANES] __attribute__((aligned(64)));
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * clusterlaunchcontrol. A request to cancel a cluster that has not begun may always fail, as it
- * does when none is left: here every one fails, and each cluster of the grid runs by itself. The
- * answer is sixteen zeros, which come as any other value does (async/bulk.c).
+ * does when no such cluster is left. Here every request fails, and each cluster of the grid runs by
+ * itself. The answer is sixteen zeros, which are stored like the value of st.async (async/bulk.c).
  */
 #include "daemon/device/soft/lower/lower_cancel.h"
 
@@ -19,14 +19,14 @@ static bool has(const struct lowering *l, const char *word) {
     return strstr(l->inst->text, word);
 }
 
-/* An offset in the block's shared memory, or a generic address. */
+/* Lowers an offset in the block's shared memory, or a generic address. */
 static int32_t place(struct lowering *l, struct code_inst *c, uint32_t k, uint32_t flag) {
     const struct ptx_operand *o = ptx_operand_at(l->inst, k);
     if (has(l, ".shared::cta") || o->var) c->vec |= (uint8_t)flag;
     return operand_address_value(l, o);
 }
 
-/* [answer], [barrier] */
+/* Lowers a request: [answer], [barrier]. */
 static void ask(struct lowering *l, struct code_inst *c) {
     const struct ptx_operand zero = {.kind = PTX_OPND_IMM};
     struct code_extra *x = lowering_extra(l, c, 0, 1);
@@ -40,7 +40,8 @@ static void ask(struct lowering *l, struct code_inst *c) {
     c->run = bulk_store;
 }
 
-/* The index of the cluster's first block, if there were one: what is asked for of {x, y, z, _}. */
+/* Lowers a query for the index {x, y, z, _} of the cancelled cluster's first block. No cluster is
+ * ever cancelled here, so programs do not use the result. */
 static void take_index(struct lowering *l, struct code_inst *c) {
     static const char *const words[] = {"::x.", "::y.", "::z."};
     const struct ptx_operand *d = ptx_operand_at(l->inst, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks that ask for the work of others which have not begun.
+ * Lowers clusterlaunchcontrol, by which blocks ask for the work of clusters that have not begun.
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_CANCEL_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWER_CANCEL_H

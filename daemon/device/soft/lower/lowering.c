@@ -12,7 +12,7 @@
 #include "common/err.h"
 
 #define NAME_SHOWN \
-    100 /* characters: C++ and Numba have names that would leave no room for the rest */
+    100 /* characters: C++ and Numba have longer names, which would fill the message */
 
 void lowering_fail(struct lowering *l, int err, const char *fmt, ...) {
     if (l->err) return;

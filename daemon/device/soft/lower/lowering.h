@@ -15,12 +15,12 @@
 #define LOWERING_PRED 0 /* the width of a predicate */
 
 struct lowering {
-    struct arena *arena; /* of the finished code */
+    struct arena *arena; /* holds the finished code */
     struct ptx_func *func;
     const struct ptx_inst *inst; /* the instruction that is being lowered */
     struct code_inst *insts;
     uint32_t count, room;
-    uint8_t *reg_bytes; /* of registers and temporaries; LOWERING_PRED for predicates */
+    uint8_t *reg_bytes; /* widths of registers and temporaries; LOWERING_PRED for predicates */
     uint32_t reg_count, reg_room;
     uint32_t local_bytes, local_align;
     uint32_t accesses; /* memory operations so far */
@@ -38,8 +38,7 @@ void lowering_refuse(struct lowering *l);
 /* Appends a copy of `c`. */
 void lowering_emit(struct lowering *l, const struct code_inst *c);
 int32_t lowering_temp(struct lowering *l, uint32_t bytes);
-/* Allocates the data behind `c`, with space for this many registers. Returns NULL after a
- * failure. */
+/* Allocates c->extra, with space for this many registers. Returns NULL after a failure. */
 struct code_extra *lowering_extra(struct lowering *l, struct code_inst *c, uint32_t defs,
                                   uint32_t uses);
 

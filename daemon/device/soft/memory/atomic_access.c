@@ -199,7 +199,7 @@ static void any128(struct warp *w, const struct code_inst *i, uint32_t mask) {
     }
 }
 
-/* ---- vectors, and for those who do more than one ------------------------------------------------
+/* ---- vectors, and several values of other instructions ------------------------------------------
  */
 
 static uint64_t swap(const struct code_inst *i, uint64_t addr, uint64_t value) {
@@ -236,7 +236,7 @@ void atomic_access_combine(const struct code_inst *i, uint64_t addr, uint64_t va
     swap(i, addr, value);
 }
 
-/* ---- integer add, the usual one ----------------------------------------------------------------
+/* ---- integer add, the usual case ---------------------------------------------------------------
  */
 
 static bool one_address(const uint64_t *at, uint32_t mask) {
@@ -289,7 +289,7 @@ static bool one_address(const uint64_t *at, uint32_t mask) {
 ATOMICS_ADD(32)
 ATOMICS_ADD(64)
 
-/* ---- choice ------------------------------------------------------------------------------------
+/* ---- selection ---------------------------------------------------------------------------------
  */
 
 static bool is_known(const struct code_inst *i) {

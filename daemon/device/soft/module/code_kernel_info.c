@@ -5,7 +5,7 @@
 #include "daemon/device/soft/module/code_module.h"
 
 #define CODE_BLOCK_THREADS 1024u
-#define CODE_SM_REGISTERS 65536u /* of a multiprocessor, and of a block */
+#define CODE_SM_REGISTERS 65536u /* registers of a multiprocessor, and the limit of a block */
 
 uint32_t code_kernel_threads(const struct code_kernel *k) {
     const struct ptx_func *f = k->entry->ptx;

@@ -28,10 +28,10 @@ struct code_module {
     struct ptx_module *ptx;
     struct arena *arena;         /* allocates the tables below, for the module's life */
     struct code_kernel *kernels; /* decoded so far */
-    bool *address_taken;         /* by function: may be called or launched through a pointer */
-    struct code_names **names;   /* by function; NULL: not analysed yet */
-    struct decoded **decoded;    /* by function: lists */
-    struct code_launchable *launchable; /* by function; NULL until a kernel needs it */
+    bool *address_taken; /* indexed by function: may be called or launched through a pointer */
+    struct code_names **names;          /* indexed by function; NULL: not analysed yet */
+    struct decoded **decoded;           /* lists, indexed by function */
+    struct code_launchable *launchable; /* indexed by function; NULL until a kernel needs it */
 };
 
 /* Allocates zeroed memory of the client's module window for variables. Returns 0 when there is none

@@ -55,7 +55,7 @@ static void address_size(struct ptx_parser *p) {
     if (!p->err && bits != 64) ptx_fail(p, "only 64-bit addresses are supported");
 }
 
-/* ---- what is skipped ------------------------------------------------------------------------- */
+/* ---- skipped sections ------------------------------------------------------------------------ */
 
 /* Skips .section .debug_info { ... } */
 static void section(struct ptx_parser *p) {

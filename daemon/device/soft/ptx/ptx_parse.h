@@ -17,7 +17,7 @@ int ptx_parse(const char *text, size_t bytes, struct ptx_module **out, char *why
 /* As ptx_parse, but ends with ERR_CANCELLED at the next function once *over is true. */
 int ptx_parse_until(const char *text, size_t bytes, const _Atomic bool *over,
                     struct ptx_module **out, char *why, size_t why_bytes);
-/* Also frees a module of ptx_link, with its units. */
+/* Frees a module, including one of ptx_link with its units. */
 void ptx_module_free(struct ptx_module *m);
 
 struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name);

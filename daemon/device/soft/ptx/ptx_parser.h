@@ -24,7 +24,7 @@
 /* Limits on the memory that a client's text can make the parser use. */
 #define PTX_MAX_TEXT_BYTES (64u << 20)
 #define PTX_MAX_ARENA_BYTES ((size_t)1 << 30)
-#define PTX_MAX_INSTS (1u << 20)       /* of a module */
+#define PTX_MAX_INSTS (1u << 20)       /* instructions of a module */
 #define PTX_MAX_REGS (4u << 20)        /* declared in a module */
 #define PTX_MAX_FUNC_REGS (1u << 20)   /* declared by one .reg */
 #define PTX_MAX_INIT_BYTES (64u << 20) /* initialisers of a module */
@@ -32,7 +32,7 @@
 #define PTX_MAX_ALIGN (1u << 20)
 #define PTX_MAX_DEPTH 64 /* nested { } of a body, parentheses, initialisers */
 #define PTX_MAX_DIMS 8
-#define PTX_MAX_ELEMS 65536 /* of one operand list */
+#define PTX_MAX_ELEMS 65536 /* elements of one operand list */
 
 struct ptx_vec { /* a growing array, malloc'd while it grows */
     void *items;
@@ -64,8 +64,9 @@ struct ptx_parser {
 
     struct ptx_func *func; /* being parsed, or NULL */
     struct ptx_vec insts, regs, func_vars, fixups;
-    bool opaque; /* its parameters are registers: unknown names in the body may be theirs */
-    bool lazy;   /* the construct parsed last cannot run and is not checked further */
+    /* the function has registers as parameters: unknown names in the body may be theirs */
+    bool opaque;
+    bool lazy; /* the construct parsed last cannot run and is not checked further */
 
     int err;
     char *why;

@@ -210,7 +210,7 @@ static void check_operand(const struct check *c, const struct ptx_want *want,
     case PTX_OPND_LABEL: return check_label(c, want);
     case PTX_OPND_VEC: return check_list(c, want, o);
     case PTX_OPND_VAR: return check_name(c, want, o);
-    case PTX_OPND_FUNC: /* its address is an integer like any other */
+    case PTX_OPND_FUNC: /* a function's address is an integer like any other */
         if (want->kinds & PTX_WANT_RESULT || !want->bytes || want->regs >> PTX_PRED & 1)
             complain(c, "cannot be a function");
         return;

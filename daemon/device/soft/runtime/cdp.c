@@ -301,7 +301,7 @@ static enum runtime_error give_memory(struct call *c) {
     return RUNTIME_SUCCESS;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static enum runtime_error get_last_error(struct call *c) {
     c->result = c->x->last_error[c->lane];

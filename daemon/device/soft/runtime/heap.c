@@ -41,7 +41,7 @@ struct heap {
     uint64_t lo, hi, top;
     struct heap_gap *gaps;
     uint32_t gap_count;
-    uint64_t freed_bytes;        /* since the gaps were made */
+    uint64_t freed_bytes;        /* bytes freed since the gaps were made */
     bool touched;                /* memory was allocated at least once */
     uint32_t free[HEAP_CLASSES]; /* first free piece of each class; HEAP_NONE: none */
     struct heap_piece *pieces;
@@ -129,7 +129,7 @@ static uint64_t cut(struct heap *h, uint32_t c) {
     return addr;
 }
 
-/* ---- free pieces put together ---------------------------------------------------------------- */
+/* ---- gathering free pieces ------------------------------------------------------------------- */
 
 static int by_address(const void *a, const void *b) {
     const struct heap_piece *x = a, *y = b;

@@ -45,7 +45,7 @@ static void free_member(struct nested *m) {
     free(m);
 }
 
-/* ---- what is complete ------------------------------------------------------------------------ */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 /* Completes ready marks, which may make other members ready. Called before the lock is released. */
 static void pass_marks(struct nest *n) {
@@ -269,7 +269,7 @@ enum grid_state nest_step(struct nest *n, uint32_t budget) {
     return state;
 }
 
-/* ---- from the first grid to the end ---------------------------------------------------------- */
+/* ---- the life of a nest ---------------------------------------------------------------------- */
 
 static void init_nest(struct nest *n, const struct launch_config *config) {
     n->config = *config;

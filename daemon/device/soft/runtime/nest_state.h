@@ -15,7 +15,8 @@
 
 /* A point in a stream: reached when a member and all work before it in the stream are complete. */
 struct moment {
-    uint32_t refs; /* by the member whose end it is, and by streams and events that name it */
+    /* references by the member whose end it is, and by streams and events that name it */
+    uint32_t refs;
     bool come;
     struct nested **waiting;
     uint32_t count, room;
@@ -38,8 +39,8 @@ struct names {
 enum nested_kind { NESTED_GRID, NESTED_TRANSFER, NESTED_MARK };
 
 struct nested {
-    struct list line; /* in ready or active, prepared, or the tail of its parent */
-    struct list all;  /* in the nest's `all` */
+    struct list line; /* link in ready or active, prepared, or the tail of the parent */
+    struct list all;  /* link in the nest's `all` */
     struct nest *nest;
     struct nested *parent;
     struct moment *end; /* NULL: only its parent can wait for it */
@@ -63,7 +64,8 @@ struct nested {
 
 struct nest {
     pthread_mutex_t lock;
-    struct launch_config config; /* of the first grid; all others share its ranges and runtime */
+    /* configuration of the first grid; all others share its ranges and runtime */
+    struct launch_config config;
     struct list all, prepared, ready, active;
     struct list marks; /* marks whose predecessors have all completed */
     uint32_t active_count, inside;
@@ -75,7 +77,7 @@ struct nest {
 
 /* Creates a member that is in no list yet. Returns NULL when out of memory. */
 struct nested *nest_state_member(struct nest *n, enum nested_kind kind);
-/* The same, launched by `self`. */
+/* As nest_state_member, launched by `self`. */
 struct nested *nest_state_child(struct nested *self, enum nested_kind kind);
 /* Makes a member ready when all its predecessors have completed. */
 void nest_state_ready(struct nested *m);

@@ -28,7 +28,7 @@ uint32_t cube_face(const float d[3], float at[2]) {
     return face;
 }
 
-/* By the quotient rule. */
+/* Computes the derivative by the quotient rule. */
 void cube_derivative(const float d[3], const float moves[3], float out[2]) {
     const struct side *f = &sides[face_of(d)];
     const float m = fabsf(d[f->axis]), dm = (float)f->axis_sign * moves[f->axis];

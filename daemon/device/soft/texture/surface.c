@@ -46,7 +46,7 @@ __attribute__((no_sanitize("thread"))) static void write_bytes(uint64_t at, uint
     }
 }
 
-/* ---- where ----------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 /* Clamps a coordinate into [0, limit] if the instruction says so. Returns false if it is outside
  * and not clamped. */
@@ -173,7 +173,7 @@ static void reduce(const struct ptx_texture *f, const struct texture *t, uint64_
     }
 }
 
-/* ---- a lane ---------------------------------------------------------------------------------- */
+/* ---- one lane -------------------------------------------------------------------------------- */
 
 /* Accesses one lane. Returns the address, or 0 if nothing was touched. */
 typedef uint64_t lane_fn(struct warp_ctx *x, const struct code_inst *i, const struct texture *t,

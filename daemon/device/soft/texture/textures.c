@@ -111,7 +111,7 @@ static struct texture *make(const struct dev_texture *d) {
     return t;
 }
 
-/* ---- in the table ---------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 int textures_add(struct textures *s, const struct dev_texture *d) {
     struct page *page = page_of(s, d->handle);

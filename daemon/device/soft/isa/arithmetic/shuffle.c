@@ -8,7 +8,7 @@
 
 #include "daemon/device/soft/isa/arithmetic/isa.h"
 
-/* For lane l with operand n, `j` is the lane to read from and `ok` says whether j is in range. */
+/* `j` is the lane from which lane l with operand n reads, and `ok` says whether j is in range. */
 #define SHUFFLE(name, j, ok)                                                       \
     ISA_HANDLER(read_##name) {                                                     \
         uint32_t a[WARP_LANES], in[WARP_LANES], yes = 0;                           \

@@ -129,7 +129,7 @@ ISA_HANDLER(brains_of_scales) {
     put(w, i, mask, v);
 }
 
-/* ---- choice -----------------------------------------------------------------------------------
+/* ---- selection --------------------------------------------------------------------------------
  */
 
 static code_handler *pick_scale(const struct code_inst *i) {

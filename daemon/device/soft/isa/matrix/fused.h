@@ -20,7 +20,7 @@
 #define FUSED_COLUMNS 8
 #define FUSED_MOST 32 /* products of a sum */
 #define FUSED_PLACES 25
-#define FUSED_PLACES_FP8 13 /* for wgmma, and for its results too */
+#define FUSED_PLACES_FP8 13 /* places for wgmma, and for its results too */
 
 /* Exponents that no number and no sum of two exponents has: for infinities and NaNs, and for
  * zeros. */

@@ -21,7 +21,7 @@
 #include "daemon/device/soft/isa/matrix/fused.h"
 
 #define LINES_MOST 32 /* 16 rows by 64 */
-#define K_MOST 128    /* of a sparse a, which has half of this */
+#define K_MOST 128    /* elements of a sparse a's row, which holds half of this */
 #define SUMS_MOST 8   /* elements of a lane */
 
 typedef float line[WARP_LANES] __attribute__((aligned(64)));
@@ -39,7 +39,7 @@ struct tile {
 /* Shape of a product, in blocks of 8 or 16 rows and 8 columns. */
 struct shape {
     uint32_t k, packed, halves, row_blocks, col_blocks;
-    uint32_t a_regs, b_regs; /* of a block */
+    uint32_t a_regs, b_regs; /* registers of a block */
     bool exact;              /* products of two 16-bit values, which f32 always holds exactly */
 };
 
@@ -520,7 +520,7 @@ static void multiply_scaled(const struct code_inst *i, const struct warp *w, con
     }
 }
 
-/* ---- whole products ---------------------------------------------------------------------------
+/* ---- complete products ------------------------------------------------------------------------
  */
 
 /* Multiplies one block of columns, whose factors are in tile->b, into its sums. */

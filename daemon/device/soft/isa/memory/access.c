@@ -342,7 +342,7 @@ ISA_HANDLER(store_shared32) {
 ACCESS_PARAM(32)
 ACCESS_PARAM(64)
 
-/* ---- loads that may be waiting for somebody ----------------------------------------------------
+/* ---- loads that may poll for another thread's store --------------------------------------------
  */
 
 #define ACCESS_WAITING(name)        \
@@ -361,7 +361,7 @@ static code_handler *pick_waiting(code_handler *quick) {
     return quick == load_shared32 ? waiting_shared32 : waiting_lanes;
 }
 
-/* ---- choice ------------------------------------------------------------------------------------
+/* ---- selection ---------------------------------------------------------------------------------
  */
 
 static code_handler *pick_small(const struct code_inst *i) {

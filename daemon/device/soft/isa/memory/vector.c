@@ -300,7 +300,7 @@ static bool store_row(struct warp_ctx *x, const struct code_inst *i, void *const
 
 #endif
 
-/* ---- any shape, by way of a copy ----------------------------------------------------------------
+/* ---- any shape, through a copy ------------------------------------------------------------------
  */
 
 struct vector_copy {
@@ -382,7 +382,7 @@ ISA_HANDLER(load_wide_waiting) {
     load_wide(w, i, mask);
 }
 
-/* ---- choice -------------------------------------------------------------------------------------
+/* ---- selection ----------------------------------------------------------------------------------
  */
 
 /* Finds the registers of a usual shape. Returns false if one is wider than its element. `sink`

@@ -27,7 +27,7 @@ static inline double kept(double x, double least, double most) {
     return x > most ? most : x;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* Brings a coordinate into 0 to 1 by wrapping or mirroring, if the mode says so. */
 static void bring_back(uint8_t mode, double x[WARP_LANES]) {

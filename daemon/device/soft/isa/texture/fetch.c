@@ -16,7 +16,7 @@
 #include "daemon/device/soft/texture/handle.h"
 #include "proto/cuda/cuda_abi.h"
 
-/* ---- where ----------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* The parts of a sample that are computed, not taken from registers. */
 struct place {
@@ -103,7 +103,7 @@ static void set_sample(struct sample *s, const struct warp *w, const struct code
     if (s->texture->as.level_count > 1) find_levels(s, w, e, p);
 }
 
-/* ---- what ------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static uint16_t half_of(uint32_t bits) {
     return half_to_f16((double)half_float_of_bits(bits));
@@ -174,7 +174,7 @@ static void run_fetch(struct warp *w, const struct code_inst *i, uint32_t mask) 
     if (i->d2 != CODE_NO_SLOT) *SLOT(uint32_t, w, i->d2) |= mask;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 /* Data types in OpenCL's numbering, to which PTX refers. */
 static uint32_t data_type(const struct texture *t) {

@@ -185,7 +185,7 @@ static struct detail detail_at(const struct texture *t, double level, bool biase
         if (level > (double)t->as.most_level) level = (double)t->as.most_level;
         if (!(level >= (double)t->as.least_level)) level = (double)t->as.least_level;
     }
-    if (!(level > 0)) return (struct detail){0, 0}; /* also if NaN */
+    if (!(level > 0)) return (struct detail){0, 0}; /* true for NaN as well */
     if (level > last) level = last;
     if (t->as.level_filter == CU_TR_FILTER_MODE_POINT)
         return (struct detail){(uint32_t)(level + 0.5), 0};
@@ -222,7 +222,7 @@ float ISA_FN(sample_level)(const struct texture *t, uint32_t dims, const float d
     return (float)(log2(x > y ? x : y) / 2);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 static void mix(const struct numbers *above, const uint32_t weight[WARP_LANES], uint32_t channels,
                 struct numbers *n) {
