@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Log records on stderr. The levels are set once, before threads start, and only read afterwards. A
- * record is built on the stack and written by one write(2), so that records of threads and of
- * processes that share a stderr never mix within a line. In a daemon the writer's thread writes it.
+ * record is built on the stack and written by one write(2). So records of threads and of processes
+ * that share a stderr never mix within a line. In a daemon the writer's thread writes the record.
  */
 #include "common/log.h"
 

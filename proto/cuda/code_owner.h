@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finds the owner of a kernel that exists only as machine code, by its mangled name and the file
- * that contains it, and the remedy for its user. A user of PyTorch does not compile PyTorch's
- * kernels. Any thread; stateless.
+ * Finds the owner of a kernel that exists only as machine code, and the remedy for its user. The
+ * kernel is known by its mangled name and the file that contains it. A user of PyTorch does not
+ * compile PyTorch's kernels. Any thread; stateless.
  */
 #ifndef PROTO_CUDA_CODE_OWNER_H
 #define PROTO_CUDA_CODE_OWNER_H

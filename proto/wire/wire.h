@@ -178,7 +178,7 @@ struct wire_file {
  * the key through its end, for readers of the other end, and closes it. (1.7) */
 #define WIRE_KEEP_MAGIC 0x4b4c4153u /* "SALK" */
 
-/* ---- command lines, exits, and another worker ---------------------------------------------------
+/* ---- command lines, exits, and another worker -------------------------------------------------
  */
 
 #define WIRE_COMMAND_MAGIC 0x434c4153u /* "SALC" */

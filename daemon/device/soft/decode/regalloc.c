@@ -2,9 +2,9 @@
  *
  * Register allocation: computes liveness over basic blocks, then by a linear scan gives registers
  * whose lives do not overlap the same slot. A lane sees only its own control flow, and slots are
- * written lane by lane. So an allocation that is right for one thread is right for a diverged warp,
- * as long as a lane's part of a slot is the same bytes for all registers that share the slot.
- * Therefore only registers of one layout share slots.
+ * written lane by lane. So an allocation that is right for one thread is right for a diverged warp.
+ * This needs one condition: a lane's part of a slot is the same bytes for all registers that share
+ * the slot. Therefore only registers of one layout share slots.
  */
 #include "daemon/device/soft/decode/regalloc.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The defaults of early PTX. Before PTX 1.4, and for targets before sm_20, an opcode could leave
- * out qualifiers that later versions demand, and single precision flushed subnormal numbers without
- * a qualifier for it. NVIDIA's driver still accepts such modules. Here their opcodes are rewritten
- * in the later spelling before any other code reads them.
+ * out qualifiers that later versions demand. Single precision then flushed subnormal numbers
+ * without a qualifier for it. NVIDIA's driver still accepts such modules. Here their opcodes are
+ * rewritten in the later spelling before any other code reads them.
  */
 #ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_LEGACY_H
 #define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_LEGACY_H

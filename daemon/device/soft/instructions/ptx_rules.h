@@ -4,9 +4,9 @@
  * distinct opcode of a module is matched against it once; the result says what each operand may be.
  * Source: "Parallel Thread Execution ISA", version 9.0; ptxas where the text leaves a gap.
  *
- * The table also knows forms that the software GPU cannot run (they are rejected when a kernel
- * needs them), so that a form that is not in the table is not PTX. Versions and targets are not
- * checked: an instruction that its .target lacks is accepted here.
+ * The table also knows forms that the software GPU cannot run; they are rejected when a kernel
+ * needs them. So a form that is not in the table is not PTX. Versions and targets are not checked:
+ * an instruction that its .target lacks is accepted here.
  */
 #ifndef DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_RULES_H
 #define DAEMON_DEVICE_SOFT_INSTRUCTIONS_PTX_RULES_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device's time: nanoseconds for %globaltimer, and ticks for %clock at the clock rate that
- * programs read, so that a program that waits for a number of ticks waits as long as it intends. On
- * a deterministic device a client's time is a count of its instructions, at the approximate speed
- * of one thread.
+ * The device's time: nanoseconds for %globaltimer, and ticks for %clock. Ticks pass at the clock
+ * rate that programs read, so that a wait for a number of ticks is as long as intended. On a
+ * deterministic device a client's time is a count of its instructions, at the approximate speed of
+ * one thread.
  */
 #ifndef DAEMON_DEVICE_SOFT_LAUNCH_CLOCK_H
 #define DAEMON_DEVICE_SOFT_LAUNCH_CLOCK_H

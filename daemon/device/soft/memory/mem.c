@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The rules of memory: what a lane may touch. Generic addresses are host addresses. They must lie
- * in the client's ranges, in the shared memory of the block or of another block of its cluster, in
- * the lane's own stack, in the parameters (only to be read) or in the workspace of a cooperative
- * launch. Shared and local addresses are offsets from the block's and the lane's base; those of a
- * cluster also name a block (cluster_state.h).
+ * in the client's ranges, or in the shared memory of the block or of another block of its cluster.
+ * Others lie in the lane's own stack, in the parameters (only to be read), or in the workspace of a
+ * cooperative launch. Shared and local addresses are offsets from the block's and the lane's base;
+ * those of a cluster also name a block (cluster_state.h).
  */
 #include "daemon/device/soft/memory/mem.h"
 

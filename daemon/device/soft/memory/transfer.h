@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies and fills as resumable work. They are pitched, checked row by row against a client's
- * ranges, and done in slices, so that a large copy neither holds a thread nor outlives its client
- * for long.
+ * Copies and fills as resumable work. They are pitched, and checked row by row against a client's
+ * ranges. They are done in slices, so that a large copy neither holds a thread nor outlives its
+ * client for long.
  */
 #ifndef DAEMON_DEVICE_SOFT_MEMORY_TRANSFER_H
 #define DAEMON_DEVICE_SOFT_MEMORY_TRANSFER_H

@@ -3,7 +3,7 @@
  * Members wait in one of two lists: those that may begin, and those that have begun and take turns.
  * A new member goes first, so that small ones are over before more come. As many may have begun at
  * a time as a GPU holds grids. A tail that only follows the end of a grid takes the place of that
- * grid, so that a kernel which launches itself again and again needs no more memory each time.
+ * grid. So a kernel that launches itself again and again needs no more memory each time.
  */
 #include "daemon/device/soft/runtime/nest.h"
 

@@ -23,7 +23,7 @@ struct nested; /* one grid or transfer of a nest */
 /* launches within launches; a tail is as deep as the grid that it follows */
 #define NEST_DEPTH_MAX 24u
 
-/* ---- for the device's threads, with grid.h's meaning-------------------------------------------- */
+/* ---- for the device's threads, with grid.h's meaning ----------------------------------------- */
 
 int nest_create(struct nest **out, const struct launch_config *config);
 enum grid_state nest_step(struct nest *n, uint32_t budget);

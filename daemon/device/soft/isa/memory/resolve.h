@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Resolves the addresses that the lanes of a warp access; compiled by each build. The addresses of
- * all lanes are checked together against the window that the instruction hit last, the block's
- * shared memory or the lanes' stacks, and counted as traffic. memory/mem.h handles the remaining
- * cases.
+ * all lanes are checked together, and counted as traffic. They must lie in the window that the
+ * instruction hit last, the block's shared memory or the lanes' stacks. memory/mem.h handles the
+ * remaining cases.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_MEMORY_RESOLVE_H
 #define DAEMON_DEVICE_SOFT_ISA_MEMORY_RESOLVE_H
