@@ -33,7 +33,7 @@ def prototype(call):
 def gen_calls_h(spec):
     numbers = "\n".join(f"    CALL_{c.export} = {c.number}," for c in spec.calls)
     classes = "\n".join(f"    CALL_{name.upper()}," for name in CLASSES)
-    head = c_head("Numbers of the driver's entry points, and what is known about each.")
+    head = c_head("Numbers of the driver's entry points, and a description of each.")
     return head + f"""
 #ifndef PROTO_GEN_CALLS_H
 #define PROTO_GEN_CALLS_H
@@ -45,9 +45,9 @@ enum call {{
 }};
 
 #define CALL_COUNT {len(spec.calls)}
-#define CALL_LIMIT {max(c.number for c in spec.calls) + 1} /* every number is below */
+#define CALL_LIMIT {max(c.number for c in spec.calls) + 1} /* every number is below this */
 
-/* Over numbers, names, classes and arguments; see wire_hello. */
+/* Hash of numbers, names, classes and arguments; see wire_hello. */
 #define CALL_SPEC_HASH UINT64_C(0x{spec_hash(spec):016x})
 
 enum call_class {{
@@ -55,14 +55,14 @@ enum call_class {{
 }};
 
 struct call_info {{
-    const char *name; /* of the export */
-    const char *base; /* that cuGetProcAddress finds it under */
+    const char *name; /* name of the export */
+    const char *base; /* name under which cuGetProcAddress finds the export */
     const char *text;
     enum call_class class;
     int since; /* 1000 * major + 10 * minor */
 }};
 
-/* NULL for a number that no call has. Static. */
+/* Returns NULL for a number that no call has. Static data. */
 const struct call_info *call_info(unsigned int call);
 
 #endif
@@ -76,7 +76,7 @@ def gen_calls_c(spec):
         names = f'"{c.export}", "{c.base}", "{text}"'
         rows.append(f"    [{c.number}] = {{{names}, CALL_{c.cls.upper()}, {c.since}}},")
     rows = "\n".join(rows)
-    return c_head("What is known about each entry point of the driver.") + f"""
+    return c_head("Descriptions of the driver's entry points.") + f"""
 #include <stddef.h>
 
 #include "proto/gen/calls.h"
@@ -104,7 +104,7 @@ def gen_prototypes_h(spec):
         by_hand.append(f"{prototype(c)}; /* {c.cls} */")
     by_hand = "\n".join(by_hand)
     forwards = "\n".join(f"{prototype(c)};" for c in spec.calls if c.forwarded())
-    head = c_head("Prototypes of what is answered. One without a definition fails the link.")
+    head = c_head("Prototypes of the supported entry points. One without a definition fails the link.")
     return head + f"""
 #ifndef PROTO_GEN_PROTOTYPES_H
 #define PROTO_GEN_PROTOTYPES_H
@@ -114,7 +114,7 @@ def gen_prototypes_h(spec):
 #pragma GCC visibility push(default)
 {by_hand}
 
-/* Defined by shim/entry/gen_forward.c as calls of those above. */
+/* Defined by shim/entry/gen_forward.c as calls of the functions above. */
 {forwards}
 
 #pragma GCC visibility pop
@@ -124,7 +124,7 @@ def gen_prototypes_h(spec):
 
 
 def gen_procaddr_rows_h(spec):
-    return c_head("The map behind cuGetProcAddress.") + """
+    return c_head("The map of cuGetProcAddress.") + """
 #ifndef PROTO_GEN_PROCADDR_ROWS_H
 #define PROTO_GEN_PROCADDR_ROWS_H
 
@@ -136,7 +136,7 @@ struct procaddr_row {
     const char *name;
     int since;
     uint16_t call;
-    uint16_t twin; /* for per-thread default streams; 0: there is none, `call` serves both */
+    uint16_t twin; /* call for per-thread default streams; 0: there is none, `call` serves both */
 };
 
 /* Sorted by name, then version, both ascending. */
@@ -156,7 +156,7 @@ def gen_procaddr_rows_c(spec):
             f'    {{"{c.base}", {c.since}, CALL_{c.export}, {twin}}},'
         )
     lines = "\n".join(lines)
-    return c_head("The map behind cuGetProcAddress, sorted by name, then version.") + f"""
+    return c_head("The map of cuGetProcAddress, sorted by name, then version.") + f"""
 #include "proto/gen/procaddr_rows.h"
 
 #include "proto/gen/calls.h"
@@ -191,7 +191,7 @@ def gen_entries_h(spec):
 #include "proto/cuda/cuda_abi.h"
 #include "proto/gen/calls.h"
 
-/* NULL for a number that no call has. */
+/* Returns NULL for a number that no call has. */
 extern void *const shim_entries[CALL_LIMIT];
 
 #endif
@@ -201,7 +201,7 @@ extern void *const shim_entries[CALL_LIMIT];
 def gen_entries_c(spec):
     others = "\n".join(f"CUresult {c.export}(void);" for c in spec.calls if not c.supported())
     rows = "\n".join(f"    [CALL_{c.export}] = (void *){c.export}," for c in spec.calls)
-    return c_head("Entry points by number, and cuGetProcAddress, which hands them out.") + f"""
+    return c_head("Entry points by number, and cuGetProcAddress, which returns them.") + f"""
 #include "shim/entry/gen_entries.h"
 
 #include "proto/gen/prototypes.h"
@@ -209,7 +209,7 @@ def gen_entries_c(spec):
 
 #pragma GCC visibility push(default)
 
-/* Those that are not supported take no notice of their arguments. */
+/* Unsupported entry points ignore their arguments. */
 {others}
 
 #pragma GCC visibility pop
@@ -255,11 +255,11 @@ def gen_forward_c(spec):
             call = f"{target.export}({', '.join(args)})"
             bodies.append(f"{prototype(c)}\n{{\n    return {call};\n}}\n")
     bodies = "\n".join(bodies)
-    head = c_head("Entry points that are another one: older names, and per-thread default streams.")
+    head = c_head("Entry points that call another one: older names, and per-thread default streams.")
     return head + f"""
 #include "proto/gen/prototypes.h"
 
-/* The default stream of a program that was built for one default stream a thread. */
+/* The default stream of a program that was built for one default stream per thread. */
 static CUstream own(CUstream stream) {{ return stream ? stream : CU_STREAM_PER_THREAD; }}
 
 {bodies}"""

@@ -11,7 +11,7 @@
 #include "proto/cuda/cuda_abi.h"
 #include "proto/gen/calls.h"
 
-/* NULL for a number that no call has. */
+/* Returns NULL for a number that no call has. */
 extern void *const shim_entries[CALL_LIMIT];
 
 #endif
