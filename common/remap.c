@@ -50,7 +50,7 @@ int remap_fill(uint64_t addr, uint64_t bytes, int fd, uint64_t offset) {
         keep_private(p, bytes);
         return 0;
     }
-    /* a Linux kernel before 4.17 takes the address as a hint: the place is taken */
+    /* A Linux kernel before 4.17 takes the address as a hint: the place is taken. */
     munmap(p, bytes);
     return 0;
 }

@@ -21,7 +21,7 @@ static const struct {
     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 1, DESCRIPTION_GRID_X_MAX},
     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 1, DESCRIPTION_GRID_YZ_MAX},
     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 1, DESCRIPTION_GRID_YZ_MAX},
-    /* equal on every device, and all programs rely on it */
+    /* Equal on every device, and all programs rely on it. */
     {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32, 32},
     {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1, 1 << 16},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 1, 99},

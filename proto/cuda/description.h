@@ -34,7 +34,7 @@ struct description {
     uint32_t luid_nodes;    /* mask; 0: the device has no luid, as on all systems but Windows */
     int32_t driver_version; /* CUDA version of the device's driver: 13000 for 13.0 */
     uint64_t memory_bytes;
-    /* priorities of streams: least is 0, greatest is not above 0 */
+    /* Priorities of streams: least is 0, greatest is not above 0. */
     int32_t least_priority, greatest_priority;
     uint32_t sm_partition_least, sm_partition_unit;  /* partitions of a green context; 0: unknown */
     uint64_t texture1d_linear[DESCRIPTION_ELEMENTS]; /* elements at most, by log2 of their bytes */

@@ -16,9 +16,8 @@
 
 #define RECORD_IMAGE_MAX (512ull << 20) /* bytes of a module's image */
 #define RECORD_WHY_MAX 65536u
-#define RECORD_PARAMS_MAX                                                  \
-    WIRE_PARAM_MAX /* parameters of one kernel: each takes at least a byte \
-                    */
+/* Parameters of one kernel: each takes at least a byte. */
+#define RECORD_PARAMS_MAX WIRE_PARAM_MAX
 #define RECORD_EXTENT_MAX (1ull << 48)
 
 /* `rec` is private memory, aligned to 8. Returns 0, or ERR_PROTOCOL with the error in `why`.

@@ -159,7 +159,7 @@ void ring_publish(struct ring_rx *rx) {
 
 bool ring_ready(const struct ring_rx *rx) {
     uint64_t word = atom_load_acquire(&slot_at(rx->mem, rx->next)->word);
-    /* an invalid word counts as ready: pop reports it */
+    /* An invalid word counts as ready: pop reports it. */
     return word >> LENGTH_BITS != lap_of(rx->next) - 1;
 }
 

@@ -52,9 +52,9 @@ struct wire_job {
 
 #define WIRE_JOB_RESERVED 1u /* persistent_bytes and ephemeral_bytes are given */
 #define WIRE_JOB_PAUSED 2u   /* broker -> worker */
-/* the job's kernels take time and compute nothing, from hello to the end */
+/* The job's kernels take time and compute nothing, from hello to the end. */
 #define WIRE_JOB_NULL 4u
-/* the job's memory is saved at boundaries, for restarts. Since 1.8 */
+/* The job's memory is saved at boundaries, for restarts. Since 1.8. */
 #define WIRE_JOB_SAVEPOINTS 8u
 
 struct wire_hello {
@@ -64,7 +64,7 @@ struct wire_hello {
     int32_t pid;        /* as the client sees itself; the broker trusts only SO_PEERCRED */
     uint32_t gpu;       /* requested GPU, SALUS_GPU + 1; 0: any. Since 1.5 */
     char name[64];      /* name of the job: SALUS_JOB_NAME, else its program or script */
-    /* before 1.8, and without a latency target, the message ends before slo_ns */
+    /* Before 1.8, and without a latency target, the message ends before slo_ns. */
     struct wire_job job;
 };
 
@@ -83,8 +83,8 @@ enum wire_fd {
 struct wire_windows {
     uint64_t dev_base;    /* device memory; PROT_NONE in the client */
     uint64_t alloc_bytes; /* first part of it: the client chooses addresses */
-    uint64_t
-        module_bytes;   /* the rest: the worker chooses addresses (module variables, device heap) */
+    /* The rest: the worker chooses addresses (module variables, device heap). */
+    uint64_t module_bytes;
     uint64_t host_base; /* pinned memory and staging, readable and writable on both sides */
     uint64_t host_bytes;
 };
@@ -99,7 +99,7 @@ struct wire_windows {
 #define WIRE_EPHEMERAL_OFFSET(alloc_bytes) ((alloc_bytes) / 2)
 
 #define WIRE_DEVICE_CODE 1u /* the device runs machine code */
-/* the device sees only those parts of the host window that HOST_SHOW named */
+/* The device sees only those parts of the host window that HOST_SHOW named. */
 #define WIRE_DEVICE_HOST 2u
 #define WIRE_DEVICE_PLAIN 4u /* kernels cannot launch, change or control graphs */
 /* The device lays out arrays itself: ARRAY_MAKE announces each, and the answer to TEXTURE is the
@@ -121,10 +121,10 @@ struct wire_device {
     uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;
     uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
     uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
-    /* capability for NVIDIA's libraries: 130 for 13.0; 0: as for other code */
+    /* Capability for NVIDIA's libraries: 130 for 13.0; 0: as for other code. */
     uint32_t library_capability;
     uint32_t flags; /* WIRE_DEVICE_* */
-    /* as in the description, for readers that have none: NVML (1.5) */
+    /* As in the description, for readers that have none: NVML (1.5). */
     uint32_t pci_domain, pci_bus, pci_slot;
     uint32_t gpu;          /* number of the GPU in salusd; jobs see it as device 0. Since 1.5 */
     uint32_t driver_index; /* number of the GPU in its driver, + 1; 0: no driver. Since 1.6 */
@@ -392,13 +392,13 @@ struct wire_submission {
         __attribute__((aligned(64))); /* doorbell flag; both sides write it */
     _Atomic uint32_t client_sleeping
         __attribute__((aligned(64))); /* futex on which a client thread parks */
-    _Atomic uint32_t
-        lost; /* set by the broker when the worker is lost (an ERR_* negated), followed by a wake */
-    /* set by the broker to the number of the last wire_moved, followed by a wake. In the same cache
-     * line as `lost`: waiting threads read both */
+    /* Set by the broker when the worker is lost (an ERR_* negated), followed by a wake. */
+    _Atomic uint32_t lost;
+    /* Set by the broker to the number of the last wire_moved, followed by a wake. In the same cache
+     * line as `lost`: waiting threads read both. */
     _Atomic uint32_t moved;
     _Atomic uint64_t callbacks_done __attribute__((aligned(64))); /* host functions that returned */
-    /* position up to which the client has printed wire_completion.text */
+    /* Position up to which the client has printed wire_completion.text. */
     _Atomic uint64_t text_read;
     _Atomic uint32_t used; /* 1: the client made a context, and is listed as a job */
     struct ring_memory ring __attribute__((aligned(4096)));
@@ -456,7 +456,7 @@ struct wire_stats {
     _Atomic uint64_t switches;       /* times it got the turn from another job */
     _Atomic uint64_t switched_bytes; /* moved by switches: spilled and restored */
     _Atomic uint64_t swaps, swapped_bytes;
-    /* zeroed in its lane, because other owners had left data there */
+    /* Zeroed in its lane, because other owners had left data there. */
     _Atomic uint64_t cleared_bytes;
     _Atomic uint64_t file_bytes; /* parts of its host window that show its files */
 };
@@ -501,7 +501,7 @@ struct wire_obtainable {
     /* Granules that the client could have in each window, including those that it has: this number
      * in either the one or the other. Segments are counted with the persistent window. */
     _Atomic uint64_t persistent, ephemeral;
-    /* the larger of the two less what it uses, as the worker knows it */
+    /* The larger of the two less what it uses, as the worker knows it. */
     _Atomic uint64_t free_bytes;
 };
 
@@ -522,7 +522,7 @@ struct wire_savepoint {
     _Atomic uint64_t taken_ns; /* time of the latest savepoint; 0: there is none */
     _Atomic uint64_t bytes;    /* saved for it */
     _Atomic uint64_t count;    /* savepoints taken so far */
-    /* duration of the latest, from the boundary until the job continued */
+    /* Duration of the latest, from the boundary until the job continued. */
     _Atomic uint64_t took_ns;
     _Atomic uint64_t returns; /* times that the job went back */
     _Atomic uint64_t reason;  /* why there is none: enum savepoint_reason */
@@ -559,12 +559,12 @@ struct wire_completion {
     struct wire_running running;
     uint64_t callbacks[WIRE_CALLBACKS]; /* tokens, in order; index = number % WIRE_CALLBACKS */
     struct wire_reply replies[WIRE_REPLIES];
-    /* sequence number of the stream's last record that completed with success, like all before it
+    /* Sequence number of the stream's last record that completed with success, like all before it.
      */
     _Atomic uint64_t stream_done[WIRE_STREAMS_FIRST];
     _Atomic uint64_t event_ns[WIRE_EVENTS_FIRST]; /* device time of the latest completed record */
-    /* printf and assert output: {u32 bytes, u32 to_stderr} + text, as a byte ring, unless text_ring
-     * names another place; later records overwrite the oldest */
+    /* Printf and assert output: {u32 bytes, u32 to_stderr} + text, as a byte ring, unless text_ring
+     * names another place; later records overwrite the oldest. */
     char text[WIRE_TEXT_BYTES];
     /* Description of the device, equal for all jobs. Written before the page is offered, and never
      * changed. The first version of the page ended here; newer fields follow. */
@@ -723,7 +723,7 @@ struct wire_event_record {
 struct wire_stream_wait {
     struct wire_record rec;
     uint32_t on;
-    /* only in a graph: 1 + index among the launch's waits; 0: a wait of the graph itself */
+    /* Only in a graph: 1 + index among the launch's waits; 0: a wait of the graph itself. */
     uint32_t slot;
     uint64_t on_seq;
 };
@@ -733,9 +733,8 @@ struct wire_host_func {
     uint64_t token; /* chosen by the client; returned through callbacks[] */
 };
 
-#define WIRE_VALUE_GEQ                                                         \
-    0u /* the cell less the value, as signed numbers that wrap around, is >= 0 \
-        */
+/* The cell less the value, as signed numbers that wrap around, is >= 0. */
+#define WIRE_VALUE_GEQ 0u
 #define WIRE_VALUE_EQ 1u
 #define WIRE_VALUE_AND 2u /* cell and value have a common bit */
 #define WIRE_VALUE_NOR 3u /* some bit is set in neither */
@@ -759,7 +758,7 @@ struct wire_stream_create {
     struct wire_record rec; /* rec.stream is the new stream */
     uint32_t flags;
     int32_t priority;
-    /* sequence number of its first record; stream_done starts at first_seq - 1 */
+    /* Sequence number of its first record; stream_done starts at first_seq - 1. */
     uint64_t first_seq;
 };
 
@@ -819,9 +818,8 @@ struct wire_segment_reply {
     uint64_t key[2], bytes;
 };
 
-#define WIRE_SEGMENTS                                                          \
-    (1u << 18) /* numbers are below this; before 1.9 below WIRE_SEGMENTS_FIRST \
-                */
+/* Numbers are below this; before 1.9 below WIRE_SEGMENTS_FIRST. */
+#define WIRE_SEGMENTS (1u << 18)
 #define WIRE_SEGMENTS_FIRST 65536u
 
 /* Signals: events shared by clients of one user. The client names a signal by a number that it
@@ -855,7 +853,7 @@ struct wire_module_load { /* answered with wire_module_reply */
     struct wire_record rec;
     uint32_t module;     /* id, chosen by the client, not in use */
     uint32_t capability; /* capability for which PTX is chosen: 130 for 13.0; 0: the job's */
-    /* position and size in the host window; copied once, then free for the client */
+    /* Position and size in the host window; copied once, then free for the client. */
     uint64_t image, image_bytes;
     uint64_t why, why_bytes; /* host window: receives NUL-terminated text about a failure */
 };
@@ -1080,7 +1078,7 @@ struct wire_array_drop {
 
 struct wire_texture {
     struct wire_record rec;
-    /* handle with low 16 bits that are not in use; TEXTURE_DROP names the texture by it */
+    /* Handle with low 16 bits that are not in use; TEXTURE_DROP names the texture by it. */
     uint64_t handle;
     uint64_t addr, pitch;          /* bytes; pitch: only PITCHED */
     uint32_t width, height, depth; /* size of the whole first level of the array, at least 1 */

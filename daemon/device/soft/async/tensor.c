@@ -36,7 +36,7 @@
 struct box {
     struct tensor_map map;
     uint32_t form; /* CODE_BULK_ROWS, CODE_BULK_COLUMNS or neither */
-    /* coordinates of its first element; for rows: the rows, from 1 on */
+    /* Coordinates of its first element; for rows: the rows, from 1 on. */
     int64_t at[TENSOR_MAP_RANK];
     int64_t offset[TENSOR_MAP_RANK]; /* pixel offsets */
     uint32_t count[TENSOR_MAP_RANK]; /* elements of the box */

@@ -106,7 +106,7 @@ struct code_func {
     uint32_t const_bytes;
     uint32_t reg_bytes;   /* size of a frame's registers, without CODE_SLACK */
     uint32_t local_bytes; /* local memory of a lane, a multiple of 16 */
-    /* alignment of the local memory in a lane's stack: a power of two, at least 16 */
+    /* Alignment of the local memory in a lane's stack: a power of two, at least 16. */
     uint32_t local_align;
     struct code_formal *params, *rets;
     uint32_t param_count, ret_count;
@@ -124,14 +124,14 @@ struct code_kernel {
     uint32_t dynamic_offset; /* start of dynamic shared memory */
     uint32_t shared_align;   /* alignment of all shared memory: the largest of a variable */
     uint32_t const_bytes;
-    /* local memory of a lane, on the longest path of calls; 0 with recursion */
+    /* Local memory of a lane, on the longest path of calls; 0 with recursion. */
     uint32_t local_bytes;
     uint32_t local_align; /* alignment of a lane's stack: the largest of a function */
     bool reserved;        /* uses the shared memory reserved for the system */
     bool recursive;       /* recursion or calls through pointers: the depth is unknown */
     bool nests;           /* calls the device runtime */
     bool launches_graphs;
-    /* the kernel, or one that it may launch, calls printf; malloc or free */
+    /* The kernel, or one that it may launch, calls printf; malloc or free. */
     bool prints, allocates;
     bool *launches; /* kernels whose address the functions take, by index in the module */
     struct arena *arena;

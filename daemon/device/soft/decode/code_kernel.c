@@ -153,7 +153,7 @@ static uint64_t code_depth(struct code_kernel *k, uint32_t f, uint64_t *known, u
     known[f] = BUSY;
     uint64_t most = 0;
     const struct code_func *code = k->funcs[f];
-    /* not NULL, since the function was decoded */
+    /* Not NULL, since the function was decoded. */
     const struct code_names *names = k->module->names[f];
     k->recursive |= names->indirect;
     for (uint32_t i = 0; i < names->calls.count; i++) {

@@ -18,7 +18,7 @@ struct decoded {
     struct code_func *code; /* NULL: the function cannot be decoded */
     int err;
     const char *why;
-    /* offsets of the shared variables that the function names, then of its own */
+    /* Offsets of the shared variables that the function names, then of its own. */
     uint64_t offsets[];
 };
 

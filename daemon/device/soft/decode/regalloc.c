@@ -24,7 +24,7 @@ struct regalloc {
     struct code_func *f;
     const uint8_t *bytes;
     uint32_t regs;
-    /* index of each register in the sets, or NOT_CROSSING; `crossing` registers have one */
+    /* Index of each register in the sets, or NOT_CROSSING; `crossing` registers have one. */
     int32_t *crosses;
     int32_t *crossing_by;     /* register at each index of the sets */
     uint32_t crossing, words; /* words: of a set */
@@ -32,7 +32,7 @@ struct regalloc {
     uint32_t *block_start; /* block_count + 1 items */
     uint32_t *block_of;    /* indexed by instruction */
     uint64_t *use, *def, *in, *out;
-    /* bounds of each register's life; start INT32_MAX: the register is unused */
+    /* Bounds of each register's life; start INT32_MAX: the register is unused. */
     int32_t *start, *end;
     int32_t *place;
 };
@@ -107,7 +107,7 @@ static bool leaves_block(const struct code_inst *i) {
 
 static void find_blocks(struct regalloc *r) {
     uint32_t n = r->f->count + 1;
-    /* reuses the array: bytes fit in its space */
+    /* Reuses the array: bytes fit in its space. */
     unsigned char *first = (unsigned char *)r->block_of;
     memset(first, 0, n);
     first[0] = 1;

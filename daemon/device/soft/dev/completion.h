@@ -13,7 +13,7 @@
 #include "daemon/device/device.h"
 
 struct completions {
-    /* becomes readable when an operation is added while the worker is about to sleep */
+    /* Becomes readable when an operation is added while the worker is about to sleep. */
     int event_fd;
     bool armed;
     struct dev_op *first, **last;

@@ -34,7 +34,7 @@ struct dev_module {
     struct {
         bool heap, runtime; /* the space's heap and device runtime */
     } needs, has;           /* needs: what the kernels may use; has: what was taken for them */
-    /* addresses of image.vars if the cubin describes the module (described.h) */
+    /* Addresses of image.vars if the cubin describes the module (described.h). */
     uint64_t *var_addrs;
     const char **names; /* names of kernels */
     uint32_t name_count, global_count;

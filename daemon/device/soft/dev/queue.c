@@ -134,7 +134,7 @@ static bool try_inline(struct task *t) {
     if (transfer_bytes(&t->transfer) > QUEUE_INLINE_BYTES) return false;
     pthread_mutex_lock(&p->lock);
     bool idle = list_empty(&q->tasks) && list_empty(&q->failed);
-    /* the transfer takes its turn */
+    /* The transfer takes its turn. */
     if (p->in_order && !rotation_empty(&q->space->rotation)) idle = false;
     pthread_mutex_unlock(&p->lock);
     if (!idle) return false;

@@ -22,7 +22,7 @@ struct dev_queue {
     struct launch_memory *memory; /* the space's, for its operations */
     struct list space_link;
     struct list tasks; /* first: the one that is ready or running */
-    /* link in pool.failed, from an operation's failure until the worker has seen it */
+    /* Link in pool.failed, from an operation's failure until the worker has seen it. */
     struct list failed;
     uint32_t level;
     struct allowance allowance; /* share of the device for its kernels */

@@ -12,7 +12,7 @@
 #include "common/err.h"
 #include "daemon/device/soft/launch/cluster_state.h"
 
-/* values of code_inst.vec for barrier.cluster */
+/* Values of code_inst.vec for barrier.cluster. */
 enum { BAR_CLUSTER_ARRIVE = 1, BAR_CLUSTER_WAIT = 2 };
 
 /* Writes the result of bar.red for the lanes of a split that waited. */

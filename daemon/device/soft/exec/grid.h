@@ -20,9 +20,9 @@ int grid_create(struct grid **out, const struct launch_config *config);
 
 enum grid_state {
     GRID_MORE, /* call again: this or another thread can do more now */
-    /* other threads hold every cluster; ask again after one of their steps has returned */
+    /* Other threads hold every cluster; ask again after one of their steps has returned. */
     GRID_IDLE,
-    /* all blocks have ended, or the grid failed or was cancelled, and no thread is inside */
+    /* All blocks have ended, or the grid failed or was cancelled, and no thread is inside. */
     GRID_DONE,
 };
 

@@ -61,7 +61,7 @@ static inline uint32_t count_lanes(uint32_t m) {
 static bool pick_split(struct warp_ctx *x, struct cursor *c) {
     uint32_t best = 0;
     uint64_t first = 0;
-    /* without branches, which no predictor foresees */
+    /* The loop has no branches, since no predictor would foresee them. */
     for (uint32_t k = 0; k < x->split_count; k++) {
         const struct split *o = &x->splits[k];
         const uint64_t favour = (uint64_t)((o->mask & x->boost) != 0) << 63;

@@ -15,9 +15,8 @@
 #include "daemon/device/soft/image/nvinfo.h"
 
 #define CUBIN_MACHINE 190 /* EM_CUDA */
-#define CUBIN_RESERVED_SHARED                                           \
-    1024 /* bytes of each block's shared memory reserved for the system \
-          */
+/* Bytes of each block's shared memory reserved for the system. */
+#define CUBIN_RESERVED_SHARED 1024
 
 struct cubin {
     struct elf elf;

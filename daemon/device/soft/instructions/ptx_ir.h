@@ -24,7 +24,7 @@
     X(E4M3X2, "e4m3x2", 2, 'x') X(E5M2X2, "e5m2x2", 2, 'x') X(E2M3X2, "e2m3x2", 2, 'x')            \
     X(E3M2X2, "e3m2x2", 2, 'x') X(E2M1X2, "e2m1x2", 1, 'x') X(UE8M0X2, "ue8m0x2", 2, 'x')          \
     X(PRED, "pred", 1, 'p')                                                                        \
-    /* types that only instructions have: */                                                        \
+    /* types that only instructions have: */                                                      \
     X(F32X2, "f32x2", 8, 'x') X(E4M3X4, "e4m3x4", 4, 'x') X(E5M2X4, "e5m2x4", 4, 'x')              \
     X(E2M3X4, "e2m3x4", 4, 'x') X(E3M2X4, "e3m2x4", 4, 'x') X(E2M1X4, "e2m1x4", 2, 'x')
 /* clang-format on */
@@ -281,7 +281,7 @@ struct ptx_reg {
     uint8_t type; /* enum ptx_type; PTX_NONE: a vector, in a function that is not supported */
 };
 
-/* stores the address of `var` or `func`, plus addend, at `at` in the initialiser */
+/* Stores the address of `var` or `func`, plus addend, at `at` in the initialiser. */
 struct ptx_reloc {
     uint64_t at;
     const char *symbol; /* resolved by name at load, since forward references are legal */
@@ -333,10 +333,10 @@ struct ptx_func {
     uint32_t max_cluster;                /* .maxclusterrank; 0 when not given */
     bool explicit_cluster;               /* .explicitcluster: launches give the size */
     uint32_t index;
-    const char
-        *unsupported; /* first unknown construct inside, as "line 12: wgmma.fence"; or NULL */
-    struct ptx_func
-        *linked; /* set by ptx_link: the function that this declaration means, or NULL */
+    /* First unknown construct inside, as "line 12: wgmma.fence"; or NULL. */
+    const char *unsupported;
+    /* Set by ptx_link: the function that this declaration means, or NULL. */
+    struct ptx_func *linked;
 };
 
 struct ptx_module {

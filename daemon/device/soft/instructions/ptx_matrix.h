@@ -56,8 +56,8 @@ struct ptx_matrix {
     bool a_col, b_col; /* stored by columns; a_col also for a matrix that is only moved */
     bool satfinite, conjunction, trans; /* conjunction: b1, and instead of xor */
     uint8_t round;                      /* enum ptx_round */
-    /* lanes of a group of four that have the metadata of a, which has half of its values: 1, 2 or
-     * 4; 0: a has all its values */
+    /* Lanes of a group of four that have the metadata of a, which has half of its values: 1, 2 or
+     * 4; 0: a has all its values. */
     uint8_t sparse;
     uint8_t scales; /* scales of a row of a and of a column of b: 1, 2 or 4; 0: there are none */
     bool fractions; /* the scales are ue4m3, not ue8m0 */

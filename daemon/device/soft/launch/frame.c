@@ -9,9 +9,8 @@
 
 #include "daemon/device/soft/launch/launch_memory.h"
 
-#define FRAME_MAX_BYTES                                                      \
-    (64ull << 20) /* limit of one block's frames, in addition to launch_deep \
-                   */
+/* Limit of one block's frames, in addition to launch_deep. */
+#define FRAME_MAX_BYTES (64ull << 20)
 #define FRAME_MAX_DEPTH 100000
 #define TOPS_BYTES (WARP_LANES * (uint32_t)sizeof(uint32_t))
 

@@ -49,7 +49,7 @@ struct warp_ctx {
     uint64_t warp_insts, thread_insts;
     uint64_t sectors; /* sectors of global memory touched by accesses */
     uint32_t global;  /* lanes whose last checked access touches it */
-    /* error of each lane's latest failed call to the device runtime */
+    /* Error of each lane's latest failed call to the device runtime. */
     uint16_t last_error[WARP_LANES];
     uint32_t tid[3][WARP_LANES] __attribute__((aligned(64)));
 };

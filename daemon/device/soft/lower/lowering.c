@@ -11,8 +11,8 @@
 
 #include "common/err.h"
 
-#define NAME_SHOWN \
-    100 /* characters: C++ and Numba have longer names, which would fill the message */
+/* Characters of a name in a message. C++ and Numba have longer names, which would fill it. */
+#define NAME_SHOWN 100
 
 void lowering_fail(struct lowering *l, int err, const char *fmt, ...) {
     if (l->err) return;

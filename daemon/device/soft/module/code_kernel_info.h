@@ -20,7 +20,7 @@ struct code_kernel_info {
     uint32_t shared_bytes;       /* static */
     uint32_t local_bytes, const_bytes;
     bool nests, launches_graphs; /* nests: calls the device runtime */
-    /* the kernel, or one that it may launch, calls printf; malloc or free */
+    /* The kernel, or one that it may launch, calls printf; malloc or free. */
     bool prints, allocates;
 };
 void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out);

@@ -64,7 +64,7 @@ struct ptx_parser {
 
     struct ptx_func *func; /* being parsed, or NULL */
     struct ptx_vec insts, regs, func_vars, fixups;
-    /* the function has registers as parameters: unknown names in the body may be theirs */
+    /* The function has registers as parameters: unknown names in the body may be theirs. */
     bool opaque;
     bool lazy; /* the construct parsed last cannot run and is not checked further */
 
@@ -82,7 +82,7 @@ void ptx_expected(struct ptx_parser *p, const char *what); /* "expected ..., fou
 void *ptx_alloc(struct ptx_parser *p, size_t count, size_t bytes);
 const char *ptx_intern(struct ptx_parser *p, const char *text, size_t len);
 void *ptx_push(struct ptx_parser *p, struct ptx_vec *v, size_t bytes);
-/* moves the array into the arena */
+/* Moves the array into the arena. */
 void *ptx_take(struct ptx_parser *p, struct ptx_vec *v, size_t bytes);
 /* Declares a name in the open scope. */
 void ptx_declare(struct ptx_parser *p, const struct ptx_token *name, enum ptx_name_kind kind,

@@ -161,7 +161,7 @@ static uint64_t next_integer(struct devrt_print *p, const struct devrt_spec *spe
 }
 
 static void put_converted(struct devrt_print *p, const struct devrt_spec *spec) {
-    /* a double has about 310 digits before the point */
+    /* A double has about 310 digits before the point. */
     char format[48], out[DEVRT_FIELD_MAX + 400];
     out[0] = 0;
     if (strchr("diuoxX", spec->conversion)) {

@@ -20,7 +20,7 @@
 struct nest;
 struct nested; /* one grid or transfer of a nest */
 
-/* launches within launches; a tail is as deep as the grid that it follows */
+/* Launches within launches; a tail is as deep as the grid that it follows. */
 #define NEST_DEPTH_MAX 24u
 
 /* ---- for the device's threads, with grid.h's meaning ----------------------------------------- */

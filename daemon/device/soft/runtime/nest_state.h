@@ -15,7 +15,7 @@
 
 /* A point in a stream: reached when a member and all work before it in the stream are complete. */
 struct moment {
-    /* references by the member whose end it is, and by streams and events that name it */
+    /* References by the member whose end it is, and by streams and events that name it. */
     uint32_t refs;
     bool come;
     struct nested **waiting;
@@ -25,7 +25,7 @@ struct moment {
 struct named {
     bool used;
     uint16_t generation;
-    /* a stream's last moment, or the one an event recorded; NULL: nothing is pending */
+    /* A stream's last moment, or the one an event recorded; NULL: nothing is pending. */
     struct moment *last;
 };
 
@@ -64,7 +64,7 @@ struct nested {
 
 struct nest {
     pthread_mutex_t lock;
-    /* configuration of the first grid; all others share its ranges and runtime */
+    /* Configuration of the first grid; all others share its ranges and runtime. */
     struct launch_config config;
     struct list all, prepared, ready, active;
     struct list marks; /* marks whose predecessors have all completed */

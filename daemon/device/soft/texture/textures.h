@@ -31,7 +31,7 @@ struct texture {
     uint64_t lo, hi; /* bounds of its memory */
     uint32_t element_bytes;
     uint8_t kind; /* enum texel_kind */
-    /* levels after the last are removed; modes without meaning are replaced */
+    /* Levels after the last are removed; modes without meaning are replaced. */
     struct dev_texture as;
 };
 

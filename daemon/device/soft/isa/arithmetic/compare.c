@@ -37,7 +37,7 @@ static inline void store_setp(struct warp *w, const struct code_inst *i, uint32_
         store_lanes(w, i->d, t, mask);
         return;
     }
-    /* read before the store, which may be to the same slot */
+    /* Reads the slot before the store, which may be to the same one. */
     const uint32_t c = third_operand(w, i);
     store_lanes(w, i->d, combine(t, c, boolop_of(i)), mask);
     if (i->d2 != CODE_NO_SLOT) store_lanes(w, i->d2, combine(~t, c, boolop_of(i)), mask);

@@ -266,7 +266,7 @@ ISA_HANDLER(tf32_f32) {
     const bool finite = i->mods & PTX_MOD_SATFINITE;
     ISA_LANES(mask, uint32_t, d, const float x = relu ? (float)clamp_relu(a[l]) : a[l];
               v = round_tf32(x, i->round);
-              /* to the greatest value */
+              /* Infinity becomes the greatest value. */
               if (finite && (v & 0x7fffffff) == 0x7f800000) v -= 0x2000;);
 }
 

@@ -115,7 +115,7 @@ static void expand(const struct registers *from, uint8_t element, line *to) {
     case PTX_ELEMENT_E5M2: EACH(small_value(&small_e5m2, x));
     case PTX_ELEMENT_E3M2: EACH(small_value(&small_e3m2, x));
     case PTX_ELEMENT_E2M3: EACH(small_value(&small_e2m3, x));
-    /* the value is in the middle of a byte */
+    /* The value is in the middle of a byte. */
     case PTX_ELEMENT_E2M1: EACH(small_value(&small_e2m1, x >> 2));
     case PTX_ELEMENT_E2M1_DENSE: EACH(small_value(&small_e2m1, x));
     case PTX_ELEMENT_S8: EACH((int8_t)x);
