@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A module loaded into one client's space: variables placed at addresses of that client, kernels
- * decoded on first use (kernel.h). Owner: the software device. Threads: one at a time.
+ * decoded on first use (code_kernel.h). Owner: the software device. Threads: one at a time.
  */
 #ifndef DAEMON_DEVICE_SOFT_MODULE_CODE_MODULE_H
 #define DAEMON_DEVICE_SOFT_MODULE_CODE_MODULE_H
