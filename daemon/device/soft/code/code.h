@@ -20,7 +20,7 @@
 
 #define WARP_LANES 32
 #define CODE_NO_SLOT INT32_MIN
-/* Width of a destination `_`, which nobody reads: the instruction writes lanes of any width. */
+/* Width of a destination `_`: no instruction reads it, and lanes of any width are written to it. */
 #define CODE_SINK 255
 
 struct warp;

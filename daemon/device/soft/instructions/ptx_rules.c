@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An opcode held against the rules of its operation (ptx_rules.def).
+ * Matches an opcode with the rules of its operation (ptx_rules.def).
  */
 #include "daemon/device/soft/instructions/ptx_rules.h"
 
@@ -28,7 +28,7 @@ struct word {
     size_t len;
 };
 
-/* The next word of `text` up to `end`; NULL behind the last. */
+/* Finds the next word of `text` up to `end`. Returns NULL after the last. */
 static const char *next_word(const char *text, char end, struct word *w) {
     while (*text == end)
         text++;
@@ -43,7 +43,7 @@ static bool same(struct word a, struct word b) {
     return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
 }
 
-/* `w` as one of `list`, alternatives by '|'. */
+/* True if `w` is one of `list`, alternatives by '|'. */
 static bool one_of(struct word list, struct word w) {
     struct word alt = {list.at, 0};
     for (const char *at = list.at, *end = list.at + list.len; at < end; at = alt.at + alt.len + 1) {
@@ -92,10 +92,10 @@ struct opcode {
     struct word types[PTX_OPERANDS], words[OPCODE_WORDS];
     uint32_t type_count, word_count, vec;
     bool hint;       /* has .L2::cache_hint */
-    bool word_first; /* words[0] directly behind the operation */
+    bool word_first; /* words[0] directly follows the operation */
 };
 
-/* Each of them ends in a digit, but for one. */
+/* True for names of types. All of them but one end in a digit. */
 static bool is_type(struct word w) {
     char last = w.at[w.len - 1];
     if ((last < '0' || last > '9') && last != 'd') return false;
@@ -105,7 +105,7 @@ static bool is_type(struct word w) {
                    w.at, w.len);
 }
 
-/* False: more of them than any instruction has. */
+/* Splits an opcode into words. Returns false if there are more than any instruction has. */
 static bool split(const char *text, struct opcode *o) {
     struct word w;
     text = next_word(text, '.', &w);
@@ -134,7 +134,7 @@ static bool types_match(const struct ptx_rule *r, const struct opcode *o) {
     return i == o->type_count;
 }
 
-/* How far an opcode came; the complaint of the rule where it came farthest is shown. */
+/* Progress of matching a rule. The error shown is that of the rule that matched farthest. */
 enum progress { RULE_TYPES, RULE_WORDS, RULE_MISSING, RULE_MATCH };
 
 static enum progress words_match(const struct ptx_rule *r, const struct opcode *o,
@@ -150,7 +150,7 @@ static enum progress words_match(const struct ptx_rule *r, const struct opcode *
             bool first = g.at[0] == '^', any = g.len == 1 && g.at[0] == '*';
             if (any) break;
             if (g.at[0] == '+' || first) g = (struct word){g.at + 1, g.len - 1};
-            bool open = memchr(g.at, '*', g.len); /* L1::..., of which there may be several */
+            bool open = memchr(g.at, '*', g.len); /* L1::..., which may occur several times */
             if ((taken[k] && !open) || !one_of(g, o->words[i])) continue;
             taken[k] = true;
             if (!first || (i == 0 && o->word_first)) break;
@@ -165,7 +165,7 @@ static enum progress words_match(const struct ptx_rule *r, const struct opcode *
     return RULE_MATCH;
 }
 
-/* ---- what its operands may be ---------------------------------------------------------------- */
+/* ---- permitted operands ---------------------------------------------------------------------- */
 
 static uint8_t literals(enum ptx_type t) {
     switch (ptx_type_class(t)) {
@@ -179,8 +179,9 @@ static uint8_t literals(enum ptx_type t) {
     }
 }
 
-/* "Operand types": bits go with everything of their size, integers with integers, floats with
- * themselves and bits. .f16x2 registers pass for 32 bits of any kind. */
+/* True if a register fits an operand, as in "Operand types": bits fit any type of their size,
+ * integers fit integers, floats fit themselves and bits. .f16x2 registers also serve as 32 bits of
+ * any kind. */
 static bool reg_fits(enum ptx_type want, enum ptx_type reg, bool wider) {
     char w = ptx_type_class(want), r = ptx_type_class(reg);
     uint32_t need = ptx_type_bytes(want), have = ptx_type_bytes(reg);
@@ -193,13 +194,15 @@ static bool reg_fits(enum ptx_type want, enum ptx_type reg, bool wider) {
     return integers || (reg == PTX_F16X2 && w != 'f');
 }
 
-/* ---- what is the same for every module ------------------------------------------------------- */
+/* ---- tables shared by all modules ------------------------------------------------------------ */
 
 #define RULES (sizeof(rules) / sizeof(rules[0]))
 
 static struct {
-    uint16_t first[PTX_OP_COUNT], next[RULES]; /* by operation: number of a rule + 1, or 0 */
-    uint32_t regs[2][PTX_TYPE_COUNT];          /* that fit a type, exactly and with wider ones */
+    /* Indexed by operation: number of a rule + 1, or 0. */
+    uint16_t first[PTX_OP_COUNT], next[RULES];
+    /* Registers that fit a type, exactly or including wider ones. */
+    uint32_t regs[2][PTX_TYPE_COUNT];
 } known;
 
 static void learn(void) {
@@ -214,11 +217,11 @@ static void learn(void) {
                     known.regs[wider][t] |= 1u << r;
 }
 
-static pthread_once_t once = PTHREAD_ONCE_INIT; /* learn */
+static pthread_once_t once = PTHREAD_ONCE_INIT; /* guards learn() */
 
 static void want_type(struct ptx_want *want, struct word name, bool wider) {
     enum ptx_type t = ptx_type_find(name.at, name.len);
-    if (!t) { /* unknown here, but bits all the same */
+    if (!t) { /* unknown here, but held in registers of bits */
         want->regs |= 1u << PTX_B64 | 1u << PTX_B32 | 1u << PTX_B16 | 1u << PTX_B128;
         return;
     }
@@ -255,7 +258,7 @@ static uint16_t suffix_kind(char c) {
     }
 }
 
-/* The types at the beginning of `spec`; how long they are. */
+/* Reads the types at the beginning of `spec`; returns their length. */
 static size_t want_types(struct ptx_want *want, const struct opcode *o, struct word spec) {
     bool wider = memchr(spec.at, '~', spec.len) != NULL;
     size_t n = 0;
@@ -276,7 +279,7 @@ static size_t want_types(struct ptx_want *want, const struct opcode *o, struct w
 }
 
 static void want_operand(struct ptx_want *want, const struct opcode *o, struct word spec) {
-    want->regs = 1u << PTX_NONE; /* vector registers and their parts are not looked into */
+    want->regs = 1u << PTX_NONE; /* vector registers and their parts are not checked */
     if (spec.at[0] == '=') {
         want->kinds |= PTX_WANT_RESULT;
         spec = (struct word){spec.at + 1, spec.len - 1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One PTX instruction into one executable instruction (and now and then a helper before it), by the
- * file of its group.
+ * Lowers one PTX instruction to one executable instruction, sometimes with a helper before it. The
+ * file of the instruction's group does the work.
  */
 #include "daemon/device/soft/lower/lower.h"
 
@@ -88,8 +88,8 @@ static void dispatch(struct lowering *l, struct code_inst *c) {
     }
 }
 
-/* Operations whose name says all. Every other one takes the widths of its operands from its type;
- * without one they would be zero, and so would what the access checks look at. */
+/* True for operations without a type. Every other one takes the widths of its operands from its
+ * type; without a type the widths would be zero, and the access checks would check nothing. */
 static bool is_untyped(uint32_t op) {
     switch (op) {
     case PTX_OP_applypriority:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads and stores, atomic operations, and copies by lanes.
+ * Lowers loads and stores, atomic operations, and copies by lanes.
  */
 #include "daemon/device/soft/lower/lower_access.h"
 
@@ -74,7 +74,7 @@ void lower_access(struct lowering *l, struct code_inst *c, bool load) {
     if (!c->run) lowering_refuse(l);
 }
 
-/* {d}, [a], {b} of .v2 .v4 .v8: extra's defs and uses. */
+/* Lowers {d}, [a], {b} with .v2, .v4 or .v8. The lists go into extra's defs and uses. */
 static void emit_atomic_vector(struct lowering *l, struct code_inst *c, bool result) {
     const struct ptx_operand *d = ptx_operand_at(l->inst, 0),
                              *b = ptx_operand_at(l->inst, 1u + result);
@@ -133,7 +133,7 @@ void lower_access_copy(struct lowering *l, struct code_inst *c) {
         lower_bulk(l, c);
         return;
     }
-    c->run = move_select(c); /* nothing to do, unless it has addresses */
+    c->run = move_select(c); /* does nothing, unless the form has addresses */
     if (strstr(text, "wait") || strstr(text, "commit")) return;
     c->space = PTX_SHARED;
     operand_address(l, ptx_operand_at(l->inst, 0), c);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory. ld: d or extra's defs, address in a and offset. st: value in b or extra's uses. What has
- * 128 bits is a vector of one. atom, red: value in b, second in c. The flags are in target.
+ * Lowers accesses to memory. Fields of the executable instruction. ld: the result in d or extra's
+ * defs, the address in a and offset. st: the value in b or extra's uses. 128 bits are a vector of
+ * one element. atom, red: the value in b, a second one in c. target has the flags.
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_ACCESS_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWER_ACCESS_H
@@ -10,11 +11,11 @@
 
 #include "daemon/device/soft/lower/lowering.h"
 
-/* `load`: ld and ldu; else st. */
+/* `load`: ld and ldu; otherwise st. */
 void lower_access(struct lowering *l, struct code_inst *c, bool load);
-/* `result`: atom; else red. */
+/* `result`: atom; otherwise red. */
 void lower_access_atomic(struct lowering *l, struct code_inst *c, bool result);
-/* cp.async [to], [from], bytes{, count|ignored}: the fields are those of isa/memory/copy.c. */
+/* Lowers cp.async [to], [from], bytes{, count|ignored}; isa/memory/copy.c describes the fields. */
 void lower_access_copy(struct lowering *l, struct code_inst *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operands in order: the first is the result, the others are sources.
+ * Lowers instructions that only compute. The first operand is the result, the others are sources.
  */
 #include "daemon/device/soft/lower/lower_alu.h"
 
@@ -9,7 +9,7 @@
 #include "daemon/device/soft/isa/dispatch/select.h"
 #include "daemon/device/soft/lower/operand.h"
 
-/* Sources each operation needs at least; a handler may rely on their slots. */
+/* Smallest number of sources of each operation. A handler may rely on their slots. */
 static uint32_t count_sources(const struct ptx_inst *i) {
     switch (i->op) {
     case PTX_OP_fma:
@@ -65,13 +65,13 @@ static uint32_t count_sources(const struct ptx_inst *i) {
     }
 }
 
-/* add.f32.f16 and its kin. */
+/* True for add.f32.f16 and similar forms. */
 static bool mixes_widths(const struct ptx_inst *i) {
     bool one_type = i->op == PTX_OP_add || i->op == PTX_OP_sub || i->op == PTX_OP_fma;
     return one_type && i->type_count > 1;
 }
 
-/* A half as f32. */
+/* Emits the conversion of a half to f32; returns its slot. */
 static int32_t widened(struct lowering *l, const struct ptx_operand *o, uint8_t type) {
     struct code_inst c = {.op = PTX_OP_cvt, .type = PTX_F32, .type2 = type, .src = l->inst};
     c.b = c.c = c.e = c.d2 = c.pred = CODE_NO_SLOT;
@@ -85,7 +85,7 @@ static int32_t widened(struct lowering *l, const struct ptx_operand *o, uint8_t 
     return c.d;
 }
 
-/* d, a, c and d, a, b, c: all but the last are halves. */
+/* Lowers d, a, c and d, a, b, c, where all sources but the last are halves. */
 static void emit_mixed(struct lowering *l, struct code_inst *c) {
     const uint32_t last = l->inst->op == PTX_OP_fma ? 3 : 2;
     int32_t *slots[] = {&c->a, &c->b, &c->c};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions that only compute: isa_select has their handlers.
+ * Lowers instructions that only compute: isa_select has their handlers.
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_ALU_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWER_ALU_H
@@ -8,9 +8,9 @@
 #include "daemon/device/soft/lower/lowering.h"
 
 void lower_alu(struct lowering *l, struct code_inst *c);
-/* lop3 with d|p, whose p is what setp.ne says of the result, 0 and the last operand. */
+/* Lowers lop3 with d|p; p is the result of setp.ne on d, 0 and the last operand. */
 void lower_alu_lop3(struct lowering *l, struct code_inst *c);
-/* cvt.rs of four: d, {a, b, e, f}, random bits; the list is in extra's uses. */
+/* Lowers cvt.rs to four values: d, {a, b, e, f}, random bits. The list goes into extra's uses. */
 void lower_alu_fours(struct lowering *l, struct code_inst *c);
 
 #endif

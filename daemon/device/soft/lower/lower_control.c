@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls of CUDA's device runtime are called by name.
+ * Lowers control flow. Calls of CUDA's device runtime are recognised by name.
  */
 #include "daemon/device/soft/lower/lower_control.h"
 

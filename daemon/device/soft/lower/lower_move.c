@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Their handlers are those of exec/move.c, or of isa where one only computes.
+ * Lowers moves. Their handlers are in exec/move.c, or in isa if an instruction only computes.
  */
 #include "daemon/device/soft/lower/lower_move.h"
 
@@ -11,7 +11,7 @@
 #include "daemon/device/soft/lower/lower_alu.h"
 #include "daemon/device/soft/lower/operand.h"
 
-/* What is moved has the width of its type. */
+/* Destination of a move: its register must have the width of the type. */
 static int32_t moved_dest(struct lowering *l, const struct ptx_operand *o, uint32_t bytes) {
     int32_t slot = operand_dest(l, o);
     if (!l->err && o->kind == PTX_OPND_REG && operand_reg_bytes(l, o) != bytes)
@@ -19,7 +19,8 @@ static int32_t moved_dest(struct lowering *l, const struct ptx_operand *o, uint3
     return slot;
 }
 
-/* Packs {a, b, ...} into d, or unpacks a into {d, e, ...}: extra's uses or defs. */
+/* Packs {a, b, ...} into d, or unpacks a into {d, e, ...}. The list goes into extra's uses or
+ * defs. */
 static void emit_pack(struct lowering *l, struct code_inst *c, bool pack) {
     const struct ptx_operand *vec = ptx_operand_at(l->inst, pack);
     uint32_t total = operand_lane_bytes(c->type), n = vec->elem_count;
@@ -63,7 +64,7 @@ bool lower_move(struct lowering *l, struct code_inst *c) {
     const uint32_t bytes = operand_lane_bytes(c->type);
     if ((a->kind == PTX_OPND_SREG || a->kind == PTX_OPND_VAR) && d->kind == PTX_OPND_REG) {
         int32_t dest = moved_dest(l, d, bytes);
-        if (operand_emit_special(l, a, dest, bytes, c)) return false; /* all done */
+        if (operand_emit_special(l, a, dest, bytes, c)) return false; /* done */
     }
     if (bytes == 16) {
         c->d = moved_dest(l, d, bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions that move values between registers, and say where addresses lie.
+ * Lowers instructions that move values between registers, and those that compute addresses.
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_MOVE_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWER_MOVE_H
@@ -9,10 +9,10 @@
 
 #include "daemon/device/soft/lower/lowering.h"
 
-/* False: all of it was emitted. */
+/* Returns false if everything has been emitted. */
 bool lower_move(struct lowering *l, struct code_inst *c);
 void lower_move_cvta(struct lowering *l, struct code_inst *c);
-/* What exec/move.c does as it stands; false: not one of these. */
+/* Lowers instructions that exec/move.c runs without preparation. Returns false for others. */
 bool lower_move_plain(struct lowering *l, struct code_inst *c);
 
 #endif

@@ -202,6 +202,6 @@ void operand_dest_or_pair(struct lowering *l, struct code_inst *c, const struct 
     c->d = operand_dest(l, o);
     uint32_t bytes = operand_reg_bytes(l, o);
     c->d_bytes = (uint8_t)bytes;
-    if (bytes > 8) /* what has 128 bits is moved, loaded or exchanged */
+    if (bytes > 8) /* only moves, loads and exchanges have 128 bits */
         lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "a result of 128 bits is not supported here");
 }
