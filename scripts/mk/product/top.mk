@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What people call: demo, check, and what check is made of.
+# The targets that people call: demo, check, and the parts of check.
 .PHONY: help demo setup house check check-layers lint check-asan check-tsan coverage
 
 # A target is shown when its line ends with ## and a sentence.
@@ -20,7 +20,7 @@ DEMO_PROGRAMS := $(addprefix $(BUILD)/e2e/default-static/,matmul reduce norm his
 demo-programs: $(PROGRAMS) $(SHIM_SO) $(DEMO_PROGRAMS)
 
 # Set-up comes first, and make must see what it installed. Which step runs where, and why: docs/testing.md.
-check: ## what a change is likeliest to break: some ten minutes
+check: ## the tests that most changes can break: some ten minutes
 	@scripts/setup --check
 	@$(MAKE) --no-print-directory check-steps
 check-deep: ## the same code under sanitizers, fuzzers, mutants, kills and load; FUZZ_SECONDS=10 for each fuzzer
@@ -35,21 +35,22 @@ check-deep-steps:
 check-layers:
 	@scripts/check-layers
 
-house: all unit-programs ## what the tree is held to: circles, folders, headers, sizes; TIMES=1: how long first steps take
+house: all unit-programs ## the figures of the tree: circles, folders, headers, sizes, words; TIMES=1: times of the first steps
 	@BUILD=$(BUILD) scripts/house $(if $(TIMES),--times)
 
 CLANG_FORMAT ?= clang-format
 .PHONY: check-style
-check-style: ## format and names: what of lint takes seconds
+check-style: ## format, names and words: the part of lint that takes seconds
 	@$(CLANG_FORMAT) --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' | grep -v gen/ | grep -v '/gen_')
 	@scripts/check-names
+	@scripts/check-prose
 	@scripts/check-pipeline
 	@scripts/check-seam
 .PHONY: check-cppcheck check-tidy check-mutants-apply
-check-cppcheck: ## what cppcheck finds
+check-cppcheck: ## cppcheck
 	@cppcheck -j$(JOBS) --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppressions-list=scripts/cppcheck.suppress -D_GNU_SOURCE -D__x86_64__ -I. common proto daemon shim
-check-tidy: ## what clang-tidy finds in sources that have changed since it last found nothing
+check-tidy: ## clang-tidy on sources that have changed since its last clean run
 	@BUILD=$(BUILD) scripts/tidy --self-test -j$(JOBS)
 check-mutants-apply: ## every mutant still applies
 	@scripts/mutants check

@@ -35,10 +35,10 @@ check-ring: check-ring-model check-ring-tsan check-ring-kill check-ring-attack c
 DOORBELL := test/proofs/doorbell.pml
 DOORBELL_MUTANTS := NO_PRODUCER_FENCE NO_CONSUMER_FENCE NO_SECOND_LOOK NO_CREDIT
 check-ring-model:
-	$(Q)CC='$(CC)' scripts/run-spin $(DOORBELL) $(PROOF)/spin -DRINGS=2 -DRECORDS=3
-	$(Q)CC='$(CC)' scripts/run-spin $(DOORBELL) $(PROOF)/spin -DRINGS=3 -DRECORDS=1
+	$(Q)CC='$(CC)' test/proofs/run-spin $(DOORBELL) $(PROOF)/spin -DRINGS=2 -DRECORDS=3
+	$(Q)CC='$(CC)' test/proofs/run-spin $(DOORBELL) $(PROOF)/spin -DRINGS=3 -DRECORDS=1
 	$(foreach m,$(DOORBELL_MUTANTS),$(MUST_FAIL) model:$(m) "invalid end state" \
-		env CC='$(CC)' scripts/run-spin $(DOORBELL) $(PROOF)/spin -D$(m)$(newline))
+		env CC='$(CC)' test/proofs/run-spin $(DOORBELL) $(PROOF)/spin -D$(m)$(newline))
 
 check-ring-tsan: $(PROOF)/stress $(TSAN_MUTANTS:%=$(PROOF)/stress.%) $(PROOF)/stress.MUTE
 	$(Q)$(PROOF_TSAN) $(PROOF)/stress 1000000
@@ -51,7 +51,7 @@ check-ring-kill: $(PROOF)/kill $(PROOF)/kill.EARLY
 	$(MUST_FAIL) kill:EARLY "torn in round" $(PROOF)/kill.EARLY 60
 	$(MUST_FAIL) kill:EARLY,after "torn in round" $(PROOF)/kill.EARLY 60 after
 
-# Its mutant, the naive reader, runs inside and must be fooled.
+# The mutant, the naive reader, runs inside and must be fooled.
 check-ring-attack: $(PROOF)/attack
 	$(Q)$(PROOF)/attack
 
