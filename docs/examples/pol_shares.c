@@ -2,19 +2,19 @@
  *
  * Device time by weight, operation by operation: start-time fair queueing (Goyal, Vin and Cheng,
  * 1996). Each job has a clock that goes on by the time its operations need, divided by its weight;
- * whoever's clock is furthest behind goes next. No more than shares_depth operations are on the
- * device at once, for what is there cannot be taken back.
+ * the job whose clock is furthest behind goes next. At most shares_depth operations are on the
+ * device at once, because an operation there cannot be taken back.
  */
 #include "daemon/sched/policy/policy.h"
 
-#define LEAST_NS 1000 /* what an operation counts of which no time is known */
+#define LEAST_NS 1000 /* the time of an operation whose expected time is not known */
 
 struct job {
     uint64_t clock_ns;
 };
 
 struct shares {
-    uint64_t clock_ns; /* of the job that was served last, before it was */
+    uint64_t clock_ns; /* clock of the job served last, before that operation */
 };
 
 static struct job *job_of(const struct sched_state *st, uint32_t job) {
@@ -29,7 +29,7 @@ static bool may(const struct sched_state *st, uint32_t op) {
     return st->running < st->config->shares_depth;
 }
 
-/* A job that had nothing to run begins where the others are: who was idle has saved nothing. */
+/* A job that had nothing to run begins at the others' clock: being idle saves no service. */
 static void submitted(const struct sched_state *st, uint32_t op) {
     const struct shares *all = st->own.policy;
     uint32_t job = st->ops[op].job;

@@ -12,7 +12,7 @@ model = model.cuda().eval()
 classify = torch.compile(lambda x: model(x).softmax(1), dynamic=True)
 
 with torch.inference_mode():
-    for rows in (1, 2):                             # what has to be compiled is before anybody asks
+    for rows in (1, 2):                             # compiles before the first request
         classify(torch.zeros(rows, 64, device="cuda"))
     for batch in salus_serve.batches():
         x = torch.from_numpy(batch["x"].copy()).cuda()

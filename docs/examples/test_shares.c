@@ -81,7 +81,7 @@ static struct sched_event next_of(struct backlog *b, uint32_t job) {
         .kind = SCHED_SUBMITTED, .job = job, .submitted = {.op = n, .kernel = kernel}};
 }
 
-/* What each got by its weight is never further apart than an operation of each. */
+/* The weighted service of two jobs never differs by more than one operation of each. */
 static void expect_fair(const struct backlog *b, uint32_t weight) {
     int64_t apart = (int64_t)b->served_ns[1] - (int64_t)(b->served_ns[2] / weight);
     cr_assert_leq(llabs(apart), LONGEST_NS + LONGEST_NS / weight + KERNELS,

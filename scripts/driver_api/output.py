@@ -4,6 +4,7 @@
 import difflib
 import os
 import re
+import textwrap
 
 from driver_api.spec import CLASSES, spec_hash
 
@@ -266,7 +267,7 @@ static CUstream own(CUstream stream) {{ return stream ? stream : CU_STREAM_PER_T
 
 
 def kernel_calls():
-    """What kernels may call, as the software GPU has it."""
+    """The functions that kernels may call on the software GPU."""
     soft = os.path.join(os.path.dirname(__file__), "..", "..", "daemon", "device", "soft")
     natives = open(os.path.join(soft, "code", "native.h"), encoding="utf-8").read()
     ptx = open(os.path.join(soft, "ptx", "ptx_runtime.c"), encoding="utf-8").read()
@@ -277,25 +278,27 @@ def kernel_calls():
     groups = [n for n in written if n.startswith("cudaCG")]
     graphs = ["cuda" + n for n in graph] + [n for n in written if n not in groups]
 
-    def listed(names):
-        return ", ".join(f"`{n}`" for n in names)
+    def listed(head, names):
+        return textwrap.fill(f"- {head}: " + ", ".join(f"`{n}`" for n in names) + ".", 100, subsequent_indent="  ",
+                             break_on_hyphens=False)
 
     return f"""
-## Calls of kernels
+## Functions that kernels may call
 
-Of the device runtime (`nvcc -rdc=true`, cudadevrt), under these names and as `__cudaCDP2...`:
-{listed("cuda" + n for n in cdp)}.
+{listed("Device runtime (`nvcc -rdc=true`, cudadevrt), also as `__cudaCDP2...`", ["cuda" + n for n in cdp])}
+{listed("Cooperative groups", groups)}
+{listed("Graphs", graphs)}
+{listed("System", system)}
 
-Of cooperative groups: {listed(groups)}. Of graphs: {listed(graphs)}. Of the system: {listed(system)}.
-
-A kernel that calls anything else of CUDA's is refused by that name when it is first asked for; `cudaDeviceSynchronize`,
-which CUDA has no more for 9.0 and newer, is among that."""
+A kernel that calls any other function of CUDA is refused by that name when a program first asks for
+the kernel. `cudaDeviceSynchronize`, which CUDA removed for compute capability 9.0 and newer, is one
+of them."""
 
 
 def gen_coverage(spec):
     out = ["# CUDA driver API coverage\n", f"<!-- {NOTICE} -->\n"]
     out.append(
-        "What this driver answers, of the entry points that the driver of CUDA 13.5 exports.\n"
+        "The driver of CUDA 13.5 exports these entry points. The class of each one says how Salus answers it.\n"
     )
     out.append("| class | meaning | exports |\n|---|---|---|")
     meaning = {

@@ -5,7 +5,7 @@ import hashlib
 import re
 
 CLASSES = ("local", "cached", "async", "sync", "hand", "unsupported")
-EXPORTS = 688  # of the driver of CUDA 13.5; a spec that has lost a record is refused
+EXPORTS = 688  # entry points of the driver of CUDA 13.5; a spec that has lost a record is refused
 KEYWORDS = ("name", "class", "args", "text", "same", "twin", "since")
 
 
