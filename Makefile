@@ -20,10 +20,11 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unu
 OPT ?= $(if $(SAN),-O1 -g1 -Wno-format-truncation,-O2 -g)
 UNIT_OPT ?= $(if $(SAN),-O0 -g1,-O1 -g)
 ISA_OPT ?= $(if $(SAN),-O1,-O3)
-# What is undefined in these lines is found in one of the three, and takes half of the time to compile.
+# Undefined behaviour in these sources shows in one of the three builds; to check all takes twice as long to compile.
 ISA_AGAIN := $(if $(findstring undefined,$(SAN)),-fno-sanitize=undefined)
-# Contraction is explicit in PTX: the host compiler must never fuse on its own. What single files need is in
-# OWN_CFLAGS: CFLAGS belong to whoever calls make, and what a command line says replaces all of them.
+# Contraction is explicit in PTX: the host compiler must never fuse on its own. OWN_CFLAGS has the
+# flags of single files: CFLAGS belong to the caller of make, and its command line replaces all of
+# them.
 COMPILE = $(CC) $(CSTD) $(WARN) $(OPT) -fPIC -ffp-contract=off -D_GNU_SOURCE -I. -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(OWN_CFLAGS) $(CFLAGS) -MMD -MP
 LINK = $(CC) -pthread $(OPT) $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
@@ -111,7 +112,7 @@ $(SHIM_SO): $(call objs,$(SHIM)) $(addprefix $(BUILD)/lib,proto.a policy.a commo
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/gen/libcuda.map \
 		-Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -o $@ \
 		$(filter %.o,$^) $(filter %.a,$^)
-# Who links or loads them without a version.
+# For programs that link or load them without a version.
 $(BUILD)/shim/%.so: $(BUILD)/shim/%.so.1
 	$(Q)ln -sf $(<F) $@
 $(call objs,$(SHIM)): OWN_CFLAGS += -fvisibility=hidden
@@ -133,7 +134,7 @@ JOBS ?= $(shell nproc)
 
 # Checks that take hours: each area adds its part to check-long-parts. They run one after another.
 .PHONY: check-long check-long-parts
-check-long: setup ## what takes too long for check-deep: hours
+check-long: setup ## tests that take too long for check-deep: hours
 	@$(MAKE) --no-print-directory -j1 check-long-parts
 	@echo "check-long: all parts passed"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of salusctl's verbs in bash, and of policies and their knobs; which there are, its own help says.
+# Completion of salusctl's verbs in bash, and of policies and their parameters, as listed by its help.
 _salusctl() {
     local help verbs
     help=$(salusctl --help)

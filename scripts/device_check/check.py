@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parts share: which device there is, where things were built, how much time is left, and steps of which none
-stops the rest."""
+"""State that the parts share: the device, the build folders, the time that is left, and steps whose
+failure stops no other step."""
 import os
 import sys
 import time

@@ -32,7 +32,7 @@ def floors(runs, figure):
 
 
 def ratio(part, what, runs, over, figure):
-    """Of the least of one way to that of another; spread: within each repeat."""
+    """Ratio of the least of one way to that of another; spread: within each repeat."""
     a, b = floors(runs.get(over[0], []), figure), floors(runs.get(over[1], []), figure)
     if not a or not b or not b[0]:
         part.row(what, None, note="not measured")
@@ -115,7 +115,7 @@ class Together:
                 for a, b in zip(before, after)]
 
     def stop(self):
-        """What came of each; compared with all that were seen of it."""
+        """The result of each, compared with all earlier ones."""
         results = []
         for process, _, _ in self.jobs:
             process.signal(signal.SIGTERM)
@@ -135,7 +135,7 @@ class Together:
 
 
 def trainings(check, cap=None):
-    """One that streams memory, one that computes: (seconds, kernels, KiB, rounds)."""
+    """A program that streams memory, and one that computes: (seconds, kernels, KiB, rounds)."""
     cap = cap or check.sized(60, 120)
     return check.sized([(cap, 40, 65536, 4), (cap, 40, 8192, 200)], [(cap, 3, 64, 2), (cap, 3, 16, 20)])
 
@@ -210,7 +210,7 @@ def colocation(check, part):
             if "salus" in ways:
                 cells.append(("alone, salus", lambda: (serve(check, ways["salus"], seeded, most), [])))
                 cells += [(cell, lambda c=cell: under(check, ways["salus"], c, seeded, most)) for cell in CELLS
-                          if cell != "fifo" or repeat == 0]  # who comes later waits for the end of the training
+                          if cell != "fifo" or repeat == 0]  # a later client waits for the end of the training
             for cell, run in cells:
                 result, rates = run()
                 found.setdefault(cell, []).append({"result": result, "rates": rates})
@@ -284,7 +284,7 @@ def packing(check, part):
 
 
 def pair(check, way, seconds, alone):
-    """What both do at once, each as a part of what it does alone, added up."""
+    """The sum of both programs' speeds side by side, each as a part of its speed alone."""
     with Together(check, way) as t:
         for numbers in trainings(check):
             t.train(numbers, **needs(check))
@@ -295,7 +295,7 @@ def pair(check, way, seconds, alone):
     return sum(a / b for a, b in zip(rates, alone))
 
 
-# ---- somebody else's fault -------------------------------------------------------------------------------
+# ---- the fault of another job -----------------------------------------------------------------------------
 
 def bystanders(check, part):
     """Two trainings, and a job beside them whose kernel writes to an address that nobody has: who goes on, with the
@@ -328,7 +328,7 @@ def stamps(process):
 
 
 def gaps(first, second):
-    """us that the device stood still between two iterations that followed each other: (of one job, of both)."""
+    """Idle time of the device between two consecutive iterations, in us: (of one job, of both)."""
     both = sorted([(b, e, 0) for b, e in first] + [(b, e, 1) for b, e in second])
     same, other = [], []
     for (_, end, who), (begin, _, whose) in zip(both, both[1:]):
@@ -338,7 +338,7 @@ def gaps(first, second):
 
 
 def turns(check, salus, numbers, jobs):
-    """So many of them at once: [(begin, end)] of each."""
+    """Runs this many at once: [(begin, end)] of each."""
     running = [check.start(salus, "turns", numbers, **needs(check)) for _ in range(jobs)]
     found = []
     try:
@@ -361,8 +361,8 @@ def middle(values):
 
 
 def switch(check, part):
-    """Two jobs in one lane, whose iterations are queued already and take turns: how long the device stands still
-    between one's and the other's, less the same within a job that is alone."""
+    """Two jobs in one lane, whose iterations are queued already and take turns: the idle time of
+    the device between iterations of both, less the same time within a job that runs alone."""
     numbers, found = check.sized((2000, 4, 16384), (1000, 2, 16)), []
     with contextlib.ExitStack() as stack:
         salus = stack.enter_context(check.salus("salus", "--lane-policy", "fair", "--max-lanes", "1"))

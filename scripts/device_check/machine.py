@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What machine this is, asked without installing anything and without trusting that any tool is there."""
+"""Describes this machine without installing anything, and without expecting any tool."""
 import ctypes
 import os
 import platform
@@ -36,7 +36,7 @@ def content(path):
         return ""
 
 
-# Where drivers lie that the loader has not been told of.
+# Folders of drivers that the loader does not know.
 DRIVER_FOLDERS = ["/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64",
                   "/usr/lib/wsl/lib"]
 

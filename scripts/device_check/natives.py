@@ -6,8 +6,8 @@ import shlex
 import device_check.processes as processes
 from device_check.ways import NotHere, harness
 
-# Those that can be run alone, with what they are asked, and that are known to expect what CUDA does. What is refused
-# by name or explained in words of ours is not among them.
+# Programs that can run alone, with their arguments, and that expect only behaviour of CUDA.
+# Programs that expect Salus's refusals or messages are left out.
 ASKED = """vecadd; cluster; matmul; reduce; norm; histogram; pipeline; train 100; staged; thrust; cub; graphs 12;
 graph_memory; accumulate 50; evaluate; pair; requests; aimless; contextless; graph_features; values comparisons; values batches;
 values ping_pong; values host; values graphs; values processes; features pools; features attributes;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has to travel to a machine with a GPU and nothing else: programs that were built here, the libraries that they
-need and that machine may lack, the scripts that run them. The tree that comes out of it runs where it is unpacked."""
+"""Packs the files for a machine with a GPU and nothing else: programs built here, the libraries
+that they need and that machine may lack, and the scripts that run them. The tree runs where it is
+unpacked."""
 import glob
 import io
 import os
@@ -71,7 +72,7 @@ def add(tar, name, path, folder):
 
 
 def programs(path, folder):
-    """All that was built, compressed: together it would not fit."""
+    """All build results, compressed because they would not fit otherwise."""
     with tarfile.open(path, "w:gz", compresslevel=5) as tar:
         for name, source in matching(harness.BUILD, BUILT):
             add(tar, os.path.join("build", name), source, folder)
@@ -108,7 +109,7 @@ def write(path, limit=LIMIT):
 
 
 def unpack(root):
-    """What write() packed, where the tree lies, once: whole or not at all."""
+    """Unpacks the archive of write() into the tree, once: completely or not at all."""
     archive, done = os.path.join(root, PROGRAMS), os.path.join(root, "build")
     if not os.path.exists(archive) or os.path.exists(done):
         return

@@ -27,7 +27,7 @@ def panel(out, y, title, rows, unit):
     if not rows:
         return y
     most = max(max(v, g or 0) for _, v, g, _ in rows) or 1
-    # What is far beyond the rest is cut off, so that these can be read.
+    # Values far beyond the others are cut off, so that the others can be read.
     middle = sorted(v for _, v, _, _ in rows)[len(rows) // 2]
     most = min(most, 6 * middle) or 1
     scale = (WIDTH - LEFT - 90) / most

@@ -24,7 +24,7 @@ def names(folder):
 
 
 def described(check, env):
-    """All that the driver says of its device; what went wrong where it says nothing."""
+    """The driver's description of its device, or the error if there is none."""
     try:
         process = processes.Process([check.probe(DESCRIBE)], env)
     except OSError as e:

@@ -73,7 +73,7 @@ class Process:
                 pass  # it sits in the kernel: left behind
             status = None
         if status is not None:
-            self.kill()  # what it left running would keep the pipes open
+            self.kill()  # remaining children would keep the pipes open
         for r, stream in zip(self.readers, (self.popen.stdout, self.popen.stderr)):
             r.join(5)
             if not r.is_alive():
@@ -99,7 +99,7 @@ def parsed(lines):
 
 
 def partial(err):
-    """What a probe said before it died."""
+    """The output of a probe before it died."""
     figures = {}
     for line in err:
         if m := FIGURE.match(line):
@@ -113,7 +113,7 @@ def partial(err):
 
 
 def verdict(process, status):
-    """What came of a probe: `how` is answered, refused, failed, crashed, hangs or garbage."""
+    """The result of a probe: `how` is answered, refused, failed, crashed, hangs or garbage."""
     found, why = parsed(process.out)
     said = [line for line in process.err if not FIGURE.match(line) and not FACT.match(line)][-40:]
     result = {"seconds": round(time.monotonic() - process.begin, 3), "status": status}

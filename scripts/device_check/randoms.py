@@ -34,13 +34,13 @@ def names(expected):
 
 
 class Found:
-    """What a way gives: {(seed, kernel): the sum of its results, or how it ended}, and how many kernels ran."""
+    """The results of a way: {(seed, kernel): the sum of its results, or how it ended}, and the number of kernels."""
 
     def __init__(self):
         self.differ, self.ran = {}, 0
 
     def take(self, seed, expected, lines, status):
-        """What one process said; the kernel behind which to go on, None: it is done."""
+        """The output of one process, and the kernel after which to continue (None: all are done)."""
         stopped = [m[1] for line in lines if (m := STOPPED.match(line))]
         for line in lines:
             if m := DIFFERS.match(line):

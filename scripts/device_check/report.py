@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was found: kept in one file that is whole after every step, shown as a table beside the goals."""
+"""The results: stored in one file that is complete after every step, shown as a table beside the goals."""
 import json
 import os
 import time

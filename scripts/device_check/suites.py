@@ -12,7 +12,7 @@ from device_check.processes import value
 from device_check.ways import ROOT, NotHere, harness, plain_environment
 
 SUITE = os.path.join(ROOT, "test", "e2e")
-# What the reduced form runs of each.
+# The part of each suite that the reduced form runs.
 FEW = {"results/run_e2e.py": ["jobs_are_listed"], "faults/run_ending.py": []}
 
 

@@ -18,7 +18,7 @@ class NotHere(Exception):
 
 
 def plain_environment(**more):
-    """Ours: whoever starts us under `salusctl run` gets all of this through one more level of Salus."""
+    """Our own environment: under `salusctl run` all of this goes through one more level of Salus."""
     return dict(os.environ, CUDA_MODULE_LOADING="EAGER", **more)
 
 
@@ -57,7 +57,7 @@ class Salus:
 
     @staticmethod
     def make(device, options):
-        if harness.NESTED:  # which device, and how much of it, is the harness's to say
+        if harness.NESTED:  # the harness chooses the device and the part of it
             return harness.Daemon(*options)
         if device == "soft":
             return on_software(*options)
@@ -104,8 +104,8 @@ class Salus:
 
 
 class StandIn(Salus):
-    """Where there is no GPU: a second daemon on the software GPU takes the place of the driver. Its figures mean
-    nothing; that the checksums are equal does."""
+    """Without a GPU, a second daemon on the software GPU replaces the driver. Its figures mean
+    nothing, but the checksums must be equal."""
     broken = None
 
     def __init__(self):
@@ -154,7 +154,7 @@ class Mps:
 
 
 def device_is_built(device):
-    """Whether this salusd knows the device; (answer, what it says)."""
+    """Asks this salusd for the device: (True if it has one, its message)."""
     salusd = harness.tool("salusd")
     try:
         done = subprocess.run([salusd, "--device", device, "--check-config"], stdin=subprocess.DEVNULL, text=True,

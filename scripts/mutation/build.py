@@ -23,9 +23,9 @@ class Build:
         self.folder = folder
         self.settings = [f"BUILD={folder}", *settings]
         self.jobs = jobs
-        self.compile, self.link = {}, {}  # by what they make
+        self.compile, self.link = {}, {}  # by their targets
         self.archives = {}  # objects in it, by its path
-        self.sources = {}   # of an object
+        self.sources = {}   # source by object
 
     def make(self, *what, **how):
         command = ["make", "--no-print-directory", *self.settings, *what]
@@ -50,8 +50,8 @@ class Build:
                 self.link[made[1]] = line
 
     def objects(self, unit, program):
-        """What the program has of the unit, compiled as it is for this program. Of the builds of the
-        handlers in soft/isa it is the one that every processor runs."""
+        """The object of the unit in the program, compiled as for this program. For the handlers in
+        soft/isa it is the build that every processor runs."""
         linked = self.link[f"{self.folder}/{program}"].split()
         linked += [o for a in linked for o in self.archives.get(a, ())]
         mine = [o for o in dict.fromkeys(linked) if self.sources.get(o) == unit and not re.search(r"\.v\d\.o$", o)]

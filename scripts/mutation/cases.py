@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests of its room's program a source has, as a pattern for Criterion.
+"""Prints the tests of a source within its room's program, as a pattern for Criterion.
 
     python3 scripts/mutation/cases.py test/unit/proto/test_ring.c [PART]
 """
@@ -7,7 +7,7 @@
 import re
 import sys
 
-TEST = re.compile(r"\b(?:Parameterized)?Test(?:Suite)?\((\w+),")  # of a macro that makes tests as well
+TEST = re.compile(r"\b(?:Parameterized)?Test(?:Suite)?\((\w+),")  # a macro that makes tests as well
 
 
 def pattern(source, part=""):

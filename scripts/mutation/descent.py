@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program started, in sessions of its own as well (each test of Criterion's has one): where it stands, and
-its end."""
+"""The processes that a program started, also in sessions of their own (as each test of Criterion):
+their state, and their end."""
 import os
 import shutil
 import signal
@@ -43,7 +43,7 @@ def end(pid):
 
 
 def stacks(pid):
-    """Where each thread of theirs stands, as far as a debugger is at hand."""
+    """The stack of each of their threads, if a debugger is installed."""
     if not shutil.which("gdb"):
         return "where it stands is not known: there is no gdb\n"
     said = ""

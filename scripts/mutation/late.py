@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test says of itself besides its exit status: an assertion of Criterion that fails in a suite's .fini is
+"""The result of a test besides its exit status: an assertion of Criterion that fails in a suite's .fini is
 printed, and the test counts as passed."""
 import re
 

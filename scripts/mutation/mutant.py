@@ -154,7 +154,7 @@ def read_all():
 
 
 def choose(mutants, wanted):
-    """Those of a room, of a name, or of the file or folder that they change; all where none is named."""
+    """The mutants of a room, of a name, or of the file or folder that they change; all if none is named."""
     def is_meant(m, w):
         w = w.rstrip("/")
         parts = (m.name, m.file)

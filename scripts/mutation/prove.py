@@ -28,8 +28,8 @@ class Proof(NamedTuple):
 
 
 UNIT_LIMIT_S = 200 # it fails by itself, however busy the machine is
-HANG_LIMIT_S = 20  # where it may hang
-PATIENCE_S = 10    # of a test, for what never comes
+HANG_LIMIT_S = 20  # for tests that may hang
+PATIENCE_S = 10    # the wait of a test for an event that never comes
 BELONGS = {"daemon": {"daemon/broker/": "salusd", "daemon/worker/": "salus-gpu", "daemon/ctl/": "salusctl"},
            "slurm": {"daemon/place/slurm/placer/": "slurm/salus-placer", "daemon/place/slurm/": "slurm/salus.so"}}
 PROGRAMS = ("salusd", "salus-gpu", "salusctl")

@@ -57,7 +57,7 @@ def _macro_end(text, toks, begin):
 
 
 def bodies(text, toks, name):
-    """Where `name` is defined, as pairs of token indices: a function, a macro, or an object that is
+    """The definitions of `name`, as pairs of token indices: a function, a macro, or an object that is
     initialised with braces."""
     where, found, depth = [t.word for t in toks], [], 0
     for i, word in enumerate(where):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a launch pays for its kernel's profile.
+# The cost of a kernel's profile to a launch.
 BENCHES += $(BUILD)/test/bench/modules/kernels_bench
 $(BUILD)/test/bench/modules/kernels_bench: $(addprefix $(BUILD)/test/bench/,modules/kernels_bench.o lib/floor.o) \
 		$(addprefix $(BUILD)/lib,worker.a kernels.a proto.a policy.a common.a)

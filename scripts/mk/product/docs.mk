@@ -22,5 +22,5 @@ check-docs: $(MAN_PAGES) $(BUILD)/salusd $(BUILD)/salus-serve
 
 # Recipes of CONTRIBUTING.md, followed in a copy of the tree.
 .PHONY: check-recipes
-check-recipes: $(BUILD)/salusd $(BUILD)/salusctl $(BUILD)/salus-sim ## options, verbs, policies and knobs take no more places than is said
+check-recipes: $(BUILD)/salusd $(BUILD)/salusctl $(BUILD)/salus-sim ## options, verbs, policies and parameters need only the places that CONTRIBUTING names
 	$(Q)CC="$(CC)" scripts/check-recipes $(BUILD)

@@ -23,14 +23,14 @@ install: $(PROGRAMS) $(SHIM_SO) $(NVML_SO) $(JIT_SO) $(MAN_PAGES) ## to PREFIX (
 	for p in $(notdir $(MAN_PAGES)); do \
 		$(INSTALL) -D -m 0644 $(BUILD)/man/$$p $(ROOT_DIR)/share/man/man$${p##*.}/$$p; done
 
-uninstall: ## what install put there
+uninstall: ## the files that install put there
 	rm -f $(ROOT_DIR)/sbin/salusd $(ROOT_DIR)/bin/salusctl $(ROOT_DIR)/lib/sysusers.d/salus.conf \
 		$(ROOT_DIR)/lib/tmpfiles.d/salus.conf $(ROOT_DIR)/lib/systemd/system/salusd.service
 	rm -f $(ROOT_DIR)/share/bash-completion/completions/salusctl
 	rm -rf $(ROOT_DIR)/libexec/salus $(ROOT_DIR)/lib/salus $(ROOT_DIR)/share/doc/salus
 	for p in $(notdir $(MAN_PAGES)); do rm -f $(ROOT_DIR)/share/man/man$${p##*.}/$$p; done
 
-# What was installed finds its own parts: a private daemon, its worker, the library.
+# The installed programs find their own parts: a private daemon, its worker, the library.
 # (Not inside $(BUILD): "tmpfiles.d" would be taken for a dependency file.)
 check-install:
 	$(Q)rm -rf $(BUILD)-stage

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What stands before NVIDIA's compilers and linkers at run time, on the software GPU: nothing but their
-# functions may be seen of a library that is preloaded.
+# The library in front of NVIDIA's compilers and linkers at run time, on the software GPU. A
+# preloaded library exports only their functions.
 JIT_OBJS := $(call objs,$(JIT))
 JIT_CODE := $(addprefix $(BUILD)/shim/code/,code_file.o fatbin.o link.o linked.o object.o program_memory.o ptx_target.o)
 $(JIT_OBJS): OWN_CFLAGS += -fvisibility=hidden

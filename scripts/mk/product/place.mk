@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which GPU of a cluster each waiting job goes to (daemon/place): its library, its tests, its bench.
+# The choice of a GPU in a cluster for each waiting job (daemon/place): its library, its tests, its bench.
 PLACE := $(filter-out daemon/place/slurm/%,$(call src,daemon/place))
 $(BUILD)/libplace.a: $(call objs,$(PLACE))
 

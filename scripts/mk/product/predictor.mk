@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a model will need before it runs (daemon/predict): salus-predict, which `salusctl predict` calls.
+# Prediction of a model's needs before it runs (daemon/predict): salus-predict, which `salusctl predict` calls.
 # ONNX's schema is Debian's (libonnx-dev), made into C while building.
 PREDICT := $(call src,daemon/predict)
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto

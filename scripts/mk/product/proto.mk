@@ -11,7 +11,7 @@ CUDA_INCLUDE := $(shell grep -Eqs '^.define CUDA_VERSION 130[05]0$$' $(CUDA_HOME
 $(BUILD)/test/lib/cuda/cuda_abi_theirs.o: OWN_CFLAGS += $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE))
 
 .PHONY: gen check-gen
-gen: ## what is generated from proto/driver.api and others, again
+gen: ## generate the files of proto/driver.api and others again
 	$(Q)$(PYTHON) scripts/gen-driver-api
 	$(Q)$(PYTHON) scripts/gen-promises
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a model's program links (daemon/serve/model), and the gateway's side of it (daemon/serve/worker).
+# The library that a model program links (daemon/serve/model), and the gateway's side of it (daemon/serve/worker).
 SERVE_MODEL := $(call src,daemon/serve/model)
 SERVE_MODEL_OBJS := $(call objs,$(SERVE_MODEL))
 SERVE_MODEL_SO := $(BUILD)/serve/libsalus_serve.so

@@ -28,7 +28,8 @@ check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slo
 check-serve-torch: $(BUILD)/salus-serve all ## the tutorial with a PyTorch model
 	BUILD=$(BUILD) $(PYTHON) test/serve/run_torch.py
 
-# Who is answered in time, by policy, alone and beside training: docs/results/2026-11-serving.md. Half an hour, nothing beside.
+# The requests answered in time, by policy, alone and beside training:
+# docs/results/2026-11-serving.md. Half an hour on an idle machine.
 .PHONY: bench-serving
 bench-serving: all $(BUILD)/test/serve/early $(call e2e_bin,default-static,trainer) ## salus-serve with real clients: SLO=5 LOADS=0.5,0.9
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/bench/serving/serving.py $(addprefix --slo ,$(SLO)) $(addprefix --loads ,$(LOADS))

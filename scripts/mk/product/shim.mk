@@ -4,7 +4,7 @@
 DRIVER_VALIDITY ?= 1
 $(BUILD)/shim/private/validity.o: OWN_CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALIDITY)
 
-# Its calls of its own entry points stay inside, whatever else the program preloads.
+# The library calls its own entry points directly, for any other library that the program preloads.
 $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
 $(BUILD)/test/unit/shim/alone/test_vmem: $(BUILD)/shim/memory/vmem.o
@@ -65,7 +65,7 @@ $(BUILD)/counted/libcuda.so.1: $(COUNTED:%.c=$(BUILD)/counted/%.o) $(call objs,$
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/gen/libcuda.map -Wl,-Bsymbolic \
 		-Wl,-z,now -Wl,--exclude-libs,ALL -o $@ $(filter %.o,$^) $(filter %.a,$^)
 
-# What programs may include.
+# Headers that programs may include.
 .PHONY: install-header uninstall-header
 install: install-header
 uninstall: uninstall-header

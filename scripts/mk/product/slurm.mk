@@ -10,13 +10,13 @@ SLURM_PLACER := $(BUILD)/slurm/salus-placer
 SLURM_SHARED := $(wildcard daemon/place/slurm/*.c)
 SLURM_SPANK := $(wildcard daemon/place/slurm/spank/*.c)
 SLURM_PLACING := $(filter-out %/main.c,$(wildcard daemon/place/slurm/placer/*.c))
-# What knows nothing of libslurm, so that it is tested where there is none.
+# Sources without libslurm, which are tested on machines without it.
 SLURM_PURE := $(SLURM_SHARED) $(filter-out %/plugin.c %/job.c,$(SLURM_SPANK)) $(filter-out %/ctld.c %/records.c %/placer.c,$(SLURM_PLACING))
 $(BUILD)/libslurmpure.a: $(call objs,$(SLURM_PURE))
 SLURM_TESTS := $(BUILD)/test/unit/daemon/place/slurm/tests
 $(SLURM_TESTS) $(BUILD)/fuzz_slurm_report: $(addprefix $(BUILD)/lib,slurmpure.a place.a)
 
-# What is called of libslurm is in the process that loads it.
+# The process that loads the plugin has the functions of libslurm.
 $(SLURM_PLUGIN): $(call objs,$(SLURM_SPANK) $(SLURM_SHARED)) $(addprefix $(BUILD)/lib,proto.a policy.a common.a) scripts/mk/product/slurm.map
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,--version-script=scripts/mk/product/slurm.map -Wl,-z,relro,-z,now -Wl,--exclude-libs,ALL -o $@ \
@@ -29,10 +29,10 @@ $(SLURM_PLACER): $(BUILD)/daemon/place/slurm/placer/main.o $(call objs,$(SLURM_P
 .PHONY: slurm
 slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer for Slurm; need libslurm-dev
 
-# Where Debian's Slurm looks for plugins.
+# The folder in which Debian's Slurm looks for plugins.
 SLURM_PLUGIN_DIR ?= $(DESTDIR)/usr/lib/$(shell $(CC) -print-multiarch)/slurm-wlm
 
-# What a user's own plugin may say in the place of ours.
+# Messages that a user's own plugin may send in place of ours.
 SLURM_FORGE := $(BUILD)/slurm/forge.so
 $(SLURM_FORGE): $(BUILD)/test/slurm/forge.o
 	@mkdir -p $(@D)

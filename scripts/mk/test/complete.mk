@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What ends early, and what runs again and again.
+# Work that ends early, and programs that run repeatedly.
 
 # ---- what a job sees of the ends of others, and of its own -------------------------------------------
 # check-chaos: each way in which work ends early, under load; jobs that go on with the next worker; then kills of everything at random beside

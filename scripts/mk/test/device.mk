@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a machine with a GPU is asked and shown by scripts/device-check: probes, and programs that run with and without
+# The parts of scripts/device-check on a machine with a GPU: probes, and programs that run with and without
 # Salus. They are built without CUDA's toolkit, but for those in .cu, and run on the software GPU as well.
 DEVICE_PROBE_C := $(wildcard scripts/device-probes/*.c)
 DEVICE_PROBES := $(patsubst scripts/device-probes/%.c,$(BUILD)/device/%,$(filter-out %/probe.c,$(DEVICE_PROBE_C)))
@@ -24,8 +24,8 @@ $(DEVICE_PROBES_CU): $(BUILD)/device/%: scripts/device-probes/%.cu scripts/devic
 NVCC_PROBE_child_grids = -rdc=true $(NVCC_ptx75) $(foreach a,80 90 100,-gencode arch=compute_$(a),code=sm_$(a))
 NVCC_PROBE_LIBS_child_grids := -lcudadevrt
 
-# Those in .cu where there is a compiler for them, and no sanitizer, which they would not link: what lacks is said by
-# scripts/device-check.
+# Programs in .cu are built if there is a compiler for them, and no sanitizer, which they would not
+# link; scripts/device-check names the missing ones.
 .PHONY: device-programs
 device-programs: $(DEVICE_PROBES) $(DEVICE_PROGRAMS) $(BUILD)/test/random/job build/data/random.unpacked
 	@[ -z "$(NVCC)" ] || [ -n "$(SAN)" ] || $(MAKE) --no-print-directory $(DEVICE_PROBES_CU)
@@ -34,5 +34,5 @@ device-programs: $(DEVICE_PROBES) $(DEVICE_PROGRAMS) $(BUILD)/test/random/job bu
 .PHONY: check-device device-pack
 check-device: all device-programs $(BUILD)/e2e/default-static/train ## device-check in its reduced form, nested: every probe and program
 	BUILD=$(BUILD) $(PYTHON) -B test/device/test_device_check.py
-device-pack: all device-programs e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## what a machine with a GPU needs for scripts/device-check, in $(BUILD)/salus-device-check.tar
+device-pack: all device-programs e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## the files that scripts/device-check needs on a machine with a GPU, in $(BUILD)/salus-device-check.tar
 	BUILD=$(BUILD) scripts/device-check --pack $(BUILD)/salus-device-check.tar

@@ -2,7 +2,7 @@
 # End-to-end: programs compiled by nvcc in variants, run through the real daemon.
 NVCC ?= $(shell scripts/find-nvcc)
 
-# Whatever prints a checksum of results; what is here is also run again and again (complete.mk).
+# Programs that print a checksum of results; complete.mk also runs them repeatedly.
 E2E_PROGRAMS := vecadd matmul reduce norm histogram pipeline train tensor staged textures thrust cub \
 	texture_refs cluster tiles graphs graph_memory
 E2E_TOOLS := managed features offender launches badimage trainer accumulate marks \
@@ -49,7 +49,7 @@ $(BUILD)/e2e/linked/rdc: test/e2e/programs/code/rdc.cu test/e2e/programs/code/rd
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
 	$(Q)$(E2E_NVCC) -rdc=true -o $@ $(filter %.cu,$^)
-# Of two units one has code for newer devices alone.
+# One of two units has code for newer devices only.
 $(BUILD)/e2e/linked/newer: test/e2e/programs/code/newer.cu test/e2e/programs/code/newer_unit.cu test/e2e/programs/common.h
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
@@ -106,8 +106,8 @@ check-e2e: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## nvcc
 	BUILD=$(BUILD) $(PYTHON) test/e2e/results/run_e2e.py $(E2E)
 # The same on the real driver, which is our own library below a second daemon (test/e2e/lib/nested.py has what is left out).
 NESTED_PARTS := programs offender killed_in_an_endless feature separate values unified registered linked graph virtual marks ipc callbacks jobs_are descriptors_keep
-# Workers that nesting must find out: one that takes operations for complete before they are, whom a driver out of order
-# gives away, and one that does not ask whether its driver is there still.
+# Workers that nesting must find out: one that takes operations for complete too early, which a
+# driver that reorders exposes, and one that does not check that its driver still exists.
 EARLY_WORKER := $(BUILD)/mutants/salus-gpu-cuda-number-first
 DEAF_WORKER := $(BUILD)/mutants/salus-gpu-cuda-never-asked
 $(EARLY_WORKER) $(DEAF_WORKER): $(BUILD)/mutants/salus-gpu-%: $(BUILD)/salus-gpu test/mutants/device.mutants

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What one user, or a slow reader of the log, may not do to the others, as processes.
+# Limits on the harm that a user, or a slow reader of the log, can do to others, tested with processes.
 .PHONY: check-limits
 check-limits: $(PROGRAMS) $(SHIM_SO) $(BUILD)/test/e2e/fail_call.so
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/e2e/users/run_limits.py $(LIMIT_TESTS)

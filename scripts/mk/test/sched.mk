@@ -14,7 +14,7 @@ check-sched: $(addprefix $(BUILD)/test/plain/,sched_world grow_worlds)
 check-lanes: $(BUILD)/test/plain/lane_random
 	$(Q)$<
 
-# Which build of the scheduler a recording's checkpoint is of: a hash of all its sources.
+# The build of the scheduler that a recording's checkpoint belongs to: a hash of all its sources.
 SCHED_SOURCES := $(sort $(wildcard daemon/sched/*.[ch] daemon/sched/*/*.[ch])) \
 	common/text/scan.c daemon/policy/policies.def daemon/policy/policy_config.h
 $(BUILD)/daemon/sched/record/checkpoint.o: $(SCHED_SOURCES)
