@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A description for tests: of a device that is not the software GPU, so that whoever shows its
- * numbers has them from there.
+ * A description for tests, of a device that is not the software GPU: code that shows its numbers
+ * must have read them here.
  */
 #ifndef TEST_LIB_DESCRIPTION_H
 #define TEST_LIB_DESCRIPTION_H
@@ -9,7 +9,7 @@
 #include "proto/cuda/description.h"
 #include "proto/wire/wire.h"
 
-/* What a job may be told of it; `device` says what both have. */
+/* The parts that a job may see; `device` has the parts common to both. */
 void description_example(struct description *out, const struct wire_device *device);
 
 #endif

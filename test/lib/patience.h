@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What another thread or process does comes when it comes: tests wait for it, and only what never
- * comes is given up.
+ * Waits of tests for other threads and processes. The limit is generous: only a hang reaches it.
  */
 #ifndef TEST_LIB_PATIENCE_H
 #define TEST_LIB_PATIENCE_H
@@ -16,8 +15,8 @@
  * to wait so long for it. */
 int patience_ms(void);
 
-/* Whether the condition comes to be true. It is looked at once more when time is up: it may have
- * been us who stood still. */
+/* True if the condition becomes true in time. It is checked once more at the end, because this
+ * process itself may have been stopped. */
 #define PATIENCE_UNTIL(condition)                                       \
     ({                                                                  \
         uint64_t end_ns = fdutil_now_ns() + patience_ms() * 1000000ull; \

@@ -13,7 +13,7 @@
 #define MUTANT_MUTE 6       /* the doorbell never wakes anybody */
 #define MUTANT_LOUD 7       /* the doorbell always wakes, asleep or not */
 
-/* Where a whole function is replaced, ring.c and its header get to call theirs something else. */
+/* To replace a whole function, ring.c and its header rename theirs. */
 #if MUTANT == MUTANT_EARLY
 #define ring_push honest_push
 #elif MUTANT == MUTANT_GENEROUS

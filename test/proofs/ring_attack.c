@@ -41,7 +41,7 @@ static void *attack(void *arg) {
     return arg;
 }
 
-/* What a handler does between validating and using. */
+/* Work of a handler between validation and use. */
 static void work(void) {
     for (int i = 0; i < 4; i++)
         atom_pause();

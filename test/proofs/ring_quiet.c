@@ -45,7 +45,7 @@ static void forbid_system_calls(void) {
 }
 
 static void wake(void *arg) {
-    syscall(SYS_getpid); /* what an eventfd write would be */
+    syscall(SYS_getpid); /* stands for an eventfd write */
 }
 
 static void produce(struct shared *s) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which compiler is used, and that a fetched one is whole or not there: scripts/find-nvcc and
+"""The choice of the compiler, and that a fetched one is complete or absent: scripts/find-nvcc and
 scripts/fetch-nvcc in a tree of their own, with a toolkit, a python3 and a pip that are made up here.
 Each mutant in MUTANTS must fail the test that it names. Run by make check-setup; the real thing is
 scripts/bare-root-check."""

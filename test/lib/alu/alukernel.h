@@ -47,7 +47,7 @@ void alukernel_finish(struct alukernel *k);
 uint32_t alukernel_reg_bits(const struct alukernel *k, int32_t reg);
 uint64_t alukernel_field(const struct alucase *c, char name);
 
-/* What all subjects leave behind in one thread. */
+/* The results of all subjects in one thread. */
 void alukernel_expect(const struct alukernel *k, const struct alucase *c, bool carry,
                       struct aluexpect *out);
 bool alukernel_near(const struct alusubject *s, uint64_t got, const struct aluexpect *e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one PTX instruction computes in one thread, written from the text of the PTX ISA for tests
+ * The result of one PTX instruction in one thread, written from the text of the PTX ISA for tests
  * to compare the handlers with. It shares no code and no method with them: integers are 128 bits
  * wide, bits are moved one at a time, and real numbers are __float128 with the error kept, rounded
  * to any format in any direction by aluref_round.
@@ -40,7 +40,7 @@ bool aluref_compare(struct aluref *r);
 bool aluref_convert(struct aluref *r);
 
 /* ---- numbers ---- */
-aluref_int aluref_value(uint64_t bits, enum ptx_type t); /* of an integer type */
+aluref_int aluref_value(uint64_t bits, enum ptx_type t); /* of integers */
 uint64_t aluref_ones(uint32_t bits);
 aluref_real aluref_decode(uint64_t bits, enum ptx_type t); /* of a real type */
 aluref_real aluref_flush(aluref_real v, enum ptx_type t);  /* subnormals of that type to zero */

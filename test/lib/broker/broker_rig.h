@@ -18,35 +18,35 @@
 
 /* How the fake worker behaves; set before or while it runs. */
 struct broker_rig_worker {
-    _Atomic int ready_result;      /* of READY */
+    _Atomic int ready_result;      /* result in READY */
     _Atomic int fail_ready;        /* the next n READY have the result -EIO */
     _Atomic int never_ready;       /* says nothing at all */
     _Atomic int silent;            /* stops its heartbeat */
     _Atomic int collide;           /* the next n ATTACH are answered with -EEXIST */
-    _Atomic int attach_result;     /* of ATTACHED, when negative */
+    _Atomic int attach_result;     /* result in ATTACHED, when negative */
     _Atomic int bad_completion;    /* passes a memfd that is too small */
     _Atomic int keep;              /* does not answer DETACH */
     _Atomic int nonsense;          /* sends a message of no known kind after READY */
-    _Atomic int set_result;        /* of DID, the answer to SET_JOB and SET_POLICY */
+    _Atomic int set_result;        /* result in DID, the answer to SET_JOB and SET_POLICY */
     _Atomic int set_silent;        /* does not answer them */
     _Atomic int no_board;          /* sends none with READY */
     _Atomic int launch_result;     /* when negative: it cannot be started */
-    _Atomic int trial_result;      /* of ATTACHED of the broker's own job */
+    _Atomic int trial_result;      /* result in ATTACHED for the broker's own job */
     _Atomic int trial_silent;      /* does not answer it */
-    _Atomic int trials;            /* times it came */
-    _Atomic int estates;           /* keeps estates, and its device's memory outlives it */
-    _Atomic int in_parts;          /* that memory is no memfd */
+    _Atomic int trials;            /* times that the trial job arrived */
+    _Atomic int estates;           /* keeps recovery states, and its device's memory outlives it */
+    _Atomic int in_parts;          /* the device's memory is no memfd */
     _Atomic int early_part;        /* KEEPs part 1 before READY */
     _Atomic int fresh;             /* does not go on with memory that it is given */
-    _Atomic int restore_result;    /* of ATTACHED, the answer to RESTORE, when negative */
+    _Atomic int restore_result;    /* result in ATTACHED, the answer to RESTORE, when negative */
     _Atomic int restore_dies;      /* the next n RESTORE end it */
     _Atomic int restore_silent;    /* does not answer RESTORE */
     _Atomic int bad_restore;       /* passes a page that is too small */
     _Atomic int restores;          /* RESTORE that came */
     _Atomic int resume_silent;     /* does not say that restored jobs go on */
     _Atomic int restored;          /* RESTORED that came */
-    _Atomic uint64_t memory_inode; /* of the latest worker's memory; 0: it has none */
-    _Atomic uint64_t given_inode;  /* of that which it was given; 0: none */
+    _Atomic uint64_t memory_inode; /* inode of the latest worker's memory; 0: none */
+    _Atomic uint64_t given_inode;  /* inode of the memory given to it; 0: none */
     _Atomic int launches;          /* times it was started */
     _Atomic int attached, detached;
     _Atomic int sets;               /* SET_JOB and SET_POLICY that came */
@@ -56,22 +56,22 @@ struct broker_rig_worker {
     _Atomic int begins;             /* WIRE_BEGIN that came */
     _Atomic int files;              /* WIRE_FILE that came */
     _Atomic int file_silent;        /* does not say that these were answered */
-    _Atomic uint64_t file_inode;    /* of the latest's descriptor; 0: it had none */
-    _Atomic int detach_result;      /* of the latest DETACH */
-    _Atomic uint64_t last_dev_base; /* of the latest ATTACH */
-    _Atomic int fd;                 /* its end; -1: not running */
+    _Atomic uint64_t file_inode;    /* inode of the latest WIRE_FILE's descriptor; 0: none */
+    _Atomic int detach_result;      /* result in the latest DETACH */
+    _Atomic uint64_t last_dev_base; /* base of the device window in the latest ATTACH */
+    _Atomic int fd;                 /* the worker's end of the socket; -1: not running */
     _Atomic int running;            /* threads: one that was killed takes its time to end */
-    _Atomic int rests;              /* times it found nothing to do, and had closed all it had */
+    _Atomic int rests;              /* times the worker was idle with all descriptors closed */
     _Atomic uint64_t silence_ns;    /* the longest without a heartbeat */
     /* The latest of each, to be read once its counter says that it came. */
     struct wire_worker_msg last_attach, last_set, last_forget, last_limits, last_file, last_restore;
-    uint64_t restore_inodes[5];         /* of that one's descriptors */
+    uint64_t restore_inodes[5];         /* inodes of the latest RESTORE's descriptors */
     uint32_t restore_ids[64];           /* jobs, in the order in which they came */
     uint64_t estate_inode;              /* of the job attached last */
-    uint32_t last_hints, last_profiles; /* that were in WIRE_KERNELS */
-    struct wire_completion *page;       /* of the job attached last; mapped for good */
-    struct wire_board *board;           /* of the worker started last; mapped for good */
-    struct wire_kept *parts;            /* that the latest one was given, with copies of them */
+    uint32_t last_hints, last_profiles; /* counts in the latest WIRE_KERNELS */
+    struct wire_completion *page;       /* page of the job attached last; never unmapped */
+    struct wire_board *board;           /* board of the worker started last; never unmapped */
+    struct wire_kept *parts;            /* parts given to the latest worker, with copies */
     uint32_t part_count;
     /* The device's multiprocessors (0: 4), the first byte of its UUID, whose others are 0, and its
      * bus (0: 0x41). Set before the worker runs. */
@@ -82,9 +82,9 @@ struct broker_rig {
     char dir[64];
     struct config config;
     struct server *server;
-    struct broker_rig_worker worker, second; /* of GPU 0, and of GPU 1 where there is one */
+    struct broker_rig_worker worker, second; /* workers of GPU 0, and of GPU 1 if there is one */
     pthread_t thread;
-    int result; /* of server_run, once it `ended` */
+    int result; /* result of server_run, once it `ended` */
     _Atomic int ended;
 };
 
@@ -92,14 +92,15 @@ struct broker_rig {
  * before the start. The directory goes with the test, however that ends. */
 void broker_rig_init(struct broker_rig *r);
 void broker_rig_start(struct broker_rig *r); /* with the fake worker */
-/* Both halves of it: what clients send between them is there before the broker looks. */
+/* The two halves of broker_rig_start: messages that clients send in between arrive before the
+ * broker reads. */
 void broker_rig_listen(struct broker_rig *r);
 void broker_rig_run(struct broker_rig *r);
 void broker_rig_start_real(struct broker_rig *r); /* with the configured worker program */
 void broker_rig_stop(struct broker_rig *r);
-void broker_rig_stop_keep(struct broker_rig *r); /* its directory, to start again in it */
+void broker_rig_stop_keep(struct broker_rig *r); /* keeps the directory, for another start in it */
 
-/* Waits until the fake worker, the only one, has done whatever it was told before. */
+/* Waits until the only fake worker has handled all earlier messages. */
 void broker_rig_settle(struct broker_rig *r);
 /* Ends the fake worker as a crash would. */
 void broker_rig_kill_worker(struct broker_rig *r);

@@ -17,8 +17,7 @@
 #include "proto/cuda/tensor_map.h"
 #include "proto/gen/prototypes.h"
 
-#define FAKE_SMS \
-    116u /* of its device; 8 are the least that are split off, and what is rounded to */
+#define FAKE_SMS 116u /* multiprocessors of the device; parts are multiples of 8 */
 
 struct fake_options {
     uint64_t granule, free_bytes; /* 0: 64 KiB, 1 GiB */
@@ -26,13 +25,13 @@ struct fake_options {
     bool hint_ignored;            /* addresses are reserved elsewhere than is wished */
     bool no_green;                /* the device cannot be split */
     bool host_elsewhere;          /* registered memory has another address on the device */
-    bool stepping;                /* streams stand still but for step() and who waits for them */
+    bool stepping;                /* streams run only by step() and for waiters */
     uint64_t clock_ns;            /* as set_clock */
     uint32_t devices;             /* 0: one; they differ in the last byte of their UUIDs: 5a + n */
     uint32_t shuffle;             /* seed of the order between streams, and of naps; 0: none */
 };
 
-/* What has not been given back. */
+/* Counts of the objects that were not freed. */
 struct fake_left {
     uint32_t contexts, reservations, memories, maps, registrations, pinned, streams, events,
         modules, greens, arrays, textures;
@@ -43,49 +42,49 @@ struct fake_launch {
     int cooperative, shared_allowed;
 };
 
-/* As the caller described it, but for the array. */
+/* A texture as the caller described it, without the array. */
 struct fake_texture {
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC reading;
     CUDA_RESOURCE_VIEW_DESC view;
     bool viewed, surface;
-    uint32_t level;    /* of the array that it is of */
-    uint64_t elements; /* of a reference: of that level, of 4 bytes; 0: it was told of no array */
+    uint32_t level;    /* level of the mipmapped array */
+    uint64_t elements; /* reference: elements of 4 bytes of that level; 0: no array is bound */
 };
 
 enum fake_kind { FAKE_COPY, FAKE_FILL, FAKE_LAUNCH, FAKE_WRITE, FAKE_RECORD, FAKE_WAIT };
 
 struct fake_ran {
     enum fake_kind kind;
-    uint32_t stream; /* the how manieth that was made, from 0 */
-    int priority;    /* of that */
-    uint32_t sms;    /* of its green context; 0: all */
-    uint64_t green;  /* which one that is */
+    uint32_t stream; /* number in the order of creation, from 0 */
+    int priority;    /* priority of that stream */
+    uint32_t sms;    /* multiprocessors of its green context; 0: all */
+    uint64_t green;  /* number of the green context */
 };
 
 struct fake_control {
-    /* As if it had just been loaded; what is left over from before is freed. */
+    /* Resets the driver as if it had just been loaded; frees all objects left from before. */
     void (*start)(const struct fake_options *options);
     struct fake_left (*left)(void);
     /* The first misuse since start; "": there was none. */
     const char *(*misuse)(void);
-    /* The next item of this stream runs. Whether there was one that could. */
+    /* Runs the next item of this stream. False: none could run. */
     bool (*step)(uint32_t stream);
-    /* Whatever can run, until nothing can. */
+    /* Runs all items until none can run. */
     void (*run)(void);
-    /* The context ends with this result: no stream moves any more, all calls say it. */
+    /* Ends the context with this result: streams stop, and all calls return it. */
     void (*end)(CUresult fatal);
     struct fake_launch (*last_launch)(void);
     struct fake_texture (*last_texture)(void);
     struct tensor_ask (*last_tensor)(void);
-    /* What the reference of this name was told, in whatever module. */
+    /* The texture bound to the reference of this name, in any module. */
     struct fake_texture (*reference)(const char *name);
     /* What the device's clock says from now on, in nanoseconds; 0: as the host's, but an hour off.
      */
     void (*set_clock)(uint64_t ns);
     /* How many calls were made since start. */
     uint32_t (*calls)(void);
-    /* What ran since start, the first `room` of it. How much it was. */
+    /* Copies the first `room` items that ran since start. Returns their total number. */
     uint32_t (*ran)(struct fake_ran *out, uint32_t room);
 };
 

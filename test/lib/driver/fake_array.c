@@ -254,7 +254,7 @@ static void note(const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *reading,
     if (v) fake.last_texture.view = *v;
 }
 
-/* Of a surface there is no reading. */
+/* `reading` is NULL for a surface. */
 static CUresult show(const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *reading,
                      const CUDA_RESOURCE_VIEW_DESC *v, unsigned long long *out, const char *call) {
     struct object *of = NULL;

@@ -10,7 +10,7 @@
 
 struct fake_state fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* Which of the contexts that there were this thread has. */
+/* The generation of the context that is current to this thread. */
 static _Thread_local uint64_t current;
 
 #define THE_CONTEXT ((CUcontext)(uintptr_t)0xc0)

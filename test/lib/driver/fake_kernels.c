@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What images for the fake driver may name as kernels. "fill.2" is the same function as "fill".
+ * Functions that images for the fake driver can name as kernels. "fill.2" is the same function as
+ * "fill".
  */
 #include <string.h>
 

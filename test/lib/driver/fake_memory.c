@@ -136,12 +136,12 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
     FAKE_CALL(true);
     struct object *o = fake_object(OBJECT_MEMORY, at(handle));
     if (!o) return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE, "no memory, or none any more");
-    fake_memory_forget(o); /* what is mapped of it stays */
+    fake_memory_forget(o); /* its mappings stay */
     fake_object_free(o);
     return CUDA_SUCCESS;
 }
 
-/* What a descriptor names stays as long as that does, whoever made it. */
+/* Memory named by a descriptor lives as long as the descriptor, in any process. */
 CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
                                       CUmemAllocationHandleType type, unsigned long long flags) {
     FAKE_CALL(true);

@@ -120,7 +120,7 @@ static CUresult parse(struct object *module, const char *image) {
     return r;
 }
 
-/* Of a fatbin, or of text as it is. */
+/* Reads a fatbin, or plain text. */
 static CUresult parse_any(struct object *module, const void *image) {
     struct fatbin f;
     memcpy(&f, image, 4);
@@ -173,7 +173,7 @@ CUresult cuModuleUnload(CUmodule module) {
 
 /* ---- linking --------------------------------------------------------------------------------- */
 
-/* Its image: the lines of all inputs. `addr` is the text. */
+/* The image is the lines of all inputs; `addr` is the text. */
 CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **values,
                          CUlinkState *out) {
     FAKE_CALL(true);

@@ -32,17 +32,18 @@ enum object_kind {
     OBJECT_REFERENCE, /* the same; its owner: the module */
 };
 
-/* Of an array's params: which level of its owner, and whether kernels may write it. */
+/* Indices into an array's params: its level within the owner, and a flag that kernels may write it.
+ */
 enum { FAKE_LEVEL = 3, FAKE_STORED = 6 };
 
-/* When an event is reached; the event, and who waits, hold it. */
+/* The time at which an event is reached. The event and its waiters hold the mark. */
 struct mark {
     uint32_t holders;
     bool reached;
     uint64_t ns; /* when, by the device's clock */
 };
 
-/* Returns 0, or how the context ends. */
+/* Returns 0, or the error that ends the context. */
 typedef CUresult (*fake_kernel)(const unsigned char *params);
 
 struct item {
@@ -62,18 +63,18 @@ struct object {
     uint64_t id, addr, bytes;
     struct object *owner;       /* of a module: its library; of functions, variables: the module;
                                    of a stream: its green context */
-    uint32_t sms;               /* of a green context */
-    int fd, index, priority;    /* of memory; of streams */
-    bool untimed;               /* of an event */
-    bool allowed;               /* of a map: cuMemSetAccess was said */
-    struct item *first, **last; /* of a stream */
-    struct mark *mark;          /* of an event: its latest record */
-    char name[64];              /* of a function, variable or reference */
-    struct object *reads;       /* of a reference: an array; NULL: memory, or nothing */
+    uint32_t sms;               /* green context: its multiprocessors */
+    int fd, index, priority;    /* memory: fd; streams: index, priority */
+    bool untimed;               /* event: without a time */
+    bool allowed;               /* map: cuMemSetAccess was called */
+    struct item *first, **last; /* stream: its items */
+    struct mark *mark;          /* event: its latest record */
+    char name[64];              /* function, variable or reference */
+    struct object *reads;       /* reference: an array; NULL: memory, or nothing */
     struct fake_texture told;   /* the same: of what it reads, and how */
     fake_kernel kernel;
     uint32_t params[16], param_count;
-    uint32_t words; /* of a function: parameters of 4 bytes behind these, side by side */
+    uint32_t words; /* function: more parameters of 4 bytes, packed */
     int shared_allowed, shared_bytes;
 };
 
@@ -88,7 +89,7 @@ struct fake_state {
     pthread_t engine;
     bool engine_runs;
     uint32_t retained;
-    uint64_t generation; /* of the context */
+    uint64_t generation; /* generation of the context */
     CUresult fatal;
     char misuse[256];
     struct fake_launch last_launch;

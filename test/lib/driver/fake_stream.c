@@ -99,7 +99,7 @@ static void run_first(struct object *s) {
     pthread_cond_broadcast(&fake.changed);
 }
 
-/* One that can run: the latest made, or any. */
+/* A stream that can run: the latest made, or any. */
 static struct object *choose(void) {
     struct object *found = NULL;
     uint64_t count = 0;

@@ -86,7 +86,7 @@ static void load(void) {
     chance = chance * 2 + 1; /* never 0 */
 }
 
-/* Whether nobody did it yet. */
+/* True unless another process has created the file of SALUS_FAULTY_ONCE. */
 static bool is_first(void) {
     const char *path = getenv("SALUS_FAULTY_ONCE");
     int fd = path ? open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
@@ -127,7 +127,7 @@ static bool stream_of(uint32_t call, void *first, void *fourth, void **stream) {
     }
 }
 
-/* What the call comes to, or 0: it is to be made. */
+/* The result of the call without making it; 0: make it. */
 int faulty_before(uint32_t call, void *first, void *fourth) {
     uint32_t delay_us = 0, hold_us = 0;
     int result = 0;

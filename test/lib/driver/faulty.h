@@ -24,10 +24,10 @@
 #include <stdint.h>
 
 struct faulty_rule {
-    int call;          /* its place in calls.def; -1: any */
+    int call;          /* index in calls.def; -1: any */
     uint32_t nth;      /* from 1; 0: each */
     int result;        /* CUresult; 0: it is made */
-    uint32_t delay_us; /* before that; at most, if it is random */
+    uint32_t delay_us; /* delay before the call; the longest one, if random */
     bool random;
     bool holds; /* the call's stream is delayed, not the call */
 };
@@ -35,12 +35,12 @@ struct faulty_rule {
 struct faulty_control {
     uint32_t call_count;
     const char *const *names;
-    /* Whether calls of it take back what others gave out. */
+    /* True if the call frees objects that other calls made. */
     bool (*gives_back)(uint32_t call);
     /* One rule, or none (NULL); the context lives again, and counts begin at 0. */
     void (*set)(const struct faulty_rule *rule);
     uint32_t (*count)(uint32_t call);
-    /* How often it made one fail, the calls after a context's end apart. */
+    /* The number of calls that it made fail, without the calls after a context's end. */
     uint32_t (*fired)(void);
 };
 

@@ -28,7 +28,7 @@ const char *placecase_try(struct placecase *c, struct place_event e);
 void placecase_tell(struct placecase *c, struct place_event e);
 void placecase_tell_all(struct placecase *c, const struct place_event *events, size_t count);
 
-/* So many GPUs of that much memory; 64 CPUs, 512 GiB, no labels. */
+/* A node with this number of GPUs of this memory; 64 CPUs, 512 GiB, no labels. */
 void placecase_node(struct placecase *c, uint64_t id, uint32_t gpus, uint64_t gib);
 void placecase_node_of(struct placecase *c, struct place_node node, uint64_t gib);
 
@@ -39,7 +39,7 @@ void placecase_come(struct placecase *c, struct place_job job);
 void placecase_go(struct placecase *c, uint64_t id);
 void placecase_at(struct placecase *c, enum place_event_kind kind, uint64_t id);
 
-/* What the latest answer says about a job; NULL: nothing. */
+/* The part of the latest answer about a job; NULL: none. */
 const struct place_action *placecase_said(const struct placecase *c, uint64_t id);
 /* 100 * node + GPU where the latest answer starts it first; -1: it does not. */
 int placecase_on(const struct placecase *c, uint64_t id);

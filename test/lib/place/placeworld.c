@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What happens is drawn from the seed and from what is known of the world, never from names.
+ * Events are drawn from the seed and from the state of the world, never from names.
  */
 #include "test/lib/place/placeworld.h"
 
@@ -169,7 +169,7 @@ static bool is_open_node(const struct placeworld_node *n) {
     return n->here && n->node.gpu_count > 1;
 }
 
-/* Where there is room or not. */
+/* Starts a job on a random node, with or without enough space. */
 static void job_runs(struct placeworld *w) {
     struct placeworld_job *j = new_job(w);
     struct placeworld_node *n = &w->nodes[placeworld_draw(w, PLACEREF_NODES)];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the elements of mma's fragments lie: row and column of element `i` of a lane, written down
- * once more, shape by shape, from "Parallel Thread Execution ISA", "Matrix Fragments for mma". For
- * tests in C, and for the host's model of random programs in C++.
+ * Positions of the elements of mma's fragments: row and column of element `i` of a lane, written
+ * down once more, shape by shape, from "Parallel Thread Execution ISA", "Matrix Fragments for mma".
+ * For tests in C, and for the host's model of random programs in C++.
  */
 #ifndef TEST_LIB_MATRIXPLACE_H
 #define TEST_LIB_MATRIXPLACE_H

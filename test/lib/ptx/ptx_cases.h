@@ -19,7 +19,7 @@ void ptx_frame_finish(struct ptx_frame *f);
 /* The frame around `text`, malloc'd. */
 char *ptx_frame_text(const struct ptx_frame *f, const char *text);
 
-/* What ptx_parse says of the frame around `text`. */
+/* The result of ptx_parse for the frame around `text`. */
 int ptx_frame_parse(const struct ptx_frame *f, const char *text, char *why, size_t why_bytes);
 
 #endif

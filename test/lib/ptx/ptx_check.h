@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the consumers of a parsed module may rely on, checked by walking all of it.
+ * Checks the invariants of a parsed module that its consumers rely on, by walking all of it.
  */
 #ifndef TEST_LIB_PTX_CHECK_H
 #define TEST_LIB_PTX_CHECK_H

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PTXRANDOM_LANE_BYTES 256 /* of memory of a lane's own; the address is aligned to it */
+#define PTXRANDOM_LANE_BYTES 256 /* memory of one lane, and its alignment */
 #define PTXRANDOM_TEXT 65536
 
 struct ptxrandom;
@@ -21,7 +21,7 @@ void ptxrandom_destroy(struct ptxrandom *p);
 /* Makes program `seed`: its kernel is main(u64 memory), for one block of up to 32 threads, where
  * lane l owns the bytes from memory + l * PTXRANDOM_LANE_BYTES on. The text lives in `p`. */
 const char *ptxrandom_make(struct ptxrandom *p, uint32_t seed);
-/* What `lane` does to its bytes. */
+/* Applies the program of `lane` to the lane's bytes. */
 void ptxrandom_run(const struct ptxrandom *p, uint32_t lane,
                    unsigned char memory[PTXRANDOM_LANE_BYTES]);
 

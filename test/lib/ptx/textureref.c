@@ -76,7 +76,7 @@ static void channel(const struct dev_texture *t, const unsigned char *at, int k,
         *number = *number <= 0.04045 ? *number / 12.92 : pow((*number + 0.055) / 1.055, 2.4);
 }
 
-/* What an element of the border's colour holds: as an H200 answered. */
+/* The value of an element of the border's colour, as measured on an H200. */
 static uint32_t border_channel(const struct dev_texture *t, int k) {
     const float v = t->linear ? 0 : t->border[k];
     const uint32_t bytes = channel_bytes(t);
@@ -92,7 +92,7 @@ static uint32_t border_channel(const struct dev_texture *t, int k) {
         }
         return sign | below;
     }
-    if (!gives_numbers(t) || bytes == 4) return bits_of(v); /* its low bytes */
+    if (!gives_numbers(t) || bytes == 4) return bits_of(v); /* the low bytes of the number */
     const float most = (float)((1 << (8 * bytes - is_signed(t))) - 1);
     const float least = is_signed(t) ? -1 : 0, in = v < least ? least : v > 1 ? 1 : v;
     const volatile float product = fabsf(in) * most;

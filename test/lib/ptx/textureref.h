@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a texture fetch gives, written from the formulas of the CUDA C++ Programming Guide ("Texture
- * Fetching") without regard to speed; and random textures and places.
+ * The result of a texture fetch, computed from the formulas of the CUDA C++ Programming Guide
+ * ("Texture Fetching") without regard to speed; and random textures and places.
  */
 #ifndef TEST_LIB_TEXTUREREF_H
 #define TEST_LIB_TEXTUREREF_H
@@ -31,7 +31,7 @@ struct textureref_value {
 
 void textureref_fetch(const struct dev_texture *t, const struct textureref_place *p,
                       struct textureref_value out[4]);
-/* Of the four elements around, at level 0. */
+/* The four elements around the point, at level 0. */
 void textureref_gather(const struct dev_texture *t, const struct textureref_place *p, int component,
                        struct textureref_value out[4]);
 bool textureref_same(const struct textureref_value *want, uint32_t got);

@@ -55,10 +55,10 @@ static struct {
     uint32_t count, cap, forgotten;
     bool still, hold;
     uint16_t withheld, refused;
-    uint64_t limit; /* that the device keeps; 0: as it is asked */
+    uint64_t limit; /* limit that the device reports; 0: the requested one */
     int32_t refusal;
     char text[REFUSED_TEXT];
-    struct kept request; /* that waits for rig_answer */
+    struct kept request; /* record that waits for rig_answer */
     uint64_t posted;     /* host functions */
     uint32_t settled;    /* records before it are complete, and no host function */
     const struct rig_kernel *kernels;
@@ -234,7 +234,7 @@ static bool settled(const struct wire_record *rec) {
     return rec->seq <= atom_load_relaxed(WIRE_DONE(rig.com, rec->stream));
 }
 
-/* What the streams can do: all, but for what stands behind a host function that has not run. */
+/* Completes all operations of the streams, except those behind a host function that has not run. */
 static void advance(void) {
     bool stopped[RIG_STREAMS] = {false};
     uint64_t functions = 0;
@@ -272,7 +272,7 @@ static void keep(const unsigned char *data, uint32_t bytes) {
         reply(rec);
 }
 
-/* What a conditional node chooses when it is read: a loop has one turn. Records of bodies have no
+/* The choice of a conditional node when it is read: a loop runs once. Records of bodies have no
  * numbers, as no stream of the library's has them. */
 static void keep_body(struct graph *g, const struct wire_choice *c) {
     _Alignas(8) unsigned char next[RING_RECORD_MAX];

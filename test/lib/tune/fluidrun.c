@@ -43,7 +43,7 @@ void fluidrun_step(struct fluidrun *r, const struct salus_fluid_event *events, u
     note_resizing(r);
 }
 
-/* What happens to it next, if nothing else does. */
+/* The trial's next event, if no other comes first. */
 static int64_t next_ns(const struct fluidrun *r, const struct salus_fluid_trial *t) {
     return t->state == SALUS_FLUID_RESIZING ? settles_ns(r, t->id) : t->end_ns;
 }

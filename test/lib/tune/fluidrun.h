@@ -38,10 +38,10 @@ int64_t fluidrun_makespan(const struct salus_fluid_config *config,
                           const struct salus_fluid_event *trials, uint32_t count,
                           uint64_t *resizes);
 
-/* Of the latest plan; aborts where there is none such. */
+/* The entry of the latest plan; aborts if there is none. */
 const struct salus_fluid_trial *fluidrun_trial(const struct fluidrun *r, uint64_t id);
 
-/* One that joins: of group 1, without overheads unless they are filled in. */
+/* A trial that joins group 1, without overheads unless they are filled in. */
 struct salus_fluid_event fluidrun_join(uint64_t id, int64_t left_ns);
 
 #endif

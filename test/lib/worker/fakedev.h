@@ -22,7 +22,7 @@
 #include "daemon/device/device_textures.h"
 
 #define FAKEDEV_GRANULARITY (2ull << 20)
-#define FAKEDEV_TEXTURES 8u /* that a space can have, with numbers below it */
+#define FAKEDEV_TEXTURES 8u /* most textures of a space; their numbers are below it */
 #define FAKEDEV_BIG_BYTES 5000u
 #define FAKEDEV_INSTS_S 1000000000000ull /* the roofline that it reports */
 #define FAKEDEV_BYTES_S 500000000000ull
@@ -76,11 +76,11 @@ const char *fakedev_kernel(const struct dev *dev, uint32_t at);
 /* The level of the launch's queue when it was launched; that of the n-th busy queue now. */
 uint32_t fakedev_level(const struct dev *dev, uint32_t at);
 uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue);
-/* Its share of the multiprocessors; 0: all. */
+/* The share of the multiprocessors; 0: all. */
 uint32_t fakedev_head_share(const struct dev *dev, uint32_t busy_queue);
 /* With which it was made. */
 int fakedev_head_priority(const struct dev *dev, uint32_t busy_queue);
-/* It was told that its kernels stand still. */
+/* True while its kernels are paused. */
 bool fakedev_head_stands(const struct dev *dev, uint32_t busy_queue);
 /* The kernel with this token, which runs and is the latest of its queue, launches a graph: what
  * that gives; -ENOENT: there is no such kernel; -EPERM: it is part of no graph that could. And the

@@ -54,15 +54,15 @@ struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap);
 struct wirebench *wirebench_start_as(const struct worker_config *as);
 void wirebench_thread(struct wirebench *b);
 void wirebench_stop(struct wirebench *b);
-/* Turns the loop until nothing happens any more, and no errand is under way. */
+/* Runs the loop until nothing happens any more, and no background task is in flight. */
 void wirebench_run(struct wirebench *b);
 /* Runs, and says which tokens the fake device was given since the last call; static text. */
 const char *wirebench_launched(struct wirebench *b);
 /* The next message from the worker that is not a beat; false when there is none. */
 bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd);
 
-/* Of a job that says it needs nothing: it is admitted at once, in a lane of its own, and asks for
- * all that it uses. */
+/* Attaches a job with an empty reservation. It is admitted at once, in a lane of its own, and asks
+ * for all memory that it uses. */
 struct wireclient *wireclient_attach(struct wirebench *b);
 /* `group`: as the broker makes it of job->group. */
 struct wireclient *wireclient_attach_as(struct wirebench *b, const struct wire_job *job,
@@ -96,7 +96,7 @@ void wireclient_destroy_stream(struct wireclient *wc, uint32_t stream);
 uint64_t wireclient_file(struct wireclient *wc, uint32_t file, int fd, int result);
 /* The same, WIRE_KEEP: the other end of a segment's descriptor. */
 uint64_t wireclient_keep(struct wireclient *wc, uint32_t segment, int fd, int result);
-/* Where the ephemeral window begins: an offset for wireclient_mem. */
+/* Start of the ephemeral half of the window: an offset for wireclient_mem. */
 #define WIRECLIENT_EPHEMERAL (WIRECLIENT_ALLOC_BYTES / 2)
 /* MEM_BACK and its like, at an offset of the alloc window; with a ticket, or without. */
 uint64_t wireclient_mem(struct wireclient *wc, uint16_t op, uint64_t offset, uint64_t bytes);
