@@ -32,7 +32,7 @@ REPORT_S = 10
 
 
 def descriptors(pid):
-    """What a process has open, without what comes and goes with each look at it."""
+    """The open descriptors of a process, without those that reading them opens."""
     found = collections.Counter()
     folder = f"/proc/{pid}/fd"
     for fd in os.listdir(folder):
@@ -234,7 +234,7 @@ class Chaos:
         wait_for("the worker is ready", lambda: self.daemon.ctl_json("gpu", "list")["gpus"][0]["memory_bytes"] > 0)
 
     def look(self):
-        """What each of our daemons and its worker have open."""
+        """The open descriptors of each daemon and its worker."""
         found = []
         for d in self.daemons():
             both = [descriptors(d.process.pid), descriptors(wait_for("there is a worker", d.worker_pid))]

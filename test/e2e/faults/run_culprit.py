@@ -26,7 +26,7 @@ AFTER = re.compile(r"event=recovered .*after_ms=(\d+)")
 
 
 def solo():
-    """What each says alone."""
+    """The output of each program alone."""
     with Nested() as d:
         return {b: d.run([program(b[0]), b[1]]).stdout for b in BYSTANDERS}
 

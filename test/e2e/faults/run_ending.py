@@ -80,7 +80,7 @@ def test_broker_killed():
 
 
 def test_broker_told_to_end_and_started_again():
-    """What systemctl restart does."""
+    """The same as systemctl restart."""
     broker_ends(signal.SIGTERM)
 
 
@@ -179,7 +179,7 @@ def test_kernels_run_too_long_in_the_middle_of_everything():
 
 
 def test_job_refused():
-    """One that never fits, and one that does not fit in time."""
+    """A job that never fits, and a job that does not fit in time."""
     with Daemon("--device-memory", "1GiB") as d:
         jobs = start(d)
         all_end([Job(d, 1, SALUS_PERSISTENT="2GiB", SALUS_EPHEMERAL="0")], "never fits", NO_MEMORY)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end-to-end tests and the demo share: a private daemon, and jobs that run under it.
+"""Shared by the end-to-end tests and the demo: a private daemon, and jobs that run under it.
 
 Paths are those of a build directory; nothing outside it and a temporary run directory is touched.
 """
@@ -31,7 +31,7 @@ for _inherited in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_inherited) == signal.SIG_IGN:
         signal.signal(_inherited, signal.SIG_DFL)
 
-# What `salusctl run` has said is kept for the user who runs it, who is not the tests'.
+# `salusctl run` stores state of its user, and the tests must not use that.
 os.environ["XDG_STATE_HOME"] = "/nonexistent"
 # Memory that malloc gives out holds this byte, not zeros by chance: a field that nobody has set shows.
 os.environ.setdefault("MALLOC_PERTURB_", "165")
@@ -49,8 +49,8 @@ def program(name, variant="default-static"):
 
 
 def wait_for(what, condition, seconds=PATIENCE):
-    """Polls until condition() is true; the error says what never happened. It is looked at once more when
-    time is up: it may have been us who stood still."""
+    """Polls until condition() is true; the error says what never happened. The condition is checked
+    once more at the end, because this process itself may have been stopped."""
     end, over = time.monotonic() + seconds, False
     while not over:
         over = time.monotonic() >= end
@@ -80,7 +80,7 @@ NESTED = os.environ.get("SALUS_TEST_NESTED") == "1"
 ON_DRIVER = NESTED or os.environ.get("SALUS_DEVICE") == "cuda"
 BELOW = ("--sm-count", "--capability", "--device-threads", "--kernel-timeout")
 ABOVE = ["--device", "cuda", "--window-base", "0x600000000000", "--window-alloc-bytes", "1GiB",
-         "--window-module-bytes", "64MiB", "--completion", "words"]  # whatever a trial would find just then
+         "--window-module-bytes", "64MiB", "--completion", "words"]  # without a test at start-up
 # And every kernel that can be launched in parts, by as few blocks as there can be (daemon/device/subgrid).
 if os.environ.get("SALUS_TEST_SUBGRIDS") == "1":
     ABOVE += ["--subgrids", "yes", "--subgrid-waves", "0.1%"]
@@ -250,7 +250,7 @@ class Nested(Daemon):
 
 
 class Below(Soft):
-    """What has the GPU that a nested daemon's driver shows: its one job is that daemon's worker."""
+    """The daemon below, whose GPU a nested daemon's driver shows. Its one job is that daemon's worker."""
     UNKNOWN = "8GiB"
 
     def __init__(self, *options):
@@ -287,7 +287,7 @@ def launch_system_calls(daemon):
 
 
 def cuda_lib_dir():
-    """Where libcudart.so is, for programs built with -cudart shared."""
+    """The folder of libcudart.so, for programs built with -cudart shared."""
     toolkit = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc"), "--home"], text=True,
                              stdout=subprocess.PIPE).stdout.strip()
     for sub in ("lib64", "targets/x86_64-linux/lib", "lib"):
@@ -312,7 +312,7 @@ def run_tests(names):
     failed, skipped = [], 0
     for name, f in tests:
         begin = time.monotonic()
-        # Where it hangs is said, and the suite ends: nobody would look at what comes after.
+        # If the test hangs, its stack is printed and the suite ends.
         faulthandler.dump_traceback_later(TEST_LIMIT, exit=True)
         try:
             why = nested.why_not(name, not NESTED) if ON_DRIVER else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be asked of a daemon on the real driver, or cannot yet, on a GPU or nested: test -> why."""
+"""Tests that a daemon on the real driver cannot pass, or cannot yet, on a GPU or nested: test -> reason."""
 
 OF_THE_SOFTWARE_GPU = "a real GPU has one capability, and computes"
 NO_RECOVERY = "the driver ends its context, and who has a kernel under way then that is not done again fails, too"
@@ -51,7 +51,7 @@ TESTS = {
 }
 
 
-# Where the driver is NVIDIA's: as seen on an H200 (docs/results/2026-11-h200.md).
+# On NVIDIA's driver, as measured on an H200 (docs/results/2026-11-h200.md).
 ON_A_GPU = {
     "test_machine_code_only": "it runs machine code",
     "test_kernels_print_as_the_host_does": "its printf writes %zu, %jd, %td, %hhd and widths by '*' as they stand",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages of docs/ have people type, followed to the letter: for tests.
+"""Runs the commands of pages in docs/ to the letter, for tests.
 
-A block without a language is what one types or what is printed then. It is typed in a folder that looks like the tree
-once `make` was called, so that what it writes stays there; what it starts in the background ends with it (`kill %1`).
+A block without a language is commands or their output. The commands run in a folder that looks like
+the tree after `make`, so that their files stay there; their background processes end with them
+(`kill %1`).
 """
 import os
 import re
@@ -13,7 +14,7 @@ from harness import BUILD, PATIENCE, ROOT
 
 
 def section(name, title):
-    """Of docs/NAME.md."""
+    """The text of a section of docs/NAME.md."""
     with open(os.path.join(ROOT, "docs", name + ".md")) as f:
         found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", f.read(), re.M | re.S)
     if not found:
@@ -33,7 +34,7 @@ def lay_out(folder):
     os.symlink(os.path.abspath(BUILD), os.path.join(folder, "build"))
 
 
-# Of our tests, of make, and of who follows another page.
+# Variables of our tests, of make, and of pages that are being followed.
 OURS = re.compile("(SALUS_RUN_DIR|SALUS_LIB_DIR|SALUS_FLUID_LIBRARY|BUILD|MAKE.*|MFLAGS|PYTHONPATH|RAY_.*)$")
 
 
@@ -44,8 +45,9 @@ def environment(path, **more):
 
 
 def follow(script, folder, env, patience=PATIENCE):
-    """What it prints, once all has ended without an error; nothing that it started is left. Through files: what runs
-    in the background has our descriptors longer than the shell."""
+    """Returns the output when all commands have ended without an error; no process is left. The
+    output goes through files, because background processes hold our descriptors longer than the
+    shell."""
     with open(os.path.join(folder, "typed"), "w") as f:
         f.write(script + "\nkill %1\nwait\n")
     with open(os.path.join(folder, "printed"), "w+") as out, open(os.path.join(folder, "log"), "w+") as log:

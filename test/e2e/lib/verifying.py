@@ -12,11 +12,11 @@ SHOWN = 600  # characters of each file that says where a process hangs
 
 
 class Failed(Exception):
-    """What must not happen."""
+    """A failure of the test."""
 
 
 def where(pid):
-    """What the threads of a process are doing."""
+    """The state of the threads of a process."""
     text = ""
     for task in os.listdir(f"/proc/{pid}/task"):
         for part in ("comm", "status", "syscall", "wchan"):

@@ -53,7 +53,7 @@ def unpack(name):
 
 
 def fetch():
-    """Those that are missing; Skipped where they cannot be had."""
+    """Downloads the missing wheels; raises Skipped if that fails."""
     missing = {n: l for n, l in read().items() if not os.path.isdir(os.path.join(ROOT, n))}
     if not missing:
         return

@@ -36,7 +36,7 @@ RUNS = {
     "requests_busy": ["requests", "200"],
     "aimless": ["aimless", "4000"],
 }
-# What runs beside it, in the run that gives the sequence.
+# The program that runs beside it, in the run that gives the sequence.
 BESIDE = {"requests_busy": [["train", "10000000"], ["accumulate", "10000000", "1"]]}
 
 

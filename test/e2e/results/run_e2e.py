@@ -337,7 +337,7 @@ def test_kernels_print_as_the_host_does():
 
 
 def printed(name, rounds):
-    """What the program `printing` prints."""
+    """The output of the program `printing`."""
     lines = []
     for r in range(rounds):
         lines += [f"{name} {r} {i}" for i in range(3)] + ([f"{name} {r} host"] if r % 4 == 3 else [])
@@ -1104,7 +1104,7 @@ FIRST_LINE = "salusctl: not computed: kernels of this command take an estimated 
 
 
 def computed(steps):
-    """What the program prints where its kernels are computed."""
+    """The output of the program if its kernels are computed."""
     return f"device Salus software GPU\n{VARIABLES.replace('both 6', f'both {6 + 3 * steps}')}steps {steps} changed yes\n"
 
 

@@ -112,7 +112,7 @@ def checksums(output):
 
 
 def compare(got, want, what):
-    """What both printed is equal, and both printed something."""
+    """Both outputs are equal, and not empty."""
     both = got.keys() & want.keys()
     if not both:
         raise AssertionError(f"{what}: no checksum to compare: {got}, alone {want}")

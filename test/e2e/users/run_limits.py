@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What one user, or a slow reader of the log, may not do to the others.
+"""Limits on the harm that a user, or a slow reader of the log, can do to the others.
 
     test/e2e/users/run_limits.py [NAME-PART...]
 
@@ -26,9 +26,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import BUILD, PATIENCE, Daemon, Skipped, run_tests, tool, wait_for
 
 GARBAGE = b"this is no hello"
-MAGIC = 0x554c4153  # of proto/wire/wire.h, which also has the layouts
+MAGIC = 0x554c4153  # constants of proto/wire/wire.h, which also has the layouts
 HELLO = struct.Struct("<IHHQiI64s QQIIiIQQQQQ32s")
-USED = 144  # where wire_submission.used lies
+USED = 144  # offset of wire_submission.used
 ANSWER = struct.Struct("<II")
 QUESTION_MAGIC, QUESTION = 0x3f4c4153, struct.Struct("<IHHQ")
 VERIFIER = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "verifier.py"),

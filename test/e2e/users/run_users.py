@@ -51,7 +51,7 @@ class Shared(Daemon):
         return p
 
     def secret(self, uid, rounds=ROUNDS, theirs=None, **env):
-        """One that holds what it has until `done` or killed."""
+        """A job that holds its memory until `done` or killed."""
         other = theirs or SECRETS[ALICE if uid == BOB else BOB]
         return self.job(uid, program("secret"), SECRETS[uid], other, str(rounds), str(MIBS), **env)
 
@@ -287,7 +287,7 @@ def test_nvml_shows_a_user_his_own():
             p = d.job(uid, reader)
             out, err = p.communicate("", timeout=PATIENCE)
             require(p.returncode == 0, f"user {uid}: exit {p.returncode}: {out}{err}")
-            want = f"used={granted} busy="  # what a new job could not have
+            want = f"used={granted} busy="  # memory that a new job could not have
             require(want in out, f"user {uid}: {out}, expected {want}")
             want = f"processes={jobs[uid].pid}:{used[uid]}\n" if uid else "processes=\n"
             require(out.endswith(want), f"user {uid}: {out}, expected {want}")
