@@ -128,7 +128,7 @@ def test_bad_input():
 
 
 def test_the_tutorial():
-    """docs/tuning.md, from an empty environment to a search."""
+    """docs/ray.md, from an empty environment to a search."""
     with tempfile.TemporaryDirectory(prefix="st-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         out, watch = tutorial.follow(folder)
         equal(re.fullmatch(r"\{'seed': (\d|1[01])\}", out.strip().splitlines()[-1]) is not None, True, f"a configuration at its end:\n{out}")

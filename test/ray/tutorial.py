@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial of docs/tuning.md, followed to the letter: its commands, its program, and `job list` beside it as it says.
+"""The tutorial of docs/ray.md, followed to the letter: its commands, its program, and `job list` beside it as it says.
 
 Folders of /tmp are others, and so is the one for results; pip finds that Ray is there already, which run.py installed.
 """

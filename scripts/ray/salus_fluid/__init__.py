@@ -4,7 +4,7 @@
     from salus_fluid import fluid
     tuner = tune.Tuner(train, tune_config=tune.TuneConfig(scheduler=fluid(ASHAScheduler(...)), ...))
 
-docs/tuning.md says how. In a trial, gpus() are the numbers of its GPUs, and start(argv, gpu) starts a program
+docs/ray.md says how. In a trial, gpus() are the numbers of its GPUs, and start(argv, gpu) starts a program
 that is to run on one of them, and ends with the trial."""
 from .seat import environment, gpus, start
 
