@@ -4,7 +4,7 @@
  */
 #include "daemon/policy/policies_help.h"
 
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/policy/policies.h"
 
 static void policies_of(enum policies_grain grain, FILE *out) {
@@ -16,11 +16,11 @@ static void policies_of(enum policies_grain grain, FILE *out) {
 }
 
 void policies_help(FILE *out) {
-    const struct knob *k;
+    const struct parameter *k;
     for (int grain = 0; grain < POLICIES_GRAINS; grain++)
         policies_of((enum policies_grain)grain, out);
-    fputs("Their knobs, with what they are where nothing is said:\n", out);
-    for (int i = 0; (k = knobs_at(i)); i++) {
+    fputs("Their parameters, with what they are where nothing is said:\n", out);
+    for (int i = 0; (k = parameters_at(i)); i++) {
         char left[64];
         snprintf(left, sizeof(left), "%s=%s", k->name, k->preset);
         fprintf(out, "    %-20s %s%s%s\n", left, k->policy, *k->policy ? ": " : "", k->sentence);

@@ -14,7 +14,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/device/device_recovery.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/worker/crash.h"
 #include "daemon/worker/fixed.h"
 #include "daemon/worker/front/launchlog.h"
@@ -95,7 +95,7 @@ static const char usage[] =
     "                 [--set FIELD=NUMBER]... [--crash-events FILE] [--memory-fd N]\n"
     "                 [--kept-fd N] [--keep 0|1] [--savepoint-ns NS] [--subgrids 0|1]\n"
     "                 [--subgrid-waves THOUSANDTHS] [--deterministic 0|1]\n"
-    "Started by salusd. 0 means the default; FIELD is a knob of daemon/policy/policies.def.\n";
+    "Started by salusd. 0 means the default; FIELD is a parameter of daemon/policy/policies.def.\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *out) {
     char *end;
@@ -126,12 +126,12 @@ static bool take_set(const char *pair, struct policy_config *c) {
     const char *equals = strchr(pair, '=');
     char *end = NULL;
     int64_t value = equals ? strtoll(equals + 1, &end, 10) : 0;
-    const struct knob *k = NULL;
+    const struct parameter *k = NULL;
     if (end && end != equals + 1 && !*end) {
         snprintf(field, sizeof(field), "%.*s", (int)(equals - pair), pair);
-        k = knobs_find_field(field);
+        k = parameters_find_field(field);
     }
-    if (k && knobs_put(c, k, value)) return true;
+    if (k && parameters_put(c, k, value)) return true;
     fprintf(stderr, "salus-gpu: --set: not a field and a number: %s\n", pair);
     return false;
 }
@@ -205,7 +205,7 @@ int main(int argc, char **argv) {
     char why[256] = "no such device";
     int id, err = -ENODEV;
 
-    knobs_clear(&config.policy);
+    parameters_clear(&config.policy);
     while ((id = getopt_long(argc, argv, "", options, NULL)) != -1)
         if (!take_option(id, optarg, &config, &device)) break;
     if (id != -1 || optind != argc || config.broker_fd < 0) {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/sched/core/life.h"
 #include "daemon/sched/core/step.h"
 #include "test/lib/sched/schedtrace.h"
@@ -16,7 +16,7 @@ static struct sched *make(uint64_t depth) {
     struct sched_config config = {.capacity_bytes = 100, .chunk_bytes = 1};
     struct sched *s;
     char why[160] = "";
-    knobs_clear(&config.policy);
+    parameters_clear(&config.policy);
     snprintf(config.policy.lane, POLICY_NAME_BYTES, "pack");
     snprintf(config.policy.kernel, POLICY_NAME_BYTES, "shares");
     config.policy.shares_depth = depth;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 
 static const struct ctl_verb_info verbs[] = {
 #define CTL_VERB(name, text, usage, record, args, sentence) \
@@ -98,7 +98,7 @@ const struct ctl_arg_info *ctl_arg_info(enum ctl_arg arg) {
 }
 
 bool ctl_verb_takes(enum ctl_verb verb, enum ctl_arg arg) {
-    const char *name = knobs_find_field(args[arg].name) ? "knobs" : args[arg].name;
+    const char *name = parameters_find_field(args[arg].name) ? "parameters" : args[arg].name;
     size_t n = strlen(name);
 
     for (const char *p = verbs[verb].args; *p; p += strcspn(p, " "), p += strspn(p, " "))

@@ -9,37 +9,37 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/policy/policies.h"
 
 void policy_choice_read(struct policy_config *out, const struct config *c) {
-    const struct knob *k;
+    const struct parameter *k;
 
-    knobs_clear(out);
+    parameters_clear(out);
     snprintf(out->lane, sizeof(out->lane), "%.15s", c->lane_policy);
     snprintf(out->kernel, sizeof(out->kernel), "%.15s", c->kernel_policy);
     snprintf(out->control, sizeof(out->control), "%.15s", c->control_policy);
-    for (int i = 0; (k = knobs_at(i)); i++) {
+    for (int i = 0; (k = parameters_at(i)); i++) {
         char text[CONFIG_TEXT_BYTES];
         int64_t value;
 
         config_show(c, config_find(k->option, strlen(k->option)), text, sizeof(text));
-        if (knobs_parse(k, text, &value) == 0) knobs_put(out, k, value);
+        if (parameters_parse(k, text, &value) == 0) parameters_put(out, k, value);
     }
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */
 
-static void show_knob(const struct ctl_field *f, const struct policy_config *policy,
-                      struct ctl_policy_config *out) {
-    const struct knob *k = knobs_find_field(f->name);
+static void show_parameter(const struct ctl_field *f, const struct policy_config *policy,
+                           struct ctl_policy_config *out) {
+    const struct parameter *k = parameters_find_field(f->name);
     void *at = (char *)out + f->offset;
     int64_t value;
 
     if (!k) return;
-    value = knobs_get(policy, k);
+    value = parameters_get(policy, k);
     if (f->kind == CTL_KIND_TEXT)
-        knobs_print(k, value, at, CTL_TEXT_BYTES);
+        parameters_print(k, value, at, CTL_TEXT_BYTES);
     else
         memcpy(at, &value, sizeof(value));
 }
@@ -54,7 +54,7 @@ void policy_choice_show(const struct policy_config *policy, uint64_t sm_threshol
     snprintf(out->kernel, sizeof(out->kernel), "%.*s", POLICY_NAME_BYTES, policy->kernel);
     snprintf(out->control, sizeof(out->control), "%.*s", POLICY_NAME_BYTES, policy->control);
     for (int i = 0; i < count; i++)
-        show_knob(&fields[i], policy, out);
+        show_parameter(&fields[i], policy, out);
     out->sm_threshold_now = sm_threshold;
 }
 
@@ -72,17 +72,17 @@ static int take_policy(char out[POLICY_NAME_BYTES], enum policies_grain grain, c
 }
 
 /* Applies the argument, if it is given and is a parameter's. */
-static int take_knob(struct policy_config *c, const struct ctl_request *r, enum ctl_arg arg,
-                     char *why) {
+static int take_parameter(struct policy_config *c, const struct ctl_request *r, enum ctl_arg arg,
+                          char *why) {
     const struct ctl_arg_info *a = ctl_arg_info(arg);
-    const struct knob *k = ctl_msg_given(r, arg) ? knobs_find_field(a->name) : NULL;
+    const struct parameter *k = ctl_msg_given(r, arg) ? parameters_find_field(a->name) : NULL;
     int64_t value;
     int err;
 
     if (!k) return 0;
     memcpy(&value, (const char *)&r->args + a->offset, sizeof(value));
-    err = knobs_check(k, value, why, POLICY_CHOICE_WHY_BYTES);
-    if (err == 0) knobs_put(c, k, value);
+    err = parameters_check(k, value, why, POLICY_CHOICE_WHY_BYTES);
+    if (err == 0) parameters_put(c, k, value);
     return err;
 }
 
@@ -96,7 +96,7 @@ int policy_choice_change(struct policy_config *policy, const struct ctl_request 
     if (err == 0 && ctl_msg_given(r, CTL_A_control))
         err = take_policy(c.control, POLICIES_CONTROL, r->args.control, why);
     for (enum ctl_arg arg = 0; err == 0 && arg < CTL_A_COUNT; arg++)
-        err = take_knob(&c, r, arg, why);
+        err = take_parameter(&c, r, arg, why);
     if (err < 0) return err;
     *policy = c;
     return 0;

@@ -9,15 +9,15 @@
 
 #include "daemon/broker/config/policy_choice.h"
 #include "daemon/broker/worker/board.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/policy/policies.h"
 
 /* Prints "by_class by_size": parameters of policy.set that only this policy uses. */
-static void put_knobs(char *out, size_t cap, const struct policies_entry *p) {
-    const struct knob *k;
+static void put_parameters(char *out, size_t cap, const struct policies_entry *p) {
+    const struct parameter *k;
     size_t n = 0;
 
-    for (int i = 0; (k = knobs_at(i)); i++)
+    for (int i = 0; (k = parameters_at(i)); i++)
         if (strcmp(k->policy, p->name) == 0 && n < cap)
             n += (size_t)snprintf(out + n, cap - n, "%s%s", n ? " " : "", k->name);
 }
@@ -44,7 +44,7 @@ int verb_policy_list(struct asking *q) {
         snprintf(r.kind, sizeof(r.kind), "%s", policies_grain_name(p->grain));
         snprintf(r.name, sizeof(r.name), "%s", p->name);
         snprintf(r.sentence, sizeof(r.sentence), "%s", p->sentence);
-        put_knobs(r.knobs, sizeof(r.knobs), p);
+        put_parameters(r.parameters, sizeof(r.parameters), p);
         r.chosen = strcmp(chosen_of(policy, p->grain), p->name) == 0;
         ctl_msg_add(q->out, CTL_RECORD_POLICY, &r);
     }

@@ -11,7 +11,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "proto/wire/job.h"
 
 struct change {
@@ -102,7 +102,7 @@ void changes_started(struct changes *all) {
 }
 
 void changes_ready(struct changes *all) {
-    if (!worker_ready(all->worker) || knobs_same(&all->told, &all->policy)) return;
+    if (!worker_ready(all->worker) || parameters_same(&all->told, &all->policy)) return;
     if (changes_policy(all, &all->policy, NULL) < 0)
         log_error("policy", "event=not-told why=memory");
 }
@@ -113,7 +113,7 @@ static void take_back(struct changes *all, const struct change *c) {
     struct attachment *a = c->job_id ? attachments_find(all->attachments, c->job_id) : NULL;
 
     if (a && memcmp(&a->job.spec, &c->job, sizeof(c->job)) == 0) a->job.spec = c->job_before;
-    if (c->job_id == 0 && knobs_same(&all->policy, &c->policy))
+    if (c->job_id == 0 && parameters_same(&all->policy, &c->policy))
         all->policy = all->told = c->policy_before;
 }
 

@@ -3,7 +3,7 @@
 
 #include "daemon/broker/config/config_gpus.h"
 #include "daemon/broker/config/policy_choice.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 
 void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
               struct kernel_stores *stores) {
@@ -27,7 +27,7 @@ void gpu_configure(struct gpu *g, const struct config *config) {
     policy_choice_read(&before, &g->config);
     config_gpus_apply(config, g->number, &g->config);
     policy_choice_read(&after, &g->config);
-    if (!knobs_same(&before, &after)) changes_configure(&g->changes, &after);
+    if (!parameters_same(&before, &after)) changes_configure(&g->changes, &after);
 }
 
 void gpu_opened(struct gpu *g, const struct wire_device *device) {

@@ -17,7 +17,7 @@
 #include "common/hostmem.h"
 #include "common/text/word_list.h"
 #include "daemon/broker/worker/worker_path.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "proto/control/run_dir.h"
 #include "proto/cuda/capability.h"
 
@@ -27,7 +27,7 @@
 #define STDIO_FIRST 6 /* the fixed descriptors */
 #define NUMBER_BYTES 64
 #define PART_MOST (16ull << 30) /* largest part of a software GPU without a configured size */
-#define ARGS_MAX (64 + 2 * KNOBS)
+#define ARGS_MAX (64 + 2 * PARAMETERS)
 
 /* The command line, and the texts of its numbers. */
 struct command {
@@ -66,13 +66,13 @@ static void add_set(struct command *c, const char *field, int64_t value) {
 }
 
 static void add_policy(struct command *c, const struct policy_config *policy) {
-    const struct knob *k;
+    const struct parameter *k;
 
     add_text(c, "--lane-policy", policy->lane);
     add_text(c, "--kernel-policy", policy->kernel);
     add_text(c, "--control-policy", policy->control);
-    for (int i = 0; (k = knobs_at(i)); i++)
-        add_set(c, k->field, knobs_get(policy, k));
+    for (int i = 0; (k = parameters_at(i)); i++)
+        add_set(c, k->field, parameters_get(policy, k));
 }
 
 /* Several software GPUs share the memory that one would take: half of the machine's. */

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/sched/control/controller.h"
 #include "daemon/sched/policy/lane_policy.h"
 #include "daemon/sched/policy/policy.h"
@@ -18,7 +18,7 @@ static int refuse(char *why, size_t why_bytes, const char *what, const char *nam
 }
 
 static void fill(struct policy_config *c, const struct config_named *n) {
-    knobs_fill(c);
+    parameters_fill(c);
     snprintf(c->lane, sizeof(c->lane), "%s", n->lane->name);
     snprintf(c->kernel, sizeof(c->kernel), "%s", n->kernel->name);
     snprintf(c->control, sizeof(c->control), "%s", n->control->name);
@@ -28,7 +28,7 @@ static void fill(struct policy_config *c, const struct config_named *n) {
 
 int config_resolve(const struct policy_config *in, struct policy_config *out,
                    struct config_named *named, char *why, size_t why_bytes) {
-    int err = knobs_check_all(in, why, why_bytes);
+    int err = parameters_check_all(in, why, why_bytes);
     if (err) return err;
     *out = *in;
     *named = (struct config_named){lane_policy_find(in->lane[0] ? in->lane : "fair"),

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/text/scan.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/sched/core/view.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -122,12 +122,12 @@ static void add_policy(struct notation_out *o, const struct policy_config *c) {
     if (c->kernel[0]) comma = ",";
     if (c->control[0]) add(o, "%scontrol=%.*s", comma, POLICY_NAME_BYTES - 1, c->control);
     if (c->control[0]) comma = ",";
-    const struct knob *k;
-    for (int i = 0; (k = knobs_at(i)); i++) {
-        int64_t value = knobs_get(c, k);
-        if (value == knobs_unset(k)) continue;
+    const struct parameter *k;
+    for (int i = 0; (k = parameters_at(i)); i++) {
+        int64_t value = parameters_get(c, k);
+        if (value == parameters_unset(k)) continue;
         add(o, "%s%s=", comma, k->field);
-        add(o, knobs_unset(k) < 0 ? "%" PRId64 : "%" PRIu64, value);
+        add(o, parameters_unset(k) < 0 ? "%" PRId64 : "%" PRIu64, value);
         comma = ",";
     }
     add(o, ")");
@@ -356,19 +356,19 @@ static void take_key(struct scan *in, struct policy_config *c) {
         take_name(in, c->control);
         return;
     }
-    const struct knob *k;
-    for (int i = 0; (k = knobs_at(i)); i++) {
+    const struct parameter *k;
+    for (int i = 0; (k = parameters_at(i)); i++) {
         if (!is_named(in, k->field)) continue;
-        bool minus = knobs_unset(k) < 0 && scan_char(in, '-');
-        int64_t value = (int64_t)scan_number(in, knobs_unset(k) < 0 ? INT64_MAX : UINT64_MAX);
-        if (!knobs_put(c, k, minus ? -value : value)) in->at = NULL;
+        bool minus = parameters_unset(k) < 0 && scan_char(in, '-');
+        int64_t value = (int64_t)scan_number(in, parameters_unset(k) < 0 ? INT64_MAX : UINT64_MAX);
+        if (!parameters_put(c, k, minus ? -value : value)) in->at = NULL;
         return;
     }
     in->at = NULL;
 }
 
 static void take_policy(struct scan *in, struct policy_config *c) {
-    knobs_clear(c);
+    parameters_clear(c);
     bool more = !scan_char(in, ')');
     while (in->at && more) {
         take_key(in, c);

@@ -46,7 +46,7 @@
 
 #include <stddef.h>
 
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/sched/sched.h"
 
 #define NOTATION_HEAD "salus-events 1\n"
@@ -54,7 +54,7 @@
 #define NOTATION_END "end\n"
 /* Longest text of an event or action, with its terminator: a policy configuration with every
  * parameter set. */
-#define NOTATION_BYTES (192 + KNOBS * 48)
+#define NOTATION_BYTES (192 + PARAMETERS * 48)
 
 /* These write at most NOTATION_BYTES and allocate nothing. They return the length. */
 size_t notation_event(char *out, const struct sched_event *e);

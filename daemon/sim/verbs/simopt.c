@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/text/args.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/policy/policies.h"
 #include "daemon/sim/base/quantity.h"
 
@@ -23,7 +23,7 @@ void simopt_init(struct simopt *o) {
         .generate = {.seed = 1,
                      .orion = {.until_ns = 60000000000, .launch_ns = 5000, .dispatch_ns = 5000}},
         .window_ns = 1000000000};
-    knobs_clear(&o->policy);
+    parameters_clear(&o->policy);
 }
 
 void simopt_finish(struct simopt *o) {
@@ -63,24 +63,25 @@ static bool take_part(FILE *err, const char *option, char *text, uint64_t *milli
 
 /* Also accepts 0 and 1 for no and yes, thousandths, and decimal times. The scheduler checks the
  * bounds. */
-static bool take_knob(struct policy_config *c, const struct knob *k, char *value, FILE *err) {
+static bool take_parameter(struct policy_config *c, const struct parameter *k, char *value,
+                           FILE *err) {
     uint64_t n = 0;
     bool taken = true;
     switch (k->type) {
-    case KNOBS_TIME:
+    case PARAMETERS_TIME:
         taken = take_number(err, k->name, QUANTITY_TIME, value, QUANTITY_MAX, &n);
         break;
-    case KNOBS_COUNT:
+    case PARAMETERS_COUNT:
         taken = take_number(err, k->name, QUANTITY_COUNT, value, UINT32_MAX, &n);
         break;
-    case KNOBS_PART: taken = take_part(err, k->name, value, &n); break;
-    case KNOBS_SWITCH:
-    case KNOBS_AUTO:
-        if (knobs_parse(k, value, (int64_t *)&n))
+    case PARAMETERS_PART: taken = take_part(err, k->name, value, &n); break;
+    case PARAMETERS_SWITCH:
+    case PARAMETERS_AUTO:
+        if (parameters_parse(k, value, (int64_t *)&n))
             taken = take_number(err, k->name, QUANTITY_COUNT, value, 1, &n);
         break;
     }
-    if (taken) knobs_put(c, k, (int64_t)n);
+    if (taken) parameters_put(c, k, (int64_t)n);
     return taken;
 }
 
@@ -94,8 +95,8 @@ static bool take_set(struct simopt *o, char *pair, FILE *err) {
             snprintf(names[grain], POLICY_NAME_BYTES, "%s", value);
             return true;
         }
-    const struct knob *k = knobs_find(pair);
-    return k ? take_knob(&o->policy, k, value, err)
+    const struct parameter *k = parameters_find(pair);
+    return k ? take_parameter(&o->policy, k, value, err)
              : refuse(err, "--set: there is no key '%s'", pair);
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "proto/control/ctl_msg.h"
 
 static char why[CTL_MSG_WHY_BYTES];
@@ -171,7 +171,7 @@ Test(ctl_msg, the_table_of_verbs_names_arguments_that_are_there) {
 
         for (const char *p = args; *p; p++)
             words += *p == ' ';
-        if (strstr(args, "knobs")) words += KNOBS - 1;
+        if (strstr(args, "parameters")) words += PARAMETERS - 1;
         for (int a = 0; a < CTL_A_COUNT; a++)
             taken += ctl_verb_takes(v, a);
         cr_assert_eq(words, taken, "%s", ctl_verb_info(v)->text);

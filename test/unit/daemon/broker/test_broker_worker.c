@@ -15,7 +15,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/broker/server_parts.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"
 
@@ -439,7 +439,7 @@ Test(broker_worker, the_configuration_is_its_command_line) {
         "--set preempt_ns=0 --set priorities=-1 --set by_class=1 ";
     char end[160];
     const char *text;
-    int knobs = 0;
+    int parameters = 0;
 
     rig.config.device_memory = 12345;
     strcpy(rig.config.lane_policy, "srtf");
@@ -456,8 +456,8 @@ Test(broker_worker, the_configuration_is_its_command_line) {
     cr_assert_eq(strncmp(text, begin, strlen(begin)), 0, "%s", text);
     cr_assert_str_eq(strstr(text, "--crash-events"), end);
     for (const char *p = text; (p = strstr(p, " --set ")); p++)
-        knobs++;
-    cr_assert_eq(knobs, KNOBS, "each has its own: %s", text);
+        parameters++;
+    cr_assert_eq(parameters, PARAMETERS, "each has its own: %s", text);
 }
 
 Test(broker_worker, what_the_policy_decides_is_left_to_it) {

@@ -14,7 +14,7 @@
 
 #include "common/atomics.h"
 #include "common/fdutil.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/policy/policies.h"
 #include "daemon/sched/sched.h"
 #include "test/lib/broker/broker_rig.h"
@@ -74,7 +74,7 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
     cr_assert_eq(lines_out(), 1 + policies);
     CTL("policy", "list", "--json");
     expect_lines(
-        "\"knobs\":\t\"by_class by_size add_sizes sm_threshold dur_threshold train_limit\"");
+        "\"parameters\":\t\"by_class by_size add_sizes sm_threshold dur_threshold train_limit\"");
     CTL("policy", "set", "--lane", "srtf", "exclusive=yes", "lease=2s", "max_lanes=4",
         "--kernel=orion", "--control=gpucolo", "dur_threshold=3.5%", "by_size=no", "preempt=1ms");
     expect_lines("lane:             srtf\n"
@@ -96,7 +96,7 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
     expect_lines("by_size:          no\n");
     expect_lines("dur_threshold:    3.5%\n");
     expect_lines("sm_threshold_now: 0\n");
-    cr_assert_eq(lines_out(), 4 + KNOBS + 2);
+    cr_assert_eq(lines_out(), 4 + PARAMETERS + 2);
     cr_assert_eq(rig.worker.last_set.policy.dur_threshold, 35);
     cr_assert_str_eq(rig.worker.last_set.policy.lane, "srtf");
     cr_assert_eq(rig.worker.last_set.policy.lease_ns, 2000000000);

@@ -984,7 +984,7 @@ Test(turn, of_several_configurations_in_a_step_the_last_valid_one_counts) {
     sched_destroy(s);
 }
 
-Test(turn, a_knob_out_of_range_is_refused_with_a_reason) {
+Test(turn, a_parameter_out_of_range_is_refused_with_a_reason) {
     static const struct {
         struct policy_config policy;
         const char *why;

@@ -17,7 +17,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/worker/link/kept.h"
 #include "daemon/worker/worker.h"
 
@@ -152,7 +152,7 @@ static struct worker *create(bool keep, int kept_fd, int broker_fd) {
     log_init("none");
     ops = dev_soft;
     ops.open = open_seen;
-    knobs_clear(&config.policy);
+    parameters_clear(&config.policy);
     cr_assert_eq(worker_create(&w, &config, why, sizeof(why)), 0, "%s", why);
     return w;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every knob of daemon/policy/policies.def on its whole way: configuration, message to the worker,
- * scheduler, notation, request and answer of the control protocol, command lines; at its bounds,
- * and one beyond them.
+ * Every parameter of daemon/policy/policies.def on its whole way: configuration, message to the
+ * worker, scheduler, notation, request and answer of the control protocol, command lines; at its
+ * bounds, and one beyond them.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "daemon/broker/config/policy_choice.h"
 #include "daemon/ctl/cli/keys.h"
-#include "daemon/policy/knobs.h"
+#include "daemon/policy/parameters.h"
 #include "daemon/policy/policies.h"
 #include "daemon/sched/control/controller.h"
 #include "daemon/sched/core/config.h"
@@ -26,7 +26,7 @@ static char why[CONFIG_WHY_BYTES];
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-Test(knobs, the_policies_that_are_shown_are_those_that_are_there) {
+Test(parameters, the_policies_that_are_shown_are_those_that_are_there) {
     const struct policies_entry *p;
     uint32_t lanes = 0, kernels = 0, controls = 0;
 
@@ -45,10 +45,10 @@ Test(knobs, the_policies_that_are_shown_are_those_that_are_there) {
     cr_expect_null(controller_at(controls));
 }
 
-Test(knobs, a_knob_of_a_policy_names_one_that_there_is) {
-    const struct knob *k;
+Test(parameters, a_parameter_of_a_policy_names_one_that_there_is) {
+    const struct parameter *k;
 
-    for (int i = 0; (k = knobs_at(i)); i++)
+    for (int i = 0; (k = parameters_at(i)); i++)
         if (*k->policy)
             cr_expect(policies_find(POLICIES_KERNEL, k->policy) ||
                           policies_find(POLICIES_LANE, k->policy) ||
@@ -56,18 +56,18 @@ Test(knobs, a_knob_of_a_policy_names_one_that_there_is) {
                       "%s", k->name);
 }
 
-Test(knobs, presets_are_within_bounds_and_what_they_say) {
+Test(parameters, presets_are_within_bounds_and_what_they_say) {
     struct policy_config c;
-    const struct knob *k;
+    const struct parameter *k;
 
-    knobs_clear(&c);
-    knobs_fill(&c);
-    for (int i = 0; (k = knobs_at(i)); i++) {
-        char text[KNOBS_TEXT_BYTES];
+    parameters_clear(&c);
+    parameters_fill(&c);
+    for (int i = 0; (k = parameters_at(i)); i++) {
+        char text[PARAMETERS_TEXT_BYTES];
 
-        knobs_print(k, knobs_get(&c, k), text, sizeof(text));
+        parameters_print(k, parameters_get(&c, k), text, sizeof(text));
         cr_expect_str_eq(text, k->preset, "%s", k->name);
-        cr_expect_eq(knobs_check(k, knobs_get(&c, k), why, sizeof(why)), 0, "%s", why);
+        cr_expect_eq(parameters_check(k, parameters_get(&c, k), why, sizeof(why)), 0, "%s", why);
     }
     cr_expect_eq(c.overtakes, 16);
     cr_expect_eq(c.lease_ns, 1000000000);
@@ -76,27 +76,28 @@ Test(knobs, presets_are_within_bounds_and_what_they_say) {
     cr_expect_eq(c.by_class, 1);
 }
 
-Test(knobs, configurations_that_differ_in_one_knob_are_not_the_same) {
+Test(parameters, configurations_that_differ_in_one_parameter_are_not_the_same) {
     struct policy_config a, b;
-    const struct knob *k;
+    const struct parameter *k;
 
-    for (int i = 0; (k = knobs_at(i)); i++) {
-        knobs_clear(&a);
-        knobs_clear(&b);
-        cr_expect(knobs_same(&a, &b));
-        cr_expect(knobs_put(&b, k, k->most ? k->most : 1), "%s: no room for its most", k->name);
-        cr_expect_not(knobs_same(&a, &b), "%s", k->name);
+    for (int i = 0; (k = parameters_at(i)); i++) {
+        parameters_clear(&a);
+        parameters_clear(&b);
+        cr_expect(parameters_same(&a, &b));
+        cr_expect(parameters_put(&b, k, k->most ? k->most : 1), "%s: no room for its most",
+                  k->name);
+        cr_expect_not(parameters_same(&a, &b), "%s", k->name);
     }
-    knobs_clear(&a);
+    parameters_clear(&a);
     b = a;
     snprintf(b.kernel, sizeof(b.kernel), "orion");
-    cr_expect_not(knobs_same(&a, &b));
+    cr_expect_not(parameters_same(&a, &b));
     b = a;
     snprintf(b.control, sizeof(b.control), "gpucolo");
-    cr_expect_not(knobs_same(&a, &b));
+    cr_expect_not(parameters_same(&a, &b));
 }
 
-Test(knobs, a_number_without_room_is_no_configuration) {
+Test(parameters, a_number_without_room_is_no_configuration) {
     struct policy_config c;
 
     cr_expect_eq(notation_read_policy("policy(max_lanes=4294967295)", &c), 0);
@@ -104,9 +105,10 @@ Test(knobs, a_number_without_room_is_no_configuration) {
     cr_expect_eq(notation_read_policy("policy(exclusive=4294967296)", &c), -EINVAL);
 }
 
-/* ---- each knob, all the way ------------------------------------------------------------------ */
+/* ---- each parameter, all the way
+ * ------------------------------------------------------------------ */
 
-static enum ctl_arg arg_of(const struct knob *k) {
+static enum ctl_arg arg_of(const struct parameter *k) {
     enum ctl_arg arg = 0;
 
     while (arg < CTL_A_COUNT && strcmp(ctl_arg_info(arg)->name, k->field) != 0)
@@ -117,7 +119,7 @@ static enum ctl_arg arg_of(const struct knob *k) {
 }
 
 /* What an option with this text makes of a configuration in which nothing else is said. */
-static int configured(const struct knob *k, const char *text, struct policy_config *out) {
+static int configured(const struct parameter *k, const char *text, struct policy_config *out) {
     struct config config;
     int err;
 
@@ -128,7 +130,7 @@ static int configured(const struct knob *k, const char *text, struct policy_conf
 }
 
 /* A request for it, as bytes and back. */
-static int requested(const struct knob *k, int64_t value, struct policy_config *out) {
+static int requested(const struct parameter *k, int64_t value, struct policy_config *out) {
     struct ctl_request r = {.verb = CTL_V_policy_set}, back;
     enum ctl_error error;
     char bytes[4096];
@@ -140,9 +142,9 @@ static int requested(const struct knob *k, int64_t value, struct policy_config *
     return policy_choice_change(out, &back, why);
 }
 
-static void expect_shown(const struct knob *k, const struct policy_config *c, int64_t value) {
+static void expect_shown(const struct parameter *k, const struct policy_config *c, int64_t value) {
     struct ctl_policy_config shown;
-    char text[KNOBS_TEXT_BYTES];
+    char text[PARAMETERS_TEXT_BYTES];
     int count;
     const struct ctl_field *f = ctl_fields(CTL_RECORD_POLICY_CONFIG, &count);
 
@@ -150,7 +152,7 @@ static void expect_shown(const struct knob *k, const struct policy_config *c, in
     while (count && strcmp(f->name, k->field) != 0)
         f++, count--;
     cr_assert(count, "policy.show has no field %s", k->field);
-    knobs_print(k, value, text, sizeof(text));
+    parameters_print(k, value, text, sizeof(text));
     if (f->kind == CTL_KIND_TEXT)
         cr_expect_str_eq(ctl_field_text(&shown, f), text, "%s", k->name);
     else
@@ -163,65 +165,66 @@ static void expect_recorded(const struct policy_config *c) {
 
     cr_expect_lt(notation_event(text, &e), NOTATION_BYTES - 1);
     cr_assert_eq(notation_read_event(text, &back), 0, "%s", text);
-    cr_expect(knobs_same(&back.policy, c), "%s", text);
+    cr_expect(parameters_same(&back.policy, c), "%s", text);
 }
 
-static void expect_in_effect(const struct knob *k, const struct policy_config *c, int64_t value) {
+static void expect_in_effect(const struct parameter *k, const struct policy_config *c,
+                             int64_t value) {
     struct sched_config config = {.policy = *c};
     struct sched *s;
 
     cr_assert_eq(sched_create(&s, &config, why, sizeof(why)), 0, "%s", why);
     if (value >= 0)
-        cr_expect_eq(knobs_get(sched_policy_config(s), k), value, "%s", k->name);
+        cr_expect_eq(parameters_get(sched_policy_config(s), k), value, "%s", k->name);
     else
-        cr_expect_geq(knobs_get(sched_policy_config(s), k), 0, "%s: auto stayed", k->name);
+        cr_expect_geq(parameters_get(sched_policy_config(s), k), 0, "%s: auto stayed", k->name);
     sched_destroy(s);
 }
 
-static void expect_keys(const struct knob *k, int64_t value) {
+static void expect_keys(const struct parameter *k, int64_t value) {
     struct ctl_request r = {.verb = CTL_V_policy_set};
     struct cli cli = {.out = stdout, .err = stderr};
     struct simopt opt;
-    char text[KNOBS_TEXT_BYTES], word[80], *words[4];
+    char text[PARAMETERS_TEXT_BYTES], word[80], *words[4];
     char *argv[] = {"salus-sim", "--set", word, NULL};
     int64_t given;
     int count;
 
-    knobs_print(k, value, text, sizeof(text));
+    parameters_print(k, value, text, sizeof(text));
     snprintf(word, sizeof(word), "%s=%s", k->name, text);
     cr_assert_eq(keys_take(&cli, word, &r), CLI_OK, "%s", word);
     memcpy(&given, (char *)&r.args + ctl_arg_info(arg_of(k))->offset, sizeof(given));
     cr_expect_eq(given, value, "%s", word);
     simopt_init(&opt);
     cr_assert(simopt_take(&opt, argv, words, &count, stderr), "%s", word);
-    cr_expect_eq(knobs_get(&opt.policy, k), value, "--set %s", word);
+    cr_expect_eq(parameters_get(&opt.policy, k), value, "--set %s", word);
 }
 
-static void expect_goes(const struct knob *k, int64_t value) {
+static void expect_goes(const struct parameter *k, int64_t value) {
     struct policy_config c, changed;
-    char text[KNOBS_TEXT_BYTES];
+    char text[PARAMETERS_TEXT_BYTES];
 
-    knobs_print(k, value, text, sizeof(text));
+    parameters_print(k, value, text, sizeof(text));
     cr_assert_eq(configured(k, text, &c), 0, "%s", why);
-    cr_expect_eq(knobs_get(&c, k), value, "%s = %s", k->option, text);
+    cr_expect_eq(parameters_get(&c, k), value, "%s = %s", k->option, text);
     cr_assert_eq(configured(k, k->preset, &changed), 0);
     cr_assert_eq(requested(k, value, &changed), 0, "%s", why);
-    cr_expect(knobs_same(&c, &changed), "%s: nothing else changed", k->name);
+    cr_expect(parameters_same(&c, &changed), "%s: nothing else changed", k->name);
     expect_shown(k, &c, value);
     expect_recorded(&c);
     expect_in_effect(k, &c, value);
     expect_keys(k, value);
 }
 
-static bool is_flag(const struct knob *k) {
-    return k->type == KNOBS_SWITCH || k->type == KNOBS_AUTO;
+static bool is_flag(const struct parameter *k) {
+    return k->type == PARAMETERS_SWITCH || k->type == PARAMETERS_AUTO;
 }
 
-Test(knobs, every_knob_goes_all_the_way_at_its_bounds) {
-    const struct knob *k;
+Test(parameters, every_parameter_goes_all_the_way_at_its_bounds) {
+    const struct parameter *k;
 
-    for (int i = 0; (k = knobs_at(i)); i++) {
-        if (k->type == KNOBS_AUTO) expect_goes(k, -1);
+    for (int i = 0; (k = parameters_at(i)); i++) {
+        if (k->type == PARAMETERS_AUTO) expect_goes(k, -1);
         expect_goes(k, is_flag(k) ? 0 : k->least);
         expect_goes(k, is_flag(k) ? 1 : k->most);
     }
@@ -229,52 +232,52 @@ Test(knobs, every_knob_goes_all_the_way_at_its_bounds) {
 
 /* ---- beyond ---------------------------------------------------------------------------------- */
 
-/* Whoever refuses it names the knob and, of a number, both bounds. */
-static void expect_said(const struct knob *k, const char *name, const char *who) {
-    char least[KNOBS_TEXT_BYTES], most[KNOBS_TEXT_BYTES];
+/* Whoever refuses it names the parameter and, of a number, both bounds. */
+static void expect_said(const struct parameter *k, const char *name, const char *who) {
+    char least[PARAMETERS_TEXT_BYTES], most[PARAMETERS_TEXT_BYTES];
 
     cr_expect_eq(strncmp(why, name, strlen(name)), 0, "%s: %s", who, why);
     if (is_flag(k)) return;
-    knobs_print(k, k->least, least, sizeof(least));
-    knobs_print(k, k->most, most, sizeof(most));
+    parameters_print(k, k->least, least, sizeof(least));
+    parameters_print(k, k->most, most, sizeof(most));
     cr_expect(strstr(why, least) && strstr(why, most), "%s: %s", who, why);
 }
 
-static void expect_refused(const struct knob *k, int64_t value, bool by_scheduler) {
+static void expect_refused(const struct parameter *k, int64_t value, bool by_scheduler) {
     struct policy_config c;
-    char text[KNOBS_TEXT_BYTES] = "maybe";
+    char text[PARAMETERS_TEXT_BYTES] = "maybe";
 
-    if (!is_flag(k)) knobs_print(k, value, text, sizeof(text));
+    if (!is_flag(k)) parameters_print(k, value, text, sizeof(text));
     cr_expect_eq(configured(k, text, &c), -EINVAL, "%s = %s", k->option, text);
     expect_said(k, k->option, "configuration");
     cr_expect_eq(requested(k, value, &c), -EINVAL, "policy.set %s=%s", k->name, text);
     expect_said(k, k->name, "policy.set");
-    knobs_clear(&c);
-    knobs_put(&c, k, value);
+    parameters_clear(&c);
+    parameters_put(&c, k, value);
     cr_expect_eq(sched_policy_check(&c, why, sizeof(why)), by_scheduler ? -EINVAL : 0, "%s=%s",
                  k->name, text);
     if (by_scheduler) expect_said(k, k->name, "scheduler");
 }
 
-Test(knobs, no_knob_goes_beyond_its_bounds) {
-    const struct knob *k;
+Test(parameters, no_parameter_goes_beyond_its_bounds) {
+    const struct parameter *k;
 
-    for (int i = 0; (k = knobs_at(i)); i++) {
+    for (int i = 0; (k = parameters_at(i)); i++) {
         expect_refused(k, is_flag(k) ? 2 : k->most + 1, true);
-        if (k->type == KNOBS_AUTO) expect_refused(k, -2, true);
-        if (k->type == KNOBS_SWITCH) expect_refused(k, -1, false);
+        if (k->type == PARAMETERS_AUTO) expect_refused(k, -2, true);
+        if (k->type == PARAMETERS_SWITCH) expect_refused(k, -1, false);
         if (!is_flag(k) && k->least > 0) expect_refused(k, k->least - 1, false);
     }
 }
 
-Test(knobs, a_name_that_does_not_end_is_refused) {
+Test(parameters, a_name_that_does_not_end_is_refused) {
     struct policy_config c;
 
-    knobs_clear(&c);
+    parameters_clear(&c);
     memset(c.kernel, 'x', sizeof(c.kernel));
     cr_expect_eq(sched_policy_check(&c, why, sizeof(why)), -EINVAL);
     cr_expect_str_eq(why, "a policy's name does not end");
-    knobs_clear(&c);
+    parameters_clear(&c);
     memset(c.control, 'x', sizeof(c.control));
     cr_expect_eq(sched_policy_check(&c, why, sizeof(why)), -EINVAL);
     cr_expect_str_eq(why, "a policy's name does not end");
