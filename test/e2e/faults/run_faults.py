@@ -23,6 +23,8 @@ OUT_OF_MEMORY, NOT_SUPPORTED, ILLEGAL_ADDRESS, LAUNCH_FAILED = 2, 801, 700, 719
 OF_JOBS = [("cuMemHostRegister_v2", 1), ("cuMemCreate", 1), ("cuMemMap", 2), ("cuMemSetAccess", 2),
            ("cuModuleLoadDataEx", 1), ("cuFuncGetParamInfo", 2), ("cuStreamCreateWithPriority", 3),
            ("cuMemcpyAsync", 2), ("cuLaunchKernelEx", 2), ("cuStreamWriteValue64_v2", 3)]
+# Nothing is in store that these calls could be replaced by: the job is told of their failure, whenever it happens.
+ALWAYS_TOLD = {"cuModuleLoadDataEx", "cuFuncGetParamInfo", "cuMemcpyAsync", "cuLaunchKernelEx"}
 
 
 JOBS = 4
@@ -62,15 +64,16 @@ def expected_of(name):
 
 
 def test_a_call_that_fails_is_an_error_or_makes_no_difference():
-    expected, told = expected_of("vecadd"), 0
+    expected, told = expected_of("vecadd"), set()
     for call, nth in OF_JOBS:
         what = f"{call} {nth}"
         with FaultyDaemon(f"{call}:{nth}:{OUT_OF_MEMORY}") as d:
-            told += right_or_refused(d.run([program("vecadd")]), expected, what)
+            if right_or_refused(d.run([program("vecadd")]), expected, what):
+                told.add(call)
             assert d.failed(), f"{what}: nothing failed"
             assert d.checksum([program("vecadd")]) == expected, what
             assert "event=device_lost" not in d.log(), what
-    assert told >= len(OF_JOBS) // 2, f"only {told} of them made a difference"
+    assert told >= ALWAYS_TOLD, f"jobs were not told of {ALWAYS_TOLD - told}"
 
 
 def test_a_context_that_dies_is_replaced_with_its_worker():
