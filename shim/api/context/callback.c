@@ -19,7 +19,8 @@ static CUresult enqueue(const struct stream *s, const struct hostfunc *what) {
     return r;
 }
 
-/* Whatever the mode: the thread that runs them sleeps until then. */
+/* The result is the same in every mode: the thread that runs the host functions sleeps until then.
+ */
 CUresult cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *userData, unsigned int syncMode) {
     if (!fn || syncMode > CU_HOST_TASK_SPINWAIT) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = ctx_enter();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events of all that a context does: a stream of the call's own stands for all of its streams.
+ * Records and waits of an event for a whole context. A stream that the call makes stands for all of
+ * the context's streams.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/capture/capture.h"
@@ -10,7 +11,7 @@
 #include "shim/context/stamp.h"
 #include "shim/context/stream.h"
 
-/* What its streams capture is void: none of this has a place in a graph. */
+/* Invalidates the captures of the context's streams: these calls have no place in a graph. */
 static CUresult refuse_captures(const struct context *c) {
     CUresult r = CUDA_SUCCESS;
     for (struct stream *s = NULL; (s = stream_of_context(c, s));)
@@ -39,7 +40,8 @@ static CUresult make_stream(const struct context *c, const struct stream **out) 
     return r;
 }
 
-/* It waits for all of them, and is told to end behind the event. */
+/* Records the event in a new stream that waits for all of the context's streams, and closes that
+ * stream behind the event. */
 static CUresult record(const struct context *c, CUevent hEvent) {
     const struct stream *join;
     if (event_find(hEvent)->owner != c->index) return CUDA_ERROR_INVALID_HANDLE;
@@ -52,8 +54,8 @@ static CUresult record(const struct context *c, CUevent hEvent) {
     return r;
 }
 
-/* Streams that are made from now on begin behind `gate`, which is behind all gates before: its own
- * beginning was behind `before`. */
+/* Makes streams that are created from now on begin behind `gate`. The gate waits for all gates
+ * before it; it itself began behind `before`. */
 static CUresult set_gate(struct context *c, const struct stream *gate, uint64_t before) {
     CUresult r = CUDA_SUCCESS;
     while (!r && !atom_cas(&c->awaits, &before, stamp_make(gate->id, submit_last(gate->id)))) {
@@ -63,7 +65,7 @@ static CUresult set_gate(struct context *c, const struct stream *gate, uint64_t 
     return r;
 }
 
-/* All of them wait for it, which waits for the event. */
+/* Makes all streams of the context wait for a new stream, which waits for the event. */
 static CUresult await(struct context *c, CUevent hEvent) {
     const struct stream *gate;
     uint64_t before = atom_load_acquire(&c->awaits);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls about contexts, and what ends with one.
+ * Calls about contexts, and the release of everything that ends with a context.
  */
 #include <string.h>
 
@@ -28,9 +28,10 @@
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Everything that the context owns ends here; its variables start anew when they are next used.
- * Also when the daemon is gone: then only this side's books are closed. A process that is exiting
- * waits for no work: the daemon cancels it and frees what the job has once the process is gone. */
+/* Releases everything that the context owns; its variables start anew when they are next used.
+ * Works without the daemon as well: then only the shim's own records are closed. A process that is
+ * exiting waits for no work: the daemon cancels the work and frees the job's memory once the
+ * process has ended. */
 static void clear(struct context *c) {
     if (process_exit_begun()) {
         text_flush();
@@ -52,7 +53,8 @@ static void clear(struct context *c) {
     cls_release(c->index);
 }
 
-/* Sets a limit that the device keeps to, or tells kernels; `value` becomes what is in force. */
+/* Sets a limit that the device enforces or that kernels are given. `value` is then the limit in
+ * force. */
 static CUresult set_on_device(CUlimit limit, size_t *value) {
     struct wire_limit rec = {.rec = {.op = WIRE_LIMIT}, .limit = (uint32_t)limit, .value = *value};
     struct reply answer;
@@ -69,7 +71,8 @@ static CUresult set_on_device(CUlimit limit, size_t *value) {
     return r;
 }
 
-/* The context ended: what the others asked for is in force, or what the device has at first. */
+/* Restores the limits after the context ended: to those that the other contexts asked for, or else
+ * to the device's defaults. */
 static void restore_limits(const struct context *c) {
     for (uint32_t k = 0; k < CTX_LIMITS; k++) {
         CUlimit limit = (CUlimit)k;
@@ -178,7 +181,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
     return CUDA_SUCCESS;
 }
 
-/* ---- users that are counted, as before CUDA 4 ------------------------------------------------ */
+/* ---- attach and detach: contexts counted by their users, as before CUDA 4 -------------------- */
 
 CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags) {
     CUresult r = ctx_enter();
@@ -191,7 +194,7 @@ CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-/* The last one ends it. */
+/* The last detach destroys the context. */
 CUresult cuCtxDetach(CUcontext ctx) {
     CUresult r = state_ready();
     if (r) return r;
@@ -244,7 +247,7 @@ CUresult cuCtxGetDevice(CUdevice *device) {
     return cuCtxGetDevice_v2(device, NULL);
 }
 
-/* The context that `ctx` means, or the error to give. */
+/* Finds the context that `ctx` stands for, or returns the error to give. */
 static CUresult mean(CUcontext ctx, struct context **out) {
     CUresult r = state_ready();
     if (r) return r;
@@ -334,7 +337,7 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx) {
     return r;
 }
 
-/* ---- settings: kept and reported; for most the device has no use ----------------------------- */
+/* ---- settings: stored and reported; the device ignores most of them -------------------------- */
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     CUresult r = ctx_enter();
@@ -383,7 +386,8 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
     CUresult r = ctx_enter();
     if (r) return r;
     if (!pConfig) return CUDA_ERROR_INVALID_VALUE;
-    *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE; /* fixed, on every device since 5.0 */
+    *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE; /* fixed on every device since compute
+                                                            capability 5.0 */
     return CUDA_SUCCESS;
 }
 
@@ -392,7 +396,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
     if (r) return r;
     if ((unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
         return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS; /* by CUDA's rules without effect where the size is fixed */
+    return CUDA_SUCCESS; /* no effect where the size is fixed, as CUDA documents it */
 }
 
 CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
@@ -407,7 +411,7 @@ CUresult cuCtxResetPersistingL2Cache(void) {
     return ctx_enter();
 }
 
-/* There is one device, and it is no peer of its own. */
+/* There is only one device, which is not its own peer. */
 CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
     CUresult r = ctx_enter();
     if (r) return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attributes and identity of the device, as they are shown (shown.h).
+ * Attributes and identity of the device, as shown.h presents them to the program.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #include "shim/device/shown.h"
 #include "shim/pci.h"
 
-/* Not the same for all; false when it is another attribute. */
+/* Answers the attributes of the compute capability, which depends on the caller; false for any
+ * other attribute. */
 static bool of_capability(CUdevice_attribute attribute, const void *caller, int *value) {
     bool major = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
     if (!major && attribute != CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) return false;
@@ -22,7 +23,7 @@ static bool of_capability(CUdevice_attribute attribute, const void *caller, int 
     return true;
 }
 
-/* The gate of every call about a device. */
+/* Every call about a device enters here. */
 static CUresult enter(CUdevice dev) {
     CUresult r = state_ready();
     if (r) return r;
@@ -37,7 +38,7 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) 
     return shown_attribute(attrib, pi) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* It is in no fabric. */
+/* The device belongs to no fabric. */
 CUresult cuDeviceGetCliqueCount(size_t *count, CUdevice dev) {
     CUresult r = enter(dev);
     if (r) return r;
@@ -155,7 +156,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
     return CUDA_SUCCESS;
 }
 
-/* None: a context is always of the whole device (cuCtxCreate_v3 refuses parts of it). */
+/* Always 0: a context covers the whole device (cuCtxCreate_v3 refuses a part of it). */
 CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev) {
     CUresult r = enter(dev);
 
@@ -174,7 +175,7 @@ CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDe
     return CUDA_SUCCESS;
 }
 
-/* None reaches host memory: HOST_NATIVE_ATOMIC_SUPPORTED is 0. */
+/* No atomic operation reaches host memory: HOST_NATIVE_ATOMIC_SUPPORTED is 0. */
 CUresult cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
                                            const CUatomicOperation *operations, unsigned int count,
                                            CUdevice dev) {
@@ -189,7 +190,7 @@ CUresult cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
     return CUDA_SUCCESS;
 }
 
-/* A link needs two devices. */
+/* Always an error: a link needs two devices. */
 CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
                                           const CUatomicOperation *operations, unsigned int count,
                                           CUdevice srcDevice, CUdevice dstDevice) {
@@ -199,7 +200,7 @@ CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
     return asked ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A link needs two devices. */
+/* Always an error: a link needs two devices. */
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
                                  CUdevice dstDevice) {
     CUresult r = state_ready();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls about events. Without timing, a record in a stream other than the legacy one sends nothing:
- * the event is complete when what was sent before it is.
+ * Calls about events. A record without timing in a stream other than the legacy one sends nothing:
+ * the event is complete when the records sent before it are.
  */
 #include "proto/gen/prototypes.h"
 #include "proto/wire/wire.h"
@@ -85,7 +85,7 @@ CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
     return cuEventRecordWithFlags(hEvent, hStream, CU_EVENT_RECORD_DEFAULT);
 }
 
-/* The gate of calls about what was recorded: threads that have no context make them as well. */
+/* Calls about a recorded event enter here. Threads without a context make them as well. */
 static CUresult enter_recorded(CUevent handle, struct event **e) {
     CUresult r = ctx_enter_device();
     if (r) return r;

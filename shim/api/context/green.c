@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Green contexts: the primary context with a part of the device. The kernels of their streams run
- * on no more of it; what is sent to the default stream, which all contexts share, has all of it.
+ * on that part only. All contexts share the default stream, whose kernels have the whole device.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/connection/refuse.h"
@@ -79,7 +79,7 @@ CUresult cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigne
     return r ? r : stream_share(stream_find(*phStream), c->handle, c->sms);
 }
 
-/* The default stream is the current context's. */
+/* The default stream belongs to the current context. */
 CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
     CUresult r = ctx_enter();
     if (r) return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuInit: the connection, and then whoever needs it, from the bottom up. Once; all of it is there
- * before state_publish tells the other calls.
+ * cuInit: opens the connection, then sets up the modules that use it, bottom up and once.
+ * Everything is ready before state_publish lets the other calls in.
  */
 #include <errno.h>
 #include <pthread.h>

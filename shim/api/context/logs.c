@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver's own log of errors, which has what was refused (connection/logbook.h). None of it
+ * The driver's own log of errors, which holds what was refused (connection/logbook.h). No call here
  * needs cuInit.
  */
 #include <errno.h>
@@ -35,7 +35,8 @@ CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-/* The first message of a dump; `lost`: the message that it should begin with is gone. */
+/* Returns the first message of a dump. `lost`: the message at which the dump should begin was
+ * overwritten. */
 static uint32_t first_of(const CUlogIterator *iterator, bool *lost) {
     uint32_t oldest = logbook_oldest();
     *lost = iterator && *iterator < oldest;
@@ -75,8 +76,8 @@ CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsig
     return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The first line such that it and all behind it take no more than `room` bytes; how many they
- * take. */
+/* Returns the first line from which all lines to `end` take at most `room` bytes; `bytes`: their
+ * size. */
 static uint32_t fitting(uint32_t first, uint32_t end, size_t room, size_t *bytes) {
     char line[LOGBOOK_LINE];
     size_t n;
@@ -102,11 +103,12 @@ CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size,
     }
     *buffer = '\0';
     *size = 0;
-    if (first < end && at == end) return CUDA_ERROR_INVALID_VALUE; /* not even the latest fits */
+    if (first < end && at == end)
+        return CUDA_ERROR_INVALID_VALUE; /* not even the latest line fits */
     memcpy(buffer, head, head_bytes);
     used = head_bytes;
     for (char line[LOGBOOK_LINE]; at < end && logbook_line(at, line, &bytes); at++) {
-        if (used + bytes > room) break; /* others were written meanwhile */
+        if (used + bytes > room) break; /* other threads wrote lines meanwhile */
         memcpy(buffer + used, line, bytes);
         used += bytes;
     }

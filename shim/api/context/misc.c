@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Small calls that no other file is about: texts of results, and the profiler's switch.
+ * Small calls that belong to no other file: texts of results, and the profiler's switch.
  */
 #include "proto/cuda/cuda_result.h"
 #include "proto/gen/prototypes.h"

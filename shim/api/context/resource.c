@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parts of the device: its multiprocessors as a resource, split, and put together for green
+ * Parts of the device: its multiprocessors as a resource that is split, and combined for green
  * contexts.
  */
 #include <stdbool.h>
@@ -13,15 +13,15 @@
 #include "shim/context/stream.h"
 #include "shim/handle.h"
 
-/* What we put into a resource beside what the program sees. */
+/* The private part of a resource, which the program does not see. */
 struct origin {
     uint32_t kind;  /* ORIGIN_* */
-    uint32_t split; /* of what is a part: which of them made it */
+    uint32_t split; /* number of the split that made a part */
 };
 
-#define ORIGIN_WHOLE 0x536d7301u /* it can be split */
+#define ORIGIN_WHOLE 0x536d7301u /* the resource can be split */
 #define ORIGIN_PART 0x536d7302u
-#define ORIGIN_REST 0x536d7303u /* of a split into groups, by which it can be split again */
+#define ORIGIN_REST 0x536d7303u /* the rest of a split into groups; it can be split again */
 
 static struct origin origin_of(const CUdevResource *r) {
     struct origin o;
@@ -29,8 +29,9 @@ static struct origin origin_of(const CUdevResource *r) {
     return o;
 }
 
-/* The smallest part that could be split off, and what its size has to be a multiple of: as the
- * device says, or by the guideline of CUDA's documentation for each architecture. */
+/* Makes a resource of `count` multiprocessors with the smallest size of a part and the unit of its
+ * size. Both come from the device's description, else from CUDA's documented guideline for each
+ * architecture. */
 static CUdevResource make_sms(uint32_t count, struct origin origin) {
     const uint32_t cc_major = state.conn.device.cc_major;
     const struct description *d = &state.conn.description;
@@ -43,7 +44,8 @@ static CUdevResource make_sms(uint32_t count, struct origin origin) {
     return r;
 }
 
-/* `sms`: of a green context; 0: of the whole device. */
+/* Describes a resource type. `sms`: the multiprocessors of a green context, or 0 for the whole
+ * device. */
 static CUresult describe(uint32_t sms, CUdevResource *resource, CUdevResourceType type) {
     if (!resource) return CUDA_ERROR_INVALID_VALUE;
     if (type == CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG || type == CU_DEV_RESOURCE_TYPE_WORKQUEUE)
@@ -75,7 +77,8 @@ CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
     return c && c->sms ? describe(c->sms, resource, type) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/* The default stream is the current context's. Streams have no work queues as CUDA says it. */
+/* The default stream belongs to the current context. Streams here have no work queues in CUDA's
+ * sense. */
 CUresult cuStreamGetDevResource(CUstream hStream, CUdevResource *resource, CUdevResourceType type) {
     CUresult r = ctx_enter();
     if (r) return r;
@@ -92,7 +95,8 @@ static uint32_t next_split(void) {
     return atom_add_relaxed(&splits, 1);
 }
 
-/* Of each group: a multiple of what has to be together, and not below the least. */
+/* Returns the size of each group: a multiple of the coscheduling unit, at least the smallest part.
+ */
 static uint32_t group_size(const CUdevSmResource *sm, unsigned int flags, uint32_t asked) {
     bool fine = flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING;
     uint32_t least = fine ? 2 : sm->minSmPartitionSize;
@@ -130,28 +134,29 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGrou
     return CUDA_SUCCESS;
 }
 
-/* ---- split into groups of sizes of their own ------------------------------------------------- */
+/* ---- split into groups of different sizes ---------------------------------------------------- */
 
-#define COSCHEDULED_MAX 32u /* multiprocessors of one group, where there are clusters */
+#define COSCHEDULED_MAX 32u /* multiprocessors of one group on a device with clusters */
 #define LOCALITY_FLAGS                                       \
     ((unsigned)CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID | \
      (unsigned)CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS)
 
-/* How many have to be together; 0: no device has that. */
+/* Returns how many multiprocessors must be scheduled together; 0: no device offers that number. */
 static uint32_t coscheduled(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p) {
     bool clusters = state.conn.device.cc_major >= 9;
     uint32_t n = p->coscheduledSmCount ? p->coscheduledSmCount : clusters ? 8 : 2;
     return n % 2 == 0 && n <= (clusters ? COSCHEDULED_MAX : 2) ? n : 0;
 }
 
-/* All of the device is one domain, which has the number 0. */
+/* The whole device is one domain, number 0. */
 static bool is_in_domain(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p) {
     bool by_domain = p->flags & CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID;
     if (!by_domain) return !(p->flags & LOCALITY_FLAGS);
     return !p->localityDomainId || p->localityDomainId == UINT32_MAX;
 }
 
-/* A size that says itself has to be one; 0: what is left says it. */
+/* Checks a group's parameters. A given size must be possible; a size of 0 means the multiprocessors
+ * that are left. */
 static bool is_group(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p, uint32_t all) {
     uint32_t whole = coscheduled(p), preferred = p->preferredCoscheduledSmCount;
     bool fill = p->flags & CU_DEV_SM_RESOURCE_GROUP_BACKFILL;
@@ -160,14 +165,15 @@ static bool is_group(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p, uint32_t all) {
     return p->smCount % 2 == 0 && p->smCount <= all && (fill || p->smCount % whole == 0);
 }
 
-/* Of `left`; may be 0, or fewer than have to be together. */
+/* Returns the group's share of `left`. The result may be 0, or less than must be scheduled
+ * together. */
 static uint32_t group_count(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p, uint32_t left) {
     bool fill = p->flags & CU_DEV_SM_RESOURCE_GROUP_BACKFILL;
     uint32_t whole = fill ? 2 : coscheduled(p);
     return p->smCount ? p->smCount : left / whole * whole;
 }
 
-/* What all groups leave of `left`. `needed`: none may be empty. */
+/* Checks all groups; `left` is then what they leave of it. `needed`: no group may be empty. */
 static CUresult check_groups(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p, unsigned int groups,
                              bool needed, uint32_t *left) {
     const uint32_t all = *left;
@@ -212,7 +218,7 @@ CUresult cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGroups,
     return CUDA_SUCCESS;
 }
 
-/* ---- put together ---------------------------------------------------------------------------- */
+/* ---- combined -------------------------------------------------------------------------------- */
 
 static CUresult add_up(const CUdevResource *list, unsigned int count, uint32_t *sms) {
     const struct origin first = origin_of(&list[0]);
@@ -231,7 +237,7 @@ static CUresult add_up(const CUdevResource *list, unsigned int count, uint32_t *
     return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
 }
 
-/* The descriptor says all in itself: nobody ever gives one back. */
+/* The descriptor holds all of its data itself, because no call ever gives one back. */
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
                                    unsigned int nbResources) {
     uint32_t sms;

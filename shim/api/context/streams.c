@@ -28,7 +28,7 @@ CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags) {
 }
 
 CUresult cuStreamDestroy_v2(CUstream hStream) {
-    CUresult r = ctx_enter_device(); /* at the end of threads without a context as well */
+    CUresult r = ctx_enter_device(); /* threads without a context call this as well when they end */
     if (r) return r;
     struct stream *s = stream_find(hStream);
     if (!s || s->handle != hStream || s->id == STREAM_LEGACY) return CUDA_ERROR_INVALID_HANDLE;
@@ -37,7 +37,7 @@ CUresult cuStreamDestroy_v2(CUstream hStream) {
     return CUDA_SUCCESS;
 }
 
-/* The gate of every call about a stream. */
+/* Every call about a stream enters here. */
 static CUresult enter(CUstream handle, struct stream **s) {
     CUresult r = ctx_enter();
     if (r) return r;
@@ -45,7 +45,7 @@ static CUresult enter(CUstream handle, struct stream **s) {
     return *s ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* The gate of those that look at what was sent to it. */
+/* Calls that look at the work sent to a stream enter here. */
 static CUresult enter_sent(CUstream handle, struct stream **s) {
     CUresult r = enter(handle, s);
     if (r) return r;
@@ -61,7 +61,7 @@ CUresult cuStreamQuery(CUstream hStream) {
     return state_fault();
 }
 
-/* As the stream says, or else its context. */
+/* Waits as the stream's hint says, or else as its context does. */
 static CUresult wait_for(const struct stream *s) {
     CUsynchronizationPolicy policy = stream_hint_waiting(&s->hint);
     enum wait_how how = policy == CU_SYNC_POLICY_AUTO            ? ctx_waiting(ctx_current())
@@ -79,7 +79,7 @@ CUresult cuStreamSynchronize(CUstream hStream) {
     if (!r)
         r = wait_for(s);
     else if (state_ready() == CUDA_SUCCESS)
-        text_flush(); /* of what ended the context, say */
+        text_flush(); /* for instance text about the error that ended the context */
     if (r) return r;
     pool_release_threshold();
     mark_idle();
@@ -124,8 +124,8 @@ CUresult cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
     CUresult r = enter(hStream, &s);
     if (r) return r;
     if (!streamId) return CUDA_ERROR_INVALID_VALUE;
-    /* Unlike the wire's id, never the same for two streams. The default stream is each context's.
-     */
+    /* Unlike the wire's id, this number is never reused. Each context has a default stream of its
+     * own. */
     *streamId = s->id == STREAM_LEGACY ? 2 * ctx_current()->id + 1 : 2 * s->serial;
     return CUDA_SUCCESS;
 }
